@@ -193,6 +193,8 @@ void check_shm(struct checker *checker)
                     "ended by SIGBUS; %s.",
                     evidence,
                     grows ? "containers take --shm-size"
-                          : "there is no memory to make it larger, so see what fills it");
+                    : isnan(view->free_bytes)
+                        ? "how much memory there is to make it larger is not known"
+                        : "there is no memory to make it larger");
     }
 }

@@ -28,9 +28,11 @@ static size_t find_overlapping(const struct checker *checker, size_t first, bool
     return n;
 }
 
-/* What could be dealt to them: all that they may have near what they use, less what other busy ones
- * use. */
-static void find_pool(const struct checker *checker, const bool *in, struct bitset *pool)
+/*
+ * What could be dealt to them: all that they may have near what they use, less what other busy ones
+ * use and what was given away. How many CPUs all of them may have.
+ */
+static unsigned find_pool(const struct checker *checker, const bool *in, struct bitset *pool)
 {
     bool any = false;
     struct bitset homes = {0};
@@ -47,15 +49,18 @@ static void find_pool(const struct checker *checker, const bool *in, struct bits
             *pool = allowed;
         any = true;
     }
+    const unsigned most = bitset_count(pool);
     bitset_and(pool, &homes);
+    bitset_andnot(pool, &checker->given);
     for (size_t g = 0; g < checker->ngroups; g++)
         if (!in[g])
             bitset_andnot(pool, &checker->groups[g].cpus);
+    return most;
 }
 
 /* The groups that share CPUs get a slice each; false: there is no such command, or it does not fit.
  */
-static bool write_slices(const struct checker *checker, const size_t *groups, size_t n,
+static bool write_slices(struct checker *checker, const size_t *groups, size_t n,
                          const struct bitset *pool, char *command, size_t size)
 {
     struct bitset slices[DEAL_MOST];
@@ -73,7 +78,7 @@ static void tell_overlap(struct checker *checker, const bool *in, size_t n)
     struct bitset cpus = {0}, pool = {0};
     double oncpu_s = 0, wait_s = 0;
     size_t told = 0;
-    find_pool(checker, in, &pool);
+    const unsigned most = find_pool(checker, in, &pool);
     for (size_t g = 0; g < checker->ngroups; g++) {
         const struct check_group *group = &checker->groups[g];
         if (!in[g])
@@ -100,8 +105,8 @@ static void tell_overlap(struct checker *checker, const bool *in, size_t n)
                               .evidence = evidence,
                               .command = fits ? command : ""};
     checker_say(checker, &said, "%zu busy processes share CPUs: %s%s.", n, evidence,
-                bitset_count(&pool) < n ? "; there are fewer CPUs than processes, so run fewer"
-                                        : "; give each its own");
+                most < n ? "; there are fewer CPUs than processes, so run fewer"
+                         : "; give each its own");
 }
 
 /* Others of them ran on its CPUs for a good part of what it waited; or, where still others did, of

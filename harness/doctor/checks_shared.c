@@ -149,9 +149,9 @@ static int find_own_cache(const struct checker *checker, size_t group, const str
 }
 
 /* Gives each worker as many CPUs as it has, on a cache of its own; false: they do not fit. */
-static bool deal_caches(const struct checker *checker, char *command, size_t size)
+static bool deal_caches(struct checker *checker, char *command, size_t size)
 {
-    struct bitset taken = {0};
+    struct bitset taken = {0}, given = {0};
     for (size_t g = 0; g < checker->ngroups; g++) {
         struct bitset all, mask = {0};
         unsigned want = bitset_count(&checker->groups[g].cpus), have = 0;
@@ -162,9 +162,12 @@ static bool deal_caches(const struct checker *checker, char *command, size_t siz
         for (int cpu = bitset_next(&all, 0); have < want;
              cpu = bitset_next(&all, (unsigned)cpu + 1), have++)
             bitset_set(&mask, (unsigned)cpu);
-        if (!check_append_taskset(checker, g, &mask, command, size))
+        if (bitset_intersects(&mask, &checker->given) ||
+            !check_append_taskset(checker, g, &mask, command, size))
             return false;
+        bitset_or(&given, &mask);
     }
+    bitset_or(&checker->given, &given);
     return true;
 }
 

@@ -31,16 +31,17 @@ void deal_home(const struct checker *checker, size_t group, struct bitset *cpus)
     uint64_t gpus = gpus_of(checker, group);
     struct bitset allowed;
     *cpus = (struct bitset){0};
+    view_allowed_cpus(view, one->lead, &allowed);
     for (size_t g = 0; g < view->ngpus; g++)
         if (gpus >> g & 1)
             bitset_or(cpus, &view->gpus[g].cpus);
+    bitset_and(cpus, &allowed);
     bool is_known = !bitset_empty(cpus);
     for (size_t node = 0; !is_known && node < view->nnodes; node++)
         if (bitset_intersects(&one->cpus, &view->node_cpus[node]))
             bitset_or(cpus, &view->node_cpus[node]);
     if (bitset_empty(cpus))
         *cpus = view->online;
-    view_allowed_cpus(view, one->lead, &allowed);
     bitset_and(cpus, &allowed);
 }
 
@@ -94,7 +95,8 @@ bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bits
              cpu = bitset_next(&home, (unsigned)cpu + 1)) {
             struct bitset wanted;
             find_core(whole ? find_topo(checker) : NULL, (unsigned)cpu, &wanted);
-            if (bitset_intersects(&wanted, &found) || !is_idle(view, &wanted))
+            if (bitset_intersects(&wanted, &found) || bitset_intersects(&wanted, &taken) ||
+                !is_idle(view, &wanted))
                 continue;
             bitset_set(&found, (unsigned)cpu);
             n++;
@@ -114,6 +116,19 @@ static bool are_at_home(const struct checker *checker, const size_t *groups, siz
         struct bitset home;
         deal_home(checker, groups[i], &home);
         if (gpus_of(checker, groups[i]) && !bitset_subset(pool, &home))
+            return false;
+    }
+    return true;
+}
+
+/* As `numa` deals evenly over the nodes, also where that is far from a GPU. */
+static bool is_dealt_at_home(const struct checker *checker, const size_t *groups, size_t n,
+                             const struct bitset slices[DEAL_MOST])
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bitset home;
+        deal_home(checker, groups[i], &home);
+        if (gpus_of(checker, groups[i]) && !bitset_intersects(&slices[i], &home))
             return false;
     }
     return true;
@@ -162,8 +177,8 @@ static bool make_plan(const struct topo *topo, const struct plan_request *reques
     return made;
 }
 
-bool deal_slices(const struct checker *checker, const size_t *groups, size_t n,
-                 const struct bitset *pool, struct bitset slices[DEAL_MOST])
+bool deal_slices(struct checker *checker, const size_t *groups, size_t n, const struct bitset *pool,
+                 struct bitset slices[DEAL_MOST])
 {
     const struct topo *topo = find_topo(checker);
     struct topo copy;
@@ -183,7 +198,7 @@ bool deal_slices(const struct checker *checker, const size_t *groups, size_t n,
         if (bitset_test(pool, topo->cpus[i].os_cpu))
             bitset_set(&request.cpus, topo->cpus[i].os_cpu);
     if (copy_unlimited(topo, &copy) && !bitset_empty(&request.cpus)) {
-        dealt = make_plan(&copy, &request, slices);
+        dealt = make_plan(&copy, &request, slices) && is_dealt_at_home(checker, groups, n, slices);
         bool anywhere = are_at_home(checker, groups, n, pool);
         request.placement = PLACE_PARTITION;
         request.cores_each = PLAN_CORES_ALL;
@@ -193,5 +208,7 @@ bool deal_slices(const struct checker *checker, const size_t *groups, size_t n,
     }
     free(copy.cpus);
     free(copy.nodes);
+    for (size_t i = 0; dealt && i < n; i++)
+        bitset_or(&checker->given, &slices[i]);
     return dealt;
 }

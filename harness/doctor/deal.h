@@ -32,10 +32,11 @@ bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bits
 
 /*
  * One slice of the pool for each of the n groups: whole cores where there are enough, on the node
- * of its GPU, or else of one node. False: the topology is not known, or cannot give them that.
+ * of its GPU, or else of one node. They are given to nobody else then. False: the topology is not
+ * known, or cannot give them that.
  */
-bool deal_slices(const struct checker *checker, const size_t *groups, size_t n,
-                 const struct bitset *pool, struct bitset slices[DEAL_MOST]);
+bool deal_slices(struct checker *checker, const size_t *groups, size_t n, const struct bitset *pool,
+                 struct bitset slices[DEAL_MOST]);
 
 /* The GPU of these bits of view.gpus, by its index in topo.gpus; -1 = none, or of several nodes. */
 int deal_gpu(const struct view *view, const struct topo *topo, uint64_t gpus);

@@ -120,6 +120,17 @@ void host_mark_memory(const struct view *view, struct host *host)
     }
 }
 
+/* What a group may have is the least of its own limit and of those above it. */
+static double read_least_limit(const char *root, const struct host_memory *memory)
+{
+    char dir[sizeof(memory->path)];
+    double least = NAN;
+    memcpy(dir, memory->path, sizeof(dir));
+    for (char *slash; (slash = strrchr(dir, '/')); *slash = '\0')
+        least = fmin(least, read_limit(root, dir));
+    return least;
+}
+
 void host_finish_memory(const struct view *view, struct host *host)
 {
     for (size_t i = 0; i < host->nmemories; i++) {
@@ -133,6 +144,6 @@ void host_finish_memory(const struct view *view, struct host *host)
         memory->refaults = gained[REFAULTS] / view->wall_s;
         memory->high = gained[HIGH] / view->wall_s;
         memory->kills = gained[KILLS];
-        memory->limit_bytes = memory->path[0] ? read_limit(host->root, memory->path) : NAN;
+        memory->limit_bytes = memory->path[0] ? read_least_limit(host->root, memory) : NAN;
     }
 }

@@ -176,8 +176,10 @@ static void read_migrations(struct view_process *process, struct view_task *task
     if (!colon)
         return;
     (void)reader_number(colon + 1, &now);
-    task->migrations = task->at.migrations ? (double)(now + 1 - task->at.migrations) : 0;
     task->at.migrations = now + 1;
+    if (!task->at.migrations_then)
+        task->at.migrations_then = task->at.migrations;
+    task->migrations = (double)(task->at.migrations - task->at.migrations_then);
 }
 
 static void look_closely(struct reader *reader, struct view_process *process,
@@ -206,6 +208,7 @@ void reader_mark_tasks(const struct reader *reader, struct view_process *process
         struct view_task *task = &process->tasks[i];
         task->at.oncpu_then_ns = task->at.oncpu_ns;
         task->at.wait_then_ns = task->at.wait_ns;
+        task->at.migrations_then = task->at.migrations;
         task->close = false;
         task->migrations = NAN;
         task->oncpu_s = 0;

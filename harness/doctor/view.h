@@ -28,8 +28,8 @@ struct view_task_source {
     uint64_t user_ticks, system_ticks; /* when it was first looked at closely */
     uint64_t close_at_ns;              /* when that was; 0 = not yet */
     uint64_t voluntary, involuntary;
-    uint64_t migrations; /* so far; 0 = not read yet */
-    bool seen;           /* in this listing */
+    uint64_t migrations, migrations_then; /* so far, 1 more; 0 = not read yet */
+    bool seen;                            /* in this listing */
 };
 
 struct view_task {

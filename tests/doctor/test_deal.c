@@ -73,6 +73,52 @@ static void test_overlap_deals_near_gpus(void **state)
     topo_free(&machine.topo);
 }
 
+/* Three have a GPU of a node with two cores, and the fourth one is anywhere: none is sent away. */
+static void test_overlap_sends_nobody_far_from_its_gpu(void **state)
+{
+    struct machine machine;
+    struct topo_gpu gpu = {.pci_bdf = "0000:01:00.0", .node = 0};
+    (void)state;
+    view_plant(&machine, 4);
+    for (size_t w = 0; w < 4; w++)
+        view_add_task(&machine, w, MASK_ALL, 5, 5);
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        view_occupy(&machine, cpu, 10);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    machine.topo.gpus = &gpu;
+    machine.topo.ngpus = 1;
+    for (size_t w = 0; w < 3; w++)
+        view_use_gpu(&machine, w, 0);
+    expect(&machine, "masks_overlap", "");
+    machine.topo.gpus = NULL;
+    machine.topo.ngpus = 0;
+    topo_free(&machine.topo);
+}
+
+/* A cgroup that keeps them away from their GPU leaves them the node on which they are. */
+static void test_overlap_inside_a_cpuset(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    machine.group.cpus = view_range(2, 3);
+    for (size_t w = 0; w < 2; w++) {
+        machine.processes[w].cgroup[CGROUP_CPUSET] = 0;
+        view_add_task(&machine, w, MASK_HIGH, 5, 5);
+        view_use_gpu(&machine, w, 0);
+    }
+    view_occupy(&machine, 2, 10);
+    view_occupy(&machine, 3, 10);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "masks_overlap");
+    assert_non_null(found);
+    assert_string_equal(found->finding.command, "taskset -acp 2 100 && taskset -acp 3 101");
+    assert_null(strstr(found->finding.sentence, "fewer CPUs"));
+    diagnosis_free(&diagnosis);
+    topo_free(&machine.topo);
+}
+
 /* Linux often numbers a core's second thread behind all first ones: 0 and 2 are one core. */
 static void test_overlap_deals_whole_cores(void **state)
 {
@@ -229,6 +275,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_overlap_deals_nodes),
         cmocka_unit_test(test_overlap_deals_near_gpus),
+        cmocka_unit_test(test_overlap_inside_a_cpuset),
+        cmocka_unit_test(test_overlap_sends_nobody_far_from_its_gpu),
         cmocka_unit_test(test_overlap_deals_whole_cores),
         cmocka_unit_test(test_without_a_topology_nothing_is_dealt),
         cmocka_unit_test(test_spinning_gets_room_once),
