@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Lists are cut to what fits into one readable line. */
@@ -29,17 +30,22 @@ static int owner_of(const struct plan *plan, unsigned os_cpu)
     return -1;
 }
 
-/* True when this placement has a plan for as many workers on the same CPUs. */
+/* True when this placement has a plan for as many workers with their GPUs on the same CPUs. */
 static bool can_have(const struct topo *topo, const struct plan *plan, enum placement placement)
 {
     struct plan_request request = {.placement = placement, .cpus = plan->dealt};
     struct plan other;
     struct err err;
-    for (unsigned w = 0; w < plan->nworkers; w++)
+    int *gpus = calloc(plan->nworkers + 1, sizeof(*gpus));
+    for (unsigned w = 0; gpus && w < plan->nworkers; w++) {
         *(plan->workers[w].background ? &request.background : &request.workers) += 1;
-    int rc = plan_make(topo, &request, &other, &err);
-    bool can = !rc && other.status == PLAN_OK;
-    plan_free(&other);
+        gpus[w] = plan->workers[w].gpu;
+    }
+    request.gpus = gpus;
+    bool can = gpus && !plan_make(topo, &request, &other, &err) && other.status == PLAN_OK;
+    if (gpus)
+        plan_free(&other);
+    free(gpus);
     return can;
 }
 
@@ -123,15 +129,19 @@ static bool is_far(const struct topo *topo, const struct plan_worker *worker)
 static int tell_far(const struct topo *topo, const struct plan *plan, const struct bitset *far,
                     struct findings *findings, struct err *err)
 {
-    char list[SHORT_LIST], one[160];
+    char list[SHORT_LIST], name[32], one[160];
     int first = bitset_next(far, 0);
     const struct plan_worker *worker = &plan->workers[first];
     const struct topo_gpu *gpu = &topo->gpus[worker->gpu];
     struct bitset own = nodes_of(topo, &worker->cpus);
     struct finding finding = make_finding("gpu_far", far);
-    (void)snprintf(one, sizeof(one), "GPU %d is near NUMA node %u, and its CPUs are on node%s %s",
-                   gpu->cuda_ordinal, topo->nodes[gpu->node].os_node,
-                   bitset_count(&own) == 1 ? "" : "s", bitset_format(&own, list, sizeof(list)));
+    if (gpu->cuda_ordinal >= 0)
+        (void)snprintf(name, sizeof(name), "%d", gpu->cuda_ordinal);
+    else /* hidden from this program, not from the worker */
+        (void)snprintf(name, sizeof(name), "%s", gpu->pci_bdf);
+    (void)snprintf(one, sizeof(one), "GPU %s is near NUMA node %u, and its CPUs are on node%s %s",
+                   name, topo->nodes[gpu->node].os_node, bitset_count(&own) == 1 ? "" : "s",
+                   bitset_format(&own, list, sizeof(list)));
     bool alone = bitset_count(far) == 1;
     if (!alone)
         (void)snprintf(
