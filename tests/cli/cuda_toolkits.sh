@@ -19,7 +19,8 @@ expect 0 'GPU parts are not built \(.*nvcc is of CUDA 11\.4, and 11\.8 or later 
 
 # What builds here says of itself which nvcc it was given.
 tree=$scratch/tree
-mkdir -p "$tree"/{bench,cmake,harness,kernels,plots,share}
+mkdir -p "$tree"/{bench,cmake,docs,harness,kernels,plots,share}
+echo "A page" >"$tree/docs/page.md"
 cp "$CONTEND_SOURCE_DIR"/{contend,CMakePresets.json,LICENSE} "$tree"
 cp "$CONTEND_SOURCE_DIR"/share/sample_worker.py "$tree/share"
 cp "$CONTEND_SOURCE_DIR"/cmake/{packages,bundle,manual}.sh "$tree/cmake"
