@@ -155,13 +155,43 @@ static void test_table_values_show_the_best(void **state)
     for (size_t best = 0; best < 16; best++) {
         char *text = print_columns(16, "team=", "", flat_but_one, best);
         assert_says(text, " 1150123");
-        assert_says(text, "\nnot shown, but in rows.csv: team (9 of 16)\n");
+        assert_says(text, "\nnot shown, but in rows.csv: of rate: team (9 of 16)\n");
         free(text);
     }
     char *text = print_columns(9, "team=", "", flat_but_one, 4);
     assert_says(text, "       0       1       3       4       5       7       8\n");
-    assert_says(text, "\nnot shown, but in rows.csv: team 2, 6\n");
+    assert_says(text, "\nnot shown, but in rows.csv: of rate: team 2, 6\n");
     free(text);
+}
+
+/* Of three metrics, of which the second has other teams than the others. */
+static void test_table_values_say_whose_columns_are_left_out(void **state)
+{
+    (void)state;
+    static const struct bench_metric metrics[] = {
+        {"a", "1", "none"}, {"b", "1", "none"}, {"c", "1", "none"}, {.name = NULL}};
+    static const struct bench bench = {
+        .name = "teams", .metrics = metrics, .scan = fixture_no_scan};
+    static const unsigned teams[] = {9, 8, 9};
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_latency", &result);
+    result.arms[0].bench = &bench;
+    for (unsigned round = 0; round < fixture_vm.rounds; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        size_t n = 0;
+        for (unsigned metric = 0; metric < 3; metric++)
+            for (unsigned team = 0; team < teams[metric]; team++, n++) {
+                assert_true(n < worker->nvalues);
+                worker->values[n].metric = metric;
+                worker->values[n].value = 1000123;
+                (void)snprintf(worker->values[n].key, VALUE_KEY_MAX, "team=%u", team);
+            }
+        worker->nvalues = n;
+    }
+    char *text = print_result(&result);
+    assert_says(text, "\nnot shown, but in rows.csv: of a, c: team 2, 6; of b: team 3\n");
+    free(text);
+    fixture_result_free(&result);
 }
 
 /* Names stand for themselves, and so do the numbers of GPUs: they go on below. */
@@ -418,6 +448,7 @@ int main(void)
         cmocka_unit_test(test_table_values_names_what_differs),
         cmocka_unit_test(test_table_values_show_the_cliff),
         cmocka_unit_test(test_table_values_show_the_best),
+        cmocka_unit_test(test_table_values_say_whose_columns_are_left_out),
         cmocka_unit_test(test_table_values_show_all_names),
         cmocka_unit_test(test_table_values_narrow_columns),
         cmocka_unit_test(test_table_values_long_heading),
