@@ -31,7 +31,7 @@ struct values {
     int label;                       /* width of the block's first column */
     int lines_label;                 /* that it needs for lines, without the tables' heads */
     int cell;                        /* of the others of the table being printed */
-    struct columns shown;            /* of that table */
+    struct columns shown;            /* of that table, beside each other */
     struct columns_wanted wanted;    /* by the block's tables */
     char header[TEXT_WIDTH + 1];     /* of the columns printed last */
     char singles[1000];              /* values without a table, for the end of the block */
@@ -238,18 +238,15 @@ static void print_columns(struct values *values, const struct grid *grid)
 
 static void print_grid(struct values *values, const struct grid *grid)
 {
-    size_t most = fit_columns(values, grid);
-    if (!columns_stand_alone(grid)) {
-        columns_choose(grid, most, &values->wanted, &values->shown);
-        note_left_out(values, grid);
-        print_columns(values, grid);
-        return;
-    }
-    for (size_t first = 0; first < grid->ncolumns; first += values->shown.n) {
-        size_t left = grid->ncolumns - first;
-        values->shown.n = left < most ? left : most;
-        for (size_t i = 0; i < values->shown.n; i++)
-            values->shown.at[i] = first + i;
+    size_t block = fit_columns(values, grid);
+    struct columns all;
+    columns_choose(grid, block, &values->wanted, &all);
+    values->shown = all;
+    note_left_out(values, grid);
+    for (size_t first = 0; first < all.n; first += values->shown.n) {
+        size_t left = all.n - first;
+        values->shown.n = left < block ? left : block;
+        memcpy(values->shown.at, all.at + first, values->shown.n * sizeof(all.at[0]));
         print_columns(values, grid);
     }
 }
