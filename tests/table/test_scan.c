@@ -374,7 +374,7 @@ static void test_table_values_say_which_bound(void **state)
         assert_non_null(worker->reasons);
         worker->nreasons = 2;
         for (unsigned i = 0; i < 2; i++) {
-            struct value *value = &worker->values[2 * i];
+            struct value *value = &worker->values[2 * (size_t)i];
             value->value = 1234 + 10 * i;
             value->reason = 1 + i;
             (void)snprintf(worker->reasons[i].msg, sizeof(worker->reasons[i].msg), "%s",
