@@ -41,11 +41,17 @@ static const struct entry environment[] = {
     {"CONTEND_COMMS_MAPPED", "0: a process copies its log into the file from time to time, as "
                              "where a mapped page may fail."},
     {"CONTEND_COMMS_TIMING", "It times one collective in so many on the GPU; 64, 0 = none."},
+    {"CUDA_HOME",
+     "Where CUDA is installed: cuBLASLt and CUPTI that the loader does not find are looked for "
+     "there, then in CUDA_PATH, then in /usr/local/cuda."},
+    {"CUDA_PATH", "Likewise."},
+    {"NCCL_GRAPH_DUMP_FILE",
+     "If you set it, NCCL's graphs go there, and contend comms models the order of rings."},
     {"NCCL_RAS_ADDR",
      "HOST:PORT at which NCCL's ranks answer contend comms --attach; localhost:28028."},
     {"TMPDIR",
      "The folder for files that a measurement needs for its time: those of io, cgroup, comms and "
-     "of validate --baseline; /tmp."},
+     "of validate --baseline; /tmp, of cgroup /var/tmp."},
     {"XDG_STATE_HOME",
      "Below it, in contend/, doctor --apply keeps what takes a change back; ~/.local/state."},
     {"COLUMNS", "On a terminal: text takes no more columns than these, nor than it has."},

@@ -97,17 +97,18 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
     const struct bench_figure *figure = data->figure;
     const struct arm *arm = dat_find_arm(data, data->figure->metric);
     double most = 0;
-    char how[160], only[120], all[sizeof(how) + sizeof(only)];
+    char how[160], only[160], rest[320];
+    const char *note = figure->note ? figure->note : "";
     if (arm)
         collect(data, arm, &bars);
     for (size_t i = 0; i < bars.n; i++)
         most = fmax(most, fmax(bars.bar[i].row->median, bars.bar[i].row->ci_high));
     if (!(most > 0))
         return err_set(err, -ENODATA, "the run has no %s of an %s", figure->metric, figure->x.part);
-    (void)snprintf(all, sizeof(all), "%s%s",
-                   dat_say_only(data, arm, figure->metric, only, sizeof(only)),
-                   dat_say_rounds(data, figure->how, how, sizeof(how)));
-    dat_put_figure_heading(data, arm, all, figure->note ? figure->note : "", out);
+    (void)snprintf(rest, sizeof(rest), "%s%s",
+                   dat_say_only(data, arm, note[0] ? ". " : "", only, sizeof(only)), note);
+    dat_put_figure_heading(data, arm, dat_say_rounds(data, figure->how, how, sizeof(how)), rest,
+                           out);
     dat_put_text(out, figure->x.label, LABEL_MOST);
     dat_put_text(out, figure->y.label, LABEL_MOST);
     (void)fprintf(out, " %zu %zu %.9g\n", bars.places.n, bars.kinds.n, 1.08 * most);

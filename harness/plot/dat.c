@@ -115,18 +115,21 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
     return NULL;
 }
 
-const char *dat_say_only(const struct figure_data *data, const struct arm *arm, const char *metric,
+const char *dat_say_only(const struct figure_data *data, const struct arm *arm, const char *end,
                          char *buf, size_t size)
 {
     char name[96];
+    const char *placement = placement_infos[arm->placement].name;
+    (void)key_say_arm(data->result, arm, "", name, sizeof(name));
+    bool by_placement = strncmp(name, placement, strlen(placement)) == 0;
     buf[0] = '\0';
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *other = &data->result->arms[i];
         if (other != arm && other->bench == arm->bench &&
-            key_next_row(data->rows, other, metric, &at))
-            (void)snprintf(buf, size, "Of %s only, others are in rows.csv. ",
-                           key_say_arm(data->result, arm, "", name, sizeof(name)));
+            key_next_row(data->rows, other, data->figure->metric, &at))
+            (void)snprintf(buf, size, "%s%s only. Others are in rows.csv%s",
+                           by_placement ? "Placement " : "", name[0] ? name : "One arm", end);
     }
     return buf;
 }

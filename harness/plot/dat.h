@@ -71,9 +71,9 @@ void dat_put_figure_heading(const struct figure_data *data, const struct arm *ar
 /* The first arm of data->bench that has a row of that metric with a value, or NULL. */
 const struct arm *dat_find_arm(const struct figure_data *data, const char *metric);
 
-/* "Of none only, others are in rows.csv. ", where other arms have that metric, too, for what shows
- * but that one; else "". Returns buf. */
-const char *dat_say_only(const struct figure_data *data, const struct arm *arm, const char *metric,
+/* For the footnote, "Placement none only. Others are in rows.csv" and `end`, where other arms have
+ * the figure's metric, too, for what shows but that one; else "". Returns buf. */
+const char *dat_say_only(const struct figure_data *data, const struct arm *arm, const char *end,
                          char *buf, size_t size);
 
 /*

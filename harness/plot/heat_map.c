@@ -166,17 +166,18 @@ static void put_heat_heading(const struct figure_data *data, const struct arm *a
 {
     const struct bench_figure *figure = data->figure;
     double low, high;
-    char how[320], only[120], rest[120] = "";
+    char how[320], only[160], rest[240];
     size_t beyond = choose_range(figure, matrix, &low, &high);
     double median = stats_percentile(matrix->sorted, matrix->nvalues, 0.5);
-    (void)snprintf(how, sizeof(how), "%s%s. Least %.*f, median %.*f, most %.*f",
-                   dat_say_only(data, arm, figure->metric, only, sizeof(only)), figure->how,
+    (void)snprintf(how, sizeof(how), "%s. Least %.*f, median %.*f, most %.*f", figure->how,
                    figure->digits, matrix->sorted[0], figure->digits, median, figure->digits,
                    matrix->sorted[matrix->nvalues - 1]);
+    (void)snprintf(rest, sizeof(rest), "%s",
+                   dat_say_only(data, arm, beyond ? ". " : "", only, sizeof(only)));
     if (beyond)
         (void)snprintf(rest, sizeof(rest),
-                       "Beyond the scale, in the colour of its end: %zu of %zu values", beyond,
-                       matrix->nvalues);
+                       "%sBeyond the scale, in the colour of its end: %zu of %zu values", only,
+                       beyond, matrix->nvalues);
     dat_put_figure_heading(data, arm, how, rest, out);
     (void)fprintf(out, " %u %.9g %.9g %u", matrix->n[DOWN], low, high, count_repeats(matrix));
     dat_put_text(out, figure->colours, 60);

@@ -44,7 +44,8 @@ static void put_names(const struct sizing_curves *curves, FILE *out)
     names_put_lines(&names, out);
 }
 
-/* Of a curve, where the next core begins to add less, and where it adds nothing. */
+/* Of a curve, the knee, from where on a core adds less, or `enough`: the fewest cores within 5% of
+ * the best. */
 static void put_cross(const struct knee_point *points, size_t at, size_t n, const char *what,
                       double share, FILE *out)
 {

@@ -65,30 +65,6 @@ static double value_at(const struct grid *grid, size_t line, size_t column)
     return row ? row->median : (double)NAN;
 }
 
-/* The column of the value that lies furthest outside of what its line shows: by twice, and so much
- * of the largest that it is no noise of differences near 0. SIZE_MAX: no column has one. */
-static size_t find_cliff(const struct grid *grid, const struct columns *shown)
-{
-    double furthest = 2;
-    size_t cliff = SIZE_MAX;
-    for (size_t line = 0; line < grid->nlines; line++) {
-        double least = INFINITY, most = 0;
-        for (size_t i = 0; i < shown->n; i++) {
-            double value = value_at(grid, line, shown->at[i]);
-            least = fmin(least, value);
-            most = fmax(most, value);
-        }
-        for (size_t column = 0; column < grid->ncolumns; column++) {
-            double value = value_at(grid, line, column), far = fmax(least / value, value / most);
-            if (value > 0 && fmax(least - value, value - most) > 0.03 * most && far > furthest) {
-                furthest = far;
-                cliff = column;
-            }
-        }
-    }
-    return cliff;
-}
-
 /* The first column of a line that is no worse than the best by more than 1% of the largest: the
  * others are as good. SIZE_MAX: the metric has no better, or the line no value. */
 static size_t find_best(const struct grid *grid, size_t line)
@@ -108,24 +84,68 @@ static size_t find_best(const struct grid *grid, size_t line)
     return SIZE_MAX;
 }
 
-static void want(const struct grid *grid, size_t column, struct columns_wanted *wanted)
+/* The least and the most of what a line shows in any case: its ends and its best. */
+static void find_bounds(const struct grid *grid, size_t line, double *least, double *most)
+{
+    const size_t best = find_best(grid, line), last = grid->ncolumns - 1;
+    const size_t sure[] = {0, last, best == SIZE_MAX ? last : best};
+    *least = INFINITY;
+    *most = 0;
+    for (size_t i = 0; i < sizeof(sure) / sizeof(sure[0]); i++) {
+        *least = fmin(*least, value_at(grid, line, sure[i]));
+        *most = fmax(*most, value_at(grid, line, sure[i]));
+    }
+}
+
+/* The column of the value that lies furthest outside of what its line shows in any case: by twice,
+ * and so much of the largest that it is no noise of differences near 0. SIZE_MAX: no column has
+ * one.
+ */
+static size_t find_cliff(const struct grid *grid)
+{
+    double furthest = 2, widest = 0;
+    size_t cliff = SIZE_MAX;
+    for (size_t line = 0; line < grid->nlines; line++) {
+        double least, most, largest = 0;
+        find_bounds(grid, line, &least, &most);
+        for (size_t column = 0; column < grid->ncolumns; column++)
+            largest = fmax(largest, value_at(grid, line, column));
+        for (size_t column = 0; column < grid->ncolumns; column++) {
+            double value = value_at(grid, line, column), far = fmax(least / value, value / most);
+            double out = fmax(least - value, value - most);
+            bool further = far > furthest || (far >= furthest && out > widest);
+            if (value > 0 && out > 0.03 * largest && further) {
+                furthest = far;
+                widest = out;
+                cliff = column;
+            }
+        }
+    }
+    return cliff;
+}
+
+static bool is_wanted(const struct grid *grid, size_t column, const struct columns_wanted *wanted)
 {
     char name[sizeof(wanted->of[0])];
     (void)snprintf(name, sizeof(name), "%s=%s", grid->across, grid->column[column]);
     for (size_t i = 0; i < wanted->n; i++)
-        if (strcmp(wanted->of[i], name) == 0)
-            return;
-    if (wanted->n < COLUMNS_WANTED)
-        memcpy(wanted->of[wanted->n++], name, sizeof(name));
+        if (strcmp(name, wanted->of[i]) == 0)
+            return true;
+    return false;
+}
+
+static void want(const struct grid *grid, size_t column, struct columns_wanted *wanted)
+{
+    if (wanted->n < COLUMNS_WANTED && !is_wanted(grid, column, wanted))
+        (void)snprintf(wanted->of[wanted->n++], sizeof(wanted->of[0]), "%s=%s", grid->across,
+                       grid->column[column]);
 }
 
 void columns_want(const struct grid *grid, size_t most, struct columns_wanted *wanted)
 {
     if (columns_stand_alone(grid) || grid->ncolumns <= most)
         return;
-    struct columns shown;
-    columns_choose(grid, most, wanted, &shown);
-    size_t cliff = find_cliff(grid, &shown);
+    size_t cliff = find_cliff(grid);
     if (cliff != SIZE_MAX)
         want(grid, cliff, wanted);
     for (size_t line = 0; line < grid->nlines; line++) {
@@ -136,7 +156,7 @@ void columns_want(const struct grid *grid, size_t most, struct columns_wanted *w
 }
 
 /* Shows that column in place of the nearest one that may give way. */
-static void insist(struct columns *shown, bool fixed[static COLUMNS_MOST], size_t column)
+static void insist(struct columns *shown, bool fixed[static GRID_COLUMNS], size_t column)
 {
     size_t nearest = SIZE_MAX, least = SIZE_MAX;
     for (size_t i = 0; i < shown->n; i++) {
@@ -158,22 +178,31 @@ static int compare_places(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void columns_choose(const struct grid *grid, size_t most, const struct columns_wanted *wanted,
+/* Full blocks for all that must be shown; no more columns than there are. */
+static size_t count_shown(const struct grid *grid, size_t block,
+                          const struct columns_wanted *wanted)
+{
+    size_t last = grid->ncolumns - 1, must = 0;
+    if (columns_stand_alone(grid) || wanted->n == COLUMNS_WANTED)
+        return grid->ncolumns;
+    for (size_t column = 0; column <= last; column++)
+        must += column == 0 || column == last || is_wanted(grid, column, wanted);
+    size_t n = (must + block - 1) / block * block;
+    return n < grid->ncolumns ? n : grid->ncolumns;
+}
+
+void columns_choose(const struct grid *grid, size_t block, const struct columns_wanted *wanted,
                     struct columns *shown)
 {
-    char name[sizeof(wanted->of[0])];
-    bool fixed[COLUMNS_MOST] = {true};
-    size_t room = most < COLUMNS_MOST ? most : COLUMNS_MOST, last = grid->ncolumns - 1;
-    shown->n = grid->ncolumns < room ? grid->ncolumns : room;
+    bool fixed[GRID_COLUMNS] = {true};
+    size_t last = grid->ncolumns - 1;
+    shown->n = count_shown(grid, block, wanted);
     size_t gaps = shown->n - 1;
     for (size_t i = 0; i < shown->n; i++)
         shown->at[i] = gaps ? (i * last + gaps / 2) / gaps : 0;
     fixed[gaps] = true;
-    for (size_t i = 0; i < wanted->n; i++)
-        for (size_t column = 0; column < grid->ncolumns; column++) {
-            (void)snprintf(name, sizeof(name), "%s=%s", grid->across, grid->column[column]);
-            if (strcmp(name, wanted->of[i]) == 0)
-                insist(shown, fixed, column);
-        }
+    for (size_t column = 0; column < grid->ncolumns; column++)
+        if (is_wanted(grid, column, wanted))
+            insist(shown, fixed, column);
     qsort(shown->at, shown->n, sizeof(shown->at[0]), compare_places);
 }

@@ -1,29 +1,30 @@
 /*
  * Which columns of a grid stand in a terminal's width. Names, and numbers of GPUs, ranks and nodes,
  * all do, in as many blocks as they need: none stands for another. Of a sweep too long for one
- * block some are left out, which the caller says: never the best of a line, nor a cliff.
+ * block some are left out, which the caller says: never the best of a line, nor the grid's cliff,
+ * the value furthest outside of its line's ends and best. Where these are more than one block
+ * holds, there are several.
  */
 #ifndef CONTEND_TABLE_COLUMNS_H
 #define CONTEND_TABLE_COLUMNS_H
 
 #include <stdbool.h>
 
-#include "harness/base/text.h"
 #include "harness/rows/grid.h"
 
 enum {
     COLUMNS_CELL = 8,       /* usual width of one */
     COLUMNS_CELL_LEAST = 6, /* of those that fit into the width so */
-    COLUMNS_MOST = TEXT_WIDTH / COLUMNS_CELL_LEAST,
-    COLUMNS_WANTED = COLUMNS_MOST - 2
+    COLUMNS_WANTED = GRID_COLUMNS
 };
 
 /* Their places in the grid, ascending. */
 struct columns {
-    size_t n, at[COLUMNS_MOST];
+    size_t n, at[GRID_COLUMNS];
 };
 
-/* Columns that tables of a block must show, so that those of the same sweep show the same. */
+/* Columns that tables of a block must show, so that those of the same sweep show the same. Where
+ * there is no room for more of them, all tables show all. */
 struct columns_wanted {
     size_t n;
     char of[COLUMNS_WANTED][2 * VALUE_KEY_MAX]; /* "threads=32" */
@@ -45,8 +46,11 @@ bool columns_stand_alone(const struct grid *grid);
 /* Adds the grid's best columns and its cliff, where `most` columns have room. */
 void columns_want(const struct grid *grid, size_t most, struct columns_wanted *wanted);
 
-/* At most `most`: all, or evenly chosen with the first, the last and those that are wanted. */
-void columns_choose(const struct grid *grid, size_t most, const struct columns_wanted *wanted,
+/*
+ * All that stand alone; else the first, the last and those that are wanted, with others evenly
+ * chosen, so many as fill blocks of `block` columns.
+ */
+void columns_choose(const struct grid *grid, size_t block, const struct columns_wanted *wanted,
                     struct columns *shown);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/base/strbuf.h"
 #include "harness/base/text.h"
 #include "harness/rows/grid.h"
 #include "harness/rows/key.h"
@@ -13,6 +14,12 @@
 #include "harness/table/columns.h"
 
 enum { LABEL_LEAST = 20, LABEL_MOST = 47, LEFT_OUT_NAMED = 6 };
+
+/* Columns that tables of a block do not show, and the metrics of those tables. */
+struct left_out {
+    struct strbuf columns, metrics;  /* "size 4 KiB, 2 MiB"; "latency, busbw" */
+    const struct bench_metric *last; /* of those metrics */
+};
 
 struct values {
     const struct result *result;
@@ -24,12 +31,14 @@ struct values {
     int label;                       /* width of the block's first column */
     int lines_label;                 /* that it needs for lines, without the tables' heads */
     int cell;                        /* of the others of the table being printed */
-    struct columns shown;            /* of that table */
+    struct columns shown;            /* of that table, beside each other */
     struct columns_wanted wanted;    /* by the block's tables */
     char header[TEXT_WIDTH + 1];     /* of the columns printed last */
     char singles[1000];              /* values without a table, for the end of the block */
-    char left_out[400];              /* columns that the block's tables do not show */
-    uint64_t told;                   /* metrics of the block that stand in tables of many sizes */
+    struct left_out *left_out;       /* nleft_out of the block; owned */
+    size_t nleft_out;
+    uint64_t told; /* metrics of the block that stand in tables of many sizes */
+    bool failed;   /* no memory for what was left out */
 };
 
 /*
@@ -128,26 +137,82 @@ static size_t fit_columns(struct values *values, const struct grid *grid)
     return room > values->cell ? (size_t)(room / values->cell) : 1;
 }
 
-/* "threads 4, 16" of a few that the table does not show, else "size (12 of 19)". */
-static void note_left_out(struct values *values, const struct grid *grid)
+/* "threads 4, 16" of a few that the table does not show, else "size (12 of 19)"; "" = shows all. */
+static void say_left_out(const struct values *values, const struct grid *grid, struct strbuf *text)
 {
-    char text[400], name[32];
-    size_t n = grid->ncolumns - values->shown.n, at = 0, known = strlen(values->left_out);
-    size_t used = (size_t)snprintf(text, sizeof(text), "%s", grid->across);
+    char name[32];
+    size_t n = grid->ncolumns - values->shown.n, at = 0;
     if (n == 0)
         return;
-    for (size_t i = 0, listed = 0; i < grid->ncolumns && n <= LEFT_OUT_NAMED; i++) {
+    strbuf_adds(text, grid->across);
+    if (n > LEFT_OUT_NAMED) {
+        strbuf_addf(text, " (%zu of %zu)", n, grid->ncolumns);
+        return;
+    }
+    for (size_t i = 0, listed = 0; i < grid->ncolumns; i++)
         if (at < values->shown.n && values->shown.at[at] == i)
             at++;
-        else if (used < sizeof(text))
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %s", listed++ ? "," : "",
-                                     columns_name(grid, i, name, sizeof(name)));
+        else
+            strbuf_addf(text, "%s %s", listed++ ? "," : "",
+                        columns_name(grid, i, name, sizeof(name)));
+}
+
+/* The block's entry of those columns, new where there is none; takes them. NULL: no memory. */
+static struct left_out *find_left_out(struct values *values, struct strbuf *columns)
+{
+    for (size_t i = 0; i < values->nleft_out; i++)
+        if (strcmp(values->left_out[i].columns.text, columns->text) == 0) {
+            strbuf_free(columns);
+            return &values->left_out[i];
+        }
+    struct left_out *all = realloc(values->left_out, (values->nleft_out + 1) * sizeof(*all));
+    if (!all) {
+        strbuf_free(columns);
+        return NULL;
     }
-    if (n > LEFT_OUT_NAMED)
-        (void)snprintf(text + used, sizeof(text) - used, " (%zu of %zu)", n, grid->ncolumns);
-    if (!strstr(values->left_out, text))
-        (void)snprintf(values->left_out + known, sizeof(values->left_out) - known, "%s%s",
-                       known ? "; " : "", text);
+    values->left_out = all;
+    all += values->nleft_out++;
+    *all = (struct left_out){.columns = *columns};
+    return all;
+}
+
+static void note_left_out(struct values *values, const struct grid *grid)
+{
+    struct strbuf columns = {0};
+    say_left_out(values, grid, &columns);
+    if (!columns.text || columns.failed) {
+        values->failed = values->failed || columns.failed;
+        strbuf_free(&columns);
+        return;
+    }
+    struct left_out *left_out = find_left_out(values, &columns);
+    if (!left_out)
+        values->failed = true;
+    else if (left_out->last != grid->metric)
+        strbuf_addf(&left_out->metrics, "%s%s", left_out->last ? ", " : "", grid->metric->name);
+    if (left_out)
+        left_out->last = grid->metric;
+}
+
+/* In one line, which is wrapped; frees what was noted. */
+static void print_left_out(struct values *values)
+{
+    struct strbuf line = {0};
+    for (size_t i = 0; i < values->nleft_out; i++) {
+        struct left_out *left_out = &values->left_out[i];
+        values->failed = values->failed || left_out->metrics.failed;
+        strbuf_addf(&line, "%s of %s: %s", i ? ";" : "not shown, but in rows.csv:",
+                    left_out->metrics.text ? left_out->metrics.text : "", left_out->columns.text);
+        strbuf_free(&left_out->metrics);
+        strbuf_free(&left_out->columns);
+    }
+    values->failed = values->failed || line.failed;
+    if (line.text)
+        text_wrap(line.text, 0, 2, values->out);
+    strbuf_free(&line);
+    free(values->left_out);
+    values->left_out = NULL;
+    values->nleft_out = 0;
 }
 
 static bool has_values(const struct values *values, const struct grid *grid, size_t line)
@@ -173,18 +238,15 @@ static void print_columns(struct values *values, const struct grid *grid)
 
 static void print_grid(struct values *values, const struct grid *grid)
 {
-    size_t most = fit_columns(values, grid);
-    if (!columns_stand_alone(grid)) {
-        columns_choose(grid, most, &values->wanted, &values->shown);
-        note_left_out(values, grid);
-        print_columns(values, grid);
-        return;
-    }
-    for (size_t first = 0; first < grid->ncolumns; first += values->shown.n) {
-        size_t left = grid->ncolumns - first;
-        values->shown.n = left < most ? left : most;
-        for (size_t i = 0; i < values->shown.n; i++)
-            values->shown.at[i] = first + i;
+    size_t block = fit_columns(values, grid);
+    struct columns all;
+    columns_choose(grid, block, &values->wanted, &all);
+    values->shown = all;
+    note_left_out(values, grid);
+    for (size_t first = 0; first < all.n; first += values->shown.n) {
+        size_t left = all.n - first;
+        values->shown.n = left < block ? left : block;
+        memcpy(values->shown.at, all.at + first, values->shown.n * sizeof(all.at[0]));
         print_columns(values, grid);
     }
 }
@@ -326,7 +388,7 @@ static int print_block(struct values *values)
                   values->arm->bench->name, what[0] ? ", " : "", what,
                   values->color ? "\033[0m" : "");
     values->label = values->lines_label = LABEL_LEAST;
-    values->singles[0] = values->left_out[0] = '\0';
+    values->singles[0] = '\0';
     values->wanted.n = 0;
     memset(values->header, 0, sizeof(values->header));
     int rc = by_size_print(values->result, values->rows, values->arm, values->rounds, values->out,
@@ -335,12 +397,8 @@ static int print_block(struct values *values)
         rc = print_grids(values);
     if (values->singles[0])
         text_wrap(values->singles, 0, 2, values->out);
-    if (values->left_out[0]) {
-        char line[sizeof(values->left_out) + 64];
-        (void)snprintf(line, sizeof(line), "not shown, but in rows.csv: %s", values->left_out);
-        text_wrap(line, 0, 2, values->out);
-    }
-    return rc;
+    print_left_out(values);
+    return rc ? rc : values->failed ? -ENOMEM : 0;
 }
 
 /* Teams under a load stand in a table of their own, beside what they do without it. */

@@ -284,7 +284,7 @@ static void test_scans_one_of_several_is_named(void **state)
     result.arms[1].bench = result.arms[0].bench;
     result.arms[1].placement = PLACE_PARTITION;
     fixture_draw(&result, "host");
-    fixture_assert_svg_has("bandwidth", "Of none only, others are in rows.csv. ");
+    fixture_assert_svg_has("bandwidth", ">Placement none only. Others are in rows.csv<");
     fixture_result_free(&result);
 }
 

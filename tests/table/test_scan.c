@@ -155,13 +155,109 @@ static void test_table_values_show_the_best(void **state)
     for (size_t best = 0; best < 16; best++) {
         char *text = print_columns(16, "team=", "", flat_but_one, best);
         assert_says(text, " 1150123");
-        assert_says(text, "\nnot shown, but in rows.csv: team (9 of 16)\n");
+        assert_says(text, "\nnot shown, but in rows.csv: of rate: team (9 of 16)\n");
         free(text);
     }
     char *text = print_columns(9, "team=", "", flat_but_one, 4);
     assert_says(text, "       0       1       3       4       5       7       8\n");
-    assert_says(text, "\nnot shown, but in rows.csv: team 2, 6\n");
+    assert_says(text, "\nnot shown, but in rows.csv: of rate: team 2, 6\n");
     free(text);
+}
+
+/* The rate of up to two lines over the columns, in order; all have `n`. */
+static char *print_sweep(const double *const *lines, size_t nlines, size_t n)
+{
+    static const struct bench_metric metrics[] = {{"rate", "items/s", "higher"}, {.name = NULL}};
+    static const struct bench bench = {
+        .name = "teams", .metrics = metrics, .scan = fixture_no_scan};
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_latency", &result);
+    result.arms[0].bench = &bench;
+    for (unsigned round = 0; round < fixture_vm.rounds; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        assert_true(nlines * n <= worker->nvalues);
+        worker->nvalues = nlines * n;
+        for (size_t i = 0; i < nlines * n; i++) {
+            worker->values[i].metric = 0;
+            worker->values[i].value = lines[i / n][i % n];
+            (void)snprintf(worker->values[i].key, VALUE_KEY_MAX, "line=%zu;threads=%zu", i / n,
+                           i % n);
+        }
+    }
+    char *text = print_result(&result);
+    fixture_result_free(&result);
+    return text;
+}
+
+/* A cliff among the evenly chosen columns does not give way to a best beside it. */
+static void test_table_values_keep_the_cliff_beside_the_best(void **state)
+{
+    (void)state;
+    static const double first[] = {1180123, 2290123,  4110123,  8000123,
+                                   1286012, 18630123, 10450123, 8940123};
+    static const double second[] = {2200123, 4150123,  8000123,  15000123,
+                                    630123,  14000123, 12860123, 10730123};
+    const double *const lines[] = {first, second};
+    char *text = print_sweep(lines, 2, 8);
+    assert_says(text, " 630123");
+    assert_says(text, " 18630123");
+    assert_says(text, " 15000123");
+    assert_says(text, "\nnot shown, but in rows.csv: of rate: threads ");
+    free(text);
+}
+
+/* Each line has its best elsewhere, six in all: they stand in two blocks. */
+static void test_table_values_show_each_best_and_the_cliff(void **state)
+{
+    (void)state;
+    enum { LINES = 6, COLUMNS = 18 };
+    double value[LINES][COLUMNS];
+    const double *lines[LINES];
+    for (size_t line = 0; line < LINES; line++) {
+        lines[line] = value[line];
+        for (size_t i = 0; i < COLUMNS; i++)
+            value[line][i] = i == 2 + 2 * line ? 1234000 + (double)line : 1000123;
+    }
+    value[0][15] = 400123;
+    char *text = print_sweep(lines, LINES, COLUMNS);
+    for (size_t line = 0; line < LINES; line++) {
+        char best[16];
+        (void)snprintf(best, sizeof(best), " %zu", 1234000 + line);
+        assert_says(text, best);
+    }
+    assert_says(text, " 400123");
+    assert_says(text, "\nnot shown, but in rows.csv: of rate: threads 1, 5, 11, 14\n");
+    free(text);
+}
+
+/* Of three metrics, of which the second has other teams than the others. */
+static void test_table_values_say_whose_columns_are_left_out(void **state)
+{
+    (void)state;
+    static const struct bench_metric metrics[] = {
+        {"a", "1", "none"}, {"b", "1", "none"}, {"c", "1", "none"}, {.name = NULL}};
+    static const struct bench bench = {
+        .name = "teams", .metrics = metrics, .scan = fixture_no_scan};
+    static const unsigned teams[] = {9, 8, 9};
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_latency", &result);
+    result.arms[0].bench = &bench;
+    for (unsigned round = 0; round < fixture_vm.rounds; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        size_t n = 0;
+        for (unsigned metric = 0; metric < 3; metric++)
+            for (unsigned team = 0; team < teams[metric]; team++, n++) {
+                assert_true(n < worker->nvalues);
+                worker->values[n].metric = metric;
+                worker->values[n].value = 1000123;
+                (void)snprintf(worker->values[n].key, VALUE_KEY_MAX, "team=%u", team);
+            }
+        worker->nvalues = n;
+    }
+    char *text = print_result(&result);
+    assert_says(text, "\nnot shown, but in rows.csv: of a, c: team 2, 6; of b: team 3\n");
+    free(text);
+    fixture_result_free(&result);
 }
 
 /* Names stand for themselves, and so do the numbers of GPUs: they go on below. */
@@ -278,7 +374,7 @@ static void test_table_values_say_which_bound(void **state)
         assert_non_null(worker->reasons);
         worker->nreasons = 2;
         for (unsigned i = 0; i < 2; i++) {
-            struct value *value = &worker->values[2 * i];
+            struct value *value = &worker->values[2 * (size_t)i];
             value->value = 1234 + 10 * i;
             value->reason = 1 + i;
             (void)snprintf(worker->reasons[i].msg, sizeof(worker->reasons[i].msg), "%s",
@@ -418,6 +514,9 @@ int main(void)
         cmocka_unit_test(test_table_values_names_what_differs),
         cmocka_unit_test(test_table_values_show_the_cliff),
         cmocka_unit_test(test_table_values_show_the_best),
+        cmocka_unit_test(test_table_values_keep_the_cliff_beside_the_best),
+        cmocka_unit_test(test_table_values_show_each_best_and_the_cliff),
+        cmocka_unit_test(test_table_values_say_whose_columns_are_left_out),
         cmocka_unit_test(test_table_values_show_all_names),
         cmocka_unit_test(test_table_values_narrow_columns),
         cmocka_unit_test(test_table_values_long_heading),
