@@ -45,8 +45,8 @@ static bool is_below_us(pid_t pid)
     return false;
 }
 
-/* The terminal's keys reach all of its foreground group. A hang-up reaches the leader of the session
- * alone (tty_signal_session_leader in the kernel's tty_jobctrl.c). */
+/* The terminal's keys reach all of its foreground group. A hang-up reaches the leader of the
+ * session alone (tty_signal_session_leader in the kernel's tty_jobctrl.c). */
 static bool has_reached(const struct process *process, const struct signals_one *one)
 {
     return one->by_kernel && getpgid(process->pid) == getpgrp() &&

@@ -14,7 +14,7 @@
 struct judge {
     bool counted;                                  /* there is a call in some communicator */
     const struct comms_communicator *communicator; /* NULL: what follows is of the whole */
-    size_t lacking; /* of its ranks */
+    size_t lacking;                                /* of its ranks */
     char subject[160];
     struct findings *findings;
     struct err *err;
@@ -89,13 +89,12 @@ static void judge_unused(struct judge *judge)
 {
     if (judge->communicator->ndone || judge->communicator->nranks < 2)
         return;
-    tell(judge, "comms_no_calls",
-         judge->counted || judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
+    tell(judge, "comms_no_calls", judge->counted || judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
          "NCCL told no call of it in all its life: %s",
          judge->lacking   ? "until the last copies of its logs, that is"
          : judge->counted ? "it was made, and not used"
-                        : "it was not used, or this NCCL does not tell its plugin of calls "
-                          "(NCCL_DEBUG=INFO says what it has loaded)");
+                          : "it was not used, or this NCCL does not tell its plugin of calls "
+                            "(NCCL_DEBUG=INFO says what it has loaded)");
 }
 
 static void judge_line(struct judge *judge, const struct comms_line *line)

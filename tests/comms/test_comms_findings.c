@@ -174,10 +174,8 @@ static void test_what_logs_had_no_room_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_logs_have_no_finding),
-        cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_copies_from_before_the_end),
-        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_good_logs_have_no_finding),  cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_copies_from_before_the_end), cmocka_unit_test(test_calls),
         cmocka_unit_test(test_what_logs_had_no_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
