@@ -47,6 +47,10 @@ CONTEND_STUB_CUDA=$stub_cuda counted "$scratch/pci" peer:0:1:10:1:1 || fail "$(c
 is "addresses" "$(read_json "$scratch/pci" '[.copies.rows[] | [.from, .to]]')" '[["beef:07:00.0","beef:08:00.0"]]'
 grep -q '^  beef:07:00.0  beef:08:00.0  device  *1  *10.0  ' "$scratch/err" || fail "$(cat "$scratch/err")"
 
+# A rate stays within its column.
+counted "$scratch/fast" copy:8:3:3:1:1234567:1000:1
+grep -q ' 1235$' "$scratch/err" || fail "a fast copy: $(cat "$scratch/err")"
+
 # More than a buffer holds, and a batch of copies in one record, which CUDA 13 alone tells.
 counted "$scratch/many" copy:2:3:1:0:8:1:100000 copy:1:2:3:0:4000:10:5:40 || fail "$(cat "$scratch/err")"
 is "many" "$(read_json "$scratch/many" '[.copies.rows[] | [.kind, .calls, .bytes]] | sort')" \
