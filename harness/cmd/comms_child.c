@@ -45,11 +45,19 @@ static bool is_below_us(pid_t pid)
     return false;
 }
 
-/* The terminal's keys reach the command by themselves, and what it has sent us it does not mean for
- * itself, as when it signals its group. */
+/* The terminal's keys reach all of its foreground group. A hang-up reaches the leader of the
+ * session alone (tty_signal_session_leader in the kernel's tty_jobctrl.c). */
+static bool has_reached(const struct process *process, const struct signals_one *one)
+{
+    return one->by_kernel && getpgid(process->pid) == getpgrp() &&
+           !(one->number == SIGHUP && getsid(0) == getpid());
+}
+
+/* What the command has sent us it does not mean for itself, as when it signals its group. */
 static void pass_on(const struct process *process, const struct signals_one *one)
 {
-    if (!one->by_kernel && !is_below_us(one->sender))
+    bool from_below = !one->by_kernel && is_below_us(one->sender);
+    if (!has_reached(process, one) && !from_below)
         (void)process_signal(process, one->number);
 }
 

@@ -76,8 +76,9 @@ double copies_row_speed(const struct copies_row *row);
 /* Lays what was copied from GPU to GPU on what NVLink counted. -EOVERFLOW. */
 int copies_explain(const struct copies *copies, struct comms_truth *truth, struct err *err);
 
-/* copies_pageable, copies_migrated, copies_migrations_unknown, copies_many_small, copies_dropped,
- * copies_unknown, copies_taken_over, copies_unplaced, copies_unfinished. -ENOMEM only. */
+/* copies_pageable, copies_migrated, copies_evicted, copies_migrations_unknown, copies_many_small,
+ * copies_dropped, copies_unknown, copies_taken_over, copies_unplaced, copies_unfinished. -ENOMEM
+ * only. */
 int copies_judge(const struct copies *copies, struct findings *findings, struct err *err);
 
 #endif

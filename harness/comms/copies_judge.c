@@ -92,44 +92,55 @@ static void judge_small(struct judge *judge, const struct copies *copies)
     }
 }
 
-static bool is_asked(const struct copies_row *row)
+static void add_row(struct copies_row *sum, const struct copies_row *row)
 {
-    return row->kind == COPIES_MIGRATED_USER;
+    sum->calls += row->calls;
+    sum->bytes += row->bytes;
+    sum->timed_bytes += row->timed_bytes;
+    sum->timed_ns += row->timed_ns;
 }
 
-/* Moved by page faults, in pieces of a few KiB to 2 MiB, for each of which the one that touched it
- * has waited (CUDA's Programming Guide, Unified Memory: Data Prefetching). */
+static const char *format_speed(const struct copies_row *row, const char *before,
+                                char buf[static 64])
+{
+    const double speed = copies_row_speed(row);
+    buf[0] = '\0';
+    if (!isnan(speed))
+        (void)snprintf(buf, 64, "%s at %.2f GB/s", before, speed / 1e9);
+    return buf;
+}
+
+enum { MIGRATED_LEAST = 64 << 20 }; /* bytes */
+
+/* Moved by page faults and by what the driver guesses from them, in pieces of a few KiB to 2 MiB,
+ * for which who touched it has waited (CUDA's Programming Guide, Unified Memory: Data Prefetching).
+ */
 static void judge_migrations(struct judge *judge, const struct copies *copies)
 {
-    static const uint64_t least_bytes = 64u << 20;
-    struct copies_row asked = {0}, other = {0};
-    uint64_t evicted = 0;
-    char bytes[24], out[64] = "", speed[48] = "";
+    struct copies_row asked = {0}, evicted = {0}, other = {0};
+    char bytes[24], speed[64], asked_speed[64];
     for (size_t i = 0; i < copies->n; i++) {
         const struct copies_row *row = &copies->row[i];
-        struct copies_row *sum = is_asked(row) ? &asked : &other;
-        if (!copies_row_is_migration(row))
-            continue;
-        sum->calls += row->calls;
-        sum->bytes += row->bytes;
-        sum->timed_bytes += row->timed_bytes;
-        sum->timed_ns += row->timed_ns;
-        evicted += row->kind == COPIES_MIGRATED_EVICTION ? row->bytes : 0;
+        if (copies_row_is_migration(row))
+            add_row(row->kind == COPIES_MIGRATED_USER       ? &asked
+                    : row->kind == COPIES_MIGRATED_EVICTION ? &evicted
+                                                            : &other,
+                    row);
     }
-    if (other.bytes < least_bytes)
-        return;
-    if (evicted)
-        (void)snprintf(out, sizeof(out), ", %sB of it for want of memory on a GPU",
-                       units_format_si((double)evicted, bytes, sizeof(bytes)));
-    if (asked.timed_ns)
-        (void)snprintf(speed, sizeof(speed), "; what was asked for, at %.2f",
-                       copies_row_speed(&asked) / 1e9);
-    tell(judge, "copies_migrated", FINDING_NOTE,
-         "%sB of unified memory moved because they were touched%s, in pieces of %" PRIu64
-         " bytes on average at %.2f GB/s%s: ask for it before (cudaMemPrefetchAsync), or use "
-         "memory that does not move",
-         units_format_si((double)other.bytes, bytes, sizeof(bytes)), out, other.bytes / other.calls,
-         copies_row_speed(&other) / 1e9, speed);
+    if (other.bytes >= MIGRATED_LEAST)
+        tell(judge, "copies_migrated", FINDING_NOTE,
+             "%sB of unified memory moved without being asked for, in pieces of %" PRIu64
+             " bytes on average%s%s: ask for it before (cudaMemPrefetchAsync), or use memory that "
+             "does not move",
+             units_format_si((double)other.bytes, bytes, sizeof(bytes)), other.bytes / other.calls,
+             format_speed(&other, "", speed),
+             format_speed(&asked, "; what was asked for,", asked_speed));
+    if (evicted.bytes >= MIGRATED_LEAST)
+        tell(judge, "copies_evicted", FINDING_NOTE,
+             "%sB of unified memory had to leave a GPU for other%s: its memory is too small for "
+             "what it is to hold at once, which asking before does not change",
+             units_format_si((double)evicted.bytes, bytes, sizeof(bytes)),
+             format_speed(&evicted, ",", speed));
 }
 
 /* Said of processes that have unified memory alone: others miss nothing. */
@@ -137,6 +148,7 @@ static void judge_untold(struct judge *judge, const struct copies *copies)
 {
     size_t untold = 0;
     uint32_t error = 0;
+    char why[48] = "it was never ready to";
     for (size_t i = 0; i < copies->nlogs; i++) {
         const struct copies_slot *slot = copies->log[i].slot;
         bool managed = false;
@@ -148,11 +160,13 @@ static void judge_untold(struct judge *judge, const struct copies *copies)
         untold++;
         error = slot->migrations_error ? slot->migrations_error : error;
     }
+    if (error)
+        (void)snprintf(why, sizeof(why), "its error %u", error);
     if (untold)
         tell(judge, "copies_migrations_unknown", FINDING_NOTE,
              "%zu of %zu processes have unified memory, and CUPTI does not tell what of it moved "
-             "(its error %u).",
-             untold, copies->nlogs, error);
+             "(%s).",
+             untold, copies->nlogs, why);
 }
 
 static void judge_logs(struct judge *judge, const struct copies *copies)

@@ -14,6 +14,7 @@
 struct judge {
     bool counted;                                  /* there is a call in some communicator */
     const struct comms_communicator *communicator; /* NULL: what follows is of the whole */
+    size_t lacking;                                /* of its ranks */
     char subject[160];
     struct findings *findings;
     struct err *err;
@@ -45,6 +46,16 @@ tell(struct judge *judge, const char *id, enum finding_severity severity, const 
 
 /* ---- of a communicator ---- */
 
+/* Ranks whose log is a copy from before their end. */
+static size_t count_lacking(const struct comms_communicator *communicator)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < communicator->npresent; i++)
+        n += communicator->present[i].member->state == COMMS_ALIVE &&
+             communicator->present[i].log->header.copied_ns;
+    return n;
+}
+
 static void judge_ranks(struct judge *judge)
 {
     const struct comms_communicator *communicator = judge->communicator;
@@ -60,9 +71,13 @@ static void judge_ranks(struct judge *judge)
              "a rank is in several logs, whose sums are added up: are they of one command?");
     if (alive && alive < communicator->npresent)
         tell(judge, "comms_alive", FINDING_NOTE,
-             "%zu of %zu ranks did not destroy it: killed, or ended without; what they had until "
-             "then is here",
-             alive, communicator->npresent);
+             "%zu of %zu ranks did not destroy it: killed, or ended without%s", alive,
+             communicator->npresent, judge->lacking ? "" : "; what they had until then is here");
+    if (judge->lacking)
+        tell(judge, "comms_lacking", FINDING_NOTE,
+             "%zu of %zu ranks were killed, or go on: their logs lack what they did after their "
+             "last copies, up to 30 s of it, so sums of ranks need not agree",
+             judge->lacking, communicator->npresent);
     if (!communicator->told)
         tell(judge, "comms_size_not_told", FINDING_NOTE,
              "NCCL before 2.27 does not tell how many ranks there are: %u were seen or spoken of",
@@ -74,11 +89,12 @@ static void judge_unused(struct judge *judge)
 {
     if (judge->communicator->ndone || judge->communicator->nranks < 2)
         return;
-    tell(judge, "comms_no_calls", judge->counted ? FINDING_NOTE : FINDING_DOUBT,
+    tell(judge, "comms_no_calls", judge->counted || judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
          "NCCL told no call of it in all its life: %s",
-         judge->counted ? "it was made, and not used"
-                        : "it was not used, or this NCCL does not tell its plugin of calls "
-                          "(NCCL_DEBUG=INFO says what it has loaded)");
+         judge->lacking   ? "until the last copies of its logs, that is"
+         : judge->counted ? "it was made, and not used"
+                          : "it was not used, or this NCCL does not tell its plugin of calls "
+                            "(NCCL_DEBUG=INFO says what it has loaded)");
 }
 
 static void judge_line(struct judge *judge, const struct comms_line *line)
@@ -86,7 +102,7 @@ static void judge_line(struct judge *judge, const struct comms_line *line)
     const char *name = comms_func_name(line->func);
     if (!comms_is_point_to_point(line->func) && line->func != COMMS_FUNC_OTHER &&
         line->least != line->most)
-        tell(judge, "comms_uneven", FINDING_DOUBT,
+        tell(judge, "comms_uneven", judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
              "%s by %s %s: %" PRIu64 " calls of one rank and %" PRIu64
              " of another; a collective has all ranks",
              name, comms_algo_name(line->algo), comms_proto_name(line->proto), line->least,
@@ -165,6 +181,7 @@ static void judge_arrival(struct judge *judge)
 static void judge_communicator(struct judge *judge)
 {
     struct comms_lines work = {0}, called = {0};
+    judge->lacking = count_lacking(judge->communicator);
     judge_ranks(judge);
     judge_unused(judge);
     if (!judge->rc)

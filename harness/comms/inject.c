@@ -289,21 +289,32 @@ static bool ask_for_migrations(void)
     return true;
 }
 
+/* Until CUPTI is ready it is asked often, as what moves before is not told; but not for ever. */
+static long next_pause(long soon, long asking, long period)
+{
+    enum { SOON_MS = 20, ASKING_MS = 30000 };
+    const long most = asking < ASKING_MS ? SOON_MS : period;
+    return 2 * soon < most ? 2 * soon : most;
+}
+
 static void *look(void *arg)
 {
     const long period = period_ms();
     bool last = false, asked = false;
-    long soon = 1; /* until CUPTI is ready it is asked often: what moves before is not told */
+    long soon = 1, asking = 0, since_flush = 0; /* ms */
     (void)arg;
     while (!last) {
-        const long ms = asked || soon > period ? period : soon;
+        const long rest = period - since_flush, ms = asked || soon > rest ? rest : soon;
         last = wait_for_end(ms);
+        since_flush += ms;
         if (!asked && !last) {
             asked = ask_for_migrations();
-            soon += ms;
+            asking += ms;
+            soon = next_pause(soon, asking, period);
         }
-        if (ms < period && !last)
+        if (since_flush < period && !last)
             continue;
+        since_flush = 0;
         find_devices();
         (void)cupti.flush_all(last ? CUPTI_FORCED : 0);
         if (last) /* no buffer may have come back to tell what was dropped */

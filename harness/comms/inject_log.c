@@ -144,13 +144,18 @@ void inject_log_publish(enum copies_end end)
 void inject_log_save(void)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    static uint64_t kept; /* the sequence of what is in the file */
     const struct file *file = __atomic_load_n(&the_file, __ATOMIC_ACQUIRE);
     if (!file || !saved.bytes)
         return;
     (void)pthread_mutex_lock(&one);
     inject_log_lock();
-    memcpy(saved.bytes, file, sizeof(*file));
+    const uint64_t sequence = sums.sequence;
+    const bool changed = sequence != kept;
+    if (changed)
+        memcpy(saved.bytes, file, sizeof(*file));
     inject_log_unlock();
-    (void)inside_file_save(&saved);
+    if (changed && !inside_file_save(&saved))
+        kept = sequence;
     (void)pthread_mutex_unlock(&one);
 }

@@ -50,12 +50,15 @@ static bool is_within_limit(size_t size)
     return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur >= size;
 }
 
-/* All its blocks are there before it is mapped: a page that finds none kills who touches it. */
+/* All its blocks are there before it is mapped: a page that finds none kills who touches it. A copy
+ * is written as a new file, and on NFS each block would be a write. */
 static bool map(int fd, struct inside_file *file)
 {
-    int code = is_within_limit(file->size) ? posix_fallocate(fd, 0, (off_t)file->size) : EFBIG;
+    file->apart = !keeps_blocks(fd);
+    int code = !is_within_limit(file->size) ? EFBIG
+               : file->apart                ? 0
+                                            : posix_fallocate(fd, 0, (off_t)file->size);
     if (!code) {
-        file->apart = !keeps_blocks(fd);
         file->bytes =
             mmap(NULL, file->size, PROT_READ | PROT_WRITE,
                  file->apart ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file->apart ? -1 : fd, 0);

@@ -8,7 +8,7 @@ enum { PAUSE_MS = 1000, PAUSE_MOST_MS = 30000, END_WAITS_MS = 5000 };
 static struct inside_file kept;
 static pid_t owner; /* 0 = nothing was started; a child that was forked has no such thread */
 static pthread_t thread;
-static bool wanted, ends; /* under: */
+static bool wanted, ends, over; /* over: the thread has copied for the last time; under: */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
 
@@ -38,32 +38,58 @@ static bool wait_for(long ms)
 /* FNV-1a by words (the Internet draft eastlake-fnv), to see whether anything has changed. */
 static uint64_t sum_up(void)
 {
+    const size_t time_of_copy = offsetof(struct comms_header, copied_ns) / sizeof(uint64_t);
     const uint64_t *word = kept.bytes;
     uint64_t sum = 0xcbf29ce484222325u;
     for (size_t i = 0; i < kept.size / sizeof(*word); i++)
-        sum = (sum ^ __atomic_load_n(&word[i], __ATOMIC_RELAXED)) * 0x100000001b3u;
+        if (i != time_of_copy)
+            sum = (sum ^ __atomic_load_n(&word[i], __ATOMIC_RELAXED)) * 0x100000001b3u;
     return sum;
+}
+
+/* `last`: the program ends, so nothing is missing behind this copy. */
+static void copy_changes(bool last)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    static uint64_t saved; /* the sum of what is in the file */
+    static bool told_end, said;
+    struct comms_header *header = kept.bytes;
+    (void)pthread_mutex_lock(&one);
+    const uint64_t sum = sum_up();
+    if (sum != saved || told_end != last) {
+        const uint64_t time = last ? 0 : inside_now_ns(CLOCK_MONOTONIC);
+        __atomic_store_n(&header->copied_ns, time, __ATOMIC_RELAXED);
+        int code = inside_file_save(&kept);
+        saved = code ? saved : sum;
+        told_end = code ? told_end : last;
+        if (code && last && !said)
+            inside_say_off("cannot write the last of ", kept.path, code);
+        said |= code && last;
+    }
+    (void)pthread_mutex_unlock(&one);
+}
+
+/* True: whatever comes from now on is for who asks for it. */
+static bool is_over(bool last)
+{
+    (void)pthread_mutex_lock(&lock);
+    over = last && !wanted;
+    bool now = over;
+    (void)pthread_mutex_unlock(&lock);
+    return now;
 }
 
 static void *keep(void *arg)
 {
-    bool grows, last = false;
-    uint64_t saved = 0; /* the sum of what is in the file */
-    int code = 0;
+    bool grows, last;
+    long pause = first_pause(&grows);
     (void)arg;
-    for (long pause = first_pause(&grows); !last; pause = grows && pause < PAUSE_MOST_MS / 2
-                                                              ? 2 * pause
-                                                          : grows ? PAUSE_MOST_MS
-                                                                  : pause) {
+    do {
         last = wait_for(pause);
-        uint64_t sum = sum_up();
-        if (sum == saved)
-            continue;
-        code = inside_file_save(&kept);
-        saved = code ? saved : sum;
-    }
-    if (code)
-        inside_say_off("cannot write the last of ", kept.path, code);
+        copy_changes(last);
+        if (grows)
+            pause = pause < PAUSE_MOST_MS / 2 ? 2 * pause : PAUSE_MOST_MS;
+    } while (!is_over(last));
     return NULL;
 }
 
@@ -103,6 +129,15 @@ void plugin_keep_now(void)
         return;
     (void)pthread_mutex_lock(&lock);
     wanted = true;
+    bool ourselves = over;
     (void)pthread_cond_signal(&changed);
     (void)pthread_mutex_unlock(&lock);
+    if (ourselves)
+        copy_changes(true);
+}
+
+/* Handlers that the program has registered before us run behind ours, and this behind all. */
+__attribute__((destructor)) static void copy_what_is_left(void)
+{
+    plugin_keep_now();
 }

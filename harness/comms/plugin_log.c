@@ -45,7 +45,7 @@ static void forget_in_child(void)
     the_log = NULL;
 }
 
-static void begin(struct log *log, const char *host)
+static void begin(struct log *log, const struct inside_file *file)
 {
     struct comms_header *header = &log->header;
     *header = (struct comms_header){
@@ -64,7 +64,8 @@ static void begin(struct log *log, const char *host)
         .start_ns = inside_now_ns(CLOCK_REALTIME),
         .start_mono_ns = inside_now_ns(CLOCK_MONOTONIC),
     };
-    (void)snprintf(header->host, sizeof(header->host), "%s", host);
+    (void)snprintf(header->host, sizeof(header->host), "%s", file->host);
+    header->copied_ns = file->apart ? header->start_mono_ns : 0;
     comms_boot_find(header->boot);
     (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
     memcpy(header->magic, COMMS_MAGIC, sizeof(header->magic));
@@ -75,7 +76,7 @@ static void open_log(void)
     struct inside_file file;
     if (!inside_file_create(&file, COMMS_SUFFIX, COMMS_FILE_SIZE))
         return;
-    begin(file.bytes, file.host);
+    begin(file.bytes, &file);
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (code)
         inside_file_drop(&file, code);

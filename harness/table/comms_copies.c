@@ -11,7 +11,7 @@ enum { ROWS_MOST = 32 };
 
 static const char *in_gigabytes(double rate, char buf[static 24])
 {
-    (void)snprintf(buf, 24, isnan(rate) ? "-" : "%.2f", rate / 1e9);
+    (void)snprintf(buf, 24, isnan(rate) ? "-" : rate < 999.995e9 ? "%.2f" : "%.0f", rate / 1e9);
     return buf;
 }
 

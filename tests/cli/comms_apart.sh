@@ -24,6 +24,14 @@ is_told() { # is_told DIR WHAT
     [ "$(told "$1")" = "$2" ]
 }
 
+found() {
+    "$CONTEND_BINARY" comms --read "$1" --json 2>"$scratch/err" | jq -c '[.findings[] | [.id, .severity]]'
+}
+
+is_lacking() {
+    [[ $(found "$1") == *'"comms_lacking","note"'* ]]
+}
+
 is_mapped() { # of the stub that writes into a directory
     grep -q "$1/.*\.comms" "/proc/$pid/maps"
 }
@@ -58,6 +66,15 @@ drive "$scratch/whole" init:a2:2:0:1: $calls:70000:0 threads:8:1000 fork finaliz
 is_told "$scratch/whole" '[78005,280052000,"finalized"]' || fail "at the end: $(told "$scratch/whole") $(cat "$scratch/err")"
 [ "$(find "$scratch/whole" -name '*.comms*' | wc -l)" = 1 ] || fail "left behind: $(ls "$scratch/whole")"
 
+# So is what the program does in a handler that it registered before the plugin did: with an end, and without.
+for end in finalized alive; do
+    last=()
+    [ "$end" = alive ] || last=(finalize)
+    drive "$scratch/behind-$end" init:a9:2:0:1: $calls:7:0 behind $calls:5:0 "${last[@]}" || fail "$(cat "$scratch/said")"
+    is_told "$scratch/behind-$end" "[12,48000,\"$end\"]" || fail "behind our end: $(told "$scratch/behind-$end")"
+    ! is_lacking "$scratch/behind-$end" || fail "it is all there, but: $(found "$scratch/behind-$end")"
+done
+
 # A killed one leaves what was copied last: here soon after each change ..
 export CONTEND_COMMS_PERIOD_MS=20
 runs "$scratch/killed" init:a3:2:0:1: $calls:7:0
@@ -65,6 +82,10 @@ runs "$scratch/killed" init:a3:2:0:1: $calls:7:0
 wait_for 60 is_told "$scratch/killed" '[7,28000,"alive"]' || fail "nothing was copied: $(told "$scratch/killed")"
 killed
 is_told "$scratch/killed" '[7,28000,"alive"]' || fail "killed: $(told "$scratch/killed")"
+# .. which is said, and that another rank has more is then no fault of the program.
+is_lacking "$scratch/killed" || fail "not said to lack anything: $(found "$scratch/killed")"
+drive "$scratch/killed" init:a3:2:1:1: $calls:9:0 finalize || fail "$(cat "$scratch/said")"
+[[ $(found "$scratch/killed") == *'"comms_uneven","note"'* ]] || fail "cut logs: $(found "$scratch/killed")"
 # .. and when a communicator ends, however long the pause.
 export CONTEND_COMMS_PERIOD_MS=30000
 runs "$scratch/ended" init:a4:2:0:1: $calls:8:0 finalize
@@ -113,4 +134,18 @@ export CONTEND_LIBCUPTI=$CONTEND_STUB_CUPTI
     fail "$(cat "$scratch/err")"
 got=$("$CONTEND_BINARY" comms --read "$scratch/copies" --json | jq -c '[.copies.logs[0].finished, (.copies.rows[] | [.calls, .bytes])]')
 [ "$got" = '[true,[10,10000]]' ] || fail "copies: $got"
+
+# A file is written again only where something was copied since.
+copied() {
+    [ "$("$CONTEND_BINARY" comms --read "$scratch/idle" --json 2>/dev/null | jq -c '[.copies.rows[].calls]')" = "[10]" ]
+}
+mkdir "$scratch/idle"
+CONTEND_COPIES_PERIOD_MS=20 CONTEND_COMMS_DIR=$scratch/idle CUDA_INJECTION64_PATH=$CONTEND_COPIES_LIBRARY "$CONTEND_STUB_COPIES" \
+    copy:1:1:3:0:1000:2000:10 sleep:600000 2>"$scratch/said" &
+pid=$!
+wait_for 60 copied || fail "nothing was copied: $(cat "$scratch/said")"
+before=$(stat -c '%i %y' "$scratch"/idle/*.copies)
+sleep 1
+[ "$(stat -c '%i %y' "$scratch"/idle/*.copies)" = "$before" ] || fail "written again without need"
+killed
 finish

@@ -47,6 +47,10 @@ CONTEND_STUB_CUDA=$stub_cuda counted "$scratch/pci" peer:0:1:10:1:1 || fail "$(c
 is "addresses" "$(read_json "$scratch/pci" '[.copies.rows[] | [.from, .to]]')" '[["beef:07:00.0","beef:08:00.0"]]'
 grep -q '^  beef:07:00.0  beef:08:00.0  device  *1  *10.0  ' "$scratch/err" || fail "$(cat "$scratch/err")"
 
+# A rate stays within its column.
+counted "$scratch/fast" copy:8:3:3:1:1234567:1000:1
+grep -q ' 1235$' "$scratch/err" || fail "a fast copy: $(cat "$scratch/err")"
+
 # More than a buffer holds, and a batch of copies in one record, which CUDA 13 alone tells.
 counted "$scratch/many" copy:2:3:1:0:8:1:100000 copy:1:2:3:0:4000:10:5:40 || fail "$(cat "$scratch/err")"
 is "many" "$(read_json "$scratch/many" '[.copies.rows[] | [.kind, .calls, .bytes]] | sort')" \
@@ -59,15 +63,17 @@ grep -q '100.0\? *MB (50%) of what was copied .* pageable .* at 2.00 GB/s; of pi
 # Unified memory that moved: asked for, touched, evicted and from GPU to GPU; told once CUPTI is ready.
 for version in 130001 26; do
     STUB_CUPTI_VERSION=$version counted "$scratch/moved$version" ready move:1:1:0:0:2000000:40000:50 move:1:2:0:1:4000:1000:100 \
-        move:2:3:1:0:1000000:40000:100 move:2:4:1:0:2000000:0:5 move:8:5:0:1:7:1:1 move:1:77:0:0:9:1:1 copy:8:5:5:0:64:1:2000 ||
+        move:2:3:1:0:1000000:40000:100 move:2:4:1:0:2000000:0:60 move:8:5:0:1:7:1:1 move:1:77:0:0:9:1:1 copy:8:5:5:0:64:1:2000 ||
         fail "moved: $(cat "$scratch/err")"
     is "moved, $version" "$(read_json "$scratch/moved$version" "$rows" | sed 's/@[0-9]*//g')" \
-        '[["GPU1","host","migration-prefetch","managed","managed",100,100000000,100,0.004],["host","GPU0","migration-user","managed","managed",50,100000000,50,0.002],["GPU1","host","migration-eviction","managed","managed",5,10000000,0,null],["host","GPU1","migration-coherence","managed","managed",100,400000,100,0.0001],["GPU0","GPU0","DtoD","managed","managed",2000,128000,2000,2e-06],["host","GPU0","migration","managed","managed",1,9,1,1e-09],["GPU0","GPU1","migration-access-counters","managed","managed",1,7,1,1e-09]]'
+        '[["GPU1","host","migration-eviction","managed","managed",60,120000000,0,null],["GPU1","host","migration-prefetch","managed","managed",100,100000000,100,0.004],["host","GPU0","migration-user","managed","managed",50,100000000,50,0.002],["host","GPU1","migration-coherence","managed","managed",100,400000,100,0.0001],["GPU0","GPU0","DtoD","managed","managed",2000,128000,2000,2e-06],["host","GPU0","migration","managed","managed",1,9,1,1e-09],["GPU0","GPU1","migration-access-counters","managed","managed",1,7,1,1e-09]]'
     is "moved, found" "$(read_json "$scratch/moved$version" '[[.findings[].id], (.copies.logs[0] | [.migrations_since_ns > .start_ns, .migrations_error])]')" \
-        '[["copies_migrated","copies_many_small"],[true,0]]'
+        '[["copies_migrated","copies_evicted","copies_many_small"],[true,0]]'
 done
-grep -q '110.4\? *MB of unified memory moved because they were touched, 10.0 *MB of it for want of memory on a GPU, in pieces of' \
-    <<<"$(tr -s '\n ' ' ' <"$scratch/err")" || fail "$(cat "$scratch/err")"
+for said in '100\(.4\)\? *MB of unified memory moved without being asked for, in pieces of 497029 bytes on average at 24.49 GB/s; what was asked for, at 50.00 GB/s:' \
+    '120 *MB of unified memory had to leave a GPU for other: '; do
+    grep -q "$said" <<<"$(tr -s '\n ' ' ' <"$scratch/err")" || fail "no '$said' in $(cat "$scratch/err")"
+done
 [ "$(grep -c '^  host *GPU[01]@.* managed [amt]' "$scratch/err")" = 3 ] || fail "$(cat "$scratch/err")"
 
 # Where CUPTI tells none of that, only who has unified memory is told so.
@@ -75,6 +81,9 @@ for how in migrations:1 not-ready:0; do
     STUB_CUPTI_FAIL=${how%:*} counted "$scratch/untold${how%:*}" sleep:20 move:1:1:0:0:20:4:5 copy:8:5:5:0:64:1:2 || fail "$(cat "$scratch/err")"
     is "untold, $how" "$(read_json "$scratch/untold${how%:*}" '[(.copies.rows | length), [.findings[].id], (.copies.logs[0] | .migrations_since_ns)]')" \
         '[1,["copies_migrations_unknown"],null]'
+    said='its error 1'
+    [ "$how" = migrations:1 ] || said='it was never ready to'
+    grep -q "$said" <<<"$(tr -s '\n ' ' ' <"$scratch/err")" || fail "no '$said' in $(cat "$scratch/err")"
 done
 STUB_CUPTI_FAIL=migrations counted "$scratch/none-managed" sleep:20 copy:1:2:3:0:10:1:2 || fail "$(cat "$scratch/err")"
 is "none managed" "$(read_json "$scratch/none-managed" '.findings')" '[]'

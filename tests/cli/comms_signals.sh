@@ -4,10 +4,10 @@
 unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR
 export TMPDIR=$scratch TOLD=$scratch/told
 
-# The command: a line for each signal that it gets, until it is told to end by HUP, or by a file.
+# The command: a line for each signal that it gets, until it is told to end by one of them, or by a file.
 cat >"$scratch/command" <<'END'
 #!/usr/bin/env bash
-for signal in USR1 USR2 QUIT INT TERM WINCH CONT; do
+for signal in USR1 USR2 QUIT INT TERM HUP WINCH CONT; do
     trap "echo $signal >>$TOLD" "$signal"
 done
 [ "${1:-}" != tells ] || kill -USR1 "$PPID" # what it sends is not handed back
@@ -35,7 +35,7 @@ begin() {
 }
 
 begin over
-for signal in USR1 USR2 QUIT INT TERM WINCH CONT; do
+for signal in USR1 USR2 QUIT INT TERM HUP WINCH CONT; do
     kill -"$signal" "$contend"
     wait_for 60 is_told "$signal" || fail "SIG$signal was not passed on"
 done
@@ -59,12 +59,12 @@ wait "$contend" 2>/dev/null
 echo over >"$TOLD.end"
 wait_for 60 is_told ended || fail "the command was killed with us"
 
-# Ctrl-C of a terminal reaches the command once: from the terminal itself.
+# What a terminal sends reaches the command: by itself and once, or, where we alone are told, by us.
+# Ctrl-C of a command in a group of its own, as timeout makes one, and the hang-up of a session that we lead are so.
 if command -v python3 >/dev/null; then
-    rm -f "$TOLD" "$TOLD.end"
-    end=over python3 - "$CONTEND_BINARY" "$scratch/command" "$TOLD" <<'END' || fail "Ctrl-C: see above"
+    cat >"$scratch/terminal" <<'END'
 import os, pty, sys, time
-binary, command, told = sys.argv[1:]
+how, binary, told, *command = sys.argv[1:]
 
 def lines():
     return open(told).read().split() if os.path.exists(told) else []
@@ -74,16 +74,21 @@ def wait_for(word):
         if word in lines():
             return
         time.sleep(0.1)
-    sys.exit(f"no {word}: {lines()}")
+    sys.exit(f"{how}: no {word}: {lines()}")
 
 pid, terminal = pty.fork()
 if not pid:
-    os.execv(binary, [binary, "comms", "--", command])
+    os.execv(binary, [binary, "comms", "--", *command])
 wait_for("ready")
-os.write(terminal, b"\x03")
-wait_for("INT")
-os.kill(pid, 12)  # USR2, which a second INT would have come before
-wait_for("USR2")
+if how == "hang-up":
+    os.close(terminal)
+    wait_for("HUP")
+else:
+    os.write(terminal, b"\x03")
+    wait_for("INT")
+if how == "once":
+    os.kill(pid, 12)  # USR2, which a second INT would have come before
+    wait_for("USR2")
 open(told + ".end", "w").write("over\n")
 try:
     while os.read(terminal, 4096):
@@ -91,9 +96,16 @@ try:
 except OSError:
     pass
 code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-if lines().count("INT") != 1 or code != 7:
-    sys.exit(f"{lines()}, exit code {code}")
+if how == "once" and lines().count("INT") != 1 or code != 7:
+    sys.exit(f"{how}: {lines()}, exit code {code}")
 END
+    for how in once apart hang-up; do
+        rm -f "$TOLD" "$TOLD.end"
+        apart=(timeout 600)
+        [ "$how" = apart ] || apart=()
+        end=over python3 "$scratch/terminal" "$how" "$CONTEND_BINARY" "$TOLD" "${apart[@]}" "$scratch/command" ||
+            fail "a terminal: see above"
+    done
 fi
 
 # One that cannot be started has not loaded the plugin, which is no news.

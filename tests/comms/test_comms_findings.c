@@ -89,6 +89,38 @@ static void test_ranks(void **state)
     expect("comms_size_not_told");
 }
 
+static void expect_severity(size_t at, const char *id, enum finding_severity severity)
+{
+    const struct comms_logs logs = {.n = RANKS, .log = log_of};
+    const struct comms comms = {.n = 1, .communicator = &communicator};
+    struct findings findings = {0};
+    struct err err;
+    assert_int_equal(comms_judge(&logs, &comms, &findings, &err), 0);
+    assert_true(findings.n > at);
+    assert_string_equal(findings.all[at].id, id);
+    assert_int_equal(findings.all[at].severity, severity);
+    findings_free(&findings);
+}
+
+/* Copies of logs are of different moments, unless their processes ended. */
+static void test_copies_from_before_the_end(void **state)
+{
+    (void)state;
+    begin();
+    log_of[0].header.copied_ns = 1;
+    expect(""); /* finalized: what follows is no part of it */
+    members[0].state = members[1].state = COMMS_ALIVE;
+    expect("comms_lacking");
+    done[1].count.calls++;
+    expect_severity(1, "comms_uneven", FINDING_NOTE);
+    log_of[0].header.copied_ns = 0;
+    expect_severity(0, "comms_uneven", FINDING_DOUBT);
+    communicator.ndone = 0;
+    expect_severity(0, "comms_no_calls", FINDING_DOUBT);
+    log_of[0].header.copied_ns = 1;
+    expect_severity(1, "comms_no_calls", FINDING_NOTE);
+}
+
 static void test_calls(void **state)
 {
     (void)state;
@@ -142,9 +174,8 @@ static void test_what_logs_had_no_room_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_logs_have_no_finding),
-        cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_good_logs_have_no_finding),  cmocka_unit_test(test_ranks),
+        cmocka_unit_test(test_copies_from_before_the_end), cmocka_unit_test(test_calls),
         cmocka_unit_test(test_what_logs_had_no_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

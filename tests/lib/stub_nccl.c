@@ -20,6 +20,7 @@
  *   wait:US                              the process does nothing so long
  *   odd       events of unknown types, and NULL wherever it can be
  *   use:N (an earlier communicator)   finalize   reload (dlclose, dlopen)   fork   kill
+ *   behind    the next steps are done at exit, by a handler that was there before the plugin
  *
  * Events are bytes at the offsets that NVIDIA's headers have (profiler_v1.h to _v6.h of NCCL 2.30,
  * by offsetof), so that a mistake in the plugin's own declarations shows. Exit 1: the plugin fails.
@@ -520,6 +521,19 @@ static void do_step(char **word)
         fail(word[0]);
 }
 
+static char **steps; /* that are left */
+
+static void do_steps(void)
+{
+    while (*steps) {
+        char *word[WORDS];
+        split(*steps++, word);
+        if (!strcmp(word[0], "behind"))
+            return;
+        do_step(word);
+    }
+}
+
 int main(int argc, char **argv)
 {
     plugin = argc > 2 ? argv[1] : getenv("NCCL_PROFILER_PLUGIN");
@@ -530,11 +544,10 @@ int main(int argc, char **argv)
         plugin = getenv("NCCL_PROFILER_PLUGIN");
     if (!plugin)
         return 0;
+    steps = argv + 3;
+    if (atexit(do_steps))
+        fail("no handler");
     load();
-    for (int i = 3; i < argc; i++) {
-        char *word[WORDS];
-        split(argv[i], word);
-        do_step(word);
-    }
+    do_steps();
     return 0;
 }
