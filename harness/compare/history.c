@@ -233,8 +233,10 @@ static void find_in(struct history_series *series, double error, double least, d
     for (size_t j = 0; j < series->n; j++)
         logs[j] = log(series->point[j].value);
     changes_find(logs, series->n, error, scratch, &series->changes);
-    series->lost = changes_lost(logs, series->n, error, strcmp(series->better, "lower") == 0,
-                                &series->changes);
+    series->found = series->changes;
+    series->found.n = series->found.found;
+    series->lost =
+        changes_lost(logs, series->n, error, strcmp(series->better, "lower") == 0, &series->found);
     if (fabs(log(series->lost.ratio)) < least)
         series->lost = (struct change){.ratio = 1};
     drop_small(&series->changes, least);

@@ -49,7 +49,8 @@ struct history_series {
         uint32_t run;
         double value;
     } * point;              /* owned; in the order of the runs after history_judge */
-    struct changes changes; /* `at` is of points, not of runs */
+    struct changes found;   /* all that were, steps also where a drift is told in their place */
+    struct changes changes; /* what of it is told; `at` is of points, not of runs */
     struct change lost;     /* of the best level, at the end: changes_lost; ratio 1 = nothing */
 };
 
@@ -87,9 +88,9 @@ void history_name(const struct row *row, char arm[static ROW_PARAMS_MAX],
  * Sorts runs and points, finds the changes, and says them: of each figure its last one, or its
  * drift, as SLOWER or FASTER (UNCLEAR where the canary moved too), earlier ones as notes, and one
  * of the whole. A change for the better after which the figure is still worse than at its best is
- * SLOWER, and one that only brings it back to where it began is neither. Figures of fewer than
- * CHANGES_RUNS runs are counted by themselves; where all are, it is UNCLEAR. findings_free also
- * after an error: -ENOMEM.
+ * SLOWER, and one that only brings it back to where it began is neither; so with a drift. Figures
+ * of fewer than CHANGES_RUNS runs are counted by themselves; where all are, it is UNCLEAR.
+ * findings_free also after an error: -ENOMEM.
  */
 int history_judge(struct history *history, const struct history_options *options,
                   struct findings *findings, struct err *err);

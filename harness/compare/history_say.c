@@ -95,30 +95,50 @@ static bool has_lost(const struct history_series *series)
     return series->lost.ratio != 1;
 }
 
-/* Whether what is lost of the best level went with changes that were not the machine's. */
+/*
+ * Whether what is lost of the best level went with changes that were not the machine's. Of a drift
+ * for the worse the steps in its place are that drift.
+ */
 static bool lost_by_itself(const struct history *history, const struct history_series *series)
 {
     const struct history_series *canary;
+    const struct changes *told = &series->changes, *found = &series->found;
+    bool falls = told->drifts && worsening(series, told->drift) > 0;
     double lost = 0;
-    for (size_t i = 0; has_lost(series) && i < series->changes.n; i++) {
-        const struct change *change = &series->changes.change[i];
+    for (size_t i = 0; has_lost(series) && i < found->n; i++) {
+        const struct change *change = &found->change[i];
+        if (falls && change->at >= told->drift_from)
+            break;
         if (change->at >= series->lost.at && !find_canary(history, series, change, &canary))
             lost += worsening(series, change->ratio);
     }
     return has_lost(series) && lost >= history->threshold;
 }
 
-/* How it ended: by its last change, and by what that leaves it at. */
+/* The level that it began with. The trend has it where it stands for the first step, too. */
+static double level_at_first(const struct history_series *series)
+{
+    const struct changes *told = &series->changes;
+    const struct change *first = series->found.change;
+    bool with_trend = !series->found.n || (first->ratio > 1) == (told->drift > 1);
+    if (told->drifts && !told->drift_from && with_trend)
+        return told->drift_after / told->drift;
+    return first->before;
+}
+
+/* How it ended: by its last change or its drift, and by what that leaves it at. */
 static enum finding_outcome judge_end(const struct history *history,
                                       const struct history_series *series, bool moved)
 {
-    const struct change *first = series->changes.change;
-    const struct change *last = &first[series->changes.n - 1];
-    if (lost_by_itself(history, series) || (history_is_worse(series, last) && !moved))
+    const struct changes *told = &series->changes;
+    const struct change *last = told->n ? &told->change[told->n - 1] : NULL;
+    double ratio = told->drifts ? told->drift : last->ratio;
+    double after = told->drifts ? told->drift_after : last->after;
+    if (lost_by_itself(history, series) || (worsening(series, ratio) > 0 && !moved))
         return OUTCOME_SLOWER;
     if (moved || has_lost(series))
         return OUTCOME_UNCLEAR;
-    bool better = worsening(series, last->after / first->before) <= -history->threshold;
+    bool better = worsening(series, after / level_at_first(series)) <= -history->threshold;
     return better ? OUTCOME_FASTER : OUTCOME_NONE;
 }
 
@@ -148,8 +168,7 @@ static void say_recovery(const struct history_series *series, struct finding *fi
             comparison_format_ratio(series->lost.ratio, ratio, sizeof(ratio)), series->lost.before,
             run_of(series, &series->lost) + 1);
     else if (finding->outcome == OUTCOME_NONE)
-        add(finding, "; so it is back near the %.4g that it began with",
-            series->changes.change[0].before);
+        add(finding, "; so it is back near the %.4g that it began with", level_at_first(series));
 }
 
 static int say_change(const struct history *history, struct history_series *series,
@@ -209,16 +228,18 @@ static int say_drift(const struct history *history, struct history_series *serie
     add(&finding, "%s drifts: %s over %zu runs, without a step", series->metric,
         comparison_format_ratio(drift, ratio, sizeof(ratio)),
         series->n - series->changes.drift_from);
-    series->declined = canary != NULL;
     if (series->canary) {
         add(&finding, "; that is the machine itself");
         finding.severity = worsening(series, drift) > 0 ? FINDING_DOUBT : FINDING_NOTE;
-    } else if (canary) {
+        return findings_add(findings, &finding, err);
+    }
+    if (canary)
         add(&finding, "; the machine itself drifts: %s %s", canary->metric,
             comparison_format_ratio(canary->changes.drift, ratio, sizeof(ratio)));
-        set_outcome(&finding, OUTCOME_UNCLEAR);
-    } else
-        set_outcome(&finding, worsening(series, drift) > 0 ? OUTCOME_SLOWER : OUTCOME_FASTER);
+    set_outcome(&finding, judge_end(history, series, canary != NULL));
+    series->declined = finding.outcome == OUTCOME_UNCLEAR;
+    if (worsening(series, drift) < 0)
+        say_recovery(series, &finding);
     return findings_add(findings, &finding, err);
 }
 

@@ -40,7 +40,8 @@ static void add_runs(size_t n)
     for (size_t i = 0; i < n; i++) {
         unsigned day = (unsigned)((i * 7 + 3) % n);
         struct history_run run = {.commit = "abc"};
-        (void)snprintf(run.started, sizeof(run.started), "2026-01-%02uT12:00:00Z", day + 1);
+        (void)snprintf(run.started, sizeof(run.started), "2026-%02u-%02uT12:00:00Z", 1 + day / 28,
+                       1 + day % 28);
         (void)snprintf(run.run_id, sizeof(run.run_id), "run-%u", day);
         assert_int_equal(history_add_run(&history, &run, &at, &err), 0);
         assert_int_equal(at, i);
@@ -275,6 +276,41 @@ static void test_history_of_a_drift_for_the_worse_is_slower(void **state)
     }
 }
 
+/* A loss, and a slow rise that does not bring it back: how it moved last is not how it ended. */
+static void test_history_of_a_drift_upwards_after_a_loss_is_slower(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n, fall;
+        double low, high;
+        enum finding_outcome outcome;
+        const char *said;
+    } cases[] = {
+        {160, 20, 50, 60, OUTCOME_SLOWER, "recovered in part: still -4"},
+        {60, 10, 70, 80, OUTCOME_SLOWER, "recovered in part: still -2"},
+        {60, 10, 90, 125, OUTCOME_FASTER, "throughput drifts: +"},
+        {80, 10, 85, 101.5, OUTCOME_NONE, "so it is back near the "},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        double levels[160];
+        size_t n = cases[i].n, fall = cases[i].fall;
+        for (size_t day = 0; day < n; day++)
+            levels[day] = day < fall ? 100
+                                     : cases[i].low + (cases[i].high - cases[i].low) *
+                                                          (double)(day - fall) / (double)(n - fall);
+        add_runs(n);
+        add_levels("throughput", false, n, levels, n, 0.5);
+        judge();
+        const struct finding *drift = find("history_drift", "throughput");
+        assert_non_null(drift);
+        assert_int_equal(drift->outcome, cases[i].outcome);
+        assert_non_null(strstr(drift->sentence, cases[i].said));
+        assert_int_equal(history_count(&findings, OUTCOME_FASTER),
+                         cases[i].outcome == OUTCOME_FASTER);
+        tear_down(NULL);
+    }
+}
+
 /* Of a figure with too few runs nothing is known, and it takes no share of the error. */
 static void test_history_counts_what_was_not_looked_at(void **state)
 {
@@ -340,6 +376,7 @@ int main(void)
         TEST(test_history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear),
         TEST(test_history_adds_up_small_steps),
         TEST(test_history_of_a_drift_for_the_worse_is_slower),
+        TEST(test_history_of_a_drift_upwards_after_a_loss_is_slower),
         TEST(test_history_counts_what_was_not_looked_at),
         TEST(test_history_says_that_only_one_kind_is_seen),
         TEST(test_history_tells_figures_apart),
