@@ -9,7 +9,7 @@
 
 /* Runs on either side of a place that are looked at. */
 static const size_t widths[] = {6, 12, 24, 48};
-enum { WIDTHS = sizeof(widths) / sizeof(widths[0]), WIDTH_MOST = 48 };
+enum { WIDTHS = sizeof(widths) / sizeof(widths[0]), WIDTH_MOST = CHANGES_WIDTH };
 
 /* E(min(|z|, c)^2) of a normal z, where c is its 80% point: what winsorizing leaves of a variance.
  */
@@ -321,4 +321,16 @@ struct change changes_lost(const double *logarithms, size_t n, double error, boo
             most = change_of(&split);
     }
     return most;
+}
+
+double changes_shift(const double *before, size_t nbefore, const double *after, size_t nafter,
+                     double error)
+{
+    double both[2 * WIDTH_MOST];
+    if (nbefore < CHANGES_SIDE || nafter < CHANGES_SIDE)
+        return 0;
+    memcpy(both, before, nbefore * sizeof(*both));
+    memcpy(both + nbefore, after, nafter * sizeof(*both));
+    struct split split = test_split(both, 0, nbefore, nbefore + nafter);
+    return split.p < error ? split.shift : 0;
 }

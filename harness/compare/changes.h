@@ -27,7 +27,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CHANGES_SIDE = 4, CHANGES_RUNS = 2 * CHANGES_SIDE, CHANGES_MOST = 32, CHANGES_TREND = 128 };
+enum {
+    CHANGES_SIDE = 4,
+    CHANGES_RUNS = 2 * CHANGES_SIDE,
+    CHANGES_MOST = 32,
+    CHANGES_TREND = 128,
+    CHANGES_WIDTH = 48
+};
 
 struct changes {
     size_t n;
@@ -57,5 +63,13 @@ void changes_find(const double *logarithms, size_t n, double error, double *scra
  */
 struct change changes_lost(const double *logarithms, size_t n, double error, bool lower_is_better,
                            const struct changes *changes);
+
+/*
+ * The level of `after` less that of `before`, both in logarithms, and of CHANGES_WIDTH at most
+ * each; 0 where chance may be it (with that `error`, by the same test), or either has fewer than
+ * CHANGES_SIDE.
+ */
+double changes_shift(const double *before, size_t nbefore, const double *after, size_t nafter,
+                     double error);
 
 #endif

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "harness/base/random.h"
+
 static const struct history_options options = {.threshold = 0.02};
 static struct history history;
 static struct findings findings;
@@ -311,6 +313,98 @@ static void test_history_of_a_drift_upwards_after_a_loss_is_slower(void **state)
     }
 }
 
+static uint64_t state_of_chance;
+
+static double normal(void)
+{
+    double u = 1 - (double)(random_next(&state_of_chance) >> 11) * 0x1p-53;
+    double v = (double)(random_next(&state_of_chance) >> 11) * 0x1p-53;
+    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+static void add_noisy(const char *metric, bool canary, size_t n, const double *levels, double cv)
+{
+    double values[160];
+    for (size_t i = 0; i < n; i++)
+        values[i] = levels[i] * exp(cv * normal());
+    add_levels(metric, canary, n, values, n, 0);
+}
+
+/* Figures and canaries that moved by the same; the noise decides which is told as a drift. */
+static void test_history_of_a_shift_of_the_machine_is_unclear(void **state)
+{
+    (void)state;
+    enum { RUNS = 40, FIGURES = 11, HISTORIES = 40 };
+    static const struct {
+        bool steps;
+        double cv, cv_canary;
+    } cases[] = {{false, 0.005, 0.04}, {false, 0.03, 0.005}, {true, 0.03, 0.005}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        double levels[RUNS];
+        size_t slower = 0, unclear = 0;
+        state_of_chance = 7 + c;
+        for (size_t i = 0; i < RUNS; i++)
+            levels[i] = cases[c].steps ? 100 * pow(0.94, (double)(3 * i / RUNS))
+                                       : 100 * pow(0.9, (double)i / (RUNS - 1));
+        for (size_t h = 0; h < HISTORIES; h++) {
+            char metric[16];
+            add_runs(RUNS);
+            for (size_t f = 0; f < FIGURES; f++) {
+                (void)snprintf(metric, sizeof(metric), "rate_%zu", f);
+                add_noisy(metric, false, RUNS, levels, cases[c].cv);
+            }
+            add_noisy("canary_integer", true, RUNS, levels, cases[c].cv_canary);
+            add_noisy("canary_copy", true, RUNS, levels, cases[c].cv_canary);
+            judge();
+            slower += history_count(&findings, OUTCOME_SLOWER);
+            unclear += history_count(&findings, OUTCOME_UNCLEAR);
+            tear_down(NULL);
+        }
+        printf("case %zu: %zu slower, %zu unclear\n", c, slower, unclear);
+        assert_true(unclear > 0.8 * FIGURES * HISTORIES);
+        assert_true(slower < 0.05 * FIGURES * HISTORIES);
+    }
+}
+
+/* A canary that only jitters explains nothing. */
+static void test_history_of_a_canary_that_stood_still_is_no_excuse(void **state)
+{
+    (void)state;
+    enum { RUNS = 40, HISTORIES = 200 };
+    double levels[RUNS], still[RUNS];
+    size_t slower = 0, unclear = 0;
+    state_of_chance = 3;
+    for (size_t i = 0; i < RUNS; i++) {
+        levels[i] = i < 20 ? 100 : 94;
+        still[i] = 100;
+    }
+    for (size_t h = 0; h < HISTORIES; h++) {
+        add_runs(RUNS);
+        add_noisy("throughput", false, RUNS, levels, 0.01);
+        add_noisy("canary_copy", true, RUNS, still, 0.04);
+        judge();
+        slower += history_count(&findings, OUTCOME_SLOWER);
+        unclear += history_count(&findings, OUTCOME_UNCLEAR);
+        tear_down(NULL);
+    }
+    printf("still: %zu slower, %zu unclear\n", slower, unclear);
+    assert_true(slower > 0.92 * HISTORIES);
+}
+
+/* What of the machine is too small to be told explains what is as small. */
+static void test_history_of_a_small_move_of_the_machine_explains_nonetheless(void **state)
+{
+    (void)state;
+    const struct history_options coarse = {.threshold = 0.10};
+    struct err err = {0};
+    add_runs(40);
+    add_levels("throughput", false, 40, (const double[]){100, 86}, 2, 1);
+    add_levels("canary_copy", true, 40, (const double[]){50, 46}, 2, 1);
+    assert_int_equal(history_judge(&history, &coarse, &findings, &err), 0);
+    assert_int_equal(find("history_change", "throughput")->outcome, OUTCOME_UNCLEAR);
+    assert_null(find("history_canary", "canary_copy"));
+}
+
 /* Of a figure with too few runs nothing is known, and it takes no share of the error. */
 static void test_history_counts_what_was_not_looked_at(void **state)
 {
@@ -377,6 +471,9 @@ int main(void)
         TEST(test_history_adds_up_small_steps),
         TEST(test_history_of_a_drift_for_the_worse_is_slower),
         TEST(test_history_of_a_drift_upwards_after_a_loss_is_slower),
+        TEST(test_history_of_a_shift_of_the_machine_is_unclear),
+        TEST(test_history_of_a_canary_that_stood_still_is_no_excuse),
+        TEST(test_history_of_a_small_move_of_the_machine_explains_nonetheless),
         TEST(test_history_counts_what_was_not_looked_at),
         TEST(test_history_says_that_only_one_kind_is_seen),
         TEST(test_history_tells_figures_apart),
