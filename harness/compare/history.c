@@ -203,8 +203,9 @@ static void hold_against(struct change *change, double level, double squares)
 }
 
 /*
- * What is too small to be told is none. It is held against the level that was told last: a loss
- * that comes in small steps is told with the step by which it counts.
+ * What is too small to be told is none. It is held against the level before it and the one that was
+ * told last, and told by the larger of the two: a loss that comes in small steps counts with one of
+ * them, and a large step counts whatever small one went the other way before it.
  */
 static void drop_small(struct changes *changes, double least)
 {
@@ -213,8 +214,11 @@ static void drop_small(struct changes *changes, double least)
     for (size_t i = 0; i < changes->n; i++) {
         struct change change = changes->change[i];
         squares += pow(log(change.high / change.ratio), 2);
+        struct change sum = change;
         if (++steps > 1)
-            hold_against(&change, level, squares);
+            hold_against(&sum, level, squares);
+        if (fabs(log(sum.ratio)) > fabs(log(change.ratio)))
+            change = sum;
         if (fabs(log(change.ratio)) < least)
             continue;
         changes->change[kept++] = change;

@@ -68,7 +68,8 @@ struct history {
 };
 
 struct history_options {
-    double threshold; /* relative: what is nearer to the level told before it is not told */
+    double threshold; /* relative: what is nearer to the level before it, and to the one told last,
+                         is not told */
 };
 
 /* Free with history_free, also after an error: -ENOMEM only. */

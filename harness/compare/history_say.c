@@ -85,7 +85,7 @@ static bool lost_by_itself(const struct history *history, const struct history_s
 static double level_at_first(const struct history_series *series)
 {
     const struct changes *told = &series->changes;
-    const struct change *first = series->found.change;
+    const struct change *first = series->found.change; /* told or not */
     bool with_trend = !series->found.n || (first->ratio > 1) == (told->drift > 1);
     if (told->drifts && !told->drift_from && with_trend)
         return told->drift_after / told->drift;

@@ -247,6 +247,28 @@ static void test_history_adds_up_small_steps(void **state)
     assert_non_null(strstr(change->sentence, "-2."));
 }
 
+/* The step before it was too small to be told, and went the other way. */
+static void test_history_tells_a_large_step_behind_a_small_one(void **state)
+{
+    (void)state;
+    const struct history_options coarse = {.threshold = 0.10};
+    static const struct {
+        double levels[3], ratio;
+        enum finding_outcome outcome;
+    } cases[] = {{{100, 109.5, 93}, 0.85, OUTCOME_SLOWER}, {{100, 92, 105}, 1.14, OUTCOME_NONE}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct err err = {0};
+        add_runs(24);
+        add_levels("throughput", false, 24, cases[i].levels, 3, 0.2);
+        assert_int_equal(history_judge(&history, &coarse, &findings, &err), 0);
+        const struct finding *change = find("history_change", "throughput");
+        assert_non_null(change);
+        assert_int_equal(change->outcome, cases[i].outcome);
+        assert_true(fabs(change->value - cases[i].ratio) < 0.01);
+        tear_down(NULL);
+    }
+}
+
 /* A figure that goes down with every run has not stayed as it began. */
 static void test_history_of_a_drift_for_the_worse_is_slower(void **state)
 {
@@ -469,6 +491,7 @@ int main(void)
         TEST(test_history_of_a_loss_that_came_back_in_part_is_slower),
         TEST(test_history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear),
         TEST(test_history_adds_up_small_steps),
+        TEST(test_history_tells_a_large_step_behind_a_small_one),
         TEST(test_history_of_a_drift_for_the_worse_is_slower),
         TEST(test_history_of_a_drift_upwards_after_a_loss_is_slower),
         TEST(test_history_of_a_shift_of_the_machine_is_unclear),
