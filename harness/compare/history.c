@@ -209,6 +209,10 @@ static void hold_against(struct change *change, double level, double squares)
  */
 static void drop_small(struct changes *changes, double least)
 {
+    if (changes->drifts && fabs(log(changes->drift)) < least) {
+        changes->drifts = false;
+        changes->n = changes->found;
+    }
     size_t kept = 0, steps = 0;
     double level = changes->n ? changes->change[0].before : 0, squares = 0;
     for (size_t i = 0; i < changes->n; i++) {
@@ -227,8 +231,6 @@ static void drop_small(struct changes *changes, double least)
         steps = 0;
     }
     changes->n = kept;
-    if (changes->drifts && fabs(log(changes->drift)) < least)
-        changes->drifts = false;
 }
 
 static void find_in(struct history_series *series, double error, double least, double *logs,

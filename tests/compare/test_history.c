@@ -382,7 +382,6 @@ static void test_history_of_a_shift_of_the_machine_is_unclear(void **state)
             unclear += history_count(&findings, OUTCOME_UNCLEAR);
             tear_down(NULL);
         }
-        printf("case %zu: %zu slower, %zu unclear\n", c, slower, unclear);
         assert_true(unclear > 0.8 * FIGURES * HISTORIES);
         assert_true(slower < 0.05 * FIGURES * HISTORIES);
     }
@@ -409,7 +408,6 @@ static void test_history_of_a_canary_that_stood_still_is_no_excuse(void **state)
         unclear += history_count(&findings, OUTCOME_UNCLEAR);
         tear_down(NULL);
     }
-    printf("still: %zu slower, %zu unclear\n", slower, unclear);
     assert_true(slower > 0.92 * HISTORIES);
 }
 
@@ -425,6 +423,51 @@ static void test_history_of_a_small_move_of_the_machine_explains_nonetheless(voi
     assert_int_equal(history_judge(&history, &coarse, &findings, &err), 0);
     assert_int_equal(find("history_change", "throughput")->outcome, OUTCOME_UNCLEAR);
     assert_null(find("history_canary", "canary_copy"));
+}
+
+/* The drift stands for the step that lost it, and is too small to be told itself. */
+static void test_history_tells_the_loss_behind_a_small_drift(void **state)
+{
+    (void)state;
+    const struct history_options coarse = {.threshold = 0.18};
+    struct err err = {0};
+    double levels[60];
+    for (size_t day = 0; day < 60; day++)
+        levels[day] = day < 10 ? 100 : 70 + 8 * (double)(day - 10) / 50;
+    add_runs(60);
+    add_levels("throughput", false, 60, levels, 60, 0.5);
+    assert_int_equal(history_judge(&history, &coarse, &findings, &err), 0);
+    assert_null(find("history_drift", "throughput"));
+    assert_non_null(find("history_change", "throughput"));
+    assert_int_equal(history_count(&findings, OUTCOME_SLOWER), 1);
+}
+
+/* Of a whole history of chance alone 1% may have anything to say. */
+static void test_history_of_unchanged_noise_is_quiet(void **state)
+{
+    (void)state;
+    enum { RUNS = 40, FIGURES = 10, HISTORIES = 300 };
+    double levels[RUNS];
+    char metric[16];
+    size_t alarms = 0;
+    state_of_chance = 11;
+    for (size_t i = 0; i < RUNS; i++)
+        levels[i] = 100;
+    for (size_t h = 0; h < HISTORIES; h++) {
+        add_runs(RUNS);
+        for (size_t f = 0; f < FIGURES; f++) {
+            (void)snprintf(metric, sizeof(metric), "rate_%zu", f);
+            add_noisy(metric, false, RUNS, levels, 0.03);
+        }
+        add_noisy("canary_copy", true, RUNS, levels, 0.03);
+        judge();
+        alarms += history_count(&findings, OUTCOME_SLOWER) +
+                      history_count(&findings, OUTCOME_FASTER) +
+                      history_count(&findings, OUTCOME_UNCLEAR) >
+                  0;
+        tear_down(NULL);
+    }
+    assert_true(alarms <= HISTORIES / 50);
 }
 
 /* Of a figure with too few runs nothing is known, and it takes no share of the error. */
@@ -497,6 +540,8 @@ int main(void)
         TEST(test_history_of_a_shift_of_the_machine_is_unclear),
         TEST(test_history_of_a_canary_that_stood_still_is_no_excuse),
         TEST(test_history_of_a_small_move_of_the_machine_explains_nonetheless),
+        TEST(test_history_tells_the_loss_behind_a_small_drift),
+        TEST(test_history_of_unchanged_noise_is_quiet),
         TEST(test_history_counts_what_was_not_looked_at),
         TEST(test_history_says_that_only_one_kind_is_seen),
         TEST(test_history_tells_figures_apart),
