@@ -200,10 +200,25 @@ static bool has_disturbed(const struct findings *findings)
     return false;
 }
 
-/* What runs of a busy machine do not bear; `history`: how many runs of it are used. */
-static int doubt_disturbed(struct work *work, const char *allow, size_t history, struct err *err)
+/* Of the runs of a history those that are used and are no evidence; `used` is in their order. */
+static size_t count_used_busy(const struct runs *runs, const struct pairing_runs *used)
 {
-    struct disturbed disturbed = {.history = history};
+    size_t busy = 0, next = 0;
+    for (size_t i = 0; i < runs->n && next < used->n; i++) {
+        if (used->runs[next] != &runs->all[i].recorded->analysis)
+            continue;
+        busy += busy_among(&runs->all[i].recorded->findings) != NULL;
+        next++;
+    }
+    return busy;
+}
+
+/* What runs of a busy machine do not bear. */
+static int doubt_disturbed(struct work *work, const char *allow, const struct pairing_runs *history,
+                           struct err *err)
+{
+    struct disturbed disturbed = {.history = history->n,
+                                  .busy = count_used_busy(&work->sides[PAIRING_HISTORY], history)};
     char said[300];
     for (int side = PAIRING_BASE; side <= PAIRING_OTHER; side++)
         count_busy(&work->sides[side], side_names[side], &disturbed.side[side]);
@@ -254,7 +269,7 @@ static int compare(struct work *work, const struct compare_args *args, struct er
                                                     .refused = refused[0] ? refused : NULL},
                           &work->comparisons, err);
     if (!rc)
-        rc = doubt_disturbed(work, args->allow, sides[PAIRING_HISTORY].n, err);
+        rc = doubt_disturbed(work, args->allow, &sides[PAIRING_HISTORY], err);
     if (!rc)
         rc = tell_moved(&sides[PAIRING_BASE], &sides[PAIRING_OTHER], args->threshold / 100,
                         &work->findings, err);

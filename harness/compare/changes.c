@@ -9,7 +9,7 @@
 
 /* Runs on either side of a place that are looked at. */
 static const size_t widths[] = {6, 12, 24, 48};
-enum { WIDTHS = sizeof(widths) / sizeof(widths[0]), WIDTH_MOST = 48 };
+enum { WIDTHS = sizeof(widths) / sizeof(widths[0]), WIDTH_MOST = CHANGES_WIDTH };
 
 /* E(min(|z|, c)^2) of a normal z, where c is its 80% point: what winsorizing leaves of a variance.
  */
@@ -250,31 +250,34 @@ static double criterion_of_levels(const struct search *search, size_t from, doub
     return criterion(left, search->n - from, 2 * levels - 1);
 }
 
-static double criterion_of_line(const double *values, size_t n, double slope, double *left)
+static double criterion_of_line(const double *values, size_t n, double slope, double *left,
+                                double *begin)
 {
     for (size_t i = 0; i < n; i++)
         left[i] = values[i] - slope * (double)i;
-    double middle = stats_sort_median(left, n);
+    *begin = stats_sort_median(left, n);
     for (size_t i = 0; i < n; i++)
-        left[i] = values[i] - slope * (double)i - middle;
+        left[i] = values[i] - slope * (double)i - *begin;
     return criterion(left, n, 2);
 }
 
 static void find_drift(struct search *search)
 {
     struct changes *found = search->found;
-    double left[CHANGES_TREND], signs;
+    double left[CHANGES_TREND], signs, begin;
     size_t n = least(search->n, CHANGES_TREND), from = search->n - n;
     const double *values = search->values + from;
     double slope = find_slope(values, n, &signs), size = (double)n;
     double z = (fabs(signs) - 1) / sqrt(size * (size - 1) * (2 * size + 5) / 18);
     if (z <= 0 || erfc(z * M_SQRT1_2) >= search->error)
         return;
-    if (criterion_of_levels(search, from, left) <= criterion_of_line(values, n, slope, left))
+    double levels = criterion_of_levels(search, from, left);
+    if (levels <= criterion_of_line(values, n, slope, left, &begin))
         return;
     found->drifts = true;
     found->drift_from = from;
     found->drift = exp(slope * (size - 1));
+    found->drift_after = exp(begin + slope * (size - 1));
     while (found->n && found->change[found->n - 1].at >= from)
         found->n--;
 }
@@ -288,6 +291,7 @@ void changes_find(const double *logarithms, size_t n, double error, double *scra
         return;
     divide(&search, 0, n);
     keep_what_holds(&search);
+    changes->found = changes->n;
     find_drift(&search);
 }
 
@@ -296,7 +300,7 @@ static struct split test_last(const double *values, size_t n, const struct chang
                               size_t level)
 {
     double both[2 * WIDTH_MOST];
-    size_t end = end_of(changes, level, n), last = begin_of(changes, changes->n);
+    size_t end = changes->change[level].at, last = begin_of(changes, changes->found);
     size_t n1 = least(WIDTH_MOST, end - begin_of(changes, level)), n2 = least(WIDTH_MOST, n - last);
     memcpy(both, values + end - n1, n1 * sizeof(*both));
     memcpy(both + n1, values + n - n2, n2 * sizeof(*both));
@@ -309,12 +313,24 @@ struct change changes_lost(const double *logarithms, size_t n, double error, boo
                            const struct changes *changes)
 {
     struct change most = {.ratio = 1};
-    for (size_t level = 0; level < changes->n; level++) {
+    for (size_t level = 0; level < changes->found; level++) {
         struct split split = test_last(logarithms, n, changes, level);
         bool worse = (split.shift > 0) == lower_is_better;
-        if (worse && split.p < error / (double)changes->n &&
+        if (worse && split.p < error / (double)changes->found &&
             fabs(split.shift) > fabs(log(most.ratio)))
             most = change_of(&split);
     }
     return most;
+}
+
+double changes_shift(const double *before, size_t nbefore, const double *after, size_t nafter,
+                     double error)
+{
+    double both[2 * WIDTH_MOST];
+    if (nbefore < CHANGES_SIDE || nafter < CHANGES_SIDE)
+        return 0;
+    memcpy(both, before, nbefore * sizeof(*both));
+    memcpy(both + nbefore, after, nafter * sizeof(*both));
+    struct split split = test_split(both, 0, nbefore, nbefore + nafter);
+    return split.p < error ? split.shift : 0;
 }

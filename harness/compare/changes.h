@@ -27,7 +27,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CHANGES_SIDE = 4, CHANGES_RUNS = 2 * CHANGES_SIDE, CHANGES_MOST = 32, CHANGES_TREND = 128 };
+enum {
+    CHANGES_SIDE = 4,
+    CHANGES_RUNS = 2 * CHANGES_SIDE,
+    CHANGES_MOST = 32,
+    CHANGES_TREND = 128,
+    CHANGES_WIDTH = 48
+};
 
 struct changes {
     size_t n;
@@ -36,9 +42,11 @@ struct changes {
         double ratio, low, high; /* new level / level before it; 95% interval */
         double before, after;    /* the levels; no logarithms */
     } change[CHANGES_MOST];
+    size_t found; /* n, and those behind them in the place of which the drift stands */
     bool drifts;
-    size_t drift_from; /* over how much of the series: the last CHANGES_TREND at most */
-    double drift;      /* last / first run of that, by the trend */
+    size_t drift_from;  /* over how much of the series: the last CHANGES_TREND at most */
+    double drift;       /* last / first run of that, by the trend */
+    double drift_after; /* the level of the last run, by the trend; no logarithm */
 };
 
 /*
@@ -51,9 +59,17 @@ void changes_find(const double *logarithms, size_t n, double error, double *scra
 /*
  * What of an earlier level is lost at the end: the last level against the best of those that it is
  * worse than, to that `error` by the same test; `at` is the first run behind that level. `changes`
- * are those of the series, all of them. A ratio of 1: nothing is.
+ * are those of the series, all that were found. A ratio of 1: nothing is.
  */
 struct change changes_lost(const double *logarithms, size_t n, double error, bool lower_is_better,
                            const struct changes *changes);
+
+/*
+ * The level of `after` less that of `before`, both in logarithms, and of CHANGES_WIDTH at most
+ * each; 0 where chance may be it (with that `error`, by the same test), or either has fewer than
+ * CHANGES_SIDE.
+ */
+double changes_shift(const double *before, size_t nbefore, const double *after, size_t nafter,
+                     double error);
 
 #endif

@@ -4,8 +4,9 @@
  *
  * - On one side alone: that it became worse there is what the disturbance explains, and SAME shows
  *   nothing. What was found against it stays: a disturbed side that is better is better.
- * - On both: runs that speak for themselves (RUN_SPREAD_RUNS_LEAST a side, or a history) have that
- *   in the spread between them. Of fewer the spread is what is known of machines that were quiet.
+ * - On both: runs that speak for themselves (RUN_SPREAD_RUNS_LEAST a side) have that
+ *   in the spread between them. So does a history, if most of its runs are no evidence either: the
+ *   spread of machines that were quiet, a history's or what is known of others, says nothing.
  * Such verdicts become UNCLEAR.
  */
 #ifndef CONTEND_COMPARE_DISTURBED_H
@@ -16,7 +17,7 @@
 enum disturbed_side { DISTURBED_BASE, DISTURBED_OTHER, DISTURBED_SIDES };
 
 struct disturbed {
-    size_t history; /* runs of it */
+    size_t history, busy; /* runs of it that are used, and those of them that are no evidence */
     struct disturbed_runs {
         const char *name;  /* "base", "new" */
         size_t runs, busy; /* all, and those that are no evidence */

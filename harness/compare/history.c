@@ -203,18 +203,26 @@ static void hold_against(struct change *change, double level, double squares)
 }
 
 /*
- * What is too small to be told is none. It is held against the level that was told last: a loss
- * that comes in small steps is told with the step by which it counts.
+ * What is too small to be told is none. It is held against the level before it and the one that was
+ * told last, and told by the larger of the two: a loss that comes in small steps counts with one of
+ * them, and a large step counts whatever small one went the other way before it.
  */
 static void drop_small(struct changes *changes, double least)
 {
+    if (changes->drifts && fabs(log(changes->drift)) < least) {
+        changes->drifts = false;
+        changes->n = changes->found;
+    }
     size_t kept = 0, steps = 0;
     double level = changes->n ? changes->change[0].before : 0, squares = 0;
     for (size_t i = 0; i < changes->n; i++) {
         struct change change = changes->change[i];
         squares += pow(log(change.high / change.ratio), 2);
+        struct change sum = change;
         if (++steps > 1)
-            hold_against(&change, level, squares);
+            hold_against(&sum, level, squares);
+        if (fabs(log(sum.ratio)) > fabs(log(change.ratio)))
+            change = sum;
         if (fabs(log(change.ratio)) < least)
             continue;
         changes->change[kept++] = change;
@@ -223,8 +231,6 @@ static void drop_small(struct changes *changes, double least)
         steps = 0;
     }
     changes->n = kept;
-    if (changes->drifts && fabs(log(changes->drift)) < least)
-        changes->drifts = false;
 }
 
 static void find_in(struct history_series *series, double error, double least, double *logs,
@@ -233,8 +239,10 @@ static void find_in(struct history_series *series, double error, double least, d
     for (size_t j = 0; j < series->n; j++)
         logs[j] = log(series->point[j].value);
     changes_find(logs, series->n, error, scratch, &series->changes);
-    series->lost = changes_lost(logs, series->n, error, strcmp(series->better, "lower") == 0,
-                                &series->changes);
+    series->found = series->changes;
+    series->found.n = series->found.found;
+    series->lost =
+        changes_lost(logs, series->n, error, strcmp(series->better, "lower") == 0, &series->found);
     if (fabs(log(series->lost.ratio)) < least)
         series->lost = (struct change){.ratio = 1};
     drop_small(&series->changes, least);

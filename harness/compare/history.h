@@ -9,8 +9,8 @@
  *
  * Of a whole history in which nothing changes the chance of any finding that one did is
  * HISTORY_ERROR, shared out over the figures (Bonferroni; Dunn 1961). Rows of the canary are looked
- * at with that error each: what they show as well, in the same direction within two runs, is the
- * machine's and no verdict on what was measured.
+ * at with that error each. What they moved by over the same runs, in the same direction, is the
+ * machine's and no verdict on what was measured (history_moved.h).
  */
 #ifndef CONTEND_COMPARE_HISTORY_H
 #define CONTEND_COMPARE_HISTORY_H
@@ -24,6 +24,9 @@
 #include "harness/rows/row.h"
 
 #define HISTORY_ERROR 0.01
+
+/* The machine may be seen to move a run or two from where what it carries is seen to. */
+enum { HISTORY_NEAR_RUNS = 2 };
 
 struct history_run {
     char started[32]; /* UTC, ISO 8601: what runs are sorted by, then by their id */
@@ -49,7 +52,8 @@ struct history_series {
         uint32_t run;
         double value;
     } * point;              /* owned; in the order of the runs after history_judge */
-    struct changes changes; /* `at` is of points, not of runs */
+    struct changes found;   /* all that were, steps also where a drift is told in their place */
+    struct changes changes; /* what of it is told; `at` is of points, not of runs */
     struct change lost;     /* of the best level, at the end: changes_lost; ratio 1 = nothing */
 };
 
@@ -64,7 +68,8 @@ struct history {
 };
 
 struct history_options {
-    double threshold; /* relative: what is nearer to the level told before it is not told */
+    double threshold; /* relative: what is nearer to the level before it, and to the one told last,
+                         is not told */
 };
 
 /* Free with history_free, also after an error: -ENOMEM only. */
@@ -87,9 +92,9 @@ void history_name(const struct row *row, char arm[static ROW_PARAMS_MAX],
  * Sorts runs and points, finds the changes, and says them: of each figure its last one, or its
  * drift, as SLOWER or FASTER (UNCLEAR where the canary moved too), earlier ones as notes, and one
  * of the whole. A change for the better after which the figure is still worse than at its best is
- * SLOWER, and one that only brings it back to where it began is neither. Figures of fewer than
- * CHANGES_RUNS runs are counted by themselves; where all are, it is UNCLEAR. findings_free also
- * after an error: -ENOMEM.
+ * SLOWER, and one that only brings it back to where it began is neither; so with a drift. Figures
+ * of fewer than CHANGES_RUNS runs are counted by themselves; where all are, it is UNCLEAR.
+ * findings_free also after an error: -ENOMEM.
  */
 int history_judge(struct history *history, const struct history_options *options,
                   struct findings *findings, struct err *err);

@@ -8,12 +8,7 @@
 #include <string.h>
 
 #include "harness/compare/comparison.h"
-
-/* The machine may be seen to move a run or two from where what it carries is seen to. */
-enum { NEAR_RUNS = 2 };
-
-/* A move of the machine explains one of a figure that is at most so many times as large. */
-static const double explains = 3;
+#include "harness/compare/history_moved.h"
 
 /* Of fewer, all in one direction are nothing odd. */
 enum { EVENTS_LEAST = 8 };
@@ -21,28 +16,6 @@ enum { EVENTS_LEAST = 8 };
 static uint32_t run_of(const struct history_series *series, const struct change *change)
 {
     return series->point[change->at].run;
-}
-
-/* The canary's change that explains this one, and whose it is; or NULL. */
-static const struct change *find_canary(const struct history *history,
-                                        const struct history_series *series,
-                                        const struct change *change,
-                                        const struct history_series **canary)
-{
-    uint32_t run = run_of(series, change);
-    for (size_t i = 0; i < history->nseries; i++) {
-        *canary = history->series[i];
-        for (size_t j = 0; (*canary)->canary && j < (*canary)->changes.n; j++) {
-            const struct change *other = &(*canary)->changes.change[j];
-            uint32_t at = run_of(*canary, other);
-            uint32_t apart = at > run ? at - run : run - at;
-            if (apart <= NEAR_RUNS &&
-                history_is_worse(*canary, other) == history_is_worse(series, change) &&
-                fabs(log(change->ratio)) <= explains * fabs(log(other->ratio)))
-                return other;
-        }
-    }
-    return NULL;
 }
 
 static void say_where(const struct history *history, const struct history_series *series,
@@ -84,41 +57,54 @@ static void describe(const struct history *history, const struct history_series 
     say_where(history, series, change, finding);
 }
 
-/* By how much it became worse, as a logarithm: below 0, better. */
-static double worsening(const struct history_series *series, double ratio)
-{
-    return strcmp(series->better, "lower") == 0 ? log(ratio) : -log(ratio);
-}
-
 static bool has_lost(const struct history_series *series)
 {
     return series->lost.ratio != 1;
 }
 
-/* Whether what is lost of the best level went with changes that were not the machine's. */
+/*
+ * Whether what is lost of the best level went with changes that were not the machine's. Of a drift
+ * for the worse the steps in its place are that drift.
+ */
 static bool lost_by_itself(const struct history *history, const struct history_series *series)
 {
-    const struct history_series *canary;
-    double lost = 0;
-    for (size_t i = 0; has_lost(series) && i < series->changes.n; i++) {
-        const struct change *change = &series->changes.change[i];
-        if (change->at >= series->lost.at && !find_canary(history, series, change, &canary))
-            lost += worsening(series, change->ratio);
+    const struct changes *told = &series->changes, *found = &series->found;
+    bool falls = told->drifts && history_worsening(series, told->drift) > 0;
+    double lost = 0, by;
+    for (size_t i = 0; has_lost(series) && i < found->n; i++) {
+        const struct change *change = &found->change[i];
+        if (falls && change->at >= told->drift_from)
+            break;
+        if (change->at >= series->lost.at && !history_moved_at(history, series, change, &by))
+            lost += history_worsening(series, change->ratio);
     }
     return has_lost(series) && lost >= history->threshold;
 }
 
-/* How it ended: by its last change, and by what that leaves it at. */
+/* The level that it began with. The trend has it where it stands for the first step, too. */
+static double level_at_first(const struct history_series *series)
+{
+    const struct changes *told = &series->changes;
+    const struct change *first = series->found.change; /* told or not */
+    bool with_trend = !series->found.n || (first->ratio > 1) == (told->drift > 1);
+    if (told->drifts && !told->drift_from && with_trend)
+        return told->drift_after / told->drift;
+    return first->before;
+}
+
+/* How it ended: by its last change or its drift, and by what that leaves it at. */
 static enum finding_outcome judge_end(const struct history *history,
                                       const struct history_series *series, bool moved)
 {
-    const struct change *first = series->changes.change;
-    const struct change *last = &first[series->changes.n - 1];
-    if (lost_by_itself(history, series) || (history_is_worse(series, last) && !moved))
+    const struct changes *told = &series->changes;
+    const struct change *last = told->n ? &told->change[told->n - 1] : NULL;
+    double ratio = told->drifts ? told->drift : last->ratio;
+    double after = told->drifts ? told->drift_after : last->after;
+    if (lost_by_itself(history, series) || (history_worsening(series, ratio) > 0 && !moved))
         return OUTCOME_SLOWER;
     if (moved || has_lost(series))
         return OUTCOME_UNCLEAR;
-    bool better = worsening(series, last->after / first->before) <= -history->threshold;
+    bool better = history_worsening(series, after / level_at_first(series)) <= -history->threshold;
     return better ? OUTCOME_FASTER : OUTCOME_NONE;
 }
 
@@ -148,23 +134,27 @@ static void say_recovery(const struct history_series *series, struct finding *fi
             comparison_format_ratio(series->lost.ratio, ratio, sizeof(ratio)), series->lost.before,
             run_of(series, &series->lost) + 1);
     else if (finding->outcome == OUTCOME_NONE)
-        add(finding, "; so it is back near the %.4g that it began with",
-            series->changes.change[0].before);
+        add(finding, "; so it is back near the %.4g that it began with", level_at_first(series));
+}
+
+static void say_moved(const struct history_series *canary, double by, struct finding *finding)
+{
+    char ratio[32];
+    add(finding, "; the machine itself moved: %s %s", canary->metric,
+        comparison_format_ratio(by, ratio, sizeof(ratio)));
 }
 
 static int say_change(const struct history *history, struct history_series *series,
                       const struct change *change, struct findings *findings, struct err *err)
 {
-    char ratio[32];
     struct finding finding;
-    const struct history_series *canary;
-    const struct change *moved = find_canary(history, series, change, &canary);
+    double by;
+    const struct history_series *canary = history_moved_at(history, series, change, &by);
     describe(history, series, change, &finding);
-    if (moved)
-        add(&finding, "; the machine itself moved: %s %s", canary->metric,
-            comparison_format_ratio(moved->ratio, ratio, sizeof(ratio)));
+    if (canary)
+        say_moved(canary, by, &finding);
     if (is_end(series, change)) {
-        set_outcome(&finding, judge_end(history, series, moved != NULL));
+        set_outcome(&finding, judge_end(history, series, canary != NULL));
         series->declined = finding.outcome == OUTCOME_UNCLEAR;
         if (!history_is_worse(series, change))
             say_recovery(series, &finding);
@@ -182,26 +172,13 @@ static int say_canary(const struct history *history, const struct history_series
     return findings_add(findings, &finding, err);
 }
 
-/* The canary that drifts as well, in the same direction and by enough to explain it; or NULL. */
-static const struct history_series *find_drifting(const struct history *history,
-                                                  const struct history_series *series)
-{
-    double worse = worsening(series, series->changes.drift);
-    for (size_t i = 0; i < history->nseries; i++) {
-        const struct history_series *canary = history->series[i];
-        double moved = canary->changes.drifts ? worsening(canary, canary->changes.drift) : 0;
-        if (canary->canary && moved * worse > 0 && fabs(worse) <= explains * fabs(moved))
-            return canary;
-    }
-    return NULL;
-}
-
 static int say_drift(const struct history *history, struct history_series *series,
                      struct findings *findings, struct err *err)
 {
     char ratio[32];
-    double drift = series->changes.drift;
-    const struct history_series *canary = series->canary ? NULL : find_drifting(history, series);
+    double drift = series->changes.drift, by;
+    const struct history_series *canary =
+        series->canary ? NULL : history_moved_along(history, series, &by);
     struct finding finding = {.id = "history_drift", .value = drift, .low = NAN, .high = NAN};
     (void)snprintf(finding.subject, sizeof(finding.subject), "%.230s", series->arm);
     (void)snprintf(finding.metric, sizeof(finding.metric), "%s", series->metric);
@@ -209,16 +186,17 @@ static int say_drift(const struct history *history, struct history_series *serie
     add(&finding, "%s drifts: %s over %zu runs, without a step", series->metric,
         comparison_format_ratio(drift, ratio, sizeof(ratio)),
         series->n - series->changes.drift_from);
-    series->declined = canary != NULL;
     if (series->canary) {
         add(&finding, "; that is the machine itself");
-        finding.severity = worsening(series, drift) > 0 ? FINDING_DOUBT : FINDING_NOTE;
-    } else if (canary) {
-        add(&finding, "; the machine itself drifts: %s %s", canary->metric,
-            comparison_format_ratio(canary->changes.drift, ratio, sizeof(ratio)));
-        set_outcome(&finding, OUTCOME_UNCLEAR);
-    } else
-        set_outcome(&finding, worsening(series, drift) > 0 ? OUTCOME_SLOWER : OUTCOME_FASTER);
+        finding.severity = history_worsening(series, drift) > 0 ? FINDING_DOUBT : FINDING_NOTE;
+        return findings_add(findings, &finding, err);
+    }
+    if (canary)
+        say_moved(canary, by, &finding);
+    set_outcome(&finding, judge_end(history, series, canary != NULL));
+    series->declined = finding.outcome == OUTCOME_UNCLEAR;
+    if (history_worsening(series, drift) < 0)
+        say_recovery(series, &finding);
     return findings_add(findings, &finding, err);
 }
 
@@ -255,7 +233,7 @@ static size_t count_events(const struct history *history, bool worse)
                       history_is_worse(series, &series->changes.change[j]) == worse;
         }
         n += any;
-        next = any ? run + NEAR_RUNS + 1 : next;
+        next = any ? run + HISTORY_NEAR_RUNS + 1 : next;
     }
     return n;
 }

@@ -54,7 +54,8 @@ static bool is_wrong(enum check_end end)
     return end == CHECK_FAILED || end == CHECK_ERROR;
 }
 
-/* Without what may change from run to run, so that each check stays one series. */
+/* Without values and sentences as labels. What passes is a series a rule, what does not one a unit
+ * and metric, so those of units come and go. */
 static void print_checks(const struct exposition *to)
 {
     bool any = false;

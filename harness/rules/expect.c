@@ -22,6 +22,7 @@ struct expectable {
     const char *shown;                          /* "GPUs" */
     double (*count)(const struct facts *facts); /* negative: it cannot be known here */
     bool is_size;                               /* bytes; more is no matter */
+    const char *unknown;                        /* why it cannot be known */
 };
 
 static double count_devices(const struct facts *facts, enum facts_kind kind)
@@ -72,15 +73,17 @@ static double count_memory(const struct facts *facts)
     return isnan(facts->env.memory_bytes) ? -1 : facts->env.memory_bytes;
 }
 
+static const char no_bus[] = "the PCI bus cannot be read";
+
 static const struct expectable expectable[] = {
     {"gpus", "GPUs", count_gpus, false},
     {"cpus", "CPUs", count_cpus, false},
     {"sockets", "sockets", count_sockets, false},
     {"nodes", "NUMA nodes", count_nodes, false},
-    {"memory", "memory", count_memory, true},
-    {"nics", "NICs", count_nics, false},
-    {"nvme", "NVMe drives", count_nvme, false},
-    {"nvswitches", "NVSwitches", count_nvswitches, false}};
+    {"memory", "memory", count_memory, true, "the kernel does not tell how much there is"},
+    {"nics", "NICs", count_nics, false, no_bus},
+    {"nvme", "NVMe drives", count_nvme, false, no_bus},
+    {"nvswitches", "NVSwitches", count_nvswitches, false, no_bus}};
 enum { EXPECTABLE = sizeof(expectable) / sizeof(expectable[0]) };
 _Static_assert((int)EXPECTABLE <= (int)RULES_EXPECTED_MAX, "each can be expected once");
 
@@ -124,11 +127,12 @@ static int parse_count(const struct expectable *of, const char *part, const char
 int expect_parse(const char *text, struct rules_request *request, struct err *err)
 {
     int rc = 0;
-    for (const char *at = text; at && !rc; at = strchr(at, ',')) {
+    for (const char *at = text; at && !rc;) {
         char part[64];
         double count = 0;
-        at += *at == ',';
-        (void)snprintf(part, sizeof(part), "%.*s", (int)strcspn(at, ","), at);
+        size_t length = strcspn(at, ",");
+        (void)snprintf(part, sizeof(part), "%.*s", (int)length, at);
+        at = at[length] ? at + length + 1 : NULL;
         size_t name = strcspn(part, "=");
         const struct expectable *of = part[name] ? find(part, name) : NULL;
         rc = of ? parse_count(of, part, part + name + 1, &count, err) : refuse_name(part, err);
@@ -167,9 +171,8 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
                                 .low = (of->is_size ? MEMORY_LEAST : 1) * expected / in,
                                 .high = of->is_size ? (double)NAN : expected};
     if (here < 0)
-        check_error(checks,
-                    "%s are expected and cannot be counted here: the PCI bus cannot be read",
-                    of->shown);
+        check_error(checks, "%s %s expected and cannot be %s here: %s", of->shown,
+                    of->is_size ? "is" : "are", of->is_size ? "known" : "counted", of->unknown);
     else if (here / in < check.low)
         check_fail(checks, &check, "%.4g%s of the %.4g that are expected", check.value,
                    of->is_size ? " GiB" : "", expected / in);
@@ -209,8 +212,9 @@ const struct rule rules_expect[] = {
      .cause = "hardware",
      .action = ACTION_MEND,
      .needs = "--expect gpus=8,cpus=128,...",
-     .about = "There is as much as --expect says, of memory at least 90%; more is a warning. What "
-              "never was on the bus, no other rule can miss.",
+     .about =
+         "There is as much as --expect says, of memory at least 90%; more is a warning, but not "
+         "of memory. What never was on the bus, no other rule can miss.",
      .source = "who ordered the server",
      .command = "contend topo; lspci",
      .judge = judge_expected},

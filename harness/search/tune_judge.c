@@ -164,9 +164,9 @@ static int add_gain(const struct judged *judged, struct findings *findings, stru
                        judged->tune->ntried == 1 ? "" : "s");
     else
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "%s%s led the search, but %zu fresh round%s not show that it is better than "
+                       "%s%s led the search, but %zu fresh round%s not show that %s is better than "
                        "none: %s.",
-                       name, near, gain->rounds, one ? " does" : "s do", ratio);
+                       name, near, gain->rounds, one ? " does" : "s do", name, ratio);
     if (is_gain(judged))
         (void)settings_command(result, setting_of(judged, judged->advised), finding.command,
                                sizeof(finding.command));

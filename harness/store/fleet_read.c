@@ -8,6 +8,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/text.h"
+#include "harness/core/finding.h"
 #include "harness/json/value.h"
 #include "harness/rows/row.h"
 #include "harness/store/below.h"
@@ -340,11 +341,12 @@ static int add_validation(struct fleet *fleet, const json_t *json, struct err *w
     const struct fleet_origin origin = {
         name, *text_in(machine, "identity") ? text_in(machine, "key") : "", kind, time_of(utc)};
     int rc = fleet_add_run(fleet, &origin, &run, why);
-    if (!rc && *verdict && strcmp(verdict, "PASS") != 0) {
+    bool judged = *verdict && finding_outcome_find(verdict) != OUTCOME_SKIP;
+    if (!rc && judged && strcmp(verdict, "PASS") != 0) {
         (void)snprintf(refused, sizeof(refused), "%.90s", *said ? said : "did not pass");
         fleet_add_trouble(fleet, run, text_one_line(refused));
     }
-    if (!rc && *verdict)
+    if (!rc && judged)
         fleet_add_verdict(fleet, run, refused);
     json_array_foreach(json_object_get(json, "measured"), i, one)
     {

@@ -102,6 +102,12 @@ compare 4 '^3 of 5 runs of new are no evidence: other programs used 50% of the C
 compare 4 '^  UNCLEAR +throughput' base -- busy-{1,2,3,4,5}
 compare 4 '^  UNCLEAR +throughput' busy-{1,2,3,4,5} -- base
 compare 1 '^  SLOWER' --allow busy base -- busy-{1,2,3,4,5}
+# Two such runs: how far quiet ones are apart is nothing that they can be held against.
+cp -r base/1 busy-base && jq ".findings += [$busy]" base/1/run.json > busy-base/run.json
+mkdir quiet
+for i in {10..24}; do copy "quiet/$i" "1.0$i"; done
+compare 1 '^  SLOWER +throughput' base/1 slow/1 --history quiet
+compare 4 '^  UNCLEAR +throughput' busy-base busy-1 --history quiet
 
 # Rows of one side alone are named.
 expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 3 --time 0.05 \

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "harness/base/random.h"
+
 static const struct history_options options = {.threshold = 0.02};
 static struct history history;
 static struct findings findings;
@@ -40,7 +42,8 @@ static void add_runs(size_t n)
     for (size_t i = 0; i < n; i++) {
         unsigned day = (unsigned)((i * 7 + 3) % n);
         struct history_run run = {.commit = "abc"};
-        (void)snprintf(run.started, sizeof(run.started), "2026-01-%02uT12:00:00Z", day + 1);
+        (void)snprintf(run.started, sizeof(run.started), "2026-%02u-%02uT12:00:00Z", 1 + day / 28,
+                       1 + day % 28);
         (void)snprintf(run.run_id, sizeof(run.run_id), "run-%u", day);
         assert_int_equal(history_add_run(&history, &run, &at, &err), 0);
         assert_int_equal(at, i);
@@ -244,6 +247,28 @@ static void test_history_adds_up_small_steps(void **state)
     assert_non_null(strstr(change->sentence, "-2."));
 }
 
+/* The step before it was too small to be told, and went the other way. */
+static void test_history_tells_a_large_step_behind_a_small_one(void **state)
+{
+    (void)state;
+    const struct history_options coarse = {.threshold = 0.10};
+    static const struct {
+        double levels[3], ratio;
+        enum finding_outcome outcome;
+    } cases[] = {{{100, 109.5, 93}, 0.85, OUTCOME_SLOWER}, {{100, 92, 105}, 1.14, OUTCOME_NONE}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct err err = {0};
+        add_runs(24);
+        add_levels("throughput", false, 24, cases[i].levels, 3, 0.2);
+        assert_int_equal(history_judge(&history, &coarse, &findings, &err), 0);
+        const struct finding *change = find("history_change", "throughput");
+        assert_non_null(change);
+        assert_int_equal(change->outcome, cases[i].outcome);
+        assert_true(fabs(change->value - cases[i].ratio) < 0.01);
+        tear_down(NULL);
+    }
+}
+
 /* A figure that goes down with every run has not stayed as it began. */
 static void test_history_of_a_drift_for_the_worse_is_slower(void **state)
 {
@@ -273,6 +298,176 @@ static void test_history_of_a_drift_for_the_worse_is_slower(void **state)
         assert_non_null(strstr(whole->sentence, "and 0 as they began"));
         tear_down(NULL);
     }
+}
+
+/* A loss, and a slow rise that does not bring it back: how it moved last is not how it ended. */
+static void test_history_of_a_drift_upwards_after_a_loss_is_slower(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n, fall;
+        double low, high;
+        enum finding_outcome outcome;
+        const char *said;
+    } cases[] = {
+        {160, 20, 50, 60, OUTCOME_SLOWER, "recovered in part: still -4"},
+        {60, 10, 70, 80, OUTCOME_SLOWER, "recovered in part: still -2"},
+        {60, 10, 90, 125, OUTCOME_FASTER, "throughput drifts: +"},
+        {80, 10, 85, 101.5, OUTCOME_NONE, "so it is back near the "},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        double levels[160];
+        size_t n = cases[i].n, fall = cases[i].fall;
+        for (size_t day = 0; day < n; day++)
+            levels[day] = day < fall ? 100
+                                     : cases[i].low + (cases[i].high - cases[i].low) *
+                                                          (double)(day - fall) / (double)(n - fall);
+        add_runs(n);
+        add_levels("throughput", false, n, levels, n, 0.5);
+        judge();
+        const struct finding *drift = find("history_drift", "throughput");
+        assert_non_null(drift);
+        assert_int_equal(drift->outcome, cases[i].outcome);
+        assert_non_null(strstr(drift->sentence, cases[i].said));
+        assert_int_equal(history_count(&findings, OUTCOME_FASTER),
+                         cases[i].outcome == OUTCOME_FASTER);
+        tear_down(NULL);
+    }
+}
+
+static uint64_t state_of_chance;
+
+static double normal(void)
+{
+    double u = 1 - (double)(random_next(&state_of_chance) >> 11) * 0x1p-53;
+    double v = (double)(random_next(&state_of_chance) >> 11) * 0x1p-53;
+    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+static void add_noisy(const char *metric, bool canary, size_t n, const double *levels, double cv)
+{
+    double values[160];
+    for (size_t i = 0; i < n; i++)
+        values[i] = levels[i] * exp(cv * normal());
+    add_levels(metric, canary, n, values, n, 0);
+}
+
+/* Figures and canaries that moved by the same; the noise decides which is told as a drift. */
+static void test_history_of_a_shift_of_the_machine_is_unclear(void **state)
+{
+    (void)state;
+    enum { RUNS = 40, FIGURES = 11, HISTORIES = 40 };
+    static const struct {
+        bool steps;
+        double cv, cv_canary;
+    } cases[] = {{false, 0.005, 0.04}, {false, 0.03, 0.005}, {true, 0.03, 0.005}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        double levels[RUNS];
+        size_t slower = 0, unclear = 0;
+        state_of_chance = 7 + c;
+        for (size_t i = 0; i < RUNS; i++)
+            levels[i] = cases[c].steps ? 100 * pow(0.94, (double)(3 * i / RUNS))
+                                       : 100 * pow(0.9, (double)i / (RUNS - 1));
+        for (size_t h = 0; h < HISTORIES; h++) {
+            char metric[16];
+            add_runs(RUNS);
+            for (size_t f = 0; f < FIGURES; f++) {
+                (void)snprintf(metric, sizeof(metric), "rate_%zu", f);
+                add_noisy(metric, false, RUNS, levels, cases[c].cv);
+            }
+            add_noisy("canary_integer", true, RUNS, levels, cases[c].cv_canary);
+            add_noisy("canary_copy", true, RUNS, levels, cases[c].cv_canary);
+            judge();
+            slower += history_count(&findings, OUTCOME_SLOWER);
+            unclear += history_count(&findings, OUTCOME_UNCLEAR);
+            tear_down(NULL);
+        }
+        assert_true(unclear > 0.8 * FIGURES * HISTORIES);
+        assert_true(slower < 0.05 * FIGURES * HISTORIES);
+    }
+}
+
+/* A canary that only jitters explains nothing. */
+static void test_history_of_a_canary_that_stood_still_is_no_excuse(void **state)
+{
+    (void)state;
+    enum { RUNS = 40, HISTORIES = 200 };
+    double levels[RUNS], still[RUNS];
+    size_t slower = 0, unclear = 0;
+    state_of_chance = 3;
+    for (size_t i = 0; i < RUNS; i++) {
+        levels[i] = i < 20 ? 100 : 94;
+        still[i] = 100;
+    }
+    for (size_t h = 0; h < HISTORIES; h++) {
+        add_runs(RUNS);
+        add_noisy("throughput", false, RUNS, levels, 0.01);
+        add_noisy("canary_copy", true, RUNS, still, 0.04);
+        judge();
+        slower += history_count(&findings, OUTCOME_SLOWER);
+        unclear += history_count(&findings, OUTCOME_UNCLEAR);
+        tear_down(NULL);
+    }
+    assert_true(slower > 0.92 * HISTORIES);
+}
+
+/* What of the machine is too small to be told explains what is as small. */
+static void test_history_of_a_small_move_of_the_machine_explains_nonetheless(void **state)
+{
+    (void)state;
+    const struct history_options coarse = {.threshold = 0.10};
+    struct err err = {0};
+    add_runs(40);
+    add_levels("throughput", false, 40, (const double[]){100, 86}, 2, 1);
+    add_levels("canary_copy", true, 40, (const double[]){50, 46}, 2, 1);
+    assert_int_equal(history_judge(&history, &coarse, &findings, &err), 0);
+    assert_int_equal(find("history_change", "throughput")->outcome, OUTCOME_UNCLEAR);
+    assert_null(find("history_canary", "canary_copy"));
+}
+
+/* The drift stands for the step that lost it, and is too small to be told itself. */
+static void test_history_tells_the_loss_behind_a_small_drift(void **state)
+{
+    (void)state;
+    const struct history_options coarse = {.threshold = 0.18};
+    struct err err = {0};
+    double levels[60];
+    for (size_t day = 0; day < 60; day++)
+        levels[day] = day < 10 ? 100 : 70 + 8 * (double)(day - 10) / 50;
+    add_runs(60);
+    add_levels("throughput", false, 60, levels, 60, 0.5);
+    assert_int_equal(history_judge(&history, &coarse, &findings, &err), 0);
+    assert_null(find("history_drift", "throughput"));
+    assert_non_null(find("history_change", "throughput"));
+    assert_int_equal(history_count(&findings, OUTCOME_SLOWER), 1);
+}
+
+/* Of a whole history of chance alone 1% may have anything to say. */
+static void test_history_of_unchanged_noise_is_quiet(void **state)
+{
+    (void)state;
+    enum { RUNS = 40, FIGURES = 10, HISTORIES = 300 };
+    double levels[RUNS];
+    char metric[16];
+    size_t alarms = 0;
+    state_of_chance = 11;
+    for (size_t i = 0; i < RUNS; i++)
+        levels[i] = 100;
+    for (size_t h = 0; h < HISTORIES; h++) {
+        add_runs(RUNS);
+        for (size_t f = 0; f < FIGURES; f++) {
+            (void)snprintf(metric, sizeof(metric), "rate_%zu", f);
+            add_noisy(metric, false, RUNS, levels, 0.03);
+        }
+        add_noisy("canary_copy", true, RUNS, levels, 0.03);
+        judge();
+        alarms += history_count(&findings, OUTCOME_SLOWER) +
+                      history_count(&findings, OUTCOME_FASTER) +
+                      history_count(&findings, OUTCOME_UNCLEAR) >
+                  0;
+        tear_down(NULL);
+    }
+    assert_true(alarms <= HISTORIES / 50);
 }
 
 /* Of a figure with too few runs nothing is known, and it takes no share of the error. */
@@ -339,7 +534,14 @@ int main(void)
         TEST(test_history_of_a_loss_that_came_back_in_part_is_slower),
         TEST(test_history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear),
         TEST(test_history_adds_up_small_steps),
+        TEST(test_history_tells_a_large_step_behind_a_small_one),
         TEST(test_history_of_a_drift_for_the_worse_is_slower),
+        TEST(test_history_of_a_drift_upwards_after_a_loss_is_slower),
+        TEST(test_history_of_a_shift_of_the_machine_is_unclear),
+        TEST(test_history_of_a_canary_that_stood_still_is_no_excuse),
+        TEST(test_history_of_a_small_move_of_the_machine_explains_nonetheless),
+        TEST(test_history_tells_the_loss_behind_a_small_drift),
+        TEST(test_history_of_unchanged_noise_is_quiet),
         TEST(test_history_counts_what_was_not_looked_at),
         TEST(test_history_says_that_only_one_kind_is_seen),
         TEST(test_history_tells_figures_apart),

@@ -711,6 +711,7 @@ static void test_rules_expect(void **state)
     assert_int_equal(finding->outcome, OUTCOME_FAIL);
     assert_string_equal(finding->sentence, "15.5 GiB of the 18 that are expected");
     assert_int_equal(expected("gpus=4,cpus=4", "CPUs")->outcome, OUTCOME_WARN);
+    assert_int_equal(expected("memory=1G", "")->outcome, OUTCOME_PASS);
     w.topo.ngpus = 0;
     assert_int_equal(expected("gpus=0", "")->outcome, OUTCOME_PASS);
     /* What cannot be counted is no pass. */
@@ -718,6 +719,11 @@ static void test_rules_expect(void **state)
     finding = expected("nics=1", "");
     assert_int_equal(finding->outcome, OUTCOME_ERROR);
     assert_int_equal(rules_verdict(&w.findings, false).outcome, OUTCOME_ERROR);
+    w.facts.env.memory_bytes = NAN;
+    finding = expected("memory=16G", "");
+    assert_int_equal(finding->outcome, OUTCOME_ERROR);
+    assert_null(strstr(finding->sentence, "PCI"));
+    assert_non_null(strstr(finding->sentence, "memory is expected and cannot be known here: "));
 }
 
 static void test_rules_expect_nothing_else(void **state)
@@ -729,6 +735,7 @@ static void test_rules_expect_nothing_else(void **state)
                {"gpus", "'gpus' is not NAME=COUNT of "},
                {"", "'' is not NAME=COUNT of "},
                {"gpus=8,", "'' is not NAME=COUNT of "},
+               {",gpus=8", "'' is not NAME=COUNT of "},
                {"gpus=", "'gpus=' is no count of 0 to 1000000"},
                {"gpus=-1", "is no count"},
                {"gpus=8x", "is no count"},
