@@ -201,13 +201,12 @@ static const char *metric_of(const struct alike *alike)
     return alike->said ? alike->said : alike->metric;
 }
 
-/* *left_out: units that there was no room for. */
+/* *left_out: set where there was no room for some units. */
 static size_t collect(const struct facts *facts, const struct alike *alike,
-                      struct unit_value values[OUTLIER_UNITS_MAX], size_t *left_out)
+                      struct unit_value values[OUTLIER_UNITS_MAX], bool *left_out)
 {
     const struct facts_probe *probe = &facts->probes[alike->probe];
     size_t n = 0;
-    *left_out = 0;
     for (size_t i = 0; probe->values && i < probe->n; i++) {
         const struct facts_value *value = &probe->values[i];
         int id = id_in_key(value->key, alike->unit);
@@ -218,7 +217,7 @@ static size_t collect(const struct facts *facts, const struct alike *alike,
         while (at < n && values[at].id != id)
             at++;
         if (at == OUTLIER_UNITS_MAX)
-            ++*left_out;
+            *left_out = true;
         else if (at == n)
             values[n++] =
                 (struct unit_value){.id = id,
@@ -313,14 +312,12 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
 static void judge_alike(struct checks *checks, const struct alike *alike, size_t n)
 {
     struct unit_value values[OUTLIER_UNITS_MAX];
-    size_t compared = 0, left_out = 0;
-    bool wrong = false;
+    size_t compared = 0;
+    bool wrong = false, left_out = false;
     if (!check_measured(checks, alike[0].probe))
         return;
     for (size_t p = 0; p < n; p++) {
-        size_t left;
-        size_t found = collect(checks->facts, &alike[p], values, &left);
-        left_out = left > left_out ? left : left_out;
+        size_t found = collect(checks->facts, &alike[p], values, &left_out);
         unsigned kinds = alike[p].same_kind ? checks->facts->topo->nkinds : 1;
         for (unsigned kind = 0; kind < (kinds ? kinds : 1) && found > 1; kind++)
             compared += judge_alike_of(checks, &alike[p], values, found, (int)kind, &wrong);
@@ -328,8 +325,8 @@ static void judge_alike(struct checks *checks, const struct alike *alike, size_t
     if (!compared)
         check_skip(checks, "one %s, and no peer to hold it against", alike[0].shown);
     else if (left_out)
-        check_warn(checks, NULL, "%d of %zu %ss were compared with each other, and no more",
-                   OUTLIER_UNITS_MAX, OUTLIER_UNITS_MAX + left_out, alike[0].shown);
+        check_warn(checks, NULL, "the first %d %ss were compared with each other, and no more",
+                   OUTLIER_UNITS_MAX, alike[0].shown);
     else if (!wrong)
         check_pass(checks, "%zu %ss are alike", compared / n, alike[0].shown);
 }
