@@ -10,7 +10,6 @@
 #include "harness/doctor/apply.h"
 #include "harness/doctor/apply_plan.h"
 #include "harness/doctor/host.h"
-#include "harness/plan/check.h"
 #include "harness/table/findings.h"
 
 static int find_state(const struct doctor_apply_options *options, char *path, size_t size,
@@ -77,24 +76,13 @@ static int bind_all(const struct view *view, const struct view_process *const *l
     return rc;
 }
 
-/* What the plan does to them besides: a GPU that is far, a core that two have a part of. */
-static int show_findings(const struct topo *topo, const struct plan *plan, struct err *err)
-{
-    struct findings findings = {0};
-    int rc = plan_check(topo, plan, &findings, err);
-    if (!rc)
-        findings_print(&findings, stdout, false);
-    findings_free(&findings);
-    return rc;
-}
-
 /* Returns with *wanted whether they are to be bound. */
 static int plan_and_ask(const struct view *view, const struct view_process **leads, size_t n,
                         const struct doctor_apply_options *options, struct plan *plan, bool *wanted,
                         struct err *err)
 {
     struct topo own = {0};
-    const struct topo *topo = view->host ? view->host->topo : NULL;
+    const struct topo *topo = host_topo(view);
     int rc = 0;
     if (!topo) {
         rc = topo_load(&(struct topo_options){.probe_gpus = true}, &own, err);
@@ -105,7 +93,7 @@ static int plan_and_ask(const struct view *view, const struct view_process **lea
     if (!rc)
         show(view, leads, n, plan);
     if (!rc)
-        rc = show_findings(topo, plan, err);
+        rc = findings_print_plan(topo, plan, stdout, err);
     if (!rc && !*wanted)
         rc = ask(wanted, err);
     topo_free(&own);

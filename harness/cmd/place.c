@@ -9,7 +9,6 @@
 #include "harness/emit/emit.h"
 #include "harness/json/plan.h"
 #include "harness/machine/topo.h"
-#include "harness/plan/check.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
 #include "harness/say/log.h"
@@ -96,16 +95,6 @@ static int print_commands(const struct topo *topo, const struct plan *plan,
     return 0;
 }
 
-static int print_findings(const struct topo *topo, const struct plan *plan, struct err *err)
-{
-    struct findings findings = {0};
-    int rc = plan_check(topo, plan, &findings, err);
-    if (!rc)
-        findings_print(&findings, stdout, false);
-    findings_free(&findings);
-    return rc;
-}
-
 static int print_plan(const struct topo *topo, const struct plan *plan,
                       const struct place_args *args, struct err *err)
 {
@@ -120,7 +109,7 @@ static int print_plan(const struct topo *topo, const struct plan *plan,
     (void)printf(ROW_FORMAT "%s\n", "worker", "threads", "memory", "GPU", "CPUs");
     for (unsigned w = 0; w < plan->nworkers; w++)
         print_row(topo, w, &plan->workers[w]);
-    int rc = print_findings(topo, plan, err);
+    int rc = findings_print_plan(topo, plan, stdout, err);
     if (!rc)
         rc = print_commands(topo, plan, args, err);
     return rc;

@@ -9,11 +9,6 @@
 /* Two busy threads of one core do as much as 1.3 alone: Intel, "Hyper-Threading Technology". */
 static const double siblings_do = 1.3;
 
-static const struct topo *find_topo(const struct checker *checker)
-{
-    return checker->view->host ? checker->view->host->topo : NULL;
-}
-
 /* By somebody: not wherever there is a CPU. */
 static bool is_bound(const struct checker *checker, size_t group)
 {
@@ -48,7 +43,7 @@ static void find_beside(const struct topo *topo, bool caches, const struct bitse
 /* The first CPUs of cores on which no worker may run, where this one is at home. */
 static void find_free_cores(const struct checker *checker, size_t group, struct bitset *cpus)
 {
-    const struct topo *topo = find_topo(checker);
+    const struct topo *topo = host_topo(checker->view);
     struct bitset used = checker->given, taken = {0}, home;
     deal_home(checker, group, &home);
     for (size_t g = 0; g < checker->ngroups; g++)
@@ -106,7 +101,7 @@ static void say_siblings(struct checker *checker, size_t a, size_t b, const stru
 
 void check_siblings(struct checker *checker)
 {
-    const struct topo *topo = find_topo(checker);
+    const struct topo *topo = host_topo(checker->view);
     for (size_t a = 0; topo && a < checker->ngroups; a++)
         for (size_t b = a + 1; b < checker->ngroups && is_bound(checker, a); b++) {
             struct bitset shared = {0};
@@ -132,7 +127,7 @@ static void find_cache(const struct topo *topo, unsigned llc, const struct bitse
 static int find_own_cache(const struct checker *checker, size_t group, const struct bitset *taken,
                           struct bitset *cpus)
 {
-    const struct topo *topo = find_topo(checker);
+    const struct topo *topo = host_topo(checker->view);
     const struct check_group *one = &checker->groups[group];
     unsigned want = bitset_count(&one->cpus);
     struct bitset home;
@@ -173,7 +168,7 @@ static bool deal_caches(struct checker *checker, char *command, size_t size)
 
 void check_shared_cache(struct checker *checker)
 {
-    const struct topo *topo = find_topo(checker);
+    const struct topo *topo = host_topo(checker->view);
     const struct view_process *who[FOUND_PIDS_MAX];
     char command[420] = "";
     size_t n = 0;
@@ -210,7 +205,7 @@ static void find_small(const struct topo *topo, const struct bitset *cpus, struc
 
 void check_efficiency_cores(struct checker *checker)
 {
-    const struct topo *topo = find_topo(checker);
+    const struct topo *topo = host_topo(checker->view);
     for (size_t g = 0; topo && topo->nkinds > 1 && g < checker->ngroups; g++) {
         const struct check_group *one = &checker->groups[g];
         struct bitset small = {0}, large = one->cpus;

@@ -9,11 +9,6 @@
 /* Of the time: a CPU that idled so much has room for a thread. */
 static const double idle_least = 0.8;
 
-static const struct topo *find_topo(const struct checker *checker)
-{
-    return checker->view->host ? checker->view->host->topo : NULL;
-}
-
 /* Of all of its processes. */
 static uint64_t gpus_of(const struct checker *checker, size_t group)
 {
@@ -70,15 +65,11 @@ static bool is_idle(const struct view *view, const struct bitset *cpus)
 /* That CPU, and those that share its core as far as that is known. */
 static void find_core(const struct topo *topo, unsigned os_cpu, struct bitset *core)
 {
-    int index = -1;
+    for (unsigned at = 0; topo && topo_next_core(topo, &at, core);)
+        if (bitset_test(core, os_cpu))
+            return;
     *core = (struct bitset){0};
     bitset_set(core, os_cpu);
-    for (unsigned i = 0; topo && i < topo->ncpus; i++)
-        if (topo->cpus[i].os_cpu == os_cpu)
-            index = topo->cpus[i].core;
-    for (unsigned i = 0; topo && index >= 0 && i < topo->ncpus; i++)
-        if (topo->cpus[i].core == index)
-            bitset_set(core, topo->cpus[i].os_cpu);
 }
 
 bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bitset *room)
@@ -94,7 +85,7 @@ bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bits
         for (int cpu = bitset_next(&home, 0); cpu >= 0 && n < want;
              cpu = bitset_next(&home, (unsigned)cpu + 1)) {
             struct bitset wanted;
-            find_core(whole ? find_topo(checker) : NULL, (unsigned)cpu, &wanted);
+            find_core(whole ? host_topo(checker->view) : NULL, (unsigned)cpu, &wanted);
             if (bitset_intersects(&wanted, &found) || bitset_intersects(&wanted, &taken) ||
                 !is_idle(view, &wanted))
                 continue;
@@ -180,7 +171,7 @@ static bool make_plan(const struct topo *topo, const struct plan_request *reques
 bool deal_slices(struct checker *checker, const size_t *groups, size_t n, const struct bitset *pool,
                  struct bitset slices[DEAL_MOST])
 {
-    const struct topo *topo = find_topo(checker);
+    const struct topo *topo = host_topo(checker->view);
     struct topo copy;
     int gpus[DEAL_MOST];
     size_t with_gpu = 0;

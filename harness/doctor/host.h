@@ -109,6 +109,12 @@ void host_look(const struct view *view, struct host *host);
 int host_finish(const struct view *view, struct host *host, struct err *err);
 void host_free(struct host *host);
 
+/* NULL = not known. */
+static inline const struct topo *host_topo(const struct view *view)
+{
+    return view->host ? view->host->topo : NULL;
+}
+
 /* CPUs that busy workers may run on. */
 void host_worker_cpus(const struct view *view, struct bitset *cpus);
 

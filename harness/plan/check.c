@@ -171,18 +171,20 @@ struct divided {
     struct bitset cpus, workers;
 };
 
-/* CPUs of a core are neighbours in topo->cpus. Returns how many cores the plan has in all. */
+/* Returns how many cores the plan has in all. */
 static unsigned find_divided(const struct topo *topo, const struct plan *plan,
                              struct divided *divided)
 {
     unsigned used = 0;
-    for (unsigned i = 0; i < topo->ncpus;) {
+    struct bitset core;
+    for (unsigned at = 0; topo_next_core(topo, &at, &core);) {
         struct bitset cpus = {0}, workers = {0};
-        for (int core = topo->cpus[i].core; i < topo->ncpus && topo->cpus[i].core == core; i++) {
-            int owner = owner_of(plan, topo->cpus[i].os_cpu);
+        for (int cpu = bitset_next(&core, 0); cpu >= 0;
+             cpu = bitset_next(&core, (unsigned)cpu + 1)) {
+            int owner = owner_of(plan, (unsigned)cpu);
             if (owner < 0)
                 continue;
-            bitset_set(&cpus, topo->cpus[i].os_cpu);
+            bitset_set(&cpus, (unsigned)cpu);
             bitset_set(&workers, (unsigned)owner);
         }
         used += !bitset_empty(&cpus);

@@ -1,6 +1,7 @@
 #include "harness/table/findings.h"
 
 #include "harness/base/text.h"
+#include "harness/plan/check.h"
 
 static void print_command(const struct finding *finding, const char *indent, FILE *out)
 {
@@ -63,4 +64,15 @@ void findings_print(const struct findings *findings, FILE *out, bool color)
         print_subject(&findings->all[i], out, color);
         any = true;
     }
+}
+
+int findings_print_plan(const struct topo *topo, const struct plan *plan, FILE *out,
+                        struct err *err)
+{
+    struct findings findings = {0};
+    int rc = plan_check(topo, plan, &findings, err);
+    if (!rc)
+        findings_print(&findings, out, false);
+    findings_free(&findings);
+    return rc;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "harness/core/finding.h"
+#include "harness/plan/plan.h"
 
 /* Before the table: doubts about the whole run, each with an empty line behind it. */
 void findings_print_first(const struct findings *findings, FILE *out, bool color);
@@ -16,5 +17,9 @@ void findings_print_first(const struct findings *findings, FILE *out, bool color
  * for a doubt and ! for what is bad. Nothing where there is none.
  */
 void findings_print(const struct findings *findings, FILE *out, bool color);
+
+/* So what is odd about a plan (plan_check). */
+int findings_print_plan(const struct topo *topo, const struct plan *plan, FILE *out,
+                        struct err *err);
 
 #endif
