@@ -13,11 +13,12 @@ static bool is_inside(const struct emit_variable *variable)
 static void add_docker(struct strbuf *out, const struct emit *emit,
                        const struct emit_worker *worker, unsigned w)
 {
-    strbuf_addf(out,
-                "    exec setsid -- docker run --rm --init --name \"contend-$$-%u\" \\\n"
-                "        --shm-size \"${SHM:-8g}\" --ulimit memlock=-1 --workdir /work "
-                "--volume \"$PWD:/work\"",
-                w);
+    strbuf_addf(
+        out,
+        "    exec setsid -- docker run --rm --init --name \"contend-$$-%u\" \\\n"
+        "        --shm-size \"${SHM:-8g}\" --ulimit \"memlock=${MEMLOCK:--1}\" --workdir /work "
+        "--volume \"$PWD:/work\"",
+        w);
     if (worker->cpus[0])
         strbuf_addf(out, " --cpuset-cpus %s", worker->cpus);
     if (worker->plan->mem_policy == MEM_BIND)
@@ -37,10 +38,11 @@ static void add_docker(struct strbuf *out, const struct emit *emit,
 int emit_docker(const struct emit *emit, struct strbuf *out, struct err *err)
 {
     (void)err;
-    script_begin(
-        out, emit,
-        "#   IMAGE=... sh FILE   the image; this directory is /work in the containers, and "
-        "/dev/shm has SHM=8g\n");
+    script_begin(out, emit,
+                 "#   IMAGE=... sh FILE   the image; this directory is /work in the containers, "
+                 "/dev/shm has SHM=8g,\n"
+                 "#   and MEMLOCK=-1 bytes may be locked, no end: where the daemon may not, one "
+                 "that it may give\n");
     if (emit_has_soft_memory(emit))
         strbuf_adds(out, "# Docker knows no preferred or interleaved memory: pages lie where they "
                          "are touched first.\n");

@@ -86,7 +86,7 @@ static void test_emit_says_cpus_memory_and_gpus(void **state)
           "-p CPUAffinity=0-3 -p NUMAPolicy=bind -p NUMAMask=0", "\"--rank=1/2\"\n"}},
         {EMIT_DOCKER,
          {"--cpuset-cpus 4-7 --cpuset-mems 1 --gpus device=1", "!CUDA_VISIBLE_DEVICES",
-          "--ulimit memlock=-1", "--shm-size"}},
+          "--ulimit \"memlock=${MEMLOCK:--1}\"", "--shm-size"}},
         {EMIT_SLURM,
          {"--cpu-bind=mask_cpu:0xf0,0xf --gpus-per-task=1 --gpu-bind=map_gpu:1,0",
           "#SBATCH --gpus-per-node=2", "!CUDA_VISIBLE_DEVICES", "bound \"4-7\" \"--membind=1\""}},

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# What `place --emit docker` gives, under a Docker daemon that runs only as long as this test, without a
+# network, with files, cgroups and a namespace of PIDs of its own, in which nothing outlives the test.
+if [ "${1-}" != --inside ] && unshare -mpf --mount-proc true 2>/dev/null; then
+    exec unshare -mpf --mount-proc bash "$0" --inside
+fi
+. tests/lib/cli.sh
+[ "${1-}" = --inside ] || skip "needs root, for a namespace of PIDs"
+[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
+for tool in dockerd docker busybox jq; do
+    command -v "$tool" >/dev/null || skip "no $tool (Debian: docker.io busybox-static jq)"
+done
+ldd "$(command -v busybox)" >/dev/null 2>&1 && skip "busybox is not static"
+
+export DOCKER_HOST=unix://$scratch/socket
+parent=contend-test-$$-$(date +%s)
+end() {
+    kill "$daemon" 2>/dev/null && wait "$daemon"
+    find /sys/fs/cgroup -depth -type d -path "*/$parent*" -exec rmdir {} + 2>/dev/null
+    rm -rf "$scratch"
+}
+dockerd --data-root "$scratch/data" --exec-root "$scratch/exec" --pidfile "$scratch/pid" -H "$DOCKER_HOST" --bridge none \
+    --iptables=false --ip-masq=false --storage-driver vfs --cgroup-parent "/$parent" >"$scratch/log" 2>&1 &
+daemon=$!
+trap end EXIT
+wait_for 60 docker info >/dev/null 2>&1 || skip "dockerd does not start: $(tail -n 3 "$scratch/log")"
+mkdir -p "$scratch/root/bin" "$scratch/work"
+cp "$(command -v busybox)" "$scratch/root/bin/busybox"
+for name in sh df sed sleep true; do
+    ln -s busybox "$scratch/root/bin/$name"
+done
+tar -C "$scratch/root" -c . | docker import - contend-test >/dev/null || skip "no image: $(tail -n 3 "$scratch/log")"
+docker run --rm contend-test true >"$scratch/said" 2>&1 || skip "no containers here: $(cat "$scratch/said")"
+
+# As much memory may be locked as this daemon may grant.
+locked=$(ulimit -Hl)
+[ "$locked" = unlimited ] || export MEMLOCK=$((locked * 1024))
+export IMAGE=contend-test SHM=64m
+cpus=$("$CONTEND_BINARY" place -n 2 -P partition --json 2>/dev/null | jq -r '.workers[].cpus')
+
+# emitted COMMAND...: the text, as the file `text` of the directory that the containers see.
+emitted() {
+    "$CONTEND_BINARY" place -n 2 -P partition --emit docker -- "$@" >"$scratch/work/text" 2>"$scratch/err" ||
+        fail "$(cat "$scratch/err")"
+}
+
+# Each has its CPUs, its threads, its words as they are, its part of memory; the worst exit code is that of all.
+# shellcheck disable=SC2016 # not for the shell: that is what is tested
+odd='it is $HOME "x" * '\'
+emitted sh -c 'me=$1
+    sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status >"/work/$me.cpus"
+    printf "%s|%s|%s|" "$OMP_NUM_THREADS" "$2" "$PWD" >"/work/$me.words"
+    echo $(($(ulimit -l))) >"/work/$me.locked" 2>/dev/null
+    df -k /dev/shm | sed -n "s/^shm *\([0-9]*\) .*/\1/p" >"/work/$me.shm"
+    exit $((3 + me))' sh '{worker}' "$odd"
+code=0
+(cd "$scratch/work" && timeout 100 sh ./text) >"$scratch/said" 2>&1 </dev/null || code=$?
+[ "$code" = 4 ] || fail "exit code $code, expected that of worker 1, 4: $(cat "$scratch/said")"
+got=$(cat "$scratch/work/0.cpus" "$scratch/work/1.cpus")
+[ "$got" = "$cpus" ] || fail "CPUs '$got', planned '$cpus'"
+for worker in 0 1; do
+    got=$(cat "$scratch/work/$worker.words")
+    [ "$got" = "1|$odd|/work|" ] || fail "worker $worker: $got"
+    got=$(cat "$scratch/work/$worker.shm")
+    [ "$got" = 65536 ] || fail "worker $worker has $got KiB of /dev/shm"
+    got=$(cat "$scratch/work/$worker.locked")
+    [ "$locked" = unlimited ] || [ "$got" = "$locked" ] || fail "worker $worker may lock $got KiB"
+done
+
+# A text that would leave the CPUs that we were given is refused.
+expect 2 'refused: CPU' taskset -c "$(tail -n 1 <<<"$cpus")" sh "$scratch/work/text"
+
+nothing_runs() {
+    [ -z "$(docker ps -q)" ]
+}
+is_ready() {
+    [ -e "$scratch/work/0.ready" ] && [ -e "$scratch/work/1.ready" ]
+}
+# interrupted: the text runs as a job of its own, or the shell would have it ignore the signal.
+interrupted() {
+    rm -f "$scratch"/work/*.ready
+    set -m
+    (cd "$scratch/work" && exec sh ./text) >"$scratch/said" 2>&1 &
+    job=$!
+    set +m
+    wait_for 60 is_ready || fail "the containers did not begin: $(cat "$scratch/said")"
+    kill -INT "$job"
+}
+
+# Ctrl-C asks them to end; a second one ends those that do not.
+emitted sh -c 'trap "echo >/work/$1.asked; exit 9" TERM; echo >"/work/$1.ready"; while :; do sleep 0.1; done' sh '{worker}'
+interrupted
+wait "$job"
+code=$?
+[ "$code" = 130 ] || fail "exit code $code after Ctrl-C: $(cat "$scratch/said")"
+[ -e "$scratch/work/0.asked" ] && [ -e "$scratch/work/1.asked" ] || fail "not both were asked to end"
+nothing_runs || fail "left: $(docker ps)"
+emitted sh -c 'trap "" TERM INT; echo >"/work/$1.ready"; while :; do sleep 0.1; done' sh '{worker}'
+interrupted
+sleep 1
+[ "$(docker ps -q | wc -l)" = 2 ] || fail "ended at the first Ctrl-C: $(docker ps)"
+kill -INT "$job"
+wait_for 60 nothing_runs || fail "left: $(docker ps)"
+wait "$job"
+finish
