@@ -12,6 +12,12 @@ fail() {
     failures=$((failures + 1))
 }
 
+# skip REASON...
+skip() {
+    echo "SKIP: $*"
+    exit 77
+}
+
 # expect CODE PATTERN COMMAND...: exit code, and an extended regular expression in stdout+stderr; within
 # $limit_s seconds, or 200.
 expect() {

@@ -1,12 +1,6 @@
 # shellcheck shell=bash
 # Sourced by tests/cli/mpi*.sh and slurm.sh, after tests/lib/cli.sh: what starts jobs of several ranks.
 
-# skip REASON...
-skip() {
-    echo "SKIP: $*"
-    exit 77
-}
-
 # Root may run mpirun; more ranks than cores share them, and give way while they wait.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
