@@ -203,6 +203,12 @@ static unsigned runs_needed(const struct judge *judge, const struct measured *me
     return needed > base || needed > other ? needed : 0;
 }
 
+/* What equal runs differ by, in percent, towards the side to which it changed. */
+static double percent_of_equal(const struct comparison *comparison, const struct measured *measured)
+{
+    return 100 * fabs(expm1(comparison->ratio < 1 ? -measured->half : measured->half));
+}
+
 /* Which of the three bars it did not clear: equal runs, the machine, or its mate. */
 static void explain_unclear(const struct judge *judge, const struct candidate *candidate,
                             const struct measured *measured, double threshold,
@@ -214,7 +220,7 @@ static void explain_unclear(const struct judge *judge, const struct candidate *c
     (void)comparison_format_ratio(comparison->ratio, change, sizeof(change));
     say(comparison,
         "%s is %s what equal runs can differ by (%.1f%%; %s, spread between runs %.1f%%)", change,
-        gain > measured->half ? "beyond" : "within", 100 * expm1(measured->half),
+        gain > measured->half ? "beyond" : "within", percent_of_equal(comparison, measured),
         say_runs(measured, runs, sizeof(runs)), 100 * measured->spread.sd);
     if (gain > measured->half + judge->moved) {
         say(comparison, ", but together with %s of the same steps it is not.",
@@ -265,7 +271,7 @@ static void explain_changed(const struct judge *judge, const struct measured *me
     char change[32], runs[64];
     say(comparison, "%s is more than equal runs differ by (%.1f%% at a level of %.4g%%; %s).",
         comparison_format_ratio(comparison->ratio, change, sizeof(change)),
-        100 * expm1(measured->half), 100 * (1 - 2 * judge->tail),
+        percent_of_equal(comparison, measured), 100 * (1 - 2 * judge->tail),
         say_runs(measured, runs, sizeof(runs)));
 }
 

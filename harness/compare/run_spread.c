@@ -44,11 +44,13 @@ double run_spread_half_width(const struct run_spread *spread, size_t base_runs, 
 unsigned run_spread_runs_needed(const struct run_spread *spread, double difference, double tail,
                                 unsigned most)
 {
+    const double missed = 0.1;
     for (unsigned runs = 2; runs <= most; runs++) {
         double df = spread->df;
         if (runs >= RUN_SPREAD_RUNS_LEAST)
             df = fmax(df, 2.0 * runs - 2 + RUN_SPREAD_BEFORE_DF);
-        if (student_tail(fabs(difference) / (spread->sd * sqrt(2.0 / runs)), df) < tail)
+        double reach = student_quantile(tail, df) + student_quantile(missed, df);
+        if (fabs(difference) > reach * spread->sd * sqrt(2.0 / runs))
             return runs;
     }
     return 0;

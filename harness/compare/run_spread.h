@@ -67,8 +67,8 @@ double run_spread_half_width(const struct run_spread *spread, size_t base_runs, 
                              double tail);
 
 /*
- * How many runs a side, of this spread, would show a difference at that tail, in one half of all
- * cases; 0 = more than `most`.
+ * How many runs a side, of this spread, would show a difference at that tail, in nine of ten cases;
+ * 0 = more than `most`.
  */
 unsigned run_spread_runs_needed(const struct run_spread *spread, double difference, double tail,
                                 unsigned most);

@@ -169,7 +169,6 @@ static void spread_out(struct two *two, double slower)
             row_of(two, side, i, 1)->median /= 1 + parts[i];
         }
     compare(two);
-    assert_int_equal(first(two)->outcome, OUTCOME_UNCLEAR);
 }
 
 /* Fewer runs than there are do not tell more, nor do any where no number of them would. */
@@ -181,6 +180,7 @@ static void test_compare_asks_for_more_runs_than_there_are(void **state)
         struct two two;
         unsigned asked = 0;
         spread_out(&two, all[i]);
+        assert_int_equal(first(&two)->outcome, OUTCOME_UNCLEAR);
         const char * or = strstr(first(&two)->reason, "would tell, or ");
         if (or)
             assert_int_equal(sscanf(or, "would tell, or %u runs a side", &asked), 1);
@@ -188,6 +188,31 @@ static void test_compare_asks_for_more_runs_than_there_are(void **state)
         assert_int_equal(or != NULL, all[i] == 1 || all[i] == 1.07);
         two_free(&two);
     }
+}
+
+/* What equal runs differ by is told on the side to which it changed: the two can be held together.
+ */
+static void test_compare_tells_both_changes_alike(void **state)
+{
+    (void)state;
+    unsigned beyond = 0, within = 0;
+    for (double change = -0.2; change < 0.2; change += 0.002) {
+        struct two two;
+        double changed, equal;
+        spread_out(&two, exp(change));
+        const char *reason = first(&two)->reason;
+        bool is_beyond = strstr(reason, "more than equal") || strstr(reason, "beyond");
+        const char *paren = strchr(reason, '(');
+        if (paren && (is_beyond || strstr(reason, "within what equal runs"))) {
+            assert_int_equal(sscanf(reason, "%lf%%", &changed), 1);
+            assert_int_equal(sscanf(paren, "(%lf%%", &equal), 1);
+            assert_true(is_beyond ? fabs(changed) >= equal - 0.1 : fabs(changed) <= equal + 0.1);
+            beyond += is_beyond;
+            within += !is_beyond;
+        }
+        two_free(&two);
+    }
+    assert_true(beyond > 10 && within > 10);
 }
 
 /* More than so many seconds a step: that it is slower is sure, that it is faster is not. */
@@ -395,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_compare_has_a_floor_in_the_unit),
         cmocka_unit_test(test_compare_widens_where_it_was_noisy),
         cmocka_unit_test(test_compare_asks_for_more_runs_than_there_are),
+        cmocka_unit_test(test_compare_tells_both_changes_alike),
         cmocka_unit_test(test_compare_takes_censored_rows_as_bounds),
         cmocka_unit_test(test_compare_lists_what_one_side_lacks),
         cmocka_unit_test(test_compare_does_not_leave_failed_runs_out),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/fixture_sim.h"
 
 static struct moments moments_of(const double *values, size_t n)
 {
@@ -69,9 +70,38 @@ static void test_run_spread_says_how_many_runs_would_do(void **state)
                                                 moments_of((const double[]){1}, 1)};
     struct run_spread spread = run_spread_of(groups, 0.03, 0);
     unsigned of_10 = run_spread_runs_needed(&spread, 0.1, 0.0005, 20);
-    assert_true(of_10 >= 4 && of_10 <= 7);
+    assert_int_equal(of_10, 6);
     assert_true(run_spread_runs_needed(&spread, 0.3, 0.0005, 20) <= of_10);
     assert_int_equal(run_spread_runs_needed(&spread, 0.001, 0.0005, 20), 0);
+}
+
+static bool finds(double difference, double sd, unsigned runs, double tail, uint64_t *seed)
+{
+    struct moments groups[RUN_SPREAD_GROUPS] = {{.n = 0}};
+    for (unsigned i = 0; i < runs; i++) {
+        moments_add(&groups[RUN_SPREAD_BASE], sd * sim_normal(seed));
+        moments_add(&groups[RUN_SPREAD_OTHER], difference + sd * sim_normal(seed));
+    }
+    struct run_spread spread = run_spread_of(groups, RUN_SPREAD_BEFORE, 0);
+    return groups[RUN_SPREAD_OTHER].mean - groups[RUN_SPREAD_BASE].mean >
+           run_spread_half_width(&spread, runs, runs, tail);
+}
+
+static void test_run_spread_asks_for_runs_that_find_it(void **state)
+{
+    enum { TRIALS = 4000 };
+    static const double sds[] = {0.03, 0.045, 0.06};
+    const double tail = 0.0025, difference = 0.1;
+    uint64_t seed = 20261124;
+    (void)state;
+    for (size_t i = 0; i < sizeof(sds) / sizeof(sds[0]); i++) {
+        const struct run_spread spread = {.sd = sds[i], .df = 8};
+        unsigned runs = run_spread_runs_needed(&spread, difference, tail, 20), found = 0;
+        assert_true(runs > 0);
+        for (int k = 0; k < TRIALS; k++)
+            found += finds(difference, sds[i], runs, tail, &seed);
+        assert_in_range(found, TRIALS * 85 / 100, TRIALS * 97 / 100);
+    }
 }
 
 static void test_run_spread_of_rounds_from_their_interval(void **state)
@@ -125,6 +155,7 @@ int main(void)
         cmocka_unit_test(test_run_spread_of_many_runs_is_theirs),
         cmocka_unit_test(test_run_spread_of_few_runs_keeps_its_doubt),
         cmocka_unit_test(test_run_spread_says_how_many_runs_would_do),
+        cmocka_unit_test(test_run_spread_asks_for_runs_that_find_it),
         cmocka_unit_test(test_run_spread_of_rounds_from_their_interval),
         cmocka_unit_test(test_run_spread_beyond_what_is_known_is_not_moderated),
         cmocka_unit_test(test_run_spread_of_few_runs_is_not_below_that_of_rounds),
