@@ -216,7 +216,7 @@ static int measure_memory(struct bench_ctx *ctx, struct point *point)
         if (i != MEMORY_FREE && !(point->result[MEMORY_FREE].anon_bytes > 0))
             break;
         if (i == MEMORY_OOM)
-            limit_memory(&limited, memory_names[i], point->result[MEMORY_FREE].anon_bytes / 2);
+            limit_memory(&limited, memory_names[i], point->result[MEMORY_FREE].least_bytes / 2);
         else if (i != MEMORY_FREE)
             limit_memory(&limited, memory_names[i], own_bytes + half_bytes);
         if (i != MEMORY_FREE)
@@ -333,6 +333,7 @@ static int emit_memory(struct bench_ctx *ctx, const struct point *point)
     char what[80];
     int rc = 0;
     double anon_bytes = point->result[MEMORY_FREE].anon_bytes;
+    double least_bytes = point->result[MEMORY_FREE].least_bytes;
     for (unsigned i = 0; i < MEMORIES && !rc; i++) {
         const struct limited_result *result = &point->result[i];
         char key[KEY];
@@ -341,7 +342,7 @@ static int emit_memory(struct bench_ctx *ctx, const struct point *point)
                        : i == MEMORY_OOM ? "0"
                                          : "0.5");
         (void)snprintf(what, sizeof(what), "memory.max of %.1f MiB for one that needs %.1f",
-                       anon_bytes / 2 / MIB, anon_bytes / MIB);
+                       least_bytes / 2 / MIB, least_bytes / MIB);
         if (i == MEMORY_OOM && anon_bytes > 0)
             rc = emit_failing(ctx, result, result->oom_kills, what, key);
         else if (i && !(anon_bytes > 0))

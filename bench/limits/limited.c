@@ -32,7 +32,7 @@ struct counts {
 struct seat {
     struct err err;
     unsigned threads, cpus, steps;
-    double seconds, anon_bytes;
+    double seconds, anon_bytes, least_bytes;
     struct counts before, after;
     double step_ms[STEPS_MOST];
 };
@@ -154,7 +154,11 @@ static int run_steps(struct child *child)
     seat->seconds = (double)(at_ns - start_ns) * 1e-9;
     seat->after = count(child->dir);
     /* The kernel's count may be some hundred pages behind: at least what we have written. */
-    seat->anon_bytes = fmax(groups_count(child->dir, "memory.stat", "anon"), written_bytes(child));
+    double anon = groups_count(child->dir, "memory.stat", "anon");
+    seat->anon_bytes = fmax(anon, written_bytes(child));
+    /* A stack of which one page is touched can be a huge one, where it lies so by chance. */
+    seat->least_bytes =
+        fmax(anon - groups_count(child->dir, "memory.stat", "anon_thp"), written_bytes(child));
     return rc;
 }
 
@@ -249,6 +253,7 @@ static void summarise(const struct child *child, struct limited_result *result)
     result->throttled_periods = periods > 1 ? 1 : periods;
     result->refaults = (after->refaults - before->refaults) / seat->steps;
     result->anon_bytes = seat->anon_bytes;
+    result->least_bytes = seat->least_bytes;
 }
 
 static void judge(const struct child *child, int status, bool went_on, int said_fd,

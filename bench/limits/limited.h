@@ -51,6 +51,7 @@ struct limited_result {
     double throttled_periods;          /* share of the periods in which it ran; the same */
     double refaults;                   /* pages that were there before, a step; the same */
     double anon_bytes;                 /* memory that is not of files, at its end */
+    double least_bytes;                /* of that, where it gets no huge pages */
     double oom_kills, threads_refused; /* by its cgroup; 0 where nothing counts them */
 };
 
