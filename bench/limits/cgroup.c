@@ -332,7 +332,6 @@ static int emit_memory(struct bench_ctx *ctx, const struct point *point)
 {
     char what[80];
     int rc = 0;
-    double anon_bytes = point->result[MEMORY_FREE].anon_bytes;
     double least_bytes = point->result[MEMORY_FREE].least_bytes;
     for (unsigned i = 0; i < MEMORIES && !rc; i++) {
         const struct limited_result *result = &point->result[i];
@@ -343,9 +342,9 @@ static int emit_memory(struct bench_ctx *ctx, const struct point *point)
                                          : "0.5");
         (void)snprintf(what, sizeof(what), "memory.max of %.1f MiB for one that needs %.1f",
                        least_bytes / 2 / MIB, least_bytes / MIB);
-        if (i == MEMORY_OOM && anon_bytes > 0)
+        if (i == MEMORY_OOM && least_bytes > 0)
             rc = emit_failing(ctx, result, result->oom_kills, what, key);
-        else if (i && !(anon_bytes > 0))
+        else if (i && !(least_bytes > 0))
             break; /* the first one did not end well, and says so */
         else if (result->end != LIMITED_DONE)
             rc = emit_end(ctx, result, key);

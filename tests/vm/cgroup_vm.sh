@@ -3,10 +3,6 @@
 # controllers are of cgroup v2: in an emulated machine of two CPUs. Needs the Debian packages qemu-system-x86 and busybox-static, and
 # a kernel as tests/vm/numa_vm.sh downloads it. Exit 77: something is missing.
 . tests/lib/cli.sh
-skip() {
-    echo "SKIP: $*"
-    exit 77
-}
 
 for command in qemu-system-x86_64 busybox; do
     command -v "$command" >/dev/null || skip "no $command here"
