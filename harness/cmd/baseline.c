@@ -34,15 +34,26 @@ static void print_made(const struct fleet *fleet, const struct bounds *bounds, c
     text_field(LABEL, "written", "%s", path);
 }
 
+/* Bounds without one figure: by them any machine would be good. */
+static int refuse_empty(const struct fleet *fleet, const struct bounds *bounds, struct err *err)
+{
+    if (bounds->nleft_out == fleet->names.n)
+        return err_set(err, -ENODATA, "all %u machines are left out, the first since %.160s",
+                       fleet->names.n, bounds->left_out[0].reason);
+    return err_set(err, -ENODATA,
+                   "nothing to bound: half of the %zu machines have no figure in common; let all "
+                   "run the same scenarios with the same parameters",
+                   fleet->names.n - bounds->nleft_out);
+}
+
 static int make(const struct fleet *fleet, const char *path)
 {
     struct err err = {0};
     struct bounds bounds = {0};
     int rc = bounds_make(fleet, &bounds, &err);
+    if (!rc && !bounds.n)
+        rc = refuse_empty(fleet, &bounds, &err);
     int code = rc == -ENODATA ? EXIT_INCONCLUSIVE : EXIT_USAGE;
-    if (!rc && !bounds.n && bounds.nleft_out)
-        rc = err_set(&err, -ENODATA, "all %u machines are left out, the first since %.160s",
-                     fleet->names.n, bounds.left_out[0].reason);
     if (!rc)
         rc = bounds_file_write(path, &bounds, time(NULL), &err);
     if (!rc)

@@ -304,8 +304,8 @@ static int refuse_kinds(const struct fleet *fleet, struct err *err)
     }
     return err_set(
         err, -ENODATA,
-        "which kind of machine is meant? %d or more must be of one, and more than of any "
-        "other: %s",
+        "which kind of machine is meant? Give directories of one; of several, %d or more must be "
+        "of one, and more than of any other: %s",
         BOUNDS_OF_KIND, all);
 }
 

@@ -22,11 +22,20 @@ expect 2 "b.json' is there already" "$CONTEND_BINARY" baseline "$fleet/results" 
 mkdir "$scratch/kinds"
 for i in 1 2 3 4; do cp -r "$fleet/results/node0000$((i + 3))" "$scratch/kinds/$i"; done
 sed -i 's/Intel/Amber/' "$scratch"/kinds/[34]/*/run.json
-expect 4 "which kind of machine is meant\? 3 or more must be of one, .*: 2 of '2 x (Intel|Amber).*, 2 of '2 x " \
+expect 4 "which kind of machine is meant\? Give directories of one; of several, 3 or more must be of one, .*: 2 of '2 x (Intel|Amber).*, 2 of '2 x " \
     "$CONTEND_BINARY" baseline "$scratch/kinds" -o "$scratch/c.json"
 expect 4 'which kind of machine is meant' "$CONTEND_BINARY" validate --results "$scratch/kinds"
 cp -r "$fleet/results/node00008" "$scratch/kinds/5"
 expect 0 'machines  3 of 5, 2 x Intel' "$CONTEND_BINARY" baseline "$scratch/kinds" -o "$scratch/three.json"
+
+# Machines that ran different things have no figure in common, and bounds without figures pass anybody.
+mkdir "$scratch/apart"
+for i in 4 5 6; do
+    cp -r "$fleet/results/node0000$i" "$scratch/apart/$i"
+    sed -i "s/slots=/slots=$i/" "$scratch/apart/$i"/*/rows.csv
+done
+expect 4 'nothing to bound: half of the 3 machines have no figure in common' \
+    "$CONTEND_BINARY" baseline "$scratch/apart" -o "$scratch/c.json"
 
 # What is wrong is said, and nothing is written.
 expect 2 'which file is to be written' "$CONTEND_BINARY" baseline "$fleet/results"

@@ -98,7 +98,7 @@ expect 1 '^n4 +FAIL +its own rules: FAIL: 1 rule' "$CONTEND_FAKE" validate --res
 expect 0 '3 of 4' "$CONTEND_FAKE" baseline fleet -o without.json
 grep -q '"machine": "n4", "reason": "its own rules: FAIL: 1 rule (gpu_count)"' without.json || fail "$(cat without.json)"
 for i in 1 2 3; do record "refused/$i" "n$i" 20 FAIL 'FAIL: 1 rule (ecc)'; done
-expect 2 'all 3 machines are left out, the first since its own rules: FAIL: 1 rule \(ecc\)$' "$CONTEND_FAKE" \
+expect 4 'all 3 machines are left out, the first since its own rules: FAIL: 1 rule \(ecc\)$' "$CONTEND_FAKE" \
     baseline refused -o refused.json
 [ ! -e refused.json ] || fail "a baseline of nobody"
 record fleet/4 n4 7
