@@ -47,8 +47,15 @@ is "exit code" $? 1
 tr -s '\n ' ' ' <"$scratch/out" | grep -q 'number 7 waits for ranks .*: 1 (process 12 on node)' || fail "$(cat "$scratch/out")"
 ! grep -q $'\033' "$scratch/out" || fail "a host's escapes came through"
 is other "$(found --attach 99)" '["ras_stuck","ras_other_job"]'
+# Ranks of a job that moves are asked one after the other: as far as that explains, none is behind.
 serve json "$scratch/a" "$scratch/b"
-is moves "$(found --all)" '["ras_behind"]'
+is moves "$(found --all)" '[]'
+job 107 6 >"$scratch/halts"
+serve json "$scratch/a" "$scratch/halts"
+is halts "$(found --all)" '["ras_behind"]'
+jq '.communicators[0].ranks[].collective_counts |= {Broadcast: 1, AllReduce: .AllReduce}' "$scratch/b" >"$scratch/first"
+serve json "$scratch/a" "$scratch/first"
+is "another first" "$(found --all)" '[]'
 serve json "$scratch/even"
 is even "$(found --all)" '["ras_silent"]'
 expect 0 "^NVLink's counters of .*: not told, .*/nowhere" "$CONTEND_BINARY" comms --all --seconds 0.1
