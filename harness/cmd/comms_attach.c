@@ -14,6 +14,7 @@
 #include "harness/comms/ras_ask.h"
 #include "harness/json/ras.h"
 #include "harness/say/log.h"
+#include "harness/sys/clock.h"
 #include "harness/sys/terminal.h"
 #include "harness/table/comms_moved.h"
 #include "harness/table/findings.h"
@@ -67,12 +68,14 @@ struct look {
     bool json;
     char *answer; /* owned */
     size_t size;
+    uint64_t at_ns; /* when the answer was there */
     struct ras ras;
 };
 
 static int look(const char *address, struct look *look, struct err *err)
 {
     int rc = ras_ask(address, limit_s, &look->json, &look->answer, &look->size, err);
+    look->at_ns = clock_now_ns();
     return rc || !look->json ? rc : ras_from_json(look->answer, look->size, &look->ras, err);
 }
 
@@ -104,11 +107,17 @@ struct seen {
     struct comms_moved moved;
 };
 
+/* Longer than what was asked for: looking takes its time, too. */
+static double seconds_between(const struct seen *seen)
+{
+    return (double)(seen->looks[1].at_ns - seen->looks[0].at_ns) / 1e9;
+}
+
 static int judge(const struct seen *seen, struct findings *findings, struct err *err)
 {
     struct finding other = {.id = "ras_other_job", .severity = FINDING_DOUBT};
     const struct ras *now = &seen->looks[1].ras;
-    int rc = ras_judge(&seen->looks[0].ras, now, seen->args->seconds, findings, err);
+    int rc = ras_judge(&seen->looks[0].ras, now, seconds_between(seen), findings, err);
     if (rc || !seen->pid || ras_has_process(now, seen->pid))
         return rc;
     (void)snprintf(other.sentence, sizeof(other.sentence),
@@ -130,7 +139,7 @@ static int show_job(const struct seen *seen, struct err *err)
         rc = json_value_print(ras_to_json(&seen->looks[1].ras, NULL, &seen->moved, &findings), 1,
                               err);
     else if (!rc) {
-        ras_print(&seen->looks[0].ras, &seen->looks[1].ras, seen->args->seconds, stdout);
+        ras_print(&seen->looks[0].ras, &seen->looks[1].ras, seconds_between(seen), stdout);
         comms_moved_print(&seen->moved, stdout);
         findings_print_first(&findings, stdout, color);
         findings_print(&findings, stdout, color);

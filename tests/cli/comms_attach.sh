@@ -37,7 +37,7 @@ is() {
 }
 
 job 7 6 >"$scratch/a"
-job 17 16 >"$scratch/b"
+job 1007 1006 >"$scratch/b"
 job 7 7 >"$scratch/even"
 job 7 7 '[{"rank":2,"host":"far","pid":13,"status":{"unresponsive":true,"considered_dead":true}}]' >"$scratch/lost"
 serve json "$scratch/a"
@@ -63,6 +63,13 @@ is "without counters" "$(attach --all --json | jq -c '[.nccl, .not_told, .nvlink
     '["2.28.9",null,[],null,1]'
 serve json "$scratch/lost"
 is lost "$(found --all)" '["ras_missing","ras_silent"]'
+
+# A rate is over the time that was between the answers.
+job 100 100 >"$scratch/later"
+serve late "$scratch/even" "$scratch/later"
+attach --all >"$scratch/out"
+grep -q 'AllReduce *100 *100 ' "$scratch/out" &&
+    awk '/AllReduce/ {exit !($4 > 0 && $4 < 93 / 0.5)}' "$scratch/out" || fail "rate: $(cat "$scratch/out")"
 
 # An error of a rank, but not that it is at work; and processes that did not answer each other.
 jq '.communicators[0].ranks[1].status.async_error = 3' "$scratch/even" >"$scratch/failed"

@@ -1,12 +1,14 @@
 """In place of NCCL's RAS service: answers as it is told, each connection by itself.
 
   ras_server.py PORT_FILE MODE [ANSWER...]   the n-th connection gets the n-th file, the last for all
-MODE: json, text (no formats, as before 2.28.7), stranger (another service), endless, mute, cut
+MODE: json, text (no formats, as before 2.28.7), stranger (another service), endless, mute, cut,
+late (answers after half a second)
 """
 import os
 import socket
 import sys
 import threading
+import time
 
 mode, answers = sys.argv[2], [open(name, "rb").read() for name in sys.argv[3:]]
 
@@ -32,6 +34,8 @@ def serve(link, answer):
         elif line.endswith("status"):
             while mode == "endless":
                 link.sendall(b"x" * 65536)
+            if mode == "late":
+                time.sleep(0.5)
             if mode != "mute":
                 link.sendall(answer[: len(answer) // 2] if mode == "cut" else answer)
                 link.close()
