@@ -64,8 +64,9 @@ bool ras_has_process(const struct ras *ras, int64_t pid);
  *   ras_missing  ranks of which nothing is told, and why
  *   ras_error    a rank reports an error
  *   ras_stuck    ranks have launched fewer collectives than others, and none was launched meanwhile
- *   ras_behind   the same, but some were: a note, where asking one after the other does not explain
- * it ras_silent   nothing was launched, by nobody ras_timeouts the answer may lack processes
+ *   ras_behind   the same, but some were: a note, unless it may be by asking one after the other
+ *   ras_silent   nothing was launched, by nobody
+ *   ras_timeouts the answer may lack processes
  * -ENOMEM only. Pure.
  */
 int ras_judge(const struct ras *before, const struct ras *now, double seconds,
