@@ -66,7 +66,7 @@ if(CONTEND_HAVE_CUDA)
     set(CMAKE_CUDA_FLAGS_RELEASE "-O3 -lineinfo")
     set(CMAKE_CUDA_FLAGS_DEBUG "-O1 -g -lineinfo")
     add_compile_options(
-        "$<$<COMPILE_LANGUAGE:CUDA>:-arch=all-major;-Wno-deprecated-gpu-targets;-Xcompiler=-Wall,-fno-exceptions,-fno-rtti>")
+        "$<$<COMPILE_LANGUAGE:CUDA>:-arch=${CONTEND_GPU_CODE};-Wno-deprecated-gpu-targets;-Xcompiler=-Wall,-fno-exceptions,-fno-rtti>")
     message(STATUS "contend: GPU parts are built, with ${CMAKE_CUDA_COMPILER} "
                    "${CMAKE_CUDA_COMPILER_VERSION}")
 else()
