@@ -156,6 +156,18 @@ static void test_compare_finds_10_percent_with_five_runs(void **state)
     assert_true(try(&single, 1000).slower >= 0.9);
 }
 
+/* The machine's own spread, from 15 earlier runs, is what five runs a side of one arm lack. */
+static void test_compare_finds_10_percent_of_one_arm_by_a_history(void **state)
+{
+    (void)state;
+    struct sim one = usual;
+    one.arms = 1;
+    const struct trial trial = {
+        .sim = &one, .runs = 5, .history = 15, .slowed = ALL_ARMS, .slower = 1.1};
+    assert_true(try(&trial, 1000).slower >= 0.95);
+    expect_quiet(&one, 5, 15);
+}
+
 static void test_compare_finds_twice_with_one_run(void **state)
 {
     (void)state;
@@ -175,6 +187,7 @@ int main(void)
         cmocka_unit_test(test_compare_is_quiet_with_drift_and_dependent_rounds),
         cmocka_unit_test(test_compare_is_quiet_on_a_restless_machine),
         cmocka_unit_test(test_compare_finds_10_percent_with_five_runs),
+        cmocka_unit_test(test_compare_finds_10_percent_of_one_arm_by_a_history),
         cmocka_unit_test(test_compare_finds_twice_with_one_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
