@@ -10,7 +10,7 @@ turns=${1:-3} seconds=${2:-1} directory=${3:-${TMPDIR:-/tmp}}
 cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
 reader=${CONTEND_BUILD_DIR:-build/release}/tests/read_file
 for tool in fio jq; do
-    command -v $tool >/dev/null || { echo "SKIP: no $tool here"; exit 77; }
+    command -v $tool >/dev/null || { echo "SKIP: needs $tool"; exit 77; }
 done
 case $(stat -f -c %T "$directory") in
 tmpfs | ramfs) echo "SKIP: $directory is in memory" && exit 77 ;;

@@ -6,7 +6,7 @@
 set -euo pipefail
 : "${CONTEND_BINARY:?}"
 machines=${1:-10000}
-command -v python3 > /dev/null || { echo "python3 is not installed"; exit 77; }
+command -v python3 > /dev/null || { echo "SKIP: needs python3"; exit 77; }
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fleet=${2:-$scratch/fleet}

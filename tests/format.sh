@@ -14,7 +14,7 @@ clang_format() {
             return
         fi
     done
-    echo "no clang-format 14 here"
+    echo "SKIP: needs clang-format 14"
     exit 77
 }
 

@@ -9,7 +9,7 @@
 set -euo pipefail
 
 skip() {
-    echo "skipped: $*"
+    echo "SKIP: $*"
     exit 77
 }
 

@@ -19,7 +19,7 @@ trap 'rm -rf "$probe"' EXIT
 echo 'int LLVMFuzzerTestOneInput(const char *data, long size) { return data[0] == 0 && size == 9; }' \
     >"$probe/probe.c"
 clang -fsanitize=fuzzer,address,undefined "$probe/probe.c" -o "$probe/probe" 2>/dev/null ||
-    { echo "no clang with libFuzzer here" && exit 77; }
+    { echo "SKIP: needs clang with libFuzzer" && exit 77; }
 
 build=build/fuzz
 cmake -S . -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DCONTEND_FUZZ=ON \

@@ -32,7 +32,7 @@ done
 if [ "$inside" = 0 ]; then
     . tests/lib/cli.sh
     . tests/lib/mpi.sh
-    command -v jq >/dev/null || skip "no jq"
+    needs jq
     unshare -pf --mount-proc true 2>/dev/null || skip "no PID namespaces here (needs root)"
     [ "$mpi" = 0 ] || needs_mpi
     set -- --inside --seed "$seed" --count "$count"

@@ -148,7 +148,7 @@ static void test_gpu_collective_registered_buffers_are_right(void **state)
     (void)teardown(NULL);
     int rc = open_all(gpus, true);
     if (rc == -ENOTSUP)
-        (void)printf("skipped: %s\n", msg);
+        (void)printf("SKIP: needs a GPU: %s\n", msg);
     else
         assert_good(rc);
     for (enum collective_op op = 0; op < COLLECTIVE_OPS && !rc; op++)
@@ -284,7 +284,7 @@ static bool find_gpus(void)
 {
     int count = 0, version;
     if (cudaGetDeviceCount(&count) != cudaSuccess || count < 2) {
-        (void)printf("skipped: needs two GPUs\n");
+        (void)printf("SKIP: needs two GPUs\n");
         return false;
     }
     gpus = count < GPUS_MAX ? (unsigned)count : GPUS_MAX;
@@ -293,7 +293,7 @@ static bool find_gpus(void)
             return false;
     if (gpu_collective_load(&version, msg, sizeof(msg)) == 0)
         return true;
-    (void)printf("skipped: %s\n", msg);
+    (void)printf("SKIP: needs a GPU: %s\n", msg);
     return false;
 }
 

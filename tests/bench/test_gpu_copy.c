@@ -461,7 +461,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_gpu_copy_scan_measures_every_point),
     };
     if (gpu_count(why, sizeof(why)) == 0) {
-        (void)printf("skipped: %s\n", why);
+        (void)printf("SKIP: needs a GPU: %s\n", why);
         return SKIPPED;
     }
     if (fixture_find_gpus(&machine) == 0)

@@ -170,7 +170,7 @@ static bool check_shape(enum matmul_type type, struct matmul_shape shape)
     double seconds, worst = 0, off = type == MATMUL_INT8 ? 1 : 4 * sqrt((double)shape.k);
     int rc = gpu_matmul_open(&config, &gpu, msg, sizeof(msg));
     if (rc == -ENOTSUP) {
-        print_message("skipped: %s\n", msg);
+        print_message("SKIP: needs a GPU: %s\n", msg);
         return false;
     }
     assert_good(rc);
@@ -305,7 +305,7 @@ int main(void)
     if (fixture_find_gpus(&machine) == 0)
         return SKIPPED;
     if (gpu_matmul_load(msg, sizeof(msg))) {
-        (void)printf("skipped: %s\n", msg);
+        (void)printf("SKIP: needs a GPU: %s\n", msg);
         return SKIPPED;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

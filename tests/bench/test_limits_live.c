@@ -21,10 +21,12 @@ static bool can_make_groups(void)
 {
     struct groups groups;
     struct err err = {0};
-    if (groups_open(&groups, &err))
-        return false;
-    bool can = !groups_enable(&groups, "cpu", &err) && !groups_enable(&groups, "pids", &err);
-    groups_close(&groups);
+    bool opened = !groups_open(&groups, &err);
+    bool can = opened && !groups_enable(&groups, "cpu", &err) && !groups_enable(&groups, "pids", &err);
+    if (opened)
+        groups_close(&groups);
+    if (!can)
+        print_message("SKIP: no cgroup can be made here: %s\n", err.msg);
     return can;
 }
 

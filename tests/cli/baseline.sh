@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # contend baseline: bounds from 30 machines of which two are bad, a file that can be read and edited.
 . tests/lib/cli.sh
-command -v python3 > /dev/null || { echo "python3 is not installed"; exit 77; }
+needs python3
 fleet="$scratch/fleet 1"
 python3 tests/lib/make_fleet.py "$fleet" --machines 30 --rows 60 --bad 0.07 --off 0.4 --seed 3
 [ "$(wc -l < "$fleet/truth")" = 2 ] || fail "not two bad machines: $(cat "$fleet/truth")"

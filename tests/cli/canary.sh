@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Each round of a run has canary rows, and nothing that is said of the measured arms knows of them.
 . tests/lib/cli.sh
-command -v jq >/dev/null || { echo "needs jq"; exit 77; }
+needs jq
 
 run() { # run DIR [option...]
     local out="$scratch/$1"

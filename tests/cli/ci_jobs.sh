@@ -2,7 +2,7 @@
 # The jobs of docs/evidence.md, their lines as they stand there but for the time they take: two builds that are
 # the same one, and one that is slower.
 . tests/lib/cli.sh
-command -v python3 > /dev/null || exit 77
+needs python3
 python3 - docs/evidence.md "$scratch" << 'END' || fail "the jobs are not where they were"
 import re
 import sys

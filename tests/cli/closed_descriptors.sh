@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Without stdin, stdout or stderr no file of a run is taken for one of them.
 . tests/lib/cli.sh
-command -v jq > /dev/null || exit 77
+needs jq
 run=("$CONTEND_FAKE" run fake --placement none --workers 2 --no-baselines --rounds 2 --time 0.1
     --warmup 0.01 --no-plots)
 

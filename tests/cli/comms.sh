@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # contend comms: a command under the profiler plugin, driven by a stub of NCCL, and its logs.
 . tests/lib/cli.sh
-command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
+needs jq
 stub=$CONTEND_STUB_NCCL
 unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR CONTEND_COMMS_MAPPED
 all_reduce=coll:AllReduce:ncclFloat32:1000:0:RING:SIMPLE:2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # contend comms: logs on file systems where a mapped page may fail are copied there by a thread.
 . tests/lib/cli.sh
-command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
+needs jq
 stub=$CONTEND_STUB_NCCL
 unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR CONTEND_COMMS_MAPPED
 calls=coll:AllReduce:ncclFloat32:1000:0:RING:SIMPLE:2

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # contend comms --attach and --all, of a job that a stand-in of NCCL's RAS service tells of.
 . tests/lib/cli.sh
-command -v jq >/dev/null && command -v python3 >/dev/null || exit 77
+needs jq python3
 export CONTEND_LIBNVML=/nowhere # also where there is a GPU
 server=
 trap '[ -z "$server" ] || kill "$server"; rm -rf "$scratch"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # contend comms --copies: what a stub of CUPTI tells of a stub of a program, to the byte.
 . tests/lib/cli.sh
-command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
+needs jq
 stub=$CONTEND_STUB_COPIES
 stub_cuda=$CONTEND_STUB_CUDA
 unset CONTEND_STUB_CUDA CUDA_INJECTION64_PATH NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR

@@ -2,7 +2,7 @@
 # contend run --comms: our own loops under the plugin, held against their own count of their calls;
 # over an NCCL made up for it (fake_gpus.h), whose ranks are threads of one worker.
 . tests/lib/cli.sh
-command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
+needs jq
 unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR CONTEND_COMMS_MAPPED
 
 # Without NCCL there is nothing to log, and one line says so.
@@ -14,7 +14,7 @@ expect 2 'pipeline does not call NCCL; allreduce and train do' "$CONTEND_BINARY"
 
 [ -n "${CONTEND_FAKE_GPUS:-}" ] && command -v cc >/dev/null || finish
 driver=$scratch/gpu.so
-cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || exit 77
+cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || skip "needs a C compiler"
 export CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver CONTEND_LIBNCCL=$CONTEND_FAKE_NCCL
 unset CUDA_VISIBLE_DEVICES CUDA_LAUNCH_BLOCKING
 

@@ -2,7 +2,7 @@
 # contend compare: verdicts between results on disk, what they exit with, and what is refused. The
 # results are copies of one run with other figures, so that the truth is known on a busy machine.
 . tests/lib/cli.sh
-command -v jq > /dev/null || exit 77
+needs jq
 cd "$scratch" || exit 1
 expect 0 . "$CONTEND_FAKE" run fake --placement none,sized --workers 2 --rounds 3 --time 0.05 \
     --warmup 0.01 --no-plots --out one

@@ -2,7 +2,7 @@
 # After kill -9 at any time run.json says how many rounds there are, and where in samples.csv they
 # end: behind that a line may be cut, and look whole.
 . tests/lib/cli.sh
-command -v jq > /dev/null || exit 77
+needs jq
 out="$scratch/out"
 reaches() { # reaches ROUNDS
     [ "$(jq .rounds_done "$out/run.json" 2> /dev/null || echo 0)" -ge "$1" ]

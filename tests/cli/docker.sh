@@ -6,10 +6,8 @@ if [ "${1-}" != --inside ] && unshare -mpf --mount-proc true 2>/dev/null; then
 fi
 . tests/lib/cli.sh
 [ "${1-}" = --inside ] || skip "needs root, for a namespace of PIDs"
-[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
-for tool in dockerd docker busybox jq; do
-    command -v "$tool" >/dev/null || skip "no $tool (Debian: docker.io busybox-static jq)"
-done
+needs two-cpus
+needs dockerd docker busybox jq
 ldd "$(command -v busybox)" >/dev/null 2>&1 && skip "busybox is not static"
 
 export DOCKER_HOST=unix://$scratch/socket

@@ -3,10 +3,10 @@
 # is not the process that has this number here, unless that has a device of the driver open.
 . tests/lib/cli.sh
 : "${CONTEND_BUSY:?}"
-python3 -c '' 2>/dev/null || { echo "python3 reads the JSON"; exit 77; }
-unshare -mpf --mount-proc true 2>/dev/null || { echo "needs root, for a namespace of pids"; exit 77; }
+needs python3
+unshare -mpf --mount-proc true 2>/dev/null || skip "needs root, for a namespace of pids"
 cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null ||
-    { echo "needs a C compiler"; exit 77; }
+    skip "needs a C compiler"
 if [ "${1-}" != inside ]; then
     rm -rf "$scratch"
     trap - EXIT

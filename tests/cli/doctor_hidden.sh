@@ -4,13 +4,11 @@
 # nothing well that it has not seen.
 . tests/lib/cli.sh
 : "${CONTEND_BUSY:?}"
-python3 -c '' 2>/dev/null || { echo "python3 reads the JSON"; exit 77; }
-[ "$(id -u)" = 0 ] || { echo "needs root, to mount /proc"; exit 77; }
-setpriv --version >/dev/null 2>&1 || { echo "needs setpriv"; exit 77; }
+needs python3 root setpriv
 unshare -mpf --mount-proc mount -o remount,hidepid=2,gid=4 /proc 2>/dev/null ||
-    { echo "may not mount /proc with hidepid"; exit 77; }
+    skip "may not mount /proc with hidepid"
 user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
-"${user[@]}" test -x "$CONTEND_BINARY" || { echo "a user cannot reach the program"; exit 77; }
+"${user[@]}" test -x "$CONTEND_BINARY" || skip "a user cannot reach the program"
 
 if [ "${1-}" != inside ]; then
     trap - EXIT

@@ -2,7 +2,7 @@
 # contend doctor, faults planted beside the processes: interrupts on a worker's CPU, a cgroup that is short
 # of memory, a monitor that costs. What this machine does not let us plant is left out, and said.
 . tests/lib/cli.sh
-python3 -c '' 2>/dev/null || { echo "python3 reads the JSON"; exit 77; }
+needs python3
 group=''
 faulty=()
 planted=0

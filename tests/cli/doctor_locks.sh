@@ -3,12 +3,12 @@
 # it, and those that only wait as threads do are left in peace.
 . tests/lib/cli.sh
 : "${CONTEND_BUSY:?}" "${CONTEND_STUCK:?}"
-python3 -c '' 2>/dev/null || { echo "python3 reads the JSON"; exit 77; }
+needs python3
 case $(uname -m) in
 x86_64 | aarch64) ;;
-*) echo "no locks are read here" && exit 77 ;;
+*) skip "no locks are read here" ;;
 esac
-grep -q . "/proc/self/syscall" 2>/dev/null || { echo "this kernel does not tell what a thread waits in"; exit 77; }
+grep -q . "/proc/self/syscall" 2>/dev/null || skip "this kernel does not tell what a thread waits in"
 started=()
 end_all() {
     local pid

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What is named twice is measured once: rows with equal keys cannot be told apart.
 . tests/lib/cli.sh
-command -v jq > /dev/null || exit 77
+needs jq
 out="$scratch/out"
 expect 0 . "$CONTEND_FAKE" run fake --placement none,none --workers 2,1,2 --rounds 1 --time 0.1 \
     --warmup 0.01 --no-plots --out "$out"

@@ -2,7 +2,7 @@
 # A worker that is killed cannot end what its command has started: contend does, and leaves alone what
 # others of its children have. In a PID namespace of its own, as it kills.
 if [ "${1:-}" != inside ]; then
-    unshare -pf --kill-child --mount-proc true 2>/dev/null || { echo "SKIP: no PID namespace can be made" && exit 77; }
+    unshare -pf --kill-child --mount-proc true 2>/dev/null || skip "no PID namespace can be made"
     exec unshare -pf --kill-child --mount-proc bash "$0" inside
 fi
 . tests/lib/cli.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # contend validate --results: a fleet is judged from its results, by itself and by a baseline.
 . tests/lib/cli.sh
-command -v python3 > /dev/null || { echo "python3 is not installed"; exit 77; }
+needs python3
 python3 tests/lib/make_fleet.py "$scratch/a" --machines 30 --rows 60 --bad 0.07 --off 0.4 --seed 3
 results=("$CONTEND_BINARY" validate --results "$scratch/a/results")
 

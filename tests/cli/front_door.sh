@@ -3,10 +3,8 @@
 # builds here is a tree of its own with one small program, so that it takes no time, and the program
 # that other tests run stays as it is.
 . tests/lib/cli.sh
-if [ "$CONTEND_BUILD_DIR" != "$CONTEND_SOURCE_DIR/build/release" ]; then
-    echo "the front door builds build/release, not $CONTEND_BUILD_DIR"
-    exit 77
-fi
+[ "$CONTEND_BUILD_DIR" = "$CONTEND_SOURCE_DIR/build/release" ] ||
+    skip "the front door builds build/release, not $CONTEND_BUILD_DIR"
 unset CONTEND_BUILD_DIR CONTEND_NO_INSTALL
 
 # make_tree FOLDER: the front door and its packages are the real ones.

@@ -3,13 +3,13 @@
 # the same and says so, and what was measured before stays. Held by a freezer of cgroup v1, against which
 # SIGKILL does nothing, in a PID namespace of its own.
 if [ "${1:-}" != inside ]; then
-    unshare -pf --kill-child --mount-proc true 2>/dev/null || { echo "SKIP: no PID namespace can be made" && exit 77; }
+    unshare -pf --kill-child --mount-proc true 2>/dev/null || skip "no PID namespace can be made"
     exec unshare -pf --kill-child --mount-proc bash "$0" inside
 fi
 . tests/lib/cli.sh
 freezer=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/self/mounts)
 group=$freezer/contend-test-$$-$RANDOM
-[ -n "$freezer" ] && mkdir "$group" 2>/dev/null || { echo "SKIP: no freezer of cgroup v1 to be had" && exit 77; }
+[ -n "$freezer" ] && mkdir "$group" 2>/dev/null || skip "no freezer of cgroup v1 to be had"
 clear_away() {
     echo THAWED > "$group/freezer.state"
     wait_for 30 rmdir "$group" 2>/dev/null

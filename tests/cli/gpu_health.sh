@@ -2,9 +2,9 @@
 # What contend says about GPUs and drivers, on a driver made up for it (fake_gpu_driver.c).
 . tests/lib/cli.sh
 
-command -v cc > /dev/null && command -v jq > /dev/null || exit 77
+needs cc jq
 driver=$scratch/gpu.so
-cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || exit 77
+cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || skip "needs a C compiler"
 export CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver
 unset CUDA_VISIBLE_DEVICES
 

@@ -2,7 +2,7 @@
 # The table of a run is recomputed from rows.csv, its headline from rounds.csv; its closing sentence
 # has the table's number, and the command below it works as it stands.
 . tests/lib/cli.sh
-[ "$(nproc)" -gt 1 ] || { echo "one CPU: nothing to compare"; exit 77; }
+needs two-cpus
 out=$scratch/r placements=none,sized,same,partition
 expect 0 'paired by round' "$CONTEND_BINARY" run --device sim --rounds 3 --time 0.1 --warmup 0.01 \
     --placement "$placements" --no-plots --out "$out"

@@ -2,9 +2,9 @@
 # contend history: runs of one machine in time, made from a committed one by known factors.
 . tests/lib/cli.sh
 . tests/lib/history.sh
-command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
+needs jq
 from=$CONTEND_SOURCE_DIR/results/h100-vm/pipeline
-[ -d "$from" ] || { echo "no committed result here"; exit 77; }
+[ -d "$from" ] || skip "no committed result here"
 
 # year DIR FACTOR...: a run a day.
 year() {

@@ -2,7 +2,7 @@
 # contend report on a directory of somebody else's: nothing outside of it is read, written or run,
 # and none of its files holds the program up or fills the memory.
 . tests/lib/cli.sh
-command -v gnuplot >/dev/null || { echo "gnuplot is not installed"; exit 77; }
+needs gnuplot
 
 expect 0 . env PATH=/nonexistent "$CONTEND_FAKE" run fake --placement none,sized --workers 2 \
     --rounds 2 --time 0.1 --warmup 0.01 --out "$scratch/run"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Commands that measure the topology: who ends one, or a worker of it, reads it from the exit code.
 . tests/lib/cli.sh
-[ "$(nproc)" -gt 1 ] || { echo "SKIP: one CPU alone has no pairs to measure" && exit 77; }
+needs two-cpus
 
 start() {
     "$CONTEND_BINARY" "$@" >"$scratch/log" 2>&1 </dev/null &

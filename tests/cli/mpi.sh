@@ -50,7 +50,7 @@ grep -q 'error: rank 0 .*the MPI process does not answer' "$scratch/hangs.log" |
 # The kernel has a moment to end children after their parent.
 wait_for 20 none_of_ours ' __mpi( |$)' || fail "MPI processes stay behind"
 needs_mpi
-command -v jq >/dev/null || skip "no jq"
+needs jq
 
 # All nine operations, in and out of place, every result compared.
 out=$scratch/all

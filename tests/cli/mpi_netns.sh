@@ -4,10 +4,7 @@
 . tests/lib/cli.sh
 . tests/lib/mpi.sh
 needs_mpi
-[ "$(id -u)" = 0 ] || skip "only root can make network namespaces"
-for tool in ip nsenter unshare; do
-    command -v "$tool" >/dev/null || skip "no $tool (Debian: iproute2, util-linux)"
-done
+needs root ip nsenter unshare
 
 a=contend-a-$$ b=contend-b-$$
 remove_hosts() {

@@ -4,7 +4,7 @@
 . tests/lib/cli.sh
 . tests/lib/mpi.sh
 needs_mpi
-command -v jq >/dev/null || skip "no jq"
+needs jq
 mapfile -t cpus < <(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' |
     awk -F- '{ for (c = $1; c <= (NF > 1 ? $2 : $1); c++) print c }')
 [ "${#cpus[@]}" -ge 2 ] || skip "one CPU"

@@ -3,9 +3,10 @@
 # runtime and an NCCL made up for it (fake_gpu_driver.c, fake_gpus.h).
 . tests/lib/cli.sh
 
-[ -n "${CONTEND_FAKE_GPUS:-}" ] && command -v cc > /dev/null || exit 77
+[ -n "${CONTEND_FAKE_GPUS:-}" ] || skip "needs a C++ compiler, when it is built"
+needs cc
 driver=$scratch/gpu.so
-cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || exit 77
+cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c || skip "needs a C compiler"
 export CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver CONTEND_LIBNCCL=$CONTEND_FAKE_NCCL
 unset CUDA_VISIBLE_DEVICES CUDA_LAUNCH_BLOCKING
 

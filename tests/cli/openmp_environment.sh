@@ -2,8 +2,7 @@
 # OpenMP's own variables: they change no machine that is measured, and what they do to workers is
 # said once, kept in run.json, and read back.
 . tests/lib/cli.sh
-command -v jq >/dev/null || { echo "no jq"; exit 77; }
-[ "$(nproc)" -gt 1 ] || { echo "one CPU: nothing to bind to a part of"; exit 77; }
+needs jq two-cpus
 unset "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}"
 cpus=$(nproc)
 all=$("$CONTEND_BINARY" topo --json | jq -r .cpus.allowed)

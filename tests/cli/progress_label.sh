@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The progress bar of a terminal says what runs: of a scan the benchmark, of steps the placement.
 . tests/lib/cli.sh
-command -v script > /dev/null || { echo "no script(1) to make a terminal with" && exit 77; }
+needs script
 
 # on_terminal PATTERN COMMAND...: what the bar said, drawn over and over in one line.
 on_terminal() {

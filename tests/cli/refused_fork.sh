@@ -3,7 +3,7 @@
 # not be started is a row with its reason, and nobody else's process is touched. All of it in a PID
 # namespace of its own: a signal to process "-1" goes to every process that there is.
 if [ "${1:-}" != inside ]; then
-    unshare -pf --kill-child --mount-proc true 2>/dev/null || { echo "SKIP: no PID namespace can be made" && exit 77; }
+    unshare -pf --kill-child --mount-proc true 2>/dev/null || skip "no PID namespace can be made"
     exec unshare -pf --kill-child --mount-proc bash "$0" inside
 fi
 . tests/lib/cli.sh
@@ -14,7 +14,7 @@ uid=$((1900000000 + RANDOM))
 as_user() {
     setpriv --reuid "$uid" --clear-groups -- "$@"
 }
-as_user true 2>/dev/null || { echo "SKIP: no other user can be taken on" && exit 77; }
+as_user true 2>/dev/null || skip "no other user can be taken on"
 mkdir "$scratch/bin" "$scratch/out"
 cp "$CONTEND_BINARY" "$scratch/bin/contend" && cp "$CONTEND_FAKE" "$scratch/bin/contend-fake"
 chmod 755 "$scratch" "$scratch/bin" && chmod 777 "$scratch/out"

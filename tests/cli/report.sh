@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # contend report: a run measured where gnuplot is not installed, drawn where it is.
 . tests/lib/cli.sh
-gnuplot=$(command -v gnuplot) || { echo "gnuplot is not installed"; exit 77; }
+needs gnuplot
+gnuplot=$(command -v gnuplot)
 out="$scratch/measured here"
 
 # A PATH without gnuplot still needs nothing else: the workers are the program itself.

@@ -3,14 +3,14 @@
 # wider than the screen, and the verdict in sight.
 . tests/lib/cli.sh
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
-    { echo "no Chromium here"; exit 77; }
+    skip "needs chromium"
 browse() { # browse PAGE: its DOM on stdout, its console in $scratch/console
     timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage \
         --user-data-dir="$scratch/profile" --allow-file-access-from-files --enable-logging=stderr \
         --virtual-time-budget=10000 --dump-dom "file://$1" 2>"$scratch/console" </dev/null
 }
 echo '<p>works</p>' >"$scratch/try.html"
-browse "$scratch/try.html" | grep -q works || { echo "Chromium does not start here"; exit 77; }
+browse "$scratch/try.html" | grep -q works || skip "Chromium does not start here"
 
 # What a page in a frame of 390 pixels looks like, as text of the page around it.
 look() { # look NAME VERDICT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The page of a result: what is in it, where it is written, and that text in a result stays text.
 . tests/lib/cli.sh
-command -v jq >/dev/null || { echo "jq is not installed"; exit 77; }
+needs jq
 source=results/h200-x2-vm
 one=$scratch/one
 cp -r "$source/pipeline" "$one"

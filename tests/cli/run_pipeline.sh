@@ -1,11 +1,8 @@
 #!/usr/bin/env bash
 # The main job as a user starts it, on a machine without a GPU: the issue's own figures.
 . tests/lib/cli.sh
-if ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
-    echo "a GPU is here: this test is about the model"
-    exit 77
-fi
-[ "$(nproc)" -gt 1 ] || { echo "one CPU: nothing to compare"; exit 77; }
+! ls /dev/nvidia[0-9]* > /dev/null 2>&1 || skip "a GPU is here: this test is about the model"
+needs two-cpus
 sanitized=$(nm "$CONTEND_BINARY" 2>/dev/null | grep -c __asan_init)
 out="$scratch/r"
 

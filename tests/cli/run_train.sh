@@ -2,7 +2,7 @@
 # Training steps that end in an all-reduce, as a user starts them: on the model of a GPU, and on two
 # GPUs over NCCL where they are.
 . tests/lib/cli.sh
-[ "$(nproc)" -gt 1 ] || { echo "one CPU: nothing to compare"; exit 77; }
+needs two-cpus
 export NO_COLOR=1
 
 # train DIR DEVICE: two ranks under none, sized and partition; the table goes to DIR.txt.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # contend selfcheck: tiny trials, what they leave, and what is no pass: a crash, too few, an end.
 . tests/lib/cli.sh
-command -v jq > /dev/null || exit 77
+needs jq
 cd "$scratch" || exit 1
 fake=("$CONTEND_FAKE" selfcheck fake --host h)
 ends_with() { # ends_with CODE DIR: what selfcheck.json says

@@ -3,7 +3,7 @@
 # bad usage.
 . tests/lib/cli.sh
 
-[ "$(nproc)" -ge 2 ] || exit 77
+needs two-cpus
 sizing=("$CONTEND_FAKE" sizing fake --time 0.05 --warmup 0.01 --host h --no-canary --rounds 2)
 
 # A step that is divided among the threads: one worker with 2 cores does twice the work of one with 1.

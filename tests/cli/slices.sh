@@ -2,8 +2,7 @@
 # A baseline has another slice of its plan in each round, and the files say which.
 . tests/lib/cli.sh
 
-[ "$(nproc)" -ge 2 ] || exit 77
-command -v jq >/dev/null || { echo "needs jq"; exit 77; }
+needs two-cpus jq
 expect 0 . "$CONTEND_FAKE" bench fake --placement partition --workers 2 --rounds 2 --time 0.1 \
     --no-plots --out "$scratch/run"
 alone='.arms[] | select(.alone)'

@@ -2,8 +2,7 @@
 # What contend hands to Slurm's users: the text of `place --emit slurm`, under sbatch and salloc, and
 # `comms` under srun, whose signals are the command's.
 . tests/lib/slurm.sh
-command -v jq >/dev/null || skip "jq is not installed"
-[ "$(nproc)" -ge 2 ] || skip "needs two CPUs"
+needs jq two-cpus
 start_slurm task/affinity
 unset NCCL_PROFILER_PLUGIN CONTEND_COMMS_DIR
 export OUT=$scratch/out

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # On terminals of other widths and abilities: what is drawn there, and in which colors.
 . tests/lib/cli.sh
-command -v script >/dev/null && command -v stty >/dev/null || { echo "needs script and stty"; exit 77; }
+needs script stty
 unset COLUMNS NO_COLOR
 export TERM=xterm
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # contend top: each look as text and as JSON, and on a terminal, which it leaves as it was.
 . tests/lib/cli.sh
-command -v python3 >/dev/null || { echo "needs python3"; exit 77; }
+needs python3
 unset COLUMNS NO_COLOR
 export TERM=xterm
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # --trace: what a viewer of Chromium's trace events reads, whole also of a run that was interrupted.
 . tests/lib/cli.sh
-command -v jq > /dev/null || { echo "jq is not installed"; exit 77; }
+needs jq
 quick=(--device sim --rounds 1 --time 0.2 --warmup 0.02 --no-plots --no-canary)
 trace=$scratch/trace.json
 

@@ -5,7 +5,7 @@
 
 tune=("$CONTEND_FAKE" tune fake --time 0.05 --warmup 0.01 --host h)
 cpus=$(nproc)
-[ "$cpus" -ge 2 ] || exit 77
+needs two-cpus
 
 # A step that takes longer by each thread: sized is the simplest of the best.
 "${tune[@]}" -p mode=per-thread -p step=0.01 --max-time 20 --reserve 0 -o "$scratch/tune" > "$scratch/said" \

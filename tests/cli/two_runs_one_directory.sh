@@ -2,7 +2,7 @@
 # Two runs never write into one directory: the second is refused while the first is at work, whatever
 # became of runs before, and names that nobody chose do not meet.
 . tests/lib/cli.sh
-command -v jq > /dev/null || exit 77
+needs jq
 run=("$CONTEND_FAKE" run fake --placement none --workers 2 --no-baselines --time 0.1 --warmup 0.01
     --no-plots)
 

@@ -2,7 +2,7 @@
 # contend validate: planted faults give their rule, class and action; waivers, outputs, exit codes.
 . tests/lib/cli.sh
 
-command -v jq >/dev/null || exit 77
+needs jq
 root=$scratch/root
 
 # put PATH TEXT: a file of the machine that --root shows.

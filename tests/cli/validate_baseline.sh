@@ -2,7 +2,7 @@
 # contend validate --baseline of this machine: it runs what there are bounds for, and judges by them;
 # and what validate --out wrote is read as results of a fleet.
 . tests/lib/cli.sh
-command -v jq > /dev/null || exit 77
+needs jq
 cd "$scratch" || exit 1
 mkdir tmp
 export TMPDIR=$scratch/tmp # others' files in /tmp are none of ours

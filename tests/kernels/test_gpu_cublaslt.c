@@ -108,7 +108,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_cublaslt_without_memory_is_not_replaced),
     };
     if (!cublaslt_start) {
-        (void)printf("skipped: built without cublasLt.h\n");
+        (void)printf("SKIP: built without cublasLt.h\n");
         return SKIPPED;
     }
     if (argc > 1 && strcmp(argv[1], "show") == 0)

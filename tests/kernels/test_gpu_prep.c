@@ -167,7 +167,7 @@ int main(void)
 {
     char msg[200] = "";
     if (gpu_count(msg, sizeof(msg)) <= 0) {
-        (void)printf("skipped: %s\n", msg);
+        (void)printf("SKIP: needs a GPU: %s\n", msg);
         return SKIPPED;
     }
     const struct CMUnitTest tests[] = {

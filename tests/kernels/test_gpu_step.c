@@ -235,7 +235,7 @@ int main(void)
         cmocka_unit_test(test_gpu_step_too_large_a_batch_is_no_memory),
     };
     if (gpu_count(why, sizeof(why)) == 0) {
-        (void)printf("skipped: %s\n", why);
+        (void)printf("SKIP: needs a GPU: %s\n", why);
         return SKIPPED;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

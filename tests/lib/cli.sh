@@ -18,6 +18,20 @@ skip() {
     exit 77
 }
 
+# needs WHAT...: programs, root or two-cpus; without one of them the test is skipped. tests/run.sh knows which
+# of them `./contend test --all` installs.
+needs() {
+    local what
+    for what in "$@"; do
+        case $what in
+        root) [ "$(id -u)" = 0 ] ;;
+        two-cpus) [ "$(nproc)" -ge 2 ] ;;
+        python3) python3 -c '' 2>/dev/null ;; # also where the command only tells how to install it
+        *) command -v "$what" >/dev/null ;;
+        esac || skip "needs $what"
+    done
+}
+
 # expect CODE PATTERN COMMAND...: exit code, and an extended regular expression in stdout+stderr; within
 # $limit_s seconds, or 200.
 expect() {

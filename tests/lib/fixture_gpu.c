@@ -23,6 +23,6 @@ unsigned fixture_find_gpus(struct bench_machine *machine)
             machine->ngpus++;
     }
     if (machine->ngpus == 0)
-        (void)printf("skipped: %s\n", err.msg);
+        (void)printf("SKIP: needs a GPU: %s\n", err.msg);
     return machine->ngpus;
 }

@@ -24,7 +24,7 @@ bool fixture_has_gnuplot(void)
 {
     int rc = gnuplot_run(-1, NULL, 0, 0, NULL, NULL);
     if (rc == -ENOENT)
-        (void)fputs("skipped: gnuplot is not installed\n", stderr);
+        (void)fputs("SKIP: needs gnuplot\n", stderr);
     return rc != -ENOENT;
 }
 

@@ -4,6 +4,6 @@
 int main(void)
 {
     enum { SKIPPED = 77 };
-    (void)printf("skipped: built without CUDA\n");
+    (void)printf("SKIP: needs nvcc, when it is built\n");
     return SKIPPED;
 }

@@ -23,12 +23,9 @@ node_is_up() {
 
 # start_slurm: or skips the test.
 start_slurm() {
-    local tool host port
-    [ "$(id -u)" = 0 ] || skip "only root can start slurmd"
-    for tool in slurmctld slurmd munged srun; do
-        command -v "$tool" >/dev/null || PATH=$PATH:/usr/sbin
-        command -v "$tool" >/dev/null || skip "no $tool (Debian: slurmctld slurmd slurm-client munge)"
-    done
+    local host port
+    PATH=$PATH:/usr/sbin
+    needs root slurmctld slurmd munged srun
     host=$(hostname -s)
     port=$((20000 + $$ % 20000))
     export SLURM_CONF=$scratch/slurm.conf

@@ -30,7 +30,7 @@ distances='[[10,12,21,22], [12,10,24,23], [21,24,10,13], [22,23,13,10]]'
 gpu_nodes='[0,3]' # of the GPUs in numa_vm_init.sh
 
 skip() {
-    echo "skipped: $*"
+    echo "SKIP: $*"
     exit 77
 }
 
@@ -45,7 +45,7 @@ fail() {
 need() {
     local command
     for command in "$@"; do
-        command -v "$command" > /dev/null || skip "no $command here"
+        command -v "$command" > /dev/null || skip "needs $command"
     done
 }
 

@@ -1,0 +1,54 @@
+# Sourced by tests/run.sh and .ci/run, after cmake/packages.sh: what the tests use beyond the build.
+# shellcheck shell=sh
+
+# A line for each package: its name, then what shows that it is there (cmake/packages.sh). `needs` in
+# tests/lib/cli.sh names the commands.
+test_packages() {
+    cat <<END
+g++ g++
+libcmocka-dev cmocka.pc
+jq jq
+python3 python3
+libxml2-utils xmllint
+libopenmpi-dev mpicc
+openmpi-bin mpirun
+iproute2 ip
+util-linux unshare
+bsdutils script
+numactl numactl
+munge munged
+slurmctld slurmctld
+slurmd slurmd
+slurm-client srun
+qemu-system-x86 qemu-system-x86_64
+busybox-static busybox
+docker.io dockerd
+debootstrap debootstrap
+fio fio
+clang clang
+shellcheck shellcheck
+groff groff
+mandoc mandoc
+zsh zsh
+fish fish
+systemd systemd-analyze
+chromium chromium
+END
+}
+
+# install_test_packages: as many of them as can be had; a test says what it lacks. $missing is split on purpose.
+# shellcheck disable=SC2086,SC2154
+install_test_packages() {
+    missing=$(missing_packages "$(test_packages)")
+    [ -n "$missing" ] || return 0
+    [ -z "${CONTEND_NO_INSTALL:-}" ] || die 2 "missing packages: $missing"
+    as_root=
+    [ "$(id -u)" -eq 0 ] || as_root='sudo -n'
+    say "installing for the tests: $missing"
+    apt_get update || true
+    apt_get install -y --no-install-recommends $missing && return
+    for package in $missing; do
+        apt_get install -y --no-install-recommends "$package" ||
+            say "no $package here: tests that need it are skipped"
+    done
+}
