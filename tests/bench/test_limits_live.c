@@ -22,7 +22,8 @@ static bool can_make_groups(void)
     struct groups groups;
     struct err err = {0};
     bool opened = !groups_open(&groups, &err);
-    bool can = opened && !groups_enable(&groups, "cpu", &err) && !groups_enable(&groups, "pids", &err);
+    bool can =
+        opened && !groups_enable(&groups, "cpu", &err) && !groups_enable(&groups, "pids", &err);
     if (opened)
         groups_close(&groups);
     if (!can)
