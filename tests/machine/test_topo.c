@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <hwloc.h>
 
 #include "harness/gpu/state.h"
 #include "harness/json/machine.h"
@@ -115,18 +117,25 @@ static void test_topo_this_machine(void **state)
     topo_free(&topo);
 }
 
-/* Writes bytes to a file named .xml, loads it, and returns the result. */
-static int load_bytes(const char *bytes, size_t size, struct err *err)
+/* Writes bytes to a file of this name, which mkstemps completes, loads it and removes it. */
+static int load_written(const char *bytes, size_t size, char *path, struct topo *topo,
+                        struct err *err)
 {
-    char path[] = "/tmp/contend-test-XXXXXX.xml";
-    struct topo topo;
     int fd = mkstemps(path, 4);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, size), size);
     (void)close(fd);
-    int rc = load(path, &topo, err);
-    topo_free(&topo);
+    int rc = load(path, topo, err);
     (void)unlink(path);
+    return rc;
+}
+
+static int load_bytes(const char *bytes, size_t size, struct err *err)
+{
+    char path[] = "/tmp/contend-test-XXXXXX.xml";
+    struct topo topo;
+    int rc = load_written(bytes, size, path, &topo, err);
+    topo_free(&topo);
     return rc;
 }
 
@@ -158,29 +167,101 @@ static void test_topo_bad_input(void **state)
     }
 }
 
+/* hwloc looks once a process at the variables that choose its parser and let it explain itself. */
+static void in_child(const char *parser, void (*check)(void *arg), void *arg)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)setenv("HWLOC_LIBXML", parser, 1);
+        check(arg);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+#define SETS                                                                                       \
+    "cpuset='0x1' complete_cpuset='0x1' allowed_cpuset='0x1' nodeset='0x1' "                       \
+    "complete_nodeset='0x1' allowed_nodeset='0x1'"
+#define MACHINE "<object type='Machine' os_index='0' " SETS ">"
+#define NODE "<object type='NUMANode' os_index='0' local_memory='4096' " SETS "/>"
+#define PU "<object type='PU' os_index='0' " SETS "/>"
+
 static void test_topo_malformed_xml(void **state)
 {
     (void)state;
-    static const char head[] = "<?xml version=\"1.0\"?><!DOCTYPE topology SYSTEM \"hwloc2.dtd\">"
-                               "<topology version=\"2.0\">";
-    /* A tree whose objects lack their CPU sets: this one crashes hwloc 2.9's own parser. */
-    static const char broken[] =
-        "<?xml version=\"1.0\"?><!DOCTYPE topology SYSTEM \"hwloc2.dtd\">"
-        "<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\"><object type=\"PU\" "
-        "os_index=\"0\"/></object></topology>";
     char noise[512];
     struct err err = {0};
     for (size_t i = 0; i < sizeof(noise); i++)
         noise[i] = (char)(i * 37 + i / 7);
     assert_int_equal(load_bytes("", 0, &err), -EINVAL);
     assert_int_equal(load_bytes(noise, sizeof(noise), &err), -EINVAL);
-    assert_int_equal(load_bytes(head, sizeof(head) - 1, &err), -EINVAL);
     assert_int_equal(load_bytes("<xml>", 5, &err), -EINVAL);
-    (void)setenv("HWLOC_LIBXML_IMPORT", "0", 1);
-    assert_int_equal(load_bytes(broken, sizeof(broken) - 1, &err), -EINVAL);
-    assert_int_equal(load_bytes(noise, sizeof(noise), &err), -EINVAL);
-    (void)unsetenv("HWLOC_LIBXML_IMPORT");
     assert_non_null(strstr(err.msg, ".xml"));
+}
+
+static const struct refused {
+    const char *xml, *message;
+} refused[] = {
+    {"<topology version='3.0'>" MACHINE NODE PU "</object></topology>",
+     "of version 3.0; export it for hwloc 2: lstopo --export-xml-flags v2 FILE.xml"},
+    /* This one crashes hwloc 2.9's own parser. */
+    {"<topology version='2.0'><object type='Machine' os_index='0'><object type='PU' "
+     "os_index='0'/></object></topology>",
+     ".xml', a topology XML of version 2.0: "},
+    {"<topology version='2.0'>" MACHINE "<object type='\033[1mTrain'/></object></topology>",
+     "a control character in a value"},
+    {"<topology version='2.0'>" MACHINE "<object type='Train'/></object></topology>",
+     "a topology XML of version 2.0: unrecognized object type string Train"},
+    {"<topology version='2.0'>" MACHINE NODE PU, "incomplete: it ends within <object>"},
+};
+
+static void check_refused(void *arg)
+{
+    const struct refused *one = arg;
+    struct err err = {0};
+    if (load_bytes(one->xml, strlen(one->xml), &err) != -EINVAL || !strstr(err.msg, one->message))
+        fail_msg("%s: not '%s'", err.msg, one->message);
+}
+
+static void test_topo_says_why_hwloc_refuses(void **state)
+{
+    (void)state;
+    if (hwloc_get_api_version() >> 16 != 2)
+        skip(); /* their words and versions */
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        in_child("0", check_refused, (void *)(uintptr_t)&refused[i]);
+        in_child("1", check_refused, (void *)(uintptr_t)&refused[i]);
+    }
+}
+
+static void check_odd(void *arg)
+{
+    (void)arg;
+    static const char odd[] =
+        "\xef\xbb\xbf<?xml version='1.0'?><!DOCTYPE topology SYSTEM 'hwloc2.dtd'><topology "
+        "version='2.0'>\r\n" MACHINE
+        "<info name='CPUModel' value='a&apos;&#62;b'/><!-- no > end -->" NODE "\r\n" PU
+        "</object><support name='x'></support><cpukind cpuset='0x1'/></topology>";
+    struct topo topo;
+    struct err err = {0};
+    char path[] = "/tmp/contend-test-XXXXXX.xml";
+    if (load_written(odd, sizeof(odd) - 1, path, &topo, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(topo.ncpus, 1);
+    assert_int_equal(topo.nodes[0].memory_bytes, 4096);
+    assert_string_equal(topo.cpu_model, "a'>b");
+    topo_free(&topo);
+    assert_null(getenv("HWLOC_LIBXML_IMPORT"));
+}
+
+static void test_topo_reads_xml_that_hwloc_would_not_write(void **state)
+{
+    (void)state;
+    in_child("0", check_odd, NULL);
+    in_child("1", check_odd, NULL);
 }
 
 static void test_topo_heterogeneous_memory(void **state)
@@ -444,6 +525,8 @@ int main(void)
         cmocka_unit_test(test_topo_this_machine),
         cmocka_unit_test(test_topo_bad_input),
         cmocka_unit_test(test_topo_malformed_xml),
+        cmocka_unit_test(test_topo_says_why_hwloc_refuses),
+        cmocka_unit_test(test_topo_reads_xml_that_hwloc_would_not_write),
         cmocka_unit_test(test_topo_heterogeneous_memory),
         cmocka_unit_test(test_topo_hybrid),
         cmocka_unit_test(test_topo_gpus_of_xml),
