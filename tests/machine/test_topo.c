@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <hwloc.h>
 
 #include "harness/gpu/state.h"
 #include "harness/json/machine.h"
@@ -24,20 +22,6 @@ static int load(const char *xml, struct topo *topo, struct err *err)
 {
     struct topo_options options = {.xml = xml};
     return topo_load(&options, topo, err);
-}
-
-/* Loads one of the shared topologies, or skips the test where they are not. */
-static void load_shared(const char *name, struct topo *topo)
-{
-    const char *folder = getenv("CONTEND_TOPOLOGIES");
-    char path[512];
-    struct err err;
-    (void)snprintf(path, sizeof(path), "%s/%s", folder ? folder : "../shared/topologies", name);
-    if (access(path, R_OK) != 0) {
-        print_message("%s is not there\n", path);
-        skip();
-    }
-    assert_int_equal(load(path, topo, &err), 0);
 }
 
 static const struct topo_cpu *find_cpu(const struct topo *topo, unsigned os_cpu)
@@ -117,28 +101,6 @@ static void test_topo_this_machine(void **state)
     topo_free(&topo);
 }
 
-/* Writes bytes to a file of this name, which mkstemps completes, loads it and removes it. */
-static int load_written(const char *bytes, size_t size, char *path, struct topo *topo,
-                        struct err *err)
-{
-    int fd = mkstemps(path, 4);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, bytes, size), size);
-    (void)close(fd);
-    int rc = load(path, topo, err);
-    (void)unlink(path);
-    return rc;
-}
-
-static int load_bytes(const char *bytes, size_t size, struct err *err)
-{
-    char path[] = "/tmp/contend-test-XXXXXX.xml";
-    struct topo topo;
-    int rc = load_written(bytes, size, path, &topo, err);
-    topo_free(&topo);
-    return rc;
-}
-
 static void test_topo_bad_input(void **state)
 {
     (void)state;
@@ -165,155 +127,6 @@ static void test_topo_bad_input(void **state)
         assert_non_null(strstr(err.msg, cases[i].xml));
         topo_free(&topo);
     }
-}
-
-/* hwloc looks once a process at the variables that choose its parser and let it explain itself. */
-static void in_child(const char *parser, void (*check)(void *arg), void *arg)
-{
-    int status;
-    pid_t pid = fork();
-    if (pid == 0) {
-        (void)setenv("HWLOC_LIBXML", parser, 1);
-        check(arg);
-        _exit(0);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-#define SETS                                                                                       \
-    "cpuset='0x1' complete_cpuset='0x1' allowed_cpuset='0x1' nodeset='0x1' "                       \
-    "complete_nodeset='0x1' allowed_nodeset='0x1'"
-#define MACHINE "<object type='Machine' os_index='0' " SETS ">"
-#define NODE "<object type='NUMANode' os_index='0' local_memory='4096' " SETS "/>"
-#define PU "<object type='PU' os_index='0' " SETS "/>"
-
-static void test_topo_malformed_xml(void **state)
-{
-    (void)state;
-    char noise[512];
-    struct err err = {0};
-    for (size_t i = 0; i < sizeof(noise); i++)
-        noise[i] = (char)(i * 37 + i / 7);
-    assert_int_equal(load_bytes("", 0, &err), -EINVAL);
-    assert_int_equal(load_bytes(noise, sizeof(noise), &err), -EINVAL);
-    assert_int_equal(load_bytes("<xml>", 5, &err), -EINVAL);
-    assert_non_null(strstr(err.msg, ".xml"));
-}
-
-static const struct refused {
-    const char *xml, *message;
-} refused[] = {
-    {"<topology version='3.0'>" MACHINE NODE PU "</object></topology>",
-     "of version 3.0; export it for hwloc 2: lstopo --export-xml-flags v2 FILE.xml"},
-    /* This one crashes hwloc 2.9's own parser. */
-    {"<topology version='2.0'><object type='Machine' os_index='0'><object type='PU' "
-     "os_index='0'/></object></topology>",
-     ".xml', a topology XML of version 2.0: "},
-    {"<topology version='2.0'>" MACHINE "<object type='\033[1mTrain'/></object></topology>",
-     "a control character in a value"},
-    {"<topology version='2.0'>" MACHINE "<object type='Train'/></object></topology>",
-     "a topology XML of version 2.0: unrecognized object type string Train"},
-    {"<topology version='2.0'>" MACHINE NODE PU, "incomplete: it ends within <object>"},
-};
-
-static void check_refused(void *arg)
-{
-    const struct refused *one = arg;
-    struct err err = {0};
-    if (load_bytes(one->xml, strlen(one->xml), &err) != -EINVAL || !strstr(err.msg, one->message))
-        fail_msg("%s: not '%s'", err.msg, one->message);
-}
-
-static void test_topo_says_why_hwloc_refuses(void **state)
-{
-    (void)state;
-    if (hwloc_get_api_version() >> 16 != 2)
-        skip(); /* their words and versions */
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        in_child("0", check_refused, (void *)(uintptr_t)&refused[i]);
-        in_child("1", check_refused, (void *)(uintptr_t)&refused[i]);
-    }
-}
-
-static void check_odd(void *arg)
-{
-    (void)arg;
-    static const char odd[] =
-        "\xef\xbb\xbf<?xml version='1.0'?><!DOCTYPE topology SYSTEM 'hwloc2.dtd'><topology "
-        "version='2.0'>\r\n" MACHINE
-        "<info name='CPUModel' value='a&apos;&#62;b'/><!-- no > end -->" NODE "\r\n" PU
-        "</object><support name='x'></support><cpukind cpuset='0x1'/></topology>";
-    struct topo topo;
-    struct err err = {0};
-    char path[] = "/tmp/contend-test-XXXXXX.xml";
-    if (load_written(odd, sizeof(odd) - 1, path, &topo, &err))
-        fail_msg("%s", err.msg);
-    assert_int_equal(topo.ncpus, 1);
-    assert_int_equal(topo.nodes[0].memory_bytes, 4096);
-    assert_string_equal(topo.cpu_model, "a'>b");
-    topo_free(&topo);
-    assert_null(getenv("HWLOC_LIBXML_IMPORT"));
-}
-
-static void test_topo_reads_xml_that_hwloc_would_not_write(void **state)
-{
-    (void)state;
-    in_child("0", check_odd, NULL);
-    in_child("1", check_odd, NULL);
-}
-
-static void test_topo_heterogeneous_memory(void **state)
-{
-    (void)state;
-    struct topo topo;
-    load_shared("64intel64-heteromem.xml", &topo);
-    assert_int_equal(topo.nnodes, 8);
-    assert_int_equal(topo.nllcs, 4);
-    for (unsigned i = 0; i < topo.ncpus; i++)
-        assert_string_equal(topo.nodes[topo.cpus[i].node].kind, "");
-    int hbm = topo_node_index(&topo, 7);
-    assert_string_equal(topo.nodes[hbm].kind, "HBM");
-    assert_true(bitset_empty(&topo.nodes[hbm].cpus));
-    assert_list(&topo.nodes[topo_node_index(&topo, 0)].cpus, "0-3,16-19,32-35,48-51");
-    topo_free(&topo);
-}
-
-static void test_topo_hybrid(void **state)
-{
-    (void)state;
-    struct topo topo;
-    unsigned min, max;
-    load_shared("20em64t-hybrid-1p6c2t+2ca4co1t.xml", &topo);
-    assert_int_equal(topo.nkinds, 2);
-    for (unsigned i = 0; i < topo.ncpus; i++)
-        assert_int_equal(topo.cpus[i].kind, topo.cpus[i].os_cpu < 12);
-    topo_threads_per_core(&topo, &min, &max);
-    assert_int_equal(min, 1);
-    assert_int_equal(max, 2);
-    assert_int_equal(topo.caches[0].size_bytes, 48 << 10);
-    assert_int_equal(topo.caches[0].count, 6);
-    assert_int_equal(topo.caches[1].count, 8);
-    topo_free(&topo);
-}
-
-static void test_topo_gpus_of_xml(void **state)
-{
-    (void)state;
-    struct topo topo;
-    load_shared("nvidiaDGX2.xml", &topo);
-    assert_int_equal(topo.ngpus, 16);
-    assert_int_equal(topo_visible_gpus(&topo), 16);
-    for (unsigned i = 0; i < topo.ngpus; i++) {
-        assert_int_equal(topo.gpus[i].cuda_ordinal, i);
-        assert_int_equal(topo.gpus[i].node, i >= 8);
-        assert_int_equal(topo.gpus[i].source, TOPO_HWLOC);
-    }
-    assert_string_equal(topo.gpus[0].pci_bdf, "0000:34:00.0");
-    assert_list(&topo.gpus[15].cpus, "24-25");
-    assert_int_equal(topo.distances[1], 21);
-    topo_free(&topo);
 }
 
 static void test_topo_fake_gpus(void **state)
@@ -524,12 +337,6 @@ int main(void)
         cmocka_unit_test(test_topo_without_caches_has_one_llc_a_package),
         cmocka_unit_test(test_topo_this_machine),
         cmocka_unit_test(test_topo_bad_input),
-        cmocka_unit_test(test_topo_malformed_xml),
-        cmocka_unit_test(test_topo_says_why_hwloc_refuses),
-        cmocka_unit_test(test_topo_reads_xml_that_hwloc_would_not_write),
-        cmocka_unit_test(test_topo_heterogeneous_memory),
-        cmocka_unit_test(test_topo_hybrid),
-        cmocka_unit_test(test_topo_gpus_of_xml),
         cmocka_unit_test(test_topo_fake_gpus),
         cmocka_unit_test(test_topo_normalises_pci_addresses),
         cmocka_unit_test(test_topo_locates_gpus_by_evidence),
