@@ -33,7 +33,7 @@ search|harness/search/knee.c|s/first + 3/first + 4/|search/test_sizing|three poi
 search|harness/search/halving.c|s/round\[other\] - round\[arm\]/round[arm] - round[other]/|search/test_halving|the slower half is kept
 store|harness/store/csv.c|s/if (\*text == '"')/if (*text == '\\'')/|store/test_csv|quotes in CSV are not doubled
 store|harness/store/run_dir.c|s/return rc ? rc : directory_publish/return directory_publish/|store/test_run_dir|a record that was not written is published
-sys|harness/sys/cgroup.c|s/quota_us \/ period_us)/period_us \/ quota_us)/|sys/test_cgroup|quota and period swapped
+sys|harness/sys/cgroup.c|s/quota_us \/ period_us)/period_us \/ quota_us)/|machine/test_env|quota and period swapped
 table|harness/table/retention.c|s/key_drop(rest, "size");//|table/test_retention|a size is said twice
 worker|harness/worker/usage.c|s/helper.oncpu_ns \* 1e-9/helper.oncpu_ns * 1e-6/|worker/test_usage|helper threads in milliseconds
 EOF
