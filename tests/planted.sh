@@ -40,10 +40,16 @@ EOF
 }
 
 copy=$PWD/build/planted build=build/release
+# What differs gets a new time, so that a run that was interrupted leaves no fault built in.
 fresh_copy() {
+    local file
     mkdir -p "$copy"
-    find "$copy" -mindepth 1 -maxdepth 1 ! -name build -exec rm -r {} +
-    git ls-files -z --cached --others --exclude-standard | tar -c --null --files-from - | tar -x -C "$copy"
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+        cmp -s "$file" "$copy/$file" || cp --parents "$file" "$copy"
+    done
+    find "$copy" -path "$copy/build" -prune -o -type f -printf '%P\0' | while IFS= read -r -d '' file; do
+        [ -e "$file" ] || rm "$copy/$file"
+    done
     (cd "$copy" && cmake --preset release -DCONTEND_TESTS=ON -DCONTEND_CUDA=OFF) > "$copy.log" 2>&1
 }
 
