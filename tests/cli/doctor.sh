@@ -25,10 +25,11 @@ plant() {
 }
 
 # look PID...: what doctor says of them, in $scratch/seen.
+watch_s=0.5
 look() {
     local options=()
     for pid in "$@"; do options+=(--pid "$pid"); done
-    "$CONTEND_BINARY" doctor --json --watch 1.5 "${options[@]}" >"$scratch/seen" 2>"$scratch/errors"
+    "$CONTEND_BINARY" doctor --json --watch "$watch_s" "${options[@]}" >"$scratch/seen" 2>"$scratch/errors"
     case $? in
     0 | 1) ;;
     *)
@@ -59,14 +60,14 @@ END
 sees() { # sees ID PID...
     local id=$1
     shift
-    for _ in 1 2 3 4 5 6 7 8; do
+    for _ in {1..20}; do
         look "$@"
         [ -z "$(named "$id")" ] || return 0
     done
     return 1
 }
-misses() { # misses ID PID...
-    local id=$1
+misses() { # misses ID PID...; a longer look misses less
+    local id=$1 watch_s=1.5
     shift
     for _ in 1 2 3 4 5 6 7 8; do
         look "$@"

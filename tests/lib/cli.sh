@@ -84,7 +84,24 @@ none_of_ours() { # none_of_ours PATTERN
     [ -z "$(ours "$1")" ]
 }
 
+# meanwhile COMMAND...: beside what follows, as it waits for a limit; `finish` waits for it, and fails if that failed.
+waits=()
+meanwhile() {
+    local log=$scratch/meanwhile.${#waits[@]}
+    (
+        trap - EXIT
+        failures=0
+        "$@"
+        exit $((failures > 0))
+    ) >"$log" 2>&1 </dev/null &
+    waits+=($!)
+}
+
 finish() {
+    local i
+    for i in "${!waits[@]}"; do
+        wait "${waits[i]}" || fail "meanwhile: $(cat "$scratch/meanwhile.$i")"
+    done
     [ "$failures" = 0 ] || exit 1
     echo "ok"
     exit 0
