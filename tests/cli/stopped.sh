@@ -83,7 +83,7 @@ grep -q '"status": "complete"' "$out/run.json" || fail "run.json: $(grep '"statu
 
 # The ranks of a job wait for each other: none of them stops.
 if command -v mpirun >/dev/null && [ -e "$CONTEND_MPI_MODULE" ]; then
-    start "$scratch/job" mpirun -n 2 "$program" bench faketeam --rounds 20 --time 0.1
+    start "$scratch/job" mpirun -n 2 "$program" bench faketeam --limit 100 --rounds 20 --time 0.1
     kill -TSTP "$(pids "^$program bench" 0)"
     end 0
     grep -q 'is not stopped by SIGTSTP' "$out.log" || fail "not said: $(cat "$out.log")"

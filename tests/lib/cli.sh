@@ -72,6 +72,15 @@ wait_for() {
     done
 }
 
+# patiently COMMAND...: what a busy machine may upset is tried again (tests/lib/patience.h); one success ends it.
+patiently() {
+    local _
+    for _ in {1..30}; do
+        "$@" && return
+    done
+    return 1
+}
+
 # ours PATTERN: processes with that command line that this test started, and no other copy of it.
 ours() {
     local pid
