@@ -67,14 +67,14 @@ static void test_program_finds_what_it_was_installed_with(void **state)
         skip();
     (void)snprintf(folder[0], sizeof(folder[0]), "%.4000s/share", build);
     (void)snprintf(folder[1], sizeof(folder[1]), "%.4000s/share/contend", build);
-    (void)snprintf(folder[2], sizeof(folder[2]), "%.4000s/share/contend/test_program", build);
+    (void)snprintf(folder[2], sizeof(folder[2]), "%.4000s/share/contend/nowhere_else", build);
     for (int i = 0; i < 3; i++)
         (void)mkdir(folder[i], 0700);
-    int rc = program_share("test_program", path, sizeof(path), &err);
+    int rc = program_share("nowhere_else", path, sizeof(path), &err);
     for (int i = 3; i-- > 0;)
         (void)rmdir(folder[i]);
     assert_int_equal(rc, 0);
-    assert_int_equal(program_share("test_program", path, sizeof(path), &err), -ENOENT);
+    assert_int_equal(program_share("nowhere_else", path, sizeof(path), &err), -ENOENT);
 }
 
 int main(void)
