@@ -132,6 +132,12 @@ static const char bind_usage[] =
     "it\n"
     "#   forks, such as data loaders, and all plain threads that it starts share that CPU.\n";
 
+/* OpenMP does not say so. */
+static const char refused[] =
+    "if command -v taskset >/dev/null && ! taskset -c \"$given\" true 2>/dev/null; then\n"
+    "    echo \"CPUs cannot be bound here: workers run on all CPUs allowed, $given\" >&2\n"
+    "fi\n";
+
 static const char bind_function[] =
     "# bind PLACE CPUS PLACES: all CPUs as one place, a list, a place for each\n"
     "bind() {\n"
@@ -159,6 +165,8 @@ int emit_env(const struct emit *emit, struct strbuf *out, struct err *err)
         strbuf_adds(out, "# No memory is bound: pages lie where they are touched first.\n");
     script_allowed(out, emit, true);
     script_unset(out, emit, "");
+    if (emit->binds_cpus)
+        strbuf_adds(out, refused);
     if (binds)
         strbuf_adds(out, bind_function);
     script_signals(out, "");

@@ -367,8 +367,8 @@ static int check_quota(const struct plan *plan, struct findings *findings, struc
         return 0;
     struct finding finding = {.id = "cpu_quota", .severity = FINDING_NOTE, .subject = "CPU quota"};
     int used = snprintf(finding.sentence, sizeof(finding.sentence),
-                        "the cgroup grants the time of %.3g CPUs, and %u are allowed",
-                        plan->cpu_quota, allowed);
+                        "the cgroup grants the time of %.3g CPU%s, and %u are allowed",
+                        plan->cpu_quota, plan->cpu_quota == 1 ? "" : "s", allowed);
     char *rest = finding.sentence + used;
     size_t size = sizeof(finding.sentence) - (size_t)used;
     if (threads <= plan->cpu_quota) {
