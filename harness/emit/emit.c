@@ -205,7 +205,8 @@ static void add_comment(struct strbuf *out, char *text, const char *comment, con
         bool breaks = column && column + strlen(word) > WIDTH;
         strbuf_addf(out, "%s%s%s%s", breaks ? newline : "", breaks || !column ? comment : " ",
                     breaks ? "  " : "", word);
-        column = (breaks || !column ? strlen(comment) + (breaks ? 2 : 0) : column + 1) + strlen(word);
+        column =
+            (breaks || !column ? strlen(comment) + (breaks ? 2 : 0) : column + 1) + strlen(word);
     }
     strbuf_adds(out, newline);
 }
