@@ -391,6 +391,6 @@ const struct command place_command = {
         "Prints the plan for N workers, and the commands that apply it to a job of one's own: the "
         "one behind '--', if any, as in 'contend place -- ./train --gpu {gpu}'. {worker}, "
         "{workers}, "
-        "{gpu}, {cpus} and {node} are replaced in it.",
+        "{threads}, {gpu}, {cpus} and {node} are replaced in it.",
     .opts = place_opts,
 };
