@@ -14,8 +14,8 @@
 #include "harness/say/log.h"
 #include "harness/sys/file.h"
 
-/* `numa` and `gpu-local` are skipped where there is one node, or no GPU. */
-static const char placements[] = "none,sized,passive,partition,numa,gpu-local";
+/* The last three are skipped where there is one node, or no GPU. */
+static const char placements[] = "none,sized,passive,partition,numa,gpu-local,package-local";
 
 int exec_options_argc(int argc, char **argv)
 {
