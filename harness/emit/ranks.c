@@ -17,7 +17,7 @@ static void add_task(struct strbuf *out, const struct emit *emit, const char *ra
     strbuf_addc(&task, '\n');
     script_allowed(&task, emit, false);
     script_unset(&task, emit, "");
-    script_bound(&task, emit, "");
+    script_bound(&task, "");
     strbuf_addf(&task, "case %s in\n", rank);
     for (unsigned w = 0; w < emit->nworkers; w++) {
         const struct emit_worker *worker = &emit->worker[w];

@@ -58,10 +58,9 @@ void script_allowed(struct strbuf *out, const struct emit *emit, bool calls)
 }
 
 /* numactl may be missing, or refused by a sandbox: it is tried before it becomes the worker. */
-void script_bound(struct strbuf *out, const struct emit *emit, const char *session)
+void script_bound(struct strbuf *out, const char *session)
 {
     static const char options[] = "${cpus:+\"--physcpubind=$cpus\"} ${memory:+\"$memory\"} --";
-    (void)emit;
     strbuf_addf(out,
                 "# bound CPUS MEMORY COMMAND...: CPUS and MEMORY may be empty\n"
                 "bound() {\n"

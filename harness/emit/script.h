@@ -17,7 +17,7 @@ void script_allowed(struct strbuf *out, const struct emit *emit, bool calls);
 void script_unset(struct strbuf *out, const struct emit *emit, const char *indent);
 
 /* Function `bound CPUS MEMORY COMMAND...`, which execs: `session` is "setsid -- " or "". */
-void script_bound(struct strbuf *out, const struct emit *emit, const char *session);
+void script_bound(struct strbuf *out, const char *session);
 
 /*
  * Function `signal NAME` to all workers, and what Ctrl-C does. `more` are further commands of

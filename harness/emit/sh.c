@@ -74,7 +74,7 @@ int emit_numactl(const struct emit *emit, struct strbuf *out, struct err *err)
     script_begin(out, emit, "");
     script_allowed(out, emit, true);
     script_unset(out, emit, "");
-    script_bound(out, emit, "setsid -- ");
+    script_bound(out, "setsid -- ");
     script_signals(out, "");
     for (unsigned w = 0; w < emit->nworkers; w++) {
         const struct emit_worker *worker = &emit->worker[w];

@@ -230,6 +230,28 @@ for format in $formats; do
         fail "$format: threads $(cat "$SAW/0.threads")"
 done
 
+# Policies that are no more than a wish.
+for policy in preferred interleave; do
+    format=numactl refusal="nothing ($policy)"
+    emitted numactl -n 2 -P partition --mem "$policy"
+    [ -z "$bind" ] || { runs && is "0 $one $policy, $two $policy"; }
+    refusal="set_mempolicy"
+    runs "$CONTEND_REFUSE" set_mempolicy EPERM
+    is "0 $one default, $two default +memory"
+done
+
+# Units that stay say what to delete, and systemd reads them.
+emitted systemd -n 2 -P partition --mem bind
+mkdir "$scratch/units"
+(cd "$scratch" && sh ./text units "$scratch/units") || fail "the units are not written"
+for part in 242/NUMA_POLICY '^NUMAPolicy=bind' '^UnsetEnvironment=OMP_PROC_BIND .*GOMP_CPU_AFFINITY'; do
+    grep -q "$part" "$scratch/units/contend-worker-1.service" || fail "no $part: $(cat "$scratch/units/"*1.service)"
+done
+if command -v systemd-analyze >/dev/null; then
+    systemd-analyze verify "$scratch"/units/*.service >"$scratch/said" 2>&1 && [ ! -s "$scratch/said" ] ||
+        fail "systemd-analyze verify: $(cat "$scratch/said")"
+fi
+
 # A quota: teams are as large as the time that is granted.
 group=
 trap '[ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
