@@ -6,8 +6,8 @@ export NO_COLOR=1
 unset CUDA_VISIBLE_DEVICES "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}" "${!MKL_@}" "${!OPENBLAS_@}"
 
 # ---- CPUs that nobody has ----
-server=(--xml "package:2 numa:4 core:16 pu:2" --fake-gpus
-    0000:07:00.0@3,0000:0f:00.0@3,0000:47:00.0@1,0000:4e:00.0@1,0000:87:00.0@7,0000:90:00.0@7,0000:b7:00.0@5,0000:bd:00.0@5)
+gpus=0000:07:00.0@3,0000:0f:00.0@3,0000:47:00.0@1,0000:4e:00.0@1,0000:87:00.0@7,0000:90:00.0@7,0000:b7:00.0@5,0000:bd:00.0@5
+server=(--xml "package:2 numa:4 core:16 pu:2" --fake-gpus "$gpus")
 left='CPUs 0-31,64-95,128-159,192-223: 128 of 256 are in no worker.s slice'
 for format in sh numactl env systemd docker slurm k8s torchrun mpirun cgroup wsl-bat; do
     "$CONTEND_BINARY" place -P gpu-local --emit $format "${server[@]}" -- x >"$scratch/text" 2>"$scratch/err" ||
@@ -25,19 +25,19 @@ expect 0 'warning|GPU . is near NUMA node|near other NUMA nodes' "$CONTEND_BINAR
     --xml "package:2 numa:1 core:2 pu:1" --fake-gpus 01:00.0@1,81:00.0@0 -- x
 
 # ---- a kubelet ----
-k8s=("$CONTEND_BINARY" place --emit k8s -- x)
-"${k8s[@]:0:4}" --xml "numa:16 core:4 pu:2" --fake-gpus 0000:01:00.0@0,0000:02:00.0@1 -n 2 -P gpu-local -- x \
+k8s=("$CONTEND_BINARY" place --emit k8s)
+"${k8s[@]}" --xml "numa:16 core:4 pu:2" --fake-gpus 0000:01:00.0@0,0000:02:00.0@1 -n 2 -P gpu-local -- x \
     >"$scratch/text" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
 for part in 'topologyManagerPolicyOptions: {max-allowable-numa-nodes: "16"}' 'memoryManagerPolicy: Static' \
     'reservedMemory:' 'rm -f /var/lib/kubelet/cpu_manager_state /var/lib/kubelet/memory_manager_state' 'kubectl drain' 'P2P'; do
     grep -qF "$part" "$scratch/text" || fail "k8s: no '$part'"
 done
-expect 0 'reserve: one core is left to the system' "${k8s[@]:0:4}" --xml "numa:16 core:4 pu:2" -n 16 -P numa -- x
-"${k8s[@]:0:4}" --xml "numa:8 core:4 pu:2" -n 2 -P partition -- x >"$scratch/text" 2>/dev/null
+expect 0 'reserve: one core is left to the system' "${k8s[@]}" --xml "numa:16 core:4 pu:2" -n 16 -P numa -- x
+"${k8s[@]}" --xml "numa:8 core:4 pu:2" -n 2 -P partition -- x >"$scratch/text" 2>/dev/null
 ! grep -q 'max-allowable\|memoryManager\|P2P' "$scratch/text" || fail "k8s: more than is needed: $(head -n 20 "$scratch/text")"
 grep -q 'reservedSystemCPUs: "0-1"' "$scratch/text" || fail "k8s: $(head -n 20 "$scratch/text")"
 # What a kubelet adds up itself: its reserves of memory.
-! python3 -c 'import yaml' 2>/dev/null || "${k8s[@]:0:4}" --xml "numa:16 core:4 pu:2" -n 16 -P numa -- x 2>/dev/null |
+! python3 -c 'import yaml' 2>/dev/null || "${k8s[@]}" --xml "numa:16 core:4 pu:2" -n 16 -P numa -- x 2>/dev/null |
     python3 -c '
 import sys, yaml
 kubelet = next(yaml.safe_load_all(sys.stdin))
