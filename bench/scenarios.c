@@ -5,7 +5,8 @@
 static const struct scenario_part pipeline_parts[] = {
     {
         .foreground = "pipeline",
-        .placements = "none,sized,passive,same,partition,cores,llc,numa,gpu-local,remote,pcores",
+        .placements = "none,sized,passive,same,partition,cores,llc,numa,gpu-local,package-local,"
+                      "remote,pcores",
     },
     {.foreground = NULL},
 };
@@ -13,7 +14,8 @@ static const struct scenario_part pipeline_parts[] = {
 static const struct scenario_part train_parts[] = {
     {
         .foreground = "train",
-        .placements = "none,sized,passive,same,partition,cores,llc,numa,gpu-local,remote,pcores",
+        .placements = "none,sized,passive,same,partition,cores,llc,numa,gpu-local,package-local,"
+                      "remote,pcores",
     },
     {.foreground = NULL},
 };

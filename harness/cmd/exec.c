@@ -14,8 +14,8 @@
 #include "harness/say/log.h"
 #include "harness/sys/file.h"
 
-/* `numa` and `gpu-local` are skipped where there is one node, or no GPU. */
-static const char placements[] = "none,sized,passive,partition,numa,gpu-local";
+/* The last three are skipped where there is one node, or no GPU. */
+static const char placements[] = "none,sized,passive,partition,numa,gpu-local,package-local";
 
 int exec_options_argc(int argc, char **argv)
 {
@@ -230,7 +230,7 @@ const struct command exec_command = {
     .operands = "-- COMMAND [ARGUMENT...]",
     .about = "Starts copies of the command behind '--' as the workers of 'contend run', under each "
              "placement, in random order, round after round, and compares what they get: runs a "
-             "second, or a number or lines that it prints. {worker}, {workers}, {gpu}, {cpus} and "
-             "{node} in its arguments stand for what each copy has.",
+             "second, or a number or lines that it prints. {worker}, {workers}, {threads}, {gpu}, "
+             "{cpus} and {node} in its arguments stand for what each copy has.",
     .opts = exec_option_table,
 };

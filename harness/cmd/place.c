@@ -7,11 +7,15 @@
 #include "harness/cmd/cmd.h"
 #include "harness/discover/scans.h"
 #include "harness/emit/emit.h"
+#include "harness/emit/inherited.h"
 #include "harness/json/plan.h"
 #include "harness/machine/topo.h"
+#include "harness/plan/check.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
 #include "harness/say/log.h"
+#include "harness/sys/affinity.h"
+#include "harness/sys/proc.h"
 #include "harness/table/findings.h"
 
 struct place_args {
@@ -70,25 +74,61 @@ static void print_row(const struct topo *topo, unsigned index, const struct plan
     text_wrap(bitset_format(&worker->cpus, list, sizeof(list)), column, CPUS_COLUMN, stdout);
 }
 
+static bool memory_is_refused(const struct topo *topo)
+{
+    return topo->is_this_machine && affinity_check_memory() != 0;
+}
+
 static struct emit_job job_of(const struct topo *topo, const struct plan *plan,
                               const struct place_args *args)
 {
     return (struct emit_job){.topo = topo,
                              .plan = plan,
                              .words = args->job,
-                             .renumbered = getenv("CUDA_VISIBLE_DEVICES") != NULL};
+                             .renumbered = getenv("CUDA_VISIBLE_DEVICES") != NULL,
+                             .get = getenv,
+                             .memory_refused = memory_is_refused(topo)};
+}
+
+static bool binds_memory(const struct plan *plan)
+{
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        if (plan->workers[w].mem_policy != MEM_DEFAULT)
+            return true;
+    return false;
+}
+
+/* What is set or refused here that would undo the plan. */
+static int find_here(const struct topo *topo, const struct plan *plan, struct findings *findings,
+                     struct err *err)
+{
+    int rc = inherited_check(plan, getenv, findings, err);
+    if (rc || !binds_memory(plan) || !memory_is_refused(topo))
+        return rc;
+    struct finding refused = {.id = "memory_refused",
+                              .severity = FINDING_DOUBT,
+                              .subject = "memory",
+                              .sentence = "the kernel refuses memory policies here, as in a "
+                                          "container without CAP_SYS_NICE: CPUs are bound, memory "
+                                          "is not"};
+    return findings_add(findings, &refused, err);
+}
+
+static void log_findings(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        (findings->all[i].severity == FINDING_NOTE ? log_info : log_warn)(
+            "%s: %s", findings->all[i].subject, findings->all[i].sentence);
 }
 
 static int print_commands(const struct topo *topo, const struct plan *plan,
                           const struct place_args *args, struct err *err)
 {
     const struct emit_job job = job_of(topo, plan, args);
-    bool needs_numactl = false;
     char *text = emit_text(EMIT_COMMANDS, &job, err);
     if (!text)
         return err->code;
-    for (unsigned w = 0; w < plan->nworkers; w++)
-        needs_numactl = needs_numactl || plan->workers[w].mem_policy != MEM_DEFAULT;
+    bool needs_numactl = binds_memory(plan) && !job.memory_refused;
     (void)printf("\nCommands that place a job of your own like this%s:\n%s",
                  needs_numactl ? " (needs the package numactl)" : "", text);
     free(text);
@@ -109,17 +149,28 @@ static int print_plan(const struct topo *topo, const struct plan *plan,
     (void)printf(ROW_FORMAT "%s\n", "worker", "threads", "memory", "GPU", "CPUs");
     for (unsigned w = 0; w < plan->nworkers; w++)
         print_row(topo, w, &plan->workers[w]);
-    int rc = findings_print_plan(topo, plan, stdout, err);
+    struct findings findings = {0};
+    int rc = plan_check(topo, plan, &findings, err);
     if (!rc)
-        rc = print_commands(topo, plan, args, err);
-    return rc;
+        rc = find_here(topo, plan, &findings, err);
+    if (!rc)
+        findings_print(&findings, stdout, false);
+    findings_free(&findings);
+    return rc ? rc : print_commands(topo, plan, args, err);
 }
 
 static int print_json(const struct topo *topo, const struct plan *plans, int n)
 {
     const struct plan *all[PLACEMENTS];
-    for (int i = 0; i < n; i++)
+    struct findings here = {0};
+    struct err err = {0};
+    for (int i = 0; i < n; i++) {
         all[i] = &plans[i];
+        if (plans[i].nworkers && !here.n && find_here(topo, &plans[i], &here, &err))
+            log_error("%s", err.msg);
+    }
+    log_findings(&here);
+    findings_free(&here);
     return cmd_print_json(
         n == 1 ? plan_to_json(topo, &plans[0], NULL, 0) : plans_to_json(topo, all, (size_t)n), 2);
 }
@@ -167,7 +218,11 @@ static int make_plans(const struct topo *topo, const struct place_args *args,
     struct plan_request request = {.workers = args->workers ? (unsigned)args->workers
                                                             : plan_default_workers(topo),
                                    .background = (unsigned)args->background};
+    struct cgroup_limits limits;
     int rc = plan_options_apply(&args->plan, &request, err);
+    cgroup_read("", &limits);
+    if (topo->is_this_machine && limits.cpus_limit > 0)
+        request.cpu_quota = limits.cpus_limit;
     for (int i = 0; i < n && !rc; i++) {
         request.placement = placements[i];
         rc = plan_make_or_skip(topo, &request, &plans[i], err);
@@ -245,10 +300,39 @@ static int choose(const struct topo *topo, const struct place_args *args, struct
                         plan->reason);
 }
 
-static int print_text(const struct topo *topo, const struct plan *plan,
-                      const struct place_args *args, struct err *err)
+/* A kubelet needs a core for the system: where the plan leaves none, one is reserved for it. */
+static int choose_for_kubelet(const struct topo *topo, const struct place_args *args,
+                              struct plan *plan, struct findings *findings, struct err *err)
 {
-    const struct emit_job job = job_of(topo, plan, args);
+    struct place_args reserving = *args;
+    struct plan smaller = {0};
+    struct err why;
+    if (args->emit != EMIT_K8S || args->plan.reserve || emit_leaves_core(topo, plan))
+        return 0;
+    reserving.plan.reserve = 1;
+    if (choose(topo, &reserving, &smaller, &why)) {
+        plan_free(&smaller);
+        return 0; /* emit_text says what is missing */
+    }
+    plan_free(plan);
+    *plan = smaller;
+    struct finding finding = {.id = "core_reserved",
+                              .severity = FINDING_NOTE,
+                              .subject = "reserve",
+                              .sentence = "one core is left to the system, as with --reserve 1: "
+                                          "without one, a kubelet gives no pod CPUs of its own"};
+    return findings_add(findings, &finding, err);
+}
+
+/* The text has what is said of the plan; what is said of this place, stderr alone. */
+static int print_text(const struct topo *topo, const struct plan *plan,
+                      const struct place_args *args, struct findings *findings, struct err *err)
+{
+    struct emit_job job = job_of(topo, plan, args);
+    int rc = plan_check(topo, plan, findings, err);
+    if (rc)
+        return rc;
+    job.findings = findings;
     char *text = emit_text((enum emit_format)args->emit, &job, err);
     if (!text)
         return err->code;
@@ -257,13 +341,16 @@ static int print_text(const struct topo *topo, const struct plan *plan,
     if (!args->placement)
         log_info("placement %s: the nearest that this machine can express",
                  placement_infos[plan->placement].name);
-    return 0;
+    rc = find_here(topo, plan, findings, err);
+    log_findings(findings);
+    return rc;
 }
 
 static int emit(const struct cmd_env *env, const struct place_args *args)
 {
     struct err err = {0};
     struct plan plan = {0};
+    struct findings findings = {0};
     struct topo topo = {0};
     int code = EXIT_USAGE;
     int rc = args->json ? err_set(&err, -EINVAL, "--emit and --json are two forms: take one")
@@ -271,9 +358,12 @@ static int emit(const struct cmd_env *env, const struct place_args *args)
     if (!rc)
         rc = choose(&topo, args, &plan, &err);
     if (!rc)
-        rc = print_text(&topo, &plan, args, &err);
+        rc = choose_for_kubelet(&topo, args, &plan, &findings, &err);
+    if (!rc)
+        rc = print_text(&topo, &plan, args, &findings, &err);
     if (rc)
         log_error("%s", err.msg);
+    findings_free(&findings);
     plan_free(&plan);
     topo_free(&topo);
     return rc ? code : cmd_finish();
@@ -301,6 +391,6 @@ const struct command place_command = {
         "Prints the plan for N workers, and the commands that apply it to a job of one's own: the "
         "one behind '--', if any, as in 'contend place -- ./train --gpu {gpu}'. {worker}, "
         "{workers}, "
-        "{gpu}, {cpus} and {node} are replaced in it.",
+        "{threads}, {gpu}, {cpus} and {node} are replaced in it.",
     .opts = place_opts,
 };

@@ -107,8 +107,9 @@ const struct opt run_option_table[] = {
 
 const struct opt exec_option_table[] = {
     WORKER_OPTIONS,
-    PLACEMENT_OPTION("Placements to compare (default none,sized,passive,partition, and numa and "
-                     "gpu-local where there are nodes and GPUs); 'contend list' names them"),
+    PLACEMENT_OPTION("Placements to compare (default none,sized,passive,partition, and numa, "
+                     "gpu-local and package-local where there are nodes and GPUs); 'contend list' "
+                     "names them"),
     COMMAND_OPTIONS(run_options, command),
     OPT_FLAG("sample", run_options, sample, NULL,
              "Run the sample worker that contend brings (a Python script) as the command"),

@@ -52,8 +52,9 @@ static const char tree[] =
     "    mkdir \"$group/worker-$1\" || refuse \"cannot make $group/worker-$1\"\n"
     "    [ -z \"$2\" ] || echo \"$2\" >\"$group/worker-$1/cpuset.cpus\" || refuse \"cannot set "
     "CPUs $2\"\n"
-    "    [ -z \"$3\" ] || echo \"$3\" >\"$group/worker-$1/cpuset.mems\" || refuse \"cannot set "
-    "nodes $3\"\n"
+    "    [ -z \"$3\" ] || echo \"$3\" >\"$group/worker-$1/cpuset.mems\" ||\n"
+    "        echo \"worker $1: cpuset.mems is refused: memory is not bound to nodes $3, pages lie "
+    "where they are touched first\" >&2\n"
     "    got=$(cat \"$group/worker-$1/cpuset.cpus.effective\")\n"
     "    [ -z \"$2\" ] || [ \"$got\" = \"$2\" ] || refuse \"worker $1 gets CPUs $got in place of "
     "$2\"\n"
@@ -71,6 +72,7 @@ int emit_cgroup(const struct emit *emit, struct strbuf *out, struct err *err)
                     "# A cpuset knows no preferred or interleaved memory: pages lie where they "
                     "are touched first.\n");
     script_allowed(out, emit, true);
+    script_unset(out, emit, "");
     strbuf_adds(out, tree);
     for (unsigned w = 0; w < emit->nworkers; w++)
         strbuf_addf(out, "cpuset %u \"%s\" \"%s\"\n", w, emit->worker[w].cpus,

@@ -107,7 +107,8 @@ static int prepare_worker(const struct emit *emit, unsigned w, const struct bits
     if (worker->plan->gpu >= 0)
         set_gpu(emit, worker);
     (void)snprintf(threads, sizeof(threads), "%u", worker->plan->threads);
-    set_variable(worker, "OMP_NUM_THREADS", threads);
+    for (unsigned i = 0; i < INHERITED_TEAMS; i++)
+        set_variable(worker, inherited_teams[i], threads);
     if (worker->plan->passive)
         set_variable(worker, "OMP_WAIT_POLICY", "passive");
     return expand(emit, worker, w, values, err);
@@ -192,6 +193,37 @@ bool emit_has_soft_memory(const struct emit *emit)
         if (emit->worker[w].nodes[0] && emit->worker[w].plan->mem_policy != MEM_BIND)
             return true;
     return false;
+}
+
+/* Wrapped, so that a comment is read without scrolling. */
+static void add_comment(struct strbuf *out, char *text, const char *comment, const char *newline)
+{
+    enum { WIDTH = 96 };
+    size_t column = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        bool breaks = column && column + strlen(word) > WIDTH;
+        strbuf_addf(out, "%s%s%s%s", breaks ? newline : "", breaks || !column ? comment : " ",
+                    breaks ? "  " : "", word);
+        column =
+            (breaks || !column ? strlen(comment) + (breaks ? 2 : 0) : column + 1) + strlen(word);
+    }
+    strbuf_adds(out, newline);
+}
+
+void emit_findings(struct strbuf *out, const struct emit *emit, const char *comment,
+                   const char *newline)
+{
+    const struct findings *findings = emit->job->findings;
+    for (size_t i = 0; findings && i < findings->n; i++) {
+        const struct finding *finding = &findings->all[i];
+        char text[sizeof(finding->subject) + sizeof(finding->sentence) + 8];
+        (void)snprintf(text, sizeof(text), "- %s: %s", finding->subject, finding->sentence);
+        for (char *at = text; *at; at++)
+            if ((unsigned char)*at < ' ' || strchr("%^&<>|\x7f", *at))
+                *at = ' ';
+        add_comment(out, text, comment, newline);
+    }
 }
 
 void emit_words(struct strbuf *out, const struct emit_worker *worker,

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "harness/core/finding.h"
 #include "harness/plan/plan.h"
 
 enum emit_format {
@@ -36,7 +37,14 @@ struct emit_job {
     const struct plan *plan;  /* not skipped, and of one host */
     const char *const *words; /* the user's command, NULL-terminated; NULL = ./your_command */
     bool renumbered; /* CUDA_VISIBLE_DEVICES is set here: only UUIDs name a GPU elsewhere */
+    const struct findings *findings; /* about the plan, as comments in the text; NULL = none */
+    char *(*get)(const char *name);  /* the environment that `commands` are pasted into; NULL =
+                                        none of emit/inherited.h is set there */
+    bool memory_refused;             /* there memory cannot be bound, and `commands` do not try */
 };
+
+/* True when some core has no CPU of the plan: a kubelet needs one that it keeps for the system. */
+bool emit_leaves_core(const struct topo *topo, const struct plan *plan);
 
 /*
  * The whole text, which the caller frees. NULL: a placeholder that is unknown or has no value, or

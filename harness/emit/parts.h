@@ -4,6 +4,7 @@
 
 #include "harness/base/strbuf.h"
 #include "harness/emit/emit.h"
+#include "harness/emit/inherited.h"
 #include "harness/plan/placeholders.h"
 
 struct emit_variable {
@@ -15,7 +16,7 @@ struct emit_worker {
     char cpus[BITSET_LIST_MAX];  /* "" = all of the machine */
     char nodes[BITSET_LIST_MAX]; /* of its memory policy; "" = it has none */
     char gpu[64];                /* number in the order of the bus, or UUID; "" = no GPU */
-    struct emit_variable variable[4];
+    struct emit_variable variable[4 + INHERITED_TEAMS];
     unsigned nvariables;
     char **words; /* its command, placeholders replaced; NULL-terminated, owned */
 };
@@ -40,6 +41,11 @@ void emit_words(struct strbuf *out, const struct emit_worker *worker,
 
 /* Some worker prefers or interleaves nodes, where a cpuset could only forbid the others. */
 bool emit_has_soft_memory(const struct emit *emit);
+
+/* The findings of the job, each behind `comment`, such as "# "; control characters and what else a
+ * comment might not hide become blanks. */
+void emit_findings(struct strbuf *out, const struct emit *emit, const char *comment,
+                   const char *newline);
 
 /* "# worker 0: CPUs 0-3, 4 threads", as a comment of shells. */
 void emit_title(struct strbuf *out, const struct emit *emit, unsigned w);

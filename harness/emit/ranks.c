@@ -1,4 +1,5 @@
 /* What starts equal tasks, which learn their rank: Slurm, torchrun, mpirun. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/emit/quote.h"
@@ -15,7 +16,8 @@ static void add_task(struct strbuf *out, const struct emit *emit, const char *ra
     struct strbuf task = {0};
     strbuf_addc(&task, '\n');
     script_allowed(&task, emit, false);
-    script_bound(&task, emit, "");
+    script_unset(&task, emit, "");
+    script_bound(&task, "");
     strbuf_addf(&task, "case %s in\n", rank);
     for (unsigned w = 0; w < emit->nworkers; w++) {
         const struct emit_worker *worker = &emit->worker[w];
@@ -55,45 +57,31 @@ static void add_mask(struct strbuf *out, const struct bitset *cpus)
         strbuf_addf(out, "%016llx", (unsigned long long)cpus->word[word]);
 }
 
-/* Slurm tells each task of its GPU only if each has one of its own; else all see all. */
-static bool launcher_gives_gpus(const struct emit *emit)
-{
-    return emit->own_gpus && !emit->numbers_gpu;
-}
-
-static unsigned gpu_number(const struct emit *emit, unsigned w)
-{
-    const struct topo *topo = emit->job->topo;
-    return topo_gpu_bus_number(topo, &topo->gpus[emit->worker[w].plan->gpu]);
-}
-
-static void add_slurm_gpus(struct strbuf *out, const struct emit *emit)
-{
-    if (!launcher_gives_gpus(emit)) {
-        strbuf_adds(out, " --gpu-bind=none");
-        return;
-    }
-    strbuf_adds(out, " --gpus-per-task=1 --gpu-bind=map_gpu:");
-    for (unsigned w = 0; w < emit->nworkers; w++)
-        strbuf_addf(out, "%s%u", w ? "," : "", gpu_number(emit, w));
-}
-
+/*
+ * The step has all GPUs of the node, unbound, and each task takes its own by its number on the bus:
+ * of --gpus-per-task and map_gpu, Slurm counts among the GPUs of the step alone, and a task that
+ * sees but its own GPU cannot copy to another.
+ */
 int emit_slurm(const struct emit *emit, struct strbuf *out, struct err *err)
 {
     (void)err;
-    script_begin(out, emit, "#   sbatch FILE, or: salloc -N 1 --exclusive sh FILE\n");
-    strbuf_addf(out, "#SBATCH --nodes=1 --exclusive --ntasks=%u\n", emit->nworkers);
+    char gpus[32] = "", usage[128];
     if (emit->gpus)
-        strbuf_addf(out, "#SBATCH --gpus-per-node=%u\n", topo_visible_gpus(emit->job->topo));
-    add_task(out, emit, "$SLURM_PROCID", launcher_gives_gpus(emit) ? "CUDA_VISIBLE_DEVICES" : NULL);
+        (void)snprintf(gpus, sizeof(gpus), " --gpus-per-node=%u",
+                       topo_visible_gpus(emit->job->topo));
+    (void)snprintf(usage, sizeof(usage),
+                   "#   sbatch FILE, or: salloc -N 1 --exclusive -n %u%s sh FILE\n", emit->nworkers,
+                   gpus);
+    script_begin(out, emit, usage);
+    strbuf_addf(out, "#SBATCH --nodes=1 --exclusive --ntasks=%u%s\n", emit->nworkers, gpus);
+    add_task(out, emit, "$SLURM_PROCID", NULL);
     strbuf_addf(out, "exec srun --nodes=1 --ntasks=%u", emit->nworkers);
     for (unsigned w = 0; w < emit->nworkers && emit->binds_cpus; w++) {
         strbuf_adds(out, w ? "," : " --cpu-bind=mask_cpu:");
         add_mask(out, &emit->worker[w].plan->cpus);
     }
     strbuf_adds(out, emit->binds_cpus ? "" : " --cpu-bind=none");
-    if (emit->gpus)
-        add_slurm_gpus(out, emit);
+    strbuf_addf(out, "%s%s", gpus, gpus[0] ? " --gpu-bind=none" : "");
     strbuf_adds(out, " sh -c \"$task\" </dev/null\n");
     return 0;
 }
@@ -102,7 +90,7 @@ int emit_slurm(const struct emit *emit, struct strbuf *out, struct err *err)
 int emit_torchrun(const struct emit *emit, struct strbuf *out, struct err *err)
 {
     (void)err;
-    bool all_see = launcher_gives_gpus(emit);
+    bool all_see = emit->own_gpus && !emit->numbers_gpu;
     script_begin(out, emit,
                  "# The command is that of one rank: a program, as in 'python3 train.py'. torchrun "
                  "itself could bind CPUs,\n# but no memory.\n");
@@ -128,23 +116,28 @@ int emit_mpirun(const struct emit *emit, struct strbuf *out, struct err *err)
     script_begin(out, emit, "");
     script_allowed(out, emit, true); /* here too: Open MPI binds to CPUs that it was not given */
     add_task(out, emit, "${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${PMI_RANK:-}}}", NULL);
-    strbuf_adds(out, "set -- --bind-to none\n");
+    strbuf_adds(out, "# Each task binds itself, and Intel MPI must not: I_MPI_PIN is its own.\n"
+                     "export I_MPI_PIN=0\n"
+                     "version=$(mpirun --version)\n"
+                     "case $version in\n"
+                     "*Intel*) set -- ;;\n"
+                     "*) set -- --bind-to none ;;\n"
+                     "esac\n");
     if (binds) {
-        strbuf_adds(
-            out, "# Open MPI up to version 4 binds by a file of ranks; elsewhere each task binds "
-                 "itself.\n"
-                 "if mpirun --version | grep -q \"Open MPI) [1-4]\\.\"; then\n"
-                 "    ranks=$(mktemp)\n"
-                 "    trap 'rm -f \"$ranks\"' EXIT\n"
-                 "    trap 'exit 130' INT\n"
-                 "    trap 'exit 143' TERM\n"
-                 "    cat >\"$ranks\" <<\"RANKS\"\n");
+        strbuf_adds(out, "# Open MPI up to version 4 binds by a file of ranks.\n"
+                         "case $version in *\"Open MPI) \"[1-4].*)\n"
+                         "    ranks=$(mktemp)\n"
+                         "    trap 'rm -f \"$ranks\"' EXIT\n"
+                         "    trap 'exit 130' INT\n"
+                         "    trap 'exit 143' TERM\n"
+                         "    cat >\"$ranks\" <<\"RANKS\"\n");
         for (unsigned w = 0; w < emit->nworkers; w++)
             strbuf_addf(out, "rank %u=localhost slot=%s\n", w,
                         emit->worker[w].cpus[0] ? emit->worker[w].cpus : "*");
         strbuf_adds(out, "RANKS\n"
                          "    set -- --rankfile \"$ranks\" --mca rmaps_rank_file_physical 1\n"
-                         "fi\n");
+                         "    ;;\n"
+                         "esac\n");
     }
     strbuf_addf(out, "mpirun -n %u \"$@\" sh -c \"$task\" </dev/null\n", emit->nworkers);
     return 0;

@@ -37,6 +37,14 @@ void script_begin(struct strbuf *out, const struct emit *emit, const char *usage
     const struct plan *plan = emit->job->plan;
     strbuf_addf(out, "#!/bin/sh\n# %u workers, placement %s, by contend place.\n%s", emit->nworkers,
                 placement_infos[plan->placement].name, usage);
+    emit_findings(out, emit, "# ", "\n");
+}
+
+void script_unset(struct strbuf *out, const struct emit *emit, const char *indent)
+{
+    strbuf_addf(out, "%s# Inherited, these would undo the plan.\n%sunset", indent, indent);
+    inherited_add(out, emit->job->plan, " ", NULL);
+    strbuf_addc(out, '\n');
 }
 
 void script_allowed(struct strbuf *out, const struct emit *emit, bool calls)
@@ -49,32 +57,30 @@ void script_allowed(struct strbuf *out, const struct emit *emit, bool calls)
             strbuf_addf(out, "may %s\n", emit->worker[w].cpus);
 }
 
-void script_bound(struct strbuf *out, const struct emit *emit, const char *session)
+/* numactl may be missing, or refused by a sandbox: it is tried before it becomes the worker. */
+void script_bound(struct strbuf *out, const char *session)
 {
-    static const char loss[] =
-        " {\n"
-        "    numactl=\n"
-        "    echo \"no numactl here (it is in the package numactl): taskset binds the CPUs, and\" "
-        "\\\n"
-        "        \"memory is not bound: pages lie where they are touched first\" >&2\n"
-        "}\n";
-    strbuf_addf(
-        out,
-        "numactl=yes\n"
-        "command -v numactl >/dev/null ||%s"
-        "# bound CPUS MEMORY COMMAND...: CPUS and MEMORY may be empty\n"
-        "bound() {\n"
-        "    cpus=$1 memory=$2\n"
-        "    shift 2\n"
-        "    if [ \"$numactl\" ] && [ \"$cpus$memory\" ]; then\n"
-        "        exec %snumactl ${cpus:+\"--physcpubind=$cpus\"} ${memory:+\"$memory\"} -- \"$@\"\n"
-        "    elif [ \"$cpus\" ]; then\n"
-        "        exec %staskset -c \"$cpus\" \"$@\"\n"
-        "    fi\n"
-        "    exec %s\"$@\"\n"
-        "}\n",
-        emit->binds_memory ? loss : " numactl=\n", session, session,
-        *session ? session : "env -- ");
+    static const char options[] = "${cpus:+\"--physcpubind=$cpus\"} ${memory:+\"$memory\"} --";
+    strbuf_addf(out,
+                "# bound CPUS MEMORY COMMAND...: CPUS and MEMORY may be empty\n"
+                "bound() {\n"
+                "    cpus=$1 memory=$2\n"
+                "    shift 2\n"
+                "    if ! [ \"$cpus$memory\" ]; then\n"
+                "        exec %s\"$@\"\n"
+                "    elif ! command -v numactl >/dev/null; then\n"
+                "        said=\"it is in the package numactl\"\n"
+                "    elif said=$(numactl %s true 2>&1); then\n"
+                "        exec %snumactl %s \"$@\"\n"
+                "    fi\n"
+                "    [ -z \"$memory\" ] ||\n"
+                "        echo \"numactl $memory does not work here (${said%%%%\n*}): memory is not "
+                "bound, pages lie where they are touched first\" >&2\n"
+                "    [ -z \"$cpus\" ] || exec %staskset -c \"$cpus\" \"$@\"\n"
+                "    exec %s\"$@\"\n"
+                "}\n",
+                *session ? session : "env -- ", options, session, options, session,
+                *session ? session : "env -- ");
 }
 
 void script_signals(struct strbuf *out, const char *more)

@@ -13,8 +13,11 @@ void script_begin(struct strbuf *out, const struct emit *emit, const char *usage
 /* The functions that refuse CPUs; with `calls` also a call for each slice of the plan. */
 void script_allowed(struct strbuf *out, const struct emit *emit, bool calls);
 
+/* Unsets what workers must not inherit; `indent` is that of its line. */
+void script_unset(struct strbuf *out, const struct emit *emit, const char *indent);
+
 /* Function `bound CPUS MEMORY COMMAND...`, which execs: `session` is "setsid -- " or "". */
-void script_bound(struct strbuf *out, const struct emit *emit, const char *session);
+void script_bound(struct strbuf *out, const char *session);
 
 /*
  * Function `signal NAME` to all workers, and what Ctrl-C does. `more` are further commands of

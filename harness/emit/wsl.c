@@ -98,26 +98,28 @@ int emit_wsl_bat(const struct emit *emit, struct strbuf *out, struct err *err)
                 "@echo off\r\n"
                 "rem %u workers, placement %s, by contend place: each in a window of its "
                 "own.\r\n"
-                "rem The CPUs and nodes are those that Linux has in WSL.\r\n"
+                "rem The CPUs and nodes are those that Linux has in WSL.\r\n",
+                emit->nworkers, placement_infos[emit->job->plan->placement].name);
+    emit_findings(out, emit, "rem ", "\r\n");
+    strbuf_addf(out,
                 "setlocal DisableDelayedExpansion\r\n"
                 "wsl.exe --exec test -d /sys/devices/system/cpu/cpu%d\r\n"
                 "if errorlevel 1 goto too_few\r\n",
-                emit->nworkers, placement_infos[emit->job->plan->placement].name,
                 last_of(emit, false));
     if (emit->binds_memory)
         strbuf_addf(out,
                     "wsl.exe --exec test -d /sys/devices/system/node/node%d\r\n"
                     "if errorlevel 1 goto one_node\r\n"
-                    "wsl.exe --exec sh -c \"command -v numactl\" >nul\r\n"
+                    "wsl.exe --exec sh -c \"numactl --membind=%d true\" >nul 2>nul\r\n"
                     "if errorlevel 1 goto one_node\r\n",
-                    last_of(emit, true));
+                    last_of(emit, true), last_of(emit, true));
     for (unsigned w = 0; w < emit->nworkers && emit->binds_memory && !rc; w++)
         rc = add_worker(out, emit, w, true, err);
     if (emit->binds_memory)
         strbuf_adds(out, "exit /b 0\r\n"
                          ":one_node\r\n"
-                         "echo WSL has not the nodes of the plan, or no package numactl: no memory "
-                         "is bound.\r\n");
+                         "echo WSL has not the nodes of the plan, no package numactl, or refuses "
+                         "memory policies: no memory is bound.\r\n");
     for (unsigned w = 0; w < emit->nworkers && !rc; w++)
         rc = add_worker(out, emit, w, false, err);
     strbuf_addf(out,

@@ -30,8 +30,10 @@ static int owner_of(const struct plan *plan, unsigned os_cpu)
     return -1;
 }
 
-/* True when this placement has a plan for as many workers with their GPUs on the same CPUs. */
-static bool can_have(const struct topo *topo, const struct plan *plan, enum placement placement)
+/* True when this placement has a plan for as many workers with their GPUs on the same CPUs; `used`
+ * gets the CPUs of its slices, and may be NULL. */
+static bool can_use(const struct topo *topo, const struct plan *plan, enum placement placement,
+                    struct bitset *used)
 {
     struct plan_request request = {.placement = placement, .cpus = plan->dealt};
     struct plan other;
@@ -43,10 +45,17 @@ static bool can_have(const struct topo *topo, const struct plan *plan, enum plac
     }
     request.gpus = gpus;
     bool can = gpus && !plan_make(topo, &request, &other, &err) && other.status == PLAN_OK;
+    for (unsigned w = 0; can && used && w < other.nworkers; w++)
+        bitset_or(used, &other.workers[w].cpus);
     if (gpus)
         plan_free(&other);
     free(gpus);
     return can;
+}
+
+static bool can_have(const struct topo *topo, const struct plan *plan, enum placement placement)
+{
+    return can_use(topo, plan, placement, NULL);
 }
 
 /* True when CPUs of the set have several values of the member, an int; -1 = unknown. */
@@ -97,7 +106,8 @@ static int check_spans(const struct topo *topo, const struct plan *plan, struct 
         const struct bitset *cpus = &plan->workers[w].cpus;
         if (spans(topo, cpus, offsetof(struct topo_cpu, package)))
             bitset_set(&packages, w);
-        else if (spans(topo, cpus, offsetof(struct topo_cpu, node)))
+        else if (plan->placement != PLACE_PACKAGE_LOCAL && /* promises that */
+                 spans(topo, cpus, offsetof(struct topo_cpu, node)))
             bitset_set(&nodes, w);
     }
     int rc = tell_span(topo, plan, &over_packages, &packages, findings, err);
@@ -226,13 +236,25 @@ static int check_left(const struct topo *topo, const struct plan *plan, struct f
             bitset_andnot(&left, &core);
     if (bitset_empty(&left))
         return 0;
+    struct bitset package = {0};
+    bool packaged = plan->placement != PLACE_PCORES &&
+                    can_use(topo, plan, PLACE_PACKAGE_LOCAL, &package) &&
+                    bitset_intersects(&package, &left);
+    const char *why =
+        plan->placement == PLACE_PCORES ? "pcores leaves efficiency cores to background workers"
+        : plan->placement == PLACE_PACKAGE_LOCAL ? "each is kept inside the package of a GPU"
+                                                 : "each is kept inside one NUMA node";
+    const char *advice =
+        packaged ? "; package-local gives them to the workers whose GPUs are on that package"
+        : plan->placement != PLACE_PCORES && can_have(topo, plan, PLACE_PARTITION)
+            ? "; partition deals all"
+            : "";
     struct finding finding = {.id = "cpus_left", .severity = FINDING_NOTE};
     (void)snprintf(finding.subject, sizeof(finding.subject), "CPU%s %s",
                    bitset_count(&left) == 1 ? "" : "s", bitset_format(&left, list, sizeof(list)));
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%u of %u are in no worker's slice, as each is kept inside one NUMA node%s",
-                   bitset_count(&left), bitset_count(&plan->dealt),
-                   can_have(topo, plan, PLACE_PARTITION) ? "; partition deals all" : "");
+                   "%u of %u are in no worker's slice, as %s%s", bitset_count(&left),
+                   bitset_count(&plan->dealt), why, advice);
     return findings_add(findings, &finding, err);
 }
 
@@ -314,20 +336,77 @@ static int check_kinds(const struct topo *topo, const struct plan *plan, struct 
     return findings_add(findings, &finding, err);
 }
 
+/* Teams over unlike cores, pinned or not. */
+static int check_teams(const struct topo *topo, const struct plan *plan, struct findings *findings,
+                       struct err *err)
+{
+    struct bitset unlike = {0};
+    for (unsigned w = 0; w < plan->nworkers && topo->nkinds > 1; w++)
+        if (!plan->workers[w].background && plan->workers[w].threads > 1 &&
+            spans(topo, &plan->workers[w].cpus, offsetof(struct topo_cpu, kind)))
+            bitset_set(&unlike, w);
+    if (bitset_empty(&unlike))
+        return 0;
+    struct finding finding = make_finding("team_kinds", &unlike);
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "a team's CPUs are of unlike cores: at each barrier the performance cores wait "
+                   "for the efficiency cores%s",
+                   plan->placement != PLACE_PCORES && can_have(topo, plan, PLACE_PCORES)
+                       ? "; pcores gives all workers performance cores"
+                       : "");
+    return findings_add(findings, &finding, err);
+}
+
+/* Threads beyond the quota are stopped together with all others. */
+static int check_quota(const struct plan *plan, struct findings *findings, struct err *err)
+{
+    unsigned threads = 0, allowed = bitset_count(&plan->dealt);
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        threads += plan->workers[w].threads;
+    if (!(plan->cpu_quota > 0) || plan->cpu_quota >= allowed)
+        return 0;
+    struct finding finding = {.id = "cpu_quota", .severity = FINDING_NOTE, .subject = "CPU quota"};
+    int used = snprintf(finding.sentence, sizeof(finding.sentence),
+                        "the cgroup grants the time of %.3g CPU%s, and %u are allowed",
+                        plan->cpu_quota, plan->cpu_quota == 1 ? "" : "s", allowed);
+    char *rest = finding.sentence + used;
+    size_t size = sizeof(finding.sentence) - (size_t)used;
+    if (threads <= plan->cpu_quota) {
+        (void)snprintf(rest, size, ": the plan has %u thread%s in all", threads,
+                       threads == 1 ? "" : "s");
+    } else {
+        finding.severity = FINDING_DOUBT;
+        (void)snprintf(rest, size,
+                       ": the plan has %u thread%s in all, and the kernel stops the workers when "
+                       "they have used up a period's time. Raise the quota%s",
+                       threads, threads == 1 ? "" : "s",
+                       threads > plan->nworkers ? ", or plan fewer threads (-P sized, --threads)"
+                       : plan->nworkers > 1     ? ", or plan fewer workers (-n)"
+                                                : "");
+    }
+    return findings_add(findings, &finding, err);
+}
+
 int plan_check(const struct topo *topo, const struct plan *plan, struct findings *findings,
                struct err *err)
 {
     const struct placement_info *info = &placement_infos[plan->placement];
-    if (!info->pinned || !plan->nworkers || plan->workers[0].host[0])
+    if (!plan->nworkers || plan->workers[0].host[0])
         return 0;
-    int rc = check_spans(topo, plan, findings, err);
+    int rc = check_quota(plan, findings, err);
+    if (!rc)
+        rc = check_teams(topo, plan, findings, err);
+    if (rc || !info->pinned)
+        return rc;
+    rc = check_spans(topo, plan, findings, err);
     if (!rc && plan->placement != PLACE_REMOTE)
         rc = check_gpus(topo, plan, findings, err);
     if (!info->disjoint || rc)
         return rc;
     rc = check_cores(topo, plan, findings, err);
+    if (!rc)
+        rc = check_left(topo, plan, findings, err);
     if (rc || plan->placement == PLACE_PCORES)
         return rc;
-    rc = check_left(topo, plan, findings, err);
-    return rc ? rc : check_kinds(topo, plan, findings, err);
+    return check_kinds(topo, plan, findings, err);
 }

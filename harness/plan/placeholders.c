@@ -8,8 +8,9 @@
 #include "harness/base/strbuf.h"
 
 const char *const placeholder_names[PLACEHOLDERS] = {
-    [PLACEHOLDER_WORKER] = "worker", [PLACEHOLDER_GPU] = "gpu",   [PLACEHOLDER_WORKERS] = "workers",
-    [PLACEHOLDER_CPUS] = "cpus",     [PLACEHOLDER_NODE] = "node",
+    [PLACEHOLDER_WORKER] = "worker",   [PLACEHOLDER_GPU] = "gpu",
+    [PLACEHOLDER_WORKERS] = "workers", [PLACEHOLDER_THREADS] = "threads",
+    [PLACEHOLDER_CPUS] = "cpus",       [PLACEHOLDER_NODE] = "node",
 };
 
 static void nodes_of(const struct topo *topo, const struct plan_worker *worker, char *buf,
@@ -33,6 +34,7 @@ void placeholders_of(const struct topo *topo, const struct plan *plan, unsigned 
         workers += !plan->workers[i].background;
     (void)snprintf(values->number, sizeof(values->number), "%u", w);
     (void)snprintf(values->workers, sizeof(values->workers), "%u", workers);
+    (void)snprintf(values->threads, sizeof(values->threads), "%u", worker->threads);
     values->gpu[0] = '\0';
     if (worker->gpu >= 0)
         (void)snprintf(values->gpu, sizeof(values->gpu), "%u",
@@ -50,6 +52,8 @@ static const char *value_of(const struct placeholder_values *values, enum placeh
         return values->gpu;
     case PLACEHOLDER_WORKERS:
         return values->workers;
+    case PLACEHOLDER_THREADS:
+        return values->threads;
     case PLACEHOLDER_CPUS:
         return values->cpus;
     case PLACEHOLDER_NODE:
@@ -101,8 +105,8 @@ static int find_known(const struct name *name, struct err *err)
         similar_offer(&near, candidate);
     }
     return err_set(err, -EINVAL,
-                   "unknown placeholder {%.*s}%s known: {worker}, {gpu}, {workers}, {cpus}, "
-                   "{node}; {{%.*s}} stands for {%.*s} itself",
+                   "unknown placeholder {%.*s}%s known: {worker}, {gpu}, {workers}, {threads}, "
+                   "{cpus}, {node}; {{%.*s}} stands for {%.*s} itself",
                    shown, name->letters, similar_hint(&near, "", hint, sizeof(hint)), shown,
                    name->letters, shown, name->letters);
 }

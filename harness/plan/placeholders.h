@@ -1,5 +1,6 @@
 /*
- * {worker}, {gpu}, {workers}, {cpus} and {node} in a user's command, as each worker gets them.
+ * {worker}, {gpu}, {workers}, {threads}, {cpus} and {node} in a user's command, as each worker gets
+ * them.
  *
  * A name is letters and underscores between braces. What else stands in braces stays as it is: {},
  * {0}, JSON, and ${NAME}, which is a shell's. {{NAME}} stands for {NAME} itself.
@@ -15,6 +16,7 @@ enum placeholder {
     PLACEHOLDER_WORKER,  /* its number, from 0 */
     PLACEHOLDER_GPU,     /* what its program calls its GPU where it sees all of them */
     PLACEHOLDER_WORKERS, /* how many there are */
+    PLACEHOLDER_THREADS, /* of its team, for programs that read no variable of OpenMP's */
     PLACEHOLDER_CPUS,    /* "0-3,8" */
     PLACEHOLDER_NODE,    /* "0", or the list of nodes that its CPUs are on */
     PLACEHOLDERS
@@ -25,7 +27,8 @@ extern const char *const placeholder_names[PLACEHOLDERS];
 
 /* Of one worker; "" = it has none, and a command that asks for it is refused. */
 struct placeholder_values {
-    char number[24], gpu[64], workers[24], cpus[BITSET_LIST_MAX], node[BITSET_LIST_MAX];
+    char number[24], gpu[64], workers[24], threads[24], cpus[BITSET_LIST_MAX],
+        node[BITSET_LIST_MAX];
 };
 
 /*

@@ -38,6 +38,10 @@ const struct placement_info placement_infos[PLACEMENTS] = {
                     true, true, 4},
     [PLACE_GPU_LOCAL] = {"gpu-local", "as numa, on the node nearest to the worker's GPU", true,
                          true, 4},
+    [PLACE_PACKAGE_LOCAL] = {"package-local",
+                             "slice inside the package of the worker's GPU, all its nodes used, "
+                             "memory preferred on the GPU's node",
+                             true, true, 4},
     [PLACE_REMOTE] = {"remote", "CPUs of one node, memory and GPU of another: the negative control",
                       true, true, 0},
     [PLACE_PCORES] = {"pcores",
@@ -297,8 +301,21 @@ static int finish_memory(const struct topo *topo, const struct plan_request *req
     return 0;
 }
 
+/* How many threads of a worker the quota lets run at once. */
+static unsigned quota_threads(const struct plan_request *request, const struct plan *plan)
+{
+    bool as_people_run = plan->placement == PLACE_NONE || plan->placement == PLACE_PASSIVE ||
+                         plan->placement == PLACE_SAME;
+    double share = request->cpu_quota / plan->nworkers;
+    if (!(request->cpu_quota > 0) || as_people_run || share >= PLAN_WORKERS_MAX)
+        return UINT_MAX;
+    return share < 1 ? 1 : (unsigned)share;
+}
+
 static void finish_teams(const struct plan_request *request, struct plan *plan)
 {
+    unsigned most = quota_threads(request, plan);
+    plan->cpu_quota = request->cpu_quota;
     for (unsigned w = 0; w < plan->nworkers; w++) {
         struct plan_worker *worker = &plan->workers[w];
         assert(!bitset_empty(&worker->cpus));
@@ -307,6 +324,8 @@ static void finish_teams(const struct plan_request *request, struct plan *plan)
             worker->threads = request->threads;
         else if (!worker->threads)
             worker->threads = bitset_count(&worker->cpus);
+        if (worker->threads > most && (worker->background || !request->threads))
+            worker->threads = most;
     }
 }
 

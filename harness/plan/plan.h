@@ -23,6 +23,7 @@ enum placement {
     PLACE_LLC,
     PLACE_NUMA,
     PLACE_GPU_LOCAL,
+    PLACE_PACKAGE_LOCAL,
     PLACE_REMOTE,
     PLACE_PCORES,
     PLACEMENTS
@@ -69,6 +70,7 @@ struct plan {
     char reason[200];  /* why it was skipped; "" when ok */
     unsigned nworkers; /* foreground first, then background; 0 when skipped */
     struct plan_worker *workers;
+    double cpu_quota;    /* that of the request */
     struct bitset dealt; /* os_cpu that were there to be dealt: allowed, and not left to others or
                             to nobody by the request; empty in plans that were read */
 };
@@ -88,6 +90,9 @@ struct plan_request {
     bool passive;           /* all foreground workers wait asleep, as in PLACE_PASSIVE */
     bool has_mem_policy;    /* mem_policy overrides the placement's own */
     enum mem_policy mem_policy;
+    double cpu_quota; /* CPUs whose time the cgroup grants, 0 = no quota: teams are no larger than a
+                         worker's share of it, but for none, passive and same, which show what
+                         people run */
     struct bitset cpus; /* plan only on these os_cpu; empty = all allowed */
     const int *gpus;    /* whose GPU each foreground worker has, in topo.gpus, -1 = none; NULL = as
                            plan_make says */

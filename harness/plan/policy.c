@@ -286,6 +286,7 @@ const struct policy plan_policies[PLACEMENTS] = {
     [PLACE_LLC] = {why_not_llc, place_llc},
     [PLACE_NUMA] = {policy_why_not_numa, policy_place_numa},
     [PLACE_GPU_LOCAL] = {policy_why_not_gpu_local, policy_place_gpu_local},
+    [PLACE_PACKAGE_LOCAL] = {policy_why_not_package_local, policy_place_package_local},
     [PLACE_REMOTE] = {policy_why_not_numa, policy_place_remote},
     [PLACE_PCORES] = {why_not_pcores, place_pcores},
 };

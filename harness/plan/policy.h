@@ -41,4 +41,11 @@ void policy_why_not_gpu_local(const struct plan_space *space, struct plan *plan)
 int policy_place_gpu_local(const struct plan_space *space, struct plan *plan, struct err *err);
 int policy_place_remote(const struct plan_space *space, struct plan *plan, struct err *err);
 
+/* 0 where the machine has none. */
+unsigned policy_distance(const struct topo *topo, int from, int to);
+
+/* Row of policy_package.c. */
+void policy_why_not_package_local(const struct plan_space *space, struct plan *plan);
+int policy_place_package_local(const struct plan_space *space, struct plan *plan, struct err *err);
+
 #endif

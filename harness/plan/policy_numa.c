@@ -173,7 +173,7 @@ int policy_place_gpu_local(const struct plan_space *space, struct plan *plan, st
     return rc;
 }
 
-static unsigned distance(const struct topo *topo, int from, int to)
+unsigned policy_distance(const struct topo *topo, int from, int to)
 {
     return topo->distances ? topo->distances[(size_t)from * topo->nnodes + (size_t)to] : 0;
 }
@@ -184,7 +184,7 @@ static int far_node(const struct topo *topo, const struct numa *numa, unsigned h
     int here = numa->nodes[home].key, far = numa->nodes[(home + 1) % numa->nnodes].key;
     for (unsigned step = 2; step < numa->nnodes; step++) {
         int node = numa->nodes[(home + step) % numa->nnodes].key;
-        if (distance(topo, here, node) > distance(topo, here, far))
+        if (policy_distance(topo, here, node) > policy_distance(topo, here, far))
             far = node;
     }
     return far;
@@ -200,7 +200,8 @@ static bool is_more_remote(const struct topo *topo, int home, int memory, const 
         return users[a] < users[b];
     if ((node_a == memory) != (node_b == memory))
         return node_a == memory;
-    unsigned far_a = distance(topo, home, node_a), far_b = distance(topo, home, node_b);
+    unsigned far_a = policy_distance(topo, home, node_a),
+             far_b = policy_distance(topo, home, node_b);
     return far_a > far_b;
 }
 

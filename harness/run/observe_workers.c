@@ -299,6 +299,7 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
     (void)snprintf(values.workers, sizeof(values.workers), "%u", worker->team);
     set_env(own, "CONTEND_WORKER", values.number);
     set_env(own, "CONTEND_WORKERS", values.workers);
+    set_env(own, "CONTEND_THREADS", values.threads);
     set_env(own, "CONTEND_CPUS", values.cpus);
     set_env(own, "CONTEND_NODE", values.node);
     set_env(own, "CONTEND_GPU", values.gpu);

@@ -40,6 +40,12 @@ int affinity_check(void)
     return syscall(SYS_sched_getaffinity, 0, sizeof(most), most) < 0 ? -errno : 0;
 }
 
+int affinity_check_memory(void)
+{
+    enum { DEFAULT_POLICY = 0 }; /* linux/mempolicy.h */
+    return syscall(SYS_set_mempolicy, DEFAULT_POLICY, NULL, 0UL) ? -errno : 0;
+}
+
 int affinity_set(pid_t tid, const struct bitset *cpus)
 {
     return syscall(SYS_sched_setaffinity, tid, sizeof(cpus->word), cpus->word) ? -errno : 0;

@@ -15,6 +15,9 @@ int affinity_check(void);
 /* -errno, such as -EINVAL where the thread's cpuset has none of them. */
 int affinity_set(pid_t tid, const struct bitset *cpus);
 
+/* -errno where the kernel refuses memory policies, as in a container without CAP_SYS_NICE. */
+int affinity_check_memory(void);
+
 /*
  * What this process was started with, read before the constructor of any library ran: libgomp's
  * binds the first thread where OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY is set. Empty where

@@ -292,8 +292,8 @@ emitted sh -n 3 --xml "package:1 core:2 pu:1"
 grep -q 'placement sized: the nearest' "$scratch/stderr" || fail "which placement: $(cat "$scratch/stderr")"
 
 expect 2 '2 workers on 2 cores leave none: .*fewer workers' "$CONTEND_BINARY" place --emit k8s -n 2 \
-    --xml "package:1 core:2 pu:2"
-expect 2 'add --reserve 1' "$CONTEND_BINARY" place --emit k8s -n 2 --xml "package:1 core:4 pu:2"
+    -P partition --xml "package:1 core:2 pu:1"
+expect 0 'reservedSystemCPUs: "0-1"' "$CONTEND_BINARY" place --emit k8s -n 2 --xml "package:1 core:4 pu:2"
 expect 2 "'bat'.*wsl-bat" "$CONTEND_BINARY" place --emit bat
 expect 2 'unknown placeholder {rank}' "$CONTEND_BINARY" place --emit sh -- x '{rank}'
 expect 2 'unknown placeholder {rank}' "$CONTEND_BINARY" place -- x '{rank}'

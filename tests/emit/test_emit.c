@@ -74,7 +74,7 @@ static void test_emit_says_cpus_memory_and_gpus(void **state)
     static const char *const words[] = {"./w", "--rank={worker}/{workers}", NULL};
     static const struct {
         enum emit_format format;
-        const char *parts[6];
+        const char *parts[8];
     } cases[] = {
         {EMIT_COMMANDS,
          {"  CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=1 OMP_NUM_THREADS=4 numactl "
@@ -82,17 +82,22 @@ static void test_emit_says_cpus_memory_and_gpus(void **state)
         {EMIT_SH, {"exec setsid -- taskset -c 4-7 ./w '--rank=0/2'\n", "--emit numactl binds it"}},
         {EMIT_NUMACTL, {"bound \"4-7\" \"--membind=1\" ./w '--rank=0/2'\n", "package numactl"}},
         {EMIT_SYSTEMD,
-         {"CPUAffinity=4-7\nNUMAPolicy=bind\nNUMAMask=1\n",
-          "-p CPUAffinity=0-3 -p NUMAPolicy=bind -p NUMAMask=0", "\"--rank=1/2\"\n"}},
+         {"CPUAffinity=4-7\n", "\nNUMAPolicy=bind\nNUMAMask=1\n",
+          "-p CPUAffinity=0-3 ${numa:+-p NUMAPolicy=bind -p NUMAMask=0} -p UnsetEnvironment=\"OMP_",
+          "\"--rank=1/2\"\n"}},
         {EMIT_DOCKER,
-         {"--cpuset-cpus 4-7 --cpuset-mems 1 --gpus device=1", "!CUDA_VISIBLE_DEVICES",
-          "--ulimit \"memlock=${MEMLOCK:--1}\"", "--shm-size"}},
+         {"mems 0 1\n", "--cpuset-cpus 4-7 ${mems:+--cpuset-mems \"$mems\"} --gpus device=1",
+          "sees its own GPU alone", "!CUDA_VISIBLE_DEVICES", "--ulimit \"memlock=${MEMLOCK:--1}\"",
+          "--shm-size"}},
         {EMIT_SLURM,
-         {"--cpu-bind=mask_cpu:0xf0,0xf --gpus-per-task=1 --gpu-bind=map_gpu:1,0",
-          "#SBATCH --gpus-per-node=2", "!CUDA_VISIBLE_DEVICES", "bound \"4-7\" \"--membind=1\""}},
+         {"--cpu-bind=mask_cpu:0xf0,0xf --gpus-per-node=2 --gpu-bind=none",
+          "#SBATCH --nodes=1 --exclusive --ntasks=2 --gpus-per-node=2\n",
+          "salloc -N 1 --exclusive -n 2 --gpus-per-node=2 sh FILE", "CUDA_VISIBLE_DEVICES=1",
+          "bound \"4-7\" \"--membind=1\""}},
         {EMIT_TORCHRUN, {"export CUDA_VISIBLE_DEVICES=1,0\n", "--nproc-per-node=2 --no-python"}},
-        {EMIT_MPIRUN, {"rank 0=localhost slot=4-7\nrank 1=localhost slot=0-3\n"}},
-        {EMIT_ENV, {"bind 4-7 \"{4}:4\"\n", "No memory is bound"}},
+        {EMIT_MPIRUN,
+         {"rank 0=localhost slot=4-7\nrank 1=localhost slot=0-3\n", "export I_MPI_PIN=0\n"}},
+        {EMIT_ENV, {"bind \"{4:4}\" 4-7 \"{4}:4\"\n", "No memory is bound", "share that CPU"}},
         {EMIT_CGROUP, {"cpuset 0 \"4-7\" \"1\"\n"}},
         {EMIT_WSL_BAT, {":one_node\r\n", "node/node1\r\n", "cpu/cpu7\r\n"}},
     };
@@ -108,7 +113,7 @@ static void test_emit_k8s_reserves_what_the_plan_leaves(void **state)
     static const char *const words[] = {"./w", "--rank={worker}/{workers}", NULL};
     static const struct {
         struct machine machine;
-        const char *parts[6];
+        const char *parts[8];
     } cases[] = {
         {{"package:2 numa:1 core:4 pu:1", "81:00.0@1,01:00.0@0", PLACE_GPU_LOCAL, 2, 0, false, 1},
          {"limits: {cpu: \"4\", memory: 8Gi, nvidia.com/gpu: 1}", "cpuManagerPolicy: static",
@@ -134,8 +139,10 @@ static void test_emit_batch_file_gives_no_cpu_to_two_workers(void **state)
 {
     (void)state;
     static const char *const parts[] = {
-        "start \"worker 0\" wsl.exe --exec env OMP_NUM_THREADS=3 taskset -c 0-2 ./your_command\r\n",
-        "start \"worker 1\" wsl.exe --exec env OMP_NUM_THREADS=3 taskset -c 3-5 ./your_command\r\n",
+        "start \"worker 0\" wsl.exe --exec env OMP_NUM_THREADS=3 MKL_NUM_THREADS=3 "
+        "OPENBLAS_NUM_THREADS=3 taskset -c 0-2 ./your_command\r\n",
+        "start \"worker 1\" wsl.exe --exec env OMP_NUM_THREADS=3 MKL_NUM_THREADS=3 "
+        "OPENBLAS_NUM_THREADS=3 taskset -c 3-5 ./your_command\r\n",
         "!one_node", "!numactl", NULL};
     assert_says(&one_node, EMIT_WSL_BAT, NULL, parts);
 }
@@ -162,7 +169,8 @@ static void test_emit_numbers_gpus_where_the_command_asks(void **state)
 {
     (void)state;
     static const char *const words[] = {"./w", "cuda:{gpu}", NULL};
-    static const char *const sh[] = {"export CUDA_DEVICE_ORDER=PCI_BUS_ID OMP_NUM_THREADS=4\n",
+    static const char *const sh[] = {"export CUDA_DEVICE_ORDER=PCI_BUS_ID OMP_NUM_THREADS=4 "
+                                     "MKL_NUM_THREADS=4 OPENBLAS_NUM_THREADS=4\n",
                                      "./w cuda:1\n", "!CUDA_VISIBLE_DEVICES", NULL};
     static const char *const docker[] = {"--gpus all", "--env CUDA_DEVICE_ORDER=PCI_BUS_ID", NULL};
     static const char *const slurm[] = {"--gpu-bind=none", "!gpus-per-task", NULL};
@@ -229,7 +237,7 @@ static void test_emit_says_our_own_mask(void **state)
         {EMIT_MPIRUN, "may 3-7\n"},
         {EMIT_CGROUP, "cpuset 0 \"3-7\" "},
         {EMIT_WSL_BAT, "taskset -c 3-7 "},
-        {EMIT_ENV, "OMP_PROC_BIND=true OMP_PLACES="},
+        {EMIT_ENV, "{3:5}"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *const says[] = {cases[i].list, NULL};
@@ -256,7 +264,7 @@ static void test_emit_env_lets_threads_of_unpinned_workers_move(void **state)
         1,
         0};
     static const char *const within[] = {"OMP_PLACES=\"{1:7,9:7}\"", "!bind()", NULL};
-    static const char *const nothing[] = {"!OMP_PLACES", "!OMP_PROC_BIND", NULL};
+    static const char *const nothing[] = {"!OMP_PLACES=", "!OMP_PROC_BIND=", NULL};
     assert_says(&none, EMIT_ENV, NULL, within);
     static const struct machine all = {"package:1 core:8 pu:1", NULL, PLACE_NONE, 2, 0, false};
     assert_says(&all, EMIT_ENV, NULL, nothing);

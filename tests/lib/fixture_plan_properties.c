@@ -299,6 +299,47 @@ static void check_by_node(const struct topo *topo, const struct plan_request *re
     }
 }
 
+static int package_of(const struct topo *topo, const struct bitset *cpus)
+{
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        if (bitset_test(cpus, topo->cpus[i].os_cpu))
+            return topo->cpus[i].package;
+    return -1;
+}
+
+/* Workers of one package have equal shares of it, and none of its cores is left. */
+static void check_package_local(const struct topo *topo, const struct plan_request *request,
+                                const struct plan *plan, const struct bitset *usable)
+{
+    for (unsigned p = 0; p < topo->npackages; p++) {
+        struct spread size = {0};
+        struct bitset used = {0}, all = {0};
+        for (unsigned i = 0; i < topo->ncpus; i++)
+            if (topo->cpus[i].package == (int)p && bitset_test(usable, topo->cpus[i].os_cpu))
+                bitset_set(&all, topo->cpus[i].os_cpu);
+        for (unsigned w = 0; w < plan->nworkers; w++)
+            if (package_of(topo, &plan->workers[w].cpus) == (int)p) {
+                include(&size, parts_touched(topo, &plan->workers[w].cpus, PART_CORE));
+                bitset_or(&used, &plan->workers[w].cpus);
+            }
+        check_fair("package", size);
+        assert_true(bitset_empty(&used) || request->cores_each || bitset_equal(&used, &all));
+    }
+    for (unsigned w = 0; w < plan->nworkers; w++) {
+        const struct plan_worker *worker = &plan->workers[w];
+        assert_true(keeps_whole(topo, &worker->cpus, usable, PART_CORE));
+        if (worker->background)
+            continue;
+        const struct topo_node *node = &topo->nodes[topo->gpus[worker->gpu].node];
+        assert_int_equal(package_of(topo, &node->cpus), package_of(topo, &worker->cpus));
+        if (!request->has_mem_policy && node->allowed) {
+            assert_int_equal(worker->mem_policy, MEM_PREFERRED);
+            assert_true(bitset_test(&worker->mem_nodes, node->os_node));
+            assert_int_equal(bitset_count(&worker->mem_nodes), 1);
+        }
+    }
+}
+
 static void check_pcores(const struct topo *topo, const struct plan_request *request,
                          const struct plan *plan, const struct bitset *usable)
 {
@@ -356,6 +397,9 @@ static void check_policy(const struct topo *topo, const struct plan_request *req
     case PLACE_GPU_LOCAL:
     case PLACE_REMOTE:
         check_by_node(topo, request, plan, usable);
+        break;
+    case PLACE_PACKAGE_LOCAL:
+        check_package_local(topo, request, plan, usable);
         break;
     case PLACE_PCORES:
         check_pcores(topo, request, plan, usable);

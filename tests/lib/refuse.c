@@ -25,6 +25,9 @@ static const struct name calls[] = {{"wait4", SYS_wait4},
                                     {"pidfd_send_signal", SYS_pidfd_send_signal},
                                     {"io_uring_setup", SYS_io_uring_setup},
                                     {"fsync", SYS_fsync},
+                                    {"set_mempolicy", SYS_set_mempolicy},
+                                    {"get_mempolicy", SYS_get_mempolicy},
+                                    {"sched_setaffinity", SYS_sched_setaffinity},
                                     {NULL, 0}};
 static const struct name errors[] = {
     {"ECHILD", ECHILD}, {"EPERM", EPERM}, {"ENOSYS", ENOSYS}, {"EIO", EIO}, {NULL, 0}};

@@ -21,9 +21,9 @@ node_is_up() {
     sinfo -h -o %T 2>/dev/null | grep -q idle
 }
 
-# start_slurm: or skips the test.
+# start_slurm [TASK_PLUGIN [GPUS]]: or skips the test. Its GPUs are files.
 start_slurm() {
-    local host port
+    local host port select=select/linear gpus=${2:-0} types=
     PATH=$PATH:/usr/sbin
     needs root slurmctld slurmd munged srun
     host=$(hostname -s)
@@ -38,6 +38,12 @@ start_slurm() {
         --log-file "$scratch/munged.log" --pid-file "$scratch/munged.pid" \
         --seed-file "$scratch/munge.seed" >"$scratch/refused" 2>&1 ||
         skip "munged does not start: $(cat "$scratch/refused")"
+    if [ "$gpus" -gt 0 ]; then
+        select=select/cons_tres
+        touch $(seq -f "$scratch/gpu%g" 0 $((gpus - 1)))
+        echo "Name=gpu File=$scratch/gpu[0-$((gpus - 1))]" >"$scratch/gres.conf"
+        types=GresTypes=gpu
+    fi
     cat >"$SLURM_CONF" <<CONF
 ClusterName=contend-test
 SlurmctldHost=$host(127.0.0.1)
@@ -57,12 +63,13 @@ SlurmdSpoolDir=$scratch/spool
 StateSaveLocation=$scratch/state
 ProctrackType=proctrack/linuxproc
 TaskPlugin=${1:-task/none}
-SelectType=select/linear
+SelectType=$select
 SwitchType=switch/none
 MpiDefault=none
 ReturnToService=2
 SlurmdParameters=config_overrides
-NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN${types:+ Gres=gpu:$gpus}
+${types:-}
 PartitionName=all Nodes=$host Default=YES MaxTime=INFINITE State=UP OverSubscribe=YES
 CONF
     slurmctld -c >"$scratch/refused" 2>&1 || skip "slurmctld does not start: $(cat "$scratch/refused")"

@@ -107,8 +107,8 @@ static void test_placeholders_of_a_plan(void **state)
         {"package:2 numa:1 core:4 pu:1", "81:00.0@1,01:00.0@0", PLACE_GPU_LOCAL, 1,
          "{worker}/{workers} {gpu} {node}", "1/2 0 0"},
         {"package:2 numa:1 core:4 pu:1", NULL, PLACE_NONE, 0, "{cpus} {node}", "0-7 0-1"},
-        {"package:1 core:6 pu:1", NULL, PLACE_PARTITION, 2, "{worker} {workers} {cpus} {node}",
-         "2 2 4-5 0"},
+        {"package:1 core:6 pu:1", NULL, PLACE_PARTITION, 2,
+         "{worker} {workers} {threads} {cpus} {node}", "2 2 2 4-5 0"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct topo topo;

@@ -437,7 +437,7 @@ static void test_plan_parses_placements(void **state)
     static const char *const bad[] = {"", "nuna", "numa,", ",numa", "numa, none", "NUMA", "num"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_int_equal(placement_parse_list(bad[i], list, &err), -EINVAL);
-        assert_non_null(strstr(err.msg, "gpu-local, remote, pcores"));
+        assert_non_null(strstr(err.msg, "gpu-local, package-local, remote, pcores"));
     }
 }
 

@@ -38,18 +38,18 @@ def topo_checks:
       check_equal("topo, distances"; .distances; $distances),
       check_equal("topo, nodes of the GPUs"; [.gpus[].node]; $gpu_nodes);
 
-# Of one worker, planned and read back, that should have its memory on one node.
-def worker_checks($who):
+# Of one worker, planned and read back, that should have its memory on one node, and CPUs of so many.
+def worker_checks($who; $policy; $cpu_nodes):
     .mem_nodes as $node
-    | check("\($who): ran on CPUs \(.cpus_actual), of one node, as planned";
-          .status == "ok" and .cpus_actual == .cpus and (.cpus | nodes | length) == 1),
+    | check("\($who): ran on CPUs \(.cpus_actual), nodes: \($cpu_nodes), as planned";
+          .status == "ok" and .cpus_actual == .cpus and (.cpus | nodes | length) == $cpu_nodes),
       check("\($who): memory policy \(.mem_policy_actual) to node \(.mem_nodes_actual), as planned";
-          .mem_policy_actual == "bind" and .mem_nodes_actual == $node),
+          .mem_policy_actual == $policy and .mem_nodes_actual == $node),
       check("\($who): pages of its buffer by node are \(.pages_on_node | tojson)";
           (.pages_on_node | keys) == [$node] and .pages_on_node[$node] > 0),
-      (processes(.cpus; $node) | max_by(.on) // {on: 0, all: 0}) as $process
+      if $policy != "bind" then empty else (processes(.cpus; $node) | max_by(.on) // {on: 0, all: 0}) as $process
       | check("\($who): kernel: \($process.on) of \($process.all) pages are on node \($node)";
-          $process.all > 0 and $process.on == $process.all);
+          $process.all > 0 and $process.on == $process.all) end;
 
 def places: map({cpus: (.cpus_actual | nodes[]), memory: (.mem_nodes_actual | tonumber), gpu});
 
@@ -60,7 +60,9 @@ def placement_checks($placement; what; good):
         | .gpu = $gpu_node[.gpu.pci_bdf]] as $workers
     | check("\($placement): \($workers | length) workers, status \($arm.observations[0].status)";
           ($workers | length) == 2 and ($arm.observations[0].status | IN("ok", "noisy"))),
-      ($workers[] | worker_checks("\($placement), worker \(.worker)")),
+      ($placement == "package-local") as $package
+      | ($workers[] | worker_checks("\($placement), worker \(.worker)";
+          if $package then "preferred" else "bind" end; if $package then 2 else 1 end)),
       ($workers | places) as $places
       | check("\($placement): \(what): \($places | tojson)"; $places | good);
 
@@ -71,5 +73,8 @@ def placement_checks($placement; what; good):
           all(.cpus == .memory) and .[0].cpus != .[1].cpus),
       placement_checks("gpu-local"; "CPUs and memory of the node of the worker's own GPU";
           all(.cpus == .gpu and .memory == .gpu) and map(.gpu) == $gpu_nodes),
+      placement_checks("package-local"; "CPUs of all nodes of the GPU's package, memory of its node";
+          length == 4 and all(.memory == .gpu and (.cpus / 2 | floor) == (.gpu / 2 | floor))
+          and ([.[].cpus] | sort) == [0, 1, 2, 3]),
       placement_checks("remote"; "memory and GPU of other nodes than the CPUs";
           all(.gpu != null and .cpus != .memory and .cpus != .gpu)))

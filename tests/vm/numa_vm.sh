@@ -208,7 +208,7 @@ judge_buffers() {
             print ($at["median"] == 1 ? "ok  " : "FAIL") " " $at["placement"] \
                 ": share of the host buffers on the node of the memory is " $at["median"]
         }
-        END { if (seen != 3) print "FAIL host buffers: told for " seen + 0 " of 3 placements" }
+        END { if (seen != 4) print "FAIL host buffers: told for " seen + 0 " of 4 placements" }
     ' "$1"
 }
 
