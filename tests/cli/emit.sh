@@ -4,8 +4,6 @@
 . tests/lib/cli.sh
 export NO_COLOR=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset CUDA_VISIBLE_DEVICES
-topologies=${CONTEND_TOPOLOGIES:-../shared/topologies}
-[[ $topologies = /* ]] || topologies=$PWD/$topologies
 formats="sh numactl systemd docker slurm k8s torchrun mpirun env cgroup wsl-bat"
 mkdir "$scratch/bin" "$scratch/units"
 
@@ -274,8 +272,9 @@ check_text() { # check_text FORMAT
     esac
 }
 machines=("package:2 numa:1 core:4 pu:1" "package:1 core:6 pu:2")
-for xml in 16em64t-4s2c2t 64amd64-4s2n4ca2co 64intel64-heteromem nvidiaDGX2; do
-    [ ! -e "$topologies/$xml.xml" ] || machines+=("$topologies/$xml.xml")
+for name in four_sockets_one_node nps4_eight_gpus hbm_beside_dram sixteen_gpus; do
+    "$CONTEND_MACHINE_XML" $name >"$scratch/$name.xml"
+    machines+=("$scratch/$name.xml")
 done
 for machine in "${machines[@]}"; do
     for gpus in "" "81:00.0@0,01:00.0@0"; do

@@ -3,8 +3,6 @@
 . tests/lib/cli.sh
 export NO_COLOR=1
 unset CUDA_VISIBLE_DEVICES
-topologies=${CONTEND_TOPOLOGIES:-../shared/topologies}
-[[ $topologies = /* ]] || topologies=$PWD/$topologies
 mkdir "$scratch/bin" "$scratch/job"
 
 # The job's command says what it was given, and ends only when all are there: one after the other
@@ -88,16 +86,15 @@ gpu=: threads=4 taskset -c 4-7" ] || fail "partition: $started"
 ! grep -q 'numactl' "$scratch/plan" || fail "numactl is named where nothing uses it"
 place --workers 2 --placement none --mem interleave --xml "package:2 numa:1 core:4 pu:1"
 grep -q 'package numactl' "$scratch/plan" || fail "numactl's package is not named with --mem"
-if [ -e "$topologies/64amd64-4s2n4ca2co.xml" ]; then # eight nodes
-    for placement in numa gpu-local partition; do
-        place --workers 16 --placement $placement --xml "$topologies/64amd64-4s2n4ca2co.xml" \
-            --fake-gpus "$(for i in {16..1}; do printf '%02x:00.0@%d,' "$i" $((i % 8)); done | sed 's/,$//')"
-        [ "$(sed -nE 's/^gpu=PCI_BUS_ID:([0-9]+) .*/\1/p' <<<"$started" | sort -n | xargs)" = "$(seq -s ' ' 0 15)" ] ||
-            fail "$placement: not each of 16 GPUs once: $started"
-        [ "$(sed -E 's/^.* threads=[0-9]+ //' <<<"$started" | sort -u | wc -l)" = 16 ] ||
-            fail "$placement: not 16 slices: $started"
-    done
-fi
+"$CONTEND_MACHINE_XML" four_sockets_eight_nodes >"$scratch/nodes.xml"
+for placement in numa gpu-local partition; do
+    place --workers 16 --placement $placement --xml "$scratch/nodes.xml" \
+        --fake-gpus "$(for i in {16..1}; do printf '%02x:00.0@%d,' "$i" $((i % 8)); done | sed 's/,$//')"
+    [ "$(sed -nE 's/^gpu=PCI_BUS_ID:([0-9]+) .*/\1/p' <<<"$started" | sort -n | xargs)" = "$(seq -s ' ' 0 15)" ] ||
+        fail "$placement: not each of 16 GPUs once: $started"
+    [ "$(sed -E 's/^.* threads=[0-9]+ //' <<<"$started" | sort -u | wc -l)" = 16 ] ||
+        fail "$placement: not 16 slices: $started"
+done
 
 # The job's own command, whatever is in its words.
 cat >"$scratch/job/own command" <<'SH'
@@ -150,26 +147,7 @@ expect 0 '"id": "worker_over_packages"' "$CONTEND_BINARY" place --workers 3 --pl
     fail "findings about good plans"
 
 # A node without memory is said to have none, where others report theirs, and is no GPU's home.
-{
-    echo '<?xml version="1.0"?><!DOCTYPE topology SYSTEM "hwloc2.dtd"><topology version="2.0">'
-    echo '<object type="Machine" os_index="0" cpuset="0x3f" complete_cpuset="0x3f" allowed_cpuset="0x3f"'
-    echo ' nodeset="0x7" complete_nodeset="0x7" allowed_nodeset="0x7" gp_index="1">'
-    for package in 0 1 2; do
-        mask=$(printf '0x%x' $((3 << 2 * package))) node=$(printf '0x%x' $((1 << package)))
-        sets="cpuset=\"$mask\" complete_cpuset=\"$mask\" nodeset=\"$node\" complete_nodeset=\"$node\""
-        echo "<object type=\"Package\" os_index=\"$package\" $sets gp_index=\"$((2 + package))\">"
-        echo "<object type=\"NUMANode\" os_index=\"$package\" $sets gp_index=\"$((8 + package))\""
-        echo " local_memory=\"$((package == 2 ? 0 : 1073741824))\"/>"
-        for cpu in $((2 * package)) $((2 * package + 1)); do
-            mask=$(printf '0x%x' $((1 << cpu)))
-            sets="cpuset=\"$mask\" complete_cpuset=\"$mask\" nodeset=\"$node\" complete_nodeset=\"$node\""
-            echo "<object type=\"Core\" os_index=\"$cpu\" $sets gp_index=\"$((16 + cpu))\">"
-            echo "<object type=\"PU\" os_index=\"$cpu\" $sets gp_index=\"$((32 + cpu))\"/></object>"
-        done
-        echo '</object>'
-    done
-    echo '</object></topology>'
-} >"$scratch/bare.xml"
+"$CONTEND_MACHINE_XML" node_without_memory >"$scratch/bare.xml"
 expect 0 'node 1 +1 GiB, CPUs 2-3$' "$CONTEND_BINARY" topo --xml "$scratch/bare.xml"
 expect 0 'node 2 +no memory, CPUs 4-5$' "$CONTEND_BINARY" topo --xml "$scratch/bare.xml"
 expect 2 'GPU 0000:01:00.0 is near NUMA node 2, which has no memory that we may use' \

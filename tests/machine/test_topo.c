@@ -24,20 +24,6 @@ static int load(const char *xml, struct topo *topo, struct err *err)
     return topo_load(&options, topo, err);
 }
 
-/* Loads one of the shared topologies, or skips the test where they are not. */
-static void load_shared(const char *name, struct topo *topo)
-{
-    const char *folder = getenv("CONTEND_TOPOLOGIES");
-    char path[512];
-    struct err err;
-    (void)snprintf(path, sizeof(path), "%s/%s", folder ? folder : "../shared/topologies", name);
-    if (access(path, R_OK) != 0) {
-        print_message("%s is not there\n", path);
-        skip();
-    }
-    assert_int_equal(load(path, topo, &err), 0);
-}
-
 static const struct topo_cpu *find_cpu(const struct topo *topo, unsigned os_cpu)
 {
     for (unsigned i = 0; i < topo->ncpus; i++)
@@ -115,21 +101,6 @@ static void test_topo_this_machine(void **state)
     topo_free(&topo);
 }
 
-/* Writes bytes to a file named .xml, loads it, and returns the result. */
-static int load_bytes(const char *bytes, size_t size, struct err *err)
-{
-    char path[] = "/tmp/contend-test-XXXXXX.xml";
-    struct topo topo;
-    int fd = mkstemps(path, 4);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, bytes, size), size);
-    (void)close(fd);
-    int rc = load(path, &topo, err);
-    topo_free(&topo);
-    (void)unlink(path);
-    return rc;
-}
-
 static void test_topo_bad_input(void **state)
 {
     (void)state;
@@ -156,83 +127,6 @@ static void test_topo_bad_input(void **state)
         assert_non_null(strstr(err.msg, cases[i].xml));
         topo_free(&topo);
     }
-}
-
-static void test_topo_malformed_xml(void **state)
-{
-    (void)state;
-    static const char head[] = "<?xml version=\"1.0\"?><!DOCTYPE topology SYSTEM \"hwloc2.dtd\">"
-                               "<topology version=\"2.0\">";
-    /* A tree whose objects lack their CPU sets: this one crashes hwloc 2.9's own parser. */
-    static const char broken[] =
-        "<?xml version=\"1.0\"?><!DOCTYPE topology SYSTEM \"hwloc2.dtd\">"
-        "<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\"><object type=\"PU\" "
-        "os_index=\"0\"/></object></topology>";
-    char noise[512];
-    struct err err = {0};
-    for (size_t i = 0; i < sizeof(noise); i++)
-        noise[i] = (char)(i * 37 + i / 7);
-    assert_int_equal(load_bytes("", 0, &err), -EINVAL);
-    assert_int_equal(load_bytes(noise, sizeof(noise), &err), -EINVAL);
-    assert_int_equal(load_bytes(head, sizeof(head) - 1, &err), -EINVAL);
-    assert_int_equal(load_bytes("<xml>", 5, &err), -EINVAL);
-    (void)setenv("HWLOC_LIBXML_IMPORT", "0", 1);
-    assert_int_equal(load_bytes(broken, sizeof(broken) - 1, &err), -EINVAL);
-    assert_int_equal(load_bytes(noise, sizeof(noise), &err), -EINVAL);
-    (void)unsetenv("HWLOC_LIBXML_IMPORT");
-    assert_non_null(strstr(err.msg, ".xml"));
-}
-
-static void test_topo_heterogeneous_memory(void **state)
-{
-    (void)state;
-    struct topo topo;
-    load_shared("64intel64-heteromem.xml", &topo);
-    assert_int_equal(topo.nnodes, 8);
-    assert_int_equal(topo.nllcs, 4);
-    for (unsigned i = 0; i < topo.ncpus; i++)
-        assert_string_equal(topo.nodes[topo.cpus[i].node].kind, "");
-    int hbm = topo_node_index(&topo, 7);
-    assert_string_equal(topo.nodes[hbm].kind, "HBM");
-    assert_true(bitset_empty(&topo.nodes[hbm].cpus));
-    assert_list(&topo.nodes[topo_node_index(&topo, 0)].cpus, "0-3,16-19,32-35,48-51");
-    topo_free(&topo);
-}
-
-static void test_topo_hybrid(void **state)
-{
-    (void)state;
-    struct topo topo;
-    unsigned min, max;
-    load_shared("20em64t-hybrid-1p6c2t+2ca4co1t.xml", &topo);
-    assert_int_equal(topo.nkinds, 2);
-    for (unsigned i = 0; i < topo.ncpus; i++)
-        assert_int_equal(topo.cpus[i].kind, topo.cpus[i].os_cpu < 12);
-    topo_threads_per_core(&topo, &min, &max);
-    assert_int_equal(min, 1);
-    assert_int_equal(max, 2);
-    assert_int_equal(topo.caches[0].size_bytes, 48 << 10);
-    assert_int_equal(topo.caches[0].count, 6);
-    assert_int_equal(topo.caches[1].count, 8);
-    topo_free(&topo);
-}
-
-static void test_topo_gpus_of_xml(void **state)
-{
-    (void)state;
-    struct topo topo;
-    load_shared("nvidiaDGX2.xml", &topo);
-    assert_int_equal(topo.ngpus, 16);
-    assert_int_equal(topo_visible_gpus(&topo), 16);
-    for (unsigned i = 0; i < topo.ngpus; i++) {
-        assert_int_equal(topo.gpus[i].cuda_ordinal, i);
-        assert_int_equal(topo.gpus[i].node, i >= 8);
-        assert_int_equal(topo.gpus[i].source, TOPO_HWLOC);
-    }
-    assert_string_equal(topo.gpus[0].pci_bdf, "0000:34:00.0");
-    assert_list(&topo.gpus[15].cpus, "24-25");
-    assert_int_equal(topo.distances[1], 21);
-    topo_free(&topo);
 }
 
 static void test_topo_fake_gpus(void **state)
@@ -443,10 +337,6 @@ int main(void)
         cmocka_unit_test(test_topo_without_caches_has_one_llc_a_package),
         cmocka_unit_test(test_topo_this_machine),
         cmocka_unit_test(test_topo_bad_input),
-        cmocka_unit_test(test_topo_malformed_xml),
-        cmocka_unit_test(test_topo_heterogeneous_memory),
-        cmocka_unit_test(test_topo_hybrid),
-        cmocka_unit_test(test_topo_gpus_of_xml),
         cmocka_unit_test(test_topo_fake_gpus),
         cmocka_unit_test(test_topo_normalises_pci_addresses),
         cmocka_unit_test(test_topo_locates_gpus_by_evidence),

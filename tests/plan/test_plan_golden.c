@@ -1,7 +1,4 @@
-/*
- * Plans of some machines, byte for byte. CONTEND_UPDATE_GOLDEN=1 writes the files anew. Those of
- * captured machines are compared where the captures are (see test_plan_properties.c).
- */
+/* Plans of some machines, byte for byte. CONTEND_UPDATE_GOLDEN=1 writes the files anew. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,20 +12,15 @@
 #include "harness/cmd/cmd.h"
 #include "harness/plan/plan.h"
 #include "tests/lib/fixture_golden.h"
+#include "tests/lib/fixture_machines.h"
 
 enum { PATH_SIZE = 512 };
 
-static const char *topologies(void)
-{
-    const char *folder = getenv("CONTEND_TOPOLOGIES");
-    return folder ? folder : "../shared/topologies";
-}
-
 static const struct golden {
     const char *name;    /* tests/golden/plan_<name> */
-    const char *machine; /* a description, or a file of the shared topologies */
+    const char *machine; /* a description, or one of fixture_machines */
     const char *workers, *gpus;
-    const char *more[3]; /* further options */
+    const char *more[3]; /* further options; a -P stands for all placements */
 } goldens[] = {
     {"flat_vm.txt", "package:1 l3:1 core:8 pu:1", "2", "06:00.0,07:00.0", {NULL}},
     {"laptop.txt", "package:1 l3:1 core:4 pu:2", "2", NULL, {NULL}},
@@ -48,17 +40,25 @@ static const struct golden {
      "8",
      "01:00.0@7,02:00.0@3,03:00.0@0,04:00.0@5",
      {"--mem=interleave", "--threads=2"}},
-    {"16em64t.txt", "16em64t-4s2c2t.xml", "4", NULL, {NULL}},
-    {"20em64t_hybrid.txt",
-     "20em64t-hybrid-1p6c2t+2ca4co1t.xml",
-     "2",
+    {"four_sockets_one_node.txt", "four_sockets_one_node", "4", NULL, {NULL}},
+    {"four_sockets_turn.txt", "four_sockets_turn", "4", NULL, {NULL}},
+    {"four_sockets_eight_nodes.txt", "four_sockets_eight_nodes", "4", NULL, {NULL}},
+    {"cpuset_two_nodes_of_six.txt", "cpuset_two_nodes_of_six", "3", NULL, {NULL}},
+    {"cgroup_of_four_cores.txt", "cgroup_of_four_cores", "2", NULL, {NULL}},
+    {"hbm_beside_dram.txt", "hbm_beside_dram", "4", NULL, {"--reserve=1"}},
+    {"sixteen_gpus.txt", "sixteen_gpus", "2", NULL, {NULL}},
+    {"snc4_four_gpus.txt", "snc4_four_gpus", "4", NULL, {NULL}},
+    {"nps4_eight_gpus.txt",
+     "nps4_eight_gpus",
+     "8",
      NULL,
-     {"--background-workers=1"}},
-    {"32amd64_cgroup.txt", "32amd64-4s2n4c-cgroup2.xml", "3", NULL, {NULL}},
-    {"40intel64.txt", "40intel64-2g2n4c+pcilocality.xml", "4", NULL, {NULL}},
-    {"64amd64.txt", "64amd64-4s2n4ca2co.xml", "4", NULL, {NULL}},
-    {"64intel64_heteromem.txt", "64intel64-heteromem.xml", "4", NULL, {"--reserve=1"}},
-    {"dgx2.txt", "nvidiaDGX2.xml", "2", NULL, {NULL}},
+     {"-P", "llc,numa,gpu-local,remote", "--background-workers=1"}},
+    {"superchips_gpu_memory.txt", "superchips_gpu_memory", "4", NULL, {"--reserve=2"}},
+    {"node_without_memory.txt", "node_without_memory", "2", NULL, {NULL}},
+    {"hybrid_6p8e.txt", "hybrid_6p8e", "2", NULL, {"--background-workers=1"}},
+    {"hybrid_2p8e2lpe.txt", "hybrid_2p8e2lpe", "2", NULL, {"--background-workers=1"}},
+    {"gaps_in_numbers.txt", "gaps_in_numbers", "2", NULL, {NULL}},
+    {"cpus_1920.txt", "cpus_1920", "2", NULL, {"-P", "sized,partition,numa,gpu-local"}},
 };
 
 /* What `contend place` prints on stdout, in a new string. */
@@ -92,13 +92,17 @@ static void compare_golden(const char *name, const char *text)
 static void check_golden(const struct golden *golden, const char *machine)
 {
     char all[256] = "";
-    char *argv[16] = {"place", "--workers", (char *)(uintptr_t)golden->workers, "--placement",
-                      all,     "--xml",     (char *)(uintptr_t)machine};
-    int argc = 7;
+    char *argv[16] = {"place", "--workers", (char *)(uintptr_t)golden->workers, "--xml",
+                      (char *)(uintptr_t)machine};
+    int argc = 5;
     for (int p = 0; p < PLACEMENTS; p++) {
         size_t used = strlen(all);
         (void)snprintf(all + used, sizeof(all) - used, "%s%s", p ? "," : "",
                        placement_infos[p].name);
+    }
+    if (!golden->more[0] || strcmp(golden->more[0], "-P") != 0) {
+        argv[argc++] = "-P";
+        argv[argc++] = all;
     }
     if (golden->gpus) {
         argv[argc++] = "--fake-gpus";
@@ -116,17 +120,13 @@ static void test_plan_golden_files(void **state)
     (void)state;
     (void)unsetenv("CUDA_VISIBLE_DEVICES"); /* it changes the commands that are printed */
     for (size_t i = 0; i < sizeof(goldens) / sizeof(goldens[0]); i++) {
-        char path[PATH_SIZE];
-        const char *machine = goldens[i].machine;
-        if (strstr(machine, ".xml")) {
-            (void)snprintf(path, sizeof(path), "%s/%s", topologies(), machine);
-            machine = path;
-            if (access(path, R_OK) != 0) {
-                print_message("%s is not there: its golden file is not compared\n", path);
-                continue;
-            }
-        }
-        check_golden(&goldens[i], machine);
+        const struct fixture_machine *machine = fixture_machine(goldens[i].machine);
+        char path[] = "/tmp/contend-test-XXXXXX.xml";
+        if (machine)
+            fixture_machine_write(machine, path);
+        check_golden(&goldens[i], machine ? path : goldens[i].machine);
+        if (machine)
+            (void)unlink(path);
     }
 }
 

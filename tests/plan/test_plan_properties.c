@@ -1,6 +1,7 @@
 /*
- * What every plan promises, as properties over captured, synthetic and random machines. Captured
- * ones are in $CONTEND_TOPOLOGIES, else ../shared/topologies; without them, that test is skipped.
+ * What every plan promises, as properties over machines of tables, synthetic and random ones, and
+ * over those of the XML files in $CONTEND_TOPOLOGIES, else ../shared/topologies, where there are
+ * any.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -9,20 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "harness/plan/plan.h"
 #include "harness/sys/clock.h"
+#include "tests/lib/fixture_machines.h"
 #include "tests/lib/fixture_plan_properties.h"
 
 enum { PATH_SIZE = 512 };
-
-static const char *topologies(void)
-{
-    const char *folder = getenv("CONTEND_TOPOLOGIES");
-    return folder ? folder : "../shared/topologies";
-}
 
 static void load(const char *xml, const char *fake_gpus, struct topo *topo)
 {
@@ -62,29 +59,41 @@ static void check_machine(const struct topo *topo)
                                                                  .reserve_cores = reserve});
 }
 
+static void check_file(const char *path)
+{
+    struct topo topo;
+    load(path, NULL, &topo);
+    check_machine(&topo);
+    topo_free(&topo);
+}
+
+static void test_plan_properties_of_tabled_machines(void **state)
+{
+    (void)state;
+    for (const struct fixture_machine *machine = fixture_machines; machine->name; machine++) {
+        char path[] = "/tmp/contend-test-XXXXXX.xml";
+        fixture_machine_write(machine, path);
+        check_file(path);
+        (void)unlink(path);
+    }
+}
+
 static void test_plan_properties_of_captured_machines(void **state)
 {
     (void)state;
-    DIR *folder = opendir(topologies());
-    unsigned machines = 0;
-    if (!folder) {
-        print_message("%s is not there\n", topologies());
-        skip();
-    }
-    for (struct dirent *entry; (entry = readdir(folder));) {
+    const char *asked = getenv("CONTEND_TOPOLOGIES");
+    const char *topologies = asked ? asked : "../shared/topologies";
+    DIR *folder = opendir(topologies);
+    assert_true(folder || !asked);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
         const char *dot = strrchr(entry->d_name, '.');
         char path[PATH_SIZE];
-        struct topo topo;
-        if (!dot || strcmp(dot, ".xml") != 0)
-            continue;
-        (void)snprintf(path, sizeof(path), "%s/%s", topologies(), entry->d_name);
-        load(path, NULL, &topo);
-        check_machine(&topo);
-        topo_free(&topo);
-        machines++;
+        (void)snprintf(path, sizeof(path), "%s/%s", topologies, entry->d_name);
+        if (dot && strcmp(dot, ".xml") == 0)
+            check_file(path);
     }
-    (void)closedir(folder);
-    assert_true(machines > 0);
+    if (folder)
+        (void)closedir(folder);
 }
 
 static void test_plan_properties_of_synthetic_machines(void **state)
@@ -182,6 +191,7 @@ static void test_plan_64_workers_on_4096_cpus_in_50_ms(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_properties_of_tabled_machines),
         cmocka_unit_test(test_plan_properties_of_captured_machines),
         cmocka_unit_test(test_plan_properties_of_synthetic_machines),
         cmocka_unit_test(test_plan_properties_of_random_allowed_sets),
