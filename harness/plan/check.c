@@ -318,9 +318,12 @@ int plan_check(const struct topo *topo, const struct plan *plan, struct findings
                struct err *err)
 {
     const struct placement_info *info = &placement_infos[plan->placement];
-    if (!info->pinned || !plan->nworkers || plan->workers[0].host[0])
+    if (!plan->nworkers || plan->workers[0].host[0])
         return 0;
-    int rc = check_spans(topo, plan, findings, err);
+    int rc = plan_check_cpus(topo, plan, findings, err);
+    if (rc || !info->pinned)
+        return rc;
+    rc = check_spans(topo, plan, findings, err);
     if (!rc && plan->placement != PLACE_REMOTE)
         rc = check_gpus(topo, plan, findings, err);
     if (!info->disjoint || rc)
