@@ -77,7 +77,10 @@ void html_tables(const struct html_side *side, FILE *out)
         (void)fputs("</caption>\n<tr><th scope=\"col\">placement</th><th scope=\"col\">", out);
         html_say(out, "%s", rate ? rate->unit : "per second");
         (void)fputs("</th><th scope=\"col\">vs best</th><th scope=\"col\">range"
-                    "</th><th scope=\"col\">efficiency</th><th scope=\"col\">step</th>"
+                    "</th><th scope=\"col\">efficiency</th><th scope=\"col\">",
+                    out);
+        html_say(out, "%s", rate ? bench_step_name(rate->arm->bench) : "step");
+        (void)fputs("</th>"
                     "<th scope=\"col\">p95</th><th scope=\"col\">worst worker</th>"
                     "<th scope=\"col\">on CPU</th><th scope=\"col\">run queue</th>",
                     out);
