@@ -37,7 +37,7 @@ END
 }
 
 # install_test_packages: as many of them as can be had; a test says what it lacks. $missing is split on purpose.
-# shellcheck disable=SC2086,SC2154
+# shellcheck disable=SC2034,SC2086,SC2154
 install_test_packages() {
     missing=$(missing_packages "$(test_packages)")
     [ -n "$missing" ] || return 0

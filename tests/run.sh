@@ -21,7 +21,7 @@ for argument in "$@"; do
     -[LRIE]* | --label* | --tests-*) lane=() ;;
     esac
 done
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 . tests/packages.sh
 
 # installable COMMAND: `./contend test --all` would bring it.

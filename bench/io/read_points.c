@@ -177,15 +177,14 @@ static void read_in_thread(void *arg, unsigned rank, unsigned n)
 {
     struct job *job = arg;
     struct io_reader *reader = &job->s->readers[rank];
-    uint64_t end_ns = clock_now_ns() + job->ns;
+    uint64_t at_ns = clock_now_ns(), end_ns = at_ns + job->ns;
     struct err *err = &job->s->results[rank];
-    bool over = true;
     /* One alone stops at the end, as what it has read is no longer cold. */
-    for (uint64_t at_ns; !err->code && over && (at_ns = clock_now_ns()) < end_ns;) {
+    bool once = n == 1 && reader->plan.timed, over;
+    do {
         err->code = io_reader_run(reader, end_ns - at_ns, &over, err);
-        if (n == 1 && reader->plan.timed)
-            break;
-    }
+        at_ns = clock_now_ns();
+    } while (!err->code && over && !once && at_ns < end_ns);
 }
 
 static int run_job(struct read_path *s, unsigned n, uint64_t ns, uint64_t *took_ns, struct err *err)

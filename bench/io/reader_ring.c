@@ -250,7 +250,7 @@ int io_reader_ring_run(struct io_reader *reader, uint64_t end_ns, struct err *er
     int rc = own->thread == gettid() ? 0 : open_ring(reader, own, err);
     own->at_ns = clock_now_ns();
     for (unsigned round = 0; !rc; round++) {
-        if (own->at_ns < end_ns)
+        if (!round || own->at_ns < end_ns) /* one at least, as by the other ways */
             rc = fill(reader, own, err);
         if (rc || !own->flying)
             break;

@@ -45,18 +45,26 @@ double student_tail(double t, double df)
     return t >= 0 ? half : 1 - half;
 }
 
+static double density(double t, double df)
+{
+    double front = exp(lgamma((df + 1) / 2) - lgamma(df / 2)) / sqrt(df * acos(-1));
+    return front * exp(-(df + 1) / 2 * log1p(t * t / df));
+}
+
+/* The tail is convex above 0, so that Newton's steps from below never pass the quantile. */
 double student_quantile(double tail, double df)
 {
-    enum { HALVINGS = 100 };
-    double low = 0, high = 1;
-    while (student_tail(high, df) > tail && high < DBL_MAX / 2)
-        high *= 2;
-    for (int i = 0; i < HALVINGS && high - low > 1e-9 * high; i++) {
-        double middle = low + (high - low) / 2;
-        if (student_tail(middle, df) > tail)
-            low = middle;
-        else
-            high = middle;
+    enum { STEPS = 100 };
+    double t = 0, next = 1;
+    while (student_tail(next, df) > tail && next < DBL_MAX / 2) {
+        t = next;
+        next *= 2;
     }
-    return low + (high - low) / 2;
+    for (int i = 0; i < STEPS; i++) {
+        double step = (student_tail(t, df) - tail) / density(t, df);
+        if (!(step > 1e-12 * t))
+            break;
+        t += step;
+    }
+    return t;
 }

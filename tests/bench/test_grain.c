@@ -51,7 +51,7 @@ static void test_grain_alone(void **state)
     struct scan scan;
     double before_us = 0;
     machine.ncpus = machine.ncpus > 2 ? 2 : machine.ncpus;
-    scan_run(&scan, &bench_grain, &machine, none, 1.8);
+    scan_run(&scan, &bench_grain, &machine, none, 0.5);
     assert_true(scan_value(&scan, "grain_teams", "") == 1);
     for (size_t i = 0; i < sizeof(works_us) / sizeof(works_us[0]); i++) {
         char key[32];

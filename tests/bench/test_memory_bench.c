@@ -233,7 +233,7 @@ static void test_mem_latency_says_what_was_walked(void **state)
     assert_true(value_at(&scan, "walked_share", "size=%u;pages=4k", 4 * MIB) < 1);
     scan_end(&scan);
     scan_run(&scan, &bench_mem_latency, &machine, (const char *const[]){"max=4K", "pages=4k", NULL},
-             1);
+             0.1);
     assert_true(value_at(&scan, "walked_share", "size=%u;pages=4k", 4 * KIB) == 1);
     scan_end(&scan);
 }

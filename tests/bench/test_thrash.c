@@ -259,16 +259,16 @@ static void test_cache_thrash_of_each_victim(void **state)
     struct scan scan;
     static const char *const victims[] = {"victim=l2", "victim=l3", "victim=prep"};
     for (unsigned i = 0; i < 3; i++) {
-        run(victims[i], "aggressor=stream", 0.2, &scan);
+        run(victims[i], "aggressor=stream", 0.05, &scan);
         assert_int_equal(scan_count(&scan, "victim_slowdown"), 1);
         assert_cell(&scan, strchr(victims[i], '=') + 1, "stream");
         assert_true(scan_value(&scan, "aggressor_bytes", "aggressor=stream") <= 64 << 20);
         scan_end(&scan);
     }
-    run("victim=l2", "aggressor=random", 0.2, &scan);
+    run("victim=l2", "aggressor=random", 0.05, &scan);
     assert_cell(&scan, "l2", "random");
     scan_end(&scan);
-    run("victim=l2", "aggressor=l1", 0.2, &scan);
+    run("victim=l2", "aggressor=l1", 0.05, &scan);
     assert_cell(&scan, "l2", "l1");
     assert_int_equal((int)scan_value(&scan, "aggressor_bytes", "aggressor=l1"), 16 << 10);
     scan_end(&scan);
@@ -293,7 +293,7 @@ static void test_cache_thrash_out_of_reach(void **state)
     struct scan scan;
     uint64_t l3_bytes = machine.caches[0].size_bytes;
     machine.caches[0].size_bytes = 256 << 20;
-    run("size=256K", "aggressor=stream", 0.2, &scan);
+    run("size=256K", "aggressor=stream", 0.05, &scan);
     machine.caches[0].size_bytes = l3_bytes;
     assert_int_equal(scan_count(&scan, "victim_slowdown"), 1);
     assert_true(isnan(value_of(&scan, "victim_slowdown", "l3", "stream")));

@@ -19,7 +19,7 @@ static void test_threads_alone(void **state)
     (void)state;
     struct scan scan;
     unsigned most = 4 * machine.ncpus;
-    scan_run(&scan, &bench_threads, &machine, small, 1);
+    scan_run(&scan, &bench_threads, &machine, small, 0.3);
     for (unsigned threads = 1; threads <= most; threads *= 2) {
         char key[32];
         (void)snprintf(key, sizeof(key), "workers=1;threads=%u", threads);
@@ -38,7 +38,7 @@ static void test_threads_finds_the_setting(void **state)
 {
     (void)state;
     struct scan scan;
-    scan_run(&scan, &bench_threads, &machine, small, 1);
+    scan_run(&scan, &bench_threads, &machine, small, 0.3);
     double setting = scan_value(&scan, "threads_best", "workers=1"), best = 0, own = 0;
     double cliff = NAN;
     for (unsigned threads = 1; threads <= 4 * machine.ncpus; threads *= 2) {

@@ -90,6 +90,15 @@ export -f both_ranks
 export stub
 if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
     export CONTEND_LIBNVML=$scratch/nvml.so
+    # A driver that does not answer keeps nobody waiting, and changes nothing of the command.
+    hangs() {
+        local said code=0
+        said=$(FAKE_GPU=hang=1 "$CONTEND_BINARY" comms --out "$scratch/hung" -- bash -c 'both_ranks SIMPLE; echo done; exit 7' \
+            2>"$scratch/hangs") || code=$?
+        is "command of a driver that hangs" "$code $said" "7 done"
+        grep -q "NVLink's counters of .*: not told, the NVIDIA driver did not answer within 10 s" "$scratch/hangs" || fail "$(cat "$scratch/hangs")"
+    }
+    meanwhile hangs
     # counted STATES PROTOCOL DIR
     counted() {
         rm -f "$scratch/readings"
@@ -149,12 +158,6 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     grep -q 'Small sends may have sent up to 80.0 M more' "$scratch/err" || fail "$(cat "$scratch/err")"
     is "sends as they are" "$(sent 39070 "$scratch/as-are")" '[]'
     is "more than sends" "$(sent 90000 "$scratch/more")" '["comms_unexplained"]'
-    # A driver that does not answer keeps nobody waiting, and changes nothing of the command.
-    code=0
-    FAKE_GPU=hang=1 "$CONTEND_BINARY" comms --out "$scratch/hung" -- bash -c 'both_ranks SIMPLE; echo done; exit 7' \
-        >"$scratch/said" 2>"$scratch/err" || code=$?
-    is "command of a driver that hangs" "$code $(cat "$scratch/said")" "7 done"
-    grep -q "NVLink's counters of .*: not told, the NVIDIA driver did not answer within 10 s" "$scratch/err" || fail "$(cat "$scratch/err")"
     cp -r "$scratch/true" "$scratch/bad-counters"
     echo 'gpu 0000:00:01.0 1 x' >>"$(echo "$scratch"/bad-counters/*.nvlink)"
     is "bad counters" "$(read_json "$scratch/bad-counters" '[(.communicators | length), .nvlink.gpus, (.findings[] | select(.id == "comms_unreadable") | .sentence)]' |

@@ -3,8 +3,9 @@
 . tests/lib/cli.sh
 needs jq python3
 export CONTEND_LIBNVML=/nowhere # also where there is a GPU
-server=
-trap '[ -z "$server" ] || kill "$server"; rm -rf "$scratch"' EXIT
+server='' servers=()
+one=''
+trap 'for one in $server "${servers[@]}"; do kill "$one"; done; rm -rf "$scratch"' EXIT
 
 # serve MODE [ANSWER...]: sets NCCL_RAS_ADDR to it.
 serve() {
@@ -40,6 +41,47 @@ job 7 6 >"$scratch/a"
 job 1007 1006 >"$scratch/b"
 job 7 7 >"$scratch/even"
 job 7 7 '[{"rank":2,"host":"far","pid":13,"status":{"unresponsive":true,"considered_dead":true}}]' >"$scratch/lost"
+
+# What NVLink's counters moved meanwhile, of a stand-in of NVML with three GPUs: 4 MiB out of each and 2 MiB
+# into it between two readings, but of the third 1 MiB; links of 18 x 25 GB/s.
+fake=$scratch/nvml.so
+cc -shared -fPIC -DFULL -o "$fake" tests/lib/fake_gpu_driver.c 2>/dev/null || fake=
+nvlink="nvlink_sent=7 nvlink_received=9 nvlink_sent_more=4096 nvlink_received_more=2048 nvlink_sent_more2=1024 nvlink_received_more2=1024"
+# beside FAKE_GPU ARG...: in $out and $err; its exit code.
+out=$scratch/out err=$scratch/err
+beside() {
+    local state=$1
+    shift
+    rm -f "$out.readings"
+    FAKE_GPU=$state FAKE_GPU_READINGS=$out.readings "$CONTEND_BINARY" comms --seconds 0.1 "$@" >"$out" 2>"$err" </dev/null
+}
+none() { # none PATTERN FAKE_GPU
+    beside "$2" --all || fail "exit $?: $(cat "$out")"
+    tr -s '\n ' ' ' <"$out" | grep -q "NVLink's counters of .*: not told, $1" || fail "$(cat "$out")"
+}
+
+# A service and a driver that do not answer are waited for beside the rest, each by itself.
+hangs() {
+    local out=$scratch/hangs.out err=$scratch/hangs.err
+    none 'the NVIDIA driver did not answer within 10 s' "hang=1"
+}
+mute() {
+    local out=$scratch/mute.out err=$scratch/mute.err
+    beside "$nvlink" --all
+    is "a service that does not answer" "$? $(grep -c '^Nothing is told of the job itself' "$out") $(grep -c 'no answer .* in time' "$err")" '3 1 1'
+}
+if [ -n "$fake" ]; then
+    CONTEND_LIBNVML=$fake
+    sed 's/"node"/"127.0.0.1"/' "$scratch/even" >"$scratch/here"
+    serve json "$scratch/here"
+    servers+=("$server") server=''
+    meanwhile hangs
+    serve mute
+    servers+=("$server") server=''
+    meanwhile mute
+    CONTEND_LIBNVML=/nowhere
+fi
+
 serve json "$scratch/a"
 is stuck "$(found --attach 12)" '["ras_stuck"]'
 attach --all >"$scratch/out"
@@ -120,24 +162,14 @@ expect 3 "NVLink's counters: not told, .*/nowhere" "$CONTEND_BINARY" comms --all
 expect 2 'is no process' "$CONTEND_BINARY" comms --attach -3
 expect 2 'of a job that runs' "$CONTEND_BINARY" comms --all -- true
 
-# What NVLink's counters moved meanwhile, of a stand-in of NVML with three GPUs: 4 MiB out of each and 2 MiB
-# into it between two readings, but of the third 1 MiB; links of 18 x 25 GB/s.
-cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null || finish
-export CONTEND_LIBNVML=$scratch/nvml.so FAKE_GPU_READINGS=$scratch/readings
-nvlink="nvlink_sent=7 nvlink_received=9 nvlink_sent_more=4096 nvlink_received_more=2048 nvlink_sent_more2=1024 nvlink_received_more2=1024"
-# beside FAKE_GPU ARG...: in $scratch/out; its exit code.
-beside() {
-    local state=$1
-    shift
-    rm -f "$scratch/readings"
-    FAKE_GPU=$state "$CONTEND_BINARY" comms --seconds 0.1 "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
-}
+[ -n "$fake" ] || finish
+export CONTEND_LIBNVML=$fake
+
 told() { # told FILTER: of that
     jq -c "$1" "$scratch/out"
 }
 gpus='[.nvlink.by, (.nvlink.gpus[] | [.pci_bdf, .of_job, .rank, .process, .sent.counted_bytes, .received.counted_bytes])]'
 
-sed 's/"node"/"127.0.0.1"/' "$scratch/even" >"$scratch/here"
 serve json "$scratch/here"
 beside "$nvlink fabric=3" --all --json || fail "counters: $(cat "$scratch/out" "$scratch/err")"
 is "by rank" "$(told "$gpus")" \
@@ -173,12 +205,7 @@ CONTEND_LIBNVML=/nowhere expect 3 'leave --json out' "$CONTEND_BINARY" comms --a
 serve json "$scratch/here"
 beside "${nvlink/more2=1024/more2=-3} nvlink_received2=fails" --all --json || fail "$(cat "$scratch/out")"
 is "set back" "$(told '[.nvlink.gpus[2] | .sent, .received | .counted_bytes], .nvlink.all.sent.counted_bytes' | tr '\n' ' ')" '[null,null] 8388608 '
-none() { # none PATTERN FAKE_GPU
-    beside "$2" --all || fail "exit $?: $(cat "$scratch/out")"
-    tr -s '\n ' ' ' <"$scratch/out" | grep -q "NVLink's counters of .*: not told, $1" || fail "$(cat "$scratch/out")"
-}
 none 'its GPUs have no NVLink, or count nothing there' ""
-none 'the NVIDIA driver did not answer within 10 s' "hang=1"
 
 # Without the service counters are all there is: of the GPUs that the process has open, or one below it, else of all.
 kill "$server"
@@ -202,7 +229,4 @@ kill $sleeper
 wait $sleeper 2>/dev/null
 beside "$nvlink" --attach $sleeper
 is "a process that is gone" "$? $(grep -c "there is no process $sleeper" "$scratch/err")" '3 1'
-serve mute
-beside "$nvlink" --all
-is "a service that does not answer" "$? $(grep -c '^Nothing is told of the job itself' "$scratch/out") $(grep -c 'no answer .* in time' "$scratch/err")" '3 1 1'
 finish

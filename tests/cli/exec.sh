@@ -19,6 +19,14 @@ gone() { # gone PATTERN
     none_of_ours "$1" || fail "left running: $(pgrep -af -- "$1")"
 }
 
+# A warm-up is a whole run, which may take longer than what is no step; one without an end ends.
+stuck() {
+    try 3 'no progress within .* s while (setup|warming)' stuck --warmup 0.1 --setup-limit 3 --limit 1 -- sleep 7537
+    gone 'sleep 7537'
+}
+meanwhile try 0 'runs/s' warm --warmup 0.1 --setup-limit 10 -- sh -c 'mkdir "$0" || exit 0; sleep 11' "$scratch/warmed"
+meanwhile stuck
+
 # Placeholders, the environment, and argv as it is.
 try 0 'runs/s' words -- sh -c 'echo "[$*] $CONTEND_WORKER/$CONTEND_WORKERS $CONTEND_CPUS
     omp=$OMP_NUM_THREADS"' sh '{worker}of{workers}' 'a  b' '{"x": {y1}}' '{{node}}' '$HOME' '{cpus}'
@@ -143,11 +151,6 @@ gone 'sleep 7534'
 # One that takes longer than the limit is a lower bound, and gone.
 try 0 'more than|>' long --limit 0.5 -- sh -c 'sleep 7535 & wait'
 gone 'sleep 7535'
-
-# A warm-up is a whole run, which may take longer than what is no step; one without an end ends.
-try 0 'runs/s' warm --warmup 0.1 --setup-limit 10 -- sh -c 'mkdir "$0" || exit 0; sleep 11' "$scratch/warmed"
-try 3 'no progress within .* s while (setup|warming)' stuck --warmup 0.1 --setup-limit 3 --limit 1 -- sleep 7537
-gone 'sleep 7537'
 
 # Also where the kernel knows no pidfds, or a sandbox refuses them.
 for refused in 'pidfd_open ENOSYS' 'pidfd_send_signal ENOSYS' 'pidfd_open EPERM'; do

@@ -1,10 +1,7 @@
 #!/usr/bin/env bash
 # A worker that is killed cannot end what its command has started: contend does, and leaves alone what
 # others of its children have. In a PID namespace of its own, as it kills.
-if [ "${1:-}" != inside ]; then
-    unshare -pf --kill-child --mount-proc true 2>/dev/null || skip "no PID namespace can be made"
-    exec unshare -pf --kill-child --mount-proc bash "$0" inside
-fi
+. tests/lib/pid_namespace.sh || exit
 . tests/lib/cli.sh
 
 # The shell of the command ends with its worker; the sleeper in a session of its own does not.

@@ -2,21 +2,22 @@
 # A worker that the kernel holds cannot be ended, as for a disk that does not answer: the run ends all
 # the same and says so, and what was measured before stays. Held by a freezer of cgroup v1, against which
 # SIGKILL does nothing, in a PID namespace of its own.
-if [ "${1:-}" != inside ]; then
-    unshare -pf --kill-child --mount-proc true 2>/dev/null || skip "no PID namespace can be made"
-    exec unshare -pf --kill-child --mount-proc bash "$0" inside
-fi
+. tests/lib/pid_namespace.sh || exit
 . tests/lib/cli.sh
 freezer=$(awk '$3 == "cgroup" && $4 ~ /(^|,)freezer(,|$)/ { print $2; exit }' /proc/self/mounts)
-group=$freezer/contend-test-$$-$RANDOM
-[ -n "$freezer" ] && mkdir "$group" 2>/dev/null || skip "no freezer of cgroup v1 to be had"
+groups=$freezer/contend-test-$$-$RANDOM
+[ -n "$freezer" ] && mkdir "$groups-measured" "$groups-asked" 2>/dev/null || skip "no freezer of cgroup v1 to be had"
 clear_away() {
-    echo THAWED > "$group/freezer.state"
-    wait_for 30 rmdir "$group" 2>/dev/null
+    local group
+    for group in "$groups-measured" "$groups-asked"; do
+        echo THAWED > "$group/freezer.state"
+        wait_for 30 rmdir "$group" 2>/dev/null
+    done
     rm -rf "$scratch"
 }
 trap clear_away EXIT
 
+# Of the run in $run, whose results are in $out and whose worker is held in $group:
 is() { # is STATE
     [ "$(cat "$group/freezer.state")" = "$1" ]
 }
@@ -32,12 +33,11 @@ caught() { # a worker that has not ended before it was held
     echo THAWED > "$group/freezer.state"
     return 1
 }
-# hold OUT OPTION...: a run of which a worker is held
+# hold NAME LIMIT: a run of which a worker is held
 hold() {
-    out=$scratch/$1
-    shift
+    out=$scratch/$1 group=$groups-$1
     "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 1000 --warmup 0.01 --no-plots --no-baselines \
-        --out "$out" "$@" > "$out.log" 2>&1 < /dev/null &
+        --out "$out" --time 3 --limit "$2" --setup-limit 10 > "$out.log" 2>&1 < /dev/null &
     run=$!
     wait_for 60 one_round || fail "no round: $(cat "$out.log")"
     wait_for 60 caught 2>/dev/null || fail "no worker is held"
@@ -55,11 +55,16 @@ end() { # end CODE PATTERN
 }
 
 # Held while it is measured, or at its end.
-hold measured --time 3 --limit 1 --setup-limit 10
-end 3 'error: worker [01] cannot be ended: the kernel holds process'
-
+measured() {
+    hold measured 1
+    end 3 'error: worker [01] cannot be ended: the kernel holds process'
+}
 # Asked to end meanwhile.
-hold asked --time 3 --limit 1000 --setup-limit 10
-kill -INT "$run"
-end 130 'warning: worker [01] cannot be ended: the kernel holds process'
+asked() {
+    hold asked 1000
+    kill -INT "$run"
+    end 130 'warning: worker [01] cannot be ended: the kernel holds process'
+}
+meanwhile measured
+asked
 finish

@@ -7,8 +7,8 @@
 march() {
     local out=$scratch/$1 code=$2
     shift 2
-    expect "$code" . "$CONTEND_FAKE" bench fakemarch --workers 3 --rounds 2 --time 0.2 --limit 20 \
-        --warmup 0.05 --setup-limit 20 --no-plots --out "$out" "$@"
+    expect "$code" . "$CONTEND_FAKE" bench fakemarch --workers 3 --rounds 2 --time 0.2 --limit 60 \
+        --warmup 0.05 --setup-limit 60 --no-plots --out "$out" "$@"
 }
 
 # steps DIR PLACEMENT RANK: measured steps of a rank, median over rounds.

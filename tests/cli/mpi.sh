@@ -68,7 +68,7 @@ grep -q '"seed"' "$out/run.json" && grep -q '3 ranks started by mpirun, Open MPI
 
 # Background workers, started once for the ranks of a node, and the baseline without them.
 out=$scratch/behind
-expect 0 "Results: $out" mpirun -n 2 --bind-to none "$CONTEND_FAKE" bench faketeam --background fake \
+expect 0 "Results: $out" mpirun -n 2 --bind-to none "$CONTEND_FAKE" bench faketeam --limit 100 --background fake \
     --background-workers 2 --rounds 2 --time 0.1 --no-plots --out "$out"
 [ "$(jq '[.arms[] | select(.alone | not)][0].plan.workers | length' "$out/run.json")" = 4 ] ||
     fail "not 2 ranks and 2 background workers"
@@ -90,12 +90,12 @@ chmod +x "$scratch/elsewhere"
 out=$scratch/uneven
 if [ "$(nproc)" -gt 1 ] && OMPI_COMM_WORLD_RANK=1 "$scratch/elsewhere" true 2>/dev/null; then
     expect 0 "partition.*: rank 1 " mpirun -n 2 --bind-to none "$scratch/elsewhere" "$CONTEND_FAKE" \
-        run apart --rounds 7 --no-plots --out "$out"
+        run apart --limit 100 --rounds 7 --no-plots --out "$out"
     [ "$(cell "$out/rows.csv" none 2 rank_sum rounds)" = 7 ] || fail "$(cat "$out/rows.csv")"
 fi
 
 # mpirun gives each rank a terminal of its own, and writes into a file: no colours, no bar.
-env -u NO_COLOR mpirun -n 2 "$CONTEND_FAKE" bench faketeam --rounds 1 --time 0.1 --no-plots \
+env -u NO_COLOR mpirun -n 2 "$CONTEND_FAKE" bench faketeam --limit 100 --rounds 1 --time 0.1 --no-plots \
     --out "$scratch/plain" >"$scratch/plain.log" 2>&1 </dev/null || fail "$(cat "$scratch/plain.log")"
 grep -q "Results: $scratch/plain" "$scratch/plain.log" || fail "no table: $(cat "$scratch/plain.log")"
 ! grep -q $'\033' "$scratch/plain.log" || fail "escapes in a log: $(cat -v "$scratch/plain.log")"
@@ -133,7 +133,7 @@ end_mpirun() { # end_mpirun METRIC COMMAND...
     ! grep -q '"rounds_done": 0' "$out/run.json" || fail "$metric: rank 0 was killed before its end"
     [ "$(cell "$out/rows.csv" none 2 "$metric" rounds)" -ge 1 ] || fail "no finished round in rows.csv"
 }
-end_mpirun rank_sum "$CONTEND_FAKE" bench faketeam --time 0.1
+end_mpirun rank_sum "$CONTEND_FAKE" bench faketeam --limit 100 --time 0.1
 end_mpirun collective_latency "$CONTEND_BINARY" bench collective -p end=4K --time 0.3 --limit 300
 wait_for 20 none_of_ours "^$CONTEND_BUILD_DIR/" || fail "ranks stay behind"
 finish

@@ -78,11 +78,11 @@ running() { # running PATTERN RANK: sets victim
 }
 
 out=$scratch/team
-expect 0 "Results: $out" "$scratch/both" "$CONTEND_FAKE" bench faketeam --rounds 1 --time 0.1 \
+expect 0 "Results: $out" "$scratch/both" "$CONTEND_FAKE" bench faketeam --limit 100 --rounds 1 --time 0.1 \
     --no-plots --out "$out"
 [ "$(cell "$out/rows.csv" none 2 rank_sum median)" = 2 ] || fail "ranks 0 and 1 do not add up to 1"
 out=$scratch/worker
-expect 3 "rank 1 \(host $b\): killed by signal 9" "$scratch/both" "$CONTEND_FAKE" bench faketeam \
+expect 3 "rank 1 \(host $b\): killed by signal 9" "$scratch/both" "$CONTEND_FAKE" bench faketeam --limit 100 \
     -p mode=crash -p bad_worker=1 --rounds 2 --time 0.1 --no-plots --out "$out"
 grep -q "rank 1 (host $b): killed by signal 9 (Killed) while running" "$out/rows.csv" ||
     fail "a lost worker is not named: $(cat "$out/rows.csv")"

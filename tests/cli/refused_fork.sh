@@ -2,10 +2,7 @@
 # Where the kernel refuses another process (ulimit -u, pids.max of a container), the worker that could
 # not be started is a row with its reason, and nobody else's process is touched. All of it in a PID
 # namespace of its own: a signal to process "-1" goes to every process that there is.
-if [ "${1:-}" != inside ]; then
-    unshare -pf --kill-child --mount-proc true 2>/dev/null || skip "no PID namespace can be made"
-    exec unshare -pf --kill-child --mount-proc bash "$0" inside
-fi
+. tests/lib/pid_namespace.sh || exit
 . tests/lib/cli.sh
 export ASAN_OPTIONS=detect_leaks=0 # who looks for leaks starts a process, too
 

@@ -7,9 +7,12 @@ needs two-cpus
 sizing=("$CONTEND_FAKE" sizing fake --time 0.05 --warmup 0.01 --host h --no-canary --rounds 2)
 
 # A step that is divided among the threads: one worker with 2 cores does twice the work of one with 1.
-"${sizing[@]}" --cores 1,2 -p mode=divided -p step=0.04 -o "$scratch/divided" > "$scratch/said" 2> "$scratch/log" ||
-    fail "exit $?: $(cat "$scratch/log")"
-grep -q 'one worker alone needs 2 cores' "$scratch/said" || fail "not enough: $(cat "$scratch/said")"
+divided() {
+    "${sizing[@]}" --cores 1,2 -p mode=divided -p step=0.04 -o "$scratch/divided" > "$scratch/said" 2> "$scratch/log" ||
+        fail "exit $?: $(cat "$scratch/log")"
+    grep -q 'one worker alone needs 2 cores' "$scratch/said"
+}
+patiently divided || fail "not enough: $(cat "$scratch/said")"
 grep -Eq '^to apply it: .* --placement partition --cores-each' "$scratch/said" || fail "nothing to apply"
 grep -q 'with a median error of' "$scratch/said" || fail "no error of the prediction: $(cat "$scratch/said")"
 "$CONTEND_FAKE" report "$scratch/divided" > "$scratch/again" 2> "$scratch/log" < /dev/null || fail "$(cat "$scratch/log")"
@@ -22,8 +25,11 @@ if command -v gnuplot > /dev/null; then
 fi
 
 # A step that takes longer by each thread: one core is enough. As JSON.
-"${sizing[@]}" -p mode=per-thread -p step=0.02 --no-plots --json -o "$scratch/asleep" > "$scratch/json" 2> /dev/null || fail "exit $?"
-grep -q '"enough": 1' "$scratch/json" || fail "one is not enough: $(cat "$scratch/json")"
+asleep() {
+    "${sizing[@]}" -p mode=per-thread -p step=0.02 --no-plots --json -o "$scratch/asleep" > "$scratch/json" 2> /dev/null || fail "exit $?"
+    grep -q '"enough": 1' "$scratch/json"
+}
+patiently asleep || fail "one is not enough: $(cat "$scratch/json")"
 
 # A command of one's own, which uses as many threads as it is given: what applies it names it.
 "$CONTEND_BINARY" sizing --cores 1 --rounds 2 --no-canary --no-plots --host h -o "$scratch/command" \

@@ -9,7 +9,7 @@ start_slurm
 how=
 for way in pmix pmi2; do
     srun --mpi=list 2>&1 | grep -q "$way" || continue
-    timeout 60 srun --mpi=$way --overcommit -n 2 "$CONTEND_FAKE" bench faketeam --rounds 1 \
+    timeout 60 srun --mpi=$way --overcommit -n 2 "$CONTEND_FAKE" bench faketeam --limit 50 --rounds 1 \
         --time 0.1 --no-plots --out "$scratch/$way" >"$scratch/refused" 2>&1 && how=$way && break
 done
 [ -n "$how" ] || skip "srun and MPI have no PMI in common: $(tail -n 5 "$scratch/refused")"
@@ -32,6 +32,6 @@ expect 2 'srun started 2 tasks and no way' srun --mpi=none --overcommit -n 2 "$C
 
 # A worker that dies is named, and the exit code is the run's.
 expect 3 'rank 1 \(host .*\): killed by signal 9' srun "--mpi=$how" --overcommit -n 2 \
-    "$CONTEND_FAKE" bench faketeam -p mode=crash -p bad_worker=1 --rounds 1 --time 0.1 --no-plots \
+    "$CONTEND_FAKE" bench faketeam --limit 100 -p mode=crash -p bad_worker=1 --rounds 1 --time 0.1 --no-plots \
     --out "$scratch/worker"
 finish

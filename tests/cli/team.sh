@@ -28,10 +28,10 @@ named=$(grep -c '"library": "NCCL 0.0.0-fake"' "$scratch/ok/run.json")
     fail "$named of $workers workers say which library they loaded"
 
 expect 0 'faketeam keeps 100% of its idle speed' "$CONTEND_FAKE" run team --workers 3 --rounds 1 \
-    --time 0.1 --no-plots --out "$scratch/told"
+    --limit 60 --time 0.1 --no-plots --out "$scratch/told"
 
 # With nothing to stand beside, what a team does under load is still told.
-expect 0 'rank_sum +4' "$CONTEND_FAKE" run team --workers 3 --rounds 1 --time 0.1 --no-plots \
+expect 0 'rank_sum +4' "$CONTEND_FAKE" run team --workers 3 --rounds 1 --time 0.1 --limit 60 --no-plots \
     --no-baselines --out "$scratch/alone"
 
 begin=$SECONDS
@@ -45,18 +45,18 @@ lost() { # lost MODE REASON [option...]
     local mode=$1 reason=$2
     shift 2
     expect 3 "faketeam: (failed|hung): worker 1: $reason" "$CONTEND_FAKE" bench faketeam --workers 3 \
-        -p "mode=$mode" -p bad_worker=1 --rounds 1 --time 0.1 --limit 20 --setup-limit 20 \
+        -p "mode=$mode" -p bad_worker=1 --rounds 1 --time 0.1 --limit 60 --setup-limit 60 \
         --no-plots --out "$scratch/$mode" "$@"
 }
 lost fail-setup 'the fake is told to fail its setup'
-lost hang-setup 'no progress within .* while setup' --setup-limit 10
+meanwhile lost hang-setup 'no progress within .* while setup' --setup-limit 10
 lost fail-run 'the fake is told to fail its run'
 lost hang-run 'not at its end within 1 s .--limit.' --limit 1
 lost fail-check 'the fake is told that its result is wrong'
 lost hang-teardown 'the fake is told to fail its run'
 
 # Without a background there is nothing to be compared with.
-expect 0 . "$CONTEND_FAKE" bench faketeam --workers 2 --rounds 1 --time 0.1 --no-plots \
+expect 0 . "$CONTEND_FAKE" bench faketeam --workers 2 --rounds 1 --time 0.1 --limit 60 --no-plots \
     --out "$scratch/plain"
 ! grep -q 'retention\|background' "$scratch/plain/rows.csv" || fail "a baseline without a load"
 finish

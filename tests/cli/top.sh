@@ -15,6 +15,7 @@ while pid == 0:
 os.wait()' &
 worker=$!
 trap 'kill "$worker" 2>/dev/null; rm -rf "$scratch"' EXIT
+wait_for 60 pgrep -P "$worker" -x python3 >/dev/null || fail "no child"
 
 # One look, as text and as JSON.
 expect 0 "^ +$worker python3 " "$CONTEND_BINARY" top --pid "$worker" --once
@@ -60,8 +61,10 @@ expect 3 '' sh -c '"$1" top --pid "$2" --once >/dev/full' sh "$CONTEND_BINARY" "
 cat >"$scratch/terminal.py" <<'EOF'
 import fcntl, os, pty, re, select, signal, struct, sys, termios, time
 program, worker, end = sys.argv[1:]
+go, let_go = os.pipe()
 pid, fd = pty.fork()
 if pid == 0:
+    os.read(go, 1)
     os.execv(program, [program, "top", "--pid", worker, "--interval", "0.2"])
 seen = b""
 def size(rows, columns):
@@ -79,6 +82,7 @@ def until(enough, what):
                 sys.exit("ended early: " + repr(seen[-2000:]))
 before = termios.tcgetattr(fd)
 size(24, 80)
+os.write(let_go, b"x")
 until(lambda: seen.count(b"BECAUSE OF") >= 3, "three looks")
 if before[3] == termios.tcgetattr(fd)[3]:
     sys.exit("keys are not read as they are pressed")

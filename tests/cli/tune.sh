@@ -4,7 +4,6 @@
 . tests/lib/cli.sh
 
 tune=("$CONTEND_FAKE" tune fake --time 0.05 --warmup 0.01 --host h)
-cpus=$(nproc)
 needs two-cpus
 
 # A step that takes longer by each thread: sized is the simplest of the best.

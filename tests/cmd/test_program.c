@@ -1,11 +1,15 @@
 /* The program's own name in commands that are to be pasted. */
 #include "harness/cmd/program.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -52,12 +56,34 @@ static void test_program_that_cannot_be_pasted(void **state)
     assert_named(NULL, "contend");
 }
 
+/* As of an installation, whose bin is our folder of tests. */
+static void test_program_finds_what_it_was_installed_with(void **state)
+{
+    (void)state;
+    char folder[3][4096], path[4096];
+    const char *build = getenv("CONTEND_BUILD_DIR");
+    struct err err;
+    if (!build)
+        skip();
+    (void)snprintf(folder[0], sizeof(folder[0]), "%.4000s/share", build);
+    (void)snprintf(folder[1], sizeof(folder[1]), "%.4000s/share/contend", build);
+    (void)snprintf(folder[2], sizeof(folder[2]), "%.4000s/share/contend/test_program", build);
+    for (int i = 0; i < 3; i++)
+        (void)mkdir(folder[i], 0700);
+    int rc = program_share("test_program", path, sizeof(path), &err);
+    for (int i = 3; i-- > 0;)
+        (void)rmdir(folder[i]);
+    assert_int_equal(rc, 0);
+    assert_int_equal(program_share("test_program", path, sizeof(path), &err), -ENOENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_program_is_what_was_typed),
         cmocka_unit_test(test_program_is_the_front_door),
         cmocka_unit_test(test_program_that_cannot_be_pasted),
+        cmocka_unit_test(test_program_finds_what_it_was_installed_with),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

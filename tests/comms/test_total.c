@@ -67,9 +67,11 @@ static void test_total_tells_gpus_of_a_process_apart(void **state)
     struct comms comms = {.n = 1, .communicator = all};
     struct comms_total total;
     struct err err;
+    char name[200];
     assert_int_equal(comms_total_make(&comms, &total, &err), 0);
     assert_int_equal(total.matrix.n, 2);
     assert_int_equal(total.gpu[1].slot, 1);
+    assert_non_null(strstr(comms_call_gpu(&total.gpu[1], name, sizeof(name)), ", GPU 2 of it"));
     assert_false(total.assumed);
     comms_total_free(&total);
     comms.n = 2;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "harness/base/random.h"
+#include "tests/lib/trials.h"
 
 enum { ROUNDS_MOST = 400 };
 
@@ -119,16 +120,16 @@ static size_t rejected_at(struct simulated *s, double alpha)
 static void test_sequential_keeps_its_error_rate(void **state)
 {
     static struct simulated s;
-    enum { TRIALS = 200 };
+    const unsigned n = trials(200, 60);
     (void)state;
     for (size_t m = 0; m < MACHINES; m++) {
         unsigned wrong = 0;
-        for (unsigned trial = 0; trial < TRIALS; trial++) {
+        for (unsigned trial = 0; trial < n; trial++) {
             make(&s, machines[m], 0, 1000 * m + trial, 150);
             wrong += rejected_at(&s, 0.05) != 0;
         }
-        print_message("machine %zu: %u of %u equal pairs told apart at 5%%\n", m, wrong, TRIALS);
-        assert_true(wrong <= 0.05 * TRIALS + 3 * sqrt(TRIALS * 0.05 * 0.95));
+        print_message("machine %zu: %u of %u equal pairs told apart at 5%%\n", m, wrong, n);
+        assert_true(wrong <= trials_most(n, 0.05));
     }
 }
 
@@ -160,11 +161,11 @@ static void test_sequential_finds_a_difference(void **state)
 static void test_sequential_interval_holds_the_truth(void **state)
 {
     static struct simulated s;
-    enum { TRIALS = 60 };
+    const unsigned n = trials(60, 20);
     (void)state;
     for (size_t m = 0; m < MACHINES; m++) {
         unsigned missed = 0;
-        for (unsigned trial = 0; trial < TRIALS; trial++) {
+        for (unsigned trial = 0; trial < n; trial++) {
             bool out = false;
             make(&s, machines[m], 0.1, 5000 * m + trial, 200);
             struct sequential of = s.of;
@@ -175,7 +176,7 @@ static void test_sequential_interval_holds_the_truth(void **state)
             }
             missed += out;
         }
-        assert_true(missed <= 0.05 * TRIALS + 3 * sqrt(TRIALS * 0.05 * 0.95));
+        assert_true(missed <= trials_most(n, 0.05));
     }
     make(&s, on_normal, 0.1, 3, 300);
     struct sequential_interval late = sequential_interval(&s.of, 0.05);

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "tests/lib/trials.h"
+
 static struct outlier_judgement judgement;
 
 static void assert_near(double got, double expected)
@@ -235,7 +237,7 @@ static double noisy(uint64_t *seed, double deviation)
     return 1 + deviation * radius * cos(6.283185307179586 * uniform(seed));
 }
 
-enum { SEEDS = 1000, COMPARISONS = 40 };
+enum { COMPARISONS = 40 };
 
 /* A machine is 40 comparisons; fewer than 1% of machines may see even one false alarm. */
 static void test_outlier_keeps_quiet_at_noise(void **state)
@@ -243,8 +245,8 @@ static void test_outlier_keeps_quiet_at_noise(void **state)
     static const size_t sizes[] = {3, 4, 8, 12, 56};
     (void)state;
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
-        unsigned alarms = 0;
-        for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        unsigned alarms = 0, seeds = trials(1000, 100);
+        for (uint64_t seed = 1; seed <= seeds; seed++) {
             uint64_t random = seed * 0x9e3779b97f4a7c15ULL;
             size_t odd = 0;
             for (unsigned i = 0; i < COMPARISONS; i++) {
@@ -255,9 +257,9 @@ static void test_outlier_keeps_quiet_at_noise(void **state)
             }
             alarms += odd > 0;
         }
-        print_message("%zu units: %u false alarms in %d machines of %d comparisons\n", sizes[s],
-                      alarms, SEEDS, COMPARISONS);
-        assert_in_range(alarms, 0, SEEDS / 100 - 1);
+        print_message("%zu units: %u false alarms in %u machines of %d comparisons\n", sizes[s],
+                      alarms, seeds, COMPARISONS);
+        assert_in_range(alarms, 0, seeds / 100 - 1);
     }
 }
 
@@ -268,7 +270,7 @@ static void test_outlier_always_finds_the_slow_one(void **state)
     (void)state;
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
         for (size_t k = 0; k < sizeof(shares) / sizeof(shares[0]); k++)
-            for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+            for (uint64_t seed = 1; seed <= trials(1000, 100); seed++) {
                 uint64_t random = seed * 0x9e3779b97f4a7c15ULL;
                 double values[12];
                 size_t slow = seed % sizes[s];

@@ -72,6 +72,15 @@ wait_for() {
     done
 }
 
+# patiently COMMAND...: what a busy machine may upset is tried again (tests/lib/patience.h); one success ends it.
+patiently() {
+    local _
+    for _ in {1..30}; do
+        "$@" && return
+    done
+    return 1
+}
+
 # ours PATTERN: processes with that command line that this test started, and no other copy of it.
 ours() {
     local pid
@@ -84,7 +93,24 @@ none_of_ours() { # none_of_ours PATTERN
     [ -z "$(ours "$1")" ]
 }
 
+# meanwhile COMMAND...: beside what follows, as it waits for a limit; `finish` waits for it, and fails if that failed.
+waits=()
+meanwhile() {
+    local log=$scratch/meanwhile.${#waits[@]}
+    (
+        trap - EXIT
+        failures=0
+        "$@"
+        exit $((failures > 0))
+    ) >"$log" 2>&1 </dev/null &
+    waits+=($!)
+}
+
 finish() {
+    local i
+    for i in "${!waits[@]}"; do
+        wait "${waits[i]}" || fail "meanwhile: $(cat "$scratch/meanwhile.$i")"
+    done
     [ "$failures" = 0 ] || exit 1
     echo "ok"
     exit 0

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "kernels/gpu/gpu_canary.h"
 #include "kernels/gpu/gpu_chase.h"
@@ -21,6 +24,19 @@ static struct {
     const char *call;
     unsigned count[GPUS];
 } calls[CALLS];
+
+/* In place of libc's: time passes faster, since points wait at least 0.1 s for clocks to settle. */
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    enum { FASTER = 20, NS = 1000000000 };
+    int rc = (int)syscall(SYS_clock_gettime, clock, now);
+    if (rc || clock != CLOCK_MONOTONIC_RAW)
+        return rc;
+    long ns = FASTER * now->tv_nsec;
+    now->tv_sec = FASTER * now->tv_sec + ns / NS;
+    now->tv_nsec = ns % NS;
+    return 0;
+}
 
 void fake_gpu_set_trouble(const struct fake_trouble *told)
 {

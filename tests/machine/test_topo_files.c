@@ -186,7 +186,7 @@ static void test_topo_is_the_same_by_both_parsers(void **state)
 {
     (void)state;
     for (const struct fixture_machine *machine = fixture_machines; machine->name; machine++) {
-        char path[] = "/tmp/contend-test-XXXXXX.xml", to[2][sizeof(path) + 2];
+        char path[] = "/tmp/contend-test-XXXXXX.xml", to[2][sizeof(path) + 12];
         json_t *json[2];
         fixture_machine_write(machine, path);
         for (int parser = 0; parser < 2; parser++) {

@@ -171,11 +171,13 @@ int main(void)
         return 77;
 #define IN_DIRECTORY(test)                                                                         \
     cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
+#define SVG_ALONE(test)                                                                            \
+    cmocka_unit_test_setup_teardown(test, fixture_make_svg_dir, fixture_remove_svg_dir)
     const struct CMUnitTest tests[] = {
-        IN_DIRECTORY(test_dots_of_each_gpu),
+        SVG_ALONE(test_dots_of_each_gpu),
         IN_DIRECTORY(test_dots_say_what_they_are),
-        IN_DIRECTORY(test_dots_name_a_gpu_that_failed),
-        IN_DIRECTORY(test_dots_need_no_metric_of_all),
+        SVG_ALONE(test_dots_name_a_gpu_that_failed),
+        SVG_ALONE(test_dots_need_no_metric_of_all),
         cmocka_unit_test(test_dots_format_has_no_exponent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -350,23 +350,25 @@ int main(void)
         return 77;
 #define IN_DIRECTORY(test)                                                                         \
     cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
+#define SVG_ALONE(test)                                                                            \
+    cmocka_unit_test_setup_teardown(test, fixture_make_svg_dir, fixture_remove_svg_dir)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_scans_all_figures_have_units_on_their_axes),
-        IN_DIRECTORY(test_scans_only_what_was_measured_is_drawn),
-        IN_DIRECTORY(test_scans_latency_curve_marks_caches),
-        IN_DIRECTORY(test_scans_loaded_latency_marks_the_knee),
-        IN_DIRECTORY(test_scans_thrash_has_a_panel_an_aggressor),
-        IN_DIRECTORY(test_scans_heat_map_prints_what_has_room),
-        IN_DIRECTORY(test_scans_heat_map_is_not_spoilt_by_one_pair),
+        SVG_ALONE(test_scans_only_what_was_measured_is_drawn),
+        SVG_ALONE(test_scans_latency_curve_marks_caches),
+        SVG_ALONE(test_scans_loaded_latency_marks_the_knee),
+        SVG_ALONE(test_scans_thrash_has_a_panel_an_aggressor),
+        SVG_ALONE(test_scans_heat_map_prints_what_has_room),
+        SVG_ALONE(test_scans_heat_map_is_not_spoilt_by_one_pair),
         IN_DIRECTORY(test_scans_copies_of_four_gpus),
-        IN_DIRECTORY(test_scans_copies_of_other_machines),
+        SVG_ALONE(test_scans_copies_of_other_machines),
         cmocka_unit_test(test_names_of_figures_are_fit_and_unique),
-        IN_DIRECTORY(test_scans_smt_noise_stays_dark),
+        SVG_ALONE(test_scans_smt_noise_stays_dark),
         IN_DIRECTORY(test_scans_256_cpus),
-        IN_DIRECTORY(test_scans_one_round_has_no_intervals),
-        IN_DIRECTORY(test_scans_one_of_several_is_named),
-        IN_DIRECTORY(test_scans_say_when_they_are_noisy),
-        IN_DIRECTORY(test_scans_hostile_text_is_only_text),
+        SVG_ALONE(test_scans_one_round_has_no_intervals),
+        SVG_ALONE(test_scans_one_of_several_is_named),
+        SVG_ALONE(test_scans_say_when_they_are_noisy),
+        SVG_ALONE(test_scans_hostile_text_is_only_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

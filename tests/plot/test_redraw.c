@@ -204,12 +204,14 @@ int main(void)
         return 77;
 #define IN_DIRECTORY(test)                                                                         \
     cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
+#define SVG_ALONE(test)                                                                            \
+    cmocka_unit_test_setup_teardown(test, fixture_make_svg_dir, fixture_remove_svg_dir)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_redraw_figure_of_another_version),
-        IN_DIRECTORY(test_redraw_lines_of_an_older_version),
+        SVG_ALONE(test_redraw_lines_of_an_older_version),
         IN_DIRECTORY(test_redraw_leaves_alone_what_is_not_ours),
-        IN_DIRECTORY(test_redraw_makes_no_format_of_text),
-        IN_DIRECTORY(test_redraw_draws_what_has_data),
+        SVG_ALONE(test_redraw_makes_no_format_of_text),
+        SVG_ALONE(test_redraw_draws_what_has_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

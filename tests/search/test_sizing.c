@@ -29,6 +29,7 @@ static void test_knee_finds_the_knee_and_what_is_enough(void **state)
         {{40, 40, 40, 40, 40, 40, 40, 40}, POINTS, 0},   /* one is enough */
         {{10, 20, 30, 40, 41, 40, 30, 20}, 3, 3},        /* more is worse */
         {{NAN, 20, 30, 40, 40, 40, NAN, NAN}, 3, 3},     /* not all were measured */
+        {{10, 39, 40, NAN, NAN, NAN, NAN, NAN}, 1, 1},   /* three are enough for one */
         {{NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}, POINTS, POINTS},
     };
     static const unsigned cores[POINTS] = {1, 2, 3, 4, 6, 8, 12, 16};

@@ -16,6 +16,7 @@
 #include "harness/search/tune.h"
 #include "harness/table/tune.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/trials.h"
 
 static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PARTITION, PLACE_NUMA};
 
@@ -101,8 +102,11 @@ static double a_second(const struct arm *arm)
     return 1;
 }
 
+/* As few fresh rounds as have an interval: more of them are more to resample after each. */
 static void measure(struct tuned *tuned, step_ms_of *step_ms)
 {
+    if (!tuned->tune.fresh_rounds)
+        tuned->tune.fresh_rounds = 6;
     measure_for(tuned, step_ms, a_second);
 }
 
@@ -160,7 +164,7 @@ static void test_tune_searches_each_plan_once_and_none_unchanged(void **state)
 static void test_tune_advises_the_simplest_near_the_best(void **state)
 {
     (void)state;
-    struct tuned tuned = {0};
+    struct tuned tuned = {.tune = {.fresh_rounds = 20}};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
     measure(&tuned, sized_is_near);
@@ -305,14 +309,14 @@ static double sized_was_luck(const struct arm *arm)
 static void test_tune_names_the_one_that_led(void **state)
 {
     (void)state;
-    struct tuned tuned = {.tune = {.fresh_rounds = 40}};
+    struct tuned tuned = {.tune = {.fresh_rounds = 12}};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
     measure(&tuned, sized_was_luck);
     const char *sentence = find(&tuned, "tune")->sentence;
     /* What the fresh rounds say is of the simpler one, not of the one that led. */
     if (!strstr(sentence, "sized was near partition") ||
-        !strstr(sentence, ", which led the search, but 40 fresh rounds do not show that sized is "
+        !strstr(sentence, ", which led the search, but 12 fresh rounds do not show that sized is "
                           "better than none"))
         fail_msg("%s", sentence);
     end(&tuned);
@@ -328,7 +332,7 @@ static double gains_were_luck(const struct arm *arm)
 static void test_tune_applies_no_gain_within_the_tolerance(void **state)
 {
     (void)state;
-    struct tuned tuned = {.tune = {.fresh_rounds = 40}};
+    struct tuned tuned = {.tune = {.fresh_rounds = 12}};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
     measure(&tuned, gains_were_luck);
@@ -424,7 +428,7 @@ static void test_tune_keeps_to_its_time_however_long_an_arm_takes(void **state)
     (void)state;
     static const double times[] = {12, 20, 30, 48, 60, 90, 180, 300, 900};
     for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++)
-        for (uint64_t seed = 1; seed <= 20; seed++) {
+        for (uint64_t seed = 1; seed <= trials(20, 4); seed++) {
             struct tuned tuned = {0};
             struct err err = {0};
             assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -498,7 +502,7 @@ static double half_is_best(const struct arm *arm)
 static void test_tune_drops_first_what_is_far_from_the_usual_teams(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (uint64_t seed = 1; seed <= trials(20, 4); seed++) {
         struct tuned tuned = {0};
         struct err err = {0};
         tuned.tune.tried =
@@ -537,14 +541,14 @@ static double none_takes_a_minute(const struct arm *arm)
 static void test_tune_tries_much_beside_a_none_that_is_slow(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 20; seed++) {
+    for (uint64_t seed = 1; seed <= trials(20, 4); seed++) {
         struct tuned tuned = {0};
         struct err err = {0};
         assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
         tuned.result.seed = seed;
         measure_for(&tuned, sized_is_near, none_takes_a_minute);
         assert_int_equal(tuned.tune.ntried, 17);
-        assert_true(spent_s(&tuned) <= 200);
+        assert_true(spent_s(&tuned) <= tuned.tune.max_time_s);
         assert_true(count_fresh_rounds(&tuned) >= 1);
         end(&tuned);
     }
@@ -562,7 +566,7 @@ static void test_tune_makes_fewer_fresh_rounds_where_they_take_longer(void **sta
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
     measure_for(&tuned, sized_is_near, fresh_ones_are_slow);
-    assert_true(spent_s(&tuned) <= 200);
+    assert_true(spent_s(&tuned) <= tuned.tune.max_time_s);
     assert_int_equal(tuned.tune.fresh_planned, count_fresh_rounds(&tuned));
     end(&tuned);
 }

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Plants one fault after the other in a copy of the source tree, and says which test catches it.
+# Exit 1: a fault that no test of the quick lane catches; 2: one that cannot be planted or built.
+#
+#   tests/planted.sh [MODULE...]    all faults, or those of these modules
+#
+# The copy and its build stay in build/planted, so that each fault builds only what it touches.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# module | file | edit of sed | test that should catch it, tried first | the fault
+faults() {
+    cat <<'EOF'
+base|harness/base/stats.c|s/(double)(n - 1) \* fraction/(double)n * fraction/|base/test_stats|percentile of n, not of n - 1
+base|harness/base/units.c|s/{"us", 1e-6}/{"us", 1e-3}/|base/test_units|microseconds read as milliseconds
+base|harness/base/student.c|s/-(df + 1) \/ 2 \*/-df \/ 2 */|base/test_student|a degree of freedom lost
+bench|bench/gpu/gpu_overlap.c|s/fmax(slice_s/fmin(slice_s/|bench/test_overlap|GPUs settle for less than 0.1 s
+cmd|harness/cmd/program.c|s/\.\.\/share\/contend/..\/share/|cmd/test_program|files of an installation sought elsewhere
+comms|harness/comms/total.c|s/gpu->slot + 1/gpu->slot/|comms/test_total|GPUs of a process counted from 0
+compare|harness/compare/measured.c|s/"lower") ? -1 : 1/"lower") ? 1 : -1/|compare/test_compare|sign of what is better when lower
+compare|harness/compare/compare.c|s/COMPARE_ERROR \/ fmax(measurements, 1)/COMPARE_ERROR/|compare/test_compare_rates|each measurement has the whole error rate
+compare|harness/compare/run_spread.h|s/\(RUN_SPREAD_BEFORE\) 0.03/\1 0.003/|compare/test_compare_rates|spread between runs is a tenth
+doctor|harness/doctor/checks_quota.c|s/team > granted/team >= granted/|doctor/test_checks|a team that fits its quota is too large
+fleet|harness/fleet/tail.c|s/50 \/ (double)n/5 \/ (double)n/|fleet/test_tail|tail fitted to a tenth of the machines
+json|harness/json/comparison.c|s/of(object, "low")/of(object, "high")/|json/test_comparison_json|lower end read from the upper one
+judge|harness/judge/outlier.c|s/4 \* nlow > n/4 * nlow >= n/|judge/test_outlier|a quarter that is slow is a group
+kernels|kernels/matmul/gpu_matmul_freivalds.c|s/sums->worst <= allowed/sums->worst <= limit/|kernels/test_freivalds|products judged by the loose limit only
+machine|harness/machine/openmp.c|s/NULL, 10) < threads/NULL, 10) <= threads/|machine/test_openmp|a thread limit that is enough is noted
+plan|harness/plan/slices.c|s/a->llc == b->llc/a->package == b->package/|plan/test_plan_golden|slices by package, not by cache
+report|harness/report/junit.c|s/"low", finding->low/"low", finding->high/|report/test_junit|upper end printed as the lower one
+rows|harness/rows/scaling.c|s/ && arm->plan.status == PLAN_OK//|rows/test_scaling|plans that were skipped are in the curves
+search|harness/search/knee.c|s/first + 3/first + 4/|search/test_sizing|three points have no knee
+search|harness/search/halving.c|s/round\[other\] - round\[arm\]/round[arm] - round[other]/|search/test_halving|the slower half is kept
+store|harness/store/csv.c|s/if (\*text == '"')/if (*text == '\\'')/|store/test_csv|quotes in CSV are not doubled
+store|harness/store/run_dir.c|s/return rc ? rc : directory_publish/return directory_publish/|store/test_run_dir|a record that was not written is published
+sys|harness/sys/cgroup.c|s/quota_us \/ period_us)/period_us \/ quota_us)/|machine/test_env|quota and period swapped
+table|harness/table/retention.c|s/key_drop(rest, "size");//|table/test_retention|a size is said twice
+worker|harness/worker/usage.c|s/helper.oncpu_ns \* 1e-9/helper.oncpu_ns * 1e-6/|worker/test_usage|helper threads in milliseconds
+EOF
+}
+
+copy=$PWD/build/planted build=build/release
+# What differs gets a new time, so that a run that was interrupted leaves no fault built in.
+fresh_copy() {
+    local file
+    mkdir -p "$copy"
+    git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
+        cmp -s "$file" "$copy/$file" || cp --parents "$file" "$copy"
+    done
+    find "$copy" -path "$copy/build" -prune -o -type f -printf '%P\0' | while IFS= read -r -d '' file; do
+        [ -e "$file" ] || rm "$copy/$file"
+    done
+    (cd "$copy" && cmake --preset release -DCONTEND_TESTS=ON -DCONTEND_CUDA=OFF) > "$copy.log" 2>&1
+}
+
+# Builds a target and runs tests until one fails: its name, or nothing. The log is build/planted.log.
+try() {
+    local target=$1
+    shift
+    if ! nice cmake --build "$copy/$build" --target "$target" > "$copy.log" 2>&1; then
+        tail -n 20 "$copy.log" >&2
+        return 2
+    fi
+    nice ctest --test-dir "$copy/$build" --stop-on-failure "$@" > "$copy.log" 2>&1 ||
+        awk '/^The following tests FAILED/ { list = 1; next } list { print $3; exit }' "$copy.log"
+}
+
+# The first test that fails, or nothing.
+catcher() {
+    local first=$1 caught name
+    name=${first#*/}
+    if [[ " $alone " == *" $name "* ]]; then target=$name; else target=units_${first%/*}; fi
+    caught=$(try "$target" -R "^$name\$") || return
+    [ -n "$caught" ] || caught=$(try all -L unit) || return
+    [ -n "$caught" ] || caught=$(try all -L cli -LE long) || return
+    echo "$caught"
+}
+
+fresh_copy
+alone=$(sed -n 's/^set(alone \(.*\))$/\1/p' tests/CMakeLists.txt)
+status=0
+while IFS='|' read -r module file edit first fault; do
+    [ $# = 0 ] || [[ " $* " == *" $module "* ]] || continue
+    sed "$edit" "$file" > "$copy/$file"
+    if cmp -s "$file" "$copy/$file"; then
+        echo "$file: nothing to edit with '$edit'" >&2
+        exit 2
+    fi
+    if ! caught=$(catcher "$first" < /dev/null); then
+        echo "$file: does not build with '$edit'" >&2
+        exit 2
+    fi
+    printf '%-9s%-46s%s\n' "$module" "$fault" "${caught:+caught by }${caught:-NOT CAUGHT}"
+    [ -n "$caught" ] || status=1
+    cp "$file" "$copy/$file"
+    if [ -n "$caught" ] && [ "$caught" != "${first#*/}" ] && [ "$(try all -R "^$caught\$" < /dev/null)" ]; then
+        echo "$caught fails without the fault, too" >&2
+        exit 2
+    fi
+done < <(faults)
+exit "$status"
