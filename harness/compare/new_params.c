@@ -204,3 +204,19 @@ char *new_params_say(const struct pairing *pairing, const struct pairing_runs si
     }
     return buf;
 }
+
+char *new_params_without_defaults(const struct row *row, char *buf, size_t size)
+{
+    char name[VALUE_MAX], value[VALUE_MAX];
+    const char *at = row->params, *from = at;
+    size_t used = 0;
+    buf[0] = '\0';
+    for (; next_part(&at, name, value) && !ends_params(name) && used < size; from = at) {
+        const struct opt *opt = find_opt(row, name);
+        if (!opt || !opt->def || strcmp(value, opt->def) != 0)
+            used += (size_t)snprintf(buf + used, size - used, "%.*s", (int)(at - from), from);
+    }
+    if (used < size)
+        (void)snprintf(buf + used, size - used, "%s", from);
+    return buf;
+}

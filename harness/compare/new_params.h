@@ -22,4 +22,10 @@ int new_params_leave_out(struct pairing *pairing, struct err *err);
 char *new_params_say(const struct pairing *pairing, const struct pairing_runs sides[PAIRING_SIDES],
                      char *buf, size_t size);
 
+/*
+ * The params column without what this version has by default, for series over versions: runs
+ * without a parameter are of the same as those that have its default. Returns buf.
+ */
+char *new_params_without_defaults(const struct row *row, char *buf, size_t size);
+
 #endif

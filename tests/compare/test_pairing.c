@@ -216,9 +216,33 @@ static void test_pairing_of_new_parameters(void **state)
     }
 }
 
+/* As histories over versions name a series. */
+static void test_params_without_defaults(void **state)
+{
+    (void)state;
+    static const struct opt opts[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},
+                                      {.name = "gone", .kind = OPT_TEXT},
+                                      {.name = NULL}};
+    static const char *const cases[][2] = {{"rows=64;slots=2", "slots=2"},
+                                           {"rows=32;slots=2", "rows=32;slots=2"},
+                                           {"slots=2;rows=64", "slots=2;rows=64"}, /* in a key */
+                                           {"gone=1;rows=64;slots=2;x=1", "gone=1;slots=2;x=1"},
+                                           {"", ""}};
+    const struct bench bench = {.name = "pipeline", .opts = opts};
+    const struct arm arm = {.bench = &bench};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct row row = make_row("none", "step_time");
+        char left[ROW_PARAMS_MAX];
+        row.arm = &arm;
+        (void)snprintf(row.params, sizeof(row.params), "%s", cases[i][0]);
+        assert_string_equal(new_params_without_defaults(&row, left, sizeof(left)), cases[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_params_without_defaults),
         cmocka_unit_test(test_pairing_of_new_parameters),
         cmocka_unit_test(test_pairing_keeps_the_order_of_the_first_side),
         cmocka_unit_test(test_pairing_tells_rows_apart_by_every_column),
