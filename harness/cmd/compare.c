@@ -177,6 +177,14 @@ static int tell_moved(const struct pairing_runs *base, const struct pairing_runs
     return rc;
 }
 
+static int tell_new_params(const struct comparisons *comparisons, struct findings *findings,
+                           struct err *err)
+{
+    struct finding finding = {.id = "new_params", .subject = "parameters"};
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", comparisons->new_params);
+    return finding.sentence[0] ? findings_add(findings, &finding, err) : 0;
+}
+
 static void count_busy(const struct runs *runs, const char *name, struct disturbed_runs *side)
 {
     *side = (struct disturbed_runs){.name = name, .runs = runs->n};
@@ -274,6 +282,8 @@ static int compare(struct work *work, const struct compare_args *args, struct er
         rc = tell_moved(&sides[PAIRING_BASE], &sides[PAIRING_OTHER], args->threshold / 100,
                         &work->findings, err);
     free(analyses);
+    if (!rc)
+        rc = tell_new_params(&work->comparisons, &work->findings, err);
     if (rc)
         return rc;
     comparisons_to_finding(&work->comparisons, &whole);

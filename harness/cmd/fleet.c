@@ -115,8 +115,9 @@ static int draw(const struct fleet *fleet, const struct bounds *bounds,
     return rc == -EINTR ? EXIT_INTERRUPTED : rc && rc != -ENOENT ? EXIT_NOT_RUN : EXIT_GOOD;
 }
 
-static int write_junit(const struct findings *findings, const char *path)
+static int write_junit(const struct findings *findings, size_t nskip, const char *path)
 {
+    char open[96];
     struct err err = {0};
     FILE *out = fopen(path, "wex");
     if (!out) {
@@ -124,7 +125,9 @@ static int write_junit(const struct findings *findings, const char *path)
         log_error("%s", err.msg);
         return EXIT_USAGE;
     }
-    int rc = junit_print("fleet", findings, out, &err);
+    (void)snprintf(open, sizeof(open), "SKIP: %zu machine%s could not be judged", nskip,
+                   nskip == 1 ? "" : "s");
+    int rc = junit_print_verdict("fleet", findings, nskip ? open : NULL, out, &err);
     if (fclose(out) && !rc)
         rc = err_sys(&err, -errno, "cannot write '%.150s'", path);
     if (rc)
@@ -175,11 +178,11 @@ static int show(const struct fleet *fleet, const struct bounds *bounds,
     } else if (!rc)
         code = print(fleet, bounds, &judgement, &findings, options);
     if (!rc && !code && options->junit)
-        code = write_junit(&findings, options->junit);
+        code = write_junit(&findings, judgement.nskip, options->junit);
     if (!rc && !code && options->plots)
         code = draw(fleet, bounds, &judgement, options->plots);
-    if (!rc && !code && judgement.nfail)
-        code = EXIT_VERDICT;
+    if (!rc && !code)
+        code = judgement.nfail ? EXIT_VERDICT : judgement.nskip ? EXIT_INCONCLUSIVE : EXIT_GOOD;
     findings_free(&findings);
     fleet_judgement_free(&judgement);
     return code;
@@ -196,7 +199,8 @@ int fleet_results(const struct cmd_env *env, const char *const *directories, siz
     if (results && !code) {
         code = show(&fleet, &bounds, options);
         /* What could not be read was not judged, whatever the others are. */
-        code = code == EXIT_GOOD || code == EXIT_VERDICT ? (read ? read : code) : code;
+        bool judged = code == EXIT_GOOD || code == EXIT_VERDICT || code == EXIT_INCONCLUSIVE;
+        code = judged && read ? read : code;
     }
     bounds_free(&bounds);
     fleet_free(&fleet);

@@ -10,6 +10,7 @@
 #include "harness/emit/inherited.h"
 #include "harness/json/plan.h"
 #include "harness/machine/topo.h"
+#include "harness/machine/topo_check.h"
 #include "harness/plan/check.h"
 #include "harness/plan/options.h"
 #include "harness/plan/plan.h"
@@ -230,6 +231,17 @@ static int make_plans(const struct topo *topo, const struct place_args *args,
     return rc;
 }
 
+static int tell_machine(const struct topo *topo, struct err *err)
+{
+    struct findings findings = {0};
+    int rc = topo_check(topo, &findings, err);
+    for (size_t i = 0; i < findings.n; i++)
+        (findings.all[i].severity == FINDING_NOTE ? log_info : log_warn)(
+            "%s: %s", findings.all[i].subject, findings.all[i].sentence);
+    findings_free(&findings);
+    return rc;
+}
+
 /* The topology to plan on: as reported, or with cores and clusters as measured. *code: of an error.
  */
 static int load(const struct cmd_env *env, const struct place_args *args, struct topo *topo,
@@ -239,6 +251,8 @@ static int load(const struct cmd_env *env, const struct place_args *args, struct
     struct topo_options options = {
         .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true};
     int rc = topo_load(&options, topo, err);
+    if (!rc)
+        rc = tell_machine(topo, err);
     if (rc || !args->topology)
         return rc;
     if (!topo->is_this_machine)

@@ -11,8 +11,10 @@
 #include "harness/json/judged.h"
 #include "harness/json/machine.h"
 #include "harness/machine/topo.h"
+#include "harness/machine/topo_check.h"
 #include "harness/machine/topo_gpu.h"
 #include "harness/say/log.h"
+#include "harness/table/findings.h"
 
 struct topo_args {
     const char *xml, *fake_gpus;
@@ -238,6 +240,16 @@ static void print_topo(const struct topo *topo)
     print_gpus(topo);
 }
 
+static int print_findings(const struct topo *topo, struct err *err)
+{
+    struct findings findings = {0};
+    int rc = topo_check(topo, &findings, err);
+    if (!rc)
+        findings_print(&findings, stdout, false);
+    findings_free(&findings);
+    return rc;
+}
+
 static void print_measured(const struct measured *measured)
 {
     static const char *const marks[FINDING_SEVERITIES] = {"", "floating", "differs"};
@@ -273,9 +285,12 @@ static int show(const struct cmd_env *env, const struct topo_args *args)
             args->measure ? topo_measured_to_json(&topo, &measured) : topo_to_json(&topo), 2);
     } else {
         print_topo(&topo);
+        rc = print_findings(&topo, &err);
         if (args->measure)
             print_measured(&measured);
-        code = cmd_finish();
+        if (rc)
+            log_error("%s", err.msg);
+        code = rc ? EXIT_NOT_RUN : cmd_finish();
     }
     measured_free(&measured);
     topo_free(&topo);

@@ -49,7 +49,7 @@ static const struct opt validate_opts[] = {
              "these rules may not be skipped: what keeps them from being judged is an error"),
     OPT_TEXT("expect", validate_args, expect, NULL, "NAME=N[,..]",
              "how many there must be: gpus=8,cpus=128,memory=2T; also sockets, nodes (NUMA), nics, "
-             "nvme, nvswitches"),
+             "nvme, nvswitches; gpus=0 accepts a machine without GPUs, which else is no pass"),
     OPT_TEXT("waivers", validate_args, waivers, NULL, "FILE",
              "failures that are known, as JSON: an array of {rule, unit, reason, until}"),
     OPT_FLAG("strict", validate_args, strict, NULL, "warnings fail, too"),
@@ -378,6 +378,7 @@ static int validate(struct validate *v)
     if (!rc) {
         rc = read_machine(v, &err);
         code = rc ? (int)cmd_not_measured(rc) : has_baseline(v) ? check_kind(v) : EXIT_GOOD;
+        v->rules.of_known_kind = has_baseline(v) && v->bounds.kind[0];
     }
     if (!rc && !code) {
         rc = judge(v, &err);
@@ -454,6 +455,6 @@ const struct command validate_command = {
         "is there against what should be, figures against physics, units against their peers, and "
         "health. Reads, and runs short loads of its own; changes nothing. Root sees more: the "
         "firmware's tables and the kernel's log. Exit code: 0 pass, 1 a rule failed, 3 one that "
-        "should have run did not, 4 nothing was judged.",
+        "should have run did not, 4 nothing was judged, or no GPU (see --expect gpus=0).",
     .opts = validate_opts,
 };

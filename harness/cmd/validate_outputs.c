@@ -53,7 +53,10 @@ static int print_form(enum form form, const struct validation *validation, FILE 
     int rc = 0;
     switch (form) {
     case FORM_JUNIT:
-        return junit_print("validate", validation->findings, out, err);
+        return junit_print_verdict(
+            "validate", validation->findings,
+            validation->verdict->outcome == OUTCOME_SKIP ? validation->verdict->text : NULL, out,
+            err);
     case FORM_PROMETHEUS:
         prometheus_print(validation->findings, labels, out);
         prometheus_print_verdict(validation->verdict->outcome, time(NULL), labels, out);

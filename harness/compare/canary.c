@@ -192,7 +192,9 @@ char *canary_say(const struct canary_move *move, char *buf, size_t size)
     char name[160];
     const struct word *word = word_of(move->metric);
     name_value(move->metric, move->key, name, sizeof(name));
-    (void)snprintf(buf, size, "%s: %.0f%% %s", name, 100 * fabs(move->ratio - 1),
+    double percent = 100 * fabs(move->ratio - 1);
+    int decimals = percent >= 0.95 ? 0 : percent >= 0.095 ? 1 : 2;
+    (void)snprintf(buf, size, "%s: %.*f%% %s", name, decimals, fmax(percent, 0.01),
                    move->ratio > 1 ? word->more : word->less);
     return buf;
 }

@@ -10,10 +10,14 @@
 #include "harness/compare/canary.h"
 #include "harness/compare/floor.h"
 #include "harness/compare/measured.h"
+#include "harness/compare/new_params.h"
 #include "harness/rows/key.h"
 
 /* Two-sided 90%: SAME. */
 #define SAME_TAIL 0.05
+
+/* Where equal runs can differ by more than the double, as a logarithm, no ratio means much. */
+#define TOO_NOISY 0.693
 
 /* Beyond so many runs a side only pairs within rounds help. */
 enum { RUNS_ADVISED = 20 };
@@ -203,10 +207,12 @@ static unsigned runs_needed(const struct judge *judge, const struct measured *me
     return needed > base || needed > other ? needed : 0;
 }
 
-/* What equal runs differ by, in percent, towards the side to which it changed. */
-static double percent_of_equal(const struct comparison *comparison, const struct measured *measured)
+/* What equal runs differ by, towards the side to which it changed. */
+static char *format_equal(const struct comparison *comparison, const struct measured *measured,
+                          char *buf, size_t size)
 {
-    return 100 * fabs(expm1(comparison->ratio < 1 ? -measured->half : measured->half));
+    return comparison_format_spread(comparison->ratio < 1 ? -measured->half : measured->half, buf,
+                                    size);
 }
 
 /* Which of the three bars it did not clear: equal runs, the machine, or its mate. */
@@ -214,21 +220,23 @@ static void explain_unclear(const struct judge *judge, const struct candidate *c
                             const struct measured *measured, double threshold,
                             struct comparison *comparison)
 {
-    char change[32], runs[64];
+    char change[32], runs[64], equal[32], between[32];
     double gain = fabs(measured->gain);
     unsigned needed = runs_needed(judge, measured, threshold);
     (void)comparison_format_ratio(comparison->ratio, change, sizeof(change));
-    say(comparison,
-        "%s is %s what equal runs can differ by (%.1f%%; %s, spread between runs %.1f%%)", change,
-        gain > measured->half ? "beyond" : "within", percent_of_equal(comparison, measured),
-        say_runs(measured, runs, sizeof(runs)), 100 * measured->spread.sd);
+    say(comparison, "%s%s is %s what equal runs can differ by (%s; %s, spread between runs %s)",
+        measured->half > TOO_NOISY ? "too noisy to say: " : "", change,
+        gain > measured->half ? "beyond" : "within",
+        format_equal(comparison, measured, equal, sizeof(equal)),
+        say_runs(measured, runs, sizeof(runs)),
+        comparison_format_spread(measured->spread.sd, between, sizeof(between)));
     if (gain > measured->half + judge->moved) {
         say(comparison, ", but together with %s of the same steps it is not.",
             pair_first(candidate->mate->pair)->row->metric);
         needed = 0;
     } else if (gain > measured->half)
-        say(comparison, ", but by less than the machine itself moved (%.1f%%).",
-            100 * expm1(judge->moved));
+        say(comparison, ", but by less than the machine itself moved (%s).",
+            comparison_format_spread(judge->moved, equal, sizeof(equal)));
     else
         say(comparison, ".");
     if (needed)
@@ -268,10 +276,10 @@ static void explain_clock(const struct judge *judge, const struct pair *pair,
 static void explain_changed(const struct judge *judge, const struct measured *measured,
                             struct comparison *comparison)
 {
-    char change[32], runs[64];
-    say(comparison, "%s is more than equal runs differ by (%.1f%% at a level of %.4g%%; %s).",
+    char change[32], runs[64], equal[32];
+    say(comparison, "%s is more than equal runs differ by (%s at a level of %.4g%%; %s).",
         comparison_format_ratio(comparison->ratio, change, sizeof(change)),
-        percent_of_equal(comparison, measured), 100 * (1 - 2 * judge->tail),
+        format_equal(comparison, measured, equal, sizeof(equal)), 100 * (1 - 2 * judge->tail),
         say_runs(measured, runs, sizeof(runs)));
 }
 
@@ -410,6 +418,9 @@ int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
         rc = watch_canaries(&judge, err);
     for (size_t i = 0; i < judge.pairing.n && !rc; i++)
         rc = compare_pair(&judge, &judge.pairing.pairs[i], comparisons, err);
+    if (!rc)
+        (void)new_params_say(&judge.pairing, sides, comparisons->new_params,
+                             sizeof(comparisons->new_params));
     free(judge.candidates);
     pairing_free(&judge.pairing);
     return rc;

@@ -86,18 +86,8 @@ bool comparisons_decided(const struct comparisons *comparisons)
            comparisons_count(comparisons, OUTCOME_SAME);
 }
 
-char *comparison_format_ratio(double ratio, char *buf, size_t size)
-{
-    if (isnan(ratio))
-        (void)snprintf(buf, size, "-");
-    else if (ratio < 0.5 || ratio > 2)
-        (void)snprintf(buf, size, "%.*fx", ratio >= 99.95 ? 0 : ratio >= 0.995 ? 1 : 3, ratio);
-    else
-        (void)snprintf(buf, size, "%+.1f%%", 100 * (ratio - 1));
-    return buf;
-}
-
-double comparison_percent(double ratio, int *decimals)
+/* In percent, to so many decimals that no change reads as none: 0.99996 is -0.01. */
+static double percent_of(double ratio, int *decimals)
 {
     double percent = 100 * (ratio - 1);
     *decimals = 1;
@@ -105,6 +95,100 @@ double comparison_percent(double ratio, int *decimals)
         return percent;
     *decimals = 2;
     return copysign(fmax(fabs(percent), 0.01), percent);
+}
+
+static bool is_factor(double ratio)
+{
+    return ratio < 0.5 || ratio > 2;
+}
+
+char *comparison_format_ratio(double ratio, char *buf, size_t size)
+{
+    int decimals;
+    double percent = percent_of(ratio, &decimals);
+    if (isnan(ratio))
+        (void)snprintf(buf, size, "-");
+    else if (is_factor(ratio))
+        (void)snprintf(buf, size, "%.*fx", ratio >= 99.95 ? 0 : ratio >= 0.995 ? 1 : 3, ratio);
+    else
+        (void)snprintf(buf, size, "%+.*f%%", decimals, percent);
+    return buf;
+}
+
+static bool has_interval(const struct comparison *one)
+{
+    return !isnan(one->low) && !isnan(one->high);
+}
+
+static bool is_by_factor(const struct comparison *one)
+{
+    return is_factor(one->ratio) ||
+           (has_interval(one) && (is_factor(one->low) || is_factor(one->high)));
+}
+
+char *comparison_format_change(const struct comparison *comparison, char *buf, size_t size)
+{
+    double ratio = comparison->ratio;
+    if (isnan(ratio) || is_factor(ratio) || !is_by_factor(comparison))
+        return comparison_format_ratio(ratio, buf, size);
+    (void)snprintf(buf, size, "%.*fx", fabs(ratio - 1) < 0.005 ? 3 : 2, ratio);
+    return buf;
+}
+
+/* A bound in at most six characters: outward, where that is away from no change. */
+static void format_percent(double ratio, bool up, char *buf, size_t size)
+{
+    int decimals;
+    double percent = percent_of(ratio, &decimals);
+    if (decimals == 2 && (percent > 0) == up) {
+        percent = up ? 0.1 : -0.1;
+        decimals = 1;
+    }
+    (void)snprintf(buf, size, "%+.*f%%", fabs(percent) >= 9.95 ? 0 : decimals, percent);
+}
+
+/* A bound in at most five characters; small ones outward; none but 1 is shown as 1. */
+static void format_factor(double factor, bool up, char *buf, size_t size)
+{
+    if (factor > 9999)
+        (void)snprintf(buf, size, "%s", up ? ">9e3x" : "9999x");
+    else if (factor >= 9.95)
+        (void)snprintf(buf, size, "%.0fx", factor);
+    else if (fabs(factor - 1) < 0.05 && factor != 1)
+        (void)snprintf(buf, size, "%.2fx", factor > 1 ? fmax(factor, 1.01) : fmin(factor, 0.99));
+    else if (factor >= 0.0995)
+        (void)snprintf(buf, size, "%.2gx", factor);
+    else if (factor < 0.01)
+        (void)snprintf(buf, size, "<.01x");
+    else
+        (void)snprintf(buf, size, "%.2fx", (up ? ceil(100 * factor) : floor(100 * factor)) / 100);
+}
+
+char *comparison_format_interval(const struct comparison *comparison, char *buf, size_t size)
+{
+    char low[16] = "-", high[16] = "";
+    bool known = has_interval(comparison);
+    if (known && is_by_factor(comparison)) {
+        format_factor(comparison->low, false, low, sizeof(low));
+        format_factor(comparison->high, true, high, sizeof(high));
+    } else if (known) {
+        format_percent(comparison->low, false, low, sizeof(low));
+        format_percent(comparison->high, true, high, sizeof(high));
+        if (strlen(low) + strlen(" to ") + strlen(high) > COMPARISON_INTERVAL)
+            low[strlen(low) - 1] = '\0'; /* one unit will do */
+    }
+    (void)snprintf(buf, size, "%s%s%s", low, known ? " to " : "", high);
+    return buf;
+}
+
+char *comparison_format_spread(double logarithm, char *buf, size_t size)
+{
+    double factor = exp(fabs(logarithm)), percent = 100 * fabs(expm1(logarithm));
+    if (factor > 2)
+        (void)snprintf(buf, size, "a factor of %.*f", factor < 9.95 ? 1 : 0, factor);
+    else
+        (void)snprintf(buf, size, "%.*f%%", percent < 0.05 ? 2 : 1, percent);
+    return buf;
 }
 
 /* The SLOWER one that gates and lost the most; NULL = none. */
@@ -149,7 +233,7 @@ void comparisons_to_finding(const struct comparisons *comparisons, struct findin
     else if (worst)
         (void)snprintf(finding->sentence + used, sizeof(finding->sentence) - used,
                        "; the worst is %s of %s, %s.", worst->metric, worst->arm,
-                       comparison_format_ratio(worst->ratio, change, sizeof(change)));
+                       comparison_format_change(worst, change, sizeof(change)));
     else
         (void)snprintf(finding->sentence + used, sizeof(finding->sentence) - used, "%s",
                        comparisons_decided(comparisons) ? "." : ": nothing was shown either way.");

@@ -31,6 +31,7 @@ struct comparison {
 struct comparisons {
     size_t n, capacity;
     struct comparison *all; /* owned */
+    char new_params[400];   /* parameters that one side lacks, as new_params_say; or "" */
 };
 
 /* Appends a copy; free with comparisons_free, also after an error: -ENOMEM only. */
@@ -52,12 +53,23 @@ size_t comparisons_count(const struct comparisons *comparisons, enum finding_out
  */
 bool comparisons_decided(const struct comparisons *comparisons);
 
-/* "-8.0%", "+12.5%", beyond a half and the double "3.4x", "0.012x", "-" of NaN: a ratio as change.
+/*
+ * "-8.0%", "+12.5%", beyond a half and the double "3.4x", "0.012x", "-" of NaN: a ratio as change,
+ * to so many decimals that no change reads as none: 0.99996 is -0.01%.
  */
 char *comparison_format_ratio(double ratio, char *buf, size_t size);
 
-/* The same in percent, to so many decimals that no change reads as none: 0.99996 is -0.01. */
-double comparison_percent(double ratio, int *decimals);
+/* Its ratio, as a factor where that or its interval is beyond a half or the double: "0.91x". */
+char *comparison_format_change(const struct comparison *comparison, char *buf, size_t size);
+
+/* Its interval in the same notation, in so many characters: "-12% to +3.1%", "0.03x to 35x"; "-" =
+ * it has none. */
+enum { COMPARISON_INTERVAL = 14 };
+char *comparison_format_interval(const struct comparison *comparison, char *buf, size_t size);
+
+/* How far apart values are, of a logarithm, whose sign says to which side: "3.5%", beyond the
+ * double "a factor of 35". */
+char *comparison_format_spread(double logarithm, char *buf, size_t size);
 
 /*
  * All of them in a sentence about the whole, id "comparison": how many of those that gate are

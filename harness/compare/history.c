@@ -9,6 +9,7 @@
 
 #include "harness/base/array.h"
 #include "harness/compare/history_say.h"
+#include "harness/compare/new_params.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
 
@@ -293,6 +294,7 @@ void history_name(const struct row *row, char arm[static ROW_PARAMS_MAX],
     (void)snprintf(arm, ROW_PARAMS_MAX, "%s, %s, %u worker%s%s%s%s", row->bench, row->placement,
                    row->workers, row->workers == 1 ? "" : "s",
                    device_mark(device_find(row->device)), said[0] ? ", " : "", said);
+    char own[ROW_PARAMS_MAX];
     (void)snprintf(params, ROW_PARAMS_MAX, "%.60s;%.16s;%.420s", row->scenario, row->device,
-                   row->params);
+                   new_params_without_defaults(row, own, sizeof(own)));
 }

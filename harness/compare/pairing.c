@@ -4,28 +4,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/compare/new_params.h"
+
 /* <0, 0, >0: by what makes a row one of its arm, without the metric. */
-static int compare_arms(const struct row *a, const struct row *b)
+static int compare_arms(const struct paired_row *first, const struct paired_row *second)
 {
+    const struct row *a = first->row, *b = second->row;
     const char *const texts[][2] = {{a->bench, b->bench},         {a->scenario, b->scenario},
                                     {a->placement, b->placement}, {a->role, b->role},
-                                    {a->device, b->device},       {a->params, b->params}};
+                                    {a->device, b->device},       {first->params, second->params}};
     int order = (a->workers > b->workers) - (a->workers < b->workers);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]) && !order; i++)
         order = strcmp(texts[i][0], texts[i][1]);
     return order;
 }
 
-static int compare_keys(const struct row *a, const struct row *b)
+static int compare_keys(const struct paired_row *a, const struct paired_row *b)
 {
     int order = compare_arms(a, b);
-    return order ? order : strcmp(a->metric, b->metric);
+    return order ? order : strcmp(a->row->metric, b->row->metric);
 }
 
 static int compare_rows(const void *first, const void *second)
 {
     const struct paired_row *a = first, *b = second;
-    int order = compare_keys(a->row, b->row);
+    int order = compare_keys(a, b);
     return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
@@ -50,11 +53,13 @@ static int gather(const struct pairing_runs sides[PAIRING_SIDES], struct pairing
         for (size_t run = 0; run < sides[side].n; run++) {
             const struct analysis *analysis = sides[side].runs[run];
             for (size_t i = 0; i < analysis->rows.n; i++, pairing->nrows++)
-                pairing->rows[pairing->nrows] = (struct paired_row){.row = &analysis->rows.row[i],
-                                                                    .result = analysis->result,
-                                                                    .side = side,
-                                                                    .run = run,
-                                                                    .order = pairing->nrows};
+                pairing->rows[pairing->nrows] =
+                    (struct paired_row){.row = &analysis->rows.row[i],
+                                        .result = analysis->result,
+                                        .side = side,
+                                        .run = run,
+                                        .order = pairing->nrows,
+                                        .params = analysis->rows.row[i].params};
         }
     return 0;
 }
@@ -82,12 +87,14 @@ int pairing_make(const struct pairing_runs sides[PAIRING_SIDES], struct pairing 
 {
     *pairing = (struct pairing){0};
     int rc = gather(sides, pairing, err);
+    if (!rc)
+        rc = new_params_leave_out(pairing, err);
     if (rc)
         return rc;
     qsort(pairing->rows, pairing->nrows, sizeof(*pairing->rows), compare_rows);
     for (size_t i = 0; i < pairing->nrows && !rc; i++) {
         const struct paired_row *row = &pairing->rows[i];
-        bool begins = i == 0 || compare_keys(row[-1].row, row->row) != 0;
+        bool begins = i == 0 || compare_keys(&row[-1], row) != 0;
         if (begins)
             pairing->pairs[pairing->n++].order = row->order;
         else
@@ -102,8 +109,11 @@ int pairing_make(const struct pairing_runs sides[PAIRING_SIDES], struct pairing 
 
 void pairing_free(struct pairing *pairing)
 {
+    for (size_t i = 0; i < pairing->nrows; i++)
+        free(pairing->rows[i].own_params);
     free(pairing->rows);
     free(pairing->pairs);
+    free(pairing->params);
     *pairing = (struct pairing){0};
 }
 
@@ -117,7 +127,7 @@ const struct paired_row *pair_first(const struct pair *pair)
 
 bool pair_is_of_same_arm(const struct pair *pair, const struct pair *other)
 {
-    return compare_arms(pair_first(pair)->row, pair_first(other)->row) == 0;
+    return compare_arms(pair_first(pair), pair_first(other)) == 0;
 }
 
 /* Whether the row says how an arm like the pair's ended that has no values. */

@@ -1,6 +1,8 @@
 /*
  * Rows of several runs that are of the same: scenario, placement, workers, role, benchmark,
- * parameters, device and metric. Rows of `sim` are so never beside those of `cuda`. Pure.
+ * parameters, device and metric. A parameter that other runs lack, since their contend had none,
+ * counts where it is not at its default (new_params.h). Rows of `sim` are so never beside those of
+ * `cuda`. Pure.
  */
 #ifndef CONTEND_COMPARE_PAIRING_H
 #define CONTEND_COMPARE_PAIRING_H
@@ -20,8 +22,10 @@ struct paired_row {
     const struct row *row;
     const struct result *result; /* of its run */
     enum pairing_side side;
-    size_t run;   /* of that side */
-    size_t order; /* of all rows of all sides as they were given */
+    size_t run;         /* of that side */
+    const char *params; /* by which it is paired: those of the row, or less (new_params.h) */
+    char *own_params;   /* where they are less */
+    size_t order;       /* of all rows of all sides as they were given */
 };
 
 /* Rows of the same, side by side, of a side by run; not every run need have one. */
@@ -37,6 +41,8 @@ struct pairing {
     struct paired_row *rows; /* owned */
     size_t n;
     struct pair *pairs; /* owned */
+    size_t nparams, params_capacity;
+    struct new_param *params; /* owned: new_params.c */
 };
 
 /*

@@ -265,6 +265,12 @@ const struct bench_metric *bench_kept(const struct bench *bench);
 /* Unit of the benchmark's throughput, "items/s"; "" of a scan. Returns buf. */
 char *bench_rate_unit(const struct bench *bench, char *buf, size_t size);
 
+/* What its step is to its users: "step", or "run" of a command that is run as a whole. */
+static inline const char *bench_step_name(const struct bench *bench)
+{
+    return bench->whole ? "run" : "step";
+}
+
 /* True where the baseline of such workers is all of them, without the background. */
 static inline bool bench_is_team(const struct bench *bench)
 {

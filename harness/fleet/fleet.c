@@ -191,13 +191,14 @@ const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const 
     return known ? intern_text(&fleet->texts, known->text) : fleet->machines[machine].trouble;
 }
 
-void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text)
+void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text, bool inconclusive)
 {
     struct fleet_machine *machine = &fleet->machines[fleet->runs[run].machine];
     if (fleet->runs[run].started < machine->validated)
         return;
     machine->validated = fleet->runs[run].started;
     (void)snprintf(machine->verdict, sizeof(machine->verdict), "%s", text);
+    machine->inconclusive = inconclusive;
 }
 
 static int add_metric(struct fleet *fleet, uint32_t metric, const struct fleet_figure *figure,

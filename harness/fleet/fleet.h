@@ -81,6 +81,7 @@ struct fleet {
         uint32_t troubled;  /* the newest of its troubles below; INTERN_NONE = there are none */
         uint64_t validated; /* when its newest validation began */
         char verdict[96];   /* what that said, where the machine did not pass; or "" */
+        bool inconclusive;  /* and that is SKIP: nothing of what it is for was judged */
     } * machines;           /* one a name */
     size_t machines_capacity;
 
@@ -138,9 +139,11 @@ int fleet_add_arm_trouble(struct fleet *fleet, uint32_t run,
 /* Why the machine lacks the figure of that key: of its arm, else of all its runs; or "". */
 const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const char *key);
 
-/* Of a run that is a validation: what it said where the machine did not pass, or "". The newest of
- * a machine counts. */
-void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text);
+/*
+ * Of a run that is a validation: what it said where the machine did not pass, or "", and whether
+ * that is SKIP. The newest of a machine counts.
+ */
+void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text, bool inconclusive);
 
 /*
  * Errors: -EEXIST the run has that figure already, -EINVAL another run has it in another unit or

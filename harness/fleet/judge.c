@@ -99,11 +99,14 @@ static int judge_verdicts(struct judge *judge)
 {
     int rc = 0;
     for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
-        if (judge->fleet->machines[i].verdict[0] && !is_skipped(judge, i))
-            rc = judge_add(judge, &(struct fleet_offence){.machine = i,
-                                                          .kind = OFFENCE_VERDICT,
-                                                          .outcome = OUTCOME_FAIL,
-                                                          .score = VERDICT_SCORE});
+        if (judge->fleet->machines[i].verdict[0] && !is_skipped(judge, i)) {
+            bool open = judge->fleet->machines[i].inconclusive; /* what is off comes before it */
+            rc = judge_add(judge,
+                           &(struct fleet_offence){.machine = i,
+                                                   .kind = OFFENCE_VERDICT,
+                                                   .outcome = open ? OUTCOME_SKIP : OUTCOME_FAIL,
+                                                   .score = open ? 0 : VERDICT_SCORE});
+        }
     return rc;
 }
 
@@ -304,12 +307,12 @@ static int compare_offences(const void *a, const void *b)
     return one->bound < other->bound ? -1 : one->bound > other->bound;
 }
 
-/* FAIL, WARN, PASS, SKIP */
+/* FAIL, WARN, SKIP, PASS */
 static int rank_of(enum finding_outcome outcome)
 {
     return outcome == OUTCOME_FAIL   ? 0
            : outcome == OUTCOME_WARN ? 1
-           : outcome == OUTCOME_PASS ? 2
+           : outcome == OUTCOME_SKIP ? 2
                                      : 3;
 }
 
@@ -324,7 +327,8 @@ static int compare_machines(const void *a, const void *b, void *fleet)
     return strcmp(intern_text(names, one->machine), intern_text(names, other->machine));
 }
 
-/* By its offences, from `*at` on; without any it passes if anything of it was looked at. */
+/* By its offences, from `*at` on; without any it passes if anything of it was looked at. Figures
+ * that are odd make no judgement of what its own rules could not judge. */
 static struct fleet_judged judge_machine(const struct judge *judge, uint32_t i, bool seen,
                                          size_t *at)
 {
@@ -335,6 +339,8 @@ static struct fleet_judged judge_machine(const struct judge *judge, uint32_t i, 
         machine.noffences++;
     if (machine.noffences) {
         machine.outcome = out->offences[machine.first].outcome;
+        if (machine.outcome == OUTCOME_WARN && judge->fleet->machines[i].inconclusive)
+            machine.outcome = OUTCOME_SKIP;
         machine.score = out->offences[machine.first].score;
     }
     return machine;

@@ -34,7 +34,7 @@ const char *fleet_offence_id(enum fleet_offence_kind kind);
 struct fleet_offence {
     uint32_t machine;
     enum fleet_offence_kind kind;
-    enum finding_outcome outcome; /* FAIL or WARN */
+    enum finding_outcome outcome; /* FAIL or WARN; SKIP of VERDICT */
     size_t bound;                 /* of a figure and of drift; of LACKS the first one; else 0 */
     size_t count;                 /* of LACKS: figures; of drift: runs */
     double value;                 /* of a figure: its; of drift: of the last run, as the trend is */
@@ -45,7 +45,7 @@ struct fleet_offence {
 
 struct fleet_judged {
     uint32_t machine;
-    enum finding_outcome outcome; /* PASS, WARN, FAIL; SKIP: no figure of it has a bound */
+    enum finding_outcome outcome; /* PASS, WARN, FAIL; SKIP: not judged */
     double score;                 /* the largest of its offences */
     size_t first, noffences;
 };
@@ -68,6 +68,9 @@ int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bo
 void fleet_judgement_free(struct fleet_judgement *judgement);
 
 enum { FLEET_SAID_MAX = 160 };
+
+/* Of a machine that is SKIP without an offence. */
+#define FLEET_NOT_JUDGED "not judged: none of its figures has a bound"
 
 /* What is off: "copy_bandwidth dir=h2d;gpu=3, gpu_copy", "lacks gpu=7". Returns buf. */
 char *fleet_offence_what(const struct fleet *fleet, const struct bounds *bounds,

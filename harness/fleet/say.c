@@ -191,8 +191,7 @@ static int add_machine(const struct fleet *fleet, const struct bounds *bounds,
         finding.value = finding.low = finding.high = NAN;
         (void)snprintf(finding.id, sizeof(finding.id), "fleet_machine");
         if (machine->outcome == OUTCOME_SKIP)
-            (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                           "not judged: none of its figures has a bound");
+            (void)snprintf(finding.sentence, sizeof(finding.sentence), FLEET_NOT_JUDGED);
         else
             (void)snprintf(finding.sentence, sizeof(finding.sentence),
                            "nothing is off: %zu figures at most were looked at", bounds->n);

@@ -3,8 +3,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "harness/json/findings.h"
 #include "harness/json/health.h"
 #include "harness/json/value.h"
+#include "harness/machine/topo_check.h"
 #include "harness/machine/topo_gpu.h"
 
 json_t *bitset_to_json(const struct bitset *set)
@@ -169,18 +171,29 @@ static json_t *all_sets_to_json(const struct topo *topo)
                      "cores", sets_to_json(topo, offsetof(struct topo_cpu, core), topo->ncores));
 }
 
+static json_t *check_to_json(const struct topo *topo)
+{
+    struct findings findings = {0};
+    struct err err;
+    json_t *array = topo_check(topo, &findings, &err) ? NULL : findings_to_json(&findings);
+    findings_free(&findings);
+    return array;
+}
+
 json_t *topo_to_json(const struct topo *topo)
 {
-    return json_pack(
-        "{s:o, s:o, s:b, s:o, s:o, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-        "origin", json_value_text(topo->origin), "cpu_model", json_value_text(topo->cpu_model),
-        "hypervisor", topo->hypervisor, "cpus", cpus_to_json(topo), "cpu_sets",
-        all_sets_to_json(topo), "cores", (int)topo->ncores, "packages", (int)topo->npackages,
-        "llcs", (int)topo->nllcs, "llc_level", (int)topo->llc_level, "threads_per_core",
-        smt_to_json(topo), "core_kinds", kinds_to_json(topo), "caches", caches_to_json(topo),
-        "nodes", nodes_to_json(topo), "distances", distances_to_json(topo), "gpus",
-        gpus_to_json(topo), "gpu_note", json_value_text(topo->gpu_note), "cuda_driver",
-        topo->cuda_driver
-            ? json_sprintf("%d.%d", topo->cuda_driver / 1000, topo->cuda_driver % 1000 / 10)
-            : json_null());
+    return json_pack("{s:o, s:o, s:b, s:o, s:o, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, "
+                     "s:o, s:o, s:o}",
+                     "origin", json_value_text(topo->origin), "cpu_model",
+                     json_value_text(topo->cpu_model), "hypervisor", topo->hypervisor, "cpus",
+                     cpus_to_json(topo), "cpu_sets", all_sets_to_json(topo), "cores",
+                     (int)topo->ncores, "packages", (int)topo->npackages, "llcs", (int)topo->nllcs,
+                     "llc_level", (int)topo->llc_level, "threads_per_core", smt_to_json(topo),
+                     "core_kinds", kinds_to_json(topo), "caches", caches_to_json(topo), "nodes",
+                     nodes_to_json(topo), "distances", distances_to_json(topo), "gpus",
+                     gpus_to_json(topo), "gpu_note", json_value_text(topo->gpu_note), "cuda_driver",
+                     topo->cuda_driver ? json_sprintf("%d.%d", topo->cuda_driver / 1000,
+                                                      topo->cuda_driver % 1000 / 10)
+                                       : json_null(),
+                     "findings", check_to_json(topo));
 }

@@ -184,7 +184,7 @@ static void describe_blocked(const struct story *story, bool queue, double block
                              size_t size)
 {
     const struct row *stolen = reference_row(story, "loss_stolen_per_step");
-    double percent = stolen ? 100 * stolen->median / blocked : 0;
+    double percent = stolen ? fmin(100 * stolen->median / blocked, 100) : 0;
     (void)snprintf(text, size, "%s",
                    queue ? "blocked: waiting for other threads, the device or memory"
                          : "blocked or in the run queue (the kernel does not tell which)");
@@ -221,6 +221,8 @@ static void describe_loss(const struct story *story, char *text, size_t size)
         words = "being stopped by a quota of CPU time (cpu.max)";
     }
     double percent = 100 * largest / loss->median;
+    if (percent < 1) /* none grew: where the time went was not seen */
+        return;
     /* Above 100 where another part shrank: a share of more than everything helps nobody. */
     if (percent > 100.5)
         (void)snprintf(text, size, "; all of the loss was %s", words);

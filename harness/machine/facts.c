@@ -228,6 +228,8 @@ int facts_read(const struct facts_request *request, struct facts *facts, struct 
     (void)env_host_label(&facts->env, facts->host);
     proc_copy_text(facts->why_no_gpus, sizeof(facts->why_no_gpus), request->topo->gpu_note);
     read_settings(root, facts);
+    if (!root[0] && !bitset_empty(&request->topo->hidden)) /* that list is made up: lxcfs */
+        facts->cpus_online = (int)request->topo->ncpus;
     facts->steal = watch_steal(root, request->sample_s);
     int rc = facts_read_pci(root, facts, err);
     if (!rc)

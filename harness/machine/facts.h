@@ -129,6 +129,7 @@ struct facts {
     struct environment env;  /* settings and limits; owned */
     char host[ENV_HOST_LABEL_MAX];
     char why_no_gpus[200]; /* as the driver says it; "" = it shows some, or none is here */
+    char other_gpus[96];   /* on the bus, as other_gpus_format says it; "" = none */
 
     bool container;                /* Docker, Podman, Kubernetes, LXC, systemd-nspawn */
     int cpus_present, cpus_online; /* logical CPUs of the whole machine */

@@ -12,6 +12,7 @@
 #include "harness/base/array.h"
 #include "harness/base/text.h"
 #include "harness/machine/facts.h"
+#include "harness/machine/other_gpus.h"
 #include "harness/sys/proc.h"
 
 enum { NVIDIA = 0x10de, LANES_MOST = 32 };
@@ -88,11 +89,14 @@ static void read_driver(const char *root, const char *bdf, char *out, size_t siz
     (void)text_one_line(out);
 }
 
-static void read_device(const char *root, const char *bdf, struct facts_device *device)
+static void read_device(const char *root, const char *bdf, struct facts_device *device,
+                        struct other_gpus *others)
 {
+    unsigned long vendor = read_hex(root, bdf, "vendor"), class = read_hex(root, bdf, "class");
     *device = (struct facts_device){.gts = NAN};
     proc_copy_text(device->bdf, sizeof(device->bdf), bdf);
-    device->kind = kind_of(read_hex(root, bdf, "vendor"), read_hex(root, bdf, "class"));
+    device->kind = kind_of(vendor, class);
+    other_gpus_count(others, (unsigned)vendor, (unsigned)(class >> 8));
     read_driver(root, bdf, device->driver, sizeof(device->driver));
     device->gts = read_speed(root, bdf, "current_link_speed");
     device->gts_max = read_speed(root, bdf, "max_link_speed");
@@ -149,6 +153,7 @@ int facts_read_pci(const char *root, struct facts *facts, struct err *err)
 {
     char path[PATH_MAX];
     size_t capacity = 0;
+    struct other_gpus others = {0};
     (void)snprintf(path, sizeof(path), "%s%s", root, bus);
     DIR *dir = opendir(path);
     if (!dir) {
@@ -160,7 +165,7 @@ int facts_read_pci(const char *root, struct facts *facts, struct err *err)
         struct facts_device device, *grown;
         if (!is_address(entry->d_name))
             continue;
-        read_device(root, entry->d_name, &device);
+        read_device(root, entry->d_name, &device, &others);
         grown = array_grown(facts->devices, facts->ndevices, &capacity, sizeof(*grown));
         if (!grown) {
             rc = err_set(err, -ENOMEM, "no memory for the devices of the PCI bus");
@@ -171,6 +176,7 @@ int facts_read_pci(const char *root, struct facts *facts, struct err *err)
     }
     (void)closedir(dir);
     facts->pci = FACTS_READ;
+    (void)other_gpus_format(&others, facts->other_gpus, sizeof(facts->other_gpus));
     if (facts->ndevices)
         qsort(facts->devices, facts->ndevices, sizeof(*facts->devices), by_address);
     read_slots(root, facts);

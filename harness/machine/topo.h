@@ -15,6 +15,7 @@
 #include "harness/base/bitset.h"
 #include "harness/base/err.h"
 #include "harness/core/bench.h"
+#include "harness/machine/other_gpus.h"
 
 /* One logical CPU (hwloc's PU). Sorted in hwloc's logical order: neighbours share caches. */
 struct topo_cpu {
@@ -72,11 +73,14 @@ struct topo {
     struct topo_node *nodes; /* sorted by os_node */
     struct topo_gpu *gpus;   /* in CUDA's order, then those that CUDA does not see */
     struct topo_cache caches[8];
-    unsigned *distances; /* nnodes x nnodes, row = from; NULL when the machine has none */
-    unsigned llc_level;  /* 0 when no shared cache is reported */
-    char gpu_note[200];  /* why no GPU was found, or what the drivers withhold; "" = nothing */
-    int cuda_driver;     /* the newest CUDA that the driver knows: 12040 is 12.4; 0 = unknown */
-    bool driver_too_old; /* for this program's CUDA runtime; gpu_note has both versions */
+    unsigned *distances;  /* nnodes x nnodes, row = from; NULL when the machine has none */
+    unsigned llc_level;   /* 0 when no shared cache is reported */
+    char gpu_note[200];   /* why no GPU was found, or what the drivers withhold; "" = nothing */
+    int cuda_driver;      /* the newest CUDA that the driver knows: 12040 is 12.4; 0 = unknown */
+    struct bitset hidden; /* os_cpu we may use that the list of online CPUs lacks: the mask holds */
+    struct bitset isolated;       /* os_cpu that the kernel's scheduler leaves alone (isolcpus) */
+    struct other_gpus other_gpus; /* of other vendors */
+    bool driver_too_old;          /* for this program's CUDA runtime; gpu_note has both versions */
 };
 
 struct topo_options {

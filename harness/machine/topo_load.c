@@ -11,6 +11,7 @@
 #include "harness/machine/topo_gpu.h"
 #include "harness/machine/topo_source.h"
 #include "harness/sys/affinity.h"
+#include "harness/sys/proc.h"
 
 enum {
     LLC_MIN_LEVEL = 2, /* an L1 is never what workers share */
@@ -359,6 +360,8 @@ static int fill_gpus(hwloc_topology_t hw, struct topo *topo, struct err *err)
 {
     bool named = false;
     for (hwloc_obj_t pci = NULL; (pci = hwloc_get_next_pcidev(hw, pci));) {
+        other_gpus_count(&topo->other_gpus, pci->attr->pcidev.vendor_id,
+                         pci->attr->pcidev.class_id);
         if (!is_gpu(pci))
             continue;
         struct topo_gpu *gpu = topo_add_gpu(topo);
@@ -394,6 +397,15 @@ static void apply_affinity(struct topo *topo)
                 MPOL_F_MEMS_ALLOWED_FLAG) == 0)
         for (unsigned i = 0; i < topo->nnodes; i++)
             topo->nodes[i].allowed &= bitset_test(&set, topo->nodes[i].os_node);
+}
+
+static void read_isolated(struct topo *topo)
+{
+    char list[BITSET_LIST_MAX];
+    struct err err;
+    if (proc_read_text("", "/sys/devices/system/cpu/isolated", list, sizeof(list)) && list[0] &&
+        bitset_parse(list, &topo->isolated, &err))
+        topo->isolated = (struct bitset){0};
 }
 
 static bool runs_under_hypervisor(void)
@@ -451,7 +463,7 @@ int topo_load(const struct topo_options *options, struct topo *topo, struct err 
 {
     hwloc_topology_t hw;
     memset(topo, 0, sizeof(*topo));
-    int rc = topo_source_load(options->xml, &hw, err);
+    int rc = topo_source_load(options->xml, &hw, &topo->hidden, err);
     name_origin(options->xml, topo);
     if (!rc)
         rc = fill_topo(hw, topo, err);
@@ -461,6 +473,7 @@ int topo_load(const struct topo_options *options, struct topo *topo, struct err 
         if (!topo->cpu_model[0]) /* hwloc has none of Arm's */
             processor_model("", topo->cpu_model, sizeof(topo->cpu_model));
         apply_affinity(topo);
+        read_isolated(topo);
         if (options->probe_gpus)
             rc = topo_probe_gpus(topo, err);
         else

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "harness/base/bitset.h"
+#include "harness/machine/topo_root.h"
 #include "harness/machine/topo_xml.h"
 #include "harness/sys/affinity.h"
 #include "harness/sys/process.h"
@@ -275,10 +276,44 @@ static int load_description(const char *text, hwloc_topology_t *hw, struct err *
     return rc;
 }
 
-int topo_source_load(const char *xml, hwloc_topology_t *hw, struct err *err)
+/* CPUs that this process may use, and that hwloc, or NULL, does not list. */
+static void find_hidden(hwloc_topology_t hw, struct bitset *hidden)
+{
+    hwloc_const_bitmap_t listed = hw ? hwloc_topology_get_topology_cpuset(hw) : NULL;
+    struct bitset mask;
+    *hidden = (struct bitset){0};
+    if (affinity_get(0, &mask))
+        return;
+    for (int cpu = bitset_next(&mask, 0); cpu >= 0; cpu = bitset_next(&mask, (unsigned)cpu + 1))
+        if (!listed || !hwloc_bitmap_isset(listed, (unsigned)cpu))
+            bitset_set(hidden, (unsigned)cpu);
+}
+
+/* What this process may use exists, whatever the list of online CPUs says. */
+static int load_past_online(hwloc_topology_t *hw, struct err *err)
+{
+    static const char variable[] = "HWLOC_FSROOT", ours[] = "HWLOC_THISSYSTEM";
+    struct source this_machine = {0};
+    struct topo_root root = {""};
+    int rc = topo_root_make(&root, err);
+    if (rc)
+        return rc;
+    hwloc_topology_destroy(*hw);
+    (void)setenv(variable, root.path, 1);
+    (void)setenv(ours, "1", 1);
+    if (load(&this_machine, hw))
+        rc = err_set(err, -EIO, "hwloc cannot read this machine's topology");
+    (void)unsetenv(variable);
+    (void)unsetenv(ours);
+    topo_root_remove(&root);
+    return rc;
+}
+
+int topo_source_load(const char *xml, hwloc_topology_t *hw, struct bitset *hidden, struct err *err)
 {
     struct source this_machine = {0};
     *hw = NULL;
+    *hidden = (struct bitset){0};
     /* hwloc explains what it dislikes on stderr, in many lines; our one line is enough. */
     (void)setenv("HWLOC_HIDE_ERRORS", "2", 0);
     if (xml)
@@ -288,6 +323,10 @@ int topo_source_load(const char *xml, hwloc_topology_t *hw, struct err *err)
         return err_sys(err, rc,
                        "the kernel does not tell which CPUs this process may use "
                        "(sched_getaffinity; under a sandbox?)");
-    return load(&this_machine, hw) ? err_set(err, -EIO, "hwloc cannot read this machine's topology")
-                                   : 0;
+    bool failed = load(&this_machine, hw); /* as where the list names no CPU that there is */
+    find_hidden(failed ? NULL : *hw, hidden);
+    bool elsewhere = getenv("HWLOC_FSROOT") || getenv("HWLOC_THISSYSTEM"); /* by the caller */
+    if (!bitset_empty(hidden) && !elsewhere)
+        return load_past_online(hw, err);
+    return failed ? err_set(err, -EIO, "hwloc cannot read this machine's topology") : 0;
 }

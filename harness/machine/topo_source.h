@@ -8,13 +8,15 @@
 #include <hwloc.h>
 #include <stdbool.h>
 
+#include "harness/base/bitset.h"
 #include "harness/base/err.h"
 
 /*
  * Loads an hwloc topology with disallowed CPUs and with GPUs. xml: NULL = this machine. The caller
- * destroys *hw unless it is NULL, also after an error. Errors: those of topo_load.
+ * destroys *hw unless it is NULL, also after an error. *hidden: CPUs that this process may use and
+ * that the system's list of online ones lacks; *hw has them. Errors: those of topo_load.
  */
-int topo_source_load(const char *xml, hwloc_topology_t *hw, struct err *err);
+int topo_source_load(const char *xml, hwloc_topology_t *hw, struct bitset *hidden, struct err *err);
 
 /* True when `xml` names a file, false when it is a synthetic description. */
 bool topo_source_is_file(const char *xml);

@@ -396,6 +396,8 @@ int plan_check(const struct topo *topo, const struct plan *plan, struct findings
     int rc = check_quota(plan, findings, err);
     if (!rc)
         rc = check_teams(topo, plan, findings, err);
+    if (!rc)
+        rc = plan_check_cpus(topo, plan, findings, err);
     if (rc || !info->pinned)
         return rc;
     rc = check_spans(topo, plan, findings, err);

@@ -16,4 +16,9 @@
 int plan_check(const struct topo *topo, const struct plan *plan, struct findings *findings,
                struct err *err);
 
+/* Of it: worker_no_memory and worker_some_no_memory where pinned, worker_isolated of any placement.
+ */
+int plan_check_cpus(const struct topo *topo, const struct plan *plan, struct findings *findings,
+                    struct err *err);
+
 #endif

@@ -77,7 +77,10 @@ void html_tables(const struct html_side *side, FILE *out)
         (void)fputs("</caption>\n<tr><th scope=\"col\">placement</th><th scope=\"col\">", out);
         html_say(out, "%s", rate ? rate->unit : "per second");
         (void)fputs("</th><th scope=\"col\">vs best</th><th scope=\"col\">range"
-                    "</th><th scope=\"col\">efficiency</th><th scope=\"col\">step</th>"
+                    "</th><th scope=\"col\">efficiency</th><th scope=\"col\">",
+                    out);
+        html_say(out, "%s", rate ? bench_step_name(rate->arm->bench) : "step");
+        (void)fputs("</th>"
                     "<th scope=\"col\">p95</th><th scope=\"col\">worst worker</th>"
                     "<th scope=\"col\">on CPU</th><th scope=\"col\">run queue</th>",
                     out);
@@ -116,20 +119,15 @@ static void print_median(double value, const char *unit, FILE *out)
 static void print_comparison(const struct comparisons *comparisons, const struct comparison *one,
                              FILE *out)
 {
-    char text[80] = "-", where[sizeof(one->other) + sizeof(one->arm) + 2];
+    char text[80], where[sizeof(one->other) + sizeof(one->arm) + 2];
     (void)fprintf(out, "<tr><th scope=\"row\"><span class=\"%s\">%s</span></th>",
                   class_of(one->outcome), finding_outcome_name(one->outcome));
     print_cell(one->metric, out);
     print_cell(comparison_say_where(comparisons, one, where, sizeof(where)), out);
     print_median(one->base_median, one->unit, out);
     print_median(one->other_median, one->unit, out);
-    (void)snprintf(text, sizeof(text), isnan(one->ratio) ? "-" : "%+.1f%%", 100 * (one->ratio - 1));
-    print_cell(text, out);
-    text[0] = '\0';
-    if (!isnan(one->low) && !isnan(one->high))
-        (void)snprintf(text, sizeof(text), "%+.1f%% to %+.1f%%", 100 * (one->low - 1),
-                       100 * (one->high - 1));
-    print_cell(text, out);
+    print_cell(comparison_format_change(one, text, sizeof(text)), out);
+    print_cell(comparison_format_interval(one, text, sizeof(text)), out);
     (void)fputs("<td class=\"text\">", out);
     escape_markup(one->reason, out);
     (void)fputs("</td></tr>\n", out);

@@ -142,3 +142,26 @@ int junit_print(const char *suite, const struct findings *findings, FILE *out, s
         return err_set(err, -EIO, "cannot write the JUnit file");
     return 0;
 }
+
+int junit_print_verdict(const char *suite, const struct findings *findings,
+                        const char *inconclusive, FILE *out, struct err *err)
+{
+    struct findings all = {0};
+    struct finding verdict = {.id = "verdict",
+                              .severity = FINDING_BAD,
+                              .outcome = OUTCOME_ERROR,
+                              .value = NAN,
+                              .low = NAN,
+                              .high = NAN};
+    int rc = 0;
+    for (size_t i = 0; i < findings->n && !rc; i++)
+        rc = findings_add(&all, &findings->all[i], err);
+    (void)snprintf(verdict.sentence, sizeof(verdict.sentence), "%s",
+                   inconclusive ? inconclusive : "");
+    if (!rc && inconclusive)
+        rc = findings_add(&all, &verdict, err);
+    if (!rc)
+        rc = junit_print(suite, &all, out, err);
+    findings_free(&all);
+    return rc;
+}

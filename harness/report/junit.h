@@ -23,4 +23,11 @@
  */
 int junit_print(const char *suite, const struct findings *findings, FILE *out, struct err *err);
 
+/*
+ * With an error "verdict" behind them where the whole is inconclusive, for that reason; NULL = it
+ * is not. Readers of JUnit take what is skipped for good. Errors: also -ENOMEM.
+ */
+int junit_print_verdict(const char *suite, const struct findings *findings,
+                        const char *inconclusive, FILE *out, struct err *err);
+
 #endif

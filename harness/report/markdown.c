@@ -119,28 +119,13 @@ static void print_number(double value, const char *unit, FILE *out)
     (void)fputs(" |", out);
 }
 
-static void print_percent(double ratio, FILE *out)
-{
-    int decimals;
-    double percent = comparison_percent(ratio, &decimals);
-    (void)fprintf(out, "%+.*f%%", decimals, percent);
-}
-
 /* "-5.2% (-7.1% to -3.3%)" */
 static void print_change(const struct comparison *comparison, FILE *out)
 {
-    (void)fputc(' ', out);
-    if (isnan(comparison->ratio))
-        (void)fputc('-', out);
-    else
-        print_percent(comparison->ratio, out);
-    if (!isnan(comparison->low) && !isnan(comparison->high)) {
-        (void)fputs(" (", out);
-        print_percent(comparison->low, out);
-        (void)fputs(" to ", out);
-        print_percent(comparison->high, out);
-        (void)fputc(')', out);
-    }
+    char change[32], interval[32];
+    (void)fprintf(out, " %s", comparison_format_change(comparison, change, sizeof(change)));
+    if (strcmp(comparison_format_interval(comparison, interval, sizeof(interval)), "-") != 0)
+        (void)fprintf(out, " (%s)", interval);
     (void)fputs(" |", out);
 }
 

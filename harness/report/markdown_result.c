@@ -47,9 +47,10 @@ static void print_block(const struct block *block, FILE *out)
     escape_markdown(block_name(block, name, sizeof(name)), out);
     (void)fputs("**\n\n| placement | ", out);
     escape_markdown(rate ? rate->unit : "per second", out);
-    (void)fputs(" | times less than the best | step | waiting for a CPU |\n"
-                "|---|---:|---:|---:|---:|\n",
-                out);
+    (void)fprintf(out,
+                  " | times less than the best | %s | waiting for a CPU |\n"
+                  "|---|---:|---:|---:|---:|\n",
+                  rate ? bench_step_name(rate->arm->bench) : "step");
     for (size_t i = 0; i < block->n; i++)
         print_row(block, i, out);
 }

@@ -81,6 +81,11 @@ void check_skip(struct checks *checks, const char *fmt, ...)
     SAY(OUTCOME_SKIP, NULL);
 }
 
+void check_skip_with(struct checks *checks, const char *evidence, const char *fmt, ...)
+{
+    SAY(OUTCOME_SKIP, &(struct check){.evidence = evidence});
+}
+
 void check_error(struct checks *checks, const char *fmt, ...)
 {
     SAY(OUTCOME_ERROR, NULL);

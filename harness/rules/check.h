@@ -43,6 +43,9 @@ void check_pass_value(struct checks *checks, const struct check *check, const ch
     __attribute__((format(printf, 3, 4)));
 /* Does not apply here, or cannot be known, for this reason. */
 void check_skip(struct checks *checks, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* With what to type, as evidence. */
+void check_skip_with(struct checks *checks, const char *evidence, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Should have run. */
 void check_error(struct checks *checks, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -6,6 +6,7 @@
 #include "harness/gpu/health.h"
 #include "harness/machine/topo_gpu.h"
 #include "harness/rules/check.h"
+#include "harness/rules/expect.h"
 
 static bool driver_shows(const struct topo *topo, const char *bdf)
 {
@@ -79,6 +80,32 @@ static void judge_gpus(struct checks *checks)
     }
     if (!wrong)
         check_pass(checks, "%u GPU%s on the bus, known to the driver", all, all == 1 ? "" : "s");
+}
+
+/* The rules of GPUs skip where there is none; that must not add up to a pass of a GPU server. */
+static void judge_gpus_judged(struct checks *checks)
+{
+    static const char type[] = "of a CPU-only machine, add --expect gpus=0; of a GPU server, "
+                               "--expect gpus=N";
+    const struct facts *facts = checks->facts;
+    const struct rule_expected *expected = expect_of_gpus(checks->request);
+    unsigned shown = facts->topo->ngpus, on_bus = count_gpus(facts);
+    if (shown)
+        check_pass(checks, "%u GPU%s answer%s and can be judged", shown, shown == 1 ? "" : "s",
+                   shown == 1 ? "s" : "");
+    else if (expected && expected->count < 1)
+        check_pass(checks, "there is no GPU to judge, as expected");
+    else if (!expected && checks->request->of_known_kind)
+        check_pass(checks, "there is no GPU to judge, as in the machines of the baseline");
+    else if (on_bus)
+        check_skip_with(checks, type, "%u NVIDIA GPU%s on the PCI bus, and none answers%s", on_bus,
+                        on_bus == 1 ? " is" : "s are",
+                        facts->container ? " in this container" : "");
+    else if (facts->pci != FACTS_READ)
+        check_skip_with(checks, type, "no driver shows a GPU, and the PCI bus cannot be read");
+    else
+        check_skip_with(checks, type, "no NVIDIA GPU is on the PCI bus%s%s",
+                        facts->other_gpus[0] ? "; " : "", facts->other_gpus);
 }
 
 static void judge_gpus_for_cuda(struct checks *checks)
@@ -301,6 +328,16 @@ static void judge_numa_memory(struct checks *checks)
 }
 
 const struct rule rules_count[] = {
+    {.id = RULES_GPUS_ID,
+     .kind = RULE_COUNT,
+     .cause = "setup",
+     .action = ACTION_MEND,
+     .needs = "a GPU, or --expect gpus=0",
+     .about = "A GPU answers and can be judged, or --expect gpus=0 says that this machine has "
+              "none. Where this is skipped the verdict is SKIP, not PASS.",
+     .source = "a pass is of what the machine is for",
+     .command = "contend topo; lspci",
+     .judge = judge_gpus_judged},
     {.id = "gpus_on_bus",
      .kind = RULE_COUNT,
      .cause = "hardware",
@@ -310,7 +347,8 @@ const struct rule rules_count[] = {
               "with its slot.",
      .source = "sysfs against NVML",
      .command = "sudo dmesg | grep -i -e nvrm -e xid",
-     .judge = judge_gpus},
+     .judge = judge_gpus,
+     .of_gpus = true},
     {.id = "gpus_for_cuda",
      .kind = RULE_COUNT,
      .cause = "setup",
@@ -319,7 +357,8 @@ const struct rule rules_count[] = {
      .about = "CUDA shows every GPU that NVML shows: the tests reach those alone.",
      .source = "CUDA against NVML",
      .command = "unset CUDA_VISIBLE_DEVICES",
-     .judge = judge_gpus_for_cuda},
+     .judge = judge_gpus_for_cuda,
+     .of_gpus = true},
     {.id = "nvlinks",
      .kind = RULE_COUNT,
      .cause = "hardware",
@@ -328,7 +367,8 @@ const struct rule rules_count[] = {
      .about = "Every NVLink of every GPU is active.",
      .source = "NVML, nvmlDeviceGetNvLinkState",
      .command = "nvidia-smi nvlink --status",
-     .judge = judge_nvlinks},
+     .judge = judge_nvlinks,
+     .of_gpus = true},
     {.id = "cpus_online",
      .kind = RULE_COUNT,
      .cause = "configuration",

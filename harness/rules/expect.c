@@ -145,12 +145,21 @@ int expect_parse(const char *text, struct rules_request *request, struct err *er
     return rc;
 }
 
+const struct rule_expected *expect_of_gpus(const struct rules_request *request)
+{
+    for (size_t i = 0; i < request->nexpected; i++)
+        if (request->expected[i].of->count == count_gpus)
+            return &request->expected[i];
+    return NULL;
+}
+
 /* Of GPUs: whether they are there at all. */
 static void say_bus(const struct facts *facts, char *buf, size_t size)
 {
     double on_bus = count_devices(facts, FACTS_GPU);
+    const char *others = facts->other_gpus;
     if (on_bus >= 0)
-        (void)snprintf(buf, size, "%.0f on the PCI bus", on_bus);
+        (void)snprintf(buf, size, "%.0f on the PCI bus%s%s", on_bus, *others ? "; " : "", others);
 }
 
 /* Whether there is as much as is expected. */
@@ -158,7 +167,7 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
 {
     const struct facts *facts = checks->facts;
     double here = of->count(facts), in = of->is_size ? 0x1p30 : 1;
-    char evidence[64] = "";
+    char evidence[160] = "";
     bool is_gpu = of->count == count_gpus;
     if (is_gpu)
         say_bus(facts, evidence, sizeof(evidence));
@@ -178,6 +187,8 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
                    of->is_size ? " GiB" : "", expected / in);
     else if (here / in > check.high)
         check_warn(checks, &check, "%.0f, and %.0f are expected", here, expected);
+    else if (is_gpu && here < 1 && facts->other_gpus[0])
+        check_warn(checks, &check, "no NVIDIA GPU, as expected; %s", facts->other_gpus);
     else
         return true;
     return false;

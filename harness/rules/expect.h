@@ -13,4 +13,7 @@
  */
 int expect_parse(const char *text, struct rules_request *request, struct err *err);
 
+/* What is expected of GPUs, which may be none; NULL = nothing. */
+const struct rule_expected *expect_of_gpus(const struct rules_request *request);
+
 #endif

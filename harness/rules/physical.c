@@ -419,7 +419,8 @@ const struct rule rules_physical[] = {
      .source = "PCI Express base specification: GT/s, encoding",
      .command = "contend bench gpu_copy -p mem=pinned -p via=ce",
      .probes = 1u << PROBE_GPU_COPY,
-     .judge = judge_pcie_bandwidth},
+     .judge = judge_pcie_bandwidth,
+     .of_gpus = true},
     {.id = "gpu_bandwidth",
      .kind = RULE_PHYSICAL,
      .cause = "hardware",
@@ -430,5 +431,6 @@ const struct rule rules_physical[] = {
      .source = "NVML, nvmlDeviceGetMemoryBusWidth and nvmlDeviceGetMaxClockInfo",
      .command = "contend bench gpu_stream",
      .probes = 1u << PROBE_GPU_STREAM,
-     .judge = judge_gpu_bandwidth},
+     .judge = judge_gpu_bandwidth,
+     .of_gpus = true},
     {.id = NULL}};

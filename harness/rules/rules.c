@@ -42,8 +42,13 @@ static bool is_in(const struct rule *const *rules, size_t n, const struct rule *
 
 bool rules_asked(const struct rules_request *request, const struct rule *rule)
 {
-    return !request->nonly || is_in(request->only, request->nonly, rule) ||
-           (request->nexpected && strcmp(rule->id, RULES_EXPECTED_ID) == 0);
+    if (!request->nonly || is_in(request->only, request->nonly, rule) ||
+        (request->nexpected && strcmp(rule->id, RULES_EXPECTED_ID) == 0))
+        return true;
+    for (size_t i = 0; i < request->nonly && strcmp(rule->id, RULES_GPUS_ID) == 0; i++)
+        if (request->only[i]->of_gpus)
+            return true;
+    return false;
 }
 
 unsigned rules_probes(const struct rules_request *request)
@@ -239,31 +244,37 @@ static unsigned name_rules(const struct findings *findings, enum finding_outcome
     return n;
 }
 
-/* "; no NVIDIA GPU is on the PCI bus": a pass must not read as if GPUs had passed. */
-static const char *why_no_gpu(const struct findings *findings)
+/* Why no GPU was judged, though rules of GPUs were asked; NULL = one was, or none is expected. */
+static const struct finding *no_gpu(const struct findings *findings)
 {
     for (size_t i = 0; i < findings->n; i++)
-        if (strcmp(findings->all[i].id, "gpus_on_bus") == 0 &&
+        if (strcmp(findings->all[i].id, RULES_GPUS_ID) == 0 &&
             findings->all[i].outcome == OUTCOME_SKIP)
-            return findings->all[i].sentence;
-    return "";
+            return &findings->all[i];
+    return NULL;
 }
 
 /* Of what neither failed nor should have run. */
 static void pass(const struct findings *findings, struct rules_verdict *verdict)
 {
     unsigned passed = verdict->count[OUTCOME_PASS], warned = verdict->count[OUTCOME_WARN];
-    const char *no_gpu = why_no_gpu(findings);
+    const struct finding *why = no_gpu(findings);
+    char rest[96];
+    (void)snprintf(rest, sizeof(rest), "%u rule%s passed, %u warning%s, %u skipped", passed,
+                   passed == 1 ? "" : "s", warned, warned == 1 ? "" : "s",
+                   verdict->count[OUTCOME_SKIP]);
+    if (passed + warned && !why) {
+        (void)snprintf(verdict->text, sizeof(verdict->text), "PASS: %s", rest);
+        return;
+    }
+    verdict->outcome = OUTCOME_SKIP;
     if (passed + warned)
         (void)snprintf(verdict->text, sizeof(verdict->text),
-                       "PASS: %u rule%s, %u warning%s, %u skipped%s%.200s", passed,
-                       passed == 1 ? "" : "s", warned, warned == 1 ? "" : "s",
-                       verdict->count[OUTCOME_SKIP], *no_gpu ? "; " : "", no_gpu);
-    else {
-        verdict->outcome = OUTCOME_SKIP;
+                       "SKIP: no GPU was judged: %.150s (%s); %.100s", why->sentence, rest,
+                       why->evidence);
+    else
         (void)snprintf(verdict->text, sizeof(verdict->text), "SKIP: nothing was judged, %u skipped",
                        verdict->count[OUTCOME_SKIP]);
-    }
 }
 
 struct rules_verdict rules_verdict(const struct findings *findings, bool strict)

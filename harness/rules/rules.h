@@ -36,6 +36,7 @@ struct rule {
     const char *source;  /* where the bound comes from */
     const char *command; /* what mends or shows it; NULL = nothing to type */
     unsigned probes;     /* bits of enum facts_probe_name: what has to be measured for it */
+    bool of_gpus;        /* it judges GPUs: where it is asked, so is gpus_judged */
     void (*judge)(struct checks *checks);
 };
 
@@ -50,6 +51,9 @@ extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rule
 /* The rule of --expect (expect.h). */
 #define RULES_EXPECTED_ID "expected"
 
+/* Where this rule is skipped, nothing of what the machine is for was judged: no PASS. */
+#define RULES_GPUS_ID "gpus_judged"
+
 /* NULL = there is no such rule. */
 const struct rule *rule_find(const char *id);
 
@@ -60,6 +64,7 @@ struct rules_request {
     const struct rule *required[RULES_MAX]; /* that may not be skipped: then it is an error */
     size_t nonly;
     const struct rule *only[RULES_MAX]; /* these alone; none = all */
+    bool of_known_kind; /* --baseline: machines of this kind are known, with or without GPUs */
     size_t nexpected;
     struct rule_expected {
         const struct expectable *of; /* expect.c */
@@ -67,7 +72,10 @@ struct rules_request {
     } expected[RULES_EXPECTED_MAX];
 };
 
-/* Also where it is not among the rules alone: that of what is expected, where something is. */
+/*
+ * Also where it is not among the rules alone: that of what is expected, where something is, and
+ * gpus_judged, where a rule of GPUs is.
+ */
 bool rules_asked(const struct rules_request *request, const struct rule *rule);
 
 /* The measurements that the asked rules need, as bits of enum facts_probe_name. */
@@ -100,7 +108,7 @@ void rules_merge_looks(struct finding *first, const struct finding *second);
 void rules_sort(struct findings *findings);
 
 struct rules_verdict {
-    enum finding_outcome outcome; /* PASS, FAIL, ERROR; SKIP: nothing was judged */
+    enum finding_outcome outcome; /* PASS, FAIL, ERROR; SKIP: nothing was judged, or no GPU */
     unsigned count[OUTCOMES];     /* findings of each outcome */
     unsigned rules;               /* that failed; or, of an error, that did not run */
     char text[400];               /* "FAIL: 2 rules (hardware: replace GPU 2; ...)" */

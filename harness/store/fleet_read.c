@@ -324,6 +324,12 @@ static int add_measured(struct fleet *fleet, uint32_t run, const char *level, co
               : 0;
 }
 
+/* How many of its rules ended so. */
+static json_int_t count_in(const json_t *json, const char *outcome)
+{
+    return json_integer_value(json_object_get(json_object_get(json, "counts"), outcome));
+}
+
 static int add_validation(struct fleet *fleet, const json_t *json, struct err *why)
 {
     char kind[512], refused[96] = "";
@@ -341,13 +347,14 @@ static int add_validation(struct fleet *fleet, const json_t *json, struct err *w
     const struct fleet_origin origin = {
         name, *text_in(machine, "identity") ? text_in(machine, "key") : "", kind, time_of(utc)};
     int rc = fleet_add_run(fleet, &origin, &run, why);
-    bool judged = *verdict && finding_outcome_find(verdict) != OUTCOME_SKIP;
+    bool skipped = finding_outcome_find(verdict) == OUTCOME_SKIP;
+    bool judged = *verdict && (!skipped || count_in(json, "PASS") + count_in(json, "WARN") > 0);
     if (!rc && judged && strcmp(verdict, "PASS") != 0) {
         (void)snprintf(refused, sizeof(refused), "%.90s", *said ? said : "did not pass");
         fleet_add_trouble(fleet, run, text_one_line(refused));
     }
     if (!rc && judged)
-        fleet_add_verdict(fleet, run, refused);
+        fleet_add_verdict(fleet, run, refused, skipped);
     json_array_foreach(json_object_get(json, "measured"), i, one)
     {
         if (!rc)

@@ -1,5 +1,7 @@
 /* run.json as struct result: arms, the plans they had, and their benchmarks with what is known. */
 #include <errno.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,13 +55,33 @@ static int split(struct recorded *recorded, const char *params, struct texts *te
     return 0;
 }
 
+/* What a run of this program has by default, written as values are; NULL: it has no such option. */
+static const char *default_of(struct recorded *recorded, const struct bench *known,
+                              const char *name)
+{
+    alignas(max_align_t) unsigned char params[BENCH_PARAMS_MAX] = {0};
+    char text[128];
+    for (const struct opt *opt = known ? known->opts : NULL; opt && opt->name; opt++) {
+        if (strcmp(opt->name, name) != 0 || known->params_size > sizeof(params))
+            continue;
+        opts_set_defaults(known->opts, params);
+        size_t length = strlen(opt_format_value(opt, params, text, sizeof(text)));
+        char *kept = recorded_keep(recorded, length + 1, 1);
+        return kept ? memcpy(kept, text, length + 1) : NULL;
+    }
+    return NULL;
+}
+
 /* Options whose values are the texts of an arm; their struct is an array of these. */
-static struct opt *make_options(struct recorded *recorded, const struct texts *texts)
+static struct opt *make_options(struct recorded *recorded, const struct texts *texts,
+                                const struct bench *known)
 {
     struct opt *opts = recorded_keep(recorded, texts->n + 1, sizeof(*opts));
     for (size_t i = 0; opts && i < texts->n; i++)
-        opts[i] = (struct opt){
-            .name = texts->part[i].name, .kind = OPT_TEXT, .offset = i * sizeof(const char *)};
+        opts[i] = (struct opt){.name = texts->part[i].name,
+                               .kind = OPT_TEXT,
+                               .offset = i * sizeof(const char *),
+                               .def = default_of(recorded, known, texts->part[i].name)};
     return opts;
 }
 
@@ -87,7 +109,7 @@ static const struct bench *make_bench(struct recorded *recorded, const char *nam
     bench->rate_unit = json_object_get(said, "rate_unit") ? text_of(said, "rate_unit") : NULL;
     bench->scan = json_is_true(json_object_get(said, "scan")) ? recorded_scan : NULL;
     bench->together = json_is_true(json_object_get(said, "together"));
-    bench->opts = make_options(recorded, texts);
+    bench->opts = make_options(recorded, texts, known);
     return bench->opts ? bench : NULL;
 }
 

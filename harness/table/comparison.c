@@ -8,7 +8,7 @@
 #include "harness/rows/number.h"
 
 /* Outcome, metric, two medians, change, interval: 80 columns. */
-#define LINE "%-29.29s %9.9s %9.9s %7.7s %.12s\n"
+#define LINE "%-27.27s %9.9s %9.9s %7.7s %.14s\n"
 enum { REASON_INDENT = 10 };
 
 static const char *color_of(enum finding_outcome outcome)
@@ -30,52 +30,6 @@ static char *format_median(double value, const char *unit, char *buf, size_t siz
     return buf;
 }
 
-static void format_percent(double ratio, char *buf, size_t size)
-{
-    int decimals;
-    double percent = fmax(comparison_percent(ratio, &decimals), ratio > 0 ? -99.9 : -100);
-    bool large = fabs(percent) >= 9.95 && percent > -99.5;
-    (void)snprintf(buf, size, "%+.*f", large ? 0 : decimals, percent);
-}
-
-/*
- * A factor in at most four characters: what is cut off reads as another one. Small ones outward;
- * none but 1 is shown as 1.
- */
-static void format_factor(double factor, bool up, char *buf, size_t size)
-{
-    if (factor > 9999)
-        (void)snprintf(buf, size, "%s", up ? ">9e3" : "9999");
-    else if (factor >= 9.95)
-        (void)snprintf(buf, size, "%.0f", factor);
-    else if (fabs(factor - 1) < 0.05 && factor != 1)
-        (void)snprintf(buf, size, "%.2f", factor > 1 ? fmax(factor, 1.01) : fmin(factor, 0.99));
-    else if (factor >= 0.0995)
-        (void)snprintf(buf, size, "%.2g", factor);
-    else
-        (void)snprintf(buf, size, "%.2f", (up ? ceil(100 * factor) : floor(100 * factor)) / 100);
-}
-
-/* "-12..+3.1%", or of a change by a factor "0.4..2.9x": as the change itself. */
-static char *format_interval(const struct comparison *one, char *buf, size_t size)
-{
-    char low[16], high[16], change[32];
-    (void)snprintf(buf, size, "-");
-    if (isnan(one->low) || isnan(one->high))
-        return buf;
-    bool factor = strchr(comparison_format_ratio(one->ratio, change, sizeof(change)), 'x');
-    if (factor || one->high > 99) {
-        format_factor(one->low, false, low, sizeof(low));
-        format_factor(one->high, true, high, sizeof(high));
-        (void)snprintf(buf, size, "%s..%sx", low, high);
-    } else {
-        format_percent(one->low, low, sizeof(low));
-        format_percent(one->high, high, sizeof(high));
-        (void)snprintf(buf, size, "%s..%s%%", low, high);
-    }
-    return buf;
-}
-
 static void print_one(const struct comparison *one, const struct comparison_view *view, FILE *out)
 {
     char metric[sizeof(one->metric) + sizeof(one->unit) + 2], base[32], other[32], change[32];
@@ -87,8 +41,8 @@ static void print_one(const struct comparison *one, const struct comparison_view
                   *color ? "\033[0m" : "");
     (void)fprintf(out, LINE, metric, format_median(one->base_median, one->unit, base, sizeof(base)),
                   format_median(one->other_median, one->unit, other, sizeof(other)),
-                  comparison_format_ratio(one->ratio, change, sizeof(change)),
-                  format_interval(one, interval, sizeof(interval)));
+                  comparison_format_change(one, change, sizeof(change)),
+                  comparison_format_interval(one, interval, sizeof(interval)));
     if (view->explain && one->reason[0]) {
         (void)fprintf(out, "%*s", REASON_INDENT, "");
         text_wrap(one->reason, REASON_INDENT, REASON_INDENT, out);

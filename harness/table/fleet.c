@@ -30,6 +30,11 @@ static void print_machine(const struct fleet *fleet, const struct bounds *bounds
                           const struct fleet_judged *machine, FILE *out, bool color)
 {
     (void)fputs(color && machine->outcome == OUTCOME_FAIL ? "\033[31m" : "", out);
+    if (!machine->noffences) {
+        (void)fprintf(out, LINE, intern_text(&fleet->names, machine->machine),
+                      finding_outcome_name(machine->outcome), "");
+        text_wrap(FLEET_NOT_JUDGED, WHAT, WHAT, out);
+    }
     for (size_t i = 0; i < machine->noffences && i < FLEET_OFFENCES; i++)
         print_offence(fleet, bounds, judgement, machine, i, out);
     if (machine->noffences > FLEET_OFFENCES)
@@ -42,8 +47,7 @@ static void print_counts(const struct fleet *fleet, const struct bounds *bounds,
 {
     char text[400], skipped[80] = "";
     if (judgement->nskip)
-        (void)snprintf(skipped, sizeof(skipped), ", %zu not judged (no figure with a bound)",
-                       judgement->nskip);
+        (void)snprintf(skipped, sizeof(skipped), ", %zu not judged", judgement->nskip);
     (void)snprintf(text, sizeof(text),
                    "%zu of %zu machines fail, %zu are odd, %zu pass%s: %zu results, %zu figures.",
                    judgement->nfail, judgement->nmachines, judgement->nwarn, judgement->npass,
@@ -59,7 +63,7 @@ static void print_counts(const struct fleet *fleet, const struct bounds *bounds,
 void fleet_print(const struct fleet *fleet, const struct bounds *bounds,
                  const struct fleet_judgement *judgement, FILE *out, bool color)
 {
-    size_t nodd = judgement->nwarn + judgement->nfail;
+    size_t nodd = judgement->nwarn + judgement->nfail + judgement->nskip;
     if (nodd)
         (void)fprintf(out, LINE "%s\n", "machine", "", "by how much", "what is off");
     for (size_t i = 0; i < nodd && i < FLEET_LINES; i++)

@@ -363,7 +363,7 @@ static void print_block_head(const struct table *table, const size_t *order, siz
     paint(table, DIM);
     (void)fprintf(table->out, "%-*s%*.*s" REST "\n", column, title, TITLE + RATE - column, length,
                   rate, "vs best", advice_interval_name(table->result->rounds_done), "effic.",
-                  "step", "p95", "worst", "CPU", "queue");
+                  bench_step_name(arm_at(table, order[0])->bench), "p95", "worst", "CPU", "queue");
     paint(table, PLAIN);
 }
 
@@ -388,18 +388,20 @@ static void print_columns(const struct table *table)
 {
     char share[CELL], line[400];
     double stolen = rows_stolen_share(table->result, table->rows);
+    const char *step = bench_step_name(arm_at(table, 0)->bench);
     (void)snprintf(line, sizeof(line),
                    "worst: what the slowest worker gets of an even share; CPU, queue: shares of a "
-                   "step on a CPU and waiting for one, the rest it was blocked");
+                   "%s on a CPU and waiting for one, the rest it was blocked",
+                   step);
     if (stolen >= 0.005)
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
-                       " (of it up to %s of a step stolen by the hypervisor)",
-                       text_percent(stolen, share, sizeof(share)));
+                       " (of it up to %s of a %s stolen by the hypervisor)",
+                       text_percent(stolen, share, sizeof(share)), step);
     double throttled = rows_largest_share(table->result, table->rows, "throttled_per_step");
     if (throttled >= 0.005)
         (void)snprintf(line + strlen(line), sizeof(line) - strlen(line),
-                       "; besides, up to %s of a step a quota of CPU time (cpu.max) stopped it",
-                       text_percent(throttled, share, sizeof(share)));
+                       "; besides, up to %s of a %s a quota of CPU time (cpu.max) stopped it",
+                       text_percent(throttled, share, sizeof(share)), step);
     text_wrap(line, 0, 2, table->out);
 }
 

@@ -256,19 +256,20 @@ void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *en
     out->cpus_visited = count_cpus(visits);
 }
 
-/* "cpu3 1 2 ..."; "cpu  1 2 ..." is of all CPUs, and passed over, as those not asked for. */
-static void add_cpu_line(const char *line, const struct bitset *cpus, struct usage_machine *out)
+/* "cpu3 1 2 ..."; "cpu  1 2 ..." is of all CPUs, and passed over, as those not asked for. False:
+ * it is none of `cpus`. */
+static bool add_cpu_line(const char *line, const struct bitset *cpus, struct usage_machine *out)
 {
     uint64_t t[8];
     char *numbers = NULL;
     unsigned long cpu = strtoul(line + 3, &numbers, 10);
     if (line[3] == ' ' || cpu >= BITSET_BITS || !bitset_test(cpus, (unsigned)cpu))
-        return;
+        return false;
     if (sscanf(numbers,
                "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
                " %" SCNu64,
                &t[0], &t[1], &t[2], &t[3], &t[4], &t[5], &t[6], &t[7]) != 8)
-        return;
+        return false;
     double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK), all = 0;
     for (int i = 0; i < 8; i++)
         all += (double)t[i];
@@ -277,20 +278,24 @@ static void add_cpu_line(const char *line, const struct bitset *cpus, struct usa
     out->cpu_s = (first ? 0 : out->cpu_s) + all * tick_s;
     out->steal_s = (first ? 0 : out->steal_s) + (double)t[7] * tick_s;
     out->busy_s = (first ? 0 : out->busy_s) + (all - idle - (double)t[7]) * tick_s;
+    return true;
 }
 
 void usage_machine_read(const struct bitset *cpus, struct usage_machine *out)
 {
     char buf[4096];
     uint64_t total_us;
+    unsigned found = 0;
     *out =
         (struct usage_machine){.cpu_s = NAN, .busy_s = NAN, .steal_s = NAN, .psi_cpu_some_s = NAN};
     out->at_ns = clock_now_ns();
     FILE *stat = fopen("/proc/stat", "re");
     while (stat && fgets(buf, sizeof(buf), stat) && strncmp(buf, "cpu", 3) == 0)
-        add_cpu_line(buf, cpus, out);
+        found += add_cpu_line(buf, cpus, out);
     if (stat)
         (void)fclose(stat);
+    if (found < bitset_count(cpus)) /* renumbered, as by lxcfs: the others are not ours either */
+        out->cpu_s = out->busy_s = out->steal_s = NAN;
     if (read_file("/proc/pressure/cpu", buf, sizeof(buf)) &&
         sscanf(buf, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, &total_us) == 1)
         out->psi_cpu_some_s = (double)total_us * 1e-6;

@@ -141,7 +141,7 @@ void usage_forget(struct usage *usage);
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,
                 uint64_t end_ns, const struct visit_log *visits, struct usage *out);
 
-/* CPUs of this machine. Fields that cannot be read are NaN. */
+/* CPUs of this machine. Fields that cannot be read are NaN, also where one CPU's cannot. */
 struct usage_machine {
     double cpu_s, busy_s, steal_s; /* of these CPUs: total, not idle, stolen; source /proc/stat */
     double psi_cpu_some_s;         /* time in which some task waited for a CPU */

@@ -123,6 +123,29 @@ compare 4 'only in base' one less --explain
 expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.05 --no-plots --out scan
 compare 4 'MISSING|could be compared' one scan
 
+# A parameter that one version has and the other lacks counts where it is not at its default.
+params() { # params FROM TO SED: copies of the runs, with other parameters
+    cp -r "$1" "$2"
+    for i in 1 2 3 4 5; do
+        sed -i "s/$1-$i/$2-$i/" "$2/$i"/*.csv "$2/$i/run.json"
+        sed -i "$3" "$2/$i"/*.csv "$2/$i/run.json"
+    done
+}
+step=$(grep -o 'step=[0-9.]*' base/1/rows.csv | head -1)
+params base old "s/$step;//"
+compare 0 '4 SAME' old new
+compare 0 "^- parameters: base lacks 'step' of fake: compared where new" old new
+compare 0 "^- parameters: new lacks 'step' of fake: compared where base" new old
+compare 1 '^  SLOWER +step_time' old slow
+params new other_step "s/$step;/step=0.5;/"
+compare 4 '8 MISSING' old other_step
+compare 4 "new has it at 0.5, not at its" old other_step
+
+[ "$("$CONTEND_FAKE" compare old base --json | jq -r '.findings[] | select(.id == "new_params") | .subject')" = parameters ] ||
+    fail "no finding of the new parameter"
+params base removed 's/mode=ok;/mode=ok;gone=3;/'
+compare 0 "new lacks 'gone' of fake, which is 3 in all of base" removed new
+
 # Bad input.
 damage() { # damage PATTERN FILE SED: a copy of a run with that edit
     rm -rf damaged

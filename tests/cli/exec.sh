@@ -139,6 +139,11 @@ try 0 'did not end at SIGTERM and w' deaf --duration 0.3 --grace 0.2 --metric 'n
 gone 'sleep 7533'
 try 0 'lines/s' lines --steps-by-lines --line '^step' --duration 0.3 --warmup 0.05 -- \
     sh -c 'while :; do echo step; echo other; sleep 0.01; done'
+# A whole run is told as a run, and is no step of its work.
+grep -q ' step  *p95 ' "$scratch/lines/summary.txt" || fail "a line is no step: $(cat "$scratch/lines/summary.txt")"
+grep -q ' run  *p95 ' "$scratch/words/summary.txt" || fail "a whole run is told as a step: $(cat "$scratch/words/summary.txt")"
+! grep -q 'of a step\|^  step' "$scratch/words/summary.txt" || fail "a whole run is told as a step: $(cat "$scratch/words/summary.txt")"
+expect 0 '\| run \| waiting' "$CONTEND_BINARY" report --md "$scratch/words"
 try 0 'metric.*' cut --duration 0.2 --limit 0.5 --metric 'n=([0-9]+)' -- \
     sh -c 'echo n=5; exec sleep 7534'
 gone 'sleep 7534'

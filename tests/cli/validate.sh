@@ -4,6 +4,7 @@
 
 needs jq
 root=$scratch/root
+export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere # also where there is a GPU
 
 # put PATH TEXT: a file of the machine that --root shows.
 put() {
@@ -22,14 +23,72 @@ judge() {
 # found RULE OUTCOME CLASS ACTION [SUBJECT]
 found() {
     jq -e --arg id "$1" --arg o "$2" --arg c "$3" --arg a "$4" --arg s "${5:-}" \
-        '[.findings[] | select(.id == $id and .outcome == $o and .cause == $c and .action == $a and
+        '[.findings[] | select(.id == $id and .outcome == $o and (.cause // "") == $c and .action == $a and
           ($s == "" or (.subject // "" | contains($s))))] | length > 0' "$scratch/json" >/dev/null ||
-        fail "no $2 of $1 ($3: $4; $5) in: $(jq -c --arg id "$1" '.findings[] | select(.id == $id)' "$scratch/json")"
+        fail "no $2 of $1 ($3: $4; ${5:-}) in: $(jq -c --arg id "$1" '.findings[] | select(.id == $id)' "$scratch/json")"
 }
 
 put /sys/devices/system/cpu/online 0-7
 put /sys/devices/system/cpu/present 0-7
-judge 0
+
+# Without a GPU nothing of what the machine is for was judged: SKIP in every form, but where that is expected.
+skipped() { # skipped WHY: what the last judge 4 said
+    jq -e --arg why "$1" '.verdict == "SKIP" and .counts.PASS > 0 and
+        (.text | startswith("SKIP: no GPU was judged: ") and contains($why) and contains("--expect gpus=0"))' \
+        "$scratch/json" >/dev/null || fail "no '$1': $(jq -c '[.verdict, .text, .counts]' "$scratch/json")"
+}
+judge 4
+skipped 'the PCI bus cannot be read'
+put /sys/bus/pci/devices/0000:5e:00.0/vendor 0x15b3
+put /sys/bus/pci/devices/0000:5e:00.0/class 0x020700
+judge 4 --junit "$scratch/none/junit.xml" --prometheus "$scratch/none/prom" --out "$scratch/none"
+skipped 'no NVIDIA GPU is on the PCI bus ('
+found gpus_judged SKIP '' mend
+grep -q '<error message="SKIP: no GPU was judged' "$scratch/none/junit.xml" || fail "JUnit reads as a pass"
+grep -q '^contend_verdict{.*} 0$' "$scratch/none/prom" || fail "Prometheus: $(grep verdict "$scratch/none/prom")"
+grep -q '^SKIP: no GPU was judged' "$scratch/none/summary.txt" || fail "summary.txt"
+judge 4 --only cpus_online,gpu_ecc
+judge 3 --require gpus_judged
+judge 1 --expect gpus=2
+judge 0 --expect gpus=0 --junit "$scratch/none/junit.xml" --prometheus "$scratch/none/prom"
+! grep -q '<error' "$scratch/none/junit.xml" || fail "an error in JUnit of a pass"
+grep -q '^contend_verdict{.*} 1$' "$scratch/none/prom" || fail "Prometheus: $(grep verdict "$scratch/none/prom")"
+# GPUs of others, and one that was not handed to the container.
+put /sys/bus/pci/devices/0000:c1:00.0/vendor 0x1002
+put /sys/bus/pci/devices/0000:c1:00.0/class 0x120000
+put /sys/bus/pci/devices/0000:c2:00.0/vendor 0x1002
+put /sys/bus/pci/devices/0000:c2:00.0/class 0x038000
+put /sys/bus/pci/devices/0000:00:02.0/vendor 0x8086
+put /sys/bus/pci/devices/0000:00:02.0/class 0x030000
+judge 4
+skipped "2 AMD GPUs are there; contend measures NVIDIA's"
+judge 0 --expect gpus=0
+found expected WARN hardware mend GPUs
+put /.dockerenv ''
+put /sys/bus/pci/devices/0000:3b:00.0/vendor 0x10de
+put /sys/bus/pci/devices/0000:3b:00.0/class 0x030200
+judge 4
+skipped '1 NVIDIA GPU is on the PCI bus, and none answers in this container'
+found gpus_on_bus WARN container reset 0000:3b:00.0
+rm -r "$root/.dockerenv" "$root/sys/bus/pci"
+
+# A fleet of such machines passes no better, and no baseline is made of it.
+for i in 1 2 3; do
+    mkdir -p "$scratch/fleet/$i"
+    jq --arg host "n$i" '.host = $host | .measured = [{probe: "memory_bandwidth", metric: "bandwidth", key: "threads=2",
+        unit: "GB/s", better: "higher", gates: true, value: 20, why: null}]' "$scratch/none/validate.json" \
+        >"$scratch/fleet/$i/validate.json"
+done
+expect 4 'its own rules: SKIP: no GPU was judged' "$CONTEND_BINARY" baseline "$scratch/fleet" -o "$scratch/fleet.json"
+sed -i 's/"verdict": "SKIP"/"verdict": "PASS"/' "$scratch"/fleet/*/validate.json
+expect 0 '3 of 3' "$CONTEND_BINARY" baseline "$scratch/fleet" -o "$scratch/fleet.json"
+sed -i 's/"verdict": "PASS"/"verdict": "SKIP"/' "$scratch/fleet/2/validate.json"
+fleet=("$CONTEND_BINARY" validate --results "$scratch/fleet" --baseline "$scratch/fleet.json")
+expect 4 '^n2 +SKIP +its own rules: SKIP: no GPU was' "${fleet[@]}"
+expect 4 '^0 of 3 machines fail, 0 are odd, 2 pass, 1 not judged' "${fleet[@]}"
+expect 4 '"outcome": "SKIP"' "${fleet[@]}" --json
+expect 4 'n2.*SKIP|SKIP.*n2' "${fleet[@]}" --markdown --junit "$scratch/fleet.xml"
+grep -q '<error message="SKIP: 1 machine could not be judged"' "$scratch/fleet.xml" || fail "JUnit of the fleet passes"
 
 # Half the CPUs, by a cgroup; a governor; the kernel's log; a link of half its width.
 put /proc/self/cgroup 0::/job
@@ -141,7 +200,7 @@ grep -q "cannot create output directory '$scratch/file" "$scratch/stderr" || fai
 # GPUs by a stand-in driver: a faked answer on health, and one that is on the bus alone.
 driver=$scratch/gpu.so
 if cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c 2>/dev/null; then
-    export CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver
+    CONTEND_LIBCUDA=$driver CONTEND_LIBNVML=$driver
     unset CUDA_VISIBLE_DEVICES
     for bus in 07 08 09 0a; do
         put "/sys/bus/pci/devices/beef:$bus:00.0/vendor" 0x10de

@@ -94,7 +94,7 @@ static void test_canary_tells_what_moved(void **state)
     assert_string_equal(canary_say(most, text, sizeof(text)), "copy of memory: 12% slower");
     assert_string_equal(moves.all[2].key, "gpu=3");
     assert_string_equal(canary_say(&moves.all[2], text, sizeof(text)),
-                        "kernel on GPU 3: 0% faster");
+                        "kernel on GPU 3: 0.01% faster");
     canary_moves_free(&moves);
     close_run(&base);
     close_run(&other);

@@ -101,9 +101,23 @@ static void test_comparisons_without_a_verdict_are_a_doubt(void **state)
     comparisons_free(&comparisons);
 }
 
+static void test_comparison_formats_no_change_as_none(void **state)
+{
+    (void)state;
+    char buf[32];
+    assert_string_equal(comparison_format_ratio(1.0002, buf, sizeof(buf)), "+0.02%");
+    assert_string_equal(comparison_format_ratio(0.99999, buf, sizeof(buf)), "-0.01%");
+    assert_string_equal(comparison_format_ratio(1, buf, sizeof(buf)), "+0.0%");
+    assert_string_equal(comparison_format_spread(0.0344, buf, sizeof(buf)), "3.5%");
+    assert_string_equal(comparison_format_spread(-0.2231, buf, sizeof(buf)), "20.0%");
+    assert_string_equal(comparison_format_spread(3.5667, buf, sizeof(buf)), "a factor of 35");
+    assert_string_equal(comparison_format_spread(-0.9, buf, sizeof(buf)), "a factor of 2.5");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_comparison_formats_no_change_as_none),
         cmocka_unit_test(test_comparison_slower_is_bad_and_keeps_its_numbers),
         cmocka_unit_test(test_comparison_unclear_is_a_doubt_only_where_it_gates),
         cmocka_unit_test(test_comparison_of_one_side_has_no_evidence),

@@ -1,5 +1,5 @@
 /* Rows of several runs beside each other: what is of the same, and what may not be. */
-#include "harness/compare/pairing.h"
+#include "harness/compare/new_params.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -154,9 +154,96 @@ static void test_pairing_finds_why_an_arm_has_no_rows(void **state)
     pairing_free(&two.pairing);
 }
 
+/* Runs of a contend without a parameter, and of one with it. */
+static void test_pairing_of_new_parameters(void **state)
+{
+    (void)state;
+    static const struct opt with[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},
+                                      {.name = "grain", .kind = OPT_TEXT, .def = "0"},
+                                      {.name = NULL}};
+    static const struct opt without[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},
+                                         {.name = "gone", .kind = OPT_TEXT},
+                                         {.name = NULL}};
+    static const struct {
+        const struct opt *opts;
+        const char *base, *other, *other_last; /* the last of `other`; NULL = as the others */
+        size_t pairs;
+        const char *said;
+    } cases[] = {
+        {with, "rows=64;slots=2", "rows=64;slots=2", NULL, ROWS, ""},
+        {with, "rows=64;slots=2", "rows=64;grain=0;slots=2", NULL, ROWS,
+         "base lacks 'grain' of pipeline: compared where new has its default, 0"},
+        {with, "grain=0;rows=64;slots=2;background=none", "rows=64;slots=2;background=none", NULL,
+         ROWS, "new lacks 'grain' of pipeline: compared where base has its default, 0"},
+        {with, "rows=64;slots=2", "rows=64;grain=5;slots=2", NULL, 2 * ROWS,
+         "base lacks 'grain' of pipeline, and new has it at 5, not at its default 0: these rows "
+         "are MISSING"},
+        {with, "rows=64;slots=2", "rows=64;grain=0;slots=2", "rows=64;grain=9;slots=2", ROWS + 1,
+         "base lacks 'grain' of pipeline: compared where new has its default, 0"},
+        {with, "rows=32;slots=2", "rows=64;grain=0;slots=2", NULL, 2 * ROWS,
+         "base lacks 'grain' of pipeline: compared where new has its default, 0"},
+        /* Both know it, in a value or in the key of another row. */
+        {with, "rows=64;grain=1;slots=2", "rows=64;grain=0;slots=2", NULL, 2 * ROWS, ""},
+        {with, "rows=64;slots=2;grain=4", "rows=64;grain=0;slots=2", NULL, 2 * ROWS, ""},
+        /* This contend has it no more: it is left out where it says nothing. */
+        {without, "rows=64;gone=7;slots=2", "rows=64;slots=2", NULL, ROWS,
+         "new lacks 'gone' of pipeline, which is 7 in all of base: left out"},
+        {without, "rows=64;slots=2", "rows=64;gone=7;slots=2", "rows=64;gone=8;slots=2", 2 * ROWS,
+         "base lacks 'gone' of pipeline, and new has several values of it: these rows are "
+         "MISSING"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bench bench = {.name = "pipeline", .opts = cases[i].opts};
+        struct arm arm = {.bench = &bench};
+        struct two two;
+        char said[400];
+        two_init(&two);
+        for (int run = 0; run < 2; run++)
+            for (int row = 0; row < ROWS; row++) {
+                const char *last = row == ROWS - 1 ? cases[i].other_last : NULL;
+                two.rows[run][row].arm = &arm;
+                (void)snprintf(two.rows[run][row].params, ROW_PARAMS_MAX, "%s",
+                               !run   ? cases[i].base
+                               : last ? last
+                                      : cases[i].other);
+            }
+        assert_int_equal(pair(&two), 0);
+        if (two.pairing.n != cases[i].pairs)
+            fail_msg("case %zu: %zu pairs", i, two.pairing.n);
+        assert_string_equal(new_params_say(&two.pairing, two.sides, said, sizeof(said)),
+                            cases[i].said);
+        pairing_free(&two.pairing);
+    }
+}
+
+/* As histories over versions name a series. */
+static void test_params_without_defaults(void **state)
+{
+    (void)state;
+    static const struct opt opts[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},
+                                      {.name = "gone", .kind = OPT_TEXT},
+                                      {.name = NULL}};
+    static const char *const cases[][2] = {{"rows=64;slots=2", "slots=2"},
+                                           {"rows=32;slots=2", "rows=32;slots=2"},
+                                           {"slots=2;rows=64", "slots=2;rows=64"}, /* in a key */
+                                           {"gone=1;rows=64;slots=2;x=1", "gone=1;slots=2;x=1"},
+                                           {"", ""}};
+    const struct bench bench = {.name = "pipeline", .opts = opts};
+    const struct arm arm = {.bench = &bench};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct row row = make_row("none", "step_time");
+        char left[ROW_PARAMS_MAX];
+        row.arm = &arm;
+        (void)snprintf(row.params, sizeof(row.params), "%s", cases[i][0]);
+        assert_string_equal(new_params_without_defaults(&row, left, sizeof(left)), cases[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_params_without_defaults),
+        cmocka_unit_test(test_pairing_of_new_parameters),
         cmocka_unit_test(test_pairing_keeps_the_order_of_the_first_side),
         cmocka_unit_test(test_pairing_tells_rows_apart_by_every_column),
         cmocka_unit_test(test_pairing_refuses_two_rows_of_the_same),

@@ -124,7 +124,7 @@ static void test_whom_its_own_rules_refused_fails(void **state)
     struct judged judged = {0};
     char what[FLEET_SAID_MAX];
     fixture_fleet_make(&usual, &judged.fleet);
-    fleet_add_verdict(&judged.fleet, 5, "FAIL: 1 rule (ecc)");
+    fleet_add_verdict(&judged.fleet, 5, "FAIL: 1 rule (ecc)", false);
     uint32_t machine = judged.fleet.runs[5].machine;
     judge_arranged(&judged);
     assert_int_equal(judged.judgement.nfail, 1);
@@ -364,13 +364,42 @@ static void test_whom_nothing_was_judged_of_does_not_pass(void **state)
     judge_by(&judged, 90, 110, true, 0);
     assert_int_equal(judged.judgement.npass, 1);
     assert_int_equal(judged.judgement.nskip, 1);
-    assert_int_equal(judged.judgement.machines[1].outcome, OUTCOME_SKIP);
+    assert_int_equal(judged.judgement.machines[0].outcome, OUTCOME_SKIP);
     assert_int_equal(
         fleet_findings(&judged.fleet, &judged.bounds, &judged.judgement, &findings, &err), 0);
     assert_int_equal(findings.n, 2);
-    assert_int_equal(findings.all[1].outcome, OUTCOME_SKIP);
-    assert_string_equal(findings.all[1].sentence, "not judged: none of its figures has a bound");
+    assert_int_equal(findings.all[0].outcome, OUTCOME_SKIP);
+    assert_string_equal(findings.all[0].sentence, "not judged: none of its figures has a bound");
     findings_free(&findings);
+    free_judged(&judged);
+}
+
+/* No pass and no failure, whatever is odd of its figures; one that fails by them fails. */
+static void test_whom_its_own_rules_could_not_judge_does_not_pass(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    char what[FLEET_SAID_MAX];
+    const float figures[] = {100, 120, 80};
+    static const enum finding_outcome outcomes[] = {OUTCOME_FAIL, OUTCOME_SKIP, OUTCOME_SKIP};
+    struct err err = {0};
+    for (uint32_t i = 0; i < 3; i++) {
+        char name[2] = {(char)('a' + i), 0};
+        fixture_fleet_add(&judged.fleet, name, 1, 0, figures[i]);
+        fleet_add_verdict(&judged.fleet, i, "SKIP: no GPU was judged", true);
+    }
+    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    judge_by(&judged, 90, 110, true, 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(judged.judgement.machines[i].outcome, outcomes[i]);
+    assert_int_equal(judged.judgement.npass, 0);
+    assert_int_equal(judged.judgement.nskip, 2);
+    const struct fleet_judged *last = &judged.judgement.machines[2];
+    assert_string_equal(
+        fleet_offence_what(&judged.fleet, &judged.bounds, &judged.judgement,
+                           &judged.judgement.offences[last->first + last->noffences - 1], what,
+                           sizeof(what)),
+        "its own rules: SKIP: no GPU was judged");
     free_judged(&judged);
 }
 
@@ -430,6 +459,7 @@ int main(void)
         cmocka_unit_test(test_bad_figures_are_found_and_good_machines_left_alone),
         cmocka_unit_test(test_normal_noise_accuses_nobody),
         cmocka_unit_test(test_whom_its_own_rules_refused_fails),
+        cmocka_unit_test(test_whom_its_own_rules_could_not_judge_does_not_pass),
         cmocka_unit_test(test_a_bad_batch_does_not_hide),
         cmocka_unit_test(test_missing_units_are_named),
         cmocka_unit_test(test_drift_is_found),

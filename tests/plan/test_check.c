@@ -119,7 +119,7 @@ static void test_check_advises_what_helps(void **state)
     }
 }
 
-/* As check, and fails unless these are found, and the first one's sentence is this ("" = any). */
+/* As check, and fails unless these are found, and the last one's sentence is this ("" = any). */
 static void expect(const struct topo *topo, const struct plan_request *request, const char *found,
                    const char *sentence)
 {
@@ -128,7 +128,7 @@ static void expect(const struct topo *topo, const struct plan_request *request, 
     check(topo, request, &findings);
     assert_string_equal(list_findings(&findings, list, sizeof(list)), found);
     if (findings.n && sentence[0])
-        assert_string_equal(findings.all[0].sentence, sentence);
+        assert_string_equal(findings.all[findings.n - 1].sentence, sentence);
     findings_free(&findings);
 }
 
@@ -156,7 +156,7 @@ static void test_check_advises_no_placement_that_is_skipped(void **state)
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 1};
     load("package:2 numa:1 core:3 pu:1", &topo);
     topo.nodes[1].allowed = false;
-    expect(&topo, &request, "worker_over_packages worker 0",
+    expect(&topo, &request, "worker_some_no_memory worker 0; worker_over_packages worker 0",
            "CPUs of more than one package: what the threads of a worker share goes from one to the "
            "other");
     topo_free(&topo);
@@ -287,9 +287,47 @@ static void test_check_leaves_plans_over_several_hosts_alone(void **state)
     topo_free(&topo);
 }
 
+/* Workers of a node that has no memory for them, and teams on isolated CPUs. */
+static void test_check_finds_cpus_that_lack_something(void **state)
+{
+    (void)state;
+    static const struct {
+        enum placement placement;
+        unsigned workers;
+        bool refused, isolated;
+        const char *found;
+    } cases[] = {
+        {PLACE_PARTITION, 2, false, false, ""},
+        {PLACE_PARTITION, 2, true, false, "worker_no_memory worker 1"},
+        {PLACE_PARTITION, 3, true, false,
+         "worker_no_memory worker 2; worker_some_no_memory worker 1; worker_over_nodes worker 1"},
+        {PLACE_NONE, 2, true, false, ""},
+        {PLACE_NONE, 2, false, true, "worker_isolated workers 0-1"},
+        {PLACE_PARTITION, 2, false, true, "worker_isolated worker 1"},
+        {PLACE_PARTITION, 4, false, true, "worker_isolated worker 3"},
+        {PLACE_CORES, 8, false, true, ""}, /* a thread each */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char buf[400];
+        struct topo topo;
+        struct findings findings;
+        struct plan_request request = {.placement = cases[i].placement,
+                                       .workers = cases[i].workers};
+        load("package:1 numa:2 core:4 pu:1", &topo);
+        topo.nodes[1].allowed = !cases[i].refused;
+        for (unsigned cpu = 6; cpu < 8 && cases[i].isolated; cpu++)
+            bitset_set(&topo.isolated, cpu);
+        check(&topo, &request, &findings);
+        assert_string_equal(list_findings(&findings, buf, sizeof(buf)), cases[i].found);
+        findings_free(&findings);
+        topo_free(&topo);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_check_finds_cpus_that_lack_something),
         cmocka_unit_test(test_check_finds_divided_cores_and_workers_over_packages),
         cmocka_unit_test(test_check_advises_what_helps),
         cmocka_unit_test(test_check_advises_no_placement_that_is_skipped),

@@ -83,7 +83,7 @@ static void test_html_shows_what_changed_above_both_sides(void **state)
     char *text = print(&page);
     assert_has(text, "<div class=\"verdict bad\">\n<h3>What changed</h3>\n<p>25% slower &lt;b&gt;");
     assert_has(text, "<td>200 items/s</td><td>150 items/s</td><td>-25.0%</td>"
-                     "<td>-30.0% to -20.0%</td>");
+                     "<td>-30% to -20%</td>");
     assert_has(text, "<summary>Metrics that do not gate</summary>");
     assert_has(text, "MISSING</span></th><td>p99</td><td></td><td>-</td>");
     assert_true(strstr(text, ">SLOWER<") < strstr(text, ">MISSING<"));

@@ -45,7 +45,7 @@ static char *print(const struct comparison *all, size_t n, const struct findings
 #define ROW(verdict, metric)                                                                       \
     "| **" verdict "** | `" metric                                                                 \
     "` | pipeline, partition, 2 workers | 200 items/s | 150 items/s | "                            \
-    "-25.0% (-30.0% to -20.0%) | 25% slower. |\n"
+    "-25.0% (-30% to -20%) | 25% slower. |\n"
 
 /* Of an ab of three: what the third one did is not said of the second. */
 static void test_markdown_names_each_of_several_variants(void **state)

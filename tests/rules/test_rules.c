@@ -485,7 +485,7 @@ static void test_rules_required(void **state)
         .nonly = 2,
         .only = {rule_find("collective_peer"), rule_find("clock")}};
     const struct findings *findings = judge_with(&request);
-    assert_int_equal(findings->n, 2); /* --only */
+    assert_int_equal(findings->n, 3); /* --only, and gpus_judged with what is of GPUs */
     assert_int_equal(rules_probes(&request), 1u << PROBE_COLLECTIVE);
     struct rules_verdict verdict = rules_verdict(findings, false);
     assert_int_equal(verdict.outcome, OUTCOME_ERROR);
@@ -667,12 +667,65 @@ static void test_rules_skipped_are_no_pass(void **state)
     w.facts.log = FACTS_DENIED;
     struct rules_verdict verdict = rules_verdict(judge_with(&request), true);
     assert_int_equal(verdict.outcome, OUTCOME_SKIP);
-    assert_string_equal(verdict.text, "SKIP: nothing was judged, 2 skipped");
-    /* And a pass of the others says that no GPU was among them. */
+    assert_string_equal(verdict.text, "SKIP: nothing was judged, 3 skipped");
+}
+
+static void expect_verdict(const struct rules_request *request, enum finding_outcome outcome,
+                           const char *part)
+{
+    struct rules_verdict verdict = rules_verdict(judge_with(request), false);
+    if (verdict.outcome != outcome || !strstr(verdict.text, part))
+        fail_msg("not %s with '%s': %s", finding_outcome_name(outcome), part, verdict.text);
+}
+
+static struct rules_request only_these(const char *a, const char *b)
+{
+    return (struct rules_request){.nonly = 2, .only = {rule_find(a), rule_find(b)}};
+}
+
+/* What the machine is for was not judged: no pass, however many other rules passed. */
+static void test_rules_of_no_gpu_are_no_pass(void **state)
+{
+    (void)state;
     static const struct rules_request all;
-    verdict = rules_verdict(judge_with(&all), false);
-    assert_int_equal(verdict.outcome, OUTCOME_PASS);
-    assert_non_null(strstr(verdict.text, " skipped; no NVIDIA GPU is on the PCI bus"));
+    struct rules_request none = {0}, four = {0}, kind = {.of_known_kind = true};
+    struct rules_request required = {.nrequired = 1, .required = {rule_find("gpus_judged")}};
+    struct rules_request some = only_these("cpus_online", "gpu_ecc");
+    struct rules_request cpus = only_these("cpus_online", "clock");
+    struct err err = {0};
+    assert_int_equal(expect_parse("gpus=0", &none, &err), 0);
+    assert_int_equal(expect_parse("gpus=4", &four, &err), 0);
+    w.facts.cpus_online = w.facts.cpus_present = CPUS;
+    expect_verdict(&all, OUTCOME_PASS, "PASS: ");
+    expect_verdict(&some, OUTCOME_PASS, "PASS: "); /* and gpus_judged with it */
+    w.topo.ngpus = 0;
+    /* On the bus of a container, not handed in, or meant for a guest: warnings alone. */
+    w.facts.container = true;
+    expect_verdict(&all, OUTCOME_SKIP,
+                   "4 NVIDIA GPUs are on the PCI bus, and none answers in this");
+    w.facts.container = false;
+    for (int i = 0; i < GPUS; i++)
+        (void)snprintf(w.devices[i].driver, sizeof(w.devices[i].driver), "vfio-pci");
+    expect_verdict(&all, OUTCOME_SKIP, "4 NVIDIA GPUs are on the PCI bus, and none answers (");
+    expect_verdict(&none, OUTCOME_PASS, "PASS: ");
+    /* Never there, of another vendor, or a bus that nobody shows. */
+    w.facts.ndevices = 0;
+    expect_verdict(&all, OUTCOME_SKIP, "no GPU was judged: no NVIDIA GPU is on the PCI bus (");
+    expect_verdict(&all, OUTCOME_SKIP, "--expect gpus=0");
+    expect_verdict(&some, OUTCOME_SKIP, "1 rule passed");
+    expect_verdict(&cpus, OUTCOME_PASS, "PASS: ");
+    expect_verdict(&none, OUTCOME_PASS, "PASS: ");
+    expect_verdict(&kind, OUTCOME_PASS, "PASS: ");
+    expect_verdict(&four, OUTCOME_FAIL, "expected");
+    expect_verdict(&required, OUTCOME_ERROR, "gpus_judged");
+    (void)snprintf(w.facts.other_gpus, sizeof(w.facts.other_gpus), "8 AMD GPUs are there");
+    expect_verdict(&all, OUTCOME_SKIP, "on the PCI bus; 8 AMD GPUs are there (");
+    expect_verdict(&none, OUTCOME_PASS, "1 warning,");
+    w.facts.other_gpus[0] = '\0';
+    w.facts.pci = FACTS_ABSENT;
+    expect_verdict(&all, OUTCOME_SKIP, "the PCI bus cannot be read (");
+    w.topo.ngpus = GPUS;
+    expect_verdict(&all, OUTCOME_PASS, "PASS: ");
 }
 
 static const struct finding *expected(const char *text, const char *unit)
@@ -776,6 +829,7 @@ int main(void)
         ON_WORLD(test_rules_look_twice_at_each_direction),
         ON_WORLD(test_rules_compare_all_cpus),
         ON_WORLD(test_rules_skipped_are_no_pass),
+        ON_WORLD(test_rules_of_no_gpu_are_no_pass),
         ON_WORLD(test_rules_expect),
         ON_WORLD(test_rules_expect_nothing_else),
     };

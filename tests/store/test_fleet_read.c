@@ -245,15 +245,19 @@ static void test_a_validation_says_whether_its_machine_passed(void **state)
         VALIDATION("21", "FAIL", "FAIL: 2 rules (a, b)"),
         VALIDATION("24", "SKIP", "SKIP: nothing was judged, 2 skipped"),
         VALIDATION("25", "ERROR", ""),
-        VALIDATION("26", "SKIP", "SKIP: nothing was judged, 2 skipped")};
-    static const char *const verdicts[] = {"FAIL: 1 rule (ecc)", "", "", "", "did not pass",
-                                           "did not pass"};
+        VALIDATION("26", "SKIP", "SKIP: nothing was judged, 2 skipped"),
+        VALIDATION("27", "SKIP",
+                   "SKIP: no GPU was judged\", \"counts\": {\"PASS\": 9}, \"x\": \"")};
+    static const char *const verdicts[] = {
+        "FAIL: 1 rule (ecc)",     "", "", "", "did not pass", "did not pass",
+        "SKIP: no GPU was judged"};
     struct fleet fleet = {0};
     struct err err = {0};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         if (fleet_add_validation_text(texts[i], strlen(texts[i]), &fleet, &err))
             fail_msg("%s", err.msg);
         assert_string_equal(fleet.machines[0].verdict, verdicts[i]);
+        assert_int_equal(fleet.machines[0].inconclusive, i == 6);
     }
     assert_int_equal(fleet.names.n, 1);
     fleet_free(&fleet);

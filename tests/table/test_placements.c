@@ -572,6 +572,16 @@ static void test_advice_says_what_the_loss_was(void **state)
                            "; all of the loss was waiting in the run queue"));
 }
 
+/* Parts that all shrank, or none of which was seen to grow: "-2% of the loss" says nothing. */
+static void test_advice_is_silent_on_a_loss_that_was_not_seen(void **state)
+{
+    struct fixture *f = *state;
+    assert_null(strstr(close_with_shares(f, 0.01, 0.005, 0.005, NAN).sentence, "of the loss"));
+    assert_null(strstr(close_with_shares(f, 0.055, 0.02, 0.01, NAN).sentence, "of the loss"));
+    assert_non_null(strstr(close_with_shares(f, 0.06, 0.02, 0.01, NAN).sentence,
+                           "; 1% of the loss was extra time on the CPU"));
+}
+
 /* Of 78 ms blocked more, half of 8 CPUs' time over 16 threads, less what the baseline lost. */
 static void test_advice_says_what_of_it_was_stolen(void **state)
 {
@@ -634,6 +644,7 @@ int main(void)
         TEST(test_advice_without_none),
         TEST(test_advice_says_what_the_loss_was),
         TEST(test_advice_says_what_of_it_was_stolen),
+        TEST(test_advice_is_silent_on_a_loss_that_was_not_seen),
         cmocka_unit_test(test_advice_format_ratio),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
