@@ -33,6 +33,8 @@ enum { FOUND_PIDS_MAX = 64 };
 struct found {
     const struct check *check;
     double cost; /* share of the time of those it names that is lost, 0 to 1; NaN = not known */
+    double gain; /* by which the command multiplies their rate, at most; NaN = not known; 0 = it
+                    is no matter of a rate */
     unsigned npids;
     int pids[FOUND_PIDS_MAX];
     struct finding finding;
@@ -71,6 +73,7 @@ struct checker {
     size_t ngroups;
     struct check_group *groups;
     int *group_of;       /* of each process of the view, -1 = none */
+    bool *explained;     /* of each group: a finding says why it waits */
     struct bitset given; /* CPUs that commands have given away, see deal.h */
     struct err *err;
     int rc;
@@ -87,6 +90,7 @@ void check_tell_cause(const struct checker *checker, size_t group, char *buf, si
 struct said {
     enum finding_severity severity;
     double cost;
+    double gain;                           /* as in struct found; told behind the sentence */
     const struct view_process *const *who; /* named as its subject */
     size_t nwho;
     const char *id;      /* another than the check's; NULL = its */
@@ -126,6 +130,25 @@ bool check_append_taskset(const struct checker *checker, size_t group, const str
 size_t check_members(const struct checker *checker, size_t group,
                      const struct view_process **members, size_t most);
 
+/*
+ * Marks in `in` the groups that share CPUs with `first`, directly or by way of others, and `first`;
+ * returns how many. `in`: of all groups.
+ */
+size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in);
+
+/*
+ * What could be dealt to these groups: all that they may have near what they use, less what other
+ * busy ones use and what was given away. Returns how many CPUs all of them may have.
+ */
+unsigned check_find_pool(const struct checker *checker, const bool *in, struct bitset *pool);
+
+/* CPUs that all of them may have, near what they use, are of no other group, and idled. */
+void check_find_idle(const struct checker *checker, const bool *in, struct bitset *idle);
+
+/* The groups get a slice of the pool each; false: there is no such command, or it does not fit. */
+bool check_write_slices(struct checker *checker, const bool *in, const struct bitset *pool,
+                        char *command, size_t size);
+
 /* The checks, by what they look at. */
 void check_overlap(struct checker *checker);
 void check_queue(struct checker *checker);
@@ -133,6 +156,7 @@ void check_idle_beside(struct checker *checker);
 void check_inherited_mask(struct checker *checker);
 void check_leader_alone(struct checker *checker);
 void check_crowd(struct checker *checker);
+void check_narrow(struct checker *checker);
 void check_team_over_quota(struct checker *checker);
 void check_throttled(struct checker *checker);
 void check_far_from_gpu(struct checker *checker);
