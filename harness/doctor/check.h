@@ -149,6 +149,13 @@ void check_find_idle(const struct checker *checker, const bool *in, struct bitse
 bool check_write_slices(struct checker *checker, const bool *in, const struct bitset *pool,
                         char *command, size_t size);
 
+/*
+ * By which the rate of those rises that waited so long, if that time they ran on these CPUs, as far
+ * as these idle; NaN = not known: none idles, and who would give way nobody knows.
+ */
+double check_gain_of_idle(const struct view *view, const struct bitset *cpus, double oncpu_s,
+                          double wait_s);
+
 /* The checks, by what they look at. */
 void check_overlap(struct checker *checker);
 void check_queue(struct checker *checker);

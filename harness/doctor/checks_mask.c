@@ -8,11 +8,12 @@
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
-/* What waits there runs on CPUs that idle. */
-static double gain_of(const struct view *view, const struct bitset *cpus, double oncpu_s,
-                      double wait_s)
+double check_gain_of_idle(const struct view *view, const struct bitset *cpus, double oncpu_s,
+                          double wait_s)
 {
-    return (oncpu_s + fmin(wait_s, view_idle_s(view, cpus))) / oncpu_s;
+    static const double least = 1.1;
+    double gain = (oncpu_s + fmin(wait_s, view_idle_s(view, cpus))) / oncpu_s;
+    return isnan(wait_s) || gain < least ? (double)NAN : gain;
 }
 
 /* What of it waits while CPUs idle that it may use, or that its first thread may. */
@@ -66,7 +67,7 @@ void check_idle_beside(struct checker *checker)
                            check_sudo(view, process), list, (int)process->pid);
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = share,
-                                  .gain = gain_of(view, &sum.wide, sum.oncpu_s, sum.wait_s),
+                                  .gain = check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s),
                                   .who = &process,
                                   .nwho = 1,
                                   .evidence = evidence,
@@ -124,7 +125,7 @@ static void tell_inherited(struct checker *checker, size_t first)
                    text_percent(share, percent, sizeof(percent)));
     const struct said said = {.severity = FINDING_BAD,
                               .cost = share,
-                              .gain = gain_of(view, &allowed, oncpu_s, wait_s),
+                              .gain = check_gain_of_idle(view, &allowed, oncpu_s, wait_s),
                               .who = who,
                               .nwho = n,
                               .evidence = evidence,

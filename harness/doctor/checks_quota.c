@@ -98,14 +98,6 @@ static bool holds(const struct view *view, size_t cgroup, const struct view_proc
     return at >= 0;
 }
 
-/* What waits now runs then, as far as its CPUs idle. */
-static double gain_of_more(const struct view *view, const struct bitset *cpus, double oncpu_s,
-                           double wait_s)
-{
-    return isnan(wait_s) ? (double)NAN
-                         : (oncpu_s + fmin(wait_s, view_idle_s(view, cpus))) / oncpu_s;
-}
-
 void check_throttled(struct checker *checker)
 {
     static const double least_share = 0.05;
@@ -137,7 +129,7 @@ void check_throttled(struct checker *checker)
         write_lift(view, cgroup, command, sizeof(command));
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = check_wait_share(oncpu_s, cgroup->throttled_s),
-                                  .gain = gain_of_more(view, &cpus, oncpu_s, wait_s),
+                                  .gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s),
                                   .who = who,
                                   .nwho = n,
                                   .evidence = evidence,
