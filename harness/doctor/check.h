@@ -145,9 +145,15 @@ unsigned check_find_pool(const struct checker *checker, const bool *in, struct b
 /* CPUs that all of them may have, near what they use, are of no other group, and idled. */
 void check_find_idle(const struct checker *checker, const bool *in, struct bitset *idle);
 
-/* The groups get a slice of the pool each; false: there is no such command, or it does not fit. */
-bool check_write_slices(struct checker *checker, const bool *in, const struct bitset *pool,
-                        char *command, size_t size);
+/*
+ * The groups get a slice of the pool each: slices[i] is that of group groups[i]; returns how many,
+ * 0 = there are no such slices. Both have room for DEAL_MOST.
+ */
+size_t check_deal(struct checker *checker, const bool *in, const struct bitset *pool,
+                  size_t *groups, struct bitset *slices);
+/* That as a command; false: there is none, or it does not fit. */
+bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
+                        const struct bitset *slices, char *command, size_t size);
 
 /*
  * By which the rate of those rises that waited so long, if that time they ran on these CPUs, as far

@@ -27,21 +27,22 @@ static const struct check_runtime runtimes[] = {
     {"libblis", "BLIS", "BLIS_NUM_THREADS", NULL, 0, false},
     {"libopencv_core", "OpenCV", "OPENCV_FOR_THREADS_NUM", "cv::setNumThreads", 0, false},
     {"cv2", "OpenCV", "OPENCV_FOR_THREADS_NUM", "cv2.setNumThreads", 0, false},
-    {"libtbb", "TBB", NULL, "tbb::global_control in the program, or a mask at its start", 0, false},
+    {"libtbb", "TBB", NULL, "tbb::global_control in the program, or fewer CPUs at its start", 0,
+     false},
     {"numexpr", "numexpr", "NUMEXPR_NUM_THREADS", NULL, 0, false},
     {"tokenizers", "rayon (tokenizers)", "RAYON_NUM_THREADS", NULL, 0, false},
     {"polars", "rayon (polars)", "POLARS_MAX_THREADS", NULL, 0, false},
-    {"libtorch", "PyTorch's own pools", "OMP_NUM_THREADS",
+    {"libtorch", "PyTorch", "OMP_NUM_THREADS",
      "torch.set_num_threads and torch.set_num_interop_threads", 0, false},
-    {"libc10", "PyTorch's own pools", "OMP_NUM_THREADS",
+    {"libc10", "PyTorch", "OMP_NUM_THREADS",
      "torch.set_num_threads and torch.set_num_interop_threads", 0, false},
     {"libarrow", "Arrow", "OMP_NUM_THREADS", "pyarrow.set_cpu_count", 0, false},
     {"libtensorflow", "TensorFlow", "TF_NUM_INTRAOP_THREADS", NULL, 0, false},
     {"libonnxruntime", "ONNX Runtime", NULL, "SessionOptions.intra_op_num_threads", 0, false},
     {"onnxruntime", "ONNX Runtime", NULL, "SessionOptions.intra_op_num_threads", 0, false},
-    {"libggml", "ggml", NULL, "--threads of the program", 0, true},
-    {"libpython", "Python's own threads", NULL, "the program", 0, false},
-    {"python3", "Python's own threads", NULL, "the program", 0, false},
+    {"libggml", "ggml", NULL, "its --threads", 0, true},
+    {"libpython", "Python", NULL, "an option of the program", 0, false},
+    {"python3", "Python", NULL, "an option of the program", 0, false},
 };
 
 /* What overrules a variable above where it is set, and in whose program. */
@@ -139,17 +140,19 @@ void check_team_tell(const struct check_team *team, char *buf, size_t size)
     const struct check_runtime *runtime = team->runtime;
     const char *name = strrchr(team->from, '/');
     name = name ? name + 1 : team->from;
-    if (runtime)
-        (void)snprintf(buf, size, "%s%s%s%s%s%s", team->is_seen ? "" : "probably ", runtime->name,
-                       runtime->variable ? ", which reads " : ", which no variable sets",
-                       runtime->variable ? runtime->variable : "",
-                       runtime->otherwise ? "; else " : "",
-                       runtime->otherwise ? runtime->otherwise : "");
-    else if (name[0])
-        (void)snprintf(buf, size, "started by the code of %s: which setting it reads is not known",
+    if (!runtime && name[0])
+        (void)snprintf(buf, size, "The code of %s starts them; which setting it reads is not known",
                        name);
+    else if (!runtime)
+        (void)snprintf(buf, size, "Their runtime is not known");
     else
-        (void)snprintf(buf, size, "of which runtime is not known");
+        (void)snprintf(buf, size, "Their runtime is %s%s, which reads %s%s%s",
+                       team->is_seen ? "" : "probably ", runtime->name,
+                       runtime->variable ? runtime->variable : "no variable",
+                       !runtime->otherwise ? ""
+                       : runtime->variable ? "; or use "
+                                           : ": use ",
+                       runtime->otherwise ? runtime->otherwise : "");
 }
 
 bool check_team_spins(const struct view_process *process, const struct check_team *team)

@@ -36,7 +36,7 @@ struct check_team check_team_of(const struct view *view, const struct view_proce
 void check_team_set(const struct view_process *process, const struct check_team *team,
                     unsigned threads, char *buf, size_t size);
 
-/* "libgomp, which reads OMP_NUM_THREADS" */
+/* "Their runtime is libgomp, which reads OMP_NUM_THREADS" */
 void check_team_tell(const struct check_team *team, char *buf, size_t size);
 
 /* It lets its threads spin while they wait: by its kind, and by what it was started with. */

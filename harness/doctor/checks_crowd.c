@@ -35,6 +35,8 @@ struct teams {
     unsigned each;            /* threads of a process, for that room and its quota */
     double spun_s, sampled_s; /* on CPUs, of those of which it is known */
     bool spin_by_kind;
+    size_t nslices, groups[DEAL_MOST]; /* that pinning would deal */
+    struct bitset slices[DEAL_MOST];
 };
 
 static void add_process(const struct view *view, const struct view_process *process,
@@ -91,44 +93,68 @@ static double spin_share(const struct teams *teams)
     return teams->sampled_s > 0 ? teams->spun_s / teams->sampled_s : (double)NAN;
 }
 
-/* A line for each that differs: workers of one script, or of one launcher, have the same. */
+/* The slice of the group that this process is in; NULL = none was dealt. */
+static const struct bitset *find_slice(const struct checker *checker, const struct teams *teams,
+                                       const struct view_process *process)
+{
+    int group = checker->group_of[process - checker->view->processes];
+    for (size_t i = 0; i < teams->nslices; i++)
+        if ((int)teams->groups[i] == group)
+            return &teams->slices[i];
+    return NULL;
+}
+
+/*
+ * A line for each that differs: workers of one script, or of one launcher, have the same. Where no
+ * variable is known, a start on its slice: many a runtime counts the CPUs that it may use.
+ */
 static void write_starts(const struct checker *checker, const struct teams *teams, char *command,
                          size_t size, char *how, size_t how_size)
 {
     struct launch *before = calloc(teams->nwho, sizeof(*before));
     for (size_t i = 0; before && i < teams->nwho; i++) {
         struct launch *launch = &before[i];
+        const struct bitset *slice = find_slice(checker, teams, teams->who[i]);
         char settings[160];
         bool is_told = false;
         check_team_set(teams->who[i], &teams->team[i], teams->each, settings, sizeof(settings));
-        if (settings[0])
-            launch_write(checker->view, teams->who[i], settings, NULL, teams->each, launch);
+        if (settings[0] || slice)
+            launch_write(checker->view, teams->who[i], settings, settings[0] ? NULL : slice,
+                         teams->each, launch);
         for (size_t b = 0; b < i; b++)
             is_told = is_told || strcmp(before[b].command, launch->command) == 0;
         if (!launch->command[0] || is_told)
             continue;
         if (!how[0])
-            (void)snprintf(how, how_size, "%s", launch->how);
+            (void)snprintf(how, how_size, " %s%s",
+                           settings[0] ? "" : "Where it counts its CPUs, the command does that. ",
+                           launch->how);
         if (!check_append(command, size, "%s%s", command[0] ? " & " : "", launch->command))
             break;
     }
     free(before);
 }
 
-/* "2 processes of 16 threads want 32 CPUs", "16 threads want ..." */
+/* "2 processes with 32 runnable threads share 16 CPUs (0-15), and spin for 94% of their CPU time"
+ */
 static void tell_size(const struct teams *teams, char *buf, size_t size)
 {
-    char list[BITSET_LIST_MAX];
+    char list[BITSET_LIST_MAX], percent[16];
+    const double spun = spin_share(teams);
     (void)bitset_format(&teams->cpus, list, sizeof(list));
     buf[0] = '\0';
     if (teams->nprocesses > 1)
         (void)check_append(buf, size, "%u processes with ", teams->nprocesses);
-    (void)check_append(buf, size, "%u threads want %.1f CPUs at a time, of %u (%.60s)",
-                       teams->nthreads, teams->wanted, bitset_count(&teams->cpus), list);
+    (void)check_append(buf, size, "%u runnable threads share %u CPU%s (%.60s)", teams->nthreads,
+                       bitset_count(&teams->cpus), bitset_count(&teams->cpus) == 1 ? "" : "s",
+                       list);
+    if (!isnan(spun))
+        (void)check_append(buf, size, ", and spin for %s of their CPU time",
+                           text_percent(spun, percent, sizeof(percent)));
 }
 
-/* What can be done without a new start, and that it does not help. */
-static void tell_now(struct checker *checker, const bool *in, const struct teams *teams, char *buf,
+/* What can be done without a new start, and that it does not help. Deals the slices. */
+static void tell_now(struct checker *checker, const bool *in, struct teams *teams, char *buf,
                      size_t size)
 {
     char command[COMMAND_MAX] = "";
@@ -137,8 +163,11 @@ static void tell_now(struct checker *checker, const bool *in, const struct teams
     if (teams->ngroups < 2)
         return;
     (void)check_find_pool(checker, in, &pool);
-    unsigned cpus = teams->room / (unsigned)teams->ngroups;
-    if (cpus && check_write_slices(checker, in, &pool, command, sizeof(command)) &&
+    const unsigned cpus = teams->room / (unsigned)teams->ngroups;
+    teams->nslices = check_deal(checker, in, &pool, teams->groups, teams->slices);
+    if (cpus &&
+        check_write_slices(checker, teams->groups, teams->nslices, teams->slices, command,
+                           sizeof(command)) &&
         strlen(command) < 200)
         (void)snprintf(buf, size,
                        " Pinning alone (%s) will not help: each still has %u threads on %u CPU%s.",
@@ -146,20 +175,16 @@ static void tell_now(struct checker *checker, const bool *in, const struct teams
     checker->given = given;
 }
 
-static void tell_crowd(struct checker *checker, const bool *in, const struct teams *teams)
+static void tell_crowd(struct checker *checker, const bool *in, struct teams *teams)
 {
-    char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX] = "", runtime[160];
-    char now[360], many[120], spinning[96] = "", percent[16];
+    char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 64] = "", runtime[200];
+    char now[COMMAND_MAX + 100];
     const double spun = spin_share(teams);
     const bool is_loss = spun >= spinning_least || (isnan(spun) && teams->spin_by_kind);
-    tell_size(teams, many, sizeof(many));
+    tell_size(teams, evidence, sizeof(evidence));
     check_team_tell(&teams->team[0], runtime, sizeof(runtime));
-    if (!isnan(spun))
-        (void)snprintf(spinning, sizeof(spinning), "; %s of their time on CPUs they spin",
-                       text_percent(spun, percent, sizeof(percent)));
-    (void)snprintf(evidence, sizeof(evidence), "%s%s", many, spinning);
-    write_starts(checker, teams, command, sizeof(command), how, sizeof(how));
     tell_now(checker, in, teams, now, sizeof(now));
+    write_starts(checker, teams, command, sizeof(command), how, sizeof(how));
     const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
                               .cost = isnan(spun) ? 1 - fmin(teams->room / teams->wanted, 1) : spun,
                               .gain = isnan(spun) ? (double)NAN : 1 / (1 - fmin(spun, 0.99)),
@@ -167,9 +192,9 @@ static void tell_crowd(struct checker *checker, const bool *in, const struct tea
                               .nwho = teams->nwho,
                               .evidence = evidence,
                               .command = command};
-    checker_say(checker, &said, "too many threads: %s (%s). Start %s with %u.%s%s%s", evidence,
-                runtime, teams->nprocesses > 1 ? "each" : "it", teams->each, now, how[0] ? " " : "",
-                how);
+    checker_say(checker, &said, "too many threads: %s. %s. Start %s with %u thread%s.%s%s",
+                evidence, runtime, teams->nprocesses > 1 ? "each process" : "it", teams->each,
+                teams->each == 1 ? "" : "s", now, how);
     for (size_t g = 0; g < checker->ngroups; g++)
         checker->explained[g] |= is_loss && in[g];
 }

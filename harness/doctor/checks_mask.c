@@ -67,7 +67,8 @@ void check_idle_beside(struct checker *checker)
                            check_sudo(view, process), list, (int)process->pid);
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = share,
-                                  .gain = check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s),
+                                  .gain =
+                                      check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s),
                                   .who = &process,
                                   .nwho = 1,
                                   .evidence = evidence,

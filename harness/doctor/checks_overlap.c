@@ -80,18 +80,23 @@ void check_find_idle(const struct checker *checker, const bool *in, struct bitse
     }
 }
 
-bool check_write_slices(struct checker *checker, const bool *in, const struct bitset *pool,
-                        char *command, size_t size)
+size_t check_deal(struct checker *checker, const bool *in, const struct bitset *pool,
+                  size_t *groups, struct bitset *slices)
 {
-    struct bitset slices[DEAL_MOST];
-    size_t groups[DEAL_MOST], n = 0;
+    size_t n = 0;
     for (size_t g = 0; g < checker->ngroups; g++) {
         if (in[g] && n == DEAL_MOST)
-            return false;
+            return 0;
         if (in[g])
             groups[n++] = g;
     }
-    bool fits = n && deal_slices(checker, groups, n, pool, slices);
+    return n && deal_slices(checker, groups, n, pool, slices) ? n : 0;
+}
+
+bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
+                        const struct bitset *slices, char *command, size_t size)
+{
+    bool fits = n > 0;
     for (size_t i = 0; i < n && fits; i++)
         fits = check_append_taskset(checker, groups[i], &slices[i], command, size);
     return fits;
@@ -141,7 +146,8 @@ static struct crowd sum_up(const struct checker *checker, const bool *in)
 static void tell_overlap(struct checker *checker, const bool *in)
 {
     char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], beside[96] = "", cost[16];
-    struct bitset pool = {0}, idle = {0};
+    struct bitset pool = {0}, idle = {0}, slices[DEAL_MOST];
+    size_t groups[DEAL_MOST];
     const struct crowd crowd = sum_up(checker, in);
     const double wall_s = checker->view->wall_s;
     const unsigned most = check_find_pool(checker, in, &pool);
@@ -152,7 +158,8 @@ static void tell_overlap(struct checker *checker, const bool *in)
     if (is_beside)
         (void)snprintf(beside, sizeof(beside), " while CPU %.60s idles",
                        bitset_format(&idle, list, sizeof(list)));
-    bool fits = check_write_slices(checker, in, &pool, command, sizeof(command));
+    const size_t n = check_deal(checker, in, &pool, groups, slices);
+    bool fits = check_write_slices(checker, groups, n, slices, command, sizeof(command));
     if (!fits && is_beside) {
         command[0] = '\0';
         bitset_or(&idle, &crowd.cpus);

@@ -51,12 +51,11 @@ static void tell_team(struct checker *checker, const struct view_process *proces
                               .evidence = evidence,
                               .command = launch.command};
     checker_say(checker, &said,
-                "its team is larger than the quota of its cgroup: %s (%s). They use the period up "
-                "together, and then all of them are stopped; %s of their time on CPUs they spin. "
-                "Start it with %u.%s%s",
-                evidence, runtime,
-                isnan(spun) ? "an unknown share" : text_percent(spun, now, sizeof(now)), fit,
-                launch.how[0] ? " " : "", launch.how);
+                "its team is larger than the quota of its cgroup: %s. They use the period up "
+                "together, and then all of them are stopped; they spin for %s of their CPU time. "
+                "%s. Start it with %u.%s%s",
+                evidence, isnan(spun) ? "an unknown share" : text_percent(spun, now, sizeof(now)),
+                runtime, fit, launch.how[0] ? " " : "", launch.how);
 }
 
 void check_team_over_quota(struct checker *checker)

@@ -57,11 +57,13 @@ static void test_teams_that_spin_are_told_to_be_smaller(void **state)
     assert_string_equal(found->finding.command, "OMP_NUM_THREADS=2 python3 train.py");
     assert_true(fabs(found->gain - 1 / 0.06) < 1e-9);
     assert_int_equal(found->npids, 2);
-    assert_non_null(strstr(found->finding.sentence,
-                           "94% of their time on CPUs they spin (libgomp, which reads "
-                           "OMP_NUM_THREADS). Start each with 2. Pinning alone (taskset -acp 0-1 "
-                           "100 && taskset -acp 2-3 101) will not help: each still has 4 threads "
-                           "on 2 CPUs."));
+    assert_non_null(strstr(
+        found->finding.sentence,
+        "2 processes with 8 runnable threads share 4 CPUs (0-3), and spin for "
+        "94% of their CPU time. Their runtime is libgomp, which reads "
+        "OMP_NUM_THREADS. Start each process with 2 threads. Pinning alone (taskset -acp 0-1 "
+        "100 && taskset -acp 2-3 101) will not help: each still has 4 threads "
+        "on 2 CPUs."));
     assert_null(view_look_for(&diagnosis, "masks_overlap"));
     diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
@@ -78,6 +80,25 @@ static void test_teams_that_compute_are_left_alone(void **state)
     assert_false(diagnosis_is_bad(&diagnosis));
     diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
+}
+
+/* TBB reads no variable, but the mask that it starts with; of other code that may be so. */
+static void test_without_a_variable_they_start_on_fewer_cpus(void **state)
+{
+    static const char *const from[] = {"lib/libtbb.so.12", "bin/engine"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+        struct machine machine;
+        plant_teams(&machine, from[i], 900);
+        struct diagnosis diagnosis = view_judge(&machine);
+        assert_string_equal(diagnosis.all[0].finding.id, "more_threads_than_cpus");
+        assert_string_equal(diagnosis.all[0].finding.command,
+                            "taskset -c 0-1 python3 train.py & taskset -c 2-3 python3 train.py");
+        assert_non_null(strstr(diagnosis.all[0].finding.sentence,
+                               "Where it counts its CPUs, the command does that."));
+        diagnosis_free(&diagnosis);
+        topo_free(&machine.topo);
+    }
 }
 
 /* Nobody could look: libgomp's threads spin by their kind, unless they are told not to. */
@@ -135,29 +156,32 @@ static void test_each_runtime_has_its_setting(void **state)
     static char none[] = "", mkl[] = "MKL_NUM_THREADS=16\0OMP_NUM_THREADS=16";
     (void)state;
     expect_setting("lib/libiomp5.so", LIBRARY_IOMP | LIBRARY_MKL, mkl, sizeof(mkl),
-                   "OMP_NUM_THREADS=2 MKL_NUM_THREADS=2", "libiomp5, which reads OMP_NUM_THREADS");
+                   "OMP_NUM_THREADS=2 MKL_NUM_THREADS=2",
+                   "Their runtime is libiomp5, which reads OMP_NUM_THREADS");
     expect_setting("lib/libgomp.so.1", LIBRARY_GOMP, mkl, sizeof(mkl), "OMP_NUM_THREADS=2",
-                   "libgomp, which reads OMP_NUM_THREADS");
+                   "Their runtime is libgomp, which reads OMP_NUM_THREADS");
     expect_setting("numpy.libs/libscipy_openblas64_-ff651d7f.so", LIBRARY_OPENBLAS, none, 0,
-                   "OPENBLAS_NUM_THREADS=2", "OpenBLAS, which reads OPENBLAS_NUM_THREADS");
-    expect_setting("cv2/cv2.abi3.so", 0, none, 0, "OPENCV_FOR_THREADS_NUM=2",
-                   "OpenCV, which reads OPENCV_FOR_THREADS_NUM; else cv2.setNumThreads");
+                   "OPENBLAS_NUM_THREADS=2",
+                   "Their runtime is OpenBLAS, which reads OPENBLAS_NUM_THREADS");
+    expect_setting(
+        "cv2/cv2.abi3.so", 0, none, 0, "OPENCV_FOR_THREADS_NUM=2",
+        "Their runtime is OpenCV, which reads OPENCV_FOR_THREADS_NUM; or use cv2.setNumThreads");
     expect_setting("tokenizers/tokenizers.abi3.so", 0, none, 0, "RAYON_NUM_THREADS=2",
-                   "rayon (tokenizers), which reads RAYON_NUM_THREADS");
+                   "Their runtime is rayon (tokenizers), which reads RAYON_NUM_THREADS");
     expect_setting("numexpr/interpreter.cpython-312-x86_64-linux-gnu.so", 0, none, 0,
-                   "NUMEXPR_NUM_THREADS=2", "numexpr, which reads NUMEXPR_NUM_THREADS");
+                   "NUMEXPR_NUM_THREADS=2",
+                   "Their runtime is numexpr, which reads NUMEXPR_NUM_THREADS");
     expect_setting("lib/libtbb.so.12", 0, none, 0, "",
-                   "TBB, which no variable sets; else tbb::global_control in the program, or a "
-                   "mask at its start");
+                   "Their runtime is TBB, which reads no variable: use tbb::global_control in the "
+                   "program, or fewer CPUs at its start");
     expect_setting("lib/libtorch_cpu.so", 0, none, 0, "OMP_NUM_THREADS=2",
-                   "PyTorch's own pools, which reads OMP_NUM_THREADS; else torch.set_num_threads "
-                   "and torch.set_num_interop_threads");
+                   "Their runtime is PyTorch, which reads OMP_NUM_THREADS; or use "
+                   "torch.set_num_threads and torch.set_num_interop_threads");
     expect_setting("bin/spin", LIBRARY_GOMP, none, 0, "",
-                   "started by the code of spin: which setting it reads is not known");
+                   "The code of spin starts them; which setting it reads is not known");
     expect_setting("", LIBRARY_OPENBLAS, none, 0, "OPENBLAS_NUM_THREADS=2",
-                   "probably OpenBLAS, which reads OPENBLAS_NUM_THREADS");
-    expect_setting("", LIBRARY_OPENBLAS | LIBRARY_GOMP, none, 0, "",
-                   "of which runtime is not known");
+                   "Their runtime is probably OpenBLAS, which reads OPENBLAS_NUM_THREADS");
+    expect_setting("", LIBRARY_OPENBLAS | LIBRARY_GOMP, none, 0, "", "Their runtime is not known");
 }
 
 /* One job with that environment, cgroup and parent. */
@@ -328,6 +352,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_teams_that_spin_are_told_to_be_smaller),
         cmocka_unit_test(test_teams_that_compute_are_left_alone),
+        cmocka_unit_test(test_without_a_variable_they_start_on_fewer_cpus),
         cmocka_unit_test(test_without_a_look_the_kind_decides),
         cmocka_unit_test(test_each_runtime_has_its_setting),
         cmocka_unit_test(test_the_next_start_is_that_of_its_launcher),
