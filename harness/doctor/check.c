@@ -188,6 +188,8 @@ void checker_say(struct checker *checker, const struct said *said, const char *f
         (void)check_append(finding->sentence, sizeof(finding->sentence),
                            " That makes %s up to %.*fx as fast.", said->nwho > 1 ? "them" : "it",
                            said->gain < 10, said->gain);
+    if (said->tail)
+        (void)check_append(finding->sentence, sizeof(finding->sentence), "%s", said->tail);
     (void)snprintf(finding->evidence, sizeof(finding->evidence), "%s",
                    said->evidence ? said->evidence : "");
     (void)snprintf(finding->command, sizeof(finding->command), "%s",

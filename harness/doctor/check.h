@@ -91,6 +91,7 @@ struct said {
     enum finding_severity severity;
     double cost;
     double gain;                           /* as in struct found; told behind the sentence */
+    const char *tail;                      /* behind that, with its blank; NULL = nothing */
     const struct view_process *const *who; /* named as its subject */
     size_t nwho;
     const char *id;      /* another than the check's; NULL = its */

@@ -178,23 +178,25 @@ static void tell_now(struct checker *checker, const bool *in, struct teams *team
 static void tell_crowd(struct checker *checker, const bool *in, struct teams *teams)
 {
     char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 64] = "", runtime[200];
-    char now[COMMAND_MAX + 100];
+    char now[2 * COMMAND_MAX];
     const double spun = spin_share(teams);
     const bool is_loss = spun >= spinning_least || (isnan(spun) && teams->spin_by_kind);
     tell_size(teams, evidence, sizeof(evidence));
     check_team_tell(&teams->team[0], runtime, sizeof(runtime));
     tell_now(checker, in, teams, now, sizeof(now));
     write_starts(checker, teams, command, sizeof(command), how, sizeof(how));
+    (void)check_append(now, sizeof(now), "%s", how);
     const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
                               .cost = isnan(spun) ? 1 - fmin(teams->room / teams->wanted, 1) : spun,
                               .gain = isnan(spun) ? (double)NAN : 1 / (1 - fmin(spun, 0.99)),
+                              .tail = now,
                               .who = teams->who,
                               .nwho = teams->nwho,
                               .evidence = evidence,
                               .command = command};
-    checker_say(checker, &said, "too many threads: %s. %s. Start %s with %u thread%s.%s%s",
-                evidence, runtime, teams->nprocesses > 1 ? "each process" : "it", teams->each,
-                teams->each == 1 ? "" : "s", now, how);
+    checker_say(checker, &said, "too many threads: %s. %s. Start %s with %u thread%s.", evidence,
+                runtime, teams->nprocesses > 1 ? "each process" : "it", teams->each,
+                teams->each == 1 ? "" : "s");
     for (size_t g = 0; g < checker->ngroups; g++)
         checker->explained[g] |= is_loss && in[g];
 }

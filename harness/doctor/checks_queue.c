@@ -192,6 +192,8 @@ static void tell_queue(struct checker *checker, size_t group)
     if (beside_s(checker, group) < (blame.nhogs ? blame.hogs[0]->cpu_s : 0))
         suggest(checker, &blame, command, sizeof(command));
     const bool is_own = is_main_cause_own(&blame);
+    if (checker->explained[group] && !command[0])
+        return;
     const struct said said = {.severity =
                                   is_own || checker->explained[group] ? FINDING_NOTE : FINDING_BAD,
                               .cost = share,

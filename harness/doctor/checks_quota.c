@@ -29,7 +29,7 @@ static unsigned count_team(const struct view *view, const struct view_process *p
 static void tell_team(struct checker *checker, const struct view_process *process, unsigned threads,
                       double quota, const struct view_cgroup *cgroup)
 {
-    char evidence[192], settings[160], runtime[160], now[16];
+    char evidence[192], settings[160], runtime[200], now[16], tail[LAUNCH_HOW_MAX + 2];
     const unsigned fit = quota >= 1 ? (unsigned)quota : 1;
     const double spun = view_spin_share(process);
     const struct check_team team = check_team_of(checker->view, process);
@@ -41,11 +41,13 @@ static void tell_team(struct checker *checker, const struct view_process *proces
         launch_write(checker->view, process, settings, NULL, fit, &launch);
     (void)snprintf(evidence, sizeof(evidence), "%u busy threads, %.3g CPUs granted by %.80s",
                    threads, quota, cgroup->path);
+    (void)snprintf(tail, sizeof(tail), "%s%s", launch.how[0] ? " " : "", launch.how);
     const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_NOTE,
                               .cost = (threads - quota) / threads,
                               .gain = isnan(spun) ? (double)NAN
                                       : is_loss   ? 1 / (1 - fmin(spun, 0.99))
                                                   : 0,
+                              .tail = tail,
                               .who = &process,
                               .nwho = 1,
                               .evidence = evidence,
@@ -53,9 +55,9 @@ static void tell_team(struct checker *checker, const struct view_process *proces
     checker_say(checker, &said,
                 "its team is larger than the quota of its cgroup: %s. They use the period up "
                 "together, and then all of them are stopped; they spin for %s of their CPU time. "
-                "%s. Start it with %u.%s%s",
+                "%s. Start it with %u.",
                 evidence, isnan(spun) ? "an unknown share" : text_percent(spun, now, sizeof(now)),
-                runtime, fit, launch.how[0] ? " " : "", launch.how);
+                runtime, fit);
 }
 
 void check_team_over_quota(struct checker *checker)

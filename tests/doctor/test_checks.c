@@ -100,8 +100,10 @@ static void test_blame_is_split_as_the_cpu_was(void **state)
     struct machine machine;
     (void)state;
     view_plant(&machine, 1);
+    machine.processes[0].mask = 2;
     view_add_task(&machine, 0, 2, 2.5, 7.5);
     view_add_task(&machine, 0, 2, 2.5, 7.5);
+    view_occupy(&machine, 3, 10);
     view_occupy(&machine, 2, 10);
     struct diagnosis diagnosis = view_judge(&machine);
     const struct found *found = view_look_for(&diagnosis, "run_queue");
@@ -117,6 +119,7 @@ static void test_no_thread_waits_for_itself(void **state)
     struct machine machine;
     (void)state;
     view_plant(&machine, 1);
+    machine.processes[0].mask = 2;
     view_add_task(&machine, 0, 2, 7.5, 2.5);
     view_occupy(&machine, 2, 10);
     struct diagnosis diagnosis = view_judge(&machine);
@@ -132,6 +135,7 @@ static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *co
 {
     struct machine machine;
     view_plant(&machine, 1);
+    machine.processes[0].mask = everywhere ? MASK_ALL : 2;
     view_add_task(&machine, 0, 2, 5, 5);
     if (everywhere)
         view_add_task(&machine, 0, MASK_ALL, 9, 1);
@@ -434,13 +438,12 @@ static void test_what_costs_most_comes_first(void **state)
     view_add_task(&machine, 0, 1, 5, 5);
     view_add_task(&machine, 0, 1, 5, 5);
     struct diagnosis diagnosis = view_judge(&machine);
-    assert_true(diagnosis.n >= 3);
+    assert_int_equal(diagnosis.n, 2);
     for (size_t i = 1; i < diagnosis.n; i++)
         assert_true(diagnosis.all[i - 1].finding.severity >= diagnosis.all[i].finding.severity);
     assert_string_equal(diagnosis.all[0].finding.id, "idle_beside_queue");
     assert_string_equal(diagnosis.all[1].finding.id, "debugging");
     assert_string_equal(diagnosis.all[1].finding.command, "unset PYTHONDEVMODE");
-    assert_string_equal(diagnosis.all[diagnosis.n - 1].finding.id, "run_queue");
     diagnosis_free(&diagnosis);
 }
 

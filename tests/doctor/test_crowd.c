@@ -57,13 +57,14 @@ static void test_teams_that_spin_are_told_to_be_smaller(void **state)
     assert_string_equal(found->finding.command, "OMP_NUM_THREADS=2 python3 train.py");
     assert_true(fabs(found->gain - 1 / 0.06) < 1e-9);
     assert_int_equal(found->npids, 2);
-    assert_non_null(strstr(
-        found->finding.sentence,
-        "2 processes with 8 runnable threads share 4 CPUs (0-3), and spin for "
-        "94% of their CPU time. Their runtime is libgomp, which reads "
-        "OMP_NUM_THREADS. Start each process with 2 threads. Pinning alone (taskset -acp 0-1 "
-        "100 && taskset -acp 2-3 101) will not help: each still has 4 threads "
-        "on 2 CPUs."));
+    assert_non_null(
+        strstr(found->finding.sentence,
+               "2 processes with 8 runnable threads share 4 CPUs (0-3), and spin for "
+               "94% of their CPU time. Their runtime is libgomp, which reads "
+               "OMP_NUM_THREADS. Start each process with 2 threads. That makes them up to 17x "
+               "as fast. Pinning alone (taskset -acp 0-1 "
+               "100 && taskset -acp 2-3 101) will not help: each still has 4 threads "
+               "on 2 CPUs."));
     assert_null(view_look_for(&diagnosis, "masks_overlap"));
     diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
