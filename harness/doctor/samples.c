@@ -323,6 +323,9 @@ static void finish_process(struct reader *reader, struct view_process *process)
         for (size_t t = 0; t < process->ntasks; t++)
             if (process->tasks[t].at.sample_ring)
                 count_samples(&memory, &process->tasks[t], process);
+        /* Code that is not ours to read (kernel.yama.ptrace_scope) may wait as well. */
+        if (memory.at.memory_fd < 0 && !process->spins)
+            process->samples = 0;
         for (size_t i = 0; i < memory.n; i++)
             if (is_stack(&memory, i))
                 look_at_stack(&memory, process, &memory.segments[i]);

@@ -185,20 +185,25 @@ static void test_each_runtime_has_its_setting(void **state)
     expect_setting("", LIBRARY_OPENBLAS | LIBRARY_GOMP, none, 0, "", "Their runtime is not known");
 }
 
+struct words {
+    char *text;
+    size_t size;
+};
+#define OF(literal) ((struct words){(char[]){literal}, sizeof(literal)})
+
 /* One job with that environment, cgroup and parent. */
-static void expect_launch(char *environment, size_t size, const char *cgroup, char *parent,
-                          size_t parent_size, char *words, size_t words_size, const char *command,
-                          const char *how)
+static void expect_launch(struct words environment, const char *cgroup, struct words parent,
+                          struct words own, const char *command, const char *how)
 {
     struct machine machine;
     struct launch launch;
     view_plant(&machine, 2);
     machine.processes[1].parent = 100;
-    machine.processes[0].command = parent;
-    machine.processes[0].command_size = parent_size;
-    machine.processes[1].command = words;
-    machine.processes[1].command_size = words_size;
-    set(&machine, 1, environment, size);
+    machine.processes[0].command = parent.text;
+    machine.processes[0].command_size = parent.size;
+    machine.processes[1].command = own.text;
+    machine.processes[1].command_size = own.size;
+    set(&machine, 1, environment.text, environment.size);
     machine.group = (struct view_cgroup){.parent = -1, .quota_cpus = NAN};
     (void)snprintf(machine.group.path, sizeof(machine.group.path), "%s", cgroup);
     machine.view.ncgroups = 1;
@@ -208,12 +213,8 @@ static void expect_launch(char *environment, size_t size, const char *cgroup, ch
     assert_non_null(strstr(launch.how, how));
 }
 
-#define EXPECT_LAUNCH(environment, cgroup, parent, words, command, how)                            \
-    do {                                                                                           \
-        char set_[] = environment, above_[] = parent, own_[] = words;                              \
-        expect_launch(set_, sizeof(set_), cgroup, above_, sizeof(above_), own_, sizeof(own_),      \
-                      command, how);                                                               \
-    } while (0)
+#define EXPECT_LAUNCH(environment, cgroup, parent, own, command, how)                              \
+    expect_launch(OF(environment), cgroup, OF(parent), OF(own), command, how)
 
 static void test_the_next_start_is_that_of_its_launcher(void **state)
 {
