@@ -32,7 +32,8 @@ struct teams {
     struct bitset cpus;
     double wanted;            /* CPUs */
     unsigned room;            /* CPUs that they may have together, with those that idle */
-    unsigned each;            /* threads of a process, for that room and its quota */
+    double others;            /* CPUs of these that others take: a team that spins waits for them */
+    unsigned each;            /* threads of a process, for what is left, and its quota */
     double spun_s, sampled_s; /* on CPUs, of those of which it is known */
     bool spin_by_kind;
     size_t nslices, groups[DEAL_MOST]; /* that pinning would deal */
@@ -64,7 +65,7 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
 {
     const struct view *view = checker->view;
     struct bitset idle = {0};
-    double quota = INFINITY;
+    double quota = INFINITY, oncpu_s = 0;
     *teams = (struct teams){0};
     for (size_t i = 0; i < view->nprocesses; i++)
         if (checker->group_of[i] >= 0 && in[checker->group_of[i]])
@@ -76,12 +77,15 @@ static void find_teams(const struct checker *checker, const bool *in, struct tea
             continue;
         teams->ngroups++;
         bitset_or(&teams->cpus, &group->cpus);
+        oncpu_s += group->oncpu_s;
         teams->wanted += (group->oncpu_s + group->wait_s) / view->wall_s;
         quota = fmin(quota, view_quota(view, group->lead, &at)); /* NaN is no smaller one */
     }
     check_find_idle(checker, in, &idle);
     teams->room = bitset_count(&teams->cpus) + bitset_count(&idle);
-    teams->each = teams->nprocesses ? teams->room / teams->nprocesses : 1;
+    teams->others = fmax(view_busy_s(view, &teams->cpus) - oncpu_s, 0) / view->wall_s;
+    const double left = fmax(teams->room - floor(teams->others + 0.5), 1);
+    teams->each = teams->nprocesses ? (unsigned)left / teams->nprocesses : 1;
     if (quota < teams->each)
         teams->each = (unsigned)quota;
     teams->each = teams->each ? teams->each : 1;
@@ -148,6 +152,8 @@ static void tell_size(const struct teams *teams, char *buf, size_t size)
     (void)check_append(buf, size, "%u runnable threads share %u CPU%s (%.60s)", teams->nthreads,
                        bitset_count(&teams->cpus), bitset_count(&teams->cpus) == 1 ? "" : "s",
                        list);
+    if (teams->others >= 0.5)
+        (void)check_append(buf, size, ", of which others take %.1f", teams->others);
     if (!isnan(spun))
         (void)check_append(buf, size, ", and spin for %s of their CPU time",
                            text_percent(spun, percent, sizeof(percent)));
