@@ -71,6 +71,11 @@ const struct check checks[] = {
     {.looks = NULL},
 };
 
+double check_gain_of_spin(double share)
+{
+    return fmin(1 / (1 - fmin(share, 1 - 1.0 / CHECK_GAIN_MAX)), CHECK_GAIN_MAX);
+}
+
 double check_wait_share(double oncpu_s, double wait_s)
 {
     return wait_s > 0 ? wait_s / (wait_s + oncpu_s) : 0;
@@ -186,8 +191,9 @@ void checker_say(struct checker *checker, const struct said *said, const char *f
                            " What that gains is not known.");
     else if (said->gain > 0)
         (void)check_append(finding->sentence, sizeof(finding->sentence),
-                           " That makes %s up to %.*fx as fast.", said->nwho > 1 ? "them" : "it",
-                           said->gain < 10, said->gain);
+                           " That makes %s %s %.*fx as fast.", said->nwho > 1 ? "them" : "it",
+                           said->gain < CHECK_GAIN_MAX ? "about" : "more than", said->gain < 10,
+                           said->gain);
     if (said->tail)
         (void)check_append(finding->sentence, sizeof(finding->sentence), "%s", said->tail);
     (void)snprintf(finding->evidence, sizeof(finding->evidence), "%s",

@@ -28,12 +28,16 @@ struct check {
 };
 extern const struct check checks[];
 
-enum { FOUND_PIDS_MAX = 64 };
+/* Of a gain: what is larger is told as that much and more. */
+enum { FOUND_PIDS_MAX = 64, CHECK_GAIN_MAX = 50 };
+
+/* By which those are faster that spin no more, of whom it is known for which share they do. */
+double check_gain_of_spin(double share);
 
 struct found {
     const struct check *check;
     double cost; /* share of the time of those it names that is lost, 0 to 1; NaN = not known */
-    double gain; /* by which the command multiplies their rate, at most; NaN = not known; 0 = it
+    double gain; /* by which the command multiplies their rate, about; NaN = not known; 0 = it
                     is no matter of a rate */
     unsigned npids;
     int pids[FOUND_PIDS_MAX];

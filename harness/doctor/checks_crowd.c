@@ -194,7 +194,7 @@ static void tell_crowd(struct checker *checker, const bool *in, struct teams *te
     (void)check_append(now, sizeof(now), "%s", how);
     const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
                               .cost = isnan(spun) ? 1 - fmin(teams->room / teams->wanted, 1) : spun,
-                              .gain = isnan(spun) ? (double)NAN : 1 / (1 - fmin(spun, 0.99)),
+                              .gain = isnan(spun) ? (double)NAN : check_gain_of_spin(spun),
                               .tail = now,
                               .who = teams->who,
                               .nwho = teams->nwho,

@@ -45,7 +45,7 @@ static void tell_team(struct checker *checker, const struct view_process *proces
     const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_NOTE,
                               .cost = (threads - quota) / threads,
                               .gain = isnan(spun) ? (double)NAN
-                                      : is_loss   ? 1 / (1 - fmin(spun, 0.99))
+                                      : is_loss   ? check_gain_of_spin(spun)
                                                   : 0,
                               .tail = tail,
                               .who = &process,

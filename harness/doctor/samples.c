@@ -284,11 +284,10 @@ static bool is_behind_head(const uint64_t *words, size_t at, uint64_t address)
 #endif
 }
 
-static void look_at_stack(struct memory *memory, struct view_process *process,
-                          const struct segment *stack)
+static void look_at_stack(struct memory *memory, struct view_process *process, uint64_t top)
 {
     enum { WORDS = STACK_TOP / 8, BEHIND = 200 };
-    uint64_t words[WORDS], address = stack->end - STACK_TOP;
+    uint64_t words[WORDS], address = top - STACK_TOP;
     if (!looking_read_memory(&memory->at, process->pid, address, words, sizeof(words)))
         return;
     for (size_t i = 0; i < WORDS; i++) {
@@ -303,6 +302,16 @@ static void look_at_stack(struct memory *memory, struct view_process *process,
             return;
         }
     }
+}
+
+/* What was mapped above a stack may be one with it: then its size is the usual one. */
+static void look_at_stacks(struct memory *memory, struct view_process *process,
+                           const struct segment *stack)
+{
+    static const uint64_t usual_bytes = 8 << 20;
+    look_at_stack(memory, process, stack->end);
+    if (stack->end - stack->start > usual_bytes)
+        look_at_stack(memory, process, stack->start + usual_bytes);
 }
 
 /* Behind a guard that cannot be read. */
@@ -328,7 +337,7 @@ static void finish_process(struct reader *reader, struct view_process *process)
             process->samples = 0;
         for (size_t i = 0; i < memory.n; i++)
             if (is_stack(&memory, i))
-                look_at_stack(&memory, process, &memory.segments[i]);
+                look_at_stacks(&memory, process, &memory.segments[i]);
     }
     free(memory.segments);
     looking_close(&memory.at);

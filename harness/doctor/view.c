@@ -189,12 +189,13 @@ const char *view_setting(const struct view_process *process, const char *name)
 double view_spin_share(const struct view_process *process)
 {
     enum { LEAST = 50 };
-    static const double yields_least = 0.02;
+    static const double yields_least = 0.02, spins_least = 0.1;
     if (process->samples < LEAST)
         return NAN;
-    double share = (double)process->spins / process->samples, all_s = process->cpu_s;
-    bool yields = process->yields >= yields_least * process->samples;
-    return yields && all_s > 0 ? (process->system_s + share * process->user_s) / all_s : share;
+    double share = (double)process->spins / process->samples;
+    double all_s = process->user_s + process->system_s;
+    bool calls = process->yields >= yields_least * process->samples || share >= spins_least;
+    return calls && all_s > 0 ? (process->system_s + share * process->user_s) / all_s : share;
 }
 
 bool view_is_busy(const struct view *view, const struct view_process *process)

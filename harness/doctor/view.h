@@ -252,7 +252,7 @@ const struct view_process *view_lead(const struct view *view, const struct view_
 
 /*
  * Share of its time on CPUs in which its threads waited there; NaN = not known. The kernel's time
- * is not sampled: where its threads call sched_yield, it is taken for that.
+ * is not sampled: where its threads call sched_yield, or spin and then sleep, it is taken for that.
  */
 double view_spin_share(const struct view_process *process);
 

@@ -8,6 +8,14 @@
 needs python3 two-cpus
 read -r first second < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2])')
 watch_s=${CONTEND_PLANTS_WATCH:-3} count_s=${CONTEND_PLANTS_COUNT:-3}
+idle_share() { # of all CPUs, in percent, for two seconds
+    local a b
+    mapfile -t a < <(awk '/^cpu /{ print $5; print $2 + $3 + $4 + $5 + $6 + $7 + $8 + $9 }' /proc/stat)
+    sleep 2
+    mapfile -t b < <(awk '/^cpu /{ print $5; print $2 + $3 + $4 + $5 + $6 + $7 + $8 + $9 }' /proc/stat)
+    echo $((100 * (b[0] - a[0]) / (b[1] - a[1])))
+}
+[ "$(idle_share)" -ge 90 ] || [ -n "${CONTEND_PLANTS:-}" ] || skip "the machine is not quiet"
 planted=() group='' named_right=0 gained_right=0 nplants=0
 
 end_plants() {
@@ -89,7 +97,7 @@ follow() {
 import sys
 was, now, gain = map(float, sys.argv[1:])
 ratio = now / max(was, 1e-9)
-print(f"{ratio:.2f}", int(gain == 0 or 0.8 <= ratio / gain <= 1.25))
+print(f"{ratio:.2f}", int(gain == 0 or 0.8 <= ratio / gain <= (1.25 if gain < 50 else 1e9)))  # 50: and more
 END
     )
     gained_right=$((gained_right + right))
@@ -119,12 +127,13 @@ if wanted own_barrier; then # threads of the program's own, which no variable se
     again="taskset -c $first,$second $CONTEND_JOB own threads=2 count=$scratch/count.0"
     follow own_barrier more_threads_than_cpus
 fi
-if wanted openblas && has_openblas; then
+# OpenBLAS loses within its own code, where a look does not tell work from waiting: by name alone.
+if [ -n "${CONTEND_PLANTS:-}" ] && wanted openblas && has_openblas; then
     before=(env -u OPENBLAS_NUM_THREADS taskset -c "$first,$second")
     job blas && job blas
     follow openblas more_threads_than_cpus
 fi
-if wanted python_blas && has_openblas; then # as a pool of processes
+if [ -n "${CONTEND_PLANTS:-}" ] && wanted python_blas && has_openblas; then # as a pool of processes
     plant taskset -c "$first,$second" python3 tests/lib/pool.py blas 2 "$scratch/count"
     follow python_blas more_threads_than_cpus
 fi

@@ -85,7 +85,7 @@ static void run_omp(void)
 
 static int run_blas(void)
 {
-    enum { SIZE = 160 };
+    enum { SIZE = 128 };
     static double a[SIZE * SIZE], b[SIZE * SIZE], c[SIZE * SIZE];
     void *library = dlopen("libopenblas.so.0", RTLD_NOW);
     void (*gemm)(int, int, int, int, int, int, double, const double *, int, const double *, int,
