@@ -141,12 +141,20 @@ plant env -u OMP_NUM_THREADS taskset -c "$first,$second" "$CONTEND_JOB" omp "cou
 plant env -u OMP_NUM_THREADS taskset -c "$first,$second" "$CONTEND_JOB" omp "count=$scratch/two"
 sees more_threads_than_cpus "${faulty[@]}" || fail "teams that spin are not seen: $(cat "$scratch/seen")"
 found more_threads_than_cpus "${faulty[*]}"
-grep -q 'libgomp, which reads OMP_NUM_THREADS' "$scratch/seen" || fail "16: $(cat "$scratch/seen")"
+grep -q 'Their runtime is libgomp, which reads OMP_NUM_THREADS' "$scratch/seen" || fail "16: $(cat "$scratch/seen")"
 command=$(command_of more_threads_than_cpus)
 end_faults
 plant taskset -c "$first,$second" sh -c "$command"
 misses more_threads_than_cpus "${faulty[0]}" || fail "16: $(cat "$scratch/seen")"
 mapfile -t -O "${#faulty[@]}" faulty < <(ours "$CONTEND_JOB omp")
+end_faults
+
+# A barrier of the program's own: no variable is made up for it.
+plant taskset -c "$first,$second" "$CONTEND_JOB" own threads=4 "count=$scratch/own"
+sees more_threads_than_cpus "${faulty[0]}" || fail "a barrier of its own is not seen: $(cat "$scratch/seen")"
+grep -q 'The code of job starts them; which setting it reads is not known' "$scratch/seen" ||
+    fail "16: $(cat "$scratch/seen")"
+! grep -q 'NUM_THREADS' "$scratch/seen" || fail "a variable that it does not read: $(cat "$scratch/seen")"
 end_faults
 
 # 7: taskset without -a.
