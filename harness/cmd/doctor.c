@@ -197,6 +197,7 @@ static int doctor(const struct doctor_args *args, struct signals *signals, int *
         rc = choose(args, &reader, signals, err);
     if (!rc && !args->root)
         processes_find_gpus(&reader);
+    reader.samples = true;
     if (!rc)
         rc = watch_machine(args, &reader, signals, &host, &topo, err);
     if (!rc)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "harness/doctor/reader_parts.h"
+#include "harness/gpu/processes.h"
 #include "harness/sys/proc.h"
 
 /* A larger one is stopped for too long while its pages are listed. */
@@ -46,6 +47,17 @@ static const char *const settings[] = {
     "TF_",
     "ASAN_",
     "NUMEXPR_",
+    "GOTO_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+    "TORCHELASTIC_RUN_ID",
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "SLURM_JOB_ID",
+    "SLURM_STEP_ID",
+    "KUBERNETES_SERVICE_HOST",
 };
 
 static void add_runtime(struct view_about *about, const char *path)
@@ -247,6 +259,26 @@ static void read_pages(struct reader *reader, const struct view_process *process
         add_pages(line, about);
 }
 
+void reader_read_commands(struct reader *reader, struct view_process *process)
+{
+    enum { MOST = 4096 };
+    for (size_t hops = 0; process && !process->command && hops < reader->view.nprocesses; hops++) {
+        char name[32], text[MOST];
+        (void)snprintf(name, sizeof(name), "%d/cmdline", process->pid);
+        int fd = reader_open_file(reader->proc_fd, name);
+        ssize_t n = fd >= 0 ? pread(fd, text, sizeof(text) - 1, 0) : -1;
+        if (fd >= 0)
+            (void)close(fd);
+        process->command = malloc(n > 0 ? (size_t)n + 1 : 1);
+        if (!process->command)
+            return;
+        process->command_size = n > 0 ? (size_t)n : 0;
+        memcpy(process->command, text, process->command_size);
+        process->command[process->command_size] = '\0';
+        process = view_find(&reader->view, process->parent);
+    }
+}
+
 int reader_read_about(struct reader *reader, struct view_process *process, struct err *err)
 {
     struct view_about *about = calloc(1, sizeof(*about));
@@ -257,6 +289,8 @@ int reader_read_about(struct reader *reader, struct view_process *process, struc
     read_limits(process, about);
     uint64_t resident_bytes = read_status(process, about);
     read_shm(process, about);
+    process->gpu_device =
+        about->libraries & LIBRARY_CUDA && gpu_has_device_open((unsigned)process->pid);
     read_pages(reader, process, resident_bytes, about);
     bool refused;
     int rc = read_environ(process, about, &refused, err);

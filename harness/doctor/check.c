@@ -11,17 +11,21 @@
 #include "harness/doctor/host_checks.h"
 
 const struct check checks[] = {
+    {16, "more_threads_than_cpus", "teams of more threads than there are CPUs, that lose by it",
+     "schedstat, masks, samples of threads, stacks, environ", check_crowd},
+    {6, "inherited_mask", "a mask of one CPU that was inherited",
+     "masks of child and parent, cpuset", check_inherited_mask},
+    {27, "narrow_mask", "a mask with fewer CPUs than it has threads, while others idle",
+     "schedstat, masks, time of each CPU", check_narrow},
     {1, "masks_overlap", "busy processes on the same CPUs", "masks and times of tasks",
      check_overlap},
     {2, "team_over_quota", "a team of threads larger than the quota of CPU time",
      "cpu.max of all cgroups above, times and libraries of the process", check_team_over_quota},
     {3, "throttled", "stopped by a quota of CPU time", "cpu.stat", check_throttled},
-    {4, "run_queue", "waiting in the run queue, and because of whom",
-     "schedstat, time of each CPU, cpu.stat, steal", check_queue},
     {5, "idle_beside_queue", "waiting while allowed CPUs are idle",
      "schedstat, masks, time of each CPU", check_idle_beside},
-    {6, "inherited_mask", "a mask of one CPU that was inherited",
-     "masks of child and parent, cpuset", check_inherited_mask},
+    {4, "run_queue", "waiting in the run queue, and because of whom",
+     "schedstat, time of each CPU, cpu.stat, steal", check_queue},
     {7, "leader_alone", "the first thread is bound, the others are not", "masks of tasks",
      check_leader_alone},
     {8, "far_from_gpu", "far from the GPU that it uses", "NVML, local_cpulist, masks",
@@ -39,8 +43,6 @@ const struct check checks[] = {
     {15, "thermal_throttling", "CPUs that slow down for heat", "thermal_throttle",
      check_throttling},
     {15, "clock_governor", "clocks below the base clock", "cpufreq", check_governor},
-    {16, "more_threads_than_cpus", "more runnable threads than CPUs", "schedstat, masks",
-     check_crowd},
     {17, "openmp_settings", "settings of OpenMP that contradict each other, two OpenMP runtimes",
      "environ, maps", check_openmp_settings},
     {18, "spin_wait", "spinning for a GPU on crowded CPUs", "user time, maps, schedstat",
@@ -68,6 +70,11 @@ const struct check checks[] = {
      "syscall and status of threads, mutexes in memory", check_lost_lock},
     {.looks = NULL},
 };
+
+double check_gain_of_spin(double share)
+{
+    return fmin(1 / (1 - fmin(share, 1 - 1.0 / CHECK_GAIN_MAX)), CHECK_GAIN_MAX);
+}
 
 double check_wait_share(double oncpu_s, double wait_s)
 {
@@ -167,7 +174,7 @@ void checker_say(struct checker *checker, const struct said *said, const char *f
     }
     diagnosis->all = grown;
     struct found *found = &grown[diagnosis->n++];
-    *found = (struct found){.check = checker->check, .cost = said->cost};
+    *found = (struct found){.check = checker->check, .cost = said->cost, .gain = said->gain};
     struct finding *finding = &found->finding;
     finding->severity = said->severity;
     finding->value = said->cost;
@@ -179,6 +186,16 @@ void checker_say(struct checker *checker, const struct said *said, const char *f
     va_start(ap, fmt);
     (void)vsnprintf(finding->sentence, sizeof(finding->sentence), fmt, ap);
     va_end(ap);
+    if (isnan(said->gain))
+        (void)check_append(finding->sentence, sizeof(finding->sentence),
+                           " What that gains is not known.");
+    else if (said->gain > 0)
+        (void)check_append(finding->sentence, sizeof(finding->sentence),
+                           " That makes %s %s %.*fx as fast.", said->nwho > 1 ? "them" : "it",
+                           said->gain < CHECK_GAIN_MAX ? "about" : "more than", said->gain < 10,
+                           said->gain);
+    if (said->tail)
+        (void)check_append(finding->sentence, sizeof(finding->sentence), "%s", said->tail);
     (void)snprintf(finding->evidence, sizeof(finding->evidence), "%s",
                    said->evidence ? said->evidence : "");
     (void)snprintf(finding->command, sizeof(finding->command), "%s",
@@ -206,7 +223,8 @@ static int make_groups(struct checker *checker)
     size_t n = view->nprocesses;
     checker->groups = calloc(n + 1, sizeof(checker->groups[0]));
     checker->group_of = calloc(n + 1, sizeof(checker->group_of[0]));
-    if (!checker->groups || !checker->group_of)
+    checker->explained = calloc(n + 1, sizeof(checker->explained[0]));
+    if (!checker->groups || !checker->group_of || !checker->explained)
         return err_set(checker->err, -ENOMEM, "out of memory for %zu processes", n);
     for (size_t i = 0; i < n; i++) {
         const struct view_process *process = &view->processes[i];
@@ -233,6 +251,9 @@ static int by_cost(const void *a, const void *b)
            others = isnan(other->cost) ? -1 : other->cost;
     if (one->finding.severity != other->finding.severity)
         return one->finding.severity > other->finding.severity ? -1 : 1;
+    /* Who waits, after why. */
+    if ((one->check->look == check_queue) != (other->check->look == check_queue))
+        return one->check->look == check_queue ? 1 : -1;
     if (costs != others)
         return costs > others ? -1 : 1;
     return (one->check > other->check) - (one->check < other->check);
@@ -249,6 +270,8 @@ void checker_close(struct checker *checker)
 {
     free(checker->groups);
     free(checker->group_of);
+    free(checker->explained);
+    checker->explained = NULL;
     checker->groups = NULL;
     checker->group_of = NULL;
 }

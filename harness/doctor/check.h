@@ -28,11 +28,17 @@ struct check {
 };
 extern const struct check checks[];
 
-enum { FOUND_PIDS_MAX = 64 };
+/* Of a gain: what is larger is told as that much and more. */
+enum { FOUND_PIDS_MAX = 64, CHECK_GAIN_MAX = 50 };
+
+/* By which those are faster that spin no more, of whom it is known for which share they do. */
+double check_gain_of_spin(double share);
 
 struct found {
     const struct check *check;
     double cost; /* share of the time of those it names that is lost, 0 to 1; NaN = not known */
+    double gain; /* by which the command multiplies their rate, about; NaN = not known; 0 = it
+                    is no matter of a rate */
     unsigned npids;
     int pids[FOUND_PIDS_MAX];
     struct finding finding;
@@ -71,6 +77,7 @@ struct checker {
     size_t ngroups;
     struct check_group *groups;
     int *group_of;       /* of each process of the view, -1 = none */
+    bool *explained;     /* of each group: a finding says why it waits */
     struct bitset given; /* CPUs that commands have given away, see deal.h */
     struct err *err;
     int rc;
@@ -87,6 +94,8 @@ void check_tell_cause(const struct checker *checker, size_t group, char *buf, si
 struct said {
     enum finding_severity severity;
     double cost;
+    double gain;                           /* as in struct found; told behind the sentence */
+    const char *tail;                      /* behind that, with its blank; NULL = nothing */
     const struct view_process *const *who; /* named as its subject */
     size_t nwho;
     const char *id;      /* another than the check's; NULL = its */
@@ -126,6 +135,38 @@ bool check_append_taskset(const struct checker *checker, size_t group, const str
 size_t check_members(const struct checker *checker, size_t group,
                      const struct view_process **members, size_t most);
 
+/*
+ * Marks in `in` the groups that share CPUs with `first`, directly or by way of others, and `first`;
+ * returns how many. `in`: of all groups.
+ */
+size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in);
+
+/*
+ * What could be dealt to these groups: all that they may have near what they use, less what other
+ * busy ones use and what was given away. Returns how many CPUs all of them may have.
+ */
+unsigned check_find_pool(const struct checker *checker, const bool *in, struct bitset *pool);
+
+/* CPUs that all of them may have, near what they use, are of no other group, and idled. */
+void check_find_idle(const struct checker *checker, const bool *in, struct bitset *idle);
+
+/*
+ * The groups get a slice of the pool each: slices[i] is that of group groups[i]; returns how many,
+ * 0 = there are no such slices. Both have room for DEAL_MOST.
+ */
+size_t check_deal(struct checker *checker, const bool *in, const struct bitset *pool,
+                  size_t *groups, struct bitset *slices);
+/* That as a command; false: there is none, or it does not fit. */
+bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
+                        const struct bitset *slices, char *command, size_t size);
+
+/*
+ * By which the rate of those rises that waited so long, if that time they ran on these CPUs, as far
+ * as these idle; NaN = not known: none idles, and who would give way nobody knows.
+ */
+double check_gain_of_idle(const struct view *view, const struct bitset *cpus, double oncpu_s,
+                          double wait_s);
+
 /* The checks, by what they look at. */
 void check_overlap(struct checker *checker);
 void check_queue(struct checker *checker);
@@ -133,6 +174,7 @@ void check_idle_beside(struct checker *checker);
 void check_inherited_mask(struct checker *checker);
 void check_leader_alone(struct checker *checker);
 void check_crowd(struct checker *checker);
+void check_narrow(struct checker *checker);
 void check_team_over_quota(struct checker *checker);
 void check_throttled(struct checker *checker);
 void check_far_from_gpu(struct checker *checker);

@@ -8,6 +8,14 @@
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
+double check_gain_of_idle(const struct view *view, const struct bitset *cpus, double oncpu_s,
+                          double wait_s)
+{
+    static const double least = 1.1;
+    double gain = (oncpu_s + fmin(wait_s, view_idle_s(view, cpus))) / oncpu_s;
+    return isnan(wait_s) || gain < least ? (double)NAN : gain;
+}
+
 /* What of it waits while CPUs idle that it may use, or that its first thread may. */
 struct idle_beside {
     double oncpu_s, wait_s;
@@ -43,7 +51,7 @@ void check_idle_beside(struct checker *checker)
         const struct view_process *process = &view->processes[i];
         struct idle_beside sum = {0};
         char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], percent[16];
-        if (checker->group_of[i] < 0)
+        if (checker->group_of[i] < 0 || view_is_throttled(view, process))
             continue;
         for (size_t t = 0; t < process->ntasks; t++)
             add_idle_beside(view, process, &process->tasks[t], &sum);
@@ -59,10 +67,13 @@ void check_idle_beside(struct checker *checker)
                            check_sudo(view, process), list, (int)process->pid);
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = share,
+                                  .gain =
+                                      check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s),
                                   .who = &process,
                                   .nwho = 1,
                                   .evidence = evidence,
                                   .command = command};
+        checker->explained[checker->group_of[i]] = true;
         checker_say(checker, &said,
                     "threads of it queue while CPUs idle that it may use: they %s. Their own masks "
                     "are narrower than that of the process, or the scheduler does not spread them.",
@@ -70,43 +81,73 @@ void check_idle_beside(struct checker *checker)
     }
 }
 
-/* Of one parent, those that have its one CPU, and wait on it. */
+static bool has_inherited_cpu(const struct checker *checker, size_t i)
+{
+    const struct view *view = checker->view;
+    const struct view_process *process = &view->processes[i];
+    return checker->group_of[i] >= 0 && process->mask >= 0 && !view_is_throttled(view, process) &&
+           process->mask == process->parent_mask &&
+           bitset_count(&view->masks[process->mask]) == 1 &&
+           check_waits(view, view_oncpu_s(process), view_wait_s(process));
+}
+
+/* Of one parent, those that have its one CPU, and wait on it: from the first of them on. */
+static void tell_inherited(struct checker *checker, size_t first)
+{
+    const struct view *view = checker->view;
+    const struct view_process *who[FOUND_PIDS_MAX], *process = &view->processes[first];
+    const struct view_process *parent = view_find(view, process->parent);
+    char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], percent[16];
+    double oncpu_s = 0, wait_s = 0;
+    struct bitset allowed;
+    size_t n = 0;
+    view_allowed_cpus(view, process, &allowed);
+    if (bitset_count(&allowed) < 2)
+        return;
+    deal_spare(checker, (size_t)checker->group_of[first], 2, &allowed);
+    (void)bitset_format(&allowed, list, sizeof(list));
+    for (size_t i = first; i < view->nprocesses && n < FOUND_PIDS_MAX; i++) {
+        const struct view_process *one = &view->processes[i];
+        if (one->parent != process->parent || one->mask != process->mask ||
+            !has_inherited_cpu(checker, i))
+            continue;
+        who[n++] = one;
+        oncpu_s += view_oncpu_s(one);
+        wait_s += view_wait_s(one);
+        checker->explained[checker->group_of[i]] = true;
+        (void)check_append(command, sizeof(command), "%s%staskset -acp %s %d",
+                           command[0] ? " && " : "", check_sudo(view, one), list, one->pid);
+    }
+    double share = check_wait_share(oncpu_s, wait_s);
+    (void)snprintf(evidence, sizeof(evidence),
+                   "CPU %d of %u that its cgroup allows; waited %s of the time that it wanted to "
+                   "run",
+                   bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
+                   text_percent(share, percent, sizeof(percent)));
+    const struct said said = {.severity = FINDING_BAD,
+                              .cost = share,
+                              .gain = check_gain_of_idle(view, &allowed, oncpu_s, wait_s),
+                              .who = who,
+                              .nwho = n,
+                              .evidence = evidence,
+                              .command = command};
+    checker_say(checker, &said,
+                "may use one CPU only, as may the parent %s (%d), from which it has that: %s. "
+                "Start the parent without that binding, too.",
+                parent ? parent->name : "?", (int)process->parent, evidence);
+}
+
 void check_inherited_mask(struct checker *checker)
 {
     const struct view *view = checker->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
-        const struct view_process *process = &view->processes[i];
-        const struct view_process *parent = view_find(view, process->parent);
-        struct bitset allowed;
-        char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], percent[16];
-        double oncpu_s = view_oncpu_s(process), wait_s = view_wait_s(process);
-        if (checker->group_of[i] < 0 || process->mask < 0 ||
-            process->mask != process->parent_mask ||
-            bitset_count(&view->masks[process->mask]) != 1 || !check_waits(view, oncpu_s, wait_s))
-            continue;
-        view_allowed_cpus(view, process, &allowed);
-        if (bitset_count(&allowed) < 2)
-            continue;
-        double share = check_wait_share(oncpu_s, wait_s);
-        (void)snprintf(evidence, sizeof(evidence),
-                       "CPU %d of %u that its cgroup allows; waited %s of the time that it wanted "
-                       "to run",
-                       bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
-                       text_percent(share, percent, sizeof(percent)));
-        deal_spare(checker, (size_t)checker->group_of[i], 2, &allowed);
-        (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
-                           check_sudo(view, process), bitset_format(&allowed, list, sizeof(list)),
-                           (int)process->pid);
-        const struct said said = {.severity = FINDING_BAD,
-                                  .cost = share,
-                                  .who = &process,
-                                  .nwho = 1,
-                                  .evidence = evidence,
-                                  .command = command};
-        checker_say(checker, &said,
-                    "it may use one CPU only, as may its parent %s (%d), from which it has that: "
-                    "%s. Start what starts it without that binding, too.",
-                    parent ? parent->name : "?", (int)process->parent, evidence);
+        bool is_first = has_inherited_cpu(checker, i);
+        for (size_t before = 0; before < i && is_first; before++)
+            is_first = !(view->processes[before].parent == view->processes[i].parent &&
+                         view->processes[before].mask == view->processes[i].mask &&
+                         has_inherited_cpu(checker, before));
+        if (is_first)
+            tell_inherited(checker, i);
     }
 }
 
@@ -183,48 +224,5 @@ void check_leader_alone(struct checker *checker)
                     "its first thread is bound, its others are not: %s. taskset without -a binds "
                     "one thread alone.",
                     evidence);
-    }
-}
-
-/* As many threads as it has CPUs, or as its quota grants. */
-static void write_team(const struct view *view, const struct check_group *group, char *command,
-                       size_t size)
-{
-    int at;
-    double quota = view_quota(view, group->lead, &at);
-    unsigned n = bitset_count(&group->cpus);
-    if (quota < n)
-        n = quota >= 1 ? (unsigned)quota : 1;
-    (void)snprintf(command, size,
-                   "export OMP_NUM_THREADS=%u MKL_NUM_THREADS=%u OPENBLAS_NUM_THREADS=%u", n, n, n);
-}
-
-void check_crowd(struct checker *checker)
-{
-    static const double crowded = 1.25;
-    const struct view *view = checker->view;
-    for (size_t g = 0; g < checker->ngroups; g++) {
-        const struct check_group *group = &checker->groups[g];
-        struct bitset room = group->cpus;
-        char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX];
-        unsigned ncpus = bitset_count(&group->cpus);
-        double wanted = (group->oncpu_s + group->wait_s) / view->wall_s;
-        if (!ncpus || group->nrunnable <= ncpus || wanted < crowded * ncpus)
-            continue;
-        (void)bitset_format(&group->cpus, list, sizeof(list));
-        (void)snprintf(evidence, sizeof(evidence),
-                       "%u threads want to run, %.1f at a time, on %u CPU%s (%.60s)",
-                       group->nrunnable, wanted, ncpus, ncpus == 1 ? "" : "s", list);
-        if (!deal_idle(checker, g, group->nrunnable - ncpus, &room) ||
-            !check_append_taskset(checker, g, &room, command, sizeof(command)))
-            write_team(view, group, command, sizeof(command));
-        const struct said said = {.severity = FINDING_BAD,
-                                  .cost = (wanted - ncpus) / wanted,
-                                  .who = &group->lead,
-                                  .nwho = 1,
-                                  .evidence = evidence,
-                                  .command = command};
-        checker_say(checker, &said, "it has more runnable threads than CPUs: %s.%s", evidence,
-                    command[0] == 'e' ? " Start it again with as many threads as it can use." : "");
     }
 }

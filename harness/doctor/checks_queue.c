@@ -1,4 +1,4 @@
-/* Who waits for a CPU, and why: masks that overlap, are too narrow, or are not those of all. */
+/* Who waits for a CPU, and because of whom. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,141 +8,6 @@
 #include "harness/doctor/deal.h"
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
-
-/* Finds those that share CPUs with `first`, directly or by way of others. */
-static size_t find_overlapping(const struct checker *checker, size_t first, bool *in)
-{
-    size_t n = 1;
-    bool grew = true;
-    in[first] = true;
-    while (grew) {
-        grew = false;
-        for (size_t a = 0; a < checker->ngroups; a++)
-            for (size_t b = 0; in[a] && b < checker->ngroups; b++)
-                if (!in[b] &&
-                    bitset_intersects(&checker->groups[a].cpus, &checker->groups[b].cpus)) {
-                    in[b] = grew = true;
-                    n++;
-                }
-    }
-    return n;
-}
-
-/*
- * What could be dealt to them: all that they may have near what they use, less what other busy ones
- * use and what was given away. How many CPUs all of them may have.
- */
-static unsigned find_pool(const struct checker *checker, const bool *in, struct bitset *pool)
-{
-    bool any = false;
-    struct bitset homes = {0};
-    for (size_t g = 0; g < checker->ngroups; g++) {
-        struct bitset allowed, home;
-        if (!in[g])
-            continue;
-        deal_home(checker, g, &home);
-        bitset_or(&homes, &home);
-        view_allowed_cpus(checker->view, checker->groups[g].lead, &allowed);
-        if (any)
-            bitset_and(pool, &allowed);
-        else
-            *pool = allowed;
-        any = true;
-    }
-    const unsigned most = bitset_count(pool);
-    bitset_and(pool, &homes);
-    bitset_andnot(pool, &checker->given);
-    for (size_t g = 0; g < checker->ngroups; g++)
-        if (!in[g])
-            bitset_andnot(pool, &checker->groups[g].cpus);
-    return most;
-}
-
-/* The groups that share CPUs get a slice each; false: there is no such command, or it does not fit.
- */
-static bool write_slices(struct checker *checker, const size_t *groups, size_t n,
-                         const struct bitset *pool, char *command, size_t size)
-{
-    struct bitset slices[DEAL_MOST];
-    bool fits = deal_slices(checker, groups, n, pool, slices);
-    for (size_t i = 0; i < n && fits; i++)
-        fits = check_append_taskset(checker, groups[i], &slices[i], command, size);
-    return fits;
-}
-
-static void tell_overlap(struct checker *checker, const bool *in, size_t n)
-{
-    const struct view_process *leads[FOUND_PIDS_MAX];
-    size_t groups[FOUND_PIDS_MAX];
-    char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], cost[16];
-    struct bitset cpus = {0}, pool = {0};
-    double oncpu_s = 0, wait_s = 0;
-    size_t told = 0;
-    const unsigned most = find_pool(checker, in, &pool);
-    for (size_t g = 0; g < checker->ngroups; g++) {
-        const struct check_group *group = &checker->groups[g];
-        if (!in[g])
-            continue;
-        if (told < FOUND_PIDS_MAX) {
-            groups[told] = g;
-            leads[told++] = group->lead;
-        }
-        oncpu_s += group->oncpu_s;
-        wait_s += group->wait_s;
-        bitset_or(&cpus, &group->cpus);
-    }
-    bool fits = told == n && write_slices(checker, groups, n, &pool, command, sizeof(command));
-    (void)bitset_format(&cpus, list, sizeof(list));
-    double share = check_wait_share(oncpu_s, wait_s);
-    (void)snprintf(evidence, sizeof(evidence),
-                   "they want %.1f CPUs of the %u in %.60s and waited %s of that time",
-                   (oncpu_s + wait_s) / checker->view->wall_s, bitset_count(&cpus), list,
-                   text_percent(share, cost, sizeof(cost)));
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = share,
-                              .who = leads,
-                              .nwho = told,
-                              .evidence = evidence,
-                              .command = fits ? command : ""};
-    checker_say(checker, &said, "%zu busy processes share CPUs: %s%s.", n, evidence,
-                most < n ? "; there are fewer CPUs than processes, so run fewer"
-                         : "; give each its own");
-}
-
-/* Others of them ran on its CPUs for a good part of what it waited; or, where still others did, of
- * what it ran itself. */
-static bool is_kept_waiting(const struct checker *checker, size_t group)
-{
-    const struct check_group *one = &checker->groups[group];
-    double beside_s = 0;
-    if (!check_waits(checker->view, one->oncpu_s, one->wait_s))
-        return false;
-    for (size_t g = 0; g < checker->ngroups; g++)
-        if (g != group && bitset_intersects(&one->cpus, &checker->groups[g].cpus))
-            beside_s += checker->groups[g].oncpu_s;
-    return beside_s >= 0.2 * fmin(one->wait_s, one->oncpu_s);
-}
-
-void check_overlap(struct checker *checker)
-{
-    bool *in = calloc(checker->ngroups + 1, sizeof(*in)),
-         *done = calloc(checker->ngroups + 1, sizeof(*done));
-    for (size_t g = 0; in && done && g < checker->ngroups; g++) {
-        bool waits = false;
-        if (done[g])
-            continue;
-        memset(in, 0, checker->ngroups * sizeof(*in));
-        size_t n = find_overlapping(checker, g, in);
-        for (size_t i = 0; i < checker->ngroups; i++) {
-            done[i] = done[i] || in[i];
-            waits = waits || (in[i] && is_kept_waiting(checker, i));
-        }
-        if (n > 1 && waits)
-            tell_overlap(checker, in, n);
-    }
-    free(in);
-    free(done);
-}
 
 /* For whom a group waited, as shares of its waiting. */
 struct blame {
@@ -228,6 +93,17 @@ static const char *find_main_cause(const struct blame *blame)
                                   : "of the hypervisor, which runs others on them";
 }
 
+static bool is_main_cause_own(const struct blame *blame)
+{
+    return blame->self > fmax(blame->others, fmax(blame->quota, blame->hypervisor));
+}
+
+/* The command sends one away: what that one had is free then. */
+static double find_gain(const struct check_group *one, const struct blame *blame)
+{
+    return (one->oncpu_s + fmin(blame->others * one->wait_s, blame->hogs[0]->cpu_s)) / one->oncpu_s;
+}
+
 void check_tell_cause(const struct checker *checker, size_t group, char *buf, size_t size)
 {
     struct blame blame;
@@ -241,6 +117,16 @@ void check_tell_cause(const struct checker *checker, size_t group, char *buf, si
                        : most == blame.quota ? "its quota"
                        : most == blame.self  ? "itself"
                                              : "the hypervisor");
+}
+
+/* What others that are watched ran on its CPUs. */
+static double beside_s(const struct checker *checker, size_t group)
+{
+    double sum = 0;
+    for (size_t g = 0; g < checker->ngroups; g++)
+        if (g != group && bitset_intersects(&checker->groups[group].cpus, &checker->groups[g].cpus))
+            sum += checker->groups[g].oncpu_s;
+    return sum;
 }
 
 /* Each thread has a niceness of its own: that of a process is the one of its first thread. None
@@ -303,18 +189,25 @@ static void tell_queue(struct checker *checker, size_t group)
                    text_percent(blame.others, others, sizeof(others)),
                    text_percent(blame.quota, quota, sizeof(quota)),
                    text_percent(blame.hypervisor, stolen, sizeof(stolen)));
-    suggest(checker, &blame, command, sizeof(command));
-    const struct said said = {.severity = FINDING_BAD,
+    if (beside_s(checker, group) < (blame.nhogs ? blame.hogs[0]->cpu_s : 0))
+        suggest(checker, &blame, command, sizeof(command));
+    const bool is_own = is_main_cause_own(&blame);
+    if (checker->explained[group] && !command[0])
+        return;
+    const struct said said = {.severity =
+                                  is_own || checker->explained[group] ? FINDING_NOTE : FINDING_BAD,
                               .cost = share,
+                              .gain = command[0] ? find_gain(one, &blame) : 0,
                               .who = &one->lead,
                               .nwho = 1,
                               .evidence = evidence,
                               .command = command};
     checker_say(checker, &said,
                 "it waits in the run queue for %s of the time that it wants to run, mostly because "
-                "%s (%s%s).",
+                "%s (%s%s).%s",
                 text_percent(share, waited, sizeof(waited)), find_main_cause(&blame), evidence,
-                hogs);
+                hogs,
+                is_own ? " That is no loss where its threads do not wait for each other." : "");
 }
 
 /* Time that the hypervisor takes is no waiting: the task believes that it runs. */

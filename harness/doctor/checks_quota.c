@@ -5,6 +5,8 @@
 
 #include "harness/base/text.h"
 #include "harness/doctor/check.h"
+#include "harness/doctor/check_launch.h"
+#include "harness/doctor/check_runtime.h"
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
@@ -23,45 +25,39 @@ static unsigned count_team(const struct view *view, const struct view_process *p
     return n;
 }
 
-/* "libgomp, MKL", or "" */
-static const char *name_libraries(const struct view_process *process, char *buf, size_t size)
-{
-    static const struct {
-        unsigned bit;
-        const char *name;
-    } names[] = {{LIBRARY_GOMP, "libgomp"},
-                 {LIBRARY_IOMP, "libiomp5"},
-                 {LIBRARY_MKL, "MKL"},
-                 {LIBRARY_OPENBLAS, "OpenBLAS"}};
-    buf[0] = '\0';
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (process->about && process->about->libraries & names[i].bit)
-            (void)check_append(buf, size, "%s%s", buf[0] ? ", " : "", names[i].name);
-    return buf;
-}
-
-static void tell_team(struct checker *checker, const struct view_process *process, unsigned team,
+/* As long as nobody waits for another, fewer threads get as much done of the same quota. */
+static void tell_team(struct checker *checker, const struct view_process *process, unsigned threads,
                       double quota, const struct view_cgroup *cgroup)
 {
-    char evidence[192], command[COMMAND_MAX], libraries[64];
-    unsigned fit = quota >= 1 ? (unsigned)quota : 1;
-    (void)name_libraries(process, libraries, sizeof(libraries));
-    (void)snprintf(evidence, sizeof(evidence), "%u busy threads%s%s%s, %.3g CPUs granted by %.80s",
-                   team, libraries[0] ? " (" : "", libraries, libraries[0] ? ")" : "", quota,
-                   cgroup->path);
-    (void)snprintf(command, sizeof(command),
-                   "export OMP_NUM_THREADS=%u MKL_NUM_THREADS=%u OPENBLAS_NUM_THREADS=%u", fit, fit,
-                   fit);
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = (team - quota) / team,
+    char evidence[192], settings[160], runtime[200], now[16], tail[LAUNCH_HOW_MAX + 2];
+    const unsigned fit = quota >= 1 ? (unsigned)quota : 1;
+    const double spun = view_spin_share(process);
+    const struct check_team team = check_team_of(checker->view, process);
+    struct launch launch = {0};
+    const bool is_loss = spun >= 0.2 || (isnan(spun) && check_team_spins(process, &team));
+    check_team_tell(&team, runtime, sizeof(runtime));
+    check_team_set(process, &team, fit, settings, sizeof(settings));
+    if (settings[0])
+        launch_write(checker->view, process, settings, NULL, fit, &launch);
+    (void)snprintf(evidence, sizeof(evidence), "%u busy threads, %.3g CPUs granted by %.80s",
+                   threads, quota, cgroup->path);
+    (void)snprintf(tail, sizeof(tail), "%s%s", launch.how[0] ? " " : "", launch.how);
+    const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_NOTE,
+                              .cost = (threads - quota) / threads,
+                              .gain = isnan(spun) ? (double)NAN
+                                      : is_loss   ? check_gain_of_spin(spun)
+                                                  : 0,
+                              .tail = tail,
                               .who = &process,
                               .nwho = 1,
                               .evidence = evidence,
-                              .command = command};
+                              .command = launch.command};
     checker_say(checker, &said,
                 "its team is larger than the quota of its cgroup: %s. They use the period up "
-                "together, and then all of them are stopped. Start it again with fewer threads.",
-                evidence);
+                "together, and then all of them are stopped; they spin for %s of their CPU time. "
+                "%s. Start it with %u.",
+                evidence, isnan(spun) ? "an unknown share" : text_percent(spun, now, sizeof(now)),
+                runtime, fit);
 }
 
 void check_team_over_quota(struct checker *checker)
@@ -112,13 +108,16 @@ void check_throttled(struct checker *checker)
         const struct view_process *who[FOUND_PIDS_MAX];
         size_t n = 0;
         char evidence[192], command[COMMAND_MAX], percent[16];
-        double oncpu_s = 0, share = cgroup->throttled_periods / cgroup->periods;
+        struct bitset cpus = {0};
+        double oncpu_s = 0, wait_s = 0, share = cgroup->throttled_periods / cgroup->periods;
         if (!(cgroup->throttled_periods > 1 && share >= least_share) || isnan(cgroup->quota_cpus))
             continue;
         for (size_t i = 0; i < view->nprocesses; i++)
             if (view->processes[i].watched && holds(view, c, &view->processes[i]) &&
                 view->processes[i].cpu_s > 0) {
                 oncpu_s += view->processes[i].cpu_s;
+                wait_s += view_wait_s(&view->processes[i]);
+                view_add_cpus(view, &view->processes[i], &cpus);
                 if (n < FOUND_PIDS_MAX)
                     who[n++] = &view->processes[i];
             }
@@ -131,6 +130,7 @@ void check_throttled(struct checker *checker)
         write_lift(view, cgroup, command, sizeof(command));
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = check_wait_share(oncpu_s, cgroup->throttled_s),
+                                  .gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s),
                                   .who = who,
                                   .nwho = n,
                                   .evidence = evidence,

@@ -243,6 +243,19 @@ static void widen_spinning(struct checker *checker, size_t group,
 }
 
 /*
+ * NVML names those that have a context on a GPU. Where it tells nothing of anybody, who has a
+ * device of the driver open does; but a fork, as those that load data, has its parent's open.
+ */
+static bool has_context(const struct view *view, const struct view_process *process)
+{
+    const struct view_process *parent = view_find(view, process->parent);
+    for (size_t i = 0; i < view->nprocesses; i++)
+        if (view->processes[i].gpus)
+            return process->gpus != 0;
+    return process->gpu_device && !(parent && parent->gpu_device);
+}
+
+/*
  * Threads that wait for a GPU are one or two a process, where a team that computes is as many as it
  * has CPUs.
  */
@@ -253,18 +266,18 @@ void check_spin_wait(struct checker *checker)
     for (size_t i = 0; i < view->nprocesses; i++) {
         const struct view_process *process = &view->processes[i];
         char evidence[160], command[COMMAND_MAX] = "", percent[16];
-        if (checker->group_of[i] < 0 || !process->about ||
-            !(process->about->libraries & LIBRARY_CUDA))
+        if (checker->group_of[i] < 0 || !process->about || !has_context(view, process))
             continue;
         const struct check_group *group = &checker->groups[checker->group_of[i]];
         unsigned n = count_spinning(view, process);
         if (!n || n > WAITERS_MOST || !check_waits(view, group->oncpu_s, group->wait_s))
             continue;
         double share = check_wait_share(group->oncpu_s, group->wait_s);
-        (void)snprintf(evidence, sizeof(evidence),
-                       "%u thread%s in user mode all the time, libcuda mapped, %s of the time it "
-                       "wanted to run waited",
-                       n, n == 1 ? "" : "s", text_percent(share, percent, sizeof(percent)));
+        (void)snprintf(
+            evidence, sizeof(evidence),
+            "%u thread%s in user mode all the time, a context on a GPU, %s of the time it "
+            "wanted to run waited",
+            n, n == 1 ? "" : "s", text_percent(share, percent, sizeof(percent)));
         widen_spinning(checker, (size_t)checker->group_of[i], process, command, sizeof(command));
         const struct said said = {.severity = FINDING_DOUBT,
                                   .cost = share,

@@ -161,6 +161,8 @@ static void close_process(struct view_process *process)
     if (process->about)
         free(process->about->settings);
     free(process->about);
+    free(process->command);
+    process->command = NULL;
     process->tasks = NULL;
     process->about = NULL;
 }
@@ -313,6 +315,7 @@ static int watch(struct reader *reader, struct view_process *process, struct err
     process->watched = true;
     reader_read_tasks(reader, process, true);
     read_masks(reader, process);
+    reader_read_commands(reader, process);
     int rc = reader_add_cgroups(reader, process, err);
     return rc ? rc : reader_read_about(reader, process, err);
 }
@@ -469,6 +472,11 @@ static int tick(struct reader *reader, enum reader_scope scope, bool mark, struc
     if (!rc) {
         read_watched(reader, scope, mark);
         reader_read_cgroups(reader, mark);
+        if (reader->samples && !mark && !reader->root[0]) {
+            reader_begin_samples(reader);
+            if (scope == READER_WHOLE)
+                reader_finish_samples(reader);
+        }
     }
     view->own_s = (double)(clock_thread_cpu_ns() - reader->own_mark_ns) / 1e9;
     return rc;

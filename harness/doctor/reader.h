@@ -38,6 +38,7 @@ struct reader {
     uint64_t mark_ns, own_mark_ns, tick_ns;
     double hertz;           /* clock ticks a second */
     bool counts_migrations; /* set it to have them of tasks that are looked at closely */
+    bool samples; /* set it to see what busy tasks do on their CPU, and who started them */
 };
 
 /* Lists all processes. Free with reader_close, also after an error. */

@@ -41,6 +41,17 @@ void reader_read_tasks(struct reader *reader, struct view_process *process, bool
 void reader_mark_tasks(const struct reader *reader, struct view_process *process);
 void reader_close_tasks(struct view_process *process);
 
+/*
+ * Begins to look at what busy tasks of watched processes do on a CPU; what they did since is in the
+ * view with the other. Refused, or nothing found: that stays unknown.
+ */
+void reader_begin_samples(struct reader *reader);
+void reader_finish_samples(struct reader *reader);
+void reader_close_sample(struct view_task *task);
+
+/* The arguments of a process and of all above it, where they are not known yet. */
+void reader_read_commands(struct reader *reader, struct view_process *process);
+
 /* What is read once. */
 int reader_read_about(struct reader *reader, struct view_process *process, struct err *err);
 

@@ -57,6 +57,7 @@ static void close_task(struct view_task *task)
     if (task->at.fd > 0)
         (void)close(task->at.fd);
     task->at.fd = -1;
+    reader_close_sample(task);
 }
 
 void reader_close_tasks(struct view_process *process)

@@ -21,6 +21,7 @@ void view_free(struct view *view)
         if (view->processes[i].about)
             free(view->processes[i].about->settings);
         free(view->processes[i].about);
+        free(view->processes[i].command);
     }
     free(view->processes);
     free(view->masks);
@@ -163,6 +164,15 @@ double view_throttled_share(const struct view_cgroup *cgroup)
     return cgroup->periods <= 0 ? 0 : share > 1 ? 1 : share; /* NaN stays that */
 }
 
+bool view_is_throttled(const struct view *view, const struct view_process *process)
+{
+    static const double least = 0.1;
+    for (int i = process->cgroup[CGROUP_CPU]; i >= 0; i = view->cgroups[i].parent)
+        if (!isnan(view->cgroups[i].quota_cpus) && view_throttled_share(&view->cgroups[i]) >= least)
+            return true;
+    return false;
+}
+
 const char *view_setting(const struct view_process *process, const char *name)
 {
     const struct view_about *about = process->about;
@@ -174,6 +184,18 @@ const char *view_setting(const struct view_process *process, const char *name)
         at += strlen(text) + 1;
     }
     return NULL;
+}
+
+double view_spin_share(const struct view_process *process)
+{
+    enum { LEAST = 50 };
+    static const double yields_least = 0.02, spins_least = 0.1;
+    if (process->samples < LEAST)
+        return NAN;
+    double share = (double)process->spins / process->samples;
+    double all_s = process->user_s + process->system_s;
+    bool calls = process->yields >= yields_least * process->samples || share >= spins_least;
+    return calls && all_s > 0 ? (process->system_s + share * process->user_s) / all_s : share;
 }
 
 bool view_is_busy(const struct view *view, const struct view_process *process)

@@ -18,7 +18,7 @@
 #include "harness/core/bench.h"
 
 /* comm has 15 characters and its end; escapes of a terminal in it are replaced. */
-enum { VIEW_NAME_MAX = 16, VIEW_NODES_MAX = 64, VIEW_GPUS_MAX = 64 };
+enum { VIEW_NAME_MAX = 16, VIEW_NODES_MAX = 64, VIEW_GPUS_MAX = 64, VIEW_FROM_MAX = 48 };
 
 /* The reader's own, of a task: an open schedstat (stat without one), and counters at the mark. */
 struct view_task_source {
@@ -30,6 +30,8 @@ struct view_task_source {
     uint64_t voluntary, involuntary;
     uint64_t migrations, migrations_then; /* so far, 1 more; 0 = not read yet */
     bool seen;                            /* in this listing */
+    int sample_fd;                        /* of samples.c; 0 = none, -1 = refused */
+    void *sample_ring;
 };
 
 struct view_task {
@@ -43,7 +45,8 @@ struct view_task {
     int cpu;        /* on which it was last */
     double user_s;  /* of close_s, by the clock tick */
     double system_s, close_s;
-    double migrations; /* from CPU to CPU; NaN = not read */
+    double migrations;        /* from CPU to CPU; NaN = not read */
+    char from[VIEW_FROM_MAX]; /* the end of the path of whose code it began in; "" = not known */
     struct view_task_source at;
 };
 
@@ -110,6 +113,13 @@ struct view_process {
     struct view_about *about; /* owned; NULL = not read */
     uint64_t gpus;            /* bit i: it uses view.gpus[i], with more than a stray context */
     uint64_t gpu_bytes;       /* that it has on the one where it has most; 0 = unknown */
+    bool gpu_device;          /* it has a device of NVIDIA's driver open; of watched ones */
+    char *command;            /* owned: its arguments with a 0 behind each; of watched ones and */
+    size_t command_size;      /* those above them */
+    unsigned samples, spins;  /* looks at its busy tasks in user mode, and those that found it
+                                 waiting on its CPU: in an OpenMP runtime, at an instruction to
+                                 pause, or at sched_yield */
+    unsigned yields;          /* of spins, those at sched_yield */
     struct view_process_source at;
 };
 
@@ -228,6 +238,9 @@ double view_quota(const struct view *view, const struct view_process *process, i
  */
 double view_throttled_share(const struct view_cgroup *cgroup);
 
+/* A quota stops it: what it waits then no other CPU takes away. */
+bool view_is_throttled(const struct view *view, const struct view_process *process);
+
 /* Value of NAME among its settings, or NULL. */
 const char *view_setting(const struct view_process *process, const char *name);
 
@@ -236,6 +249,12 @@ const char *view_setting(const struct view_process *process, const char *name);
  * of parents each of which was busy. Launchers that only wait are nobody's lead.
  */
 const struct view_process *view_lead(const struct view *view, const struct view_process *process);
+
+/*
+ * Share of its time on CPUs in which its threads waited there; NaN = not known. The kernel's time
+ * is not sampled: where its threads call sched_yield, or spin and then sleep, it is taken for that.
+ */
+double view_spin_share(const struct view_process *process);
 
 /* It is watched, and had at least this share of one CPU, waiting counted. */
 bool view_is_busy(const struct view *view, const struct view_process *process);

@@ -19,7 +19,7 @@ static bool is_outermost(void)
 }
 
 /* /dev/nvidia0, /dev/nvidiactl, /dev/nvidia-uvm: CUDA opens them first. */
-static bool has_device_open(unsigned pid)
+bool gpu_has_device_open(unsigned pid)
 {
     static const char device[] = "/dev/nvidia";
     char path[48], link[sizeof(device)];
@@ -38,7 +38,7 @@ static bool has_device_open(unsigned pid)
 
 bool gpu_pid_is_ours(unsigned pid)
 {
-    return is_outermost() || has_device_open(pid);
+    return is_outermost() || gpu_has_device_open(pid);
 }
 
 static void add_pid(struct gpu_users *gpu, unsigned pid, uint64_t bytes)

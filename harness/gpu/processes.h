@@ -31,6 +31,10 @@ struct gpu_users {
  */
 bool gpu_pid_is_ours(unsigned pid);
 
+/* It has a device of the driver open, by itself or by a fork; false where that is not ours to see.
+ */
+bool gpu_has_device_open(unsigned pid);
+
 /*
  * All GPUs that NVML knows into a new array *gpus of *n, which the caller frees; with those of
  * their processes that are ours (gpu_pid_is_ours). -ENOTSUP without NVML, with the reason; -ENOMEM.

@@ -39,6 +39,8 @@ static json_t *found_to_json(const struct diagnosis *diagnosis)
             (void)json_array_append_new(pids, json_integer(found->pids[p]));
         (void)json_object_set_new(object, "check", json_integer(found->check->number));
         (void)json_object_set_new(object, "cost", json_value_real(found->cost));
+        (void)json_object_set_new(object, "gain",
+                                  found->gain > 0 ? json_real(found->gain) : json_null());
         (void)json_object_set_new(object, "pids", pids);
     }
     findings_free(&findings);

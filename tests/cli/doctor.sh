@@ -2,7 +2,7 @@
 # contend doctor: planted faults are found, with the right processes and a command that, when run,
 # takes the finding away; and nobody is troubled without a reason.
 . tests/lib/cli.sh
-: "${CONTEND_BUSY:?}"
+: "${CONTEND_BUSY:?}" "${CONTEND_JOB:?}"
 needs python3
 allowed=$(nproc)
 [ "$allowed" -ge 2 ] || skip "one CPU has no wrong masks"
@@ -97,54 +97,65 @@ plant taskset -c "$first" "$CONTEND_BUSY"
 a=${faulty[0]} b=${faulty[1]}
 sees masks_overlap "$a" "$b" || fail "two on one CPU are not seen: $(cat "$scratch/seen")"
 found masks_overlap "$a $b"
-sees run_queue "$a" "$b"
+sees run_queue "$a"
 [ -n "$(named run_queue)" ] || fail "their waiting is not seen"
 grep -q 'others' "$scratch/seen" || fail "nobody is blamed for it"
 sees masks_overlap "$a" "$b"
 mended masks_overlap "$a" "$b"
 end_faults
 
-# 5: threads that bound themselves to one CPU, and another one idles. If it does: else nothing is to
-# be found.
-plant "$CONTEND_BUSY" threads=3 on="$first"
-if sees idle_beside_queue "${faulty[0]}"; then
-    found idle_beside_queue "${faulty[0]}"
-    mended idle_beside_queue "${faulty[0]}"
-else
+# beside ID PID: a finding that needs the other CPU to idle, and is mended; or that one did not idle.
+beside() {
+    local idle now
+    if sees "$1" "$2"; then
+        found "$1" "$2"
+        mended "$1" "$2"
+        return
+    fi
     idle=$(awk -v cpu="cpu$second" '$1 == cpu { print $5 }' /proc/stat)
     sleep 2
     now=$(awk -v cpu="cpu$second" '$1 == cpu { print $5 }' /proc/stat)
-    [ $((now - idle)) -lt 140 ] || fail "5: the other CPU idles: $(cat "$scratch/seen")"
-fi
+    [ $((now - idle)) -lt 140 ] || fail "$1: the other CPU idles: $(cat "$scratch/seen")"
+}
+
+# 5, 27: threads that bound themselves to one CPU, or were started there, and another one idles.
+plant "$CONTEND_BUSY" threads=3 on="$first"
+beside idle_beside_queue "${faulty[0]}"
+end_faults
+plant taskset -c "$first" "$CONTEND_BUSY" threads=2
+beside narrow_mask "${faulty[0]}"
 end_faults
 
-# 6, 16: a launcher with one CPU, and a team below it.
+# 6: a launcher with one CPU, and a team below it.
 plant taskset -c "$first" sh -c '"$1" threads=3; :' - "$CONTEND_BUSY"
 wait_for 20 pgrep -P "${faulty[0]}" >/dev/null
 team=$(pgrep -P "${faulty[0]}")
 faulty+=("$team")
 sees inherited_mask "$team" || fail "an inherited mask is not seen: $(cat "$scratch/seen")"
 found inherited_mask "$team"
-sees more_threads_than_cpus "$team" || fail "a crowd is not seen: $(cat "$scratch/seen")"
-found more_threads_than_cpus "$team"
 sees inherited_mask "$team"
 mended inherited_mask "$team"
 end_faults
 
-# 16: its command is to be obeyed at the next start. Threads that compute are as many as it says.
-plant taskset -c "$first" "$CONTEND_BUSY" threads=4
-sees more_threads_than_cpus "${faulty[0]}" || fail "a crowd is not seen: $(cat "$scratch/seen")"
+# 16: teams that spin at barriers, whose command is the next start: that has as many threads as told.
+plant env -u OMP_NUM_THREADS taskset -c "$first,$second" "$CONTEND_JOB" omp "count=$scratch/one"
+plant env -u OMP_NUM_THREADS taskset -c "$first,$second" "$CONTEND_JOB" omp "count=$scratch/two"
+sees more_threads_than_cpus "${faulty[@]}" || fail "teams that spin are not seen: $(cat "$scratch/seen")"
+found more_threads_than_cpus "${faulty[*]}"
+grep -q 'Their runtime is libgomp, which reads OMP_NUM_THREADS' "$scratch/seen" || fail "16: $(cat "$scratch/seen")"
 command=$(command_of more_threads_than_cpus)
-case $command in
-export*)
-    end_faults
-    eval "$command"
-    plant taskset -c "$first" "$CONTEND_BUSY" threads="$OMP_NUM_THREADS"
-    unset OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS
-    misses more_threads_than_cpus "${faulty[0]}" || fail "16: $(cat "$scratch/seen")"
-    ;;
-*) mended more_threads_than_cpus "${faulty[0]}" ;;
-esac
+end_faults
+plant taskset -c "$first,$second" sh -c "$command"
+misses more_threads_than_cpus "${faulty[0]}" || fail "16: $(cat "$scratch/seen")"
+mapfile -t -O "${#faulty[@]}" faulty < <(ours "$CONTEND_JOB omp")
+end_faults
+
+# A barrier of the program's own: no variable is made up for it.
+plant taskset -c "$first,$second" "$CONTEND_JOB" own threads=4 "count=$scratch/own"
+sees more_threads_than_cpus "${faulty[0]}" || fail "a barrier of its own is not seen: $(cat "$scratch/seen")"
+grep -q 'The code of job starts them; which setting it reads is not known' "$scratch/seen" ||
+    fail "16: $(cat "$scratch/seen")"
+! grep -q 'NUM_THREADS' "$scratch/seen" || fail "a variable that it does not read: $(cat "$scratch/seen")"
 end_faults
 
 # 7: taskset without -a.
@@ -189,19 +200,17 @@ sees openmp_settings "${faulty[0]}" || fail "two runtimes are not seen: $(cat "$
 grep -q 'two OpenMP runtimes' "$scratch/seen" || fail "two runtimes are not named"
 end_faults
 
+# 18: who has but mapped the driver has no context, and spins for no GPU; whom NVML names may.
 plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
-plant taskset -c "$first" "$CONTEND_BUSY"
-sees spin_wait "${faulty[@]}" || fail "a spinning wait is not seen: $(cat "$scratch/seen")"
-found spin_wait "${faulty[0]}"
-command=$(command_of spin_wait) # where a CPU idled there is one: that thread may go there, too
-case ${command:-taskset -cp $first,$second ${faulty[0]}} in
-"taskset -cp $first,$second ${faulty[0]}" | "taskset -cp $first-$second ${faulty[0]}") ;;
-*) fail "18: $command" ;;
-esac
-taskset -cp "$first,$second" "${faulty[0]}" >/dev/null
-if ! misses spin_wait "${faulty[@]}"; then # then it is the machine that crowds that CPU, too
-    ! grep "run_queue\|busiest others" "$scratch/seen" | grep "busy (${faulty[0]})" |
-        grep -q "others:.*busy (${faulty[1]})" || fail "18: $(cat "$scratch/seen")"
+plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
+look "${faulty[@]}"
+[ -z "$(named spin_wait)" ] || fail "a mapped driver is taken for a context: $(cat "$scratch/seen")"
+if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] &&
+    cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
+    export FAKE_GPU="pid=${faulty[0]}" CONTEND_LIBNVML=$scratch/nvml.so
+    sees spin_wait "${faulty[@]}" || fail "a spinning wait is not seen: $(cat "$scratch/seen")"
+    found spin_wait "${faulty[0]}"
+    unset FAKE_GPU CONTEND_LIBNVML
 fi
 end_faults
 
@@ -269,7 +278,7 @@ if [ "$(id -u)" = 0 ] && make_group && [ -n "$group" ]; then
     sleep 0.3
     sees team_over_quota "${faulty[0]}" || fail "a team over its quota is not seen: $(cat "$scratch/seen")"
     found team_over_quota "${faulty[0]}"
-    command_of team_over_quota | grep -q '^export OMP_NUM_THREADS=1 ' || fail "2: another team"
+    grep -q 'Start it with 1\.' "$scratch/seen" || fail "2: another team: $(cat "$scratch/seen")"
     sees throttled "${faulty[0]}" || fail "a quota is not seen: $(cat "$scratch/seen")"
     found throttled "${faulty[0]}"
     mended throttled "${faulty[0]}"

@@ -158,17 +158,18 @@ static void test_spinning_gets_room_once(void **state)
         struct view_task *task = &machine.tasks[w][1];
         task->close = true;
         task->user_s = 5;
-        machine.about[w].libraries = LIBRARY_CUDA;
+        machine.processes[w].gpu_device = true;
     }
     view_occupy(&machine, 0, 10);
     struct diagnosis diagnosis = view_judge(&machine);
     for (size_t i = 0; i < diagnosis.n; i++)
         if (strcmp(diagnosis.all[i].finding.id, "spin_wait") == 0) {
-            assert_string_equal(diagnosis.all[i].finding.command,
-                                diagnosis.all[i].pids[0] == 100 ? "taskset -cp 0-1 101" : "");
+            assert_string_equal(diagnosis.all[i].finding.command, "");
             found++;
         }
     assert_int_equal(found, 2);
+    assert_string_equal(view_look_for(&diagnosis, "masks_overlap")->finding.command,
+                        "taskset -acp 0-1 100 && taskset -acp 0-1 101");
     diagnosis_free(&diagnosis);
     /* Near its GPU no CPU idles. */
     view_use_gpu(&machine, 0, 1);
@@ -178,19 +179,19 @@ static void test_spinning_gets_room_once(void **state)
     expect(&machine, "spin_wait", "");
 }
 
-/* A team of three on CPU 2, and another one there: CPU 3 idles, and is not enough. */
-static void test_crowd_gets_room_where_there_is_enough(void **state)
+/* A team on CPU 2: CPU 3 idles, and no other is near. */
+static void test_narrow_masks_get_room(void **state)
 {
     struct machine machine;
     (void)state;
     view_plant(&machine, 1);
+    machine.processes[0].mask = 2;
     view_add_task(&machine, 0, 2, 5, 5);
     view_add_task(&machine, 0, 2, 5, 5);
     view_occupy(&machine, 2, 10);
-    expect(&machine, "more_threads_than_cpus", "taskset -acp 2-3 100");
+    expect(&machine, "narrow_mask", "taskset -acp 2-3 100");
     view_add_task(&machine, 0, 2, 3, 7);
-    expect(&machine, "more_threads_than_cpus",
-           "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1");
+    expect(&machine, "narrow_mask", "taskset -acp 2-3 100");
 }
 
 /* CPUs that idle, but are another worker's. */
@@ -199,13 +200,15 @@ static void test_room_is_not_taken_from_others(void **state)
     struct machine machine;
     (void)state;
     view_plant(&machine, 2);
+    machine.processes[0].mask = 2;
     view_add_task(&machine, 0, 2, 5, 5);
     view_add_task(&machine, 0, 2, 5, 5);
     view_add_task(&machine, 1, 3, 2, 0);
     view_occupy(&machine, 2, 10);
     view_occupy(&machine, 3, 1);
-    expect(&machine, "more_threads_than_cpus",
-           "export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1");
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_null(view_look_for(&diagnosis, "narrow_mask"));
+    diagnosis_free(&diagnosis);
 }
 
 /* A child has the one CPU of its parent, and CPUs 2 and 3 are another worker's. */
@@ -280,7 +283,7 @@ int main(void)
         cmocka_unit_test(test_overlap_deals_whole_cores),
         cmocka_unit_test(test_without_a_topology_nothing_is_dealt),
         cmocka_unit_test(test_spinning_gets_room_once),
-        cmocka_unit_test(test_crowd_gets_room_where_there_is_enough),
+        cmocka_unit_test(test_narrow_masks_get_room),
         cmocka_unit_test(test_room_is_not_taken_from_others),
         cmocka_unit_test(test_inherited_mask_is_not_widened_over_others),
         cmocka_unit_test(test_far_from_gpu_goes_where_nobody_is),

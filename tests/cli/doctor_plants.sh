@@ -1,0 +1,212 @@
+#!/usr/bin/env bash
+# contend doctor on planted faults: its first finding is the fault, and whoever does what it prints
+# gains what it says, by the count of the job itself. Healthy jobs have no finding.
+#
+# CONTEND_PLANTS=NAME... runs only these. The machine has to be quiet: what a job gains is compared.
+. tests/lib/cli.sh
+: "${CONTEND_JOB:?}" "${CONTEND_BUSY:?}"
+needs python3 two-cpus
+read -r first second < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2])')
+watch_s=${CONTEND_PLANTS_WATCH:-3} count_s=${CONTEND_PLANTS_COUNT:-3}
+idle_share() { # of all CPUs, in percent, for two seconds
+    local a b
+    mapfile -t a < <(awk '/^cpu /{ print $5; print $2 + $3 + $4 + $5 + $6 + $7 + $8 + $9 }' /proc/stat)
+    sleep 2
+    mapfile -t b < <(awk '/^cpu /{ print $5; print $2 + $3 + $4 + $5 + $6 + $7 + $8 + $9 }' /proc/stat)
+    echo $((100 * (b[0] - a[0]) / (b[1] - a[1])))
+}
+[ "$(idle_share)" -ge 90 ] || [ -n "${CONTEND_PLANTS:-}" ] || skip "the machine is not quiet"
+planted=() group='' named_right=0 gained_right=0 nplants=0
+
+end_plants() {
+    local pid
+    for pid in "${planted[@]}" $(ours "$scratch/count"); do kill -9 "$pid" 2>/dev/null; done
+    wait 2>/dev/null
+    planted=()
+    rm -f "$scratch"/count*
+}
+trap 'end_plants; [ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
+
+# plant COMMAND...: starts it. A job's last argument is the file where it counts.
+plant() {
+    "$@" >/dev/null 2>&1 &
+    planted+=($!)
+}
+job() { plant "${before[@]}" "$CONTEND_JOB" "$@" "count=$scratch/count.${#planted[@]}"; }
+
+# pieces a second, of all that count.
+rate() {
+    python3 - "$count_s" "$scratch" <<'END'
+import glob, struct, sys, time
+def read():
+    return sum(struct.unpack("Q", open(f, "rb").read(8))[0] for f in glob.glob(sys.argv[2] + "/count*"))
+a, t = read(), time.monotonic()
+time.sleep(float(sys.argv[1]))
+print((read() - a) / (time.monotonic() - t))
+END
+}
+counts() { # every one of them
+    python3 - "$scratch" <<'END'
+import glob, sys
+files = glob.glob(sys.argv[1] + "/count*")
+sys.exit(not files or not all(any(open(f, "rb").read(8)) for f in files))
+END
+}
+
+look() { # look PID...: the id, the gain and the command of the first finding, a line each
+    local options=() pid
+    for pid in "$@"; do options+=(--pid "$pid"); done
+    "$CONTEND_BINARY" doctor --json --watch "$watch_s" "${options[@]}" >"$scratch/seen"
+    python3 - "$scratch/seen" <<'END'
+import json, sys
+found = json.load(open(sys.argv[1]))["findings"] or [{}]
+print(found[0].get("id", "nothing"), found[0].get("gain") or 0, found[0].get("command") or "", sep="\n")
+END
+}
+
+# Which restart needs what the finding cannot print: a program's own option.
+again=''
+
+# follow NAME ID: what doctor says of what was planted, and what comes of it.
+follow() {
+    local name=$1 expected=$2 id gain command was is told='not known'
+    wait_for 100 counts || fail "$name: a job does not count"
+    sleep 0.5
+    was=$(rate)
+    mapfile -t said < <(look "${looked_at[@]:-${planted[@]}}")
+    id=${said[0]} gain=${said[1]} command=${said[2]}
+    nplants=$((nplants + 1))
+    if [ "$id" = "$expected" ]; then
+        named_right=$((named_right + 1))
+    else
+        fail "$name: its first finding is $id, not $expected: $(cat "$scratch/seen")"
+    fi
+    [ -z "$again" ] || command=$again
+    case $command in
+    taskset* | sudo* | renice* | echo*) sh -c "$command" >/dev/null ;;
+    *NUM_THREADS=* | *count=*)
+        end_plants
+        plant sh -c "$command"
+        ;;
+    esac
+    wait_for 100 counts || fail "$name: a job does not count any more"
+    sleep 0.5
+    is=$(rate)
+    [ "$gain" = 0 ] || told=$gain
+    read -r ratio right < <(python3 - "$was" "$is" "$gain" <<'END'
+import sys
+was, now, gain = map(float, sys.argv[1:])
+ratio = now / max(was, 1e-9)
+print(f"{ratio:.2f}", int(gain == 0 or 0.8 <= ratio / gain <= (1.25 if gain < 50 else 1e9)))  # 50: and more
+END
+    )
+    gained_right=$((gained_right + right))
+    printf '%-14s %-24s told %-8.6s got %-8s %s\n' "$name" "$id" "$told" "$ratio" \
+        "$([ "$right" = 1 ] || echo 'not within 20%')"
+    end_plants
+    again='' looked_at=() before=()
+}
+
+wanted() { [ -z "${CONTEND_PLANTS:-}" ] || [[ " $CONTEND_PLANTS " == *" $1 "* ]]; }
+before=() looked_at=()
+has_openblas() { python3 -c 'import ctypes; ctypes.CDLL("libopenblas.so.0")' 2>/dev/null; }
+
+if wanted openmp; then # two teams, each as large as the machine
+    before=(env -u OMP_NUM_THREADS taskset -c "$first,$second")
+    job omp && job omp
+    follow openmp more_threads_than_cpus
+fi
+if wanted openmp_many; then
+    before=(env OMP_NUM_THREADS=16 taskset -c "$first,$second")
+    job omp
+    follow openmp_many more_threads_than_cpus
+fi
+if wanted own_barrier; then # threads of the program's own, which no variable sets
+    before=(taskset -c "$first,$second")
+    job own threads=4
+    again="taskset -c $first,$second $CONTEND_JOB own threads=2 count=$scratch/count.0"
+    follow own_barrier more_threads_than_cpus
+fi
+# OpenBLAS loses within its own code, where a look does not tell work from waiting: by name alone.
+if [ -n "${CONTEND_PLANTS:-}" ] && wanted openblas && has_openblas; then
+    before=(env -u OPENBLAS_NUM_THREADS taskset -c "$first,$second")
+    job blas && job blas
+    follow openblas more_threads_than_cpus
+fi
+if [ -n "${CONTEND_PLANTS:-}" ] && wanted python_blas && has_openblas; then # as a pool of processes
+    plant taskset -c "$first,$second" python3 tests/lib/pool.py blas 2 "$scratch/count"
+    follow python_blas more_threads_than_cpus
+fi
+if wanted python_pool; then # a launcher that is bound, and what it started
+    plant taskset -c "$first" python3 tests/lib/pool.py compute 3 "$scratch/count"
+    follow python_pool inherited_mask
+fi
+if wanted narrow_mask; then
+    before=(taskset -c "$first")
+    job compute threads=2
+    follow narrow_mask narrow_mask
+fi
+if wanted inherited; then
+    plant taskset -c "$first" sh -c '"$@"; :' - "$CONTEND_JOB" compute threads=3 "count=$scratch/count.0"
+    follow inherited inherited_mask
+fi
+if wanted hot_cpu; then
+    before=(taskset -c "$first")
+    job compute && job compute
+    follow hot_cpu masks_overlap
+fi
+if wanted three_on_one; then # more processes than CPUs, and a CPU idles
+    before=(taskset -c "$first")
+    job compute && job compute && job compute
+    follow three_on_one masks_overlap
+fi
+if wanted own_masks; then # threads that bound themselves
+    job compute threads=3 "on=$first"
+    follow own_masks idle_beside_queue
+fi
+if wanted neighbour; then # one that was not asked about
+    before=(taskset -c "$first")
+    job compute
+    looked_at=("${planted[0]}")
+    plant "$CONTEND_BUSY" threads=2
+    follow neighbour run_queue
+fi
+make_group() { # half a CPU, of either version
+    if [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then
+        group=$(mktemp -d /sys/fs/cgroup/cpu/contend-XXXXXX) && echo 50000 >"$group/cpu.cfs_quota_us"
+    elif grep -qw cpu /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null; then
+        group=$(mktemp -d /sys/fs/cgroup/contend-XXXXXX) && echo "50000 100000" >"$group/cpu.max"
+    fi
+}
+if wanted quota && [ "$(id -u)" = 0 ] && make_group 2>/dev/null && [ -n "$group" ]; then
+    plant sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" \
+        taskset -c "$first,$second" "$CONTEND_JOB" compute threads=2 "count=$scratch/count.0"
+    follow quota throttled
+    wait_for 20 rmdir "$group" && group=''
+fi
+
+# healthy NAME: of what was planted nothing is said.
+healthy() {
+    sleep 0.5
+    id=$(look "${planted[@]}" | head -1)
+    [ "$id" = nothing ] || fail "$1 has a finding: $(cat "$scratch/seen")"
+    printf '%-14s %s\n' "$1" "$id"
+    end_plants
+    before=()
+}
+if wanted healthy; then
+    plant sleep 100
+    healthy idle
+    plant sh -c 'while :; do dd if=/dev/zero of="$0" bs=4k count=64 oflag=dsync; done' "$scratch/disk"
+    healthy disk
+    job sleep && job sleep
+    healthy gpu
+    before=(taskset -c "$first") && job compute
+    before=(taskset -c "$second") && job compute
+    healthy pinned
+    plant sh -c 'while :; do /bin/true; done'
+    healthy short
+fi
+echo "$named_right of $nplants plants named first, $gained_right of $nplants gained what was told (20%)"
+[ "$gained_right" -ge $((nplants - 1)) ] || fail "too few gained what was told"
+finish

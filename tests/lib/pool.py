@@ -1,0 +1,37 @@
+"""A pool of Python processes that count what they get done, for doctor_plants.sh.
+
+   pool.py compute|blas N FILE      counts in FILE.0, FILE.1, ...
+"""
+import ctypes
+import mmap
+import os
+import struct
+import sys
+
+kind, workers, path = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+
+
+def work(index):
+    with open(f"{path}.{index}", "w+b") as file:
+        file.truncate(8)
+        counter = mmap.mmap(file.fileno(), 8)
+    size = 160
+    if kind == "blas":
+        blas = ctypes.CDLL("libopenblas.so.0")
+        a, b, c = ((ctypes.c_double * (size * size))() for _ in range(3))
+        one, zero = ctypes.c_double(1), ctypes.c_double(0)
+    done = 0
+    while True:
+        if kind == "blas":
+            blas.cblas_dgemm(101, 111, 111, size, size, size, one, a, size, b, size, zero, c, size)
+        else:
+            sum(range(10000))
+        done += 1
+        counter[:8] = struct.pack("Q", done)
+
+
+for i in range(workers):
+    if os.fork() == 0:
+        work(i)
+for i in range(workers):
+    os.wait()
