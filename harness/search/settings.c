@@ -169,9 +169,8 @@ static void add_candidate(struct space *space, enum placement placement, unsigne
     if (change[0] == HALF && !setting.plan.threads)
         return;
     setting.far = how_far(setting.plan.threads, usual);
-    setting.effort = placement_infos[placement].effort + (setting.plan.threads > 0) +
-                     (setting.plan.reserve > 0) + (setting.plan.wait > 0);
     put_name(space, &setting);
+    setting.effort = recommend_effort(placement, setting.variant.name);
     space->candidates[space->n++] = setting;
 }
 
