@@ -37,9 +37,9 @@ void advice_say_none(const struct analysis *analysis, const struct recommendatio
                      struct finding *finding);
 
 /*
- * The same of a scan under load: what the placement keeps that keeps least, and, where another
- * keeps clearly more at that key, what that one does. `idle` is the team without the load. False
- * where nothing under load has rows of retention.
+ * The same of a scan under load: what the placement keeps that keeps least, and, where others keep
+ * clearly more at that key, what the simplest does that keeps as much as the best of them. `idle`
+ * is the team without the load. False where nothing under load has rows of retention.
  */
 bool advice_retention(const struct analysis *analysis, const struct arm *idle,
                       struct finding *advice);
