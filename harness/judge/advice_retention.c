@@ -49,7 +49,7 @@ static bool is_clear(const struct rows *rows, const struct arm *arm, const struc
     return row->rounds < 2 || worst->rounds < 2 || row->ci_low > worst->ci_high;
 }
 
-/* What failed in a round is nothing to be advised. */
+/* What failed in a round is nothing to recommend. */
 static bool can_win(const struct arm *arm, const struct range *range)
 {
     return advice_may_advise(arm->placement) && range->least->status <= STATUS_CENSORED;

@@ -208,7 +208,7 @@ static void add_unchanged(struct space *space, enum placement placement, unsigne
     add_candidate(space, placement, workers, none);
 }
 
-/* `none` first, of each worker count, then what may be advised of what was asked for. */
+/* `none` first, of each worker count, then what may be recommended of what was asked for. */
 static void add_each(struct space *space, void (*add)(struct space *, enum placement, unsigned))
 {
     const struct arms_request *request = space->request;
