@@ -303,8 +303,9 @@ static bool take_measured(const struct topo *topo, struct place_args *args)
     measured.workers = args->workers;
     if (!rc && measured.placement)
         rc = choose(topo, &measured, &plan, &err);
+    bool pinned = placement_infos[plan.placement].pinned;
     plan_free(&plan);
-    if (rc || !measured.placement)
+    if (rc || !measured.placement || (args->emit == EMIT_K8S && !pinned)) /* it binds, or nothing */
         return false;
     args->placement = measured.placement;
     args->plan = measured.plan;
