@@ -113,7 +113,7 @@ do for [kind in kinds] {
         }
         plot data index 4 using ($1 == panel && $7 == 3 ? $4 : NaN):2:($5 - $4):(0) @interval lc rgb black, \
              "" index 4 using ($1 == panel && $7 == 3 ? $3 : NaN):($2 - 0.22):(0):(0.44) with vectors nohead lw 3.5 lc rgb black, \
-             "" index 4 using ($1 == panel && $7 == 2 ? $3 : NaN):2 with points pt 7 ps 0.9 * point lc rgb colour_of(0), \
+             for [i = 0:colours - 1] "" index 4 using ($1 == panel && $7 == 2 && $6 == i ? $3 : NaN):2 with points pt 7 ps 0.9 * point lc rgb colour_of(i), \
              for [i = 0:colours - 1] "" index 4 using ($1 == panel && $7 < 2 && $6 == i ? $4 : NaN):2:($5 - $4):(0) @interval lc rgb grey, \
              for [mark = 0:1] for [i = 0:colours - 1] "" index 4 using \
                  ($1 == panel && $7 == mark && $6 == i ? $3 : NaN):2 with points pt filled(mark) ps 1.4 * point lc rgb colour_of(i), \

@@ -5,6 +5,7 @@
 
 #include "harness/base/text.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/place_default.h"
 #include "harness/discover/scans.h"
 #include "harness/emit/emit.h"
 #include "harness/emit/inherited.h"
@@ -25,8 +26,10 @@ struct place_args {
     int topology; /* 0 reported, 1 measured */
     struct plan_options plan;
     bool json;
-    int emit;               /* an enum emit_format */
-    const char *const *job; /* the user's command; NULL = not given */
+    int emit;                    /* an enum emit_format */
+    const char *const *job;      /* the user's command; NULL = not given */
+    struct recommended measured; /* that takes the place of what is not named, or none does */
+    char note[4400];             /* why that placement, where none was named; else "" */
 };
 
 static const char *const topologies[] = {"reported", "measured", NULL};
@@ -35,8 +38,9 @@ static const struct opt place_opts[] = {
     OPT_INT("workers", place_args, workers, NULL, 1, BITSET_BITS, "N",
             "how many workers share the machine (default: one a GPU, at least 2)", .letter = 'n'),
     OPT_TEXT("placement", place_args, placement, NULL, "P[,P..]",
-             "placements, see 'contend list' (default: partition; with --emit the first of "
-             "gpu-local, numa, partition and sized that this machine can express)",
+             "placements, see 'contend list' (default: what the newest result below results/ of "
+             "this machine and command recommends, else the first of gpu-local, numa, partition "
+             "and sized that this machine can express)",
              .letter = 'P'),
     OPT_CHOICE("emit", place_args, emit, "commands", emit_names, "FORMAT",
                "print nothing but the text that applies the plan: a script, units, a batch file; "
@@ -268,27 +272,6 @@ static int load(const struct cmd_env *env, const struct place_args *args, struct
     return rc;
 }
 
-static int place(const struct cmd_env *env, const struct place_args *args)
-{
-    struct err err = {0};
-    enum placement placements[PLACEMENTS];
-    struct plan plans[PLACEMENTS] = {0};
-    struct topo topo = {0};
-    int code = EXIT_USAGE;
-    int n = placement_parse_list(args->placement ? args->placement : "partition", placements, &err);
-    int rc = n < 0 ? n : load(env, args, &topo, &code, &err);
-    if (!rc)
-        rc = make_plans(&topo, args, placements, n, plans, &err);
-    if (rc)
-        log_error("%s", err.msg);
-    else
-        code = print(&topo, plans, n, args);
-    for (int i = 0; i < n; i++)
-        plan_free(&plans[i]);
-    topo_free(&topo);
-    return code;
-}
-
 /*
  * The placement that is named, or by the rule "nearest": the first of these that the machine can
  * express. Memory near the CPUs and the GPU comes first, slices of CPUs next, then what is left.
@@ -312,6 +295,84 @@ static int choose(const struct topo *topo, const struct place_args *args, struct
     return rc ? rc
               : err_set(err, -EINVAL, "no plan for %s: %s", placement_infos[plan->placement].name,
                         plan->reason);
+}
+
+/* The options of that result in place of ours. False: here they make no plan. */
+static bool take_measured(const struct topo *topo, struct place_args *args)
+{
+    enum { WORDS = 32 };
+    static char name[] = "place";
+    struct place_args measured = {0};
+    struct cli cli;
+    struct err err;
+    struct plan plan = {0};
+    char *words[WORDS] = {name}, *rest = NULL;
+    int n = 1;
+    for (char *word = strtok_r(args->measured.options, " ", &rest); word && n < WORDS;
+         word = strtok_r(NULL, " ", &rest))
+        words[n++] = word;
+    int rc = cli_parse(place_opts, false, n, words, &measured, &cli, &err);
+    if (!args->measured.applies)
+        measured.placement = args->measured.setting;
+    measured.workers = args->workers;
+    if (!rc && measured.placement)
+        rc = choose(topo, &measured, &plan, &err);
+    bool pinned = placement_infos[plan.placement].pinned;
+    plan_free(&plan);
+    if (rc || !measured.placement || (args->emit == EMIT_K8S && !pinned)) /* it binds, or nothing */
+        return false;
+    args->placement = measured.placement;
+    args->plan = measured.plan;
+    args->background = measured.background;
+    return true;
+}
+
+/* Where no placement is named: what was measured here for that workload, else the nearest. */
+static int take_default(const struct topo *topo, struct place_args *args, struct err *err)
+{
+    char options[300];
+    struct plan plan = {0};
+    unsigned workers = args->workers ? (unsigned)args->workers : plan_default_workers(topo);
+    bool own = args->background || plan_options_format(&args->plan, options, sizeof(options))[0];
+    bool measured = !own && topo->is_this_machine &&
+                    place_find_measured(topo, workers, args->job, &args->measured) &&
+                    take_measured(topo, args);
+    int rc = measured ? 0 : choose(topo, args, &plan, err);
+    if (measured)
+        (void)place_say_measured(&args->measured, args->note, sizeof(args->note));
+    else if (!rc) {
+        args->placement = placement_infos[plan.placement].name;
+        (void)place_say_nearest(args->placement, args->job, args->note, sizeof(args->note));
+    }
+    plan_free(&plan);
+    if (!rc)
+        log_info("%s", args->note);
+    return rc;
+}
+
+static int place(const struct cmd_env *env, struct place_args *args)
+{
+    struct err err = {0};
+    enum placement placements[PLACEMENTS] = {PLACE_NONE};
+    struct plan plans[PLACEMENTS] = {0};
+    struct topo topo = {0};
+    int code = EXIT_USAGE;
+    int n = args->placement ? placement_parse_list(args->placement, placements, &err) : 1;
+    int rc = n < 0 ? n : load(env, args, &topo, &code, &err);
+    if (!rc && !args->placement)
+        rc = take_default(&topo, args, &err);
+    if (!rc && args->note[0])
+        rc = placement_parse(args->placement, placements, &err);
+    if (!rc)
+        rc = make_plans(&topo, args, placements, n, plans, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    else
+        code = print(&topo, plans, n, args);
+    for (int i = 0; i < n; i++)
+        plan_free(&plans[i]);
+    topo_free(&topo);
+    return code;
 }
 
 /* A kubelet needs a core for the system: where the plan leaves none, one is reserved for it. */
@@ -350,17 +411,17 @@ static int print_text(const struct topo *topo, const struct plan *plan,
     char *text = emit_text((enum emit_format)args->emit, &job, err);
     if (!text)
         return err->code;
-    (void)fputs(text, stdout);
+    if (args->note[0])
+        place_print_noted(text, args->note);
+    else
+        (void)fputs(text, stdout);
     free(text);
-    if (!args->placement)
-        log_info("placement %s: the nearest that this machine can express",
-                 placement_infos[plan->placement].name);
     rc = find_here(topo, plan, findings, err);
     log_findings(findings);
     return rc;
 }
 
-static int emit(const struct cmd_env *env, const struct place_args *args)
+static int emit(const struct cmd_env *env, struct place_args *args)
 {
     struct err err = {0};
     struct plan plan = {0};
@@ -369,6 +430,8 @@ static int emit(const struct cmd_env *env, const struct place_args *args)
     int code = EXIT_USAGE;
     int rc = args->json ? err_set(&err, -EINVAL, "--emit and --json are two forms: take one")
                         : load(env, args, &topo, &code, &err);
+    if (!rc && !args->placement)
+        rc = take_default(&topo, args, &err);
     if (!rc)
         rc = choose(&topo, args, &plan, &err);
     if (!rc)

@@ -161,7 +161,7 @@ const struct opt tune_option_table[] = {
         "max-time", run_options, max_time_s, "3m", 1, 864000, "T",
         "The search and the fresh rounds behind it take so long at most, where a measurement is "
         "not longer"),
-    OPT_DOUBLE("within", run_options, threshold, "3", 0.1, 50, "PERCENT",
+    OPT_DOUBLE("within", run_options, threshold, "5", 0.1, 50, "PERCENT",
                "A setting that is simpler and so near to the best is preferred"),
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
             "Exactly so many fresh rounds behind the search (default: as there is time for, up to "

@@ -8,6 +8,7 @@
 #include "harness/cmd/summary.h"
 #include "harness/json/comparison.h"
 #include "harness/json/findings.h"
+#include "harness/json/recommended.h"
 #include "harness/json/rows.h"
 #include "harness/json/sizing.h"
 #include "harness/json/tune.h"
@@ -26,12 +27,14 @@ static json_t *as_json(const struct recorded *recorded)
     if (json_object_get(recorded->record, "variants"))
         return comparisons_as_json(recorded);
     if (recorded->result.purpose == PURPOSE_TUNE)
-        return json_pack("{s:o, s:o}", "settings", tune_to_json(&recorded->analysis), "findings",
+        return json_pack("{s:o, s:o, s:o}", "recommended",
+                         recommended_to_json(&recorded->analysis, &recorded->findings), "settings",
+                         tune_to_json(&recorded->analysis), "findings",
                          findings_to_json(&recorded->findings));
     if (recorded->result.purpose == PURPOSE_SIZING)
         return json_pack("{s:o, s:o}", "sizing", sizing_to_json(&recorded->analysis), "findings",
                          findings_to_json(&recorded->findings));
-    return rows_to_json(&recorded->analysis.rows);
+    return rows_to_json(&recorded->analysis);
 }
 
 int session_print_summary(struct session *s, bool color, struct err *err)

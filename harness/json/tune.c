@@ -1,5 +1,7 @@
 #include "harness/json/tune.h"
 
+#include <math.h>
+
 #include "harness/json/value.h"
 #include "harness/search/tune_lines.h"
 
@@ -9,14 +11,16 @@ static json_t *from_line(const struct analysis *analysis, const struct tune_line
     const struct arm_rounds *rounds = &analysis->rounds.arms[line->arm];
     const struct plan_worker *first = arm->plan.nworkers ? &arm->plan.workers[0] : NULL;
     return json_pack(
-        "{s:o, s:b, s:s, s:i, s:o, s:b, s:i, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "setting",
-        json_value_text(line->name), "fresh", line->fresh, "placement",
-        placement_infos[arm->placement].name, "workers", (int)arm->workers, "threads",
-        first ? json_integer(first->threads) : json_null(), "passive", first && first->passive,
-        "rounds", (int)rounds->n, "rate", json_value_real(line->rate), "unit",
-        json_value_text(rounds->rate_unit), "reference", line->is_reference, "ratio",
-        json_value_real(line->against.median), "low", json_value_real(line->against.low), "high",
-        json_value_real(line->against.high), "reason",
+        "{s:o, s:b, s:b, s:s, s:i, s:o, s:b, s:i, s:o, s:o, s:b, s:o, s:o, s:o, s:o, s:o}",
+        "setting", json_value_text(line->name), "fresh", line->fresh, "recommended",
+        line->recommended, "placement", placement_infos[arm->placement].name, "workers",
+        (int)arm->workers, "threads", first ? json_integer(first->threads) : json_null(), "passive",
+        first && first->passive, "rounds", (int)rounds->n, "rate", json_value_real(line->rate),
+        "unit", json_value_text(rounds->rate_unit), "reference", line->is_reference, "of_best",
+        json_value_real(line->fresh ? (double)NAN : line->against.median), "speed_up",
+        json_value_real(line->fresh ? line->against.median : (double)NAN), "low",
+        json_value_real(line->fresh ? line->against.low : (double)NAN), "high",
+        json_value_real(line->fresh ? line->against.high : (double)NAN), "reason",
         json_value_text_or_null(arm->plan.reason[0] ? arm->plan.reason : rounds->reason));
 }
 

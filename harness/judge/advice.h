@@ -9,31 +9,37 @@
 #include <stddef.h>
 
 #include "harness/core/finding.h"
-#include "harness/rows/analysis.h"
-
-/* A ratio nearer to 1 is not told from it. */
-#define ADVICE_CLEAR 1.05
+#include "harness/judge/recommend.h"
 
 /*
- * Speaks about the arms with `slots` workers, by the work that all of them do per second. What may
- * be advised has an effort in struct placement_info (so not `none`, `same` or `remote`), no round
- * that failed, and a plan of its own. The best of those is compared with `none`, else with the
- * slowest arm: the sentence's ratio is that of METRIC_VS_BEST, paired by rounds, with its interval.
- * Advised is the simplest that is not clearly behind the best and clearly ahead of the reference;
- * the sentence says what the next simplest would add. "Clearly" means that the interval of the
- * ratio does not hold 1 and that the ratio is ADVICE_CLEAR or more: the best of several placements
- * in three rounds is often ahead by chance, but then by little. One round has no interval, which
- * the sentence then says. Where `none` gave no rate in any round, since it was cut off or failed in
- * all, there is no ratio: that is said, and the best of the others advised. It is "" where there is
- * nothing to compare, the command where no placement is clearly better. -ENOMEM only.
+ * Says what is recommended (recommend.h) of the arms that compete with `of`: its own gain over the
+ * default, what the default loses most time to, and that what is faster, or would be next, adds
+ * nothing, or what it adds. The command is "" where there is nothing to apply, the sentence where
+ * there is nothing to compare. -ENOMEM only.
  */
-int advice_make(const struct analysis *analysis, unsigned slots, struct finding *advice,
+int advice_make(const struct analysis *analysis, const struct arm *of, struct finding *advice,
                 struct err *err);
 
+/* "18x the default, range 15x to 20x", "between 2.1x and 9.0x the default", "more than 12x the
+ * default": the gain of what is recommended, everywhere alike. Returns buf. */
+char *advice_format_gain(const struct analysis *analysis, const struct recommendation *made,
+                         char *buf, size_t size);
+
+/* "the default", or the placement that gains are relative to where there is none. */
+const char *advice_reference(const struct analysis *analysis, const struct recommendation *made);
+
+/* The gain, for scripts, as the numbers of the finding. */
+void advice_note_gain(const struct paired_ratio *gain, struct finding *finding);
+
+/* "no measurable gain: leave it as it is. partition, the fastest other, does 1.03x the default,
+ * range 0.98x to 1.10x" or that there is no evidence: where there is nothing to apply. */
+void advice_say_none(const struct analysis *analysis, const struct recommendation *made,
+                     struct finding *finding);
+
 /*
- * The same of a scan under load: what the placement keeps that keeps least, and, where another
- * keeps clearly more at that key, what that one does. `idle` is the team without the load. False
- * where nothing under load has rows of retention.
+ * The same of a scan under load: what the placement keeps that keeps least, and, where others keep
+ * clearly more at that key, what the simplest does that keeps as much as the best of them. `idle`
+ * is the team without the load. False where nothing under load has rows of retention.
  */
 bool advice_retention(const struct analysis *analysis, const struct arm *idle,
                       struct finding *advice);

@@ -49,7 +49,7 @@ static bool is_clear(const struct rows *rows, const struct arm *arm, const struc
     return row->rounds < 2 || worst->rounds < 2 || row->ci_low > worst->ci_high;
 }
 
-/* What failed in a round is nothing to be advised. */
+/* What failed in a round is nothing to recommend. */
 static bool can_win(const struct arm *arm, const struct range *range)
 {
     return advice_may_advise(arm->placement) && range->least->status <= STATUS_CENSORED;
@@ -63,7 +63,15 @@ bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
            arm->slots == idle->slots && key_next_row(&analysis->rows, arm, "retention", &at);
 }
 
-/* Who keeps least and who, of those that may win, keeps most of what it keeps least of. */
+/* By the rule of recommend.h, at what each keeps least of: by more than chance and the tolerance.
+ */
+static bool is_behind(const struct row *row, const struct row *best)
+{
+    return best->median > (1 + RECOMMEND_WITHIN) * row->median &&
+           (row->rounds < 2 || best->rounds < 2 || best->ci_low > row->ci_high);
+}
+
+/* Who keeps least and the simplest of those that keep as much as who keeps most. */
 struct ends {
     const struct arm *worst, *best; /* NULL = none */
     struct range low, high;
@@ -82,6 +90,18 @@ static struct ends find_ends(const struct analysis *analysis, const struct arm *
             ends.low = range;
         }
         if (can_win(arm, &range) && (!ends.best || range.least->median > ends.high.least->median)) {
+            ends.best = arm;
+            ends.high = range;
+        }
+    }
+    const struct range most = ends.high;
+    for (size_t i = 0; ends.best && i < analysis->result->narms; i++) {
+        const struct arm *arm = &analysis->result->arms[i];
+        if (!advice_is_loaded(analysis, idle, arm))
+            continue;
+        struct range range = range_of(&analysis->rows, arm);
+        if (can_win(arm, &range) && !is_behind(range.least, most.least) &&
+            recommend_effort(arm->placement, NULL) < recommend_effort(ends.best->placement, NULL)) {
             ends.best = arm;
             ends.high = range;
         }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/judge/recommend.h"
 #include "harness/judge/statuses.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
@@ -243,11 +244,15 @@ int bound_find(const struct analysis *analysis, struct findings *findings, struc
     for (size_t i = 0; i < result->narms && !rc; i++) {
         const struct arm *arm = &result->arms[i];
         const struct arm_rounds *rounds = &analysis->rounds.arms[i];
-        int best = rounds->baseline[BASELINE_BEST], slice = rounds->baseline[BASELINE_SLICE];
+        struct recommendation made;
+        int slice = rounds->baseline[BASELINE_SLICE];
         const struct subject subject = {
             .analysis = analysis, .arm = arm, .alone = slice < 0 ? NULL : &result->arms[slice]};
-        if (arm->bench->stages && !arm->alone && arm->slots == most_slots(result, arm) &&
-            (arm->placement == PLACE_NONE || best == (int)i))
+        if (!arm->bench->stages || arm->alone || arm->slots != most_slots(result, arm))
+            continue;
+        rc = recommend_make(analysis, arm, &made, err);
+        int shown = made.arm < 0 ? made.best : made.arm;
+        if (!rc && (arm->placement == PLACE_NONE || shown == (int)i))
             rc = add(&subject, findings, err);
     }
     return rc;

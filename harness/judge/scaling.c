@@ -20,15 +20,34 @@ static double median_of(const struct analysis *analysis, int arm, const char *me
     return measured ? row->median : (double)NAN;
 }
 
+/* What is recommended of the largest number of workers, PLACEMENTS without evidence. */
+static int find_recommended(const struct analysis *analysis, const struct scaling *scaling,
+                            enum placement *placement, struct err *err)
+{
+    const struct arm *arms = analysis->result->arms;
+    int rc = 0;
+    *placement = PLACEMENTS;
+    for (size_t p = 0; p < scaling->nplacements && *placement == PLACEMENTS && !rc; p++) {
+        struct recommendation made = {.arm = -1};
+        int arm = scaling->arm[scaling->ncounts - 1][p];
+        if (arm >= 0)
+            rc = recommend_make(analysis, &arms[arm], &made, err);
+        if (!rc && made.arm >= 0)
+            *placement = arms[made.arm].placement;
+    }
+    return rc;
+}
+
 /* Its place in the curves; false where nothing was measured. */
-static bool find_most(const struct analysis *analysis, const struct scaling *scaling, size_t *count,
-                      size_t *placement)
+static bool find_most(const struct analysis *analysis, const struct scaling *scaling,
+                      enum placement recommended, size_t *count, size_t *placement)
 {
     double most = 0;
     for (size_t c = 0; c < scaling->ncounts; c++)
         for (size_t p = 0; p < scaling->nplacements; p++) {
             double rate = median_of(analysis, scaling->arm[c][p], METRIC_RATE);
-            if (!(rate > most))
+            bool other = recommended != PLACEMENTS && scaling->placements[p] != recommended;
+            if (other || !(rate > most))
                 continue;
             most = rate;
             *count = c;
@@ -74,9 +93,12 @@ int scaling_find(const struct analysis *analysis, struct findings *findings, str
     struct scaling scaling;
     struct finding finding = {.id = "workers", .value = NAN, .low = NAN, .high = NAN};
     size_t count = 0, placement = 0;
-    if (!scaling_read(analysis->result, &scaling) ||
-        !find_most(analysis, &scaling, &count, &placement))
+    enum placement recommended;
+    if (!scaling_read(analysis->result, &scaling))
         return 0;
+    int rc = find_recommended(analysis, &scaling, &recommended, err);
+    if (rc || !find_most(analysis, &scaling, recommended, &count, &placement))
+        return rc;
     tell(analysis, &scaling, count, placement, &finding);
     return findings_add(findings, &finding, err);
 }

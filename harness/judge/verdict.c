@@ -10,31 +10,36 @@
 #include "harness/judge/busy.h"
 #include "harness/judge/commands.h"
 #include "harness/judge/gpus.h"
+#include "harness/judge/recommend.h"
 #include "harness/judge/scaling.h"
 #include "harness/judge/scans.h"
 #include "harness/judge/statuses.h"
 #include "harness/judge/symmetry_findings.h"
 
-static int add_placement(const struct analysis *analysis, struct findings *findings,
-                         struct err *err)
+int verdict_add_placement(const struct analysis *analysis, struct findings *findings,
+                          struct err *err)
 {
     const struct result *result = analysis->result;
     struct finding advice;
     unsigned most = 0, least = result_next_slots(result, 0);
+    int rc = 0;
     for (unsigned slots = least; slots; slots = result_next_slots(result, slots))
         most = slots;
-    if (!most)
-        return 0;
-    int rc = advice_make(analysis, most, &advice, err);
-    if (rc || !advice.sentence[0])
-        return rc;
-    if (most != least) {
-        char own[sizeof(advice.sentence)];
-        memcpy(own, advice.sentence, sizeof(own));
-        (void)snprintf(advice.sentence, sizeof(advice.sentence), "with %u workers, %.560s", most,
-                       own);
+    for (size_t i = 0; i < result->narms && !rc; i++) {
+        if (result->arms[i].slots != most || !recommend_is_first(analysis, i))
+            continue;
+        rc = advice_make(analysis, &result->arms[i], &advice, err);
+        if (rc || !advice.sentence[0])
+            continue;
+        if (most != least) {
+            char own[sizeof(advice.sentence)];
+            memcpy(own, advice.sentence, sizeof(own));
+            (void)snprintf(advice.sentence, sizeof(advice.sentence), "with %u workers, %.560s",
+                           most, own);
+        }
+        rc = findings_add(findings, &advice, err);
     }
-    return findings_add(findings, &advice, err);
+    return rc;
 }
 
 static int add_retention(const struct analysis *analysis, struct findings *findings,
@@ -77,7 +82,7 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
     if (!rc && measured->result->variants)
         rc = add_comparison(measured, verdict, err);
     if (!rc && is_of_placements(measured->result))
-        rc = add_placement(measured, &verdict->findings, err);
+        rc = verdict_add_placement(measured, &verdict->findings, err);
     if (!rc)
         rc = scaling_find(measured, &verdict->findings, err);
     if (!rc)

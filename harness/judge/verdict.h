@@ -31,6 +31,10 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
 /* The same of an analysis that is there already, in a verdict that is zeroed but for it. */
 int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err);
 
+/* What is recommended of a run, alone: for results of versions that recommended by another rule. */
+int verdict_add_placement(const struct analysis *analysis, struct findings *findings,
+                          struct err *err);
+
 void verdict_free(struct verdict *verdict);
 
 #endif

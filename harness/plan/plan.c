@@ -18,35 +18,35 @@ const struct placement_info placement_infos[PLACEMENTS] = {
     [PLACE_SIZED] = {"sized",
                      "unpinned, but threads = allowed CPUs / workers: separates oversubscription "
                      "from placement",
-                     false, false, 1},
+                     false, false, 2},
     [PLACE_PASSIVE] = {"passive",
                        "unpinned, threads from all CPUs, but OMP_WAIT_POLICY=passive: separates "
                        "spinning from oversubscription",
                        false, false, 1},
     [PLACE_SAME] = {"same", "every worker pinned to the same first slice: the classic mistake",
                     false, true, 0},
-    [PLACE_PARTITION] = {"partition", "disjoint contiguous slices, as taskset -c", true, true, 2},
-    [PLACE_SPREAD] = {"spread", "disjoint slices, spread over packages and caches", true, true, 3},
-    [PLACE_CORES] = {"cores", "disjoint, one thread a physical core", true, true, 3},
+    [PLACE_PARTITION] = {"partition", "disjoint contiguous slices, as taskset -c", true, true, 4},
+    [PLACE_SPREAD] = {"spread", "disjoint slices, spread over packages and caches", true, true, 5},
+    [PLACE_CORES] = {"cores", "disjoint, one thread a physical core", true, true, 5},
     [PLACE_LLC] = {"llc",
                    "disjoint slices that never split a last-level cache between workers where "
                    "avoidable",
-                   true, true, 3},
+                   true, true, 5},
     [PLACE_NUMA] = {"numa",
                     "slice inside one NUMA node with its memory bound there, as numactl "
                     "--cpunodebind --membind",
-                    true, true, 4},
+                    true, true, 6},
     [PLACE_GPU_LOCAL] = {"gpu-local", "as numa, on the node nearest to the worker's GPU", true,
-                         true, 4},
+                         true, 6},
     [PLACE_PACKAGE_LOCAL] = {"package-local",
                              "slice inside the package of the worker's GPU, all its nodes used, "
                              "memory preferred on the GPU's node",
-                             true, true, 4},
+                             true, true, 6},
     [PLACE_REMOTE] = {"remote", "CPUs of one node, memory and GPU of another: the negative control",
                       true, true, 0},
     [PLACE_PCORES] = {"pcores",
                       "performance cores for the workers, efficiency cores for background", true,
-                      true, 3},
+                      true, 5},
 };
 
 /* As many as CPUs a bitset can hold; also keeps sums of unsigned counts from wrapping. */

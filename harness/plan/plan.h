@@ -34,8 +34,9 @@ struct placement_info {
     const char *summary; /* one line for `contend list` and the README */
     bool disjoint;       /* slices never overlap */
     bool pinned;         /* workers are bound to their CPU set; otherwise only to the allowed set */
-    unsigned effort;     /* what it asks of who applies it: 1 a variable, 2 a list of CPUs, 3 that
-                            the cores are known, 4 the nodes too; 0 = nobody should */
+    unsigned effort;     /* what it asks of who applies it: 1 a variable, 2 a number of threads, 4 a
+                            list of CPUs, 5 that the cores are known, 6 the nodes too; 0 = nobody
+                            should. judge/recommend.h has the order of what is changed beside it */
 };
 
 /* Indexed by enum placement. */

@@ -1,6 +1,6 @@
 /*
- * Before and after in one figure: how many times less work per second each placement does than the
- * best, round by round, and the median with its interval, which are the table's and the sentence's.
+ * Before and after in one figure: the throughput of each placement relative to the default's, round
+ * by round, and the median with its interval, which are the table's and the sentence's.
  */
 #include <errno.h>
 #include <math.h>
@@ -24,63 +24,92 @@ static void say_rate(const struct figure_data *data, size_t arm, char text[stati
                    rounds->rate_unit);
 }
 
-/* "21x (18x to 24x)", "best". */
-static void say_ratio(const struct figure_data *data, size_t arm, const struct row *row,
+/* An arm, and what it is held against. */
+struct subject {
+    size_t arm;
+    struct recommendation made;
+    struct paired_ratio gain;
+};
+
+static int find_gain(const struct figure_data *data, struct subject *subject, struct err *err)
+{
+    const struct analysis analysis = {
+        .result = data->result, .rounds = *data->rounds, .values = *data->values};
+    int rc = recommend_make(&analysis, &data->result->arms[subject->arm], &subject->made, err);
+    subject->gain = (struct paired_ratio){0, NAN, NAN, NAN, false};
+    if (!rc && subject->made.reference >= 0)
+        rc = values_ratio(data->values, (size_t)subject->made.reference, subject->arm,
+                          data->result->seed, &subject->gain, err);
+    return rc;
+}
+
+/* "21x (18x to 24x), recommended", "1x". */
+static void say_ratio(const struct figure_data *data, const struct subject *subject,
                       char text[static DOTS_TEXT])
 {
     char ratio[16], low[16], high[16];
-    if (data->rounds->arms[arm].baseline[BASELINE_BEST] == (int)arm) {
-        (void)snprintf(text, DOTS_TEXT, "best");
-        return;
-    }
-    bool bound = row->status == STATUS_CENSORED;
-    size_t used = (size_t)snprintf(text, DOTS_TEXT, "%s%s less", bound ? "more than " : "",
-                                   advice_format_ratio(row->median, ratio, sizeof(ratio)));
-    if (!isnan(row->ci_low) && !bound)
+    const struct paired_ratio *gain = &subject->gain;
+    const struct arm_rounds *arms = data->rounds->arms;
+    bool is_reference = subject->made.reference == (int)subject->arm;
+    bool bound = !is_reference && arms[subject->made.reference].status == STATUS_CENSORED;
+    (void)advice_format_ratio(gain->median, ratio, sizeof(ratio));
+    size_t used = (size_t)snprintf(text, DOTS_TEXT, "%s%s", bound ? "more than " : "",
+                                   is_reference ? "1x" : ratio);
+    if (!isnan(gain->low) && !bound && !is_reference)
         used += (size_t)snprintf(text + used, DOTS_TEXT - used, " (%s to %s)",
-                                 advice_format_ratio(row->ci_low, low, sizeof(low)),
-                                 advice_format_ratio(row->ci_high, high, sizeof(high)));
-    (void)snprintf(text + used, DOTS_TEXT - used, "%s",
-                   row->status == STATUS_NOISY ? ", noisy" : "");
+                                 advice_format_ratio(gain->low, low, sizeof(low)),
+                                 advice_format_ratio(gain->high, high, sizeof(high)));
+    (void)snprintf(text + used, DOTS_TEXT - used, "%s%s",
+                   arms[subject->arm].status == STATUS_NOISY ? ", noisy" : "",
+                   subject->made.arm == (int)subject->arm ? ", recommended" : "");
+}
+
+/* NaN where the arm has none. */
+static double rate_in(const struct round_values *values, size_t arm, int round)
+{
+    for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
+        if (values->value[i].round == round && !strcmp(values->value[i].metric, METRIC_RATE))
+            return values->value[i].value;
+    return NAN;
 }
 
 /* The rounds' own dots, one below the other, and the median. */
-static bool add_dots(const struct figure_data *data, size_t arm, size_t line, const struct row *row,
+static bool add_dots(const struct figure_data *data, const struct subject *subject, size_t line,
                      struct dots *dots)
 {
-    const struct round_values *values = data->values;
     unsigned rounds = data->result->rounds_done;
-    for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++) {
-        const struct round_value *value = &values->value[i];
-        if (strcmp(value->metric, METRIC_VS_BEST) != 0 || !(value->value > 0))
-            continue;
-        double above = rounds > 1 ? 0.3 - 0.6 * value->round / (rounds - 1.0) : 0;
-        const struct dot dot = {line, value->value, NAN, NAN, above, 0, DOT_ROUND};
-        if (!dots_add(dots, &dot))
+    unsigned colour = subject->made.arm == (int)subject->arm;
+    for (unsigned round = 0; round < rounds; round++) {
+        double ratio = rate_in(data->values, subject->arm, (int)round) /
+                       rate_in(data->values, (size_t)subject->made.reference, (int)round);
+        double above = rounds > 1 ? 0.3 - 0.6 * round / (rounds - 1.0) : 0;
+        const struct dot dot = {line, ratio, NAN, NAN, above, colour, DOT_ROUND};
+        if (ratio > 0 && isfinite(ratio) && !dots_add(dots, &dot))
             return false;
     }
-    const struct dot median = {line, row->median, row->ci_low, row->ci_high, 0, 0, DOT_MEDIAN};
+    const struct paired_ratio *gain = &subject->gain;
+    const struct dot median = {line, gain->median, gain->low, gain->high, 0, colour, DOT_MEDIAN};
     return dots_add(dots, &median);
 }
 
 static int add_line(const struct figure_data *data, const struct lines *lines, size_t i,
-                    struct dots *dots)
+                    struct dots *dots, struct err *err)
 {
-    size_t arm = lines->arm[i];
+    struct subject subject = {.arm = lines->arm[i]};
     char label[DOTS_NAME];
-    const struct row *row = rows_find(data->rows, lines_arm(data, lines, i), METRIC_VS_BEST);
+    int rc = find_gain(data, &subject, err);
     size_t line = dots_add_line(dots, 0, lines_say_label(data, lines, i, label, sizeof(label)));
-    if (line == SIZE_MAX)
+    if (rc || line == SIZE_MAX)
         return -ENOMEM;
     struct dots_line *added = &dots->lines[line];
-    added->absent = !row || isnan(row->median);
+    added->absent = isnan(subject.gain.median);
     if (added->absent) {
-        (void)lines_say_why(data, lines, i, METRIC_VS_BEST, added->text[0], DOTS_TEXT);
+        (void)lines_say_why(data, lines, i, METRIC_RATE, added->text[0], DOTS_TEXT);
         return 0;
     }
-    say_ratio(data, arm, row, added->text[0]);
-    say_rate(data, arm, added->text[1]);
-    return add_dots(data, arm, line, row, dots) ? 0 : -ENOMEM;
+    say_ratio(data, &subject, added->text[0]);
+    say_rate(data, subject.arm, added->text[1]);
+    return add_dots(data, &subject, line, dots) ? 0 : -ENOMEM;
 }
 
 static void put_heading(const struct figure_data *data, const struct lines *lines, FILE *out)
@@ -96,23 +125,24 @@ static void put_heading(const struct figure_data *data, const struct lines *line
 int figure_throughput(const struct figure_data *data, FILE *out, struct err *err)
 {
     static const struct dots_panel panel = {
-        .label = "times less work per second than the best placement (ratio, log scale)",
+        .label = "throughput relative to the default placement, none (ratio, log scale)",
         .log = true,
         .mark = 1};
     struct lines lines;
-    struct dots dots = {.ncolours = 1};
+    struct dots dots = {.ncolours = 2};
     int rc = lines_make(data, &lines, err);
     if (rc)
         return rc;
     (void)dots_add_panel(&dots, &panel);
     for (size_t i = 0; i < lines.n && !rc; i++)
-        rc = add_line(data, &lines, i, &dots);
+        rc = add_line(data, &lines, i, &dots, err);
     if (rc) {
         (void)err_set(err, rc, "out of memory for %zu lines", lines.n);
     } else if (!dots.n) {
         rc = err_set(err, -ENODATA, "no two placements finished the same round");
     } else {
         dots_add_key(&dots, 0, DOT_ROUND, "one round");
+        dots_add_key(&dots, 1, DOT_ROUND, "the same of what is recommended");
         dots_add_key(&dots, 0, DOT_MEDIAN, "median");
         put_heading(data, &lines, out);
         dots_put(&dots, out);

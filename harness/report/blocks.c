@@ -1,8 +1,10 @@
 #include "harness/report/blocks.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "harness/judge/advice.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
 #include "harness/run/variant.h"
@@ -43,10 +45,32 @@ bool block_has_quota(const struct block *block)
     return false;
 }
 
-bool block_is_best(const struct block *block, size_t i)
+bool block_is_recommended(const struct block *block, size_t i)
 {
-    const struct arm_rounds *rounds = &block->analysis->rounds.arms[block->arm[i]];
-    return !arm_of(block, i)->variant && rounds->baseline[BASELINE_BEST] == (int)block->arm[i];
+    return block->made.arm == (int)block->arm[i];
+}
+
+char *block_say_gain(const struct block *block, size_t i, char *buf, size_t size)
+{
+    char ratio[16], low[16], high[16];
+    const struct paired_ratio *gain = &block->gain[i];
+    int reference = block->made.reference;
+    buf[0] = '\0';
+    if (reference < 0 || isnan(gain->median))
+        return buf;
+    const char *of = advice_reference(block->analysis, &block->made);
+    if (reference == (int)block->arm[i]) {
+        (void)snprintf(buf, size, "%s", block->n > 1 ? of : "");
+        return buf;
+    }
+    bool bound = block->analysis->rounds.arms[reference].status == STATUS_CENSORED;
+    size_t used = (size_t)snprintf(buf, size, "%s%s %s", bound ? "more than " : "",
+                                   advice_format_ratio(gain->median, ratio, sizeof(ratio)), of);
+    if (!isnan(gain->low) && !bound && used < size)
+        (void)snprintf(buf + used, size - used, " (%s to %s)",
+                       advice_format_ratio(gain->low, low, sizeof(low)),
+                       advice_format_ratio(gain->high, high, sizeof(high)));
+    return buf;
 }
 
 const char *block_arm_name(const struct block *block, size_t i)
@@ -85,28 +109,44 @@ static bool was_before(const struct analysis *analysis, size_t at)
     return false;
 }
 
-const struct row *block_behind(const struct block *block, size_t i)
+/* As they are sorted: what nobody knows stands first. */
+static double rank(const struct block *block, size_t i)
 {
-    const struct row *row = block_row(block, i, METRIC_VS_BEST);
-    bool compared = !arm_of(block, i)->variant && row && !isnan(row->median);
-    return compared ? row : NULL;
-}
-
-/* How many times less than the best: the worst, or what nobody knows, stands first. */
-static double behind(const struct block *block, size_t i)
-{
-    double ratio = block_median(block, i, METRIC_VS_BEST);
-    return block_is_best(block, i) ? 0 : isnan(ratio) ? (double)INFINITY : ratio;
+    double gain = block->gain[i].median, rate = block_median(block, i, METRIC_RATE);
+    bool relative = block->made.reference >= 0 && !block->made.lost;
+    return relative ? (isnan(gain) ? -1 : gain) : isnan(rate) ? -1 : rate;
 }
 
 static void sort(struct block *block)
 {
     for (size_t i = 1; i < block->n; i++)
-        for (size_t k = i; k > 0 && behind(block, k - 1) < behind(block, k); k--) {
+        for (size_t k = i; k > 0 && rank(block, k - 1) > rank(block, k); k--) {
             size_t arm = block->arm[k];
+            struct paired_ratio gain = block->gain[k];
             block->arm[k] = block->arm[k - 1];
+            block->gain[k] = block->gain[k - 1];
             block->arm[k - 1] = arm;
+            block->gain[k - 1] = gain;
         }
+}
+
+/* What is recommended of its arms: of a tune of those in fresh rounds, of an ab of none. */
+static int recommend(struct block *block)
+{
+    const struct result *result = block->analysis->result;
+    int rc = 0;
+    block->made = (struct recommendation){.reference = -1, .arm = -1};
+    for (size_t i = 0; i < block->n && block->made.reference < 0 && !rc; i++)
+        rc = recommend_make(block->analysis, arm_of(block, i), &block->made, NULL);
+    for (size_t i = 0; i < block->n && !rc; i++) {
+        bool relative = block->made.reference >= 0 &&
+                        (result->purpose == PURPOSE_RUN || arm_is_fresh(arm_of(block, i)));
+        block->gain[i] = (struct paired_ratio){0, NAN, NAN, NAN, false};
+        if (relative)
+            rc = values_ratio(&block->analysis->values, (size_t)block->made.reference,
+                              block->arm[i], result->seed, &block->gain[i], NULL);
+    }
+    return rc;
 }
 
 bool block_next(const struct analysis *analysis, size_t *at, struct block *block)
@@ -119,13 +159,20 @@ bool block_next(const struct analysis *analysis, size_t *at, struct block *block
     if (*at == result->narms)
         return false;
     block->arm = calloc(result->narms, sizeof(*block->arm));
-    if (!block->arm)
+    block->gain = calloc(result->narms, sizeof(*block->gain));
+    if (!block->arm || !block->gain) {
+        block_free(block);
         return false;
+    }
     for (size_t i = *at; i < result->narms; i++)
         if (has_steps(analysis, &result->arms[i]) &&
             same_block(&result->arms[i], &result->arms[*at]))
             block->arm[block->n++] = i;
     (*at)++;
+    if (recommend(block)) {
+        block_free(block);
+        return false;
+    }
     sort(block);
     return true;
 }
@@ -133,6 +180,7 @@ bool block_next(const struct analysis *analysis, size_t *at, struct block *block
 void block_free(struct block *block)
 {
     free(block->arm);
+    free(block->gain);
     *block = (struct block){0};
 }
 

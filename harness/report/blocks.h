@@ -2,7 +2,7 @@
 #ifndef CONTEND_REPORT_BLOCKS_H
 #define CONTEND_REPORT_BLOCKS_H
 
-#include "harness/rows/analysis.h"
+#include "harness/judge/recommend.h"
 
 /* Placements that compete: the arms with steps of one benchmark, its parameters and a number of
  * workers. */
@@ -10,6 +10,8 @@ struct block {
     const struct analysis *analysis;
     size_t n;
     size_t *arm; /* indices, the worst first */
+    struct recommendation made;
+    struct paired_ratio *gain; /* of each, relative to the reference of that */
 };
 
 /*
@@ -27,10 +29,9 @@ char *block_name(const struct block *block, char *buf, size_t size);
 
 /* Its placement, or of an ab its variant. */
 const char *block_arm_name(const struct block *block, size_t i);
-/* Of placements: variants have verdicts. */
-bool block_is_best(const struct block *block, size_t i);
-/* How many times less than the best; NULL = unknown, or a variant. */
-const struct row *block_behind(const struct block *block, size_t i);
+bool block_is_recommended(const struct block *block, size_t i);
+/* "18x the default (15x to 20x)", "the default"; "" where nothing is relative to anything. */
+char *block_say_gain(const struct block *block, size_t i, char *buf, size_t size);
 const struct row *block_row(const struct block *block, size_t i, const char *metric);
 /* NaN without the row. */
 double block_median(const struct block *block, size_t i, const char *metric);

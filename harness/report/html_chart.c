@@ -10,26 +10,8 @@
 #include "harness/report/escape.h"
 #include "harness/report/html_parts.h"
 #include "harness/rows/metric.h"
-#include "harness/search/tune.h"
 
 enum { LINE = 46, BAR_AT = 22, BAR = 14, TEXT_AT = 14 };
-
-/* "19x less (17x to 27x)", "best"; "" where nobody knows. */
-static void say_behind(const struct block *block, size_t i, char *buf, size_t size)
-{
-    char ratio[16], low[16], high[16];
-    const struct row *row = block_behind(block, i);
-    (void)snprintf(buf, size, "%s", block_is_best(block, i) && block->n > 1 ? "best" : "");
-    if (block_is_best(block, i) || !row)
-        return;
-    size_t used =
-        (size_t)snprintf(buf, size, "%s%s less", row->status == STATUS_CENSORED ? "more than " : "",
-                         advice_format_ratio(row->median, ratio, sizeof(ratio)));
-    if (!isnan(row->ci_low) && row->status != STATUS_CENSORED && used < size)
-        (void)snprintf(buf + used, size - used, " (%s to %s)",
-                       advice_format_ratio(row->ci_low, low, sizeof(low)),
-                       advice_format_ratio(row->ci_high, high, sizeof(high)));
-}
 
 static double largest(const struct html_side *side, const char *unit)
 {
@@ -83,17 +65,18 @@ static void print_interval(size_t line, double low, double high, FILE *out)
 
 static void print_rate(const struct block *block, size_t i, double most, FILE *out)
 {
-    char rate[32], less[64], value[160];
+    char rate[32], gain[96], value[200];
     const struct row *row = block_row(block, i, METRIC_RATE);
     if (!row || isnan(row->median))
         return;
-    say_behind(block, i, less, sizeof(less));
-    (void)snprintf(value, sizeof(value), "%s %s%s%s",
-                   units_format_si(row->median, rate, sizeof(rate)), row->unit, less[0] ? ", " : "",
-                   less);
+    (void)block_say_gain(block, i, gain, sizeof(gain));
+    (void)snprintf(value, sizeof(value), "%s %s%s%s%s",
+                   units_format_si(row->median, rate, sizeof(rate)), row->unit, gain[0] ? ", " : "",
+                   gain, block_is_recommended(block, i) ? ", recommended" : "");
     print_labels(i, block_arm_name(block, i), value, out);
     print_bar(i, 0, 1, "track", out);
-    print_bar(i, 0, row->median / most, block_is_best(block, i) ? "bar best" : "bar", out);
+    print_bar(i, 0, row->median / most, block_is_recommended(block, i) ? "bar recommended" : "bar",
+              out);
     print_interval(i, row->ci_low / most, row->ci_high / most, out);
     (void)fputc('\n', out);
 }
@@ -104,12 +87,12 @@ static void describe_rates(const struct block *block, char *buf, size_t size)
     size_t used = 0;
     buf[0] = '\0';
     for (size_t i = 0; i < block->n && used < size; i++) {
-        char rate[32], less[64];
-        say_behind(block, i, less, sizeof(less));
+        char rate[32], gain[96];
+        (void)block_say_gain(block, i, gain, sizeof(gain));
         used += (size_t)snprintf(
-            buf + used, size - used, "%s%s %s%s%s", used ? "; " : "", block_arm_name(block, i),
+            buf + used, size - used, "%s%s %s%s%s%s", used ? "; " : "", block_arm_name(block, i),
             units_format_si(block_median(block, i, METRIC_RATE), rate, sizeof(rate)),
-            less[0] ? ", " : "", less);
+            gain[0] ? ", " : "", gain, block_is_recommended(block, i) ? ", recommended" : "");
     }
 }
 
@@ -217,44 +200,27 @@ static void print_rate_tile(const struct block *block, size_t i, const char *nam
         print_tile(units_format_si(row->median, rate, sizeof(rate)), row->unit, name, out);
 }
 
-static const struct arm *block_arm(const struct block *block, size_t i)
-{
-    return &block->analysis->result->arms[block->arm[i]];
-}
-
-/* What is advised stands on the fresh rounds; a search's best is too good. */
-static bool print_fresh_tiles(const struct block *block, FILE *out)
-{
-    bool any = false;
-    for (size_t i = 0; i < block->n; i++)
-        if (tune_is_fresh(block_arm(block, i))) {
-            print_rate_tile(block, i, tune_name(block_arm(block, i)), out);
-            any = true;
-        }
-    return any;
-}
-
-/* Of the first block: the ratio that the verdict is about, and the two rates that it is made of. */
+/* Of the first block: the gain of what is recommended, and the two rates that it is made of. */
 void html_tiles(const struct html_side *side, FILE *out)
 {
     struct block block;
     size_t at = 0;
     if (!block_next(&side->recorded->analysis, &at, &block))
         return;
-    size_t best = block.n - 1;
-    char text[64];
-    double ratio = block_median(&block, 0, METRIC_VS_BEST);
+    const struct recommendation *made = &block.made;
     (void)fputs("<div class=\"tiles\">\n", out);
-    if (block.n > 1 && block_is_best(&block, best) && !isnan(ratio)) {
-        char what[96];
-        (void)snprintf(what, sizeof(what), "%s over %s", block_arm_name(&block, best),
-                       block_arm_name(&block, 0));
-        print_tile(advice_format_ratio(ratio, text, sizeof(text)), "the work per second:", what,
-                   out);
+    if (recommend_applies(made) && !made->lost) {
+        char ratio[32], what[160];
+        (void)snprintf(what, sizeof(what), "%s, by %s", advice_reference(block.analysis, made),
+                       arm_name(&block.analysis->result->arms[made->arm]));
+        print_tile(advice_format_ratio(made->gain.median, ratio, sizeof(ratio)), what, "", out);
     }
-    bool fresh = print_fresh_tiles(&block, out);
-    for (size_t i = 0; i < block.n && !fresh; i += best ? best : 1)
-        print_rate_tile(&block, i, block_arm_name(&block, i), out);
+    for (size_t i = 0; i < block.n; i++) {
+        bool chosen = (int)block.arm[i] == made->arm || (int)block.arm[i] == made->reference;
+        bool ends = made->arm < 0 && (i == 0 || i + 1 == block.n);
+        if (chosen || ends)
+            print_rate_tile(&block, i, arm_name(&block.analysis->result->arms[block.arm[i]]), out);
+    }
     (void)fputs("</div>\n", out);
     block_free(&block);
 }

@@ -18,19 +18,16 @@ static void print_cell(const char *text, FILE *out)
     (void)fputs("</td>", out);
 }
 
-static void print_behind(const struct block *block, size_t i, FILE *out)
+static void print_gain(const struct block *block, size_t i, FILE *out)
 {
     char ratio[16], low[16], high[16], range[CELL] = "";
-    const struct row *row = block_behind(block, i);
-    bool best = block_is_best(block, i);
-    if (!best && row && !isnan(row->ci_low))
+    const struct paired_ratio *gain = &block->gain[i];
+    bool is_reference = block->made.reference == (int)block->arm[i];
+    if (!is_reference && !isnan(gain->low))
         (void)snprintf(range, sizeof(range), "%s to %s",
-                       advice_format_ratio(row->ci_low, low, sizeof(low)),
-                       advice_format_ratio(row->ci_high, high, sizeof(high)));
-    print_cell(best  ? "best"
-               : row ? advice_format_ratio(row->median, ratio, sizeof(ratio))
-                     : "-",
-               out);
+                       advice_format_ratio(gain->low, low, sizeof(low)),
+                       advice_format_ratio(gain->high, high, sizeof(high)));
+    print_cell(is_reference ? "1x" : advice_format_ratio(gain->median, ratio, sizeof(ratio)), out);
     print_cell(range, out);
 }
 
@@ -52,11 +49,12 @@ static void print_arm(const struct block *block, size_t i, FILE *out)
     char text[CELL];
     const struct row *steps = block_row(block, i, "step_time");
     (void)fprintf(out, "<tr%s><th scope=\"row\">",
-                  block_is_best(block, i) ? " class=\"best\"" : "");
-    html_say(out, "%s", block_arm_name(block, i));
+                  block_is_recommended(block, i) ? " class=\"recommended\"" : "");
+    html_say(out, "%s%s", block_arm_name(block, i),
+             block_is_recommended(block, i) ? " (recommended)" : "");
     (void)fputs("</th>", out);
     print_cell(units_format_si(block_median(block, i, METRIC_RATE), text, CELL), out);
-    print_behind(block, i, out);
+    print_gain(block, i, out);
     print_cell(text_percent(block_median(block, i, "efficiency"), text, CELL), out);
     print_cell(units_format_seconds(steps->median, text, CELL), out);
     print_cell(units_format_seconds(steps->p95, text, CELL), out);
@@ -76,7 +74,7 @@ void html_tables(const struct html_side *side, FILE *out)
         html_say(out, "%s", block_name(&block, name, sizeof(name)));
         (void)fputs("</caption>\n<tr><th scope=\"col\">placement</th><th scope=\"col\">", out);
         html_say(out, "%s", rate ? rate->unit : "per second");
-        (void)fputs("</th><th scope=\"col\">vs best</th><th scope=\"col\">range"
+        (void)fputs("</th><th scope=\"col\">speed-up</th><th scope=\"col\">range"
                     "</th><th scope=\"col\">efficiency</th><th scope=\"col\">",
                     out);
         html_say(out, "%s", rate ? bench_step_name(rate->arm->bench) : "step");

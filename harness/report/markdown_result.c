@@ -13,27 +13,28 @@
 
 enum { CELL = 40 };
 
-/* "19x (17x to 27x)", "best". */
-static void print_behind(const struct block *block, size_t i, FILE *out)
+/* "19x (17x to 27x)", "1x" of what others are relative to. */
+static void print_gain(const struct block *block, size_t i, FILE *out)
 {
     char ratio[16], low[16], high[16];
-    const struct row *row = block_behind(block, i);
-    if (block_is_best(block, i) || !row || isnan(row->median)) {
-        (void)fputs(block_is_best(block, i) ? "best" : "-", out);
+    const struct paired_ratio *gain = &block->gain[i];
+    if (block->made.reference == (int)block->arm[i]) {
+        (void)fputs("1x", out);
         return;
     }
-    (void)fputs(advice_format_ratio(row->median, ratio, sizeof(ratio)), out);
-    if (!isnan(row->ci_low))
-        (void)fprintf(out, " (%s to %s)", advice_format_ratio(row->ci_low, low, sizeof(low)),
-                      advice_format_ratio(row->ci_high, high, sizeof(high)));
+    (void)fputs(advice_format_ratio(gain->median, ratio, sizeof(ratio)), out);
+    if (!isnan(gain->low))
+        (void)fprintf(out, " (%s to %s)", advice_format_ratio(gain->low, low, sizeof(low)),
+                      advice_format_ratio(gain->high, high, sizeof(high)));
 }
 
 static void print_row(const struct block *block, size_t i, FILE *out)
 {
     char rate[CELL], step[CELL], queue[CELL];
-    (void)fprintf(out, "| `%s` | %s | ", block_arm_name(block, i),
+    (void)fprintf(out, "| `%s`%s | %s | ", block_arm_name(block, i),
+                  block_is_recommended(block, i) ? " (recommended)" : "",
                   units_format_si(block_median(block, i, METRIC_RATE), rate, sizeof(rate)));
-    print_behind(block, i, out);
+    print_gain(block, i, out);
     (void)fprintf(out, " | %s | %s |\n",
                   units_format_seconds(block_median(block, i, "step_time"), step, sizeof(step)),
                   text_percent(block_share(block, i, PART_QUEUE), queue, sizeof(queue)));
@@ -48,7 +49,7 @@ static void print_block(const struct block *block, FILE *out)
     (void)fputs("**\n\n| placement | ", out);
     escape_markdown(rate ? rate->unit : "per second", out);
     (void)fprintf(out,
-                  " | times less than the best | %s | waiting for a CPU |\n"
+                  " | speed-up | %s | waiting for a CPU |\n"
                   "|---|---:|---:|---:|---:|\n",
                   rate ? bench_step_name(rate->arm->bench) : "step");
     for (size_t i = 0; i < block->n; i++)

@@ -368,32 +368,49 @@ size_t values_group(const struct round_values *values, size_t at, size_t end)
     return n;
 }
 
-static double rate_in(const struct round_values *values, size_t arm, int round)
+/* The arm's rate in a round; NaN where it has none, or it was disturbed and that does not count. */
+static double rate_in(const struct round_values *values, size_t arm, int round, bool disturbed)
 {
-    for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
-        if (values->value[i].round == round && !strcmp(values->value[i].metric, METRIC_RATE))
-            return values->value[i].value;
+    for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++) {
+        const struct round_value *value = &values->value[i];
+        if (value->round == round && !strcmp(value->metric, METRIC_RATE))
+            return value->status == STATUS_NOISY && !disturbed ? NAN : value->value;
+    }
     return NAN;
+}
+
+static size_t pair_rounds(const struct round_values *values, size_t slow, size_t fast,
+                          bool disturbed, double *ratios)
+{
+    size_t n = 0;
+    for (size_t i = values->first[slow]; i < values->first[slow + 1]; i++) {
+        const struct round_value *of = &values->value[i];
+        if (strcmp(of->metric, METRIC_RATE) != 0)
+            continue;
+        double less = rate_in(values, slow, of->round, disturbed);
+        double more = rate_in(values, fast, of->round, disturbed);
+        if (less > 0 && more > 0)
+            ratios[n++] = more / less;
+    }
+    return n;
 }
 
 int values_ratio(const struct round_values *values, size_t slow, size_t fast, uint64_t seed,
                  struct paired_ratio *out, struct err *err)
 {
     size_t most = values->first[slow + 1] - values->first[slow], n = 0;
-    *out = (struct paired_ratio){0, NAN, NAN, NAN};
+    *out = (struct paired_ratio){0, NAN, NAN, NAN, false};
     double *ratios = calloc(most + 1, sizeof(*ratios));
     uint32_t *counts = calloc(most + 1, sizeof(*counts));
     int rc = ratios && counts ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", most);
-    for (size_t i = values->first[slow]; !rc && i < values->first[slow + 1]; i++) {
-        const struct round_value *of = &values->value[i];
-        double more = strcmp(of->metric, METRIC_RATE) != 0 ? NAN : rate_in(values, fast, of->round);
-        if (of->value > 0 && more > 0)
-            ratios[n++] = more / of->value;
-    }
     if (!rc) {
+        n = pair_rounds(values, slow, fast, false, ratios);
+        bool disturbed = !n;
+        if (disturbed)
+            n = pair_rounds(values, slow, fast, true, ratios);
         n = stats_sort(ratios, n);
         struct stats_interval ci = stats_median_interval(ratios, n, seed, counts);
-        *out = (struct paired_ratio){n, stats_median(ratios, n), ci.low, ci.high};
+        *out = (struct paired_ratio){n, stats_median(ratios, n), ci.low, ci.high, disturbed && n};
     }
     free(counts);
     free(ratios);

@@ -58,10 +58,14 @@ char *values_say_reason(const struct result *result, const struct rounds *rounds
 /* How many values, from `at` on, are of the same metric and key; `end` is behind the last one. */
 size_t values_group(const struct round_values *values, size_t at, size_t end);
 
-/* Work done per second by two arms, paired by round: fast / slow, as METRIC_VS_BEST has it. */
+/*
+ * Throughput of two arms, paired by round: fast / slow. A round in which either was disturbed
+ * counts only where all of them were.
+ */
 struct paired_ratio {
     size_t rounds;            /* that both have */
     double median, low, high; /* NaN without rounds; the interval is NaN with one round */
+    bool disturbed;           /* all of them were: not usable as evidence */
 };
 int values_ratio(const struct round_values *values, size_t slow, size_t fast, uint64_t seed,
                  struct paired_ratio *ratio, struct err *err);

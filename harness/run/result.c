@@ -18,6 +18,18 @@ enum status status_find(const char *name)
     return STATUS_FAILED;
 }
 
+bool arm_is_fresh(const struct arm *arm)
+{
+    return arm->variant && !strncmp(arm->variant->name, ARM_FRESH, strlen(ARM_FRESH));
+}
+
+const char *arm_name(const struct arm *arm)
+{
+    if (!arm->variant)
+        return placement_infos[arm->placement].name;
+    return arm->variant->name + (arm_is_fresh(arm) ? strlen(ARM_FRESH) : 0);
+}
+
 static const char *const purposes[PURPOSES] = {
     [PURPOSE_RUN] = "run", [PURPOSE_TUNE] = "tune", [PURPOSE_SIZING] = "sizing"};
 

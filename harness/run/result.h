@@ -139,9 +139,16 @@ struct result {
     unsigned rounds_least; /* behind so many, none that would end more than rounds_s after the */
     double rounds_s;       /* start: fewer are planned then; 0 = all are measured */
     uint64_t seed;
+    double within; /* a share: who is so near to the best is as good; 0 = judge/recommend.h's */
     size_t narms;
     struct arm *arms;
 };
+
+/* In front of the name of a setting that a search measures again, for proof (search/tune.h). */
+#define ARM_FRESH "fresh."
+bool arm_is_fresh(const struct arm *arm);
+/* Its setting: "partition", or the name of its variant, without that mark. */
+const char *arm_name(const struct arm *arm);
 
 /* Workers that make load behind the arm's own: 0 for a baseline. */
 unsigned arm_background(const struct arm *arm);

@@ -80,18 +80,51 @@ size_t halving_leader(const struct halving *halving)
     return leader;
 }
 
-size_t halving_simplest(const struct halving *halving, size_t leader)
+static bool is_near(const struct halving *halving, size_t leader, size_t arm)
+{
+    return halving_ahead(halving, leader, arm) <= log1p(halving->tolerance);
+}
+
+/* One round is that far from the truth, such as on processes that start anew. */
+static const double one_round = 1.5;
+
+static bool is_possible(const struct halving *halving, size_t leader, size_t arm)
+{
+    double least = INFINITY;
+    size_t n = 0;
+    for (size_t r = 0; r < halving->rounds; r++) {
+        const double *round = &halving->log_rate[r * halving->n];
+        n += isnan(round[leader] - round[arm]) ? 0 : 1;
+        least = fmin(least, round[leader] - round[arm]);
+    }
+    return is_near(halving, leader, arm) ||
+           (halving->arms[arm].effort &&
+            least <= (n == 1 ? log(one_round) : log1p(halving->tolerance)));
+}
+
+static size_t simplest_of(const struct halving *halving, size_t leader,
+                          bool (*may_be)(const struct halving *halving, size_t leader, size_t arm))
 {
     size_t simplest = leader;
     for (size_t i = 0; i < halving->n; i++) {
         const struct halving_arm *arm = &halving->arms[i], *best = &halving->arms[simplest];
-        if (arm->failed || !(halving_ahead(halving, leader, i) <= log1p(halving->tolerance)))
+        if (arm->failed || !may_be(halving, leader, i))
             continue;
         if (arm->effort < best->effort ||
             (arm->effort == best->effort && halving_ahead(halving, i, simplest) > 0))
             simplest = i;
     }
     return simplest;
+}
+
+size_t halving_simplest(const struct halving *halving, size_t leader)
+{
+    return simplest_of(halving, leader, is_near);
+}
+
+size_t halving_possible(const struct halving *halving, size_t leader)
+{
+    return simplest_of(halving, leader, is_possible);
 }
 
 /* How many of those that are left are ahead of it; of equals the simpler, then the first. */
@@ -108,15 +141,16 @@ static size_t place_of(const struct halving *halving, size_t arm)
     return before;
 }
 
-/* The worse half of those that are left; the simplest near the leader is measured on, or again. */
+/* The worse half of those that are left; the simplest near the leader are measured on, or again. */
 static void drop_half(struct halving *halving)
 {
-    size_t keep = (halving_left(halving) + 1) / 2;
-    size_t simplest = halving_simplest(halving, halving_leader(halving));
+    size_t keep = (halving_left(halving) + 1) / 2, leader = halving_leader(halving);
+    size_t simplest = halving_simplest(halving, leader);
+    size_t possible = halving_possible(halving, leader);
     for (size_t i = 0; i < halving->n; i++)
         halving->arms[i].place = is_left(halving, i) ? place_of(halving, i) : halving->n;
     for (size_t i = 0; i < halving->n; i++)
-        halving->arms[i].dropped = i != simplest && halving->arms[i].place >= keep;
+        halving->arms[i].dropped = i != simplest && i != possible && halving->arms[i].place >= keep;
 }
 
 static unsigned count_rungs(const struct halving *halving)

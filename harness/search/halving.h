@@ -6,8 +6,8 @@
  * rounds, so that drift of the machine cancels; then the worse half is dropped (Karnin, Koren and
  * Somekh 2013, sequential halving; Jamieson and Talwalkar 2016). Arms are compared by the median
  * over the rounds that both have of the logarithm of their ratio, also with the rounds of earlier
- * rungs. The simplest arm within a tolerance of the leader is never dropped: it is what one would
- * rather apply, and needs the evidence.
+ * rungs. The simplest arm within a tolerance of the leader is never dropped, nor is the simplest
+ * that no evidence puts behind it: they are what one would rather apply, and need the evidence.
  */
 #ifndef CONTEND_SEARCH_HALVING_H
 #define CONTEND_SEARCH_HALVING_H
@@ -69,5 +69,12 @@ size_t halving_leader(const struct halving *halving);
  * those that were dropped; of several the fastest. That arm itself where there is none.
  */
 size_t halving_simplest(const struct halving *halving, size_t leader);
+
+/*
+ * The same among those that the rounds do not show to be further behind, but for those that ask
+ * nothing: in one of the rounds that both have it was within the tolerance, or they have one round,
+ * in which it did two thirds of that arm's work or more.
+ */
+size_t halving_possible(const struct halving *halving, size_t leader);
 
 #endif

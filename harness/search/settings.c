@@ -169,9 +169,8 @@ static void add_candidate(struct space *space, enum placement placement, unsigne
     if (change[0] == HALF && !setting.plan.threads)
         return;
     setting.far = how_far(setting.plan.threads, usual);
-    setting.effort = placement_infos[placement].effort + (setting.plan.threads > 0) +
-                     (setting.plan.reserve > 0) + (setting.plan.wait > 0);
     put_name(space, &setting);
+    setting.effort = recommend_effort(placement, setting.variant.name);
     space->candidates[space->n++] = setting;
 }
 
@@ -209,7 +208,7 @@ static void add_unchanged(struct space *space, enum placement placement, unsigne
     add_candidate(space, placement, workers, none);
 }
 
-/* `none` first, of each worker count, then what may be advised of what was asked for. */
+/* `none` first, of each worker count, then what may be recommended of what was asked for. */
 static void add_each(struct space *space, void (*add)(struct space *, enum placement, unsigned))
 {
     const struct arms_request *request = space->request;

@@ -20,7 +20,7 @@ struct setting {
     enum placement placement;
     unsigned workers;
     struct plan_options plan; /* what is common to all, and what this one changes */
-    unsigned effort;          /* that of its placement, and one for each change */
+    unsigned effort;          /* recommend_effort */
     unsigned far; /* doublings by which its teams are larger than the placement's, or smaller than
                      half of those: the best is rarely there */
     size_t arm;   /* index in result->arms */

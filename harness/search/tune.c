@@ -9,16 +9,6 @@
 static const double search_share = TUNE_SEARCH_SHARE, first_share = 0.4;
 enum { SEARCHED_LEAST = 4 };
 
-bool tune_is_fresh(const struct arm *arm)
-{
-    return arm->variant && !strncmp(arm->variant->name, TUNE_FRESH, strlen(TUNE_FRESH));
-}
-
-const char *tune_name(const struct arm *arm)
-{
-    return arm->variant->name + (tune_is_fresh(arm) ? strlen(TUNE_FRESH) : 0);
-}
-
 void tune_free(struct tune *tune)
 {
     halving_free(&tune->halving);
@@ -42,6 +32,7 @@ int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *
     double most = fmax(tune->max_time_s * search_share * first_share / arm_s, SEARCHED_LEAST);
     tune->topo = topo;
     tune->request = *request;
+    result->within = tune->tolerance;
     tune->tried.most = (size_t)fmin(most, SETTINGS_MOST - TUNE_ROLES);
     int rc = settings_add(topo, request, &tune->tried, &tune->settings, result, err);
     size_t n = tune->nsearched = tune->settings.n;

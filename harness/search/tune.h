@@ -5,8 +5,9 @@
  *
  * What a search found best is in part what chance favoured (the winner's curse), so that its own
  * rounds say nothing of the gain. The fresh rounds have arms of their own, named "fresh.SETTING",
- * as many rounds as are fixed before the first of them: `none`, the leader, the simplest setting
- * near it, and that one with a quarter and half of the cores kept free. Ratios are paired by round.
+ * as many rounds as are fixed before the first of them: `none`, the leader, the simplest settings
+ * near it, and the simplest with a quarter and half of the cores kept free. Ratios are paired by
+ * round.
  *
  * The time is kept by what arms were seen to take: while the first round goes on, settings that it
  * has no room for are dropped, those first that ask most; then fresh rounds are as many as the rest
@@ -21,13 +22,12 @@
 #include "harness/search/halving.h"
 #include "harness/search/settings.h"
 
-#define TUNE_FRESH "fresh."
-
 /* Who are measured in the fresh rounds. */
 enum tune_role {
     TUNE_NONE,     /* what people run by default */
     TUNE_LEADER,   /* of the search */
-    TUNE_SIMPLEST, /* within the tolerance of it; or the leader itself */
+    TUNE_SIMPLEST, /* that nothing puts behind it (halving_possible); or the leader itself */
+    TUNE_NEAR,     /* the simplest within the tolerance of it; or one of these */
     TUNE_QUARTER,  /* the simplest with a quarter of the cores kept free */
     TUNE_HALF,     /* with half of them */
     TUNE_ROLES
@@ -71,19 +71,13 @@ int tune_next(struct tune *tune, const struct analysis *analysis, struct result 
               struct err *err);
 
 /*
- * What is to be said after fresh rounds, and nothing before: what is advised, its gain over `none`
- * with the command for it, the others within the tolerance, what fewer cores would cost, and what
- * there was no time for.
- * Advised is the simplest unless the fresh rounds show it further behind the leader.
+ * What is to be said after fresh rounds, and nothing before: what is recommended of them
+ * (judge/recommend.h), its gain over `none` with the command for it, what came of the leader of the
+ * search, what fewer cores would cost, and what there was no time for.
  */
 int tune_judge(const struct tune *tune, const struct analysis *analysis, struct findings *findings,
                struct err *err);
 
 void tune_free(struct tune *tune);
-
-/* The arm's setting is measured in fresh rounds. */
-bool tune_is_fresh(const struct arm *arm);
-/* The arm's setting, without that mark. */
-const char *tune_name(const struct arm *arm);
 
 #endif

@@ -77,9 +77,9 @@ static int add_fresh(struct tune *tune, struct result *result, enum tune_role ro
     enum { SIZE = sizeof(fresh.variant.name) };
     if (reserve) {
         fresh.plan.reserve += reserve;
-        (void)snprintf(fresh.variant.name, SIZE, TUNE_FRESH "%.28s-%u", name, reserve);
+        (void)snprintf(fresh.variant.name, SIZE, ARM_FRESH "%.28s-%u", name, reserve);
     } else {
-        (void)snprintf(fresh.variant.name, SIZE, TUNE_FRESH "%.40s", name);
+        (void)snprintf(fresh.variant.name, SIZE, ARM_FRESH "%.40s", name);
     }
     tune->role[role] = tune->settings.n;
     return settings_add_one(tune->topo, &tune->request, &fresh, &tune->settings, result, err);
@@ -100,7 +100,7 @@ static int add_fewer(struct tune *tune, struct result *result, enum tune_role ro
 
 /* Who is in the fresh rounds, and how many there are, by what their settings took in the search. */
 struct fresh_plan {
-    size_t none, leader, simplest; /* settings */
+    size_t none, leader, simplest, near; /* settings */
     double left_s, round_s;
     unsigned least; /* rounds that come before further arms */
 };
@@ -140,9 +140,14 @@ static int add_all(struct tune *tune, struct result *result, struct fresh_plan *
     bool differ = plan->leader != plan->simplest && plan->leader != plan->none;
     /* Of `none` as the simplest, the leader is the other one of the pair. */
     bool leader_too = differ && (plan->simplest == plan->none || has_room(plan, leader_s));
+    bool near = plan->near != plan->simplest && plan->near != plan->leader &&
+                plan->near != plan->none &&
+                has_room(plan, tune_took_s(result, all[plan->near].arm));
     bool quarter = cores / 4 && has_room(plan, simplest_s);
     bool half = quarter && cores / 2 > cores / 4 && has_room(plan, simplest_s);
     int rc = add_pair(tune, result, plan, leader_too, err);
+    if (!rc && near)
+        rc = add_fresh(tune, result, TUNE_NEAR, &all[plan->near], 0, err);
     if (!rc && quarter)
         rc = add_fewer(tune, result, TUNE_QUARTER, &all[plan->simplest], cores / 4, err);
     if (!rc && half)
@@ -178,7 +183,8 @@ int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err)
         return 0;
     struct fresh_plan plan = {.none = find_none(tune, tune->settings.all[leader].workers),
                               .leader = leader,
-                              .simplest = halving_simplest(&tune->halving, leader),
+                              .simplest = halving_possible(&tune->halving, leader),
+                              .near = halving_simplest(&tune->halving, leader),
                               .left_s = tune->max_time_s - tune->halving.spent_s,
                               .least = tune->fresh_rounds ? tune->fresh_rounds : TUNE_FRESH_LEAST};
     tune->pair_s = plan.round_s = fmax(find_round_s(tune, result, &plan), 0.001);

@@ -12,8 +12,7 @@
 struct judged {
     const struct tune *tune;
     const struct analysis *analysis;
-    enum tune_role advised;
-    struct paired_ratio gain; /* of the advised one over none */
+    struct recommendation made;
 };
 
 static const struct setting *setting_of(const struct judged *judged, enum tune_role role)
@@ -33,30 +32,26 @@ static const struct arm *arm_of(const struct judged *judged, enum tune_role role
 
 static const char *name_of(const struct judged *judged, enum tune_role role)
 {
-    return tune_name(arm_of(judged, role));
+    return arm_name(arm_of(judged, role));
 }
 
-static int ratio_of(const struct judged *judged, enum tune_role slow, enum tune_role fast,
+static int ratio_of(const struct judged *judged, size_t slow, size_t fast,
                     struct paired_ratio *ratio, struct err *err)
 {
-    return values_ratio(&judged->analysis->values, setting_of(judged, slow)->arm,
-                        setting_of(judged, fast)->arm, judged->analysis->result->seed, ratio, err);
+    return values_ratio(&judged->analysis->values, slow, fast, judged->analysis->result->seed,
+                        ratio, err);
 }
 
-/* Same setting under two roles. */
-static bool is_same(const struct judged *judged, enum tune_role a, enum tune_role b)
+/* "75% (95% 74% to 76%)" */
+static char *say_share(const struct paired_ratio *ratio, char *buf, size_t size)
 {
-    return judged->tune->role[a] == judged->tune->role[b];
-}
-
-/* "+3.1% (95% +2.0 to +4.2%)", "2.4x (range 2.2x to 2.6x)". */
-static char *say_ratio(const struct paired_ratio *ratio, char *buf, size_t size)
-{
-    char median[32], interval[80];
-    (void)advice_format_ratio(ratio->median, median, sizeof(median));
-    (void)advice_format_interval(ratio, interval, sizeof(interval));
-    (void)snprintf(buf, size, "%s%s%s%s", median, interval[0] ? " (" : "", interval,
-                   interval[0] ? ")" : "");
+    char median[16], low[16], high[16];
+    (void)text_percent(ratio->median, median, sizeof(median));
+    (void)snprintf(buf, size, "%s", median);
+    if (!isnan(ratio->low))
+        (void)snprintf(buf, size, "%s (%s %s to %s)", median, advice_interval_name(ratio->rounds),
+                       text_percent(ratio->low, low, sizeof(low)),
+                       text_percent(ratio->high, high, sizeof(high)));
     return buf;
 }
 
@@ -66,150 +61,107 @@ static bool has_failed(const struct judged *judged, enum tune_role role)
     return judged->analysis->rounds.arms[setting_of(judged, role)->arm].status > STATUS_SKIPPED;
 }
 
-/* The simplest, unless it failed or fresh rounds show it further behind the leader than the
- * tolerance. */
-static int choose(struct judged *judged, struct paired_ratio *behind, struct err *err)
+/* The setting that is recommended; NULL where there is none to apply. */
+static const struct setting *recommended(const struct judged *judged)
 {
-    *behind = (struct paired_ratio){0, NAN, NAN, NAN};
-    judged->advised = TUNE_LEADER;
-    int rc = ratio_of(judged, TUNE_SIMPLEST, TUNE_LEADER, behind, err);
-    if (!rc && !has_failed(judged, TUNE_SIMPLEST) &&
-        (behind->median <= 1 + judged->tune->tolerance || has_failed(judged, TUNE_LEADER)))
-        judged->advised = TUNE_SIMPLEST;
-    return rc ? rc : ratio_of(judged, TUNE_NONE, judged->advised, &judged->gain, err);
+    const struct settings *settings = &judged->tune->settings;
+    for (size_t i = 0; recommend_applies(&judged->made) && i < settings->n; i++)
+        if (settings->all[i].arm == (size_t)judged->made.arm)
+            return &settings->all[i];
+    return NULL;
 }
 
-static const struct arm_rounds *rounds_of(const struct judged *judged, enum tune_role role)
+static void say_gain(const struct judged *judged, char *buf, size_t size)
 {
-    return &judged->analysis->rounds.arms[setting_of(judged, role)->arm];
-}
-
-/* `none` failed, or was cut off, in all fresh rounds, and what is advised was not. */
-static bool is_none_lost(const struct judged *judged)
-{
-    const struct arm_rounds *none = rounds_of(judged, TUNE_NONE);
-    return isnan(none->rate) && none->status >= STATUS_CENSORED && none->status != STATUS_SKIPPED &&
-           rounds_of(judged, judged->advised)->rate > 0;
+    const struct recommendation *made = &judged->made;
+    const struct tune *tune = judged->tune;
+    char gain[200];
+    (void)snprintf(buf, size,
+                   "recommended: %s, %s. Measured in %zu fresh round%s that the search among %zu "
+                   "setting%s has not seen.",
+                   arm_name(&judged->analysis->result->arms[made->arm]),
+                   advice_format_gain(judged->analysis, made, gain, sizeof(gain)),
+                   made->gain.rounds, made->gain.rounds == 1 ? "" : "s", tune->ntried,
+                   tune->ntried == 1 ? "" : "s");
 }
 
 /* There is no ratio to what gave nothing, and that is the best reason of all. */
-static int add_lost(const struct judged *judged, struct findings *findings, struct err *err)
+static void say_lost(const struct judged *judged, char *buf, size_t size)
 {
-    const struct arm_rounds *advised = rounds_of(judged, judged->advised);
-    const struct arm_rounds *none = rounds_of(judged, TUNE_NONE);
+    const struct recommendation *made = &judged->made;
+    const struct arm_rounds *arms = judged->analysis->rounds.arms;
+    const struct arm_rounds *lost = &arms[made->reference];
     char rate[32];
-    struct finding finding = {.id = "tune", .value = NAN, .low = NAN, .high = NAN};
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%s is advised: no fresh round of none gave a rate (%.*s), and it does %s %s.",
-                   name_of(judged, judged->advised), advice_reason_length(none), none->reason,
-                   units_format_si(advised->rate, rate, sizeof(rate)), advised->rate_unit);
-    (void)settings_command(judged->analysis->result, setting_of(judged, judged->advised),
-                           finding.command, sizeof(finding.command));
-    return findings_add(findings, &finding, err);
+    (void)snprintf(buf, size, "recommended: %s, %s %s; no fresh round of none gave a rate (%.*s).",
+                   arm_name(&judged->analysis->result->arms[made->arm]),
+                   units_format_si(arms[made->arm].rate, rate, sizeof(rate)),
+                   arms[made->arm].rate_unit, advice_reason_length(lost), lost->reason);
 }
 
-static bool is_gain(const struct judged *judged)
+/* Where only none had fresh rounds: nothing else was ahead in the search. */
+static void say_search(const struct judged *judged, char *buf, size_t size)
 {
-    return judged->gain.low > 1 && judged->gain.median > 1 + judged->tune->tolerance &&
-           !is_same(judged, judged->advised, TUNE_NONE);
+    (void)snprintf(buf, size,
+                   "no measurable gain: leave it as it is. In the search no setting of the %zu "
+                   "tried was more than %.3g%% ahead of none.",
+                   judged->tune->ntried, 100 * judged->tune->tolerance);
 }
 
-/* Why nothing is better than `none`. */
-static void say_as_it_is(const struct judged *judged, char *buf, size_t size)
+static int add_recommended(const struct judged *judged, struct findings *findings, struct err *err)
+{
+    const struct recommendation *made = &judged->made;
+    const struct setting *setting = recommended(judged);
+    bool alone = judged->tune->role[TUNE_LEADER] == judged->tune->role[TUNE_NONE];
+    struct finding finding = {.id = "tune", .value = NAN, .low = NAN, .high = NAN};
+    if (made->arm >= 0)
+        advice_note_gain(&made->gain, &finding);
+    if (setting && made->lost)
+        say_lost(judged, finding.sentence, sizeof(finding.sentence));
+    else if (setting)
+        say_gain(judged, finding.sentence, sizeof(finding.sentence));
+    else if (alone)
+        say_search(judged, finding.sentence, sizeof(finding.sentence));
+    else
+        advice_say_none(judged->analysis, made, &finding);
+    if (setting)
+        (void)settings_command(judged->analysis->result, setting, finding.command,
+                               sizeof(finding.command));
+    return finding.sentence[0] ? findings_add(findings, &finding, err) : 0;
+}
+
+/* What came of the leader of the search, where another is recommended. */
+static int add_leader(const struct judged *judged, struct findings *findings, struct err *err)
 {
     const struct tune *tune = judged->tune;
-    size_t rounds = judged->gain.rounds;
-    if (is_same(judged, TUNE_LEADER, TUNE_NONE)) /* nothing for fresh rounds to be held against */
-        (void)snprintf(buf, size,
-                       "Leave it as it is: in the search no setting of the %zu tried was more than "
-                       "%.3g%% ahead of none.",
-                       tune->ntried, 100 * tune->tolerance);
-    else if (has_failed(judged, TUNE_LEADER))
-        (void)snprintf(buf, size,
-                       "Leave it as it is: %s led the search, and failed in fresh rounds.",
-                       name_of(judged, TUNE_LEADER));
-    else
-        (void)snprintf(buf, size,
-                       "Leave it as it is: no setting of the %zu tried is more than %.3g%% ahead "
-                       "of none, as %zu fresh round%s.",
-                       tune->ntried, 100 * tune->tolerance, rounds,
-                       rounds == 1 ? " confirms" : "s confirm");
-}
-
-static int add_gain(const struct judged *judged, struct findings *findings, struct err *err)
-{
-    const struct result *result = judged->analysis->result;
-    const struct paired_ratio *gain = &judged->gain;
-    struct finding finding = {.id = "tune",
-                              .metric = "throughput",
-                              .unit = "ratio",
-                              .value = gain->median,
-                              .low = gain->low,
-                              .high = gain->high};
-    char ratio[160], near[96] = "";
-    const char *name = name_of(judged, judged->advised);
-    bool one = gain->rounds == 1;
-    (void)say_ratio(gain, ratio, sizeof(ratio));
-    /* Where there was little time, the simplest one stands for the leader in the fresh rounds. */
-    const char *leader = judged->tune->settings.all[judged->tune->leader].variant.name;
-    if (strcmp(leader, name) != 0)
-        (void)snprintf(near, sizeof(near), " was near %s, which", leader);
-    if (is_same(judged, judged->advised, TUNE_NONE))
-        say_as_it_is(judged, finding.sentence, sizeof(finding.sentence));
-    else if (is_gain(judged))
-        (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "%s does %s the work of none, in %zu fresh round%s that the search among "
-                       "%zu setting%s has not seen.",
-                       name, ratio, gain->rounds, one ? "" : "s", judged->tune->ntried,
-                       judged->tune->ntried == 1 ? "" : "s");
-    else
-        (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "%s%s led the search, but %zu fresh round%s not show that %s is better than "
-                       "none: %s.",
-                       name, near, gain->rounds, one ? " does" : "s do", name, ratio);
-    if (is_gain(judged))
-        (void)settings_command(result, setting_of(judged, judged->advised), finding.command,
-                               sizeof(finding.command));
-    return findings_add(findings, &finding, err);
-}
-
-static int add_failed(const struct judged *judged, struct findings *findings, struct err *err)
-{
-    struct finding finding = {
-        .id = "tune_failed", .severity = FINDING_DOUBT, .value = NAN, .low = NAN, .high = NAN};
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%s led the search, and failed in fresh rounds: it is not advised.",
-                   name_of(judged, judged->advised));
-    return findings_add(findings, &finding, err);
-}
-
-/* Of two that differ: why the one, and what the other would add or cost. */
-static int add_other(const struct judged *judged, const struct paired_ratio *behind,
-                     struct findings *findings, struct err *err)
-{
+    const char *leader = tune->settings.all[tune->leader].variant.name;
+    const struct setting *setting = recommended(judged);
     struct finding finding = {.id = "tune_other", .value = NAN, .low = NAN, .high = NAN};
-    char ratio[160];
-    bool lost = has_failed(judged, TUNE_LEADER) || has_failed(judged, TUNE_SIMPLEST);
-    bool said = is_same(judged, judged->advised, TUNE_NONE) && lost; /* why it is left as it is */
-    if (is_same(judged, TUNE_SIMPLEST, TUNE_LEADER) || said || (!behind->rounds && !lost))
+    struct paired_ratio more = {0, NAN, NAN, NAN, false};
+    char share[80];
+    bool failed = has_failed(judged, TUNE_LEADER);
+    bool measured = !strcmp(name_of(judged, TUNE_LEADER), leader);
+    if (failed && measured && !setting) {
+        (void)snprintf(finding.id, sizeof(finding.id), "tune_failed");
+        finding.severity = FINDING_DOUBT;
+    } else if (!setting || !strcmp(arm_name(&judged->analysis->result->arms[setting->arm]), leader))
         return 0;
-    const char *leader = name_of(judged, TUNE_LEADER), *simple = name_of(judged, TUNE_SIMPLEST);
-    (void)say_ratio(behind, ratio, sizeof(ratio));
-    if (lost && judged->advised == TUNE_SIMPLEST)
+    int rc = failed || !setting || !measured
+                 ? 0
+                 : ratio_of(judged, setting_of(judged, TUNE_LEADER)->arm, setting->arm, &more, err);
+    if (failed && measured)
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "%s was the fastest in the search, and failed in fresh rounds.", leader);
-    else if (lost)
+                       "%s led the search, and failed in fresh rounds.", leader);
+    else if (!measured)
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "%s would be simpler, and failed in fresh rounds.", simple);
-    else if (judged->advised == TUNE_SIMPLEST)
-        (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "%s was the fastest in the search and asks more of who applies it: in the "
-                       "fresh rounds it does %s the work of %s.",
-                       leader, ratio, simple);
+                       "%s led the search. There was no time to measure it again beside %s.",
+                       leader, arm_name(&judged->analysis->result->arms[setting->arm]));
     else
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "%s would be simpler, but %s does %s its work.", simple, leader, ratio);
-    return findings_add(findings, &finding, err);
+                       "%s led the search and asks more of who applies it: in the fresh rounds %s "
+                       "has %s of its throughput.",
+                       leader, arm_name(&judged->analysis->result->arms[setting->arm]),
+                       say_share(&more, share, sizeof(share)));
+    return rc ? rc : findings_add(findings, &finding, err);
 }
 
 static int add_fewer(const struct judged *judged, enum tune_role role, struct findings *findings,
@@ -217,14 +169,15 @@ static int add_fewer(const struct judged *judged, enum tune_role role, struct fi
 {
     struct finding finding = {.id = "tune_fewer_cores", .value = NAN, .low = NAN, .high = NAN};
     struct paired_ratio kept;
-    char ratio[160];
+    char share[80];
     if (!has_role(judged, role))
         return 0;
     const struct arm *arm = arm_of(judged, role);
     long long fewer =
         setting_of(judged, role)->plan.reserve - setting_of(judged, TUNE_SIMPLEST)->plan.reserve;
     const char *of = name_of(judged, TUNE_SIMPLEST);
-    int rc = ratio_of(judged, TUNE_SIMPLEST, role, &kept, err);
+    int rc = ratio_of(judged, setting_of(judged, TUNE_SIMPLEST)->arm, setting_of(judged, role)->arm,
+                      &kept, err);
     if (rc)
         return rc;
     if (arm->plan.status != PLAN_OK)
@@ -233,8 +186,8 @@ static int add_fewer(const struct judged *judged, enum tune_role role, struct fi
                        fewer == 1 ? "" : "s", of, arm->plan.reason);
     else if (kept.rounds)
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "With %lld core%s fewer %s keeps %s of its work.", fewer,
-                       fewer == 1 ? "" : "s", of, say_ratio(&kept, ratio, sizeof(ratio)));
+                       "With %lld core%s fewer %s keeps %s of its throughput.", fewer,
+                       fewer == 1 ? "" : "s", of, say_share(&kept, share, sizeof(share)));
     else
         return 0;
     return findings_add(findings, &finding, err);
@@ -258,7 +211,7 @@ static int add_none_ended(const struct judged *judged, struct findings *findings
     const char *why = tune->nsearched ? judged->analysis->rounds.arms[all[0].arm].reason : "";
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
                    "None of the %zu settings tried gave a rate in each of its rounds, so none is "
-                   "advised: %.200s.",
+                   "recommended: %.200s.",
                    tune->ntried, why);
     return findings_add(findings, &finding, err);
 }
@@ -300,18 +253,13 @@ static int add_untried(const struct judged *judged, struct findings *findings, s
 
 static int add_gains(struct judged *judged, struct findings *findings, struct err *err)
 {
-    struct paired_ratio behind;
     if (!has_role(judged, TUNE_NONE))
         return 0;
-    int rc = choose(judged, &behind, err);
-    if (!rc && has_failed(judged, judged->advised))
-        return add_failed(judged, findings, err);
-    bool lost = !rc && !judged->gain.rounds && is_none_lost(judged);
-    if (rc || (!judged->gain.rounds && !lost))
-        return rc;
-    rc = lost ? add_lost(judged, findings, err) : add_gain(judged, findings, err);
+    int rc = recommend_make(judged->analysis, arm_of(judged, TUNE_NONE), &judged->made, err);
     if (!rc)
-        rc = add_other(judged, &behind, findings, err);
+        rc = add_recommended(judged, findings, err);
+    if (!rc)
+        rc = add_leader(judged, findings, err);
     if (!rc)
         rc = add_fewer(judged, TUNE_QUARTER, findings, err);
     return rc ? rc : add_fewer(judged, TUNE_HALF, findings, err);

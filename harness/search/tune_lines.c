@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/search/tune.h"
+#include "harness/judge/recommend.h"
 
 static bool is_ahead(const struct arm_rounds *one, const struct arm_rounds *other)
 {
@@ -18,7 +18,7 @@ static int find_reference(const struct analysis *analysis, bool fresh)
     for (size_t i = 0; i < analysis->result->narms; i++) {
         const struct arm *arm = &analysis->result->arms[i];
         const struct arm_rounds *rounds = analysis->rounds.arms;
-        if (!arm->variant || tune_is_fresh(arm) != fresh || isnan(rounds[i].rate))
+        if (!arm->variant || arm_is_fresh(arm) != fresh || isnan(rounds[i].rate))
             continue;
         if (fresh && arm->placement == PLACE_NONE && found < 0)
             found = (int)i;
@@ -31,19 +31,23 @@ static int find_reference(const struct analysis *analysis, bool fresh)
 static int add_lines(const struct analysis *analysis, bool fresh, struct tune_lines *lines,
                      struct err *err)
 {
+    struct recommendation made = {.arm = -1};
     int reference = find_reference(analysis, fresh), rc = 0;
+    if (fresh && reference >= 0)
+        rc = recommend_make(analysis, &analysis->result->arms[reference], &made, err);
     for (size_t i = 0; i < analysis->result->narms && !rc; i++) {
         const struct arm *arm = &analysis->result->arms[i];
         bool says_why = fresh || arm->plan.status == PLAN_OK; /* others are in the findings */
-        if (!arm->variant || tune_is_fresh(arm) != fresh || !says_why)
+        if (!arm->variant || arm_is_fresh(arm) != fresh || !says_why)
             continue;
         struct tune_line *line = &lines->all[lines->n++];
         *line = (struct tune_line){.arm = i,
-                                   .name = tune_name(arm),
+                                   .name = arm_name(arm),
                                    .fresh = fresh,
                                    .rate = analysis->rounds.arms[i].rate,
-                                   .against = {0, NAN, NAN, NAN},
-                                   .is_reference = (int)i == reference};
+                                   .against = {0, NAN, NAN, NAN, false},
+                                   .is_reference = (int)i == reference,
+                                   .recommended = (int)i == made.arm};
         if (reference >= 0)
             rc = values_ratio(&analysis->values, (size_t)reference, i, analysis->result->seed,
                               &line->against, err);

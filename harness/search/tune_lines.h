@@ -13,10 +13,11 @@ struct tune_line {
     const char *name; /* of the setting */
     bool fresh;
     double rate; /* median of its rounds; NaN = it has none */
-    /* Work per second, paired by round: of the search against the leader, of fresh rounds against
-     * none. */
+    /* Throughput, paired by round: of the search a share of the leader's, of fresh rounds relative
+     * to none. */
     struct paired_ratio against;
     bool is_reference; /* that is what the others are held against */
+    bool recommended;  /* judge/recommend.h */
 };
 
 struct tune_lines {

@@ -154,11 +154,17 @@ static int fill_worker(const json_t *json, struct plan_worker *worker, struct er
     worker->threads = number_of(json, "threads");
     worker->passive = !strcmp(text_of(json, "wait_policy"), "passive");
     worker->background = json_is_true(json_object_get(json, "background"));
+    for (int policy = MEM_DEFAULT; policy <= MEM_INTERLEAVE; policy++)
+        if (!strcmp(text_of(json, "mem_policy"), mem_policy_name((enum mem_policy)policy)))
+            worker->mem_policy = (enum mem_policy)policy;
     (void)snprintf(worker->host, sizeof(worker->host), "%s", text_of(json, "host"));
     const json_t *gpu = json_object_get(json, "gpu");
     unsigned ordinal = number_of(gpu, "cuda_ordinal");
     worker->gpu = json_is_object(gpu) && ordinal < BITSET_BITS ? (int)ordinal : -1;
-    return bitset_parse(text_of(json, "cpus"), &worker->cpus, err);
+    int rc = text_of(json, "mem_nodes")[0]
+                 ? bitset_parse(text_of(json, "mem_nodes"), &worker->mem_nodes, err)
+                 : 0;
+    return rc ? rc : bitset_parse(text_of(json, "cpus"), &worker->cpus, err);
 }
 
 static int fill_plan(struct recorded *recorded, const json_t *json, struct plan *plan,
@@ -249,6 +255,9 @@ static int fill_result(struct recorded *recorded, struct err *err)
     result->scenario = text_of(record, "scenario");
     result->purpose = purpose_find(text_of(record, "purpose"));
     result->device = device_find(text_of(record, "device"));
+    if (result->purpose == PURPOSE_TUNE)
+        result->within =
+            json_number_value(json_object_get(json_object_get(record, "options"), "within")) / 100;
     result->seed = (uint64_t)json_integer_value(json_object_get(record, "seed"));
     result->narms = json_array_size(json_object_get(record, "arms"));
     if (!result->narms || !result->run_id[0])

@@ -13,6 +13,7 @@
 #include "harness/json/judged.h"
 #include "harness/json/machine.h"
 #include "harness/json/plan.h"
+#include "harness/json/recommended.h"
 #include "harness/json/value.h"
 #include "harness/sys/file.h"
 
@@ -306,6 +307,9 @@ json_t *run_json_record(const struct run_record *record)
         document, "symmetry", symmetry_to_json(verdict ? &verdict->symmetry : NULL, record->topo));
     failed |= json_object_set_new(document, "findings",
                                   findings_to_json(verdict ? &verdict->findings : NULL));
+    failed |= json_object_set_new(
+        document, "recommended",
+        verdict ? recommended_to_json(&verdict->analysis, &verdict->findings) : json_null());
     if (record->result && record->result->variants) {
         failed |=
             json_object_set_new(document, "variants", variants_to_json(record->result->variants));

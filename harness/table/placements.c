@@ -31,10 +31,14 @@ struct table {
     FILE *out;
     bool color;
     unsigned slots; /* of the block being printed */
+    struct line {
+        struct recommendation made; /* of those that the arm competes with */
+        struct paired_ratio gain;   /* relative to its reference */
+    } * lines;                      /* by arm */
 };
 
-/* Name, rate, vs best, its interval, efficiency, step, p95, worst worker, CPU, queue. */
-#define REST "%8s%11s%7s%9s%9s%6s%5s%6s"
+/* Name, rate, speed-up, its interval, efficiency, step, p95, worst worker, CPU, queue. */
+#define REST "%9s%10s%7s%9s%9s%6s%5s%6s"
 #define LINE "%-11s%7s" REST
 
 enum paint { PLAIN, BOLD, RED, GREEN, DIM };
@@ -101,38 +105,40 @@ static const char *bound(const struct table *table, size_t arm, const char *sign
     return table->rounds->arms[arm].status == STATUS_CENSORED ? sign : "";
 }
 
-static int best_of(const struct table *table, size_t arm)
+static bool is_recommended(const struct table *table, size_t arm)
 {
-    return table->rounds->arms[arm].baseline[BASELINE_BEST];
+    return table->lines[arm].made.arm == (int)arm;
 }
 
-/* How many times less than the best it does, as lines are sorted by it: the best comes last. */
-static double behind_best(const struct table *table, size_t arm)
+/* Relative to the reference, as lines are sorted by it: the fastest comes last. */
+static double speed_up(const struct table *table, size_t arm)
 {
-    double ratio = median_of(table, arm, METRIC_VS_BEST);
-    int best = best_of(table, arm);
-    if (best < 0 || (int)arm == best)
-        return 0;
-    if (!isnan(ratio)) /* runs of versions without that row have the rates */
-        return ratio;
-    return table->rounds->arms[best].rate / table->rounds->arms[arm].rate;
+    double gain = table->lines[arm].gain.median;
+    int reference = table->lines[arm].made.reference;
+    if (!isnan(gain) || reference < 0)
+        return gain;
+    double rate = table->rounds->arms[reference].rate; /* where the two have no round in common */
+    return table->rounds->arms[arm].rate / (isnan(rate) ? 1 : rate);
 }
 
-static void format_behind_best(const struct table *table, size_t arm, char *ratio, char *interval)
+static void format_speed_up(const struct table *table, size_t arm, char *ratio, char *interval)
 {
     char text[CELL - 8], low[CELL / 2], high[CELL / 2];
-    const struct row *row = rows_find(table->rows, arm_at(table, arm), METRIC_VS_BEST);
+    const struct line *line = &table->lines[arm];
+    bool is_reference = line->made.reference == (int)arm;
+    bool more = line->made.reference >= 0 && !is_reference &&
+                bound(table, (size_t)line->made.reference, ">")[0];
     interval[0] = '\0';
-    if ((int)arm == best_of(table, arm)) {
-        (void)snprintf(ratio, CELL, "best");
+    (void)advice_format_ratio(line->gain.median, text, sizeof(text));
+    (void)snprintf(ratio, CELL, "%s%s",
+                   more           ? ">"
+                   : is_reference ? ""
+                                  : bound(table, arm, "<"),
+                   is_reference ? "1x" : text);
+    if (is_reference || isnan(line->gain.low))
         return;
-    }
-    (void)snprintf(ratio, CELL, "%s%s", row ? bound(table, arm, ">") : "",
-                   advice_format_ratio(row ? row->median : NAN, text, sizeof(text)));
-    if (!row || isnan(row->ci_low))
-        return;
-    (void)advice_format_ratio(row->ci_low, low, sizeof(low));
-    (void)advice_format_ratio(row->ci_high, high, sizeof(high));
+    (void)advice_format_ratio(line->gain.low, low, sizeof(low));
+    (void)advice_format_ratio(line->gain.high, high, sizeof(high));
     (void)snprintf(interval, CELL, "%.*s-%.*s", (int)strlen(low) - 1, low, (int)strlen(high) - 1,
                    high);
 }
@@ -141,7 +147,10 @@ static void format_behind_best(const struct table *table, size_t arm, char *rati
 static const char *mark_of(const struct table *table, size_t arm)
 {
     static const char *const marks[STATUSES] = {"", "~", "", "!", "!", "!"};
-    return marks[table->rounds->arms[arm].status];
+    const char *mark = marks[table->rounds->arms[arm].status];
+    if (!is_recommended(table, arm))
+        return mark;
+    return mark[0] ? "*~" : "*"; /* disturbed in some of its rounds, which do not count */
 }
 
 /* Of its sum of medians, which need not come from the same round. */
@@ -164,13 +173,13 @@ static void print_arm(const struct table *table, size_t arm)
     (void)snprintf(name, sizeof(name), "%s%s", name_at(table, arm), mark_of(table, arm));
     (void)snprintf(rate, sizeof(rate), "%s%s", bound(table, arm, "<"),
                    units_format_si(median_of(table, arm, METRIC_RATE), value, sizeof(value)));
-    format_behind_best(table, arm, ratio, interval);
+    format_speed_up(table, arm, ratio, interval);
     (void)snprintf(step, sizeof(step), "%s%s", bound(table, arm, ">"),
                    units_format_seconds(steps->median, value, sizeof(value)));
     (void)snprintf(p95, sizeof(p95), "%s%s", bound(table, arm, ">"),
                    units_format_seconds(steps->p95, value, sizeof(value)));
     format_shares(table, arm, oncpu, queue);
-    paint(table, (int)arm == best_of(table, arm) ? GREEN : PLAIN);
+    paint(table, is_recommended(table, arm) ? GREEN : PLAIN);
     (void)fprintf(table->out, LINE, name, rate, ratio, interval,
                   text_percent(median_of(table, arm, "efficiency"), efficiency, CELL), step, p95,
                   format_share(median_of(table, arm, "worst_worker"), 1, worst), oncpu, queue);
@@ -190,11 +199,11 @@ static size_t sort_block(const struct table *table, size_t *order)
 {
     size_t n = 0;
     for (size_t i = 0; i < table->result->narms; i++) {
-        double behind = behind_best(table, i);
+        double gain = speed_up(table, i);
         if (!in_block(table, i) || isnan(median_of(table, i, "step_time")))
             continue;
         size_t at = n++;
-        for (; at > 0 && behind_best(table, order[at - 1]) < behind; at--)
+        for (; at > 0 && speed_up(table, order[at - 1]) > gain; at--)
             order[at] = order[at - 1];
         order[at] = i;
     }
@@ -362,7 +371,7 @@ static void print_block_head(const struct table *table, const size_t *order, siz
     int column = length > RATE ? TITLE + RATE - length : TITLE;
     paint(table, DIM);
     (void)fprintf(table->out, "%-*s%*.*s" REST "\n", column, title, TITLE + RATE - column, length,
-                  rate, "vs best", advice_interval_name(table->result->rounds_done), "effic.",
+                  rate, "speed-up", advice_interval_name(table->result->rounds_done), "effic.",
                   bench_step_name(arm_at(table, order[0])->bench), "p95", "worst", "CPU", "queue");
     paint(table, PLAIN);
 }
@@ -413,20 +422,56 @@ static bool has_steps(const struct table *table)
     return false;
 }
 
+/* What the first columns are. */
+static void print_first(const struct table *table)
+{
+    const char *reference = "none", *star = "";
+    char line[200];
+    for (size_t i = 0; i < table->result->narms; i++) {
+        const struct recommendation *made = &table->lines[i].made;
+        if (made->reference >= 0 && !made->is_default)
+            reference = name_at(table, (size_t)made->reference);
+        if (made->arm >= 0)
+            star = "; *: recommended";
+    }
+    (void)snprintf(line, sizeof(line),
+                   "throughput of all workers; speed-up: relative to %s, by round%s", reference,
+                   star);
+    text_wrap(line, 0, 2, table->out);
+}
+
+static int make_lines(const struct table *table)
+{
+    int rc = 0;
+    for (size_t i = 0; i < table->result->narms && !rc; i++) {
+        struct line *line = &table->lines[i];
+        line->gain = (struct paired_ratio){0, NAN, NAN, NAN, false};
+        rc = recommend_make(table->analysis, arm_at(table, i), &line->made, NULL);
+        if (!rc && line->made.reference >= 0)
+            rc = values_ratio(&table->analysis->values, (size_t)line->made.reference, i,
+                              table->result->seed, &line->gain, NULL);
+    }
+    return rc;
+}
+
 static int print_all(struct table *table)
 {
     size_t *order = calloc(table->result->narms + 1, sizeof(*order));
-    if (!order)
+    table->lines = calloc(table->result->narms + 1, sizeof(*table->lines));
+    if (!order || !table->lines || make_lines(table)) {
+        free(table->lines);
+        free(order);
         return -1;
+    }
     print_title(table);
     if (has_steps(table))
-        text_wrap("work per second of all workers; vs best and efficiency are paired by round", 0,
-                  2, table->out);
+        print_first(table);
     bool measured = false;
     for (unsigned slots = 0; (slots = result_next_slots(table->result, slots)) != 0;) {
         table->slots = slots;
         measured = print_block(table, order) || measured;
     }
+    free(table->lines);
     free(order);
     if (measured)
         print_columns(table);

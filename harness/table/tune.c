@@ -11,8 +11,9 @@
 
 enum { CELL = 32, SHOWN = 24 }; /* of the search: the best */
 
-/* Setting, threads a worker, rounds, work per second, against the reference, its interval. */
-#define LINE "%-33.33s %7s %6s %9.9s %7s %12s\n"
+/* Setting, threads a worker, rounds, work per second, relative to none or the best, its interval.
+ */
+#define LINE "%-32.32s %7s %6s %9.9s %8s %12s\n"
 
 static void print_title(const struct analysis *analysis, FILE *out, bool color)
 {
@@ -30,32 +31,34 @@ static void print_head(const struct analysis *analysis, const struct tune_line *
     (void)bench_rate_unit(arm->bench, rate, sizeof(rate));
     (void)fprintf(out, "\n%s", color ? "\033[2m" : "");
     (void)fprintf(out, LINE, line->fresh ? "fresh rounds" : "search", "threads", "rounds", rate,
-                  line->fresh ? "vs none" : "vs best", "interval");
+                  line->fresh ? "speed-up" : "of best", line->fresh ? "interval" : "");
     (void)fputs(color ? "\033[0m" : "", out);
 }
 
 static void print_line(const struct analysis *analysis, const struct tune_line *line, FILE *out)
 {
     char threads[CELL], rounds[CELL], rate[CELL], ratio[CELL], low[CELL], interval[2 * CELL] = "";
+    char name[sizeof(((struct variant *)NULL)->name) + 1];
     const struct arm *arm = &analysis->result->arms[line->arm];
     const struct paired_ratio *against = &line->against;
     if (arm->plan.status != PLAN_OK) {
-        int column = fprintf(out, "%-33.33s ", line->name);
+        int column = fprintf(out, "%-32.32s ", line->name);
         text_wrap(arm->plan.reason, column, 2, out);
         return;
     }
     (void)snprintf(threads, sizeof(threads), "%u", arm->plan.workers[0].threads);
     (void)snprintf(rounds, sizeof(rounds), "%zu", analysis->rounds.arms[line->arm].n);
-    if (!line->is_reference && !isnan(against->low)) {
+    (void)snprintf(name, sizeof(name), "%s%s", line->name, line->recommended ? "*" : "");
+    if (line->fresh && !line->is_reference && !isnan(against->low)) {
         (void)advice_format_ratio(against->low, low, sizeof(low));
         low[strlen(low) - 1] = '\0'; /* "1.9-2.1x" */
         (void)snprintf(interval, sizeof(interval), "%s-%s", low,
                        advice_format_ratio(against->high, ratio, sizeof(ratio)));
     }
-    (void)fprintf(out, LINE, line->name, threads, rounds,
-                  units_format_si(line->rate, rate, sizeof(rate)),
-                  line->is_reference ? (line->fresh ? "none" : "best")
-                                     : advice_format_ratio(against->median, ratio, sizeof(ratio)),
+    (void)fprintf(out, LINE, name, threads, rounds, units_format_si(line->rate, rate, sizeof(rate)),
+                  !line->fresh         ? text_percent(against->median, ratio, sizeof(ratio))
+                  : line->is_reference ? "1x"
+                                       : advice_format_ratio(against->median, ratio, sizeof(ratio)),
                   interval);
 }
 
@@ -63,6 +66,7 @@ void tune_print(const struct analysis *analysis, FILE *out, bool color)
 {
     struct tune_lines lines;
     size_t searched = 0;
+    bool starred = false;
     print_title(analysis, out, color);
     if (tune_lines_make(analysis, &lines, NULL)) {
         log_error("out of memory for the summary table; rows.csv has everything");
@@ -78,6 +82,10 @@ void tune_print(const struct analysis *analysis, FILE *out, bool color)
         if (i == first && first)
             (void)fprintf(out, "%zu slower ones are in rows.csv\n", first);
         print_line(analysis, &lines.all[i], out);
+        starred = starred || lines.all[i].recommended;
     }
+    if (starred)
+        (void)fputs("speed-up: throughput relative to none, paired by round; *: recommended\n",
+                    out);
     tune_lines_free(&lines);
 }

@@ -287,9 +287,9 @@ for machine in "${machines[@]}"; do
     done
 done
 emitted sh -n 2 --xml "package:2 numa:1 core:4 pu:1"
-grep -q 'placement numa: the nearest' "$scratch/stderr" || fail "which placement: $(cat "$scratch/stderr")"
+grep -q 'placement numa is not measured: it is the nearest' "$scratch/stderr" || fail "which placement: $(cat "$scratch/stderr")"
 emitted sh -n 3 --xml "package:1 core:2 pu:1"
-grep -q 'placement sized: the nearest' "$scratch/stderr" || fail "which placement: $(cat "$scratch/stderr")"
+grep -q 'placement sized is not measured: it is the nearest' "$scratch/stderr" || fail "which placement: $(cat "$scratch/stderr")"
 
 expect 2 '2 workers on 2 cores leave none: .*fewer workers' "$CONTEND_BINARY" place --emit k8s -n 2 \
     -P partition --xml "package:1 core:2 pu:1"

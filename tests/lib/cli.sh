@@ -32,6 +32,16 @@ needs() {
     done
 }
 
+# quietly COMMAND...: as on a machine where nothing else runs and nothing is stolen, so that no round counts as
+# disturbed: it sees a /proc/stat that stands still. Call `can_be_quiet || skip ...` before.
+quietly() {
+    [ -e "$scratch/stat" ] || cat /proc/stat >"$scratch/stat"
+    unshare -rm sh -c 'mount --bind "$0" /proc/stat && exec "$@"' "$scratch/stat" "$@"
+}
+can_be_quiet() {
+    quietly true 2>/dev/null
+}
+
 # expect CODE PATTERN COMMAND...: exit code, and an extended regular expression in stdout+stderr; within
 # $limit_s seconds, or 200.
 expect() {

@@ -17,6 +17,7 @@
 #include "harness/base/stats.h"
 #include "harness/draw/files.h"
 #include "harness/draw/gnuplot.h"
+#include "harness/judge/recommend.h"
 #include "harness/plot/dots.h"
 #include "harness/plot/figures.h"
 #include "harness/rows/metric.h"
@@ -122,30 +123,36 @@ static void test_report_shows_the_rounds_behind_the_headline(void **state)
     struct analysis analysis;
     struct err err = {0};
     size_t size;
-    unsigned rounds = 0, medians = 0;
+    unsigned rounds = 0, medians = 0, recommended = 0;
+    struct recommendation made;
     fixture_plots_make(&small, &result);
     assert_int_equal(plot_result(&result, "host", &err), 0);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    const struct arm *of = result.arms;
+    while (of->alone)
+        of++;
+    assert_int_equal(recommend_make(&analysis, of, &made, &err), 0);
+    assert_true(recommend_applies(&made));
     char *data = (char *)fixture_read_plot("throughput", "dat", &size), *save = NULL;
     assert_non_null(data);
     for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         double y, x, low, high;
-        unsigned mark;
-        if (sscanf(line, "0 %lf %lf %lf %lf 0 %u", &y, &x, &low, &high, &mark) != 5)
+        unsigned colour, mark;
+        if (sscanf(line, "0 %lf %lf %lf %lf %u %u", &y, &x, &low, &high, &colour, &mark) != 6)
             continue;
         rounds += mark == DOT_ROUND;
         medians += mark == DOT_MEDIAN;
-        for (size_t i = 0; i < result.narms && mark == DOT_MEDIAN && y == 0; i++)
-            if (result.arms[i].placement == PLACE_NONE && !result.arms[i].alone) {
-                const struct row *row = rows_find(&analysis.rows, &result.arms[i], METRIC_VS_BEST);
-                assert_true(x > 5 && fabs(x - row->median) < 1e-6 * x);
-                assert_true(low <= x && x <= high && fabs(low - row->ci_low) < 1e-6 * x);
-            }
+        if (mark != DOT_MEDIAN || !colour)
+            continue;
+        recommended++;
+        assert_true(x > 5 && fabs(x - made.gain.median) < 1e-6 * x);
+        assert_true(low <= x && x <= high && fabs(low - made.gain.low) < 1e-6 * x);
     }
     assert_int_equal(rounds, 4 * 3);
     assert_int_equal(medians, 4);
-    fixture_assert_svg_has("throughput", ">best<");
-    fixture_assert_svg_has("throughput", "x less (");
+    assert_int_equal(recommended, 1);
+    fixture_assert_svg_has("throughput", ", recommended<");
+    fixture_assert_svg_has("throughput", ">1x<");
     fixture_assert_svg_has("throughput", "items/s<");
     free(data);
     analysis_free(&analysis);

@@ -62,23 +62,32 @@ static void search(struct machine *machine, struct halving *halving, double budg
     double rates[ARMS];
     struct err err = {0};
     *halving = (struct halving){
-        .n = machine->n, .arms = machine->arms, .budget_s = budget_s, .tolerance = 0.03};
+        .n = machine->n, .arms = machine->arms, .budget_s = budget_s, .tolerance = 0.05};
     do {
         double seconds = measure(machine, rates);
         assert_int_equal(halving_record(halving, rates, seconds, &err), 0);
     } while (halving_goes_on(halving));
 }
 
-/* As tune does it: the simpler one, unless fresh rounds show it further behind. */
+/* As tune does it: the simplest that fresh rounds do not show to be further behind. */
 static size_t choose(struct machine *machine, const struct halving *halving)
 {
-    size_t leader = halving_leader(halving), simplest = halving_simplest(halving, leader);
-    double ahead[FRESH], rates[ARMS];
+    size_t leader = halving_leader(halving);
+    const size_t simple[] = {halving_possible(halving, leader), halving_simplest(halving, leader)};
+    double ahead[2][FRESH], rates[ARMS];
+    uint32_t counts[FRESH];
     for (size_t r = 0; r < FRESH; r++) {
         (void)measure(machine, rates);
-        ahead[r] = rates[leader] / rates[simplest];
+        for (size_t i = 0; i < 2; i++)
+            ahead[i][r] = rates[leader] / rates[simple[i]];
     }
-    return stats_sort_median(ahead, FRESH) <= 1.03 ? simplest : leader;
+    for (size_t i = 0; i < 2; i++) {
+        bool behind = stats_sort_median(ahead[i], FRESH) > 1.05 &&
+                      stats_median_interval(ahead[i], FRESH, 1, counts).low > 1;
+        if (!behind)
+            return simple[i];
+    }
+    return leader;
 }
 
 static double best_rate(const struct machine *machine)
@@ -89,7 +98,8 @@ static double best_rate(const struct machine *machine)
     return best;
 }
 
-static void test_halving_finds_a_setting_within_3_percent_of_the_best(void **state)
+/* The one that leads; of the chosen one the tolerance is 5%, and rounds differ by 5%. */
+static void test_halving_finds_a_setting_near_the_best(void **state)
 {
     (void)state;
     static const size_t sizes[] = {2, 5, 12, 24, ARMS};
@@ -101,14 +111,15 @@ static void test_halving_finds_a_setting_within_3_percent_of_the_best(void **sta
             struct halving halving;
             make_machine(&machine, sizes[s], 7919 * (uint64_t)i + sizes[s]);
             search(&machine, &halving, 10 * (double)sizes[s]);
-            double least = best_rate(&machine) / 1.03;
-            led += machine.rate[halving_leader(&halving)] >= least;
-            chosen += machine.rate[choose(&machine, &halving)] >= least;
+            double best = best_rate(&machine);
+            led += machine.rate[halving_leader(&halving)] >= best / 1.03;
+            chosen += machine.rate[choose(&machine, &halving)] >= best / 1.07;
             spent += halving.spent_s / (double)sizes[s] / SEARCHES;
             halving_free(&halving);
         }
-        print_message("%zu settings: leader %u, chosen %u of %d within 3%%, %.1f rounds of all\n",
-                      sizes[s], led, chosen, SEARCHES, spent);
+        print_message(
+            "%zu settings: leader %u of %d within 3%%, chosen %u within 7%%, %.1f rounds\n",
+            sizes[s], led, SEARCHES, chosen, spent);
         assert_true(led >= 0.95 * SEARCHES && chosen >= 0.95 * SEARCHES);
     }
 }
@@ -188,7 +199,7 @@ static void test_halving_compares_in_common_rounds_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_halving_finds_a_setting_within_3_percent_of_the_best),
+        cmocka_unit_test(test_halving_finds_a_setting_near_the_best),
         cmocka_unit_test(test_halving_prefers_the_simpler_of_equals),
         cmocka_unit_test(test_halving_keeps_to_its_time),
         cmocka_unit_test(test_halving_leaves_out_what_failed),

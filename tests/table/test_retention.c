@@ -196,6 +196,32 @@ static char *print_table(const struct result *result, struct verdict *verdict)
     return text;
 }
 
+/* What needs nodes keeps 2% more than what needs a list of CPUs. */
+static void test_retention_recommends_the_simplest_that_keeps_as_much(void **state)
+{
+    (void)state;
+    static const enum placement placements[] = {PLACE_NONE, PLACE_NUMA, PLACE_PARTITION};
+    static const double loaded[] = {100, 20.5, 20.9};
+    struct result result;
+    struct verdict verdict;
+    fixture_result_init(&result);
+    result.background = &load;
+    struct arm *arm = add_arm(&result, PLACE_NONE, true);
+    for (unsigned r = 0; r < ROUNDS; r++)
+        add_round(arm, r, 20, 150);
+    for (size_t i = 0; i < 3; i++) {
+        arm = add_arm(&result, placements[i], false);
+        for (unsigned r = 0; r < ROUNDS; r++)
+            add_round(arm, r, loaded[i], 151);
+    }
+    char *text = print_table(&result, &verdict);
+    assert_non_null(strstr(text, "place --workers 2 --placement partition "));
+    assert_null(strstr(text, "--placement numa"));
+    free(text);
+    verdict_free(&verdict);
+    fixture_result_free(&result);
+}
+
 static void test_retention_table_says_what_is_kept(void **state)
 {
     (void)state;
@@ -288,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_retention_is_of_the_kept_metric_under_load_only),
         cmocka_unit_test(test_retention_skips_rounds_without_their_idle_half),
         cmocka_unit_test(test_retention_is_as_noisy_as_its_idle_half),
+        cmocka_unit_test(test_retention_recommends_the_simplest_that_keeps_as_much),
         cmocka_unit_test(test_retention_table_says_what_is_kept),
         cmocka_unit_test(test_retention_advises_what_is_clear),
         cmocka_unit_test_setup_teardown(test_retention_is_drawn_by_size, fixture_make_dir,
