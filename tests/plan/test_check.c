@@ -240,11 +240,14 @@ static void test_check_finds_slices_of_other_kinds_of_cores(void **state)
         "their slices are not alike: of the performance cores worker 0 has 4, and worker 1 none; "
         "pcores gives all workers performance cores");
     request.workers = 3; /* 0-2, 3-5, 6-7 */
-    expect(&topo, &request, "team_kinds worker 1; core_kinds workers 0-2",
+    expect(
+        &topo, &request, "team_kinds worker 1; core_kinds workers 0-2",
+        "their slices are not alike: of the performance cores worker 0 has 3, and worker 2 none; "
+        "pcores gives all workers performance cores");
+    request.placement = PLACE_SPREAD; /* 2, 1 and 1 of one kind, 1, 2 and 1 of the other */
+    expect(&topo, &request, "team_kinds workers 0-2",
            "a team's CPUs are of unlike cores: at each barrier the performance cores wait for the "
            "efficiency cores; pcores gives all workers performance cores");
-    request.placement = PLACE_SPREAD; /* 2, 1 and 1 of one kind, 1, 2 and 1 of the other */
-    expect(&topo, &request, "team_kinds workers 0-2", "");
     request.placement = PLACE_SIZED;
     expect(&topo, &request, "team_kinds workers 0-2", "");
     request.threads = 1; /* no team */

@@ -140,7 +140,7 @@ static void test_line_chart_drops_no_placement_for_another(void **state)
         fixture_assert_svg_has("collective_bandwidth", text);
     }
     fixture_assert_svg_has("collective_bandwidth", ">all-reduce, out of place, without load<");
-    fixture_assert_svg_has("collective_bandwidth", ">26 more lines are in rows.csv<");
+    fixture_assert_svg_has("collective_bandwidth", ">28 more lines are in rows.csv<");
 }
 
 int main(void)
