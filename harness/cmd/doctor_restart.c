@@ -1,11 +1,13 @@
 /* Of doctor --verify: copies of the job, started as it is and with the cure, in alternation. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "harness/base/text.h"
 #include "harness/cmd/doctor_verify.h"
 #include "harness/say/log.h"
 #include "harness/sys/clock.h"
@@ -25,6 +27,8 @@ static int open_output(struct doctor_verify *verify, struct err *err)
     verify->output_fd = memfd_create("contend doctor", MFD_CLOEXEC);
     if (verify->output_fd < 0)
         return err_sys(err, -errno, "no memory for what the job prints");
+    (void)fcntl(verify->output_fd, F_SETFL,
+                O_APPEND); /* several write there, each by its own name */
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", verify->output_fd);
     for (size_t i = 0; i < verify->meter.n; i++)
         metric_set_output(&verify->meter.all[i], path);
@@ -46,11 +50,21 @@ static int add_last_line(const struct doctor_verify *verify, int rc, struct err 
     while (n > 0 && text[n - 1] == '\n')
         n--;
     text[n > 0 ? n : 0] = '\0';
-    const char *last = strrchr(text, '\n');
+    char *last = strrchr(text, '\n');
     last = last ? last + 1 : text;
     if (*last)
-        (void)check_append(err->msg, sizeof(err->msg), "; its last line: %.90s", last);
+        (void)check_append(err->msg, sizeof(err->msg), "; its last line: %.90s",
+                           text_one_line(last));
     return rc;
+}
+
+int doctor_verify_check_job(const struct doctor_verify *verify, int rc, struct err *err)
+{
+    if (!verify->options->restart || doctor_launch_runs(&verify->job) || rc == -EINTR)
+        return rc;
+    return add_last_line(
+        verify,
+        err_set(err, -ECHILD, "the job ended while it was measured: it must run for longer"), err);
 }
 
 static int start_job(struct doctor_verify *verify, const struct cure *cure, struct err *err)
@@ -92,7 +106,8 @@ int doctor_verify_start(struct doctor_verify *verify, struct reader *reader, pid
     rc = start_job(verify, NULL, err);
     verify->is_fresh = !rc;
     *pid = verify->job.process.pid;
-    return rc ? rc : reader_mark(reader, err); /* which lists it */
+    return rc ? rc
+              : doctor_verify_check_job(verify, reader_mark(reader, err), err); /* it is listed */
 }
 
 static int set_job(struct doctor_verify *verify, struct reader *reader, bool changed,

@@ -66,8 +66,11 @@ int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doc
             bool changed = ((size_t)half + pairs->n) % 2;
             rc = set(verify, reader, changed, err);
             if (!rc)
-                rc = meter_measure(&verify->meter, verify->options->block_s, reader,
-                                   verify->signals, &rates[changed], err);
+                rc = doctor_verify_check_job(verify,
+                                             meter_measure(&verify->meter, verify->options->block_s,
+                                                           reader, verify->signals, &rates[changed],
+                                                           err),
+                                             err);
             if (!rc)
                 beside_note(&verify->trial.beside, &reader->view, changed);
         }
@@ -188,6 +191,9 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
     cure_make(diagnosis, &verify->cure);
     if (!verify->options->restart)
         return verify_live(verify, reader, done, err);
+    int rc = doctor_verify_check_job(verify, 0, err);
+    if (rc)
+        return rc;
     if (!verify->cure.n) {
         (void)fprintf(verify->out,
                       "no finding names a setting for the next start: there is nothing "
@@ -197,7 +203,7 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
     (void)cure_format(&verify->cure, verify->trial.redo, sizeof(verify->trial.redo));
     (void)snprintf(verify->trial.what, sizeof(verify->trial.what), "started with '%.600s'",
                    verify->trial.redo);
-    int rc = doctor_verify_restart(verify, reader, err);
+    rc = doctor_verify_restart(verify, reader, err);
     *done = !rc;
     return rc;
 }

@@ -156,7 +156,7 @@ int apply_state_read(const char *path, struct apply_state *state, struct err *er
 {
     char *text = NULL;
     size_t size;
-    bool rebooted;
+    bool rebooted = false;
     *state = (struct apply_state){0};
     int rc = file_read(AT_FDCWD, path, STATE_MOST, &text, &size);
     if (rc == -ENOENT)

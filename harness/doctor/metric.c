@@ -214,7 +214,7 @@ static int take_number(struct metric *metric, const char *text, struct err *err)
 
 static int end_line(struct metric *metric, struct err *err)
 {
-    regmatch_t match[2];
+    regmatch_t match[2] = {{.rm_so = -1}, {.rm_so = -1}};
     metric->line[metric->used] = '\0';
     bool empty = !metric->used;
     metric->used = 0;
