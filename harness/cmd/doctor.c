@@ -230,8 +230,6 @@ static int verify(struct doctor *doctor, int *code, struct err *err)
     *code = !done || verdict == GAIN_UNCLEAR ? EXIT_INCONCLUSIVE
             : verdict == GAIN_PROVEN         ? EXIT_GOOD
                                              : EXIT_VERDICT;
-    if (!rc && done)
-        doctor_verify_print(verify);
     if (doctor->json)
         (void)json_object_set_new(doctor->json, "verify", trial_to_json(&verify->trial));
     return rc;

@@ -34,6 +34,10 @@ int doctor_verify_open(const struct doctor_verify_options *options,
             "--max-time %g has no room for %d blocks of %g s: type --max-time %.0f, or a "
             "shorter --block",
             options->max_time_s, 2 * GAIN_PAIRS_LEAST, options->block_s, ceil(least_s));
+    char quoted[1024];
+    if (apply->state && text_shell_word(apply->state, quoted, sizeof(quoted)) < sizeof(quoted))
+        (void)snprintf(verify->state_option, sizeof(verify->state_option), " --state %.1000s",
+                       quoted);
     int rc = meter_open(&options->metrics, options->restart, options->less_is_better,
                         &verify->meter, err);
     verify->trial.unit = rc ? "" : metric_unit(&verify->meter.all[0]);
@@ -51,6 +55,18 @@ void doctor_verify_free(struct doctor_verify *verify)
     meter_free(&verify->meter);
 }
 
+/* Who ended was not as slow as it looks. */
+static int check_workers(const struct doctor_verify *verify, int rc, struct err *err)
+{
+    for (size_t i = 0; i < verify->change.n && rc != -EINTR; i++) {
+        const struct apply_process *one = &verify->change.processes[i];
+        if (one->is_lead && !apply_is_same(one->pid, one->pid, one->start_ticks))
+            return err_set(err, -ESRCH, "%.15s (%d) ended while it was measured", one->name,
+                           (int)one->pid);
+    }
+    return rc;
+}
+
 /* ABBA: what drifts with time is the same in both. */
 int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doctor_set *set,
                         struct err *err)
@@ -60,10 +76,10 @@ int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doc
     int rc = 0;
     while (!rc && pairs->n < GAIN_PAIRS_MOST && now_s() + pair_s <= verify->end_s) {
         double rates[2] = {0, 0}, from_s = now_s();
-        progress_set("verify", (size_t)(from_s - begin_s), (size_t)(verify->end_s - begin_s),
-                     verify->end_s - begin_s);
         for (int half = 0; half < 2 && !rc; half++) {
             bool changed = ((size_t)half + pairs->n) % 2;
+            progress_set("verify", 2 * pairs->n + (size_t)half,
+                         2 * (size_t)((verify->end_s - begin_s) / pair_s), verify->end_s - begin_s);
             rc = set(verify, reader, changed, err);
             if (!rc)
                 rc = doctor_verify_check_job(verify,
@@ -71,6 +87,7 @@ int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doc
                                                            reader, verify->signals, &rates[changed],
                                                            err),
                                              err);
+            rc = check_workers(verify, rc, err);
             if (!rc)
                 beside_note(&verify->trial.beside, &reader->view, changed);
         }
@@ -104,6 +121,56 @@ static int set_masks(struct doctor_verify *verify, struct reader *reader, bool c
     return rc == -ENOENT ? 0 : rc; /* the guard was first */
 }
 
+static void print_verdict(const struct doctor_verify *verify)
+{
+    const struct gain *gain = &verify->trial.gain;
+    const char *undone = verify->options->restart ? "" : ": undone";
+    char text[1200];
+    if (gain->verdict == GAIN_UNCLEAR && isnan(gain->ratio))
+        (void)snprintf(text, sizeof(text),
+                       "inconclusive%s. %s: fewer than %d pairs of blocks were "
+                       "measured; allow more by --max-time.",
+                       undone, verify->trial.what, GAIN_PAIRS_LEAST);
+    else
+        (void)snprintf(
+            text, sizeof(text), "%s%s%s: %.3gx the speed (%.3gx to %.3gx), %.3g -> %.3g%s%s.%s%s",
+            gain->verdict == GAIN_PROVEN    ? ""
+            : gain->verdict == GAIN_UNCLEAR ? "inconclusive"
+                                            : "no gain",
+            gain->verdict == GAIN_PROVEN ? "" : undone,
+            gain->verdict == GAIN_PROVEN ? verify->trial.what : "", gain->ratio, gain->low,
+            gain->high, gain->before, gain->after, verify->trial.unit[0] ? " " : "",
+            verify->trial.unit,
+            gain->verdict == GAIN_PROVEN && !verify->options->restart
+                ? verify->trial.kept ? " Kept." : " Undone."
+                : "",
+            gain->verdict == GAIN_UNCLEAR ? " More --max-time measures more pairs." : "");
+    int column = fprintf(verify->out, "VERDICT  ");
+    text_wrap(text, column, column, verify->out);
+}
+
+static void print(const struct doctor_verify *verify)
+{
+    (void)fputc('\n', verify->out);
+    print_verdict(verify);
+    if (verify->trial.kept)
+        (void)fprintf(verify->out, "UNDO     contend doctor --undo%s\n", verify->state_option);
+    else if (verify->trial.gain.verdict == GAIN_PROVEN)
+        (void)fprintf(verify->out, "APPLY    %s\n", verify->trial.redo);
+    (void)fprintf(verify->out,
+                  "\n%zu pairs of blocks of %.3g s, without it and with it in "
+                  "alternation; 95%% interval\n",
+                  verify->trial.pairs.n, verify->options->block_s - meter_settle_s);
+    doctor_tell_cost(&verify->trial.beside, verify->out);
+    if (verify->cure.n && !verify->options->restart) {
+        char settings[1024];
+        (void)fprintf(verify->out,
+                      "Not tried: %s, of the next start. --verify METRIC --restart "
+                      "COMMAND measures it.\n",
+                      cure_format(&verify->cure, settings, sizeof(settings)));
+    }
+}
+
 static void say_redo(struct doctor_verify *verify)
 {
     bool all = true;
@@ -114,25 +181,27 @@ static void say_redo(struct doctor_verify *verify)
             all &= check_append(pids, sizeof(pids), " --pid %d", (int)one->pid);
     }
     (void)snprintf(verify->trial.redo, sizeof(verify->trial.redo),
-                   "contend doctor --apply --placement %s%s", verify->apply->placement,
-                   all ? pids : "");
+                   "contend doctor --apply --placement %s%s%s", verify->apply->placement,
+                   all ? pids : "", verify->state_option);
 }
 
-/* A gain stays where that was asked for. */
-static int keep(struct doctor_verify *verify, struct err *err)
+/* A gain stays where that is asked for, or answered. */
+static int keep_or_not(struct doctor_verify *verify, struct err *err)
 {
-    bool wanted = verify->options->keep;
+    bool proven = verify->trial.gain.verdict == GAIN_PROVEN, wanted = verify->options->keep;
     size_t bound;
-    int rc = 0;
-    if (verify->trial.gain.verdict != GAIN_PROVEN)
-        return 0;
-    if (!wanted && verify->out == stdout && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)) {
-        doctor_verify_print(verify);
-        rc = doctor_ask("Keep it", "--verify", verify->signals, &wanted, err);
-    }
+    int rc = proven && wanted ? doctor_change_do(&verify->change, APPLY_KEPT, &bound, err) : 0;
+    verify->trial.kept = proven && wanted && !rc;
+    print(verify);
+    if (rc || !proven || wanted || verify->out != stdout || !isatty(STDIN_FILENO) ||
+        !isatty(STDOUT_FILENO))
+        return rc;
+    rc = doctor_ask("Keep it", "--verify", verify->signals, &wanted, err);
     if (!rc && wanted)
         rc = doctor_change_do(&verify->change, APPLY_KEPT, &bound, err);
     verify->trial.kept = !rc && wanted;
+    if (verify->trial.kept)
+        (void)printf("kept until you type contend doctor --undo%s\n", verify->state_option);
     return rc;
 }
 
@@ -179,7 +248,7 @@ static int verify_live(struct doctor_verify *verify, struct reader *reader, bool
     say_redo(verify);
     rc = try_live(verify, reader, err);
     if (!rc)
-        rc = keep(verify, err);
+        rc = keep_or_not(verify, err);
     *done = !rc;
     return rc;
 }
@@ -204,55 +273,8 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
     (void)snprintf(verify->trial.what, sizeof(verify->trial.what), "started with '%.600s'",
                    verify->trial.redo);
     rc = doctor_verify_restart(verify, reader, err);
+    if (!rc)
+        print(verify);
     *done = !rc;
     return rc;
-}
-
-static void print_verdict(const struct doctor_verify *verify)
-{
-    const struct gain *gain = &verify->trial.gain;
-    const char *undone = verify->options->restart ? "" : ": undone";
-    char text[1200];
-    if (gain->verdict == GAIN_UNCLEAR && isnan(gain->ratio))
-        (void)snprintf(text, sizeof(text),
-                       "inconclusive%s. %s: fewer than %d pairs of blocks were "
-                       "measured; allow more by --max-time.",
-                       undone, verify->trial.what, GAIN_PAIRS_LEAST);
-    else
-        (void)snprintf(
-            text, sizeof(text), "%s%s%s: %.3gx the speed (%.3gx to %.3gx), %.3g -> %.3g %s.%s%s",
-            gain->verdict == GAIN_PROVEN    ? ""
-            : gain->verdict == GAIN_UNCLEAR ? "inconclusive"
-                                            : "no gain",
-            gain->verdict == GAIN_PROVEN ? "" : undone,
-            gain->verdict == GAIN_PROVEN ? verify->trial.what : "", gain->ratio, gain->low,
-            gain->high, gain->before, gain->after, verify->trial.unit,
-            gain->verdict == GAIN_PROVEN && !verify->options->restart
-                ? verify->trial.kept ? " Kept." : " Undone."
-                : "",
-            gain->verdict == GAIN_UNCLEAR ? " More --max-time measures more pairs." : "");
-    int column = fprintf(verify->out, "VERDICT  ");
-    text_wrap(text, column, column, verify->out);
-}
-
-void doctor_verify_print(const struct doctor_verify *verify)
-{
-    (void)fputc('\n', verify->out);
-    print_verdict(verify);
-    if (verify->trial.kept)
-        (void)fprintf(verify->out, "UNDO     contend doctor --undo\n");
-    else if (verify->trial.gain.verdict == GAIN_PROVEN)
-        (void)fprintf(verify->out, "APPLY    %s\n", verify->trial.redo);
-    (void)fprintf(verify->out,
-                  "\n%zu pairs of blocks of %.3g s, without it and with it in "
-                  "alternation; 95%% interval\n",
-                  verify->trial.pairs.n, verify->options->block_s - meter_settle_s);
-    doctor_tell_cost(&verify->trial.beside, verify->out);
-    if (verify->cure.n && !verify->options->restart) {
-        char settings[1024];
-        (void)fprintf(verify->out,
-                      "Not tried: %s, of the next start. --verify METRIC --restart "
-                      "COMMAND measures it.\n",
-                      cure_format(&verify->cure, settings, sizeof(settings)));
-    }
 }

@@ -29,6 +29,7 @@ struct doctor_verify {
     struct signals *signals;
     FILE *out; /* for people: stderr where stdout has JSON */
     struct meter meter;
+    char state_option[1040];     /* " --state FILE", for what is to be typed; "" = the usual one */
     double end_s;                /* of clock_now_ns: nothing is changed any more */
     struct doctor_change change; /* live */
     bool is_bound;
@@ -52,15 +53,12 @@ int doctor_verify_start(struct doctor_verify *verify, struct reader *reader, pid
                         bool *wanted, struct err *err);
 
 /*
- * Behind the diagnosis. What was found stands in verify; all is undone, unless it is kept.
- * -ENODATA, -ERANGE: the metric tells too little; -EINTR; -EINVAL nobody can be asked. *done: false
- * where it was not wanted, or there is nothing to try.
+ * Behind the diagnosis. Prints the verdict, which stands in verify, too; all is undone, unless it
+ * is kept. -ENODATA, -ERANGE: the metric tells too little; -EINTR; -EINVAL nobody can be asked.
+ * *done: false where it was not wanted, or there is nothing to try.
  */
 int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
                       const struct diagnosis *diagnosis, bool *done, struct err *err);
-
-/* The verdict, on `out`. */
-void doctor_verify_print(const struct doctor_verify *verify);
 
 /* The parts. Pairs of blocks, as long as there is time; `set` changes to with or without, and the
  * first is without. */

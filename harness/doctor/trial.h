@@ -7,7 +7,7 @@
 
 struct trial {
     char what[640];   /* was tried, in words; "" = nothing was there to try */
-    char redo[1024];  /* the command that has it */
+    char redo[2048];  /* the command that has it */
     const char *unit; /* of the rates, "lines/s"; "" = nobody says */
     struct gain_pairs pairs;
     struct gain gain;

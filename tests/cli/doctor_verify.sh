@@ -65,6 +65,31 @@ expect 3 'NVML lists none of these processes' env CONTEND_LIBNVML=/nonexistent "
 unbound || fail "gpu: $(masks)"
 end_faults
 
+# Whose they are, and who else is at work. Others' processes are not one's own to bind.
+if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; then
+    plant setpriv --reuid 4242 --clear-groups "$CONTEND_BUSY"
+    plant "$CONTEND_BUSY"
+    at_work() {
+        "$CONTEND_BINARY" doctor --watch 1 --state "$state" --apply "$@" 2>&1
+        [ ! -e "$state" ] || fail "bound without being asked to"
+    }
+    output=$(at_work --pid "${faulty[0]}" --pid "${faulty[1]}")
+    printf '%s' "$output" | grep -q "busy (${faulty[0]}) of user 4242, and what it started: CPUs" ||
+        fail "not said whose: $output"
+    for _ in 1 2 3 4 5 6 7 8; do # on a crowded machine it may have less than 5% of a CPU
+        output=$(at_work --pid "${faulty[1]}")
+        ! printf '%s' "$output" | grep -q "^  busy (${faulty[0]}) of user 4242: " || break
+    done
+    printf '%s' "$output" | grep -q "^  busy (${faulty[0]}) of user 4242: \|^  and .* more" ||
+        fail "not said who is at work: $output"
+    cp "$CONTEND_BINARY" "$scratch/contend"
+    chmod 755 "$scratch"
+    output=$(setpriv --reuid 4242 --clear-groups "$scratch/contend" doctor --watch 1 --state "$scratch/none" \
+        --apply --pid "${faulty[1]}" 2>&1)
+    printf '%s' "$output" | grep -q "busy (${faulty[1]}) of root is not yours to bind" || fail "whose? $output"
+    end_faults
+fi
+
 # Started for it: three of its four threads are in the way on the one CPU that it has.
 cat >"$scratch/job" <<END
 exec taskset -c $first "$CONTEND_BUSY" threads=1 spinners=\$((\${OMP_NUM_THREADS:-4} - 1)) log=-
