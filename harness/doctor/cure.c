@@ -37,28 +37,34 @@ static void add_words(struct cure *cure, const char *at, bool exports)
         size_t name = strspn(at, name_characters), length = name;
         if (name && exports && at[name] == '=')
             length += 1 + strspn(at + name + 1, value_characters);
-        if (!name || exports != (length > name) || (at[length] && !strchr(" ;&\n", at[length])))
+        if (!name || exports != (length > name) || (at[length] && !strchr(" ;&\n\\", at[length])))
             return;
         add(cure, at, name, length);
         at += length;
     }
 }
 
-/* At the start of a command of the line. */
+/* What settings stand behind, in a shell and in the lines of launchers. */
+static const struct {
+    const char *text;
+    bool exports; /* else they are unset */
+} verbs[] = {
+    {"export ", true}, {"unset ", false},         {"-x ", true},
+    {"-e ", true},     {"\\nEnvironment=", true}, {"kubectl set env deployment/NAME ", true}};
+
+/* A word of the line, and no part of one or of a text in quotes. */
 static bool begins(const char *line, const char *at)
 {
-    while (at > line && at[-1] == ' ')
-        at--;
-    return at == line || strchr(";&\n", at[-1]);
+    return at == line || strchr(" ;&\n", at[-1]) || at[0] == '\\';
 }
 
 static void add_command(struct cure *cure, const char *command)
 {
-    static const char *const verbs[] = {"unset ", "export "};
+    add_words(cure, command, true); /* "NAME=VALUE python3 train.py" */
     for (const char *at = command; *at; at++)
-        for (size_t v = 0; v < 2; v++)
-            if (strncmp(at, verbs[v], strlen(verbs[v])) == 0 && begins(command, at))
-                add_words(cure, at + strlen(verbs[v]), v == 1);
+        for (size_t v = 0; v < sizeof(verbs) / sizeof(verbs[0]); v++)
+            if (strncmp(at, verbs[v].text, strlen(verbs[v].text)) == 0 && begins(command, at))
+                add_words(cure, at + strlen(verbs[v].text), verbs[v].exports);
 }
 
 void cure_make(const struct diagnosis *diagnosis, struct cure *cure)

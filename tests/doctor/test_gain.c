@@ -22,12 +22,9 @@ static void assert_near(double value, double expected)
 /* Steps that do not end with the block count in part: 0.8 a second is 0.8, not 2/3 or 1. */
 static void test_gain_growth_counts_parts_of_steps(void **state)
 {
-    struct gain_sample samples[16] = {{100, 0}};
-    size_t n = 1;
+    const struct gain_sample samples[] = {{100, 0}, {100.4, 1}, {101.65, 2}, {102.9, 3}};
     (void)state;
-    for (double at_s = 100.4; at_s <= 104; at_s += 1.25)
-        samples[n] = (struct gain_sample){at_s, (double)n}, n++;
-    assert_near(gain_growth(samples, n, 101, 104), 0.8);
+    assert_near(gain_growth(samples, 4, 101, 104), 0.8);
     /* In bursts, as what is buffered comes: ten lines a second. */
     const struct gain_sample bursts[] = {{0, 0}, {2, 20}, {4, 40}};
     assert_near(gain_growth(bursts, 3, 1, 4), 10);
@@ -94,6 +91,16 @@ static void test_cure_takes_variables_of_commands(void **state)
         {{"taskset -acp 0 1", "sudo renice 5 2"}, ""},
         {{"export A=$(reboot) B=1", "echo 'export C=1'"}, ""},
         {{"export PATH", "export A='x y'"}, ""},
+        {{"OMP_NUM_THREADS=8 MKL_NUM_THREADS=8 python3 train.py LR=1"},
+         "export OMP_NUM_THREADS=8 MKL_NUM_THREADS=8"},
+        {{"OMP_NUM_THREADS=8 taskset -c 0-7 python3 'A=1 x'"}, "export OMP_NUM_THREADS=8"},
+        {{"mpirun -x OMP_NUM_THREADS=8 -n 2 ./train"}, "export OMP_NUM_THREADS=8"},
+        {{"docker run -e A=8 -e B=9 ... IMAGE python3"}, "export A=8 B=9"},
+        {{"kubectl set env deployment/NAME A=8 B=9"}, "export A=8 B=9"},
+        {{"sudo mkdir -p /x && printf '[Service]\\nEnvironment=A=8\\nEnvironment=B=9\\n' | sudo "
+          "tee y"},
+         "export A=8 B=9"},
+        {{"python3 train.py --pre-x A=1 X=2"}, ""},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
