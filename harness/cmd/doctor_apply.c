@@ -1,6 +1,7 @@
 #include "harness/cmd/doctor_apply.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -77,10 +78,12 @@ void doctor_show_beside(const struct beside *beside, FILE *out)
 void doctor_tell_cost(const struct beside *beside, FILE *out)
 {
     char user[80];
-    if (!beside->n)
+    double before = beside_cpus(beside, SIZE_MAX, false),
+           after = beside_cpus(beside, SIZE_MAX, true);
+    if (!beside->n || isnan(before) || isnan(after))
         return;
-    (void)fprintf(out, "The other busy processes had %.2f CPUs before and %.2f with it:\n",
-                  beside_cpus(beside, SIZE_MAX, false), beside_cpus(beside, SIZE_MAX, true));
+    (void)fprintf(out, "The other busy processes had %.2f CPUs before and %.2f with it:\n", before,
+                  after);
     for (size_t i = 0; i < beside->n && i < NAMED; i++)
         (void)fprintf(out, "  %s (%d)%s: %.2f -> %.2f CPUs\n", beside->all[i].name,
                       beside->all[i].pid, whose(beside->all[i].uid, user, sizeof(user)),

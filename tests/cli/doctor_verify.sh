@@ -53,7 +53,7 @@ end_faults
 # Nothing helps: the rate that a job prints is what it was.
 plant taskset -c "$first" "$CONTEND_BUSY"
 plant taskset -c "$first" "$CONTEND_BUSY"
-rate=("$CONTEND_BINARY" doctor --watch 0.5 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state"
+rate=("$CONTEND_BINARY" doctor --watch 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state"
     --block 1.6 --max-time 8 --yes)
 expect 1 'VERDICT  no gain: undone: 1x the speed \(1x to 1x\), 7 -> 7' "${rate[@]}" --verify 'rate:echo 7'
 unbound || fail "no gain: $(masks)"
