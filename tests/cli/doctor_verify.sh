@@ -69,6 +69,7 @@ end_faults
 if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; then
     plant setpriv --reuid 4242 --clear-groups "$CONTEND_BUSY"
     plant "$CONTEND_BUSY"
+    wait_for 60 grep -q '^Uid:.4242' "/proc/${faulty[0]}/status" || fail "no process of another user"
     at_work() {
         "$CONTEND_BINARY" doctor --watch 1 --state "$state" --apply "$@" 2>&1
         [ ! -e "$state" ] || fail "bound without being asked to"
