@@ -15,6 +15,7 @@ begin() {
     for _ in 1 2 3 4 5; do
         wait_for 60 one_moved || break
         kill -STOP "$trial"
+        wait_for 60 grep -q '^State:.T' "/proc/$trial/status"
         ! one_moved || return
         kill -CONT "$trial" # it was on its way back
     done

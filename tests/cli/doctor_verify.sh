@@ -65,6 +65,22 @@ expect 3 'NVML lists none of these processes' env CONTEND_LIBNVML=/nonexistent "
 unbound || fail "gpu: $(masks)"
 end_faults
 
+# How busy its GPUs are, by a stand-in for NVML; one that is always busy cannot show more.
+if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] &&
+    cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
+    head -c 4096 /dev/zero >"$scratch/libcuda.so.1"
+    plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
+    plant taskset -c "$first" "$CONTEND_BUSY"
+    wait_for 60 grep -q libcuda "/proc/${faulty[0]}/maps" || fail "no libcuda"
+    gpu=(env CONTEND_LIBNVML="$scratch/nvml.so" FAKE_GPU="pid=${faulty[0]} busy=50" "$CONTEND_BINARY" doctor --watch 1.2
+        --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state" --block 1.6 --max-time 8 --yes --verify gpu)
+    expect 1 '0.5 -> 0.5 of the time' "${gpu[@]}"
+    gpu[2]="FAKE_GPU=pid=${faulty[0]} busy=98"
+    expect 4 'busy all the time: that cannot show more' "${gpu[@]}"
+    unbound || fail "gpu: $(masks)"
+    end_faults
+fi
+
 # Whose they are, and who else is at work. Others' processes are not one's own to bind.
 if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; then
     plant setpriv --reuid 4242 --clear-groups "$CONTEND_BUSY"
