@@ -196,7 +196,7 @@ int doctor_change_make(const struct view *view, const struct doctor_apply_option
                        FILE *out, struct doctor_change *change, struct err *err)
 {
     struct plan plan = {0};
-    *change = (struct doctor_change){0};
+    *change = (struct doctor_change){.makes_folder = !options->state};
     const struct view_process **leads = calloc(view->nprocesses + 1, sizeof(const void *));
     size_t n = leads ? apply_find_leads(view, leads) : 0;
     int rc = leads ? find_state(options, change->state, sizeof(change->state), err)
@@ -211,8 +211,6 @@ int doctor_change_make(const struct view *view, const struct doctor_apply_option
         beside_find(view, is_meant, &meant, &change->beside);
         if (!rc)
             doctor_show_beside(&change->beside, out);
-        if (!rc && !options->state)
-            rc = apply_make_folder(change->state, err);
     }
     plan_free(&plan);
     free(leads);
@@ -230,7 +228,10 @@ int doctor_change_do(const struct doctor_change *change, enum apply_purpose purp
 {
     struct apply_left left;
     struct err ignored;
-    int rc = apply_bind(change->processes, change->n, purpose, change->state, bound, err);
+    int rc = change->makes_folder ? apply_make_folder(change->state, err) : 0;
+    if (rc)
+        return rc;
+    rc = apply_bind(change->processes, change->n, purpose, change->state, bound, err);
     if (rc && rc != -EEXIST)
         (void)apply_undo(change->state, getpid(), &left, &ignored);
     return rc;

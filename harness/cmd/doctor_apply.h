@@ -26,6 +26,7 @@ struct doctor_change {
     struct apply_process *processes; /* owned */
     bool is_new;                     /* some have other masks now */
     char state[PATH_MAX];
+    bool makes_folder; /* for it, where it is the usual one */
     struct beside beside;
 };
 
