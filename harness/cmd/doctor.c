@@ -246,10 +246,11 @@ static int run(struct doctor *doctor, int *code, struct err *err)
                                 args->json ? stderr : stdout, &doctor->verify, err);
     if (!rc && args->verify.restart)
         rc = doctor_verify_start(&doctor->verify, &doctor->reader, &job, &wanted, err);
-    if (!rc && wanted)
+    if (!rc && wanted) {
         rc = look(doctor, job, code, err);
-    if (rc && job)
-        rc = doctor_verify_check_job(&doctor->verify, rc, err);
+        if (rc && job)
+            rc = doctor_verify_check_job(&doctor->verify, rc, err);
+    }
     if (!rc && wanted && args->apply)
         rc = apply(doctor, code, err);
     if (!rc && wanted && verifies)
