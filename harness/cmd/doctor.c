@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/doctor_apply.h"
+#include "harness/cmd/doctor_verify.h"
 #include "harness/cmd/processes.h"
 #include "harness/doctor/check.h"
 #include "harness/doctor/host.h"
@@ -16,7 +16,6 @@
 #include "harness/json/doctor.h"
 #include "harness/report/markdown.h"
 #include "harness/say/log.h"
-#include "harness/sys/clock.h"
 #include "harness/sys/signals.h"
 #include "harness/sys/terminal.h"
 #include "harness/table/doctor.h"
@@ -25,6 +24,7 @@ struct doctor_args {
     struct opt_texts pids;
     bool all, gpu_procs, json, markdown, list, apply, undo;
     struct doctor_apply_options applied;
+    struct doctor_verify_options verify;
     double watch_s;
     const char *root;
 };
@@ -39,8 +39,25 @@ static const struct opt doctor_opts[] = {
     OPT_FLAG("apply", doctor_args, apply, NULL,
              "then bind the busy ones to CPUs of their own, after showing it and asking"),
     OPT_TEXT("placement", doctor_args, applied.placement, "partition", "P",
-             "with --apply: by which placement, see 'contend list'", .letter = 'P'),
-    OPT_FLAG("yes", doctor_args, applied.yes, NULL, "with --apply: do not ask"),
+             "with --apply and --verify: by which placement, see 'contend list'", .letter = 'P'),
+    OPT_TEXTS(
+        "verify", doctor_args, verify.metrics, "METRIC",
+        "then try that on the job, measure with and without it in alternation, undo it, and "
+        "say the gain; METRIC is how fast the job is: lines:LOG[:REGEX] (lines its log grows "
+        "by), file:LOG:REGEX (the rate in new lines), counter:COMMAND (prints a number that "
+        "grows), rate:COMMAND (prints the rate) or gpu (how busy its GPUs are); once for each "
+        "worker, summed"),
+    OPT_TEXT("restart", doctor_args, verify.restart, NULL, "COMMAND",
+             "with --verify: start the job by this shell line, look at it, and try the settings "
+             "that the findings name for the next start; LOG '-' is what it prints"),
+    OPT_FLAG("less-is-better", doctor_args, verify.less_is_better, NULL,
+             "with --verify file: and rate:: the number is a time or a cost"),
+    OPT_SECONDS("block", doctor_args, verify.block_s, "4", 1.5, 600, "TIME",
+                "with --verify: how long each block is, of which the first second does not count"),
+    OPT_SECONDS("max-time", doctor_args, verify.max_time_s, "60", 1, 86400, "TIME",
+                "with --verify: how long anything is changed, at the most"),
+    OPT_FLAG("keep", doctor_args, verify.keep, NULL, "with --verify: a gain that is proven stays"),
+    OPT_FLAG("yes", doctor_args, applied.yes, NULL, "with --apply and --verify: do not ask"),
     OPT_FLAG("undo", doctor_args, undo, NULL, "give back the masks that --apply replaced"),
     OPT_TEXT("state", doctor_args, applied.state, NULL, "FILE",
              "where --apply keeps them (default: doctor.state in ~/.local/state/contend)"),
@@ -54,26 +71,14 @@ static const struct opt doctor_opts[] = {
 /* Of one CPU: who has less is not looked at unless asked for. */
 static const double busy_share = 0.05;
 
-/* -EINTR where a signal asked to stop. */
-static int rest(double seconds, struct signals *signals, struct err *err)
-{
-    const uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * 1e9);
-    for (uint64_t now_ns = clock_now_ns(); now_ns < end_ns; now_ns = clock_now_ns()) {
-        uint64_t left_ns = end_ns - now_ns, step_ns = left_ns < 100000000 ? left_ns : 100000000;
-        const struct timespec step = {.tv_nsec = (long)step_ns};
-        (void)nanosleep(&step, NULL);
-        if (signals_take(signals))
-            return err_set(err, -EINTR, "interrupted");
-    }
-    return 0;
-}
-
-/* Who is busy is seen first: a fifth of the time. */
-static int choose(const struct doctor_args *args, struct reader *reader, struct signals *signals,
-                  struct err *err)
+/* The job that we have started; or who is busy is seen first: a fifth of the time. */
+static int choose(const struct doctor_args *args, pid_t job, struct reader *reader,
+                  struct signals *signals, struct err *err)
 {
     pid_t pids[OPT_TEXTS_MOST];
     size_t n;
+    if (job)
+        return reader_watch_pids(reader, &job, 1, err);
     int rc = processes_parse(&args->pids, pids, err);
     if (rc || args->pids.n)
         return rc ? rc : reader_watch_pids(reader, pids, args->pids.n, err);
@@ -83,7 +88,7 @@ static int choose(const struct doctor_args *args, struct reader *reader, struct 
         return reader_watch_busy(reader, 0, &n, err);
     rc = reader_mark(reader, err);
     if (!rc)
-        rc = rest(fmax(args->watch_s / 5, 0.2), signals, err);
+        rc = meter_rest(fmax(args->watch_s / 5, 0.2), signals, err);
     if (!rc)
         rc = reader_tick(reader, READER_WHOLE, err);
     return rc ? rc : reader_watch_busy(reader, busy_share, &n, err);
@@ -99,7 +104,7 @@ static int watch(const struct doctor_args *args, struct reader *reader, struct h
         /* At least twice: what runs is looked at closely from its first tick on. */
         double step_s = fmin(left_s, fmin(1, args->watch_s / 2));
         left_s += 1 - step_s;
-        rc = rest(step_s, signals, err);
+        rc = meter_rest(step_s, signals, err);
         if (!rc)
             rc = reader_tick(reader, left_s > 1 ? READER_WATCHED : READER_WHOLE, err);
         if (!rc)
@@ -140,77 +145,150 @@ static int print_markdown(const struct view *view, const struct diagnosis *diagn
     return rc;
 }
 
+/* What is printed now, or, of JSON, once all is known. */
 static int say(const struct doctor_args *args, const struct reader *reader,
-               const struct diagnosis *diagnosis, int *code, struct err *err)
+               const struct diagnosis *diagnosis, json_t **json, int *code, struct err *err)
 {
     char unread[DOCTOR_UNREAD_MAX];
     int rc = 0;
     if (args->json)
-        *code = cmd_print_json(
-            doctor_to_json(&reader->view, diagnosis,
-                           doctor_tell_unread(&reader->view, unread, sizeof(unread))),
-            2);
-    else {
+        *json = doctor_to_json(&reader->view, diagnosis,
+                               doctor_tell_unread(&reader->view, unread, sizeof(unread)));
+    else
         rc = args->markdown ? print_markdown(&reader->view, diagnosis, err)
                             : doctor_print(&reader->view, diagnosis, stdout,
                                            terminal_has_color(STDOUT_FILENO), err);
-        *code = cmd_finish();
-    }
-    if (!rc && *code == EXIT_GOOD && diagnosis_is_bad(diagnosis))
-        *code = EXIT_VERDICT;
-    if (!rc && *code == EXIT_GOOD && doctor_saw_nothing(&reader->view, diagnosis))
-        *code = EXIT_NOT_RUN;
+    *code = diagnosis_is_bad(diagnosis)                    ? EXIT_VERDICT
+            : doctor_saw_nothing(&reader->view, diagnosis) ? EXIT_NOT_RUN
+                                                           : EXIT_GOOD;
     return rc;
 }
 
 static int check_args(const struct doctor_args *args, struct err *err)
 {
+    bool verify = args->verify.metrics.n;
     if (args->apply && (args->json || args->markdown || args->root || args->undo))
         return err_set(err, -EINVAL, "--apply goes without --json, --markdown, --root and --undo");
-    if (args->applied.yes && !args->apply)
-        return err_set(err, -EINVAL, "--yes goes with --apply");
+    if (verify && (args->apply || args->undo || args->markdown || args->root))
+        return err_set(err, -EINVAL,
+                       "--verify goes without --apply, --undo, --markdown and --root");
+    if (args->applied.yes && !args->apply && !verify)
+        return err_set(err, -EINVAL, "--yes goes with --apply or --verify");
+    if ((args->verify.restart || args->verify.keep || args->verify.less_is_better) && !verify)
+        return err_set(err, -EINVAL, "--restart, --keep and --less-is-better go with --verify");
+    if (args->verify.restart && (args->verify.keep || args->pids.n || args->all || args->gpu_procs))
+        return err_set(err, -EINVAL,
+                       "--restart starts the job that is looked at: it goes without --keep, --pid, "
+                       "--gpu-procs and --all");
     if ((args->pids.n > 0) + args->all + args->gpu_procs > 1)
         return err_set(err, -EINVAL, "--pid, --gpu-procs and --all exclude each other");
     return 0;
 }
 
-static int apply(const struct doctor_args *args, const struct reader *reader, int *code,
-                 struct err *err)
+/* Looks, says what it finds, and does what was asked for. */
+struct doctor {
+    const struct doctor_args *args;
+    struct signals *signals;
+    struct reader reader;
+    struct host host;
+    struct topo topo;
+    struct diagnosis diagnosis;
+    struct doctor_verify verify;
+    json_t *json; /* what will be printed; NULL = not of JSON */
+};
+
+static int look(struct doctor *doctor, pid_t job, int *code, struct err *err)
+{
+    const struct doctor_args *args = doctor->args;
+    struct reader *reader = &doctor->reader;
+    int rc = choose(args, job, reader, doctor->signals, err);
+    if (!rc && !args->root)
+        processes_find_gpus(reader);
+    reader->samples = true;
+    if (!rc)
+        rc = watch_machine(args, reader, doctor->signals, &doctor->host, &doctor->topo, err);
+    if (!rc)
+        rc = diagnosis_make(&reader->view, &doctor->diagnosis, err);
+    reader->samples = false; /* a trial behind it only counts */
+    return rc ? rc : say(args, reader, &doctor->diagnosis, &doctor->json, code, err);
+}
+
+static int apply(struct doctor *doctor, int *code, struct err *err)
 {
     bool done;
     (void)putchar('\n');
-    int rc = doctor_apply(&reader->view, &args->applied, &done, err);
+    int rc = doctor_apply(&doctor->reader, &doctor->args->applied, doctor->signals, &done, err);
     if (!rc && done)
-        *code = cmd_finish();
+        *code = EXIT_GOOD;
     return rc;
 }
 
-static int doctor(const struct doctor_args *args, struct signals *signals, int *code,
-                  struct err *err)
+static int verify(struct doctor *doctor, int *code, struct err *err)
 {
-    struct reader reader;
-    struct host host = {0};
-    struct topo topo = {0};
-    struct diagnosis diagnosis = {0};
-    int rc = reader_open(args->root ? args->root : "", &reader, err);
-    if (!rc)
-        rc = choose(args, &reader, signals, err);
-    if (!rc && !args->root)
-        processes_find_gpus(&reader);
-    reader.samples = true;
-    if (!rc)
-        rc = watch_machine(args, &reader, signals, &host, &topo, err);
-    if (!rc)
-        rc = diagnosis_make(&reader.view, &diagnosis, err);
-    if (!rc)
-        rc = say(args, &reader, &diagnosis, code, err);
-    if (!rc && args->apply)
-        rc = apply(args, &reader, code, err);
-    diagnosis_free(&diagnosis);
-    host_free(&host);
-    topo_free(&topo);
-    reader_close(&reader);
+    struct doctor_verify *verify = &doctor->verify;
+    bool done;
+    int rc = doctor_verify_run(verify, &doctor->reader, &doctor->diagnosis, &done, err);
+    enum gain_verdict verdict = verify->trial.gain.verdict;
+    *code = !done || verdict == GAIN_UNCLEAR ? EXIT_INCONCLUSIVE
+            : verdict == GAIN_PROVEN         ? EXIT_GOOD
+                                             : EXIT_VERDICT;
+    if (doctor->json)
+        (void)json_object_set_new(doctor->json, "verify", trial_to_json(&verify->trial));
     return rc;
+}
+
+static int run(struct doctor *doctor, int *code, struct err *err)
+{
+    const struct doctor_args *args = doctor->args;
+    bool verifies = args->verify.metrics.n, wanted = true;
+    pid_t job = 0;
+    int rc = reader_open(args->root ? args->root : "", &doctor->reader, err);
+    if (!rc && verifies)
+        rc = doctor_verify_open(&args->verify, &args->applied, doctor->signals,
+                                args->json ? stderr : stdout, &doctor->verify, err);
+    if (!rc && args->verify.restart)
+        rc = doctor_verify_start(&doctor->verify, &doctor->reader, &job, &wanted, err);
+    if (!rc && wanted) {
+        rc = look(doctor, job, code, err);
+        if (rc && job)
+            rc = doctor_verify_check_job(&doctor->verify, rc, err);
+    }
+    if (!rc && wanted && args->apply)
+        rc = apply(doctor, code, err);
+    if (!rc && wanted && verifies)
+        rc = verify(doctor, code, err);
+    return rc;
+}
+
+static int doctor_look(const struct doctor_args *args, struct signals *signals, int *code,
+                       struct err *err)
+{
+    struct doctor *doctor = calloc(1, sizeof(*doctor));
+    if (!doctor)
+        return err_set(err, -ENOMEM, "out of memory");
+    doctor->args = args;
+    doctor->signals = signals;
+    *code = EXIT_GOOD;
+    int rc = run(doctor, code, err);
+    int finished = doctor->json && !rc ? cmd_print_json(doctor->json, 2) : cmd_finish();
+    if (doctor->json && rc)
+        json_decref(doctor->json);
+    if (finished)
+        *code = finished;
+    doctor_verify_free(&doctor->verify);
+    diagnosis_free(&doctor->diagnosis);
+    host_free(&doctor->host);
+    topo_free(&doctor->topo);
+    reader_close(&doctor->reader);
+    free(doctor);
+    return rc;
+}
+
+static int code_of(int rc)
+{
+    return rc == -EINVAL                     ? EXIT_USAGE
+           : rc == -ENODATA || rc == -ERANGE ? EXIT_INCONCLUSIVE
+                                             : (int)cmd_not_measured(rc);
 }
 
 static int doctor_main(const struct cmd_env *env, int argc, char **argv)
@@ -230,17 +308,19 @@ static int doctor_main(const struct cmd_env *env, int argc, char **argv)
         return cmd_finish();
     }
     int rc = check_args(&args, &err);
+    if (!rc && !args.undo && !args.root)
+        doctor_tidy(&args.applied);
     if (!rc && args.undo) {
         rc = doctor_undo(&args.applied, &err);
         code = cmd_finish();
     } else if (!rc && (rc = signals_open(&signals, &err)) == 0) {
-        signals_let_stop(true);
-        rc = doctor(&args, &signals, &code, &err);
+        signals_let_stop(!args.verify.metrics.n); /* a trial must not wait with its masks */
+        rc = doctor_look(&args, &signals, &code, &err);
         signals_close(&signals);
     }
     if (rc)
         log_error("%s", err.msg);
-    return !rc ? code : rc == -EINVAL ? EXIT_USAGE : (int)cmd_not_measured(rc);
+    return rc ? code_of(rc) : code;
 }
 
 const struct command doctor_command = {
@@ -251,8 +331,10 @@ const struct command doctor_command = {
         "Looks at live processes for a few seconds, those that are busy unless others are named, "
         "and says what costs them time: with the numbers behind it, and the command that mends it, "
         "what costs most first. Threads that wait for each other for ever are looked for in "
-        "processes that sleep, too. Changes nothing without --apply, and needs no root; root sees "
-        "the environment, the pages and the locks of other users' processes, too. Exit code: 0 "
-        "nothing found, 1 something that costs, 3 it could not look.",
+        "processes that sleep, too. Changes nothing without --apply or --verify, and needs no "
+        "root; "
+        "root sees the environment, the pages and the locks of other users' processes, too. Exit "
+        "code: 0 nothing found, 1 something that costs, 3 it could not look; of --verify: 0 a gain "
+        "is proven, 1 there is none, 4 inconclusive.",
     .opts = doctor_opts,
 };

@@ -64,8 +64,7 @@ static int check_unit(const struct command_options *options, struct err *err)
     return 0;
 }
 
-/* `groups`: the number is a group of it. */
-static int check_expression(const char *option, const char *text, bool groups, struct err *err)
+int command_check_expression(const char *option, const char *text, bool groups, struct err *err)
 {
     regex_t regex;
     char why[120];
@@ -102,8 +101,8 @@ int command_check(const struct command_options *options, struct err *err)
                        "add --metric, --metric-file or --steps-by-lines");
     int rc = check_unit(options, err);
     if (!rc)
-        rc = check_expression("metric", options->metric, true, err);
-    return rc ? rc : check_expression("line", options->line, false, err);
+        rc = command_check_expression("metric", options->metric, true, err);
+    return rc ? rc : command_check_expression("line", options->line, false, err);
 }
 
 static bool is_default(const struct opt *opt, const struct orders *orders)

@@ -73,6 +73,12 @@ char *command_rate_unit(const struct command_options *options, char buf[static C
 int command_check(const struct command_options *options, struct err *err);
 
 /*
+ * -EINVAL: what an option was given is no extended regular expression, or `groups`, and its group
+ * is not the one number. NULL is fine.
+ */
+int command_check_expression(const char *option, const char *text, bool groups, struct err *err);
+
+/*
  * The words for argv of a worker, `first` of them left free in front; ends with NULL. Free with
  * command_words_free. NULL without memory.
  */

@@ -56,3 +56,42 @@ json_t *doctor_to_json(const struct view *view, const struct diagnosis *diagnosi
                      json_value_text_or_null(unread), "processes", processes_to_json(view),
                      "findings", found_to_json(diagnosis));
 }
+
+static json_t *pairs_to_json(const struct gain_pairs *pairs)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < pairs->n; i++)
+        (void)json_array_append_new(array, json_pack("{s:o, s:o}", "before",
+                                                     json_value_real(pairs->before[i]), "after",
+                                                     json_value_real(pairs->after[i])));
+    return array;
+}
+
+static json_t *beside_to_json(const struct beside *beside)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; array && i < beside->n; i++) {
+        const struct beside_one *one = &beside->all[i];
+        (void)json_array_append_new(
+            array, json_pack("{s:i, s:o, s:I, s:o, s:o}", "pid", one->pid, "name",
+                             json_value_text(one->name), "uid", (json_int_t)one->uid, "cpus_before",
+                             json_value_real(beside_cpus(beside, i, false)), "cpus_after",
+                             json_value_real(beside_cpus(beside, i, true))));
+    }
+    return array;
+}
+
+json_t *trial_to_json(const struct trial *trial)
+{
+    const struct gain *gain = &trial->gain;
+    bool tried = trial->what[0];
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o}", "tried",
+                     json_value_text_or_null(trial->what), "command",
+                     json_value_text_or_null(trial->redo), "verdict",
+                     json_value_text(tried ? gain_verdict_names[gain->verdict] : NULL), "gain",
+                     json_value_real(gain->ratio), "low", json_value_real(gain->low), "high",
+                     json_value_real(gain->high), "before", json_value_real(gain->before), "after",
+                     json_value_real(gain->after), "unit", json_value_text_or_null(trial->unit),
+                     "kept", (int)trial->kept, "pairs", pairs_to_json(&trial->pairs), "others",
+                     beside_to_json(&trial->beside));
+}

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "harness/doctor/check.h"
+#include "harness/doctor/trial.h"
 
 /*
  * {"schema": 1, "contend", "watched_s", "own_cpu_share", "unread", "processes": [{"pid", "name",
@@ -13,5 +14,13 @@
  */
 json_t *doctor_to_json(const struct view *view, const struct diagnosis *diagnosis,
                        const char *unread);
+
+/*
+ * Its "verify": {"tried", "command", "verdict": "proven"|"none"|"unclear", "gain", "low", "high",
+ * "before", "after", "unit", "kept", "pairs": [{"before", "after"}], "others": [{"pid", "name",
+ * "uid", "cpus_before", "cpus_after"}]}; "tried" and "verdict" are null where nothing was. NULL: no
+ * memory.
+ */
+json_t *trial_to_json(const struct trial *trial);
 
 #endif

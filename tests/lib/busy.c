@@ -2,11 +2,12 @@
  * A process with a fault, for tests of `contend doctor`: threads that compute until it is killed,
  * or for a minute or two.
  *
- *   busy [threads=N] [on=CPU] [lock=BYTES] [map=FILE]
+ *   busy [threads=N] [on=CPU] [lock=BYTES] [map=FILE] [log=FILE] [steps=N] [spinners=N]
  *
  * on: the threads bind themselves there, while the first one, which sleeps, keeps its mask. lock:
- * so much memory is locked. map: FILE is mapped as code, as the loader does with a library. Without
- * threads= the first thread itself computes.
+ * so much memory is locked. map: FILE is mapped as code, as the loader does with a library. log:
+ * each step of the work, some milliseconds of CPU time, appends a line there ("-": prints it).
+ * steps: the process ends behind so many. Without threads= the first thread itself computes.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -18,7 +19,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { STEP = 1 << 23 };
 static volatile unsigned long sink;
+static int log_fd = -1;
+static long last_step;
+
+static void *spin(void *arg)
+{
+    (void)arg;
+    for (unsigned long i = 0;; i++)
+        sink = i;
+    return NULL;
+}
 
 static void *compute(void *on)
 {
@@ -29,8 +41,16 @@ static void *compute(void *on)
         CPU_SET((size_t)*cpu, &cpus);
     if (*cpu >= 0 && sched_setaffinity(0, sizeof(cpus), &cpus))
         _exit(1);
-    for (unsigned long i = 0;; i++)
+    long steps = 0;
+    for (unsigned long i = 1;; i++) {
         sink = i;
+        if (i % STEP)
+            continue;
+        if (log_fd >= 0 && write(log_fd, "step\n", 5) != 5)
+            _exit(1);
+        if (++steps == last_step)
+            _exit(0);
+    }
     return NULL;
 }
 
@@ -56,14 +76,25 @@ int main(int argc, char **argv)
     long locked = value_of(argc, argv, "lock=", 0);
     int cpu = (int)value_of(argc, argv, "on=", -1);
     (void)alarm(180);
-    for (int i = 1; i < argc; i++)
+    last_step = value_of(argc, argv, "steps=", 0);
+    for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], "map=", 4) == 0 && map_file(argv[i] + 4))
             return 1;
+        if (strcmp(argv[i], "log=-") == 0)
+            log_fd = STDOUT_FILENO;
+        else if (strncmp(argv[i], "log=", 4) == 0)
+            log_fd = open(argv[i] + 4, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    }
     if (locked) {
         void *at =
             mmap(NULL, (size_t)locked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         /* The sanitizers make mlock() nothing. */
         if (at == MAP_FAILED || syscall(SYS_mlock, at, (size_t)locked))
+            return 1;
+    }
+    for (long i = value_of(argc, argv, "spinners=", 0); i > 0; i--) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, spin, NULL))
             return 1;
     }
     if (!threads)

@@ -1,7 +1,7 @@
 """One plain PyTorch worker: preprocess a batch, copy it, train a small network on it.
 
-torch_worker.py SECONDS: waits until the time GO (seconds of the epoch), then prints its steps per
-second. What `contend run pipeline` is held against: element-wise operations, reductions and a small
+torch_worker.py SECONDS [LOG]: waits until the time GO (seconds of the epoch), then prints its steps
+per second; LOG gets a line each step. What `contend run pipeline` is held against: element-wise operations, reductions and a small
 product on a float batch of the default's size, eager, OpenMP threads as they come. On PyTorch 2.11
 that is 15 parallel regions a step, 1.2 ms of one thread's work each.
 """
@@ -53,8 +53,11 @@ def step():
 step()
 while time.time() < float(os.environ.get("GO", 0)):
     time.sleep(0.001)
+log = open(sys.argv[2], "a", buffering=1) if len(sys.argv) > 2 else None
 steps, start = 0, time.perf_counter()
 while time.perf_counter() - start < float(sys.argv[1]):
     step()
     steps += 1
+    if log:
+        print("step", steps, file=log)
 print("%.4f" % (steps / (time.perf_counter() - start)), flush=True)

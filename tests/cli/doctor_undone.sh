@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# contend doctor --verify: the masks of a job are what they were, behind an interrupt, a limit and a
+# kill, and nobody outlives the doctor that has started him.
+. tests/lib/cli.sh
+. tests/lib/faulty.sh
+
+start_jobs
+expect 2 'without a terminal, --verify needs --yes' "${verify[@]}" --max-time 8
+[ ! -e "$state" ] || fail "a state without a trial"
+
+# begin: a trial in the background, stopped while its masks are there; its pid is $trial.
+begin() {
+    "${verify[@]}" --max-time 60 --block 3 --yes >"$scratch/out" 2>"$scratch/errors" &
+    trial=$!
+    for _ in 1 2 3 4 5; do
+        wait_for 60 one_moved || break
+        kill -STOP "$trial"
+        wait_for 60 grep -q '^State:.T' "/proc/$trial/status"
+        ! one_moved || return
+        kill -CONT "$trial" # it was on its way back
+    done
+    fail "nobody was moved: $(cat "$scratch/out" "$scratch/errors")"
+    finish
+}
+
+# Interrupts.
+for signal in INT TERM HUP TSTP; do
+    begin
+    kill -CONT "$trial"
+    kill -"$signal" "$trial"
+    wait "$trial"
+    code=$?
+    [ "$code" = 130 ] || fail "SIG$signal: exit $code: $(cat "$scratch/errors")"
+    unbound || fail "SIG$signal: not undone: $(masks)"
+done
+
+# Who is at work is not disturbed.
+begin
+expect 3 "is at work, and undoes what it did: to end it now type kill $trial" \
+    "$CONTEND_BINARY" doctor --undo --state "$state"
+one_moved || fail "a trial at work was undone"
+
+# Killed: its guard undoes it, at once.
+kill -9 "$trial"
+wait "$trial" 2>/dev/null
+wait_for 60 unbound || fail "the guard did not undo it: $(masks)"
+wait_for 60 grep -q 'was killed: undone' "$scratch/errors" || fail "$(cat "$scratch/errors")"
+
+# Both are killed: the next doctor does.
+begin
+guard=$(pgrep -P "$trial")
+kill -STOP "$guard"
+kill -9 "$trial" "$guard"
+wait "$trial" 2>/dev/null
+one_moved || fail "undone by whom?"
+output=$("$CONTEND_BINARY" doctor --watch 0.3 --pid "$$" --state "$state" 2>&1)
+printf '%s' "$output" | grep -q "an earlier 'contend doctor --verify' was killed: undone, 2 processes" ||
+    fail "not said: $output"
+unbound || fail "not undone by the next one: $(masks)"
+
+# Stopped: at the limit the guard undoes it.
+"${verify[@]}" --max-time 8 --yes >"$scratch/out" 2>"$scratch/errors" &
+trial=$!
+wait_for 60 one_moved || fail "nobody was moved: $(cat "$scratch/errors")"
+kill -STOP "$trial"
+wait_for 60 unbound || fail "not undone at the limit: $(masks)"
+grep -q 'did not end in its time: undone' "$scratch/errors" || fail "$(cat "$scratch/errors")"
+kill -CONT "$trial"
+wait "$trial"
+unbound || fail "bound behind the limit: $(masks)"
+
+# What cannot be measured, and who ends meanwhile.
+: >"$scratch/silent.log"
+expect 4 'told too little in a block of 1.6 s' "$CONTEND_BINARY" doctor --watch 1.2 --pid "${faulty[0]}" \
+    --pid "${faulty[1]}" --state "$state" --verify "lines:$scratch/silent.log" --block 1.6 --max-time 8 --yes
+unbound || fail "silent: $(masks)"
+begin
+kill -9 "${faulty[@]}"
+kill -CONT "$trial"
+wait "$trial"
+code=$?
+[ "$code" = 3 ] || fail "exit $code of a job that ended: $(cat "$scratch/errors")"
+grep -q 'ended while it was measured' "$scratch/errors" || fail "$(cat "$scratch/errors")"
+[ ! -e "$state" ] || fail "a state of what has ended"
+end_faults
+
+# A job that was started for it.
+cat >"$scratch/job" <<END
+exec "$CONTEND_BUSY" threads=1 spinners=1 log=-
+END
+"$CONTEND_BINARY" doctor --watch 1 --state "$state" --yes --verify lines:- --restart "sh '$scratch/job'" >/dev/null 2>&1 &
+trial=$!
+job_runs() { [ -n "$(ours spinners=)" ]; }
+wait_for 60 job_runs || fail "the job was not started"
+kill -9 "$trial"
+wait "$trial" 2>/dev/null
+wait_for 60 none_of_ours spinners= || fail "the job outlives a doctor that was killed"
+finish

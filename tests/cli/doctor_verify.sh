@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# contend doctor --verify: a cure is tried on a job that runs, or that is started for it; its gain is
+# said, and whether it has one; what cannot be measured is refused with what to type.
+. tests/lib/cli.sh
+. tests/lib/faulty.sh
+
+# of KEY: what the JSON in $scratch/seen has of the verification.
+of() {
+    python3 - "$scratch/seen" "$1" <<'END'
+import json, sys
+value = json.load(open(sys.argv[1]))["verify"][sys.argv[2]]
+print("" if value is None else value)
+END
+}
+
+# idle_of CPU: hundredths of a second that it idled so far.
+idle_of() { awk -v cpu="cpu$1" '$1 == cpu { print $5 }' /proc/stat; }
+
+start_jobs
+idle=$(idle_of "$second")
+"${verify[@]}" --max-time 11.5 --yes --json >"$scratch/seen" 2>"$scratch/errors"
+code=$?
+idled=$(($(idle_of "$second") - idle)) # in half of 12 s it may: with it there is work for that CPU
+unbound || fail "not undone: $(masks)"
+[ "$(of kept)" = False ] || fail "kept without being asked to"
+[ "$(python3 -c 'import json, sys; print(len(json.load(open(sys.argv[1]))["verify"]["pairs"]))' "$scratch/seen")" -ge 2 ] ||
+    fail "fewer than two pairs: $(cat "$scratch/seen")"
+case $code:$(of verdict) in
+0:proven)
+    python3 -c 'import sys; low, gain, high = map(float, sys.argv[1:]); sys.exit(not 1 < low <= gain <= high)' \
+        "$(of low)" "$(of gain)" "$(of high)" || fail "a gain that is none: $(cat "$scratch/seen")"
+    of command | grep -qF -- "--pid ${faulty[0]} --pid ${faulty[1]}" || fail "no command: $(of command)"
+    ;;
+1:none | 4:unclear) [ "$idled" -lt 400 ] || fail "the other CPU idled for ${idled}0 ms: $(cat "$scratch/seen")" ;;
+*) fail "exit $code: $(cat "$scratch/seen" "$scratch/errors")" ;;
+esac
+proven=$code
+
+# Kept, where that is asked for and there is a gain.
+if [ "$proven" = 0 ]; then
+    output=$("${verify[@]}" --max-time 8 --yes --keep 2>&1)
+    if printf '%s' "$output" | grep -q '^UNDO  *contend doctor --undo'; then
+        one_moved || fail "not kept: $(masks)"
+        expect 0 'still bound by an earlier --apply' \
+            sh -c '"$@" || [ $? = 1 ]' - "$CONTEND_BINARY" doctor --watch 0.3 --pid "$$" --state "$state"
+        expect 0 '2 processes may run where they could before' "$CONTEND_BINARY" doctor --undo --state "$state"
+    fi
+    unbound || fail "not undone: $output"
+fi
+
+end_faults
+
+# Nothing helps: the rate that a job prints is what it was.
+plant taskset -c "$first" "$CONTEND_BUSY"
+plant taskset -c "$first" "$CONTEND_BUSY"
+rate=("$CONTEND_BINARY" doctor --watch 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state"
+    --block 1.6 --max-time 8 --yes)
+expect 1 'VERDICT  no gain: undone: 1x the speed \(1x to 1x\), 7 -> 7' "${rate[@]}" --verify 'rate:echo 7'
+unbound || fail "no gain: $(masks)"
+expect 2 'prints no number|is no number' "${rate[@]}" --verify 'rate:echo fast'
+expect 2 'the counter fell from' "${rate[@]}" --verify "counter:echo \$((\$(date +%s) * -1 + 9999999999))"
+expect 3 'takes longer than 2 s' "${rate[@]}" --verify 'rate:sleep 100; echo 1'
+unbound || fail "a command that fails: $(masks)"
+expect 3 'NVML lists none of these processes' env CONTEND_LIBNVML=/nonexistent "${rate[@]}" --verify gpu
+unbound || fail "gpu: $(masks)"
+end_faults
+
+# How busy its GPUs are, by a stand-in for NVML; one that is always busy cannot show more.
+if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] &&
+    cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
+    head -c 4096 /dev/zero >"$scratch/libcuda.so.1"
+    plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
+    plant taskset -c "$first" "$CONTEND_BUSY"
+    wait_for 60 grep -q libcuda "/proc/${faulty[0]}/maps" || fail "no libcuda"
+    gpu=(env CONTEND_LIBNVML="$scratch/nvml.so" FAKE_GPU="pid=${faulty[0]} busy=50" "$CONTEND_BINARY" doctor --watch 1.2
+        --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state" --block 1.6 --max-time 8 --yes --verify gpu)
+    expect 1 '0.5 -> 0.5 of the time' "${gpu[@]}"
+    gpu[2]="FAKE_GPU=pid=${faulty[0]} busy=98"
+    expect 4 'busy all the time: that cannot show more' "${gpu[@]}"
+    unbound || fail "gpu: $(masks)"
+    end_faults
+fi
+
+# Whose they are, and who else is at work. Others' processes are not one's own to bind.
+if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; then
+    plant setpriv --reuid 4242 --clear-groups "$CONTEND_BUSY"
+    plant "$CONTEND_BUSY"
+    wait_for 60 grep -q '^Uid:.4242' "/proc/${faulty[0]}/status" || fail "no process of another user"
+    at_work() {
+        "$CONTEND_BINARY" doctor --watch 1 --state "$state" --apply "$@" 2>&1
+        [ ! -e "$state" ] || fail "bound without being asked to"
+    }
+    output=$(at_work --pid "${faulty[0]}" --pid "${faulty[1]}")
+    printf '%s' "$output" | grep -q "busy (${faulty[0]}) of user 4242, and what it started: CPUs" ||
+        fail "not said whose: $output"
+    for _ in 1 2 3 4 5 6 7 8; do # on a crowded machine it may have less than 5% of a CPU
+        output=$(at_work --pid "${faulty[1]}")
+        ! printf '%s' "$output" | grep -q "^  busy (${faulty[0]}) of user 4242: " || break
+    done
+    printf '%s' "$output" | grep -q "^  busy (${faulty[0]}) of user 4242: \|^  and .* more" ||
+        fail "not said who is at work: $output"
+    cp "$CONTEND_BINARY" "$scratch/contend"
+    chmod 755 "$scratch"
+    output=$(setpriv --reuid 4242 --clear-groups "$scratch/contend" doctor --watch 1 --state "$scratch/none" \
+        --apply --pid "${faulty[1]}" 2>&1)
+    printf '%s' "$output" | grep -q "busy (${faulty[1]}) of root is not yours to bind" || fail "whose? $output"
+    end_faults
+fi
+
+# Started for it: three of its four threads are in the way on the one CPU that it has.
+cat >"$scratch/job" <<END
+exec taskset -c $first "$CONTEND_BUSY" threads=1 spinners=\$((\${OMP_NUM_THREADS:-4} - 1)) log=-
+END
+restart=("$CONTEND_BINARY" doctor --watch 1.5 --state "$state" --block 1.6 --yes --verify lines:-)
+"${restart[@]}" --max-time 12 --restart "sh '$scratch/job'" --json >"$scratch/seen" 2>"$scratch/errors"
+code=$?
+if grep -q more_threads_than_cpus "$scratch/seen"; then # else it had no CPU to show them on
+    [ "$(of command | cut -d' ' -f1-2)" = 'export OMP_NUM_THREADS=1' ] || fail "$(cat "$scratch/seen")"
+    case $code:$(of verdict) in
+    0:proven | 4:unclear) ;;
+    *) fail "restart: exit $code: $(cat "$scratch/seen" "$scratch/errors")" ;;
+    esac
+else
+    [ "$code" = 4 ] || fail "restart: exit $code: $(cat "$scratch/seen" "$scratch/errors")"
+fi
+none_of_ours spinners= || fail "the job is still there"
+ended=("$CONTEND_BINARY" doctor --watch 0.5 --yes --state "$state" --restart 'echo no such model; exit 1')
+expect 3 'ended before it told.*its last line: no such model' "${ended[@]}" --verify 'file:-:([0-9.]+) it/s'
+expect 3 'ended while it was measured.*its last line: no such model' "${ended[@]}" --verify lines:-
+expect 3 'did not tell how fast it is in its time' "${restart[@]}" --max-time 8 --restart 'sleep 100'
+: >"$scratch/silent.log"
+
+# What to type.
+bad() { # bad PATTERN OPTION...
+    local pattern=$1
+    shift
+    expect 2 "$pattern" "$CONTEND_BINARY" doctor "$@"
+}
+bad "'cpu' does not tell how fast the job is: type --verify lines:LOG, file:LOG:REGEX" --verify cpu
+bad 'no such file|No such file.*type --verify lines:LOG' --verify "lines:$scratch/none"
+bad 'which number of a line is the rate' --verify "file:$scratch/silent.log"
+bad 'has 0 groups' --verify "file:$scratch/silent.log:rate"
+bad 'is no regular expression' --verify "lines:$scratch/silent.log:(["
+bad 'name its log, or start it by --restart' --verify lines:-
+bad 'which command prints the number' --verify rate:
+bad 'give all workers one kind' --verify 'rate:echo 1' --verify "lines:$scratch/silent.log"
+bad 'goes with --verify file: or rate:' --verify "lines:$scratch/silent.log" --less-is-better
+bad 'has no room for 4 blocks of 4 s: type --max-time 17' --verify 'rate:echo 1' --max-time 10
+bad 'go with --verify' --keep
+bad 'goes without --apply' --verify 'rate:echo 1' --apply
+bad "needs the job's own rate" --verify gpu --restart true
+finish

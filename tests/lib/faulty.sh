@@ -1,0 +1,41 @@
+# shellcheck shell=bash disable=SC2154,SC2034
+# Sourced behind cli.sh: two jobs with wrong masks, for tests of contend doctor --verify.
+: "${CONTEND_BUSY:?}"
+needs python3 taskset two-cpus
+first=$(python3 -c 'import os; print(sorted(os.sched_getaffinity(0))[0])')
+second=$(python3 -c 'import os; print(sorted(os.sched_getaffinity(0))[1])')
+state=$scratch/state
+faulty=()
+
+end_faults() {
+    [ ${#faulty[@]} = 0 ] || kill -9 "${faulty[@]}" 2>/dev/null
+    wait 2>/dev/null
+    faulty=()
+}
+trap 'end_faults; rm -rf "$scratch"' EXIT
+
+# plant COMMAND...: starts it; its pid is the last of faulty.
+plant() {
+    "$@" >/dev/null 2>&1 &
+    faulty+=($!)
+}
+
+# masks: of all threads of all that are planted.
+masks() {
+    local pid
+    for pid in "${faulty[@]}"; do
+        grep -h Cpus_allowed_list /proc/"$pid"/task/*/status | cut -f2
+    done
+}
+all_on_first() { ! masks | grep -qvx "$first"; }
+one_moved() { masks | grep -qx "$second"; }
+unbound() { [ ! -e "$state" ] && all_on_first; }
+
+# start_jobs: two on one CPU, beside one that may idle; verify is the command that tries to cure them.
+start_jobs() {
+    plant taskset -c "$first" "$CONTEND_BUSY" threads=1 log="$scratch/a.log"
+    plant taskset -c "$first" "$CONTEND_BUSY" threads=1 log="$scratch/b:c.log"
+    wait_for 60 test -s "$scratch/a.log" -a -s "$scratch/b:c.log" || fail "the jobs do not log"
+    verify=("$CONTEND_BINARY" doctor --watch 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state"
+        --verify "lines:$scratch/a.log" --verify "lines:$scratch/b:c.log:^step" --block 1.6)
+}
