@@ -189,10 +189,13 @@ void checker_say(struct checker *checker, const struct said *said, const char *f
     if (isnan(said->gain))
         (void)check_append(finding->sentence, sizeof(finding->sentence),
                            " What that gains is not known.");
+    else if (said->gain >= CHECK_GAIN_MAX) /* from there on a sample of the time is no measure */
+        (void)check_append(finding->sentence, sizeof(finding->sentence),
+                           " That makes %s about %dx as fast, or more.",
+                           said->nwho > 1 ? "them" : "it", CHECK_GAIN_MAX);
     else if (said->gain > 0)
         (void)check_append(finding->sentence, sizeof(finding->sentence),
-                           " That makes %s %s %.*fx as fast.", said->nwho > 1 ? "them" : "it",
-                           said->gain < CHECK_GAIN_MAX ? "about" : "more than", said->gain < 10,
+                           " That makes %s about %.1fx as fast.", said->nwho > 1 ? "them" : "it",
                            said->gain);
     if (said->tail)
         (void)check_append(finding->sentence, sizeof(finding->sentence), "%s", said->tail);

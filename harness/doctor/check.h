@@ -29,7 +29,7 @@ struct check {
 extern const struct check checks[];
 
 /* Of a gain: what is larger is told as that much and more. */
-enum { FOUND_PIDS_MAX = 64, CHECK_GAIN_MAX = 50 };
+enum { FOUND_PIDS_MAX = 64, CHECK_GAIN_MAX = 10 };
 
 /* By which those are faster that spin no more, of whom it is known for which share they do. */
 double check_gain_of_spin(double share);

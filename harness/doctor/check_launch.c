@@ -218,10 +218,11 @@ static bool write_outer(const struct view *view, const struct view_process *proc
                                bitset_format(cpus, list, sizeof(list)));
         (void)check_append(out, size, " ... IMAGE");
         add_words(process, next_word(process, NULL), out, size);
-        (void)snprintf(launch->how, sizeof(launch->how),
-                       "It runs in container %s: give 'run' the options that it had, and these. To "
-                       "take it back, start it without them.",
-                       name);
+        (void)snprintf(
+            launch->how, sizeof(launch->how),
+            "It runs in container %.12s: give 'run' the options that it had, and these. To "
+            "take it back, start it without them.",
+            name);
     } else if (find_unit(view, process, name, sizeof(name)))
         write_unit(name, settings, cpus, launch);
     else
