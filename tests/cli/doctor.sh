@@ -137,6 +137,7 @@ sees inherited_mask "$team"
 mended inherited_mask "$team"
 end_faults
 
+if [ -z "$CONTEND_SANITIZE" ]; then # which starts all threads itself
 # 16: teams that spin at barriers, whose command is the next start: that has as many threads as told.
 plant env -u OMP_NUM_THREADS taskset -c "$first,$second" "$CONTEND_JOB" omp "count=$scratch/one"
 plant env -u OMP_NUM_THREADS taskset -c "$first,$second" "$CONTEND_JOB" omp "count=$scratch/two"
@@ -157,6 +158,7 @@ grep -q 'The code of job starts them; which setting it reads is not known' "$scr
     fail "16: $(cat "$scratch/seen")"
 ! grep -q 'NUM_THREADS' "$scratch/seen" || fail "a variable that it does not read: $(cat "$scratch/seen")"
 end_faults
+fi
 
 # 7: taskset without -a.
 plant "$CONTEND_BUSY" threads=1

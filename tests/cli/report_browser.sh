@@ -43,7 +43,7 @@ for run in pipeline gpu memory; do
 done
 expect 0 . env PATH=/nonexistent "$CONTEND_BINARY" report --html "$scratch/both.html" results/h100-vm/pipeline \
     "$scratch/pipeline"
-look pipeline 'sized (OMP_NUM_THREADS=16) is enough'
+look pipeline 'recommended: sized (OMP_NUM_THREADS=16), 19x the default'
 look gpu 'Measured'
 look memory ''
 look both 'Before'
