@@ -8,6 +8,8 @@ set -uo pipefail
 
 build=$1
 shift
+# Half of the tests' time is waiting.
+jobs=$(($(nproc) > 3 ? 4 : $(nproc) + 1))
 # What the quick lane leaves out.
 slow_labels='long|slow|vm|fuzz'
 lane=(--label-exclude "$slow_labels")
@@ -69,7 +71,7 @@ report() {
 }
 
 # ctest's verdict is held back until the table is printed: from its first line to the end.
-ctest --test-dir "$build" --output-on-failure --parallel 2 "${lane[@]}" "$@" </dev/null |
+ctest --test-dir "$build" --output-on-failure --parallel "$jobs" "${lane[@]}" "$@" </dev/null |
     awk -v verdict="$build/verdict" -v skipped="$build/skipped" '
         BEGIN { printf "" >verdict; printf "" >skipped }
         /\*\*\*Skipped/ { name = $0; sub(/.*#[0-9]+: /, "", name); print name >skipped }
