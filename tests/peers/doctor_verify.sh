@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Two plain PyTorch workers with the threads that they take by themselves, on one GPU: what doctor says,
+# Two plain PyTorch workers with the threads that they take by themselves, each on a GPU where there are two: what doctor says,
 # what its live cure gains, what the cure of the next start gains, and the best that tune finds. By hand,
 # on a machine with PyTorch and a GPU; takes less than 4 minutes. Prints at the end what share of tune's
 # best the cure has.
@@ -40,7 +40,7 @@ END
 logs=() named=()
 for ((i = 0; i < workers; i++)); do
     rm -f "$out/worker$i.log"
-    timeout 200 python "$here/torch_worker.py" 150 "$out/worker$i.log" >"$out/worker$i.txt" 2>&1 &
+    LOCAL_RANK=$i timeout 200 python "$here/torch_worker.py" 150 "$out/worker$i.log" >"$out/worker$i.txt" 2>&1 &
     pids+=($!)
     logs+=(--verify "lines:$out/worker$i.log")
 done
@@ -59,7 +59,7 @@ pids=()
 
 # The job as its user starts it: a shell line with all workers.
 line=
-for ((i = 0; i < workers; i++)); do line+="python '$here/torch_worker.py' 600 /dev/stdout & "; done
+for ((i = 0; i < workers; i++)); do line+="LOCAL_RANK=$i python '$here/torch_worker.py' 600 /dev/stdout & "; done
 step restart 85 "$contend" doctor --watch 3 "${state[@]}" --verify 'lines:-:^step' --restart "$line wait" \
     --max-time 72 --block 4 --yes --json
 step tune 80 "$contend" tune -n "$workers" --metric '^([0-9.]+)$' --max-time 70 -o "$out/tune" \
