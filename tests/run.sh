@@ -71,12 +71,18 @@ report() {
 }
 
 # ctest's verdict is held back until the table is printed: from its first line to the end.
-ctest --test-dir "$build" --output-on-failure --parallel "$jobs" "${lane[@]}" "$@" </dev/null |
-    awk -v verdict="$build/verdict" -v skipped="$build/skipped" '
-        BEGIN { printf "" >verdict; printf "" >skipped }
-        /\*\*\*Skipped/ { name = $0; sub(/.*#[0-9]+: /, "", name); print name >skipped }
-        /^[0-9]+% tests passed/ { held = 1 }
-        held { print >verdict; next } { print; fflush() }'
+ctest --test-dir "$build" --output-on-failure --parallel "$jobs" "${lane[@]}" "$@" </dev/null | {
+    : >"$build/verdict"
+    : >"$build/skipped"
+    held=
+    while IFS= read -r line; do
+        case $line in
+        *'***Skipped'*) name=${line##*#} && name=${name#*: } && echo "${name%% *}" >>"$build/skipped" ;;
+        [0-9]*'% tests passed'*) held=1 ;;
+        esac
+        if [ -n "$held" ]; then printf '%s\n' "$line" >>"$build/verdict"; else printf '%s\n' "$line"; fi
+    done
+}
 code=${PIPESTATUS[0]}
 report
 if [ -s "$build/verdict" ]; then
