@@ -16,9 +16,9 @@ iproute2 ip
 util-linux unshare
 bsdutils script
 numactl numactl
-munge munged
-slurmctld slurmctld
-slurmd slurmd
+munge /usr/sbin/munged
+slurmctld /usr/sbin/slurmctld
+slurmd /usr/sbin/slurmd
 slurm-client srun
 qemu-system-x86 qemu-system-x86_64
 busybox-static busybox

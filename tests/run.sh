@@ -28,7 +28,7 @@ cd "$(dirname "$0")/.." || exit
 
 # installable COMMAND: `./contend test --all` would bring it.
 installable() {
-    test_packages | grep -q " $1\$"
+    test_packages | grep -Eq " (/usr/sbin/)?$1\$"
 }
 
 # remedy REASON TEST...: the command that would run it.
