@@ -1,7 +1,6 @@
 #include "harness/cmd/doctor_launch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +17,11 @@ struct job_line {
 static int run_shell(void *arg)
 {
     const struct job_line *job = arg;
-    sigset_t none;
-    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)dup2(null_fd, STDIN_FILENO);
-    (void)dup2(job->output_fd, STDOUT_FILENO);
-    (void)dup2(job->output_fd, STDERR_FILENO);
     for (size_t i = 0; job->cure && i < job->cure->n; i++)
         if (strchr(job->cure->env[i], '=') ? putenv(job->cure->env[i])
                                            : unsetenv(job->cure->env[i]))
             return 127;
-    (void)execl("/bin/sh", "sh", "-c", job->line, (char *)NULL);
-    return 127;
+    return process_become_shell(job->line, job->output_fd, job->output_fd);
 }
 
 /* Between us and the job: whatever becomes of us, nothing of the job stays. */

@@ -27,10 +27,13 @@ size_t check_find_overlapping(const struct checker *checker, size_t first, bool 
     return n;
 }
 
-unsigned check_find_pool(const struct checker *checker, const bool *in, struct bitset *pool)
+/* The CPUs that all of them may have; returns what is near what any of them uses. */
+static struct bitset find_common(const struct checker *checker, const bool *in,
+                                 struct bitset *common)
 {
     bool any = false;
     struct bitset homes = {0};
+    *common = (struct bitset){0};
     for (size_t g = 0; g < checker->ngroups; g++) {
         struct bitset allowed, home;
         if (!in[g])
@@ -39,11 +42,17 @@ unsigned check_find_pool(const struct checker *checker, const bool *in, struct b
         bitset_or(&homes, &home);
         view_allowed_cpus(checker->view, checker->groups[g].lead, &allowed);
         if (any)
-            bitset_and(pool, &allowed);
+            bitset_and(common, &allowed);
         else
-            *pool = allowed;
+            *common = allowed;
         any = true;
     }
+    return homes;
+}
+
+unsigned check_find_pool(const struct checker *checker, const bool *in, struct bitset *pool)
+{
+    const struct bitset homes = find_common(checker, in, pool);
     const unsigned most = bitset_count(pool);
     bitset_and(pool, &homes);
     bitset_andnot(pool, &checker->given);
@@ -57,17 +66,8 @@ void check_find_idle(const struct checker *checker, const bool *in, struct bitse
 {
     static const double least = 0.8;
     const struct view *view = checker->view;
-    struct bitset homes = {0};
-    *idle = view->online;
-    for (size_t g = 0; g < checker->ngroups; g++) {
-        struct bitset allowed, home;
-        if (!in[g])
-            continue;
-        deal_home(checker, g, &home);
-        bitset_or(&homes, &home);
-        view_allowed_cpus(view, checker->groups[g].lead, &allowed);
-        bitset_and(idle, &allowed);
-    }
+    const struct bitset homes = find_common(checker, in, idle);
+    bitset_and(idle, &view->online);
     bitset_and(idle, &homes);
     bitset_andnot(idle, &checker->given);
     for (size_t g = 0; g < checker->ngroups; g++)

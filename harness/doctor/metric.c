@@ -255,14 +255,7 @@ struct asked {
 static int run_shell(void *arg)
 {
     const struct asked *asked = arg;
-    sigset_t none;
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    (void)dup2(null_fd, STDIN_FILENO);
-    (void)dup2(asked->out_fd, STDOUT_FILENO);
-    (void)execl("/bin/sh", "sh", "-c", asked->command, (char *)NULL);
-    return 127;
+    return process_become_shell(asked->command, asked->out_fd, STDERR_FILENO);
 }
 
 /* Reads to the end, or to the limit. */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,16 +42,7 @@ struct command {
 static int become_shell(void *arg)
 {
     const struct command *command = arg;
-    sigset_t none;
-    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    if (null_fd >= 0)
-        (void)dup2(null_fd, STDIN_FILENO);
-    (void)dup2(command->out_fd, STDOUT_FILENO);
-    (void)dup2(command->out_fd, STDERR_FILENO);
-    (void)execl("/bin/sh", "sh", "-c", command->text, (char *)NULL);
-    return 127;
+    return process_become_shell(command->text, command->out_fd, command->out_fd);
 }
 
 /* Takes what has been said so far; of what does not fit nothing. */

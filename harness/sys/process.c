@@ -1,6 +1,7 @@
 #include "harness/sys/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -45,6 +46,20 @@ int process_start(struct process *process, bool leads, int (*run)(void *arg), vo
         (void)setpgid(pid, pid); /* whoever of the two comes first */
     *process = (struct process){.pid = pid, .pidfd = open_pidfd(pid), .leads = leads};
     return 0;
+}
+
+int process_become_shell(const char *line, int out_fd, int err_fd)
+{
+    sigset_t none;
+    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (null_fd >= 0)
+        (void)dup2(null_fd, STDIN_FILENO);
+    (void)dup2(out_fd, STDOUT_FILENO);
+    (void)dup2(err_fd, STDERR_FILENO);
+    (void)execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+    return 127;
 }
 
 void process_outlive_parent(void)

@@ -31,6 +31,13 @@ enum { PROCESS_STATUS_UNKNOWN = -1 };
  */
 int process_start(struct process *process, bool leads, int (*run)(void *arg), void *arg);
 
+/*
+ * In `run`: goes on as "sh -c line", without a signal blocked, with an empty stdin and what it
+ * prints in out_fd; its stderr there, too, where err_fd is that. Returns, with 127, where there is
+ * no shell.
+ */
+int process_become_shell(const char *line, int out_fd, int err_fd);
+
 /* In `run`: the child is not killed with who has started it, as a user's program is not. */
 void process_outlive_parent(void);
 
