@@ -3,26 +3,9 @@
 # takes the finding away; and nobody is troubled without a reason.
 . tests/lib/cli.sh
 : "${CONTEND_BUSY:?}" "${CONTEND_JOB:?}"
-needs python3
+. tests/lib/plant.sh
 allowed=$(nproc)
 [ "$allowed" -ge 2 ] || skip "one CPU has no wrong masks"
-first=$(python3 -c 'import os; print(sorted(os.sched_getaffinity(0))[0])')
-second=$(python3 -c 'import os; print(sorted(os.sched_getaffinity(0))[1])')
-group=''
-faulty=()
-
-end_faults() {
-    [ ${#faulty[@]} = 0 ] || kill -9 "${faulty[@]}" 2>/dev/null
-    wait 2>/dev/null
-    faulty=()
-}
-trap 'end_faults; [ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
-
-# plant COMMAND...: starts it; its pid is the last of faulty.
-plant() {
-    "$@" >/dev/null 2>&1 &
-    faulty+=($!)
-}
 
 # look PID...: what doctor says of them, in $scratch/seen.
 watch_s=0.5

@@ -2,16 +2,8 @@
 # contend doctor, faults planted beside the processes: interrupts on a worker's CPU, a cgroup that is short
 # of memory, a monitor that costs. What this machine does not let us plant is left out, and said.
 . tests/lib/cli.sh
-needs python3
-group=''
-faulty=()
+. tests/lib/plant.sh
 planted=0
-end_faults() {
-    [ ${#faulty[@]} = 0 ] || kill -9 "${faulty[@]}" 2>/dev/null
-    wait 2>/dev/null
-    faulty=()
-}
-trap 'end_faults; [ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
 
 # finds ID PID: a finding of that id which names that process, within a few looks; its command is in
 # $scratch/command, its evidence in $scratch/evidence.

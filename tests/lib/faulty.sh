@@ -1,24 +1,9 @@
 # shellcheck shell=bash disable=SC2154,SC2034
 # Sourced behind cli.sh: two jobs with wrong masks, for tests of contend doctor --verify.
 : "${CONTEND_BUSY:?}"
-needs python3 taskset two-cpus
-first=$(python3 -c 'import os; print(sorted(os.sched_getaffinity(0))[0])')
-second=$(python3 -c 'import os; print(sorted(os.sched_getaffinity(0))[1])')
+. tests/lib/plant.sh
+needs taskset two-cpus
 state=$scratch/state
-faulty=()
-
-end_faults() {
-    [ ${#faulty[@]} = 0 ] || kill -9 "${faulty[@]}" 2>/dev/null
-    wait 2>/dev/null
-    faulty=()
-}
-trap 'end_faults; rm -rf "$scratch"' EXIT
-
-# plant COMMAND...: starts it; its pid is the last of faulty.
-plant() {
-    "$@" >/dev/null 2>&1 &
-    faulty+=($!)
-}
 
 # masks: of all threads of all that are planted.
 masks() {
