@@ -17,34 +17,16 @@
 #include "harness/machine/topo.h"
 #include "harness/machine/topo_gpu.h"
 #include "tests/lib/fixture_driver.h"
-
-static int load(const char *xml, struct topo *topo, struct err *err)
-{
-    struct topo_options options = {.xml = xml};
-    return topo_load(&options, topo, err);
-}
-
-static const struct topo_cpu *find_cpu(const struct topo *topo, unsigned os_cpu)
-{
-    for (unsigned i = 0; i < topo->ncpus; i++)
-        if (topo->cpus[i].os_cpu == os_cpu)
-            return &topo->cpus[i];
-    return NULL;
-}
-
-static void assert_list(const struct bitset *set, const char *expected)
-{
-    char list[BITSET_LIST_MAX];
-    assert_string_equal(bitset_format(set, list, sizeof(list)), expected);
-}
+#include "tests/lib/fixture_topo.h"
 
 static void test_topo_synthetic(void **state)
 {
     (void)state;
     struct topo topo;
     struct err err;
-    assert_int_equal(load("package:2 numa:1(memory=2GB) l3:2(size=8MB) core:3 pu:2", &topo, &err),
-                     0);
+    assert_int_equal(
+        fixture_load_topo("package:2 numa:1(memory=2GB) l3:2(size=8MB) core:3 pu:2", &topo, &err),
+        0);
     assert_int_equal(topo.ncpus, 24);
     assert_int_equal(topo.ncores, 12);
     assert_int_equal(topo.nllcs, 4);
@@ -54,7 +36,7 @@ static void test_topo_synthetic(void **state)
     assert_int_equal(topo.llc_level, 3);
     assert_int_equal(topo.ngpus, 0);
     assert_false(topo.is_this_machine);
-    const struct topo_cpu *last = find_cpu(&topo, 23);
+    const struct topo_cpu *last = fixture_find_cpu(&topo, 23);
     assert_non_null(last);
     assert_int_equal(last->core, 11);
     assert_int_equal(last->smt, 1);
@@ -62,7 +44,7 @@ static void test_topo_synthetic(void **state)
     assert_int_equal(last->package, 1);
     assert_int_equal(last->node, 1);
     assert_true(last->allowed);
-    assert_list(&topo.nodes[1].cpus, "12-23");
+    fixture_assert_list(&topo.nodes[1].cpus, "12-23");
     assert_int_equal(topo.nodes[1].memory_bytes, 2000000000);
     topo_free(&topo);
 }
@@ -72,12 +54,12 @@ static void test_topo_without_caches_has_one_llc_a_package(void **state)
     (void)state;
     struct topo topo;
     struct err err;
-    assert_int_equal(load("package:3 core:2 pu:1", &topo, &err), 0);
+    assert_int_equal(fixture_load_topo("package:3 core:2 pu:1", &topo, &err), 0);
     assert_int_equal(topo.nllcs, 3);
     assert_int_equal(topo.llc_level, 0);
-    assert_int_equal(find_cpu(&topo, 5)->llc, 2);
+    assert_int_equal(fixture_find_cpu(&topo, 5)->llc, 2);
     topo_free(&topo);
-    assert_int_equal(load("package:1 l2:2 core:2 pu:1", &topo, &err), 0);
+    assert_int_equal(fixture_load_topo("package:1 l2:2 core:2 pu:1", &topo, &err), 0);
     assert_int_equal(topo.nllcs, 2);
     assert_int_equal(topo.llc_level, 2);
     topo_free(&topo);
@@ -122,7 +104,7 @@ static void test_topo_bad_input(void **state)
     struct topo topo;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct err err = {0};
-        assert_int_equal(load(cases[i].xml, &topo, &err), cases[i].rc);
+        assert_int_equal(fixture_load_topo(cases[i].xml, &topo, &err), cases[i].rc);
         assert_int_equal(err.code, cases[i].rc);
         assert_non_null(strstr(err.msg, cases[i].xml));
         topo_free(&topo);
@@ -140,7 +122,7 @@ static void test_topo_fake_gpus(void **state)
     assert_int_equal(topo.ngpus, 2);
     assert_int_equal(topo.gpus[0].node, 1);
     assert_int_equal(topo.gpus[0].source, TOPO_OPTION);
-    assert_list(&topo.gpus[0].cpus, "2-3");
+    fixture_assert_list(&topo.gpus[0].cpus, "2-3");
     assert_string_equal(topo.gpus[1].pci_bdf, "0000:03:00.0");
     assert_int_equal(topo.gpus[1].node, -1);
     assert_int_equal(topo.gpus[1].cuda_ordinal, 1);
@@ -199,7 +181,7 @@ static void test_topo_locates_gpus_by_evidence(void **state)
     };
     struct topo topo;
     struct err err;
-    assert_int_equal(load("package:2 numa:1 core:2 pu:1", &topo, &err), 0);
+    assert_int_equal(fixture_load_topo("package:2 numa:1 core:2 pu:1", &topo, &err), 0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct topo_gpu gpu = {.node = 5};
         topo_locate_gpu(&topo, &cases[i].evidence, &gpu);
@@ -231,7 +213,7 @@ static int check_full_driver(void)
     struct err err;
     struct gpu_state gpu;
     char version[32];
-    CHECK(load("package:2 numa:1(memory=1GB) core:2 pu:1", &topo, &err) == 0);
+    CHECK(fixture_load_topo("package:2 numa:1(memory=1GB) core:2 pu:1", &topo, &err) == 0);
     CHECK(topo_probe_gpus(&topo, &err) == 0);
     CHECK(topo.ngpus == 3 && topo_visible_gpus(&topo) == 2);
     CHECK(!strcmp(topo.gpus[0].pci_bdf, "beef:08:00.0") && topo.gpus[0].cuda_ordinal == 0);
@@ -257,7 +239,7 @@ static int check_bare_driver(void)
     struct err err;
     struct gpu_state gpu;
     char version[32];
-    CHECK(load("package:2 numa:1(memory=1GB) core:2 pu:1", &topo, &err) == 0);
+    CHECK(fixture_load_topo("package:2 numa:1(memory=1GB) core:2 pu:1", &topo, &err) == 0);
     CHECK(topo_probe_gpus(&topo, &err) == 0);
     CHECK(topo.ngpus == 2 && topo.gpus[0].node == -1 && topo.gpus[0].note[0]);
     CHECK(!topo.gpus[0].name[0] && !topo.gpus[0].uuid[0]);
@@ -272,7 +254,7 @@ static int check_no_driver(void)
     struct topo topo;
     struct err err;
     struct gpu_state gpu;
-    CHECK(load("package:2 numa:1(memory=1GB) core:2 pu:1", &topo, &err) == 0);
+    CHECK(fixture_load_topo("package:2 numa:1(memory=1GB) core:2 pu:1", &topo, &err) == 0);
     CHECK(topo_probe_gpus(&topo, &err) == 0);
     CHECK(topo.ngpus == 0 && topo.gpu_note[0]);
     topo_free(&topo);

@@ -15,35 +15,16 @@
 #include "harness/json/machine.h"
 #include "harness/machine/topo.h"
 #include "tests/lib/fixture_machines.h"
-
-static int load(const char *xml, struct topo *topo, struct err *err)
-{
-    struct topo_options options = {.xml = xml};
-    return topo_load(&options, topo, err);
-}
+#include "tests/lib/fixture_topo.h"
 
 static void load_machine(const char *name, struct topo *topo)
 {
     char path[] = "/tmp/contend-test-XXXXXX.xml";
     struct err err;
     fixture_machine_write(fixture_machine(name), path);
-    if (load(path, topo, &err))
+    if (fixture_load_topo(path, topo, &err))
         fail_msg("%s", err.msg);
     (void)unlink(path);
-}
-
-static const struct topo_cpu *find_cpu(const struct topo *topo, unsigned os_cpu)
-{
-    for (unsigned i = 0; i < topo->ncpus; i++)
-        if (topo->cpus[i].os_cpu == os_cpu)
-            return &topo->cpus[i];
-    return NULL;
-}
-
-static void assert_list(const struct bitset *set, const char *expected)
-{
-    char list[BITSET_LIST_MAX];
-    assert_string_equal(bitset_format(set, list, sizeof(list)), expected);
 }
 
 /* Writes bytes to a file of this name, which mkstemps completes, loads it and removes it. */
@@ -54,7 +35,7 @@ static int load_written(const char *bytes, size_t size, char *path, struct topo 
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, size), size);
     (void)close(fd);
-    int rc = load(path, topo, err);
+    int rc = fixture_load_topo(path, topo, err);
     (void)unlink(path);
     return rc;
 }
@@ -175,7 +156,7 @@ static void dump(void *path)
     struct err err;
     char to[64];
     (void)snprintf(to, sizeof(to), "%s.%s", (const char *)path, getenv("HWLOC_LIBXML"));
-    assert_int_equal(load(path, &topo, &err), 0);
+    assert_int_equal(fixture_load_topo(path, &topo, &err), 0);
     json_t *json = topo_to_json(&topo);
     assert_int_equal(json_dump_file(json, to, JSON_INDENT(1)), 0);
     json_decref(json);
@@ -216,7 +197,7 @@ static void test_topo_heterogeneous_memory(void **state)
     int hbm = topo_node_index(&topo, 7);
     assert_string_equal(topo.nodes[hbm].kind, "HBM");
     assert_true(bitset_empty(&topo.nodes[hbm].cpus));
-    assert_list(&topo.nodes[topo_node_index(&topo, 0)].cpus, "0-3,16-19,32-35,48-51");
+    fixture_assert_list(&topo.nodes[topo_node_index(&topo, 0)].cpus, "0-3,16-19,32-35,48-51");
     topo_free(&topo);
 }
 
@@ -244,10 +225,10 @@ static void test_topo_three_kinds_of_cores(void **state)
     struct topo topo;
     load_machine("hybrid_2p8e2lpe", &topo);
     assert_int_equal(topo.nkinds, 3);
-    assert_int_equal(find_cpu(&topo, 3)->kind, 2);
-    assert_int_equal(find_cpu(&topo, 11)->kind, 1);
-    assert_int_equal(find_cpu(&topo, 13)->kind, 0);
-    assert_int_not_equal(find_cpu(&topo, 13)->llc, find_cpu(&topo, 11)->llc);
+    assert_int_equal(fixture_find_cpu(&topo, 3)->kind, 2);
+    assert_int_equal(fixture_find_cpu(&topo, 11)->kind, 1);
+    assert_int_equal(fixture_find_cpu(&topo, 13)->kind, 0);
+    assert_int_not_equal(fixture_find_cpu(&topo, 13)->llc, fixture_find_cpu(&topo, 11)->llc);
     topo_free(&topo);
 }
 
@@ -259,7 +240,7 @@ static void test_topo_allowed_subset(void **state)
     load_machine("cgroup_of_four_cores", &topo);
     assert_int_equal(topo.ncpus, 64);
     topo_allowed_cpus(&topo, &set);
-    assert_list(&set, "4-7,36-39");
+    fixture_assert_list(&set, "4-7,36-39");
     assert_true(topo.nodes[0].allowed);
     assert_false(topo.nodes[1].allowed);
     topo_free(&topo);
@@ -272,7 +253,7 @@ static void test_topo_odd_numbers(void **state)
     struct bitset set = {0};
     load_machine("gaps_in_numbers", &topo);
     topo_allowed_cpus(&topo, &set);
-    assert_list(&set, "0,2,10,18");
+    fixture_assert_list(&set, "0,2,10,18");
     assert_int_equal(topo.gpus[0].node, -1);
     topo_free(&topo);
     load_machine("superchips_gpu_memory", &topo);
@@ -282,7 +263,7 @@ static void test_topo_odd_numbers(void **state)
     topo_free(&topo);
     load_machine("cpus_1920", &topo);
     assert_int_equal(topo.ncpus, 1920);
-    assert_int_equal(find_cpu(&topo, 1919)->package, 15);
+    assert_int_equal(fixture_find_cpu(&topo, 1919)->package, 15);
     topo_free(&topo);
 }
 
@@ -295,7 +276,7 @@ static void test_topo_nodes_inside_a_cache(void **state)
     assert_int_equal(topo.nllcs, 2);
     assert_int_equal(topo.distances[1], 12);
     assert_int_equal(topo.gpus[3].node, 6);
-    assert_list(&topo.gpus[3].cpus, "84-97,196-209");
+    fixture_assert_list(&topo.gpus[3].cpus, "84-97,196-209");
     topo_free(&topo);
 }
 
@@ -312,7 +293,7 @@ static void test_topo_gpus_of_xml(void **state)
         assert_int_equal(topo.gpus[i].source, TOPO_HWLOC);
     }
     assert_string_equal(topo.gpus[0].pci_bdf, "0000:15:00.0");
-    assert_list(&topo.gpus[15].cpus, "24-25");
+    fixture_assert_list(&topo.gpus[15].cpus, "24-25");
     assert_int_equal(topo.distances[1], 21);
     topo_free(&topo);
 }

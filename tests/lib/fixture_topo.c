@@ -1,0 +1,28 @@
+#include "tests/lib/fixture_topo.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+int fixture_load_topo(const char *xml, struct topo *topo, struct err *err)
+{
+    struct topo_options options = {.xml = xml};
+    return topo_load(&options, topo, err);
+}
+
+const struct topo_cpu *fixture_find_cpu(const struct topo *topo, unsigned os_cpu)
+{
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        if (topo->cpus[i].os_cpu == os_cpu)
+            return &topo->cpus[i];
+    return NULL;
+}
+
+void fixture_assert_list(const struct bitset *set, const char *expected)
+{
+    char list[BITSET_LIST_MAX];
+    assert_string_equal(bitset_format(set, list, sizeof(list)), expected);
+}
