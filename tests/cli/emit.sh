@@ -5,7 +5,7 @@
 export NO_COLOR=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset CUDA_VISIBLE_DEVICES
 formats="sh numactl systemd docker slurm k8s torchrun mpirun env cgroup wsl-bat"
-mkdir "$scratch/bin" "$scratch/units"
+mkdir "$scratch/units"
 
 # The worker: its number, its mask, and its words, each as it came.
 cat >"$scratch/worker" <<'SH'
@@ -48,37 +48,7 @@ starts() {
     saw 1 "${4-$second}"
 }
 
-# Stand-ins take what they must from their command line, and start the rest.
-stand_in() { # stand_in NAME: its body on stdin
-    { echo '#!/bin/sh' && cat; } >"$scratch/bin/$1"
-    chmod +x "$scratch/bin/$1"
-}
-stand_in systemd-run <<'SH'
-while [ "$1" != -- ]; do
-    case $1 in --setenv=*) export "${1#--setenv=}" ;; CPUAffinity=*) cpus=${1#*=} ;; esac
-    shift
-done
-shift
-# As the manager does: $$ is $.
-n=$#
-for word in "$@"; do
-    set -- "$@" "$(printf '%s.' "$word" | sed 's/\$\$/$/g')"
-done
-shift $n
-for word in "$@"; do
-    set -- "$@" "${word%.}"
-    shift
-done
-exec ${cpus:+taskset -c "$cpus"} "$@"
-SH
-stand_in docker <<'SH'
-while [ "$1" != image ]; do
-    case $1 in --env) export "$2" ;; --cpuset-cpus) cpus=$2 ;; esac
-    shift
-done
-shift
-exec ${cpus:+taskset -c "$cpus"} "$@"
-SH
+. tests/lib/stand_ins.sh
 stand_in torchrun <<'SH'
 while [ "$1" != --no-python ]; do
     case $1 in --nproc-per-node=*) n=${1#*=} ;; esac

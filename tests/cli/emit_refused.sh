@@ -7,7 +7,7 @@ needs two-cpus
 export NO_COLOR=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 IMAGE=image SAW=$scratch/saw
 unset CUDA_VISIBLE_DEVICES "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}" "${!MKL_@}" "${!OPENBLAS_@}"
 "$CONTEND_REFUSE" set_mempolicy EPERM true || skip "no system call can be refused here"
-mkdir "$scratch/bin" "$scratch/without"
+mkdir "$scratch/without"
 formats="commands sh numactl env systemd docker slurm torchrun"
 ! command -v mpirun >/dev/null || formats="$formats mpirun"
 
@@ -18,52 +18,7 @@ echo "\$OMP_NUM_THREADS \$MKL_NUM_THREADS \$OPENBLAS_NUM_THREADS" >"\$SAW/\$1.th
 SH
 chmod +x "$scratch/worker"
 
-# Stand-ins take what they must from their command line, and start the rest.
-stand_in() { # stand_in NAME: its body on stdin
-    { echo '#!/bin/sh' && cat; } >"$scratch/bin/$1"
-    chmod +x "$scratch/bin/$1"
-}
-stand_in systemd-run <<'SH'
-# As the manager: no environment of ours, $$ is $, and 242 where memory cannot be bound.
-while [ "$1" != -- ]; do
-    case $1 in
-    --setenv=*) export "${1#--setenv=}" ;;
-    CPUAffinity=*) cpus=${1#*=} ;;
-    NUMAPolicy=*) policy=${1#*=} ;;
-    NUMAMask=*) nodes=${1#*=} ;;
-    UnsetEnvironment=*) unset ${1#*=} ;;
-    esac
-    shift
-done
-shift
-n=$#
-for word in "$@"; do
-    set -- "$@" "$(printf '%s.' "$word" | sed 's/\$\$/$/g')"
-done
-shift $n
-for word in "$@"; do
-    set -- "$@" "${word%.}"
-    shift
-done
-if [ "${policy:-}" ]; then
-    numactl "--mem$policy=$nodes" true 2>/dev/null || exit 242
-    set -- numactl "--mem$policy=$nodes" -- "$@"
-fi
-exec ${cpus:+taskset -c "$cpus"} "$@"
-SH
-stand_in docker <<'SH'
-# A container has none of our environment; $DOCKER_REFUSES is what the daemon does not take.
-[ "$1" != rm ] || exit 0
-unset OMP_PROC_BIND OMP_PLACES GOMP_CPU_AFFINITY OMP_THREAD_LIMIT
-while [ "$1" != image ]; do
-    [ "$1" != "${DOCKER_REFUSES:-}" ] || { echo "Requested memory nodes are not available" >&2 && exit 125; }
-    case $1 in --env) export "$2" ;; --cpuset-cpus) cpus=$2 ;; --cpuset-mems) mems=$2 ;; esac
-    shift
-done
-shift
-[ -z "${mems:-}" ] || echo "cpuset.mems $mems" >"$SAW/docker"
-exec ${cpus:+taskset -c "$cpus"} "$@"
-SH
+. tests/lib/stand_ins.sh
 stand_in torchrun <<'SH'
 while [ "$1" != --no-python ]; do
     case $1 in --nproc-per-node=*) n=${1#*=} ;; esac

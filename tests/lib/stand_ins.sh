@@ -1,0 +1,50 @@
+# shellcheck shell=bash disable=SC2154
+# Sourced behind cli.sh: what starts emitted texts in place of systemd and Docker, in $scratch/bin.
+mkdir -p "$scratch/bin"
+
+# Stand-ins take what they must from their command line, and start the rest.
+stand_in() { # stand_in NAME: its body on stdin
+    { echo '#!/bin/sh' && cat; } >"$scratch/bin/$1"
+    chmod +x "$scratch/bin/$1"
+}
+stand_in systemd-run <<'SH'
+# As the manager: no environment of ours, $$ is $, and 242 where memory cannot be bound.
+while [ "$1" != -- ]; do
+    case $1 in
+    --setenv=*) export "${1#--setenv=}" ;;
+    CPUAffinity=*) cpus=${1#*=} ;;
+    NUMAPolicy=*) policy=${1#*=} ;;
+    NUMAMask=*) nodes=${1#*=} ;;
+    UnsetEnvironment=*) unset ${1#*=} ;;
+    esac
+    shift
+done
+shift
+n=$#
+for word in "$@"; do
+    set -- "$@" "$(printf '%s.' "$word" | sed 's/\$\$/$/g')"
+done
+shift $n
+for word in "$@"; do
+    set -- "$@" "${word%.}"
+    shift
+done
+if [ "${policy:-}" ]; then
+    numactl "--mem$policy=$nodes" true 2>/dev/null || exit 242
+    set -- numactl "--mem$policy=$nodes" -- "$@"
+fi
+exec ${cpus:+taskset -c "$cpus"} "$@"
+SH
+stand_in docker <<'SH'
+# A container has none of our environment; $DOCKER_REFUSES is what the daemon does not take.
+[ "$1" != rm ] || exit 0
+unset OMP_PROC_BIND OMP_PLACES GOMP_CPU_AFFINITY OMP_THREAD_LIMIT
+while [ "$1" != image ]; do
+    [ "$1" != "${DOCKER_REFUSES:-}" ] || { echo "Requested memory nodes are not available" >&2 && exit 125; }
+    case $1 in --env) export "$2" ;; --cpuset-cpus) cpus=$2 ;; --cpuset-mems) mems=$2 ;; esac
+    shift
+done
+shift
+[ -z "${mems:-}" ] || echo "cpuset.mems $mems" >"$SAW/docker"
+exec ${cpus:+taskset -c "$cpus"} "$@"
+SH
