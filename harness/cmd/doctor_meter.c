@@ -13,11 +13,6 @@ const double meter_settle_s = 1;
 /* GPUs that are so busy could not show more work. */
 static const double gpus_full = 0.97;
 
-static double now_s(void)
-{
-    return (double)clock_now_ns() * 1e-9;
-}
-
 int meter_rest(double seconds, struct signals *signals, struct err *err)
 {
     const uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * 1e9);
@@ -94,7 +89,8 @@ static int watch_until(struct meter *meter, double until_s, struct signals *sign
 {
     double period_s = metric_period_s(&meter->all[0]);
     int rc = 0;
-    for (double left_s = until_s - now_s(); !rc && left_s > 0; left_s = until_s - now_s()) {
+    for (double left_s = until_s - clock_now_s(); !rc && left_s > 0;
+         left_s = until_s - clock_now_s()) {
         rc = meter_rest(fmin(period_s, left_s), signals, err);
         if (!rc)
             rc = look(meter, err);
@@ -127,7 +123,7 @@ int meter_measure(struct meter *meter, double seconds, struct reader *reader,
     int rc = 0;
     for (size_t i = 0; i < meter->n && !rc; i++)
         rc = metric_begin(&meter->all[i], err);
-    double from_s = now_s() + meter_settle_s, to_s = from_s + seconds - meter_settle_s;
+    double from_s = clock_now_s() + meter_settle_s, to_s = from_s + seconds - meter_settle_s;
     if (!rc)
         rc = watch_until(meter, from_s, signals, err);
     if (!rc)
@@ -152,7 +148,7 @@ int meter_await(struct meter *meter, double until_s, bool (*alive)(void *arg), v
         if (!alive(arg))
             return err_set(err, -ECHILD, "the job ended before it told how fast it is (%.120s)",
                            why.msg);
-        if (now_s() >= until_s)
+        if (clock_now_s() >= until_s)
             return err_set(err, -ETIME,
                            "the job did not tell how fast it is in its time (%.100s); give it more "
                            "by --max-time",

@@ -15,11 +15,6 @@
 /* How long is looked at who is at work here before the job is. */
 static const double before_s = 1;
 
-static double now_s(void)
-{
-    return (double)clock_now_ns() * 1e-9;
-}
-
 /* One for all of them. */
 static int open_output(struct doctor_verify *verify, struct err *err)
 {
@@ -100,7 +95,7 @@ int doctor_verify_start(struct doctor_verify *verify, struct reader *reader, pid
             doctor_ask("Start the job, again and again", "--restart", verify->signals, wanted, err);
     if (rc || !*wanted)
         return rc;
-    verify->end_s = now_s() + verify->options->max_time_s;
+    verify->end_s = clock_now_s() + verify->options->max_time_s;
     log_info("starts '%.100s' for up to %.0f s in all; Ctrl-C ends it", verify->options->restart,
              verify->options->max_time_s);
     rc = start_job(verify, NULL, err);

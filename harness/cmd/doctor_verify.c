@@ -16,11 +16,6 @@
  * limit. */
 static const double switch_s = 0.25, guard_s = 2;
 
-static double now_s(void)
-{
-    return (double)clock_now_ns() * 1e-9;
-}
-
 int doctor_verify_open(const struct doctor_verify_options *options,
                        const struct doctor_apply_options *apply, struct signals *signals, FILE *out,
                        struct doctor_verify *verify, struct err *err)
@@ -72,10 +67,10 @@ int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doc
                         struct err *err)
 {
     struct gain_pairs *pairs = &verify->trial.pairs;
-    double begin_s = now_s(), pair_s = 2 * (verify->options->block_s + switch_s);
+    double begin_s = clock_now_s(), pair_s = 2 * (verify->options->block_s + switch_s);
     int rc = 0;
-    while (!rc && pairs->n < GAIN_PAIRS_MOST && now_s() + pair_s <= verify->end_s) {
-        double rates[2] = {0, 0}, from_s = now_s();
+    while (!rc && pairs->n < GAIN_PAIRS_MOST && clock_now_s() + pair_s <= verify->end_s) {
+        double rates[2] = {0, 0}, from_s = clock_now_s();
         for (int half = 0; half < 2 && !rc; half++) {
             bool changed = ((size_t)half + pairs->n) % 2;
             progress_set("verify", 2 * pairs->n + (size_t)half,
@@ -92,11 +87,11 @@ int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doc
                 beside_note(&verify->trial.beside, &reader->view, changed);
         }
         /* We were stopped meanwhile, and the guard has undone it. */
-        if (rc || now_s() > verify->end_s + guard_s)
+        if (rc || clock_now_s() > verify->end_s + guard_s)
             break;
         pairs->before[pairs->n] = rates[0];
         pairs->after[pairs->n++] = rates[1];
-        pair_s = fmax(pair_s, now_s() - from_s);
+        pair_s = fmax(pair_s, clock_now_s() - from_s);
     }
     progress_end();
     verify->trial.gain = gain_make(pairs);
@@ -211,7 +206,7 @@ static int try_live(struct doctor_verify *verify, struct reader *reader, struct 
     struct err later;
     log_info("measures for up to %.0f s, without it and with it in alternation; Ctrl-C undoes it",
              verify->options->max_time_s);
-    verify->end_s = now_s() + verify->options->max_time_s;
+    verify->end_s = clock_now_s() + verify->options->max_time_s;
     int rc =
         apply_guard_start(&guard, verify->change.state, verify->options->max_time_s + guard_s, err);
     if (rc)

@@ -239,9 +239,7 @@ static int tell_machine(const struct topo *topo, struct err *err)
 {
     struct findings findings = {0};
     int rc = topo_check(topo, &findings, err);
-    for (size_t i = 0; i < findings.n; i++)
-        (findings.all[i].severity == FINDING_NOTE ? log_info : log_warn)(
-            "%s: %s", findings.all[i].subject, findings.all[i].sentence);
+    log_findings(&findings);
     findings_free(&findings);
     return rc;
 }

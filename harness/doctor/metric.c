@@ -29,11 +29,6 @@ static const struct {
     [METRIC_GPU] = {"gpu", "of the time", 0.1},
 };
 
-static double now_s(void)
-{
-    return (double)clock_now_ns() * 1e-9;
-}
-
 static int find_kind(const char *text, struct metric *metric, struct err *err)
 {
     for (int kind = 0; kind <= METRIC_GPU; kind++) {
@@ -155,7 +150,7 @@ static int add_sample(struct metric *metric, double value, struct err *err)
     if (!grown)
         return err_set(err, -ENOMEM, "out of memory for what the job tells");
     metric->samples = grown;
-    grown[metric->n++] = (struct gain_sample){now_s(), value};
+    grown[metric->n++] = (struct gain_sample){clock_now_s(), value};
     return 0;
 }
 

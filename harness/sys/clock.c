@@ -16,6 +16,11 @@ uint64_t clock_now_ns(void)
     return read_ns(CLOCK_MONOTONIC_RAW);
 }
 
+double clock_now_s(void)
+{
+    return (double)clock_now_ns() * 1e-9;
+}
+
 uint64_t clock_timer_ns(void)
 {
     return read_ns(CLOCK_MONOTONIC);

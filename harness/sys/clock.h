@@ -9,6 +9,9 @@
 
 uint64_t clock_now_ns(void);
 
+/* The same in seconds. */
+double clock_now_s(void);
+
 /* The clock of timers, CLOCK_MONOTONIC, and sleep until it shows `ns`; signals do not end it. */
 uint64_t clock_timer_ns(void);
 void clock_sleep_until(uint64_t ns);
