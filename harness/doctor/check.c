@@ -175,6 +175,8 @@ void checker_say(struct checker *checker, const struct said *said, const char *f
     diagnosis->all = grown;
     struct found *found = &grown[diagnosis->n++];
     *found = (struct found){.check = checker->check, .cost = said->cost, .gain = said->gain};
+    if (said->cure)
+        found->cure = *said->cure;
     struct finding *finding = &found->finding;
     finding->severity = said->severity;
     finding->value = said->cost;
@@ -307,6 +309,14 @@ int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findi
     for (size_t i = 0; i < diagnosis->n && !rc; i++)
         rc = findings_add(findings, &diagnosis->all[i].finding, err);
     return rc;
+}
+
+struct cure diagnosis_cure(const struct diagnosis *diagnosis)
+{
+    struct cure cure = {0};
+    for (size_t i = 0; i < diagnosis->n; i++)
+        cure_join(&cure, &diagnosis->all[i].cure);
+    return cure;
 }
 
 bool diagnosis_is_bad(const struct diagnosis *diagnosis)

@@ -119,19 +119,19 @@ struct check_team check_team_of(const struct view *view, const struct view_proce
 }
 
 void check_team_set(const struct view_process *process, const struct check_team *team,
-                    unsigned threads, char *buf, size_t size)
+                    unsigned threads, struct cure *cure)
 {
     const char *own = team->runtime ? team->runtime->variable : NULL;
-    buf[0] = '\0';
+    *cure = (struct cure){0};
     if (!own)
         return;
-    (void)check_append(buf, size, "%s=%u", own, threads);
+    cure_set(cure, own, threads);
     for (size_t i = 0; i < sizeof(overruling) / sizeof(overruling[0]); i++) {
         const char *value = view_setting(process, overruling[i].name);
         unsigned libraries = process->about ? process->about->libraries : 0;
-        if (strcmp(own, overruling[i].name) != 0 && value && strtol(value, NULL, 10) > threads &&
+        if (value && strtol(value, NULL, 10) > threads &&
             (!overruling[i].library || overruling[i].library & libraries))
-            (void)check_append(buf, size, " %s=%u", overruling[i].name, threads);
+            cure_set(cure, overruling[i].name, threads);
     }
 }
 

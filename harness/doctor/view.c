@@ -18,10 +18,9 @@ void view_free(struct view *view)
 {
     for (size_t i = 0; i < view->nprocesses; i++) {
         free(view->processes[i].tasks);
-        if (view->processes[i].about)
-            free(view->processes[i].about->settings);
         free(view->processes[i].about);
         free(view->processes[i].command);
+        free(view->processes[i].settings);
     }
     free(view->processes);
     free(view->masks);
@@ -175,10 +174,9 @@ bool view_is_throttled(const struct view *view, const struct view_process *proce
 
 const char *view_setting(const struct view_process *process, const char *name)
 {
-    const struct view_about *about = process->about;
     size_t length = strlen(name);
-    for (size_t at = 0; about && at < about->settings_size;) {
-        const char *text = about->settings + at;
+    for (size_t at = 0; at < process->settings_size;) {
+        const char *text = process->settings + at;
         if (strncmp(text, name, length) == 0 && text[length] == '=')
             return text + length + 1;
         at += strlen(text) + 1;

@@ -66,12 +66,10 @@ enum { VIEW_RUNTIMES_MAX = 4, VIEW_PATH_MAX = 128 };
 
 /* What is read once of a process, since it is long. Limits: UINT64_MAX = unlimited. */
 struct view_about {
-    bool maps_known, environ_known, limits_known, shm_known, pages_known;
+    bool maps_known, limits_known, shm_known, pages_known;
     unsigned libraries; /* enum view_library */
     unsigned nruntimes; /* different files that are OpenMP runtimes */
     char runtimes[VIEW_RUNTIMES_MAX][VIEW_PATH_MAX];
-    char *settings;       /* owned: NAME=VALUE with a 0 behind each, of the names that matter */
-    size_t settings_size; /* as it was started with: what it set itself does not show */
     uint64_t nproc_limit, memlock_limit, memlock_hard, nproc_hard;
     uint64_t
         locked_bytes;  /* by itself, or by drivers for it, such as NCCL's InfiniBand: the more */
@@ -115,11 +113,14 @@ struct view_process {
     uint64_t gpu_bytes;       /* that it has on the one where it has most; 0 = unknown */
     bool gpu_device;          /* it has a device of NVIDIA's driver open; of watched ones */
     char *command;            /* owned: its arguments with a 0 behind each; of watched ones and */
-    size_t command_size;      /* those above them */
-    unsigned samples, spins;  /* looks at its busy tasks in user mode, and those that found it
-                                 waiting on its CPU: in an OpenMP runtime, at an instruction to
-                                 pause, or at sched_yield */
-    unsigned yields;          /* of spins, those at sched_yield */
+    size_t command_size;      /* those above them, as are */
+    char *settings;          /* owned: NAME=VALUE with a 0 behind each, of the names that matter, */
+    size_t settings_size;    /* as it was started with: what it set itself does not show */
+    bool environ_refused;    /* they are not ours to read */
+    unsigned samples, spins; /* looks at its busy tasks in user mode, and those that found it
+                                waiting on its CPU: in an OpenMP runtime, at an instruction to
+                                pause, or at sched_yield */
+    unsigned yields;         /* of spins, those at sched_yield */
     struct view_process_source at;
 };
 

@@ -433,8 +433,8 @@ static void test_what_costs_most_comes_first(void **state)
     static char settings[] = "PYTHONDEVMODE=1";
     (void)state;
     view_plant(&machine, 1);
-    machine.about[0].settings = settings;
-    machine.about[0].settings_size = sizeof(settings);
+    machine.processes[0].settings = settings;
+    machine.processes[0].settings_size = sizeof(settings);
     view_add_task(&machine, 0, 1, 5, 5);
     view_add_task(&machine, 0, 1, 5, 5);
     struct diagnosis diagnosis = view_judge(&machine);
