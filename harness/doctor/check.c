@@ -119,6 +119,19 @@ const char *check_sudo(const struct view *view, const struct view_process *proce
     return process->uid == view->uid ? "" : check_root(view);
 }
 
+bool check_may_touch(const struct view *view, const struct view_process *process, char *told,
+                     size_t size)
+{
+    char user[32] = "root";
+    if (process->uid == view->uid)
+        return true;
+    if (process->uid)
+        (void)snprintf(user, sizeof(user), "user %u", process->uid);
+    (void)check_append(told, size, " %s (%d) belongs to %s%s.", process->name, process->pid, user,
+                       view->is_root ? "" : ": ask them");
+    return view->is_root;
+}
+
 const char *check_root(const struct view *view)
 {
     return view->is_root ? "" : "sudo ";

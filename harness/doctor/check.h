@@ -126,6 +126,13 @@ bool check_waits(const struct view *view, double oncpu_s, double wait_s);
 /* "sudo " before a command on a process of another user, "" before one on our own. */
 const char *check_sudo(const struct view *view, const struct view_process *process);
 
+/*
+ * Whether a command may touch one that is not of the job: it is of the user who looks, or that is
+ * root. Adds to `told` whose it is, where it is another's.
+ */
+bool check_may_touch(const struct view *view, const struct view_process *process, char *told,
+                     size_t size);
+
 /* "sudo " before what root alone may do; "" for root, who may have no sudo, as in containers. */
 const char *check_root(const struct view *view);
 
