@@ -5,8 +5,8 @@
 # CONTEND_PLANTS=NAME... runs only these. The machine has to be quiet: what a job gains is compared.
 . tests/lib/cli.sh
 : "${CONTEND_JOB:?}" "${CONTEND_BUSY:?}"
-needs python3 two-cpus
-read -r first second < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2])')
+. tests/lib/plant.sh
+needs two-cpus
 watch_s=${CONTEND_PLANTS_WATCH:-3} count_s=${CONTEND_PLANTS_COUNT:-3}
 idle_share() { # of all CPUs, in percent, for two seconds
     local a b
@@ -16,23 +16,17 @@ idle_share() { # of all CPUs, in percent, for two seconds
     echo $((100 * (b[0] - a[0]) / (b[1] - a[1])))
 }
 [ "$(idle_share)" -ge 90 ] || [ -n "${CONTEND_PLANTS:-}" ] || skip "the machine is not quiet"
-planted=() group='' named_right=0 gained_right=0 nplants=0
+named_right=0 gained_right=0 nplants=0
 
-end_plants() {
-    local pid
-    for pid in "${planted[@]}" $(ours "$scratch/count"); do kill -9 "$pid" 2>/dev/null; done
-    wait 2>/dev/null
-    planted=()
+end_plants() { # and what they started
+    mapfile -t -O "${#faulty[@]}" faulty < <(ours "$scratch/count")
+    end_faults
     rm -f "$scratch"/count*
 }
 trap 'end_plants; [ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
 
-# plant COMMAND...: starts it. A job's last argument is the file where it counts.
-plant() {
-    "$@" >/dev/null 2>&1 &
-    planted+=($!)
-}
-job() { plant "${before[@]}" "$CONTEND_JOB" "$@" "count=$scratch/count.${#planted[@]}"; }
+# A job's last argument is the file where it counts.
+job() { plant "${before[@]}" "$CONTEND_JOB" "$@" "count=$scratch/count.${#faulty[@]}"; }
 
 # pieces a second, of all that count.
 rate() {
@@ -73,7 +67,7 @@ follow() {
     wait_for 100 counts || fail "$name: a job does not count"
     sleep 0.5
     was=$(rate)
-    mapfile -t said < <(look "${looked_at[@]:-${planted[@]}}")
+    mapfile -t said < <(look "${looked_at[@]:-${faulty[@]}}")
     id=${said[0]} gain=${said[1]} command=${said[2]}
     nplants=$((nplants + 1))
     if [ "$id" = "$expected" ]; then
@@ -83,11 +77,11 @@ follow() {
     fi
     [ -z "$again" ] || command=$again
     case $command in
-    taskset* | sudo* | renice* | echo*) sh -c "$command" >/dev/null ;;
-    *NUM_THREADS=* | *count=*)
+    *NUM_THREADS=* | *count=*) # a new start
         end_plants
         plant sh -c "$command"
         ;;
+    taskset* | sudo* | renice* | echo*) sh -c "$command" >/dev/null ;;
     esac
     wait_for 100 counts || fail "$name: a job does not count any more"
     sleep 0.5
@@ -167,7 +161,7 @@ fi
 if wanted neighbour; then # one that was not asked about
     before=(taskset -c "$first")
     job compute
-    looked_at=("${planted[0]}")
+    looked_at=("${faulty[0]}")
     plant "$CONTEND_BUSY" threads=2
     follow neighbour run_queue
 fi
@@ -188,7 +182,7 @@ fi
 # healthy NAME: of what was planted nothing is said.
 healthy() {
     sleep 0.5
-    id=$(look "${planted[@]}" | head -1)
+    id=$(look "${faulty[@]}" | head -1)
     [ "$id" = nothing ] || fail "$1 has a finding: $(cat "$scratch/seen")"
     printf '%-14s %s\n' "$1" "$id"
     end_plants
