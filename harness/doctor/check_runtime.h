@@ -21,7 +21,7 @@ struct check_runtime {
 };
 
 struct check_team {
-    unsigned threads;                    /* that wanted a CPU at least half of the time */
+    unsigned threads;                    /* that wanted a CPU, about as much as the busiest one */
     const struct check_runtime *runtime; /* NULL = not known */
     bool is_seen;                        /* by whose code its threads began in: else by what is
                                             mapped alone */

@@ -66,7 +66,8 @@ static void find_hogs(const struct checker *checker, size_t group, struct blame 
 /*
  * While it waited, its CPUs were with somebody. What a quota did is known; the rest is split as the
  * time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
- * n that want to run, each waits for the other n - 1.
+ * n that want to run, each waits for the other n - 1. n: those that want to most of the time, or as
+ * many as want to on average.
  */
 static void find_blame(const struct checker *checker, size_t group, struct blame *blame)
 {
@@ -74,7 +75,8 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
     const struct view *view = checker->view;
     *blame = (struct blame){0};
     double busy_s = view_busy_s(view, &one->cpus), stolen_s = view_steal_s(view, &one->cpus);
-    double self_s = one->nrunnable > 1 ? one->oncpu_s * (1 - 1.0 / one->nrunnable) : 0;
+    double n = fmax(one->nrunnable, (one->oncpu_s + one->wait_s) / view->wall_s);
+    double self_s = n > 1 ? one->oncpu_s * (1 - 1 / n) : 0;
     double others_s = fmax(busy_s - one->oncpu_s, 0), all_s = self_s + others_s + stolen_s;
     double rest = 1 - quota_share(view, one->lead, one->wait_s);
     blame->quota = 1 - rest;
@@ -87,10 +89,11 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
 static const char *find_main_cause(const struct blame *blame)
 {
     double most = fmax(fmax(blame->self, blame->others), fmax(blame->quota, blame->hypervisor));
-    return most == blame->others  ? "of what others run on its CPUs"
-           : most == blame->quota ? "of the quota of its cgroup"
-           : most == blame->self  ? "of its own threads, more than its CPUs can run"
-                                  : "of the hypervisor, which runs others on them";
+    return most <= 0               ? "of what was not seen"
+           : most == blame->others ? "of what others run on its CPUs"
+           : most == blame->quota  ? "of the quota of its cgroup"
+           : most == blame->self   ? "of its own threads, more than its CPUs can run"
+                                   : "of the hypervisor, which runs others on them";
 }
 
 static bool is_main_cause_own(const struct blame *blame)

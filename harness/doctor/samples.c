@@ -3,7 +3,10 @@
  * reader_parts.h.
  *
  * Samples: the clock of perf_event_open(2) interrupts a thread every few ms of its own CPU time and
- * notes the address of its next instruction, in user mode. Needs kernel.perf_event_paranoid <= 2
+ * notes the address of its next instruction, in user mode. On a full CPU a thread runs from one
+ * tick of the kernel to a later one: a period that such a slice is a multiple of would look at the
+ * same part of each, as at its work and never at its waiting. No tick (1, 3.3, 4 or 10 ms) is near
+ * a simple fraction of this one. Needs kernel.perf_event_paranoid <= 2
  * and the right to read the process. A thread waits there if the address is in an OpenMP runtime,
  * which computes nothing itself, or beside an instruction that makes a waiting loop cheap: `pause`
  * (Intel's manual, volume 2), on aarch64 `yield` or `isb` (as of Linux' cpu_relax and Rust's
@@ -30,8 +33,8 @@
 #include "harness/doctor/reader_parts.h"
 
 enum {
-    PERIOD_NS = 4000000,
-    RING_PAGES = 4, /* 1024 samples: the first 4 s of its CPU time */
+    PERIOD_NS = 2472136,
+    RING_PAGES = 4, /* 1024 samples: the first 2.5 s of its CPU time */
     TASKS_MOST = 128,
     TASKS_EACH = 16,
     NEAR_CODE = 16,

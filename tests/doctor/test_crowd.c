@@ -85,6 +85,39 @@ static void test_teams_that_compute_are_left_alone(void **state)
     topo_free(&machine.topo);
 }
 
+/* Many that sleep at their barriers want a CPU for a part of the time each, and are a crowd. */
+static void test_a_team_that_sleeps_at_barriers_is_a_crowd(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = 0;
+    for (int t = 0; t < 4; t++) {
+        view_add_task(&machine, 0, 0, 2.4, 1.8);
+        (void)snprintf(machine.tasks[0][t].from, VIEW_FROM_MAX, "lib/libgomp.so.1");
+    }
+    machine.processes[0].samples = 1000;
+    machine.processes[0].spins = 600;
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        view_occupy(&machine, cpu, 9.8);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_string_equal(diagnosis.all[0].finding.id, "more_threads_than_cpus");
+    assert_non_null(strstr(diagnosis.all[0].finding.sentence, "4 runnable threads share 1 CPU"));
+    diagnosis_free(&diagnosis);
+    machine.processes[0].spins = 50; /* nor do they lose, who compute */
+    diagnosis = view_judge(&machine);
+    assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
+    const struct found *found = view_look_for(&diagnosis, "run_queue");
+    assert_int_equal(found->finding.severity, FINDING_NOTE);
+    assert_non_null(strstr(found->finding.sentence, "mostly because of its own threads"));
+    diagnosis_free(&diagnosis);
+    /* A helper that is seldom at work is none of the team. */
+    machine.processes[0].ntasks = 1;
+    machine.tasks[0][0].wait_s = 5;
+    view_add_task(&machine, 0, 0, 2, 1);
+    assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).threads, 1);
+}
+
 /* TBB reads no variable, but the mask that it starts with; of other code that may be so. */
 static void test_without_a_variable_they_start_on_fewer_cpus(void **state)
 {
@@ -465,6 +498,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_teams_that_spin_are_told_to_be_smaller),
         cmocka_unit_test(test_teams_that_compute_are_left_alone),
+        cmocka_unit_test(test_a_team_that_sleeps_at_barriers_is_a_crowd),
         cmocka_unit_test(test_without_a_variable_they_start_on_fewer_cpus),
         cmocka_unit_test(test_without_a_look_the_kind_decides),
         cmocka_unit_test(test_each_runtime_has_its_setting),
