@@ -117,10 +117,11 @@ struct view_process {
     char *settings;          /* owned: NAME=VALUE with a 0 behind each, of the names that matter, */
     size_t settings_size;    /* as it was started with: what it set itself does not show */
     bool environ_refused;    /* they are not ours to read */
-    unsigned samples, spins; /* looks at its busy tasks in user mode, and those that found it
-                                waiting on its CPU: in an OpenMP runtime, at an instruction to
-                                pause, or at sched_yield */
-    unsigned yields;         /* of spins, those at sched_yield */
+    unsigned samples, spins; /* looks at its busy tasks, and those that found it waiting on its
+                                CPU: in an OpenMP runtime, at an instruction to pause, or in a call
+                                to yield or to sleep and wake */
+    unsigned calls;          /* of spins, those in a call */
+    unsigned unseen;         /* looks that the kernel refused, as it was at work itself */
     struct view_process_source at;
 };
 
@@ -252,8 +253,8 @@ const char *view_setting(const struct view_process *process, const char *name);
 const struct view_process *view_lead(const struct view *view, const struct view_process *process);
 
 /*
- * Share of its time on CPUs in which its threads waited there; NaN = not known. The kernel's time
- * is not sampled: where its threads call sched_yield, or spin and then sleep, it is taken for that.
+ * Share of its time on CPUs in which its threads waited there; NaN = not known. Where we may not
+ * look at the kernel's time, it is taken for that if its threads yield, or spin and then sleep.
  */
 double view_spin_share(const struct view_process *process);
 

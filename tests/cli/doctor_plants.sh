@@ -47,14 +47,15 @@ sys.exit(not files or not all(any(open(f, "rb").read(8)) for f in files))
 END
 }
 
-look() { # look PID...: the id, the gain and the command of the first finding, a line each
+look() { # look PID...: the id, the gain, whether that is the least, and the command of the first finding, a line each
     local options=() pid
     for pid in "$@"; do options+=(--pid "$pid"); done
     "$CONTEND_BINARY" doctor --json --watch "$watch_s" "${options[@]}" >"$scratch/seen"
     python3 - "$scratch/seen" <<'END'
 import json, sys
 found = json.load(open(sys.argv[1]))["findings"] or [{}]
-print(found[0].get("id", "nothing"), found[0].get("gain") or 0, found[0].get("command") or "", sep="\n")
+print(found[0].get("id", "nothing"), found[0].get("gain") or 0, int(found[0].get("gain_or_more", False)),
+      found[0].get("command") or "", sep="\n")
 END
 }
 
@@ -63,12 +64,12 @@ again=''
 
 # follow NAME ID: what doctor says of what was planted, and what comes of it.
 follow() {
-    local name=$1 expected=$2 id gain command was is told='not known'
+    local name=$1 expected=$2 id gain more command was is told='not known'
     wait_for 100 counts || fail "$name: a job does not count"
     sleep 0.5
     was=$(rate)
     mapfile -t said < <(look "${looked_at[@]:-${faulty[@]}}")
-    id=${said[0]} gain=${said[1]} command=${said[2]}
+    id=${said[0]} gain=${said[1]} more=${said[2]} command=${said[3]}
     nplants=$((nplants + 1))
     if [ "$id" = "$expected" ]; then
         named_right=$((named_right + 1))
@@ -87,15 +88,16 @@ follow() {
     sleep 0.5
     is=$(rate)
     [ "$gain" = 0 ] || told=$gain
-    read -r ratio right < <(python3 - "$was" "$is" "$gain" <<'END'
+    [ "$more" = 0 ] || told+=' or more'
+    read -r ratio right < <(python3 - "$was" "$is" "$gain" "$more" <<'END'
 import sys
-was, now, gain = map(float, sys.argv[1:])
+was, now, gain, more = map(float, sys.argv[1:])
 ratio = now / max(was, 1e-9)
-print(f"{ratio:.2f}", int(gain == 0 or 0.8 <= ratio / gain <= (1.25 if gain < 50 else 1e9)))  # 50: and more
+print(f"{ratio:.2f}", int(gain == 0 or 0.8 <= ratio / gain <= (1e9 if more else 1.25)))
 END
     )
     gained_right=$((gained_right + right))
-    printf '%-14s %-24s told %-8.6s got %-8s %s\n' "$name" "$id" "$told" "$ratio" \
+    printf '%-14s %-24s told %-12.12s got %-8s %s\n' "$name" "$id" "$told" "$ratio" \
         "$([ "$right" = 1 ] || echo 'not within 20%')"
     end_plants
     again='' looked_at=() before=()
@@ -182,7 +184,7 @@ fi
 # healthy NAME: of what was planted nothing is said.
 healthy() {
     sleep 0.5
-    id=$(look "${faulty[@]}" | head -1)
+    read -r id < <(look "${faulty[@]}")
     [ "$id" = nothing ] || fail "$1 has a finding: $(cat "$scratch/seen")"
     printf '%-14s %s\n' "$1" "$id"
     end_plants

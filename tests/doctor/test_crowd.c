@@ -118,6 +118,30 @@ static void test_a_team_that_sleeps_at_barriers_is_a_crowd(void **state)
     assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).threads, 1);
 }
 
+/* Looks that the kernel refused were at its own work: as for those that yield, at no other's. */
+static void test_the_kernels_time_is_waiting_for_those_that_call_it(void **state)
+{
+    static const struct {
+        unsigned samples, spins, calls, unseen;
+        double share;
+    } cases[] = {
+        {100, 2, 2, 60, 62.0 / 160},  /* OpenBLAS: it yields, and computes else */
+        {100, 15, 0, 20, 35.0 / 120}, /* spins, and then sleeps */
+        {100, 2, 0, 60, 2.0 / 160},   /* reads a disk */
+        {100, 80, 1, 0, 0.8},
+    };
+    struct view_process process = {0};
+    (void)state;
+    assert_true(isnan(view_spin_share(&process)));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        process.samples = cases[i].samples;
+        process.spins = cases[i].spins;
+        process.calls = cases[i].calls;
+        process.unseen = cases[i].unseen;
+        assert_float_equal(view_spin_share(&process), cases[i].share, 1e-9);
+    }
+}
+
 /* TBB reads no variable, but the mask that it starts with; of other code that may be so. */
 static void test_without_a_variable_they_start_on_fewer_cpus(void **state)
 {
@@ -499,6 +523,7 @@ int main(void)
         cmocka_unit_test(test_teams_that_spin_are_told_to_be_smaller),
         cmocka_unit_test(test_teams_that_compute_are_left_alone),
         cmocka_unit_test(test_a_team_that_sleeps_at_barriers_is_a_crowd),
+        cmocka_unit_test(test_the_kernels_time_is_waiting_for_those_that_call_it),
         cmocka_unit_test(test_without_a_variable_they_start_on_fewer_cpus),
         cmocka_unit_test(test_without_a_look_the_kind_decides),
         cmocka_unit_test(test_each_runtime_has_its_setting),
