@@ -123,13 +123,13 @@ if wanted own_barrier; then # threads of the program's own, which no variable se
     again="taskset -c $first,$second $CONTEND_JOB own threads=2 count=$scratch/count.0"
     follow own_barrier more_threads_than_cpus
 fi
-# OpenBLAS loses within its own code, where a look does not tell work from waiting: by name alone.
-if [ -n "${CONTEND_PLANTS:-}" ] && wanted openblas && has_openblas; then
+has_openblas || echo "left out: openblas, python_blas: no libopenblas.so.0"
+if wanted openblas && has_openblas; then
     before=(env -u OPENBLAS_NUM_THREADS taskset -c "$first,$second")
     job blas && job blas
     follow openblas more_threads_than_cpus
 fi
-if [ -n "${CONTEND_PLANTS:-}" ] && wanted python_blas && has_openblas; then # as a pool of processes
+if wanted python_blas && has_openblas; then # as a pool of processes
     plant taskset -c "$first,$second" python3 tests/lib/pool.py blas 2 "$scratch/count"
     follow python_blas more_threads_than_cpus
 fi
