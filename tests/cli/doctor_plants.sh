@@ -184,7 +184,8 @@ fi
 # healthy NAME: of what was planted nothing is said.
 healthy() {
     sleep 0.5
-    read -r id < <(look "${faulty[@]}")
+    mapfile -t said < <(look "${faulty[@]}")
+    id=${said[0]}
     [ "$id" = nothing ] || fail "$1 has a finding: $(cat "$scratch/seen")"
     printf '%-14s %s\n' "$1" "$id"
     end_plants
