@@ -34,11 +34,13 @@ static double quota_share(const struct view *view, const struct view_process *pr
     return fmin(most, 1);
 }
 
-/* Of those that are not watched only the last CPU is known. */
+/* Of those that are not watched the last CPU of the first thread is known, and its mask. */
 static bool runs_there(const struct checker *checker, size_t process, const struct bitset *cpus)
 {
     const struct view_process *other = &checker->view->processes[process];
     struct bitset its = {0};
+    if (!other->watched && other->threads > 1 && other->mask >= 0)
+        return bitset_intersects(&checker->view->masks[other->mask], cpus);
     if (!other->watched)
         return other->cpu >= 0 && bitset_test(cpus, (unsigned)other->cpu);
     view_add_cpus(checker->view, other, &its);

@@ -135,6 +135,7 @@ struct away {
     uint64_t gpus;
     bool everywhere;        /* the worker uses all CPUs */
     unsigned backups, user; /* whose they are: backup, and who looks */
+    unsigned threads;       /* of backup, whose first one was on CPU 0, and sleeps */
     bool is_root;
     const char *told;
 };
@@ -161,7 +162,8 @@ static void expect_away_of(const struct away *away, const char *command)
                                                  .mask = away->mask,
                                                  .parent_mask = -1,
                                                  .gpus = away->gpus,
-                                                 .cpu = 2,
+                                                 .threads = away->threads,
+                                                 .cpu = away->threads ? 0 : 2,
                                                  .cpu_s = 5,
                                                  .cgroup = {-1, -1, -1, -1}};
     machine.view.nprocesses = 2;
@@ -191,6 +193,8 @@ static void test_who_is_in_the_way_is_sent_away(void **state)
     expect_away(2, 0, true, "");
     expect_away(MASK_ALL, 1, false, "");
     expect_away(-1, 0, false, "");
+    expect_away_of(&(struct away){.mask = MASK_ALL, .threads = 3}, "taskset -acp 0-1,3 900");
+    expect_away_of(&(struct away){.mask = MASK_LOW, .threads = 3}, "");
 }
 
 /* Nobody is told to touch what is another's; root may, and is told whose it is. */
