@@ -10,7 +10,6 @@
 
 #include "harness/cmd/builds.h"
 #include "harness/cmd/cmd.h"
-#include "harness/cmd/run_comms.h"
 #include "harness/job/job_run.h"
 #include "harness/judge/collection.h"
 #include "harness/machine/env.h"
@@ -69,7 +68,7 @@ struct session {
     json_t *rows;              /* of that, of a list with --json, which takes them */
     struct run_dir run_dir;
     char outputs[DIRECTORY_PATH_MAX]; /* where those of the user's command go now */
-    struct run_comms comms;           /* with --comms */
+    struct observe_watch comms;       /* with --comms */
     struct trace_file trace;          /* with --trace, of all scenarios */
     uint64_t trace_origin_ns;         /* 0 = nothing was seen yet */
     struct builds builds;             /* of an ab that compares some */

@@ -1,14 +1,13 @@
-#include "harness/comms/clear.h"
+#include "harness/store/logs.h"
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/comms/links.h"
-#include "harness/comms/record.h"
+#include "harness/core/logs.h"
 
-void comms_clear(int dir_fd)
+void logs_clear(int dir_fd)
 {
     int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *files = fd < 0 ? NULL : fdopendir(fd);
