@@ -46,6 +46,18 @@ expect 3 '^ERROR +fake: not looked at: its bounds are of other parameters, of a 
 jq '.bounds[].params |= "nosuch=1;" + .' open.json > nosuch.json
 expect 3 "^ERROR +fake: not looked at: .*nosuch" "${validate[@]}" --baseline nosuch.json
 
+# Bounds of a version without a parameter are of the figures that have its default, and of no others.
+edit_older() { jq '.bounds[].params |= sub("step=[^;]*;"; "")' "$1"; }
+edit_older wide.json > older.json
+! grep -q step= older.json || fail "$(cat older.json)"
+expect 0 '^PASS +baseline: baseline' "${validate[@]}" --baseline older.json
+expect 0 '^0 of 1 machines fail' "$CONTEND_FAKE" validate --results one --baseline older.json
+expect 1 'lacks' "$CONTEND_FAKE" validate --results slow --baseline older.json
+# And the other way round: bounds have it, results do not.
+cp -r one old
+sed -i 's/step=[^;]*;//' old/rows.csv
+expect 0 '^0 of 1 machines fail' "$CONTEND_FAKE" validate --results old --baseline wide.json
+
 # Without it the rule says what it needs, and is an error where it is required.
 expect 4 '^SKIP +needs --baseline FILE: baseline' "${validate[@]}"
 expect 3 'ERROR.*needs --baseline FILE' "${validate[@]}" --require baseline
