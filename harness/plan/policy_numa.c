@@ -1,4 +1,5 @@
 /* The placements numa, gpu-local and remote: by NUMA node. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -190,6 +191,7 @@ unsigned policy_distance(const struct topo *topo, int from, int to)
  * do not share what each would have alone; then the next in order. */
 static int far_node(const struct topo *topo, struct numa *numa, unsigned home)
 {
+    assert(numa->nnodes > 1); /* else policy_why_not_numa refuses */
     struct group *far = &numa->nodes[(home + 1) % numa->nnodes];
     for (unsigned step = 2; step < numa->nnodes; step++) {
         struct group *node = &numa->nodes[(home + step) % numa->nnodes];

@@ -159,6 +159,7 @@ static void give_wanted(struct group *groups, unsigned ngroups, unsigned nworker
 void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, const int *wanted,
                  unsigned *home)
 {
+    assert(ngroups > 0);
     for (unsigned w = 0; wanted && w < nworkers; w++)
         for (unsigned g = 0; g < ngroups; g++)
             groups[g].wanted += wanted[w] >= 0 && groups[g].node == wanted[w];
