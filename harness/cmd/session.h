@@ -55,9 +55,9 @@ struct session {
     char host[ENV_HOST_LABEL_MAX];
     char counters_note[300];
     char sizes[3][64]; /* -b, -e and -f as parameters */
-    char quota_note[200];
+    char quota_note[200], gpus_note[96];
     struct openmp_notes openmp;
-    const char *notes[5 + OPENMP_NOTES_MAX]; /* ends with NULL */
+    const char *notes[6 + OPENMP_NOTES_MAX]; /* ends with NULL */
     struct signals signals;
     struct job_env job_env;
     struct job job;
