@@ -24,8 +24,8 @@
 
 #include "harness/base/bitset.h"
 #include "harness/core/finding.h"
+#include "harness/doctor/hung.h"
 #include "harness/doctor/irqs.h"
-#include "harness/doctor/locks.h"
 #include "harness/doctor/view.h"
 #include "harness/gpu/health.h"
 #include "harness/gpu/watch.h"
@@ -88,7 +88,7 @@ struct host {
     unsigned looks;
     size_t nstuck;
     struct host_stuck stuck[HOST_STUCK_MAX];
-    struct locks locks; /* .everybody is to be set behind host_mark */
+    struct hung hung; /* .named is to be set behind host_mark */
 
     double idle_exit_us; /* how late a CPU of a worker that idled woke up; NaN = not measured */
     unsigned idle_cpu;   /* which */

@@ -256,6 +256,9 @@ const struct view_process *view_lead(const struct view *view, const struct view_
  */
 double view_spin_share(const struct view_process *process);
 
+/* The number of voluntary and other switches in the text of a status file; false: it has none. */
+bool view_read_switches(const char *status, uint64_t *switches);
+
 /* It is watched, and had at least this share of one CPU, waiting counted. */
 bool view_is_busy(const struct view *view, const struct view_process *process);
 
