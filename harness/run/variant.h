@@ -47,7 +47,4 @@ int variants_parse(const struct opt_texts *texts, struct variants *variants, str
 
 bool variants_any_build(const struct variants *variants);
 
-/* "env OMP_WAIT_POLICY=passive; placement sized", or "nothing". Returns buf. */
-char *variant_describe(const struct variant *variant, char *buf, size_t size);
-
 #endif
