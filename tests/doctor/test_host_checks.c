@@ -276,7 +276,7 @@ static void test_host_memory(void **state)
     (void)state;
     struct host_memory *memories = planted.host.memories;
     planted.host.nmemories = 2;
-    memories[0] = (struct host_memory){.some = 0.3, .full = 0.1, .limit_bytes = NAN};
+    memories[0] = (struct host_memory){.some = 0.3, .limit_bytes = NAN};
     memories[1] = (struct host_memory){
         .path = "/sys/fs/cgroup/job", .some = 0.3, .refaults = 900, .limit_bytes = 1 << 30};
     const struct found *found = diagnose("memory_pressure"); /* once, of the cgroup */
