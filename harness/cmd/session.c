@@ -123,7 +123,7 @@ static void gather_environment(struct session *s)
     openmp_tell(getenv, bitset_count(&cpus), &s->openmp);
     for (size_t i = 0; i < s->openmp.n; i++)
         s->notes[n++] = s->openmp.text[i];
-    if (s->job.ops) {
+    if (s->job.calls) {
         s->notes[n++] = job_run_describe(&s->job, s->job_note, sizeof(s->job_note));
         s->notes[n] = s->job.cpus_note[0] ? s->job.cpus_note : NULL;
     }

@@ -435,7 +435,7 @@ static int run_for_real(struct session *s, const char *subdirectory)
     }
     warn(s);
     rc = run_measure(s, &err);
-    signals_let_stop(!s->job.ops); /* figures and tables: who reads along may stop us with him */
+    signals_let_stop(!s->job.calls); /* figures and tables: who reads along may stop us with him */
     code = conclude(s, rc, &err);
     signals_let_stop(false);
 close:

@@ -132,7 +132,6 @@ int fleet_add_run(struct fleet *fleet, const struct fleet_origin *origin, uint32
     grown[fleet->nruns] = (struct fleet_run){machine, origin->started};
     *run = (uint32_t)fleet->nruns++;
     struct fleet_machine *of = &fleet->machines[machine];
-    of->nruns++;
     if (!of->identity[0])
         (void)snprintf(of->identity, sizeof(of->identity), "%s", origin->identity);
     if (of->kind == INTERN_NONE || origin->started >= of->newest) {

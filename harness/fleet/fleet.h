@@ -87,9 +87,8 @@ struct fleet {
     size_t metrics_capacity;
 
     struct fleet_machine {
-        uint32_t kind;   /* of its newest run */
-        uint64_t newest; /* when that began */
-        uint32_t nruns;
+        uint32_t kind;      /* of its newest run */
+        uint64_t newest;    /* when that began */
         char identity[20];  /* "" = unknown */
         char trouble[96];   /* why any figure of it may be missing: "the run failed"; or "" */
         uint32_t troubled;  /* the newest of its troubles below; INTERN_NONE = there are none */

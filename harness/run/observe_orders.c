@@ -29,18 +29,17 @@ static void describe_machine(const struct topo *topo, struct bench_machine *mach
         const struct topo_cpu *cpu = &topo->cpus[i];
         int os_node = cpu->node < 0 ? -1 : (int)topo->nodes[cpu->node].os_node;
         if (cpu->allowed)
-            machine->cpus[machine->ncpus++] = (struct bench_cpu){
-                cpu->os_cpu, cpu->core, cpu->smt, cpu->llc, cpu->package, os_node};
+            machine->cpus[machine->ncpus++] =
+                (struct bench_cpu){cpu->os_cpu, cpu->core, cpu->llc, cpu->package, os_node};
     }
     unsigned most = sizeof(machine->nodes) / sizeof(machine->nodes[0]);
     for (unsigned i = 0; i < topo->nnodes && machine->nnodes < most; i++)
         if (topo->nodes[i].allowed)
-            machine->nodes[machine->nnodes++] =
-                (struct bench_node){topo->nodes[i].os_node, topo->nodes[i].memory_bytes};
+            machine->nodes[machine->nnodes++] = (struct bench_node){topo->nodes[i].os_node};
     most = sizeof(machine->caches) / sizeof(machine->caches[0]);
     for (unsigned i = 0; i < topo->ncaches && machine->ncaches < most; i++)
-        machine->caches[machine->ncaches++] = (struct bench_cache){
-            topo->caches[i].level, topo->caches[i].size_bytes, topo->caches[i].cpus};
+        machine->caches[machine->ncaches++] =
+            (struct bench_cache){topo->caches[i].level, topo->caches[i].size_bytes};
     describe_gpus(topo, machine);
 }
 
