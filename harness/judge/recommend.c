@@ -197,17 +197,6 @@ static void choose_simplest(struct choice *choice)
             made->next = at;
 }
 
-/* Of a tune whose fresh rounds are of `none` alone: its search had nothing to hold against it. */
-static bool is_unrivalled(const struct choice *choice)
-{
-    const struct recommendation *made = choice->made;
-    bool alone = choice->result->purpose == PURPOSE_TUNE && made->is_default && !made->lost;
-    for (int at = 0; at < (int)choice->result->narms && alone; at++)
-        alone = at == made->reference ||
-                !competes(choice->result, &choice->result->arms[at], choice->of);
-    return alone;
-}
-
 static void choose(struct choice *choice)
 {
     struct recommendation *made = choice->made;
@@ -215,10 +204,6 @@ static void choose(struct choice *choice)
     if (made->reference < 0)
         return;
     choose_best(choice);
-    if (is_unrivalled(choice)) {
-        made->arm = made->reference;
-        made->gain = ratio_of(choice, made->reference, made->arm);
-    }
     if (made->best < 0 || made->best == made->reference)
         return;
     if (!made->lost) {
