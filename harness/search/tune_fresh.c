@@ -79,7 +79,7 @@ struct fresh_plan {
 
 /* What `none` takes is not known yet: of the time, what all others of a round may take, and what
  * they may with those that have fewer cores. */
-static const double others_share = 0.5, fewer_share = 0.35;
+static const double others_share = 0.58, fewer_share = 0.35;
 
 /* Whether a round may have one more that takes so long; then it is counted. */
 static bool has_room(struct fresh_plan *plan, double more_s, double share)

@@ -45,6 +45,14 @@ tr '\n' ' ' < "$scratch/said" | grep -Eq 'There was (no )?time for .* --max-time
     fail "too few rounds, and nothing said: $(cat "$scratch/said")"
 tr '\n' ' ' < "$scratch/said" | grep -q 'settings were tried' || fail "settings dropped, and nothing said"
 
+
+# No time for a fresh round: the result is whole all the same, without the settings that nobody tried.
+quietly "$CONTEND_BINARY" tune --max-time 1 --host h -o "$scratch/none" -- sleep 1 > "$scratch/said" 2> "$scratch/log" ||
+    fail "exit $?: $(cat "$scratch/log")"
+tr '\n' ' ' < "$scratch/said" | grep -q 'There was no time for a fresh round.* 1 of [0-9]* settings were tried' || fail "$(cat "$scratch/said")"
+expect 0 '^sized ' "$CONTEND_BINARY" report "$scratch/none"
+expect 2 'nothing to choose from' "$CONTEND_BINARY" tune --placement none -o "$scratch/bad" -- true
+
 expect 0 'variant sized:' "${tune[@]}" --dry-run
 expect 2 "threads 'x' is not a list" "${tune[@]}" --threads x -o "$scratch/bad"
 expect 2 "wait 'never' is not a list" "${tune[@]}" --wait never -o "$scratch/bad"
