@@ -10,7 +10,7 @@
 enum { SEARCHED_LEAST = 4, FEW_ROOM = 8 };
 /* A setting may take this share of the time, or SLOW times as long as the quickest (tune_parts.h):
  * nothing that is worth a round takes longer. */
-static const double arm_share = 0.1;
+static const double arm_share = 0.05;
 
 void tune_free(struct tune *tune)
 {
