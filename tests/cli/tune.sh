@@ -46,6 +46,16 @@ tr '\n' ' ' < "$scratch/said" | grep -Eq 'There was (no )?time for .* --max-time
 tr '\n' ' ' < "$scratch/said" | grep -q 'settings were tried' || fail "settings dropped, and nothing said"
 
 
+unset OMP_NUM_THREADS
+
+# A none that never ends is cut off, and the time is kept: the others are compared, and the gain is a bound.
+SECONDS=0
+quietly "$CONTEND_BINARY" tune -n 2 --max-time 8 --host h -o "$scratch/hangs" -- sh -c 'exec sleep ${OMP_NUM_THREADS:+0.}20' \
+    > "$scratch/said" 2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
+[ "$SECONDS" -le 24 ] || fail "--max-time 8 took $SECONDS s"
+grep -Eq 'recommended: sized, more than [0-9.]+x the default' "$scratch/said" || fail "no bound: $(cat "$scratch/said")"
+grep -q 'variant=fresh.none,.*,censored,' "$scratch/hangs/rounds.csv" || fail "none was not cut off"
+
 # No time for a fresh round: the result is whole all the same, without the settings that nobody tried.
 quietly "$CONTEND_BINARY" tune --max-time 1 --host h -o "$scratch/none" -- sleep 1 > "$scratch/said" 2> "$scratch/log" ||
     fail "exit $?: $(cat "$scratch/log")"
