@@ -8,8 +8,7 @@
 
 /* Where settings take long, so many of them come before fresh rounds are many. */
 enum { SEARCHED_LEAST = 4, FEW_ROOM = 8 };
-/* A setting may take this share of the time, or SLOW times as long as the quickest (tune_parts.h):
- * nothing that is worth a round takes longer. */
+/* A setting may take this share of the time, or TUNE_SLOW times as long as the quickest. */
 static const double arm_share = 0.05;
 
 void tune_free(struct tune *tune)
@@ -109,8 +108,8 @@ static double usual_s(struct tune *tune, const struct result *result)
     return stats_sort_median(tune->rates, n);
 }
 
-/* Returns what a setting takes, and from it what the search may: fresh rounds come first, but for a
- * few settings. */
+/* What a setting takes; sets what the search may take: fresh rounds come first, but for a few
+ * settings. */
 static double plan_search(struct tune *tune, const struct result *result)
 {
     double arm_s = usual_s(tune, result), pair_s = 2 * arm_s, time_s = tune->max_time_s;
@@ -119,8 +118,7 @@ static double plan_search(struct tune *tune, const struct result *result)
     return arm_s;
 }
 
-/* While further settings are tried: those that the time turns out to be too short for have to wait.
- */
+/* New settings that the time turns out to be too short for have to wait. */
 void tune_after_arm(struct tune *tune, struct result *result)
 {
     if (!tune->is_looking)
@@ -194,10 +192,8 @@ static void limit_arms(const struct tune *tune, struct result *result)
 }
 
 /*
- * Further settings join those that are left, where there is time: each placement as it is, the
- * simplest first; then those that add a change to one that did well, and only then the others. Of
- * the time a quarter is for those that are known, and half for new ones: what these show is
- * followed in the rest.
+ * Further settings join those that are left, where there is time. Known ones get a quarter of it
+ * and new ones half, so that the rest can follow up what these show.
  */
 static bool look_further(struct tune *tune, struct result *result)
 {

@@ -77,8 +77,8 @@ struct fresh_plan {
     unsigned least;                    /* rounds that come before further arms */
 };
 
-/* What `none` takes is not known yet: of the time, what all others of a round may take, and what
- * they may with those that have fewer cores. */
+/* What `none` takes is not known yet. The others together may take this share of the time, and
+ * those with fewer cores join them up to a smaller one. */
 static const double others_share = 0.58, fewer_share = 0.35;
 
 /* Whether a round may have one more that takes so long; then it is counted. */
@@ -118,7 +118,7 @@ static int add_all(struct tune *tune, struct result *result, struct fresh_plan *
     return rc;
 }
 
-/* Settings that there was no time for are none of the search, nor is `none`. */
+/* Settings that there was no time for leave the search, and `none` with them. */
 static void remove_untried(struct tune *tune, struct result *result, struct fresh_plan *plan)
 {
     for (size_t i = tune->nsearched; i-- > 0;) {
@@ -167,8 +167,8 @@ int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err)
 }
 
 /*
- * Where `none` is slow it has the rounds that others leave time for, and the first at least: how
- * they compare with each other is the closer question.
+ * A slow `none` has the first round, and others as far as they leave time for rounds without it:
+ * how the others compare is the closer question.
  */
 void tune_next_fresh(struct tune *tune, struct result *result)
 {

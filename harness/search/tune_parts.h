@@ -6,8 +6,8 @@
 
 /* Of the time, what the search may take at most. */
 #define TUNE_SEARCH_SHARE 0.55
-/* Fresh rounds: their range is an interval from five on (stats.h), and enough is enough. Where
- * `none` is slow, so few of the others are kept free for it. */
+/* Fresh rounds: their range is an interval from five on (stats.h), and enough is enough. A slow
+ * `none` is cut off before it leaves time for fewer than TUNE_FRESH_FEW of the others. */
 enum { TUNE_FRESH_LEAST = 5, TUNE_FRESH_MOST = 15, TUNE_FRESH_FEW = 3 };
 /* What takes so many times as long as others may be cut off where there is no time for it. */
 #define TUNE_SLOW 4
