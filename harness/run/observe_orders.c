@@ -51,7 +51,8 @@ void observe_write_orders(struct observer *o)
     bool joint = o->nworkers > 1 || o->arm->workers > 1;
     o->shared->settle_s = joint && !o->arm->bench->scan ? config->settle_s : 0;
     o->shared->measure_s = config->measure_s;
-    o->shared->limit_s = config->limit_s;
+    bool sooner = o->arm->limit_s > 0 && o->arm->limit_s < config->limit_s;
+    o->shared->limit_s = sooner ? o->arm->limit_s : config->limit_s;
     describe_machine(config->topo, &o->shared->machine);
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
@@ -66,6 +67,7 @@ void observe_write_orders(struct observer *o)
         worker->device = bench_device(bench, config->run->device, config->run->transport);
         worker->seed = config->run->seed + slot;
         worker->round_seed = arms_round_seed(config->run->seed, o->round);
+        worker->step_ops = bench->whole; /* of a run that is cut off: one */
         (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
         assert(bench->params_size <= sizeof(worker->params));
         if (params)
