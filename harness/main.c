@@ -4,10 +4,15 @@
 
 #include "bench/registry.h"
 #include "harness/cmd/cli_main.h"
+#include "harness/cmd/run_comms.h"
+#include "harness/rules/rules.h"
 
 int main(int argc, char **argv)
 {
-    const struct cmd_env env = {.benches = bench_registry, .scenarios = scenario_registry};
+    const struct cmd_env env = {.benches = bench_registry,
+                                .scenarios = scenario_registry,
+                                .comms = &run_comms_hooks,
+                                .rule_name = rule_name};
     int code = cli_main(&env, argc, argv);
     if (fflush(stdout) && !code) {
         perror("contend: stdout");

@@ -2,13 +2,12 @@
 # (`gnuplot -e "figure='bandwidth'" common.gp bar_chart.gp`).
 #
 # <figure>.dat: block 0: title, subtitle, footnote, texts of the x and the y axis, number of places, of
-# bars each, upper end of the y axis, and where a logarithmic one starts (0 = it is linear; older files
-# do not have it).
+# bars each, upper end of the y axis, and where a logarithmic one starts (0 = it is linear).
 # Block 1: 1 place, 2 its name. Block 2: 1 number of the bar at its place, 2 its name. Block 3, one line
 # a bar: 1 place, 2 number, 3 value, 4 ci_low, 5 ci_high, 6 value as text. "none" where there is none.
 
 data = data_of(figure)
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), x_text = strcol(4), y_text = strcol(5), places = int($6), bars = int($7), y_end = $8, y_from = valid(9) ? column(9) : 0, 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), x_text = strcol(4), y_text = strcol(5), places = int($6), bars = int($7), y_end = $8, y_from = $9, 0) nooutput
 array name[bars]
 stats data index 2 using ($1 >= 0 ? name[int($1) + 1] = strcol(2) : 0, 0) nooutput
 longest = 0

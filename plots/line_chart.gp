@@ -4,14 +4,14 @@
 # <figure>.dat: block 0: title, subtitle, footnote, texts of the x and the y axis, number of panels,
 # of names, of lines, 1 = the x axis is logarithmic, 1 = and of bytes, 1 = the y axis is logarithmic,
 # ends of the x and of the y axis, where another axis crosses the linear y axis (0 = its own end),
-# what the log y axis counts (0 = numbers, 1 = GB/s, 2 = us; older files do not have it).
+# what the log y axis counts (0 = numbers, 1 = GB/s, 2 = us).
 # Block 1: 1 panel, 2 its name. Block 2: 1 number of the name, 2 name. Block 3: 1 line, 2 its panel,
 # 3 its name. Block 4, marks on the x axis: 1 x, 2 1 = solid, 0 = dotted, 3 row of the text (0 the
 # lowest), 4 1 where the text goes to the left, 5 text. Block 5, crosses: 1 x, 2 y, 3 text. Blocks 6
 # and on, one a line: 1 x, 2 y, 3 ci_low, 4 ci_high.
 
 data = data_of(figure)
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), x_text = strcol(4), y_text = strcol(5), panels = int($6), names = int($7), lines = int($8), x_log = int($9), x_bytes = int($10), y_log = int($11), x_low = $12, x_high = $13, y_low = $14, y_high = $15, y_from = $16, y_counts = valid(17) ? int(column(17)) : 0, 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), x_text = strcol(4), y_text = strcol(5), panels = int($6), names = int($7), lines = int($8), x_log = int($9), x_bytes = int($10), y_log = int($11), x_low = $12, x_high = $13, y_low = $14, y_high = $15, y_from = $16, y_counts = int($17), 0) nooutput
 array panel_name[panels]
 array name[names]
 array panel_of[lines]

@@ -2,10 +2,10 @@
 # is known apart from other waiting (else 0, and column 4 is 0), and 1 where a quota stopped some.
 # Block 1, one line an arm, from the top: 1 y, 2 label, 3 on-CPU, 4 run-queue wait, 5 blocked (% of
 # the wall time of a step, together 100), 6 the length of the baseline (%), 7 absolute time and loss
-# as text, 8 stopped by a quota (% too, part of the 100; without it 0). Block 2, arms without a value: 1 y, 2 label, 3 why as text.
+# as text, 8 stopped by a quota (% too, part of the 100). Block 2, arms without a value: 1 y, 2 label, 3 why as text.
 
 data = data_of("loss")
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = $4, wait_known = int($5), quota = valid(6) ? int(column(6)) : 0, 0) nooutput
+stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), lines = $4, wait_known = int($5), quota = int($6), 0) nooutput
 
 width = 1000.0
 foot = footnote_text eq "" ? 0 : 22
@@ -37,9 +37,9 @@ do for [kind in kinds] {
              fs solid 1.0 border lc rgb black lc rgb blue, \
          "" index 1 using (wait_known ? 0 : NaN):1:3:($3 + $4):($1 - 0.36):($1 + 0.36) \
              with boxxyerror fs solid 1.0 border lc rgb black lc rgb orange, \
-         "" index 1 using (quota && valid(8) ? 0 : NaN):1:($3 + $4):($3 + $4 + column(8)):($1 - 0.36):($1 + 0.36) \
+         "" index 1 using (quota ? 0 : NaN):1:($3 + $4):($3 + $4 + $8):($1 - 0.36):($1 + 0.36) \
              with boxxyerror fs solid 1.0 border lc rgb black lc rgb purple, \
-         "" index 1 using (0):1:($3 + $4 + (quota && valid(8) ? column(8) : 0)):(100):($1 - 0.36):($1 + 0.36) with boxxyerror \
+         "" index 1 using (0):1:($3 + $4 + $8):(100):($1 - 0.36):($1 + 0.36) with boxxyerror \
              fs solid 1.0 border lc rgb black lc rgb faint, \
          "" index 1 using 6:($1 - 0.46):(0):(0.92) with vectors nohead lw 6 lc rgb "white", \
          "" index 1 using 6:($1 - 0.46):(0):(0.92) with vectors nohead lw 3 lc rgb black, \

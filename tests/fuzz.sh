@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Feeds the readers of results, and of what the kernel says of threads, with what libFuzzer makes of
-# tests/fuzz/corpus, for so many seconds each.
+# Feeds the readers of results with what libFuzzer makes of tests/fuzz/corpus, for so many seconds
+# each.
 #
 #   tests/fuzz.sh [SECONDS [TARGET...]]    5 s each; targets: csv, json, recorded,
 #                                          comms, copies, beside, ras, graph, bounds, waivers,
-#                                          walk, fleet, validation, waits
+#                                          walk, fleet, validation
 #
 # Exit 1: something that a reader must not do; the input is in build/fuzz/found. 77: no clang with
 # libFuzzer here. New inputs stay in build/fuzz/grown, which the next run begins with, too.
@@ -12,7 +12,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-5}
 [ $# = 0 ] || shift
-[ $# -gt 0 ] || set -- csv json recorded comms copies beside ras graph bounds waivers walk fleet validation waits
+[ $# -gt 0 ] || set -- csv json recorded comms copies beside ras graph bounds waivers walk fleet validation
 
 probe=$(mktemp -d)
 trap 'rm -rf "$probe"' EXIT

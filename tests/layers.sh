@@ -66,7 +66,7 @@ check_order() {
         may_include "(version\.h\"|harness/($(up_to harness "$folder"))/)" \
             < <(sources "harness/$folder")
     done
-    may_include '(harness/cmd|bench)/' < <(sources harness -path 'harness/main.c')
+    may_include '(harness/cmd|harness/rules|bench)/' < <(sources harness -path 'harness/main.c')
 }
 
 check_neighbours() {

@@ -24,7 +24,7 @@
 #include "kernels/cpu/chase.h"
 #include "kernels/prep/prep.h"
 
-enum victim_kind { VICTIM_L2, VICTIM_L3, VICTIM_PREP, VICTIM_KINDS };
+enum victim_kind { VICTIM_L2, VICTIM_L3, VICTIM_PREP };
 
 /* "l2", "l3", "prep", NULL. */
 extern const char *const victim_names[];

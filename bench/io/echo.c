@@ -262,7 +262,7 @@ static int serve_one(struct echo *echo, unsigned which)
     return 0;
 }
 
-int echo_serve_epoll(struct echo *echo, struct err *err)
+static int echo_serve_epoll(struct echo *echo, struct err *err)
 {
     struct epoll_event events[EVENTS];
     int epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -54,7 +54,6 @@ int echo_failed(const struct echo *echo, struct err *err);
 
 /* ---- between the files of it ---- */
 
-int echo_serve_epoll(struct echo *echo, struct err *err);
 int echo_serve_uring(struct echo *echo, struct err *err);
 
 #endif

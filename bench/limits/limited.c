@@ -238,8 +238,6 @@ static void summarise(const struct child *child, struct limited_result *result)
     const struct counts *before = &seat->before, *after = &seat->after;
     double rows = (double)child->limited->params->rows;
     size_t n = stats_sort(seat->step_ms, seat->steps);
-    result->threads = seat->threads;
-    result->steps = seat->steps;
     result->rate = rows * seat->steps / seat->seconds;
     result->p50_ms = stats_median(seat->step_ms, n);
     result->p99_ms = stats_percentile(seat->step_ms, n, 0.99);

@@ -42,8 +42,7 @@ enum limited_end {
 
 struct limited_result {
     enum limited_end end;
-    struct err why; /* of all but LIMITED_DONE */
-    unsigned threads, steps;
+    struct err why;                    /* of all but LIMITED_DONE */
     double rate;                       /* rows a second */
     double p50_ms, p99_ms, max_ms;     /* of a step */
     double cpus_used;                  /* CPU time over time */

@@ -3,10 +3,12 @@
 #define CONTEND_CMD_CMD_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include "harness/base/cli.h"
 #include "harness/base/opt.h"
 #include "harness/core/bench.h"
+#include "harness/core/finding.h"
 #include "harness/core/scenario.h"
 #include "harness/json/value.h"
 
@@ -20,10 +22,31 @@ enum exit_code {
     EXIT_INTERRUPTED = 130
 };
 
-/* What main.c joins: the benchmarks and scenarios there are. Tests pass tables of their own. */
+struct run_setup;
+struct observe_watch;
+
+/*
+ * What the tool comms does for others: for `run --comms`, which opens it before the rounds, and for
+ * `report`. `watch` is its handle, which observes every arm.
+ */
+struct comms_hooks {
+    /* -ENOTSUP: an arm runs without NCCL, or in a job; -EBUSY, -ENOENT of the plugin. */
+    int (*open)(const struct run_setup *setup, struct observe_watch *watch, struct err *err);
+    /* Where logs go, from the next arm on. */
+    int (*use)(const struct observe_watch *watch, const char *directory, struct err *err);
+    int (*judge)(const struct observe_watch *watch, struct findings *findings, struct err *err);
+    int (*print)(const struct observe_watch *watch, FILE *out, struct err *err);
+    void (*close)(struct observe_watch *watch); /* also of one that did not open, or is zeroed */
+    /* A directory's logs, as `contend comms --read` does. -ENOENT: it has none; or an exit code. */
+    int (*show)(int dir_fd, const char *directory, const char *html, bool markdown);
+};
+
+/* What main.c joins. Tests pass tables of their own; tools that are NULL are not there. */
 struct cmd_env {
     const struct bench *const *benches; /* NULL-terminated */
     const struct scenario *scenarios;   /* ends with name NULL */
+    const struct comms_hooks *comms;
+    const char *(*rule_name)(size_t i); /* of validate, for completions; NULL behind the last */
 };
 
 /* argv[0] is the subcommand's name, argv[-1] the program's. */

@@ -15,13 +15,13 @@
 #include "harness/cmd/comms_driver.h"
 #include "harness/cmd/comms_files.h"
 #include "harness/cmd/comms_plugin.h"
-#include "harness/comms/clear.h"
 #include "harness/comms/folder.h"
 #include "harness/comms/view.h"
 #include "harness/job/launcher.h"
 #include "harness/json/comms.h"
 #include "harness/say/log.h"
 #include "harness/store/directory.h"
+#include "harness/store/logs.h"
 #include "harness/sys/terminal.h"
 #include "harness/table/comms.h"
 #include "harness/table/findings.h"
@@ -190,7 +190,7 @@ static void remove_directory(const char *directory)
 {
     int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
-        comms_clear(fd);
+        logs_clear(fd);
         (void)close(fd);
     }
     (void)rmdir(directory);

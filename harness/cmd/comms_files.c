@@ -14,6 +14,7 @@
 #include "harness/comms/folder.h"
 #include "harness/comms/host.h"
 #include "harness/plot/comms.h"
+#include "harness/report/html_comms.h"
 #include "harness/say/log.h"
 #include "harness/store/comms.h"
 #include "harness/sys/signals.h"
@@ -48,6 +49,24 @@ bool comms_files_are_in(int dir_fd)
     return any && fstatat(dir_fd, "run.json", &status, AT_SYMLINK_NOFOLLOW);
 }
 
+static int print_page(const void *page, FILE *out, struct err *err)
+{
+    return html_comms_print(page, out, err);
+}
+
+static int write_page(const char *directory, int dir_fd, const char *html,
+                      const struct comms_view *view, struct err *err)
+{
+    struct page_figures *figures = page_read_figures(dir_fd);
+    if (!figures)
+        return err_set(err, -ENOMEM, "no memory for the page");
+    struct html_comms page = {.path = directory, .view = view};
+    page.figures = page_list_figures(figures, &page.nfigures);
+    int rc = page_put(print_page, &page, html ? AT_FDCWD : dir_fd, html ? html : PAGE_NAME, err);
+    page_free_figures(figures);
+    return rc;
+}
+
 static int write_in(const char *directory, int dir_fd, const char *html,
                     const struct comms_view *view, struct err *err)
 {
@@ -60,9 +79,7 @@ static int write_in(const char *directory, int dir_fd, const char *html,
         return rc;
     rc = view->logs.n ? comms_figures_draw(view, dir_fd, &signals, err) : 0;
     signals_close(&signals);
-    return rc ? rc
-              : page_write_comms(directory, dir_fd, view, html ? AT_FDCWD : dir_fd,
-                                 html ? html : PAGE_NAME, err);
+    return rc ? rc : write_page(directory, dir_fd, html, view, err);
 }
 
 int comms_files_write(const char *directory, const char *html, const struct comms_view *view)

@@ -121,8 +121,7 @@ static int watch_machine(const struct doctor_args *args, struct reader *reader,
     const struct topo_options options = {.probe_gpus = true};
     bool known = !args->root && !topo_load(&options, topo, err);
     int rc = host_mark(&reader->view, known ? topo : NULL, reader->root, host, err);
-    /* Who waits for ever is not busy. */
-    host->locks.everybody = !args->pids.n && !args->gpu_procs;
+    host->hung.named = args->pids.n || args->gpu_procs;
     if (!rc)
         rc = watch(args, reader, host, signals, err);
     reader->view.host = host;
@@ -330,10 +329,9 @@ const struct command doctor_command = {
     .about =
         "Looks at live processes for a few seconds, those that are busy unless others are named, "
         "and says what costs them time: with the numbers behind it, and the command that mends it, "
-        "what costs most first. Threads that wait for each other for ever are looked for in "
-        "processes that sleep, too. Changes nothing without --apply or --verify, and needs no "
-        "root; "
-        "root sees the environment, the pages and the locks of other users' processes, too. Exit "
+        "what costs most first. A process that hangs is found among those that sleep. Changes "
+        "nothing without --apply or --verify, and needs no root; root sees the environment, the "
+        "pages and the waits of other users' processes, too. Exit "
         "code: 0 nothing found, 1 something that costs, 3 it could not look; of --verify: 0 a gain "
         "is proven, 1 there is none, 4 inconclusive.",
     .opts = doctor_opts,

@@ -115,7 +115,6 @@ static int split_variants(struct session *s, struct err *err)
         const char *text = s->argv[s->options_argc + 1 + i];
         options->commands[i] = command_split(text, err);
         rc = options->commands[i] ? find_program(options->commands[i][0], err) : -EINVAL;
-        options->command_texts[i] = text;
         options->variants.text[i] = names[i];
     }
     options->ncommands = options->variants.n = (size_t)n;
@@ -125,7 +124,8 @@ static int split_variants(struct session *s, struct err *err)
 void exec_free_variants(struct session *s)
 {
     struct run_options *options = &s->options;
-    for (size_t i = 0; i < VARIANTS_MAX && options->command_texts[i]; i++)
+    /* One command is borrowed. */
+    for (size_t i = 0; options->ncommands > 1 && i < VARIANTS_MAX && options->commands[i]; i++)
         command_words_free(options->commands[i], 0);
 }
 

@@ -42,6 +42,7 @@ int fleet_read_gating(const struct cmd_env *env, const char *path, struct fleet 
 {
     const struct fleet_request request = {gates, env->benches, tell};
     struct fleet_found found = {0};
+    fleet->benches = env->benches;
     int rc = fleet_read(path, &request, fleet, &found, err);
     return !rc && found.damaged ? err_set(err, -EINVAL, "its result is damaged") : rc;
 }
@@ -53,6 +54,7 @@ int fleet_open(const struct cmd_env *env, const char *const *directories, size_t
     struct fleet_found found = {0};
     struct err err = {0};
     int rc = 0;
+    fleet->benches = env->benches;
     for (size_t i = 0; i < n && !rc; i++)
         rc = fleet_read(directories[i], &request, fleet, &found, &err);
     if (!rc)

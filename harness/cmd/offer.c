@@ -5,7 +5,6 @@
 #include "harness/cmd/all.h"
 #include "harness/cmd/named.h"
 #include "harness/plan/plan.h"
-#include "harness/rules/rules.h"
 
 static const char *const flag_values[] = {"1", "0", NULL};
 
@@ -49,15 +48,6 @@ static const char *task_name(const struct cmd_env *env, size_t i)
     return s->name;
 }
 
-static const char *rule_name(size_t i)
-{
-    for (const struct rule *const *table = rule_tables; *table; table++)
-        for (const struct rule *rule = *table; rule->id; rule++)
-            if (i-- == 0)
-                return rule->id;
-    return NULL;
-}
-
 enum offer offer_of_command(const struct command *command)
 {
     const char *operands = command->operands;
@@ -93,7 +83,7 @@ const char *offer_name(const struct cmd_env *env, enum offer offer, const struct
     case OFFER_BENCHES:
         return env->benches[i] ? env->benches[i]->name : NULL;
     case OFFER_RULES:
-        return rule_name(i);
+        return env->rule_name ? env->rule_name(i) : NULL;
     case OFFER_PLACEMENT:
     case OFFER_PLACEMENTS:
         return i < PLACEMENTS ? placement_infos[i].name : NULL;

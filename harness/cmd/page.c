@@ -14,7 +14,6 @@
 #include "harness/plot/figures.h"
 #include "harness/report/html.h"
 #include "harness/report/html_collection.h"
-#include "harness/report/html_comms.h"
 #include "harness/say/log.h"
 #include "harness/sys/file.h"
 
@@ -34,7 +33,7 @@ struct figure_file {
 };
 
 /* What is read for a side beside its rows. */
-struct loaded {
+struct page_figures {
     struct about about;
     size_t n;
     struct figure_file file[FIGURES_MOST];
@@ -63,7 +62,7 @@ static bool looks_like_svg(const char *text)
     return svg && svg - text < 1000;
 }
 
-static void add_figure(struct loaded *loaded, int plots_fd, const char *name)
+static void add_figure(struct page_figures *loaded, int plots_fd, const char *name)
 {
     char path[FIGURE_NAME_MAX + 8];
     struct figure_file *file = &loaded->file[loaded->n];
@@ -85,7 +84,7 @@ static void add_figure(struct loaded *loaded, int plots_fd, const char *name)
     loaded->figure[loaded->n++] = (struct html_figure){file->name, file->title, file->svg, size};
 }
 
-static void add_figures(struct loaded *loaded, int dir_fd)
+static void add_figures(struct page_figures *loaded, int dir_fd)
 {
     struct found found[FOUND_MOST];
     int plots_fd = plot_files_open(dir_fd, false, NULL);
@@ -99,21 +98,34 @@ static void add_figures(struct loaded *loaded, int dir_fd)
     (void)close(plots_fd);
 }
 
-static void unload(struct loaded *loaded)
+struct page_figures *page_read_figures(int dir_fd)
 {
-    for (size_t i = 0; loaded && i < loaded->n; i++)
-        free(loaded->file[i].svg);
-    free(loaded);
+    struct page_figures *figures = calloc(1, sizeof(*figures));
+    if (figures)
+        add_figures(figures, dir_fd);
+    return figures;
 }
 
-static int load(const struct page_side *side, struct loaded **loaded, struct html_side *html,
+const struct html_figure *page_list_figures(const struct page_figures *figures, size_t *n)
+{
+    *n = figures->n;
+    return figures->figure;
+}
+
+void page_free_figures(struct page_figures *figures)
+{
+    for (size_t i = 0; figures && i < figures->n; i++)
+        free(figures->file[i].svg);
+    free(figures);
+}
+
+static int load(const struct page_side *side, struct page_figures **loaded, struct html_side *html,
                 struct err *err)
 {
-    *loaded = calloc(1, sizeof(**loaded));
+    *loaded = page_read_figures(side->dir_fd);
     if (!*loaded)
         return err_set(err, -ENOMEM, "no memory for the page");
     int rc = about_read(side->recorded, &(*loaded)->about, err);
-    add_figures(*loaded, side->dir_fd);
     *html = (struct html_side){.path = side->path,
                                .recorded = side->recorded,
                                .about = &(*loaded)->about,
@@ -145,11 +157,6 @@ static int print_result(const void *page, FILE *out, struct err *err)
     return html_print(page, out, err);
 }
 
-static int print_comms(const void *page, FILE *out, struct err *err)
-{
-    return html_comms_print(page, out, err);
-}
-
 static int print_collection(const void *page, FILE *out, struct err *err)
 {
     return html_print_collection(page, out, err);
@@ -174,65 +181,39 @@ static int may_write(int at_fd, const char *name, struct err *err)
     return rc ? err_sys(err, rc, "cannot write '%.150s'", name) : 0;
 }
 
-static int put_page(int at_fd, const char *name, const char *text, size_t size, struct err *err)
-{
-    int rc = file_replace(at_fd, name, text, size);
-    return rc ? err_sys(err, rc, "cannot write '%.150s'", name) : 0;
-}
-
-int page_write_comms(const char *path, int dir_fd, const struct comms_view *view, int at_fd,
-                     const char *name, struct err *err)
+int page_put(printer *print, const void *page, int at_fd, const char *name, struct err *err)
 {
     char *text = NULL;
     size_t size = 0;
     int rc = may_write(at_fd, name, err);
-    struct loaded *loaded = rc ? NULL : calloc(1, sizeof(*loaded));
-    if (!rc && !loaded)
-        rc = err_set(err, -ENOMEM, "no memory for the page");
-    if (!rc) {
-        add_figures(loaded, dir_fd);
-        const struct html_comms page = {path, view, loaded->n, loaded->figure};
-        rc = format(print_comms, &page, &text, &size, err);
-    }
-    rc = rc ? rc : put_page(at_fd, name, text, size, err);
+    rc = rc ? rc : format(print, page, &text, &size, err);
+    int failed = rc ? 0 : file_replace(at_fd, name, text, size);
     free(text);
-    unload(loaded);
-    return rc;
+    return failed ? err_sys(err, failed, "cannot write '%.150s'", name) : rc;
 }
 
 int page_write_collection(const struct collection *collection, int at_fd, const char *name,
                           struct err *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    int rc = may_write(at_fd, name, err);
-    if (!rc)
-        rc = format(print_collection, collection, &text, &size, err);
-    rc = rc ? rc : put_page(at_fd, name, text, size, err);
-    free(text);
-    return rc;
+    return page_put(print_collection, collection, at_fd, name, err);
 }
 
 int page_write(const struct page_side *sides, size_t nsides, int at_fd, const char *name,
                struct err *err)
 {
-    struct loaded *loaded[2] = {NULL, NULL};
+    struct page_figures *loaded[2] = {NULL, NULL};
     struct html_side html[2];
-    char *text = NULL;
-    size_t size = 0;
-    int rc = may_write(at_fd, name, err);
+    int rc = 0;
     for (size_t i = 0; i < nsides && !rc; i++)
         rc = load(&sides[i], &loaded[i], &html[i], err);
     if (!rc) {
         const struct comparisons *own = &sides[0].recorded->comparisons; /* of an ab */
         const struct html_page page = {
             .nsides = nsides, .sides = html, .comparisons = nsides == 1 && own->n ? own : NULL};
-        rc = format(print_result, &page, &text, &size, err);
+        rc = page_put(print_result, &page, at_fd, name, err);
     }
-    rc = rc ? rc : put_page(at_fd, name, text, size, err);
-    free(text);
-    unload(loaded[0]);
-    unload(loaded[1]);
+    page_free_figures(loaded[0]);
+    page_free_figures(loaded[1]);
     return rc;
 }
 

@@ -2,8 +2,8 @@
 #ifndef CONTEND_CMD_PAGE_H
 #define CONTEND_CMD_PAGE_H
 
-#include "harness/comms/view.h"
 #include "harness/judge/collection.h"
+#include "harness/report/html.h"
 #include "harness/store/recorded.h"
 
 #define PAGE_NAME "report.html"
@@ -22,9 +22,15 @@ struct page_side {
 int page_write(const struct page_side *sides, size_t nsides, int at_fd, const char *name,
                struct err *err);
 
-/* The same of logs of NCCL calls, in the directory `path`, whose figures are read from `dir_fd`. */
-int page_write_comms(const char *path, int dir_fd, const struct comms_view *view, int at_fd,
-                     const char *name, struct err *err);
+/* The figures that were drawn of a directory; NULL: no memory. Free with page_free_figures. */
+struct page_figures;
+struct page_figures *page_read_figures(int dir_fd);
+const struct html_figure *page_list_figures(const struct page_figures *figures, size_t *n);
+void page_free_figures(struct page_figures *figures);
+
+/* Writes what `print` makes of `page`. The same errors. */
+int page_put(int (*print)(const void *page, FILE *out, struct err *err), const void *page,
+             int at_fd, const char *name, struct err *err);
 
 /*
  * That of several scenarios. Its links are relative: those of one below another directory than

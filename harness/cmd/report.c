@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
-#include "harness/cmd/comms_files.h"
 #include "harness/cmd/page.h"
 #include "harness/cmd/summary.h"
 #include "harness/draw/files.h"
@@ -133,16 +132,6 @@ static int judge_reading(const struct side *side)
     else if (side->said)
         log_error("'%.150s': %s", side->path, side->saying.msg);
     return side->said ? EXIT_USAGE : EXIT_GOOD;
-}
-
-/* Logs of NCCL calls have another page, which is written at once. */
-static int report_comms(const struct session *session, struct side *side)
-{
-    side->said = -EMEDIUMTYPE;
-    if (!session->options.md)
-        return comms_show_directory(side->path, session->options.html);
-    log_error("'%.150s' has logs of NCCL calls, of which there is no Markdown", side->path);
-    return EXIT_USAGE;
 }
 
 /* What became of a page. Returns the exit code. */
@@ -292,8 +281,14 @@ static int report(struct session *session, struct side *side)
         log_error("%s", side->saying.msg);
         return EXIT_USAGE;
     }
-    if (comms_files_are_in(side->dir_fd))
-        return report_comms(session, side);
+    const struct comms_hooks *comms = session->env->comms;
+    int shown =
+        comms ? comms->show(side->dir_fd, side->path, session->options.html, session->options.md)
+              : -ENOENT;
+    if (shown != -ENOENT) {
+        side->said = -EMEDIUMTYPE;
+        return shown;
+    }
     /* Its files may be of a result that was about to be replaced. */
     directory_recover(side->dir_fd, page_remove_drawn);
     side->said = recorded_read(side->dir_fd, session->env->benches, &side->recorded, &side->saying);

@@ -2,15 +2,33 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/cmd/comms_driver.h"
+#include "harness/cmd/comms_files.h"
 #include "harness/cmd/comms_plugin.h"
-#include "harness/comms/clear.h"
+#include "harness/comms/check.h"
 #include "harness/judge/statuses.h"
+#include "harness/run/setup.h"
+#include "harness/say/log.h"
+#include "harness/store/logs.h"
 #include "harness/table/comms.h"
+
+struct run_comms {
+    const struct run_setup *setup; /* borrowed */
+    char directory[PATH_MAX];      /* absolute */
+    char plugin[PATH_MAX + 64], folder[PATH_MAX + 64];
+    char texts[3][PATH_MAX + 160];
+    struct opt_texts env;
+    struct comms_driver *driver; /* owned; as it was before the arm */
+    struct err why;              /* it is not known; then it is not asked again */
+    struct comms_checked checked;
+    struct findings findings; /* of all rounds so far */
+};
 
 static size_t index_of(const struct run_comms *comms, const struct arm *arm)
 {
@@ -36,7 +54,7 @@ static int clear(const char *folder, struct err *err)
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, -errno, "cannot open '%.150s'", folder);
-    comms_clear(fd);
+    logs_clear(fd);
     (void)close(fd);
     return 0;
 }
@@ -129,10 +147,13 @@ static int check_arms(const struct run_setup *setup, struct err *err)
     return 0;
 }
 
-int run_comms_open(struct run_comms *comms, const struct run_setup *setup, struct err *err)
+static int open_comms(const struct run_setup *setup, struct observe_watch *watch, struct err *err)
 {
-    *comms = (struct run_comms){.setup = setup};
-    comms->watch = (struct observe_watch){before, after, comms};
+    struct run_comms *comms = calloc(1, sizeof(*comms));
+    *watch = (struct observe_watch){before, after, comms};
+    if (!comms)
+        return err_set(err, -ENOMEM, "no memory for --comms");
+    comms->setup = setup;
     int rc = check_arms(setup, err);
     if (!rc && setup->config.crew)
         rc = err_set(err, -ENOTSUP,
@@ -142,8 +163,9 @@ int run_comms_open(struct run_comms *comms, const struct run_setup *setup, struc
     return rc ? rc : comms_library_check(&comms_plugin, comms->plugin, err);
 }
 
-int run_comms_use(struct run_comms *comms, const char *directory, struct err *err)
+static int use(const struct observe_watch *watch, const char *directory, struct err *err)
 {
+    struct run_comms *comms = watch->arg;
     char *whole = realpath(directory, NULL);
     size_t length = whole ? strlen(whole) : 0;
     if (!whole || length >= sizeof(comms->directory)) {
@@ -155,8 +177,9 @@ int run_comms_use(struct run_comms *comms, const char *directory, struct err *er
     return 0;
 }
 
-int run_comms_judge(const struct run_comms *comms, struct findings *findings, struct err *err)
+static int judge(const struct observe_watch *watch, struct findings *findings, struct err *err)
 {
+    const struct run_comms *comms = watch->arg;
     int rc = 0;
     for (size_t i = 0; i < comms->findings.n && !rc; i++)
         rc = findings_add(findings, &comms->findings.all[i], err);
@@ -178,8 +201,9 @@ static int print_arm(struct run_comms *comms, const struct arm *arm, FILE *out, 
     return rc && refused ? 0 : rc; /* it was told */
 }
 
-int run_comms_print(struct run_comms *comms, FILE *out, struct err *err)
+static int print(const struct observe_watch *watch, FILE *out, struct err *err)
 {
+    struct run_comms *comms = watch->arg;
     const struct result *result = &comms->setup->result;
     int rc = 0;
     for (size_t i = 0; i < result_measured(result) && !rc; i++)
@@ -191,9 +215,26 @@ int run_comms_print(struct run_comms *comms, FILE *out, struct err *err)
     return rc;
 }
 
-void run_comms_free(struct run_comms *comms)
+static void close_comms(struct observe_watch *watch)
 {
-    findings_free(&comms->findings);
-    comms_driver_free(comms->driver);
-    *comms = (struct run_comms){0};
+    struct run_comms *comms = watch->arg;
+    if (comms) {
+        findings_free(&comms->findings);
+        comms_driver_free(comms->driver);
+        free(comms);
+    }
+    *watch = (struct observe_watch){0};
 }
+
+/* Logs of NCCL calls have another page, which is written at once. */
+static int show(int dir_fd, const char *directory, const char *html, bool markdown)
+{
+    if (!comms_files_are_in(dir_fd))
+        return -ENOENT;
+    if (!markdown)
+        return comms_show_directory(directory, html);
+    log_error("'%.150s' has logs of NCCL calls, of which there is no Markdown", directory);
+    return EXIT_USAGE;
+}
+
+const struct comms_hooks run_comms_hooks = {open_comms, use, judge, print, close_comms, show};

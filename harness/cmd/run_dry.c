@@ -58,12 +58,13 @@ static void print_plan_line(const struct result *result, const struct arm *arm, 
     if (arm->alone)
         text_wrap(baseline, printf("  %-*s ", width, name), width + 3, stdout);
     for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {
-        char cpus[40];
+        char cpus[40], line[120];
         const struct plan_worker *worker = &arm->plan.workers[i];
-        (void)printf("  %-*s worker %u%s: CPUs %s, %u thread%s\n", width, i ? "" : name, i,
-                     worker->background ? " (background)" : "",
-                     bitset_format(&worker->cpus, cpus, sizeof(cpus)), worker->threads,
-                     worker->threads == 1 ? "" : "s");
+        (void)snprintf(line, sizeof(line), "worker %u%s: CPUs %s, %u thread%s", i,
+                       worker->background ? " (background)" : "",
+                       bitset_format(&worker->cpus, cpus, sizeof(cpus)), worker->threads,
+                       worker->threads == 1 ? "" : "s");
+        text_wrap(line, printf("  %-*s ", width, i ? "" : name), width + 3, stdout);
     }
 }
 

@@ -159,17 +159,18 @@ const struct opt ab_option_table[] = {
 const struct opt tune_option_table[] = {
     OPT_SECONDS(
         "max-time", run_options, max_time_s, "3m", 1, 864000, "T",
-        "The search and the fresh rounds behind it take so long at most, where a measurement is "
-        "not longer"),
+        "The search and its fresh rounds take so long at most, unless a single measurement is "
+        "longer"),
     OPT_DOUBLE("within", run_options, threshold, "5", 0.1, 50, "PERCENT",
                "A setting that is simpler and so near to the best is preferred"),
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
-            "Exactly so many fresh rounds behind the search (default: as there is time for, up to "
+            "Exactly so many fresh rounds, whatever the time (default: as there is time for, up to "
             "15)"),
     WORKER_OPTIONS,
-    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
-             "Placements to search (default: the scenario's); 'none' is measured with them",
-             .letter = 'P'),
+    OPT_TEXT(
+        "placement", run_options, placements, NULL, "P[,P..]",
+        "Placements to search (default: the scenario's); 'none' is what the best is held against",
+        .letter = 'P'),
     OPT_TEXT("threads", run_options, try_threads, NULL, "T[,T..]",
              "Threads of each worker to try (default: what the placement gives, and half of it)"),
     OPT_TEXT("reserve", run_options, try_reserve, NULL, "K[,K..]",

@@ -115,10 +115,15 @@ static void gather_environment(struct session *s)
                                                      s->quota_note, sizeof(s->quota_note))) {
         s->notes[n++] = s->quota_note;
     }
+    if (s->options.device != DEVICE_SIM && !topo_visible_gpus(&s->topo) &&
+        *other_gpus_format(&s->topo.other_gpus, s->gpus_note, sizeof(s->gpus_note))) {
+        s->notes[n++] = s->gpus_note;
+        log_info("%s", s->gpus_note);
+    }
     openmp_tell(getenv, bitset_count(&cpus), &s->openmp);
     for (size_t i = 0; i < s->openmp.n; i++)
         s->notes[n++] = s->openmp.text[i];
-    if (s->job.ops) {
+    if (s->job.calls) {
         s->notes[n++] = job_run_describe(&s->job, s->job_note, sizeof(s->job_note));
         s->notes[n] = s->job.cpus_note[0] ? s->job.cpus_note : NULL;
     }

@@ -10,7 +10,6 @@
 
 #include "harness/cmd/builds.h"
 #include "harness/cmd/cmd.h"
-#include "harness/cmd/run_comms.h"
 #include "harness/job/job_run.h"
 #include "harness/judge/collection.h"
 #include "harness/machine/env.h"
@@ -56,9 +55,9 @@ struct session {
     char host[ENV_HOST_LABEL_MAX];
     char counters_note[300];
     char sizes[3][64]; /* -b, -e and -f as parameters */
-    char quota_note[200];
+    char quota_note[200], gpus_note[96];
     struct openmp_notes openmp;
-    const char *notes[5 + OPENMP_NOTES_MAX]; /* ends with NULL */
+    const char *notes[6 + OPENMP_NOTES_MAX]; /* ends with NULL */
     struct signals signals;
     struct job_env job_env;
     struct job job;
@@ -69,7 +68,7 @@ struct session {
     json_t *rows;              /* of that, of a list with --json, which takes them */
     struct run_dir run_dir;
     char outputs[DIRECTORY_PATH_MAX]; /* where those of the user's command go now */
-    struct run_comms comms;           /* with --comms */
+    struct observe_watch comms;       /* with --comms */
     struct trace_file trace;          /* with --trace, of all scenarios */
     uint64_t trace_origin_ns;         /* 0 = nothing was seen yet */
     struct builds builds;             /* of an ab that compares some */

@@ -97,7 +97,7 @@ static int make_verdict(const struct session *s, struct verdict *verdict, struct
     if (!rc && task)
         rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
     if (!rc && s->options.comms)
-        rc = run_comms_judge(&s->comms, &verdict->findings, err);
+        rc = s->env->comms->judge(&s->comms, &verdict->findings, err);
     return rc;
 }
 
@@ -116,7 +116,7 @@ static int open_outputs(struct session *s, struct err *err)
     char logs[DIRECTORY_PATH_MAX];
     if (s->options.comms) {
         const char *made = directory_comms(&s->run_dir.dir, logs, sizeof(logs), err);
-        int rc = made ? run_comms_use(&s->comms, made, err) : -EIO;
+        int rc = made ? s->env->comms->use(&s->comms, made, err) : -EIO;
         if (rc)
             return rc;
     }
@@ -305,7 +305,7 @@ static int show(struct session *s, const struct verdict *verdict, int code)
         log_error("%s", err.msg);
         code = code ? code : EXIT_NOT_RUN;
     }
-    if (s->options.comms && !s->options.json && run_comms_print(&s->comms, stdout, &err))
+    if (s->options.comms && !s->options.json && s->env->comms->print(&s->comms, stdout, &err))
         log_error("%s", err.msg);
     return drawn == -EINTR ? EXIT_INTERRUPTED : code;
 }
@@ -435,13 +435,21 @@ static int run_for_real(struct session *s, const char *subdirectory)
     }
     warn(s);
     rc = run_measure(s, &err);
-    signals_let_stop(!s->job.ops); /* figures and tables: who reads along may stop us with him */
+    signals_let_stop(!s->job.calls); /* figures and tables: who reads along may stop us with him */
     code = conclude(s, rc, &err);
     signals_let_stop(false);
 close:
     builds_free(&s->builds);
     run_dir_close(&s->run_dir);
     return code;
+}
+
+static int open_comms(struct session *s, struct err *err)
+{
+    if (!s->env->comms)
+        return err_set(err, -ENOTSUP, "--comms: this program has no contend comms");
+    s->setup->config.watch = &s->comms;
+    return s->env->comms->open(s->setup, &s->comms, err);
 }
 
 int session_run_scenario(struct session *s, const struct scenario *scenario,
@@ -460,9 +468,7 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
         rc = err_set(&err, -EINVAL, "--trace is of one machine: start it without mpirun or srun");
     rc = job_run_join(&s->job, &s->crew, &s->topo, rc, &setup, &err);
     if (!rc && s->options.comms)
-        rc = run_comms_open(&s->comms, &setup, &err);
-    if (s->options.comms)
-        setup.config.watch = &s->comms.watch;
+        rc = open_comms(s, &err);
     if (rc) {
         tell_error(s, &err);
         code = session_not_started(s, rc);
@@ -471,7 +477,8 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
                                   : run_for_real(s, subdirectory);
     }
     s->expected_s += rc ? 0 : setup.expected_s;
-    run_comms_free(&s->comms);
+    if (s->comms.arg)
+        s->env->comms->close(&s->comms);
     run_setup_free(&setup);
     s->setup = NULL;
     return code;

@@ -71,7 +71,6 @@ static void print_cores(const struct topo *topo)
 
 static void print_kinds(const struct topo *topo)
 {
-    static const char *const of_two[] = {"efficiency", "performance"};
     if (topo->nkinds < 2)
         return;
     text_field(INDENT, "Core kinds", "%u", topo->nkinds);
@@ -82,11 +81,7 @@ static void print_kinds(const struct topo *topo)
             if (topo->cpus[i].kind == (int)kind)
                 bitset_set(&cpus, topo->cpus[i].os_cpu);
         (void)snprintf(label, sizeof(label), "  kind %u", kind);
-        text_field(INDENT, label, "%s: CPUs %s",
-                   topo->nkinds == 2           ? of_two[kind]
-                   : kind == topo->nkinds - 1U ? "most powerful"
-                   : kind == 0                 ? "least powerful"
-                                               : "between",
+        text_field(INDENT, label, "%s: CPUs %s", topo_kind_name(topo, (int)kind),
                    bitset_format(&cpus, list, sizeof(list)));
     }
 }

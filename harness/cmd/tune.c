@@ -1,8 +1,6 @@
 /* contend tune: the best setting of a scenario's workers, searched for and then proved. */
 #include "harness/search/tune.h"
 
-#include <math.h>
-
 #include "harness/cmd/exec.h"
 #include "harness/cmd/run_options.h"
 #include "harness/cmd/session.h"
@@ -16,13 +14,6 @@ static int judge(const void *arg, const struct analysis *analysis, struct findin
                  struct err *err)
 {
     return tune_judge(arg, analysis, findings, err);
-}
-
-/* Seconds that an arm of a round takes; 0 = nobody knows. */
-static double about_an_arm(const struct run_options *options)
-{
-    double told_s = fmax(options->command.duration_s, options->time_s);
-    return told_s > 0 ? told_s + 1 : 0;
 }
 
 static void after_arm(void *arg, struct result *result)
@@ -51,7 +42,6 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
                                          .wait = options->try_wait,
                                          .common = options->plan};
     tune.max_time_s = options->max_time_s;
-    tune.arm_s = about_an_arm(options);
     tune.tolerance = options->threshold / 100;
     tune.fresh_rounds = (unsigned)options->rounds;
     options->rounds = 0;
@@ -65,11 +55,12 @@ const struct command tune_command = {
     .main = tune_main,
     .summary = "the best setting for the workers, with proof",
     .operands = "[SCENARIO | -- COMMAND [ARGUMENT...]]",
-    .about = "Searches placements, threads a worker, cores kept free and how threads wait, by "
-             "successive halving over paired rounds. Then the best, and the simplest setting near "
-             "it, are measured against none in fresh rounds that the search has not seen: the gain "
-             "that is printed is theirs. Behind '--', a command of your own, as 'contend exec' "
-             "runs it.",
+    .about =
+        "Searches placements, threads a worker, cores kept free and how threads wait: first "
+        "the placements, then changes of those that do well, then successive halving over "
+        "paired rounds. Fresh rounds, which the search has not seen, then measure the simplest "
+        "setting near the best against none: the printed gain is theirs. A command of your "
+        "own follows '--', as in 'contend exec'.",
     .opts = tune_option_table,
     .takes_params = true,
     .is_task = true,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/compare/new_params.h"
 #include "harness/rows/row.h"
 #include "harness/run/setup.h"
 
@@ -136,6 +137,7 @@ static bool is_of(const struct result *result, const struct arm *arm, const char
 static bool is_given(const struct result *result, const char *key, struct validate_part *other)
 {
     char bound[FLEET_KEY_MAX], params[ROW_PARAMS_MAX], nearest[ROW_PARAMS_MAX] = "";
+    char plain[FLEET_KEY_MAX], plain_bound[FLEET_KEY_MAX];
     size_t least = SIZE_MAX;
     (void)fleet_key_column(key, FLEET_PARAMS, bound, sizeof(bound));
     if (strstr(bound, ";variant=")) /* in the baseline of an earlier version */
@@ -143,8 +145,10 @@ static bool is_given(const struct result *result, const char *key, struct valida
     for (size_t i = 0; i < result->narms; i++) {
         if (!is_of(result, &result->arms[i], key))
             continue;
+        const struct opt *opts = result->arms[i].bench->opts;
         (void)row_put_params(result, &result->arms[i], key_in(bound), params);
-        if (strcmp(params, bound) == 0)
+        if (strcmp(new_params_without_defaults(opts, params, plain, sizeof(plain)),
+                   new_params_without_defaults(opts, bound, plain_bound, sizeof(plain_bound))) == 0)
             return true;
         size_t n = differ(bound, params, NULL);
         if (n && n < least) {

@@ -132,7 +132,6 @@ static int read_slots(struct reader *reader)
         rc = refuse(reader, sizeof(struct copies_header), "corrupted: no sums that are whole");
     else if (best < COPIES_SLOTS) {
         memcpy(log->slot, &slots[best], copies_slot_size(&slots[best]));
-        log->any = true;
         rc = check_slot(reader, sizeof(struct copies_header) + best * sizeof(*slots), log->slot);
     }
     free(slots);

@@ -20,7 +20,6 @@ enum { COPIES_SIZES = 65, COPIES_END_MAX = 40 };
 struct copies_log {
     char *name; /* of the file; owned */
     struct copies_header header;
-    bool any;                 /* false: its process was killed before the first look */
     struct copies_slot *slot; /* owned; zeroed where there is none */
 };
 

@@ -33,7 +33,7 @@ bool comms_is_task(const char *name, unsigned size)
     return rank < of && strcmp(name, same) == 0;
 }
 
-int comms_unread_add(struct comms_unread *unread, const struct err *why, struct err *err)
+static int comms_unread_add(struct comms_unread *unread, const struct err *why, struct err *err)
 {
     struct err *grown = array_grown(unread->why, unread->n, &unread->capacity, sizeof(*grown));
     if (!grown)

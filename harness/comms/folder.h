@@ -26,8 +26,6 @@ struct comms_unread {
     size_t n, capacity;
     struct err *why; /* owned; the message has the file's name */
 };
-/* -ENOMEM only. */
-int comms_unread_add(struct comms_unread *unread, const struct err *why, struct err *err);
 void comms_unread_free(struct comms_unread *unread);
 
 /*

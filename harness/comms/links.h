@@ -11,9 +11,9 @@
 
 #include "harness/comms/timeline.h"
 #include "harness/comms/total.h"
+#include "harness/core/logs.h"
 #include "harness/gpu/links.h"
 
-#define COMMS_PORTS_NAME "links.csv"
 #define COMMS_PORTS_COLUMNS "host,pci,way,to,links,gbps\n"
 
 /* How a GPU of a host is joined to others. */

@@ -13,8 +13,9 @@
 
 #include <stdint.h>
 
+#include "harness/core/logs.h"
+
 #define COMMS_MAGIC "CNTDCOMM"
-#define COMMS_SUFFIX ".comms"
 
 /* Beside a log: NCCL's graph of the communicator whose member N has rank 0, LOG.N.graph. NCCL
  * itself writes it to the file of the other name, for one communicator after the other. */

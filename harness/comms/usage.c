@@ -143,7 +143,7 @@ struct sends {
     uint64_t *by_rank, *by_pair; /* owned */
     uint64_t all, most_rank, most_pair;
     uint32_t rank, from, to; /* who has those */
-    size_t pairs, senders;
+    size_t pairs;
 };
 
 static void add_sends(const struct comms_communicator *communicator, struct sends *sends)
@@ -160,7 +160,6 @@ static void add_sends(const struct comms_communicator *communicator, struct send
         sends->all += done->count.bytes;
     }
     for (uint32_t from = 0; from < n; from++) {
-        sends->senders += sends->by_rank[from] > 0;
         if (sends->by_rank[from] > sends->most_rank) {
             sends->most_rank = sends->by_rank[from];
             sends->rank = from;

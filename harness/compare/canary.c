@@ -127,14 +127,9 @@ static int compare_value(const struct sides *sides, const struct round_value *va
         rc = take_series(sides->other, sides->nother, value->metric, value->key, &other, err);
     if (rc || !other.n || !(base.median > 0) || !(other.median > 0))
         return rc;
-    struct canary_move move = {.higher_is_better = strcmp(value->better, "higher") == 0,
-                               .base = base.median,
-                               .other = other.median,
-                               .ratio = other.median / base.median,
+    struct canary_move move = {.ratio = other.median / base.median,
                                .low = other.interval.low / base.interval.high,
-                               .high = other.interval.high / base.interval.low,
-                               .base_rounds = (unsigned)base.n,
-                               .other_rounds = (unsigned)other.n};
+                               .high = other.interval.high / base.interval.low};
     (void)snprintf(move.metric, sizeof(move.metric), "%s", value->metric);
     (void)snprintf(move.key, sizeof(move.key), "%s", value->key);
     (void)snprintf(move.unit, sizeof(move.unit), "%s", value->unit);

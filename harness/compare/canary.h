@@ -25,10 +25,8 @@
 struct canary_move {
     char metric[64], key[VALUE_KEY_MAX]; /* as rows have them: "canary_time", "gpu=0" */
     char unit[32];
-    bool higher_is_better;
-    double base, other;                 /* medians over the rounds of all runs of a side */
-    double ratio, low, high;            /* other / base, and its interval; NaN with one round */
-    unsigned base_rounds, other_rounds; /* of all runs of that side */
+    double ratio, low, high; /* of the medians over the rounds of all runs of a side, and its
+                                interval; NaN with one round */
 };
 
 /* Zeroed = empty. */

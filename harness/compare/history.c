@@ -295,6 +295,7 @@ void history_name(const struct row *row, char arm[static ROW_PARAMS_MAX],
                    row->workers, row->workers == 1 ? "" : "s",
                    device_mark(device_find(row->device)), said[0] ? ", " : "", said);
     char own[ROW_PARAMS_MAX];
-    (void)snprintf(params, ROW_PARAMS_MAX, "%.60s;%.16s;%.420s", row->scenario, row->device,
-                   new_params_without_defaults(row, own, sizeof(own)));
+    (void)snprintf(
+        params, ROW_PARAMS_MAX, "%.60s;%.16s;%.420s", row->scenario, row->device,
+        new_params_without_defaults(row->arm->bench->opts, row->params, own, sizeof(own)));
 }

@@ -46,7 +46,6 @@ struct history_figure {
 struct history_series {
     char *arm, *params, *metric, *unit, *better; /* owned, in one piece that begins with arm */
     bool canary;
-    bool declined; /* how it ended is the machine's */
     size_t n, capacity;
     struct history_point {
         uint32_t run;

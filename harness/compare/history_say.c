@@ -155,7 +155,6 @@ static int say_change(const struct history *history, struct history_series *seri
         say_moved(canary, by, &finding);
     if (is_end(series, change)) {
         set_outcome(&finding, judge_end(history, series, canary != NULL));
-        series->declined = finding.outcome == OUTCOME_UNCLEAR;
         if (!history_is_worse(series, change))
             say_recovery(series, &finding);
     }
@@ -194,7 +193,6 @@ static int say_drift(const struct history *history, struct history_series *serie
     if (canary)
         say_moved(canary, by, &finding);
     set_outcome(&finding, judge_end(history, series, canary != NULL));
-    series->declined = finding.outcome == OUTCOME_UNCLEAR;
     if (history_worsening(series, drift) < 0)
         say_recovery(series, &finding);
     return findings_add(findings, &finding, err);

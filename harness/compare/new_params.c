@@ -1,6 +1,8 @@
 #include "harness/compare/new_params.h"
 
 #include <errno.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,10 +34,7 @@ static struct new_param *find(const struct pairing *pairing, const char *bench, 
 
 static const struct opt *find_opt(const struct row *row, const char *name)
 {
-    for (const struct opt *opt = row->arm ? row->arm->bench->opts : NULL; opt && opt->name; opt++)
-        if (!strcmp(opt->name, name))
-            return opt;
-    return NULL;
+    return opts_find(row->arm ? row->arm->bench->opts : NULL, name);
 }
 
 static struct new_param *add(struct pairing *pairing, const struct row *row, const char *name,
@@ -205,15 +204,28 @@ char *new_params_say(const struct pairing *pairing, const struct pairing_runs si
     return buf;
 }
 
-char *new_params_without_defaults(const struct row *row, char *buf, size_t size)
+/* As values are written: "67108864" for 64M; without a default it is 0, or no text. */
+static bool is_default(const struct opt *opt, const char *value)
+{
+    alignas(max_align_t) unsigned char field[sizeof(struct opt_texts)] = {0};
+    char text[VALUE_MAX];
+    struct opt alone = *opt;
+    struct err err;
+    alone.offset = 0;
+    return (!opt->def || !opt_set(&alone, field, opt->def, &err)) &&
+           !strcmp(opt_format_value(&alone, field, text, sizeof(text)), value);
+}
+
+char *new_params_without_defaults(const struct opt *opts, const char *params, char *buf,
+                                  size_t size)
 {
     char name[VALUE_MAX], value[VALUE_MAX];
-    const char *at = row->params, *from = at;
+    const char *at = params, *from = at;
     size_t used = 0;
     buf[0] = '\0';
     for (; next_part(&at, name, value) && !ends_params(name) && used < size; from = at) {
-        const struct opt *opt = find_opt(row, name);
-        if (!opt || !opt->def || strcmp(value, opt->def) != 0)
+        const struct opt *opt = opts_find(opts, name);
+        if (!opt || !is_default(opt, value))
             used += (size_t)snprintf(buf + used, size - used, "%.*s", (int)(at - from), from);
     }
     if (used < size)

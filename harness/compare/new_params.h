@@ -23,9 +23,11 @@ char *new_params_say(const struct pairing *pairing, const struct pairing_runs si
                      char *buf, size_t size);
 
 /*
- * The params column without what this version has by default, for series over versions: runs
- * without a parameter are of the same as those that have its default. Returns buf.
+ * The params column without what this version has by default, for series over versions and fleets:
+ * runs without a parameter are of the same as those that have its default. `opts`: of the
+ * benchmark, NULL = not known. Returns buf.
  */
-char *new_params_without_defaults(const struct row *row, char *buf, size_t size);
+char *new_params_without_defaults(const struct opt *opts, const char *params, char *buf,
+                                  size_t size);
 
 #endif

@@ -58,17 +58,15 @@ struct bench_machine {
     unsigned ncpus, nnodes, ncaches;
     struct bench_cpu {
         unsigned os_cpu;
-        int core, smt, llc, package; /* as in struct topo_cpu */
-        int os_node;                 /* -1 = unknown */
-    } cpus[BITSET_BITS];             /* in topological order: neighbours share caches */
+        int core, llc, package; /* as in struct topo_cpu */
+        int os_node;            /* -1 = unknown */
+    } cpus[BITSET_BITS];        /* in topological order: neighbours share caches */
     struct bench_node {
         unsigned os_node;
-        uint64_t memory_bytes; /* 0 = unknown */
-    } nodes[BENCH_NODES];      /* whose memory may be used */
+    } nodes[BENCH_NODES]; /* whose memory may be used */
     struct bench_cache {
         int level;
         uint64_t size_bytes;
-        unsigned cpus; /* that share one */
     } caches[8];
     unsigned ngpus; /* that CUDA shows this process, in its order */
     struct bench_gpu {

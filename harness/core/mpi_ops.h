@@ -18,7 +18,7 @@
 
 #define MPI_OPS_SYMBOL "contend_mpi_ops"
 
-enum { MPI_OPS_ABI = 3 };
+enum { MPI_OPS_ABI = 4 };
 
 enum mpi_ops_call {
     MPI_OPS_ALLREDUCE,
@@ -90,8 +90,6 @@ struct mpi_ops {
     int (*receive)(unsigned from, void *data, size_t bytes, struct mpi_ops_request *request,
                    char *msg, size_t size);
     int (*test)(struct mpi_ops_request *request, bool *done, char *msg, size_t size);
-    /* Where it is not NULL, tests say what was known at the last call of it. */
-    int (*progress)(char *msg, size_t size);
 
     int (*collective)(const struct mpi_ops_collective *what, char *msg, size_t size);
 };

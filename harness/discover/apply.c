@@ -6,9 +6,9 @@
 /* A CPU with its indexes before they are numbered anew: keys that order and tell apart. */
 struct keyed {
     struct topo_cpu cpu;
-    bool measured;
-    int package, llc; /* measured clusters, or what was reported */
-    int core;         /* place of the core's first CPU */
+    bool measured, outside; /* outside: of the last-level caches, as reported */
+    int package, llc;       /* measured clusters, or what was reported */
+    int core;               /* place of the core's first CPU */
     unsigned place;
 };
 
@@ -50,8 +50,9 @@ static void key_cpu(const struct measured *measured, const struct topo *topo, un
                               .place = i};
     if (cpu && measured->npackages > 1)
         keyed[i].package = (int)topo->npackages + cpu->package;
+    keyed[i].outside = keyed[i].llc >= (int)topo->nllcs && !(cpu && measured->nllcs > 1);
     if (cpu && measured->nllcs > 1)
-        keyed[i].llc = (int)topo->nllcs + cpu->llc;
+        keyed[i].llc = (int)topo->ncpus + cpu->llc;
 }
 
 static int compare_keyed(const void *a, const void *b)
@@ -75,12 +76,12 @@ static void number_cpus(const struct keyed *keyed, struct topo *topo)
         bool new_llc = new_package || last->llc != now->llc;
         bool new_core = new_llc || last->core != now->core;
         package += new_package;
-        llc += new_llc;
+        llc += new_llc && !now->outside;
         core += new_core;
         smt = new_core ? 0 : smt + 1;
         topo->cpus[i] = now->cpu;
         topo->cpus[i].package = package;
-        topo->cpus[i].llc = llc;
+        topo->cpus[i].llc = now->outside ? (int)topo->ncpus + now->llc : llc;
         topo->cpus[i].core = core;
         topo->cpus[i].smt = smt;
     }

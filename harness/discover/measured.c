@@ -199,8 +199,6 @@ static int fill_cpus(const struct measured_work *work, const struct measured_lev
     for (unsigned i = 0; i < work->n; i++) {
         struct measured_cpu *cpu = &measured->cpus[i];
         *cpu = (struct measured_cpu){.os_cpu = work->cpus[i]->os_cpu, .core = work->core[i]};
-        for (unsigned before = 0; before < i; before++)
-            cpu->smt += work->core[before] == work->core[i];
         cpu->llc = measured->nllcs > 1 ? levels[0].label[i] : 0;
         cpu->package = measured->npackages > 1 ? levels[1].label[i] : 0;
     }

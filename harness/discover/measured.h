@@ -77,7 +77,7 @@ struct measured_input {
 
 struct measured_cpu {
     unsigned os_cpu;
-    int core, smt;    /* as in topo_cpu; CPUs that float have a core each */
+    int core;         /* as in topo_cpu; CPUs that float have a core each */
     int llc, package; /* cluster of the lowest and the highest level, 0 without clusters */
 };
 

@@ -13,7 +13,7 @@
 
 /* The first version says nothing of who wrote it: it was kept, here. */
 static const char heading_1[] = "contend doctor state 1\n", heading_2[] = "contend doctor state 2 ";
-enum { STATE_MOST = 1 << 26, PLACE_MAX = 256 };
+enum { STATE_MOST = 1 << 26 };
 
 int apply_state_path(char *path, size_t size, struct err *err)
 {

@@ -64,10 +64,8 @@ const struct check checks[] = {
     {25, "stuck_tasks", "tasks in state D that never run", "stat, status, wchan",
      check_stuck_tasks},
     {25, "sched_ext", "a sched_ext scheduler", "/sys/kernel/sched_ext", check_sched_ext},
-    {26, "deadlock", "threads of one process that wait for each other",
-     "syscall and status of threads, mutexes in memory", check_deadlock},
-    {26, "lost_lock", "waiting for a lock whose holder is gone",
-     "syscall and status of threads, mutexes in memory", check_lost_lock},
+    {26, "hung", "processes whose threads all wait for each other", "syscall and status of threads",
+     check_hung},
     {.looks = NULL},
 };
 

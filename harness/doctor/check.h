@@ -197,7 +197,5 @@ void check_spin_wait(struct checker *checker);
 void check_debugging(struct checker *checker);
 void check_limits(struct checker *checker);
 void check_shm(struct checker *checker);
-void check_deadlock(struct checker *checker);
-void check_lost_lock(struct checker *checker);
 
 #endif

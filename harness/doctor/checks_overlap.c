@@ -160,6 +160,7 @@ static void tell_overlap(struct checker *checker, const bool *in)
                        bitset_format(&idle, list, sizeof(list)));
     const size_t n = check_deal(checker, in, &pool, groups, slices);
     bool fits = check_write_slices(checker, groups, n, slices, command, sizeof(command));
+    const bool is_unlike = fits && deal_mixes_cores(checker, groups, n, slices);
     if (!fits && is_beside) {
         command[0] = '\0';
         bitset_or(&idle, &crowd.cpus);
@@ -174,6 +175,10 @@ static void tell_overlap(struct checker *checker, const bool *in)
     const struct said said = {.severity = is_beside ? FINDING_BAD : FINDING_NOTE,
                               .cost = share,
                               .gain = is_beside ? wanted_s / crowd.oncpu_s : 0,
+                              .tail = is_unlike
+                                          ? " The command gives teams unlike cores: at each "
+                                            "barrier the faster ones wait for the slower ones."
+                                          : NULL,
                               .who = crowd.leads,
                               .nwho = crowd.told,
                               .evidence = evidence,

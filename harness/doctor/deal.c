@@ -75,19 +75,22 @@ static void find_core(const struct topo *topo, unsigned os_cpu, struct bitset *c
 bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bitset *room)
 {
     const struct view *view = checker->view;
+    const struct topo *topo = host_topo(view);
     struct bitset home, taken = checker->given, found = {0};
     unsigned n = 0;
     deal_home(checker, group, &home);
     add_taken(checker, group, &taken);
     bitset_andnot(&home, &taken);
     bitset_andnot(&home, room);
-    for (int whole = 1; whole >= 0; whole--)
+    /* Like cores that are whole, like ones, whole ones, any. */
+    for (int pass = 0; pass < 4; pass++)
         for (int cpu = bitset_next(&home, 0); cpu >= 0 && n < want;
              cpu = bitset_next(&home, (unsigned)cpu + 1)) {
-            struct bitset wanted;
-            find_core(whole ? host_topo(checker->view) : NULL, (unsigned)cpu, &wanted);
+            struct bitset wanted, with = checker->groups[group].cpus;
+            bitset_set(&with, (unsigned)cpu);
+            find_core(pass & 1 ? NULL : topo, (unsigned)cpu, &wanted);
             if (bitset_intersects(&wanted, &found) || bitset_intersects(&wanted, &taken) ||
-                !is_idle(view, &wanted))
+                (pass < 2 && topo && topo_mixes_cores(topo, &with)) || !is_idle(view, &wanted))
                 continue;
             bitset_set(&found, (unsigned)cpu);
             n++;
@@ -168,11 +171,32 @@ static bool make_plan(const struct topo *topo, const struct plan_request *reques
     return made;
 }
 
+bool deal_mixes_cores(const struct checker *checker, const size_t *groups, size_t n,
+                      const struct bitset *slices)
+{
+    const struct topo *topo = host_topo(checker->view);
+    for (size_t i = 0; topo && i < n; i++)
+        if (checker->groups[groups[i]].nrunnable > 1 && topo_mixes_cores(topo, &slices[i]))
+            return true;
+    return false;
+}
+
+/* A crowd on the fastest cores would be slower than a team on unlike ones. */
+static bool have_room(const struct checker *checker, const size_t *groups, size_t n,
+                      const struct bitset *slices)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bitset_count(&slices[i]) < checker->groups[groups[i]].nrunnable)
+            return false;
+    return true;
+}
+
 bool deal_slices(struct checker *checker, const size_t *groups, size_t n, const struct bitset *pool,
                  struct bitset slices[DEAL_MOST])
 {
     const struct topo *topo = host_topo(checker->view);
     struct topo copy;
+    struct bitset fast[DEAL_MOST];
     int gpus[DEAL_MOST];
     size_t with_gpu = 0;
     bool dealt = false;
@@ -196,6 +220,11 @@ bool deal_slices(struct checker *checker, const size_t *groups, size_t n, const 
         dealt = dealt || (anywhere && make_plan(&copy, &request, slices));
         request.cores_each = 0;
         dealt = dealt || (anywhere && make_plan(&copy, &request, slices));
+        request.placement = PLACE_PCORES;
+        if (dealt && anywhere && deal_mixes_cores(checker, groups, n, slices) &&
+            make_plan(&copy, &request, fast) && !deal_mixes_cores(checker, groups, n, fast) &&
+            have_room(checker, groups, n, fast))
+            memcpy(slices, fast, n * sizeof(*slices));
     }
     free(copy.cpus);
     free(copy.nodes);

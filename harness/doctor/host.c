@@ -258,11 +258,12 @@ static void keep_stuck(struct host *host)
 void host_look(const struct view *view, struct host *host)
 {
     gpu_watch_look(&host->gpu_watch);
-    locks_look(view, host->root, &host->locks);
-    if (host->looks++)
+    if (host->looks++) {
         keep_stuck(host);
-    else
-        find_stuck(view, host);
+        return;
+    }
+    find_stuck(view, host);
+    hung_look(view, host->root, &host->hung);
 }
 
 static int64_t ns_of(const struct timespec *time)
@@ -334,7 +335,7 @@ int host_finish(const struct view *view, struct host *host, struct err *err)
     gained->throttles = (now.throttles - host->then.throttles) / view->wall_s;
     gained->throttled_s = (now.throttled_s - host->then.throttled_s) / view->wall_s;
     host_finish_memory(view, host);
-    locks_finish(view, host->root, &host->locks);
+    hung_finish(view, host->root, &host->hung);
     finish_cpus(view, host);
     int rc = irqs_read(host->root, &host->irqs, err);
     if (!rc) {
@@ -358,6 +359,5 @@ void host_free(struct host *host)
     free(host->gpus);
     free(host->gpu_changes);
     facts_free(&host->log);
-    locks_free(&host->locks);
     *host = (struct host){0};
 }

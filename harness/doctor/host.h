@@ -24,8 +24,8 @@
 
 #include "harness/base/bitset.h"
 #include "harness/core/finding.h"
+#include "harness/doctor/hung.h"
 #include "harness/doctor/irqs.h"
-#include "harness/doctor/locks.h"
 #include "harness/doctor/view.h"
 #include "harness/gpu/health.h"
 #include "harness/gpu/watch.h"
@@ -35,12 +35,11 @@
 /* How a cgroup of workers fared for memory, during the watch. NaN = not told. */
 struct host_memory {
     char path[320];     /* its folder; "" = the whole machine */
-    double some, full;  /* PSI: share of the time that a task, or all of them, waited for memory */
+    double some;        /* PSI: share of the time that a task waited for memory */
     double refaults;    /* pages that had been evicted, and were needed again; a second */
-    double high;        /* times that it was held back at memory.high; a second */
     double kills;       /* processes ended for want of memory, in all of the watch */
     double limit_bytes; /* memory.high or memory.max */
-    double then[5];     /* the reader's: counters at the mark */
+    double then[3];     /* the reader's: counters at the mark */
 };
 
 /* A task of a worker that waits for the kernel (state D), and has not run since the first look. */
@@ -88,7 +87,7 @@ struct host {
     unsigned looks;
     size_t nstuck;
     struct host_stuck stuck[HOST_STUCK_MAX];
-    struct locks locks; /* .everybody is to be set behind host_mark */
+    struct hung hung; /* .named is to be set behind host_mark */
 
     double idle_exit_us; /* how late a CPU of a worker that idled woke up; NaN = not measured */
     unsigned idle_cpu;   /* which */

@@ -81,6 +81,9 @@ void check_monitors(struct checker *checker);
  * often, too. */
 void check_stuck_tasks(struct checker *checker);
 
+/* No thread is left to wake another: an error where the process was named, else a warning. */
+void check_hung(struct checker *checker);
+
 /* That it is there. */
 void check_sched_ext(struct checker *checker);
 

@@ -9,7 +9,7 @@
 #include "harness/sys/proc.h"
 
 /* Counters, in the order of host_memory.then. */
-enum { SOME, FULL, REFAULTS, HIGH, KILLS, COUNTERS };
+enum { SOME, REFAULTS, KILLS, COUNTERS };
 
 /* Of version 1: a limit that no machine has means that there is none. */
 static const double no_limit_bytes = 0x1p60;
@@ -55,9 +55,7 @@ static double read_refaults(const char *root, const char *dir, const char *file)
 static void read_whole(const char *root, double counters[COUNTERS])
 {
     counters[SOME] = read_pressure(root, "/proc/pressure/memory", "some");
-    counters[FULL] = read_pressure(root, "/proc/pressure/memory", "full");
     counters[REFAULTS] = read_refaults(root, "/proc", "vmstat");
-    counters[HIGH] = NAN;
     counters[KILLS] = read_field(root, "/proc", "vmstat", "oom_kill");
 }
 
@@ -66,9 +64,7 @@ static void read_group(const char *root, const char *dir, double counters[COUNTE
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "%s/memory.pressure", dir);
     counters[SOME] = read_pressure(root, path, "some");
-    counters[FULL] = read_pressure(root, path, "full");
     counters[REFAULTS] = read_refaults(root, dir, "memory.stat");
-    counters[HIGH] = read_field(root, dir, "memory.events", "high");
     counters[KILLS] = read_field(root, dir, "memory.events", "oom_kill");
     if (isnan(counters[KILLS])) /* version 1 */
         counters[KILLS] = read_field(root, dir, "memory.oom_control", "oom_kill");
@@ -140,9 +136,7 @@ void host_finish_memory(const struct view *view, struct host *host)
         for (int c = 0; c < COUNTERS; c++)
             gained[c] = fmax(now[c] - memory->then[c], 0) + (isnan(now[c]) ? (double)NAN : 0);
         memory->some = gained[SOME] / 1e6 / view->wall_s;
-        memory->full = gained[FULL] / 1e6 / view->wall_s;
         memory->refaults = gained[REFAULTS] / view->wall_s;
-        memory->high = gained[HIGH] / view->wall_s;
         memory->kills = gained[KILLS];
         memory->limit_bytes = memory->path[0] ? read_least_limit(host->root, memory) : NAN;
     }

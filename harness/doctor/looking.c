@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "harness/base/array.h"
@@ -19,23 +20,26 @@ bool looking_read(const struct looking *at, int tid, const char *file, char *buf
     return reader_read(at->dir_fd, name, &once, buf, size);
 }
 
-/* Of a status file; ours where the kernel is too old to tell. */
+/* In the innermost namespace; and in how many namespaces of pids it has one. */
 static uint32_t read_number(const struct looking *at, int tid, unsigned *depth)
 {
     char text[4096];
     uint32_t number = (uint32_t)tid;
-    *depth = 1;
-    if (looking_read(at, tid, "status", text, sizeof(text)) &&
-        !view_read_number(text, &number, depth)) {
-        number = (uint32_t)tid;
-        *depth = 1;
+    *depth = 0;
+    if (!looking_read(at, tid, "status", text, sizeof(text)))
+        return number;
+    const char *field = strstr(text, "\nNSpid:"); /* not told by a kernel that is too old */
+    const char *next = field ? field + strlen("\nNSpid:") : NULL;
+    while (next && (*next == '\t' || *next == ' ')) {
+        number = (uint32_t)strtoul(next, (char **)&next, 10);
+        ++*depth;
     }
     return number;
 }
 
 static int by_tid(const void *a, const void *b)
 {
-    const struct lock_task *one = a, *other = b;
+    const struct looking_task *one = a, *other = b;
     return (one->tid > other->tid) - (one->tid < other->tid);
 }
 
@@ -53,12 +57,12 @@ bool looking_list(struct looking *at)
         int tid = (int)strtol(entry->d_name, NULL, 10);
         if (tid < 1)
             continue; /* . and .. */
-        struct lock_task *grown =
+        struct looking_task *grown =
             array_grown(at->tasks, at->ntasks, &at->tasks_capacity, sizeof(*grown));
         if (!grown)
             break;
         at->tasks = grown;
-        grown[at->ntasks++] = (struct lock_task){.tid = tid, .number = (uint32_t)tid};
+        grown[at->ntasks++] = (struct looking_task){.tid = tid, .number = (uint32_t)tid};
     }
     (void)closedir(dir);
     if (at->ntasks)
@@ -68,16 +72,15 @@ bool looking_list(struct looking *at)
 
 void looking_number(struct looking *at)
 {
-    unsigned depth;
-    at->tasks[0].number = read_number(at, at->tasks[0].tid, &at->nested);
-    for (size_t i = 1; i < at->ntasks && at->nested > 1; i++)
-        at->tasks[i].number = read_number(at, at->tasks[i].tid, &depth);
+    unsigned nested = 2, depth;
+    for (size_t i = 0; i < at->ntasks && nested > 1; i++)
+        at->tasks[i].number = read_number(at, at->tasks[i].tid, i ? &depth : &nested);
 }
 
 bool looking_open(const struct view_process *process, const char *root, struct looking *at)
 {
     char path[320];
-    *at = (struct looking){.dir_fd = -1, .memory_fd = -1, .pid = process->pid, .nested = 1};
+    *at = (struct looking){.dir_fd = -1, .memory_fd = -1};
     (void)snprintf(path, sizeof(path), "%s/proc/%d", root, process->pid);
     at->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return at->dir_fd >= 0;
@@ -100,12 +103,4 @@ bool looking_read_memory(struct looking *at, int tid, uint64_t address, void *to
         at->memory_fd = reader_open_file(at->dir_fd, name);
     return at->memory_fd >= 0 && address <= INT64_MAX &&
            pread(at->memory_fd, to, size, (off_t)address) == (ssize_t)size;
-}
-
-bool looking_has_number(const struct looking *at, uint32_t number)
-{
-    for (size_t i = 0; i < at->ntasks; i++)
-        if (at->tasks[i].number == number)
-            return true;
-    return false;
 }

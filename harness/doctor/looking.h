@@ -1,6 +1,6 @@
 /*
- * A process while its locks are looked at (locks.h): its threads, their numbers as it has them
- * itself, and its memory.
+ * A process while one looks into it: its threads, their numbers as it has them itself, and its
+ * memory.
  *
  *   struct looking at;
  *   if (looking_open(process, "", &at)) {
@@ -12,34 +12,17 @@
 #ifndef CONTEND_DOCTOR_LOOKING_H
 #define CONTEND_DOCTOR_LOOKING_H
 
-#include "harness/doctor/view_locks.h"
+#include "harness/doctor/view.h"
 
-/* Threads of a process that the kernel may have refused a lock, at whose stacks we look. */
-enum { REFUSED_MOST = 16 };
-
-struct lock_task {
+struct looking_task {
     int tid;
     uint32_t number; /* as the process has it */
 };
 
-/* A thread, and what it waits in. */
-struct asleep {
-    int tid;
-    struct futex_call call;
-};
-
-/* A process while it is looked at. */
 struct looking {
     int dir_fd, memory_fd; /* memory: -1 = not opened yet, or not ours */
-    int pid;
-    unsigned nested; /* namespaces of pids */
     size_t ntasks, tasks_capacity;
-    struct lock_task *tasks; /* owned; sorted by tid */
-    unsigned threads;        /* that were looked at */
-    unsigned nrefused;       /* threads that the kernel may have refused a lock */
-    struct asleep may_be_refused[REFUSED_MOST];
-    struct asleep inheriting; /* one that waits for a lock that inherits; tid 0 = none */
-    bool refused, cut;
+    struct looking_task *tasks; /* owned; sorted by tid */
 };
 
 /* False, with errno: it is not there, or not ours. */
@@ -52,9 +35,9 @@ void looking_close(struct looking *at);
 /* Its threads as they are now, sorted; false: there are none. */
 bool looking_list(struct looking *at);
 
-/* Locks have the numbers of threads that the process itself sees: in a container, others. */
+/* Structs in memory, and what pthread_join waits for, have the numbers of threads that the process
+ * itself sees: in a container, others. */
 void looking_number(struct looking *at);
-bool looking_has_number(const struct looking *at, uint32_t number);
 
 /* By way of a thread that waits: the first one may have ended, and then has none. */
 bool looking_read_memory(struct looking *at, int tid, uint64_t address, void *to, size_t size);

@@ -48,7 +48,11 @@ int reader_open_machine(struct reader *reader, struct err *err)
     return reader_read_machine(reader, true, err);
 }
 
-/* "cpu3 user nice system idle iowait irq softirq steal guest guest_nice" */
+/*
+ * "cpu3 user nice system idle iowait irq softirq steal guest guest_nice". Counters of one CPU run
+ * forward, and together as fast as the clock. Others are those of another CPU of this number, as
+ * under lxcfs, or of one that was offline in between: its time begins here.
+ */
 static void read_cpu(const struct reader *reader, const char *line, bool mark, struct view_cpu *cpu)
 {
     enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, FIELDS };
@@ -66,6 +70,13 @@ static void read_cpu(const struct reader *reader, const char *line, bool mark, s
     };
     double *const since[] = {&cpu->user_s, &cpu->nice_s, &cpu->system_s,
                              &cpu->idle_s, &cpu->irq_s,  &cpu->steal_s};
+    const double slack = 0.5 * reader->hertz, most = 1.5 * reader->view.wall_s * reader->hertz;
+    double forward = 0, back = 0;
+    for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
+        forward += fmax(now[i] - cpu->then[i], 0);
+        back += fmax(cpu->then[i] - now[i], 0);
+    }
+    mark = mark || back > slack || forward > most + slack;
     for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
         if (mark)
             cpu->then[i] = now[i];
@@ -76,16 +87,28 @@ static void read_cpu(const struct reader *reader, const char *line, bool mark, s
 /* A CPU that comes online while we look has no line at the mark: its time begins there. */
 static struct view_cpu *find_cpu(struct view *view, unsigned os_cpu, bool *is_new)
 {
-    for (size_t i = 0; i < view->ncpus; i++)
-        if (view->cpus[i].os_cpu == os_cpu)
-            return &view->cpus[i];
+    size_t at = 0;
+    while (at < view->ncpus && view->cpus[at].os_cpu < os_cpu)
+        at++;
+    if (at < view->ncpus && view->cpus[at].os_cpu == os_cpu)
+        return &view->cpus[at];
     *is_new = true;
     struct view_cpu *grown = realloc(view->cpus, (view->ncpus + 1) * sizeof(*grown));
     if (!grown)
         return NULL;
     view->cpus = grown;
-    grown[view->ncpus] = (struct view_cpu){.os_cpu = os_cpu};
-    return &grown[view->ncpus++];
+    memmove(&grown[at + 1], &grown[at], (view->ncpus++ - at) * sizeof(*grown));
+    grown[at] = (struct view_cpu){.os_cpu = os_cpu};
+    return &grown[at];
+}
+
+static void drop_offline(struct view *view)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < view->ncpus; i++)
+        if (bitset_test(&view->online, view->cpus[i].os_cpu))
+            view->cpus[n++] = view->cpus[i];
+    view->ncpus = n;
 }
 
 static int read_cpus(struct reader *reader, bool mark, struct err *err)
@@ -94,6 +117,7 @@ static int read_cpus(struct reader *reader, bool mark, struct err *err)
     char *text = reader_read_long(reader, reader->proc_fd, "stat");
     if (!text)
         return err_set(err, -EIO, "cannot read %.150s/proc/stat", reader->root);
+    view->online = (struct bitset){0};
     for (char *line = text; line; line = strchr(line, '\n')) {
         line += *line == '\n';
         uint64_t os_cpu;
@@ -111,6 +135,7 @@ static int read_cpus(struct reader *reader, bool mark, struct err *err)
         bitset_set(&view->online, (unsigned)os_cpu);
         read_cpu(reader, line, is_new, cpu);
     }
+    drop_offline(view);
     return 0;
 }
 

@@ -198,7 +198,6 @@ static void look_closely(struct reader *reader, struct view_process *process,
     task->close = true;
     task->state = stat.state;
     task->cpu = stat.cpu;
-    task->close_s = since_s(reader->tick_ns, task->at.close_at_ns);
     task->user_s = (double)(stat.user_ticks - task->at.user_ticks) / reader->hertz;
     task->system_s = (double)(stat.system_ticks - task->at.system_ticks) / reader->hertz;
 }

@@ -25,9 +25,8 @@ struct view_task_source {
     int fd; /* schedstat, kept open; 0 = none yet, -1 = cannot be had */
     uint64_t oncpu_ns, wait_ns;
     uint64_t oncpu_then_ns, wait_then_ns;
-    uint64_t user_ticks, system_ticks; /* when it was first looked at closely */
-    uint64_t close_at_ns;              /* when that was; 0 = not yet */
-    uint64_t voluntary, involuntary;
+    uint64_t user_ticks, system_ticks;    /* when it was first looked at closely */
+    uint64_t close_at_ns;                 /* when that was; 0 = not yet */
     uint64_t migrations, migrations_then; /* so far, 1 more; 0 = not read yet */
     bool seen;                            /* in this listing */
     int sample_fd;                        /* of samples.c; 0 = none, -1 = refused */
@@ -43,8 +42,8 @@ struct view_task {
     bool close;     /* it was busy, and what follows was read */
     char state;     /* R, S, D, ...: at the last tick */
     int cpu;        /* on which it was last */
-    double user_s;  /* of close_s, by the clock tick */
-    double system_s, close_s;
+    double user_s;  /* while it was close, by the clock tick */
+    double system_s;
     double migrations;        /* from CPU to CPU; NaN = not read */
     char from[VIEW_FROM_MAX]; /* the end of the path of whose code it began in; "" = not known */
     struct view_task_source at;
@@ -257,6 +256,9 @@ const struct view_process *view_lead(const struct view *view, const struct view_
  * look at the kernel's time, it is taken for that if its threads yield, or spin and then sleep.
  */
 double view_spin_share(const struct view_process *process);
+
+/* The number of voluntary and other switches in the text of a status file; false: it has none. */
+bool view_read_switches(const char *status, uint64_t *switches);
 
 /* It is watched, and had at least this share of one CPU, waiting counted. */
 bool view_is_busy(const struct view *view, const struct view_process *process);

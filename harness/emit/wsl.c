@@ -4,7 +4,7 @@
  * written as it is, any other one in base64, for a shell on the other side.
  */
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
 #include "harness/emit/parts.h"
 #include "harness/emit/quote.h"
@@ -17,66 +17,41 @@ static bool is_plain(const struct emit_worker *worker)
     return true;
 }
 
-static void add_plain(struct strbuf *out, const struct emit_worker *worker, const char *bind)
+/* For eval with neither words nor patterns; what is plain needs no shell. */
+static const char prologue[] = "unset IFS; set +f\nexec ";
+
+static void add_script(struct strbuf *out, const struct emit_worker *worker)
 {
-    strbuf_adds(out, " env");
+    strbuf_addf(out, "%senv", prologue);
     for (unsigned i = 0; i < worker->nvariables; i++)
         strbuf_addf(out, " %s=%s", worker->variable[i].name, worker->variable[i].value);
-    strbuf_adds(out, bind);
+    if (worker->cpus[0])
+        strbuf_addf(out, " taskset -c %s", worker->cpus);
+    if (worker->nodes[0]) {
+        strbuf_adds(out, " numactl ");
+        emit_numactl_option(out, worker);
+    }
+    if (strchr(worker->words[0], '=')) /* env would take it for a variable */
+        strbuf_adds(out, " nice -n 0");
     emit_words(out, worker, quote_shell);
 }
 
-/* Between double quotes that a batch file and Windows see alike, as there are none within. */
-static void add_base64(struct strbuf *out, const char *script, size_t length)
-{
-    strbuf_adds(out, " sh -c \"set -f; IFS=; eval $(echo ");
-    quote_base64(out, script, length);
-    strbuf_adds(out, "|base64 -d)\"");
-}
-
-static void add_encoded(struct strbuf *out, const struct emit_worker *worker, const char *bind)
+/* Batch files and Windows see these double quotes alike, as there are none within. */
+static void add_worker(struct strbuf *out, const struct emit_worker *worker, unsigned w)
 {
     struct strbuf script = {0};
-    strbuf_adds(&script, "unset IFS; set +f\n");
-    for (unsigned i = 0; i < worker->nvariables; i++)
-        strbuf_addf(&script, "export %s=%s\n", worker->variable[i].name, worker->variable[i].value);
-    strbuf_addf(&script, "exec%s", bind);
-    emit_words(&script, worker, quote_shell);
-    size_t length = script.length;
-    char *text = strbuf_take(&script);
-    out->failed = out->failed || !text;
-    add_base64(out, text ? text : "", text ? length : 0);
-    free(text);
-}
-
-/* By numactl where the nodes of the plan are there, else by taskset alone. */
-static int add_worker(struct strbuf *out, const struct emit *emit, unsigned w, bool nodes,
-                      struct err *err)
-{
-    enum { MOST = 8000 }; /* characters of a line that cmd.exe reads: 8191 */
-    size_t before = out->length;
-    const struct emit_worker *worker = &emit->worker[w];
-    struct strbuf bind = {0};
-    if (nodes && worker->nodes[0]) {
-        strbuf_adds(&bind, " numactl");
-        if (worker->cpus[0])
-            strbuf_addf(&bind, " --physcpubind=%s", worker->cpus);
-        strbuf_addc(&bind, ' ');
-        emit_numactl_option(&bind, worker);
-    } else if (worker->cpus[0]) {
-        strbuf_addf(&bind, " taskset -c %s", worker->cpus);
+    add_script(&script, worker);
+    strbuf_addf(out, "start \"worker %u\" wsl.exe --exec ", w);
+    out->failed = out->failed || script.failed;
+    if (!out->failed && is_plain(worker)) {
+        strbuf_adds(out, script.text + strlen(prologue));
+    } else if (!out->failed) {
+        strbuf_adds(out, "sh -c \"set -f; IFS=; eval $(echo ");
+        quote_base64(out, script.text, script.length);
+        strbuf_adds(out, "|base64 -d)\"");
     }
-    char *text = strbuf_take(&bind);
-    out->failed = out->failed || !text;
-    strbuf_addf(out, "start \"worker %u\" wsl.exe --exec", w);
-    (is_plain(worker) ? add_plain : add_encoded)(out, worker, text ? text : "");
     strbuf_adds(out, "\r\n");
-    free(text);
-    return out->length - before <= MOST
-               ? 0
-               : err_set(err, -EINVAL,
-                         "the command is too long for a batch file: put it into a "
-                         "script of its own");
+    strbuf_free(&script);
 }
 
 static int last_of(const struct emit *emit, bool nodes)
@@ -93,11 +68,10 @@ static int last_of(const struct emit *emit, bool nodes)
 
 int emit_wsl_bat(const struct emit *emit, struct strbuf *out, struct err *err)
 {
-    int rc = 0;
+    enum { MOST = 8000 }; /* characters of a line that cmd.exe reads: 8191 */
     strbuf_addf(out,
                 "@echo off\r\n"
-                "rem %u workers, placement %s, by contend place: each in a window of its "
-                "own.\r\n"
+                "rem %u workers, placement %s, by contend place: each in a window of its own.\r\n"
                 "rem The CPUs and nodes are those that Linux has in WSL.\r\n",
                 emit->nworkers, placement_infos[emit->job->plan->placement].name);
     emit_findings(out, emit, "rem ", "\r\n");
@@ -108,25 +82,22 @@ int emit_wsl_bat(const struct emit *emit, struct strbuf *out, struct err *err)
                 last_of(emit, false));
     if (emit->binds_memory)
         strbuf_addf(out,
-                    "wsl.exe --exec test -d /sys/devices/system/node/node%d\r\n"
-                    "if errorlevel 1 goto one_node\r\n"
-                    "wsl.exe --exec sh -c \"numactl --membind=%d true\" >nul 2>nul\r\n"
-                    "if errorlevel 1 goto one_node\r\n",
-                    last_of(emit, true), last_of(emit, true));
-    for (unsigned w = 0; w < emit->nworkers && emit->binds_memory && !rc; w++)
-        rc = add_worker(out, emit, w, true, err);
-    if (emit->binds_memory)
-        strbuf_adds(out, "exit /b 0\r\n"
-                         ":one_node\r\n"
-                         "echo WSL has not the nodes of the plan, no package numactl, or refuses "
-                         "memory policies: no memory is bound.\r\n");
-    for (unsigned w = 0; w < emit->nworkers && !rc; w++)
-        rc = add_worker(out, emit, w, false, err);
+                    "wsl.exe --exec sh -c \"numactl --membind=%d true\"\r\n"
+                    "if errorlevel 1 goto too_few\r\n",
+                    last_of(emit, true));
+    for (unsigned w = 0; w < emit->nworkers; w++) {
+        const size_t before = out->length;
+        add_worker(out, &emit->worker[w], w);
+        if (out->length - before > MOST)
+            return err_set(err, -EINVAL,
+                           "the command is too long for a batch file: put it into a script of its "
+                           "own");
+    }
     strbuf_addf(out,
                 "exit /b 0\r\n"
                 ":too_few\r\n"
-                "echo WSL has no CPU %d: see processors= in .wslconfig.\r\n"
+                "echo WSL lacks CPUs%s of the plan: make it in WSL.\r\n"
                 "exit /b 2\r\n",
-                last_of(emit, false));
-    return rc;
+                emit->binds_memory ? ", nodes or numactl" : "");
+    return 0;
 }

@@ -197,7 +197,7 @@ static int add_bound(const struct maker *maker, const struct column *column, str
     double away[SIDES];
     for (int side = 0; side < SIDES; side++)
         away[side] = distance_to_bound(maker, column, side);
-    (void)snprintf(key, sizeof(key), "%s", intern_text(&maker->fleet->keys, column->metric));
+    (void)snprintf(key, sizeof(key), "%s", intern_text(&maker->fleet->spelled, metric->spelled));
     struct bound bound = {.key = key,
                           .higher = metric->higher,
                           .required = is_required(column, maker->nkept),

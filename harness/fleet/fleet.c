@@ -9,6 +9,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/stats.h"
+#include "harness/compare/new_params.h"
 
 /* Between the columns of a key. */
 #define SEPARATOR '\037'
@@ -39,6 +40,23 @@ char *fleet_key_column(const char *key, enum fleet_column column, char *buf, siz
     }
     (void)snprintf(buf, size, "%.*s", (int)strcspn(key, separator), key);
     return buf;
+}
+
+size_t fleet_key_plain(const struct bench *const *benches, const char *key,
+                       char plain[static FLEET_KEY_MAX])
+{
+    char part[FLEET_COLUMNS][FLEET_KEY_MAX], params[FLEET_KEY_MAX];
+    const char *columns[FLEET_COLUMNS];
+    for (int i = 0; i < FLEET_COLUMNS; i++)
+        columns[i] = fleet_key_column(key, (enum fleet_column)i, part[i], sizeof(part[i]));
+    const struct bench *bench = benches ? bench_find(benches, part[FLEET_BENCH]) : NULL;
+    if (!bench) {
+        (void)snprintf(plain, FLEET_KEY_MAX, "%s", key);
+        return strlen(plain);
+    }
+    columns[FLEET_PARAMS] =
+        new_params_without_defaults(bench->opts, part[FLEET_PARAMS], params, sizeof(params));
+    return fleet_key_join(columns, plain);
 }
 
 /* What is behind slots=N is the key of a scan's value: put as words, "dir=h2d, gpu=3". */
@@ -114,7 +132,6 @@ int fleet_add_run(struct fleet *fleet, const struct fleet_origin *origin, uint32
     grown[fleet->nruns] = (struct fleet_run){machine, origin->started};
     *run = (uint32_t)fleet->nruns++;
     struct fleet_machine *of = &fleet->machines[machine];
-    of->nruns++;
     if (!of->identity[0])
         (void)snprintf(of->identity, sizeof(of->identity), "%s", origin->identity);
     if (of->kind == INTERN_NONE || origin->started >= of->newest) {
@@ -201,33 +218,50 @@ void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text, bool
     machine->inconclusive = inconclusive;
 }
 
-static int add_metric(struct fleet *fleet, uint32_t metric, const struct fleet_figure *figure,
-                      struct err *err)
+static int add_metric(struct fleet *fleet, uint32_t metric, uint32_t spelled,
+                      const struct fleet_figure *figure, struct err *err)
 {
     struct fleet_metric *grown =
         array_grown(fleet->metrics, metric, &fleet->metrics_capacity, sizeof(*grown));
     if (!grown)
         return err_set(err, -ENOMEM, "out of memory for %u figures", metric + 1);
     fleet->metrics = grown;
-    grown[metric] = (struct fleet_metric){.higher = figure->higher};
+    grown[metric] = (struct fleet_metric){.higher = figure->higher, .spelled = spelled};
     (void)snprintf(grown[metric].unit, sizeof(grown[metric].unit), "%s", figure->unit);
     return 0;
+}
+
+/* Of a key that was not there yet: its figure may have been, with other parameters lacking. */
+static int add_spelled(struct fleet *fleet, uint32_t spelled, const struct fleet_figure *figure,
+                       struct err *err)
+{
+    char plain[FLEET_KEY_MAX];
+    uint32_t nbefore = fleet->keys.n;
+    uint32_t *grown =
+        array_grown(fleet->metric_of, spelled, &fleet->metric_of_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %u figures", spelled + 1);
+    fleet->metric_of = grown;
+    size_t length = fleet_key_plain(fleet->benches, intern_text(&fleet->spelled, spelled), plain);
+    int rc = intern_add(&fleet->keys, plain, length, &grown[spelled], err);
+    return rc || grown[spelled] < nbefore ? rc : add_metric(fleet, nbefore, spelled, figure, err);
 }
 
 int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t key_length,
                     const struct fleet_figure *figure, struct err *err)
 {
-    uint32_t metric, nbefore = fleet->keys.n;
+    uint32_t spelled, nbefore = fleet->spelled.n;
     /* Before its name is known: a name without any value has no place among the cells. */
     if (strlen(figure->unit) >= FLEET_UNIT_MAX)
         return err_set(err, -EINVAL, "unit '%.31s...' is too long", figure->unit);
     if (fabs(figure->value) > (double)FLT_MAX)
         return err_set(err, -EINVAL, "value %g is too large", figure->value);
-    int rc = intern_add(&fleet->keys, key, key_length, &metric, err);
-    if (!rc && metric == nbefore)
-        rc = add_metric(fleet, metric, figure, err);
+    int rc = intern_add(&fleet->spelled, key, key_length, &spelled, err);
+    if (!rc && spelled == nbefore)
+        rc = add_spelled(fleet, spelled, figure, err);
     if (rc)
         return rc;
+    const uint32_t metric = fleet->metric_of[spelled];
     struct fleet_metric *of = &fleet->metrics[metric];
     if (of->last_run == run + 1)
         return err_set(err, -EEXIST, "a second row of the same figure");
@@ -338,6 +372,8 @@ int fleet_arrange(struct fleet *fleet, struct err *err)
 void fleet_free(struct fleet *fleet)
 {
     intern_free(&fleet->keys);
+    intern_free(&fleet->spelled);
+    free(fleet->metric_of);
     intern_free(&fleet->names);
     intern_free(&fleet->kinds);
     intern_free(&fleet->results);

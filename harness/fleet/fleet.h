@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "harness/base/intern.h"
+#include "harness/core/bench.h"
 
 /* The columns of rows.csv that tell figures apart, in this order in a key. */
 enum fleet_column {
@@ -42,6 +43,14 @@ size_t fleet_key_join(const char *const columns[FLEET_COLUMNS], char key[static 
 /* A column of a key; returns buf. */
 char *fleet_key_column(const char *key, enum fleet_column column, char *buf, size_t size);
 
+/*
+ * The key without the parameters that are at their default in this version: results and bounds of
+ * another version, which lacks them, are of the same figure. NULL: of no benchmark. Returns its
+ * length.
+ */
+size_t fleet_key_plain(const struct bench *const *benches, const char *key,
+                       char plain[static FLEET_KEY_MAX]);
+
 /* For people: "copy_bandwidth, gpu=3;dir=h2d, gpu, partition". Returns buf. */
 char *fleet_key_say(const char *key, char *buf, size_t size);
 
@@ -63,19 +72,23 @@ struct fleet_cell {
 
 /* Zeroed = empty. */
 struct fleet {
-    struct intern keys, names, kinds;
+    const struct bench *const *benches; /* borrowed; whose defaults may be lacked; NULL = none's */
+    struct intern keys, names, kinds;   /* keys: plain ones */
+    struct intern spelled;              /* keys as results have them */
+    uint32_t *metric_of;                /* owned: of these */
+    size_t metric_of_capacity;
     struct intern results; /* what was added already, as its reader names it */
     struct fleet_metric {
         char unit[FLEET_UNIT_MAX];
         bool higher;
+        uint32_t spelled;  /* its first key, with all parameters */
         uint32_t last_run; /* that has it, and one: to notice two in a run */
     } * metrics;           /* owned, as all arrays here; one a key */
     size_t metrics_capacity;
 
     struct fleet_machine {
-        uint32_t kind;   /* of its newest run */
-        uint64_t newest; /* when that began */
-        uint32_t nruns;
+        uint32_t kind;      /* of its newest run */
+        uint64_t newest;    /* when that began */
         char identity[20];  /* "" = unknown */
         char trouble[96];   /* why any figure of it may be missing: "the run failed"; or "" */
         uint32_t troubled;  /* the newest of its troubles below; INTERN_NONE = there are none */

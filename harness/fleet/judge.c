@@ -66,7 +66,9 @@ static int find_metrics(struct judge *judge)
     const struct fleet *fleet = judge->fleet;
     for (size_t i = 0; i < judge->bounds->n; i++) {
         const struct bound *bound = &judge->bounds->all[i];
-        uint32_t metric = intern_find(&fleet->keys, bound->key, strlen(bound->key));
+        char plain[FLEET_KEY_MAX];
+        size_t length = fleet_key_plain(fleet->benches, bound->key, plain);
+        uint32_t metric = intern_find(&fleet->keys, plain, length);
         judge->out->metric_of[i] = metric;
         if (metric == INTERN_NONE)
             continue;

@@ -23,10 +23,8 @@ int gpu_state_read(const char *pci_bdf, struct gpu_state *out)
         out->temperature_c = value;
     if (nvml->utilization && nvml->utilization(device, &used) == 0 && used.gpu <= 100)
         out->busy = used.gpu / 100.0;
-    if (nvml->throttle && nvml->throttle(device, &reasons) == 0) {
+    if (nvml->throttle && nvml->throttle(device, &reasons) == 0)
         out->throttle_reasons = reasons;
-        out->known = true;
-    }
     return 0;
 }
 

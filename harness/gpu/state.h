@@ -12,7 +12,6 @@ struct gpu_state {
     double temperature_c;
     double busy;               /* share of the time that some kernel ran, as NVML samples it */
     uint64_t throttle_reasons; /* NVML's bits, see gpu_throttle_is_noise */
-    bool known;                /* the throttle reasons are what the driver said, not a default */
 };
 
 /* -ENOTSUP without NVML, -ENODEV when it does not know the GPU; *out is then all unknown. */

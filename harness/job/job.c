@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/mpi/client.h"
 #include "harness/sys/clock.h"
 #include "harness/worker/meeting.h"
 
@@ -17,7 +16,6 @@ static const double lines_s = 1; /* for news of who was lost, where nobody has a
 static const double default_patience_s = 70, line_limit_s = 2;
 static const double results_s = 2; /* that rank 0 takes to write them */
 static const long longest_nap_ns = 1000000;
-static const unsigned answers_most = 32;
 
 char *job_rank_name(const struct job *job, unsigned rank, char *buf, size_t size)
 {
@@ -103,98 +101,41 @@ static int lose(struct job *job, unsigned rank, int rc, const char *msg, struct 
 
 /* ---- exchange: through rank 0 ---- */
 
-int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err)
+static int begin(struct job *job, const void *mine, void *all, size_t bytes, bool spread,
+                 struct err *err)
 {
     char msg[200] = "";
-    struct job_exchange *exchange = &job->exchange;
-    unsigned size = job->world.size;
-    unsigned with = 0;
-    int rc = 0;
-    exchange->all = all;
-    exchange->bytes = bytes;
-    exchange->answering = false;
-    exchange->told = 1;
     if (job_is_lost(job))
         return err_set(err, -EIO, "%s", job->why);
-    if (job_is_first(job)) {
+    job->awaited = 0;
+    if (job_is_first(job)) /* it may be names, which are told where it fails */
         memcpy(all, mine, bytes);
-        for (unsigned r = 1; r < size && !rc; r++)
-            rc = job->ops->receive(with = r, (char *)all + r * bytes, bytes, &exchange->request[r],
-                                   msg, sizeof(msg));
-    } else {
-        rc = job->ops->send(0, mine, bytes, &exchange->request[0], msg, sizeof(msg));
-        if (!rc)
-            rc = job->ops->receive(0, all, size * bytes, &exchange->request[1], msg, sizeof(msg));
-    }
-    return rc ? lose(job, with, rc, msg, err) : 0;
+    int rc = job->calls->begin(mine, bytes, all, spread, msg, sizeof(msg));
+    return rc ? lose(job, 0, rc, msg, err) : 0;
 }
 
-/* 1 when no request is under way any more. */
-static int test_all(struct job *job, struct err *err)
+int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err)
 {
-    char msg[200] = "";
-    bool all = true;
-    int lost = check_lines(job, err);
-    if (lost)
-        return lost;
-    int rc = job->ops->progress ? job->ops->progress(msg, sizeof(msg)) : 0;
-    if (rc)
-        return lose(job, 0, rc, msg, err);
-    for (unsigned r = 0; r < job->world.size; r++) {
-        bool done;
-        rc = job->ops->test(&job->exchange.request[r], &done, msg, sizeof(msg));
-        if (rc)
-            return lose(job, job_is_first(job) ? r : 0, rc, msg, err);
-        all &= done;
-    }
-    return all;
-}
-
-/* Tells the next ones. */
-static int answer(struct job *job, struct err *err)
-{
-    char msg[200] = "";
-    struct job_exchange *exchange = &job->exchange;
-    unsigned under_way = 0, with = 0;
-    int rc = 0;
-    for (unsigned r = 1; r < exchange->told; r++)
-        under_way += exchange->request[r].active;
-    while (exchange->told < job->world.size && under_way++ < exchange->most && !rc) {
-        with = exchange->told++;
-        rc = job->ops->send(with, exchange->all, job->world.size * exchange->bytes,
-                            &exchange->request[with], msg, sizeof(msg));
-    }
-    return rc ? lose(job, with, rc, msg, err) : 0;
+    return begin(job, mine, all, bytes, true, err);
 }
 
 int job_gather_test(struct job *job, struct err *err)
 {
-    struct job_exchange *exchange = &job->exchange;
-    int done = test_all(job, err);
-    if (done < 0 || !job_is_first(job) || (!done && !exchange->answering))
-        return done;
-    exchange->answering = true;
-    while (exchange->told < job->world.size && done >= 0) {
-        unsigned before = exchange->told;
-        int rc = answer(job, err);
-        if (rc)
-            return rc;
-        done = test_all(job, err);
-        if (exchange->told == before)
-            return done < 0 ? done : 0; /* those under way come first */
-    }
-    return done;
+    char msg[200] = "";
+    bool done = false;
+    int rc = check_lines(job, err);
+    if (rc)
+        return rc;
+    rc = job->calls->test(&done, &job->awaited, msg, sizeof(msg));
+    return rc ? lose(job, job->awaited, rc, msg, err) : done;
 }
 
 int job_lose(struct job *job, struct err *err)
 {
     char how[100] = " does not answer";
-    unsigned silent = 0;
+    const unsigned silent = job_is_first(job) ? job->awaited : 0;
     if (check_lines(job, err) || take_follower(job, err))
         return -EIO;
-    for (unsigned r = job->world.size; job_is_first(job) && r-- > 1;)
-        if (job->exchange.request[r].active)
-            silent = r;
     if (job->signals->interrupted) {
         if (silent && lifeline_holds(&job->lines, silent))
             job->end = JOB_TOLD;
@@ -205,7 +146,7 @@ int job_lose(struct job *job, struct err *err)
 
 void job_fail(struct job *job, const char *why)
 {
-    if (job->ops && job->end < JOB_OVER)
+    if (job->calls && job->end < JOB_OVER)
         lifeline_say(&job->lines, LIFELINE_FAILED, why);
 }
 
@@ -237,29 +178,10 @@ int job_gather(struct job *job, const void *mine, void *all, size_t bytes, struc
     return rc ? rc : await(job, job_gather_test, err);
 }
 
-int job_collect(struct job *job, const void *mine, const size_t *sizes, void **blobs,
-                struct err *err)
+int job_collect(struct job *job, const void *mine, void *all, size_t bytes, struct err *err)
 {
-    char msg[200] = "";
-    struct mpi_ops_request *request = job->exchange.request;
-    unsigned rank = job->world.rank, with = 0;
-    int rc = 0;
-    if (job_is_lost(job))
-        return err_set(err, -EIO, "%s", job->why);
-    if (rank)
-        rc = job->ops->send(0, mine, sizes[rank], &request[0], msg, sizeof(msg));
-    for (unsigned r = 1; !rank && !rc && r < job->world.size; r++) {
-        with = r;
-        blobs[r] = malloc(sizes[r] ? sizes[r] : 1);
-        if (blobs[r])
-            rc = job->ops->receive(r, blobs[r], sizes[r], &request[r], msg, sizeof(msg));
-        else
-            rc = -ENOMEM;
-    }
-    if (rc == -ENOMEM)
-        (void)snprintf(msg, sizeof(msg), "no memory for its results");
-    /* Half of the messages are under way: nothing can follow them. */
-    return rc ? lose(job, with, rc, msg, err) : await(job, test_all, err);
+    int rc = begin(job, mine, all, bytes, false, err);
+    return rc ? rc : await(job, job_gather_test, err);
 }
 
 /* ---- agreement ---- */
@@ -267,7 +189,7 @@ int job_collect(struct job *job, const void *mine, const size_t *sizes, void **b
 int job_agree(struct job *job, int rc, struct err *err)
 {
     struct err mine = {0};
-    if (!job->ops)
+    if (!job->calls)
         return rc;
     if (rc)
         mine = err && err->code ? *err : (struct err){.code = rc, .msg = "failed"};
@@ -300,7 +222,7 @@ static uint64_t hash_text(const char *text)
 
 int job_require_same(struct job *job, const char *what, const char *text, struct err *err)
 {
-    if (!job->ops)
+    if (!job->calls)
         return 0;
     uint64_t mine = hash_text(text), *all = calloc(job->world.size, sizeof(*all));
     if (!all)
@@ -333,7 +255,7 @@ static int start_mpi(struct job *job, const struct job_env *env, struct err *err
     if (rc)
         return err_set(err, rc, "%s started %u tasks, but %.190s", env->launcher, env->size,
                        why.msg);
-    job->ops = &mpi_client_ops;
+    job->calls = &mpi_client_calls;
     if (job->world.size != env->size)
         return err_set(err, -EINVAL,
                        "%s started %u tasks, but MPI sees %u: start it by the mpirun of %s, or by "
@@ -386,16 +308,13 @@ int job_make_lines(struct job *job, struct err *err)
 
 int job_open(struct job *job, const struct job_env *env, struct signals *signals, struct err *err)
 {
-    *job = (struct job){.launcher = env->launcher,
-                        .signals = signals,
-                        .patience_s = default_patience_s,
-                        .exchange = {.most = answers_most}};
+    *job = (struct job){
+        .launcher = env->launcher, .signals = signals, .patience_s = default_patience_s};
     int rc = start_mpi(job, env, err);
     if (rc)
         return rc;
     job->ranks = calloc(job->world.size, sizeof(*job->ranks));
-    job->exchange.request = calloc(job->world.size, sizeof(*job->exchange.request));
-    if (!job->ranks || !job->exchange.request)
+    if (!job->ranks)
         return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     return 0;
 }
@@ -411,12 +330,12 @@ static void abort_all(struct job *job, int code)
     if (!job_is_first(job) && !lifeline_await_first(&job->lines, limit_s))
         (void)sleep((unsigned)limit_s);
     if (job->end != JOB_CUT_OFF)
-        job->ops->abort(code);
+        job->calls->abort(code);
 }
 
 int job_close(struct job *job, int code)
 {
-    if (!job->ops)
+    if (!job->calls)
         return code;
     (void)fflush(stdout);
     bool broken = job->end >= JOB_OVER;
@@ -425,11 +344,9 @@ int job_close(struct job *job, int code)
     else if (job->end == JOB_STUCK)
         mpi_client_kill();
     else
-        job->ops->end();
+        job->calls->end();
     lifeline_close(&job->lines);
     free(job->ranks);
-    free(job->exchange.request);
     job->ranks = NULL;
-    job->exchange.request = NULL;
     return broken || job_is_first(job) ? code : 0;
 }

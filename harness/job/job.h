@@ -26,6 +26,7 @@
 #include "harness/base/err.h"
 #include "harness/core/mpi_ops.h"
 #include "harness/job/launcher.h"
+#include "harness/mpi/client.h"
 #include "harness/mpi/lifeline.h"
 #include "harness/sys/signals.h"
 
@@ -48,7 +49,7 @@ enum job_end {
 };
 
 struct job {
-    const struct mpi_ops *ops; /* NULL: a run of one process */
+    const struct mpi_calls *calls; /* NULL: a run of one process */
     const char *launcher;
     struct mpi_ops_world world;
     struct job_rank *ranks; /* world.size of them */
@@ -58,14 +59,7 @@ struct job {
     char cpus_note[300]; /* what the launcher's binding means for the plan; "" = nothing */
     struct signals *signals;
     double patience_s; /* a rank that does not answer for so long is lost */
-    struct job_exchange {
-        struct mpi_ops_request *request; /* world.size of them */
-        void *all;
-        size_t bytes;
-        bool answering; /* rank 0 has heard all and tells them */
-        unsigned told;  /* ranks below have been sent the answer */
-        unsigned most;  /* answers under way at once: MPI has a copy of each */
-    } exchange;
+    unsigned awaited;  /* a rank whose message is missing */
     struct lifeline lines;
     enum job_end end;
     char why[252]; /* of JOB_OVER and what comes after it */
@@ -102,12 +96,8 @@ int job_gather_test(struct job *job, struct err *err);
 /* For who waited longer than patience_s for job_gather_test: finds who is lost. Returns -EIO. */
 int job_lose(struct job *job, struct err *err);
 
-/*
- * Rank 0: blobs[r] becomes what rank r gave, sizes[r] bytes, allocated (free each); blobs[0] stays
- * NULL. Others: `mine` is sent. `sizes` is known to all.
- */
-int job_collect(struct job *job, const void *mine, const size_t *sizes, void **blobs,
-                struct err *err);
+/* The same in rank 0 alone; of others, `all` may be NULL. */
+int job_collect(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
 
 /* All ranks return the same: 0, or the code of the first that had one, with its name and message.
  */

@@ -92,7 +92,7 @@ int job_run_join(struct job *job, struct job_crew *crew, const struct topo *topo
                  struct run_setup *setup, struct err *err)
 {
     rc = job_agree(job, rc, err);
-    if (rc || !job->ops)
+    if (rc || !job->calls)
         return rc;
     job_crew_make(crew, job);
     setup->config.crew = &crew->crew;

@@ -114,10 +114,10 @@ static bool place_gpus(const struct job *job, unsigned rank, const struct gpu_ch
     return true;
 }
 
-static int unpack_rank(const struct job *job, unsigned rank, const struct share *share, void *blob,
-                       struct observation *into, unsigned *behind)
+static int unpack_rank(const struct job *job, unsigned rank, const struct share *share,
+                       unsigned char *bytes, struct observation *into, unsigned *behind)
 {
-    struct parcel parcel = {.at = blob, .end = (unsigned char *)blob + share->bytes};
+    struct parcel parcel = {.at = bytes, .end = bytes + share->bytes};
     struct observation own = {.nworkers = share->workers};
     own.workers = calloc(share->workers + 1, sizeof(*own.workers));
     void *gpus = NULL;
@@ -133,7 +133,7 @@ static int unpack_rank(const struct job *job, unsigned rank, const struct share 
 }
 
 static int join_workers(struct job *job, const struct arm *arm, const struct share *shares,
-                        void **blobs, struct observation *out)
+                        unsigned char *parcels, size_t most, struct observation *out)
 {
     unsigned behind = arm->slots;
     struct observation all = *out;
@@ -146,7 +146,7 @@ static int join_workers(struct job *job, const struct arm *arm, const struct sha
     place_workers(job, 0, out->workers, out->nworkers, &all, &behind);
     int rc = place_gpus(job, 0, out->gpus, out->ngpus, &all) ? 0 : -ENOMEM;
     for (unsigned r = 1; r < job->world.size && !rc; r++)
-        rc = unpack_rank(job, r, &shares[r], blobs[r], &all, &behind);
+        rc = unpack_rank(job, r, &shares[r], parcels + r * most, &all, &behind);
     observation_free(out);
     *out = all;
     return rc;
@@ -223,33 +223,33 @@ static void note_stuck(struct job *job, const struct share *shares, const struct
         }
 }
 
-static int join_at_first(struct job *job, const struct arm *arm, const struct share *shares,
-                         void **blobs, struct observation *out)
+/* At rank 0 out becomes that of all ranks. */
+static int send_results(struct job *job, const struct arm *arm, const struct share *shares,
+                        struct observation *out, struct err *err)
 {
-    int rc = join_workers(job, arm, shares, blobs, out);
-    if (rc)
-        return rc;
-    join_readings(job, shares, out);
-    collect_verdict(out);
-    collect_waits(arm, out);
-    return 0;
-}
-
-static int send_results(struct job *job, const struct share *shares, const struct observation *out,
-                        void **blobs, struct err *err)
-{
-    size_t *sizes = calloc(job->world.size, sizeof(*sizes));
-    struct parcel parcel = {.at = malloc(shares[job->world.rank].bytes)};
-    unsigned char *mine = parcel.at;
-    int rc = sizes && mine ? 0 : err_set(err, -ENOMEM, "no memory for results");
-    for (unsigned r = 0; r < job->world.size && !rc; r++)
-        sizes[r] = shares[r].bytes;
+    const unsigned size = job->world.size;
+    size_t most = 0;
+    for (unsigned r = 0; r < size; r++)
+        most = shares[r].bytes > most ? shares[r].bytes : most;
+    struct parcel parcel = {.at = calloc(1, most + 1)};
+    unsigned char *mine = parcel.at, *all = job_is_first(job) ? malloc(size * most + 1) : NULL;
+    int rc =
+        mine && (all || !job_is_first(job)) ? 0 : err_set(err, -ENOMEM, "no memory for results");
     if (!rc) {
         pack_observation(out, &parcel);
-        rc = job_collect(job, mine, sizes, blobs, err);
+        rc = job_collect(job, mine, all, most, err);
+    }
+    if (!rc && job_is_first(job)) {
+        if (join_workers(job, arm, shares, all, most, out)) {
+            job_results_none("no memory for the results of all ranks", out);
+        } else {
+            join_readings(job, shares, out);
+            collect_verdict(out);
+            collect_waits(arm, out);
+        }
     }
     free(mine);
-    free(sizes);
+    free(all);
     return rc;
 }
 
@@ -260,8 +260,7 @@ int job_results_join(struct job *job, const struct arm *arm, const struct crew_r
     struct parcel counted = {0};
     pack_observation(out, &counted);
     struct share mine, *shares = calloc(size, sizeof(*shares));
-    void **blobs = calloc(size, sizeof(*blobs));
-    int rc = shares && blobs ? 0 : err_set(err, -ENOMEM, "no memory for %u ranks", size);
+    int rc = shares ? 0 : err_set(err, -ENOMEM, "no memory for %u ranks", size);
     memset(&mine, 0, sizeof(mine));
     mine.bytes = counted.bytes;
     mine.workers = out->nworkers;
@@ -273,16 +272,11 @@ int job_results_join(struct job *job, const struct arm *arm, const struct crew_r
     if (!rc)
         rc = job_gather(job, &mine, shares, sizeof(mine), err);
     if (!rc)
-        rc = send_results(job, shares, out, blobs, err);
-    if (!rc && job_is_first(job) && join_at_first(job, arm, shares, blobs, out))
-        job_results_none("no memory for the results of all ranks", out);
+        rc = send_results(job, arm, shares, out, err);
     if (!rc)
         rc = share_verdict(job, out, err);
     if (!rc)
         note_stuck(job, shares, out);
-    for (unsigned r = 0; blobs && r < size; r++)
-        free(blobs[r]);
-    free((void *)blobs);
     free(shares);
     return rc;
 }

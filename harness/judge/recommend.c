@@ -119,13 +119,15 @@ static void choose_reference(struct choice *choice)
     }
 }
 
-static bool is_undisturbed(const struct choice *choice, int arm)
+/* In all its rounds, or in all that it shares with the reference. */
+static bool is_disturbed(struct choice *choice, int arm)
 {
     const struct round_values *values = &choice->analysis->values;
+    bool all = true;
     for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
-        if (values->value[i].status == STATUS_OK && !strcmp(values->value[i].metric, METRIC_RATE))
-            return true;
-    return false;
+        all = all && (values->value[i].status != STATUS_OK ||
+                      strcmp(values->value[i].metric, METRIC_RATE) != 0);
+    return all || (!choice->made->lost && ratio_of(choice, choice->made->reference, arm).disturbed);
 }
 
 /* Neither failed nor a bound, and not the reference by another name. */
@@ -138,9 +140,9 @@ static bool may_be(const struct choice *choice, int arm)
             !arm_same_plan(&arms[arm], &arms[choice->made->reference]));
 }
 
-static bool is_candidate(const struct choice *choice, int arm)
+static bool is_candidate(struct choice *choice, int arm)
 {
-    return may_be(choice, arm) && is_undisturbed(choice, arm);
+    return may_be(choice, arm) && !is_disturbed(choice, arm);
 }
 
 /* In the rounds that both have, else by their medians. */
@@ -158,7 +160,7 @@ static void choose_best(struct choice *choice)
     for (int at = 0; at < (int)choice->result->narms; at++) {
         if (is_candidate(choice, at) && (made->best < 0 || is_faster(choice, at, made->best)))
             made->best = at;
-        made->disturbed = made->disturbed || (may_be(choice, at) && !is_undisturbed(choice, at));
+        made->disturbed = made->disturbed || (may_be(choice, at) && is_disturbed(choice, at));
     }
     made->disturbed = made->disturbed && made->best < 0;
 }
@@ -197,17 +199,6 @@ static void choose_simplest(struct choice *choice)
             made->next = at;
 }
 
-/* Of a tune whose fresh rounds are of `none` alone: its search had nothing to hold against it. */
-static bool is_unrivalled(const struct choice *choice)
-{
-    const struct recommendation *made = choice->made;
-    bool alone = choice->result->purpose == PURPOSE_TUNE && made->is_default && !made->lost;
-    for (int at = 0; at < (int)choice->result->narms && alone; at++)
-        alone = at == made->reference ||
-                !competes(choice->result, &choice->result->arms[at], choice->of);
-    return alone;
-}
-
 static void choose(struct choice *choice)
 {
     struct recommendation *made = choice->made;
@@ -215,10 +206,6 @@ static void choose(struct choice *choice)
     if (made->reference < 0)
         return;
     choose_best(choice);
-    if (is_unrivalled(choice)) {
-        made->arm = made->reference;
-        made->gain = ratio_of(choice, made->reference, made->arm);
-    }
     if (made->best < 0 || made->best == made->reference)
         return;
     if (!made->lost) {

@@ -5,7 +5,8 @@
  * The evidence is throughput, paired by round. One setting is ahead of another where the median of
  * the ratio is above the tolerance and, of several rounds, its interval lies above 1; else the two
  * are indistinguishable. A setting that failed in a round, did not end within the limit, or was
- * disturbed in all its rounds is no evidence: it can neither be the best nor be recommended.
+ * disturbed in all rounds that it shares with the reference is no evidence: it can neither be the
+ * best nor be recommended.
  */
 #ifndef CONTEND_JUDGE_RECOMMEND_H
 #define CONTEND_JUDGE_RECOMMEND_H

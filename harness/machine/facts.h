@@ -64,8 +64,7 @@ enum facts_event_kind {
     EVENT_AER_UNCORRECTED,
     EVENT_AER_CORRECTED,
     EVENT_MACHINE_CHECK,
-    EVENT_OUT_OF_MEMORY,
-    EVENT_KINDS
+    EVENT_OUT_OF_MEMORY
 };
 
 /* Lines of the kernel log that say the same of the same unit. */

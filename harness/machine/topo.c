@@ -71,6 +71,27 @@ bool topo_next_core(const struct topo *topo, unsigned *at, struct bitset *core)
     return *at > first;
 }
 
+const char *topo_kind_name(const struct topo *topo, int kind)
+{
+    bool weakest = kind == 0, two = topo->nkinds == 2;
+    return weakest                        ? (two ? "efficiency" : "slowest")
+           : kind < (int)topo->nkinds - 1 ? "middle"
+                                          : (two ? "performance" : "fastest");
+}
+
+bool topo_mixes_cores(const struct topo *topo, const struct bitset *cpus)
+{
+    int first = -1;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        if (!bitset_test(cpus, topo->cpus[i].os_cpu))
+            continue;
+        first = first < 0 ? topo->cpus[i].kind : first;
+        if (topo->cpus[i].kind != first)
+            return true;
+    }
+    return false;
+}
+
 void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max)
 {
     *min = *max = 0;

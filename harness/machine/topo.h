@@ -22,7 +22,8 @@ struct topo_cpu {
     unsigned os_cpu;
     int core; /* index of its physical core, 0..cores-1 */
     int smt;  /* rank among its core's CPUs, 0 = first */
-    int llc;  /* index of its last-level cache, 0..llcs-1; CPUs without any share one per package */
+    int llc;  /* index of its last-level cache, 0..llcs-1; where none is reported, one a package. Of
+                 a CPU whose own last cache is of a lower level than that of others: llcs or more */
     int package;  /* 0..packages-1 */
     int node;     /* index in nodes[] of the nearest node with memory, -1 when none is known */
     int kind;     /* 0 = least powerful kind of core; all 0 on a machine of one kind */
@@ -121,6 +122,12 @@ unsigned topo_gpu_bus_number(const struct topo *topo, const struct topo_gpu *gpu
  * the next one's. False: there is none. A walk begins at 0.
  */
 bool topo_next_core(const struct topo *topo, unsigned *at, struct bitset *core);
+
+/* "performance" or "efficiency" of two kinds of cores, else "fastest", "middle" or "slowest". */
+const char *topo_kind_name(const struct topo *topo, int kind);
+
+/* True when the CPUs are of several kinds of cores. */
+bool topo_mixes_cores(const struct topo *topo, const struct bitset *cpus);
 
 /* The fewest and the most logical CPUs a core has, allowed or not. */
 void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max);

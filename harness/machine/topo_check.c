@@ -5,53 +5,28 @@
 
 enum { SHORT_LIST = 64 };
 
-/* Appends the finding with "CPUs 2-3" or "NUMA node 1" as its subject; nothing of an empty set. */
-static int tell(const char *id, enum finding_severity severity, const char *one,
-                const struct bitset *set, const char *sentence, struct findings *findings,
-                struct err *err)
+/* With "CPUs 2-3" or "NUMA node 1" as its subject; nothing of an empty set. */
+static int tell(const struct finding *said, const char *one, const struct bitset *set,
+                struct findings *findings, struct err *err)
 {
     char list[SHORT_LIST];
-    struct finding finding = {.severity = severity};
+    struct finding finding = *said;
     if (bitset_empty(set))
         return 0;
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
     (void)snprintf(finding.subject, sizeof(finding.subject), "%s%s %s", one,
                    bitset_count(set) == 1 ? "" : "s", bitset_format(set, list, sizeof(list)));
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", sentence);
     return findings_add(findings, &finding, err);
 }
 
-static int check_hidden(const struct topo *topo, const struct bitset *allowed,
-                        struct findings *findings, struct err *err)
+/* Of CPUs that are odd: those that we may use, and the others. */
+static int tell_cpus(const struct finding *in, const struct finding *out, const struct bitset *cpus,
+                     const struct bitset *allowed, struct findings *findings, struct err *err)
 {
-    struct bitset known = topo->hidden, unknown = topo->hidden;
-    bitset_and(&known, allowed);
-    bitset_andnot(&unknown, allowed);
-    int rc = tell("cpus_hidden", FINDING_NOTE, "CPU", &known,
-                  "the system's list of online CPUs lacks what the affinity mask has, as under "
-                  "lxcfs; the mask counts",
-                  findings, err);
-    return rc ? rc
-              : tell("cpus_unknown", FINDING_DOUBT, "CPU", &unknown,
-                     "the affinity mask has what the system does not describe; no plan uses it",
-                     findings, err);
-}
-
-static int check_isolated(const struct topo *topo, const struct bitset *allowed,
-                          struct findings *findings, struct err *err)
-{
-    struct bitset in = topo->isolated, out = topo->isolated;
-    bitset_and(&in, allowed);
-    bitset_andnot(&out, allowed);
-    int rc = tell("cpus_isolated", FINDING_DOUBT, "CPU", &in,
-                  "isolated (isolcpus) and allowed: the scheduler moves no thread to or from them; "
-                  "use them only with each thread bound to one CPU, or leave them out (--cpus)",
-                  findings, err);
-    return rc ? rc
-              : tell("cpus_isolated_out", FINDING_NOTE, "CPU", &out,
-                     "isolated (isolcpus) and not in this process's affinity mask: no worker gets "
-                     "them",
-                     findings, err);
+    struct bitset used = *cpus, unused = *cpus;
+    bitset_and(&used, allowed);
+    bitset_andnot(&unused, allowed);
+    int rc = tell(in, "CPU", &used, findings, err);
+    return rc ? rc : tell(out, "CPU", &unused, findings, err);
 }
 
 /* The node that has this CPU, with memory or without; -1 = unknown. */
@@ -79,15 +54,20 @@ static int check_nodes(const struct topo *topo, const struct bitset *allowed,
             unsigned own = (unsigned)own_node(topo, (unsigned)cpu);
             bitset_set(topo_has_memory(topo, own) ? &refused : &none, topo->nodes[own].os_node);
         }
-    int rc = tell("node_no_memory", FINDING_DOUBT, "NUMA node", &none,
-                  "CPUs and no memory: all that a worker there uses lies on another node; memory "
-                  "modules may be missing",
-                  findings, err);
-    return rc ? rc
-              : tell("node_memory_refused", FINDING_DOUBT, "NUMA node", &refused,
-                     "its CPUs are allowed and its memory is not (cpuset.mems): all that a worker "
-                     "there uses lies on another node",
-                     findings, err);
+    static const struct finding no_memory = {.id = "node_no_memory",
+                                             .severity = FINDING_DOUBT,
+                                             .sentence =
+                                                 "CPUs and no memory: all that a worker there uses "
+                                                 "lies on another node; memory modules may "
+                                                 "be missing"};
+    static const struct finding not_allowed = {.id = "node_memory_refused",
+                                               .severity = FINDING_DOUBT,
+                                               .sentence =
+                                                   "its CPUs are allowed and its memory is not "
+                                                   "(cpuset.mems): all that a worker there uses "
+                                                   "lies on another node"};
+    int rc = tell(&no_memory, "NUMA node", &none, findings, err);
+    return rc ? rc : tell(&not_allowed, "NUMA node", &refused, findings, err);
 }
 
 static int check_gpus(const struct topo *topo, struct findings *findings, struct err *err)
@@ -99,12 +79,32 @@ static int check_gpus(const struct topo *topo, struct findings *findings, struct
 
 int topo_check(const struct topo *topo, struct findings *findings, struct err *err)
 {
-    static int (*const checks[])(const struct topo *, const struct bitset *, struct findings *,
-                                 struct err *) = {check_hidden, check_isolated, check_nodes};
+    static const struct finding hidden = {.id = "cpus_hidden",
+                                          .severity = FINDING_NOTE,
+                                          .sentence = "the system's list of online CPUs lacks what "
+                                                      "the affinity mask has, as under lxcfs; the "
+                                                      "mask counts"};
+    static const struct finding unknown = {
+        .id = "cpus_unknown",
+        .severity = FINDING_DOUBT,
+        .sentence = "the affinity mask has what the system does not describe; no plan uses it"};
+    static const struct finding isolated = {
+        .id = "cpus_isolated",
+        .severity = FINDING_DOUBT,
+        .sentence = "isolated (isolcpus) and allowed: the scheduler moves no thread to or from "
+                    "them; use them only with each thread bound to one CPU, or leave them out "
+                    "(--cpus)"};
+    static const struct finding isolated_out = {
+        .id = "cpus_isolated_out",
+        .severity = FINDING_NOTE,
+        .sentence =
+            "isolated (isolcpus) and not in this process's affinity mask: no worker gets them"};
     struct bitset allowed = {0};
-    int rc = 0;
     topo_allowed_cpus(topo, &allowed);
-    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !rc; i++)
-        rc = checks[i](topo, &allowed, findings, err);
+    int rc = tell_cpus(&hidden, &unknown, &topo->hidden, &allowed, findings, err);
+    if (!rc)
+        rc = tell_cpus(&isolated, &isolated_out, &topo->isolated, &allowed, findings, err);
+    if (!rc)
+        rc = check_nodes(topo, &allowed, findings, err);
     return rc ? rc : check_gpus(topo, findings, err);
 }

@@ -35,14 +35,16 @@ static void copy_text(char *to, size_t size, const char *from)
     to[used] = '\0'; /* processors are named with spaces behind */
 }
 
-/* The outermost data cache around a CPU, or what stands for it where none is reported. */
+/* The outermost data cache around a CPU, or what stands for it where none is reported; *level: its
+ * level, 0 = of no cache. */
 static hwloc_obj_t find_llc(hwloc_obj_t pu, unsigned *level)
 {
     hwloc_obj_t llc = NULL, package = NULL, top = pu;
+    *level = 0;
     for (hwloc_obj_t at = pu->parent; at; at = at->parent) {
         if (hwloc_obj_type_is_dcache(at->type) && at->attr->cache.depth >= LLC_MIN_LEVEL) {
             llc = at;
-            *level = at->attr->cache.depth > *level ? at->attr->cache.depth : *level;
+            *level = at->attr->cache.depth;
         }
         if (at->type == HWLOC_OBJ_PACKAGE)
             package = at;
@@ -60,6 +62,27 @@ static int number_group(hwloc_obj_t group, hwloc_obj_t *last, unsigned *count)
     return (int)*count - 1;
 }
 
+/* Those below the machine's last level, as of low-power cores outside of the L3, come behind the
+ * others. */
+static void number_llcs(hwloc_topology_t hw, struct topo *topo)
+{
+    unsigned level, all = 0;
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        (void)find_llc(hwloc_get_obj_by_type(hw, HWLOC_OBJ_PU, i), &level);
+        topo->llc_level = level > topo->llc_level ? level : topo->llc_level;
+    }
+    for (int last_level = 1; last_level >= 0; last_level--) {
+        hwloc_obj_t llc = NULL;
+        for (unsigned i = 0; i < topo->ncpus; i++) {
+            hwloc_obj_t own = find_llc(hwloc_get_obj_by_type(hw, HWLOC_OBJ_PU, i), &level);
+            if ((level == topo->llc_level) == last_level)
+                topo->cpus[i].llc = number_group(own, &llc, &all);
+        }
+        if (last_level)
+            topo->nllcs = all;
+    }
+}
+
 static hwloc_obj_t ancestor_or(hwloc_topology_t hw, hwloc_obj_type_t type, hwloc_obj_t obj,
                                hwloc_obj_t otherwise)
 {
@@ -70,7 +93,7 @@ static hwloc_obj_t ancestor_or(hwloc_topology_t hw, hwloc_obj_type_t type, hwloc
 static int fill_cpus(hwloc_topology_t hw, struct topo *topo, struct err *err)
 {
     hwloc_const_cpuset_t allowed = hwloc_topology_get_allowed_cpuset(hw);
-    hwloc_obj_t root = hwloc_get_root_obj(hw), core = NULL, llc = NULL, package = NULL;
+    hwloc_obj_t root = hwloc_get_root_obj(hw), core = NULL, package = NULL;
     int n = hwloc_get_nbobjs_by_type(hw, HWLOC_OBJ_PU);
     if (n < 1)
         return err_set(err, -EINVAL, "%.120s has no CPU", topo->origin);
@@ -86,13 +109,13 @@ static int fill_cpus(hwloc_topology_t hw, struct topo *topo, struct err *err)
         cpu->os_cpu = pu->os_index;
         cpu->core = number_group(ancestor_or(hw, HWLOC_OBJ_CORE, pu, pu), &core, &topo->ncores);
         cpu->smt = i && cpu[-1].core == cpu->core ? cpu[-1].smt + 1 : 0;
-        cpu->llc = number_group(find_llc(pu, &topo->llc_level), &llc, &topo->nllcs);
         cpu->package =
             number_group(ancestor_or(hw, HWLOC_OBJ_PACKAGE, pu, root), &package, &topo->npackages);
         cpu->node = -1;
         cpu->allowed = hwloc_bitmap_isset(allowed, pu->os_index);
     }
     topo->ncpus = (unsigned)n;
+    number_llcs(hw, topo);
     return 0;
 }
 

@@ -25,14 +25,6 @@ enum { CALL_MS = 180000, START_MS = 600000, END_MS = 600000, ABORT_MS = 5000, EX
 /* A socket that polls as writable takes that much at once (net/unix/af_unix.c, unix_writable). */
 enum { CHUNK = 32768 };
 
-/* A message under way; a request's handle is its place + 1. */
-struct message {
-    void *into; /* NULL: it is sent */
-    size_t bytes;
-    bool used, done;
-    int rc; /* of one that is done */
-};
-
 static struct client {
     struct process process;
     int fd;
@@ -44,9 +36,9 @@ static struct client {
     struct signals *signals;
     int watched_fd; /* -1 = none */
     double last_words_s;
-    struct message *messages;
-    unsigned nmessages, under_way; /* places; those in use that are not done */
-    char failure[200];             /* of the first message that failed */
+    struct mpi_ops_world world;
+    void *all; /* of the exchange that is under way: for what all ranks give */
+    size_t all_bytes;
 } client = {.fd = -1, .watched_fd = -1};
 
 bool mpi_client_ended(int *status)
@@ -209,105 +201,33 @@ int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_op
     if (!rc)
         rc = fail_link(take_world(&reply, world), msg, sizeof(msg));
     client.patience_ms = CALL_MS;
+    client.world = *world;
     return rc ? err_set(err, rc, "%s", msg) : 0;
 }
 
 /* ---- messages ---- */
 
-static int find_place(unsigned *place)
+static int client_begin(const void *mine, size_t bytes, void *all, bool spread, char *msg,
+                        size_t size)
 {
-    for (*place = 0; *place < client.nmessages; (*place)++)
-        if (!client.messages[*place].used)
-            return 0;
-    unsigned more = client.nmessages ? 2 * client.nmessages : 16;
-    struct message *larger = realloc(client.messages, more * sizeof(*larger));
-    if (!larger)
-        return -ENOMEM;
-    memset(larger + client.nmessages, 0, (more - client.nmessages) * sizeof(*larger));
-    client.messages = larger;
-    client.nmessages = more;
-    return 0;
+    const struct mpi_link_call call = {.kind = MPI_LINK_EXCHANGE, .bytes = bytes, .spread = spread};
+    client.all = all;
+    client.all_bytes = spread || !client.world.rank ? client.world.size * bytes : 0;
+    return tell(&call, mine, NULL, msg, size);
 }
 
-static int begin(enum mpi_link_kind kind, unsigned peer, struct message message,
-                 const void *payload, struct mpi_ops_request *request, char *msg, size_t size)
-{
-    unsigned place;
-    if (find_place(&place)) {
-        (void)snprintf(msg, size, "no memory for messages");
-        return -ENOMEM;
-    }
-    const struct mpi_link_call call = {
-        .kind = kind, .peer = peer, .token = place, .bytes = message.bytes};
-    int rc = tell(&call, payload, NULL, msg, size);
-    if (rc)
-        return rc;
-    message.used = true;
-    client.messages[place] = message;
-    client.under_way++;
-    *request = (struct mpi_ops_request){.handle = place + 1, .active = true};
-    return 0;
-}
-
-static int client_send(unsigned to, const void *data, size_t bytes, struct mpi_ops_request *request,
-                       char *msg, size_t size)
-{
-    return begin(MPI_LINK_SEND, to, (struct message){.bytes = bytes}, data, request, msg, size);
-}
-
-static int client_receive(unsigned from, void *data, size_t bytes, struct mpi_ops_request *request,
-                          char *msg, size_t size)
-{
-    return begin(MPI_LINK_RECEIVE, from, (struct message){.into = data, .bytes = bytes}, NULL,
-                 request, msg, size);
-}
-
-static int take_done(void)
-{
-    struct mpi_link_done done;
-    int rc = mpi_link_read(client.fd, &done, sizeof(done));
-    if (rc)
-        return rc;
-    struct message *message = done.token < client.nmessages ? &client.messages[done.token] : NULL;
-    if (!message || !message->used || done.bytes > message->bytes || (done.bytes && !message->into))
-        return -EPROTO;
-    message->done = true;
-    message->rc = done.rc;
-    client.under_way--;
-    return done.bytes ? mpi_link_read(client.fd, message->into, done.bytes) : 0;
-}
-
-/* One call for all messages: with many ranks, one for each would keep a CPU busy. */
-static int client_progress(char *msg, size_t size)
+static int client_test(bool *done, unsigned *rank, char *msg, size_t size)
 {
     struct mpi_link_reply reply = {0};
-    if (!client.under_way)
-        return 0;
     int rc = ask(&(struct mpi_link_call){.kind = MPI_LINK_POLL}, NULL, &reply, msg, size);
-    if (rc)
+    *done = reply.done;
+    *rank = reply.rank;
+    if (rc || !reply.done)
         return rc;
-    if (reply.msg[0] && !client.failure[0])
-        (void)snprintf(client.failure, sizeof(client.failure), "%.199s", reply.msg);
-    for (unsigned i = 0; i < reply.done && !rc; i++)
-        rc = take_done();
+    rc = reply.bytes == client.all_bytes ? 0 : -EPROTO;
+    if (!rc && reply.bytes)
+        rc = mpi_link_read(client.fd, client.all, reply.bytes);
     return fail_link(rc, msg, size);
-}
-
-static int client_test(struct mpi_ops_request *request, bool *done, char *msg, size_t size)
-{
-    *done = !request->active;
-    if (*done)
-        return 0;
-    struct message *message = &client.messages[request->handle - 1];
-    *done = message->done;
-    if (!message->done)
-        return 0;
-    int rc = message->rc;
-    request->active = false;
-    *message = (struct message){.used = false};
-    if (rc)
-        (void)snprintf(msg, size, "%s", client.failure);
-    return rc;
 }
 
 /* ---- the end ---- */
@@ -330,9 +250,6 @@ static void client_end(void)
     client.patience_ms = END_MS;
     if (!ask(&(struct mpi_link_call){.kind = MPI_LINK_END}, NULL, &reply, msg, sizeof(msg)))
         await_exit();
-    free(client.messages);
-    client.messages = NULL;
-    client.nmessages = 0;
     (void)close(client.fd);
     client.fd = -1;
 }
@@ -347,15 +264,8 @@ static void client_abort(int code)
               sizeof(msg));
 }
 
-const struct mpi_ops mpi_client_ops = {
-    .abi = MPI_OPS_ABI,
-    .end = client_end,
-    .abort = client_abort,
-    .send = client_send,
-    .receive = client_receive,
-    .test = client_test,
-    .progress = client_progress,
-};
+const struct mpi_calls mpi_client_calls = {
+    .begin = client_begin, .test = client_test, .end = client_end, .abort = client_abort};
 
 /* ---- the worker ---- */
 

@@ -24,11 +24,20 @@ int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_op
                      struct err *err);
 
 /*
- * end, abort, send, receive and test of that process; no start, and no collective. Errors beside
- * the module's own: -ECHILD somebody killed it, -ECONNABORTED it ended by itself, as MPI ends a
- * process when another rank is lost, -ETIME it did not answer in time.
+ * What a job asks of that process; tests have others in its place. Errors beside the module's own:
+ * -ECHILD somebody killed it, -ECONNABORTED it ended by itself, as MPI ends a process when another
+ * rank is lost, -ETIME it did not answer in time.
  */
-extern const struct mpi_ops mpi_client_ops;
+struct mpi_calls {
+    /* An exchange (exchange.h): what rank r gives becomes all[r * bytes], at rank 0 or, spread, at
+     * all of them. */
+    int (*begin)(const void *mine, size_t bytes, void *all, bool spread, char *msg, size_t size);
+    /* *rank: which one an error is about, or is waited for. */
+    int (*test)(bool *done, unsigned *rank, char *msg, size_t size);
+    void (*end)(void);       /* waits for all ranks */
+    void (*abort)(int code); /* ends all ranks */
+};
+extern const struct mpi_calls mpi_client_calls;
 
 /* Its calls for us may run where we may; the worker in it is bound by its plan. */
 void mpi_client_share_cpus(void);

@@ -7,42 +7,35 @@
 #ifndef CONTEND_MPI_LINK_H
 #define CONTEND_MPI_LINK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum mpi_link_kind {
-    MPI_LINK_SEND,    /* a message's payload follows; no reply */
-    MPI_LINK_RECEIVE, /* begins to receive one of `bytes`; no reply */
-    MPI_LINK_POLL,    /* which messages are done, or have failed? */
-    MPI_LINK_SERVE,   /* become worker `index` of shared memory; brings its memfd and eventfd */
-    MPI_LINK_JOIN,    /* has that worker come to its end? */
-    MPI_LINK_END,     /* finalize, reply, exit */
-    MPI_LINK_ABORT,   /* MPI_Abort with `code`: no reply */
+    MPI_LINK_EXCHANGE, /* begin one (exchange.h); what is ours follows, and no reply */
+    MPI_LINK_POLL,     /* is it done, or has it failed? */
+    MPI_LINK_SERVE,    /* become worker `index` of shared memory; brings its memfd and eventfd */
+    MPI_LINK_JOIN,     /* has that worker come to its end? */
+    MPI_LINK_END,      /* finalize, reply, exit */
+    MPI_LINK_ABORT,    /* MPI_Abort with `code`: no reply */
 };
 
 enum { MPI_LINK_FDS = 2 };
 
 struct mpi_link_call {
     enum mpi_link_kind kind;
-    unsigned peer;  /* rank, of messages */
-    unsigned token; /* the client's name for a message under way */
     unsigned index;
     int code;
+    bool spread;
     uint64_t bytes;
 };
 
 struct mpi_link_reply {
     int rc;         /* 0 or -errno with msg */
-    unsigned done;  /* JOIN: 1 = it has; POLL: how many struct mpi_link_done follow */
+    bool done;      /* JOIN, POLL: it is */
+    unsigned rank;  /* POLL: which one an error is about, or is waited for */
     uint64_t bytes; /* of payload that follows */
     char msg[252];
-};
-
-/* A message that is done; `bytes` of payload follow where it was received. */
-struct mpi_link_done {
-    unsigned token;
-    int rc; /* 0 or -errno; the reply's msg is of the first one that failed */
-    uint64_t bytes;
 };
 
 /* Whole, or -EPIPE where the other side is gone; other -errno. */

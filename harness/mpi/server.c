@@ -12,28 +12,20 @@
 #include <unistd.h>
 
 #include "harness/core/mpi_ops.h"
+#include "harness/mpi/exchange.h"
 #include "harness/mpi/link.h"
 #include "harness/say/log.h"
 #include "harness/worker/launch.h"
 #include "harness/worker/shared.h"
 #include "harness/worker/worker.h"
 
-struct message {
-    struct mpi_ops_request request;
-    void *data; /* NULL = the place is free */
-    size_t bytes;
-    bool received, done;
-    int rc; /* it could not begin, or has failed */
-};
-
 struct server {
     int fd;
     const struct bench *const *benches;
     const struct mpi_ops *ops;
     struct mpi_ops_world world;
-    struct message *messages;
-    unsigned nmessages;
-    char failure[200]; /* of the first message that failed */
+    struct exchange exchange;
+    struct mpi_link_reply state; /* of the exchange: one that failed is the last */
     /* The worker. */
     struct shared *shared; /* NULL = there is none */
     unsigned index;
@@ -91,6 +83,7 @@ static int start(struct server *server)
     struct err err = {0};
     struct mpi_link_reply reply = {.bytes = sizeof(server->world)};
     server->ops = load_module(&err);
+    server->exchange = (struct exchange){.ops = server->ops, .world = &server->world, .most = 32};
     if (!server->ops)
         reply.rc = err.code;
     else if (server->ops->start(&server->world, reply.msg, sizeof(reply.msg)))
@@ -103,90 +96,31 @@ static int start(struct server *server)
 
 /* ---- messages ---- */
 
-static int make_place(struct server *server, const struct mpi_link_call *call)
+/* -errno of the link or no memory, other errors are told when it is asked. */
+static int begin_exchange(struct server *server, const struct mpi_link_call *call)
 {
-    if (call->token >= server->nmessages) {
-        size_t more = (size_t)call->token + 16;
-        struct message *larger = realloc(server->messages, more * sizeof(*larger));
-        if (!larger)
-            return -ENOMEM;
-        memset(larger + server->nmessages, 0, (more - server->nmessages) * sizeof(*larger));
-        server->messages = larger;
-        server->nmessages = (unsigned)more;
-    }
-    struct message *message = &server->messages[call->token];
-    *message = (struct message){.data = malloc(call->bytes ? call->bytes : 1),
-                                .bytes = call->bytes,
-                                .received = call->kind == MPI_LINK_RECEIVE};
-    return message->data ? 0 : -ENOMEM;
-}
-
-static void note_failure(struct server *server, const char *msg)
-{
-    if (!server->failure[0])
-        (void)snprintf(server->failure, sizeof(server->failure), "%s", msg);
-}
-
-/* Both ways; -errno of the link or no memory, other errors are told when it is asked. */
-static int begin_message(struct server *server, const struct mpi_link_call *call)
-{
-    char msg[200] = "";
-    int rc = make_place(server, call);
-    if (rc) /* what the client sends cannot be taken out of the socket: the end */
+    struct mpi_link_reply *state = &server->state;
+    void *mine = malloc(call->bytes + 1);
+    int rc = mine ? mpi_link_read(server->fd, mine, call->bytes) : -ENOMEM;
+    if (rc) {
+        free(mine);
         return rc;
-    struct message *message = &server->messages[call->token];
-    if (message->received) {
-        message->rc = server->ops->receive(call->peer, message->data, call->bytes,
-                                           &message->request, msg, sizeof(msg));
-    } else {
-        rc = mpi_link_read(server->fd, message->data, call->bytes);
-        if (rc)
-            return rc;
-        message->rc = server->ops->send(call->peer, message->data, call->bytes, &message->request,
-                                        msg, sizeof(msg));
     }
-    if (message->rc)
-        note_failure(server, msg);
+    state->rc = exchange_begin(&server->exchange, mine, call->bytes, call->spread, &state->rank,
+                               state->msg, sizeof(state->msg));
     return 0;
 }
 
-static bool is_done(struct server *server, struct message *message)
+static int test_exchange(struct server *server)
 {
-    char msg[200] = "";
-    bool done = message->rc != 0;
-    if (!message->data || done)
-        return done;
-    message->rc = server->ops->test(&message->request, &done, msg, sizeof(msg));
-    if (message->rc)
-        note_failure(server, msg);
-    return done || message->rc;
-}
-
-/* In the order of their places; nobody is waited for. */
-static int poll_messages(struct server *server)
-{
-    struct mpi_link_reply reply = {.rc = 0};
-    struct message *const messages = server->messages;
-    const unsigned n = server->nmessages;
-    for (unsigned i = 0; i < n; i++) {
-        messages[i].done = is_done(server, &messages[i]);
-        reply.done += messages[i].done;
-    }
-    (void)snprintf(reply.msg, sizeof(reply.msg), "%s", server->failure);
-    int rc = reply_with(server, reply, NULL);
-    for (unsigned i = 0; i < n && !rc; i++) {
-        struct message *message = &messages[i];
-        bool brings = message->received && !message->rc;
-        const struct mpi_link_done done = {i, message->rc, brings ? message->bytes : 0};
-        if (!message->done)
-            continue;
-        rc = mpi_link_write(server->fd, &done, sizeof(done));
-        if (!rc && brings)
-            rc = mpi_link_write(server->fd, message->data, message->bytes);
-        free(message->data);
-        *message = (struct message){.data = NULL};
-    }
-    return rc;
+    struct exchange *exchange = &server->exchange;
+    struct mpi_link_reply *reply = &server->state;
+    if (!reply->rc)
+        reply->rc =
+            exchange_test(exchange, &reply->done, &reply->rank, reply->msg, sizeof(reply->msg));
+    reply->done &= !reply->rc;
+    reply->bytes = reply->done && exchange->all ? server->world.size * exchange->bytes : 0;
+    return reply_with(server, *reply, reply->bytes ? exchange->all : NULL);
 }
 
 /* ---- the worker ---- */
@@ -255,11 +189,10 @@ static int join(struct server *server)
 static int answer(struct server *server, const struct mpi_link_call *call, const int *fds)
 {
     switch (call->kind) {
-    case MPI_LINK_SEND:
-    case MPI_LINK_RECEIVE:
-        return begin_message(server, call);
+    case MPI_LINK_EXCHANGE:
+        return begin_exchange(server, call);
     case MPI_LINK_POLL:
-        return poll_messages(server);
+        return test_exchange(server);
     case MPI_LINK_SERVE:
         return serve(server, call, fds);
     case MPI_LINK_JOIN:

@@ -31,7 +31,7 @@ static int owner_of(const struct plan *plan, unsigned os_cpu)
 }
 
 /* True when this placement has a plan for as many workers with their GPUs on the same CPUs; `used`
- * gets the CPUs of its slices, and may be NULL. */
+ * gets the CPUs of its foreground workers, and may be NULL. */
 static bool can_use(const struct topo *topo, const struct plan *plan, enum placement placement,
                     struct bitset *used)
 {
@@ -45,7 +45,7 @@ static bool can_use(const struct topo *topo, const struct plan *plan, enum place
     }
     request.gpus = gpus;
     bool can = gpus && !plan_make(topo, &request, &other, &err) && other.status == PLAN_OK;
-    for (unsigned w = 0; can && used && w < other.nworkers; w++)
+    for (unsigned w = 0; can && used && w < request.workers; w++)
         bitset_or(used, &other.workers[w].cpus);
     if (gpus)
         plan_free(&other);
@@ -56,6 +56,16 @@ static bool can_use(const struct topo *topo, const struct plan *plan, enum place
 static bool can_have(const struct topo *topo, const struct plan *plan, enum placement placement)
 {
     return can_use(topo, plan, placement, NULL);
+}
+
+/* "; ..." where pcores would give all workers cores of one kind, and this is another placement. */
+static const char *advise_pcores(const struct topo *topo, const struct plan *plan)
+{
+    struct bitset used = {0};
+    return plan->placement != PLACE_PCORES && can_use(topo, plan, PLACE_PCORES, &used) &&
+                   !topo_mixes_cores(topo, &used)
+               ? "; pcores gives all workers the fastest cores"
+               : "";
 }
 
 /* True when CPUs of the set have several values of the member, an int; -1 = unknown. */
@@ -241,7 +251,8 @@ static int check_left(const struct topo *topo, const struct plan *plan, struct f
                     can_use(topo, plan, PLACE_PACKAGE_LOCAL, &package) &&
                     bitset_intersects(&package, &left);
     const char *why =
-        plan->placement == PLACE_PCORES ? "pcores leaves efficiency cores to background workers"
+        plan->placement == PLACE_PCORES ? "pcores leaves the slower cores to background workers"
+        : plan->placement == PLACE_LLC  ? "their cores are outside of the last-level caches"
         : plan->placement == PLACE_PACKAGE_LOCAL ? "each is kept inside the package of a GPU"
                                                  : "each is kept inside one NUMA node";
     const char *advice =
@@ -310,7 +321,7 @@ static int check_kinds(const struct topo *topo, const struct plan *plan, struct 
                        struct err *err)
 {
     struct extremes found = {0};
-    int strongest = (int)topo->nkinds - 1, kind = count_kinds(topo, plan) > 1 ? strongest : -1;
+    int kind = count_kinds(topo, plan) > 1 ? (int)topo->nkinds - 1 : -1;
     for (; kind >= 0; kind--) {
         found = find_extremes(topo, plan, kind);
         if (found.most > found.fewest + 1 || (found.most && !found.fewest))
@@ -325,14 +336,11 @@ static int check_kinds(const struct topo *topo, const struct plan *plan, struct 
     char fewest[16] = "none";
     if (found.fewest)
         (void)snprintf(fewest, sizeof(fewest), "%u", found.fewest);
-    (void)snprintf(
-        finding.sentence, sizeof(finding.sentence),
-        "their slices are not alike: of the %s cores worker %u has %u, and worker %u %s%s",
-        kind == strongest ? "performance"
-        : kind == 0       ? "efficiency"
-                          : "middle",
-        found.of_most, found.most, found.of_fewest, fewest,
-        can_have(topo, plan, PLACE_PCORES) ? "; pcores gives all workers performance cores" : "");
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "their slices are not alike: of the %s cores worker %u has %u, and worker %u "
+                   "%s%s",
+                   topo_kind_name(topo, kind), found.of_most, found.most, found.of_fewest, fewest,
+                   advise_pcores(topo, plan));
     return findings_add(findings, &finding, err);
 }
 
@@ -343,17 +351,15 @@ static int check_teams(const struct topo *topo, const struct plan *plan, struct 
     struct bitset unlike = {0};
     for (unsigned w = 0; w < plan->nworkers && topo->nkinds > 1; w++)
         if (!plan->workers[w].background && plan->workers[w].threads > 1 &&
-            spans(topo, &plan->workers[w].cpus, offsetof(struct topo_cpu, kind)))
+            topo_mixes_cores(topo, &plan->workers[w].cpus))
             bitset_set(&unlike, w);
     if (bitset_empty(&unlike))
         return 0;
     struct finding finding = make_finding("team_kinds", &unlike);
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "a team's CPUs are of unlike cores: at each barrier the performance cores wait "
-                   "for the efficiency cores%s",
-                   plan->placement != PLACE_PCORES && can_have(topo, plan, PLACE_PCORES)
-                       ? "; pcores gives all workers performance cores"
-                       : "");
+                   "a team's CPUs are of unlike cores: at each barrier the faster ones wait for "
+                   "the slower ones%s",
+                   advise_pcores(topo, plan));
     return findings_add(findings, &finding, err);
 }
 
@@ -408,7 +414,5 @@ int plan_check(const struct topo *topo, const struct plan *plan, struct findings
     rc = check_cores(topo, plan, findings, err);
     if (!rc)
         rc = check_left(topo, plan, findings, err);
-    if (rc || plan->placement == PLACE_PCORES)
-        return rc;
-    return check_kinds(topo, plan, findings, err);
+    return rc ? rc : check_kinds(topo, plan, findings, err);
 }

@@ -10,8 +10,8 @@
  * team_kinds (a team over unlike cores), and where workers are pinned worker_over_packages,
  * worker_over_nodes of one package (but for `package-local`), gpu_far (but for `remote`), and where
  * a placement deals disjoint slices, cores_divided (threads of one core have several workers),
- * cpus_left (in no slice) and core_kinds (not alike; but for `pcores`). Advice names a placement
- * that this machine can express. Plans over several hosts have none. -ENOMEM only.
+ * cpus_left (in no slice) and core_kinds (not alike). Advice names a placement that this machine
+ * can express. Plans over several hosts have none. -ENOMEM only.
  */
 int plan_check(const struct topo *topo, const struct plan *plan, struct findings *findings,
                struct err *err);

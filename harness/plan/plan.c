@@ -44,9 +44,8 @@ const struct placement_info placement_infos[PLACEMENTS] = {
                              true, true, 6},
     [PLACE_REMOTE] = {"remote", "CPUs of one node, memory and GPU of another: the negative control",
                       true, true, 0},
-    [PLACE_PCORES] = {"pcores",
-                      "performance cores for the workers, efficiency cores for background", true,
-                      true, 5},
+    [PLACE_PCORES] = {"pcores", "the fastest cores for the workers, the others for background",
+                      true, true, 5},
 };
 
 /* As many as CPUs a bitset can hold; also keeps sums of unsigned counts from wrapping. */

@@ -178,7 +178,7 @@ static void why_not_llc(const struct plan_space *space, struct plan *plan)
     if (space->topo->llc_level == 0)
         policy_refuse(plan, "no shared cache is reported and there is one package");
     else
-        policy_refuse(plan, "all usable CPUs share one last-level cache (L%u)",
+        policy_refuse(plan, "fewer than two last-level caches (L%u) have usable CPUs",
                       space->topo->llc_level);
 }
 
@@ -189,7 +189,8 @@ static int share_llcs(const struct plan_space *space, struct plan *plan, struct 
     struct group *caches = NULL;
     unsigned *home = calloc(plan->nworkers, sizeof(*home));
     int *near = NULL;
-    int n = 0, rc = units_make(space->topo, &space->available, UNIT_CORE, &cores, err);
+    const struct bitset cpus = space_llc_cpus(space);
+    int n = 0, rc = units_make(space->topo, &cpus, UNIT_CORE, &cores, err);
     if (!rc && !home)
         rc = err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
     if (!rc)
@@ -212,12 +213,13 @@ static int share_llcs(const struct plan_space *space, struct plan *plan, struct 
 static int place_llc(const struct plan_space *space, struct plan *plan, struct err *err)
 {
     struct units llcs;
-    int rc = units_make(space->topo, &space->available, UNIT_LLC, &llcs, err);
+    const struct bitset cpus = space_llc_cpus(space);
+    int rc = units_make(space->topo, &cpus, UNIT_LLC, &llcs, err);
     bool enough = llcs.n >= plan->nworkers;
     units_free(&llcs);
     if (rc)
         return rc;
-    return enough ? deal_blocks(space, &space->available, UNIT_LLC, plan, 0, plan->nworkers, err)
+    return enough ? deal_blocks(space, &cpus, UNIT_LLC, plan, 0, plan->nworkers, err)
                   : share_llcs(space, plan, err);
 }
 
@@ -225,13 +227,9 @@ static int place_llc(const struct plan_space *space, struct plan *plan, struct e
 
 static void why_not_pcores(const struct plan_space *space, struct plan *plan)
 {
-    const struct topo_cpu *first = space_first_cpu(space);
-    for (unsigned i = 0; i < space->topo->ncpus; i++) {
-        const struct topo_cpu *cpu = &space->topo->cpus[i];
-        if (bitset_test(&space->available, cpu->os_cpu) && cpu->kind != first->kind)
-            return;
-    }
-    policy_refuse(plan, "all usable cores are of one kind (no performance and efficiency cores)");
+    if (!topo_mixes_cores(space->topo, &space->available))
+        policy_refuse(plan,
+                      "all usable cores are of one kind (no performance and efficiency cores)");
 }
 
 /*

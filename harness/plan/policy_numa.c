@@ -1,4 +1,5 @@
 /* The placements numa, gpu-local and remote: by NUMA node. */
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,20 +83,28 @@ static int deal_nodes(const struct plan_space *space, const struct numa *numa, s
     return groups_deal(&numa->cores, numa->nodes, numa->nnodes, numa->home, plan, err);
 }
 
+/* As numa_init; then finds homes near the GPUs, as far as nodes are filled alike. */
+static int numa_fill(const struct plan_space *space, const struct plan *plan, struct numa *numa,
+                     struct err *err)
+{
+    int *near = NULL;
+    int rc = numa_init(space, plan, numa, err);
+    if (!rc)
+        rc = policy_check_room(plan, plan->nworkers, numa->usable, "core", err);
+    if (!rc)
+        rc = policy_near_nodes(space, plan, &near, err);
+    if (!rc)
+        groups_fill(numa->nodes, numa->nnodes, plan->nworkers, near, numa->home);
+    free(near);
+    return rc;
+}
+
 int policy_place_numa(const struct plan_space *space, struct plan *plan, struct err *err)
 {
     struct numa numa;
-    int *near = NULL;
-    int rc = numa_init(space, plan, &numa, err);
+    int rc = numa_fill(space, plan, &numa, err);
     if (!rc)
-        rc = policy_check_room(plan, plan->nworkers, numa.usable, "core", err);
-    if (!rc)
-        rc = policy_near_nodes(space, plan, &near, err);
-    if (!rc) {
-        groups_fill(numa.nodes, numa.nnodes, plan->nworkers, near, numa.home);
         rc = deal_nodes(space, &numa, plan, err);
-    }
-    free(near);
     numa_free(&numa);
     return rc;
 }
@@ -178,16 +187,21 @@ unsigned policy_distance(const struct topo *topo, int from, int to)
     return topo->distances ? topo->distances[(size_t)from * topo->nnodes + (size_t)to] : 0;
 }
 
-/* The farthest of the other nodes; of equally far ones, the next in order. */
-static int far_node(const struct topo *topo, const struct numa *numa, unsigned home)
+/* The farthest of the other nodes; of equally far ones that which lends the least, so that workers
+ * do not share what each would have alone; then the next in order. */
+static int far_node(const struct topo *topo, struct numa *numa, unsigned home)
 {
-    int here = numa->nodes[home].key, far = numa->nodes[(home + 1) % numa->nnodes].key;
+    assert(numa->nnodes > 1); /* else policy_why_not_numa refuses */
+    struct group *far = &numa->nodes[(home + 1) % numa->nnodes];
     for (unsigned step = 2; step < numa->nnodes; step++) {
-        int node = numa->nodes[(home + step) % numa->nnodes].key;
-        if (policy_distance(topo, here, node) > policy_distance(topo, here, far))
+        struct group *node = &numa->nodes[(home + step) % numa->nnodes];
+        unsigned away = policy_distance(topo, numa->nodes[home].key, node->key),
+                 most = policy_distance(topo, numa->nodes[home].key, far->key);
+        if (away > most || (away == most && node->lends < far->lends))
             far = node;
     }
-    return far;
+    far->lends++;
+    return far->key;
 }
 
 /* True when GPU a is the worse one, as wanted here: idle, since shared it would measure that;
@@ -223,15 +237,11 @@ int policy_place_remote(const struct plan_space *space, struct plan *plan, struc
 {
     struct numa numa;
     unsigned *users = calloc(space->topo->ngpus + 1, sizeof(*users));
-    int rc = numa_init(space, plan, &numa, err);
+    int rc = numa_fill(space, plan, &numa, err);
     if (!rc && !users)
         rc = err_set(err, -ENOMEM, "no memory to plan %u GPUs", space->topo->ngpus);
     if (!rc)
-        rc = policy_check_room(plan, plan->nworkers, numa.usable, "core", err);
-    if (!rc) {
-        groups_fill(numa.nodes, numa.nnodes, plan->nworkers, NULL, numa.home);
         rc = groups_deal(&numa.cores, numa.nodes, numa.nnodes, numa.home, plan, err);
-    }
     for (unsigned w = 0; w < plan->nworkers && !rc; w++) {
         struct plan_worker *worker = &plan->workers[w];
         int memory = far_node(space->topo, &numa, numa.home[w]);

@@ -134,6 +134,8 @@ static bool offers_more(const struct group *a, const struct group *b)
     bool empty_a = a->workers == 0, empty_b = b->workers == 0;
     if (empty_a != empty_b)
         return empty_a;
+    if (empty_a && !a->wanted != !b->wanted)
+        return a->wanted;
     return share_a > share_b || (share_a == share_b && a->workers < b->workers);
 }
 
@@ -157,6 +159,10 @@ static void give_wanted(struct group *groups, unsigned ngroups, unsigned nworker
 void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, const int *wanted,
                  unsigned *home)
 {
+    assert(ngroups > 0);
+    for (unsigned w = 0; wanted && w < nworkers; w++)
+        for (unsigned g = 0; g < ngroups; g++)
+            groups[g].wanted += wanted[w] >= 0 && groups[g].node == wanted[w];
     for (unsigned w = 0; w < nworkers; w++) {
         struct group *best = &groups[0];
         for (unsigned g = 1; g < ngroups; g++)
@@ -166,6 +172,8 @@ void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, cons
         assert(best->workers < best->count);
         best->workers++;
         best->vacant++;
+        for (unsigned g = 0; g < ngroups; g++)
+            groups[g].wanted -= groups[g].wanted && groups[g].node == best->node;
     }
     give_wanted(groups, ngroups, nworkers, wanted, home);
     for (unsigned w = 0, g = 0; w < nworkers; w++)

@@ -53,6 +53,8 @@ struct group {
     unsigned first, count; /* its units */
     unsigned workers;      /* how many it hosts */
     unsigned vacant;       /* of these, homes not yet given out */
+    unsigned wanted;       /* workers without a home so far that want its node */
+    unsigned lends;        /* workers of other nodes that have its memory */
 };
 
 /*
@@ -62,11 +64,11 @@ struct group {
 int units_group(struct units *units, bool by_node, struct group **groups, struct err *err);
 
 /*
- * Finds homes for further workers: empty groups first, then where the share will be largest, so
- * that no group is idle while another is shared, and unequal ones are filled in proportion. A
- * worker gets a home of the node wanted[w] where there is one left (wanted or one of it may be NULL
- * or -1); the others are given out in turn: home[w] = index of w's group. Needs a unit for each
- * worker, those already there too.
+ * Finds homes for further workers: empty groups first, of these those of nodes that are wanted,
+ * then where the share will be largest, so that no group is idle while another is shared, and
+ * unequal ones are filled in proportion. A worker gets a home of the node wanted[w] where there is
+ * one left (wanted or one of it may be NULL or -1); the others are given out in turn: home[w] =
+ * index of w's group. Needs a unit for each worker, those already there too.
  */
 void groups_fill(struct group *groups, unsigned ngroups, unsigned nworkers, const int *wanted,
                  unsigned *home);

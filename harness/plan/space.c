@@ -29,12 +29,28 @@ unsigned space_count_cores(const struct plan_space *space)
     return n;
 }
 
+struct bitset space_llc_cpus(const struct plan_space *space)
+{
+    struct bitset cpus = {0};
+    const struct topo_cpu *cpu;
+    for (unsigned i = 0; (cpu = next_cpu(space, &i));)
+        if (cpu->llc < (int)space->topo->nllcs)
+            bitset_set(&cpus, cpu->os_cpu);
+    return cpus;
+}
+
 bool space_has_one_llc(const struct plan_space *space)
 {
-    const struct topo_cpu *first = space_first_cpu(space), *cpu;
-    for (unsigned i = 0; (cpu = next_cpu(space, &i));)
-        if (cpu->llc != first->llc)
+    const struct bitset cpus = space_llc_cpus(space);
+    const struct topo_cpu *cpu;
+    int first = -1;
+    for (unsigned i = 0; (cpu = next_cpu(space, &i));) {
+        if (!bitset_test(&cpus, cpu->os_cpu))
+            continue;
+        if (first >= 0 && cpu->llc != first)
             return false;
+        first = cpu->llc;
+    }
     return true;
 }
 

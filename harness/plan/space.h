@@ -17,7 +17,10 @@ const struct topo_cpu *space_first_cpu(const struct plan_space *space);
 /* How many cores have a usable CPU. */
 unsigned space_count_cores(const struct plan_space *space);
 
-/* True when all usable CPUs lie in one last-level cache. */
+/* The usable CPUs of last-level caches: all but those of cores outside of them. */
+struct bitset space_llc_cpus(const struct plan_space *space);
+
+/* True when these lie in one last-level cache. */
 bool space_has_one_llc(const struct plan_space *space);
 
 /* True when the usable CPUs are of one kind, in one last-level cache, near one node. */

@@ -111,7 +111,7 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
                            out);
     dat_put_text(out, figure->x.label, LABEL_MOST);
     dat_put_text(out, figure->y.label, LABEL_MOST);
-    (void)fprintf(out, " %zu %zu %.9g\n", bars.places.n, bars.kinds.n, 1.08 * most);
+    (void)fprintf(out, " %zu %zu %.9g 0\n", bars.places.n, bars.kinds.n, 1.08 * most);
     dat_end_block(out);
     names_put(&bars.places, out);
     names_put(&bars.kinds, out);

@@ -277,7 +277,9 @@ int figures_draw(const struct analysis *analysis, const char *title_host, bool p
     if (!rc && pictures)
         rc = draw(dir_fd, &queue, signals, err);
     if (rc == -ENOENT) {
-        log_info("gnuplot is not installed: no plots; 'contend report DIR' draws them where it is");
+        if (!queue.silent)
+            log_info(
+                "gnuplot is not installed: no plots; 'contend report DIR' draws them where it is");
         rc = 0;
     }
     (void)close(dir_fd);

@@ -289,10 +289,7 @@ static void put_split(const struct split *split, bool is_baseline, FILE *out)
         (void)fputs(", over 99.9% lost", out);
     else if (!isnan(lost))
         (void)fprintf(out, ", %.*f%% lost", lost > 99 || lost < 10 ? 1 : 0, lost);
-    (void)fprintf(out, "%s\"", noisy_mark(split->status));
-    if (split->quota > 0)
-        (void)fprintf(out, " %.4f", split->quota * percent);
-    (void)fputc('\n', out);
+    (void)fprintf(out, "%s\" %.4f\n", noisy_mark(split->status), split->quota * percent);
 }
 
 static bool all_waits_known(const struct figure_data *data, const struct lines *lines)
@@ -322,9 +319,9 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
     }
     dat_put_heading(data, "where the time of a step goes", lines.workers, how, out);
     bool quota = rows_largest_share(data->result, data->rows, "throttled_per_step") > 0;
-    (void)fprintf(out, " %zu %d%s\n", lines.n, wait_known, quota ? " 1" : "");
+    (void)fprintf(out, " %zu %d %d\n", lines.n, wait_known, quota);
     dat_end_block(out);
-    dat_start_block(out, "1 \"\" NaN NaN NaN NaN \"\"");
+    dat_start_block(out, "1 \"\" NaN NaN NaN NaN \"\" NaN");
     for (size_t i = 0; i < lines.n; i++) {
         const struct arm *arm = lines_arm(data, &lines, i);
         struct split split;

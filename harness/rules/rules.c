@@ -24,6 +24,15 @@ const char *rule_action_name(enum rule_action action)
     return names[action];
 }
 
+const char *rule_name(size_t i)
+{
+    for (const struct rule *const *table = rule_tables; *table; table++)
+        for (const struct rule *rule = *table; rule->id; rule++)
+            if (i-- == 0)
+                return rule->id;
+    return NULL;
+}
+
 const struct rule *rule_find(const char *id)
 {
     for (const struct rule *const *table = rule_tables; *table; table++)

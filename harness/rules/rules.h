@@ -57,6 +57,9 @@ extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rule
 /* NULL = there is no such rule. */
 const struct rule *rule_find(const char *id);
 
+/* The i-th of all tables; NULL behind the last. */
+const char *rule_name(size_t i);
+
 enum { RULES_MAX = 64, RULES_EXPECTED_MAX = 8 };
 
 struct rules_request {

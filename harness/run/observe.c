@@ -158,7 +158,7 @@ static int prepare(struct observer *o)
         if (observe_all_past(o, true, WORKER_PRIMED))
             granted = grant_warm_up(o, one_by_one);
         if (granted != before) {
-            limit_s = config->setup_s + config->warmup_s + config->limit_s;
+            limit_s = config->setup_s + config->warmup_s + o->shared->limit_s;
             until_ns = deadline(limit_s);
         }
         int rc = wait_for_news(o, until_ns);
@@ -248,12 +248,12 @@ static int observe_measure(struct observer *o)
 {
     read_go(o);
     o->go_ns = clock_now_ns();
-    o->late_ns = deadline(o->config->limit_s);
+    o->late_ns = deadline(o->shared->limit_s);
     futex_set(&o->shared->go, 1);
     int rc = await_foreground(o, WORKER_RUNNING);
     if (!rc && o->shared->settle_s > 0 && observe_all_past(o, false, WORKER_RUNNING)) {
         read_go(o);
-        o->late_ns = deadline(o->config->limit_s);
+        o->late_ns = deadline(o->shared->limit_s);
     }
     if (!rc)
         rc = await_foreground(o, WORKER_DONE);
@@ -262,7 +262,7 @@ static int observe_measure(struct observer *o)
     gpu_watch_look(&o->watch); /* a short load may have had none */
     gpu_watch_stop(&o->watch);
     if (!rc && o->arm->bench->scan)
-        observe_give_up_all(o, o->foreground, WORKER_DONE, o->config->limit_s);
+        observe_give_up_all(o, o->foreground, WORKER_DONE, o->shared->limit_s);
     else if (!rc)
         censor_running(o);
     return rc;

@@ -39,7 +39,8 @@ struct observe_config {
     double warmup_s;         /* steps that do not count, at least one, and before go: alone */
     double settle_s;         /* behind go, of several workers: at least one such step together */
     double measure_s;        /* budget of the measured part, at least 3 steps within limit_s */
-    double limit_s;          /* so long after those, a step still under way is censored */
+    double limit_s;          /* so long after those, a step still under way is censored; of arms
+                                with a shorter limit of their own, after that */
     const struct crew *crew; /* NULL = all workers are ours */
     const struct user_command *command; /* of the user, for benchmarks that run one; NULL = none */
     const char *outputs;                /* directory for what it prints; NULL = nowhere */

@@ -29,18 +29,17 @@ static void describe_machine(const struct topo *topo, struct bench_machine *mach
         const struct topo_cpu *cpu = &topo->cpus[i];
         int os_node = cpu->node < 0 ? -1 : (int)topo->nodes[cpu->node].os_node;
         if (cpu->allowed)
-            machine->cpus[machine->ncpus++] = (struct bench_cpu){
-                cpu->os_cpu, cpu->core, cpu->smt, cpu->llc, cpu->package, os_node};
+            machine->cpus[machine->ncpus++] =
+                (struct bench_cpu){cpu->os_cpu, cpu->core, cpu->llc, cpu->package, os_node};
     }
     unsigned most = sizeof(machine->nodes) / sizeof(machine->nodes[0]);
     for (unsigned i = 0; i < topo->nnodes && machine->nnodes < most; i++)
         if (topo->nodes[i].allowed)
-            machine->nodes[machine->nnodes++] =
-                (struct bench_node){topo->nodes[i].os_node, topo->nodes[i].memory_bytes};
+            machine->nodes[machine->nnodes++] = (struct bench_node){topo->nodes[i].os_node};
     most = sizeof(machine->caches) / sizeof(machine->caches[0]);
     for (unsigned i = 0; i < topo->ncaches && machine->ncaches < most; i++)
-        machine->caches[machine->ncaches++] = (struct bench_cache){
-            topo->caches[i].level, topo->caches[i].size_bytes, topo->caches[i].cpus};
+        machine->caches[machine->ncaches++] =
+            (struct bench_cache){topo->caches[i].level, topo->caches[i].size_bytes};
     describe_gpus(topo, machine);
 }
 
@@ -52,7 +51,8 @@ void observe_write_orders(struct observer *o)
     bool joint = o->nworkers > 1 || o->arm->workers > 1;
     o->shared->settle_s = joint && !o->arm->bench->scan ? config->settle_s : 0;
     o->shared->measure_s = config->measure_s;
-    o->shared->limit_s = config->limit_s;
+    bool sooner = o->arm->limit_s > 0 && o->arm->limit_s < config->limit_s;
+    o->shared->limit_s = sooner ? o->arm->limit_s : config->limit_s;
     describe_machine(config->topo, &o->shared->machine);
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
@@ -67,6 +67,7 @@ void observe_write_orders(struct observer *o)
         worker->device = bench_device(bench, config->run->device, config->run->transport);
         worker->seed = config->run->seed + slot;
         worker->round_seed = arms_round_seed(config->run->seed, o->round);
+        worker->step_ops = bench->whole; /* of a run that is cut off: one */
         (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
         assert(bench->params_size <= sizeof(worker->params));
         if (params)

@@ -105,7 +105,9 @@ struct arm {
     bool alone;       /* baseline, on the idle machine: one worker of the plan for `slots`, each in
                          its turn (arms_slot), or, where it is a scan `together`, all of them without
                          the background */
-    bool idle;        /* it is not measured in further rounds: a search has dropped it */
+    bool idle;        /* it is not measured in the coming round: a search has no use for it */
+    double limit_s;   /* a step is cut off after so long, where the run's own limit is longer; 0 =
+                         by that alone */
     bool canary; /* shows how the machine itself is, beside the arms of a run: behind them all */
     int same_as; /* index of an earlier baseline with the identical plans, else -1 */
     struct plan plan; /* whole plan for `slots`, background included */

@@ -395,7 +395,6 @@ static int set_variants(const struct run_options *options, struct run_setup *set
 {
     int rc = variants_parse(&options->variants, &setup->variants, err);
     for (size_t i = 0; !rc && options->ncommands > 1 && i < setup->variants.n; i++) {
-        setup->variants.all[i].command = options->command_texts[i];
         setup->variants.all[i].argv = options->commands[i];
     }
     setup->variants.threshold = options->threshold / 100;

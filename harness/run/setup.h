@@ -56,7 +56,6 @@ struct run_options {
      * them a part's benchmark is one of worker/command_bench.h.
      */
     char **commands[VARIANTS_MAX];
-    const char *command_texts[VARIANTS_MAX]; /* of an ab, as written; or NULL */
     size_t ncommands;
     struct command_options command; /* of all of them */
     bool sample;                    /* the sample worker is the command */

@@ -157,32 +157,3 @@ bool variants_any_build(const struct variants *variants)
             return true;
     return false;
 }
-
-static size_t put(char *buf, size_t size, size_t used, const char *kind, const char *value)
-{
-    if (!value || used >= size)
-        return used;
-    int n = snprintf(buf + used, size - used, "%s%s %s", used ? "; " : "", kind, value);
-    return used + (size_t)n;
-}
-
-static size_t put_all(char *buf, size_t size, size_t used, const char *kind,
-                      const struct opt_texts *texts)
-{
-    for (size_t i = 0; i < texts->n; i++)
-        used = put(buf, size, used, kind, texts->text[i]);
-    return used;
-}
-
-char *variant_describe(const struct variant *variant, char *buf, size_t size)
-{
-    size_t used = put_all(buf, size, 0, "env", &variant->env);
-    used = put_all(buf, size, used, "param", &variant->params);
-    for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
-        used = put(buf, size, used, single[i].name,
-                   *(const char *const *)(const void *)((const char *)variant + single[i].offset));
-    used = put(buf, size, used, "command", variant->command);
-    if (!used)
-        (void)snprintf(buf, size, "nothing");
-    return buf;
-}

@@ -25,8 +25,7 @@ struct variant {
     const char *before, *after; /* for /bin/sh -c, around each of its observations; or NULL */
     const char *check;          /* the same: what it prints says how things are; or NULL */
     const char *build;          /* path of another program; NULL = this one */
-    const char *command;        /* of the user, as written; NULL = the same for all, or none */
-    char **argv;                /* its words, borrowed */
+    char **argv;                /* words of a command, borrowed; NULL = the same for all, or none */
 };
 
 /* What was compared, and what counts as a change. Zeroed = none. Borrows the texts. */
@@ -46,8 +45,5 @@ struct variants {
 int variants_parse(const struct opt_texts *texts, struct variants *variants, struct err *err);
 
 bool variants_any_build(const struct variants *variants);
-
-/* "env OMP_WAIT_POLICY=passive; placement sized", or "nothing". Returns buf. */
-char *variant_describe(const struct variant *variant, char *buf, size_t size);
 
 #endif

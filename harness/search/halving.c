@@ -141,41 +141,53 @@ static size_t place_of(const struct halving *halving, size_t arm)
     return before;
 }
 
-/* The worse half of those that are left; the simplest near the leader are measured on, or again. */
-static void drop_half(struct halving *halving)
+/* Drops all but the best; the simplest near the leader are measured on, or again. */
+static void keep_best(struct halving *halving, size_t keep)
 {
-    size_t keep = (halving_left(halving) + 1) / 2, leader = halving_leader(halving);
+    size_t leader = halving_leader(halving);
     size_t simplest = halving_simplest(halving, leader);
     size_t possible = halving_possible(halving, leader);
     for (size_t i = 0; i < halving->n; i++)
         halving->arms[i].place = is_left(halving, i) ? place_of(halving, i) : halving->n;
     for (size_t i = 0; i < halving->n; i++)
         halving->arms[i].dropped = i != simplest && i != possible && halving->arms[i].place >= keep;
+    halving->rung_rounds = 0;
+    halving->rung_spent_s = 0;
 }
 
-static unsigned count_rungs(const struct halving *halving)
+void halving_make_room(struct halving *halving, size_t most)
+{
+    size_t leader = halving_leader(halving), near = 0;
+    for (size_t i = 0; i < halving->n; i++)
+        near += is_left(halving, i) && halving_ahead(halving, leader, i) <= log(one_round);
+    if (near)
+        keep_best(halving, near < most ? near : most);
+    halving->rungs = halving->rung = 0;
+}
+
+static unsigned count_rungs(size_t arms)
 {
     unsigned rungs = 1;
-    while (((size_t)1 << rungs) < halving->n)
+    while (((size_t)1 << rungs) < arms)
         rungs++;
     return rungs;
 }
 
 bool halving_goes_on(struct halving *halving)
 {
-    if (!halving_left(halving))
+    size_t before = halving_left(halving);
+    if (before < 2) /* nothing to compare it with */
         return false;
-    unsigned rungs_left = count_rungs(halving) - halving->rung;
+    if (!halving->rungs)
+        halving->rungs = count_rungs(before);
+    unsigned rungs_left = halving->rungs - halving->rung;
     double before_s = halving->spent_s - halving->rung_spent_s;
     double rung_s = (halving->budget_s - before_s) / rungs_left;
     if (halving->rung_rounds < HALVING_RUNG_ROUNDS &&
         halving->rung_spent_s + halving->round_s <= rung_s)
         return true;
-    size_t before = halving_left(halving);
-    drop_half(halving);
+    keep_best(halving, (before + 1) / 2);
     halving->rung++;
-    halving->rung_rounds = 0;
-    halving->rung_spent_s = 0;
     size_t left = halving_left(halving);
     double next_s = halving->round_s * (double)left / (double)before;
     return rungs_left > 1 && left > 2 && halving->spent_s + next_s <= halving->budget_s;

@@ -38,7 +38,7 @@ struct halving {
     double *log_rate; /* owned, [round * n + arm]; NaN = not measured */
     double *scratch;  /* owned */
     double spent_s, rung_spent_s, round_s;
-    unsigned rung, rung_rounds;
+    unsigned rungs, rung, rung_rounds; /* rungs: as many as halve those that the first one has */
 };
 
 void halving_free(struct halving *halving);
@@ -48,6 +48,12 @@ void halving_free(struct halving *halving);
  * `seconds` is what the whole round took. -ENOMEM only.
  */
 int halving_record(struct halving *halving, const double *rates, double seconds, struct err *err);
+
+/*
+ * Before other arms join: drops those that did less than two thirds of the leader's work, and keeps
+ * `most` of the rest, with the simplest as below. The rungs begin anew.
+ */
+void halving_make_room(struct halving *halving, size_t most);
 
 /*
  * After a round: drops arms where the rung is over. True: another round of those that are left;

@@ -240,9 +240,24 @@ void settings_remove(struct settings *settings, size_t at, struct result *result
         result->arms[--settings->all[i].arm].variant = &settings->all[i].variant;
 }
 
-static bool is_changed(const struct setting *setting)
+static int count_changes(const struct setting *setting)
 {
-    return setting->plan.threads || setting->plan.reserve || setting->plan.wait;
+    return (setting->plan.threads != 0) + (setting->plan.reserve != 0) + (setting->plan.wait != 0);
+}
+
+bool settings_is_changed(const struct setting *setting)
+{
+    return count_changes(setting) > 0;
+}
+
+/* Half of the threads are fewer where cores are kept free: that is the same change. */
+bool settings_adds_to(const struct setting *setting, const struct setting *other)
+{
+    const struct plan_options *plan = &setting->plan, *less = &other->plan;
+    int differ = (!plan->threads != !less->threads) + (plan->reserve != less->reserve) +
+                 (plan->wait != less->wait);
+    return setting->placement == other->placement && setting->workers == other->workers &&
+           differ == 1 && count_changes(setting) == count_changes(other) + 1;
 }
 
 /* As a simpler one, or not possible where something else is changed. */
@@ -250,7 +265,7 @@ static bool is_superfluous(const struct setting *setting, const struct result *r
 {
     const struct arm *arm = &result->arms[setting->arm];
     if (arm->plan.status != PLAN_OK)
-        return is_changed(setting);
+        return settings_is_changed(setting);
     for (size_t i = 0; i < setting->arm; i++)
         if (arm_same_plan(&result->arms[i], arm))
             return true;
@@ -289,7 +304,7 @@ static int try_candidate(const struct space *space, const struct setting *candid
     int rc = settings_add_one(space->topo, space->request, candidate, settings, result, &why);
     if (!rc && is_superfluous(&settings->all[settings->n - 1], result))
         settings_remove(settings, settings->n - 1, result);
-    if (rc == -EINVAL && is_changed(candidate)) /* a reserve that leaves nothing */
+    if (rc == -EINVAL && settings_is_changed(candidate)) /* a reserve that leaves nothing */
         return 0;
     return rc ? err_set(err, rc, "%s", why.msg) : 0;
 }

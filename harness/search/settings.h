@@ -58,6 +58,10 @@ int settings_add_one(const struct topo *topo, const struct arms_request *request
                      const struct setting *setting, struct settings *settings,
                      struct result *result, struct err *err);
 
+/* Something is changed about its placement; the same as of the other one, and one thing more. */
+bool settings_is_changed(const struct setting *setting);
+bool settings_adds_to(const struct setting *setting, const struct setting *other);
+
 /* Takes one back, with its arm, which nothing was observed of. Indices behind both move. */
 void settings_remove(struct settings *settings, size_t at, struct result *result);
 

@@ -3,16 +3,18 @@
  * settings (settings.h), then fresh rounds that the search has not seen. Pure apart from
  * allocation; the rounds are a run's (run/run.h), which asks after each one.
  *
- * What a search found best is in part what chance favoured (the winner's curse), so that its own
- * rounds say nothing of the gain. The fresh rounds have arms of their own, named "fresh.SETTING",
- * as many rounds as are fixed before the first of them: `none`, the leader, the simplest settings
- * near it, and the simplest with a quarter and half of the cores kept free. Ratios are paired by
- * round.
+ * Settings join the search as there is time: placements first, then changes of what did well. All
+ * of a round are measured in random order.
  *
- * The time is kept by what arms were seen to take: while the first round goes on, settings that it
- * has no room for are dropped, those first that ask most; then fresh rounds are as many as the rest
- * has room for, of `none` and one other where that is little. Where it has no room for enough of
- * them, that is said.
+ * What a search found best is in part what chance favoured (the winner's curse), so that its own
+ * rounds say nothing of the gain. The fresh rounds have arms of their own, named "fresh.SETTING":
+ * `none`, which is measured there alone, the simplest setting near the leader, a simpler one that
+ * may be as good, the leader, and the simplest with a quarter and half of the cores kept free.
+ * Ratios are paired by round.
+ *
+ * The time is kept by what arms were seen to take. What takes far longer than others is cut off,
+ * and has fewer rounds. There are as many fresh rounds as there is time for, and at most
+ * TUNE_FRESH_MOST; where there was none for enough of them, that is said.
  */
 #ifndef CONTEND_SEARCH_TUNE_H
 #define CONTEND_SEARCH_TUNE_H
@@ -25,9 +27,9 @@
 /* Who are measured in the fresh rounds. */
 enum tune_role {
     TUNE_NONE,     /* what people run by default */
-    TUNE_LEADER,   /* of the search */
-    TUNE_SIMPLEST, /* that nothing puts behind it (halving_possible); or the leader itself */
-    TUNE_NEAR,     /* the simplest within the tolerance of it; or one of these */
+    TUNE_SIMPLEST, /* within the tolerance of the leader of the search; or that itself */
+    TUNE_POSSIBLE, /* a simpler one that nothing puts behind it (halving_possible) */
+    TUNE_LEADER,   /* the leader; or the simplest */
     TUNE_QUARTER,  /* the simplest with a quarter of the cores kept free */
     TUNE_HALF,     /* with half of them */
     TUNE_ROLES
@@ -37,7 +39,6 @@ enum tune_role {
 struct tune {
     struct settings_tried tried; /* its `most` is set here */
     double max_time_s;           /* of all rounds; the fresh ones get what the search leaves */
-    double arm_s;                /* about what an arm of a round takes; 0 = nobody knows */
     double tolerance;            /* a share: so near to the best is as good */
     unsigned fresh_rounds;       /* so many, whatever the time; 0 = as there is time for */
 
@@ -45,14 +46,14 @@ struct tune {
     struct arms_request request;
     struct settings settings; /* those of the search, then the fresh ones */
     size_t nsearched;
-    size_t npossible, ntried; /* settings that could run, and those that did */
+    size_t npossible, ntried; /* settings beside `none` that could run, and those that did */
     struct halving halving;
     struct halving_arm *arms;
-    double *rates;
-    bool is_fresh;           /* the search is over */
+    double *rates;           /* scratch, one of each */
+    bool is_looking;         /* further settings may join the search */
+    bool is_fresh;           /* it is over */
     size_t leader;           /* the setting that led it; nsearched = all failed in some round */
-    unsigned fresh_planned;  /* rounds */
-    double pair_s;           /* what one of them takes, of `none` and one other */
+    double pair_s;           /* what a fresh round takes, of `none` and one other */
     size_t role[TUNE_ROLES]; /* settings; SETTINGS_MOST = there is none */
 };
 
@@ -60,12 +61,12 @@ struct tune {
 int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *request,
                  struct result *result, struct err *err);
 
-/* After each arm: what the first round has no time for is idle from now on. */
+/* After each arm: new settings that the search has no time for have to wait. */
 void tune_after_arm(struct tune *tune, struct result *result);
 
 /*
- * After each round: drops arms, adds those of the fresh rounds, and says by rounds_planned whether
- * there is another one. `analysis` is of the result as it is.
+ * After each round: says who is in the next one, and by rounds_planned whether there is one; adds
+ * the arms of the fresh rounds. `analysis` is of the result as it is.
  */
 int tune_next(struct tune *tune, const struct analysis *analysis, struct result *result,
               struct err *err);

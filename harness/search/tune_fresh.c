@@ -11,42 +11,14 @@ double tune_took_s(const struct result *result, size_t arm)
     return of->nobservations ? of->observations[of->nobservations - 1].took_s : 0;
 }
 
-double tune_pair_s(const struct tune *tune, const struct result *result)
-{
-    double sum_s[2] = {0};
-    unsigned n[2] = {0};
-    for (size_t i = 0; i < tune->nsearched; i++) {
-        bool none = tune->settings.all[i].placement == PLACE_NONE;
-        double took_s = tune_took_s(result, tune->settings.all[i].arm);
-        n[none] += took_s > 0;
-        sum_s[none] += took_s;
-    }
-    double none_s = n[1] ? sum_s[1] / n[1] : 0, other_s = n[0] ? sum_s[0] / n[0] : none_s;
-    return (n[1] ? none_s : other_s) + other_s;
-}
-
-double tune_time_for_fresh(const struct tune *tune)
-{
-    return TUNE_FRESH_LEAST * tune->pair_s / (1 - TUNE_SEARCH_SHARE);
-}
-
-/* `none` with as many workers; nsearched = there was no time for it. */
-static size_t find_none(const struct tune *tune, unsigned workers)
-{
-    size_t i = 0;
-    while (i < tune->nsearched && (tune->settings.all[i].placement != PLACE_NONE ||
-                                   tune->settings.all[i].workers != workers))
-        i++;
-    return i;
-}
-
 static struct setting make_none(const struct tune *tune, unsigned workers)
 {
-    size_t none = find_none(tune, workers);
-    if (none < tune->nsearched)
-        return tune->settings.all[none];
     struct setting made = {.placement = PLACE_NONE, .workers = workers, .plan = tune->tried.common};
-    (void)snprintf(made.variant.name, sizeof(made.variant.name), "none+%uw", workers);
+    enum { SIZE = sizeof(made.variant.name) };
+    if (tune->request.nworkers > 1)
+        (void)snprintf(made.variant.name, SIZE, "none+%uw", workers);
+    else
+        (void)snprintf(made.variant.name, SIZE, "none");
     return made;
 }
 
@@ -98,56 +70,47 @@ static int add_fewer(struct tune *tune, struct result *result, enum tune_role ro
     return rc == -EINVAL ? 0 : rc ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
-/* Who is in the fresh rounds, and how many there are, by what their settings took in the search. */
+/* Who is in the fresh rounds beside `none`, by what their settings took in the search. */
 struct fresh_plan {
-    size_t none, leader, simplest, near; /* settings */
-    double left_s, round_s;
-    unsigned least; /* rounds that come before further arms */
+    size_t leader, simplest, possible; /* settings */
+    double left_s, round_s;            /* the others' share of a round */
+    unsigned least;                    /* rounds that come before further arms */
 };
 
+/* What `none` takes is not known yet. The others together may take this share of the time, and
+ * those with fewer cores join them up to a smaller one. */
+static const double others_share = 0.58, fewer_share = 0.35;
+
 /* Whether a round may have one more that takes so long; then it is counted. */
-static bool has_room(struct fresh_plan *plan, double more_s)
+static bool has_room(struct fresh_plan *plan, double more_s, double share)
 {
-    bool room = (plan->round_s + more_s) * plan->least <= plan->left_s;
+    bool room = (plan->round_s + more_s) * plan->least <= plan->left_s * share;
     plan->round_s += room ? more_s : 0;
     return room;
 }
 
-static int add_pair(struct tune *tune, struct result *result, const struct fresh_plan *plan,
-                    bool leader_too, struct err *err)
-{
-    const struct setting *all = tune->settings.all;
-    const struct setting none = make_none(tune, all[plan->leader].workers);
-    int rc = add_fresh(tune, result, TUNE_NONE, &none, 0, err);
-    tune->role[TUNE_SIMPLEST] = tune->role[TUNE_LEADER] = tune->role[TUNE_NONE];
-    if (!rc && plan->simplest != plan->none) {
-        rc = add_fresh(tune, result, TUNE_SIMPLEST, &all[plan->simplest], 0, err);
-        tune->role[TUNE_LEADER] = tune->role[TUNE_SIMPLEST];
-    }
-    if (!rc && leader_too)
-        rc = add_fresh(tune, result, TUNE_LEADER, &all[plan->leader], 0, err);
-    return rc;
-}
-
-/* The pair at least; then, where there is time for enough rounds, the others in their order. */
+/* `none` and the simplest at least; then, where there is time for enough rounds, the others. */
 static int add_all(struct tune *tune, struct result *result, struct fresh_plan *plan,
                    struct err *err)
 {
     const struct setting *all = tune->settings.all;
+    const struct setting none = make_none(tune, all[plan->leader].workers);
     unsigned cores = count_cores(tune);
-    double simplest_s = tune_took_s(result, all[plan->simplest].arm);
-    double leader_s = tune_took_s(result, all[plan->leader].arm);
-    bool differ = plan->leader != plan->simplest && plan->leader != plan->none;
-    /* Of `none` as the simplest, the leader is the other one of the pair. */
-    bool leader_too = differ && (plan->simplest == plan->none || has_room(plan, leader_s));
-    bool near = plan->near != plan->simplest && plan->near != plan->leader &&
-                plan->near != plan->none &&
-                has_room(plan, tune_took_s(result, all[plan->near].arm));
-    bool quarter = cores / 4 && has_room(plan, simplest_s);
-    bool half = quarter && cores / 2 > cores / 4 && has_room(plan, simplest_s);
-    int rc = add_pair(tune, result, plan, leader_too, err);
-    if (!rc && near)
-        rc = add_fresh(tune, result, TUNE_NEAR, &all[plan->near], 0, err);
+    double simplest_s = plan->round_s = tune_took_s(result, all[plan->simplest].arm);
+    bool possible = plan->possible != plan->simplest &&
+                    has_room(plan, tune_took_s(result, all[plan->possible].arm), others_share);
+    bool leader = plan->leader != plan->simplest &&
+                  has_room(plan, tune_took_s(result, all[plan->leader].arm), others_share);
+    bool quarter = cores / 4 && has_room(plan, simplest_s, fewer_share);
+    bool half = quarter && cores / 2 > cores / 4 && has_room(plan, simplest_s, fewer_share);
+    int rc = add_fresh(tune, result, TUNE_NONE, &none, 0, err);
+    if (!rc)
+        rc = add_fresh(tune, result, TUNE_SIMPLEST, &all[plan->simplest], 0, err);
+    tune->role[TUNE_LEADER] = tune->role[TUNE_SIMPLEST];
+    if (!rc && possible)
+        rc = add_fresh(tune, result, TUNE_POSSIBLE, &all[plan->possible], 0, err);
+    if (!rc && leader)
+        rc = add_fresh(tune, result, TUNE_LEADER, &all[plan->leader], 0, err);
     if (!rc && quarter)
         rc = add_fewer(tune, result, TUNE_QUARTER, &all[plan->simplest], cores / 4, err);
     if (!rc && half)
@@ -155,44 +118,83 @@ static int add_all(struct tune *tune, struct result *result, struct fresh_plan *
     return rc;
 }
 
-/* What the pair takes that every fresh round has; `none` alone where that leads. */
-static double find_round_s(const struct tune *tune, const struct result *result,
-                           const struct fresh_plan *plan)
+/* Settings that there was no time for leave the search, and `none` with them. */
+static void remove_untried(struct tune *tune, struct result *result, struct fresh_plan *plan)
 {
-    const struct setting *all = tune->settings.all;
-    if (plan->none == tune->nsearched) /* there was no time for it */
-        return tune->pair_s;
-    double none_s = tune_took_s(result, all[plan->none].arm);
-    if (plan->leader == plan->none)
-        return none_s;
-    size_t other = plan->simplest == plan->none ? plan->leader : plan->simplest;
-    return none_s + tune_took_s(result, all[other].arm);
+    for (size_t i = tune->nsearched; i-- > 0;) {
+        const struct arm *arm = &result->arms[tune->settings.all[i].arm];
+        tune->ntried += arm->nobservations > 0;
+        if (arm->plan.status != PLAN_OK || arm->nobservations)
+            continue;
+        settings_remove(&tune->settings, i, result);
+        tune->nsearched--;
+        plan->leader -= plan->leader > i;
+        plan->simplest -= plan->simplest > i;
+        plan->possible -= plan->possible > i;
+    }
 }
 
 int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err)
 {
-    size_t leader = halving_leader(&tune->halving);
-    tune->is_fresh = true;
-    tune->pair_s = tune_pair_s(tune, result);
-    for (size_t i = 0; i < tune->nsearched; i++)
-        result->arms[tune->settings.all[i].arm].idle = true;
-    for (int role = 0; role < TUNE_ROLES; role++)
-        tune->role[role] = SETTINGS_MOST;
-    tune->leader = leader;
-    if (leader == tune->nsearched)
-        return 0;
-    struct fresh_plan plan = {.none = find_none(tune, tune->settings.all[leader].workers),
-                              .leader = leader,
-                              .simplest = halving_possible(&tune->halving, leader),
-                              .near = halving_simplest(&tune->halving, leader),
+    struct fresh_plan plan = {.leader = halving_leader(&tune->halving),
                               .left_s = tune->max_time_s - tune->halving.spent_s,
                               .least = tune->fresh_rounds ? tune->fresh_rounds : TUNE_FRESH_LEAST};
-    tune->pair_s = plan.round_s = fmax(find_round_s(tune, result, &plan), 0.001);
-    if (!tune->fresh_rounds && plan.left_s < plan.round_s)
+    if (plan.leader < tune->nsearched) {
+        plan.simplest = halving_simplest(&tune->halving, plan.leader);
+        plan.possible = halving_possible(&tune->halving, plan.leader);
+    }
+    tune->is_fresh = true;
+    for (int role = 0; role < TUNE_ROLES; role++)
+        tune->role[role] = SETTINGS_MOST;
+    remove_untried(tune, result, &plan);
+    for (size_t i = 0; i < result->narms; i++)
+        result->arms[i].idle = true;
+    tune->leader = plan.leader;
+    if (plan.leader == tune->nsearched)
+        return 0;
+    double simplest_s = tune_took_s(result, tune->settings.all[plan.simplest].arm);
+    tune->pair_s = 2 * simplest_s;
+    if (!tune->fresh_rounds && plan.left_s < tune->pair_s)
         return 0; /* no time, which is said */
     int rc = add_all(tune, result, &plan, err);
-    unsigned room = (unsigned)fmin(fmax(plan.left_s / plan.round_s, 1), TUNE_FRESH_MOST);
-    tune->fresh_planned = tune->fresh_rounds ? tune->fresh_rounds : room;
-    result->rounds_planned += tune->fresh_planned;
-    return rc;
+    if (rc)
+        return rc;
+    if (!tune->fresh_rounds)
+        result->arms[tune->settings.all[tune->role[TUNE_NONE]].arm].limit_s =
+            fmax(plan.left_s - TUNE_FRESH_FEW * plan.round_s, TUNE_SLOW * simplest_s);
+    result->rounds_planned += tune->fresh_rounds ? tune->fresh_rounds : 1;
+    return 0;
+}
+
+/*
+ * A slow `none` has the first round, and others as far as they leave time for rounds without it:
+ * how the others compare is the closer question.
+ */
+void tune_next_fresh(struct tune *tune, struct result *result)
+{
+    double left_s = tune->max_time_s, others_s = 0;
+    unsigned others = 0;
+    if (tune->fresh_rounds || tune->role[TUNE_NONE] == SETTINGS_MOST)
+        return;
+    struct arm *none = &result->arms[tune->settings.all[tune->role[TUNE_NONE]].arm];
+    size_t simplest = tune->settings.all[tune->role[TUNE_SIMPLEST]].arm;
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        for (size_t o = 0; o < arm->nobservations; o++)
+            left_s -= arm->observations[o].took_s;
+        if (arm != none && !arm->idle && arm->nobservations) {
+            others++;
+            others_s += tune_took_s(result, i);
+        }
+    }
+    size_t done = result->arms[simplest].nobservations;
+    double none_s = tune_took_s(result, (size_t)(none - result->arms));
+    bool slow = others > 1 && none_s > 2 * others_s;
+    bool few = done < TUNE_FRESH_LEAST;
+    double reserved_s = slow && few ? (double)(TUNE_FRESH_LEAST - done) * others_s : others_s;
+    none->idle = none_s + reserved_s > left_s;
+    bool without = others > 1 && few && others_s <= left_s;
+    tune->pair_s = none_s + tune_took_s(result, simplest);
+    result->rounds_planned =
+        result->rounds_done + (done < TUNE_FRESH_MOST && (!none->idle || without));
 }

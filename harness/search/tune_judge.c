@@ -98,20 +98,10 @@ static void say_lost(const struct judged *judged, char *buf, size_t size)
                    arms[made->arm].rate_unit, advice_reason_length(lost), lost->reason);
 }
 
-/* Where only none had fresh rounds: nothing else was ahead in the search. */
-static void say_search(const struct judged *judged, char *buf, size_t size)
-{
-    (void)snprintf(buf, size,
-                   "no measurable gain: leave it as it is. In the search no setting of the %zu "
-                   "tried was more than %.3g%% ahead of none.",
-                   judged->tune->ntried, 100 * judged->tune->tolerance);
-}
-
 static int add_recommended(const struct judged *judged, struct findings *findings, struct err *err)
 {
     const struct recommendation *made = &judged->made;
     const struct setting *setting = recommended(judged);
-    bool alone = judged->tune->role[TUNE_LEADER] == judged->tune->role[TUNE_NONE];
     struct finding finding = {.id = "tune", .value = NAN, .low = NAN, .high = NAN};
     if (made->arm >= 0)
         advice_note_gain(&made->gain, &finding);
@@ -119,8 +109,6 @@ static int add_recommended(const struct judged *judged, struct findings *finding
         say_lost(judged, finding.sentence, sizeof(finding.sentence));
     else if (setting)
         say_gain(judged, finding.sentence, sizeof(finding.sentence));
-    else if (alone)
-        say_search(judged, finding.sentence, sizeof(finding.sentence));
     else
         advice_say_none(judged->analysis, made, &finding);
     if (setting)
@@ -205,10 +193,14 @@ static char *say_time(double seconds, char *buf, size_t size)
 static int add_none_ended(const struct judged *judged, struct findings *findings, struct err *err)
 {
     const struct tune *tune = judged->tune;
-    const struct setting *all = tune->settings.all;
     struct finding finding = {
         .id = "tune_lost", .severity = FINDING_BAD, .value = NAN, .low = NAN, .high = NAN};
-    const char *why = tune->nsearched ? judged->analysis->rounds.arms[all[0].arm].reason : "";
+    const char *why = "";
+    for (size_t i = tune->nsearched; i-- > 0;) {
+        size_t arm = tune->settings.all[i].arm;
+        if (judged->analysis->result->arms[arm].nobservations)
+            why = judged->analysis->rounds.arms[arm].reason;
+    }
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
                    "None of the %zu settings tried gave a rate in each of its rounds, so none is "
                    "recommended: %.200s.",
@@ -216,23 +208,25 @@ static int add_none_ended(const struct judged *judged, struct findings *findings
     return findings_add(findings, &finding, err);
 }
 
-/* Evidence that there was no time for: fewer fresh rounds than give an interval. */
+/* Evidence that there was no time for: fewer fresh rounds of none than give an interval. */
 static int add_short(const struct judged *judged, struct findings *findings, struct err *err)
 {
     const struct tune *tune = judged->tune;
     struct finding finding = {
         .id = "tune_short", .severity = FINDING_DOUBT, .value = NAN, .low = NAN, .high = NAN};
     char rounds[80] = "There was no time for a fresh round", enough[32];
-    if (tune->fresh_rounds || tune->fresh_planned >= TUNE_FRESH_LEAST)
+    size_t n = has_role(judged, TUNE_NONE) ? arm_of(judged, TUNE_NONE)->nobservations : 0;
+    if (tune->fresh_rounds || n >= TUNE_FRESH_LEAST)
         return 0;
-    if (tune->fresh_planned)
-        (void)snprintf(rounds, sizeof(rounds), "There was time for %u fresh round%s alone",
-                       tune->fresh_planned, tune->fresh_planned == 1 ? "" : "s");
+    if (n)
+        (void)snprintf(rounds, sizeof(rounds), "There was time for %zu fresh round%s of none", n,
+                       n == 1 ? "" : "s");
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%s, and for an interval it takes %d: one of none and one other setting takes "
-                   "%.3g s here. --max-time %s has room for them.",
+                   "%s, and an interval takes %d. A round of none and one other setting takes "
+                   "%.3g s here: --max-time %s has room for them.",
                    rounds, TUNE_FRESH_LEAST, tune->pair_s,
-                   say_time(tune_time_for_fresh(tune), enough, sizeof(enough)));
+                   say_time(TUNE_FRESH_LEAST * tune->pair_s / (1 - TUNE_SEARCH_SHARE), enough,
+                            sizeof(enough)));
     return findings_add(findings, &finding, err);
 }
 
@@ -244,9 +238,8 @@ static int add_untried(const struct judged *judged, struct findings *findings, s
     if (tune->ntried >= tune->npossible + left)
         return 0;
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%zu of %s%zu settings were tried, rather those with teams near the usual size "
-                   "that ask little of who applies them: a first round of all would have taken "
-                   "too much of the time.",
+                   "%zu of %s%zu settings were tried: the placements first, then changes of those "
+                   "that did well. A longer --max-time tries more.",
                    tune->ntried, left ? "at most " : "", tune->npossible + left);
     return findings_add(findings, &finding, err);
 }

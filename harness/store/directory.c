@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/comms/clear.h"
 #include "harness/say/log.h"
 #include "harness/store/csv.h"
+#include "harness/store/logs.h"
 #include "harness/sys/file.h"
 
 #define WORK_NAME ".contend-run"
@@ -64,7 +64,7 @@ static void remove_logs(int dir_fd, const char *name)
 {
     int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (fd >= 0) {
-        comms_clear(fd);
+        logs_clear(fd);
         (void)close(fd);
     }
     (void)unlinkat(dir_fd, name, AT_REMOVEDIR);

@@ -126,6 +126,17 @@ static int say_anew(struct recorded *recorded, struct err *err)
     return rc;
 }
 
+/* One of the tables: without it, what run.json tells of is no result. */
+static int read_table(int dir_fd, const char *name, size_t mib_most, char **text, size_t *size,
+                      struct err *err)
+{
+    int rc = read_file(dir_fd, name, mib_most, text, size, err);
+    if (rc != -ENOENT)
+        return rc;
+    return err_set(err, -EINVAL, "%s is missing; if %s.xz is there: unxz -k %s.xz", name, name,
+                   name);
+}
+
 int recorded_read(int dir_fd, const struct bench *const *benches, struct recorded *recorded,
                   struct err *err)
 {
@@ -134,11 +145,11 @@ int recorded_read(int dir_fd, const struct bench *const *benches, struct recorde
     if (!rc)
         rc = recorded_arms(recorded, benches, err);
     if (!rc)
-        rc = read_file(dir_fd, CSV_ROUNDS_NAME, rounds_mib_most, &recorded->rounds_text,
-                       &recorded->rounds_size, err);
+        rc = read_table(dir_fd, CSV_ROUNDS_NAME, rounds_mib_most, &recorded->rounds_text,
+                        &recorded->rounds_size, err);
     if (!rc)
-        rc = read_file(dir_fd, CSV_ROWS_NAME, rows_mib_most, &recorded->rows_text,
-                       &recorded->rows_size, err);
+        rc = read_table(dir_fd, CSV_ROWS_NAME, rows_mib_most, &recorded->rows_text,
+                        &recorded->rows_size, err);
     if (!rc)
         rc = recorded_tables(recorded, err);
     if (!rc)

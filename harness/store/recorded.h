@@ -35,8 +35,8 @@ struct recorded {
  * Reads run.json, rounds.csv and rows.csv of the directory. `benches` are those of this program.
  * Free with recorded_free, also after an error: -ENOENT no result is there, -EPROTO it is of an
  * older version, which wrote other files, -ENODATA no round of it was finished, -EINVAL the files
- * are damaged, not of one run or of a newer version, -EFBIG one is too large, and what reading
- * gives. The message says which file, and which line of it.
+ * are damaged, packed, not of one run or of a newer version, -EFBIG one is too large, and what
+ * reading gives. The message says which file, and which line of it.
  */
 int recorded_read(int dir_fd, const struct bench *const *benches, struct recorded *recorded,
                   struct err *err);

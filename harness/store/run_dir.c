@@ -130,6 +130,11 @@ int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct
     struct run_record last = *record;
     off_t samples_bytes = run_dir->samples.valid_bytes;
     int rc = samples_file_close(&run_dir->samples, err);
+    if (!rc && record->verdict && !run_dir->dir.holds_earlier) { /* a search drops arms */
+        rc = write_tables(run_dir, &record->verdict->analysis, err);
+        if (rc)
+            remove_tables(run_dir);
+    }
     if (rc)
         last.status = "failed";
     int json_rc =

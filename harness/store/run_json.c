@@ -283,7 +283,7 @@ static json_t *from_machine(const struct run_record *record)
     return machine_to_json(&parts);
 }
 
-json_t *run_json_record(const struct run_record *record)
+static json_t *run_json_record(const struct run_record *record)
 {
     json_t *document = json_pack(
         "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", RUN_SCHEMA_VERSION,

@@ -38,9 +38,6 @@ struct run_record {
     const char *const *notes; /* NULL-terminated sentences: what a reader should know */
 };
 
-/* The document; free with json_decref. NULL for want of memory. */
-json_t *run_json_record(const struct run_record *record);
-
 /*
  * Writes it into the directory, under that name. Errors: -ENOMEM, and what open, write and close
  * give, such as -ENOSPC; then there is no file of that name.

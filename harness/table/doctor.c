@@ -7,21 +7,14 @@
 #include "harness/doctor/host.h"
 #include "harness/table/findings.h"
 
-static void tell_locks(const struct view *view, char *buf, size_t size)
+static void tell_refused(const struct view *view, char *buf, size_t size)
 {
-    const struct locks *locks = view->host ? &view->host->locks : NULL;
-    const char *who = !view->is_root ? "Root (or who owns them, with kernel.yama.ptrace_scope=0) "
-                                       "would also see"
-                      : view->environs_refused ? "Nor is it shown"
-                                               : "With CAP_SYS_PTRACE root would also see";
-    if (locks && locks->refused)
-        (void)check_append(buf, size, "%s for which locks the threads of %u process%s wait. ", who,
-                           locks->refused, locks->refused == 1 ? "" : "es");
-    if (locks && locks->skipped)
-        (void)check_append(buf, size,
-                           "For deadlocks there was no time to look at %u process%s, or not at all "
-                           "their threads: watch for longer, or name them. ",
-                           locks->skipped, locks->skipped == 1 ? "" : "es");
+    const unsigned n = view->host ? view->host->hung.refused : 0;
+    if (n)
+        (void)check_append(buf, size, "%s would also see whether %u process%s hang%s. ",
+                           view->is_root ? "With CAP_SYS_PTRACE root"
+                                         : "Root (or the owner, with kernel.yama.ptrace_scope=0)",
+                           n, n == 1 ? " that slept" : "es that slept", n == 1 ? "s" : "");
 }
 
 static void tell_hidden(const struct view *view, char *buf, size_t size)
@@ -60,7 +53,7 @@ char *doctor_tell_unread(const struct view *view, char *buf, size_t size)
                            "process%s are not shown to this root: it lacks CAP_SYS_PTRACE (docker "
                            "run --cap-add SYS_PTRACE). ",
                            view->environs_refused, view->environs_refused == 1 ? "" : "es");
-    tell_locks(view, buf, size);
+    tell_refused(view, buf, size);
     tell_hidden(view, buf, size);
     if (view->pages_skipped)
         (void)check_append(buf, size,

@@ -73,7 +73,7 @@ int gpu_collective_load(int *version, char *msg, size_t size)
 
 static cudaError_t open_events(const struct gpu_collective *gc, struct gpu_collective_rank *rank)
 {
-    cudaError_t error = cudaEventCreateWithFlags(&rank->followed, cudaEventDisableTiming);
+    cudaError_t error = cudaSuccess;
     for (unsigned i = 0; i < 2 && error == cudaSuccess; i++)
         error = cudaEventCreate(&rank->look[i]);
     for (unsigned i = 0; i < gc->times_most && error == cudaSuccess; i++) {
@@ -267,11 +267,6 @@ int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, bool regist
     return rc;
 }
 
-void *gpu_collective_send_buffer(struct gpu_collective *gc, unsigned k)
-{
-    return gc->rank[k].send;
-}
-
 void *gpu_collective_recv_buffer(struct gpu_collective *gc, unsigned k)
 {
     return gc->rank[k].recv;
@@ -298,8 +293,6 @@ static void close_events(struct gpu_collective *gc, struct gpu_collective_rank *
     for (unsigned i = 0; i < 2; i++)
         if (rank->look[i])
             (void)cudaEventDestroy(rank->look[i]);
-    if (rank->followed)
-        (void)cudaEventDestroy(rank->followed);
     free(rank->begin);
     free(rank->end);
 }

@@ -96,13 +96,7 @@ int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, char *msg,
  */
 int gpu_collective_wait(struct gpu_collective *gc, char *msg, size_t size);
 
-/* What is enqueued from now on waits for what has been put on that stream (a cudaStream_t of the
- * GPU of rank first + k) so far. */
-int gpu_collective_follow(struct gpu_collective *gc, unsigned k, void *stream, char *msg,
-                          size_t size);
-
 /* Of rank first + k, on its device; operation 0 of an enqueue starts at the front. */
-void *gpu_collective_send_buffer(struct gpu_collective *gc, unsigned k);
 void *gpu_collective_recv_buffer(struct gpu_collective *gc, unsigned k);
 
 /*

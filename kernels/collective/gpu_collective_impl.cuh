@@ -18,7 +18,6 @@ struct gpu_collective_rank {
     char pci_bdf[GPU_COLLECTIVE_BDF];
     void *comm; /* ncclComm_t */
     cudaStream_t stream;
-    cudaEvent_t followed;
     char *send, *recv;
     void *handles[2];                   /* of the two where they are registered */
     cudaEvent_t *begin, *end;           /* [times_most] each */

@@ -362,16 +362,6 @@ int gpu_collective_wait(struct gpu_collective *gc, char *msg, size_t size)
     return 0;
 }
 
-int gpu_collective_follow(struct gpu_collective *gc, unsigned k, void *stream, char *msg,
-                          size_t size)
-{
-    struct gpu_collective_rank *rank = &gc->rank[k];
-    cudaError_t error = cudaEventRecord(rank->followed, static_cast<cudaStream_t>(stream));
-    if (error == cudaSuccess)
-        error = cudaStreamWaitEvent(rank->stream, rank->followed, 0);
-    return gpu_collective_cuda(gc, k, error, "cannot wait for a stream", msg, size);
-}
-
 /* Each place has numbers of its own. */
 static struct gpu_collective_side side_of(const struct gpu_collective *gc, unsigned k,
                                           unsigned repetition, unsigned place)

@@ -13,7 +13,6 @@ enum { STREAM_UNROLL = 4, STREAM_PAGE = 512, STREAM_COPY_PAGES = 8 };
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define STREAM_HAS_NT
 #define FENCE() _mm_sfence()
 
 #define STREAM_NAME "sse2"

@@ -152,10 +152,3 @@ void prep_run(const struct prep_params *params, const float *in, const struct pr
             run_region(&block, stage);
     }
 }
-
-void prep_run_stage(const struct prep_params *params, const float *in, const struct prep_out *out,
-                    size_t block_index, enum prep_stage stage)
-{
-    struct block block = block_at(params, in, out, block_index);
-    run_region(&block, stage);
-}

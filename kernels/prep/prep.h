@@ -100,11 +100,4 @@ static inline struct prep_share prep_share_of(size_t units, unsigned thread, uns
 /* Preprocesses `in` (rows x cols) into `out`. */
 void prep_run(const struct prep_params *params, const float *in, const struct prep_out *out);
 
-/*
- * One region of prep_run: stage `stage` of block `block_index`, for tests and for timing a stage.
- * The earlier stages of that block have to be done.
- */
-void prep_run_stage(const struct prep_params *params, const float *in, const struct prep_out *out,
-                    size_t block_index, enum prep_stage stage);
-
 #endif

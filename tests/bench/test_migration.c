@@ -26,8 +26,8 @@ static void test_near_of_each_kind(void **state)
     built.cpus[1] = (struct bench_cpu){.os_cpu = 41, .core = 3, .llc = 2, .package = 1};
     built.cpus[2] = (struct bench_cpu){.os_cpu = 42, .core = 2, .llc = 1};
     built.cpus[3] = (struct bench_cpu){.os_cpu = 43, .core = 1};
-    built.cpus[4] = (struct bench_cpu){.os_cpu = 44, .core = 0, .smt = 1};
-    built.cpus[5] = (struct bench_cpu){.os_cpu = 45, .core = 0, .smt = 2};
+    built.cpus[4] = (struct bench_cpu){.os_cpu = 44, .core = 0};
+    built.cpus[5] = (struct bench_cpu){.os_cpu = 45, .core = 0};
     static const unsigned found[NEARS] = {
         [NEAR_SIBLING] = 44, [NEAR_CACHE] = 43, [NEAR_NODE] = 42, [NEAR_REMOTE] = 41};
     for (unsigned near = 0; near < NEARS; near++) {

@@ -51,8 +51,8 @@ static struct victim_range l3_range(uint64_t l3_bytes, uint64_t l2_bytes)
 {
     static struct bench_machine m;
     m = (struct bench_machine){.ncpus = 1, .ncaches = 2};
-    m.caches[0] = (struct bench_cache){.level = 2, .size_bytes = l2_bytes, .cpus = 1};
-    m.caches[1] = (struct bench_cache){.level = 3, .size_bytes = l3_bytes, .cpus = 8};
+    m.caches[0] = (struct bench_cache){.level = 2, .size_bytes = l2_bytes};
+    m.caches[1] = (struct bench_cache){.level = 3, .size_bytes = l3_bytes};
     return victim_l3_range(&m);
 }
 
@@ -201,8 +201,8 @@ static void test_cells_know_places(void **state)
     (void)state;
     static struct bench_machine wide;
     static const struct bench_cpu places[] = {
-        {.core = 0},           {.core = 0, .smt = 1}, {.core = 1},
-        {.core = 1, .smt = 1}, {.core = 2, .llc = 1}, {.core = 3, .llc = 2, .os_node = 1}};
+        {.core = 0}, {.core = 0},           {.core = 1},
+        {.core = 1}, {.core = 2, .llc = 1}, {.core = 3, .llc = 2, .os_node = 1}};
     struct thrash_cells cells;
     wide = (struct bench_machine){.ncpus = 6};
     memcpy(wide.cpus, places, sizeof(places));

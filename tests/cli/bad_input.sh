@@ -111,6 +111,14 @@ if command -v gnuplot > /dev/null; then
     [ ! -e "$scratch/drawn/plots/loss.svg" ] || fail "half a figure was left"
 fi
 
+# One whose rounds are packed, or gone, is a result all the same.
+cp -r results/h200-x2-vm/exec "$scratch/packed"
+rm "$scratch/packed/rounds.csv"
+missing="packed': rounds.csv is missing; if rounds.csv.xz is there: unxz -k rounds.csv.xz"
+bad "$missing" report "$scratch/packed"
+bad "$missing" report --md "$scratch/packed"
+bad "$missing" compare results/h200-x2-vm/exec "$scratch/packed"
+
 # Directories that cannot be used.
 touch "$scratch/file"
 bad "cannot create output directory '.*file/r'" run --out "$scratch/file/r"

@@ -37,7 +37,7 @@ for tool in github gitlab; do
     rm -rf runs contend*
     job sh -e $tool.sh
     got=$?
-    case "$tool $got" in "github 0" | "gitlab 0" | "gitlab 4") ;; *) fail "$tool, equal: exit $got: $(cat out)" ;; esac
+    case "$tool $got" in "github 0" | "gitlab 0" | "gitlab 4") ;; *) fail "$tool, equal: exit $got: $(cat out contend.md)" ;; esac
     grep -q '^| verdict' contend.md || fail "$tool: no table: $(cat contend.md)"
     grep -q '<testcase' contend.xml || fail "$tool: no tests"
 done

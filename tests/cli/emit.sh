@@ -149,7 +149,7 @@ else:  # a batch file: no quote within quotes, so its words are those of a shell
     line = [l for l in text.split("\r\n") if l.startswith('start "worker %s"' % worker)][-1]
     assert not re.search(r"[%^&<>!]", line), line
     script = base64.b64decode(re.search(r"\(echo ([A-Za-z0-9+/=]+)\|", line)[1]).decode()
-    words = shlex.split(script.split("\nexec ", 1)[1])
+    words = shlex.split(script.split(" taskset -c ", 1)[1])[1:]
     if words[0] == "taskset":
         words = words[3:]
 assert words == expected, "%s: %r" % (kind, words)
@@ -184,7 +184,7 @@ if [ "$first" != "$cpus" ]; then
         (cd "$scratch" && PATH=$scratch/bin:$PATH timeout 60 taskset -c "$first" sh "./$format") >"$scratch/out" 2>&1 </dev/null
         code=$?
         [ "$code" != 0 ] || [ "$format" = torchrun ] || [ "$format" = slurm ] || fail "$format: not refused"
-        grep -q "refused: CPU $second is not among those allowed here, $first" "$scratch/out" ||
+        grep -q "refused: CPU ${second%%[-,]*} is not among those allowed here, $first" "$scratch/out" ||
             fail "$format: $(cat "$scratch/out")"
         [ ! -e "$SAW/1.cpus" ] || fail "$format: a worker runs on CPUs that are not allowed"
     done

@@ -3,7 +3,7 @@
 # inherited. What a cell has, read back from the workers: the exit code; of each worker its CPUs (those of its team, of what it
 # forks and of its plain threads, once where they are equal), its threads and its memory policy; + what the text said of it.
 . tests/lib/cli.sh
-needs two-cpus
+needs two-cpus numactl
 export NO_COLOR=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 IMAGE=image SAW=$scratch/saw
 unset CUDA_VISIBLE_DEVICES "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}" "${!MKL_@}" "${!OPENBLAS_@}"
 "$CONTEND_REFUSE" set_mempolicy EPERM true || skip "no system call can be refused here"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Loaders go with who wanted them, whatever ends that one, and without Python there are those in C.
 . tests/lib/cli.sh
+export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
 
 quick=(--rounds 1 --no-canary --no-plots --host h -p rows=64 -p cols=40 -p gpu_ms=1)
 

@@ -45,7 +45,7 @@ paste() {
     rm -f "$scratch/started" "$scratch/ended"
     (cd "$scratch/job" && PATH=$path STARTED=$scratch/started ENDED=$scratch/ended WORKERS=$workers \
         timeout 100 "$shell" -s) >"$scratch/pasted" 2>&1 || fail "the block fails: $(cat "$scratch/pasted")"
-    started=$(sort "$scratch/started" 2>/dev/null)
+    started=$(LC_ALL=C sort "$scratch/started" 2>/dev/null)
     [ "$(wc -l <"$scratch/ended" 2>/dev/null || echo 0)" = "$workers" ] ||
         fail "not $workers commands side by side, and waited for: $started $(cat "$scratch/pasted")"
 }

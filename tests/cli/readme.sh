@@ -3,7 +3,7 @@
 . tests/lib/cli.sh
 "$CONTEND_BINARY" man --markdown | diff docs/reference.md - > "$scratch/reference" ||
     fail "docs/reference.md is not what 'contend man --markdown' prints:"$'\n'"$(cat "$scratch/reference")"
-for page in README.md docs/*.md; do
+for page in README.md CHANGELOG.md docs/*.md results/README.md results/*/README.md; do
     grep -o '](\([^)#]*\))' "$page" | sed 's/](\(.*\))/\1/' | grep -v '^http' | while read -r path; do
         [ -e "$(dirname "$page")/$path" ] || echo "$page: $path"
     done

@@ -23,11 +23,15 @@ done
 cp "$out/plots/loss.svg" "$scratch/first.svg"
 
 # Results of older versions are drawn, too: from what they left, which no version can make again.
-cp -r "$CONTEND_SOURCE_DIR/results/h100-vm/pipeline" "$scratch/older"
-rm "$scratch"/older/plots/*.svg "$scratch"/older/plots/*.png
-expect 0 'older/plots/occupancy.svg, occupancy.png' "$CONTEND_BINARY" report "$scratch/older"
-for plot in "$scratch"/older/plots/*.dat; do
-    [ -s "${plot%.dat}.svg" ] || fail "no ${plot##*/} of an older version"
+for run in h100-vm/pipeline 2-cpus-vm/threads 2-cpus-vm/loader h200-x4-vm/allreduce; do
+    older=$scratch/${run//\//-}
+    cp -r "$CONTEND_SOURCE_DIR/results/$run" "$older"
+    find "$older" -name '*.xz' -exec xz -d {} + || skip "needs xz"
+    rm -f "$older"/plots/*.svg "$older"/plots/*.png
+    expect 0 'plots/.*\.svg, .*\.png' "$CONTEND_BINARY" report "$older"
+    for plot in "$older"/plots/*.dat; do
+        [ -s "${plot%.dat}.svg" ] || fail "no ${plot##*/} of an older version"
+    done
 done
 
 # Again, from its directory: the same figure, nothing else beside it.

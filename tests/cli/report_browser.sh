@@ -37,14 +37,15 @@ END
     grep 'CONSOLE' "$scratch/console" && fail "$1: the browser complains"
 }
 
-for run in pipeline gpu memory; do
-    cp -r "results/h200-x2-vm/$run" "$scratch/$run"
+for run in h200-x2-vm/pipeline 2-cpus-vm/threads; do
+    cp -r "results/$run" "$scratch"
+    run=${run#*/}
+    cp results/2-cpus-vm/threads/plots/threads_map.svg "$scratch/$run/plots/occupancy.svg" # any figure that was drawn
     expect 0 . env PATH=/nonexistent "$CONTEND_BINARY" report --html "$scratch/$run.html" "$scratch/$run"
 done
 expect 0 . env PATH=/nonexistent "$CONTEND_BINARY" report --html "$scratch/both.html" results/h100-vm/pipeline \
     "$scratch/pipeline"
 look pipeline 'recommended: sized (OMP_NUM_THREADS=16), 19x the default'
-look gpu 'Measured'
-look memory ''
+look threads ''
 look both 'Before'
 finish

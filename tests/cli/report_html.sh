@@ -5,6 +5,7 @@ needs jq
 source=results/h200-x2-vm
 one=$scratch/one
 cp -r "$source/pipeline" "$one"
+cp results/2-cpus-vm/threads/plots/threads_map.svg "$one/plots/occupancy.svg" # any figure that was drawn
 fresh() { # a result to be edited: $there
     there=$scratch/there
     rm -rf "$there"
@@ -44,9 +45,9 @@ edit '.device = "sim"'
 sed -i 's/,cuda,/,sim,/' "$there/rows.csv" "$there/rounds.csv"
 expect 0 . "${report[@]}" "$there"
 grep -q 'class="sim"' "$there/report.html" || fail "a modelled GPU is not told"
-cp -r "$source/gpu" "$scratch/gpu"
-expect 0 . "${report[@]}" "$scratch/gpu"
-[ "$(grep -o '<img' "$scratch/gpu/report.html" | wc -l)" = "$(find "$scratch/gpu/plots" -name '*.svg' | wc -l)" ] ||
+cp -r results/2-cpus-vm/threads "$scratch/threads"
+expect 0 . "${report[@]}" "$scratch/threads"
+[ "$(grep -o '<img' "$scratch/threads/report.html" | wc -l)" = "$(find "$scratch/threads/plots" -name '*.svg' | wc -l)" ] ||
     fail "figures are missing in the page of a scan"
 
 # Of a search, the figures on top are those of the rounds that it has not seen.
@@ -99,7 +100,7 @@ fresh
 mkdir "$there/plots"
 # shellcheck disable=SC2016 # is to stay as it is
 text='"]]><script>alert(1)</script><img src=x onerror=alert(2)>'"'"'&`|'
-cp "$source/pipeline/plots/occupancy.dat" "$there/plots"
+printf ' "CPUs over time"\n' >"$there/plots/occupancy.dat"
 printf '# contend heat_map\n "%s"\n' '<script>alert(3)</script>' >"$there/plots/evil.dat"
 printf '<svg onload="alert(4)"><script>alert(5)</script></svg>' | tee "$there/plots/evil.svg" >"$there/plots/occupancy.svg"
 echo 'no picture <script>alert(6)</script>' >"$there/plots/loss.svg"

@@ -45,6 +45,24 @@ tr '\n' ' ' < "$scratch/said" | grep -Eq 'There was (no )?time for .* --max-time
     fail "too few rounds, and nothing said: $(cat "$scratch/said")"
 tr '\n' ' ' < "$scratch/said" | grep -q 'settings were tried' || fail "settings dropped, and nothing said"
 
+
+unset OMP_NUM_THREADS
+
+# A none that never ends is cut off, and the time is kept: the others are compared, and the gain is a bound.
+SECONDS=0
+quietly "$CONTEND_BINARY" tune -n 2 --max-time 8 --host h -o "$scratch/hangs" -- sh -c 'exec sleep ${OMP_NUM_THREADS:+0.}20' \
+    > "$scratch/said" 2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
+[ "$SECONDS" -le 24 ] || fail "--max-time 8 took $SECONDS s"
+grep -Eq 'recommended: sized, more than [0-9.]+x the default' "$scratch/said" || fail "no bound: $(cat "$scratch/said")"
+grep -q 'variant=fresh.none,.*,censored,' "$scratch/hangs/rounds.csv" || fail "none was not cut off"
+
+# No time for a fresh round: the result is whole all the same, without the settings that nobody tried.
+quietly "$CONTEND_BINARY" tune --max-time 1 --host h -o "$scratch/none" -- sleep 1 > "$scratch/said" 2> "$scratch/log" ||
+    fail "exit $?: $(cat "$scratch/log")"
+tr '\n' ' ' < "$scratch/said" | grep -q 'There was no time for a fresh round.* 1 of [0-9]* settings were tried' || fail "$(cat "$scratch/said")"
+expect 0 '^sized ' "$CONTEND_BINARY" report "$scratch/none"
+expect 2 'nothing to choose from' "$CONTEND_BINARY" tune --placement none -o "$scratch/bad" -- true
+
 expect 0 'variant sized:' "${tune[@]}" --dry-run
 expect 2 "threads 'x' is not a list" "${tune[@]}" --threads x -o "$scratch/bad"
 expect 2 "wait 'never' is not a list" "${tune[@]}" --wait never -o "$scratch/bad"

@@ -8,14 +8,17 @@ mkdir tmp
 export TMPDIR=$scratch/tmp # others' files in /tmp are none of ours
 validate=("$CONTEND_FAKE" validate --only baseline)
 
-# The bounds of a scenario, wide enough for any machine; then such as no machine can reach.
+# The bounds of a scenario, wide enough for any machine, of a version without a parameter, which has its default here; then
+# such as no machine can reach.
 expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 --time 0.05 --no-plots --out one
 expect 0 'bounds +2 figures' "$CONTEND_FAKE" baseline one -o made.json
 edit() { jq "(.bounds[] | select(.metric == \"throughput\")) |= ($2) |
     (.bounds[] | select(.metric == \"step_time\")) |= (.upper = null | .lower = null)" made.json > "$1"; }
 edit wide.json '.lower = 1 | .upper = null'
+jq '.bounds[].params |= sub("step=[^;]*;"; "")' wide.json > older.json
+! grep -q step= older.json || fail "$(cat older.json)"
 edit far.json '.reference = 1e9 | .lower = 9e8 | .upper = 2e9'
-"${validate[@]}" --baseline wide.json > wide.out 2>&1 & # both sleep for most of their time
+"${validate[@]}" --baseline older.json > wide.out 2>&1 & # both sleep for most of their time
 wide_pid=$!
 "${validate[@]}" --baseline far.json --out told --junit told.xml > /dev/null 2> log
 got=$? outcome=$(jq -r '.findings[] | .outcome' told/validate.json)
@@ -45,6 +48,13 @@ jq '.bounds[].params |= sub("slots=2"; "slots=2;variant=a")' open.json > variant
 expect 3 '^ERROR +fake: not looked at: its bounds are of other parameters, of a variant' "${validate[@]}" --baseline variant.json
 jq '.bounds[].params |= "nosuch=1;" + .' open.json > nosuch.json
 expect 3 "^ERROR +fake: not looked at: .*nosuch" "${validate[@]}" --baseline nosuch.json
+
+# Such bounds are of no results with another value; and the other way round, bounds have it and results do not.
+expect 0 '^0 of 1 machines fail' "$CONTEND_FAKE" validate --results one --baseline older.json
+expect 1 'lacks' "$CONTEND_FAKE" validate --results slow --baseline older.json
+cp -r one old
+sed -i 's/step=[^;]*;//' old/rows.csv
+expect 0 '^0 of 1 machines fail' "$CONTEND_FAKE" validate --results old --baseline wide.json
 
 # Without it the rule says what it needs, and is an error where it is required.
 expect 4 '^SKIP +needs --baseline FILE: baseline' "${validate[@]}"

@@ -59,7 +59,7 @@ static void test_session_keeps_the_round_before_a_failure(void **state)
         .arrange = {.purpose = PURPOSE_TUNE, .add = tune_arrange, .arg = &tune},
         .next = next,
         .judge = judge};
-    char *argv[] = {"contend",  "tune", "--workers",  "1",         "--placement", "none",
+    char *argv[] = {"contend",  "tune", "--workers",  "1",         "--placement", "passive",
                     "--time",   "0.01", "--max-time", "60",        "--out",       fixture_dir,
                     "--device", "sim",  "--",         "/bin/true", NULL};
     int argc = sizeof(argv) / sizeof(argv[0]) - 2; /* without the program and the end */

@@ -84,11 +84,9 @@ static void test_canary_tells_what_moved(void **state)
     const struct canary_move *most = canary_largest(&moves);
     assert_non_null(most);
     assert_string_equal(most->metric, "canary_copy");
-    assert_true(most->higher_is_better);
     assert_near(most->ratio, 0.88);
     assert_near(most->low, 8.8 / 10.2);
     assert_near(most->high, 8.8 * 1.02 / 10);
-    assert_int_equal(most->base_rounds, 3);
     assert_true(canary_is_beyond(most, 0.1));
     assert_false(canary_is_beyond(most, 0.12)); /* its nearer end is 11% away */
     assert_string_equal(canary_say(most, text, sizeof(text)), "copy of memory: 12% slower");
@@ -111,7 +109,6 @@ static void test_canary_of_a_steady_machine_is_nothing(void **state)
         all[i] = open_run(&runs[i], 10);
     assert_int_equal(canary_compare(all, 2, all + 2, 1, &moves, NULL), 0);
     assert_int_equal(moves.n, 3);
-    assert_int_equal(moves.all[0].base_rounds, 6);
     assert_null(canary_largest(&moves));
     canary_moves_free(&moves);
     for (int i = 0; i < 3; i++)

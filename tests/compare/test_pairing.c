@@ -222,21 +222,21 @@ static void test_params_without_defaults(void **state)
     (void)state;
     static const struct opt opts[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},
                                       {.name = "gone", .kind = OPT_TEXT},
+                                      {.name = "size", .kind = OPT_SIZE, .max = 1e12, .def = "64M"},
                                       {.name = NULL}};
     static const char *const cases[][2] = {{"rows=64;slots=2", "slots=2"},
                                            {"rows=32;slots=2", "rows=32;slots=2"},
                                            {"slots=2;rows=64", "slots=2;rows=64"}, /* in a key */
+                                           {"size=67108864;slots=2", "slots=2"},
+                                           {"size=64;gone=;slots=2", "size=64;slots=2"},
                                            {"gone=1;rows=64;slots=2;x=1", "gone=1;slots=2;x=1"},
                                            {"", ""}};
-    const struct bench bench = {.name = "pipeline", .opts = opts};
-    const struct arm arm = {.bench = &bench};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct row row = make_row("none", "step_time");
-        char left[ROW_PARAMS_MAX];
-        row.arm = &arm;
-        (void)snprintf(row.params, sizeof(row.params), "%s", cases[i][0]);
-        assert_string_equal(new_params_without_defaults(&row, left, sizeof(left)), cases[i][1]);
-    }
+    char left[ROW_PARAMS_MAX];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(new_params_without_defaults(opts, cases[i][0], left, sizeof(left)),
+                            cases[i][1]);
+    assert_string_equal(new_params_without_defaults(NULL, "rows=64", left, sizeof(left)),
+                        "rows=64");
 }
 
 int main(void)

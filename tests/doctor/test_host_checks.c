@@ -286,7 +286,7 @@ static void test_host_memory(void **state)
     (void)state;
     struct host_memory *memories = planted.host.memories;
     planted.host.nmemories = 2;
-    memories[0] = (struct host_memory){.some = 0.3, .full = 0.1, .limit_bytes = NAN};
+    memories[0] = (struct host_memory){.some = 0.3, .limit_bytes = NAN};
     memories[1] = (struct host_memory){
         .path = "/sys/fs/cgroup/job", .some = 0.3, .refaults = 900, .limit_bytes = 1 << 30};
     const struct found *found = diagnose("memory_pressure"); /* once, of the cgroup */
@@ -454,6 +454,17 @@ static void test_host_others(void **state)
     assert_int_equal(found->pids[0], 200);
     assert_non_null(strstr(found->finding.evidence, "nfs_wait"));
     planted.host.nstuck = 0;
+    planted.host.hung = (struct hung){.n = 1};
+    planted.host.hung.found[0] = (struct hung_process){.pid = 300, .threads = 1, .then_s = 9998.5};
+    found = diagnose("hung");
+    assert_int_equal(found->finding.severity, FINDING_DOUBT);
+    assert_string_equal(found->finding.evidence, "no thread ran for 1.5 s");
+    assert_string_equal(found->finding.command, "gdb -p 300 -batch -ex 'thread apply all bt'");
+    planted.host.hung.named = planted.host.hung.found[0].is_python = true;
+    found = diagnose("hung");
+    assert_int_equal(found->finding.severity, FINDING_BAD);
+    assert_non_null(strstr(found->finding.command, "py-spy dump --pid 300; gdb "));
+    planted.host.hung.n = 0;
     (void)snprintf(planted.host.scheduler, sizeof(planted.host.scheduler), "scx_lavd");
     assert_int_equal(diagnose("sched_ext")->finding.severity, FINDING_NOTE);
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -225,12 +226,68 @@ static void test_reader_locked_memory(void **state)
     }
 }
 
+/* "0 0.2+0.1, 2 0+0": of each CPU what it was busy and idle, s. */
+static void expect_cpus(const struct view *view, const char *expected)
+{
+    char said[200] = "";
+    for (size_t i = 0; i < view->ncpus; i++) {
+        const struct view_cpu *cpu = &view->cpus[i];
+        const double busy_s = cpu->user_s + cpu->nice_s + cpu->system_s + cpu->irq_s + cpu->steal_s;
+        size_t used = strlen(said);
+        (void)snprintf(said + used, sizeof(said) - used, "%s%u %.3g+%.3g", i ? ", " : "",
+                       cpu->os_cpu, busy_s, cpu->idle_s);
+        assert_true(bitset_test(&view->online, cpu->os_cpu));
+    }
+    assert_string_equal(said, expected);
+    assert_int_equal(bitset_count(&view->online), view->ncpus);
+}
+
+/* CPUs that go, that come (back), and that are others of the same number, tell no wrong times. */
+static void test_reader_cpus_that_change(void **state)
+{
+    static const struct {
+        const char *stat, *cpus;
+    } looks[] = {
+        {"cpu0 100 0 0 500 0 0 0 0\ncpu1 7 0 0 90 0 0 0 0\ncpu2 5 0 0 50 0 0 0 0\n",
+         "0 0+0, 1 0+0, 2 0+0"},
+        /* CPU 1 goes offline, CPU 2 is another one under lxcfs, CPU 4 comes online. */
+        {"cpu0 120 0 0 510 0 0 0 0\ncpu2 90000 0 0 990000 0 0 0 0\ncpu4 800 0 0 1 0 0 0 0\n",
+         "0 0.2+0.1, 2 0+0, 4 0+0"},
+        /* CPU 0 is another one, with less on its clocks; CPU 1 comes back with fewer idle ticks. */
+        {"cpu0 9 0 0 9 0 0 0 0\ncpu1 8 0 0 10 0 0 0 0\ncpu2 90010 0 0 990000 0 0 0 0\n"
+         "cpu4 800 0 0 2 0 0 0 0\n",
+         "0 0+0, 1 0+0, 2 0.1+0, 4 0+0.01"},
+        /* And all go on as they are; a tick of waiting for I/O that is taken back is nothing. */
+        {"cpu0 19 0 0 10 0 0 0 0\ncpu1 9 0 0 9 0 0 0 0\ncpu2 90010 0 0 990020 0 0 0 0\n"
+         "cpu4 801 0 0 2 0 0 0 0\n",
+         "0 0.1+0.01, 1 0.01+0, 2 0+0.2, 4 0.01+0"},
+    };
+    struct reader reader;
+    struct err err;
+    (void)state;
+    fixture_put("/proc/7/stat", "7 (x) S 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 0 0 "
+                                "0 0 0 0 0 0 0 0 17 0 0 0 0");
+    fixture_put("/proc/stat", looks[0].stat);
+    assert_int_equal(reader_open(fixture_dir, &reader, &err), 0);
+    reader.hertz = 100;
+    assert_int_equal(reader_mark(&reader, &err), 0);
+    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+        fixture_put("/proc/stat", looks[i].stat);
+        assert_int_equal(reader_tick(&reader, READER_WHOLE, &err), 0);
+        expect_cpus(&reader.view, looks[i].cpus);
+        reader_roll(&reader);
+    }
+    reader_close(&reader);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_class_is_read_from_stat),
         cmocka_unit_test(test_reader_masks_of_others_that_ran),
         cmocka_unit_test(test_reader_threads_that_take_turns),
+        cmocka_unit_test_setup_teardown(test_reader_cpus_that_change, fixture_make_dir,
+                                        fixture_remove_dir),
         cmocka_unit_test_setup_teardown(test_reader_locked_memory, fixture_make_dir,
                                         fixture_remove_dir),
     };

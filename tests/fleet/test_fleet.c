@@ -141,6 +141,45 @@ static void test_a_refused_figure_leaves_no_trace(void **state)
     fleet_free(&fleet);
 }
 
+/* Machines of two versions, of which one lacks a parameter, have figures of one name; bounds name
+ * it as the first of them does. */
+static void test_a_parameter_at_its_default_may_be_lacking(void **state)
+{
+    (void)state;
+    static const struct opt opts[] = {{.name = "step", .kind = OPT_SECONDS, .def = "10ms"},
+                                      {.name = NULL}};
+    static const struct bench bench = {.name = "scan", .opts = opts};
+    static const struct bench *const benches[] = {&bench, NULL};
+    static const struct {
+        const char *params;
+        uint32_t metric;
+    } cases[] = {{"size=64;slots=1", 0},
+                 {"size=64;step=0.01;slots=1", 0},
+                 {"size=64;step=0.02;slots=1", 1},
+                 {"size=64;slots=1;step=0.01", 2}}; /* the key of a scan */
+    struct fleet fleet = {.benches = benches};
+    struct err err = {0};
+    char key[FLEET_KEY_MAX], plain[FLEET_KEY_MAX];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "m%zu", i);
+        const char *columns[FLEET_COLUMNS] = {"scan", "none",          "1",    "foreground",
+                                              "scan", cases[i].params, "cuda", "rate"};
+        size_t length = fleet_key_join(columns, key);
+        uint32_t run = add_run(&fleet, name, "", "k", 1);
+        assert_int_equal(fleet_add_value(&fleet, run, key, length, &rate, &err), 0);
+        length = fleet_key_plain(benches, key, plain);
+        assert_int_equal(intern_find(&fleet.keys, plain, length), cases[i].metric);
+        assert_int_equal(fleet_key_plain(NULL, key, plain), strlen(key));
+    }
+    assert_int_equal(fleet_arrange(&fleet, &err), 0);
+    assert_int_equal(fleet.keys.n, 3);
+    assert_non_null(fleet_find(&fleet, 0, 0));
+    assert_non_null(fleet_find(&fleet, 0, 1));
+    assert_non_null(strstr(intern_text(&fleet.spelled, fleet.metrics[1].spelled), "step=0.02"));
+    fleet_free(&fleet);
+}
+
 /* Two machines of one host name; where a run does not say which it is, it is the first. */
 static void test_machines_of_one_name_are_told_apart(void **state)
 {
@@ -152,8 +191,6 @@ static void test_machines_of_one_name_are_told_apart(void **state)
     (void)add_run(&fleet, "localhost", "22", "k", 1);
     assert_int_equal(fleet.names.n, 2);
     assert_string_equal(intern_text(&fleet.names, 1), "localhost (22)");
-    assert_int_equal(fleet.machines[0].nruns, 2);
-    assert_int_equal(fleet.machines[1].nruns, 2);
     fleet_free(&fleet);
 }
 
@@ -181,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_a_figure_twice_in_a_run_is_refused),
         cmocka_unit_test(test_what_is_no_figure_of_that_name_is_refused),
         cmocka_unit_test(test_a_refused_figure_leaves_no_trace),
+        cmocka_unit_test(test_a_parameter_at_its_default_may_be_lacking),
         cmocka_unit_test(test_machines_of_one_name_are_told_apart),
         cmocka_unit_test(test_the_kind_is_that_of_the_newest_run),
     };

@@ -16,6 +16,7 @@
 #include "harness/job/plans.h"
 #include "harness/job/results.h"
 #include "harness/job/watch.h"
+#include "harness/mpi/exchange.h"
 #include "harness/run/arms.h"
 #include "harness/worker/shared.h"
 
@@ -92,6 +93,30 @@ static int fake_test(struct mpi_ops_request *request, bool *done, char *msg, siz
 static const struct mpi_ops fake_ops = {
     .abi = MPI_OPS_ABI, .send = fake_send, .receive = fake_receive, .test = fake_test};
 
+/* What its MPI process does for a rank. */
+static _Thread_local struct exchange exchange;
+static _Thread_local void *exchanged;
+
+static int call_begin(const void *mine, size_t bytes, void *all, bool spread, char *msg,
+                      size_t size)
+{
+    unsigned rank;
+    void *copy = malloc(bytes + 1);
+    memcpy(copy, mine, bytes);
+    exchanged = all;
+    return exchange_begin(&exchange, copy, bytes, spread, &rank, msg, size);
+}
+
+static int call_test(bool *done, unsigned *rank, char *msg, size_t size)
+{
+    int rc = exchange_test(&exchange, done, rank, msg, size);
+    if (!rc && *done && exchange.all)
+        memcpy(exchanged, exchange.all, exchange.world->size * exchange.bytes);
+    return rc;
+}
+
+static const struct mpi_calls fake_calls = {.begin = call_begin, .test = call_test};
+
 /* ---- ranks: 0 and 1 on machine a, 2 on machine b ---- */
 
 struct rank {
@@ -100,7 +125,6 @@ struct rank {
     struct job job;
     struct signals signals;
     struct job_rank ranks[RANKS];
-    struct mpi_ops_request request[RANKS];
     int rc;
     struct err err;
     char text[300]; /* what the test looks at */
@@ -110,7 +134,9 @@ static void *live(void *arg)
 {
     struct rank *rank = arg;
     my_rank = rank->number;
+    exchange = (struct exchange){.ops = &fake_ops, .world = &rank->job.world, .most = 1};
     rank->body(rank);
+    exchange_free(&exchange);
     return NULL;
 }
 
@@ -123,7 +149,7 @@ static void make_job(struct rank *rank)
     }
     rank->signals = (struct signals){.fd = -1};
     rank->job = (struct job){
-        .ops = &fake_ops,
+        .calls = &fake_calls,
         .launcher = "mpirun",
         .world = {.rank = rank->number, .size = RANKS},
         .ranks = rank->ranks,
@@ -133,7 +159,6 @@ static void make_job(struct rank *rank)
         .leaders_before = rank->number > 0,
         .signals = &rank->signals,
         .patience_s = 60,
-        .exchange = {.request = rank->request, .most = 1},
     };
 }
 
@@ -237,15 +262,12 @@ static void test_job_names_the_lost_rank(void **state)
 
 static void collect_texts(struct rank *rank)
 {
-    static const size_t sizes[RANKS] = {0, 5, 9};
-    void *blobs[RANKS] = {NULL};
-    rank->rc =
-        job_collect(&rank->job, rank->number == 1 ? "four" : "bytes: 9", sizes, blobs, &rank->err);
+    char mine[9] = "four", all[RANKS][9];
+    if (rank->number == 2)
+        (void)snprintf(mine, sizeof(mine), "bytes: 9");
+    rank->rc = job_collect(&rank->job, mine, rank->number ? NULL : all, sizeof(mine), &rank->err);
     if (rank->number == 0 && !rank->rc)
-        (void)snprintf(rank->text, sizeof(rank->text), "%s, %s", (char *)blobs[1],
-                       (char *)blobs[2]);
-    free(blobs[1]);
-    free(blobs[2]);
+        (void)snprintf(rank->text, sizeof(rank->text), "%s, %s", all[1], all[2]);
 }
 
 static void test_job_collect(void **state)

@@ -1,11 +1,13 @@
 /* The program as it is, with the collectives alone, over fake_gpus.h in place of CUDA's runtime. */
 #include "bench/registry.h"
 #include "harness/cmd/cli_main.h"
+#include "harness/cmd/run_comms.h"
 
 int main(int argc, char **argv)
 {
     static const struct bench *const benches[] = {&bench_collective, NULL};
     static const struct scenario scenarios[] = {{.name = NULL}};
-    const struct cmd_env env = {.benches = benches, .scenarios = scenarios};
+    const struct cmd_env env = {
+        .benches = benches, .scenarios = scenarios, .comms = &run_comms_hooks};
     return cli_main(&env, argc, argv);
 }

@@ -1,9 +1,11 @@
 /* The program as it is, over benchmarks that misbehave on purpose. */
 #include "harness/cmd/cli_main.h"
+#include "harness/cmd/run_comms.h"
 #include "tests/lib/fake_bench.h"
 
 int main(int argc, char **argv)
 {
-    const struct cmd_env env = {.benches = fake_registry, .scenarios = fake_scenarios};
+    const struct cmd_env env = {
+        .benches = fake_registry, .scenarios = fake_scenarios, .comms = &run_comms_hooks};
     return cli_main(&env, argc, argv);
 }

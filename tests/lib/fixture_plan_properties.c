@@ -36,6 +36,16 @@ static int part_of(const struct topo_cpu *cpu, enum part part)
     return part == PART_CORE ? cpu->core : part == PART_LLC ? cpu->llc : cpu->node;
 }
 
+/* Those of last-level caches: there are cores outside of them. */
+static struct bitset of_llcs(const struct topo *topo, const struct bitset *set)
+{
+    struct bitset inside = *set;
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        if (topo->cpus[i].llc >= (int)topo->nllcs)
+            bitset_clear(&inside, topo->cpus[i].os_cpu);
+    return inside;
+}
+
 /* How many different cores, caches or nodes a set touches. */
 static unsigned parts_touched(const struct topo *topo, const struct bitset *set, enum part part)
 {
@@ -229,8 +239,10 @@ static void check_cores(const struct topo *topo, const struct plan *plan,
     assert_int_equal(total, parts_touched(topo, usable, PART_CORE));
 }
 
-static void check_llc(const struct topo *topo, const struct plan *plan, const struct bitset *usable)
+static void check_llc(const struct topo *topo, const struct plan *plan,
+                      const struct bitset *all_usable)
 {
+    const struct bitset inside = of_llcs(topo, all_usable), *usable = &inside;
     unsigned llcs = parts_touched(topo, usable, PART_LLC);
     bool enough = llcs >= plan->nworkers;
     struct spread size = {0};
@@ -430,9 +442,13 @@ static void check_refused(const struct topo *topo, const struct plan_request *re
         break;
     case PLACE_SPREAD:
     case PLACE_CORES:
-    case PLACE_LLC:
         assert_true(total > cores);
         break;
+    case PLACE_LLC: {
+        const struct bitset inside = of_llcs(topo, usable);
+        assert_true(total > parts_touched(topo, &inside, PART_CORE));
+        break;
+    }
     case PLACE_NUMA:
     case PLACE_REMOTE: {
         unsigned nodes_cores = 0;
@@ -458,8 +474,9 @@ static void check_skipped(const struct topo *topo, const struct plan *plan,
     assert_null(plan->workers);
     if (plan->placement <= PLACE_PARTITION)
         fail_msg("skipped: %s", plan->reason);
+    const struct bitset inside = of_llcs(topo, usable);
     if (plan->placement == PLACE_LLC || plan->placement == PLACE_SPREAD)
-        assert_int_equal(parts_touched(topo, usable, PART_LLC), 1);
+        assert_true(parts_touched(topo, &inside, PART_LLC) <= 1);
     if (plan->placement == PLACE_CORES)
         assert_int_equal(parts_touched(topo, usable, PART_CORE), bitset_count(usable));
 }

@@ -16,8 +16,8 @@ void scan_machine_init(struct bench_machine *machine)
     cpu_set_t allowed;
     *machine = (struct bench_machine){.nnodes = 1, .ncaches = 3};
     machine->caches[0] = (struct bench_cache){.level = 3, .size_bytes = 32 << 20};
-    machine->caches[1] = (struct bench_cache){.level = 2, .size_bytes = 2 << 20, .cpus = 1};
-    machine->caches[2] = (struct bench_cache){.level = 1, .size_bytes = 32 << 10, .cpus = 1};
+    machine->caches[1] = (struct bench_cache){.level = 2, .size_bytes = 2 << 20};
+    machine->caches[2] = (struct bench_cache){.level = 1, .size_bytes = 32 << 10};
     assert_int_equal(sched_getaffinity(0, sizeof(allowed), &allowed), 0);
     for (unsigned os_cpu = 0; os_cpu < CPU_SETSIZE; os_cpu++)
         if (CPU_ISSET(os_cpu, &allowed)) {
@@ -25,7 +25,6 @@ void scan_machine_init(struct bench_machine *machine)
                 (struct bench_cpu){.os_cpu = os_cpu, .core = (int)machine->ncpus};
             machine->ncpus++;
         }
-    machine->caches[0].cpus = machine->ncpus;
 }
 
 static void open_scan(struct scan *scan, const struct bench *bench,

@@ -46,7 +46,7 @@ static void test_mpi_link_brings_descriptors(void **state)
     assert_int_equal(fcntl(fds[1], F_GETFD), FD_CLOEXEC);
     close_link(fds);
     assert_int_equal(mpi_link_read_call(ends[1], &call, fds), 0);
-    assert_int_equal(call.kind, MPI_LINK_SEND);
+    assert_int_equal(call.kind, MPI_LINK_EXCHANGE);
     assert_int_equal(fds[0], -1);
     close_link(inside);
     close_link(ends);

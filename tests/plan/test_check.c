@@ -5,10 +5,12 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "harness/plan/check.h"
+#include "tests/lib/fixture_machines.h"
 
 static void load_with(const char *xml, const char *gpus, struct topo *topo)
 {
@@ -238,16 +240,16 @@ static void test_check_finds_slices_of_other_kinds_of_cores(void **state)
     expect(
         &topo, &request, "core_kinds workers 0-1",
         "their slices are not alike: of the performance cores worker 0 has 4, and worker 1 none; "
-        "pcores gives all workers performance cores");
+        "pcores gives all workers the fastest cores");
     request.workers = 3; /* 0-2, 3-5, 6-7 */
     expect(
         &topo, &request, "team_kinds worker 1; core_kinds workers 0-2",
         "their slices are not alike: of the performance cores worker 0 has 3, and worker 2 none; "
-        "pcores gives all workers performance cores");
+        "pcores gives all workers the fastest cores");
     request.placement = PLACE_SPREAD; /* 2, 1 and 1 of one kind, 1, 2 and 1 of the other */
     expect(&topo, &request, "team_kinds workers 0-2",
-           "a team's CPUs are of unlike cores: at each barrier the performance cores wait for the "
-           "efficiency cores; pcores gives all workers performance cores");
+           "a team's CPUs are of unlike cores: at each barrier the faster ones wait for the slower "
+           "ones; pcores gives all workers the fastest cores");
     request.placement = PLACE_SIZED;
     expect(&topo, &request, "team_kinds workers 0-2", "");
     request.threads = 1; /* no team */
@@ -255,7 +257,7 @@ static void test_check_finds_slices_of_other_kinds_of_cores(void **state)
     request.threads = 0;
     request.placement = PLACE_PCORES;
     expect(&topo, &request, "cpus_left CPUs 4-7",
-           "4 of 8 are in no worker's slice, as pcores leaves efficiency cores to background "
+           "4 of 8 are in no worker's slice, as pcores leaves the slower cores to background "
            "workers");
     request.background = 1;
     expect(&topo, &request, "", "");
@@ -266,7 +268,46 @@ static void test_check_finds_slices_of_other_kinds_of_cores(void **state)
     expect(
         &topo, &request, "core_kinds workers 0-2",
         "their slices are not alike: of the performance cores worker 0 has 2, and worker 2 none; "
-        "pcores gives all workers performance cores");
+        "pcores gives all workers the fastest cores");
+    topo_free(&topo);
+}
+
+/* What pcores would not give either is no advice, and is found of it, too. */
+static void test_check_of_three_kinds_of_cores(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
+    char path[] = "/tmp/contend-test-XXXXXX.xml";
+    fixture_machine_write(fixture_machine("hybrid_2p8e2lpe"), path);
+    load(path, &topo);
+    expect(&topo, &request, "team_kinds workers 0-1; core_kinds workers 0-1",
+           "their slices are not alike: of the fastest cores worker 0 has 2, and worker 1 none; "
+           "pcores gives all workers the fastest cores");
+    request.workers = 3;
+    expect(&topo, &request, "team_kinds workers 0,2; core_kinds workers 0-2",
+           "their slices are not alike: of the fastest cores worker 0 has 2, and worker 1 none");
+    request.placement = PLACE_PCORES;
+    expect(&topo, &request, "team_kinds worker 0; cpus_left CPUs 12-13; core_kinds workers 0-2",
+           "their slices are not alike: of the fastest cores worker 0 has 2, and worker 1 none");
+    request.placement = PLACE_SIZED;
+    expect(&topo, &request, "team_kinds workers 0-2",
+           "a team's CPUs are of unlike cores: at each barrier the faster ones wait for the slower "
+           "ones");
+    topo_free(&topo);
+    (void)unlink(path);
+}
+
+static void test_check_finds_cores_outside_of_the_last_level_caches(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request request = {.placement = PLACE_LLC, .workers = 2};
+    load("package:1 l3:3 core:2 pu:1", &topo);
+    topo.nllcs = 2;
+    expect(&topo, &request, "cpus_left CPUs 4-5",
+           "2 of 6 are in no worker's slice, as their cores are outside of the last-level caches; "
+           "partition deals all");
     topo_free(&topo);
 }
 
@@ -338,6 +379,8 @@ int main(void)
         cmocka_unit_test(test_check_finds_gpus_far_from_their_workers),
         cmocka_unit_test(test_check_finds_cpus_that_nobody_has),
         cmocka_unit_test(test_check_finds_slices_of_other_kinds_of_cores),
+        cmocka_unit_test(test_check_of_three_kinds_of_cores),
+        cmocka_unit_test(test_check_finds_cores_outside_of_the_last_level_caches),
         cmocka_unit_test(test_check_leaves_plans_over_several_hosts_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

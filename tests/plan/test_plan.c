@@ -59,7 +59,7 @@ static void test_plan_slices_of_each_placement(void **state)
         {PLACE_LLC, "0-7", "8-11", "12-15"},
         {PLACE_NUMA, "8-15", "0-3", "4-7"}, /* near their GPUs as far as there is room */
         {PLACE_GPU_LOCAL, "8-11", "0-7", "12-15"},
-        {PLACE_REMOTE, "0-3", "8-15", "4-7"},
+        {PLACE_REMOTE, "8-15", "0-3", "4-7"},
     };
     struct topo topo;
     load("package:2 numa:1 l3:2 core:2 pu:2", "01:00.0@1,02:00.0@0", &topo);
@@ -93,6 +93,63 @@ static void test_plan_numa_and_llc_are_near_their_gpus(void **state)
             assert_cpus(&plan, w, cpus[w]);
         plan_free(&plan);
     }
+    topo_free(&topo);
+}
+
+/* Fewer workers than nodes: those of their GPUs, also where a core of these is reserved. */
+static void test_plan_numa_takes_the_nodes_of_gpus(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpus;
+        struct plan_request request;
+        const char *first, *second;
+    } cases[] = {
+        {"01:00.0@1,02:00.0@3", {.placement = PLACE_NUMA, .workers = 2}, "4-7", "12-15"},
+        {"01:00.0@3,02:00.0@0",
+         {.placement = PLACE_NUMA, .workers = 2, .reserve_cores = 2},
+         "12-15",
+         "2-3"},
+        {"01:00.0@2,02:00.0@2", {.placement = PLACE_NUMA, .workers = 2}, "8-11", "0-3"},
+        {"01:00.0@2", {.placement = PLACE_NUMA, .workers = 2}, "8-11", "0-3"},
+        {"01:00.0", {.placement = PLACE_NUMA, .workers = 2}, "0-3", "4-7"}, /* it is not known */
+        {"01:00.0@1,02:00.0@3", {.placement = PLACE_REMOTE, .workers = 2}, "4-7", "12-15"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct topo topo;
+        struct plan plan;
+        load("package:4 numa:1 core:4 pu:1", cases[i].gpus, &topo);
+        make(&topo, &cases[i].request, &plan);
+        assert_cpus(&plan, 0, cases[i].first);
+        assert_cpus(&plan, 1, cases[i].second);
+        plan_free(&plan);
+        topo_free(&topo);
+    }
+}
+
+/* The third cache is one of cores outside of the last level. */
+static void test_plan_llc_leaves_cores_without_one_out(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan plan;
+    struct plan_request request = {.placement = PLACE_LLC, .workers = 2};
+    load("package:1 l3:3 core:2 pu:1", NULL, &topo);
+    topo.nllcs = 2;
+    make(&topo, &request, &plan);
+    assert_cpus(&plan, 0, "0-1");
+    assert_cpus(&plan, 1, "2-3");
+    plan_free(&plan);
+    request.workers = 3;
+    make(&topo, &request, &plan);
+    assert_cpus(&plan, 0, "0");
+    assert_cpus(&plan, 1, "2-3");
+    assert_cpus(&plan, 2, "1");
+    plan_free(&plan);
+    topo.nllcs = 1;
+    make(&topo, &request, &plan);
+    assert_string_equal(plan.reason, "fewer than two last-level caches (L3) have usable CPUs");
+    plan_free(&plan);
     topo_free(&topo);
 }
 
@@ -217,6 +274,26 @@ static void test_plan_remote_takes_memory_and_gpu_of_the_far_node(void **state)
     topo_free(&topo);
 }
 
+/* Of equally far nodes each lends to one, before one lends to two. */
+static void test_plan_remote_spreads_over_far_nodes(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan plan;
+    struct plan_request request = {.placement = PLACE_REMOTE, .workers = 4};
+    load("package:2 numa:2 core:2 pu:1", NULL, &topo);
+    topo.distances = calloc(16, sizeof(*topo.distances));
+    assert_non_null(topo.distances);
+    for (unsigned i = 0; i < 16; i++)
+        topo.distances[i] = i / 4 == i % 4 ? 10 : i / 8 == i % 4 / 2 ? 12 : 21;
+    static const char *const nodes[] = {"2", "3", "0", "1"};
+    make(&topo, &request, &plan);
+    for (unsigned w = 0; w < 4; w++)
+        assert_nodes(&plan, w, nodes[w]);
+    plan_free(&plan);
+    topo_free(&topo);
+}
+
 static void test_plan_pcores_leaves_weak_cores_to_background(void **state)
 {
     (void)state;
@@ -323,7 +400,7 @@ static void test_plan_skips_with_the_reason(void **state)
     } cases[] = {
         {PLACE_SPREAD, "one last-level cache"},
         {PLACE_CORES, "one usable thread a core"},
-        {PLACE_LLC, "one last-level cache"},
+        {PLACE_LLC, "fewer than two last-level caches (L3)"},
         {PLACE_NUMA, "one NUMA node"},
         {PLACE_GPU_LOCAL, "one NUMA node"},
         {PLACE_REMOTE, "one NUMA node"},
@@ -565,7 +642,10 @@ int main(void)
         cmocka_unit_test(test_plan_cores_each_cuts_slices_by_whole_cores),
         cmocka_unit_test(test_plan_cores_each_are_whole),
         cmocka_unit_test(test_plan_numa_and_llc_are_near_their_gpus),
+        cmocka_unit_test(test_plan_numa_takes_the_nodes_of_gpus),
         cmocka_unit_test(test_plan_numa_leaves_cpus_without_memory_out),
+        cmocka_unit_test(test_plan_llc_leaves_cores_without_one_out),
+        cmocka_unit_test(test_plan_remote_spreads_over_far_nodes),
         cmocka_unit_test(test_plan_remote_shares_no_gpu_while_one_is_idle),
         cmocka_unit_test(test_plan_json_has_what_was_read_back),
     };

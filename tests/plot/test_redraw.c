@@ -58,27 +58,6 @@ static void put_plot(const char *name, const char *text)
     fixture_put(path, text);
 }
 
-/* As files were that did not say what their values count: numbers, but no 1e-05. */
-static const char old_lines[] =
-    "# contend line_chart\n \"title\" \"how\" \"\" \"x\" \"share (ratio, log scale)\" "
-    "1 1 1 1 1 1 8 64 1e-05 1 0\n\n\n"
-    "-1 \"\"\n0 \"\"\n\n\n-1 \"\"\n0 \"none\"\n\n\n-1 0 0\n0 0 0\n\n\nNaN 0 0 0 \"\"\n\n\n"
-    "NaN NaN \"\"\n\n\nNaN NaN NaN NaN\n8 1e-05 1e-05 2e-05\n64 1 0.5 1\n\n\n";
-
-static void test_redraw_lines_of_an_older_version(void **state)
-{
-    (void)state;
-    struct err err = {0};
-    char names[200] = "";
-    assert_int_equal(mkdirat(fixture_dir_fd, "plots", 0777), 0);
-    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    put_plot("kept.dat", old_lines);
-    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
-    fixture_assert_svg_has("kept", ">0.00001<");
-    fixture_assert_svg_has("kept", ">0.1<");
-    (void)close(fd);
-}
-
 /* Names that are none of ours never come near gnuplot, and files that are not stay. */
 static void test_redraw_leaves_alone_what_is_not_ours(void **state)
 {
@@ -208,7 +187,6 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, fixture_make_svg_dir, fixture_remove_svg_dir)
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(test_redraw_figure_of_another_version),
-        SVG_ALONE(test_redraw_lines_of_an_older_version),
         IN_DIRECTORY(test_redraw_leaves_alone_what_is_not_ours),
         SVG_ALONE(test_redraw_makes_no_format_of_text),
         SVG_ALONE(test_redraw_draws_what_has_data),

@@ -50,17 +50,13 @@ static void test_variant_commands_may_hold_anything(void **state)
 {
     static struct variants variants;
     struct err err;
-    char text[200];
     (void)state;
     assert_int_equal(
         parse((const char *const[]){"a", "b=before:x=1; echo a:b > /tmp/f", "b=after:true", NULL},
               &variants, &err),
         0);
     assert_string_equal(variants.all[1].before, "x=1; echo a:b > /tmp/f");
-    assert_string_equal(variant_describe(&variants.all[0], text, sizeof(text)), "nothing");
-    assert_string_equal(variant_describe(&variants.all[1], text, sizeof(text)),
-                        "before x=1; echo a:b > /tmp/f; after true");
-    assert_string_equal(variant_describe(&variants.all[1], text, 8), "before ");
+    assert_string_equal(variants.all[1].after, "true");
 }
 
 static void test_variant_refuses_what_it_cannot_take(void **state)

@@ -1,0 +1,43 @@
+/* Facts of a made-up machine, for the rules of contend validate. */
+#ifndef CONTEND_TESTS_LIB_FIXTURE_WORLD_H
+#define CONTEND_TESTS_LIB_FIXTURE_WORLD_H
+
+#include "harness/gpu/health.h"
+#include "harness/rules/rules.h"
+
+enum { CPUS = 8, GPUS = 4, DEVICES = 6, DIMMS = 4, VALUES = 2 * CPUS };
+
+/* A good machine: eight CPUs, two nodes, four GPUs, a NIC, an NVSwitch, four memory modules. */
+struct fixture_world {
+    struct topo topo;
+    struct topo_cpu cpus[CPUS];
+    struct topo_node nodes[2];
+    struct topo_gpu gpus[GPUS];
+    struct gpu_health health[GPUS];
+    struct facts_device devices[DEVICES];
+    struct facts_dimm dimms[DIMMS];
+    struct facts_value speeds[VALUES], bandwidth;
+    struct facts facts;
+    struct findings findings;
+};
+extern struct fixture_world fixture_world;
+
+/* Set-up and tear-down of cmocka: all is well. */
+int fixture_world_make(void **state);
+int fixture_world_free(void **state);
+#define ON_WORLD(test) cmocka_unit_test_setup_teardown(test, fixture_world_make, fixture_world_free)
+
+/* What the rules say of these facts; stays in fixture_world.findings until the next time. */
+const struct findings *fixture_judge(const struct rules_request *request);
+
+/* What a rule says of a unit, there or now; NULL = any, the first. Fails where it says nothing. */
+const struct finding *fixture_find(const struct findings *findings, const char *id,
+                                   const char *unit);
+const struct finding *fixture_judged(const char *id, const char *unit);
+
+/* Fails where it says anything else. */
+void fixture_finds(const char *id, const char *unit, enum finding_outcome outcome,
+                   const char *cause, enum rule_action action);
+void fixture_passes(const char *id);
+
+#endif
