@@ -10,17 +10,18 @@ enum { GRACE_TRIES = 150, GRACE_PAUSE_US = 20000 };
 
 struct job_line {
     const char *line;
-    const struct cure *cure;
+    struct cure *cure;
     int output_fd;
 };
 
 static int run_shell(void *arg)
 {
     const struct job_line *job = arg;
-    for (size_t i = 0; job->cure && i < job->cure->n; i++)
-        if (strchr(job->cure->env[i], '=') ? putenv(job->cure->env[i])
-                                           : unsetenv(job->cure->env[i]))
+    for (unsigned i = 0; job->cure && i < job->cure->n; i++) {
+        char *setting = job->cure->settings[i];
+        if (strchr(setting, '=') ? putenv(setting) : unsetenv(setting))
             return 127;
+    }
     return process_become_shell(job->line, job->output_fd, job->output_fd);
 }
 
@@ -38,7 +39,7 @@ static int hold_job(void *arg)
     return 0;
 }
 
-int doctor_launch_begin(const char *line, const struct cure *cure, int output_fd,
+int doctor_launch_begin(const char *line, struct cure *cure, int output_fd,
                         struct doctor_launch *launch, struct err *err)
 {
     struct job_line job = {line, cure, output_fd};

@@ -14,7 +14,7 @@ struct doctor_launch {
 };
 
 /* A shell runs the line; cure: what is set for it, or NULL. It prints to that descriptor. */
-int doctor_launch_begin(const char *line, const struct cure *cure, int output_fd,
+int doctor_launch_begin(const char *line, struct cure *cure, int output_fd,
                         struct doctor_launch *launch, struct err *err);
 
 bool doctor_launch_runs(const struct doctor_launch *launch);

@@ -62,7 +62,7 @@ int doctor_verify_check_job(const struct doctor_verify *verify, int rc, struct e
         err_set(err, -ECHILD, "the job ended while it was measured: it must run for longer"), err);
 }
 
-static int start_job(struct doctor_verify *verify, const struct cure *cure, struct err *err)
+static int start_job(struct doctor_verify *verify, struct cure *cure, struct err *err)
 {
     struct err ignored; /* what it writes may not be there yet */
     for (size_t i = 0; i < verify->meter.n; i++)

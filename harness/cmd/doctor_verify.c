@@ -252,7 +252,7 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
                       const struct diagnosis *diagnosis, bool *done, struct err *err)
 {
     *done = false;
-    cure_make(diagnosis, &verify->cure);
+    verify->cure = diagnosis_cure(diagnosis);
     if (!verify->options->restart)
         return verify_live(verify, reader, done, err);
     int rc = doctor_verify_check_job(verify, 0, err);

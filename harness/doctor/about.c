@@ -8,6 +8,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "harness/doctor/check_launch.h"
 #include "harness/doctor/reader_parts.h"
 #include "harness/gpu/processes.h"
 #include "harness/sys/proc.h"
@@ -27,7 +28,7 @@ static const struct library {
     {"libnccl", LIBRARY_NCCL, false},         {"libtorch_cpu", LIBRARY_TORCH, false},
 };
 
-/* Names of the environment that a check reads. */
+/* Names of the environment that a check reads, or what they begin with; and launch_carried. */
 static const char *const settings[] = {
     "OMP_",
     "KMP_",
@@ -87,50 +88,6 @@ static void read_maps(struct reader *reader, const struct view_process *process,
                     add_runtime(about, path);
             }
     }
-}
-
-static bool is_setting(const char *text)
-{
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
-        if (strncmp(text, settings[i], strlen(settings[i])) == 0)
-            return true;
-    return false;
-}
-
-/* The environment has a 0 behind each; its length is what was read. *refused: it is not for us. */
-static int read_environ(const struct view_process *process, struct view_about *about, bool *refused,
-                        struct err *err)
-{
-    enum { MOST = 1 << 20 };
-    int fd = reader_open_file(process->at.dir_fd, "environ");
-    *refused = fd < 0 && (errno == EACCES || errno == EPERM);
-    if (fd < 0)
-        return 0;
-    char *text = malloc(MOST);
-    about->settings = text ? malloc(MOST) : NULL;
-    size_t used = 0;
-    ssize_t n = 1;
-    while (about->settings && used < MOST - 1 && n > 0) {
-        n = pread(fd, text + used, MOST - 1 - used, (off_t)used);
-        used += n > 0 ? (size_t)n : 0;
-    }
-    (void)close(fd);
-    if (!about->settings) {
-        free(text);
-        return err_set(err, -ENOMEM, "out of memory for an environment");
-    }
-    text[used] = '\0';
-    about->environ_known = n >= 0;
-    for (size_t at = 0; at < used; at += strlen(text + at) + 1)
-        if (is_setting(text + at)) {
-            size_t length = strlen(text + at) + 1;
-            memcpy(about->settings + about->settings_size, text + at, length);
-            about->settings_size += length;
-        }
-    free(text);
-    char *fit = realloc(about->settings, about->settings_size + 1);
-    about->settings = fit ? fit : about->settings;
-    return 0;
 }
 
 /* "Max processes             95665                95665                processes" */
@@ -259,24 +216,76 @@ static void read_pages(struct reader *reader, const struct view_process *process
         add_pages(line, about);
 }
 
-void reader_read_commands(struct reader *reader, struct view_process *process)
+static bool is_setting(const char *text)
 {
-    enum { MOST = 4096 };
+    for (const char *const *name = launch_carried; *name; name++)
+        if (strncmp(text, *name, strlen(*name)) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        if (strncmp(text, settings[i], strlen(settings[i])) == 0)
+            return true;
+    return false;
+}
+
+/* A file of a process with a 0 behind each word; NULL where there is no memory. *size: 0 where it
+ * is not ours to read. */
+static char *read_words(const struct reader *reader, const struct view_process *process,
+                        const char *file, size_t most, size_t *size)
+{
+    char name[32], *text = malloc(most);
+    (void)snprintf(name, sizeof(name), "%d/%s", process->pid, file);
+    int fd = text ? reader_open_file(reader->proc_fd, name) : -1;
+    ssize_t n = fd >= 0 ? 1 : 0;
+    *size = 0;
+    while (n > 0 && *size < most - 1) {
+        n = pread(fd, text + *size, most - 1 - *size, (off_t)*size);
+        *size += n > 0 ? (size_t)n : 0;
+    }
+    if (text)
+        text[*size] = '\0';
+    if (fd >= 0)
+        (void)close(fd);
+    return text;
+}
+
+/* Without what is of no use. */
+static size_t keep_settings(char *text, size_t size)
+{
+    size_t kept = 0, length;
+    for (size_t at = 0; at < size; at += length) {
+        length = strlen(text + at) + 1;
+        if (!is_setting(text + at))
+            continue;
+        memmove(text + kept, text + at, length);
+        kept += length;
+    }
+    return kept;
+}
+
+static char *fit(char *text, size_t size)
+{
+    char *smaller = realloc(text, size + 1);
+    return smaller ? smaller : text;
+}
+
+int reader_read_starts(struct reader *reader, struct view_process *process, struct err *err)
+{
+    enum { COMMAND_MOST = 4096, ENVIRON_MOST = 1 << 20 };
     for (size_t hops = 0; process && !process->command && hops < reader->view.nprocesses; hops++) {
-        char name[32], text[MOST];
-        (void)snprintf(name, sizeof(name), "%d/cmdline", process->pid);
-        int fd = reader_open_file(reader->proc_fd, name);
-        ssize_t n = fd >= 0 ? pread(fd, text, sizeof(text) - 1, 0) : -1;
-        if (fd >= 0)
-            (void)close(fd);
-        process->command = malloc(n > 0 ? (size_t)n + 1 : 1);
-        if (!process->command)
-            return;
-        process->command_size = n > 0 ? (size_t)n : 0;
-        memcpy(process->command, text, process->command_size);
-        process->command[process->command_size] = '\0';
+        process->command =
+            read_words(reader, process, "cmdline", COMMAND_MOST, &process->command_size);
+        errno = 0;
+        process->settings =
+            read_words(reader, process, "environ", ENVIRON_MOST, &process->settings_size);
+        process->environ_refused = errno == EACCES || errno == EPERM;
+        if (!process->command || !process->settings)
+            return err_set(err, -ENOMEM, "out of memory for what a process was started with");
+        process->settings_size = keep_settings(process->settings, process->settings_size);
+        process->command = fit(process->command, process->command_size);
+        process->settings = fit(process->settings, process->settings_size);
         process = view_find(&reader->view, process->parent);
     }
+    return 0;
 }
 
 int reader_read_about(struct reader *reader, struct view_process *process, struct err *err)
@@ -292,8 +301,6 @@ int reader_read_about(struct reader *reader, struct view_process *process, struc
     process->gpu_device =
         about->libraries & LIBRARY_CUDA && gpu_has_device_open((unsigned)process->pid);
     read_pages(reader, process, resident_bytes, about);
-    bool refused;
-    int rc = read_environ(process, about, &refused, err);
-    reader->view.environs_refused += refused;
-    return rc;
+    reader->view.environs_refused += process->environ_refused;
+    return 0;
 }

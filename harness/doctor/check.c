@@ -117,6 +117,19 @@ const char *check_sudo(const struct view *view, const struct view_process *proce
     return process->uid == view->uid ? "" : check_root(view);
 }
 
+bool check_may_touch(const struct view *view, const struct view_process *process, char *told,
+                     size_t size)
+{
+    char user[32] = "root";
+    if (process->uid == view->uid)
+        return true;
+    if (process->uid)
+        (void)snprintf(user, sizeof(user), "user %u", process->uid);
+    (void)check_append(told, size, " %s (%d) belongs to %s%s.", process->name, process->pid, user,
+                       view->is_root ? "" : ": ask them");
+    return view->is_root;
+}
+
 const char *check_root(const struct view *view)
 {
     return view->is_root ? "" : "sudo ";
@@ -173,6 +186,8 @@ void checker_say(struct checker *checker, const struct said *said, const char *f
     diagnosis->all = grown;
     struct found *found = &grown[diagnosis->n++];
     *found = (struct found){.check = checker->check, .cost = said->cost, .gain = said->gain};
+    if (said->cure)
+        found->cure = *said->cure;
     struct finding *finding = &found->finding;
     finding->severity = said->severity;
     finding->value = said->cost;
@@ -305,6 +320,14 @@ int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findi
     for (size_t i = 0; i < diagnosis->n && !rc; i++)
         rc = findings_add(findings, &diagnosis->all[i].finding, err);
     return rc;
+}
+
+struct cure diagnosis_cure(const struct diagnosis *diagnosis)
+{
+    struct cure cure = {0};
+    for (size_t i = 0; i < diagnosis->n; i++)
+        cure_join(&cure, &diagnosis->all[i].cure);
+    return cure;
 }
 
 bool diagnosis_is_bad(const struct diagnosis *diagnosis)

@@ -15,6 +15,7 @@
 #define CONTEND_DOCTOR_CHECK_H
 
 #include "harness/core/finding.h"
+#include "harness/doctor/cure.h"
 #include "harness/doctor/view.h"
 
 struct checker;
@@ -41,6 +42,7 @@ struct found {
                     is no matter of a rate */
     unsigned npids;
     int pids[FOUND_PIDS_MAX];
+    struct cure cure; /* of the next start; the command may have it, too */
     struct finding finding;
 };
 
@@ -55,6 +57,8 @@ int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct 
 void diagnosis_free(struct diagnosis *diagnosis);
 int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings,
                        struct err *err);
+/* What all of them say of the next start, what costs most first. */
+struct cure diagnosis_cure(const struct diagnosis *diagnosis);
 /* One of them is bad. */
 bool diagnosis_is_bad(const struct diagnosis *diagnosis);
 
@@ -101,6 +105,7 @@ struct said {
     const char *id;      /* another than the check's; NULL = its */
     const char *subject; /* instead, of what is no process */
     const char *evidence, *command;
+    const struct cure *cure; /* NULL = none */
 };
 /* What is bad for one process, at a cost that nobody knows. */
 struct said said_bad(const struct view_process *const *who, const char *evidence,
@@ -120,6 +125,13 @@ bool check_waits(const struct view *view, double oncpu_s, double wait_s);
 
 /* "sudo " before a command on a process of another user, "" before one on our own. */
 const char *check_sudo(const struct view *view, const struct view_process *process);
+
+/*
+ * Whether a command may touch one that is not of the job: it is of the user who looks, or that is
+ * root. Adds to `told` whose it is, where it is another's.
+ */
+bool check_may_touch(const struct view *view, const struct view_process *process, char *told,
+                     size_t size);
 
 /* "sudo " before what root alone may do; "" for root, who may have no sudo, as in containers. */
 const char *check_root(const struct view *view);

@@ -6,6 +6,28 @@
 #include "harness/base/text.h"
 #include "harness/doctor/check.h"
 
+const char *const launch_carried[] = {"NVIDIA_VISIBLE_DEVICES",
+                                      "CUDA_VISIBLE_DEVICES",
+                                      "CUDA_DEVICE_ORDER",
+                                      "HIP_VISIBLE_DEVICES",
+                                      "ROCR_VISIBLE_DEVICES",
+                                      "GPU_DEVICE_ORDINAL",
+                                      "ZE_AFFINITY_MASK",
+                                      "RANK",
+                                      "LOCAL_RANK",
+                                      "GROUP_RANK",
+                                      "NODE_RANK",
+                                      "WORLD_SIZE",
+                                      "LOCAL_WORLD_SIZE",
+                                      "MASTER_ADDR",
+                                      "MASTER_PORT",
+                                      "NCCL_COMM_ID",
+                                      "JAX_COORDINATOR_ADDRESS",
+                                      "JAX_NUM_PROCESSES",
+                                      "JAX_PROCESS_ID",
+                                      "TF_CONFIG",
+                                      NULL};
+
 /* The next argument behind `word`, the first one of NULL; NULL: there is none. */
 static const char *next_word(const struct view_process *process, const char *word)
 {
@@ -20,13 +42,13 @@ static const char *base_of(const char *word)
     return slash ? slash + 1 : word;
 }
 
-static bool has_word(const struct view_process *process, const char *const *names)
+static const char *find_word(const struct view_process *process, const char *const *names)
 {
     for (const char *word = next_word(process, NULL); word; word = next_word(process, word))
         for (const char *const *name = names; *name; name++)
             if (strcmp(base_of(word), *name) == 0)
-                return true;
-    return false;
+                return word;
+    return NULL;
 }
 
 /* The first one above it that was started by one of these names; NULL: there is none. */
@@ -35,7 +57,7 @@ find_above(const struct view *view, const struct view_process *process, const ch
 {
     for (size_t hops = 0; process && hops < view->nprocesses; hops++) {
         process = view_find(view, process->parent);
-        if (process && process->command_size && has_word(process, names))
+        if (process && process->command_size && find_word(process, names))
             return process;
     }
     return NULL;
@@ -69,11 +91,12 @@ static bool is_printable(const char *word)
     return true;
 }
 
-/* Its arguments from `word` on, as far as they can be shown; a blank before each. */
-static void add_words(const struct view_process *process, const char *word, char *buf, size_t size)
+/* Its arguments from `word` to before `end`, as far as they can be shown; a blank before each. */
+static void add_words(const struct view_process *process, const char *word, const char *end,
+                      char *buf, size_t size)
 {
     static const char more[] = " ...";
-    for (; word; word = next_word(process, word)) {
+    for (; word != end; word = next_word(process, word)) {
         char quoted[LAUNCH_COMMAND_MAX];
         bool fits = is_printable(word) &&
                     text_shell_word(word, quoted, sizeof(quoted)) < sizeof(quoted) &&
@@ -155,36 +178,69 @@ static bool find_unit(const struct view *view, const struct view_process *proces
     return true;
 }
 
-/* "NAME=VALUE NAME=VALUE", each with `before` and a blank between. */
-static void add_each(const char *settings, const char *before, bool apart, char *buf, size_t size)
+/* Each setting with `before`; `behind` its name instead of '='. */
+static void add_each(const struct cure *cure, const char *before, char behind, char *buf,
+                     size_t size)
 {
-    while (*settings) {
-        size_t length = strcspn(settings, " "), name = strcspn(settings, "=");
-        if (apart)
-            (void)check_append(buf, size, "%s%.*s %.*s", before, (int)name, settings,
-                               (int)(length - name - 1), settings + name + 1);
-        else
-            (void)check_append(buf, size, "%s%.*s", before, (int)length, settings);
-        settings += length + (settings[length] == ' ');
+    for (unsigned i = 0; i < cure->n; i++) {
+        const char *setting = cure->settings[i], *value = strchr(setting, '=');
+        if (value)
+            (void)check_append(buf, size, "%s%.*s%c%s", before, (int)(value - setting), setting,
+                               behind, value + 1);
     }
 }
 
-static void add_start(const struct bitset *cpus, const char *settings, char *buf, size_t size)
+/* Adds what it was started with of launch_carried, each with `before`. */
+static void carry(const struct view_process *process, bool is_container, const char *before,
+                  struct launch *launch)
 {
-    char list[BITSET_LIST_MAX];
-    (void)check_append(buf, size, "%s%s", settings, settings[0] && cpus ? " " : "");
-    if (cpus)
-        (void)check_append(buf, size, "taskset -c %s", bitset_format(cpus, list, sizeof(list)));
+    enum { MOST = 300 }; /* the rest of the line has to fit behind them */
+    char carried[MOST] = "", missing[160] = "";
+    for (const char *const *names = launch_carried + !is_container; *names; names++) {
+        const char *value = view_setting(process, *names);
+        char quoted[MOST];
+        if (value && !(is_printable(value) &&
+                       text_shell_word(value, quoted, sizeof(quoted)) < sizeof(quoted) &&
+                       check_append(carried, sizeof(carried), "%s%s=%s", before, *names, quoted)))
+            (void)check_append(missing, sizeof(missing), "%s%s", missing[0] ? ", " : "", *names);
+    }
+    (void)check_append(launch->command, sizeof(launch->command), "%s", carried);
+    if (process->environ_refused)
+        (void)check_append(launch->how, sizeof(launch->how),
+                           " Its environment is not yours to read: set its GPU and rank.");
+    else if (missing[0])
+        (void)check_append(launch->how, sizeof(launch->how), " Also set %s as it was.", missing);
 }
 
-static void write_unit(const char *unit, const char *settings, const struct bitset *cpus,
+/* Of a line that is typed. */
+static void tell_typed(struct launch *launch)
+{
+    (void)check_append(launch->how, sizeof(launch->how),
+                       "The line carries neither its directory nor the rest of its environment. To "
+                       "take it back, start it as before.");
+}
+
+static void write_typed(const struct view_process *process, const struct cure *cure,
+                        const struct bitset *cpus, struct launch *launch)
+{
+    char list[BITSET_LIST_MAX], *out = launch->command;
+    const size_t size = sizeof(launch->command);
+    tell_typed(launch);
+    add_each(cure, " ", '=', out, size);
+    carry(process, false, " ", launch);
+    if (cpus)
+        (void)check_append(out, size, " taskset -c %s", bitset_format(cpus, list, sizeof(list)));
+    add_words(process, next_word(process, NULL), NULL, out, size);
+}
+
+static void write_unit(const char *unit, const struct cure *cure, const struct bitset *cpus,
                        struct launch *launch)
 {
     char list[BITSET_LIST_MAX], *out = launch->command;
     const size_t size = sizeof(launch->command);
     (void)check_append(out, size,
                        "sudo mkdir -p /etc/systemd/system/%s.service.d && printf '[Service]", unit);
-    add_each(settings, "\\nEnvironment=", false, out, size);
+    add_each(cure, "\\nEnvironment=", '=', out, size);
     if (cpus)
         (void)check_append(out, size, "\\nCPUAffinity=%s", bitset_format(cpus, list, sizeof(list)));
     (void)check_append(out, size,
@@ -199,88 +255,95 @@ static void write_unit(const char *unit, const char *settings, const struct bits
 
 /* What stands outside of all: a container, a pod, a unit. False: it is started by hand. */
 static bool write_outer(const struct view *view, const struct view_process *process,
-                        const char *settings, const struct bitset *cpus, struct launch *launch)
+                        const struct view_process *started, const struct cure *cure,
+                        const struct bitset *cpus, struct launch *launch)
 {
     char name[160], list[BITSET_LIST_MAX], *out = launch->command;
     const size_t size = sizeof(launch->command);
     if (is_in_kubernetes(view, process)) {
         (void)check_append(out, size, "kubectl set env deployment/NAME");
-        add_each(settings, " ", false, out, size);
+        add_each(cure, " ", '=', out, size);
         (void)snprintf(launch->how, sizeof(launch->how),
                        "Kubernetes starts it: NAME is its deployment (or statefulset/, or 'env' in "
                        "the spec of the pod). To take it back, give each name with a '-' behind it "
                        "in place of its value.");
     } else if (find_container(view, process, name, sizeof(name))) {
         (void)check_append(out, size, "%s run", is_podman(view, process) ? "podman" : "docker");
-        add_each(settings, " -e ", false, out, size);
+        add_each(cure, " -e ", '=', out, size);
+        (void)snprintf(launch->how, sizeof(launch->how),
+                       "It runs in container %.12s: give 'run' the options that it had, and these. "
+                       "To take it back, start it as before.",
+                       name);
+        carry(started, true, " -e ", launch);
         if (cpus)
             (void)check_append(out, size, " --cpuset-cpus=%s",
                                bitset_format(cpus, list, sizeof(list)));
         (void)check_append(out, size, " ... IMAGE");
-        add_words(process, next_word(process, NULL), out, size);
-        (void)snprintf(
-            launch->how, sizeof(launch->how),
-            "It runs in container %.12s: give 'run' the options that it had, and these. To "
-            "take it back, start it without them.",
-            name);
+        add_words(started, next_word(started, NULL), NULL, out, size);
     } else if (find_unit(view, process, name, sizeof(name)))
-        write_unit(name, settings, cpus, launch);
+        write_unit(name, cure, cpus, launch);
     else
         return false;
     return true;
 }
 
-static void write_mpirun(const struct view_process *above, bool is_openmpi, const char *settings,
-                         struct launch *launch)
+/* Its options stand behind its name, in front of those that it had. */
+static void write_mpirun(const struct view_process *above, const char *name, bool is_openmpi,
+                         const struct cure *cure, struct launch *launch)
 {
     char *out = launch->command;
     const size_t size = sizeof(launch->command);
-    const char *word = next_word(above, NULL);
-    (void)check_append(out, size, "%s", base_of(word));
-    add_each(settings, is_openmpi ? " -x " : " -genv ", !is_openmpi, out, size);
-    add_words(above, next_word(above, word), out, size);
-    (void)snprintf(launch->how, sizeof(launch->how),
-                   "%.20s starts it. To take it back, start it without these options.",
-                   is_printable(base_of(word)) ? base_of(word) : "mpirun");
+    (void)snprintf(launch->how, sizeof(launch->how), "%s starts it. ", base_of(name));
+    tell_typed(launch);
+    carry(above, false, " ", launch);
+    add_words(above, next_word(above, NULL), next_word(above, name), out, size);
+    add_each(cure, is_openmpi ? " -x " : " -genv ", is_openmpi ? '=' : ' ', out, size);
+    add_words(above, next_word(above, name), NULL, out, size);
 }
 
-void launch_write(const struct view *view, const struct view_process *process, const char *settings,
-                  const struct bitset *cpus, unsigned threads, struct launch *launch)
+/* srun chooses ranks and GPUs for its tasks; what a script starts without it has its own. */
+static void write_slurm(const struct view_process *started, const struct cure *cure,
+                        unsigned threads, struct launch *launch)
+{
+    char *out = launch->command;
+    const size_t size = sizeof(launch->command);
+    (void)snprintf(launch->how, sizeof(launch->how),
+                   "Slurm starts it: so in the job script, with #SBATCH --cpus-per-task=%u. To "
+                   "take it back, submit the script as before.",
+                   threads);
+    add_each(cure, " ", '=', out, size);
+    if (!view_setting(started, "SLURM_STEP_ID"))
+        carry(started, false, " ", launch);
+    (void)check_append(out, size, " srun --cpus-per-task=%u", threads);
+    add_words(started, next_word(started, NULL), NULL, out, size);
+}
+
+void launch_write(const struct view *view, const struct view_process *process,
+                  const struct cure *cure, const struct bitset *cpus, unsigned threads,
+                  struct launch *launch)
 {
     static const char *const mpi[] = {"mpirun",  "mpiexec",       "orterun",
                                       "prterun", "mpiexec.hydra", NULL};
     static const char *const torch[] = {"torchrun", "torch.distributed.run",
                                         "torch.distributed.launch", NULL};
     const struct view_process *started = find_started(view, process), *above = NULL;
-    char *out = launch->command;
-    const size_t size = sizeof(launch->command);
     const bool is_openmpi = view_setting(process, "OMPI_COMM_WORLD_SIZE");
+    char *out = launch->command;
     *launch = (struct launch){0};
     if (!started->command_size)
         return;
     if ((is_openmpi || view_setting(process, "PMI_SIZE")) &&
         (above = find_above(view, process, mpi))) {
-        write_mpirun(above, is_openmpi, settings, launch);
+        write_mpirun(above, find_word(above, mpi), is_openmpi, cure, launch);
     } else if (view_setting(process, "TORCHELASTIC_RUN_ID") &&
                (above = find_above(view, process, torch))) {
-        add_start(NULL, settings, out, size);
-        add_words(above, next_word(above, NULL), out, size);
         (void)snprintf(launch->how, sizeof(launch->how),
-                       "torchrun starts it, and hands its environment on. To take it back, start "
-                       "torchrun without these variables.");
+                       "torchrun starts it, and hands its environment on. ");
+        write_typed(above, cure, NULL, launch);
     } else if (view_setting(process, "SLURM_JOB_ID")) {
-        add_start(NULL, settings, out, size);
-        (void)check_append(out, size, "%ssrun --cpus-per-task=%u", out[0] ? " " : "", threads);
-        add_words(started, next_word(started, NULL), out, size);
-        (void)snprintf(launch->how, sizeof(launch->how),
-                       "Slurm starts it: so in the job script, with #SBATCH --cpus-per-task=%u. To "
-                       "take it back, submit the script without them.",
-                       threads);
-    } else if (!write_outer(view, process, settings, cpus, launch)) {
-        add_start(cpus, settings, out, size);
-        const char *word = next_word(started, NULL);
-        add_words(started, word, out, size);
-        (void)snprintf(launch->how, sizeof(launch->how), "To take it back, start it as before.");
+        write_slurm(started, cure, threads, launch);
+    } else if (!write_outer(view, process, started, cure, cpus, launch)) {
+        write_typed(started, cure, cpus, launch);
     }
     if (out[0] == ' ')
         (void)memmove(out, out + 1, strlen(out));

@@ -2,16 +2,16 @@
  * The line that starts a process again with other settings, for what started it: a shell, torchrun,
  * mpirun, Slurm, a unit of systemd, Docker or Podman, Kubernetes. Pure.
  *
- * Arguments of others are text that nobody has checked: each word is quoted for a shell, and a word
- * with control characters, or a line that is long, ends as "...". Of an environment only names
- * that set threads, or tell the launcher, are looked at, and none of their values is printed.
+ * Arguments and environments of others are text that nobody has checked: each word and value is
+ * quoted for a shell; a word with control characters, or a line that is long, ends as "...".
  */
 #ifndef CONTEND_DOCTOR_CHECK_LAUNCH_H
 #define CONTEND_DOCTOR_CHECK_LAUNCH_H
 
+#include "harness/doctor/cure.h"
 #include "harness/doctor/view.h"
 
-enum { LAUNCH_COMMAND_MAX = 400, LAUNCH_HOW_MAX = 240 };
+enum { LAUNCH_COMMAND_MAX = 600, LAUNCH_HOW_MAX = 400 };
 
 struct launch {
     char command[LAUNCH_COMMAND_MAX]; /* "" where its arguments are not known */
@@ -19,10 +19,18 @@ struct launch {
 };
 
 /*
- * `settings`: "NAME=VALUE NAME=VALUE", or ""; each is plain. `cpus`: that it starts on; NULL = as
- * it does now. `threads`: that it will have.
+ * Variables that choose a GPU, a rank, or where the ranks meet; NULL ends them. A line that is
+ * typed carries those that it was started with: without them all workers of a job would be the same
+ * one. The first is of use to a container's runtime alone.
  */
-void launch_write(const struct view *view, const struct view_process *process, const char *settings,
-                  const struct bitset *cpus, unsigned threads, struct launch *launch);
+extern const char *const launch_carried[];
+
+/*
+ * `cure`: what is set; nothing is unset. `cpus`: that it starts on; NULL = as it does now.
+ * `threads`: that it will have.
+ */
+void launch_write(const struct view *view, const struct view_process *process,
+                  const struct cure *cure, const struct bitset *cpus, unsigned threads,
+                  struct launch *launch);
 
 #endif

@@ -85,23 +85,36 @@ static const struct check_runtime *find_mapped(const struct view_process *proces
     return found;
 }
 
-static bool is_wanting(const struct view *view, const struct view_task *task)
+static double wanted_s(const struct view_task *task)
 {
-    return task->oncpu_s + (isnan(task->wait_s) ? 0 : task->wait_s) >= 0.5 * view->wall_s;
+    return task->oncpu_s + (isnan(task->wait_s) ? 0 : task->wait_s);
+}
+
+/*
+ * What those want that are of a team: half of the time, or, as barriers where they sleep leave each
+ * of many only a part of it, half of what the busiest one wants.
+ */
+static double find_least_s(const struct view *view, const struct view_process *process)
+{
+    double most_s = 0;
+    for (size_t t = 0; t < process->ntasks; t++)
+        most_s = fmax(most_s, wanted_s(&process->tasks[t]));
+    return fmin(fmax(0.5 * most_s, 0.1 * view->wall_s), 0.5 * view->wall_s);
 }
 
 struct check_team check_team_of(const struct view *view, const struct view_process *process)
 {
+    const double least_s = find_least_s(view, process);
     struct check_team team = {0};
     unsigned most = 0;
     for (size_t t = 0; t < process->ntasks; t++) {
         const struct view_task *task = &process->tasks[t];
         unsigned same = 0;
-        if (!is_wanting(view, task))
+        if (wanted_s(task) < least_s)
             continue;
         team.threads++;
         for (size_t o = 0; task->from[0] && o < process->ntasks; o++)
-            same += is_wanting(view, &process->tasks[o]) &&
+            same += wanted_s(&process->tasks[o]) >= least_s &&
                     strcmp(task->from, process->tasks[o].from) == 0;
         if (same > most) {
             most = same;
@@ -119,19 +132,19 @@ struct check_team check_team_of(const struct view *view, const struct view_proce
 }
 
 void check_team_set(const struct view_process *process, const struct check_team *team,
-                    unsigned threads, char *buf, size_t size)
+                    unsigned threads, struct cure *cure)
 {
     const char *own = team->runtime ? team->runtime->variable : NULL;
-    buf[0] = '\0';
+    *cure = (struct cure){0};
     if (!own)
         return;
-    (void)check_append(buf, size, "%s=%u", own, threads);
+    cure_set(cure, own, threads);
     for (size_t i = 0; i < sizeof(overruling) / sizeof(overruling[0]); i++) {
         const char *value = view_setting(process, overruling[i].name);
         unsigned libraries = process->about ? process->about->libraries : 0;
-        if (strcmp(own, overruling[i].name) != 0 && value && strtol(value, NULL, 10) > threads &&
+        if (value && strtol(value, NULL, 10) > threads &&
             (!overruling[i].library || overruling[i].library & libraries))
-            (void)check_append(buf, size, " %s=%u", overruling[i].name, threads);
+            cure_set(cure, overruling[i].name, threads);
     }
 }
 

@@ -2,11 +2,12 @@
  * Which runtime a team of threads belongs to, and the setting that this one reads. Pure.
  *
  *   struct check_team team = check_team_of(view, process);
- *   check_team_set(process, &team, 8, buf, sizeof(buf));   // "OMP_NUM_THREADS=8"
+ *   check_team_set(process, &team, 8, &cure);   // OMP_NUM_THREADS=8
  */
 #ifndef CONTEND_DOCTOR_CHECK_RUNTIME_H
 #define CONTEND_DOCTOR_CHECK_RUNTIME_H
 
+#include "harness/doctor/cure.h"
 #include "harness/doctor/view.h"
 
 /* A runtime, as a line of a table: sources are in check_runtime.c. */
@@ -20,7 +21,7 @@ struct check_runtime {
 };
 
 struct check_team {
-    unsigned threads;                    /* that wanted a CPU at least half of the time */
+    unsigned threads;                    /* that wanted a CPU, about as much as the busiest one */
     const struct check_runtime *runtime; /* NULL = not known */
     bool is_seen;                        /* by whose code its threads began in: else by what is
                                             mapped alone */
@@ -30,11 +31,11 @@ struct check_team {
 struct check_team check_team_of(const struct view *view, const struct view_process *process);
 
 /*
- * Settings for so many threads, each with a blank before all but the first: that of its runtime,
- * and those that it was started with and that would overrule it. "" = there is none.
+ * Settings for so many threads: that of its runtime, and those that it was started with and that
+ * would overrule it. Nothing where it reads none.
  */
 void check_team_set(const struct view_process *process, const struct check_team *team,
-                    unsigned threads, char *buf, size_t size);
+                    unsigned threads, struct cure *cure);
 
 /* "Their runtime is libgomp, which reads OMP_NUM_THREADS" */
 void check_team_tell(const struct check_team *team, char *buf, size_t size);

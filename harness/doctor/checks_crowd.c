@@ -113,29 +113,35 @@ static const struct bitset *find_slice(const struct checker *checker, const stru
  * variable is known, a start on its slice: many a runtime counts the CPUs that it may use.
  */
 static void write_starts(const struct checker *checker, const struct teams *teams, char *command,
-                         size_t size, char *how, size_t how_size)
+                         size_t size, char *how, size_t how_size, struct cure *cure)
 {
+    unsigned left = 0;
     struct launch *before = calloc(teams->nwho, sizeof(*before));
     for (size_t i = 0; before && i < teams->nwho; i++) {
         struct launch *launch = &before[i];
         const struct bitset *slice = find_slice(checker, teams, teams->who[i]);
-        char settings[160];
+        struct cure its;
         bool is_told = false;
-        check_team_set(teams->who[i], &teams->team[i], teams->each, settings, sizeof(settings));
-        if (settings[0] || slice)
-            launch_write(checker->view, teams->who[i], settings, settings[0] ? NULL : slice,
-                         teams->each, launch);
+        check_team_set(teams->who[i], &teams->team[i], teams->each, &its);
+        cure_join(cure, &its);
+        if (its.n || slice)
+            launch_write(checker->view, teams->who[i], &its, its.n ? NULL : slice, teams->each,
+                         launch);
         for (size_t b = 0; b < i; b++)
             is_told = is_told || strcmp(before[b].command, launch->command) == 0;
         if (!launch->command[0] || is_told)
             continue;
         if (!how[0])
             (void)snprintf(how, how_size, " %s%s",
-                           settings[0] ? "" : "Where it counts its CPUs, the command does that. ",
+                           its.n ? "" : "Where it counts its CPUs, the command does that. ",
                            launch->how);
-        if (!check_append(command, size, "%s%s", command[0] ? " & " : "", launch->command))
-            break;
+        left += !check_append(command, size, "%s%s", command[0] ? " & " : "", launch->command);
     }
+    if (left)
+        (void)check_append(how, how_size,
+                           " %u more %s no room here: start %s alike, with its own GPU, rank and "
+                           "arguments.",
+                           left, left == 1 ? "has" : "have", left == 1 ? "it" : "each");
     free(before);
 }
 
@@ -171,10 +177,8 @@ static void tell_now(struct checker *checker, const bool *in, struct teams *team
     (void)check_find_pool(checker, in, &pool);
     const unsigned cpus = teams->room / (unsigned)teams->ngroups;
     teams->nslices = check_deal(checker, in, &pool, teams->groups, teams->slices);
-    if (cpus &&
-        check_write_slices(checker, teams->groups, teams->nslices, teams->slices, command,
-                           sizeof(command)) &&
-        strlen(command) < 200)
+    if (cpus && check_write_slices(checker, teams->groups, teams->nslices, teams->slices, command,
+                                   sizeof(command)))
         (void)snprintf(buf, size,
                        " Pinning alone (%s) will not help: each still has %u threads on %u CPU%s.",
                        command, teams->most, cpus, cpus == 1 ? "" : "s");
@@ -183,14 +187,18 @@ static void tell_now(struct checker *checker, const bool *in, struct teams *team
 
 static void tell_crowd(struct checker *checker, const bool *in, struct teams *teams)
 {
-    char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 64] = "", runtime[200];
-    char now[2 * COMMAND_MAX];
+    enum { TAIL_MOST = 480 }; /* that has room behind the sentence */
+    char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 160] = "", runtime[200];
+    char now[LAUNCH_HOW_MAX + COMMAND_MAX];
+    struct cure cure = {0};
     const double spun = spin_share(teams);
     const bool is_loss = spun >= spinning_least || (isnan(spun) && teams->spin_by_kind);
     tell_size(teams, evidence, sizeof(evidence));
     check_team_tell(&teams->team[0], runtime, sizeof(runtime));
     tell_now(checker, in, teams, now, sizeof(now));
-    write_starts(checker, teams, command, sizeof(command), how, sizeof(how));
+    write_starts(checker, teams, command, sizeof(command), how, sizeof(how), &cure);
+    if (strlen(now) + strlen(how) > TAIL_MOST)
+        now[0] = '\0';
     (void)check_append(now, sizeof(now), "%s", how);
     const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
                               .cost = isnan(spun) ? 1 - fmin(teams->room / teams->wanted, 1) : spun,
@@ -199,7 +207,8 @@ static void tell_crowd(struct checker *checker, const bool *in, struct teams *te
                               .who = teams->who,
                               .nwho = teams->nwho,
                               .evidence = evidence,
-                              .command = command};
+                              .command = command,
+                              .cure = &cure};
     checker_say(checker, &said, "too many threads: %s. %s. Start %s with %u thread%s.", evidence,
                 runtime, teams->nprocesses > 1 ? "each process" : "it", teams->each,
                 teams->each == 1 ? "" : "s");

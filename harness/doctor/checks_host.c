@@ -67,16 +67,15 @@ static bool is_foreign(const struct view *view, const struct view_process *proce
 
 /* Each keeps what it may use of the other CPUs. Threads of the kernel stay where they are. */
 static void write_away(const struct view *view, const struct view_process *const *who, size_t n,
-                       char *command, size_t size)
+                       char *told, size_t told_size, char *command, size_t size)
 {
     char list[BITSET_LIST_MAX];
     for (size_t i = 0; i < n; i++) {
         struct bitset others = view->masks[who[i]->mask];
         bitset_andnot(&others, &view->host->exclusive);
-        if (!who[i]->kernel)
-            (void)check_append(command, size, "%s%staskset -acp %s %d", command[0] ? " && " : "",
-                               check_sudo(view, who[i]), bitset_format(&others, list, sizeof(list)),
-                               (int)who[i]->pid);
+        if (!who[i]->kernel && check_may_touch(view, who[i], told, told_size))
+            (void)check_append(command, size, "%staskset -acp %s %d", command[0] ? " && " : "",
+                               bitset_format(&others, list, sizeof(list)), who[i]->pid);
     }
 }
 
@@ -84,7 +83,7 @@ void check_foreign_tasks(struct checker *checker)
 {
     const struct view *view = checker->view;
     const struct view_process *who[FOUND_PIDS_MAX];
-    char list[128], command[420] = "", percent[16];
+    char list[128], command[420] = "", percent[16], told[200] = "";
     double cpus = 0;
     size_t n = 0;
     for (size_t i = 0; view->host && i < view->nprocesses && n < FOUND_PIDS_MAX; i++)
@@ -94,11 +93,12 @@ void check_foreign_tasks(struct checker *checker)
         }
     if (cpus < HOST_LEAST)
         return;
-    write_away(view, who, n, command, sizeof(command));
+    write_away(view, who, n, told, sizeof(told), command, sizeof(command));
     const struct said said = {.severity = FINDING_BAD,
                               .cost = host_share(checker, cpus),
                               .who = who,
                               .nwho = n,
+                              .tail = told,
                               .command = command};
     checker_say(checker, &said,
                 "it runs on CPUs that are kept for workers (%s: %s), for %s of one.",

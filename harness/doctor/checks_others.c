@@ -51,8 +51,7 @@ void check_monitors(struct checker *checker)
 {
     const struct view *view = checker->view;
     const struct view_process *who[FOUND_PIDS_MAX];
-    char command[420] = "", pids[400] = "", percent[16];
-    const char *sudo = "";
+    char command[420] = "", pids[400] = "", percent[16], told[200] = "";
     double cpus = 0;
     size_t n = 0;
     for (size_t i = 0; i < view->nprocesses && n < FOUND_PIDS_MAX; i++) {
@@ -60,21 +59,20 @@ void check_monitors(struct checker *checker)
         double share = process->cpu_s / view->wall_s;
         if (process->kernel || share < 0.1 * monitors_least || !is_monitor(process->name))
             continue;
-        if (may_stop(process->name)) {
-            (void)check_append(pids, sizeof(pids), " %d", (int)process->pid);
-            sudo = sudo[0] ? sudo : check_sudo(view, process);
-        }
+        if (may_stop(process->name) && check_may_touch(view, process, told, sizeof(told)))
+            (void)check_append(pids, sizeof(pids), " %d", process->pid);
         who[n++] = process;
         cpus += share;
     }
     if (cpus < monitors_least)
         return;
     if (pids[0])
-        (void)snprintf(command, sizeof(command), "%skill -STOP%s", sudo, pids);
+        (void)snprintf(command, sizeof(command), "kill -STOP%s", pids);
     const struct said said = {.severity = FINDING_BAD,
                               .cost = host_share(checker, cpus),
                               .who = who,
                               .nwho = n,
+                              .tail = told,
                               .command = command};
     checker_say(checker, &said,
                 "what watches this machine takes %s of a CPU: let it ask less often.%s",

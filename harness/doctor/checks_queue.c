@@ -34,11 +34,13 @@ static double quota_share(const struct view *view, const struct view_process *pr
     return fmin(most, 1);
 }
 
-/* Of those that are not watched only the last CPU is known. */
+/* Of those that are not watched the last CPU of the first thread is known, and its mask. */
 static bool runs_there(const struct checker *checker, size_t process, const struct bitset *cpus)
 {
     const struct view_process *other = &checker->view->processes[process];
     struct bitset its = {0};
+    if (!other->watched && other->threads > 1 && other->mask >= 0)
+        return bitset_intersects(&checker->view->masks[other->mask], cpus);
     if (!other->watched)
         return other->cpu >= 0 && bitset_test(cpus, (unsigned)other->cpu);
     view_add_cpus(checker->view, other, &its);
@@ -66,7 +68,8 @@ static void find_hogs(const struct checker *checker, size_t group, struct blame 
 /*
  * While it waited, its CPUs were with somebody. What a quota did is known; the rest is split as the
  * time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
- * n that want to run, each waits for the other n - 1.
+ * n that want to run, each waits for the other n - 1. n: those that want to most of the time, or as
+ * many as want to on average.
  */
 static void find_blame(const struct checker *checker, size_t group, struct blame *blame)
 {
@@ -74,7 +77,8 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
     const struct view *view = checker->view;
     *blame = (struct blame){0};
     double busy_s = view_busy_s(view, &one->cpus), stolen_s = view_steal_s(view, &one->cpus);
-    double self_s = one->nrunnable > 1 ? one->oncpu_s * (1 - 1.0 / one->nrunnable) : 0;
+    double n = fmax(one->nrunnable, (one->oncpu_s + one->wait_s) / view->wall_s);
+    double self_s = n > 1 ? one->oncpu_s * (1 - 1 / n) : 0;
     double others_s = fmax(busy_s - one->oncpu_s, 0), all_s = self_s + others_s + stolen_s;
     double rest = 1 - quota_share(view, one->lead, one->wait_s);
     blame->quota = 1 - rest;
@@ -87,10 +91,11 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
 static const char *find_main_cause(const struct blame *blame)
 {
     double most = fmax(fmax(blame->self, blame->others), fmax(blame->quota, blame->hypervisor));
-    return most == blame->others  ? "of what others run on its CPUs"
-           : most == blame->quota ? "of the quota of its cgroup"
-           : most == blame->self  ? "of its own threads, more than its CPUs can run"
-                                  : "of the hypervisor, which runs others on them";
+    return most <= 0               ? "of what was not seen"
+           : most == blame->others ? "of what others run on its CPUs"
+           : most == blame->quota  ? "of the quota of its cgroup"
+           : most == blame->self   ? "of its own threads, more than its CPUs can run"
+                                   : "of the hypervisor, which runs others on them";
 }
 
 static bool is_main_cause_own(const struct blame *blame)
@@ -131,15 +136,14 @@ static double beside_s(const struct checker *checker, size_t group)
 
 /* Each thread has a niceness of its own: that of a process is the one of its first thread. None
  * helps against real time, which only its owner can judge. */
-static void suggest_renice(const struct view_process *hog, const char *sudo, char *command,
-                           size_t size)
+static void suggest_renice(const struct view_process *hog, char *command, size_t size)
 {
     if (hog->realtime || hog->nicest)
         return;
     if (hog->threads > 1)
-        (void)snprintf(command, size, "%srenice -n 19 -p $(ls /proc/%d/task)", sudo, (int)hog->pid);
+        (void)snprintf(command, size, "renice -n 19 -p $(ls /proc/%d/task)", hog->pid);
     else
-        (void)snprintf(command, size, "%srenice -n 19 -p %d", sudo, (int)hog->pid);
+        (void)snprintf(command, size, "renice -n 19 -p %d", hog->pid);
 }
 
 /*
@@ -147,8 +151,8 @@ static void suggest_renice(const struct view_process *hog, const char *sudo, cha
  * when they do not. Who may be nowhere else, or uses a GPU, is somebody's worker, too: another rank
  * of the job, say. Against those that are watched the checks beside this one have commands.
  */
-static void suggest(const struct checker *checker, const struct blame *blame, char *command,
-                    size_t size)
+static void suggest(const struct checker *checker, const struct blame *blame, char *told,
+                    size_t told_size, char *command, size_t size)
 {
     const struct view *view = checker->view;
     const struct view_process *hog = blame->nhogs ? blame->hogs[0] : NULL;
@@ -157,19 +161,22 @@ static void suggest(const struct checker *checker, const struct blame *blame, ch
     if (!hog || hog->watched || hog->kernel || hog->gpus || hog->mask < 0 ||
         blame->others <= fmax(blame->self, blame->quota))
         return;
-    const char *sudo = check_sudo(view, hog);
     view_allowed_cpus(view, hog, &all);
     bitset_and(&all, &view->online);
     free = view->masks[hog->mask];
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_andnot(&free, &checker->groups[g].cpus);
     bool is_bound = !bitset_subset(&all, &view->masks[hog->mask]);
-    if (bitset_empty(&free) && is_bound)
+    if ((bitset_empty(&free) && is_bound) || !check_may_touch(view, hog, told, told_size))
         return;
     if (strlen(bitset_format(&free, list, sizeof(list))) + 40 > size || bitset_empty(&free))
-        suggest_renice(hog, sudo, command, size);
+        suggest_renice(hog, command, size);
     else
-        (void)snprintf(command, size, "%staskset -acp %.460s %d", sudo, list, (int)hog->pid);
+        (void)snprintf(command, size, "taskset -acp %.460s %d", list, hog->pid);
+    if (command[0])
+        (void)check_append(told, told_size,
+                           " The command touches %s (%d), which is not part of this job.",
+                           hog->name, hog->pid);
 }
 
 static void tell_queue(struct checker *checker, size_t group)
@@ -177,7 +184,7 @@ static void tell_queue(struct checker *checker, size_t group)
     const struct check_group *one = &checker->groups[group];
     struct blame blame;
     char evidence[192], hogs[160] = "", waited[16], self[16], others[16], quota[16], stolen[16];
-    char command[COMMAND_MAX] = "";
+    char command[COMMAND_MAX] = "", told[200] = "";
     double share = check_wait_share(one->oncpu_s, one->wait_s);
     find_blame(checker, group, &blame);
     for (size_t i = 0; i < blame.nhogs; i++)
@@ -190,14 +197,19 @@ static void tell_queue(struct checker *checker, size_t group)
                    text_percent(blame.quota, quota, sizeof(quota)),
                    text_percent(blame.hypervisor, stolen, sizeof(stolen)));
     if (beside_s(checker, group) < (blame.nhogs ? blame.hogs[0]->cpu_s : 0))
-        suggest(checker, &blame, command, sizeof(command));
+        suggest(checker, &blame, told, sizeof(told), command, sizeof(command));
     const bool is_own = is_main_cause_own(&blame);
+    if (!command[0] && blame.others > fmax(blame.self, blame.quota))
+        (void)check_append(told, sizeof(told),
+                           " Alone on its CPUs it would be about %.1fx as fast.",
+                           fmin(1 + blame.others * one->wait_s / one->oncpu_s, CHECK_GAIN_MAX));
     if (checker->explained[group] && !command[0])
         return;
     const struct said said = {.severity =
                                   is_own || checker->explained[group] ? FINDING_NOTE : FINDING_BAD,
                               .cost = share,
                               .gain = command[0] ? find_gain(one, &blame) : 0,
+                              .tail = told,
                               .who = &one->lead,
                               .nwho = 1,
                               .evidence = evidence,

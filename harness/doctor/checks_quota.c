@@ -29,16 +29,17 @@ static unsigned count_team(const struct view *view, const struct view_process *p
 static void tell_team(struct checker *checker, const struct view_process *process, unsigned threads,
                       double quota, const struct view_cgroup *cgroup)
 {
-    char evidence[192], settings[160], runtime[200], now[16], tail[LAUNCH_HOW_MAX + 2];
+    char evidence[192], runtime[200], now[16], tail[LAUNCH_HOW_MAX + 2];
     const unsigned fit = quota >= 1 ? (unsigned)quota : 1;
     const double spun = view_spin_share(process);
     const struct check_team team = check_team_of(checker->view, process);
     struct launch launch = {0};
+    struct cure cure;
     const bool is_loss = spun >= 0.2 || (isnan(spun) && check_team_spins(process, &team));
     check_team_tell(&team, runtime, sizeof(runtime));
-    check_team_set(process, &team, fit, settings, sizeof(settings));
-    if (settings[0])
-        launch_write(checker->view, process, settings, NULL, fit, &launch);
+    check_team_set(process, &team, fit, &cure);
+    if (cure.n)
+        launch_write(checker->view, process, &cure, NULL, fit, &launch);
     (void)snprintf(evidence, sizeof(evidence), "%u busy threads, %.3g CPUs granted by %.80s",
                    threads, quota, cgroup->path);
     (void)snprintf(tail, sizeof(tail), "%s%s", launch.how[0] ? " " : "", launch.how);
@@ -51,7 +52,8 @@ static void tell_team(struct checker *checker, const struct view_process *proces
                               .who = &process,
                               .nwho = 1,
                               .evidence = evidence,
-                              .command = launch.command};
+                              .command = launch.command,
+                              .cure = &cure};
     checker_say(checker, &said,
                 "its team is larger than the quota of its cgroup: %s. They use the period up "
                 "together, and then all of them are stopped; they spin for %s of their CPU time. "

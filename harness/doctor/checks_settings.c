@@ -48,15 +48,17 @@ static void tell_setting(struct checker *checker, const struct view_process *pro
                          enum finding_severity severity, const char *drop, const char *evidence,
                          const char *sentence)
 {
-    char command[COMMAND_MAX] = "";
+    char command[COMMAND_MAX];
+    struct cure cure = {0};
     if (drop)
-        (void)snprintf(command, sizeof(command), "unset %s", drop);
+        cure_unset(&cure, drop);
     const struct said said = {.severity = severity,
                               .cost = NAN,
                               .who = &process,
                               .nwho = 1,
                               .evidence = evidence,
-                              .command = command};
+                              .command = cure_format(&cure, command, sizeof(command)),
+                              .cure = &cure};
     checker_say(checker, &said, "%s.%s", sentence,
                 drop ? " It was started with that: start it again without." : "");
 }

@@ -1,26 +1,25 @@
-/* What findings say to set at the next start of a job: read back from their commands. Pure. */
+/* What findings say to set or unset at the next start of a job. Pure. */
 #ifndef CONTEND_DOCTOR_CURE_H
 #define CONTEND_DOCTOR_CURE_H
 
-#include "harness/doctor/check.h"
+#include <stdbool.h>
+#include <stddef.h>
 
-enum { CURE_MOST = 16, CURE_TEXT_MAX = 512 };
+enum { CURE_MOST = 16, CURE_SETTING_MAX = 48 };
 
+/* Zeroed = nothing. Names are ours, values numbers: a shell takes them as they stand. */
 struct cure {
-    size_t n;
-    char *env[CURE_MOST]; /* "NAME=VALUE", in text; of "NAME" alone: it is unset */
-    char text[CURE_TEXT_MAX];
-    size_t used;
+    unsigned n;
+    char settings[CURE_MOST][CURE_SETTING_MAX]; /* "NAME=VALUE"; of "NAME" alone: it is unset */
 };
 
-/*
- * Of "export NAME=VALUE ..." and "unset NAME ..." in the commands, the first of each name: what
- * costs most comes first. n = 0: no finding is cured by a variable.
- */
-void cure_make(const struct diagnosis *diagnosis, struct cure *cure);
+void cure_set(struct cure *cure, const char *name, unsigned value);
+void cure_unset(struct cure *cure, const char *name);
 
-/* "export OMP_NUM_THREADS=8 && unset OMP_PROC_BIND".
- * Returns buf. */
+/* Also those of `more` whose names it lacks: what costs most comes first, and holds. */
+void cure_join(struct cure *cure, const struct cure *more);
+
+/* "export OMP_NUM_THREADS=8 && unset OMP_PROC_BIND", "" of nothing. Returns buf. */
 char *cure_format(const struct cure *cure, char *buf, size_t size);
 
 #endif

@@ -158,11 +158,10 @@ static void close_process(struct view_process *process)
         (void)close(process->at.stat_fd);
     if (process->at.dir_fd > 0)
         (void)close(process->at.dir_fd);
-    if (process->about)
-        free(process->about->settings);
     free(process->about);
     free(process->command);
-    process->command = NULL;
+    free(process->settings);
+    process->command = process->settings = NULL;
     process->tasks = NULL;
     process->about = NULL;
 }
@@ -315,8 +314,9 @@ static int watch(struct reader *reader, struct view_process *process, struct err
     process->watched = true;
     reader_read_tasks(reader, process, true);
     read_masks(reader, process);
-    reader_read_commands(reader, process);
-    int rc = reader_add_cgroups(reader, process, err);
+    int rc = reader_read_starts(reader, process, err);
+    if (!rc)
+        rc = reader_add_cgroups(reader, process, err);
     return rc ? rc : reader_read_about(reader, process, err);
 }
 

@@ -49,8 +49,8 @@ void reader_begin_samples(struct reader *reader);
 void reader_finish_samples(struct reader *reader);
 void reader_close_sample(struct view_task *task);
 
-/* The arguments of a process and of all above it, where they are not known yet. */
-void reader_read_commands(struct reader *reader, struct view_process *process);
+/* What a process and all above it were started with, where that is not known yet. */
+int reader_read_starts(struct reader *reader, struct view_process *process, struct err *err);
 
 /* What is read once. */
 int reader_read_about(struct reader *reader, struct view_process *process, struct err *err);

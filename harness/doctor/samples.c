@@ -3,18 +3,25 @@
  * reader_parts.h.
  *
  * Samples: the clock of perf_event_open(2) interrupts a thread every few ms of its own CPU time and
- * notes the address of its next instruction, in user mode. Needs kernel.perf_event_paranoid <= 2
- * and the right to read the process. A thread waits there if the address is in an OpenMP runtime,
- * which computes nothing itself, or beside an instruction that makes a waiting loop cheap: `pause`
- * (Intel's manual, volume 2), on aarch64 `yield` or `isb` (as of Linux' cpu_relax and Rust's
- * spin_loop); or at a call of sched_yield, as OpenBLAS, TBB and crowded teams of libomp wait. On
- * aarch64 that was never tried.
+ * notes the address of its next instruction in user mode: while it is in the kernel, that behind
+ * the call. On a full CPU a thread runs from one tick of the kernel to a later one: a period that
+ * such a slice is a multiple of would look at the same part of each, as at its work and never at
+ * its waiting. No tick (1, 3.3, 4 or 10 ms) is near a simple fraction of this one. Needs
+ * kernel.perf_event_paranoid <= 2 and the right to read the process; without <= 1 or CAP_PERFMON
+ * there are none of the kernel's time, and so many are missing.
+ *
+ * A thread waits there if the address is in an OpenMP runtime, which computes nothing itself, or
+ * beside an instruction that makes a waiting loop cheap: `pause` (Intel's manual, volume 2), on
+ * aarch64 `yield` or `isb` (as of Linux' cpu_relax and Rust's spin_loop); or at a call of
+ * sched_yield, as OpenBLAS, TBB and crowded teams of libomp wait, or of futex, by which threads
+ * sleep and wake each other. On aarch64 that was never tried.
  *
  * Who started a thread: the GNU C library keeps its struct pthread at the upper end of its stack;
  * there are the thread's number and, behind it, the function that it began with, and its argument.
  * Where that is std::thread's, the argument is an object whose table of functions belongs to the
  * library that made it. With other C libraries that stays unknown.
  */
+#include <asm/perf_regs.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -30,8 +37,8 @@
 #include "harness/doctor/reader_parts.h"
 
 enum {
-    PERIOD_NS = 4000000,
-    RING_PAGES = 4, /* 1024 samples: the first 4 s of its CPU time */
+    PERIOD_NS = 2472136,
+    RING_PAGES = 8, /* 1365 samples: the first 3.4 s of its CPU time */
     TASKS_MOST = 128,
     TASKS_EACH = 16,
     NEAR_CODE = 16,
@@ -48,15 +55,22 @@ static size_t ring_bytes(void)
 
 static void open_sample(struct view_task *task)
 {
+#ifdef __aarch64__
+    static const uint64_t next_instruction = UINT64_C(1) << PERF_REG_ARM64_PC;
+#else
+    static const uint64_t next_instruction = UINT64_C(1) << PERF_REG_X86_IP;
+#endif
     struct perf_event_attr attr = {.size = sizeof(attr),
                                    .type = PERF_TYPE_SOFTWARE,
                                    .config = PERF_COUNT_SW_TASK_CLOCK,
                                    .sample_period = PERIOD_NS,
-                                   .sample_type = PERF_SAMPLE_IP,
-                                   .exclude_kernel = 1,
+                                   .sample_type = PERF_SAMPLE_REGS_USER,
+                                   .sample_regs_user = next_instruction,
                                    .exclude_hv = 1};
-    task->at.sample_fd =
-        (int)syscall(SYS_perf_event_open, &attr, task->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    do
+        task->at.sample_fd =
+            (int)syscall(SYS_perf_event_open, &attr, task->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    while (task->at.sample_fd < 0 && !attr.exclude_kernel++);
     if (task->at.sample_fd < 0)
         return;
     void *ring =
@@ -153,30 +167,35 @@ static bool is_openmp(const char *path)
                     strncmp(name, "/libomp", 7) == 0);
 }
 
-enum waits { WAITS_NOT, WAITS_PAUSE, WAITS_YIELD };
+enum waits { WAITS_NOT, WAITS_PAUSE, WAITS_CALL };
 
-/* sched_yield: its number (24; on aarch64 124), and the call. */
+/* The numbers of sched_yield (24; on aarch64 124) and of futex (202; 98), each with the call. */
 static enum waits find_wait(const uint8_t *code, size_t size)
 {
 #ifdef __aarch64__
-    static const uint32_t yield = 0xd503203f, isb = 0xd5033fdf, call[] = {0xd2800f88, 0xd4000001};
-    for (size_t i = 0; i + sizeof(call) <= size; i += 4) {
+    static const uint32_t yield = 0xd503203f, isb = 0xd5033fdf;
+    static const uint32_t calls[][2] = {{0xd2800f88, 0xd4000001}, {0xd2800c48, 0xd4000001}};
+    const size_t step = 4;
+#else
+    static const uint8_t pause[] = {0xf3, 0x90};
+    static const uint8_t calls[][7] = {{0xb8, 24, 0, 0, 0, 0x0f, 0x05},
+                                       {0xb8, 202, 0, 0, 0, 0x0f, 0x05}};
+    const size_t step = 1;
+#endif
+    for (size_t i = 0; i + 4 <= size; i += step) {
+#ifdef __aarch64__
         uint32_t word;
         memcpy(&word, code + i, sizeof(word));
         if (word == yield || word == isb)
             return WAITS_PAUSE;
-        if (memcmp(code + i, call, sizeof(call)) == 0)
-            return WAITS_YIELD;
-    }
 #else
-    static const uint8_t pause[] = {0xf3, 0x90}, call[] = {0xb8, 24, 0, 0, 0, 0x0f, 0x05};
-    for (size_t i = 0; i + sizeof(pause) <= size; i++) {
         if (memcmp(code + i, pause, sizeof(pause)) == 0)
             return WAITS_PAUSE;
-        if (i + sizeof(call) <= size && memcmp(code + i, call, sizeof(call)) == 0)
-            return WAITS_YIELD;
-    }
 #endif
+        for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++)
+            if (i + sizeof(calls[c]) <= size && memcmp(code + i, calls[c], sizeof(calls[c])) == 0)
+                return WAITS_CALL;
+    }
     return WAITS_NOT;
 }
 
@@ -208,10 +227,10 @@ static void count_samples(struct memory *memory, const struct view_task *task,
     const char *data = (const char *)page + sysconf(_SC_PAGESIZE);
     struct sample {
         struct perf_event_header header;
-        uint64_t address;
+        uint64_t abi, address; /* of user mode; an abi of 0 has none */
     };
     enum { MOST = 4096 };
-    uint64_t addresses[MOST];
+    uint64_t addresses[MOST], ran_ns;
     size_t n = 0;
     uint64_t end = page->data_head;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -220,7 +239,7 @@ static void count_samples(struct memory *memory, const struct view_task *task,
         memcpy(&sample, data + at % page->data_size, sizeof(sample));
         if (!sample.header.size)
             break;
-        if (sample.header.type == PERF_RECORD_SAMPLE)
+        if (sample.header.type == PERF_RECORD_SAMPLE && sample.abi)
             addresses[n++] = sample.address;
         at += sample.header.size;
     }
@@ -231,8 +250,12 @@ static void count_samples(struct memory *memory, const struct view_task *task,
             waits = waits_at(memory, task->tid, addresses[i]);
         process->samples++;
         process->spins += waits != WAITS_NOT;
-        process->yields += waits == WAITS_YIELD;
+        process->calls += waits == WAITS_CALL;
     }
+    const bool is_full = n == MOST || end + sizeof(struct sample) > page->data_size;
+    if (!is_full && read(task->at.sample_fd, &ran_ns, sizeof(ran_ns)) == sizeof(ran_ns) &&
+        ran_ns / PERIOD_NS > n)
+        process->unseen += (unsigned)(ran_ns / PERIOD_NS - n);
 }
 
 /* The last two parts of it: a library of Python has its package in the first. */
@@ -348,7 +371,7 @@ void reader_finish_samples(struct reader *reader)
     struct view *view = &reader->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
         struct view_process *process = &view->processes[i];
-        process->samples = process->spins = process->yields = 0;
+        process->samples = process->spins = process->calls = process->unseen = 0;
         if (process->watched && process->cpu_s >= busy_least * view->wall_s)
             finish_process(reader, process);
     }

@@ -18,10 +18,9 @@ void view_free(struct view *view)
 {
     for (size_t i = 0; i < view->nprocesses; i++) {
         free(view->processes[i].tasks);
-        if (view->processes[i].about)
-            free(view->processes[i].about->settings);
         free(view->processes[i].about);
         free(view->processes[i].command);
+        free(view->processes[i].settings);
     }
     free(view->processes);
     free(view->masks);
@@ -175,10 +174,9 @@ bool view_is_throttled(const struct view *view, const struct view_process *proce
 
 const char *view_setting(const struct view_process *process, const char *name)
 {
-    const struct view_about *about = process->about;
     size_t length = strlen(name);
-    for (size_t at = 0; about && at < about->settings_size;) {
-        const char *text = about->settings + at;
+    for (size_t at = 0; at < process->settings_size;) {
+        const char *text = process->settings + at;
         if (strncmp(text, name, length) == 0 && text[length] == '=')
             return text + length + 1;
         at += strlen(text) + 1;
@@ -189,13 +187,13 @@ const char *view_setting(const struct view_process *process, const char *name)
 double view_spin_share(const struct view_process *process)
 {
     enum { LEAST = 50 };
-    static const double yields_least = 0.02, spins_least = 0.1;
+    static const double calls_least = 0.01, spins_least = 0.1;
     if (process->samples < LEAST)
         return NAN;
-    double share = (double)process->spins / process->samples;
-    double all_s = process->user_s + process->system_s;
-    bool calls = process->yields >= yields_least * process->samples || share >= spins_least;
-    return calls && all_s > 0 ? (process->system_s + share * process->user_s) / all_s : share;
+    bool waits = process->calls >= calls_least * process->samples ||
+                 process->spins >= spins_least * process->samples;
+    return (double)(process->spins + (waits ? process->unseen : 0)) /
+           (process->samples + process->unseen);
 }
 
 bool view_is_busy(const struct view *view, const struct view_process *process)

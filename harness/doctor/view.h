@@ -65,12 +65,10 @@ enum { VIEW_RUNTIMES_MAX = 4, VIEW_PATH_MAX = 128 };
 
 /* What is read once of a process, since it is long. Limits: UINT64_MAX = unlimited. */
 struct view_about {
-    bool maps_known, environ_known, limits_known, shm_known, pages_known;
+    bool maps_known, limits_known, shm_known, pages_known;
     unsigned libraries; /* enum view_library */
     unsigned nruntimes; /* different files that are OpenMP runtimes */
     char runtimes[VIEW_RUNTIMES_MAX][VIEW_PATH_MAX];
-    char *settings;       /* owned: NAME=VALUE with a 0 behind each, of the names that matter */
-    size_t settings_size; /* as it was started with: what it set itself does not show */
     uint64_t nproc_limit, memlock_limit, memlock_hard, nproc_hard;
     uint64_t
         locked_bytes;  /* by itself, or by drivers for it, such as NCCL's InfiniBand: the more */
@@ -114,11 +112,15 @@ struct view_process {
     uint64_t gpu_bytes;       /* that it has on the one where it has most; 0 = unknown */
     bool gpu_device;          /* it has a device of NVIDIA's driver open; of watched ones */
     char *command;            /* owned: its arguments with a 0 behind each; of watched ones and */
-    size_t command_size;      /* those above them */
-    unsigned samples, spins;  /* looks at its busy tasks in user mode, and those that found it
-                                 waiting on its CPU: in an OpenMP runtime, at an instruction to
-                                 pause, or at sched_yield */
-    unsigned yields;          /* of spins, those at sched_yield */
+    size_t command_size;      /* those above them, as are */
+    char *settings;          /* owned: NAME=VALUE with a 0 behind each, of the names that matter, */
+    size_t settings_size;    /* as it was started with: what it set itself does not show */
+    bool environ_refused;    /* they are not ours to read */
+    unsigned samples, spins; /* looks at its busy tasks, and those that found it waiting on its
+                                CPU: in an OpenMP runtime, at an instruction to pause, or in a call
+                                to yield or to sleep and wake */
+    unsigned calls;          /* of spins, those in a call */
+    unsigned unseen;         /* looks that the kernel refused, as it was at work itself */
     struct view_process_source at;
 };
 
@@ -250,8 +252,8 @@ const char *view_setting(const struct view_process *process, const char *name);
 const struct view_process *view_lead(const struct view *view, const struct view_process *process);
 
 /*
- * Share of its time on CPUs in which its threads waited there; NaN = not known. The kernel's time
- * is not sampled: where its threads call sched_yield, or spin and then sleep, it is taken for that.
+ * Share of its time on CPUs in which its threads waited there; NaN = not known. Where we may not
+ * look at the kernel's time, it is taken for that if its threads yield, or spin and then sleep.
  */
 double view_spin_share(const struct view_process *process);
 

@@ -130,11 +130,24 @@ static void test_no_thread_waits_for_itself(void **state)
     diagnosis_free(&diagnosis);
 }
 
+struct away {
+    int mask; /* of `backup` */
+    uint64_t gpus;
+    bool everywhere;        /* the worker uses all CPUs */
+    unsigned backups, user; /* whose they are: backup, and who looks */
+    unsigned threads;       /* of backup, whose first one was on CPU 0, and sleeps */
+    bool is_root;
+    const char *told;
+};
+
 /* One worker on CPU 2, with `backup` in its way, which is not watched: all that differs. */
-static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *command)
+static void expect_away_of(const struct away *away, const char *command)
 {
     struct machine machine;
+    const bool everywhere = away->everywhere;
     view_plant(&machine, 1);
+    machine.view.uid = away->user;
+    machine.view.is_root = away->is_root;
     machine.processes[0].mask = everywhere ? MASK_ALL : 2;
     view_add_task(&machine, 0, 2, 5, 5);
     if (everywhere)
@@ -145,10 +158,12 @@ static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *co
                                                  .parent = 1,
                                                  .name = "backup",
                                                  .state = 'R',
-                                                 .mask = mask,
+                                                 .uid = away->backups,
+                                                 .mask = away->mask,
                                                  .parent_mask = -1,
-                                                 .gpus = gpus,
-                                                 .cpu = 2,
+                                                 .gpus = away->gpus,
+                                                 .threads = away->threads,
+                                                 .cpu = away->threads ? 0 : 2,
                                                  .cpu_s = 5,
                                                  .cgroup = {-1, -1, -1, -1}};
     machine.view.nprocesses = 2;
@@ -156,7 +171,14 @@ static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *co
     const struct found *found = view_look_for(&diagnosis, "run_queue");
     assert_non_null(found);
     assert_string_equal(found->finding.command, command);
+    if (away->told)
+        assert_non_null(strstr(found->finding.sentence, away->told));
     diagnosis_free(&diagnosis);
+}
+
+static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *command)
+{
+    expect_away_of(&(struct away){.mask = mask, .gpus = gpus, .everywhere = everywhere}, command);
 }
 
 /* Another process on the CPU of a worker goes to where no worker is; where there is no such CPU it
@@ -171,6 +193,40 @@ static void test_who_is_in_the_way_is_sent_away(void **state)
     expect_away(2, 0, true, "");
     expect_away(MASK_ALL, 1, false, "");
     expect_away(-1, 0, false, "");
+    expect_away_of(&(struct away){.mask = MASK_ALL, .threads = 3}, "taskset -acp 0-1,3 900");
+    expect_away_of(&(struct away){.mask = MASK_LOW, .threads = 3}, "");
+}
+
+/* Nobody is told to touch what is another's; root may, and is told whose it is. */
+static void test_whose_is_in_the_way_is_told(void **state)
+{
+    (void)state;
+    expect_away_of(&(struct away){.mask = MASK_ALL,
+                                  .backups = 1000,
+                                  .user = 1000,
+                                  .told = " That makes it about 2.0x as fast. The command touches "
+                                          "backup (900), which is not part of this job."},
+                   "taskset -acp 0-1,3 900");
+    expect_away_of(&(struct away){.mask = MASK_ALL,
+                                  .user = 1000,
+                                  .told = " backup (900) belongs to root: ask them. Alone on its "
+                                          "CPUs it would be about 2.0x as fast."},
+                   "");
+    expect_away_of(&(struct away){.mask = MASK_ALL,
+                                  .everywhere = true,
+                                  .backups = 1001,
+                                  .user = 1000,
+                                  .told = " backup (900) belongs to user 1001: ask them."},
+                   "");
+    expect_away_of(&(struct away){.mask = MASK_ALL,
+                                  .everywhere = true,
+                                  .backups = 1001,
+                                  .is_root = true,
+                                  .told = " backup (900) belongs to user 1001."},
+                   "renice -n 19 -p 900");
+    /* Somebody's worker, as it is bound there. */
+    expect_away_of(&(struct away){.mask = 2, .told = "Alone on its CPUs it would be about 2.0x"},
+                   "");
 }
 
 /* Linux gives each thread a niceness of its own; it means nothing to real time, and ends at 19. */
@@ -433,8 +489,8 @@ static void test_what_costs_most_comes_first(void **state)
     static char settings[] = "PYTHONDEVMODE=1";
     (void)state;
     view_plant(&machine, 1);
-    machine.about[0].settings = settings;
-    machine.about[0].settings_size = sizeof(settings);
+    machine.processes[0].settings = settings;
+    machine.processes[0].settings_size = sizeof(settings);
     view_add_task(&machine, 0, 1, 5, 5);
     view_add_task(&machine, 0, 1, 5, 5);
     struct diagnosis diagnosis = view_judge(&machine);
@@ -471,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_blame_is_split_as_the_cpu_was),
         cmocka_unit_test(test_no_thread_waits_for_itself),
         cmocka_unit_test(test_who_is_in_the_way_is_sent_away),
+        cmocka_unit_test(test_whose_is_in_the_way_is_told),
         cmocka_unit_test(test_renice_is_told_where_it_helps),
         cmocka_unit_test(test_shm_grows),
         cmocka_unit_test(test_quota_and_hypervisor_are_blamed),

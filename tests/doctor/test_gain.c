@@ -1,4 +1,4 @@
-/* Rates of blocks, gains of pairs, and the settings that commands name. */
+/* Rates of blocks, gains of pairs, and the settings of the next start. */
 #include "harness/doctor/gain.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "harness/doctor/cure.h"
+#include "harness/doctor/check.h"
 
 static void assert_near(double value, double expected)
 {
@@ -76,44 +76,42 @@ static void test_gain_make_has_the_interval_of_pairs(void **state)
     assert_near(gain_make(&equal).high, 1);
 }
 
-static void test_cure_takes_variables_of_commands(void **state)
+static void test_cure_keeps_the_first_of_each_name(void **state)
 {
-    static const struct {
-        const char *commands[2], *cure;
-    } cases[] = {
-        {{"export OMP_NUM_THREADS=8 MKL_NUM_THREADS=8"},
-         "export OMP_NUM_THREADS=8 MKL_NUM_THREADS=8"},
-        {{"taskset -acp 0-3 12 && taskset -acp 4-7 13", "export OMP_NUM_THREADS=4"},
-         "export OMP_NUM_THREADS=4"},
-        {{"unset OMP_PROC_BIND GOMP_CPU_AFFINITY", "export OMP_NUM_THREADS=4"},
-         "export OMP_NUM_THREADS=4 && unset OMP_PROC_BIND GOMP_CPU_AFFINITY"},
-        {{"export A=1; export B=2 && unset C", "export A=3 D=x"}, "export A=1 B=2 D=x && unset C"},
-        {{"taskset -acp 0 1", "sudo renice 5 2"}, ""},
-        {{"export A=$(reboot) B=1", "echo 'export C=1'"}, ""},
-        {{"export PATH", "export A='x y'"}, ""},
-        {{"OMP_NUM_THREADS=8 MKL_NUM_THREADS=8 python3 train.py LR=1"},
-         "export OMP_NUM_THREADS=8 MKL_NUM_THREADS=8"},
-        {{"OMP_NUM_THREADS=8 taskset -c 0-7 python3 'A=1 x'"}, "export OMP_NUM_THREADS=8"},
-        {{"mpirun -x OMP_NUM_THREADS=8 -n 2 ./train"}, "export OMP_NUM_THREADS=8"},
-        {{"docker run -e A=8 -e B=9 ... IMAGE python3"}, "export A=8 B=9"},
-        {{"kubectl set env deployment/NAME A=8 B=9"}, "export A=8 B=9"},
-        {{"sudo mkdir -p /x && printf '[Service]\\nEnvironment=A=8\\nEnvironment=B=9\\n' | sudo "
-          "tee y"},
-         "export A=8 B=9"},
-        {{"python3 train.py --pre-x A=1 X=2"}, ""},
-    };
+    struct found found[4] = {{.check = NULL}};
+    const struct diagnosis diagnosis = {.n = 4, .all = found};
+    char text[512];
+    struct cure cure = diagnosis_cure(&diagnosis);
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct found found[2] = {{.check = NULL}};
-        struct diagnosis diagnosis = {.n = 2, .all = found};
-        struct cure cure;
-        char text[512];
-        for (int f = 0; f < 2 && cases[i].commands[f]; f++)
-            (void)snprintf(found[f].finding.command, sizeof(found[f].finding.command), "%s",
-                           cases[i].commands[f]);
-        cure_make(&diagnosis, &cure);
-        assert_string_equal(cure_format(&cure, text, sizeof(text)), cases[i].cure);
+    assert_string_equal(cure_format(&cure, text, sizeof(text)), "");
+    cure_set(&found[0].cure, "OMP_NUM_THREADS", 8);
+    cure_set(&found[0].cure, "OMP_NUM_THREADS", 4);
+    cure = diagnosis_cure(&diagnosis);
+    assert_string_equal(cure_format(&cure, text, sizeof(text)), "export OMP_NUM_THREADS=8");
+    cure_unset(&found[1].cure, "OMP_PROC_BIND");
+    cure_unset(&found[1].cure, "OMP_NUM_THREADS");
+    cure_set(&found[2].cure, "OMP_NUM", 2);
+    cure_set(&found[3].cure, "OMP_PROC_BIND", 1);
+    cure_unset(&found[3].cure, "KMP_AFFINITY");
+    cure = diagnosis_cure(&diagnosis);
+    assert_string_equal(cure_format(&cure, text, sizeof(text)),
+                        "export OMP_NUM_THREADS=8 OMP_NUM=2 && unset OMP_PROC_BIND KMP_AFFINITY");
+    assert_string_equal(cure_format(&found[1].cure, text, sizeof(text)),
+                        "unset OMP_PROC_BIND OMP_NUM_THREADS");
+    assert_string_equal(cure_format(&cure, text, 12), "export OMP_");
+}
+
+static void test_cure_has_an_end(void **state)
+{
+    struct cure cure = {0};
+    char name[32];
+    (void)state;
+    for (unsigned i = 0; i < 2 * CURE_MOST; i++) {
+        (void)snprintf(name, sizeof(name), "NAME_%u", i);
+        cure_set(&cure, name, i);
     }
+    assert_int_equal(cure.n, CURE_MOST);
+    assert_string_equal(cure.settings[CURE_MOST - 1], "NAME_15=15");
 }
 
 int main(void)
@@ -123,7 +121,8 @@ int main(void)
         cmocka_unit_test(test_gain_growth_sees_a_job_that_stops),
         cmocka_unit_test(test_gain_mean_leaves_out_what_spans_the_change),
         cmocka_unit_test(test_gain_make_has_the_interval_of_pairs),
-        cmocka_unit_test(test_cure_takes_variables_of_commands),
+        cmocka_unit_test(test_cure_keeps_the_first_of_each_name),
+        cmocka_unit_test(test_cure_has_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

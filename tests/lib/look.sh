@@ -1,0 +1,45 @@
+# shellcheck shell=bash disable=SC2154
+# Sourced behind cli.sh: what contend doctor says of some processes.
+
+# look PID...: what doctor says of them, in $scratch/seen.
+watch_s=0.5
+look() {
+    local options=()
+    for pid in "$@"; do options+=(--pid "$pid"); done
+    "$CONTEND_BINARY" doctor --json --watch "$watch_s" "${options[@]}" >"$scratch/seen" 2>"$scratch/errors"
+    case $? in
+    0 | 1) ;;
+    *)
+        fail "doctor failed: $(cat "$scratch/errors")"
+        echo '{"findings": []}' >"$scratch/seen"
+        ;;
+    esac
+}
+
+# named ID: the pids of such a finding, sorted, a line each finding; nothing where there is none.
+named() {
+    python3 - "$scratch/seen" "$1" <<'END'
+import json, sys
+for finding in json.load(open(sys.argv[1]))["findings"]:
+    if finding["id"] == sys.argv[2]:
+        print(*sorted(finding["pids"]))
+END
+}
+
+command_of() { # command_of ID
+    python3 - "$scratch/seen" "$1" <<'END'
+import json, sys
+print(next(f["command"] or "" for f in json.load(open(sys.argv[1]))["findings"] if f["id"] == sys.argv[2]))
+END
+}
+
+# Whether there is a finding of that id, in a few looks, each longer: what the machine does besides may hide one.
+sees() { # sees ID PID...
+    local id=$1 watch_s
+    shift
+    for watch_s in 0.5 1.5 1.5 3 3 3 3 3; do
+        look "$@"
+        [ -z "$(named "$id")" ] || return 0
+    done
+    return 1
+}
