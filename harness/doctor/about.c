@@ -8,7 +8,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "harness/doctor/check_launch.h"
 #include "harness/doctor/reader_parts.h"
 #include "harness/gpu/processes.h"
 #include "harness/sys/proc.h"
@@ -28,7 +27,7 @@ static const struct library {
     {"libnccl", LIBRARY_NCCL, false},         {"libtorch_cpu", LIBRARY_TORCH, false},
 };
 
-/* Names of the environment that a check reads, or what they begin with; and launch_carried. */
+/* Names of the environment that a check reads, or what they begin with; and view_carried. */
 static const char *const settings[] = {
     "OMP_",
     "KMP_",
@@ -218,7 +217,7 @@ static void read_pages(struct reader *reader, const struct view_process *process
 
 static bool is_setting(const char *text)
 {
-    for (const char *const *name = launch_carried; *name; name++)
+    for (const char *const *name = view_carried; *name; name++)
         if (strncmp(text, *name, strlen(*name)) == 0)
             return true;
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)

@@ -6,28 +6,6 @@
 #include "harness/base/text.h"
 #include "harness/doctor/check.h"
 
-const char *const launch_carried[] = {"NVIDIA_VISIBLE_DEVICES",
-                                      "CUDA_VISIBLE_DEVICES",
-                                      "CUDA_DEVICE_ORDER",
-                                      "HIP_VISIBLE_DEVICES",
-                                      "ROCR_VISIBLE_DEVICES",
-                                      "GPU_DEVICE_ORDINAL",
-                                      "ZE_AFFINITY_MASK",
-                                      "RANK",
-                                      "LOCAL_RANK",
-                                      "GROUP_RANK",
-                                      "NODE_RANK",
-                                      "WORLD_SIZE",
-                                      "LOCAL_WORLD_SIZE",
-                                      "MASTER_ADDR",
-                                      "MASTER_PORT",
-                                      "NCCL_COMM_ID",
-                                      "JAX_COORDINATOR_ADDRESS",
-                                      "JAX_NUM_PROCESSES",
-                                      "JAX_PROCESS_ID",
-                                      "TF_CONFIG",
-                                      NULL};
-
 /* The next argument behind `word`, the first one of NULL; NULL: there is none. */
 static const char *next_word(const struct view_process *process, const char *word)
 {
@@ -190,13 +168,13 @@ static void add_each(const struct cure *cure, const char *before, char behind, c
     }
 }
 
-/* Adds what it was started with of launch_carried, each with `before`. */
+/* Adds what it was started with of view_carried, each with `before`. */
 static void carry(const struct view_process *process, bool is_container, const char *before,
                   struct launch *launch)
 {
     enum { MOST = 300 }; /* the rest of the line has to fit behind them */
     char carried[MOST] = "", missing[160] = "";
-    for (const char *const *names = launch_carried + !is_container; *names; names++) {
+    for (const char *const *names = view_carried + !is_container; *names; names++) {
         const char *value = view_setting(process, *names);
         char quoted[MOST];
         if (value && !(is_printable(value) &&

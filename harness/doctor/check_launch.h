@@ -19,13 +19,6 @@ struct launch {
 };
 
 /*
- * Variables that choose a GPU, a rank, or where the ranks meet; NULL ends them. A line that is
- * typed carries those that it was started with: without them all workers of a job would be the same
- * one. The first is of use to a container's runtime alone.
- */
-extern const char *const launch_carried[];
-
-/*
  * `cure`: what is set; nothing is unset. `cpus`: that it starts on; NULL = as it does now.
  * `threads`: that it will have.
  */

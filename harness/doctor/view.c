@@ -6,6 +6,28 @@
 
 #include "harness/base/array.h"
 
+const char *const view_carried[] = {"NVIDIA_VISIBLE_DEVICES",
+                                    "CUDA_VISIBLE_DEVICES",
+                                    "CUDA_DEVICE_ORDER",
+                                    "HIP_VISIBLE_DEVICES",
+                                    "ROCR_VISIBLE_DEVICES",
+                                    "GPU_DEVICE_ORDINAL",
+                                    "ZE_AFFINITY_MASK",
+                                    "RANK",
+                                    "LOCAL_RANK",
+                                    "GROUP_RANK",
+                                    "NODE_RANK",
+                                    "WORLD_SIZE",
+                                    "LOCAL_WORLD_SIZE",
+                                    "MASTER_ADDR",
+                                    "MASTER_PORT",
+                                    "NCCL_COMM_ID",
+                                    "JAX_COORDINATOR_ADDRESS",
+                                    "JAX_NUM_PROCESSES",
+                                    "JAX_PROCESS_ID",
+                                    "TF_CONFIG",
+                                    NULL};
+
 /* Of one CPU: who has less is no worker, and waits for nothing that matters. */
 static const double busy_share = 0.2;
 /* Of it, on a CPU: one that slept all the time and was then kept waiting once is none either. */

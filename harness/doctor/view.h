@@ -263,4 +263,11 @@ bool view_read_switches(const char *status, uint64_t *switches);
 /* It is watched, and had at least this share of one CPU, waiting counted. */
 bool view_is_busy(const struct view *view, const struct view_process *process);
 
+/*
+ * Variables that choose a GPU, a rank, or where the ranks meet; NULL ends them. A line that is
+ * typed carries those that it was started with: without them all workers of a job would be the same
+ * one. The first is of use to a container's runtime alone.
+ */
+extern const char *const view_carried[];
+
 #endif
