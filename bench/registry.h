@@ -6,8 +6,8 @@
 #ifndef CONTEND_BENCH_REGISTRY_H
 #define CONTEND_BENCH_REGISTRY_H
 
-#include "harness/core/bench.h"
-#include "harness/core/scenario.h"
+#include "harness/contract/bench.h"
+#include "harness/contract/scenario.h"
 
 /* clang-format off */
 #define BENCH_LIST(X)     \

@@ -1,7 +1,7 @@
 # Libraries that are loaded into other programs. Each stands alone: what it needs of this program is in it, and nothing
 # but what it is looked up for can be seen. It stays loaded when it is let go of, so that a process has one log (-z nodelete).
 function(contend_guest name)
-    add_library(${name} MODULE ${ARGN} harness/comms/inside.c harness/comms/host.c)
+    add_library(${name} MODULE ${ARGN} harness/comms/logs/inside.c harness/comms/logs/host.c)
     target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
     target_link_libraries(${name} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
     target_link_options(${name} PRIVATE -Wl,-z,nodelete)
@@ -12,9 +12,9 @@ function(contend_guest name)
 endfunction()
 
 # The profiler plugin that NCCL loads.
-contend_guest(contend_comms harness/comms/plugin.c harness/comms/plugin_log.c
-              harness/comms/plugin_cuda.c harness/comms/plugin_timing.c harness/comms/plugin_keep.c
-              harness/comms/names.c)
+contend_guest(contend_comms harness/comms/plugin/plugin.c harness/comms/plugin/plugin_log.c
+              harness/comms/plugin/plugin_cuda.c harness/comms/plugin/plugin_timing.c harness/comms/plugin/plugin_keep.c
+              harness/comms/logs/names.c)
 # What the CUDA driver itself loads (CUDA_INJECTION64_PATH) to count copies by CUPTI, which is loaded when it runs.
-contend_guest(contend_copies harness/comms/inject.c harness/comms/inject_log.c
-              harness/comms/inject_cupti.c)
+contend_guest(contend_copies harness/comms/plugin/inject.c harness/comms/plugin/inject_log.c
+              harness/comms/plugin/inject_cupti.c)

@@ -33,9 +33,9 @@ endfunction()
 function(contend_library name)
     list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE globs)
     file(GLOB sources CONFIGURE_DEPENDS ${globs})
-    list(FILTER sources EXCLUDE REGEX "/(mpi/contend_mpi|comms/plugin(_log|_cuda|_timing|_keep)?|comms/inject(_log|_cupti)?|comms/inside)\\.c$")
+    list(FILTER sources EXCLUDE REGEX "/(ranks/mpi/contend_mpi|comms/plugin/.*|comms/logs/inside)\\.c$")
     if(TARGET contend_core)
-        list(FILTER sources EXCLUDE REGEX "/harness/(base|sys|say|core|gpu)/")
+        list(FILTER sources EXCLUDE REGEX "/harness/(lib|contract|machine/gpu)/")
     endif()
     if(NOT CONTEND_HAVE_CUDA)
         list(FILTER sources EXCLUDE REGEX "\\.cu$")
@@ -131,7 +131,7 @@ function(contend_manual program)
 endfunction()
 
 # contend_share(files...): what the program finds beside itself, in the build's folder and (by
-# bundle.sh) in a bundle, or in share/contend of an installation (cmd/program.h).
+# bundle.sh) in a bundle, or in share/contend of an installation (cmd/common/program.h).
 function(contend_share)
     install(FILES ${ARGN} DESTINATION "${CMAKE_INSTALL_DATADIR}/contend")
     foreach(file IN LISTS ARGN)

@@ -1,7 +1,7 @@
 # Finds MPI and says, in one line, whether the module for several nodes is built.
 #
 # contend_mpi.so is the one part that is linked with MPI. The program loads it when mpirun or srun
-# started it (harness/job/job.h), from the folder it lies in itself, so that it runs without MPI too.
+# started it (harness/ranks/job/job.h), from the folder it lies in itself, so that it runs without MPI too.
 
 option(CONTEND_MPI "Build the MPI module where MPI is there" ON)
 if(CONTEND_MPI)
@@ -9,7 +9,7 @@ if(CONTEND_MPI)
 endif()
 
 if(CONTEND_MPI AND MPI_C_FOUND)
-    add_library(contend_mpi MODULE harness/mpi/contend_mpi.c)
+    add_library(contend_mpi MODULE harness/ranks/mpi/contend_mpi.c)
     target_include_directories(contend_mpi PRIVATE "${CMAKE_SOURCE_DIR}")
     target_link_libraries(contend_mpi PRIVATE MPI::MPI_C)
     set_target_properties(contend_mpi PROPERTIES PREFIX "")

@@ -4,8 +4,8 @@
 
 #include "bench/registry.h"
 #include "harness/cmd/cli_main.h"
-#include "harness/cmd/run_comms.h"
-#include "harness/rules/rules.h"
+#include "harness/comms/cmd/run_comms.h"
+#include "harness/validate/rules/rules.h"
 
 int main(int argc, char **argv)
 {

@@ -17,12 +17,20 @@ sources() {
 
 # line_of TOP: its folders in order, from the table of its README.
 line_of() {
-    grep -oP '^\| \d+ \| `\K[a-z]+(?=/`)' "$1/README.md"
+    grep -oP '^\| \d+ \| `\K[a-z/]+(?=/`)' "$1/README.md"
 }
 
-# up_to TOP FOLDER: FOLDER and those above it, as alternatives of a pattern.
+# tools and parts_of TOOL: from the second table of harness/README.md, in order.
+tools() {
+    grep -oP '^\| [a-z]+ \| `\K[a-z]+(?=/[a-z]+/`)' harness/README.md | sort -u
+}
+parts_of() {
+    grep -oP "^\\| [a-z]+ \\| \`\\K$1/[a-z]+(?=/\`)" harness/README.md
+}
+
+# up_to FOLDER: the folders on stdin up to that one, as alternatives of a pattern.
 up_to() {
-    line_of "$1" | sed "/^$2\$/q" | paste -sd'|'
+    sed "\|^$1\$|q" | paste -sd'|'
 }
 
 # Rules: the lines of stdin are files, every line of theirs that breaks the rule is printed.
@@ -41,74 +49,85 @@ must_not() {
     done < <(xargs -r grep -nHP -- "$1" | grep -vP '^[^:]+:\d+: *(\*|/\*|//)')
 }
 
-# Every folder of TOP is in the table, and every folder of the table is there.
+# Every folder of TOP with sources is in the tables, and every folder of the tables is there.
 check_table() {
     local top=$1 there
-    there=$(find "$top" -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort)
-    if [ "$there" != "$(line_of "$top" | sort)" ]; then
+    there=$(sources "$top" -mindepth 2 | sed "s|^$top/||; s|/[^/]*$||" | sort -u)
+    if [ "$there" != "$({ line_of "$top" && tools_of "$top"; } | sort)" ]; then
         printf '%s/README.md: its table and the folders differ\n' "$top"
         violations=$((violations + 1))
     fi
 }
 
+tools_of() {
+    [ "$1" != harness ] || for tool in $(tools); do parts_of "$tool"; done
+}
+
 check_order() {
-    local folder
+    local folder tool
     for folder in $(line_of kernels); do
-        may_include "kernels/($(up_to kernels "$folder"))/" < <(sources "kernels/$folder")
+        may_include "kernels/($(line_of kernels | up_to "$folder"))/" < <(sources "kernels/$folder")
     done
     for folder in $(line_of bench); do
-        may_include "(kernels/|bench/registry\.h\"|bench/($(up_to bench "$folder"))/|harness/($(up_to harness gpu))/)" \
+        may_include "(kernels/|bench/registry\.h\"|bench/($(line_of bench | up_to "$folder"))/|harness/($(line_of harness | up_to machine/gpu))/)" \
             < <(sources "bench/$folder")
     done
-    may_include "(bench/registry\.h\"|harness/($(up_to harness gpu))/)" \
+    may_include "(bench/registry\.h\"|harness/($(line_of harness | up_to machine/gpu))/)" \
         < <(sources bench -maxdepth 1)
     for folder in $(line_of harness); do
-        may_include "(version\.h\"|harness/($(up_to harness "$folder"))/)" \
-            < <(sources "harness/$folder")
+        may_include "(version\.h\"|harness/($(line_of harness | up_to "$folder"))/)" \
+            < <(sources "harness/$folder" -maxdepth 1)
     done
-    may_include '(harness/cmd|harness/rules|bench)/' < <(sources harness -path 'harness/main.c')
+    for tool in $(tools); do
+        for folder in $(parts_of "$tool"); do
+            may_include "(version\.h\"|harness/($(line_of harness | up_to cmd/common)|$(parts_of "$tool" | up_to "$folder"))/)" \
+                < <(sources "harness/$folder")
+        done
+    done
+    may_include '(harness/cmd|harness/comms/cmd|harness/validate/rules|bench)/' < <(sources harness -path 'harness/main.c')
 }
 
 check_neighbours() {
-    local shows='plot, report and table do not know each other'
-    must_not '"harness/(report|table)/' "$shows" < <(sources harness/plot)
-    must_not '"harness/(plot|table)/' "$shows" < <(sources harness/report)
-    must_not '"harness/(plot|report)/' "$shows" < <(sources harness/table)
-    must_not '"harness/mpi/' "only job knows mpi, and cmd an MPI process's main" \
-        < <(sources harness ! -path 'harness/mpi/*' ! -path 'harness/job/*' ! -path 'harness/cmd/*')
-    must_not '"harness/mpi/(?!server\.h)' "of mpi, cmd knows an MPI process's main" \
+    local shows='figures, pages and tables do not know each other'
+    must_not '"harness/show/(report|html|table|summary)/' "$shows" < <(sources harness/show/data; sources harness/show/figures)
+    must_not '"harness/show/(data|figures|table|summary)/' "$shows" < <(sources harness/show/report; sources harness/show/html)
+    must_not '"harness/show/(data|figures|report|html)/' "$shows" < <(sources harness/show/table; sources harness/show/summary)
+    must_not '"harness/ranks/mpi/' "only job knows mpi, and cmd an MPI process's main" \
+        < <(sources harness ! -path 'harness/ranks/*' ! -path 'harness/cmd/*')
+    must_not '"harness/ranks/mpi/(?!server\.h)' "of mpi, cmd knows an MPI process's main" \
         < <(sources harness/cmd)
-    must_not '"harness/(?!(base|core|machine|plan|emit)/)' "emit knows plans, and nothing that runs" \
-        < <(sources harness/emit)
-    must_not '"harness/job/' "only cmd knows job" \
-        < <(sources harness ! -path 'harness/job/*' ! -path 'harness/cmd/*')
+    must_not '"harness/(?!(lib/base|contract|machine|plan)/)' "emit knows plans, and nothing that runs" \
+        < <(sources harness/plan/emit)
+    must_not '"harness/ranks/job/' "only cmd knows job" \
+        < <(sources harness ! -path 'harness/ranks/*' ! -path 'harness/cmd/*' ! -path 'harness/*/cmd/*')
 }
 
 check_owners() {
     must_not '\bexit\(' "only main.c ends the program" \
         < <(sources kernels; sources bench; sources harness ! -path 'harness/main.c')
-    must_not 'include <hwloc' "hwloc stays inside machine/topo_source and topo_load" \
-        < <(sources bench; sources harness ! -path 'harness/machine/topo_source.*' \
-            ! -path 'harness/machine/topo_load.c')
-    must_not 'include <jansson' "jansson stays inside json and store" \
-        < <(sources bench; sources harness ! -path 'harness/json/*' ! -path 'harness/store/*')
-    must_not 'include <mpi\.h' "MPI stays inside mpi/contend_mpi.c" \
-        < <(sources kernels; sources bench; sources harness ! -path 'harness/mpi/contend_mpi.c')
+    must_not 'include <hwloc' "hwloc stays inside machine/topo/topo_source and topo_load" \
+        < <(sources bench; sources harness ! -path 'harness/machine/topo/topo_source.*' \
+            ! -path 'harness/machine/topo/topo_load.c')
+    must_not 'include <jansson' "jansson stays inside store and the JSON of tools" \
+        < <(sources bench; sources harness ! -path 'harness/store/*' ! -path 'harness/*/json/*' \
+            ! -path 'harness/validate/files/*')
+    must_not 'include <mpi\.h' "MPI stays inside ranks/mpi/contend_mpi.c" \
+        < <(sources kernels; sources bench; sources harness ! -path 'harness/ranks/mpi/contend_mpi.c')
     must_not 'include <numaif' "memory policies are a worker's" \
-        < <(sources kernels; sources harness ! -path 'harness/worker/*')
+        < <(sources kernels; sources harness ! -path 'harness/engine/worker/*')
     must_not '\b(kill|killpg|tg?kill|raise|sigqueue|pthread_kill)\(|pidfd_send_signal' \
-        "only sys/process.c signals processes" < <(beside_process)
-    must_not '(?<!->)\b(waitpid|wait[34]?|waitid)\(' "only sys/process.c waits for processes" \
+        "only lib/sys/process.c signals processes" < <(beside_process)
+    must_not '(?<!->)\b(waitpid|wait[34]?|waitid)\(' "only lib/sys/process.c waits for processes" \
         < <(beside_process)
     must_not '\b(v?fork|clone3?|posix_spawnp?|popen|system)\(' \
-        "only sys/process.c starts processes" < <(beside_process)
+        "only lib/sys/process.c starts processes" < <(beside_process)
 }
 
 # What starts processes in order to time that has to do it itself.
 beside_process() {
     sources kernels
     sources bench ! -path 'bench/os/spawn_ways.c'
-    sources harness ! -path 'harness/sys/process.c'
+    sources harness ! -path 'harness/lib/sys/process.c'
 }
 
 check_pure() {
@@ -122,17 +141,15 @@ check_pure() {
 # By folder; text prints, opt and cli print help, options parses, scans and probes run, and of doctor
 # the view and the checks are meant.
 pure() {
-    sources harness/base ! -name 'text.*' ! -name 'opt.*' ! -name 'cli.*'
+    sources harness/lib/base ! -name 'text.*' ! -name 'opt.*' ! -name 'cli.*'
+    sources harness/lib/stats
     sources harness/plan ! -name 'options.*'
-    sources harness/emit
     sources harness/rows
-    sources harness/compare
-    sources harness/judge
-    sources harness/search
-    sources harness/rules
-    sources harness/fleet
-    sources harness/discover ! -name 'scans.*' ! -name 'probes.*'
-    sources harness/doctor -regex '.*/\(view\|check\).*'
+    sources harness/verdict
+    sources harness/validate/rules
+    sources harness/validate/fleet
+    sources harness/engine/discover ! -name 'scans.*' ! -name 'probes.*'
+    sources harness/doctor -regex '.*/\(view\|check\)[^/]*'
 }
 
 check() {
@@ -152,18 +169,18 @@ make_tree() {
     for top in kernels bench harness; do
         mkdir -p "$1/$top"
         cp "$source_root/$top/README.md" "$1/$top/"
-        for folder in $(cd "$source_root" && line_of "$top"); do
+        for folder in $(cd "$source_root" && line_of "$top" && tools_of "$top"); do
             mkdir -p "$1/$top/$folder"
             printf '/* exit( is only spoken of */\n#include "%s/%s/a.h"\n' "$top" "$folder" \
                 >"$1/$top/$folder/a.c"
         done
     done
-    printf '#include "bench/registry.h"\n#include "harness/core/bench.h"\n' >"$1/bench/b.c"
+    printf '#include "bench/registry.h"\n#include "harness/contract/bench.h"\n' >"$1/bench/b.c"
     printf '#include "bench/registry.h"\n#include "harness/cmd/c.h"\nexit(code);\n' \
         >"$1/harness/main.c"
-    printf 'snprintf(text, size, "x");\n' >>"$1/harness/plan/a.c"
-    printf '#include <jansson.h>\n' >>"$1/harness/store/a.c"
-    printf 'kill(pid, 9);\nwaitpid(pid, &status, 0);\npid = fork();\n' >"$1/harness/sys/process.c"
+    printf 'snprintf(text, size, "x");\n' >>"$1/harness/plan/placement/a.c"
+    printf '#include <jansson.h>\n' >>"$1/harness/store/files/a.c"
+    printf 'kill(pid, 9);\nwaitpid(pid, &status, 0);\npid = fork();\n' >"$1/harness/lib/sys/process.c"
 }
 
 # planted FILE LINE: that line, in the tree where all else is right, must be told as a violation.
@@ -189,45 +206,50 @@ self_test() {
     plant_neighbours kernels
     plant_neighbours bench
     plant_neighbours harness
-    planted kernels/cpu/a.c '#include "harness/base/err.h"'
+    planted kernels/cpu/a.c '#include "harness/lib/base/err.h"'
     planted kernels/gpu/a.cu '#include "bench/device/device.h"'
-    planted bench/gpu/a.c '#include "harness/plan/plan.h"'
+    planted bench/gpu/a.c '#include "harness/plan/placement/plan.h"'
     planted bench/b.c '#include "bench/gpu/gpu.h"'
-    planted harness/core/a.h '# include "kernels/prep/prep.h"'
-    planted harness/run/a.c '#include "bench/registry.h"'
+    planted harness/contract/a.h '# include "kernels/prep/prep.h"'
+    planted harness/engine/run/a.c '#include "bench/registry.h"'
+    planted harness/cmd/a.c '#include "harness/doctor/view/view.h"'
+    planted harness/doctor/cmd/a.c '#include "harness/comms/view/total.h"'
+    planted harness/doctor/cmd/a.c '#include "harness/cmd/session/session.h"'
+    planted harness/comms/logs/a.c '#include "harness/comms/view/total.h"'
     planted harness/main.c '#include "kernels/prep/prep.h"'
-    planted harness/main.c '#include "harness/run/run.h"'
-    planted harness/table/a.c '#include "harness/plot/dat.h"'
-    planted harness/table/a.c '#include "harness/report/html.h"'
-    planted harness/report/a.c '#include "harness/plot/dat.h"'
-    planted harness/discover/a.c '#include "harness/mpi/client.h"'
-    planted harness/cmd/a.c '#include "harness/mpi/client.h"'
-    planted harness/emit/a.c '#include "harness/sys/file.h"'
-    planted harness/emit/a.c '    puts("x");'
-    planted harness/rows/a.c '#include "harness/job/job.h"'
-    planted harness/run/a.c '    exit(1);'
-    planted harness/run/a.c '#include <hwloc.h>'
+    planted harness/main.c '#include "harness/engine/run/run.h"'
+    planted harness/show/table/a.c '#include "harness/show/data/dat.h"'
+    planted harness/show/table/a.c '#include "harness/show/html/html.h"'
+    planted harness/show/report/a.c '#include "harness/show/data/dat.h"'
+    planted harness/engine/discover/a.c '#include "harness/ranks/mpi/client.h"'
+    planted harness/cmd/a.c '#include "harness/ranks/mpi/client.h"'
+    planted harness/plan/emit/a.c '#include "harness/lib/files/file.h"'
+    planted harness/plan/emit/a.c '    puts("x");'
+    planted harness/rows/a.c '#include "harness/ranks/job/job.h"'
+    planted harness/engine/run/a.c '    exit(1);'
+    planted harness/engine/run/a.c '#include <hwloc.h>'
     planted harness/cmd/a.c '#include <jansson.h>'
-    planted harness/job/a.c '#include <mpi.h>'
-    planted harness/machine/a.c '#include <numaif.h>'
-    planted harness/plan/a.c '    fprintf(stderr, "x");'
-    planted harness/base/a.c '#include <unistd.h>'
-    planted harness/base/a.c '    FILE *file = fopen(path, "r");'
-    planted harness/doctor/check.c '#include <unistd.h>'
+    planted harness/ranks/job/a.c '#include <mpi.h>'
+    planted harness/machine/facts/a.c '#include <numaif.h>'
+    planted harness/plan/placement/a.c '    fprintf(stderr, "x");'
+    planted harness/lib/base/a.c '#include <unistd.h>'
+    planted harness/lib/base/a.c '    FILE *file = fopen(path, "r");'
+    planted harness/doctor/check/check.c '#include <unistd.h>'
     planted harness/rows/a.c '    x = rand();'
-    planted harness/judge/a.c '    puts("x");'
-    planted harness/discover/a.c '    log_warn("x");'
-    planted harness/worker/a.c '    (void)kill(-pid, SIGKILL);'
-    planted harness/mpi/a.c '    (void)killpg(pid, SIGKILL);'
+    planted harness/verdict/odd/a.c '    puts("x");'
+    planted harness/engine/discover/a.c '    log_warn("x");'
+    planted harness/engine/worker/a.c '    (void)kill(-pid, SIGKILL);'
+    planted harness/ranks/mpi/a.c '    (void)killpg(pid, SIGKILL);'
     planted bench/b.c '    raise(SIGTERM);'
-    planted harness/run/a.c '    rc = (int)syscall(SYS_pidfd_send_signal, fd, 9, NULL, 0);'
-    planted harness/plot/a.c '    while (waitpid(pid, &status, 0) < 0)'
-    planted harness/plot/a.c '    (void)wait4(pid, &status, 0, &usage);'
-    planted harness/run/a.c '    (void)waitid(P_PIDFD, fd, &info, WEXITED);'
-    planted harness/run/a.c '    pid = fork();'
+    planted harness/engine/run/a.c '    rc = (int)syscall(SYS_pidfd_send_signal, fd, 9, NULL, 0);'
+    planted harness/show/figures/a.c '    while (waitpid(pid, &status, 0) < 0)'
+    planted harness/show/figures/a.c '    (void)wait4(pid, &status, 0, &usage);'
+    planted harness/engine/run/a.c '    (void)waitid(P_PIDFD, fd, &info, WEXITED);'
+    planted harness/engine/run/a.c '    pid = fork();'
     planted bench/b.c '    rc = posix_spawn(&pid, path, NULL, NULL, arguments, environ);'
-    planted harness/run/a.c '    FILE *out = popen(line, "r");'
+    planted harness/engine/run/a.c '    FILE *out = popen(line, "r");'
     mkdir "$scratch/tree/harness/attic"
+    : >"$scratch/tree/harness/attic/a.c"
     echo 'harness/README.md: its table and the folders differ' >>"$scratch/planted"
     "$self" "$scratch/tree" >"$scratch/told" && exit 1
     while IFS= read -r plant; do

@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 #include "kernels/collective/collective_call.h"
 
 /* One operation of one rank, in the pass that times each. */

@@ -12,8 +12,8 @@
 #include "bench/collective/collective_engine.h"
 #include "bench/collective/collective_scan.h"
 #include "bench/common/memory.h"
-#include "harness/core/mpi_ops.h"
-#include "harness/sys/clock.h"
+#include "harness/contract/mpi_ops.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/collective/collective_value.h"
 
 enum { MSG_MAX = 200, ALIGNMENT = 1 << 21 };

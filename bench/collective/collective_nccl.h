@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 struct gpu_collective;
 

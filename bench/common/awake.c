@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "harness/sys/affinity.h"
-#include "harness/sys/futex.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/futex.h"
 
 enum { STARTING, RUNS, REFUSED };
 

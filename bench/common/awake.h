@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/base/err.h"
+#include "harness/lib/base/err.h"
 
 /* Stays where it is from start to end. Zeroed, it is none. */
 struct awake {

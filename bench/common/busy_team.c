@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "bench/common/team.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
 
 enum { BURST = 2048 }; /* steps between looks at the order to stop: microseconds */

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 struct busy_team {
     struct busy_team_state *state; /* NULL = closed */

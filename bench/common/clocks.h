@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 enum { CLOCKS_ID = 40 };
 

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 /*
  * In worker 0 all[0 .. total - 1] are the n numbers of each worker, one worker's behind the

@@ -10,8 +10,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/base/units.h"
-#include "harness/sys/proc.h"
+#include "harness/lib/base/units.h"
+#include "harness/lib/files/proc.h"
 
 #ifndef MAP_HUGE_2MB
 #define MAP_HUGE_2MB (21 << 26)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 /*
  * MEMORY_4K: the kernel's base pages, huge ones forbidden. MEMORY_THP: transparent huge pages

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/sys/proc.h"
+#include "harness/lib/files/proc.h"
 
 enum {
     NODE_MASK_BITS = 1024, /* more than any kernel's MAX_NUMNODES */

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "harness/base/random.h"
+#include "harness/lib/stats/random.h"
 
 int points_run(struct bench_ctx *ctx, size_t n, int (*measure)(struct bench_ctx *ctx, size_t point),
                int (*emit)(struct bench_ctx *ctx, size_t point))

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 /* 0 or the first error, -errno with its reason in ctx->err; behind an error nothing is called. */
 int points_run(struct bench_ctx *ctx, size_t n, int (*measure)(struct bench_ctx *ctx, size_t point),

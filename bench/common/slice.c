@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench/common/clocks.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 enum { SETTLE_SHARE = 3 };
 

@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 struct slice {
     uint64_t begin_ns, end_ns; /* what counts, on clock_now_ns */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/sys/clock.h"
-#include "harness/sys/futex.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/futex.h"
 #include "kernels/cpu/relax.h"
 
 struct team_thread {

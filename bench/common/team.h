@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 struct team {
     struct team_shared *shared;

@@ -48,8 +48,8 @@
 #include "bench/copy/gpu_copy_walks.h"
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
 
 struct copy_params {
     uint64_t size;

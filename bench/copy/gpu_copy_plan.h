@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 #include "kernels/gpu/gpu_copy.h"
 
 /*

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "bench/common/memory.h"
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 #include "kernels/cpu/walk.h"
 
 enum aggressor_kind { AGGRESSOR_L1, AGGRESSOR_STREAM, AGGRESSOR_RANDOM, AGGRESSOR_KINDS };

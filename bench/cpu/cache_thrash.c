@@ -46,8 +46,8 @@
 #include "bench/cpu/thrash_cells.h"
 #include "bench/cpu/victim.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
 
 /* Of the budget, at most: to settle one slice, and for a lap of the victim in each cell. */
 static const double settle_share = 1.0 / 16, laps_share = 1.0 / 8;

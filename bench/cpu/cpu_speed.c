@@ -21,8 +21,8 @@
 
 #include "bench/common/team.h"
 #include "bench/registry.h"
-#include "harness/base/random.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/stats/random.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/cpu/stream.h"

@@ -26,8 +26,8 @@
 #include "bench/common/points.h"
 #include "bench/common/slice.h"
 #include "bench/registry.h"
-#include "harness/base/bitset.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/base/bitset.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/cpu/regions.h"
 

@@ -23,8 +23,8 @@
 #include "bench/common/awake.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
 
 enum { SLEEPS_LEAST = 10, SLEEPS_MOST = 400, STATES = 2 };
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 size_t pairs_count(unsigned n);
 
@@ -68,7 +68,8 @@ bool pairs_have_room(unsigned n, unsigned metrics);
 
 /*
  * Whether all pairs of n CPUs, each for so long, one after the other, are done before a scan counts
- * as hung: half of the least that a run gives it, or so many of its budget (harness/run/times.c).
+ * as hung: half of the least that a run gives it, or so many of its budget
+ * (harness/engine/run/times.c).
  */
 bool pairs_fit_one_by_one(unsigned n, double pair_s, double budget_s);
 

@@ -9,7 +9,7 @@
 #define CONTEND_BENCH_CPU_THRASH_CELLS_H
 
 #include "bench/cpu/aggressor.h"
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 enum where { WHERE_SMT, WHERE_SAME_LLC, WHERE_OTHER_LLC, WHERE_OTHER_NODE, WHERES };
 

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "bench/common/memory.h"
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 #include "kernels/cpu/chase.h"
 #include "kernels/prep/prep.h"
 

@@ -19,8 +19,8 @@
 #include <stdint.h>
 
 #include "bench/device/host_buffers.h"
-#include "harness/base/err.h"
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
+#include "harness/lib/base/err.h"
 #include "kernels/prep/prep_gpu.h"
 
 struct device_config {

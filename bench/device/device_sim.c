@@ -21,7 +21,7 @@
 #include "bench/device/device_sim.h"
 
 #include "bench/device/reduce.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 /* Room of a page-locked staging buffer; drivers use a few MiB. */
 enum { STAGING_BYTES = 4 << 20, BUFFER_ALIGN = 4096 };

@@ -10,7 +10,7 @@
 
 #include "bench/collective/collective_nccl.h"
 #include "bench/gpu/gpu.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/collective/gpu_collective.h"
 
 static int cuda_probe(const struct bench_ctx *ctx)

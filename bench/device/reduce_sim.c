@@ -14,7 +14,7 @@
 
 #include "bench/device/device_sim.h"
 #include "bench/device/reduce.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 struct ring {
     uint64_t ring_ns;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "harness/base/random.h"
+#include "harness/lib/stats/random.h"
 
 /* 53 bits, in (0, 1]. */
 static double draw_unit(uint64_t *state)

@@ -33,8 +33,8 @@
 
 #include "bench/feed/feed.h"
 #include "bench/registry.h"
-#include "harness/sys/clock.h"
-#include "harness/sys/proc.h"
+#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/clock.h"
 
 struct pipeline_params {
     struct feed_params feed;

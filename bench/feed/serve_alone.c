@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "bench/feed/serve_point.h"
-#include "harness/base/bitset.h"
-#include "harness/sys/affinity.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/base/bitset.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/clock.h"
 
 enum {
     ALONE_SLICES = 5, /* of the closed loop */

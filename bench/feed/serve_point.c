@@ -7,7 +7,7 @@
 #include "bench/common/gather.h"
 #include "bench/common/slice.h"
 #include "bench/device/device_sim.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 enum {
     DRAIN_SHARE = 4,  /* of the time in which requests come, behind it */

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "harness/base/stats.h"
+#include "harness/lib/stats/stats.h"
 
 struct served_part served_counted(const struct served *served)
 {

@@ -27,7 +27,7 @@
 #include "bench/common/slice.h"
 #include "bench/feed/batch.h"
 #include "bench/registry.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 enum { OVER = 4, THREADS_MOST = 2048, TEAMS = 16, CREWS = 16 };
 

@@ -9,7 +9,7 @@
 #ifndef CONTEND_BENCH_GPU_GPU_H
 #define CONTEND_BENCH_GPU_GPU_H
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 enum { GPU_MSG = 240 }; /* bytes of a message, below those of struct err */
 enum { GPU_NAME_MAX = 48 };

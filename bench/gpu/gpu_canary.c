@@ -19,8 +19,8 @@
 
 #include "bench/gpu/gpu.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/gpu/gpu_canary.h"
 
 enum { CANARY_TIME, CANARY_CYCLES };

@@ -36,7 +36,7 @@
 #include "bench/gpu/gpu_launch_stat.h"
 #include "bench/gpu/gpu_set.h"
 #include "bench/registry.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/gpu/gpu_launch.h"
 

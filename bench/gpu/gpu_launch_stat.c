@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "harness/base/stats.h"
+#include "harness/lib/stats/stats.h"
 
 const char *const launch_stat_names[LAUNCH_STATS] = {"p50", "p99", "max"};
 

@@ -43,7 +43,7 @@
 #include "bench/gpu/gpu_matmul_slice.h"
 #include "bench/gpu/gpu_peak.h"
 #include "bench/registry.h"
-#include "harness/say/log.h"
+#include "harness/lib/say/log.h"
 #include "kernels/matmul/gpu_matmul_data.h"
 
 /* Of n where memory is short. */

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "bench/gpu/gpu.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 static const double batch_s = 0.02;
 static const uint64_t reading_ns = 5000000;

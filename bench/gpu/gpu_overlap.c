@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 struct lane {
     unsigned oldest, queued; /* slot that is done next, and how many are */

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "harness/gpu/driver.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/machine/gpu/driver.h"
 
 const char *const gpu_throttle_names[GPU_THROTTLES] = {
     "power", "thermal", "sync_boost", "board_limit", "low_utilization", "reliability"};

@@ -1,6 +1,6 @@
 /*
  * What a GPU says about itself while it works: clock, temperature, and, by counters, its power and
- * what holds its clock back. By NVML (harness/gpu/driver.h), loaded when asked for.
+ * what holds its clock back. By NVML (harness/machine/gpu/driver.h), loaded when asked for.
  *
  *   struct gpu_sensors sensors;
  *   struct gpu_average average = {0};
@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/base/err.h"
+#include "harness/lib/base/err.h"
 
 #define GPU_SENSORS_ERROR 0.04
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 #include "bench/gpu/gpu_overlap.h"
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 enum { GPU_SET_MAX = GPU_OVERLAP_GPUS };
 

@@ -33,8 +33,8 @@
 #include "bench/gpu/gpu_overlap.h"
 #include "bench/gpu/gpu_set.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
-#include "harness/say/log.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/stats/stats.h"
 #include "kernels/gpu/gpu_stream.h"
 
 struct stream_params {

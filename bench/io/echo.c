@@ -13,7 +13,7 @@
 
 #include "bench/io/place.h"
 #include "bench/io/ring.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 enum { EVENTS = 256, TIMED_EACH = 8, DESCRIPTORS_KEPT = 64, HEAD = sizeof(uint64_t) };
 

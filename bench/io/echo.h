@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "bench/common/stamps.h"
-#include "harness/base/err.h"
+#include "harness/lib/base/err.h"
 
 enum { ECHO_MESSAGE_MOST = 16384 };
 

@@ -27,7 +27,7 @@
 #include "bench/common/team.h"
 #include "bench/io/echo.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
+#include "harness/lib/stats/stats.h"
 
 enum { POINTS_MOST = 32, STEP = 8, SERVER = 0, CLIENT = 1, PLAYERS = 2 };
 

@@ -14,8 +14,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "harness/base/units.h"
-#include "harness/sys/proc.h"
+#include "harness/lib/base/units.h"
+#include "harness/lib/files/proc.h"
 
 const char *const place_names[] = {"here", "tmp", NULL};
 

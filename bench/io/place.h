@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "harness/base/err.h"
+#include "harness/lib/base/err.h"
 
 /* The working directory, below which results go; or $TMPDIR, without one /tmp. */
 enum place_where { PLACE_HERE, PLACE_TMP };

@@ -32,7 +32,7 @@
 #include "bench/common/team.h"
 #include "bench/io/read_points.h"
 #include "bench/registry.h"
-#include "harness/base/random.h"
+#include "harness/lib/stats/random.h"
 
 enum { MIB = 1 << 20, DATA_LEAST = 8 * MIB };
 

@@ -8,8 +8,8 @@
 
 #include "bench/common/busy_team.h"
 #include "bench/common/points.h"
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
 
 enum { VERIFIED = 64, EVICTIONS = 4, SLOW = 4, DEPTH_STEP = 4, DEPTH_MOST = 64 };
 

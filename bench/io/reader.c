@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 /* Reads of less are looked after in bursts: a clock is a part of a short one. */
 enum { LOOK_BYTES = 65536, LOOK_EACH = 16, POISON = 0x5a };

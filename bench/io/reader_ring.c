@@ -10,7 +10,7 @@
 
 #include "bench/io/reader.h"
 #include "bench/io/ring.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 #ifdef CONTEND_HAVE_URING
 

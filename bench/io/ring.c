@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "harness/sys/proc.h"
+#include "harness/lib/files/proc.h"
 
 #ifdef CONTEND_HAVE_URING
 

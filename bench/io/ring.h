@@ -5,7 +5,7 @@
 #ifndef CONTEND_BENCH_IO_RING_H
 #define CONTEND_BENCH_IO_RING_H
 
-#include "harness/base/err.h"
+#include "harness/lib/base/err.h"
 
 /* 0 where one can be had, else -ENOTSUP with the reason. `sqpoll`: one with a thread of its own. */
 int ring_check(int sqpoll, struct err *err);

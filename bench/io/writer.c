@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "bench/io/ring.h"
-#include "harness/base/random.h"
-#include "harness/base/units.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/base/units.h"
+#include "harness/lib/stats/random.h"
+#include "harness/lib/sys/clock.h"
 
 enum { LOOKED_AT = 16 };
 

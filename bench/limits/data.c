@@ -10,8 +10,8 @@
 
 #include <linux/magic.h>
 
-#include "harness/sys/file.h"
-#include "harness/sys/process.h"
+#include "harness/lib/files/file.h"
+#include "harness/lib/sys/process.h"
 
 /* So many batches at least, and so large that half of it is no small change. */
 enum { SOURCES = 4, MIB = 1 << 20, BATCHES_LEAST = 12, DATA_LEAST = 16 * MIB };

@@ -12,12 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/base/bitset.h"
-#include "harness/base/stats.h"
-#include "harness/base/text.h"
-#include "harness/sys/affinity.h"
-#include "harness/sys/clock.h"
-#include "harness/sys/process.h"
+#include "harness/lib/base/bitset.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/process.h"
 
 enum { STEPS_MOST = 20000, STEPS_LEAST = 3, SOURCES = 4, SAID_MOST = 160 };
 enum { LOOK_MS = 500, LOOK_WITHOUT_PIDFD_MS = 20, STILL_MS = 10000 };

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "bench/feed/batch.h"
-#include "harness/sys/groups.h"
+#include "harness/lib/sys/groups.h"
 
 /* A file of the cgroup, "cpu.max", and what is written there; name NULL ends a list. */
 struct limited_file {

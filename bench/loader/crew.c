@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 /* In the place of slots, as batches.py has them. */
 #define AT_REST 0xFFFFFFFEu

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench/common/slice.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 /* One call of feeding_run. */
 struct run {

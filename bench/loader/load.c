@@ -1,6 +1,6 @@
 #include "bench/loader/load.h"
 
-#include "harness/sys/affinity.h"
+#include "harness/lib/sys/affinity.h"
 
 int load_serve(const struct load *load)
 {

@@ -8,7 +8,7 @@
 #include "bench/feed/batch.h"
 #include "bench/loader/python.h"
 #include "bench/loader/queue.h"
-#include "harness/base/bitset.h"
+#include "harness/lib/base/bitset.h"
 
 /* LOADERS_MOST: of one worker. */
 enum { LOADERS_MOST = 64 };

@@ -34,14 +34,14 @@
 #include "bench/loader/sweep.h"
 #include "bench/loader/verify.h"
 #include "bench/registry.h"
-#include "harness/sys/affinity.h"
+#include "harness/lib/sys/affinity.h"
 
 enum { CALIBRATIONS = 5 };
 
 /* Less is no measurement of a loader that makes one batch in 20 ms. */
 static const double share_least_s = 0.25;
 /* What a scan has before it counts as hung: half of the least that a run gives it, or so many of
- * its budget (harness/run/times.c). */
+ * its budget (harness/engine/run/times.c). */
 static const double room_least_s = 6, room_of_budget = 8;
 /* PyTorch has two batches of each of its workers ready before the first counts. In a slice too
  * short for that nothing is measured: so many workers for each of its seconds are. */

@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/sys/affinity.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/clock.h"
 
 enum { STOP, START };
 struct order {

@@ -15,7 +15,7 @@
 #define CONTEND_BENCH_LOADER_NURSERY_H
 
 #include "bench/loader/load.h"
-#include "harness/sys/process.h"
+#include "harness/lib/sys/process.h"
 
 struct nursery {
     struct process process;

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/sys/clock.h"
-#include "harness/sys/file.h"
-#include "harness/sys/process.h"
+#include "harness/lib/files/file.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/process.h"
 
 /* An answer takes 20 ms; a machine may be very busy. */
 static const uint64_t answer_limit_ns = 20000000000ull;

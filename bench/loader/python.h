@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "harness/base/err.h"
+#include "harness/lib/base/err.h"
 
 enum { PYTHON_PATH_MAX = 512 };
 

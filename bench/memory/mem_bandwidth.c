@@ -30,8 +30,8 @@
 #include "bench/common/memory.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/cpu/stream.h"
 
 enum {

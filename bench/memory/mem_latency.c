@@ -32,9 +32,9 @@
 #include "bench/common/team.h"
 #include "bench/memory/curve.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
-#include "harness/base/units.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/base/units.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/cpu/chase.h"
 
 enum { REPETITIONS = 7, SIZES_MAX = CURVE_POINTS_MAX, SMALLEST = 4096 };

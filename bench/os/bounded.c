@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 int bounded_open(struct bounded *buffer, enum bounded_how how, unsigned capacity, struct err *err)
 {

@@ -13,7 +13,7 @@
 #include <semaphore.h>
 #include <stdint.h>
 
-#include "harness/base/err.h"
+#include "harness/lib/base/err.h"
 
 /*
  * CONDVAR: a mutex and two condition variables, signalled once an item and after the mutex is given

@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "harness/base/bitset.h"
-#include "harness/sys/affinity.h"
-#include "harness/sys/futex.h"
-#include "harness/sys/process.h"
+#include "harness/lib/base/bitset.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/futex.h"
+#include "harness/lib/sys/process.h"
 
 enum { READY = 1, REFUSED = 2 };
 

@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
-#include "harness/base/err.h"
-#include "harness/core/visit.h"
+#include "harness/contract/visit.h"
+#include "harness/lib/base/err.h"
 
 struct duel {
     bool processes;

@@ -33,8 +33,8 @@
 #include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
 #include "kernels/cpu/mix64.h"
 

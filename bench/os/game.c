@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "bench/os/working_set.h"
-#include "harness/sys/clock.h"
-#include "harness/sys/futex.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/futex.h"
 
 int game_open(struct game **game, uint64_t *const sets[2], struct err *err)
 {

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "bench/os/repeat.h"
-#include "harness/base/err.h"
+#include "harness/lib/base/err.h"
 
 enum game_how { GAME_PIPE, GAME_FUTEX, GAME_YIELD, GAME_HOWS };
 

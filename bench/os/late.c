@@ -10,9 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
-#include "harness/sys/proc.h"
+#include "harness/lib/files/proc.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
 
 enum {
     ROWS_STEP = 256,

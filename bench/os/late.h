@@ -15,15 +15,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/base/err.h"
+#include "harness/lib/base/err.h"
 
 enum { LATE_NAME_MAX = 32, LATE_TELLS = 8 };
 
 struct late_log;
 
 /*
- * For the calling thread, on that CPU; `root` as in sys/proc.h. -ENOTSUP where the system does not
- * tell interrupts by CPU.
+ * For the calling thread, on that CPU; `root` as in lib/files/proc.h. -ENOTSUP where the system
+ * does not tell interrupts by CPU.
  */
 int late_open(struct late_log **log, const char *root, unsigned os_cpu, struct err *err);
 

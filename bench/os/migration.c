@@ -35,7 +35,7 @@
 #include "bench/os/repeat.h"
 #include "bench/os/working_set.h"
 #include "bench/registry.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 enum cpus { IDLE, AWAKE, CPUS };
 enum { SIZES = WORKING_SETS, POINTS = NEARS * CPUS * SIZES };

@@ -36,7 +36,7 @@
 #include "bench/common/team.h"
 #include "bench/os/near.h"
 #include "bench/registry.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
 #include "kernels/cpu/mix64.h"
 #include "kernels/cpu/relax.h"

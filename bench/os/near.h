@@ -2,7 +2,7 @@
 #ifndef CONTEND_BENCH_OS_NEAR_H
 #define CONTEND_BENCH_OS_NEAR_H
 
-#include "harness/core/bench.h"
+#include "harness/contract/bench.h"
 
 enum near {
     NEAR_SIBLING, /* another thread of its core */

@@ -30,9 +30,9 @@
 
 #include "bench/common/team.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
-#include "harness/sys/futex.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/futex.h"
 #include "kernels/cpu/busy.h"
 #include "kernels/cpu/mix64.h"
 

@@ -28,8 +28,8 @@
 #include "bench/os/bounded.h"
 #include "bench/os/near.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/cpu/mix64.h"
 
 /* Sides: one CPU, the second as near as enum near says, each thread its own. */

@@ -1,6 +1,6 @@
 #include "bench/os/repeat.h"
 
-#include "harness/base/stats.h"
+#include "harness/lib/stats/stats.h"
 
 enum { WARM_SHARE = 4 };
 

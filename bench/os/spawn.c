@@ -37,13 +37,13 @@
 #include "bench/common/team.h"
 #include "bench/os/spawn_ways.h"
 #include "bench/registry.h"
-#include "harness/base/random.h"
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
-#include "harness/sys/file.h"
-#include "harness/sys/futex.h"
-#include "harness/sys/proc.h"
-#include "harness/sys/process.h"
+#include "harness/lib/files/file.h"
+#include "harness/lib/files/proc.h"
+#include "harness/lib/stats/random.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/futex.h"
+#include "harness/lib/sys/process.h"
 
 enum { SIZES = 3, PARENTS = 1 + 2 * (SIZES - 1), HOWS = SPAWN_WAYS + 1, COW = SPAWN_WAYS };
 enum { STARTS_LEAST = 3, STARTS_MOST = 4096, COWS_MOST = 64, STEP = 4096, MIB = 1 << 20 };

@@ -1,6 +1,6 @@
 /*
  * The ways to start somebody and to wait for the end: what `spawn` times. Elsewhere
- * harness/sys/process.h starts processes.
+ * harness/lib/sys/process.h starts processes.
  */
 #ifndef CONTEND_BENCH_OS_SPAWN_WAYS_H
 #define CONTEND_BENCH_OS_SPAWN_WAYS_H

@@ -40,9 +40,9 @@
 #include "bench/common/team.h"
 #include "bench/os/late.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
-#include "harness/sys/clock.h"
-#include "harness/sys/proc.h"
+#include "harness/lib/files/proc.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/clock.h"
 
 enum {
     POLICIES = 3,

@@ -1,10 +1,10 @@
 /* contend ab: variants as arms of the same rounds, compared by pairs within a round. */
-#include "harness/cmd/compared.h"
+#include "harness/cmd/common/compared.h"
+#include "harness/cmd/common/named.h"
 #include "harness/cmd/exec.h"
-#include "harness/cmd/named.h"
-#include "harness/cmd/run_options.h"
-#include "harness/cmd/session.h"
-#include "harness/say/log.h"
+#include "harness/cmd/session/run_options.h"
+#include "harness/cmd/session/session.h"
+#include "harness/lib/say/log.h"
 
 /* Of a command line that could be read: what an ab cannot do. */
 static bool is_possible(const struct session *s)

@@ -8,16 +8,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/base/text.h"
-#include "harness/cmd/help.h"
-#include "harness/mpi/server.h"
-#include "harness/run/guard.h"
-#include "harness/say/log.h"
-#include "harness/sys/affinity.h"
-#include "harness/sys/process.h"
-#include "harness/sys/terminal.h"
-#include "harness/worker/launch.h"
-#include "harness/worker/worker.h"
+#include "harness/cmd/common/help.h"
+#include "harness/engine/arms/guard.h"
+#include "harness/engine/worker/launch.h"
+#include "harness/engine/worker/worker.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/process.h"
+#include "harness/ranks/mpi/server.h"
 #include "version.h"
 
 const struct command *const command_table[] = {

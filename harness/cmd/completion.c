@@ -1,10 +1,10 @@
 /* contend completion: what a shell needs to complete our command lines. */
 #include <string.h>
 
-#include "harness/base/similar.h"
-#include "harness/cmd/cmd.h"
-#include "harness/cmd/offer.h"
-#include "harness/say/log.h"
+#include "harness/cmd/common/cmd.h"
+#include "harness/cmd/shell/offer.h"
+#include "harness/lib/base/similar.h"
+#include "harness/lib/say/log.h"
 
 const struct completion_shell completion_shells[] = {
     {"bash", completion_print_bash},

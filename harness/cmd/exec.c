@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/help.h"
-#include "harness/cmd/named.h"
-#include "harness/cmd/program.h"
-#include "harness/cmd/run_options.h"
-#include "harness/say/log.h"
-#include "harness/sys/file.h"
+#include "harness/cmd/common/help.h"
+#include "harness/cmd/common/named.h"
+#include "harness/cmd/common/program.h"
+#include "harness/cmd/session/run_options.h"
+#include "harness/lib/files/file.h"
+#include "harness/lib/say/log.h"
 
 /* The last three are skipped where there is one node, or no GPU. */
 static const char placements[] = "none,sized,passive,partition,numa,gpu-local,package-local";

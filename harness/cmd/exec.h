@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "harness/cmd/session.h"
+#include "harness/cmd/session/session.h"
 
 /*
  * Of a command line, what stands in front of "--" and a user's command; argc where there is none.

@@ -6,18 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/cmd.h"
-#include "harness/compare/history.h"
-#include "harness/json/comparable.h"
-#include "harness/json/history.h"
-#include "harness/plot/history_figure.h"
-#include "harness/say/log.h"
-#include "harness/store/below.h"
-#include "harness/store/directory.h"
-#include "harness/store/recorded.h"
-#include "harness/sys/signals.h"
-#include "harness/sys/terminal.h"
-#include "harness/table/findings.h"
+#include "harness/cmd/common/cmd.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/signals.h"
+#include "harness/show/figures/history_figure.h"
+#include "harness/show/summary/findings.h"
+#include "harness/store/files/below.h"
+#include "harness/store/files/directory.h"
+#include "harness/store/forms/history.h"
+#include "harness/store/json/comparable.h"
+#include "harness/store/read/recorded.h"
+#include "harness/verdict/runs/history.h"
 
 enum { FAIL_ON_NOTHING, FAIL_ON_SLOWER };
 static const char *const fail_on_names[] = {"nothing", "slower", NULL};

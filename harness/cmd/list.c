@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/text.h"
-#include "harness/cmd/cmd.h"
-#include "harness/json/list.h"
-#include "harness/json/value.h"
-#include "harness/machine/topo.h"
-#include "harness/plan/plan.h"
-#include "harness/say/log.h"
+#include "harness/cmd/common/cmd.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/say/log.h"
+#include "harness/machine/topo/topo.h"
+#include "harness/plan/placement/plan.h"
+#include "harness/store/forms/list.h"
+#include "harness/store/json/value.h"
 
 struct list_options {
     bool json;

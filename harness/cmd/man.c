@@ -5,9 +5,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "harness/cmd/cmd.h"
-#include "harness/cmd/help.h"
-#include "harness/plan/plan.h"
+#include "harness/cmd/common/cmd.h"
+#include "harness/cmd/common/help.h"
+#include "harness/plan/placement/plan.h"
 #include "version.h"
 
 struct man_options {

@@ -3,22 +3,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/text.h"
-#include "harness/cmd/cmd.h"
-#include "harness/cmd/place_default.h"
-#include "harness/discover/scans.h"
-#include "harness/emit/emit.h"
-#include "harness/emit/inherited.h"
-#include "harness/json/plan.h"
-#include "harness/machine/topo.h"
-#include "harness/machine/topo_check.h"
-#include "harness/plan/check.h"
-#include "harness/plan/options.h"
-#include "harness/plan/plan.h"
-#include "harness/say/log.h"
-#include "harness/sys/affinity.h"
-#include "harness/sys/proc.h"
-#include "harness/table/findings.h"
+#include "harness/cmd/common/cmd.h"
+#include "harness/cmd/common/place_default.h"
+#include "harness/engine/discover/scans.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/files/proc.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/machine/topo/topo.h"
+#include "harness/machine/topo/topo_check.h"
+#include "harness/plan/emit/emit.h"
+#include "harness/plan/emit/inherited.h"
+#include "harness/plan/placement/check.h"
+#include "harness/plan/placement/options.h"
+#include "harness/plan/placement/plan.h"
+#include "harness/show/summary/findings.h"
+#include "harness/store/json/plan.h"
 
 struct place_args {
     int64_t workers, background;

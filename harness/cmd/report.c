@@ -9,19 +9,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/cmd.h"
-#include "harness/cmd/page.h"
-#include "harness/cmd/summary.h"
-#include "harness/draw/files.h"
-#include "harness/plot/figures.h"
-#include "harness/report/markdown_collection.h"
-#include "harness/report/markdown_result.h"
-#include "harness/say/log.h"
-#include "harness/store/collected.h"
-#include "harness/store/directory.h"
-#include "harness/sys/signals.h"
-#include "harness/sys/terminal.h"
-#include "harness/table/collection.h"
+#include "harness/cmd/common/cmd.h"
+#include "harness/cmd/common/page.h"
+#include "harness/cmd/common/summary.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/signals.h"
+#include "harness/show/draw/files.h"
+#include "harness/show/figures/figures.h"
+#include "harness/show/report/markdown_collection.h"
+#include "harness/show/report/markdown_result.h"
+#include "harness/show/summary/collection.h"
+#include "harness/store/files/directory.h"
+#include "harness/store/read/collected.h"
 
 static void tell_drawn(void *path, const char *name)
 {

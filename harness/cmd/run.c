@@ -1,11 +1,11 @@
 /* contend run: the main job; contend bench: one benchmark alone. session.h has what they do. */
 #include <string.h>
 
-#include "harness/cmd/all.h"
-#include "harness/cmd/help.h"
-#include "harness/cmd/named.h"
-#include "harness/cmd/run_options.h"
-#include "harness/cmd/session.h"
+#include "harness/cmd/common/help.h"
+#include "harness/cmd/common/named.h"
+#include "harness/cmd/session/all.h"
+#include "harness/cmd/session/run_options.h"
+#include "harness/cmd/session/session.h"
 
 static int run_main(const struct cmd_env *env, int argc, char **argv)
 {

@@ -9,19 +9,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/cmd/cmd.h"
-#include "harness/cmd/named.h"
-#include "harness/cmd/selfcheck_trials.h"
-#include "harness/json/selfcheck.h"
-#include "harness/machine/env.h"
-#include "harness/say/log.h"
-#include "harness/store/directory.h"
-#include "harness/store/trials.h"
-#include "harness/sys/clock.h"
-#include "harness/sys/file.h"
-#include "harness/sys/terminal.h"
-#include "harness/table/findings.h"
-#include "harness/table/selfcheck.h"
+#include "harness/cmd/common/cmd.h"
+#include "harness/cmd/common/named.h"
+#include "harness/cmd/session/selfcheck_trials.h"
+#include "harness/lib/files/file.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/machine/facts/env.h"
+#include "harness/show/summary/findings.h"
+#include "harness/show/summary/selfcheck.h"
+#include "harness/store/files/directory.h"
+#include "harness/store/files/trials.h"
+#include "harness/store/forms/selfcheck.h"
 
 #define RECORD_NAME "selfcheck.json"
 

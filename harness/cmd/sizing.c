@@ -1,8 +1,8 @@
 /* contend sizing: how many cores a worker, and so a GPU, needs. */
-#include "harness/search/sizing.h"
+#include "harness/verdict/search/sizing.h"
 #include "harness/cmd/exec.h"
-#include "harness/cmd/run_options.h"
-#include "harness/cmd/session.h"
+#include "harness/cmd/session/run_options.h"
+#include "harness/cmd/session/session.h"
 
 static int judge(const void *arg, const struct analysis *analysis, struct findings *findings,
                  struct err *err)

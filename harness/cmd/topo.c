@@ -3,18 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/text.h"
-#include "harness/base/units.h"
-#include "harness/cmd/cmd.h"
-#include "harness/discover/scans.h"
-#include "harness/gpu/health.h"
-#include "harness/json/judged.h"
-#include "harness/json/machine.h"
-#include "harness/machine/topo.h"
-#include "harness/machine/topo_check.h"
-#include "harness/machine/topo_gpu.h"
-#include "harness/say/log.h"
-#include "harness/table/findings.h"
+#include "harness/cmd/common/cmd.h"
+#include "harness/engine/discover/scans.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+#include "harness/lib/say/log.h"
+#include "harness/machine/gpu/health.h"
+#include "harness/machine/topo/topo.h"
+#include "harness/machine/topo/topo_check.h"
+#include "harness/machine/topo/topo_gpu.h"
+#include "harness/show/summary/findings.h"
+#include "harness/store/forms/judged.h"
+#include "harness/store/json/machine.h"
 
 struct topo_args {
     const char *xml, *fake_gpus;

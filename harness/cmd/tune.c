@@ -1,9 +1,9 @@
 /* contend tune: the best setting of a scenario's workers, searched for and then proved. */
-#include "harness/search/tune.h"
+#include "harness/verdict/search/tune.h"
 
 #include "harness/cmd/exec.h"
-#include "harness/cmd/run_options.h"
-#include "harness/cmd/session.h"
+#include "harness/cmd/session/run_options.h"
+#include "harness/cmd/session/session.h"
 
 static int next(void *arg, const struct analysis *analysis, struct result *result, struct err *err)
 {

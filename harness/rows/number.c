@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/base/units.h"
+#include "harness/lib/base/units.h"
 
 static bool is_bytes(const char *unit)
 {

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/stats.h"
-#include "harness/base/text.h"
-#include "harness/base/units.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+#include "harness/lib/stats/stats.h"
 #include "harness/rows/baseline.h"
 
 static double *usage_at(struct usage *usage, const struct usage_field *field)

@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "harness/run/result.h"
+#include "harness/engine/arms/result.h"
 
 /* One usable round of one arm. NaN = unknown. "Per step" is a mean over workers of x / steps. */
 struct round_fields {

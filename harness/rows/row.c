@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/array.h"
-#include "harness/base/stats.h"
+#include "harness/lib/base/array.h"
+#include "harness/lib/stats/stats.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
 

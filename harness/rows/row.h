@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "harness/engine/arms/result.h"
 #include "harness/rows/values.h"
-#include "harness/run/result.h"
 
 /* In this order in rows.csv and as keys in `--json`. */
 #define ROW_COLUMNS                                                                                \

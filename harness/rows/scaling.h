@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/plan/plan.h"
-#include "harness/run/result.h"
+#include "harness/engine/arms/result.h"
+#include "harness/plan/placement/plan.h"
 
 enum { SCALING_COUNTS = 16 };
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/base/array.h"
-#include "harness/base/stats.h"
-#include "harness/base/text.h"
+#include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
 
 /* What the values of one arm are made from. */

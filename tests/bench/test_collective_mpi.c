@@ -11,7 +11,7 @@
 
 #include "bench/collective/collective_engine.h"
 #include "bench/collective/collective_scan.h"
-#include "harness/core/mpi_ops.h"
+#include "harness/contract/mpi_ops.h"
 
 enum { COUNT = 100 };
 

@@ -14,7 +14,7 @@
 #include "bench/gpu/gpu_launch_stat.h"
 #include "bench/gpu/gpu_peak.h"
 #include "bench/registry.h"
-#include "harness/base/opt.h"
+#include "harness/lib/base/opt.h"
 #include "kernels/matmul/gpu_matmul_data.h"
 #include "kernels/matmul/gpu_matmul_ref.h"
 #include "kernels/matmul/gpu_matmul_storage.h"

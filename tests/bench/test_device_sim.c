@@ -19,7 +19,7 @@
 #include "bench/common/memory_node.h"
 #include "bench/device/device.h"
 #include "bench/device/device_sim.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 #include "tests/lib/patience.h"
 
 /* 1 MB over 0.1 GB/s: 10 ms of transfer, and 10 ms of work. */

@@ -16,7 +16,7 @@
 #include "bench/common/memory.h"
 #include "bench/copy/gpu_copy_plan.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
+#include "harness/lib/stats/stats.h"
 #include "kernels/gpu/gpu_chase.h"
 #include "kernels/gpu/gpu_common.h"
 #include "kernels/gpu/gpu_copy.h"

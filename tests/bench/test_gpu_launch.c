@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bench/registry.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/gpu/gpu_launch.h"
 #include "tests/lib/fixture_gpu.h"
 #include "tests/lib/fixture_scan.h"

@@ -13,7 +13,7 @@
 
 #include "bench/gpu/gpu_sensors.h"
 #include "bench/registry.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/matmul/gpu_matmul.h"
 #include "tests/lib/fixture_gpu.h"
 #include "tests/lib/fixture_scan.h"

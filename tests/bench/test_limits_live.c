@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "bench/registry.h"
-#include "harness/sys/groups.h"
+#include "harness/lib/sys/groups.h"
 #include "tests/lib/fixture_scan.h"
 
 enum { EXIT_SKIPPED = 77 };

@@ -17,9 +17,9 @@
 
 #include "bench/loader/python.h"
 #include "bench/registry.h"
-#include "harness/sys/affinity.h"
-#include "harness/sys/proc.h"
-#include "harness/sys/tree.h"
+#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/tree.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"

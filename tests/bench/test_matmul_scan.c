@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bench/registry.h"
-#include "harness/say/log.h"
+#include "harness/lib/say/log.h"
 #include "kernels/matmul/gpu_matmul_ref.h"
 #include "tests/lib/fake_gpu_kernels.h"
 #include "tests/lib/fixture_scan.h"

@@ -18,8 +18,8 @@
 #include "bench/collective/collective.h"
 #include "bench/device/reduce.h"
 #include "bench/registry.h"
-#include "harness/sys/clock.h"
-#include "harness/worker/meeting.h"
+#include "harness/engine/worker/meeting.h"
+#include "harness/lib/sys/clock.h"
 #include "tests/lib/fake_gpus.h"
 #include "tests/lib/patience.h"
 

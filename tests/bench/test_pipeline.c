@@ -13,7 +13,7 @@
 #include "bench/common/memory_node.h"
 #include "bench/feed/feed.h"
 #include "bench/registry.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 
 /* One CPU of node 0. */
 static const struct bench_machine machine = {.ncpus = 1};

@@ -12,7 +12,7 @@
 #include "bench/feed/arrivals.h"
 #include "bench/feed/serve_point.h"
 #include "bench/registry.h"
-#include "harness/base/stats.h"
+#include "harness/lib/stats/stats.h"
 #include "kernels/cpu/mix64.h"
 #include "tests/lib/fixture_scan.h"
 

@@ -13,7 +13,7 @@
 
 #include "bench/os/spawn_ways.h"
 #include "bench/registry.h"
-#include "harness/sys/file.h"
+#include "harness/lib/files/file.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
 

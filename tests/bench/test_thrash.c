@@ -14,7 +14,7 @@
 #include "bench/cpu/thrash_cells.h"
 #include "bench/cpu/victim.h"
 #include "bench/registry.h"
-#include "harness/sys/clock.h"
+#include "harness/lib/sys/clock.h"
 #include "kernels/cpu/walk.h"
 #include "tests/lib/fixture_scan.h"
 

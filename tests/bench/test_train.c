@@ -19,8 +19,8 @@
 #include "bench/device/reduce.h"
 #include "bench/feed/lateness.h"
 #include "bench/registry.h"
-#include "harness/sys/clock.h"
-#include "harness/worker/meeting.h"
+#include "harness/engine/worker/meeting.h"
+#include "harness/lib/sys/clock.h"
 #include "tests/lib/patience.h"
 
 enum { RANKS = 3, WARM_UP = 2, STEPS = 12 };

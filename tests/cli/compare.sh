@@ -78,7 +78,7 @@ wide=$("$CONTEND_FAKE" compare base slow --all --explain 2>&1 | awk 'length > 80
 [ "$(jq -c '[.base, .new | length]' out.json)" = '[5,5]' ] || fail "other paths: $(jq .base out.json)"
 grep -q '<failure' out.xml || fail "no failure in JUnit"
 if command -v xmllint > /dev/null; then
-    xmllint --noout --schema "$CONTEND_SOURCE_DIR/tests/report/junit.xsd" out.xml 2> lint ||
+    xmllint --noout --schema "$CONTEND_SOURCE_DIR/tests/show/report/junit.xsd" out.xml 2> lint ||
         fail "not JUnit: $(cat lint)"
 fi
 compare 1 '^\| ' base slow --markdown

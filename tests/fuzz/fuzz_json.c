@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/json/findings.h"
-#include "harness/json/value.h"
+#include "harness/store/json/findings.h"
+#include "harness/store/json/value.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

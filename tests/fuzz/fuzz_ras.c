@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/json/ras.h"
-#include "harness/table/comms_moved.h"
-#include "harness/table/findings.h"
-#include "harness/table/ras.h"
+#include "harness/comms/json/ras.h"
+#include "harness/comms/tables/comms_moved.h"
+#include "harness/comms/tables/ras.h"
+#include "harness/show/summary/findings.h"
 #include "tests/fuzz/made_log.h"
 #include "tests/fuzz/scratch.h"
 

@@ -2,7 +2,7 @@
  * Any two texts, with the byte 0x1e between them, as the validate.json of two machines: refused
  * with a sentence, or judged as a fleet.
  */
-#include "harness/store/fleet_read.h"
+#include "harness/validate/files/fleet_read.h"
 #include "tests/fuzz/judged.h"
 #include "tests/fuzz/scratch.h"
 

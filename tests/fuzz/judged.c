@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "harness/fleet/bounds_make.h"
-#include "harness/fleet/say.h"
+#include "harness/validate/fleet/bounds_make.h"
+#include "harness/validate/fleet/say.h"
 
 static void judge(const struct fleet *fleet, const struct bounds *bounds)
 {

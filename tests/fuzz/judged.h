@@ -2,7 +2,7 @@
 #ifndef CONTEND_TESTS_FUZZ_JUDGED_H
 #define CONTEND_TESTS_FUZZ_JUDGED_H
 
-#include "harness/fleet/fleet.h"
+#include "harness/validate/fleet/fleet.h"
 
 /* Frees it. */
 void judge_and_free(struct fleet *fleet);

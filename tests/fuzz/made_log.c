@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/comms/names.h"
-#include "harness/json/comms.h"
-#include "harness/report/html_comms.h"
-#include "harness/table/comms.h"
-#include "harness/table/findings.h"
+#include "harness/comms/json/comms.h"
+#include "harness/comms/logs/names.h"
+#include "harness/comms/page/html_comms.h"
+#include "harness/comms/tables/comms.h"
+#include "harness/show/summary/findings.h"
 
 enum { RANKS_TOLD_MOST = 64 };
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "harness/sys/file.h"
+#include "harness/lib/files/file.h"
 
 static char directory[] = "/dev/shm/contend-fuzz-XXXXXX"; /* in memory */
 static int dir_fd = -1;

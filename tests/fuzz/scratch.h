@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/base/err.h"
+#include "harness/lib/base/err.h"
 
 /* Its path, and its descriptor. Made where it is not there yet. */
 const char *scratch_path(void);

@@ -4,8 +4,8 @@
 
 #include <sched.h>
 
-#include "harness/core/bench.h"
-#include "harness/core/scenario.h"
+#include "harness/contract/bench.h"
+#include "harness/contract/scenario.h"
 
 extern const struct bench *const fake_registry[];
 extern const struct scenario fake_scenarios[];

@@ -1,7 +1,7 @@
 /* The program as it is, with the collectives alone, over fake_gpus.h in place of CUDA's runtime. */
 #include "bench/registry.h"
 #include "harness/cmd/cli_main.h"
-#include "harness/cmd/run_comms.h"
+#include "harness/comms/cmd/run_comms.h"
 
 int main(int argc, char **argv)
 {

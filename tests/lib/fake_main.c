@@ -1,6 +1,6 @@
 /* The program as it is, over benchmarks that misbehave on purpose. */
 #include "harness/cmd/cli_main.h"
-#include "harness/cmd/run_comms.h"
+#include "harness/comms/cmd/run_comms.h"
 #include "tests/lib/fake_bench.h"
 
 int main(int argc, char **argv)

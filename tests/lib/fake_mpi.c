@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/core/mpi_ops.h"
+#include "harness/contract/mpi_ops.h"
 
 static void end_if(const char *when)
 {

@@ -16,7 +16,7 @@
 #include "fake_stream.h"
 #include "tests/lib/fake_gpus.h"
 extern "C" {
-#include "harness/comms/plugin_abi.h"
+#include "harness/comms/plugin/plugin_abi.h"
 #include "kernels/collective/nccl_api.h"
 }
 

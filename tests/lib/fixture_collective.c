@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "bench/registry.h"
-#include "harness/worker/meeting.h"
+#include "harness/engine/worker/meeting.h"
 #include "kernels/collective/collective_value.h"
 
 static struct fake_world *world;

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "harness/core/finding.h"
+#include "harness/contract/finding.h"
 
 /* Text that closes what encloses it, in each form: quotes, ends of sections, bytes that are no
  * text. */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "harness/base/random.h"
+#include "harness/lib/stats/random.h"
 
 static double uniform(uint64_t *state)
 {

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "harness/draw/gnuplot.h"
-#include "harness/plot/figures.h"
+#include "harness/show/draw/gnuplot.h"
+#include "harness/show/figures/figures.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_result.h"
 

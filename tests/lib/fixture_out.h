@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/run/result.h"
+#include "harness/engine/arms/result.h"
 #include "tests/lib/fixture_scans.h"
 
 /* False, and said on stderr, where gnuplot is not installed: then there is nothing to test. */

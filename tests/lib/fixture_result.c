@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/judge/verdict.h"
-#include "harness/table/findings.h"
-#include "harness/table/placements.h"
+#include "harness/show/summary/findings.h"
+#include "harness/show/table/placements.h"
+#include "harness/verdict/advice/verdict.h"
 
 struct fixture_params {
     int64_t rows, cols;

@@ -1,11 +1,11 @@
 /*
- * Results made by hand, for tests of everything behind harness/run/run.c. The machine has
+ * Results made by hand, for tests of everything behind harness/engine/run/run.c. The machine has
  * FIXTURE_CPUS CPUs, the benchmark is fixture_bench, the device `sim`.
  */
 #ifndef CONTEND_TESTS_LIB_FIXTURE_RESULT_H
 #define CONTEND_TESTS_LIB_FIXTURE_RESULT_H
 
-#include "harness/run/result.h"
+#include "harness/engine/arms/result.h"
 
 enum { FIXTURE_CPUS = 8, FIXTURE_OPS = 100, FIXTURE_STEPS_MAX = 64 };
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "harness/base/random.h"
-#include "harness/base/stats.h"
+#include "harness/lib/stats/random.h"
+#include "harness/lib/stats/stats.h"
 #include "tests/lib/fixture_result.h"
 
 double sim_uniform(uint64_t *state)

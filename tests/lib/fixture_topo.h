@@ -2,7 +2,7 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_TOPO_H
 #define CONTEND_TESTS_LIB_FIXTURE_TOPO_H
 
-#include "harness/machine/topo.h"
+#include "harness/machine/topo/topo.h"
 
 /* Of a file or a description; what topo_load returns. */
 int fixture_load_topo(const char *xml, struct topo *topo, struct err *err);

@@ -3,8 +3,8 @@
 #ifndef CONTEND_TESTS_LIB_FIXTURE_VIEW_H
 #define CONTEND_TESTS_LIB_FIXTURE_VIEW_H
 
-#include "harness/doctor/check.h"
-#include "harness/doctor/host.h"
+#include "harness/doctor/check/check.h"
+#include "harness/doctor/reader/host.h"
 
 enum { CPUS = 4, WORKERS_MOST = 4, WALL_S = 10 };
 

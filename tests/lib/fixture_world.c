@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "harness/gpu/driver.h"
+#include "harness/machine/gpu/driver.h"
 
 struct fixture_world fixture_world;
 static struct fixture_world *const w = &fixture_world;

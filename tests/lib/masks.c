@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/base/bitset.h"
-#include "harness/sys/affinity.h"
+#include "harness/lib/base/bitset.h"
+#include "harness/lib/sys/affinity.h"
 
 enum { TEAM_MAX = 64, LIST_MAX = 256 };
 

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "bench/io/reader.h"
-#include "harness/base/bitset.h"
-#include "harness/base/random.h"
-#include "harness/sys/affinity.h"
+#include "harness/lib/base/bitset.h"
+#include "harness/lib/stats/random.h"
+#include "harness/lib/sys/affinity.h"
 
 enum { EXIT_USAGE = 2, ARGUMENTS = 8 };
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/judge/statuses.h"
+#include "harness/verdict/odd/statuses.h"
 #include "tests/lib/fixture_result.h"
 
 static struct value_log values;

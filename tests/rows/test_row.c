@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "harness/json/rows.h"
 #include "harness/rows/analysis.h"
 #include "harness/rows/metric.h"
+#include "harness/store/json/rows.h"
 #include "tests/lib/fixture_result.h"
 
 struct fixture {

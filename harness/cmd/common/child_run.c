@@ -1,0 +1,111 @@
+#include "harness/cmd/common/child_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/lib/sys/process.h"
+
+enum { TICK_MS = 200 };
+
+void child_run_add(struct child_run *run, const char *fmt, ...)
+{
+    va_list args;
+    size_t room = sizeof(run->text) - run->used;
+    va_start(args, fmt);
+    int length = vsnprintf(run->text + run->used, room, fmt, args);
+    va_end(args);
+    if (run->n + 1 >= CHILD_RUN_WORDS || length < 0 || (size_t)length >= room) {
+        run->n = CHILD_RUN_WORDS;
+        return;
+    }
+    run->argv[run->n++] = run->text + run->used;
+    run->used += (size_t)length + 1;
+}
+
+static int become(void *arg)
+{
+    struct child_run *run = arg;
+    sigset_t none;
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)dup2(null_fd, STDIN_FILENO);
+    (void)dup2(null_fd, STDOUT_FILENO);
+    (void)dup2(run->log_fd, STDERR_FILENO);
+    for (size_t i = 0; i < run->nenv; i++)
+        if (putenv((char *)(uintptr_t)run->env[i]))
+            return 127;
+    (void)execv(run->argv[0], run->argv);
+    return 127;
+}
+
+/* It stops its workers itself; what it measured over a stop is no result. */
+static void obey_stop(const struct process *process, struct signals *signals)
+{
+    signals->stop_asked = false;
+    (void)process_signal(process, SIGTSTP);
+    process_stop_self();
+    (void)process_signal(process, SIGCONT);
+}
+
+static int await(struct process *process, struct signals *signals)
+{
+    int status = 0;
+    bool stopped = false, told = false;
+    while (!process_ended(process, &status)) {
+        struct pollfd news = {.fd = signals->fd, .events = POLLIN};
+        (void)poll(&news, 1, TICK_MS);
+        if (signals_take(signals) && !told) {
+            (void)process_signal(process, SIGTERM);
+            told = true;
+        } else if (signals->stop_asked) {
+            obey_stop(process, signals);
+            stopped = true;
+        }
+    }
+    if (told)
+        return -EINTR;
+    return stopped ? -ERESTART : WIFEXITED(status) ? WEXITSTATUS(status) : -ECHILD;
+}
+
+static void read_last_line(int fd, char *line, size_t size)
+{
+    char text[2048];
+    off_t end = lseek(fd, 0, SEEK_END);
+    off_t from = end > (off_t)sizeof(text) - 1 ? end - (off_t)sizeof(text) + 1 : 0;
+    ssize_t n = pread(fd, text, sizeof(text) - 1, from);
+    while (n > 0 && text[n - 1] == '\n')
+        n--;
+    text[n > 0 ? n : 0] = '\0';
+    const char *last = strrchr(text, '\n');
+    (void)snprintf(line, size, "%.190s", last ? last + 1 : text);
+}
+
+int child_run(struct child_run *run, struct signals *signals, struct err *err)
+{
+    struct process process;
+    if (run->n == CHILD_RUN_WORDS)
+        return err_set(err, -E2BIG, "the command line of '%.60s' is too long", run->argv[0]);
+    run->argv[run->n] = NULL;
+    run->log_fd = memfd_create("contend run", MFD_CLOEXEC);
+    if (run->log_fd < 0)
+        return err_sys(err, -errno, "no memory for what a run says");
+    int rc = process_start(&process, true, become, run);
+    if (rc)
+        rc = err_sys(err, rc, "cannot start '%.60s'", run->argv[0]);
+    else
+        rc = await(&process, signals);
+    read_last_line(run->log_fd, run->said, sizeof(run->said));
+    (void)close(run->log_fd);
+    return rc;
+}

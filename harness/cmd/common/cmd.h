@@ -1,0 +1,96 @@
+/* The subcommands. Each parses its own arguments, prints, and returns the exit code. */
+#ifndef CONTEND_CMD_COMMON_CMD_H
+#define CONTEND_CMD_COMMON_CMD_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "harness/contract/bench.h"
+#include "harness/contract/finding.h"
+#include "harness/contract/scenario.h"
+#include "harness/lib/base/cli.h"
+#include "harness/lib/base/opt.h"
+#include "harness/store/json/value.h"
+
+/* DESIGN.md, "Command line". */
+enum exit_code {
+    EXIT_GOOD = 0,
+    EXIT_VERDICT = 1,
+    EXIT_USAGE = 2,
+    EXIT_NOT_RUN = 3,
+    EXIT_INCONCLUSIVE = 4,
+    EXIT_INTERRUPTED = 130
+};
+
+struct run_setup;
+struct observe_watch;
+
+/*
+ * What the tool comms does for others: for `run --comms`, which opens it before the rounds, and for
+ * `report`. `watch` is its handle, which observes every arm.
+ */
+struct comms_hooks {
+    /* -ENOTSUP: an arm runs without NCCL, or in a job; -EBUSY, -ENOENT of the plugin. */
+    int (*open)(const struct run_setup *setup, struct observe_watch *watch, struct err *err);
+    /* Where logs go, from the next arm on. */
+    int (*use)(const struct observe_watch *watch, const char *directory, struct err *err);
+    int (*judge)(const struct observe_watch *watch, struct findings *findings, struct err *err);
+    int (*print)(const struct observe_watch *watch, FILE *out, struct err *err);
+    void (*close)(struct observe_watch *watch); /* also of one that did not open, or is zeroed */
+    /* A directory's logs, as `contend comms --read` does. -ENOENT: it has none; or an exit code. */
+    int (*show)(int dir_fd, const char *directory, const char *html, bool markdown);
+};
+
+/* What main.c joins. Tests pass tables of their own; tools that are NULL are not there. */
+struct cmd_env {
+    const struct bench *const *benches; /* NULL-terminated */
+    const struct scenario *scenarios;   /* ends with name NULL */
+    const struct comms_hooks *comms;
+    const char *(*rule_name)(size_t i); /* of validate, for completions; NULL behind the last */
+};
+
+/* argv[0] is the subcommand's name, argv[-1] the program's. */
+typedef int cmd_main(const struct cmd_env *env, int argc, char **argv);
+
+/*
+ * A command as its help shows it. Placeholders, of operands and of options, are types: SCENARIO,
+ * BENCH, COMMAND and DIR mean the same wherever they stand.
+ */
+struct command {
+    const char *name;
+    cmd_main *main;
+    const char *summary;    /* its line in the list of commands */
+    const char *operands;   /* words that are no options, as in "[SCENARIO...]"; NULL = none */
+    const char *about;      /* sentences for its help */
+    const struct opt *opts; /* may be NULL */
+    bool takes_params;      /* -p NAME=VALUE, of the benchmarks that it measures */
+    bool is_task; /* of scenarios it takes those alone whose work per second a placement changes */
+};
+
+/* All of them, in the order of the help; NULL-terminated. */
+extern const struct command *const command_table[];
+extern const struct command run_command, exec_command, bench_command, ab_command, tune_command,
+    sizing_command, list_command, topo_command, place_command, validate_command, report_command,
+    compare_command, history_command, baseline_command, selfcheck_command, doctor_command,
+    top_command, comms_command, help_command, version_command, completion_command, man_command;
+
+/* NULL where there is none of that name. */
+const struct command *command_find(const char *name);
+
+/*
+ * Reads the command line of a command. False: the command is to return *code, after its help or a
+ * message about what it cannot take.
+ */
+bool cmd_parse(const struct cmd_env *env, const struct command *command, int argc, char **argv,
+               void *args, struct cli *cli, int *code);
+
+/* Of what was to be measured first, and ended with `rc`: good usage, but something did not run. */
+enum exit_code cmd_not_measured(int rc);
+
+/* Flushes stdout. 0, or EXIT_NOT_RUN after a message: the reader of a full disk must know. */
+int cmd_finish(void);
+
+/* Prints the document, lets go of it, and finishes as above; NULL = there is no memory for it. */
+int cmd_print_json(json_t *json, int indent);
+
+#endif

@@ -1,0 +1,74 @@
+#include "harness/cmd/common/compared.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/cmd/common/cmd.h"
+#include "harness/show/report/junit.h"
+
+const char *const compared_fail_on[] = {"slower", "unclear", "missing", "none", NULL};
+
+/* What each of them means. */
+static const enum finding_outcome failings[] = {OUTCOME_SLOWER, OUTCOME_UNCLEAR, OUTCOME_MISSING,
+                                                OUTCOME_NONE};
+
+/* The outcome that stands at the start of the list; OUTCOMES: none that is known. */
+static enum finding_outcome first_of(const char *list)
+{
+    size_t length = strcspn(list, ",");
+    for (size_t i = 0; compared_fail_on[i]; i++)
+        if (strlen(compared_fail_on[i]) == length && !strncmp(compared_fail_on[i], list, length))
+            return failings[i];
+    return OUTCOMES;
+}
+
+static const char *behind_first(const char *list)
+{
+    list += strcspn(list, ",");
+    return list + (*list == ',');
+}
+
+int compared_check_fail_on(const char *fail_on, struct err *err)
+{
+    for (const char *at = fail_on; *at; at = behind_first(at))
+        if (first_of(at) == OUTCOMES)
+            return err_set(err, -EINVAL,
+                           "fail-on '%.60s' is none of: slower, unclear, missing, none", at);
+    return 0;
+}
+
+int compared_code(const struct comparisons *comparisons, const char *fail_on)
+{
+    for (const char *at = fail_on; *at; at = behind_first(at)) {
+        enum finding_outcome outcome = first_of(at);
+        if (outcome != OUTCOME_NONE && comparisons_count(comparisons, outcome))
+            return EXIT_VERDICT;
+    }
+    return comparisons_decided(comparisons) ? EXIT_GOOD : EXIT_INCONCLUSIVE;
+}
+
+int compared_write_junit(const struct comparisons *comparisons, const char *suite, const char *path,
+                         struct err *err)
+{
+    struct findings findings = {0};
+    int rc = 0;
+    for (size_t i = 0; i < comparisons->n && !rc; i++) {
+        struct finding finding;
+        comparison_to_finding(&comparisons->all[i], &finding);
+        (void)comparison_say_where(comparisons, &comparisons->all[i], finding.subject,
+                                   sizeof(finding.subject));
+        if (comparisons->all[i].gates)
+            rc = findings_add(&findings, &finding, err);
+    }
+    FILE *out = rc ? NULL : fopen(path, "we");
+    if (!rc && !out)
+        rc = err_sys(err, -errno, "cannot write '%.150s'", path);
+    if (!rc)
+        rc = junit_print(suite, &findings, out, err);
+    if (out && fclose(out) && !rc)
+        rc = err_sys(err, -errno, "cannot write '%.150s'", path);
+    findings_free(&findings);
+    return rc;
+}

@@ -1,0 +1,89 @@
+#include "harness/cmd/common/named.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/engine/run/setup.h"
+#include "harness/lib/base/similar.h"
+#include "harness/lib/say/log.h"
+#include "harness/plan/placement/plan.h"
+
+/* What a name is that would have its place elsewhere; or NULL. */
+static const char *stands_elsewhere(const struct cmd_env *env, const char *name)
+{
+    for (int p = 0; p < PLACEMENTS; p++)
+        if (strcmp(placement_infos[p].name, name) == 0)
+            return "is a placement: those of a run are one list, such as -P none,partition";
+    if (bench_find(env->benches, name))
+        return "is a benchmark: 'contend bench' runs one alone";
+    if (scenario_find(env->scenarios, name))
+        return "is a scenario of several benchmarks: 'contend run' runs them";
+    return NULL;
+}
+
+static void unknown_scenario(const struct cmd_env *env, const char *name)
+{
+    char known[200] = "", hint[SIMILAR_HINT_MAX];
+    const char *elsewhere = stands_elsewhere(env, name);
+    if (elsewhere) {
+        log_error("'%s' %s", name, elsewhere);
+        return;
+    }
+    struct similar near = similar_to(name, strlen(name));
+    for (const struct scenario *k = env->scenarios; k->name; k++) {
+        (void)snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+                       known[0] ? ", " : "", k->name);
+        similar_offer(&near, k->name);
+    }
+    log_error("unknown scenario '%.80s'%s known: %s", name,
+              similar_hint(&near, "", hint, sizeof(hint)), known);
+}
+
+bool named_is_task(const struct cmd_env *env, const struct scenario *scenario)
+{
+    const struct scenario_part *parts = scenario->parts;
+    const struct bench *bench = bench_find(env->benches, parts->foreground);
+    return !parts[1].foreground && !parts->workers && !(bench && bench->scan);
+}
+
+int named_scenarios(const struct cmd_env *env, const struct cli *cli, const struct scenario **found)
+{
+    for (size_t i = 0; i < cli->npositional; i++) {
+        found[i] = scenario_find(env->scenarios, cli->positional[i]);
+        for (size_t earlier = 0; earlier < i; earlier++)
+            if (found[earlier] == found[i]) {
+                log_error("scenario '%s' is named twice", found[i]->name);
+                return -1;
+            }
+        if (found[i])
+            continue;
+        unknown_scenario(env, cli->positional[i]);
+        return -1;
+    }
+    if (cli->npositional)
+        return (int)cli->npositional;
+    found[0] = env->scenarios; /* the first one is the main job */
+    return 1;
+}
+
+const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli)
+{
+    struct err err = {0};
+    const struct bench *bench = NULL;
+    const char *elsewhere = NULL;
+    if (cli->npositional == 1 && !bench_find(env->benches, cli->positional[0]))
+        elsewhere = stands_elsewhere(env, cli->positional[0]);
+    if (elsewhere)
+        (void)err_set(&err, -EINVAL, "'%.80s' %s", cli->positional[0], elsewhere);
+    else if (cli->npositional == 1)
+        (void)run_setup_find_bench(env->benches, cli->positional[0], &bench, &err);
+    else if (cli->npositional)
+        (void)err_set(&err, -EINVAL, "one benchmark at a time: unexpected argument '%.80s'",
+                      cli->positional[1]);
+    else
+        (void)err_set(&err, -EINVAL, "which benchmark? 'contend list' names them");
+    if (!bench)
+        log_error("%s", err.msg);
+    return bench;
+}

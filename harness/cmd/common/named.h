@@ -1,0 +1,20 @@
+/* What a command line names: scenarios, or a benchmark. Each logs why it finds none. */
+#ifndef CONTEND_CMD_COMMON_NAMED_H
+#define CONTEND_CMD_COMMON_NAMED_H
+
+#include "harness/cmd/common/cmd.h"
+
+/*
+ * All of them before anything starts, into found[CLI_LIST_MAX]; the main job where none is named.
+ * Returns how many, or -1.
+ */
+int named_scenarios(const struct cmd_env *env, const struct cli *cli,
+                    const struct scenario **found);
+
+/* It has one benchmark, of workers whose work per second a placement changes. */
+bool named_is_task(const struct cmd_env *env, const struct scenario *scenario);
+
+/* The only one; or NULL. */
+const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli);
+
+#endif

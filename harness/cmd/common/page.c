@@ -1,0 +1,233 @@
+#include "harness/cmd/common/page.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/lib/files/file.h"
+#include "harness/lib/say/log.h"
+#include "harness/show/draw/files.h"
+#include "harness/show/draw/found.h"
+#include "harness/show/figures/figures.h"
+#include "harness/show/html/html.h"
+#include "harness/show/html/html_collection.h"
+
+/* Those of steps that the page does not draw itself, then those of benchmarks. */
+static const char *const of_steps[] = {"occupancy", "step_time", "efficiency"};
+enum {
+    OF_STEPS = sizeof(of_steps) / sizeof(of_steps[0]),
+    FIGURES_MOST = OF_STEPS + FOUND_MOST,
+    TITLE = 200
+};
+static const size_t svg_most = (size_t)16 << 20;
+
+/* A figure of a directory; owned. */
+struct figure_file {
+    char name[FIGURE_NAME_MAX], title[TITLE];
+    char *svg;
+};
+
+/* What is read for a side beside its rows. */
+struct page_figures {
+    struct about about;
+    size_t n;
+    struct figure_file file[FIGURES_MOST];
+    struct html_figure figure[FIGURES_MOST];
+};
+
+/* The first text between quotes of its .dat file is what the figure shows. */
+static void read_title(int plots_fd, const char *figure, char title[static TITLE])
+{
+    char name[FIGURE_NAME_MAX + 8], *text = NULL;
+    size_t size;
+    (void)snprintf(name, sizeof(name), "%s.dat", figure);
+    (void)snprintf(title, TITLE, "%s", figure);
+    if (file_read(plots_fd, name, (size_t)PLOT_DATA_MAX_MIB << 20, &text, &size))
+        return;
+    const char *from = strchr(text, '"');
+    size_t length = from ? strcspn(from + 1, "\"\n") : 0;
+    if (length)
+        (void)snprintf(title, TITLE, "%.*s", (int)length, from + 1);
+    free(text);
+}
+
+static bool looks_like_svg(const char *text)
+{
+    const char *svg = strstr(text, "<svg");
+    return svg && svg - text < 1000;
+}
+
+static void add_figure(struct page_figures *loaded, int plots_fd, const char *name)
+{
+    char path[FIGURE_NAME_MAX + 8];
+    struct figure_file *file = &loaded->file[loaded->n];
+    size_t size;
+    (void)snprintf(path, sizeof(path), "%s.svg", name);
+    int rc = file_read(plots_fd, path, svg_most, &file->svg, &size);
+    if (rc && rc != -ENOENT) /* not drawn is no error */
+        log_warn("the page goes without plots/%s: %s", path, strerror(-rc));
+    if (rc)
+        return;
+    if (!looks_like_svg(file->svg)) {
+        log_warn("the page goes without plots/%s: it is no SVG", path);
+        free(file->svg);
+        file->svg = NULL;
+        return;
+    }
+    (void)snprintf(file->name, sizeof(file->name), "%s", name);
+    read_title(plots_fd, name, file->title);
+    loaded->figure[loaded->n++] = (struct html_figure){file->name, file->title, file->svg, size};
+}
+
+static void add_figures(struct page_figures *loaded, int dir_fd)
+{
+    struct found found[FOUND_MOST];
+    int plots_fd = plot_files_open(dir_fd, false, NULL);
+    if (plots_fd < 0)
+        return;
+    for (size_t i = 0; i < OF_STEPS; i++)
+        add_figure(loaded, plots_fd, of_steps[i]);
+    size_t n = found_list(plots_fd, found);
+    for (size_t i = 0; i < n; i++)
+        add_figure(loaded, plots_fd, found[i].name);
+    (void)close(plots_fd);
+}
+
+struct page_figures *page_read_figures(int dir_fd)
+{
+    struct page_figures *figures = calloc(1, sizeof(*figures));
+    if (figures)
+        add_figures(figures, dir_fd);
+    return figures;
+}
+
+const struct html_figure *page_list_figures(const struct page_figures *figures, size_t *n)
+{
+    *n = figures->n;
+    return figures->figure;
+}
+
+void page_free_figures(struct page_figures *figures)
+{
+    for (size_t i = 0; figures && i < figures->n; i++)
+        free(figures->file[i].svg);
+    free(figures);
+}
+
+static int load(const struct page_side *side, struct page_figures **loaded, struct html_side *html,
+                struct err *err)
+{
+    *loaded = page_read_figures(side->dir_fd);
+    if (!*loaded)
+        return err_set(err, -ENOMEM, "no memory for the page");
+    int rc = about_read(side->recorded, &(*loaded)->about, err);
+    *html = (struct html_side){.path = side->path,
+                               .recorded = side->recorded,
+                               .about = &(*loaded)->about,
+                               .nfigures = (*loaded)->n,
+                               .figures = (*loaded)->figure};
+    return rc;
+}
+
+/* 0 where nothing is there, or a page of ours. */
+static int look(int at_fd, const char *name)
+{
+    struct stat status;
+    char *text = NULL;
+    size_t size;
+    if (fstatat(at_fd, name, &status, AT_SYMLINK_NOFOLLOW))
+        return errno == ENOENT ? 0 : -errno;
+    if (!S_ISREG(status.st_mode) || file_read(at_fd, name, (size_t)1 << 30, &text, &size))
+        return -EEXIST;
+    bool ours = html_is_ours(text, size);
+    free(text);
+    return ours ? 0 : -EEXIST;
+}
+
+/* Whatever the page is of. */
+typedef int printer(const void *page, FILE *out, struct err *err);
+
+static int print_result(const void *page, FILE *out, struct err *err)
+{
+    return html_print(page, out, err);
+}
+
+static int print_collection(const void *page, FILE *out, struct err *err)
+{
+    return html_print_collection(page, out, err);
+}
+
+static int format(printer *print, const void *page, char **text, size_t *size, struct err *err)
+{
+    *text = NULL;
+    FILE *out = open_memstream(text, size);
+    if (!out)
+        return err_set(err, -ENOMEM, "no memory for the page");
+    int rc = print(page, out, err);
+    return fclose(out) && !rc ? err_set(err, -ENOMEM, "no memory for the page") : rc;
+}
+
+static int may_write(int at_fd, const char *name, struct err *err)
+{
+    int rc = look(at_fd, name);
+    if (rc == -EEXIST)
+        return err_set(err, rc, "'%.150s' is not written: what is there is no report of contend",
+                       name);
+    return rc ? err_sys(err, rc, "cannot write '%.150s'", name) : 0;
+}
+
+int page_put(printer *print, const void *page, int at_fd, const char *name, struct err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int rc = may_write(at_fd, name, err);
+    rc = rc ? rc : format(print, page, &text, &size, err);
+    int failed = rc ? 0 : file_replace(at_fd, name, text, size);
+    free(text);
+    return failed ? err_sys(err, failed, "cannot write '%.150s'", name) : rc;
+}
+
+int page_write_collection(const struct collection *collection, int at_fd, const char *name,
+                          struct err *err)
+{
+    return page_put(print_collection, collection, at_fd, name, err);
+}
+
+int page_write(const struct page_side *sides, size_t nsides, int at_fd, const char *name,
+               struct err *err)
+{
+    struct page_figures *loaded[2] = {NULL, NULL};
+    struct html_side html[2];
+    int rc = 0;
+    for (size_t i = 0; i < nsides && !rc; i++)
+        rc = load(&sides[i], &loaded[i], &html[i], err);
+    if (!rc) {
+        const struct comparisons *own = &sides[0].recorded->comparisons; /* of an ab */
+        const struct html_page page = {
+            .nsides = nsides, .sides = html, .comparisons = nsides == 1 && own->n ? own : NULL};
+        rc = page_put(print_result, &page, at_fd, name, err);
+    }
+    page_free_figures(loaded[0]);
+    page_free_figures(loaded[1]);
+    return rc;
+}
+
+void page_write_own(const char *path, int dir_fd, struct recorded *recorded)
+{
+    struct err err = {0};
+    const struct page_side side = {path, dir_fd, recorded};
+    if (page_write(&side, 1, dir_fd, PAGE_NAME, &err))
+        log_warn("no page: %s", err.msg);
+}
+
+void page_remove_drawn(int dir_fd)
+{
+    figures_remove(dir_fd);
+    if (!look(dir_fd, PAGE_NAME))
+        (void)unlinkat(dir_fd, PAGE_NAME, 0);
+}

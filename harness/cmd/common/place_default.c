@@ -1,0 +1,71 @@
+#include "harness/cmd/common/place_default.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/lib/say/log.h"
+#include "harness/machine/facts/env.h"
+#include "harness/machine/facts/key.h"
+#include "harness/machine/gpu/driver.h"
+#include "harness/verdict/advice/advice.h"
+
+static const char results[] = "results"; /* where runs without --out leave theirs */
+
+bool place_find_measured(const struct topo *topo, unsigned workers, const char *const *job,
+                         struct recommended *found)
+{
+    struct environment env = {0};
+    const struct env_request nothing = {0};
+    struct machine_parts parts;
+    struct machine_key key;
+    struct err err;
+    env_gather(&nothing, &env);
+    machine_parts_of(&env, topo, &parts);
+    machine_key_make(&parts, &key);
+    const struct recommended_request request = {
+        .path = results, .machine_key = key.key, .workers = workers, .job = job};
+    if (recommended_find(&request, found, &err))
+        log_warn("%s: earlier results are not looked at", err.msg);
+    env_free(&env);
+    return found->path[0] != '\0';
+}
+
+char *place_say_measured(const struct recommended *found, char *buf, size_t size)
+{
+    char ratio[32], gain[64] = "";
+    if (!found->applies)
+        (void)snprintf(buf, size, "measured by %s (%s): no gain over %s, leave it as it is",
+                       found->path, found->workload, found->setting);
+    else {
+        if (!isnan(found->speed_up))
+            (void)snprintf(gain, sizeof(gain), ", %s the default",
+                           advice_format_ratio(found->speed_up, ratio, sizeof(ratio)));
+        (void)snprintf(buf, size, "recommended by %s (%s): %s%s", found->path, found->workload,
+                       found->setting, gain);
+    }
+    return buf;
+}
+
+char *place_say_nearest(const char *placement, const char *const *job, char *buf, size_t size)
+{
+    (void)snprintf(buf, size,
+                   "placement %s is not measured: it is the nearest that this machine can express. "
+                   "%s measures what is best",
+                   placement,
+                   job ? "'contend tune -- COMMAND'"
+                       : "'contend run', or 'contend tune -- COMMAND' for a job of yours,");
+    return buf;
+}
+
+void place_print_noted(const char *text, const char *note)
+{
+    bool batch = !strncmp(text, "@echo off", strlen("@echo off"));
+    bool first = batch || !strncmp(text, "#!", 2);
+    size_t head = first ? strcspn(text, "\n") + 1 : 0;
+    if (head > strlen(text))
+        head = strlen(text);
+    (void)fwrite(text, 1, head, stdout);
+    (void)printf("%s %s%s", batch ? "rem" : "#", note, batch ? "\r\n" : "\n");
+    (void)fputs(text + head, stdout);
+}

@@ -1,0 +1,20 @@
+/* What a run says at its end: doubts about it, table and findings, from the files that hold them.
+ */
+#ifndef CONTEND_CMD_COMMON_SUMMARY_H
+#define CONTEND_CMD_COMMON_SUMMARY_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "harness/store/read/recorded.h"
+
+/* At 80 columns. */
+void summary_print(const struct recorded *recorded, FILE *out, bool color);
+
+/* Below it, on stdout: the directory, and the program that measured what is in it. */
+void summary_print_source(const struct recorded *recorded, const char *path);
+
+/* What summary_print prints, in memory and without color: free() *text. -ENOMEM only. */
+int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err);
+
+#endif

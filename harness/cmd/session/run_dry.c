@@ -1,0 +1,101 @@
+#include "harness/cmd/session/run_dry.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/cmd/common/cmd.h"
+#include "harness/engine/arms/arms.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/say/log.h"
+#include "harness/store/json/plan.h"
+#include "harness/store/json/value.h"
+#include "harness/verdict/odd/statuses.h"
+
+enum { NAME_MAX_SHOWN = 96 };
+
+/* Of steps the placement tells one arm from another, of scans what is measured. Returns name. */
+static const char *name_arm(const struct result *result, const struct arm *arm, char *name,
+                            size_t size)
+{
+    if (!arm->bench->scan)
+        (void)snprintf(name, size, "%s", placement_infos[arm->placement].name);
+    else
+        (void)statuses_name_arm(result, arm, name, size);
+    return name;
+}
+
+static int widest_name(const struct result *result)
+{
+    char name[NAME_MAX_SHOWN];
+    size_t widest = 10; /* the longest name of a placement, nearly */
+    for (size_t i = 0; i < result_measured(result); i++) {
+        size_t length = strlen(name_arm(result, &result->arms[i], name, sizeof(name)));
+        widest = length > widest ? length : widest;
+    }
+    return (int)widest;
+}
+
+static void print_plan_line(const struct result *result, const struct arm *arm, int width)
+{
+    char name[NAME_MAX_SHOWN];
+    const char *same = arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "";
+    (void)name_arm(result, arm, name, sizeof(name));
+    if (arm->plan.status == PLAN_SKIPPED) {
+        text_wrap(arm->plan.reason, printf("  %-*s skipped: ", width, name), width + 3, stdout);
+        return;
+    }
+    if (arm->variant)
+        (void)printf("  variant %s:\n", arm->variant->name);
+    char baseline[160];
+    if (bench_is_team(arm->bench))
+        (void)snprintf(baseline, sizeof(baseline), "baseline: %u worker%s without the background%s",
+                       arm->slots, arm->slots == 1 ? "" : "s", same);
+    else
+        (void)snprintf(baseline, sizeof(baseline), "baseline: %s of %u alone%s",
+                       arms_slices(arm) > 1 ? "in turn, one worker" : "worker 0", arm->slots, same);
+    if (arm->alone)
+        text_wrap(baseline, printf("  %-*s ", width, name), width + 3, stdout);
+    for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {
+        char cpus[40], line[120];
+        const struct plan_worker *worker = &arm->plan.workers[i];
+        (void)snprintf(line, sizeof(line), "worker %u%s: CPUs %s, %u thread%s", i,
+                       worker->background ? " (background)" : "",
+                       bitset_format(&worker->cpus, cpus, sizeof(cpus)), worker->threads,
+                       worker->threads == 1 ? "" : "s");
+        text_wrap(line, printf("  %-*s ", width, i ? "" : name), width + 3, stdout);
+    }
+}
+
+static int print_plans(const struct run_setup *setup)
+{
+    struct err err = {0};
+    const struct result *result = &setup->result;
+    const struct plan **plans = calloc(result->narms + 1, sizeof(const struct plan *));
+    size_t n = 0;
+    for (size_t i = 0; plans && i < result_measured(result); i++)
+        if (!result->arms[i].alone)
+            plans[n++] = &result->arms[i].plan;
+    int rc = plans ? json_value_print(plans_to_json(setup->config.topo, plans, n), 1, &err)
+                   : err_set(&err, -ENOMEM, "no memory for the plans");
+    free((void *)plans);
+    if (rc)
+        log_error("%s", err.msg);
+    return rc ? EXIT_NOT_RUN : EXIT_GOOD;
+}
+
+int run_dry_print(const struct run_setup *setup, bool json)
+{
+    if (json)
+        return print_plans(setup);
+    text_field(2, "", "scenario %s, device %s, %u round%s, %.3g s measured per arm, seed %llu",
+               setup->scenario->name, device_name(setup->result.device),
+               setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",
+               setup->config.measure_s, (unsigned long long)setup->result.seed);
+    int width = widest_name(&setup->result);
+    for (size_t i = 0; i < result_measured(&setup->result); i++)
+        print_plan_line(&setup->result, &setup->result.arms[i], width);
+    (void)printf("expected time: %.0f s, longer where a placement collapses\n", setup->expected_s);
+    return EXIT_GOOD;
+}

@@ -1,0 +1,219 @@
+#include "harness/cmd/session/run_options.h"
+
+#include "harness/cmd/common/compared.h"
+
+static const char *const profile_names[] = {"quick", "standard", "full", NULL};
+static const char *const bind_names[] = {"mask", "cgroup", NULL};
+/* By enum device. */
+static const char *const device_names[] = {"auto",
+#define DEVICE_NAME(id, name, ...) name,
+                                           DEVICES_FED(DEVICE_NAME)
+#undef DEVICE_NAME
+                                               NULL};
+
+/* What `run`, `bench` and `ab` have in common, by its place in their tables. */
+/* clang-format off */
+#define WORKER_OPTIONS \
+    OPT_TEXT("workers", run_options, workers, "auto", "N[,N..M]", \
+             "Worker counts to try, each once, such as 2 or 1,2,4 or 1..4: several make curves; auto is one a GPU, at least 2", .letter = 'n')
+#define DEVICE_OPTION \
+    OPT_CHOICE("device", run_options, device, "auto", device_names, "D", \
+               "What stands behind the workers")
+#define PLACEMENT_OPTION(text) \
+    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]", text, .letter = 'P')
+#define TIME_OPTIONS \
+    OPT_SECONDS("time", run_options, time_s, NULL, 0.01, 3600, "T", \
+                "Measured time of an arm (default: the profile's)"), \
+    OPT_SECONDS("warmup", run_options, warmup_s, NULL, 0, 3600, "T", \
+                "Time of steps that do not count, at least one step; once alone, and again among " \
+                "others"), \
+    OPT_SECONDS("limit", run_options, limit_s, NULL, 0.1, 3600, "T", \
+                "A step still under way so long after the start is cut off and reported " \
+                "as 'more than'"), \
+    OPT_SECONDS("setup-limit", run_options, setup_limit_s, "60", 0.1, 3600, "T", \
+                "A worker without progress for so long outside of steps is ended as hung"), \
+    OPT_INT("seed", run_options, seed, NULL, 1, 9e15, "N", \
+            "Seed of the order of arms and of the data (default: drawn, and recorded)")
+#define SIZE_OPTIONS \
+    OPT_TEXT("begin", run_options, begin, NULL, "SIZE", \
+             "First size of a benchmark that goes over sizes; short for -p begin=SIZE", \
+             .letter = 'b'), \
+    OPT_TEXT("end", run_options, end, NULL, "SIZE", "Last size; short for -p end=SIZE", \
+             .letter = 'e'), \
+    OPT_TEXT("factor", run_options, factor, NULL, "N", \
+             "Each size is N times the one before; short for -p factor=N", .letter = 'f')
+#define PLACE_OPTIONS \
+    OPT_TEXT("background", run_options, background, NULL, "BENCH", \
+             "Benchmark that makes load behind the measured workers"), \
+    OPT_INT("background-workers", run_options, background_workers, NULL, 1, RUN_WORKERS_MAX, "N", \
+             "How many of them (default 1 with --background)")
+#define BIND_OPTIONS \
+    OPT_CHOICE("bind", run_options, bind, "mask", bind_names, "BY", \
+               "What holds workers on their CPUs: their mask, or a cpuset of cgroup v2"), \
+    OPT_DOUBLE("cpu-max", run_options, cpu_max, NULL, 0.01, 8192, "CPUS", \
+               "Give each worker the time of so many CPUs by a quota of cgroup v2, such as 0.5")
+#define OUT_OPTIONS \
+    OPT_TEXT("out", run_options, out, NULL, "DIR", \
+             "Where the results go; those of an earlier run there are replaced when the first " \
+             "round is done (default results/<host>/<utc>-<scenario>)", \
+             .letter = 'o'), \
+    OPT_TEXT("host", run_options, host, NULL, "NAME", \
+             "Name of this machine in results and plots (default: its host name)")
+#define MEASURE_OPTIONS TIME_OPTIONS, SIZE_OPTIONS, PLACE_OPTIONS
+#define SHOW_OPTIONS \
+    OPT_FLAG("no-baselines", run_options, no_baselines, NULL, \
+             "Leave out the workers that run alone; no efficiency, no loss split"), \
+    OPT_FLAG("no-canary", run_options, no_canary, NULL, \
+             "Leave out the arm that shows each round how fast the machine itself is"), \
+    OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html"), \
+    OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"), \
+    OPT_FLAG("strict", run_options, strict, NULL, \
+             "Exit with 4 where the machine was too busy for evidence")
+#define PROFILE_OPTIONS \
+    OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P", \
+               "How long and how often to measure"), \
+    OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N", \
+            "Rounds of all arms (default: the profile's, 3 to 5 in quick, 5 or 11)")
+#define LAST_OPTIONS \
+    OPT_FLAG("dry-run", run_options, dry_run, NULL, \
+             "Print the plan and the expected time; start nothing"), \
+    OPT_TEXT("fake-gpus", run_options, topo.fake_gpus, NULL, "BDF@NODE,..", \
+             "For tests: pretend that these GPUs are there")
+/* clang-format on */
+
+const struct opt run_option_table[] = {
+    WORKER_OPTIONS,
+    PLACEMENT_OPTION("Placements to compare, such as none,partition (default: the scenario's); "
+                     "'contend list' names them"),
+    DEVICE_OPTION,
+    PROFILE_OPTIONS,
+    OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T",
+                "All of it takes about so long at most: fewer and shorter rounds, each scenario by "
+                "its share (default: the profile's; of 'all' in quick 5m30s)"),
+    MEASURE_OPTIONS,
+    PLAN_OPTIONS(run_options, plan),
+    BIND_OPTIONS,
+    OUT_OPTIONS,
+    OPT_FLAG("comms", run_options, comms, NULL,
+             "Log who sent how much to whom over NCCL, and check that against what the benchmark "
+             "knows it sent"),
+    OPT_TEXT("trace", run_options, trace, NULL, "FILE",
+             "Write steps, stages and CPUs of the first round as a trace for ui.perfetto.dev or "
+             "chrome://tracing"),
+    SHOW_OPTIONS,
+    LAST_OPTIONS,
+    {.name = NULL},
+};
+
+const struct opt exec_option_table[] = {
+    WORKER_OPTIONS,
+    PLACEMENT_OPTION("Placements to compare (default none,sized,passive,partition, and numa, "
+                     "gpu-local and package-local where there are nodes and GPUs); 'contend list' "
+                     "names them"),
+    COMMAND_OPTIONS(run_options, command),
+    OPT_FLAG("sample", run_options, sample, NULL,
+             "Run the sample worker that contend brings (a Python script) as the command"),
+    PROFILE_OPTIONS,
+    TIME_OPTIONS,
+    PLACE_OPTIONS,
+    PLAN_OPTIONS(run_options, plan),
+    BIND_OPTIONS,
+    OUT_OPTIONS,
+    SHOW_OPTIONS,
+    LAST_OPTIONS,
+    {.name = NULL},
+};
+
+const struct opt ab_option_table[] = {
+    OPT_TEXTS("variant", run_options, variants, "NAME[=KIND:VALUE]",
+              "What is compared, the base first, each twice or more for several changes. Kinds: "
+              "env:VAR=VALUE, param:K=V, placement:P, lib:nccl=PATH; before:COMMAND, "
+              "after:COMMAND (undoes it) and check:COMMAND (shows it) around each observation; "
+              "build:PATH, another contend",
+              .letter = 'v'),
+    OPT_SECONDS("max-time", run_options, max_time_s, "3m", 1, 864000, "T",
+                "Rounds are added until all that counts is clear, or so long"),
+    OPT_INT("rounds", run_options, rounds, NULL, 1, 100000, "N", "Exactly so many rounds, instead"),
+    OPT_DOUBLE("threshold", run_options, threshold, "2", 0.01, 50, "PERCENT",
+               "A change that is shown to be smaller is SAME"),
+    OPT_TEXT("fail-on", run_options, fail_on, "none", "WHAT[,WHAT..]",
+             "Exit with 1 where one that gates is so: slower, unclear, missing or none",
+             .choices = compared_fail_on),
+    WORKER_OPTIONS,
+    PLACEMENT_OPTION("Placements under which the variants are compared (default: partition where "
+                     "the scenario has it, else its first)"),
+    COMMAND_OPTIONS(run_options, command),
+    DEVICE_OPTION,
+    MEASURE_OPTIONS,
+    PLAN_OPTIONS(run_options, plan),
+    BIND_OPTIONS,
+    OUT_OPTIONS,
+    OPT_FLAG("json", run_options, json, NULL, "Print the comparisons as JSON instead of the table"),
+    OPT_FLAG("markdown", run_options, markdown, NULL,
+             "Print them as Markdown, for a pull request, instead"),
+    OPT_TEXT("junit", run_options, junit, NULL, "FILE", "Write them as JUnit XML, too"),
+    LAST_OPTIONS,
+    {.name = NULL},
+};
+
+const struct opt tune_option_table[] = {
+    OPT_SECONDS(
+        "max-time", run_options, max_time_s, "3m", 1, 864000, "T",
+        "The search and its fresh rounds take so long at most, unless a single measurement is "
+        "longer"),
+    OPT_DOUBLE("within", run_options, threshold, "5", 0.1, 50, "PERCENT",
+               "A setting that is simpler and so near to the best is preferred"),
+    OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
+            "Exactly so many fresh rounds, whatever the time (default: as there is time for, up to "
+            "15)"),
+    WORKER_OPTIONS,
+    OPT_TEXT(
+        "placement", run_options, placements, NULL, "P[,P..]",
+        "Placements to search (default: the scenario's); 'none' is what the best is held against",
+        .letter = 'P'),
+    OPT_TEXT("threads", run_options, try_threads, NULL, "T[,T..]",
+             "Threads of each worker to try (default: what the placement gives, and half of it)"),
+    OPT_TEXT("reserve", run_options, try_reserve, NULL, "K[,K..]",
+             "Cores kept free to try (default: 0, 1 and, of 32 and more, a sixteenth)"),
+    OPT_TEXT("wait", run_options, try_wait, NULL, "W[,W..]",
+             "How threads wait, to try: auto, passive or both (default: both)",
+             .choices = plan_wait_choices),
+    COMMAND_OPTIONS(run_options, command),
+    DEVICE_OPTION,
+    MEASURE_OPTIONS,
+    PLAN_CPUS_OPTION(run_options, plan),
+    PLAN_MEM_OPTION(run_options, plan),
+    BIND_OPTIONS,
+    OUT_OPTIONS,
+    OPT_FLAG("json", run_options, json, NULL, "Print settings and findings as JSON"),
+    LAST_OPTIONS,
+    {.name = NULL},
+};
+
+const struct opt sizing_option_table[] = {
+    OPT_TEXT("cores", run_options, try_cores, NULL, "C[,C..]",
+             "Cores of each worker to try (default: 1, 2, 3, 4, 6, 8, ... and all)"),
+    WORKER_OPTIONS,
+    OPT_TEXT("placement", run_options, placements, "partition", "P[,P..]",
+             "How workers get cores of their own: the first of these that is possible so",
+             .letter = 'P'),
+    COMMAND_OPTIONS(run_options, command),
+    DEVICE_OPTION,
+    OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
+               "How long and how often to measure"),
+    OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
+            "Rounds of all counts (default: the profile's)"),
+    MEASURE_OPTIONS,
+    OPT_INT("reserve", run_options, plan.reserve, "0", 0, BITSET_BITS, "K",
+            "Keep the first K allowed cores free for the system"),
+    PLAN_CPUS_OPTION(run_options, plan),
+    PLAN_MEM_OPTION(run_options, plan),
+    BIND_OPTIONS,
+    OUT_OPTIONS,
+    OPT_FLAG("no-canary", run_options, no_canary, NULL,
+             "Leave out the arm that shows each round how fast the machine itself is"),
+    OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html"),
+    OPT_FLAG("json", run_options, json, NULL, "Print the curves and the findings as JSON"),
+    LAST_OPTIONS,
+    {.name = NULL},
+};

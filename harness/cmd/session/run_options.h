@@ -1,0 +1,13 @@
+/* What `contend run` and `contend bench`, `contend ab`, `tune` and `sizing`, can be told on their
+ * command line. */
+#ifndef CONTEND_CMD_SESSION_RUN_OPTIONS_H
+#define CONTEND_CMD_SESSION_RUN_OPTIONS_H
+
+#include "harness/engine/run/setup.h"
+#include "harness/lib/base/opt.h"
+
+/* Into a struct run_options. */
+extern const struct opt run_option_table[], ab_option_table[], exec_option_table[],
+    tune_option_table[], sizing_option_table[];
+
+#endif

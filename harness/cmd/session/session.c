@@ -1,0 +1,258 @@
+#include "harness/cmd/session/session.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/cmd/common/help.h"
+#include "harness/cmd/common/named.h"
+#include "harness/cmd/common/program.h"
+#include "harness/cmd/session/run_options.h"
+#include "harness/engine/arms/arms.h"
+#include "harness/engine/worker/perf.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/machine/gpu/state.h"
+
+/* -b, -e and -f become parameters. */
+static int parse(struct session *s, struct err *err)
+{
+    int argc = s->options_argc ? s->options_argc : s->argc;
+    int rc = cli_parse(s->opts, true, argc, s->argv, &s->options, &s->cli, err);
+    const char *const names[] = {"begin", "end", "factor"};
+    const char *const values[] = {s->options.begin, s->options.end, s->options.factor};
+    for (int i = 0; i < 3 && !rc; i++) {
+        if (!values[i])
+            continue;
+        if (s->cli.npairs == CLI_LIST_MAX)
+            return err_set(err, -EINVAL, "more than %d parameters", CLI_LIST_MAX);
+        (void)snprintf(s->sizes[i], sizeof(s->sizes[i]), "%s=%.40s", names[i], values[i]);
+        s->cli.pairs[s->cli.npairs++] = s->sizes[i];
+    }
+    return rc;
+}
+
+bool session_parse(struct session *s)
+{
+    struct err err = {0};
+    job_env_read(getenv, &s->job_env);
+    job_run_silence(&s->job_env);
+    int rc = parse(s, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    return !rc;
+}
+
+int session_help(const struct session *s, const struct command *command)
+{
+    const struct scenario *scenarios[CLI_LIST_MAX];
+    if (!s->cli.npositional) {
+        help_print_command(s->env, command);
+        return cmd_finish();
+    }
+    int n = named_scenarios(s->env, &s->cli, scenarios);
+    for (int i = 0; i < n; i++)
+        help_print_scenario(s->env, scenarios[i]);
+    return n < 0 ? EXIT_USAGE : cmd_finish();
+}
+
+bool session_takes_task(const struct session *s, const struct scenario *const *scenarios, int n)
+{
+    if (s->job_env.launcher)
+        log_error("its rounds are of one machine: start it without mpirun or srun");
+    else if (n > 1)
+        log_error("one scenario at a time: unexpected argument '%.80s'", s->cli.positional[1]);
+    else if (!named_is_task(s->env, scenarios[0]))
+        log_error("'%s' has no workers whose work per second a placement changes: try pipeline",
+                  scenarios[0]->name);
+    else
+        return true;
+    return false;
+}
+
+/* Of what failed before anything ran: a rank that is lost is none of the user's errors. */
+int session_not_started(const struct session *s, int rc)
+{
+    if (s->signals.interrupted)
+        return EXIT_INTERRUPTED;
+    bool lost = rc == -EIO || rc == -ETIME || rc == -ECHILD || rc == -ECONNABORTED ||
+                rc == -EAGAIN; /* its MPI process could not be started */
+    return s->job_env.launcher && lost ? EXIT_NOT_RUN : EXIT_USAGE;
+}
+
+/* Of two scenarios; that one was inconclusive does not hide that another did not run. */
+static int worse_code(int one, int other)
+{
+    int most = one > other ? one : other, least = one > other ? other : one;
+    return most == EXIT_INCONCLUSIVE && least == EXIT_NOT_RUN ? least : most;
+}
+
+static void gather_environment(struct session *s)
+{
+    unsigned n = 0;
+    struct err why;
+    char driver[80] = "";
+    if (s->topo.ngpus)
+        (void)gpu_driver_version(driver, sizeof(driver));
+    const char *cuda = NULL;
+#ifdef CONTEND_CUDA_VERSION
+    cuda = CONTEND_CUDA_VERSION;
+#endif
+    const struct env_request request = {.driver = driver[0] ? driver : NULL, .cuda = cuda};
+    env_gather(&request, &s->environment);
+    if (s->options.host)
+        (void)snprintf(s->environment.hostname, sizeof(s->environment.hostname), "%s",
+                       s->options.host);
+    (void)env_host_label(&s->environment, s->host);
+    if (perf_probe(&why)) {
+        (void)snprintf(s->counters_note, sizeof(s->counters_note), "%s", why.msg);
+        s->notes[n++] = s->counters_note;
+    }
+    struct bitset cpus = {0};
+    topo_allowed_cpus(&s->topo, &cpus);
+    if (s->topo.is_this_machine && cgroup_tell_quota(&s->environment.cgroup, bitset_count(&cpus),
+                                                     s->quota_note, sizeof(s->quota_note))) {
+        s->notes[n++] = s->quota_note;
+    }
+    if (s->options.device != DEVICE_SIM && !topo_visible_gpus(&s->topo) &&
+        *other_gpus_format(&s->topo.other_gpus, s->gpus_note, sizeof(s->gpus_note))) {
+        s->notes[n++] = s->gpus_note;
+        log_info("%s", s->gpus_note);
+    }
+    openmp_tell(getenv, bitset_count(&cpus), &s->openmp);
+    for (size_t i = 0; i < s->openmp.n; i++)
+        s->notes[n++] = s->openmp.text[i];
+    if (s->job.calls) {
+        s->notes[n++] = job_run_describe(&s->job, s->job_note, sizeof(s->job_note));
+        s->notes[n] = s->job.cpus_note[0] ? s->job.cpus_note : NULL;
+    }
+}
+
+/* Everything the scenarios have in common. 0, or the exit code. */
+static int session_open(struct session *s)
+{
+    struct err err = {0};
+    (void)program_name(s->argv[-1], s->program, sizeof(s->program));
+    /* Before the GPU driver starts threads: one that does not block SIGINT would die of it. */
+    if (signals_open(&s->signals, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_NOT_RUN;
+    }
+    int rc = job_run_open(&s->job, &s->job_env, &s->signals, s->argc, s->argv, &s->options, &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        return session_not_started(s, rc);
+    }
+    s->options.topo.probe_gpus = s->options.device != DEVICE_SIM;
+    rc = job_agree(&s->job, topo_load(&s->options.topo, &s->topo, &err), &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        return session_not_started(s, rc);
+    }
+    gather_environment(s);
+    return EXIT_GOOD;
+}
+
+static void session_close(struct session *s)
+{
+    struct err err = {0};
+    if (trace_file_close(&s->trace, &err))
+        log_error("%s", err.msg);
+    env_free(&s->environment);
+    topo_free(&s->topo);
+    signals_close(&s->signals);
+}
+
+/* Launches that a round of each scenario has: of one that cannot be planned, none. */
+static int count_launches(struct session *s, const struct scenario *const *scenarios, int n,
+                          size_t *launches)
+{
+    struct run_setup *setup = calloc(1, sizeof(*setup));
+    if (!setup) {
+        log_error("no memory to plan %d scenarios", n);
+        return EXIT_NOT_RUN;
+    }
+    log_set_quiet(true); /* each says it again when it runs */
+    for (int i = 0; i < n; i++) {
+        struct err ignored = {0};
+        *setup = (struct run_setup){0};
+        if (!run_setup_make(s->env->benches, scenarios[i], &s->options, &s->cli, &s->topo, setup,
+                            &ignored))
+            for (size_t a = 0; a < result_measured(&setup->result); a++)
+                launches[i] += arm_runs(&setup->result.arms[a]);
+        run_setup_free(setup);
+    }
+    log_set_quiet(false);
+    free(setup);
+    return EXIT_GOOD;
+}
+
+static double sum(const size_t *launches, int from, int to)
+{
+    size_t all = 0;
+    for (int i = from; i < to; i++)
+        all += launches[i];
+    return (double)all;
+}
+
+/* Of what is left of the time, the share of scenario i of n: by launches. Never 0, no limit. */
+static double share_of(const struct session *s, uint64_t start_ns, const size_t *launches, int i,
+                       int n)
+{
+    double spent_s = s->options.dry_run ? s->options.max_time_s * sum(launches, 0, i) /
+                                              fmax(sum(launches, 0, n), 1)
+                                        : (double)(clock_now_ns() - start_ns) * 1e-9;
+    double share = (double)launches[i] / fmax(sum(launches, i, n), 1);
+    return fmax((s->options.max_time_s - spent_s) * share, 1e-3);
+}
+
+static int run_one(struct session *s, const struct scenario *const *scenarios, int i, int n)
+{
+    uint64_t start_ns = clock_now_ns();
+    s->outcome = s->list ? &s->outcomes[i] : NULL;
+    if (s->list && !s->options.dry_run)
+        log_info("scenario %d of %d: %s", i + 1, n, scenarios[i]->name);
+    int code = session_run_scenario(
+        s, scenarios[i], (n > 1 || s->list) && s->options.out ? scenarios[i]->name : NULL);
+    if (s->list) {
+        s->outcome->took_s = (double)(clock_now_ns() - start_ns) * 1e-9;
+        code = s->list->note(s->list->arg, i, code);
+    }
+    return code;
+}
+
+static int run_list(struct session *s, const struct scenario *const *scenarios, int n, int code)
+{
+    uint64_t start_ns = clock_now_ns();
+    size_t *launches = calloc((size_t)n + 1, sizeof(*launches));
+    bool divided = s->options.max_time_s > 0 && !s->task && s->opts == run_option_table;
+    if (!launches || (divided && count_launches(s, scenarios, n, launches))) {
+        free(launches);
+        return EXIT_NOT_RUN;
+    }
+    for (int i = 0; i < n; i++) {
+        if (divided)
+            s->options.budget_s = share_of(s, start_ns, launches, i, n);
+        int one = run_one(s, scenarios, i, n);
+        code = worse_code(one, code);
+        if (one == EXIT_INTERRUPTED || job_is_lost(&s->job) || (one == EXIT_USAGE && !s->list))
+            break;
+    }
+    free(launches);
+    if (s->options.dry_run && !s->options.json && n > 1 && job_is_first(&s->job))
+        (void)printf("\nexpected time of all %d scenarios: %.0f s\n", n, s->expected_s);
+    return code;
+}
+
+int session_run(struct session *s, const struct scenario *const *scenarios, int n)
+{
+    int code = session_open(s);
+    if (!code && s->list)
+        code = s->list->begin(s->list->arg);
+    if (!code)
+        code = run_list(s, scenarios, n, code);
+    code = job_close(&s->job, code);
+    session_close(s);
+    return code;
+}

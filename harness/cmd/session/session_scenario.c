@@ -1,0 +1,485 @@
+/* One scenario of a session: its rounds, and what is made of them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/cmd/common/compared.h"
+#include "harness/cmd/common/page.h"
+#include "harness/cmd/session/run_dry.h"
+#include "harness/cmd/session/session.h"
+#include "harness/engine/run/run.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/progress.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/show/figures/figures.h"
+#include "harness/store/forms/trace.h"
+#include "harness/verdict/advice/verdict.h"
+#include "harness/verdict/odd/busy.h"
+#include "harness/verdict/odd/gpus.h"
+#include "harness/verdict/odd/statuses.h"
+#include "harness/verdict/pairs/ab.h"
+#include "version.h"
+
+/* Output of several ranks is taken by mpirun, at a terminal of its own, and may end in a file. */
+static bool on_terminal(const struct session *s, int fd)
+{
+    return !s->job_env.launcher && terminal_has_escapes(fd);
+}
+
+static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total)
+{
+    static char label[64];
+    const struct session *s = arg;
+    char what[96];
+    if (arm->bench->scan)
+        (void)statuses_name_arm(&s->setup->result, arm, what, sizeof(what));
+    else
+        (void)snprintf(what, sizeof(what), "%s, %u worker%s%s",
+                       arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
+                       arm->workers, arm->workers == 1 ? "" : "s", arm->alone ? " alone" : "");
+    (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
+    if (s->task && s->task->next) { /* nobody knows how many rounds there will be: its time */
+        total = (size_t)s->options.max_time_s;
+        done = (size_t)difftime(time(NULL), s->started);
+        done = done < total ? done : total;
+    }
+    progress_set(label, done, total, s->setup->expected_s);
+}
+
+static void on_wait(void *arg)
+{
+    (void)arg;
+    progress_tick();
+}
+
+/* The version that the workers have loaded, which no other process here has. */
+static void note_nccl(const struct result *result, struct environment *environment)
+{
+    static const char name[] = "NCCL ";
+    for (size_t a = 0; a < result->narms && !environment->nccl[0]; a++)
+        for (size_t i = 0; i < result->arms[a].nobservations; i++) {
+            const struct observation *seen = &result->arms[a].observations[i];
+            if (seen->nworkers && !strncmp(seen->workers[0].library, name, sizeof(name) - 1))
+                (void)snprintf(environment->nccl, sizeof(environment->nccl), "%s",
+                               seen->workers[0].library + sizeof(name) - 1);
+        }
+}
+
+static struct run_record make_record(const struct session *s, const char *status, time_t ended,
+                                     const struct verdict *verdict)
+{
+    return (struct run_record){
+        .status = status,
+        .version = CONTEND_VERSION,
+        .commit = contend_commit,
+        .argc = s->argc + 1,
+        .argv = s->argv - 1,
+        .started = s->started,
+        .ended = ended,
+        .env = &s->environment,
+        .topo = &s->topo,
+        .result = &s->setup->result,
+        .verdict = verdict,
+        .run_opts = s->opts,
+        .run_options = &s->options,
+        .notes = s->notes,
+    };
+}
+
+static int make_verdict(const struct session *s, struct verdict *verdict, struct err *err)
+{
+    const struct session_task *task = s->task;
+    int rc = s->builds.setup ? builds_judge(&s->builds, &s->topo, verdict, err)
+                             : verdict_make(&s->setup->result, &s->topo, verdict, err);
+    if (!rc && task)
+        rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
+    if (!rc && s->options.comms)
+        rc = s->env->comms->judge(&s->comms, &verdict->findings, err);
+    return rc;
+}
+
+/* An ab that may take as many rounds as it needs. */
+static void end_when_clear(const struct session *s, const struct comparisons *comparisons)
+{
+    struct result *result = &s->setup->result;
+    if (result->variants && result->rounds_s > 0 && ab_is_clear(comparisons))
+        result->rounds_planned = result->rounds_done;
+}
+
+/* Where a user's command is to print to, and logs go, now and after each round that is published.
+ */
+static int open_outputs(struct session *s, struct err *err)
+{
+    char logs[DIRECTORY_PATH_MAX];
+    if (s->options.comms) {
+        const char *made = directory_comms(&s->run_dir.dir, logs, sizeof(logs), err);
+        int rc = made ? s->env->comms->use(&s->comms, made, err) : -EIO;
+        if (rc)
+            return rc;
+    }
+    if (!s->setup->config.command)
+        return 0;
+    s->setup->config.outputs =
+        directory_outputs(&s->run_dir.dir, s->outputs, sizeof(s->outputs), err);
+    return s->setup->config.outputs ? 0 : -EIO;
+}
+
+/* What is on disk is what counts: a round that cannot be written is as one that was not done. */
+static int write_round(struct session *s, unsigned round, struct err *err)
+{
+    struct err why = {0};
+    struct verdict verdict;
+    int rc = make_verdict(s, &verdict, &why);
+    struct run_record record = make_record(s, "interrupted", 0, &verdict);
+    if (!rc)
+        rc = run_dir_round(&s->run_dir, &record, round, &why);
+    if (rc) {
+        run_drop_round(&s->setup->result, round);
+        (void)err_set(err, rc, "round %u is not in the results: %.200s", round + 1, why.msg);
+    }
+    if (!rc)
+        rc = open_outputs(s, err);
+    if (!rc)
+        end_when_clear(s, &verdict.comparisons);
+    if (!rc && s->task && s->task->next)
+        rc = s->task->next(s->task->arrange.arg, &verdict.analysis, &s->setup->result, err);
+    verdict_free(&verdict);
+    return rc;
+}
+
+/* Arms of the next round. */
+static size_t count_measured(const struct result *result)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < result->narms; i++)
+        n += arm_runs(&result->arms[i]) && !result->arms[i].idle;
+    return n;
+}
+
+static void tell_round(const struct session *s, unsigned round)
+{
+    const struct result *result = &s->setup->result;
+    enum { EACH = 10 }; /* the rounds of an ab are many, and of a number that nobody knows before */
+    const size_t settings = count_measured(result);
+    if (s->task && s->task->next)
+        log_info("round %u done, %zu setting%s", round + 1, settings, settings == 1 ? "" : "s");
+    else if (!result->variants || result->rounds_s <= 0)
+        log_info("round %u of %u done", round + 1, result->rounds_planned);
+    else if ((round + 1) % EACH == 0 || round + 1 == result->rounds_planned)
+        log_info("%u rounds done", round + 1);
+}
+
+static void after_arm(void *arg)
+{
+    struct session *s = arg;
+    s->task->after_arm(s->task->arrange.arg, &s->setup->result);
+}
+
+/* What a disk has no room for is no reason to end a run: nobody writes to a file that is closed. */
+static int on_observation(void *arg, const struct arm *arm, const struct observation *observation,
+                          struct err *err)
+{
+    struct session *s = arg;
+    struct err why = {0};
+    if (!s->trace.is_open || observation->round || arm->canary)
+        return 0;
+    if (!s->trace_origin_ns)
+        s->trace_origin_ns = observation->start_ns;
+    char *events = trace_events(&s->setup->result, arm, observation, s->trace_origin_ns);
+    if (!events)
+        return err_set(err, -ENOMEM, "no memory for the trace of an arm");
+    if (trace_file_append(&s->trace, events, strlen(events), &why)) {
+        log_warn("%s; the trace ends here", why.msg);
+        (void)trace_file_close(&s->trace, NULL);
+        s->trace.path = s->options.trace; /* not to be opened again */
+    }
+    free(events);
+    return 0;
+}
+
+static int open_trace(struct session *s, struct err *err)
+{
+    s->setup->config.traced = s->options.trace != NULL;
+    if (!s->options.trace || s->trace.path)
+        return 0;
+    return trace_file_open(&s->trace, s->options.trace, err);
+}
+
+static int on_round(void *arg, unsigned round, struct err *err)
+{
+    struct session *s = arg;
+    note_nccl(&s->setup->result, &s->environment);
+    int rc = job_is_first(&s->job) ? write_round(s, round, err) : 0;
+    if (!rc && !on_terminal(s, STDERR_FILENO))
+        tell_round(s, round);
+    return job_run_round(&s->job, rc, err);
+}
+
+/* As a whole, or in some of the values that a scan of it should have. */
+static bool has_failed(const struct observation *of)
+{
+    for (unsigned i = 0; i < of->nworkers; i++)
+        for (size_t k = 0; k < of->workers[i].nreasons; k++)
+            if (of->workers[i].reasons[k].code && of->workers[i].reasons[k].code != -ENOTSUP)
+                return true;
+    return of->status >= STATUS_FAILED;
+}
+
+/*
+ * Exit code of a run that went through: did everything that should have run do so? What a machine
+ * cannot do is no failure, but a run that leaves nothing else must not pass for a good one.
+ */
+static int judge_failures(const struct result *result)
+{
+    for (size_t i = 0; i < result_measured(result); i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++)
+            if (has_failed(&result->arms[i].observations[o]))
+                return EXIT_NOT_RUN;
+    return EXIT_GOOD;
+}
+
+static int judge(const struct result *result)
+{
+    return run_measured_anything(result) ? judge_failures(result) : EXIT_NOT_RUN;
+}
+
+static void prepare_builds(struct session *s)
+{
+    if (!s->setup->result.variants || !variants_any_build(s->setup->result.variants))
+        return;
+    s->builds = (struct builds){.benches = s->env->benches,
+                                .options = &s->options,
+                                .cli = &s->cli,
+                                .setup = s->setup,
+                                .dir = s->run_dir.dir.path};
+    s->setup->config.observe = builds_observe;
+    s->setup->config.observe_arg = &s->builds;
+}
+
+static int run_measure(struct session *s, struct err *err)
+{
+    prepare_builds(s);
+    bool bar = on_terminal(s, STDERR_FILENO);
+    const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL,
+                                    .after_arm = s->task && s->task->after_arm ? after_arm : NULL,
+                                    .on_observation = s->options.trace ? on_observation : NULL,
+                                    .on_round = on_round,
+                                    .arg = s};
+    s->setup->config.on_wait = bar ? on_wait : NULL;
+    int rc = run_rounds(&s->setup->config, &hooks, &s->signals, &s->setup->result, err);
+    progress_end();
+    return rc;
+}
+
+/* Of a run that did not come to its end. */
+static void tell_what_is_there(const struct session *s, bool interrupted)
+{
+    char rounds[64] = "no round was done: the earlier run in";
+    if (!s->run_dir.dir.holds_earlier)
+        (void)snprintf(rounds, sizeof(rounds), "%u of %u rounds are in",
+                       s->setup->result.rounds_done, s->setup->result.rounds_planned);
+    log_info("%s%s %s%s", interrupted ? "interrupted; " : "", rounds, s->run_dir.dir.path,
+             s->run_dir.dir.holds_earlier ? " stays as it was" : "");
+}
+
+/* Figures, and what is said on stdout, of a run whose files are whole. Returns the exit code. */
+static int show(struct session *s, const struct verdict *verdict, int code)
+{
+    struct err err = {0};
+    int drawn = 0;
+    const struct result *result = &s->setup->result;
+    bool has_figures = !result->variants && result->purpose != PURPOSE_TUNE;
+    if (!job_is_lost(&s->job) && result->rounds_done && has_figures)
+        drawn = figures_draw(&verdict->analysis, s->host, !s->options.no_plots, s->run_dir.dir.fd,
+                             &s->signals, &err);
+    if (drawn == -EINTR)
+        log_info("interrupted while figures were drawn; 'contend report %s' draws them",
+                 s->run_dir.dir.path);
+    else if (drawn)
+        log_warn("no plots: %s", err.msg);
+    if (session_print_summary(s, on_terminal(s, STDOUT_FILENO) && terminal_has_color(STDOUT_FILENO),
+                              &err)) {
+        log_error("%s", err.msg);
+        code = code ? code : EXIT_NOT_RUN;
+    }
+    if (s->options.comms && !s->options.json && s->env->comms->print(&s->comms, stdout, &err))
+        log_error("%s", err.msg);
+    return drawn == -EINTR ? EXIT_INTERRUPTED : code;
+}
+
+static int write_end(struct session *s, int code, const struct verdict *verdict)
+{
+    struct err err = {0};
+    const char *status = code == EXIT_INTERRUPTED ? "interrupted"
+                         : code == EXIT_GOOD      ? "complete"
+                                                  : "failed";
+    struct run_record record = make_record(s, status, time(NULL), verdict);
+    int rc = run_dir_end(&s->run_dir, &record, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    return rc;
+}
+
+/* Of one of a list. */
+static void note_outcome(const struct session *s, const struct verdict *verdict)
+{
+    const struct result *result = &s->setup->result;
+    s->outcome->rounds = result->rounds_done;
+    s->outcome->rounds_planned = result->rounds_planned;
+    collected_judge(s->outcome, &verdict->findings);
+    s->outcome->has_page = !faccessat(s->run_dir.dir.fd, PAGE_NAME, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Nothing of it was measured: one of a list that the machine cannot run is skipped. */
+static void tell_nothing(const struct session *s, const struct verdict *verdict)
+{
+    const char *reason = verdict->analysis.rows.row[0].reason;
+    bool skipped = s->outcome && judge_failures(&s->setup->result) == EXIT_GOOD;
+    if (s->outcome)
+        (void)snprintf(s->outcome->sentence, sizeof(s->outcome->sentence), "%s", reason);
+    if (skipped) {
+        s->outcome->end = COLLECTED_SKIPPED;
+        log_info("skipped: %s", reason);
+    } else
+        log_error("nothing was measured: %s", reason);
+}
+
+/* Everything after the measuring, whatever its end. Returns the exit code. */
+static int conclude(struct session *s, int rc, const struct err *measured)
+{
+    struct err err = {0};
+    struct verdict verdict;
+    const struct result *result = &s->setup->result;
+    bool interrupted = rc == -EINTR || (rc && s->job.end == JOB_TOLD);
+    int code = interrupted ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : judge(result);
+    if (rc && rc != -EINTR)
+        log_error("%s", measured->msg);
+    if (!job_is_first(&s->job))
+        return code;
+    int unwritten = make_verdict(s, &verdict, &err);
+    if (unwritten)
+        log_error("%s", err.msg);
+    else
+        unwritten = write_end(s, code, &verdict);
+    if (rc || unwritten)
+        tell_what_is_there(s, interrupted);
+    if (interrupted || unwritten || s->run_dir.dir.holds_earlier || !result->rounds_done)
+        code = code ? code : EXIT_NOT_RUN;
+    else
+        code = show(s, &verdict, code);
+    const struct finding *busy = busy_among(&verdict.findings);
+    if (busy && s->options.json) /* the table says it first, rows do not */
+        log_warn("%s", busy->sentence);
+    if (!code && s->options.strict && busy)
+        code = EXIT_INCONCLUSIVE;
+    if (!code && result->variants)
+        code = compared_code(&verdict.comparisons, s->options.fail_on);
+    if (s->outcome)
+        note_outcome(s, &verdict);
+    if (!rc && !unwritten && !run_measured_anything(result) && verdict.analysis.rows.n)
+        tell_nothing(s, &verdict);
+    verdict_free(&verdict);
+    return code;
+}
+
+/* Once, whatever the scenarios. */
+static void warn(struct session *s)
+{
+    if (s->quota_note[0] && !s->told)
+        log_warn("%s", s->quota_note);
+    for (size_t i = 0; i < s->openmp.n && !s->told; i++)
+        log_warn("%s", s->openmp.text[i]);
+    s->told = true;
+    struct findings gpus = {0};
+    if (!s->gpus_told && gpus_find(&s->topo, &s->setup->result, &gpus, NULL))
+        log_warn("no memory to tell what is wrong with the GPUs");
+    for (size_t i = 0; i < gpus.n; i++)
+        log_warn("%s: %s", gpus.all[i].subject, gpus.all[i].sentence);
+    s->gpus_told = s->gpus_told || gpus.n;
+    findings_free(&gpus);
+}
+
+/* Of a scenario that does not begin. */
+static void tell_error(const struct session *s, const struct err *err)
+{
+    log_error("%s", err->msg);
+    if (s->outcome)
+        (void)snprintf(s->outcome->sentence, sizeof(s->outcome->sentence), "%s", err->msg);
+}
+
+static int run_for_real(struct session *s, const char *subdirectory)
+{
+    struct err err = {0};
+    s->started = time(NULL);
+    struct run_record record = make_record(s, "interrupted", 0, NULL);
+    int code;
+    const struct run_dir_request request = {.out = s->options.out,
+                                            .host = s->host,
+                                            .scenario = s->setup->scenario->name,
+                                            .subdirectory = subdirectory,
+                                            .remove_figures = page_remove_drawn};
+    int rc = job_is_first(&s->job) ? run_dir_open(&s->run_dir, &request, &record, &err) : 0;
+    if (!rc)
+        rc = open_outputs(s, &err);
+    if (!rc)
+        rc = open_trace(s, &err);
+    rc = job_agree(&s->job, rc, &err);
+    if (rc) {
+        tell_error(s, &err);
+        code = rc == -EFBIG ? EXIT_NOT_RUN
+                            : session_not_started(s, rc); /* a limit is not the directory's */
+        goto close;
+    }
+    warn(s);
+    rc = run_measure(s, &err);
+    signals_let_stop(!s->job.calls); /* figures and tables: who reads along may stop us with him */
+    code = conclude(s, rc, &err);
+    signals_let_stop(false);
+close:
+    builds_free(&s->builds);
+    run_dir_close(&s->run_dir);
+    return code;
+}
+
+static int open_comms(struct session *s, struct err *err)
+{
+    if (!s->env->comms)
+        return err_set(err, -ENOTSUP, "--comms: this program has no contend comms");
+    s->setup->config.watch = &s->comms;
+    return s->env->comms->open(s->setup, &s->comms, err);
+}
+
+int session_run_scenario(struct session *s, const struct scenario *scenario,
+                         const char *subdirectory)
+{
+    struct err err = {0};
+    struct run_setup setup = {0};
+    s->setup = &setup;
+    int code;
+    int rc =
+        run_setup_make(s->env->benches, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
+    setup.result.program = s->program;
+    if (!rc && variants_any_build(&setup.variants))
+        rc = builds_check(&setup, &err);
+    if (!rc && s->options.trace && s->job_env.launcher)
+        rc = err_set(&err, -EINVAL, "--trace is of one machine: start it without mpirun or srun");
+    rc = job_run_join(&s->job, &s->crew, &s->topo, rc, &setup, &err);
+    if (!rc && s->options.comms)
+        rc = open_comms(s, &err);
+    if (rc) {
+        tell_error(s, &err);
+        code = session_not_started(s, rc);
+    } else {
+        code = s->options.dry_run ? run_dry_print(&setup, s->options.json)
+                                  : run_for_real(s, subdirectory);
+    }
+    s->expected_s += rc ? 0 : setup.expected_s;
+    if (s->comms.arg)
+        s->env->comms->close(&s->comms);
+    run_setup_free(&setup);
+    s->setup = NULL;
+    return code;
+}

@@ -1,0 +1,345 @@
+/* contend comms: runs a command under NCCL's profiler plugin, or reads the logs of one that ran. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/cmd/common/cmd.h"
+#include "harness/comms/cmd/comms_attach.h"
+#include "harness/comms/cmd/comms_child.h"
+#include "harness/comms/cmd/comms_driver.h"
+#include "harness/comms/cmd/comms_files.h"
+#include "harness/comms/cmd/comms_plugin.h"
+#include "harness/comms/findings/view.h"
+#include "harness/comms/json/comms.h"
+#include "harness/comms/logs/folder.h"
+#include "harness/comms/tables/comms.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/ranks/job/launcher.h"
+#include "harness/show/summary/findings.h"
+#include "harness/store/files/directory.h"
+#include "harness/store/files/logs.h"
+
+#define TIMING_VARIABLE "CONTEND_COMMS_TIMING"
+
+struct comms_args {
+    const char *read, *out, *attach;
+    double seconds;
+    bool all, json, no_timing, copies;
+};
+
+static const struct opt comms_opts[] = {
+    OPT_TEXT("read", comms_args, read, NULL, "DIR",
+             "Print what the logs in DIR tell, and write it there as CSV, figures and "
+             "report.html; runs nothing"),
+    OPT_TEXT("out", comms_args, out, NULL, "DIR",
+             "Keep the logs of the command in DIR, which is to be empty or new, with CSV files, "
+             "figures and report.html of them"),
+    OPT_FLAG("no-timing", comms_args, no_timing, NULL,
+             "Do not time collectives on the GPU; else one in 64 is, by CUDA events"),
+    OPT_FLAG("copies", comms_args, copies, NULL,
+             "Also count what CUDA copies: between host and GPUs, within them and between them, by "
+             "CUPTI"),
+    OPT_TEXT(
+        "attach", comms_args, attach, NULL, "PID",
+        "Look at the running NCCL job that has this process, by NCCL's RAS service and NVLink's "
+        "counters"),
+    OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
+    OPT_SECONDS("seconds", comms_args, seconds, "2", 0.01, 3600, "S",
+                "Of --attach and --all: time between two looks"),
+    OPT_FLAG("json", comms_args, json, NULL,
+             "Print JSON, with --read, --attach or --all, and write nothing"),
+    {.name = NULL},
+};
+
+/* ---- reading ---- */
+
+static int print(const struct comms_view *view, bool json, FILE *out, struct err *err)
+{
+    if (json) {
+        json_t *document = comms_to_json(view, err);
+        return document ? json_value_print(document, 1, err) : -ENOMEM;
+    }
+    bool color = terminal_has_color(fileno(out));
+    int rc = comms_print(view, out, err);
+    if (!rc)
+        findings_print_first(&view->findings, out, color);
+    if (!rc)
+        findings_print(&view->findings, out, color);
+    return rc;
+}
+
+struct showing {
+    const char *directory;
+    const char *html; /* where the page goes; NULL: into the directory */
+    bool json, files; /* files: also what --out has beside the logs */
+    FILE *out;
+};
+
+struct found {
+    size_t logs, copies, unread; /* files of NCCL's calls, of copies, and those that are damaged */
+};
+
+/* An exit code, of another than EXIT_GOOD after a message. */
+static int show(const struct showing *showing, struct found *found)
+{
+    struct err err = {0};
+    struct comms_view view;
+    bool refused;
+    int rc = comms_view_read(showing->directory, &view, &refused, &err);
+    *found = (struct found){view.logs.n, view.copies.nlogs, view.unread.n};
+    bool any = found->logs || found->copies;
+    if (!rc && any)
+        rc = print(&view, showing->json, showing->out, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    int code = !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;
+    if (!rc && any && showing->files) {
+        (void)fflush(showing->out);
+        code = comms_files_write(showing->directory, showing->html, &view);
+    }
+    comms_view_free(&view);
+    return code;
+}
+
+static int read_logs(const struct showing *showing)
+{
+    struct found found;
+    int code = show(showing, &found);
+    if (!code && !found.logs && !found.copies) {
+        log_error("no log (*" COMMS_SUFFIX ") in '%s'", showing->directory);
+        return EXIT_USAGE;
+    }
+    return code;
+}
+
+int comms_show_directory(const char *directory, const char *html)
+{
+    const struct showing showing = {directory, html, false, true, stdout};
+    return read_logs(&showing);
+}
+
+/* ---- running ---- */
+
+/* Whether there is anything in it but directories of our tasks; < 0: it cannot be listed. */
+static int is_used(const char *path, unsigned tasks, struct err *err)
+{
+    struct dirent **entries = NULL;
+    bool used = false;
+    int n = scandir(path, &entries, NULL, NULL);
+    for (int i = 0; i < n; i++) {
+        const char *name = entries[i]->d_name;
+        used |= strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
+                !(tasks > 1 && comms_is_task(name, tasks));
+        free(entries[i]);
+    }
+    free(entries);
+    return n < 0 ? err_sys(err, -errno, "cannot list '%.150s'", path) : used;
+}
+
+/* A directory of the user's is to be empty: old logs in it would be added up. `tasks`: so many use
+ * it at once. */
+static int use_directory(const char *out, unsigned tasks, char *path, size_t size, struct err *err)
+{
+    int rc = directory_make_parents(out, err);
+    if (rc)
+        return rc;
+    if (mkdir(out, 0777) && errno != EEXIST)
+        return err_sys(err, -errno, "cannot create '%.150s'", out);
+    char *whole = realpath(out, NULL);
+    int n = whole ? snprintf(path, size, "%s", whole) : -1;
+    free(whole);
+    if (n < 0 || (size_t)n >= size)
+        return err_sys(err, -errno, "cannot use '%.150s'", out);
+    int used = is_used(path, tasks, err);
+    return used > 0 ? err_set(err, -EEXIST, "'%.150s' is not empty", out) : used;
+}
+
+/* Tasks of srun or mpirun have one each in it: who came late would find the logs of others, and end
+ * where others run. */
+static int use_directory_of_task(const char *out, const struct job_env *job, char *path,
+                                 size_t size, struct err *err)
+{
+    char task[COMMS_TASK_MAX], own[PATH_MAX + COMMS_TASK_MAX];
+    int rc = use_directory(out, job->size, path, size, err);
+    if (rc || job->size == 1)
+        return rc;
+    comms_task_name(job->rank, job->size, task);
+    (void)snprintf(own, sizeof(own), "%s/%s", path, task);
+    return use_directory(own, 1, path, size, err);
+}
+
+static int make_directory(const char *out, const struct job_env *job, char *path, size_t size,
+                          struct err *err)
+{
+    const char *temporary = getenv("TMPDIR");
+    if (out)
+        return use_directory_of_task(out, job, path, size, err);
+    (void)snprintf(path, size, "%s/contend-comms-XXXXXX",
+                   temporary && temporary[0] == '/' ? temporary : "/tmp");
+    return mkdtemp(path) ? 0 : err_sys(err, -errno, "cannot create '%.150s'", path);
+}
+
+static void remove_directory(const char *directory)
+{
+    int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        logs_clear(fd);
+        (void)close(fd);
+    }
+    (void)rmdir(directory);
+}
+
+/* That CUDA's driver loads the library that counts copies. */
+static int set_injection(struct err *err)
+{
+    char path[PATH_MAX + 64];
+    int rc = comms_library_find(&comms_injection, path, sizeof(path), err);
+    rc = rc ? rc : comms_library_check(&comms_injection, path, err);
+    if (!rc && setenv(COMMS_INJECTION_VARIABLE, path, 1))
+        rc = err_set(err, -ENOMEM, "no memory for the environment");
+    return rc;
+}
+
+/* The variables that NCCL, CUDA and our libraries look for, for all that the command starts. */
+static int set_environment(const char *plugin, const char *directory, const struct comms_args *args,
+                           struct err *err)
+{
+    const bool timing = !args->no_timing;
+    int rc = comms_library_check(&comms_plugin, plugin, err);
+    if (!rc && args->copies)
+        rc = set_injection(err);
+    if (rc)
+        return rc;
+    if ((!timing && setenv(TIMING_VARIABLE, "0", 1)) || setenv(COMMS_PLUGIN_VARIABLE, plugin, 1) ||
+        setenv(COMMS_DIRECTORY_VARIABLE, directory, 1))
+        return err_set(err, -ENOMEM, "no memory for the environment");
+    return 0;
+}
+
+/* The order of rings. Without it they are modelled. */
+static void ask_for_graphs(const char *directory)
+{
+    char graph[PATH_MAX + 32];
+    (void)snprintf(graph, sizeof(graph), "%s/" COMMS_GRAPH_FILE, directory);
+    (void)setenv(COMMS_GRAPH_VARIABLE, graph, 0);
+}
+
+/* What was seen, on stderr: stdout is the command's. */
+static void report(const char *directory, const struct comms_args *args, const struct job_env *job)
+{
+    const bool keep = args->out != NULL;
+    struct found found;
+    const struct showing showing = {directory, NULL, false, keep, stderr};
+    const bool whole = show(&showing, &found) == EXIT_GOOD && !found.unread;
+    if (args->copies && !found.copies && !found.unread)
+        log_warn("no process of the command has left copies: none uses CUDA, CUPTI is not to be "
+                 "had, or the environment is cleared");
+    if (!found.logs && !found.copies && !found.unread)
+        log_warn("no process of the command has loaded the plugin: NCCL before 2.23, none at all, "
+                 "or a command that clears its environment");
+    else if (keep)
+        log_info("logs: %s; again by 'contend comms --read', or with --json", directory);
+    if (job->size > 1)
+        log_info("this is task %u of %u alone: 'contend comms --read %s' tells all together%s",
+                 job->rank, job->size, keep ? args->out : "DIR",
+                 keep ? "" : ", where --out DIR has kept their logs");
+    if (!keep && whole)
+        remove_directory(directory);
+    else if (!keep)
+        log_warn("not all was read: the logs are kept in %s", directory);
+}
+
+static int watch(const struct comms_args *args, char **argv)
+{
+    char plugin[PATH_MAX + 64], directory[PATH_MAX];
+    struct err err = {0};
+    struct job_env job;
+    job_env_read(getenv, &job);
+    int rc = comms_library_find(&comms_plugin, plugin, sizeof(plugin), &err);
+    if (!rc)
+        rc = make_directory(args->out, &job, directory, sizeof(directory), &err);
+    if (rc) {
+        log_error("%s", err.msg);
+        return rc == -EEXIST ? EXIT_USAGE : EXIT_NOT_RUN;
+    }
+    rc = set_environment(plugin, directory, args, &err);
+    struct err why_not = {0};
+    struct comms_driver *before = comms_driver_ask(&why_not);
+    if (comms_driver_allows_graphs(before))
+        ask_for_graphs(directory);
+    bool started = false;
+    int code = rc ? rc : comms_child_run(argv, &started, &err);
+    if (started)
+        comms_driver_write(directory, before, &why_not);
+    comms_driver_free(before);
+    if (started) {
+        report(directory, args, &job);
+        return code;
+    }
+    if (code < 0)
+        log_error("%s", err.msg);
+    if (!args->out)
+        remove_directory(directory);
+    return code < 0 ? EXIT_NOT_RUN : code;
+}
+
+static int comms_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct comms_args args = {0};
+    struct cli cli;
+    int code, options = 0;
+    while (options < argc && strcmp(argv[options], "--") != 0)
+        options++;
+    if (!cmd_parse(env, &comms_command, options, argv, &args, &cli, &code))
+        return code;
+    bool has_command = options + 1 < argc;
+    if (args.attach || args.all) {
+        const struct comms_attach_args attach = {args.attach, args.seconds, args.json};
+        if (!has_command && !args.read && !args.out && !args.copies && !(args.attach && args.all))
+            return comms_attach(&attach);
+        log_error("--attach PID or --all is of a job that runs: without a command and logs");
+        return EXIT_USAGE;
+    }
+    if (has_command == (args.read != NULL)) {
+        log_error("either a command, 'contend comms -- ./train', or logs, 'contend comms --read "
+                  "DIR'");
+        return EXIT_USAGE;
+    }
+    if (args.copies && !has_command) {
+        log_error("--copies counts what a command does: 'contend comms --copies -- ./train'");
+        return EXIT_USAGE;
+    }
+    if (has_command && args.json) {
+        log_error("stdout is the command's: keep its logs by --out DIR, then 'contend comms --read "
+                  "DIR --json'");
+        return EXIT_USAGE;
+    }
+    if (has_command)
+        return watch(&args, &argv[options + 1]);
+    const struct showing showing = {args.read, NULL, args.json, !args.json, stdout};
+    code = read_logs(&showing);
+    int written = cmd_finish();
+    return code ? code : written;
+}
+
+const struct command comms_command = {
+    .name = "comms",
+    .main = comms_main,
+    .summary = "who sent how much to whom over NCCL, of a command or of its logs",
+    .about = "Runs the command behind '--', as in 'contend comms -- ./train', with its own stdin, "
+             "stdout "
+             "and stderr, under the profiler plugin of NCCL that lies beside this program. Every "
+             "process "
+             "that uses NCCL leaves a log; at the end one report on stderr has the calls of each "
+             "communicator by collective, algorithm and protocol, and who sent how much to whom. "
+             "The exit code is that of the command, 127 where there is no such command; 3: nothing "
+             "was started, since another profiler plugin is set, or the plugin is not there.",
+    .opts = comms_opts,
+};

@@ -1,0 +1,258 @@
+#include "harness/comms/cmd/comms_attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/cmd/common/cmd.h"
+#include "harness/comms/cmd/comms_beside.h"
+#include "harness/comms/json/ras.h"
+#include "harness/comms/logs/ras_ask.h"
+#include "harness/comms/tables/comms_moved.h"
+#include "harness/comms/tables/ras.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/show/summary/findings.h"
+
+enum { ENVIRONMENT_MOST = 1 << 20, ADDRESS_MAX = 256 };
+
+/* NCCL gathers for 5 s among its processes, and some more where one does not answer. */
+static const double limit_s = 20;
+
+/* ---- where ---- */
+
+/* The variable as the process was started with it. False: it has none, or it is not ours to see. */
+static bool find_in_process(long pid, char address[static ADDRESS_MAX])
+{
+    static const char name[] = RAS_VARIABLE "=";
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%ld/environ", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *all = fd < 0 ? NULL : malloc(ENVIRONMENT_MOST + 1);
+    size_t size = 0;
+    ssize_t n = 1;
+    while (all && size < ENVIRONMENT_MOST && n > 0) {
+        n = read(fd, all + size, ENVIRONMENT_MOST - size);
+        size += n > 0 ? (size_t)n : 0;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    bool found = false;
+    if (all)
+        all[size] = '\0';
+    for (size_t at = 0; all && at < size && !found; at += strlen(all + at) + 1) {
+        found = !strncmp(all + at, name, sizeof(name) - 1);
+        if (found)
+            (void)snprintf(address, ADDRESS_MAX, "%s", all + at + sizeof(name) - 1);
+    }
+    free(all);
+    return found;
+}
+
+static void find_address(long pid, char address[static ADDRESS_MAX])
+{
+    const char *own = getenv(RAS_VARIABLE);
+    if (!pid || !find_in_process(pid, address))
+        (void)snprintf(address, ADDRESS_MAX, "%s", own && *own ? own : RAS_ADDRESS);
+}
+
+/* ---- looks ---- */
+
+struct look {
+    bool json;
+    char *answer; /* owned */
+    size_t size;
+    uint64_t at_ns; /* when the answer was there */
+    struct ras ras;
+};
+
+static int look(const char *address, struct look *look, struct err *err)
+{
+    int rc = ras_ask(address, limit_s, &look->json, &look->answer, &look->size, err);
+    look->at_ns = clock_now_ns();
+    return rc || !look->json ? rc : ras_from_json(look->answer, look->size, &look->ras, err);
+}
+
+static void look_free(struct look *look)
+{
+    ras_free(&look->ras);
+    free(look->answer);
+    *look = (struct look){.json = false};
+}
+
+static void pause_for(double seconds)
+{
+    struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+    while (nanosleep(&left, &left) && errno == EINTR)
+        continue;
+}
+
+/* ---- what is said ---- */
+
+/* All that was seen of a job. */
+struct seen {
+    const struct comms_attach_args *args;
+    long pid; /* 0 = any */
+    struct look looks[2];
+    int rc;   /* of the job's state; 0 = it is told, as text alone where looks[0] is no JSON */
+    bool off; /* there is no RAS service */
+    struct err err;
+    struct comms_beside beside;
+    struct comms_moved moved;
+};
+
+/* Longer than what was asked for: looking takes its time, too. */
+static double seconds_between(const struct seen *seen)
+{
+    return (double)(seen->looks[1].at_ns - seen->looks[0].at_ns) / 1e9;
+}
+
+static int judge(const struct seen *seen, struct findings *findings, struct err *err)
+{
+    struct finding other = {.id = "ras_other_job", .severity = FINDING_DOUBT};
+    const struct ras *now = &seen->looks[1].ras;
+    int rc = ras_judge(&seen->looks[0].ras, now, seconds_between(seen), findings, err);
+    if (rc || !seen->pid || ras_has_process(now, seen->pid))
+        return rc;
+    (void)snprintf(other.sentence, sizeof(other.sentence),
+                   "No communicator here has process %ld: it is in a container with numbers of its "
+                   "own, has not begun to use NCCL, or another job has the socket.",
+                   seen->pid);
+    return findings_add(findings, &other, err);
+}
+
+/* 1: something is wrong with the job. */
+static int show_job(const struct seen *seen, struct err *err)
+{
+    struct findings findings = {0};
+    bool color = terminal_has_color(STDOUT_FILENO), bad = false;
+    int rc = judge(seen, &findings, err);
+    for (size_t i = 0; i < findings.n; i++)
+        bad |= findings.all[i].severity == FINDING_BAD;
+    if (!rc && seen->args->json)
+        rc = json_value_print(ras_to_json(&seen->looks[1].ras, NULL, &seen->moved, &findings), 1,
+                              err);
+    else if (!rc) {
+        ras_print(&seen->looks[0].ras, &seen->looks[1].ras, seconds_between(seen), stdout);
+        comms_moved_print(&seen->moved, stdout);
+        findings_print_first(&findings, stdout, color);
+        findings_print(&findings, stdout, color);
+    }
+    findings_free(&findings);
+    return rc ? rc : bad;
+}
+
+/* Where there is no state of the job in JSON, why. */
+static int show_counters(const struct seen *seen, const char *not_told, struct err *err)
+{
+    const struct findings none = {0};
+    if (seen->args->json)
+        return json_value_print(ras_to_json(NULL, not_told, &seen->moved, &none), 1, err);
+    comms_moved_print(&seen->moved, stdout);
+    return 0;
+}
+
+/* Before NCCL 2.28.7 there is text alone, for people. */
+static int show_text(const struct seen *seen, struct err *err)
+{
+    static const char why[] = "NCCL before 2.28.7 tells its state as text alone";
+    if (seen->args->json && seen->moved.counted.why[0])
+        return err_set(err, -ENOTSUP, "%s: leave --json out", why);
+    if (!seen->args->json) {
+        ras_print_text(seen->looks[0].answer, stdout);
+        log_info("%s: who is missing from which collective stands under 'Warnings'", why);
+    }
+    return show_counters(seen, why, err);
+}
+
+/* Nothing is told of the job. That it has no such service is no error where there are counters. */
+static int show_rest(const struct seen *seen, struct err *err)
+{
+    char text[400];
+    *err = seen->err;
+    if (seen->beside.why.code)
+        log_info("NVLink's counters: not told, %s", seen->moved.counted.why);
+    if (seen->moved.counted.why[0])
+        return seen->rc;
+    if (!seen->args->json) {
+        (void)snprintf(text, sizeof(text),
+                       "Nothing is told of the job itself, NVLink's counters are all there is: %s",
+                       seen->err.msg);
+        text_wrap(text_one_line(text), 0, 2, stdout);
+    }
+    int rc = show_counters(seen, seen->err.msg, err);
+    return rc ? rc : seen->off ? 0 : seen->rc;
+}
+
+/* ---- the two moments ---- */
+
+static bool read_pid(const char *text, long *pid)
+{
+    char *end = NULL;
+    *pid = text ? strtol(text, &end, 10) : 0;
+    return !text || (*text >= '0' && *text <= '9' && !*end && *pid > 0 && *pid < 1L << 31);
+}
+
+static bool is_there(long pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%ld", pid);
+    return access(path, F_OK) == 0;
+}
+
+/* The job is asked first and last, so that the counters are of the time between. */
+static void watch(struct seen *seen)
+{
+    char address[ADDRESS_MAX];
+    find_address(seen->pid, address);
+    seen->rc = look(address, &seen->looks[0], &seen->err);
+    bool is_told = !seen->rc && seen->looks[0].json;
+    seen->off = seen->rc == -ECONNREFUSED || seen->rc == -ENOENT;
+    if (seen->rc == -EINVAL || seen->rc == -ENOMEM)
+        return;
+    if (seen->off && seen->pid && !is_there(seen->pid)) {
+        seen->rc = err_set(&seen->err, -ESRCH, "there is no process %ld, or it is not ours to see",
+                           seen->pid);
+        return;
+    }
+    if (comms_beside_begin(&seen->beside) || is_told)
+        pause_for(seen->args->seconds);
+    comms_beside_end(&seen->beside);
+    if (is_told)
+        seen->rc = look(address, &seen->looks[1], &seen->err);
+    if (is_told && !seen->rc && !seen->looks[1].json)
+        seen->rc =
+            err_set(&seen->err, -EPROTO, "the job changed while it was looked at: try again");
+}
+
+int comms_attach(const struct comms_attach_args *args)
+{
+    struct seen seen = {.args = args};
+    struct err err = {0};
+    if (!read_pid(args->pid, &seen.pid)) {
+        log_error("'%.40s' is no process", args->pid);
+        return EXIT_USAGE;
+    }
+    watch(&seen);
+    bool is_told = !seen.rc && seen.looks[0].json;
+    comms_beside_tell(&seen.beside, is_told ? &seen.looks[1].ras : NULL, seen.pid, &seen.moved);
+    int rc = seen.rc   ? show_rest(&seen, &err)
+             : is_told ? show_job(&seen, &err)
+                       : show_text(&seen, &err);
+    if (rc < 0)
+        log_error("%s", err.msg);
+    if (seen.off)
+        log_info("NCCL 2.24 and later has it where NCCL_RAS_ENABLE is not 0, in the first process "
+                 "of a job on this machine; " RAS_VARIABLE " names another address");
+    comms_beside_free(&seen.beside);
+    look_free(&seen.looks[0]);
+    look_free(&seen.looks[1]);
+    int written = cmd_finish();
+    return rc < 0 ? EXIT_NOT_RUN : written ? written : rc ? EXIT_VERDICT : EXIT_GOOD;
+}

@@ -1,0 +1,465 @@
+#include "harness/comms/figures/comms.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/comms/logs/names.h"
+#include "harness/comms/view/lines.h"
+#include "harness/lib/base/units.h"
+#include "harness/lib/say/log.h"
+#include "harness/show/data/dat.h"
+#include "harness/show/draw/files.h"
+#include "harness/show/draw/found.h"
+#include "harness/show/draw/gnuplot.h"
+#include "harness/show/draw/scripts.h"
+
+enum {
+    LINE = 150,
+    PRINTED_MOST = 10,  /* so many GPUs still have room for numbers in their cells */
+    LINES_WANTED = 128, /* of the picture; programs that enlarge it blend lines that are few */
+    TICKS_MOST = 17,
+    BINS = 60,
+    BARS = 6,         /* colours that are told apart; the last is for all others */
+    NUMBERS_MOST = 14 /* bars that have room for their numbers */
+};
+static const double gnuplot_limit_s = 60;
+
+/* What a number is shown in: 537 MB of 537001984. */
+struct prefix {
+    double factor;
+    const char *text;
+};
+
+static struct prefix prefix_of(double most)
+{
+    static const struct prefix prefixes[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (most >= prefixes[i].factor)
+            return prefixes[i];
+    return (struct prefix){1, ""};
+}
+
+static uint64_t most_of(const struct comms_matrix *matrix)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++)
+        most = matrix->bytes[i] > most ? matrix->bytes[i] : most;
+    return most;
+}
+
+/* ---- between GPUs ---- */
+
+static void say_how(const struct comms_matrix *matrix, char text[static LINE])
+{
+    static const char *const says[] = {
+        [COMMS_EXACT] = "exact: pairs as NCCL told them",
+        [COMMS_FROM_NCCL] = "order from NCCL",
+        [COMMS_MODELLED] = "modelled: rings in the order of ranks",
+    };
+    (void)snprintf(text, LINE, "%s%s. %u GPUs, all communicators together", says[matrix->how],
+                   matrix->trees ? ", trees as NCCL builds them" : "", matrix->n);
+}
+
+static void say_rest(const struct comms_total *total, char text[static LINE])
+{
+    char calls[24], bytes[24];
+    text[0] = '\0';
+    if (total->matrix.unknown_calls)
+        (void)snprintf(text, LINE, "Not in it, as their pairs are not known: %s calls of %sB",
+                       units_format_si((double)total->matrix.unknown_calls, calls, sizeof(calls)),
+                       units_format_si((double)total->matrix.unknown_bytes, bytes, sizeof(bytes)));
+    else if (total->assumed)
+        (void)snprintf(text, LINE, "GPUs of one process are told apart by the order of its ranks");
+}
+
+/* NaN: nothing was sent, which has no colour. */
+static double shown(uint64_t bytes, bool log, const struct prefix *prefix)
+{
+    return !bytes ? NAN : log ? comms_log10(bytes) : (double)bytes / prefix->factor;
+}
+
+static void range_of(const struct comms_matrix *matrix, bool log, const struct prefix *prefix,
+                     double range[static 2])
+{
+    range[0] = log ? INFINITY : 0;
+    range[1] = log ? 0 : 1e-9;
+    for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++) {
+        range[0] = fmin(range[0], shown(matrix->bytes[i], log, prefix)); /* of NaN the other */
+        range[1] = fmax(range[1], shown(matrix->bytes[i], log, prefix));
+    }
+    if (range[1] - range[0] < 1 && log) /* a power of ten at least, or noise has all colours */
+        range[0] = fmax(0, range[1] - 1);
+}
+
+static void put_map_heading(const struct comms_view *view, bool log, const double range[static 2],
+                            const struct prefix *prefix, FILE *out)
+{
+    const struct comms_matrix *matrix = &view->total.matrix;
+    char text[LINE];
+    dat_put_text(out, log ? "Bytes between GPUs, by powers of ten" : "Bytes between GPUs", LINE);
+    say_how(matrix, text);
+    dat_put_text(out, text, LINE);
+    say_rest(&view->total, text);
+    dat_put_text(out, text, LINE);
+    (void)fprintf(out, " %u %.9g %.9g %u", matrix->n, range[0], range[1],
+                  (LINES_WANTED + matrix->n - 1) / matrix->n);
+    (void)snprintf(text, sizeof(text), log ? "bytes sent, as a power of ten" : "%sB sent",
+                   prefix->text);
+    dat_put_text(out, text, LINE);
+    dat_put_text(out, "to GPU", LINE);
+    dat_put_text(out, "from GPU", LINE);
+    (void)fprintf(out, " %u\n", matrix->n);
+    dat_end_block(out);
+}
+
+static void put_map_cells(const struct comms_matrix *matrix, bool log, const struct prefix *prefix,
+                          FILE *out)
+{
+    char text[24];
+    dat_start_block(out, "0 -1 NaN \"\"");
+    for (uint32_t y = 0; y < matrix->n && matrix->n <= PRINTED_MOST; y++)
+        for (uint32_t x = 0; x < matrix->n; x++) {
+            uint64_t bytes = matrix->bytes[(size_t)y * matrix->n + x];
+            if (bytes)
+                (void)fprintf(out, "%u %u %.6g \"%s\"\n", x, y, shown(bytes, log, prefix),
+                              units_format_si((double)bytes, text, sizeof(text)));
+        }
+    dat_end_block(out);
+}
+
+static int put_map(const struct comms_view *view, bool log, FILE *out, struct err *err)
+{
+    const struct comms_matrix *matrix = &view->total.matrix;
+    const struct prefix prefix = prefix_of((double)most_of(matrix));
+    double range[2];
+    if (!most_of(matrix) || matrix->n > COMMS_DRAWN_GPUS)
+        return err_set(err, -ENODATA, "%s",
+                       matrix->n > COMMS_DRAWN_GPUS ? "too many GPUs" : "no pair is known");
+    uint32_t repeats = (LINES_WANTED + matrix->n - 1) / matrix->n, step = 1;
+    range_of(matrix, log, &prefix, range);
+    put_map_heading(view, log, range, &prefix, out);
+    while ((matrix->n + step - 1) / step > TICKS_MOST)
+        step *= 2;
+    for (uint32_t i = 0; i < matrix->n; i += step)
+        (void)fprintf(out, "%u \"%u\" \"%u\"\n", i, i, i);
+    dat_end_block(out);
+    put_map_cells(matrix, log, &prefix, out);
+    for (uint32_t y = 0; y < matrix->n * repeats; y++) {
+        for (uint32_t x = 0; x < matrix->n * repeats; x++) {
+            size_t at = (size_t)(y / repeats) * matrix->n + x / repeats;
+            double value = shown(matrix->bytes[at], log, &prefix);
+            (void)fprintf(out, isnan(value) ? "NaN " : "%.5g ", value);
+        }
+        (void)fputc('\n', out);
+    }
+    dat_end_block(out);
+    return 0;
+}
+
+static int put_log_map(const void *arg, FILE *out, struct err *err)
+{
+    found_put_kind(FIGURE_HEAT, out);
+    return put_map(arg, true, out, err);
+}
+
+static int put_linear_map(const void *arg, FILE *out, struct err *err)
+{
+    found_put_kind(FIGURE_HEAT, out);
+    return put_map(arg, false, out, err);
+}
+
+/* ---- over time ---- */
+
+struct bins {
+    double gbps[COMMS_FUNCS][BINS];
+    bool has[COMMS_FUNCS];
+    double width_s, least, most; /* least: but for 0 */
+};
+
+static void fill_bins(const struct comms_timeline *timeline, struct bins *bins)
+{
+    bins->width_s = fmax((double)timeline->span_ns * 1e-9, 1e-6) / BINS;
+    for (size_t i = 0; i < timeline->n; i++) {
+        const struct comms_moment *moment = &timeline->moment[i];
+        uint32_t func = comms_key_unpack(moment->key).func;
+        size_t bin = (size_t)((double)moment->time_ns * 1e-9 / bins->width_s);
+        bin = bin < BINS ? bin : BINS - 1;
+        bins->has[func] = true;
+        bins->gbps[func][bin] += (double)moment->bytes * 1e-9 / bins->width_s;
+    }
+    bins->least = INFINITY;
+    for (size_t func = 0; func < COMMS_FUNCS; func++)
+        for (size_t bin = 0; bin < BINS; bin++) {
+            double gbps = bins->gbps[func][bin];
+            bins->most = fmax(bins->most, gbps);
+            bins->least = gbps > 0 ? fmin(bins->least, gbps) : bins->least;
+        }
+}
+
+static unsigned count_funcs(const struct bins *bins)
+{
+    unsigned n = 0;
+    for (uint32_t func = 0; func < COMMS_FUNCS; func++)
+        n += bins->has[func];
+    return n;
+}
+
+static struct prefix time_unit(double seconds)
+{
+    return seconds >= 1      ? (struct prefix){1, "s"}
+           : seconds >= 1e-3 ? (struct prefix){1e-3, "ms"}
+                             : (struct prefix){1e-6, "us"};
+}
+
+/* Collectives may differ by powers of ten: a logarithmic axis, on which 0 is a gap. */
+static void put_time_heading(const struct comms_view *view, const struct bins *bins, FILE *out)
+{
+    char text[LINE], lost[24];
+    const struct prefix unit = time_unit(bins->width_s * BINS);
+    dat_put_text(out, "Bytes over time, by collective", LINE);
+    dat_put_text(out,
+                 "As the program asks for them, of all ranks together. When they were enqueued, "
+                 "not when they ran",
+                 LINE);
+    text[0] = '\0';
+    if (view->timeline.dropped)
+        (void)snprintf(
+            text, sizeof(text), "Not in it: the first %s events, as each log keeps the last %d",
+            units_format_si((double)view->timeline.dropped, lost, sizeof(lost)), COMMS_EVENTS);
+    dat_put_text(out, text, LINE);
+    (void)snprintf(text, sizeof(text), "%s since the first call that is kept", unit.text);
+    dat_put_text(out, text, LINE);
+    dat_put_text(out, "enqueued a second", LINE);
+    (void)fprintf(out, " 1 %u %u 0 0 1 0 %.9g %.9g %.9g 0 1\n", count_funcs(bins),
+                  count_funcs(bins), bins->width_s * BINS / unit.factor,
+                  pow(10, floor(log10(bins->least))), pow(10, floor(log10(bins->most)) + 1));
+    dat_end_block(out);
+}
+
+static void put_time_names(const struct bins *bins, FILE *out)
+{
+    unsigned line = 0;
+    (void)fputs("-1 \"\"\n0 \"\"\n", out);
+    dat_end_block(out);
+    dat_start_block(out, "-1 \"\"");
+    for (uint32_t func = 0; func < COMMS_FUNCS; func++)
+        if (bins->has[func])
+            (void)fprintf(out, "%u \"%s\"\n", line++, comms_func_name(func));
+    dat_end_block(out);
+    dat_start_block(out, "-1 0 0");
+    for (unsigned i = 0; i < line; i++)
+        (void)fprintf(out, "%u 0 %u\n", i, i);
+    dat_end_block(out);
+    dat_start_block(out, "NaN 0 0 0 \"\""); /* no marks, no crosses */
+    dat_end_block(out);
+    dat_start_block(out, "NaN NaN \"\"");
+    dat_end_block(out);
+}
+
+static int put_timeline(const void *arg, FILE *out, struct err *err)
+{
+    const struct comms_view *view = arg;
+    struct bins bins = {0};
+    if (!view->timeline.n)
+        return err_set(err, -ENODATA, "no event is kept");
+    fill_bins(&view->timeline, &bins);
+    if (bins.most <= 0)
+        return err_set(err, -ENODATA, "no event has bytes");
+    found_put_kind(FIGURE_LINES, out);
+    const struct prefix unit = time_unit(bins.width_s * BINS);
+    put_time_heading(view, &bins, out);
+    put_time_names(&bins, out);
+    for (uint32_t func = 0; func < COMMS_FUNCS; func++) {
+        if (!bins.has[func])
+            continue;
+        dat_start_block(out, "NaN NaN NaN NaN");
+        for (int bin = 0; bin < BINS; bin++) {
+            (void)fprintf(out, "%.6g ", (bin + 0.5) * bins.width_s / unit.factor);
+            (void)fprintf(out, bins.gbps[func][bin] > 0 ? "%.6g NaN NaN\n" : "NaN NaN NaN\n",
+                          bins.gbps[func][bin]);
+        }
+        dat_end_block(out);
+    }
+    return 0;
+}
+
+/* ---- by size ---- */
+
+struct sizes {
+    uint64_t calls[COMMS_FUNCS][COMMS_SIZES], any_size;
+    uint64_t all[COMMS_FUNCS]; /* of each collective */
+    uint64_t bar[BARS][COMMS_SIZES];
+    char name[BARS][24];
+    int bars, first, last; /* sizes from first to last */
+    uint64_t most;
+};
+
+static int count_sizes(const struct comms_view *view, struct sizes *sizes, struct err *err)
+{
+    int rc = 0;
+    for (size_t c = 0; c < view->comms.n && !rc; c++) {
+        struct comms_lines lines;
+        rc = comms_lines_make(&view->comms.communicator[c], false, &lines, err);
+        for (size_t i = 0; !rc && i < lines.n; i++) {
+            const struct comms_line *line = &lines.line[i];
+            sizes->any_size += line->any_size;
+            for (int b = 0; b < COMMS_SIZES; b++) {
+                sizes->calls[line->func][b] += line->sizes[b];
+                sizes->all[line->func] += line->sizes[b];
+            }
+        }
+        comms_lines_free(&lines);
+    }
+    return rc;
+}
+
+/* A bar for each collective, those with the most calls first; what is left has one together. */
+static void choose_bars(struct sizes *sizes)
+{
+    for (;;) {
+        uint32_t best = 0;
+        for (uint32_t func = 1; func < COMMS_FUNCS; func++)
+            best = sizes->all[func] > sizes->all[best] ? func : best;
+        if (!sizes->all[best])
+            return;
+        bool own = sizes->bars < BARS;
+        int at = own ? sizes->bars++ : BARS - 1;
+        (void)snprintf(sizes->name[at], sizeof(sizes->name[at]), "%s",
+                       own ? comms_func_name(best) : "others");
+        for (int b = 0; b < COMMS_SIZES; b++)
+            sizes->bar[at][b] += sizes->calls[best][b];
+        sizes->all[best] = 0;
+    }
+}
+
+static void find_ends(struct sizes *sizes)
+{
+    sizes->first = COMMS_SIZES;
+    for (int b = 0; b < COMMS_SIZES; b++)
+        for (int bar = 0; bar < sizes->bars; bar++) {
+            if (!sizes->bar[bar][b])
+                continue;
+            sizes->first = b < sizes->first ? b : sizes->first;
+            sizes->last = b;
+            sizes->most = sizes->bar[bar][b] > sizes->most ? sizes->bar[bar][b] : sizes->most;
+        }
+}
+
+static void put_size_heading(const struct sizes *sizes, FILE *out)
+{
+    char text[LINE] = "", calls[24];
+    dat_put_text(out, "Sizes of calls, by collective", LINE);
+    dat_put_text(out,
+                 "Calls by powers of two of their bytes, as the program asks for them: of "
+                 "collectives those of one rank",
+                 LINE);
+    if (sizes->any_size)
+        (void)snprintf(text, sizeof(text), "Not in it: %s calls of which the size was not kept",
+                       units_format_si((double)sizes->any_size, calls, sizeof(calls)));
+    dat_put_text(out, text, LINE);
+    dat_put_text(out, "bytes of a call, from", LINE);
+    dat_put_text(out, "calls", LINE);
+    (void)fprintf(out, " %d %d %.9g 0.5\n", sizes->last - sizes->first + 1, sizes->bars,
+                  (double)sizes->most * 3);
+    dat_end_block(out);
+}
+
+static void put_size_places(const struct sizes *sizes, FILE *out)
+{
+    int step = (sizes->last - sizes->first) / TICKS_MOST + 1;
+    for (int b = sizes->first; b <= sizes->last; b += step) {
+        char text[24];
+        (void)units_format_bytes(b ? 1ull << (b - 1) : 0, text, sizeof(text));
+        (void)fprintf(out, "%d \"%s\"\n", b - sizes->first, text);
+    }
+    dat_end_block(out);
+    dat_start_block(out, "-1 \"\"");
+    for (int bar = 0; bar < sizes->bars; bar++)
+        (void)fprintf(out, "%d \"%s\"\n", bar, sizes->name[bar]);
+    dat_end_block(out);
+}
+
+static int put_sizes(const void *arg, FILE *out, struct err *err)
+{
+    struct sizes sizes = {0};
+    int rc = count_sizes(arg, &sizes, err);
+    if (rc)
+        return rc;
+    choose_bars(&sizes);
+    find_ends(&sizes);
+    if (!sizes.most)
+        return err_set(err, -ENODATA, "no size of a call is kept");
+    found_put_kind(FIGURE_BARS, out);
+    put_size_heading(&sizes, out);
+    put_size_places(&sizes, out);
+    bool numbers = (sizes.last - sizes.first + 1) * sizes.bars <= NUMBERS_MOST;
+    dat_start_block(out, "NaN 0 NaN NaN NaN \"\"");
+    for (int b = sizes.first; b <= sizes.last; b++)
+        for (int bar = 0; bar < sizes.bars; bar++) {
+            char text[24] = "";
+            uint64_t calls = sizes.bar[bar][b];
+            if (calls && numbers)
+                (void)snprintf(text, sizeof(text), "%" PRIu64, calls);
+            if (calls)
+                (void)fprintf(out, "%d %d %" PRIu64 " NaN NaN \"%s\"\n", b - sizes.first, bar,
+                              calls, text);
+        }
+    dat_end_block(out);
+    return 0;
+}
+
+/* ---- all of them ---- */
+
+static void remove_figure(int plots_fd, const char *name)
+{
+    static const char *const suffixes[] = {".dat", ".svg", ".png"};
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+        plot_files_remove(plots_fd, name, suffixes[i]);
+}
+
+static int draw_in(const struct comms_view *view, int plots_fd, struct signals *signals,
+                   struct err *err)
+{
+    static const struct {
+        const char *name, *script;
+        plot_writer *write;
+    } figures[] = {
+        {"comms_bytes_log", plot_heat_map_gp, put_log_map},
+        {"comms_bytes", plot_heat_map_gp, put_linear_map},
+        {"comms_timeline", plot_line_chart_gp, put_timeline},
+        {"comms_sizes", plot_bar_chart_gp, put_sizes},
+    };
+    struct gnuplot_job jobs[sizeof(figures) / sizeof(figures[0])];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        remove_figure(plots_fd, figures[i].name);
+        int rc = plot_files_write_data(plots_fd, figures[i].name, figures[i].write, view, err);
+        if (!rc)
+            jobs[n++] = (struct gnuplot_job){.name = figures[i].name,
+                                             .scripts = {plot_common_gp, figures[i].script}};
+        else if (rc != -ENODATA)
+            return rc;
+    }
+    return n ? gnuplot_run(plots_fd, jobs, n, gnuplot_limit_s, signals, err) : 0;
+}
+
+int comms_figures_draw(const struct comms_view *view, int dir_fd, struct signals *signals,
+                       struct err *err)
+{
+    int plots_fd = plot_files_open(dir_fd, true, err);
+    if (plots_fd < 0)
+        return plots_fd;
+    int rc = draw_in(view, plots_fd, signals, err);
+    if (rc == -ENOENT) {
+        log_info("gnuplot is not installed: no plots");
+        rc = 0;
+    }
+    (void)close(plots_fd);
+    return rc;
+}

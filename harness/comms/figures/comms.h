@@ -1,0 +1,22 @@
+/*
+ * Figures of who sent how much to whom over NCCL, in plots/ of a directory of logs: comms_bytes_log
+ * and comms_bytes (between GPUs), comms_timeline (bytes over time by collective), comms_sizes
+ * (calls by size).
+ */
+#ifndef CONTEND_COMMS_FIGURES_COMMS_H
+#define CONTEND_COMMS_FIGURES_COMMS_H
+
+#include "harness/comms/findings/view.h"
+#include "harness/lib/sys/signals.h"
+
+enum { COMMS_DRAWN_GPUS = 1024 }; /* of more no map is drawn */
+
+/*
+ * Writes the .dat files, and draws them. What has nothing to show is left out, with its earlier
+ * files. Without gnuplot it says so once and returns 0. Errors: those of gnuplot_run and of writing
+ * files. `signals` may be NULL.
+ */
+int comms_figures_draw(const struct comms_view *view, int dir_fd, struct signals *signals,
+                       struct err *err);
+
+#endif

@@ -1,0 +1,283 @@
+#include "harness/comms/files/comms.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/comms/logs/names.h"
+#include "harness/comms/view/lines.h"
+#include "harness/lib/files/file.h"
+#include "harness/store/files/csv.h"
+
+typedef int writer(const struct comms_view *view, FILE *out, struct err *err);
+
+/* ---- matrix.csv ---- */
+
+static void put_pairs(const char *scope, const struct comms_matrix *matrix, FILE *out)
+{
+    for (uint32_t from = 0; from < matrix->n; from++)
+        for (uint32_t to = 0; to < matrix->n; to++) {
+            size_t at = (size_t)from * matrix->n + to;
+            if (matrix->bytes[at] || matrix->calls[at])
+                (void)fprintf(out, "%s,%u,%u,%" PRIu64 ",%" PRIu64 ",%s\n", scope, from, to,
+                              matrix->bytes[at], matrix->calls[at], comms_how_name(matrix->how));
+        }
+    if (matrix->unknown_calls)
+        (void)fprintf(out, "%s,,,%" PRIu64 ",%" PRIu64 ",unknown\n", scope, matrix->unknown_bytes,
+                      matrix->unknown_calls);
+}
+
+static int put_matrices(const struct comms_view *view, FILE *out, struct err *err)
+{
+    int rc = 0;
+    put_pairs("total", &view->total.matrix, out);
+    for (size_t c = 0; c < view->comms.n && !rc; c++) {
+        struct comms_matrix matrix;
+        char scope[24];
+        rc = comms_matrix_make(&view->comms.communicator[c], &matrix, err);
+        (void)snprintf(scope, sizeof(scope), "%zu", c + 1);
+        if (!rc)
+            put_pairs(scope, &matrix, out);
+        comms_matrix_free(&matrix);
+        rc = rc == -E2BIG ? 0 : rc; /* the report says so */
+    }
+    return rc;
+}
+
+/* ---- calls.csv ---- */
+
+static void put_size(size_t c, const struct comms_line *line, const char *from_bytes,
+                     uint64_t calls, const char *bytes, FILE *out)
+{
+    (void)fprintf(out, "%zu,%s,%s,%s,%d,%s,%" PRIu64 ",%s\n", c + 1, comms_func_name(line->func),
+                  comms_algo_name(line->algo), comms_proto_name(line->proto), line->captured,
+                  from_bytes, calls, bytes);
+}
+
+static int put_calls(const struct comms_view *view, FILE *out, struct err *err)
+{
+    int rc = 0;
+    for (size_t c = 0; c < view->comms.n && !rc; c++) {
+        struct comms_lines lines;
+        rc = comms_lines_make(&view->comms.communicator[c], false, &lines, err);
+        for (size_t i = 0; !rc && i < lines.n; i++) {
+            const struct comms_line *line = &lines.line[i];
+            char from[24], bytes[24];
+            for (int b = 0; b < COMMS_SIZES; b++) {
+                (void)snprintf(from, sizeof(from), "%" PRIu64, b ? (uint64_t)1 << (b - 1) : 0);
+                (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, line->size_bytes[b]);
+                if (line->sizes[b])
+                    put_size(c, line, from, line->sizes[b], bytes, out);
+            }
+            if (line->any_size)
+                put_size(c, line, "", line->any_size, "", out);
+        }
+        comms_lines_free(&lines);
+    }
+    return rc;
+}
+
+/* ---- ranks.csv ---- */
+
+/* What the rank itself enqueued, without the calls of the program that it is the work of. */
+static void put_done(const struct comms_communicator *communicator, uint32_t rank, FILE *out)
+{
+    uint64_t calls = 0, bytes = 0;
+    for (size_t i = 0; i < communicator->ndone; i++) {
+        const struct comms_done *done = &communicator->done[i];
+        if (done->rank != rank || done->count.key.algo == COMMS_CALLED)
+            continue;
+        calls += done->count.calls;
+        bytes += done->count.bytes;
+    }
+    (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 "\n", calls, bytes);
+}
+
+static void put_gpu(const struct comms_total *total, size_t c, uint32_t rank, FILE *out)
+{
+    if (total->gpu_of && total->gpu_of[c] && total->gpu_of[c][rank] != COMMS_NO_GPU)
+        (void)fprintf(out, "%u", total->gpu_of[c][rank]);
+}
+
+static void put_log(const struct comms_rank *rank, FILE *out)
+{
+    if (!rank) {
+        (void)fputs(",,,,,,", out);
+        return;
+    }
+    (void)fputc(',', out);
+    csv_put_text(rank->log->header.host, out);
+    (void)fprintf(out, ",%s,%" PRId64 ",", rank->gpu, rank->log->header.pid);
+    csv_put_text(rank->log->header.program, out);
+    (void)fputc(',', out);
+    csv_put_text(rank->log->name, out);
+    (void)fprintf(out, ",%s", rank->member->state == COMMS_ALIVE ? "alive" : "finalized");
+}
+
+/* Without a log only those of which others spoke. */
+static void put_rank(const struct comms_view *view, size_t c, uint32_t rank, FILE *out)
+{
+    const struct comms_communicator *communicator = &view->comms.communicator[c];
+    const struct comms_rank *first;
+    bool spoken_of =
+        view->total.gpu_of && view->total.gpu_of[c] && view->total.gpu_of[c][rank] != COMMS_NO_GPU;
+    if (!comms_find_rank(communicator, rank, &first) && !spoken_of)
+        return;
+    (void)fprintf(out, "%zu,%016" PRIx64 ",", c + 1, communicator->id);
+    csv_put_text(communicator->name, out);
+    (void)fprintf(out, ",%u,%u,%u,", communicator->nranks, communicator->nodes, rank);
+    put_gpu(&view->total, c, rank, out);
+    put_log(first, out);
+    put_done(communicator, rank, out);
+}
+
+static int put_ranks(const struct comms_view *view, FILE *out, struct err *err)
+{
+    (void)err;
+    for (size_t c = 0; c < view->comms.n; c++)
+        for (uint32_t rank = 0; rank < view->comms.communicator[c].nranks; rank++)
+            put_rank(view, c, rank, out);
+    return 0;
+}
+
+/* ---- timeline.csv ---- */
+
+static int put_timeline(const struct comms_view *view, FILE *out, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < view->timeline.n; i++) {
+        const struct comms_moment *moment = &view->timeline.moment[i];
+        const struct comms_key key = comms_key_unpack(moment->key);
+        (void)fprintf(out, "%.9f,%u,%u,%s,%s,%s,%u,", (double)moment->time_ns * 1e-9,
+                      moment->communicator + 1, moment->rank, comms_func_name(key.func),
+                      comms_algo_name(key.algo), comms_proto_name(key.proto), key.captured);
+        if (key.peer >= 0)
+            (void)fprintf(out, "%d", key.peer);
+        (void)fprintf(out, ",%" PRIu64 ",", moment->bytes);
+        if (moment->duration_ns)
+            (void)fprintf(out, "%.9f", (double)moment->duration_ns * 1e-9);
+        (void)fputc('\n', out);
+    }
+    return 0;
+}
+
+/* ---- copies.csv ---- */
+
+static int put_copies(const struct comms_view *view, FILE *out, struct err *err)
+{
+    (void)err;
+    for (size_t i = 0; i < view->copies.n; i++) {
+        const struct copies_row *row = &view->copies.row[i];
+        csv_put_text(row->host, out);
+        (void)fprintf(out, ",%s,%s,%s,%s,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",",
+                      row->from, row->to, copies_kind_name(row->kind),
+                      copies_memory_name(row->from_memory), copies_memory_name(row->to_memory),
+                      row->calls, row->bytes, row->timed_calls, row->timed_bytes);
+        if (row->timed_ns)
+            (void)fprintf(out, "%.9f", (double)row->timed_ns * 1e-9);
+        (void)fputc('\n', out);
+    }
+    return 0;
+}
+
+/* ---- files ---- */
+
+static const struct table {
+    const char *name, *columns; /* the first line, with its end */
+    writer *put;
+} tables[] = {
+    {"matrix.csv", "scope,from,to,bytes,calls,how\n", put_matrices},
+    {"calls.csv", "communicator,collective,algorithm,protocol,captured,from_bytes,calls,bytes\n",
+     put_calls},
+    {"ranks.csv",
+     "communicator,id,name,ranks,nodes,rank,gpu,host,pci,pid,program,file,state,calls,bytes\n",
+     put_ranks},
+    {"timeline.csv",
+     "time_s,communicator,rank,collective,algorithm,protocol,captured,peer,bytes,duration_s\n",
+     put_timeline},
+    {"copies.csv",
+     "host,from,to,kind,from_memory,to_memory,calls,bytes,timed_calls,timed_bytes,time_s\n",
+     put_copies},
+};
+
+/* Copies are counted where they are asked for. */
+static bool is_wanted(const struct table *table, const struct comms_view *view)
+{
+    return table->put != put_copies || view->copies.nlogs;
+}
+
+/* A directory of logs is the user's: what is there under the name is to be of ours, or nothing. */
+static int look(int dir_fd, const struct table *table, struct err *err)
+{
+    char line[200] = "";
+    struct stat status;
+    int fd = openat(dir_fd, table->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
+    bool ours = fd >= 0 && !fstat(fd, &status) && S_ISREG(status.st_mode) &&
+                read(fd, line, sizeof(line) - 1) > 0 &&
+                strncmp(line, table->columns, strlen(table->columns)) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return ours ? 0
+                : err_set(err, -EEXIST, "'%s' is not written: what is there is no file of contend",
+                          table->name);
+}
+
+static int write_table(int dir_fd, const struct table *table, const struct comms_view *view,
+                       struct err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return err_set(err, -ENOMEM, "no memory for %s", table->name);
+    (void)fputs(table->columns, out);
+    int rc = table->put(view, out, err);
+    bool failed = ferror(out) != 0;
+    failed |= fclose(out) != 0;
+    if (!rc && failed)
+        rc = err_set(err, -ENOMEM, "no memory for %s", table->name);
+    if (!rc) {
+        rc = file_replace(dir_fd, table->name, text, size);
+        rc = rc ? err_sys(err, rc, "cannot write %s", table->name) : 0;
+    }
+    free(text);
+    return rc;
+}
+
+int comms_csv_write(int dir_fd, const struct comms_view *view, struct err *err)
+{
+    enum { TABLES = sizeof(tables) / sizeof(tables[0]) };
+    int rc = 0;
+    for (size_t i = 0; i < TABLES && !rc; i++)
+        rc = is_wanted(&tables[i], view) ? look(dir_fd, &tables[i], err) : 0;
+    for (size_t i = 0; i < TABLES && !rc; i++)
+        rc = is_wanted(&tables[i], view) ? write_table(dir_fd, &tables[i], view, err) : 0;
+    return rc;
+}
+
+int comms_ports_write(int dir_fd, const char *host, const struct gpu_link *link, size_t n,
+                      struct err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (!n || strlen(host) >= COMMS_HOST_MAX || strpbrk(host, ",\"\r\n"))
+        return 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return err_set(err, -ENOMEM, "no memory for " COMMS_PORTS_NAME);
+    (void)fputs(COMMS_PORTS_COLUMNS, out);
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(out, "%s,%s,%s,%s,%u,%.6g\n", host, link[i].pci, gpu_way_name(link[i].way),
+                      link[i].to, link[i].links, link[i].gbps);
+    int rc = fclose(out) ? -ENOMEM : file_replace(dir_fd, COMMS_PORTS_NAME, text, size);
+    free(text);
+    return rc ? err_sys(err, rc, "cannot write " COMMS_PORTS_NAME) : 0;
+}

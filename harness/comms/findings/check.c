@@ -1,0 +1,154 @@
+#include "harness/comms/findings/check.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/comms/logs/names.h"
+
+/* Interfaces from this one on tell calls, and which of them were captured. */
+enum { TELLS_CALLS = 5 };
+
+/* Of one function, in one process. */
+struct told {
+    uint64_t calls, bytes;           /* not captured */
+    uint64_t work_calls, work_bytes; /* the same */
+};
+
+struct check {
+    const struct comms_logs *logs;
+    int64_t pid;
+    const char *subject;
+    struct comms_checked *sum;
+    struct findings *findings;
+    struct err *err;
+    bool tells_calls;
+    int rc;
+};
+
+static bool is_said(const struct check *check, const char *id)
+{
+    for (size_t i = 0; i < check->findings->n; i++)
+        if (!strcmp(check->findings->all[i].id, id) &&
+            !strcmp(check->findings->all[i].subject, check->subject))
+            return true;
+    return false;
+}
+
+__attribute__((format(printf, 4, 5))) static void
+tell(struct check *check, const char *id, enum finding_severity severity, const char *fmt, ...)
+{
+    const struct finding head = {.severity = severity};
+    va_list args;
+    if (check->rc || is_said(check, id))
+        return;
+    va_start(args, fmt);
+    check->rc = findings_tell(check->findings, &head, id, check->subject, fmt, args, check->err);
+    va_end(args);
+}
+
+static void add_log(const struct comms_log *log, struct told told[COMMS_FUNCS])
+{
+    for (size_t i = 0; i < log->ncounts; i++) {
+        const struct comms_count *count = &log->count[i];
+        bool is_call = count->key.algo == COMMS_CALLED;
+        if (count->key.captured || count->key.func >= COMMS_FUNCS)
+            continue;
+        struct told *of = &told[count->key.func];
+        *(is_call ? &of->calls : &of->work_calls) += count->calls;
+        *(is_call ? &of->bytes : &of->work_bytes) += count->bytes;
+    }
+}
+
+/* False: the process has left none. */
+static bool add_logs(struct check *check, struct told told[COMMS_FUNCS])
+{
+    bool found = false;
+    for (size_t i = 0; i < check->logs->n; i++) {
+        const struct comms_log *log = &check->logs->log[i];
+        if (log->header.pid != check->pid)
+            continue;
+        found = true;
+        check->tells_calls = log->header.interface >= TELLS_CALLS;
+        add_log(log, told);
+    }
+    return found;
+}
+
+static void compare(struct check *check, const char *name, const struct made_calls *made,
+                    const struct told *told)
+{
+    uint64_t calls = check->tells_calls ? told->calls : told->work_calls;
+    uint64_t bytes = check->tells_calls ? told->bytes : told->work_bytes;
+    if (made->captured)
+        tell(check, "comms_graphs", FINDING_NOTE,
+             "%" PRIu64 " calls of %s were captured in CUDA graphs, of whose replays NCCL does not "
+             "tell: they are not compared",
+             made->captured, name);
+    if (made->captured && !check->tells_calls)
+        return; /* nobody says which of them those were */
+    check->sum->calls += made->calls;
+    check->sum->bytes += made->bytes;
+    if (calls != made->calls || bytes != made->bytes) {
+        check->sum->differ++;
+        tell(check, "comms_differs", FINDING_BAD,
+             "%s: the benchmark made %" PRIu64 " calls of %" PRIu64 " bytes in process %" PRId64
+             ", and NCCL told its plugin of %" PRIu64 " calls of %" PRIu64 " bytes",
+             name, made->calls, made->bytes, check->pid, calls, bytes);
+    } else if (told->work_calls != calls || told->work_bytes != bytes)
+        tell(check, "comms_no_work", FINDING_DOUBT,
+             "%s: of %" PRIu64 " calls of %" PRIu64 " bytes NCCL tells the work of %" PRIu64
+             " calls of %" PRIu64 " bytes, so that matrices are not of the whole",
+             name, calls, bytes, told->work_calls, told->work_bytes);
+}
+
+/* What the benchmark says nothing of is none. */
+static struct made_calls made_of(const struct made *made, uint32_t func)
+{
+    for (size_t i = 0; i < made->n; i++)
+        if (comms_func_find(made->func[i].name) == func)
+            return made->func[i].sum;
+    return (struct made_calls){0};
+}
+
+int comms_check(const struct comms_logs *logs, int64_t pid, const struct made *made,
+                const char *subject, struct comms_checked *sum, struct findings *findings,
+                struct err *err)
+{
+    struct told told[COMMS_FUNCS] = {{0}};
+    struct check check = {logs, pid, subject, sum, findings, err, false, 0};
+    bool found = add_logs(&check, told);
+    if (!found && !made->n)
+        return 0;
+    if (!found) {
+        sum->differ++;
+        tell(&check, "comms_no_log", FINDING_BAD,
+             "process %" PRId64 " has called NCCL and left no log: NCCL before 2.23, or it has not "
+             "loaded the plugin (NCCL_DEBUG=INFO says why)",
+             pid);
+        return check.rc;
+    }
+    sum->processes++;
+    for (uint32_t func = 0; func < COMMS_FUNCS; func++) {
+        const struct made_calls mine = made_of(made, func);
+        compare(&check, comms_func_name(func), &mine, &told[func]);
+    }
+    return check.rc;
+}
+
+int comms_check_end(const struct comms_checked *sum, struct findings *findings, struct err *err)
+{
+    struct finding finding = {.id = "comms_equal",
+                              .severity = FINDING_NOTE,
+                              .subject = "NCCL's calls",
+                              .outcome = OUTCOME_PASS};
+    if (!sum->calls || sum->differ)
+        return 0;
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "what NCCL told its plugin is what the benchmark knows it called, exactly: "
+                   "%" PRIu64 " calls of %" PRIu64 " bytes by %" PRIu64 " process%s",
+                   sum->calls, sum->bytes, sum->processes, sum->processes == 1 ? "" : "es");
+    return findings_add(findings, &finding, err);
+}

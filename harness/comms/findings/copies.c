@@ -1,0 +1,376 @@
+#include "harness/comms/findings/copies.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/comms/logs/folder.h"
+#include "harness/lib/base/array.h"
+#include "harness/machine/gpu/pci.h"
+
+/* More than any process copies: 53 days at 250 GB/s without a pause. */
+#define MOST (1ull << 60)
+
+struct reader {
+    const char *name;
+    const unsigned char *bytes;
+    size_t size;
+    struct copies_log *log;
+    struct err *err;
+};
+
+__attribute__((format(printf, 3, 4))) static int refuse(struct reader *reader, size_t at,
+                                                        const char *fmt, ...)
+{
+    char why[160];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(why, sizeof(why), fmt, args);
+    va_end(args);
+    return err_set(reader->err, -EINVAL, "'%.80s', byte %zu: %s", reader->name, at, why);
+}
+
+static int check_header(struct reader *reader)
+{
+    const struct copies_header *header = &reader->log->header;
+    if (memcmp(header->magic, COPIES_MAGIC, sizeof(header->magic)) != 0)
+        return refuse(reader, 0, "no copies of 'contend comms'");
+    if (header->order != COMMS_ORDER)
+        return refuse(reader, offsetof(struct copies_header, order),
+                      "written by a machine of another byte order");
+    if (header->version != COPIES_VERSION)
+        return refuse(reader, offsetof(struct copies_header, version),
+                      "copies of version %u, and this program reads %d", header->version,
+                      COPIES_VERSION);
+    if (header->header_size != sizeof(struct copies_header) ||
+        header->slot_size != sizeof(struct copies_slot) ||
+        header->entry_size != sizeof(struct copies_entry) || header->entries != COPIES_ENTRIES ||
+        header->devices != COPIES_DEVICES || header->file_size != COPIES_FILE_SIZE)
+        return refuse(reader, offsetof(struct copies_header, header_size),
+                      "its sizes are not those of version %d", COPIES_VERSION);
+    if (reader->size != COPIES_FILE_SIZE)
+        return refuse(reader, reader->size, "cut: %zu of %d bytes", reader->size, COPIES_FILE_SIZE);
+    if (!memchr(header->host, '\0', sizeof(header->host)) || !header->host[0] ||
+        !memchr(header->program, '\0', sizeof(header->program)))
+        return refuse(reader, offsetof(struct copies_header, host), "a name without an end");
+    return 0;
+}
+
+static bool is_end(int32_t end)
+{
+    return end >= COPIES_ELSEWHERE && end < COPIES_DEVICES;
+}
+
+static int check_entry(struct reader *reader, size_t at, const struct copies_entry *entry)
+{
+    if (entry->used != 1 || entry->kind >= COPIES_KINDS || entry->from_memory >= COPIES_MEMORIES ||
+        entry->to_memory >= COPIES_MEMORIES || entry->bucket > 64)
+        return refuse(reader, at, "copies of an unknown kind, memory or size");
+    if (!is_end(entry->from) || !is_end(entry->to))
+        return refuse(reader, at, "copies from device %d to %d", entry->from, entry->to);
+    if (entry->calls > MOST || entry->bytes > MOST || entry->timed_ns > MOST ||
+        entry->timed_calls > entry->calls || entry->timed_bytes > entry->bytes)
+        return refuse(reader, at, "more copies, bytes or time than there can be");
+    return 0;
+}
+
+static int check_slot(struct reader *reader, size_t at, struct copies_slot *slot)
+{
+    char pci[PCI_BDF_MAX];
+    if (slot->finished > COPIES_ENDED_TAKEN || slot->dropped > MOST || slot->unknown > MOST ||
+        slot->broken > MOST || slot->buffers > MOST)
+        return refuse(reader, at, "corrupted");
+    for (size_t i = 0; i < COPIES_DEVICES; i++) {
+        if (!memchr(slot->pci[i], '\0', sizeof(slot->pci[i])) ||
+            (slot->pci[i][0] && pci_bdf_normalise(slot->pci[i], pci)))
+            return refuse(reader, at + offsetof(struct copies_slot, pci) + i * sizeof(slot->pci[i]),
+                          "a GPU without a PCI address");
+        if (slot->pci[i][0])
+            (void)snprintf(slot->pci[i], sizeof(slot->pci[i]), "%.23s", pci);
+    }
+    for (size_t i = 0; i < slot->nentries; i++) {
+        int rc = check_entry(reader,
+                             at + offsetof(struct copies_slot, entry) + i * sizeof(slot->entry[0]),
+                             &slot->entry[i]);
+        if (rc)
+            return rc;
+    }
+    return 0;
+}
+
+static bool is_whole(const struct copies_slot *slot)
+{
+    return slot->sequence && slot->nentries >= 1 && slot->nentries <= COPIES_ENTRIES &&
+           slot->checksum == copies_checksum(slot);
+}
+
+/* The later one of the whole ones: the other may have been half-written when the process ended. */
+static int read_slots(struct reader *reader)
+{
+    struct copies_log *log = reader->log;
+    struct copies_slot *slots = calloc(COPIES_SLOTS, sizeof(*slots));
+    bool begun = false;
+    size_t best = COPIES_SLOTS;
+    log->slot = slots ? calloc(1, sizeof(*log->slot)) : NULL;
+    if (!log->slot) {
+        free(slots);
+        return err_set(reader->err, -ENOMEM, "no memory for copies");
+    }
+    memcpy(slots, reader->bytes + sizeof(struct copies_header), COPIES_SLOTS * sizeof(*slots));
+    for (size_t i = 0; i < COPIES_SLOTS; i++) {
+        begun |= slots[i].sequence != 0;
+        if (is_whole(&slots[i]) &&
+            (best == COPIES_SLOTS || slots[i].sequence > slots[best].sequence))
+            best = i;
+    }
+    int rc = 0;
+    if (best == COPIES_SLOTS && begun)
+        rc = refuse(reader, sizeof(struct copies_header), "corrupted: no sums that are whole");
+    else if (best < COPIES_SLOTS) {
+        memcpy(log->slot, &slots[best], copies_slot_size(&slots[best]));
+        rc = check_slot(reader, sizeof(struct copies_header) + best * sizeof(*slots), log->slot);
+    }
+    free(slots);
+    return rc;
+}
+
+int copies_log_parse(const char *name, const void *bytes, size_t size, struct copies_log *log,
+                     struct err *err)
+{
+    *log = (struct copies_log){.name = strdup(name)};
+    struct reader reader = {name, bytes, size, log, err};
+    int rc = log->name ? 0 : err_set(err, -ENOMEM, "no memory for copies");
+    if (!rc && size < sizeof(log->header))
+        rc = refuse(&reader, size, "cut: no whole header");
+    if (!rc) {
+        memcpy(&log->header, bytes, sizeof(log->header));
+        rc = check_header(&reader);
+    }
+    rc = rc ? rc : read_slots(&reader);
+    if (rc)
+        copies_log_free(log);
+    return rc;
+}
+
+void copies_log_free(struct copies_log *log)
+{
+    free(log->name);
+    free(log->slot);
+    *log = (struct copies_log){0};
+}
+
+/* ---- a directory ---- */
+
+static int take_log(void *into, const char *name, char *bytes, size_t size, struct err *err)
+{
+    struct copies *copies = into;
+    struct copies_log *grown =
+        array_grown(copies->log, copies->nlogs, &copies->log_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "no memory for copies");
+    copies->log = grown;
+    int rc = copies_log_parse(name, bytes, size, &grown[copies->nlogs], err);
+    copies->nlogs += !rc;
+    return rc;
+}
+
+int copies_read(const char *directory, struct copies *copies, struct comms_unread *unread,
+                struct err *err)
+{
+    *copies = (struct copies){0};
+    int rc = comms_folder_read(directory, COPIES_SUFFIX, COPIES_FILE_SIZE, take_log, copies, unread,
+                               err);
+    if (rc)
+        copies_free(copies);
+    return rc;
+}
+
+void copies_free(struct copies *copies)
+{
+    for (size_t i = 0; i < copies->nlogs; i++)
+        copies_log_free(&copies->log[i]);
+    free(copies->log);
+    free(copies->row);
+    *copies = (struct copies){0};
+}
+
+/* ---- the sums ---- */
+
+static void call_end(const struct copies_log *log, int32_t end, char name[COPIES_END_MAX])
+{
+    if (end == COPIES_HOST)
+        (void)snprintf(name, COPIES_END_MAX, "host");
+    else if (end < 0)
+        (void)snprintf(name, COPIES_END_MAX, "?");
+    else if (log->slot->pci[end][0])
+        (void)snprintf(name, COPIES_END_MAX, "%s", log->slot->pci[end]);
+    else
+        (void)snprintf(name, COPIES_END_MAX, "GPU%d@%" PRId64, end, log->header.pid);
+}
+
+static bool is_same(const struct copies_row *a, const struct copies_row *b)
+{
+    return a->kind == b->kind && a->from_memory == b->from_memory && a->to_memory == b->to_memory &&
+           a->unplaced == b->unplaced && strcmp(a->from, b->from) == 0 &&
+           strcmp(a->to, b->to) == 0 && strcmp(a->host, b->host) == 0;
+}
+
+static struct copies_row *find(struct copies *copies, const struct copies_row *key)
+{
+    for (size_t i = 0; i < copies->n; i++)
+        if (is_same(&copies->row[i], key))
+            return &copies->row[i];
+    struct copies_row *grown =
+        array_grown(copies->row, copies->n, &copies->capacity, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    copies->row = grown;
+    grown[copies->n] = *key;
+    return &grown[copies->n++];
+}
+
+/* 64 bits hold more than an int64 of JSON does. */
+static bool add(uint64_t *sum, uint64_t more)
+{
+    return !__builtin_add_overflow(*sum, more, sum) && *sum <= INT64_MAX;
+}
+
+static int add_entry(struct copies *copies, const struct copies_log *log, size_t at,
+                     struct err *err)
+{
+    const struct copies_entry *entry = &log->slot->entry[at];
+    struct copies_row key = {.host = log->header.host,
+                             .kind = entry->kind,
+                             .from_memory = entry->from_memory,
+                             .to_memory = entry->to_memory,
+                             .unplaced = at == 0};
+    if (!entry->calls)
+        return 0;
+    call_end(log, entry->from, key.from);
+    call_end(log, entry->to, key.to);
+    struct copies_row *row = find(copies, &key);
+    if (!row)
+        return err_set(err, -ENOMEM, "no memory for copies");
+    bool good = add(&row->calls, entry->calls) && add(&row->bytes, entry->bytes) &&
+                add(&row->timed_ns, entry->timed_ns);
+    row->timed_calls += entry->timed_calls; /* which are fewer */
+    row->timed_bytes += entry->timed_bytes;
+    if (at) {
+        row->sizes[entry->bucket] += entry->calls;
+        row->size_bytes[entry->bucket] += entry->bytes;
+    }
+    return good ? 0 : err_set(err, -EOVERFLOW, "more copies than 63 bits hold: logs are corrupted");
+}
+
+static int by_host_and_bytes(const void *a, const void *b)
+{
+    const struct copies_row *x = a, *y = b;
+    int order = strcmp(x->host, y->host);
+    if (!order)
+        order = (x->bytes < y->bytes) - (x->bytes > y->bytes);
+    if (!order)
+        order = (x->calls < y->calls) - (x->calls > y->calls);
+    if (!order)
+        order = strcmp(x->from, y->from);
+    return order ? order : strcmp(x->to, y->to);
+}
+
+int copies_add_up(struct copies *copies, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < copies->nlogs && !rc; i++)
+        for (size_t e = 0; e < copies->log[i].slot->nentries && !rc; e++)
+            rc = add_entry(copies, &copies->log[i], e, err);
+    if (!rc && copies->n)
+        qsort(copies->row, copies->n, sizeof(*copies->row), by_host_and_bytes);
+    return rc;
+}
+
+/* ---- what it means ---- */
+
+const char *copies_memory_name(uint32_t memory)
+{
+    static const char *const names[COPIES_MEMORIES] = {"unknown",       "pageable",      "pinned",
+                                                       "device",        "array",         "managed",
+                                                       "device-static", "managed-static"};
+    return memory < COPIES_MEMORIES ? names[memory] : "?";
+}
+
+const char *copies_kind_name(uint32_t kind)
+{
+    static const char *const names[COPIES_KINDS] = {"unknown",
+                                                    "HtoD",
+                                                    "DtoH",
+                                                    "HtoA",
+                                                    "AtoH",
+                                                    "AtoA",
+                                                    "AtoD",
+                                                    "DtoA",
+                                                    "DtoD",
+                                                    "HtoH",
+                                                    "PtoP",
+                                                    "migration",
+                                                    "migration-user",
+                                                    "migration-coherence",
+                                                    "migration-prefetch",
+                                                    "migration-eviction",
+                                                    "migration-access-counters"};
+    return kind < COPIES_KINDS ? names[kind] : "?";
+}
+
+bool copies_row_is_migration(const struct copies_row *row)
+{
+    return row->kind >= COPIES_MIGRATED;
+}
+
+const char *copies_row_word(const struct copies_row *row)
+{
+    static const char *const causes[COPIES_KINDS - COPIES_MIGRATED] = {
+        "managed moved", "managed asked",   "managed touched",
+        "managed ahead", "managed evicted", "managed counted"};
+    return copies_row_is_migration(row) ? causes[row->kind - COPIES_MIGRATED]
+                                        : copies_memory_name(copies_row_memory(row));
+}
+
+uint32_t copies_row_memory(const struct copies_row *row)
+{
+    return strcmp(row->to, "host") == 0 && strcmp(row->from, "host") != 0 ? row->to_memory
+                                                                          : row->from_memory;
+}
+
+double copies_row_speed(const struct copies_row *row)
+{
+    return row->timed_ns ? (double)row->timed_bytes / ((double)row->timed_ns / 1e9) : NAN;
+}
+
+static struct comms_truth_gpu *find_gpu(const struct comms_truth *truth, const char *host,
+                                        const char *pci)
+{
+    for (size_t i = 0; i < truth->n; i++)
+        if (strcmp(truth->gpu[i].counted->pci_bdf, pci) == 0 &&
+            strcmp(truth->gpu[i].host, host) == 0)
+            return &truth->gpu[i];
+    return NULL;
+}
+
+int copies_explain(const struct copies *copies, struct comms_truth *truth, struct err *err)
+{
+    truth->has_copies = copies->nlogs > 0;
+    for (size_t i = 0; i < copies->n; i++) {
+        const struct copies_row *row = &copies->row[i];
+        struct comms_truth_gpu *from = find_gpu(truth, row->host, row->from);
+        struct comms_truth_gpu *to = find_gpu(truth, row->host, row->to);
+        if (!from || !to || from == to)
+            continue;
+        if (!add(&from->sent, row->bytes) || !add(&to->received, row->bytes) ||
+            !add(&truth->copied, row->bytes))
+            return err_set(err, -EOVERFLOW, "more bytes than 63 bits hold: logs are corrupted");
+        from->copies += row->calls;
+        to->copies += row->calls;
+    }
+    return 0;
+}

@@ -1,0 +1,254 @@
+#include "harness/comms/findings/findings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/comms/logs/names.h"
+#include "harness/comms/view/arrival.h"
+#include "harness/comms/view/lines.h"
+#include "harness/lib/base/text.h"
+
+struct judge {
+    bool counted;                                  /* there is a call in some communicator */
+    const struct comms_communicator *communicator; /* NULL: what follows is of the whole */
+    size_t lacking;                                /* of its ranks */
+    char subject[160];
+    struct findings *findings;
+    struct err *err;
+    int rc;
+};
+
+char *comms_call_communicator(const struct comms_communicator *communicator, size_t at, char *buf,
+                              size_t size)
+{
+    char name[COMMS_NAME_MAX + 4] = "";
+    if (communicator->name[0])
+        (void)snprintf(name, sizeof(name), "%s, ", communicator->name);
+    (void)snprintf(buf, size, "communicator %zu (%s%016" PRIx64 ")", at + 1, text_one_line(name),
+                   communicator->id);
+    return buf;
+}
+
+__attribute__((format(printf, 4, 5))) static void
+tell(struct judge *judge, const char *id, enum finding_severity severity, const char *fmt, ...)
+{
+    const struct finding head = {.severity = severity};
+    va_list args;
+    va_start(args, fmt);
+    if (!judge->rc)
+        judge->rc =
+            findings_tell(judge->findings, &head, id, judge->subject, fmt, args, judge->err);
+    va_end(args);
+}
+
+/* ---- of a communicator ---- */
+
+/* Ranks whose log is a copy from before their end. */
+static size_t count_lacking(const struct comms_communicator *communicator)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < communicator->npresent; i++)
+        n += communicator->present[i].member->state == COMMS_ALIVE &&
+             communicator->present[i].log->header.copied_ns;
+    return n;
+}
+
+static void judge_ranks(struct judge *judge)
+{
+    const struct comms_communicator *communicator = judge->communicator;
+    size_t present = comms_ranks_present(communicator), alive = 0;
+    for (size_t i = 0; i < communicator->npresent; i++)
+        alive += communicator->present[i].member->state == COMMS_ALIVE;
+    if (present < communicator->nranks)
+        tell(judge, "comms_missing", FINDING_DOUBT,
+             "%u of %u ranks left no log here: what they sent is missing",
+             (unsigned)(communicator->nranks - present), communicator->nranks);
+    if (present < communicator->npresent)
+        tell(judge, "comms_twice", FINDING_DOUBT,
+             "a rank is in several logs, whose sums are added up: are they of one command?");
+    if (alive && alive < communicator->npresent)
+        tell(judge, "comms_alive", FINDING_NOTE,
+             "%zu of %zu ranks did not destroy it: killed, or ended without%s", alive,
+             communicator->npresent, judge->lacking ? "" : "; what they had until then is here");
+    if (judge->lacking)
+        tell(judge, "comms_lacking", FINDING_NOTE,
+             "%zu of %zu ranks were killed, or go on: their logs lack what they did after their "
+             "last copies, up to 30 s of it, so sums of ranks need not agree",
+             judge->lacking, communicator->npresent);
+    if (!communicator->told)
+        tell(judge, "comms_size_not_told", FINDING_NOTE,
+             "NCCL before 2.27 does not tell how many ranks there are: %u were seen or spoken of",
+             communicator->nranks);
+}
+
+/* Frameworks make communicators that nobody uses; but where none has a call, NCCL has told none. */
+static void judge_unused(struct judge *judge)
+{
+    if (judge->communicator->ndone || judge->communicator->nranks < 2)
+        return;
+    tell(judge, "comms_no_calls", judge->counted || judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
+         "NCCL told no call of it in all its life: %s",
+         judge->lacking   ? "until the last copies of its logs, that is"
+         : judge->counted ? "it was made, and not used"
+                          : "it was not used, or this NCCL does not tell its plugin of calls "
+                            "(NCCL_DEBUG=INFO says what it has loaded)");
+}
+
+static void judge_line(struct judge *judge, const struct comms_line *line)
+{
+    const char *name = comms_func_name(line->func);
+    if (!comms_is_point_to_point(line->func) && line->func != COMMS_FUNC_OTHER &&
+        line->least != line->most)
+        tell(judge, "comms_uneven", judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
+             "%s by %s %s: %" PRIu64 " calls of one rank and %" PRIu64
+             " of another; a collective has all ranks",
+             name, comms_algo_name(line->algo), comms_proto_name(line->proto), line->least,
+             line->most);
+    if (line->captured)
+        tell(judge, "comms_captured", FINDING_NOTE,
+             "of calls of %s, %" PRIu64
+             " were captured in CUDA graphs: NCCL tells them once, or at "
+             "each replay where a proxy takes part, and does not say which",
+             name, line->calls);
+    if (line->any_size)
+        tell(judge, "comms_coarse", FINDING_NOTE,
+             "of calls of %s, %" PRIu64 " were counted without details: there were too many kinds",
+             name, line->any_size);
+}
+
+/* Calls of the program that NCCL worked off in ways of which it tells nothing. */
+static void judge_untold(struct judge *judge, const struct comms_lines *called,
+                         const struct comms_lines *work)
+{
+    for (size_t i = 0; i < called->n; i++) {
+        const struct comms_line *line = &called->line[i];
+        uint64_t done = 0, bytes = 0;
+        for (size_t j = 0; j < work->n; j++) {
+            bool same = work->line[j].func == line->func && !work->line[j].captured;
+            done += same ? work->line[j].calls : 0;
+            bytes += same ? work->line[j].bytes : 0;
+        }
+        if (line->captured || line->calls <= done)
+            continue;
+        bool pairs = line->func == COMMS_SEND || line->func == COMMS_RECV;
+        tell(judge, "comms_untold", pairs ? FINDING_NOTE : FINDING_DOUBT,
+             "of calls of %s, NCCL tells no work of %" PRIu64 " (%" PRIu64 " bytes): %s, or not "
+             "begun at the end",
+             comms_func_name(line->func), line->calls - done,
+             line->bytes > bytes ? line->bytes - bytes : 0,
+             pairs ? "what a rank sends to itself in place"
+                   : "kernels on symmetric memory, broadcasts joined into one, copy engines before "
+                     "2.29.7");
+    }
+}
+
+static void judge_types(struct judge *judge)
+{
+    uint64_t unnamed = 0, other = 0;
+    for (size_t i = 0; i < judge->communicator->ndone; i++) {
+        const struct comms_done *done = &judge->communicator->done[i];
+        if (done->count.key.algo == COMMS_CALLED || done->count.key.bucket == COMMS_BUCKET_ANY)
+            continue;
+        unnamed += done->count.key.datatype == COMMS_UINT8 ? done->count.calls : 0;
+        other += done->count.key.datatype == COMMS_TYPE_OTHER ? done->count.calls : 0;
+    }
+    if (unnamed)
+        tell(judge, "comms_uint8", FINDING_NOTE,
+             "calls of the type for which NCCL has no name: %" PRIu64
+             "; of those that it knows that "
+             "is uint8 alone, so they count as one byte an element",
+             unnamed);
+    if (other)
+        tell(judge, "comms_type", FINDING_DOUBT,
+             "calls of a type that this program does not know: %" PRIu64 "; their bytes are not "
+             "counted",
+             other);
+}
+
+static void judge_arrival(struct judge *judge)
+{
+    struct comms_arrival arrival = {0};
+    if (!judge->rc)
+        judge->rc = comms_arrival_make(judge->communicator, &arrival, judge->err);
+    if (!judge->rc)
+        judge->rc = comms_arrival_judge(&arrival, judge->subject, judge->findings, judge->err);
+    comms_arrival_free(&arrival);
+}
+
+static void judge_communicator(struct judge *judge)
+{
+    struct comms_lines work = {0}, called = {0};
+    judge->lacking = count_lacking(judge->communicator);
+    judge_ranks(judge);
+    judge_unused(judge);
+    if (!judge->rc)
+        judge->rc = comms_lines_make(judge->communicator, false, &work, judge->err);
+    if (!judge->rc)
+        judge->rc = comms_lines_make(judge->communicator, true, &called, judge->err);
+    for (size_t i = 0; i < work.n && !judge->rc; i++)
+        judge_line(judge, &work.line[i]);
+    judge_untold(judge, &called, &work);
+    judge_types(judge);
+    judge_arrival(judge);
+    comms_lines_free(&work);
+    comms_lines_free(&called);
+}
+
+/* ---- of the whole ---- */
+
+static void judge_logs(struct judge *judge, const struct comms_logs *logs)
+{
+    uint64_t dropped = 0, unplaced = 0, bytes = 0, unknown = 0, left_out = 0;
+    for (size_t i = 0; i < logs->n; i++) {
+        const struct comms_header *header = &logs->log[i].header;
+        dropped += logs->log[i].dropped;
+        unplaced += header->unplaced_calls;
+        bytes += header->unplaced_bytes;
+        unknown += header->unknown_events;
+        left_out += header->nmembers > COMMS_MEMBERS ? header->nmembers - COMMS_MEMBERS : 0;
+    }
+    if (dropped)
+        tell(judge, "comms_dropped", FINDING_NOTE,
+             "The timelines lack their first %" PRIu64 " events: each log keeps the last %d. Sums "
+             "have all of them.",
+             dropped, COMMS_EVENTS);
+    if (unplaced)
+        tell(judge, "comms_unplaced", FINDING_DOUBT,
+             "%" PRIu64 " calls of %" PRIu64 " bytes found no place in the tables of their logs.",
+             unplaced, bytes);
+    if (unknown)
+        tell(judge, "comms_unknown", FINDING_NOTE,
+             "NCCL told %" PRIu64 " events of types that this program does not know.", unknown);
+    if (left_out)
+        tell(judge, "comms_left_out", FINDING_DOUBT,
+             "%" PRIu64 " communicators more than the %d that a log has room for were not watched.",
+             left_out, COMMS_MEMBERS);
+}
+
+static void judge_silent(struct judge *judge, size_t silent)
+{
+    if (silent)
+        tell(judge, "comms_silent", judge->counted ? FINDING_NOTE : FINDING_DOUBT,
+             "%zu ranks began, and NCCL told no call of them: before 2.27 it then does not say of "
+             "which communicator they are.",
+             silent);
+}
+
+int comms_judge(const struct comms_logs *logs, const struct comms *comms, struct findings *findings,
+                struct err *err)
+{
+    struct judge judge = {.findings = findings, .err = err};
+    for (size_t i = 0; i < comms->n; i++)
+        judge.counted |= comms->communicator[i].ndone > 0;
+    judge_logs(&judge, logs);
+    judge_silent(&judge, comms->silent);
+    for (size_t i = 0; i < comms->n && !judge.rc; i++) {
+        judge.communicator = &comms->communicator[i];
+        (void)comms_call_communicator(judge.communicator, i, judge.subject, sizeof(judge.subject));
+        judge_communicator(&judge);
+    }
+    return judge.rc;
+}

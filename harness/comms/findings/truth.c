@@ -1,0 +1,197 @@
+#include "harness/comms/findings/truth.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what calls tell ---- */
+
+/* Each task of a machine has counted all of its GPUs: the one that looked longest counts. */
+static void list_gpu(struct comms_truth *truth, const char *host, const struct nvlink_gpu *counted)
+{
+    struct comms_truth_gpu *gpu = truth->gpu;
+    while (gpu < truth->gpu + truth->n &&
+           (strcmp(gpu->host, host) != 0 || strcmp(gpu->counted->pci_bdf, counted->pci_bdf) != 0))
+        gpu++;
+    if (gpu == truth->gpu + truth->n) {
+        *gpu = (struct comms_truth_gpu){.host = host, .counted = counted};
+        truth->n++;
+    } else if (counted->sent_bytes + counted->received_bytes >
+               gpu->counted->sent_bytes + gpu->counted->received_bytes)
+        gpu->counted = counted;
+}
+
+static int list_gpus(const struct comms_counters *counters, struct comms_truth *truth,
+                     struct err *err)
+{
+    truth->n = 0;
+    truth->gpu = calloc(counters->n * NVLINK_GPUS + 1, sizeof(*truth->gpu));
+    if (!truth->gpu)
+        return err_set(err, -ENOMEM, "no memory for counters");
+    for (size_t h = 0; h < counters->n; h++)
+        for (size_t i = 0; i < counters->counted[h].counts.n; i++)
+            if (comms_is_counted(&counters->counted[h].counts.gpu[i]))
+                list_gpu(truth, counters->counted[h].host, &counters->counted[h].counts.gpu[i]);
+    return 0;
+}
+
+static struct comms_truth_gpu *find(const struct comms_truth *truth, const struct comms_rank *rank)
+{
+    for (size_t i = 0; i < truth->n; i++) {
+        const struct comms_truth_gpu *gpu = &truth->gpu[i];
+        if (gpu->counted && strcmp(gpu->counted->pci_bdf, rank->gpu) == 0 &&
+            strcmp(gpu->host, rank->log->header.host) == 0)
+            return &truth->gpu[i];
+    }
+    return NULL;
+}
+
+/* Which GPU each rank is on; NULL: not one that was counted. */
+static struct comms_truth_gpu **find_all(const struct comms_truth *truth,
+                                         const struct comms_communicator *communicator)
+{
+    struct comms_truth_gpu **gpus =
+        calloc(communicator->nranks + 1, sizeof(struct comms_truth_gpu *));
+    for (size_t i = 0; gpus && i < communicator->npresent; i++) {
+        struct comms_truth_gpu **gpu = &gpus[communicator->present[i].rank];
+        *gpu = find(truth, &communicator->present[i]);
+        if (*gpu)
+            (*gpu)->ranks++;
+    }
+    return gpus;
+}
+
+static bool lay(struct comms_truth *truth, struct comms_truth_gpu *from, struct comms_truth_gpu *to,
+                uint64_t bytes, uint64_t flags)
+{
+    if (from && from == to)
+        return true;
+    if (!from || !to || strcmp(from->host, to->host) != 0)
+        return !__builtin_add_overflow(truth->elsewhere, bytes, &truth->elsewhere);
+    bool over = __builtin_add_overflow(from->sent, bytes, &from->sent);
+    over |= __builtin_add_overflow(to->received, bytes, &to->received);
+    over |= __builtin_add_overflow(from->sent_flags, flags, &from->sent_flags);
+    return !(__builtin_add_overflow(to->received_flags, flags, &to->received_flags) | over);
+}
+
+static int add(struct comms_truth *truth, const struct comms_communicator *communicator,
+               struct err *err)
+{
+    struct comms_matrix matrix;
+    bool good = true;
+    int rc = comms_matrix_make(communicator, &matrix, err);
+    if (rc == -E2BIG) {
+        truth->left_out++;
+        return 0;
+    }
+    struct comms_truth_gpu **gpus = rc ? NULL : find_all(truth, communicator);
+    for (uint32_t from = 0; gpus && from < matrix.n; from++)
+        for (uint32_t to = 0; to < matrix.n; to++) {
+            size_t at = (size_t)from * matrix.n + to;
+            good &=
+                from == to || lay(truth, gpus[from], gpus[to], matrix.wire[at], matrix.flags[at]);
+        }
+    if (!rc && !gpus)
+        rc = err_set(err, -ENOMEM, "no memory for %u ranks", matrix.n);
+    if (!rc && !good)
+        rc = err_set(err, -EOVERFLOW, "more bytes than 64 bits hold: logs are corrupted");
+    free(gpus);
+    comms_matrix_free(&matrix);
+    return rc;
+}
+
+int comms_truth_make(const struct comms *comms, const struct comms_counters *counters,
+                     struct comms_truth *truth, struct err *err)
+{
+    *truth = (struct comms_truth){0};
+    int rc = list_gpus(counters, truth, err);
+    for (size_t i = 0; i < comms->n && truth->n && !rc; i++)
+        rc = add(truth, &comms->communicator[i], err);
+    if (rc)
+        comms_truth_free(truth);
+    return rc;
+}
+
+void comms_truth_free(struct comms_truth *truth)
+{
+    free(truth->gpu);
+    *truth = (struct comms_truth){0};
+}
+
+struct comms_truth_sum comms_truth_all(const struct comms_truth *truth)
+{
+    struct comms_truth_sum sum = {0};
+    for (size_t i = 0; i < truth->n; i++) {
+        sum.sent += truth->gpu[i].sent;
+        sum.received += truth->gpu[i].received;
+        sum.flags += truth->gpu[i].sent_flags;
+        sum.counted_sent += (uint64_t)truth->gpu[i].counted->sent_bytes;
+        sum.counted_received += (uint64_t)truth->gpu[i].counted->received_bytes;
+    }
+    return sum;
+}
+
+/* ---- what follows ---- */
+
+/* One direction of one GPU. */
+struct side {
+    const struct comms_truth_gpu *gpu;
+    const char *did;
+    uint64_t called, flags, counted;
+};
+
+static uint64_t beyond(uint64_t more, uint64_t less)
+{
+    const uint64_t slack = 1u << 20;
+    uint64_t by = more > less ? more - less : 0;
+    return by > slack + more / 100 ? by : 0;
+}
+
+static int tell(const struct side *side, bool more, bool has_copies, struct findings *findings,
+                struct err *err)
+{
+    struct finding finding = {.severity = FINDING_DOUBT};
+    if (!side->gpu)
+        return 0;
+    (void)snprintf(finding.id, sizeof(finding.id), "%s",
+                   more ? "comms_unexplained" : "comms_not_counted");
+    (void)snprintf(finding.subject, sizeof(finding.subject), "GPU %s of %s",
+                   side->gpu->counted->pci_bdf, side->gpu->host);
+    (void)snprintf(
+        finding.sentence, sizeof(finding.sentence),
+        "NVLink's counters say that it %s %" PRIu64 " bytes, NCCL's calls%s %" PRIu64 ": %s%s%s",
+        side->did, side->counted, has_copies ? " and copies" : "", side->called,
+        more ? "nothing here explains the rest (" : "",
+        more && !has_copies ? "copies between GPUs, " : "",
+        more ? "device-side calls, CUDA graphs, algorithms of unknown pairs, other processes)"
+             : "the rest went another way (PCIe, shared memory, reductions in NVSwitch), "
+               "or along other pairs than modelled");
+    return findings_add(findings, &finding, err);
+}
+
+int comms_truth_judge(const struct comms_truth *truth, struct findings *findings, struct err *err)
+{
+    struct side more = {0}, less = {0};
+    uint64_t most_more = 0, most_less = 0;
+    for (size_t i = 0; i < truth->n; i++) {
+        const struct comms_truth_gpu *gpu = &truth->gpu[i];
+        if (!gpu->ranks && !gpu->copies) /* what others do there is not ours to judge */
+            continue;
+        const struct side sides[] = {
+            {gpu, "has sent", gpu->sent, gpu->sent_flags, (uint64_t)gpu->counted->sent_bytes},
+            {gpu, "has received", gpu->received, gpu->received_flags,
+             (uint64_t)gpu->counted->received_bytes}};
+        for (int s = 0; s < 2; s++) {
+            uint64_t over = beyond(sides[s].counted, sides[s].called + sides[s].flags);
+            uint64_t under = beyond(sides[s].called, sides[s].counted);
+            more = over > most_more ? sides[s] : more;
+            less = under > most_less ? sides[s] : less;
+            most_more = over > most_more ? over : most_more;
+            most_less = under > most_less ? under : most_less;
+        }
+    }
+    int rc = tell(&more, true, truth->has_copies, findings, err);
+    return rc ? rc : tell(&less, false, truth->has_copies, findings, err);
+}

@@ -1,0 +1,53 @@
+/*
+ * The matrices against the hardware: what each GPU is to have sent and received over NVLink by the
+ * calls that NCCL told, with the flags of protocols (matrix.h), and what NVLink's counters say.
+ *
+ * Only what goes from one GPU of a machine to another is laid on: both ranks' GPUs must be known.
+ * Counters are of all that the GPU did meanwhile, so that more was counted is what nothing here
+ * explains: device-side calls, copies between GPUs that were not counted, CUDA graphs, algorithms
+ * of unknown pairs, other processes. Less was counted where calls took another way (PCIe, shared
+ * memory, NVLink's own reductions), or the model is wrong. Small sends may have as many flags as
+ * data, or none: what is counted up to there is explained.
+ */
+#ifndef CONTEND_COMMS_FINDINGS_TRUTH_H
+#define CONTEND_COMMS_FINDINGS_TRUTH_H
+
+#include "harness/comms/logs/counters.h"
+#include "harness/comms/view/matrix.h"
+#include "harness/contract/finding.h"
+
+struct comms_truth_gpu {
+    const char *host;                    /* borrowed */
+    const struct nvlink_gpu *counted;    /* borrowed; one that was counted */
+    uint64_t sent, received;             /* by calls */
+    uint64_t sent_flags, received_flags; /* what small sends may have beside */
+    size_t ranks;                        /* of all communicators */
+    uint64_t copies;                     /* from or to another GPU; in the bytes above */
+};
+
+/* Zeroed = there were no counters. */
+struct comms_truth {
+    size_t n;
+    struct comms_truth_gpu *gpu; /* owned */
+    uint64_t elsewhere;          /* bytes of pairs that are not laid on */
+    size_t left_out;             /* communicators that are too large for a matrix */
+    bool has_copies;             /* copies were counted as well (copies.h): */
+    uint64_t copied;             /* those from GPU to GPU, which the GPUs have in theirs */
+};
+
+/* Borrows the counters. -ENOMEM, -EOVERFLOW. */
+int comms_truth_make(const struct comms *comms, const struct comms_counters *counters,
+                     struct comms_truth *truth, struct err *err);
+void comms_truth_free(struct comms_truth *truth);
+
+/* Of all GPUs together. */
+struct comms_truth_sum {
+    uint64_t sent, received, counted_sent, counted_received, flags;
+};
+struct comms_truth_sum comms_truth_all(const struct comms_truth *truth);
+
+/* comms_unexplained, comms_not_counted: more than 1% and a MiB apart, of the GPU where it is most.
+ * -ENOMEM only. */
+int comms_truth_judge(const struct comms_truth *truth, struct findings *findings, struct err *err);
+
+#endif

@@ -1,0 +1,245 @@
+#include "harness/comms/findings/usage.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/comms/findings/findings.h"
+#include "harness/comms/logs/names.h"
+#include "harness/comms/view/lines.h"
+#include "harness/comms/view/matrix.h"
+#include "harness/lib/base/units.h"
+
+/* Small calls beside each larger one, from which on they are what the program does; how many stand
+ * in a row where they can be joined; and by how much the most is above the mean. */
+static const double small_to_large = 4, in_a_row = 4, uneven = 2;
+/* Sizes that were timed must span so much, for a latency and a rate of their own. */
+static const double timed_span = 64;
+
+struct judge {
+    const struct comms_communicator *communicator;
+    size_t at;
+    const struct comms_timeline *timeline;
+    struct findings *findings;
+    struct err *err;
+    int rc;
+};
+
+__attribute__((format(printf, 4, 5))) static void tell(struct judge *judge, const char *id,
+                                                       const char *evidence, const char *fmt, ...)
+{
+    struct finding head = {.severity = FINDING_DOUBT, .value = NAN, .low = NAN, .high = NAN};
+    char subject[sizeof(head.subject)];
+    va_list args;
+    (void)snprintf(head.evidence, sizeof(head.evidence), "%s", evidence);
+    (void)comms_call_communicator(judge->communicator, judge->at, subject, sizeof(subject));
+    va_start(args, fmt);
+    if (!judge->rc)
+        judge->rc = findings_tell(judge->findings, &head, id, subject, fmt, args, judge->err);
+    va_end(args);
+}
+
+/* ---- small calls ---- */
+
+struct comms_knee comms_knee_of(const struct comms_communicator *communicator, uint32_t func)
+{
+    struct comms_knee knee = {NAN, NAN, COMMS_SMALL_BYTES};
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < communicator->ndone; i++) {
+        const struct comms_count *count = &communicator->done[i].count;
+        if (count->key.func != func || !count->timed_calls || !count->timed_ns ||
+            !count->timed_bytes)
+            continue;
+        double calls = (double)count->timed_calls, seconds = (double)count->timed_ns * 1e-9;
+        double size = (double)count->timed_bytes / calls;
+        least = fmin(least, size);
+        most = fmax(most, size);
+        knee.latency_s = fmin(knee.latency_s, seconds / calls); /* of NaN the other */
+        knee.rate = fmax(knee.rate, (double)count->timed_bytes / seconds);
+    }
+    if (most >= timed_span * least)
+        knee.bytes = knee.latency_s * knee.rate;
+    return knee;
+}
+
+/* Of the rank that made the most calls, by the sizes that were kept. */
+static void count_calls(const struct judge *judge, uint32_t func, double below, double *small,
+                        double *large)
+{
+    double calls[2] = {0, 0};
+    *small = *large = 0;
+    for (size_t i = 0; i < judge->communicator->ndone; i++) {
+        const struct comms_done *done = &judge->communicator->done[i];
+        const struct comms_key *key = &done->count.key;
+        bool is_last = i + 1 == judge->communicator->ndone || done[1].rank != done->rank;
+        if (key->func == func && key->algo != COMMS_CALLED && key->bucket < COMMS_SIZES &&
+            done->count.calls)
+            calls[(double)done->count.bytes / (double)done->count.calls >= below] +=
+                (double)done->count.calls;
+        if (!is_last)
+            continue;
+        if (calls[0] > *small) {
+            *small = calls[0];
+            *large = calls[1];
+        }
+        calls[0] = calls[1] = 0;
+    }
+}
+
+/* How many small calls a rank enqueues, on average, before it does anything else there. */
+static double length_of_rows(const struct judge *judge, uint32_t func, double below)
+{
+    double small = 0, rows = 0;
+    bool open = false;
+    uint32_t rank = judge->communicator->npresent ? judge->communicator->present[0].rank : 0;
+    for (size_t i = 0; i < judge->timeline->n; i++) {
+        const struct comms_moment *moment = &judge->timeline->moment[i];
+        if (moment->communicator != judge->at || moment->rank != rank)
+            continue;
+        bool is_small = comms_key_unpack(moment->key).func == func && (double)moment->bytes < below;
+        small += is_small;
+        rows += is_small && !open;
+        open = is_small;
+    }
+    return rows > 0 ? small / rows : 0;
+}
+
+static void judge_small(struct judge *judge, uint32_t func)
+{
+    const struct comms_knee knee = comms_knee_of(judge->communicator, func);
+    double small, large;
+    char limit[24], cost[80] = "", each[24], all[24], evidence[200], calls[24];
+    count_calls(judge, func, knee.bytes, &small, &large);
+    if (small < COMMS_SMALL_CALLS || small < small_to_large * large)
+        return;
+    double row = length_of_rows(judge, func, knee.bytes);
+    (void)units_format_bytes((uint64_t)knee.bytes, limit, sizeof(limit));
+    if (!isnan(knee.latency_s))
+        (void)snprintf(cost, sizeof(cost), "; at %s each that is %s of each rank",
+                       units_format_seconds(knee.latency_s, each, sizeof(each)),
+                       units_format_seconds(knee.latency_s * small, all, sizeof(all)));
+    (void)snprintf(evidence, sizeof(evidence),
+                   "%.0f calls below %s, %.0f from there on, %.1f in a row%s", small, limit, large,
+                   row, isnan(knee.latency_s) ? "; not timed" : "");
+    (void)units_format_si(small, calls, sizeof(calls));
+    if (row >= in_a_row && func != COMMS_SEND)
+        tell(judge, "comms_many_small", evidence,
+             "%s calls of %s are below %s, where a call is mostly latency%s. They stand %.0f in a "
+             "row: join them, by larger buckets or ncclGroupStart and ncclGroupEnd",
+             calls, comms_func_name(func), limit, cost, row);
+    else
+        tell(judge, "comms_below_knee", evidence,
+             "%s calls of %s are below %s, where a call is mostly latency%s, with other calls "
+             "between them: send less often, or beside work that hides them",
+             calls, comms_func_name(func), limit, cost);
+}
+
+/* ---- uneven sends ---- */
+
+struct sends {
+    uint64_t *by_rank, *by_pair; /* owned */
+    uint64_t all, most_rank, most_pair;
+    uint32_t rank, from, to; /* who has those */
+    size_t pairs;
+};
+
+static void add_sends(const struct comms_communicator *communicator, struct sends *sends)
+{
+    uint32_t n = communicator->nranks;
+    for (size_t i = 0; i < communicator->ndone; i++) {
+        const struct comms_done *done = &communicator->done[i];
+        const struct comms_key *key = &done->count.key;
+        if (key->func != COMMS_SEND || key->algo == COMMS_CALLED || key->peer < 0 ||
+            (uint32_t)key->peer >= n || (uint32_t)key->peer == done->rank)
+            continue;
+        sends->by_rank[done->rank] += done->count.bytes;
+        sends->by_pair[(size_t)done->rank * n + (uint32_t)key->peer] += done->count.bytes;
+        sends->all += done->count.bytes;
+    }
+    for (uint32_t from = 0; from < n; from++) {
+        if (sends->by_rank[from] > sends->most_rank) {
+            sends->most_rank = sends->by_rank[from];
+            sends->rank = from;
+        }
+        for (uint32_t to = 0; to < n; to++) {
+            uint64_t bytes = sends->by_pair[(size_t)from * n + to];
+            sends->pairs += bytes > 0;
+            if (bytes > sends->most_pair) {
+                sends->most_pair = bytes;
+                sends->from = from;
+                sends->to = to;
+            }
+        }
+    }
+}
+
+static void tell_uneven(struct judge *judge, const struct sends *sends)
+{
+    char evidence[200], most[24], mean[24];
+    uint32_t n = judge->communicator->nranks;
+    double by_rank = (double)sends->all / n;
+    double by_pair = (double)sends->all / (double)(sends->pairs ? sends->pairs : 1);
+    if (sends->all < COMMS_UNEVEN_BYTES)
+        return;
+    if ((double)sends->most_rank >= uneven * by_rank && n > 2) {
+        (void)snprintf(evidence, sizeof(evidence), "rank %u sent %sB, a rank on average %sB",
+                       sends->rank, units_format_si((double)sends->most_rank, most, sizeof(most)),
+                       units_format_si(by_rank, mean, sizeof(mean)));
+        tell(
+            judge, "comms_uneven_ranks", evidence,
+            "rank %u sends %.1f times as much as the mean of ranks: the others wait for it. Spread "
+            "what it has, or give it the rank with the shortest ways",
+            sends->rank, (double)sends->most_rank / by_rank);
+    }
+    /* Who has but one or two neighbours is a pipeline, whose ends are uneven by their nature. */
+    if ((double)sends->most_pair >= uneven * by_pair && sends->pairs >= 2 * (size_t)n && n > 2) {
+        (void)snprintf(evidence, sizeof(evidence), "%u to %u %sB, a pair on average %sB",
+                       sends->from, sends->to,
+                       units_format_si((double)sends->most_pair, most, sizeof(most)),
+                       units_format_si(by_pair, mean, sizeof(mean)));
+        tell(judge, "comms_uneven_peers", evidence,
+             "rank %u sends %.1f times as much to rank %u as a pair gets on average, and an "
+             "exchange "
+             "ends with its largest pair: even out what they exchange (of experts their load), or "
+             "put "
+             "the two beside each other",
+             sends->from, (double)sends->most_pair / by_pair, sends->to);
+    }
+}
+
+static void judge_sends(struct judge *judge)
+{
+    size_t n = judge->communicator->nranks;
+    struct sends sends = {0};
+    if (n < 2 || n > COMMS_MATRIX_RANKS)
+        return;
+    sends.by_rank = calloc(n, sizeof(*sends.by_rank));
+    sends.by_pair = calloc(n * n, sizeof(*sends.by_pair));
+    if (sends.by_rank && sends.by_pair) {
+        add_sends(judge->communicator, &sends);
+        tell_uneven(judge, &sends);
+    } else {
+        judge->rc = err_set(judge->err, -ENOMEM, "no memory for %zu ranks", n);
+    }
+    free(sends.by_rank);
+    free(sends.by_pair);
+}
+
+int comms_usage_judge(const struct comms *comms, const struct comms_timeline *timeline,
+                      struct findings *findings, struct err *err)
+{
+    struct judge judge = {.timeline = timeline, .findings = findings, .err = err};
+    for (size_t i = 0; i < comms->n && !judge.rc; i++) {
+        judge.communicator = &comms->communicator[i];
+        judge.at = i;
+        for (uint32_t func = COMMS_ALL_REDUCE; func < COMMS_FUNCS && !judge.rc; func++)
+            if (func != COMMS_RECV)
+                judge_small(&judge, func);
+        if (!judge.rc)
+            judge_sends(&judge);
+    }
+    return judge.rc;
+}

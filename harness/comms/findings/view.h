@@ -1,0 +1,39 @@
+/* All that the logs of a directory come to: what tables, files, figures and pages show. */
+#ifndef CONTEND_COMMS_FINDINGS_VIEW_H
+#define CONTEND_COMMS_FINDINGS_VIEW_H
+
+#include "harness/comms/findings/copies.h"
+#include "harness/comms/findings/truth.h"
+#include "harness/comms/view/links.h"
+#include "harness/comms/view/timeline.h"
+#include "harness/comms/view/total.h"
+#include "harness/contract/finding.h"
+
+struct comms_view {
+    struct comms_logs logs;
+    struct comms comms;
+    struct comms_total total;       /* empty where total_note says why */
+    char total_note[96];            /* "" = there is a total */
+    struct comms_counters counters; /* of NVLink; none where nobody looked */
+    struct comms_truth truth;
+    struct copies copies; /* none without --copies */
+    struct comms_timeline timeline;
+    struct comms_ports ports; /* of a links.csv; none where there is none */
+    struct comms_links links;
+    struct comms_unread unread; /* files that were left out; findings name them */
+    struct findings findings;
+};
+
+/*
+ * Free with comms_view_free, also after an error. A directory without logs is none: view->logs.n
+ * and view->copies.nlogs are 0. Files that cannot be read are left out, unless that leaves no log.
+ * Errors: -ENOMEM, -EOVERFLOW, and with *refused why no log can be read.
+ */
+int comms_view_read(const char *directory, struct comms_view *view, bool *refused, struct err *err);
+
+/* The rest of a view that has its logs, copies, ports and counters; NULL: without orders of rings,
+ * which lie in the directory. Errors: -ENOMEM, -EOVERFLOW. */
+int comms_view_make(const char *directory, struct comms_view *view, struct err *err);
+void comms_view_free(struct comms_view *view);
+
+#endif

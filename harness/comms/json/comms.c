@@ -1,0 +1,252 @@
+#include "harness/comms/json/comms.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "harness/comms/json/comms_arrival.h"
+#include "harness/comms/json/comms_copies.h"
+#include "harness/comms/json/comms_truth.h"
+#include "harness/comms/logs/names.h"
+#include "harness/comms/view/lines.h"
+#include "harness/comms/view/matrix.h"
+#include "harness/store/json/findings.h"
+#include "harness/store/json/value.h"
+
+static json_t *whole(uint64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+/* The least that a bucket has; null where the size was not kept. */
+static json_t *least_of(uint32_t bucket)
+{
+    if (bucket > 64)
+        return json_null();
+    return whole(bucket ? 1ull << (bucket - 1) : 0);
+}
+
+static json_t *log_to_json(const struct comms_log *log)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "file",
+                     json_value_text(log->name), "host", json_value_text(log->header.host), "pid",
+                     whole((uint64_t)log->header.pid), "program",
+                     json_value_text(log->header.program), "interface", (int)log->header.interface,
+                     "start_ns", whole(log->header.start_ns), "events", whole(log->all_events),
+                     "events_dropped", whole(log->dropped), "unknown_events",
+                     whole(log->header.unknown_events), "timed_every",
+                     whole(log->header.timed_every), "untimed", whole(log->header.untimed));
+}
+
+static json_t *present_to_json(const struct comms_communicator *communicator)
+{
+    json_t *present = json_array();
+    for (size_t i = 0; i < communicator->npresent; i++) {
+        const struct comms_rank *rank = &communicator->present[i];
+        (void)json_array_append_new(
+            present, json_pack("{s:i, s:o, s:s, s:o}", "rank", (int)rank->rank, "file",
+                               json_value_text(rank->log->name), "state",
+                               rank->member->state == COMMS_ALIVE ? "alive" : "finalized", "gpu",
+                               json_value_text_or_null(rank->gpu)));
+    }
+    return present;
+}
+
+static json_t *line_to_json(const struct comms_line *line, uint32_t nranks)
+{
+    const struct comms_speed speed = comms_line_speed(line, nranks);
+    json_t *sizes = json_array();
+    for (uint32_t b = 0; b < COMMS_SIZES; b++)
+        if (line->sizes[b])
+            (void)json_array_append_new(sizes, json_pack("{s:o, s:o}", "from_bytes", least_of(b),
+                                                         "calls", whole(line->sizes[b])));
+    return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "collective", comms_func_name(line->func), "algorithm",
+                     comms_algo_name(line->algo), "protocol", comms_proto_name(line->proto),
+                     "captured", line->captured, "calls", whole(line->calls), "bytes",
+                     whole(line->bytes), "calls_least", whole(line->least), "calls_most",
+                     whole(line->most), "sizes", sizes, "timed_calls", whole(line->timed_calls),
+                     "time_s", json_value_real(speed.time), "algbw", json_value_real(speed.algbw),
+                     "busbw", json_value_real(speed.busbw));
+}
+
+static json_t *done_to_json(const struct comms_communicator *communicator)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < communicator->ndone; i++) {
+        const struct comms_done *done = &communicator->done[i];
+        const struct comms_key *key = &done->count.key;
+        (void)json_array_append_new(
+            all, json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:o, s:o, s:o, s:o}", "rank",
+                           (int)done->rank, "collective", comms_func_name(key->func), "datatype",
+                           comms_datatype_name(key->datatype), "algorithm",
+                           comms_algo_name(key->algo), "protocol", comms_proto_name(key->proto),
+                           "channels", (int)key->channels, "captured", (int)key->captured, "peer",
+                           key->peer < 0 ? json_null() : json_integer(key->peer), "from_bytes",
+                           least_of(key->bucket), "calls", whole(done->count.calls), "bytes",
+                           whole(done->count.bytes)));
+    }
+    return all;
+}
+
+static json_t *cells_to_json(const struct comms_matrix *matrix, const uint64_t *cells)
+{
+    json_t *rows = json_array();
+    for (uint32_t from = 0; from < matrix->n; from++) {
+        json_t *row = json_array();
+        for (uint32_t to = 0; to < matrix->n; to++)
+            (void)json_array_append_new(row, whole(cells[(size_t)from * matrix->n + to]));
+        (void)json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+/* Null of more ranks than a matrix may have. */
+static int matrix_to_json(const struct comms_communicator *communicator, json_t **json,
+                          struct err *err)
+{
+    struct comms_matrix matrix;
+    int rc = comms_matrix_make(communicator, &matrix, err);
+    if (rc) {
+        *json = rc == -E2BIG ? json_null() : NULL;
+        return rc == -E2BIG ? 0 : rc;
+    }
+    *json = json_pack("{s:s, s:o, s:o, s:o, s:o}", "how", comms_how_name(matrix.how), "bytes",
+                      cells_to_json(&matrix, matrix.bytes), "calls",
+                      cells_to_json(&matrix, matrix.calls), "unknown_calls",
+                      whole(matrix.unknown_calls), "unknown_bytes", whole(matrix.unknown_bytes));
+    comms_matrix_free(&matrix);
+    return 0;
+}
+
+static int communicator_to_json(const struct comms_communicator *communicator, json_t *all,
+                                struct err *err)
+{
+    struct comms_lines lines;
+    struct comms_arrival arrival = {0};
+    json_t *matrix = NULL;
+    char id[24];
+    int rc = comms_lines_make(communicator, false, &lines, err);
+    if (rc)
+        return rc;
+    rc = matrix_to_json(communicator, &matrix, err);
+    rc = rc ? rc : comms_arrival_make(communicator, &arrival, err);
+    if (!rc) {
+        json_t *calls = json_array();
+        for (size_t i = 0; i < lines.n; i++)
+            (void)json_array_append_new(calls, line_to_json(&lines.line[i], communicator->nranks));
+        (void)snprintf(id, sizeof(id), "%016" PRIx64, communicator->id);
+        (void)json_array_append_new(
+            all,
+            json_pack("{s:s, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "id", id, "name",
+                      json_value_text_or_null(communicator->name), "ranks",
+                      (int)communicator->nranks, "nodes", (int)communicator->nodes, "ranks_told",
+                      communicator->told, "present", present_to_json(communicator), "calls", calls,
+                      "matrix", matrix, "arrival", comms_arrival_to_json(&arrival), "done",
+                      done_to_json(communicator)));
+    }
+    comms_arrival_free(&arrival);
+    comms_lines_free(&lines);
+    return rc;
+}
+
+/* ---- all together ---- */
+
+static json_t *log10_to_json(const struct comms_matrix *matrix, const uint64_t *cells)
+{
+    json_t *rows = json_array();
+    for (uint32_t from = 0; from < matrix->n; from++) {
+        json_t *row = json_array();
+        for (uint32_t to = 0; to < matrix->n; to++)
+            (void)json_array_append_new(
+                row, json_value_real(comms_log10(cells[(size_t)from * matrix->n + to])));
+        (void)json_array_append_new(rows, row);
+    }
+    return rows;
+}
+
+static json_t *gpus_to_json(const struct comms_total *total)
+{
+    json_t *gpus = json_array();
+    char name[200];
+    for (uint32_t i = 0; i < total->matrix.n; i++) {
+        const struct comms_gpu *gpu = &total->gpu[i];
+        (void)json_array_append_new(
+            gpus, json_pack("{s:i, s:o, s:o, s:o, s:o}", "gpu", (int)i, "name",
+                            json_value_text(comms_call_gpu(gpu, name, sizeof(name))), "pci",
+                            json_value_text_or_null(gpu->pci), "host",
+                            json_value_text_or_null(gpu->log ? gpu->log->header.host : ""), "pid",
+                            gpu->log ? whole((uint64_t)gpu->log->header.pid) : json_null()));
+    }
+    return gpus;
+}
+
+/* Which GPU each rank is. */
+static json_t *ranks_to_json(const struct comms_view *view)
+{
+    json_t *ranks = json_array();
+    for (size_t c = 0; c < view->total.ncommunicators; c++)
+        for (uint32_t rank = 0; view->total.gpu_of[c] && rank < view->comms.communicator[c].nranks;
+             rank++)
+            if (view->total.gpu_of[c][rank] != COMMS_NO_GPU)
+                (void)json_array_append_new(ranks, json_pack("{s:i, s:i, s:i}", "communicator",
+                                                             (int)c, "rank", (int)rank, "gpu",
+                                                             (int)view->total.gpu_of[c][rank]));
+    return ranks;
+}
+
+static json_t *total_to_json(const struct comms_view *view)
+{
+    const struct comms_matrix *matrix = &view->total.matrix;
+    if (view->total_note[0])
+        return json_null();
+    return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "how",
+                     comms_how_name(matrix->how), "assumed", view->total.assumed, "left_out",
+                     whole(view->total.left_out), "gpus", gpus_to_json(&view->total), "ranks",
+                     ranks_to_json(view), "bytes", cells_to_json(matrix, matrix->bytes), "calls",
+                     cells_to_json(matrix, matrix->calls), "bytes_log10",
+                     log10_to_json(matrix, matrix->bytes), "calls_log10",
+                     log10_to_json(matrix, matrix->calls), "unknown_calls",
+                     whole(matrix->unknown_calls), "unknown_bytes", whole(matrix->unknown_bytes));
+}
+
+static json_t *links_to_json(const struct comms_view *view)
+{
+    json_t *all = json_array();
+    char name[120];
+    for (size_t i = 0; i < view->links.n; i++) {
+        const struct comms_link *link = &view->links.link[i];
+        (void)json_array_append_new(
+            all, json_pack("{s:o, s:i, s:o, s:o, s:o}", "name",
+                           json_value_text(comms_call_link(&view->total, link, name, sizeof(name))),
+                           "gpu", (int)link->gpu, "bytes", whole(link->bytes), "gbps",
+                           link->gbps > 0 ? json_real(link->gbps) : json_null(), "share",
+                           json_value_real(comms_link_share(&view->links, link))));
+    }
+    return all;
+}
+
+json_t *comms_to_json(const struct comms_view *view, struct err *err)
+{
+    const struct comms_logs *logs = &view->logs;
+    const struct comms *comms = &view->comms;
+    json_t *files = json_array(), *all = json_array();
+    int rc = 0;
+    for (size_t i = 0; i < logs->n; i++)
+        (void)json_array_append_new(files, log_to_json(&logs->log[i]));
+    for (size_t i = 0; i < comms->n && !rc; i++)
+        rc = communicator_to_json(&comms->communicator[i], all, err);
+    json_t *json =
+        rc ? NULL
+           : json_pack("{s:i, s:O, s:O, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs",
+                       files, "communicators", all, "total", total_to_json(view), "links",
+                       links_to_json(view), "links_unknown_bytes", whole(view->links.unknown_bytes),
+                       "nvlink", comms_truth_to_json(&view->truth, &view->counters), "copies",
+                       copies_to_json(&view->copies), "findings",
+                       findings_to_json(&view->findings));
+    json_decref(files);
+    json_decref(all);
+    if (!json && !rc)
+        (void)err_set(err, -ENOMEM, "no memory for JSON");
+    return json;
+}

@@ -1,0 +1,21 @@
+/* What NCCL's RAS service answers -> struct ras. Whoever listens there may send anything. */
+#ifndef CONTEND_COMMS_JSON_RAS_H
+#define CONTEND_COMMS_JSON_RAS_H
+
+#include <jansson.h>
+
+#include "harness/comms/findings/moved.h"
+#include "harness/comms/logs/ras.h"
+
+/* Free with ras_free, also after an error. -EPROTO: it is no such answer, or too large; -ENOMEM. */
+int ras_from_json(const char *text, size_t size, struct ras *ras, struct err *err);
+
+/*
+ * The job as it is now, with what is wrong: {"nccl", "communicators", "not_told", "findings",
+ * "nvlink": as comms_moved_to_json}. Without `ras` the first two are null, and not_told is why;
+ * else that is null. NULL without memory.
+ */
+json_t *ras_to_json(const struct ras *ras, const char *not_told, const struct comms_moved *moved,
+                    const struct findings *findings);
+
+#endif

@@ -1,0 +1,172 @@
+#include "harness/comms/logs/inside.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "harness/comms/logs/host.h"
+
+void inside_say_off(const char *why, const char *what, int code)
+{
+    char line[PATH_MAX + 200];
+    int n = snprintf(line, sizeof(line), "%s: off in process %ld: %s%s%s%s\n", inside_who,
+                     (long)getpid(), why, what, code ? ": " : "", code ? strerror(code) : "");
+    if (n > 0 &&
+        write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line)) < 0)
+        return; /* nobody to tell */
+}
+
+uint64_t inside_now_ns(clockid_t clock)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(clock, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Where blocks that are there once stay there: no page of a mapped file fails later. */
+static bool keeps_blocks(int fd)
+{
+    enum { XFS_MAGIC = 0x58465342 }; /* linux/magic.h has it since 5.4 only */
+    const char *wanted = getenv("CONTEND_COMMS_MAPPED");
+    struct statfs system;
+    if ((wanted && strcmp(wanted, "0") == 0) || fstatfs(fd, &system))
+        return false;
+    return system.f_type == EXT4_SUPER_MAGIC || system.f_type == XFS_MAGIC ||
+           system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
+}
+
+/* A write beyond the limit sends a signal that ends the program. */
+static bool is_within_limit(size_t size)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur >= size;
+}
+
+/* All its blocks are there before it is mapped: a page that finds none kills who touches it. A copy
+ * is written as a new file, and on NFS each block would be a write. */
+static bool map(int fd, struct inside_file *file)
+{
+    file->apart = !keeps_blocks(fd);
+    int code = !is_within_limit(file->size) ? EFBIG
+               : file->apart                ? 0
+                                            : posix_fallocate(fd, 0, (off_t)file->size);
+    if (!code) {
+        file->bytes =
+            mmap(NULL, file->size, PROT_READ | PROT_WRITE,
+                 file->apart ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file->apart ? -1 : fd, 0);
+        code = file->bytes == MAP_FAILED ? errno : 0;
+    }
+    if (!code)
+        return true;
+    inside_say_off("cannot write ", file->unfinished, code);
+    (void)unlink(file->unfinished);
+    return false;
+}
+
+bool inside_file_create(struct inside_file *file, const char *suffix, size_t size)
+{
+    const char *dir = getenv("CONTEND_COMMS_DIR");
+    if (!dir || !*dir) {
+        inside_say_off("CONTEND_COMMS_DIR names no directory", "", 0);
+        return false;
+    }
+    file->size = size;
+    comms_host_find(file->host);
+    int n = snprintf(file->path, sizeof(file->path), "%s/%s-%ld-%llu%s", dir, file->host,
+                     (long)getpid(), (unsigned long long)inside_now_ns(CLOCK_REALTIME), suffix);
+    (void)snprintf(file->unfinished, sizeof(file->unfinished), "%s.begun", file->path);
+    int fd = n < (int)sizeof(file->path)
+                 ? open(file->unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644)
+                 : -1;
+    if (fd < 0) {
+        inside_say_off("cannot create ", file->path,
+                       n < (int)sizeof(file->path) ? errno : ENAMETOOLONG);
+        return false;
+    }
+    bool mapped = map(fd, file);
+    (void)close(fd);
+    return mapped;
+}
+
+bool inside_file_name(struct inside_file *file)
+{
+    int code = file->apart                            ? inside_file_save(file)
+               : rename(file->unfinished, file->path) ? errno
+                                                      : 0;
+    if (code)
+        inside_file_drop(file, code);
+    return !code;
+}
+
+/* Blocks without anything stay holes. */
+static int write_backwards(int fd, const struct inside_file *file)
+{
+    enum { WORDS = 512 };
+    const uint64_t *word = file->bytes;
+    uint64_t block[WORDS];
+    const size_t all = file->size / sizeof(*word);
+    for (size_t at = (all - 1) / WORDS * WORDS, n = all - at;; at -= WORDS, n = WORDS) {
+        uint64_t any = 0;
+        for (size_t i = n; i-- > 0;)
+            any |= block[i] = __atomic_load_n(&word[at + i], __ATOMIC_ACQUIRE);
+        if (any && pwrite(fd, block, n * sizeof(*word), (off_t)(at * sizeof(*word))) !=
+                       (ssize_t)(n * sizeof(*word)))
+            return errno ? errno : ENOSPC;
+        if (!at)
+            return 0;
+    }
+}
+
+int inside_file_save(const struct inside_file *file)
+{
+    int fd = open(file->unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    if (fd < 0)
+        return errno;
+    errno = 0;
+    int code = !is_within_limit(file->size)       ? EFBIG
+               : ftruncate(fd, (off_t)file->size) ? errno
+                                                  : write_backwards(fd, file);
+    if (close(fd) && !code) /* NFS tells here that there was no room */
+        code = errno;
+    if (!code && rename(file->unfinished, file->path))
+        code = errno;
+    if (code)
+        (void)unlink(file->unfinished);
+    return code;
+}
+
+int inside_start_thread(pthread_t *thread, void *(*run)(void *arg))
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(thread, NULL, run, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+struct timespec inside_in_ms(long ms)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += ms / 1000;
+    until.tv_nsec += ms % 1000 * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return until;
+}
+
+void inside_file_drop(struct inside_file *file, int code)
+{
+    inside_say_off("cannot begin ", file->path, code);
+    (void)unlink(file->unfinished);
+    (void)munmap(file->bytes, file->size);
+}

@@ -1,0 +1,61 @@
+/*
+ * What a library of ours does inside somebody else's process: it says in one line why it is off,
+ * and makes its log, a file of fixed size that is mapped, so that a process that is killed leaves
+ * what it had. Nothing fails the caller; errno is not kept.
+ *
+ * Where a mapped page can fail later, which would kill the program (a full disk under a file system
+ * that copies on write, a server that is gone), or where that is not known (overlayfs), the log is
+ * memory of our own, and a thread of ours copies it into the file: what a process did that is
+ * killed is lost from the last copy on. CONTEND_COMMS_MAPPED=0: so it is everywhere.
+ */
+#ifndef CONTEND_COMMS_LOGS_INSIDE_H
+#define CONTEND_COMMS_LOGS_INSIDE_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "harness/comms/logs/record.h"
+
+/* The library defines it: who says the line. */
+extern const char inside_who[];
+
+/* `code`: an errno to be told in words, or 0. One write, so that lines of processes do not mix. */
+void inside_say_off(const char *why, const char *what, int code);
+
+uint64_t inside_now_ns(clockid_t clock);
+
+struct inside_file {
+    char host[COMMS_HOST_MAX];
+    char path[PATH_MAX], unfinished[PATH_MAX + 8];
+    size_t size;
+    void *bytes; /* zeroed, of whole words; shared with the file, whose blocks are all there, or: */
+    bool apart;  /* memory of our own, that inside_file_save copies */
+};
+
+/* Under an unfinished name in CONTEND_COMMS_DIR. False: it is said why not, and nothing is left. */
+bool inside_file_create(struct inside_file *file, const char *suffix, size_t size);
+
+/* Gives it its name: who lists the directory finds whole headers alone. False as above. */
+bool inside_file_name(struct inside_file *file);
+
+/*
+ * Replaces the file by what `bytes` are now: at once, so that a reader finds one whole copy. They
+ * are copied from their end to their beginning, word by word: what a record says of others is to
+ * stand behind them. Returns 0 or an errno; the copy before is then still there.
+ */
+int inside_file_save(const struct inside_file *file);
+
+/* A thread with all signals blocked. 0 or an errno. */
+int inside_start_thread(pthread_t *thread, void *(*run)(void *arg));
+
+/* CLOCK_MONOTONIC in so many ms. */
+struct timespec inside_in_ms(long ms);
+
+/* Instead: it is unmapped and taken away, after a line. */
+void inside_file_drop(struct inside_file *file, int code);
+
+#endif

@@ -1,0 +1,182 @@
+#include "harness/comms/logs/merge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/array.h"
+#include "harness/machine/gpu/pci.h"
+
+static struct comms_communicator *find(struct comms *comms, const struct comms_member *member)
+{
+    for (size_t i = 0; i < comms->n; i++) {
+        struct comms_communicator *known = &comms->communicator[i];
+        if (known->id == member->id && known->told == (member->nranks > 0) &&
+            (!known->told || known->nranks == member->nranks))
+            return known;
+    }
+    struct comms_communicator *grown =
+        array_grown(comms->communicator, comms->n, &comms->capacity, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    comms->communicator = grown;
+    struct comms_communicator *added = &grown[comms->n++];
+    *added = (struct comms_communicator){.id = member->id,
+                                         .nranks = member->nranks,
+                                         .nodes = member->nodes,
+                                         .told = member->nranks > 0};
+    (void)snprintf(added->name, sizeof(added->name), "%s", member->name);
+    return added;
+}
+
+static int add_rank(struct comms_communicator *communicator, const struct comms_log *log,
+                    size_t number)
+{
+    const struct comms_member *member = &log->member[number];
+    uint32_t rank = (uint32_t)member->rank;
+    size_t ndone = 0;
+    for (size_t i = 0; i < log->ncounts; i++)
+        ndone += log->count[i].key.member == number;
+    struct comms_rank *present =
+        realloc(communicator->present, (communicator->npresent + 1) * sizeof(*present));
+    if (!present)
+        return -ENOMEM;
+    communicator->present = present;
+    struct comms_rank *added = &present[communicator->npresent++];
+    *added = (struct comms_rank){.rank = rank, .log = log, .member = member};
+    (void)pci_bdf_normalise(member->gpu, added->gpu); /* "" of what is none */
+    struct comms_done *done =
+        realloc(communicator->done, (communicator->ndone + ndone + 1) * sizeof(*done));
+    if (!done)
+        return -ENOMEM;
+    communicator->done = done;
+    for (size_t i = 0; i < log->ncounts; i++)
+        if (log->count[i].key.member == number)
+            done[communicator->ndone++] = (struct comms_done){rank, log->count[i]};
+    return 0;
+}
+
+/* ---- order ---- */
+
+static int by_rank(const void *a, const void *b)
+{
+    uint32_t x = ((const struct comms_rank *)a)->rank, y = ((const struct comms_rank *)b)->rank;
+    return (x > y) - (x < y);
+}
+
+static int by_rank_and_key(const void *a, const void *b)
+{
+    const struct comms_done *x = a, *y = b;
+    uint64_t p = comms_key_pack(&x->count.key), q = comms_key_pack(&y->count.key);
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (p > q) - (p < q);
+}
+
+/* The earliest of its ranks, by the clocks of their machines. */
+static uint64_t begin_of(const struct comms_communicator *communicator)
+{
+    uint64_t least = UINT64_MAX;
+    for (size_t i = 0; i < communicator->npresent; i++) {
+        const struct comms_rank *rank = &communicator->present[i];
+        uint64_t begin =
+            rank->log->header.start_ns + rank->member->begin_ns - rank->log->header.start_mono_ns;
+        least = begin < least ? begin : least;
+    }
+    return least;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct comms_communicator *x = a, *y = b;
+    uint64_t p = begin_of(x), q = begin_of(y);
+    if (p == q)
+        return (x->id > y->id) - (x->id < y->id);
+    return p < q ? -1 : 1;
+}
+
+/* ---- what interfaces 1 to 3 do not tell ---- */
+
+static uint32_t count_hosts(const struct comms_communicator *communicator)
+{
+    uint32_t hosts = 0;
+    for (size_t i = 0; i < communicator->npresent; i++) {
+        size_t j = 0;
+        while (strcmp(communicator->present[j].log->header.host,
+                      communicator->present[i].log->header.host) != 0)
+            j++;
+        hosts += j == i;
+    }
+    return hosts;
+}
+
+static void find_size(struct comms_communicator *communicator)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < communicator->npresent; i++)
+        if (communicator->present[i].rank > most)
+            most = communicator->present[i].rank;
+    for (size_t i = 0; i < communicator->ndone; i++)
+        if (communicator->done[i].count.key.peer > (int64_t)most)
+            most = (uint32_t)communicator->done[i].count.key.peer;
+    communicator->nranks = most + 1;
+    communicator->nodes = count_hosts(communicator);
+}
+
+static void arrange(struct comms *comms)
+{
+    for (size_t i = 0; i < comms->n; i++) {
+        struct comms_communicator *each = &comms->communicator[i];
+        qsort(each->present, each->npresent, sizeof(*each->present), by_rank);
+        qsort(each->done, each->ndone, sizeof(*each->done), by_rank_and_key);
+        if (!each->told)
+            find_size(each);
+    }
+    if (comms->n)
+        qsort(comms->communicator, comms->n, sizeof(*comms->communicator), by_begin);
+}
+
+int comms_merge(const struct comms_logs *logs, struct comms *comms, struct err *err)
+{
+    *comms = (struct comms){0};
+    int rc = 0;
+    for (size_t l = 0; l < logs->n && !rc; l++)
+        for (size_t m = 0; m < logs->log[l].nmembers && !rc; m++) {
+            const struct comms_member *member = &logs->log[l].member[m];
+            if (member->state == COMMS_NONE || !member->id || member->rank < 0) {
+                comms->silent++;
+                continue;
+            }
+            struct comms_communicator *communicator = find(comms, member);
+            rc = communicator ? add_rank(communicator, &logs->log[l], m) : -ENOMEM;
+        }
+    if (rc) {
+        comms_free(comms);
+        return err_set(err, rc, "no memory for communicators");
+    }
+    arrange(comms);
+    return 0;
+}
+
+void comms_free(struct comms *comms)
+{
+    for (size_t i = 0; i < comms->n; i++) {
+        free(comms->communicator[i].present);
+        free(comms->communicator[i].done);
+        free(comms->communicator[i].order.rank);
+    }
+    free(comms->communicator);
+    *comms = (struct comms){0};
+}
+
+size_t comms_find_rank(const struct comms_communicator *communicator, uint32_t rank,
+                       const struct comms_rank **first)
+{
+    size_t n = 0;
+    *first = NULL;
+    for (size_t i = 0; i < communicator->npresent; i++)
+        if (communicator->present[i].rank == rank && !n++)
+            *first = &communicator->present[i];
+    return n;
+}

@@ -1,0 +1,60 @@
+/* The logs of all processes -> communicators: who took part in each, and what they did. */
+#ifndef CONTEND_COMMS_LOGS_MERGE_H
+#define CONTEND_COMMS_LOGS_MERGE_H
+
+#include <stdbool.h>
+
+#include "harness/comms/logs/read.h"
+#include "harness/contract/bench.h"
+
+/* A rank whose log is here. */
+struct comms_rank {
+    uint32_t rank;
+    const struct comms_log *log;       /* borrowed */
+    const struct comms_member *member; /* borrowed */
+    char gpu[PCI_BDF_MAX];             /* "0000:00:06.0"; "" = not known */
+};
+
+/* What one rank did, by key; `member` of the key means nothing here. */
+struct comms_done {
+    uint32_t rank;
+    struct comms_count count;
+};
+
+/*
+ * Rings as NCCL has laid them: rank[ring * nranks + i]. Channel c takes ring c % nrings, and the
+ * channels of a call share its bytes evenly. Zeroed = not told.
+ */
+struct comms_order {
+    size_t nrings;
+    uint32_t *rank; /* owned */
+};
+
+struct comms_communicator {
+    uint64_t id;
+    /* Not told by interfaces 1 to 3: then the ranks that were seen, or spoken of, and their hosts.
+     */
+    uint32_t nranks, nodes;
+    bool told;
+    char name[COMMS_NAME_MAX];
+    size_t npresent, ndone;
+    struct comms_rank *present; /* owned, by rank; a rank that is there twice is told twice */
+    struct comms_done *done;    /* owned, by rank */
+    struct comms_order order;
+};
+
+struct comms {
+    size_t n, capacity;
+    struct comms_communicator *communicator; /* owned, in the order in which they began */
+    size_t silent; /* ranks that never said of which communicator they are: they did nothing */
+};
+
+/* Borrows the logs. -ENOMEM only. */
+int comms_merge(const struct comms_logs *logs, struct comms *comms, struct err *err);
+void comms_free(struct comms *comms);
+
+/* How often a rank is present; NULL for *first where it is not. */
+size_t comms_find_rank(const struct comms_communicator *communicator, uint32_t rank,
+                       const struct comms_rank **first);
+
+#endif

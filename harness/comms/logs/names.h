@@ -1,0 +1,83 @@
+/*
+ * What NCCL calls its collectives, types, algorithms and protocols, as numbers of ours for the log,
+ * and back. Numbers are part of the format of the log: new ones go behind the last.
+ */
+#ifndef CONTEND_COMMS_LOGS_NAMES_H
+#define CONTEND_COMMS_LOGS_NAMES_H
+
+#include <stdint.h>
+
+enum comms_func {
+    COMMS_FUNC_OTHER, /* of a name that this version does not know */
+    COMMS_ALL_REDUCE,
+    COMMS_ALL_GATHER,
+    COMMS_REDUCE_SCATTER,
+    COMMS_BROADCAST,
+    COMMS_REDUCE,
+    COMMS_ALL_TO_ALL,
+    COMMS_GATHER,
+    COMMS_SCATTER,
+    COMMS_SEND,
+    COMMS_RECV,
+    COMMS_FUNCS
+};
+
+enum comms_datatype {
+    COMMS_TYPE_OTHER,
+    COMMS_INT8,
+    /* ncclUint8 is the one type for which NCCL (2.24 to 2.30, ncclDatatypeToString) has no name: it
+     * says "Unknown" of it. */
+    COMMS_UINT8,
+    COMMS_INT32,
+    COMMS_UINT32,
+    COMMS_INT64,
+    COMMS_UINT64,
+    COMMS_FLOAT16,
+    COMMS_FLOAT32,
+    COMMS_FLOAT64,
+    COMMS_BFLOAT16,
+    COMMS_FLOAT8E4M3,
+    COMMS_FLOAT8E5M2,
+    COMMS_TYPES
+};
+
+enum comms_algo {
+    COMMS_ALGO_OTHER,
+    COMMS_RING,
+    COMMS_TREE,
+    COMMS_COLLNET_DIRECT,
+    COMMS_COLLNET_CHAIN,
+    COMMS_NVLS,
+    COMMS_NVLS_TREE,
+    COMMS_PAT,
+    COMMS_COPY_ENGINE,
+    COMMS_POINT_TO_POINT,
+    COMMS_CALLED, /* the call of the program itself, of which the others are the work */
+    COMMS_ALGOS
+};
+
+enum comms_proto { COMMS_PROTO_OTHER, COMMS_LL, COMMS_LL128, COMMS_SIMPLE, COMMS_PROTOS };
+
+/* By NCCL's text (interfaces 2 and later); NULL and unknown ones: 0, of a type COMMS_TYPE_OTHER or
+ * the one without a name. */
+uint32_t comms_func_find(const char *text);
+uint32_t comms_datatype_find(const char *text);
+uint32_t comms_algo_find(const char *text);
+uint32_t comms_proto_find(const char *text);
+
+/* By NCCL's number (interface 1, so NCCL 2.23). */
+uint32_t comms_func_numbered(unsigned number);
+uint32_t comms_datatype_numbered(unsigned number);
+uint32_t comms_algo_numbered(unsigned number);
+uint32_t comms_proto_numbered(unsigned number);
+
+/* "AllReduce", "float32", "RING", "LL128"; of what is none of them "?". */
+const char *comms_func_name(uint32_t func);
+const char *comms_datatype_name(uint32_t datatype);
+const char *comms_algo_name(uint32_t algo);
+const char *comms_proto_name(uint32_t proto);
+
+/* Of one element; 0 = unknown. */
+uint32_t comms_datatype_bytes(uint32_t datatype);
+
+#endif

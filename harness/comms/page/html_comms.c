@@ -1,0 +1,300 @@
+#include "harness/comms/page/html_comms.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/comms/findings/findings.h"
+#include "harness/comms/logs/names.h"
+#include "harness/comms/page/html_comms_measured.h"
+#include "harness/comms/view/lines.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+#include "harness/show/html/html_parts.h"
+#include "harness/show/report/escape.h"
+
+#define LOG_FIGURE "comms_bytes_log" /* which the map of the page is, too */
+
+enum {
+    CELL = 66,
+    EDGE = 64,
+    MAP_MOST = 64,     /* GPUs of a map in the page; of more there is gnuplot's picture */
+    NUMBERS_MOST = 10, /* that have room for numbers */
+    TABLE_MOST = 16    /* of a table of numbers */
+};
+
+/* ---- the map ---- */
+
+/* Viridis (S. van der Walt and N. Smith, CC0), as plots/heat_map.gp; the text on it in black or
+ * white. */
+static const char *const colours[] = {"#440154", "#48186A", "#472D7B", "#424086", "#3B528B",
+                                      "#33638D", "#2C728E", "#26828E", "#21918C", "#1FA088",
+                                      "#28AE80", "#3FBC73", "#5EC962", "#84D44B", "#ADDC30",
+                                      "#D8E219", "#FDE725"};
+enum { COLOURS = sizeof(colours) / sizeof(colours[0]), DARK_COLOURS = 8 };
+
+static void ends_of(const struct comms_matrix *matrix, double ends[static 2])
+{
+    ends[0] = INFINITY;
+    ends[1] = 0;
+    for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++) {
+        ends[0] = fmin(ends[0], comms_log10(matrix->bytes[i])); /* of NaN the other */
+        ends[1] = fmax(ends[1], comms_log10(matrix->bytes[i]));
+    }
+    if (ends[1] - ends[0] < 1) /* as the figure */
+        ends[0] = fmax(0, ends[1] - 1);
+}
+
+static void print_map_cell(const struct comms_matrix *matrix, uint32_t from, uint32_t to,
+                           const double ends[static 2], FILE *out)
+{
+    uint64_t bytes = matrix->bytes[(size_t)from * matrix->n + to];
+    char text[24];
+    uint32_t x = EDGE + to * CELL, y = EDGE + from * CELL;
+    if (!bytes) {
+        (void)fprintf(out, "<rect class=\"none\" x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\"/>", x,
+                      y, CELL, CELL);
+        return;
+    }
+    double share = (comms_log10(bytes) - ends[0]) / fmax(ends[1] - ends[0], 1e-9);
+    int colour = (int)lround(fmin(fmax(share, 0), 1) * (COLOURS - 1));
+    (void)fprintf(out,
+                  "<rect x=\"%u\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"%s\"><title>GPU %u to "
+                  "%u: %" PRIu64 " bytes, %" PRIu64 " calls</title></rect>",
+                  x, y, CELL, CELL, colours[colour], from, to, bytes,
+                  matrix->calls[(size_t)from * matrix->n + to]);
+    if (matrix->n <= NUMBERS_MOST)
+        (void)fprintf(out, "<text class=\"in\" style=\"fill:%s\" x=\"%u\" y=\"%u\">%s</text>",
+                      colour < DARK_COLOURS ? "#fff" : "#000", x + CELL / 2, y + CELL / 2 + 5,
+                      units_format_si((double)bytes, text, sizeof(text)));
+}
+
+static void print_map(const struct comms_matrix *matrix, FILE *out)
+{
+    double ends[2];
+    uint32_t side = EDGE + matrix->n * CELL + 4, every = matrix->n / 17 + 1;
+    ends_of(matrix, ends);
+    (void)fprintf(
+        out,
+        "<svg class=\"heat\" role=\"img\" viewBox=\"0 0 %u %u\"><title>Bytes from each GPU "
+        "to each other, colours by powers of ten</title><desc>The brighter the more: from "
+        "10 to the power of %.1f to that of %.1f. The numbers are in matrix.csv.</desc>\n",
+        side, side, ends[0], ends[1]);
+    (void)fprintf(out, "<text x=\"%u\" y=\"18\">to GPU</text><text x=\"30\" y=\"%d\">from</text>\n",
+                  EDGE + matrix->n * CELL / 2, EDGE - 10);
+    for (uint32_t i = 0; i < matrix->n; i += every)
+        (void)fprintf(out, "<text x=\"%u\" y=\"%d\">%u</text><text x=\"%d\" y=\"%u\">%u</text>\n",
+                      EDGE + i * CELL + CELL / 2, EDGE - 10, i, EDGE / 2,
+                      EDGE + i * CELL + CELL / 2 + 5, i);
+    for (uint32_t from = 0; from < matrix->n; from++) {
+        for (uint32_t to = 0; to < matrix->n; to++)
+            print_map_cell(matrix, from, to, ends, out);
+        (void)fputc('\n', out);
+    }
+    (void)fputs("</svg>\n", out);
+}
+
+static void print_numbers(const char *caption, const struct comms_matrix *matrix,
+                          const uint64_t *cells, FILE *out)
+{
+    (void)fprintf(
+        out,
+        "<div class=\"scroll\"><table><caption>%s</caption>\n<tr><th scope=\"col\">from, to"
+        "</th>",
+        caption);
+    for (uint32_t to = 0; to < matrix->n; to++)
+        (void)fprintf(out, "<th scope=\"col\">%u</th>", to);
+    (void)fputs("</tr>\n", out);
+    for (uint32_t from = 0; from < matrix->n; from++) {
+        (void)fprintf(out, "<tr><th scope=\"row\">%u</th>", from);
+        for (uint32_t to = 0; to < matrix->n; to++)
+            (void)fprintf(out, "<td>%" PRIu64 "</td>", cells[(size_t)from * matrix->n + to]);
+        (void)fputs("</tr>\n", out);
+    }
+    (void)fputs("</table></div>\n", out);
+}
+
+static void print_gpus(const struct comms_total *total, FILE *out)
+{
+    char name[200];
+    (void)fputs("<ul class=\"workers\">\n", out);
+    for (uint32_t i = 0; i < total->matrix.n; i++) {
+        (void)fputs("<li>", out);
+        html_say(out, "GPU %u: %s", i, comms_call_gpu(&total->gpu[i], name, sizeof(name)));
+        (void)fputs("</li>\n", out);
+    }
+    (void)fputs("</ul>\n", out);
+}
+
+static void print_total(const struct comms_view *view, FILE *out)
+{
+    static const char *const says[] = {
+        [COMMS_EXACT] = "Exact: each pair is told by NCCL, or the only one there is",
+        [COMMS_FROM_NCCL] = "Pairs: order from NCCL",
+        [COMMS_MODELLED] = "Pairs are modelled: rings in the order of ranks",
+    };
+    const struct comms_matrix *matrix = &view->total.matrix;
+    (void)fputs("<section id=\"matrix\">\n<h2>Bytes between GPUs</h2>\n<p>", out);
+    if (view->total_note[0] || !matrix->n) {
+        html_say(out, "%s", view->total_note[0] ? view->total_note : "No pair is known.");
+        (void)fputs("</p>\n</section>\n", out);
+        return;
+    }
+    html_say(out, "%s%s. All communicators together; colours by powers of ten.", says[matrix->how],
+             matrix->trees ? ", trees as NCCL builds them" : "");
+    if (matrix->unknown_calls)
+        html_say(out,
+                 " Pairs unknown, of all ranks together: calls %" PRIu64 ", bytes %" PRIu64 ".",
+                 matrix->unknown_calls, matrix->unknown_bytes);
+    (void)fputs("</p>\n", out);
+    if (matrix->n <= MAP_MOST)
+        print_map(matrix, out);
+    print_gpus(&view->total, out);
+    if (matrix->n <= TABLE_MOST) {
+        (void)fputs("<details><summary>As numbers</summary>\n", out);
+        print_numbers("Bytes", matrix, matrix->bytes, out);
+        print_numbers("Calls", matrix, matrix->calls, out);
+        (void)fputs("</details>\n", out);
+    }
+    (void)fputs("</section>\n", out);
+}
+
+static void print_links(const struct comms_view *view, FILE *out)
+{
+    const struct comms_links *links = &view->links;
+    if (!links->n)
+        return;
+    (void)fputs(
+        "<section id=\"links\">\n<h2>Over which links</h2>\n<p>The shortest way of each pair, "
+        "with what protocols add; the hottest first. Shares are of what a link could carry "
+        "in that time.</p>\n<div class=\"scroll\"><table>\n<tr><th scope=\"col\">link</th>"
+        "<th scope=\"col\">bytes</th><th scope=\"col\">GB/s at most</th>"
+        "<th scope=\"col\">share</th></tr>\n",
+        out);
+    for (size_t i = 0; i < links->n && i < MAP_MOST; i++) {
+        const struct comms_link *link = &links->link[i];
+        char name[120], share[24], most[24] = "-";
+        if (link->gbps > 0)
+            (void)snprintf(most, sizeof(most), "%.4g", link->gbps);
+        (void)fputs("<tr><th scope=\"row\">", out);
+        html_say(out, "%s", comms_call_link(&view->total, link, name, sizeof(name)));
+        (void)fprintf(out, "</th><td>%" PRIu64 "</td><td>%s</td><td>%s</td></tr>\n", link->bytes,
+                      most, text_percent(comms_link_share(links, link), share, sizeof(share)));
+    }
+    (void)fputs("</table></div>\n</section>\n", out);
+}
+
+/* ---- calls ---- */
+
+static void print_sizes(const struct comms_line *line, FILE *out)
+{
+    char least[24];
+    const char *between = "";
+    for (int b = 0; b < COMMS_SIZES; b++) {
+        if (!line->sizes[b])
+            continue;
+        html_say(out, "%s%" PRIu64 " from %s", between, line->sizes[b],
+                 units_format_bytes(b ? (uint64_t)1 << (b - 1) : 0, least, sizeof(least)));
+        between = ", ";
+    }
+    if (line->any_size)
+        html_say(out, "%s%" PRIu64 " of any size", between, line->any_size);
+}
+
+static int print_lines(const struct comms_view *view, size_t c, FILE *out, struct err *err)
+{
+    const struct comms_communicator *communicator = &view->comms.communicator[c];
+    struct comms_lines lines;
+    char name[160];
+    int rc = comms_lines_make(communicator, false, &lines, err);
+    if (rc)
+        return rc;
+    (void)fputs("<div class=\"scroll\"><table><caption>", out);
+    html_say(out, "%s: %u ranks on %u nodes",
+             comms_call_communicator(communicator, c, name, sizeof(name)), communicator->nranks,
+             communicator->nodes);
+    (void)fputs("</caption>\n<tr><th scope=\"col\">collective</th><th scope=\"col\">algorithm</th>"
+                "<th scope=\"col\">protocol</th><th scope=\"col\">calls</th><th scope=\"col\">bytes"
+                "</th><th scope=\"col\" class=\"text\">sizes of calls</th></tr>\n",
+                out);
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct comms_line *line = &lines.line[i];
+        (void)fprintf(out,
+                      "<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td>%" PRIu64
+                      "</td><td>%" PRIu64 "</td><td class=\"text\">",
+                      comms_func_name(line->func), comms_algo_name(line->algo),
+                      comms_proto_name(line->proto), line->calls, line->bytes);
+        print_sizes(line, out);
+        (void)fputs(line->captured ? " (CUDA graph)</td></tr>\n" : "</td></tr>\n", out);
+    }
+    (void)fputs("</table></div>\n", out);
+    rc = html_comms_times(communicator, &lines, out, err);
+    comms_lines_free(&lines);
+    return rc;
+}
+
+static int print_calls(const struct comms_view *view, FILE *out, struct err *err)
+{
+    int rc = 0;
+    (void)fputs("<section id=\"calls\">\n<h2>Calls, by collective</h2>\n<p>Of collectives those of "
+                "one rank; of sends and receives those of all. Bytes as the program asks for them."
+                "</p>\n",
+                out);
+    for (size_t c = 0; c < view->comms.n && !rc; c++)
+        rc = print_lines(view, c, out, err);
+    (void)fputs("</section>\n", out);
+    return rc;
+}
+
+/* ---- the page ---- */
+
+static void print_head(const struct html_comms *page, FILE *out)
+{
+    const struct comms_view *view = page->view;
+    char title[300];
+    (void)snprintf(title, sizeof(title), "contend comms: %.200s", page->path);
+    html_begin(text_one_line(title), out);
+    (void)fputs("<header>\n<h1>Who sent how much to whom over NCCL</h1>\n<p>", out);
+    html_say(out, "%s: %zu processes, %zu communicators, %u GPUs", page->path, view->logs.n,
+             view->comms.n, view->total.matrix.n);
+    if (view->copies.nlogs)
+        html_say(out, "; copies of %zu process%s", view->copies.nlogs,
+                 view->copies.nlogs == 1 ? "" : "es");
+    (void)fputs("</p>\n</header>\n<main>\n<section>\n", out);
+    html_verdict("", &view->findings, out);
+    (void)fputs("<ul class=\"findings\">\n", out);
+    html_findings(&view->findings, out);
+    (void)fputs("</ul>\n</section>\n", out);
+}
+
+static void print_figures(const struct html_comms *page, FILE *out)
+{
+    if (!page->nfigures)
+        return;
+    (void)fputs("<section id=\"figures\">\n<h2>Figures</h2>\n", out);
+    for (size_t i = 0; i < page->nfigures; i++)
+        if (page->view->total.matrix.n > MAP_MOST || strcmp(page->figures[i].name, LOG_FIGURE) != 0)
+            html_figure(&page->figures[i], out);
+    (void)fputs("</section>\n", out);
+}
+
+int html_comms_print(const struct html_comms *page, FILE *out, struct err *err)
+{
+    char word[1100];
+    print_head(page, out);
+    print_total(page->view, out);
+    print_links(page->view, out);
+    html_comms_copies(page->view, out);
+    html_comms_truth(page->view, out);
+    print_figures(page, out);
+    int rc = print_calls(page->view, out, err);
+    (void)text_shell_word(page->path, word, sizeof(word));
+    (void)fputs("<section id=\"commands\">\n<h2>Again</h2>\n<pre>", out);
+    html_say(out, "contend comms --read %s", word);
+    (void)fputs("</pre>\n</section>\n</main>\n</body>\n</html>\n", out);
+    if (rc)
+        return rc;
+    return ferror(out) ? err_set(err, -EIO, "cannot write the page") : 0;
+}

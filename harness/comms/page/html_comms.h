@@ -1,0 +1,21 @@
+/*
+ * Who sent how much to whom over NCCL as one page of HTML, as html.h has that of a result: no
+ * network, no script, escaped, light or dark, for a phone as well.
+ */
+#ifndef CONTEND_COMMS_PAGE_HTML_COMMS_H
+#define CONTEND_COMMS_PAGE_HTML_COMMS_H
+
+#include "harness/comms/findings/view.h"
+#include "harness/show/html/html.h"
+
+struct html_comms {
+    const char *path; /* of the directory, as the user named it */
+    const struct comms_view *view;
+    size_t nfigures; /* as gnuplot drew them */
+    const struct html_figure *figures;
+};
+
+/* -ENOMEM, -EOVERFLOW; -EIO: it could not be written. */
+int html_comms_print(const struct html_comms *page, FILE *out, struct err *err);
+
+#endif

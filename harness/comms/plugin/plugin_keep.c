@@ -1,0 +1,143 @@
+#include "harness/comms/plugin/plugin_keep.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { PAUSE_MS = 1000, PAUSE_MOST_MS = 30000, END_WAITS_MS = 5000 };
+
+static struct inside_file kept;
+static pid_t owner; /* 0 = nothing was started; a child that was forked has no such thread */
+static pthread_t thread;
+static bool wanted, ends, over; /* over: the thread has copied for the last time; under: */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed;
+
+/* The first pause: CONTEND_COMMS_PERIOD_MS, for tests, which then stays as it is. */
+static long first_pause(bool *grows)
+{
+    const char *text = getenv("CONTEND_COMMS_PERIOD_MS");
+    long ms = text ? strtol(text, NULL, 10) : 0;
+    *grows = ms <= 0 || ms > PAUSE_MOST_MS;
+    return *grows ? PAUSE_MS : ms;
+}
+
+/* True: the program ends. */
+static bool wait_for(long ms)
+{
+    const struct timespec until = inside_in_ms(ms);
+    int code = 0;
+    (void)pthread_mutex_lock(&lock);
+    while (!ends && !wanted && !code)
+        code = pthread_cond_timedwait(&changed, &lock, &until);
+    wanted = false;
+    bool now = ends;
+    (void)pthread_mutex_unlock(&lock);
+    return now;
+}
+
+/* FNV-1a by words (the Internet draft eastlake-fnv), to see whether anything has changed. */
+static uint64_t sum_up(void)
+{
+    const size_t time_of_copy = offsetof(struct comms_header, copied_ns) / sizeof(uint64_t);
+    const uint64_t *word = kept.bytes;
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < kept.size / sizeof(*word); i++)
+        if (i != time_of_copy)
+            sum = (sum ^ __atomic_load_n(&word[i], __ATOMIC_RELAXED)) * 0x100000001b3u;
+    return sum;
+}
+
+/* `last`: the program ends, so nothing is missing behind this copy. */
+static void copy_changes(bool last)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    static uint64_t saved; /* the sum of what is in the file */
+    static bool told_end, said;
+    struct comms_header *header = kept.bytes;
+    (void)pthread_mutex_lock(&one);
+    const uint64_t sum = sum_up();
+    if (sum != saved || told_end != last) {
+        const uint64_t time = last ? 0 : inside_now_ns(CLOCK_MONOTONIC);
+        __atomic_store_n(&header->copied_ns, time, __ATOMIC_RELAXED);
+        int code = inside_file_save(&kept);
+        saved = code ? saved : sum;
+        told_end = code ? told_end : last;
+        if (code && last && !said)
+            inside_say_off("cannot write the last of ", kept.path, code);
+        said |= code && last;
+    }
+    (void)pthread_mutex_unlock(&one);
+}
+
+/* True: whatever comes from now on is for who asks for it. */
+static bool is_over(bool last)
+{
+    (void)pthread_mutex_lock(&lock);
+    over = last && !wanted;
+    bool now = over;
+    (void)pthread_mutex_unlock(&lock);
+    return now;
+}
+
+static void *keep(void *arg)
+{
+    bool grows, last;
+    long pause = first_pause(&grows);
+    (void)arg;
+    do {
+        last = wait_for(pause);
+        copy_changes(last);
+        if (grows)
+            pause = pause < PAUSE_MOST_MS / 2 ? 2 * pause : PAUSE_MOST_MS;
+    } while (!is_over(last));
+    return NULL;
+}
+
+static void end(void)
+{
+    if (owner != getpid())
+        return;
+    const struct timespec until = inside_in_ms(END_WAITS_MS);
+    (void)pthread_mutex_lock(&lock);
+    ends = true;
+    (void)pthread_cond_signal(&changed);
+    (void)pthread_mutex_unlock(&lock);
+    (void)pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
+}
+
+bool plugin_keep_start(const struct inside_file *file)
+{
+    pthread_condattr_t clock;
+    kept = *file;
+    int code = pthread_condattr_init(&clock);
+    code = code ? code : pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    code = code ? code : pthread_cond_init(&changed, &clock);
+    code = code ? code : inside_start_thread(&thread, keep);
+    if (code) {
+        (void)unlink(kept.path);
+        inside_file_drop(&kept, code);
+        return false;
+    }
+    __atomic_store_n(&owner, getpid(), __ATOMIC_RELEASE);
+    (void)atexit(end); /* without it, what was done since the last copy is lost */
+    return true;
+}
+
+void plugin_keep_now(void)
+{
+    if (__atomic_load_n(&owner, __ATOMIC_ACQUIRE) != getpid())
+        return;
+    (void)pthread_mutex_lock(&lock);
+    wanted = true;
+    bool ourselves = over;
+    (void)pthread_cond_signal(&changed);
+    (void)pthread_mutex_unlock(&lock);
+    if (ourselves)
+        copy_changes(true);
+}
+
+/* Handlers that the program has registered before us run behind ours, and this behind all. */
+__attribute__((destructor)) static void copy_what_is_left(void)
+{
+    plugin_keep_now();
+}

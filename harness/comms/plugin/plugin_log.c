@@ -1,0 +1,266 @@
+#include "harness/comms/plugin/plugin_log.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/comms/logs/host.h"
+#include "harness/comms/logs/inside.h"
+#include "harness/comms/logs/names.h"
+#include "harness/comms/plugin/plugin_keep.h"
+
+/* Where it lies in memory; the same as in the file. */
+struct log {
+    struct comms_header header;
+    struct comms_member members[COMMS_MEMBERS];
+    struct comms_counter counters[COMMS_COUNTERS];
+    struct comms_event events[COMMS_EVENTS];
+};
+_Static_assert(sizeof(struct log) == COMMS_FILE_SIZE, "the file is the struct");
+
+enum { PROBES = 64 }; /* places that a detailed key may be at */
+
+const char inside_who[] = "contend comms";
+
+static struct log *the_log; /* NULL = off */
+static pthread_once_t opened_once = PTHREAD_ONCE_INIT;
+static unsigned asked_interface;
+static char log_path[PATH_MAX];
+static bool is_child; /* of a process that had a log: forked, and not executed since */
+static bool said_child;
+
+static struct log *running(void)
+{
+    return __atomic_load_n(&the_log, __ATOMIC_ACQUIRE);
+}
+
+static void forget_in_child(void)
+{
+    is_child = the_log != NULL;
+    the_log = NULL;
+}
+
+static void begin(struct log *log, const struct inside_file *file)
+{
+    struct comms_header *header = &log->header;
+    *header = (struct comms_header){
+        .version = COMMS_VERSION,
+        .order = COMMS_ORDER,
+        .header_size = sizeof(struct comms_header),
+        .member_size = sizeof(struct comms_member),
+        .counter_size = sizeof(struct comms_counter),
+        .event_size = sizeof(struct comms_event),
+        .members = COMMS_MEMBERS,
+        .counters = COMMS_COUNTERS,
+        .events = COMMS_EVENTS,
+        .interface = asked_interface,
+        .file_size = COMMS_FILE_SIZE,
+        .pid = getpid(),
+        .start_ns = inside_now_ns(CLOCK_REALTIME),
+        .start_mono_ns = inside_now_ns(CLOCK_MONOTONIC),
+    };
+    (void)snprintf(header->host, sizeof(header->host), "%s", file->host);
+    header->copied_ns = file->apart ? header->start_mono_ns : 0;
+    comms_boot_find(header->boot);
+    (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
+    memcpy(header->magic, COMMS_MAGIC, sizeof(header->magic));
+}
+
+static void open_log(void)
+{
+    struct inside_file file;
+    if (!inside_file_create(&file, COMMS_SUFFIX, COMMS_FILE_SIZE))
+        return;
+    begin(file.bytes, &file);
+    int code = pthread_atfork(NULL, NULL, forget_in_child);
+    if (code)
+        inside_file_drop(&file, code);
+    if (code || !inside_file_name(&file) || (file.apart && !plugin_keep_start(&file)))
+        return;
+    (void)snprintf(log_path, sizeof(log_path), "%s", file.path);
+    __atomic_store_n(&the_log, (struct log *)file.bytes, __ATOMIC_RELEASE);
+}
+
+bool plugin_log_open(unsigned interface)
+{
+    int before = errno;
+    asked_interface = interface;
+    (void)pthread_once(&opened_once, open_log);
+    if (is_child && !said_child)
+        inside_say_off("forked from a process that is watched", "", 0);
+    said_child = is_child;
+    errno = before;
+    return running() != NULL;
+}
+
+int plugin_log_join(const struct comms_member *told)
+{
+    struct log *log = running();
+    if (!log)
+        return -1;
+    uint64_t number = __atomic_fetch_add(&log->header.nmembers, 1, __ATOMIC_RELAXED);
+    if (number >= COMMS_MEMBERS)
+        return -1;
+    struct comms_member *member = &log->members[number];
+    *member = *told;
+    member->begin_ns = inside_now_ns(CLOCK_MONOTONIC);
+    __atomic_store_n(&member->state, (uint32_t)COMMS_ALIVE, __ATOMIC_RELEASE);
+    return (int)number;
+}
+
+void plugin_log_take_graph(int member)
+{
+    int before = errno;
+    char ours[PATH_MAX + 32], taken[PATH_MAX + 32];
+    const char *named = getenv("NCCL_GRAPH_DUMP_FILE"), *dir = getenv("CONTEND_COMMS_DIR");
+    if (!running() || member < 0 || !named || !dir)
+        return;
+    (void)snprintf(ours, sizeof(ours), "%s/" COMMS_GRAPH_FILE, dir);
+    (void)snprintf(taken, sizeof(taken), "%s.%d" COMMS_GRAPH_SUFFIX, log_path, member);
+    if (strcmp(named, ours) == 0)
+        (void)rename(ours, taken);
+    errno = before;
+}
+
+void plugin_log_learn(int member, uint64_t id, int rank)
+{
+    struct log *log = running();
+    if (!log || member < 0 || __atomic_load_n(&log->members[member].id, __ATOMIC_RELAXED) || !id)
+        return;
+    __atomic_store_n(&log->members[member].rank, rank, __ATOMIC_RELAXED);
+    __atomic_store_n(&log->members[member].id, id, __ATOMIC_RELAXED);
+}
+
+void plugin_log_leave(int member)
+{
+    struct log *log = running();
+    if (!log || member < 0)
+        return;
+    log->members[member].end_ns = inside_now_ns(CLOCK_MONOTONIC);
+    __atomic_store_n(&log->members[member].state, (uint32_t)COMMS_FINALIZED, __ATOMIC_RELEASE);
+    plugin_keep_now();
+}
+
+/* The counter of the key among `n` from `first` on, claimed if need be; NULL: no place for it. */
+static struct comms_counter *find(struct log *log, uint64_t key, uint32_t first, uint32_t n,
+                                  uint32_t probes)
+{
+    /* Multiplicative hashing (Knuth, The Art of Computer Programming 3, 6.4). */
+    uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 32);
+    for (uint32_t i = 0; i < probes; i++) {
+        struct comms_counter *counter = &log->counters[first + (at + i) % n];
+        uint64_t there = __atomic_load_n(&counter->key, __ATOMIC_RELAXED);
+        if (!there)
+            (void)__atomic_compare_exchange_n(&counter->key, &there, key, false, __ATOMIC_RELAXED,
+                                              __ATOMIC_RELAXED);
+        if (!there || there == key)
+            return counter;
+    }
+    return NULL;
+}
+
+static struct comms_counter *find_counter(struct log *log, const struct comms_key *key,
+                                          uint64_t packed)
+{
+    enum { DETAILED = COMMS_COUNTERS - COMMS_COARSE };
+    struct comms_counter *counter = find(log, packed, 0, DETAILED, PROBES);
+    if (counter)
+        return counter;
+    const struct comms_key coarse = {.member = key->member,
+                                     .func = key->func,
+                                     .algo = key->algo == COMMS_CALLED ? COMMS_CALLED : 0,
+                                     .bucket = COMMS_BUCKET_ANY,
+                                     .captured = key->captured,
+                                     .peer = -1};
+    return find(log, comms_key_pack(&coarse), DETAILED, COMMS_COARSE, COMMS_COARSE);
+}
+
+/*
+ * Threads take numbers in blocks, or they would wait for each other's cache line at each call. What
+ * a thread has of a block that the ring has nearly come round to again it leaves.
+ */
+static uint64_t next_number(struct log *log)
+{
+    static _Thread_local uint64_t next, end;
+    uint64_t all = __atomic_load_n(&log->header.nnumbers, __ATOMIC_RELAXED);
+    if (next == end || all - next > COMMS_EVENTS / 2) {
+        next = __atomic_fetch_add(&log->header.nnumbers, COMMS_BLOCK, __ATOMIC_RELAXED);
+        end = next + COMMS_BLOCK;
+    }
+    return next++;
+}
+
+static uint64_t add_event(struct log *log, uint64_t key, uint64_t bytes, uint64_t sequence)
+{
+    uint64_t number = next_number(log);
+    struct comms_event *event = &log->events[number % COMMS_EVENTS];
+    __atomic_store_n(&event->stamp, 0, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    event->key = key;
+    event->bytes = bytes;
+    event->time_ns = inside_now_ns(CLOCK_MONOTONIC);
+    event->duration_ns = 0;
+    event->sequence = sequence;
+    __atomic_store_n(&event->stamp, number + 1, __ATOMIC_RELEASE);
+    return number + 1;
+}
+
+struct plugin_counted plugin_log_count(struct comms_key *key, uint64_t bytes, uint64_t sequence)
+{
+    struct log *log = running();
+    if (!log)
+        return (struct plugin_counted){0};
+    key->bucket = comms_bucket(bytes);
+    uint64_t packed = comms_key_pack(key);
+    struct comms_counter *counter = find_counter(log, key, packed);
+    struct plugin_counted counted = {.counter = counter, .bytes = bytes};
+    uint64_t *calls = counter ? &counter->calls : &log->header.unplaced_calls;
+    uint64_t *sum = counter ? &counter->bytes : &log->header.unplaced_bytes;
+    (void)__atomic_fetch_add(sum, bytes, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(calls, 1, __ATOMIC_RELAXED);
+    if (key->algo != COMMS_CALLED)
+        counted.stamp = add_event(log, packed, bytes, sequence);
+    return counted;
+}
+
+/* An event that was overwritten meanwhile is another one's. */
+void plugin_log_time(const struct plugin_counted *counted, uint64_t ns)
+{
+    struct log *log = running();
+    if (!log || !counted->counter)
+        return;
+    (void)__atomic_fetch_add(&counted->counter->timed_bytes, counted->bytes, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&counted->counter->timed_ns, ns, __ATOMIC_RELAXED);
+    (void)__atomic_fetch_add(&counted->counter->timed_calls, 1, __ATOMIC_RELAXED);
+    if (!counted->stamp)
+        return;
+    struct comms_event *event = &log->events[(counted->stamp - 1) % COMMS_EVENTS];
+    if (__atomic_load_n(&event->stamp, __ATOMIC_ACQUIRE) == counted->stamp)
+        __atomic_store_n(&event->duration_ns, ns, __ATOMIC_RELAXED);
+}
+
+void plugin_log_untimed(void)
+{
+    struct log *log = running();
+    if (log)
+        (void)__atomic_fetch_add(&log->header.untimed, 1, __ATOMIC_RELAXED);
+}
+
+void plugin_log_tell_timing(uint64_t every)
+{
+    struct log *log = running();
+    if (log)
+        __atomic_store_n(&log->header.timed_every, every, __ATOMIC_RELAXED);
+}
+
+void plugin_log_unknown(void)
+{
+    struct log *log = running();
+    if (log)
+        (void)__atomic_fetch_add(&log->header.unknown_events, 1, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,248 @@
+#include "harness/comms/plugin/plugin_timing.h"
+
+#include <stddef.h>
+
+#include "harness/comms/plugin/plugin_cuda.h"
+
+enum { SAMPLES = 256, SAMPLES_OF_MEMBER = 8 };
+
+/* Who changes a state has it: by one exchange from FREE, IDLE or WAITING to TAKEN. */
+enum sample_state {
+    FREE,   /* without events */
+    IDLE,   /* with events of its member */
+    TAKEN,  /* by a thread */
+    WAITING /* for its events */
+};
+
+struct sample {
+    int state;
+    int member;
+    void *start, *end; /* events */
+    void *stream;
+    struct plugin_counted counted;
+};
+
+static struct sample samples[SAMPLES];
+static uint64_t timed_every;
+
+/* Of this thread: the kernel that it has launched, and the work that it was told since. */
+static _Thread_local struct {
+    struct sample *sample;
+    struct plugin_counted counted;
+    unsigned works;
+    bool is_open;
+} launched;
+
+void plugin_timing_set(uint64_t every)
+{
+    __atomic_store_n(&timed_every, every, __ATOMIC_RELAXED);
+}
+
+static bool take(struct sample *sample, int from)
+{
+    return __atomic_load_n(&sample->state, __ATOMIC_RELAXED) == from &&
+           __atomic_compare_exchange_n(&sample->state, &from, TAKEN, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+static void give(struct sample *sample, int state)
+{
+    __atomic_store_n(&sample->state, state, __ATOMIC_RELEASE);
+}
+
+static bool is_of(const struct sample *sample, int member)
+{
+    return __atomic_load_n(&sample->member, __ATOMIC_RELAXED) == member;
+}
+
+/* ---- CUDA; another thread's capture forbids calls to a thread that is not relaxed ---- */
+
+enum { CAPTURE_RELAXED = 2 };
+
+static void exchange_mode(const struct plugin_cuda *cuda, int *mode)
+{
+    (void)cuda->exchange_capture_mode(mode);
+}
+
+static bool is_captured(const struct plugin_cuda *cuda, void *stream)
+{
+    int status = 0;
+    return cuda->stream_is_capturing(stream, &status) != 0 || status != 0;
+}
+
+/* True: it is over, or will never be. */
+static bool collect(const struct plugin_cuda *cuda, struct sample *sample)
+{
+    enum { NOT_READY = 600 };
+    float ms = 0;
+    int rc = cuda->event_query(sample->end);
+    if (rc == NOT_READY)
+        return false;
+    if (!rc && !cuda->event_elapsed(&ms, sample->start, sample->end) && ms > 0)
+        plugin_log_time(&sample->counted, (uint64_t)((double)ms * 1e6));
+    else
+        plugin_log_untimed();
+    return true;
+}
+
+static void collect_all(const struct plugin_cuda *cuda, int member)
+{
+    for (size_t i = 0; i < SAMPLES; i++)
+        if (is_of(&samples[i], member) && take(&samples[i], WAITING))
+            give(&samples[i], collect(cuda, &samples[i]) ? IDLE : WAITING);
+}
+
+static bool make_events(const struct plugin_cuda *cuda, struct sample *sample)
+{
+    if (cuda->event_create(&sample->start, 0))
+        return false;
+    if (!cuda->event_create(&sample->end, 0))
+        return true;
+    (void)cuda->event_destroy(sample->start);
+    return false;
+}
+
+/* One with events of this member, or a new one. */
+static struct sample *find(const struct plugin_cuda *cuda, int member)
+{
+    int own = 0;
+    for (size_t i = 0; i < SAMPLES; i++) {
+        if (!is_of(&samples[i], member))
+            continue;
+        own += __atomic_load_n(&samples[i].state, __ATOMIC_RELAXED) != FREE;
+        if (take(&samples[i], IDLE))
+            return &samples[i];
+    }
+    for (size_t i = 0; i < SAMPLES && own < SAMPLES_OF_MEMBER; i++) {
+        if (!take(&samples[i], FREE))
+            continue;
+        if (make_events(cuda, &samples[i])) {
+            __atomic_store_n(&samples[i].member, member, __ATOMIC_RELAXED);
+            return &samples[i];
+        }
+        give(&samples[i], FREE);
+        return NULL;
+    }
+    return NULL;
+}
+
+static struct sample *begin(const struct plugin_cuda *cuda, int member, void *stream)
+{
+    if (is_captured(cuda, stream))
+        return NULL;
+    collect_all(cuda, member);
+    struct sample *sample = find(cuda, member);
+    if (!sample) {
+        plugin_log_untimed();
+        return NULL;
+    }
+    sample->stream = stream;
+    if (!cuda->event_record(sample->start, stream))
+        return sample;
+    give(sample, IDLE);
+    plugin_log_untimed();
+    return NULL;
+}
+
+/* ---- which ---- */
+
+/* By multiplicative hashing (Knuth, The Art of Computer Programming 3, 6.4): a training step
+ * repeats its calls, and one in so many by count would be the same one each time. */
+static bool is_due(uint64_t sequence)
+{
+    uint64_t every = __atomic_load_n(&timed_every, __ATOMIC_RELAXED);
+    return every && sequence > 1 && ((sequence * 0x9e3779b97f4a7c15u) >> 32) % every == 0;
+}
+
+/* What was launched before, and of which no work was told here. */
+static void forget_launch(void)
+{
+    if (!launched.sample)
+        return;
+    give(launched.sample, IDLE);
+    launched.sample = NULL;
+    plugin_log_untimed();
+}
+
+void *plugin_timing_launch(int member, uint64_t sequence, void *stream)
+{
+    if (member < 0 || !is_due(sequence))
+        return NULL;
+    const struct plugin_cuda *cuda = plugin_cuda();
+    forget_launch();
+    if (!cuda || !cuda->event_record)
+        return NULL;
+    int mode = CAPTURE_RELAXED;
+    exchange_mode(cuda, &mode);
+    struct sample *sample = begin(cuda, member, stream);
+    exchange_mode(cuda, &mode);
+    return sample;
+}
+
+void plugin_timing_launched(void *handle)
+{
+    struct sample *sample = NULL;
+    for (size_t i = 0; i < SAMPLES && !sample; i++)
+        sample = handle == &samples[i] ? &samples[i] : NULL;
+    if (!sample)
+        return;
+    const struct plugin_cuda *cuda = plugin_cuda();
+    int mode = CAPTURE_RELAXED;
+    exchange_mode(cuda, &mode);
+    launched.sample = sample;
+    if (cuda->event_record(sample->end, sample->stream))
+        forget_launch();
+    exchange_mode(cuda, &mode);
+}
+
+bool plugin_timing_begin_work(int member)
+{
+    launched.works = 0;
+    launched.is_open = launched.sample && is_of(launched.sample, member);
+    return launched.is_open;
+}
+
+void plugin_timing_add_work(const struct plugin_counted *counted)
+{
+    if (!launched.is_open)
+        return;
+    launched.works++;
+    launched.counted = counted ? *counted : (struct plugin_counted){0};
+}
+
+void plugin_timing_end_work(void)
+{
+    struct sample *sample = launched.sample;
+    if (!launched.is_open || !sample)
+        return;
+    launched.is_open = false;
+    if (launched.works != 1 || !launched.counted.counter) {
+        forget_launch();
+        return;
+    }
+    launched.sample = NULL;
+    sample->counted = launched.counted;
+    give(sample, WAITING);
+}
+
+void plugin_timing_leave(int member)
+{
+    const struct plugin_cuda *cuda = plugin_cuda();
+    if (member < 0 || !cuda || !cuda->event_record)
+        return;
+    int mode = CAPTURE_RELAXED;
+    exchange_mode(cuda, &mode);
+    collect_all(cuda, member);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        struct sample *sample = &samples[i];
+        bool was_waiting = is_of(sample, member) && take(sample, WAITING);
+        if (!was_waiting && !(is_of(sample, member) && take(sample, IDLE)))
+            continue;
+        if (was_waiting)
+            plugin_log_untimed();
+        (void)cuda->event_destroy(sample->start);
+        (void)cuda->event_destroy(sample->end);
+        give(sample, FREE);
+    }
+    exchange_mode(cuda, &mode);
+}

@@ -1,0 +1,311 @@
+#include "harness/comms/tables/comms.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/comms/findings/findings.h"
+#include "harness/comms/logs/names.h"
+#include "harness/comms/tables/comms_copies.h"
+#include "harness/comms/tables/comms_time.h"
+#include "harness/comms/tables/comms_truth.h"
+#include "harness/comms/view/lines.h"
+#include "harness/comms/view/matrix.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+
+enum {
+    BLOCK = 8,  /* columns of a matrix beside each other */
+    WHOLE = 16, /* ranks of a matrix that is printed whole */
+    PAIRS = 12, /* of a larger one */
+    INDENT = 4
+};
+
+/* ---- who ---- */
+
+static void print_rank(const struct comms_rank *rank, FILE *out)
+{
+    const struct comms_header *header = &rank->log->header;
+    char text[COMMS_HOST_MAX + COMMS_PROGRAM_MAX + PCI_BDF_MAX + 80];
+    (void)snprintf(text, sizeof(text), "rank %u: %s%s%s, process %" PRId64 " (%s)%s", rank->rank,
+                   header->host, rank->gpu[0] ? ", GPU " : "", rank->gpu, header->pid,
+                   header->program, rank->member->state == COMMS_ALIVE ? ", not destroyed" : "");
+    (void)fputs("  ", out);
+    text_wrap(text_one_line(text), 2, INDENT, out);
+}
+
+static void print_who(const struct comms_communicator *communicator, size_t at, FILE *out)
+{
+    char name[160];
+    (void)fprintf(out, "%s%s: %u rank%s on %u node%s\n", at ? "\n" : "",
+                  comms_call_communicator(communicator, at, name, sizeof(name)),
+                  communicator->nranks, communicator->nranks == 1 ? "" : "s", communicator->nodes,
+                  communicator->nodes == 1 ? "" : "s");
+    for (size_t i = 0; i < communicator->npresent && i < WHOLE; i++)
+        print_rank(&communicator->present[i], out);
+    if (communicator->npresent > WHOLE)
+        (void)fprintf(out, "  ... and %zu more ranks\n", communicator->npresent - WHOLE);
+}
+
+/* ---- what ---- */
+
+static void print_sizes(const struct comms_line *line, FILE *out)
+{
+    char text[2000] = "", least[24];
+    size_t used = 0;
+    for (int b = 0; b < COMMS_SIZES; b++) {
+        if (!line->sizes[b])
+            continue;
+        (void)units_format_bytes(b ? 1ull << (b - 1) : 0, least, sizeof(least));
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%" PRIu64 " from %s",
+                                 used ? ", " : "", line->sizes[b], least);
+        if (used >= sizeof(text) - 64)
+            break;
+    }
+    if (line->any_size)
+        (void)snprintf(text + used, sizeof(text) - used, "%s%" PRIu64 " of any size",
+                       used ? ", " : "", line->any_size);
+    (void)fprintf(out, "%*s", INDENT, "");
+    text_wrap(text, INDENT, INDENT + 2, out);
+}
+
+static int print_lines(const struct comms_communicator *communicator, FILE *out, struct err *err)
+{
+    struct comms_lines lines;
+    int rc = comms_lines_make(communicator, false, &lines, err);
+    if (rc)
+        return rc;
+    (void)fprintf(out, "\n  %-13s %-14s %-8s %12s %20s\n", "collective", "algorithm", "protocol",
+                  "calls", "bytes");
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct comms_line *line = &lines.line[i];
+        (void)fprintf(out, "  %-13s %-14s %-8s %12" PRIu64 " %20" PRIu64 "%s\n",
+                      comms_func_name(line->func), comms_algo_name(line->algo),
+                      comms_proto_name(line->proto), line->calls, line->bytes,
+                      line->captured ? " graph" : "");
+        print_sizes(line, out);
+    }
+    comms_print_speeds(&lines, communicator->nranks, out);
+    comms_lines_free(&lines);
+    return comms_print_arrival(communicator, out, err);
+}
+
+/* ---- to whom ---- */
+
+static const char *cell(uint64_t value, char buf[static 24])
+{
+    enum { WHOLE_MOST = 9999 };
+    if (value > WHOLE_MOST)
+        return units_format_si((double)value, buf, 24);
+    (void)snprintf(buf, 24, value ? "%" PRIu64 : "-", value);
+    return buf;
+}
+
+static uint64_t row_sum(const struct comms_matrix *matrix, const uint64_t *cells, uint32_t from)
+{
+    uint64_t sum = 0;
+    for (uint32_t to = 0; to < matrix->n; to++)
+        sum += to == from ? 0 : cells[(size_t)from * matrix->n + to];
+    return sum;
+}
+
+static const char *log_cell(uint64_t value, char buf[static 24])
+{
+    (void)snprintf(buf, 24, value ? "%.1f" : "-", comms_log10(value));
+    return buf;
+}
+
+/* One of the matrices; of a scale by powers of ten there are no sums. */
+struct cells {
+    const char *title;
+    const uint64_t *cells;
+    bool log;
+};
+
+static void print_block(const struct comms_matrix *matrix, const struct cells *cells,
+                        uint32_t first, FILE *out)
+{
+    char buf[24];
+    uint32_t end = first + BLOCK < matrix->n ? first + BLOCK : matrix->n;
+    bool sums = end == matrix->n && !cells->log;
+    (void)fprintf(out, "  %5s", "");
+    for (uint32_t to = first; to < end; to++)
+        (void)fprintf(out, " %7u", to);
+    (void)fprintf(out, "%s\n", sums ? "     all" : "");
+    for (uint32_t from = 0; from < matrix->n; from++) {
+        (void)fprintf(out, "  %5u", from);
+        for (uint32_t to = first; to < end; to++) {
+            uint64_t value = cells->cells[(size_t)from * matrix->n + to];
+            (void)fprintf(out, " %7s", cells->log ? log_cell(value, buf) : cell(value, buf));
+        }
+        if (sums)
+            (void)fprintf(out, " %7s", cell(row_sum(matrix, cells->cells, from), buf));
+        (void)fputc('\n', out);
+    }
+}
+
+/* Of many ranks: those pairs that have the most. */
+static void print_pairs(const struct comms_matrix *matrix, FILE *out)
+{
+    uint64_t below = UINT64_MAX, above = 0;
+    size_t cells = (size_t)matrix->n * matrix->n;
+    for (int shown = 0; shown < PAIRS;) {
+        above = 0;
+        for (size_t i = 0; i < cells; i++)
+            if (matrix->bytes[i] < below && matrix->bytes[i] > above)
+                above = matrix->bytes[i];
+        for (size_t i = 0; above && i < cells && shown < PAIRS; i++)
+            if (matrix->bytes[i] == above)
+                shown += fprintf(out, "  %5zu -> %-5zu %20" PRIu64 " bytes\n", i / matrix->n,
+                                 i % matrix->n, above) > 0;
+        if (!above)
+            break;
+        below = above;
+    }
+}
+
+static const char *say_how(const struct comms_matrix *matrix)
+{
+    switch (matrix->how) {
+    case COMMS_EXACT:
+        return "exact: each pair is told by NCCL, or the only one there is";
+    case COMMS_FROM_NCCL:
+        return "order from NCCL";
+    default:
+        return matrix->trees ? "modelled: rings in the order of ranks, trees as NCCL builds them "
+                               "over nodes in the order of ranks"
+                             : "modelled: rings in the order of ranks";
+    }
+}
+
+/* `log`: bytes by powers of ten as well. */
+static void print_matrix(const struct comms_matrix *matrix, bool log, FILE *out)
+{
+    const struct cells all[] = {{"Bytes", matrix->bytes, false},
+                                {"Bytes as powers of ten (log10)", matrix->bytes, true},
+                                {"Calls", matrix->calls, false}};
+    char text[240];
+    for (size_t m = 0; m < (matrix->n > WHOLE ? 1 : sizeof(all) / sizeof(all[0])); m++) {
+        if (all[m].log && !log)
+            continue;
+        (void)snprintf(text, sizeof(text), "%s from (down) to (across), %s:", all[m].title,
+                       say_how(matrix));
+        (void)fputs("\n  ", out);
+        text_wrap(text, 2, 2, out);
+        if (matrix->n > WHOLE)
+            print_pairs(matrix, out);
+        for (uint32_t first = 0; first < matrix->n && matrix->n <= WHOLE; first += BLOCK)
+            print_block(matrix, &all[m], first, out);
+    }
+    if (!matrix->unknown_calls)
+        return;
+    (void)snprintf(text, sizeof(text),
+                   "Pairs unknown, of all ranks together: calls %" PRIu64 ", bytes %" PRIu64,
+                   matrix->unknown_calls, matrix->unknown_bytes);
+    (void)fputs("\n  ", out);
+    text_wrap(text, 2, 2, out);
+}
+
+/* ---- all together ---- */
+
+static void print_gpus(const struct comms_total *total, FILE *out)
+{
+    char name[200], text[240];
+    for (uint32_t i = 0; i < total->matrix.n && i < WHOLE; i++) {
+        (void)snprintf(text, sizeof(text), "GPU %u: %s", i,
+                       comms_call_gpu(&total->gpu[i], name, sizeof(name)));
+        (void)fputs("  ", out);
+        text_wrap(text, 2, INDENT, out);
+    }
+    if (total->matrix.n > WHOLE)
+        (void)fprintf(out, "  ... and %u more GPUs\n", total->matrix.n - WHOLE);
+    if (total->assumed)
+        (void)fputs("  Several GPUs of one process: told apart by the order of its ranks.\n", out);
+    if (total->left_out)
+        (void)fprintf(out, "  Left out, as too large for a matrix: communicators %zu\n",
+                      total->left_out);
+}
+
+/* Of one communicator its own matrices are all there is. */
+static void print_total(const struct comms_view *view, FILE *out)
+{
+    if (view->comms.n < 2)
+        return;
+    (void)fprintf(out, "\nAll communicators, from GPU to GPU\n");
+    if (view->total_note[0]) {
+        (void)fprintf(out, "  %s\n", view->total_note);
+        return;
+    }
+    print_gpus(&view->total, out);
+    print_matrix(&view->total.matrix, true, out);
+}
+
+/* ---- over which links ---- */
+
+static void print_link(const struct comms_view *view, const struct comms_link *link, FILE *out)
+{
+    char name[120], bytes[24], share[24];
+    double part = comms_link_share(&view->links, link);
+    (void)fprintf(out, "  %-48s %10sB  %s\n",
+                  comms_call_link(&view->total, link, name, sizeof(name)),
+                  units_format_si((double)link->bytes, bytes, sizeof(bytes)),
+                  text_percent(part, share, sizeof(share)));
+}
+
+static void print_links(const struct comms_view *view, FILE *out)
+{
+    char text[300], name[120], bytes[24], share[24];
+    const struct comms_links *links = &view->links;
+    if (links->n) {
+        const struct comms_link *hottest = &links->link[0];
+        double part = comms_link_share(links, hottest);
+        (void)snprintf(text, sizeof(text),
+                       "Hottest link: %s, %sB%s%s%s. All, and their share of "
+                       "what they could carry in that time:",
+                       comms_call_link(&view->total, hottest, name, sizeof(name)),
+                       units_format_si((double)hottest->bytes, bytes, sizeof(bytes)),
+                       part == part ? ", " : "",
+                       part == part ? text_percent(part, share, sizeof(share)) : "",
+                       part == part ? " of what it could carry" : "");
+        (void)fputc('\n', out);
+        text_wrap(text, 0, 2, out);
+        for (size_t i = 0; i < links->n && i < PAIRS; i++)
+            print_link(view, &links->link[i], out);
+        if (links->n > PAIRS)
+            (void)fprintf(out, "  ... and %zu cooler links\n", links->n - PAIRS);
+    }
+    if (view->ports.n && links->unknown_bytes)
+        (void)fprintf(out, "%sB went between GPUs of which no link is known\n",
+                      units_format_si((double)links->unknown_bytes, bytes, sizeof(bytes)));
+}
+
+int comms_print(const struct comms_view *view, FILE *out, struct err *err)
+{
+    int rc = 0;
+    const struct comms *comms = &view->comms;
+    for (size_t i = 0; i < comms->n && !rc; i++) {
+        const struct comms_communicator *communicator = &comms->communicator[i];
+        struct comms_matrix matrix = {0};
+        print_who(communicator, i, out);
+        if (!communicator->ndone) {
+            (void)fputs("  nothing was sent\n", out);
+            continue;
+        }
+        rc = print_lines(communicator, out, err);
+        if (!rc)
+            rc = comms_matrix_make(communicator, &matrix, err);
+        if (!rc)
+            print_matrix(&matrix, comms->n == 1, out);
+        if (rc == -E2BIG)
+            rc = fprintf(out, "\n  %s\n", err->msg) < 0 ? -EIO : 0;
+        comms_matrix_free(&matrix);
+    }
+    if (!rc) {
+        print_total(view, out);
+        print_links(view, out);
+        copies_print(&view->copies, comms->n == 0, out);
+        comms_truth_print(&view->truth, &view->counters, out);
+    }
+    return rc;
+}

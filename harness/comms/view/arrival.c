@@ -1,0 +1,224 @@
+#include "harness/comms/view/arrival.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+
+/* The collectives of one rank, by their number. */
+struct track {
+    size_t n, at;
+    const struct comms_event **event; /* owned */
+};
+
+static int by_sequence(const void *a, const void *b)
+{
+    const struct comms_event *x = *(const struct comms_event *const *)a;
+    const struct comms_event *y = *(const struct comms_event *const *)b;
+    return (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
+static int fill(struct track *track, const struct comms_rank *rank)
+{
+    const struct comms_log *log = rank->log;
+    uint32_t member = (uint32_t)(rank->member - log->member);
+    track->event = calloc(log->nevents + 1, sizeof(const struct comms_event *));
+    if (!track->event)
+        return -ENOMEM;
+    for (size_t i = 0; i < log->nevents; i++) {
+        const struct comms_event *event = &log->event[i];
+        if (comms_key_unpack(event->key).member == member && event->sequence > 1)
+            track->event[track->n++] = event;
+    }
+    qsort(track->event, track->n, sizeof(const struct comms_event *), by_sequence);
+    return 0;
+}
+
+/* Goes on to the next call that all have; false: there is none. */
+static bool meet(struct track *tracks, size_t n)
+{
+    uint64_t wanted = 0;
+    for (size_t i = 0; i < n;) {
+        struct track *track = &tracks[i];
+        while (track->at < track->n && track->event[track->at]->sequence < wanted)
+            track->at++;
+        if (track->at == track->n)
+            return false;
+        if (track->event[track->at]->sequence > wanted) {
+            wanted = track->event[track->at]->sequence;
+            i = 0;
+        } else
+            i++;
+    }
+    return true;
+}
+
+static void add_times(const struct track *tracks, struct comms_arrival *arrival)
+{
+    uint64_t first = UINT64_MAX, shortest = UINT64_MAX;
+    size_t last = 0;
+    for (size_t i = 0; i < arrival->n; i++) {
+        const struct comms_event *event = tracks[i].event[tracks[i].at];
+        first = event->time_ns < first ? event->time_ns : first;
+        shortest = event->duration_ns < shortest ? event->duration_ns : shortest;
+        if (event->time_ns > tracks[last].event[tracks[last].at]->time_ns)
+            last = i;
+    }
+    arrival->calls++;
+    arrival->rank[last].last++;
+    arrival->timed += shortest > 0;
+    for (size_t i = 0; i < arrival->n; i++) {
+        const struct comms_event *event = tracks[i].event[tracks[i].at];
+        arrival->rank[i].late_ns += event->time_ns - first;
+        arrival->rank[i].timed_ns += shortest ? event->duration_ns : 0;
+        arrival->rank[i].waited_ns += shortest ? event->duration_ns - shortest : 0;
+    }
+}
+
+static void compare(struct track *tracks, struct comms_arrival *arrival)
+{
+    uint64_t begin = UINT64_MAX, end = 0;
+    while (meet(tracks, arrival->n)) {
+        for (size_t i = 0; i < arrival->n; i++) {
+            uint64_t time = tracks[i].event[tracks[i].at]->time_ns;
+            begin = time < begin ? time : begin;
+            end = time > end ? time : end;
+        }
+        add_times(tracks, arrival);
+        for (size_t i = 0; i < arrival->n; i++)
+            tracks[i].at++;
+    }
+    arrival->span_ns = arrival->calls ? end - begin : 0;
+}
+
+/* One clock, and every rank once. */
+static bool can_compare(const struct comms_communicator *communicator)
+{
+    const struct comms_rank *present = communicator->present;
+    bool can = communicator->npresent > 1;
+    for (size_t i = 1; i < communicator->npresent; i++)
+        can &= strcmp(present[i].log->header.host, present[0].log->header.host) == 0 &&
+               present[i].rank != present[i - 1].rank;
+    return can;
+}
+
+int comms_arrival_make(const struct comms_communicator *communicator, struct comms_arrival *arrival,
+                       struct err *err)
+{
+    size_t n = communicator->npresent;
+    *arrival = (struct comms_arrival){0};
+    if (!can_compare(communicator))
+        return 0;
+    struct track *tracks = calloc(n, sizeof(*tracks));
+    arrival->one_process = true;
+    arrival->rank = calloc(n, sizeof(*arrival->rank));
+    int rc = tracks && arrival->rank ? 0 : -ENOMEM;
+    for (size_t i = 0; i < n && !rc; i++) {
+        arrival->rank[arrival->n++].rank = communicator->present[i].rank;
+        arrival->one_process &= communicator->present[i].log == communicator->present[0].log;
+        rc = fill(&tracks[i], &communicator->present[i]);
+    }
+    if (!rc)
+        compare(tracks, arrival);
+    for (size_t i = 0; tracks && i < n; i++)
+        free(tracks[i].event);
+    free(tracks);
+    if (!rc)
+        return 0;
+    comms_arrival_free(arrival);
+    return err_set(err, rc, "no memory for times");
+}
+
+void comms_arrival_free(struct comms_arrival *arrival)
+{
+    free(arrival->rank);
+    *arrival = (struct comms_arrival){0};
+}
+
+double comms_arrival_waited(const struct comms_arrival *arrival)
+{
+    double timed = 0, waited = 0;
+    for (size_t i = 0; i < arrival->n; i++) {
+        timed += (double)arrival->rank[i].timed_ns;
+        waited += (double)arrival->rank[i].waited_ns;
+    }
+    return timed > 0 ? waited / timed : NAN;
+}
+
+void comms_arrival_say(const struct comms_arrival *arrival, const struct comms_arrival_rank *rank,
+                       struct comms_arrival_said *said)
+{
+    double calls = (double)arrival->calls;
+    (void)text_percent((double)rank->last / calls, said->last, sizeof(said->last));
+    (void)units_format_seconds((double)rank->late_ns / calls / 1e9, said->late, sizeof(said->late));
+    (void)strcpy(said->waited, "-");
+    if (rank->timed_ns)
+        (void)text_percent((double)rank->waited_ns / (double)rank->timed_ns, said->waited,
+                           sizeof(said->waited));
+}
+
+/* NULL: nobody is late. */
+static const struct comms_arrival_rank *find_late(const struct comms_arrival *arrival)
+{
+    enum { CALLS_LEAST = 20 };
+    const struct comms_arrival_rank *latest = arrival->rank;
+    double waited = comms_arrival_waited(arrival);
+    for (size_t i = 1; i < arrival->n; i++)
+        latest = arrival->rank[i].last > latest->last ? &arrival->rank[i] : latest;
+    bool is_late = arrival->calls >= CALLS_LEAST && latest &&
+                   (double)latest->last >= 0.8 * (double)arrival->calls &&
+                   (double)latest->late_ns > 0.01 * (double)arrival->span_ns;
+    return is_late && !(waited < 0.01) ? latest : NULL;
+}
+
+/* Of ranks that wait for another one. */
+static void say_late(const struct comms_arrival *arrival, const struct comms_arrival_rank *latest,
+                     const char *behind, const char *each, struct finding *finding)
+{
+    char waited[16] = "";
+    if (arrival->timed)
+        (void)text_percent(comms_arrival_waited(arrival), waited, sizeof(waited));
+    (void)snprintf(finding->sentence, sizeof(finding->sentence),
+                   "rank %u is late: it enqueued %" PRIu64 " of %" PRIu64
+                   " collectives last, on average %s behind the first rank, where one comes every "
+                   "%s; %s%s%s",
+                   latest->rank, latest->last, arrival->calls, behind, each,
+                   waited[0] ? "ranks waited on their GPUs " : "the others may wait for it", waited,
+                   waited[0] ? " of the time that collectives took" : "");
+}
+
+static void say_in_turn(const struct comms_arrival_rank *latest, const char *behind,
+                        const char *each, struct finding *finding)
+{
+    (void)snprintf(finding->sentence, sizeof(finding->sentence),
+                   "one process enqueues its ranks in turn, rank %u always last, on average %s "
+                   "behind the first, where a collective comes every %s; a process or thread a "
+                   "rank would not",
+                   latest->rank, behind, each);
+}
+
+int comms_arrival_judge(const struct comms_arrival *arrival, const char *subject,
+                        struct findings *findings, struct err *err)
+{
+    const struct comms_arrival_rank *latest = find_late(arrival);
+    char behind[24], each[24];
+    double calls = (double)arrival->calls;
+    if (!latest)
+        return 0;
+    bool in_turn = arrival->one_process && latest->last == arrival->calls;
+    struct finding finding = {.severity = in_turn ? FINDING_NOTE : FINDING_DOUBT};
+    (void)snprintf(finding.id, sizeof(finding.id), "%s", in_turn ? "comms_in_turn" : "comms_late");
+    (void)snprintf(finding.subject, sizeof(finding.subject), "%.200s", subject);
+    (void)units_format_seconds((double)latest->late_ns / calls / 1e9, behind, sizeof(behind));
+    (void)units_format_seconds((double)arrival->span_ns / calls / 1e9, each, sizeof(each));
+    if (in_turn)
+        say_in_turn(latest, behind, each, &finding);
+    else
+        say_late(arrival, latest, behind, each, &finding);
+    return findings_add(findings, &finding, err);
+}

@@ -1,0 +1,54 @@
+/* What a communicator did, a line for each collective, algorithm and protocol. Pure. */
+#ifndef CONTEND_COMMS_VIEW_LINES_H
+#define CONTEND_COMMS_VIEW_LINES_H
+
+#include "harness/comms/logs/merge.h"
+
+enum {
+    COMMS_SIZES = 65,
+    COMMS_LINES_MOST = 1024 /* 11 collectives, 11 algorithms, 4 protocols, captured or not */
+};
+
+struct comms_line {
+    uint32_t func, algo, proto;
+    bool captured;
+    /*
+     * Of a collective those of the rank that made the most calls, as every rank makes each of
+     * them; of sends and receives those of all ranks.
+     */
+    uint64_t calls, bytes;
+    uint64_t least, most;        /* calls of a rank that is present */
+    uint64_t sizes[COMMS_SIZES]; /* calls by comms_bucket, of those above */
+    uint64_t size_bytes[COMMS_SIZES];
+    uint64_t any_size;                           /* calls of which the size was not kept */
+    uint64_t timed_calls, timed_ns, timed_bytes; /* of all ranks */
+};
+
+struct comms_lines {
+    size_t n;
+    struct comms_line *line; /* owned; in the order of collectives, then algorithms, ... */
+};
+
+/* Work alone, without COMMS_CALLED, unless `called`: then those alone. -ENOMEM only. */
+int comms_lines_make(const struct comms_communicator *communicator, bool called,
+                     struct comms_lines *lines, struct err *err);
+void comms_lines_free(struct comms_lines *lines);
+
+/*
+ * How long a call took on a GPU, on average of those that were timed, and from that, as nccl-tests
+ * has it (doc/PERFORMANCE.md): algbw = S / t, with S what a call tells, of all-gather,
+ * reduce-scatter and all-to-all of all ranks together; busbw = algbw times 2(n-1)/n of all-reduce,
+ * (n-1)/n of those three, 1 of broadcast and reduce. In s and bytes/s; NaN: not timed, or not
+ * defined.
+ */
+struct comms_speed {
+    double time, algbw, busbw;
+};
+struct comms_speed comms_line_speed(const struct comms_line *line, uint32_t nranks);
+
+/* Ranks that are present, each once. */
+size_t comms_ranks_present(const struct comms_communicator *communicator);
+
+bool comms_is_point_to_point(uint32_t func);
+
+#endif

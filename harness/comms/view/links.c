@@ -1,0 +1,235 @@
+#include "harness/comms/view/links.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
+
+/* ---- links.csv ---- */
+
+enum { COLUMNS = 6, LINE_MOST = 256 };
+
+static bool read_way(const char *text, enum gpu_way *way)
+{
+    for (int i = 0; i < GPU_WAYS; i++)
+        if (!strcmp(text, gpu_way_name((enum gpu_way)i))) {
+            *way = (enum gpu_way)i;
+            return true;
+        }
+    return false;
+}
+
+static bool read_port(char *line, struct comms_port *port)
+{
+    char *cell[COLUMNS] = {line}, *end;
+    size_t n = 1;
+    for (char *at = line; *at; at++)
+        if (*at == ',') {
+            *at = '\0';
+            if (n == COLUMNS)
+                return false;
+            cell[n++] = at + 1;
+        }
+    *port = (struct comms_port){0};
+    if (n != COLUMNS || strlen(cell[0]) >= sizeof(port->host) ||
+        pci_bdf_normalise(cell[1], port->link.pci) || !read_way(cell[2], &port->link.way))
+        return false;
+    if ((port->link.way == GPU_WAY_NVLINK) != !pci_bdf_normalise(cell[3], port->link.to))
+        return false;
+    (void)snprintf(port->host, sizeof(port->host), "%s", cell[0]);
+    unsigned long links = strtoul(cell[4], &end, 10);
+    if (end == cell[4] || *end || links > 1024)
+        return false;
+    port->link.links = (unsigned)links;
+    port->link.gbps = strtod(cell[5], &end);
+    return end != cell[5] && !*end && port->link.gbps >= 0 && port->link.gbps < 1e6;
+}
+
+int comms_ports_parse(const char *text, struct comms_ports *ports, struct err *err)
+{
+    size_t number = 1, first = strlen(COMMS_PORTS_COLUMNS), before = ports->n;
+    if (strncmp(text, COMMS_PORTS_COLUMNS, first) != 0)
+        return err_set(err, -EINVAL, COMMS_PORTS_NAME ", line 1: not the columns of this version");
+    for (text += first; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+        char line[LINE_MOST];
+        size_t length = strcspn(text, "\n");
+        struct comms_port *grown =
+            array_grown(ports->port, ports->n, &ports->capacity, sizeof(*grown));
+        number++;
+        if (!grown)
+            return err_set(err, -ENOMEM, "no memory for links");
+        ports->port = grown;
+        (void)snprintf(line, sizeof(line), "%.*s", (int)(length < LINE_MOST ? length : 0), text);
+        if (!read_port(line, &grown[ports->n])) {
+            ports->n = before;
+            return err_set(err, -EINVAL, COMMS_PORTS_NAME ", line %zu: no link of a GPU", number);
+        }
+        ports->n++;
+    }
+    return 0;
+}
+
+void comms_ports_free(struct comms_ports *ports)
+{
+    free(ports->port);
+    *ports = (struct comms_ports){0};
+}
+
+/* ---- which way ---- */
+
+struct maker {
+    const struct comms_total *total;
+    const struct comms_ports *ports;
+    struct comms_links *links;
+    struct err *err;
+};
+
+static const struct gpu_link *find_port(const struct maker *maker, const struct comms_gpu *gpu,
+                                        enum gpu_way way, const char *to)
+{
+    for (size_t i = 0; gpu->pci[0] && i < maker->ports->n; i++) {
+        const struct comms_port *port = &maker->ports->port[i];
+        if (port->link.way == way && !strcmp(port->link.pci, gpu->pci) &&
+            !strcmp(port->link.to, to) && !strcmp(port->host, gpu->log->header.host))
+            return &port->link;
+    }
+    return NULL;
+}
+
+static bool is_same(const struct maker *maker, const struct comms_link *a,
+                    const struct comms_link *b)
+{
+    const struct comms_gpu *gpu = maker->total->gpu;
+    if (a->way != b->way || a->in != b->in || a->to != b->to)
+        return false;
+    return a->way == COMMS_WAY_NETWORK
+               ? !strcmp(gpu[a->gpu].log->header.host, gpu[b->gpu].log->header.host)
+               : a->gpu == b->gpu;
+}
+
+static int add(struct maker *maker, const struct comms_link *link)
+{
+    struct comms_links *links = maker->links;
+    for (size_t i = 0; i < links->n; i++)
+        if (is_same(maker, &links->link[i], link)) {
+            links->link[i].bytes += link->bytes;
+            return 0;
+        }
+    struct comms_link *grown = array_grown(links->link, links->n, &links->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(maker->err, -ENOMEM, "no memory for links");
+    links->link = grown;
+    grown[links->n++] = *link;
+    return 0;
+}
+
+/* Out of the one, and into the other. */
+static int add_both(struct maker *maker, enum comms_way way, uint32_t from, uint32_t to,
+                    const double gbps[static 2], uint64_t bytes)
+{
+    const struct comms_link out = {.way = way, .gpu = from, .bytes = bytes, .gbps = gbps[0]};
+    const struct comms_link in = {
+        .way = way, .in = true, .gpu = to, .bytes = bytes, .gbps = gbps[1]};
+    int rc = add(maker, &out);
+    return rc ? rc : add(maker, &in);
+}
+
+static int add_pair(struct maker *maker, uint32_t from, uint32_t to, uint64_t bytes)
+{
+    static const enum gpu_way ports[] = {GPU_WAY_SWITCH, GPU_WAY_PCIE};
+    static const enum comms_way ways[] = {COMMS_WAY_SWITCH, COMMS_WAY_PCIE};
+    const struct comms_gpu *a = &maker->total->gpu[from], *b = &maker->total->gpu[to];
+    const double unknown[2] = {0, 0};
+    if (a->log && b->log && strcmp(a->log->header.host, b->log->header.host) != 0)
+        return add_both(maker, COMMS_WAY_NETWORK, from, to, unknown, bytes);
+    const struct gpu_link *direct =
+        a->log && b->log ? find_port(maker, a, GPU_WAY_NVLINK, b->pci) : NULL;
+    if (direct && b->pci[0]) {
+        const struct comms_link link = {
+            .way = COMMS_WAY_NVLINK, .gpu = from, .to = to, .bytes = bytes, .gbps = direct->gbps};
+        return add(maker, &link);
+    }
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && a->log && b->log; i++) {
+        const struct gpu_link *out = find_port(maker, a, ports[i], "");
+        const struct gpu_link *in = find_port(maker, b, ports[i], "");
+        if (out && in)
+            return add_both(maker, ways[i], from, to, (double[2]){out->gbps, in->gbps}, bytes);
+    }
+    maker->links->unknown_bytes += bytes;
+    return 0;
+}
+
+/* By the time that its bytes need; what can carry nobody knows how much, by its bytes behind. */
+static int by_heat(const void *a, const void *b)
+{
+    const struct comms_link *x = a, *y = b;
+    double p = x->gbps > 0 ? (double)x->bytes / x->gbps : 0;
+    double q = y->gbps > 0 ? (double)y->bytes / y->gbps : 0;
+    if (p > q || p < q)
+        return p > q ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    if (x->gpu != y->gpu)
+        return x->gpu < y->gpu ? -1 : 1;
+    return (int)x->in - (int)y->in;
+}
+
+int comms_links_make(const struct comms_total *total, const struct comms_ports *ports,
+                     const struct comms_timeline *timeline, struct comms_links *links,
+                     struct err *err)
+{
+    struct maker maker = {total, ports, links, err};
+    const struct comms_matrix *matrix = &total->matrix;
+    int rc = 0;
+    *links =
+        (struct comms_links){.seconds = timeline->dropped ? 0 : (double)timeline->span_ns * 1e-9};
+    for (uint32_t from = 0; from < matrix->n && !rc; from++)
+        for (uint32_t to = 0; to < matrix->n && !rc; to++) {
+            uint64_t bytes = matrix->wire[(size_t)from * matrix->n + to];
+            if (bytes && from != to)
+                rc = add_pair(&maker, from, to, bytes);
+        }
+    if (links->n)
+        qsort(links->link, links->n, sizeof(*links->link), by_heat);
+    if (rc)
+        comms_links_free(links);
+    return rc;
+}
+
+void comms_links_free(struct comms_links *links)
+{
+    free(links->link);
+    *links = (struct comms_links){0};
+}
+
+double comms_link_share(const struct comms_links *links, const struct comms_link *link)
+{
+    double most = link->gbps * 1e9 * links->seconds;
+    return most > 0 ? (double)link->bytes / most : NAN;
+}
+
+char *comms_call_link(const struct comms_total *total, const struct comms_link *link, char *buf,
+                      size_t size)
+{
+    switch (link->way) {
+    case COMMS_WAY_NVLINK:
+        (void)snprintf(buf, size, "NVLink from GPU %u to GPU %u", link->gpu, link->to);
+        break;
+    case COMMS_WAY_SWITCH:
+        (void)snprintf(buf, size, "NVLink %s GPU %u, %s the switch", link->in ? "into" : "out of",
+                       link->gpu, link->in ? "from" : "to");
+        break;
+    case COMMS_WAY_PCIE:
+        (void)snprintf(buf, size, "PCIe %s GPU %u", link->in ? "into" : "out of", link->gpu);
+        break;
+    case COMMS_WAY_NETWORK:
+        (void)snprintf(buf, size, "network %s %s", link->in ? "into" : "out of",
+                       total->gpu[link->gpu].log->header.host);
+        break;
+    }
+    return text_one_line(buf);
+}

@@ -1,0 +1,73 @@
+/*
+ * A communicator -> who sent how many bytes to whom. Pure.
+ *
+ * Each rank's row is made of what that rank itself enqueued. With n ranks, S bytes as the call says
+ * (of an all-reduce the buffer, of all-gather and reduce-scatter the part of one rank), by
+ * algorithm:
+ *
+ *   ring, next = the one behind in the ring
+ *     all-reduce       2 S (n-1) / n to next          broadcast  S to next, unless that is the root
+ *     all-gather       S (n-1) to next                reduce     S to next, unless one is the root
+ *     reduce-scatter   S (n-1) to next
+ *   tree, all-reduce   S to the parent and S to each child, in two trees with half of S each
+ *   copy engine, one node: all-gather and all-to-all S to each other rank; gather S to the root;
+ *     scatter S from the root to each other rank
+ *   point to point     S to the peer
+ *
+ * Sources: METHOD.md, "Communication matrix"; NVIDIA, nccl-tests, doc/PERFORMANCE.md (factors of
+ * bus bandwidth); NCCL 2.30, src/device/all_reduce.h, all_gather.h, reduce_scatter.h, broadcast.h,
+ * reduce.h (who sends in which step), src/graph/trees.cc and connect.cc (trees), src/ce_coll.cc
+ * (copy engines). What protocols add on the wire (LL sends a flag with every 4 bytes) is not in
+ * them. NVLS and CollNet reduce in switches, PAT's peers depend on its schedule: unknown, and
+ * counted so.
+ *
+ * 2 S (n-1) / n need not be whole: the n edges of a ring together have exactly 2 S (n-1), and
+ * differ by one byte at most.
+ *
+ * `wire` is what NVLink carries of it: LL stores 4 bytes of flags with every 4 of data, LL128 8
+ * with every 120 (NCCL 2.28, src/include/device.h, union ncclLLFifoLine and NCCL_LL128_DATAELEMS),
+ * and SIMPLE none. Of sends NCCL tells no protocol: `wire` takes them as they are, and `flags` has
+ * what LL may add to those of up to 16 KiB by each of up to 64 channels (NCCL 2.28, src/enqueue.cc,
+ * addP2pToPlan: NCCL_P2P_LL_THRESHOLD times the channels to a peer, which it does not tell).
+ */
+#ifndef CONTEND_COMMS_VIEW_MATRIX_H
+#define CONTEND_COMMS_VIEW_MATRIX_H
+
+#include "harness/comms/logs/merge.h"
+
+/* How sure the pairs are; of several the least. */
+enum comms_how {
+    COMMS_EXACT,     /* told by NCCL, or there is but one way */
+    COMMS_FROM_NCCL, /* rings in an order that NCCL told */
+    COMMS_MODELLED   /* rings and trees in the order of ranks */
+};
+
+/* "order from NCCL", ... */
+const char *comms_how_name(enum comms_how how);
+
+enum { COMMS_MATRIX_RANKS = 2048 };
+
+struct comms_matrix {
+    uint32_t n;
+    uint64_t *bytes, *calls; /* [from * n + to]; owned. To oneself: copied within a GPU */
+    uint64_t *wire;          /* bytes with the flags of protocols */
+    uint64_t *flags;         /* what small sends may have beside */
+    enum comms_how how;
+    bool trees;                            /* some of it went along trees */
+    uint64_t unknown_calls, unknown_bytes; /* as called, over all ranks: pairs are not known */
+};
+
+/* Errors: -ENOMEM; -E2BIG of more ranks than COMMS_MATRIX_RANKS; -EOVERFLOW. */
+int comms_matrix_make(const struct comms_communicator *communicator, struct comms_matrix *matrix,
+                      struct err *err);
+void comms_matrix_free(struct comms_matrix *matrix);
+
+/* The neighbours of a rank in one of NCCL's two trees; -1 = none. */
+struct comms_tree {
+    int64_t parent, child[3];
+};
+
+/* `second`: of the two. Ranks lie in blocks of nranks / nodes, each a chain below its first. */
+struct comms_tree comms_tree_of(uint32_t rank, uint32_t nranks, uint32_t nodes, bool second);
+
+#endif

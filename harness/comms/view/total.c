@@ -1,0 +1,218 @@
+#include "harness/comms/view/total.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
+
+struct maker {
+    const struct comms *comms;
+    struct comms_total *total;
+    size_t capacity;
+    struct err *err;
+};
+
+double comms_log10(uint64_t value)
+{
+    return value ? log10((double)value) : NAN;
+}
+
+char *comms_call_gpu(const struct comms_gpu *gpu, char *buf, size_t size)
+{
+    char number[32] = "";
+    if (!gpu->log) {
+        (void)snprintf(buf, size, "rank %u of communicator %zu, without a log", gpu->rank,
+                       gpu->communicator + 1);
+        return buf;
+    }
+    if (gpu->slot)
+        (void)snprintf(number, sizeof(number), ", GPU %u of it", gpu->slot + 1);
+    (void)snprintf(buf, size, "%s%s%s, process %" PRId64 " (%s)%s", gpu->log->header.host,
+                   gpu->pci[0] ? ", GPU " : "", gpu->pci, gpu->log->header.pid,
+                   gpu->log->header.program, number);
+    return text_one_line(buf);
+}
+
+/* ---- which GPUs there are ---- */
+
+static int add_gpu(struct maker *maker, const struct comms_gpu *gpu, uint32_t *at)
+{
+    struct comms_total *total = maker->total;
+    struct comms_gpu *grown =
+        array_grown(total->gpu, total->matrix.n, &maker->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(maker->err, -ENOMEM, "no memory for %u GPUs", total->matrix.n + 1);
+    total->gpu = grown;
+    *at = total->matrix.n;
+    grown[total->matrix.n++] = *gpu;
+    return 0;
+}
+
+static bool is_same(const struct comms_gpu *a, const struct comms_gpu *b)
+{
+    if (!a->log || !b->log)
+        return false;
+    if (a->pci[0])
+        return !strcmp(a->pci, b->pci) && !strcmp(a->log->header.host, b->log->header.host);
+    return !b->pci[0] && a->log == b->log && a->slot == b->slot;
+}
+
+static int find_gpu(struct maker *maker, const struct comms_gpu *gpu, uint32_t *at)
+{
+    const struct comms_total *total = maker->total;
+    for (*at = 0; *at < total->matrix.n; ++*at)
+        if (is_same(gpu, &total->gpu[*at]))
+            return 0;
+    return add_gpu(maker, gpu, at);
+}
+
+/* Ranks of the same process before it, each once. */
+static uint32_t slot_of(const struct comms_communicator *communicator, size_t at)
+{
+    uint32_t slot = 0;
+    const struct comms_rank *present = communicator->present;
+    for (size_t i = 0; i < at; i++)
+        slot += present[i].log == present[at].log && present[i].rank != present[i + 1].rank;
+    return slot;
+}
+
+static int place_present(struct maker *maker, size_t c)
+{
+    const struct comms_communicator *communicator = &maker->comms->communicator[c];
+    uint32_t *gpu_of = maker->total->gpu_of[c];
+    int rc = 0;
+    for (size_t i = 0; i < communicator->npresent && !rc; i++) {
+        const struct comms_rank *rank = &communicator->present[i];
+        struct comms_gpu gpu = {.log = rank->log, .communicator = c, .rank = rank->rank};
+        (void)snprintf(gpu.pci, sizeof(gpu.pci), "%s", rank->gpu);
+        gpu.slot = gpu.pci[0] ? 0 : slot_of(communicator, i);
+        if (gpu_of[rank->rank] != COMMS_NO_GPU) /* in two logs */
+            continue;
+        rc = find_gpu(maker, &gpu, &gpu_of[rank->rank]);
+        maker->total->assumed |=
+            gpu.slot > 0 && maker->total->gpu[gpu_of[rank->rank]].communicator != c;
+    }
+    return rc;
+}
+
+/* Of several rings the first alone counts the calls. */
+static bool has_any(const struct comms_matrix *matrix, uint32_t from, uint32_t to)
+{
+    size_t at = (size_t)from * matrix->n + to;
+    return matrix->bytes[at] || matrix->calls[at];
+}
+
+/* Ranks without a log to which, or by whom, something was sent all the same. */
+static int place_absent(struct maker *maker, size_t c, const struct comms_matrix *matrix)
+{
+    uint32_t *gpu_of = maker->total->gpu_of[c];
+    int rc = 0;
+    for (uint32_t rank = 0; rank < matrix->n && !rc; rank++) {
+        bool used = false;
+        for (uint32_t other = 0; gpu_of[rank] == COMMS_NO_GPU && other < matrix->n; other++)
+            used |= has_any(matrix, rank, other) || has_any(matrix, other, rank);
+        const struct comms_gpu gpu = {.communicator = c, .rank = rank};
+        if (used)
+            rc = add_gpu(maker, &gpu, &gpu_of[rank]);
+    }
+    return rc;
+}
+
+static int place(struct maker *maker, size_t c)
+{
+    struct comms_matrix matrix;
+    int rc = comms_matrix_make(&maker->comms->communicator[c], &matrix, maker->err);
+    if (rc == -E2BIG) {
+        maker->total->left_out++;
+        return 0;
+    }
+    if (rc)
+        return rc;
+    uint32_t *gpu_of = maker->total->gpu_of[c] = calloc(matrix.n + 1, sizeof(*gpu_of));
+    for (uint32_t rank = 0; gpu_of && rank < matrix.n; rank++)
+        gpu_of[rank] = COMMS_NO_GPU;
+    rc = gpu_of ? place_present(maker, c)
+                : err_set(maker->err, -ENOMEM, "no memory for %u ranks", matrix.n);
+    rc = rc ? rc : place_absent(maker, c, &matrix);
+    comms_matrix_free(&matrix);
+    return rc;
+}
+
+/* ---- what went between them ---- */
+
+static int add_cell(struct maker *maker, uint32_t from, uint32_t to, const struct comms_matrix *one,
+                    size_t cell)
+{
+    struct comms_matrix *all = &maker->total->matrix;
+    if (from == COMMS_NO_GPU || to == COMMS_NO_GPU)
+        return 0;
+    size_t at = (size_t)from * all->n + to;
+    all->calls[at] += one->calls[cell];
+    bool over = __builtin_add_overflow(all->wire[at], one->wire[cell], &all->wire[at]);
+    over |= __builtin_add_overflow(all->bytes[at], one->bytes[cell], &all->bytes[at]);
+    return over
+               ? err_set(maker->err, -EOVERFLOW, "more bytes than 64 bits hold: logs are corrupted")
+               : 0;
+}
+
+static int add_communicator(struct maker *maker, size_t c)
+{
+    struct comms_matrix *all = &maker->total->matrix, one;
+    const uint32_t *gpu_of = maker->total->gpu_of[c];
+    if (!gpu_of)
+        return 0;
+    int rc = comms_matrix_make(&maker->comms->communicator[c], &one, maker->err);
+    if (rc)
+        return rc;
+    for (uint32_t from = 0; from < one.n && !rc; from++)
+        for (uint32_t to = 0; to < one.n && !rc; to++) {
+            size_t at = (size_t)from * one.n + to;
+            if (has_any(&one, from, to))
+                rc = add_cell(maker, gpu_of[from], gpu_of[to], &one, at);
+        }
+    all->how = one.how > all->how ? one.how : all->how;
+    all->trees |= one.trees;
+    all->unknown_calls += one.unknown_calls;
+    all->unknown_bytes += one.unknown_bytes;
+    comms_matrix_free(&one);
+    return rc;
+}
+
+int comms_total_make(const struct comms *comms, struct comms_total *total, struct err *err)
+{
+    struct maker maker = {.comms = comms, .total = total, .err = err};
+    *total = (struct comms_total){.ncommunicators = comms->n};
+    total->gpu_of = calloc(comms->n + 1, sizeof(*total->gpu_of));
+    int rc = total->gpu_of ? 0 : err_set(err, -ENOMEM, "no memory for a matrix");
+    for (size_t c = 0; c < comms->n && !rc; c++)
+        rc = place(&maker, c);
+    struct comms_matrix *matrix = &total->matrix;
+    if (!rc && matrix->n > COMMS_MATRIX_RANKS)
+        rc = err_set(err, -E2BIG, "no matrix of more than %d GPUs", COMMS_MATRIX_RANKS);
+    size_t cells = rc ? 0 : (size_t)matrix->n * matrix->n;
+    matrix->bytes = calloc(cells + 1, sizeof(*matrix->bytes));
+    matrix->calls = calloc(cells + 1, sizeof(*matrix->calls));
+    matrix->wire = calloc(cells + 1, sizeof(*matrix->wire));
+    if (!rc && (!matrix->bytes || !matrix->calls || !matrix->wire))
+        rc = err_set(err, -ENOMEM, "no memory for a matrix of %u GPUs", matrix->n);
+    for (size_t c = 0; c < comms->n && !rc; c++)
+        rc = add_communicator(&maker, c);
+    if (rc)
+        comms_total_free(total);
+    return rc;
+}
+
+void comms_total_free(struct comms_total *total)
+{
+    for (size_t c = 0; total->gpu_of && c < total->ncommunicators; c++)
+        free(total->gpu_of[c]);
+    free(total->gpu_of);
+    free(total->gpu);
+    comms_matrix_free(&total->matrix);
+    *total = (struct comms_total){0};
+}

@@ -1,0 +1,47 @@
+/*
+ * Communicators -> who sent how much to whom in all of them, from GPU to GPU. Pure.
+ *
+ * A GPU is what its rank's log says: a host and a PCI address. Where that was not known each
+ * process has the GPUs that its ranks need: one, or where it has several ranks of one communicator
+ * as many, told apart by the order of those ranks. A rank without a log is a GPU of its own in each
+ * communicator.
+ */
+#ifndef CONTEND_COMMS_VIEW_TOTAL_H
+#define CONTEND_COMMS_VIEW_TOTAL_H
+
+#include "harness/comms/view/matrix.h"
+
+struct comms_gpu {
+    const struct comms_log *log; /* of its process, or the first of them; NULL: no log is here */
+    char pci[PCI_BDF_MAX];       /* "" = not known */
+    uint32_t slot;               /* then: among the GPUs of its process */
+    size_t communicator;         /* where it was seen first, */
+    uint32_t rank;               /* as that rank */
+};
+
+struct comms_total {
+    struct comms_matrix matrix; /* matrix.n GPUs */
+    struct comms_gpu *gpu;      /* owned, in the order of communicators and ranks */
+    size_t ncommunicators;
+    uint32_t **gpu_of; /* owned: [communicator][rank] -> GPU, or COMMS_NO_GPU; [communicator] NULL:
+                          left out */
+    size_t left_out;   /* communicators that are too large for a matrix */
+    bool assumed;      /* several GPUs of one process, in several communicators, by their order */
+};
+
+enum { COMMS_NO_GPU = UINT32_MAX };
+
+/* -ENOMEM; -EOVERFLOW; -E2BIG of more GPUs than COMMS_MATRIX_RANKS. Borrows the communicators. */
+int comms_total_make(const struct comms *comms, struct comms_total *total, struct err *err);
+void comms_total_free(struct comms_total *total);
+
+/*
+ * "node1, GPU 0000:3b:00.0, process 77 (python)"; without an address its number in the process;
+ * "rank 3 of communicator 1, without a log". Returns buf.
+ */
+char *comms_call_gpu(const struct comms_gpu *gpu, char *buf, size_t size);
+
+/* Of a scale by powers of ten; of 0, which has none, NaN. */
+double comms_log10(uint64_t value);
+
+#endif

@@ -1,0 +1,128 @@
+#include "harness/contract/bench.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum device bench_device(const struct bench *bench, enum device device, enum device transport)
+{
+    if (bench->needs & NEED_GPU)
+        return DEVICE_CUDA;
+    if (bench->needs & NEED_COLLECTIVE)
+        return transport;
+    return bench->needs & NEED_DEVICE ? device : DEVICE_NONE;
+}
+
+char *bench_rate_unit(const struct bench *bench, char *buf, size_t size)
+{
+    if (bench->rate_unit)
+        (void)snprintf(buf, size, "%s", bench->rate_unit);
+    else
+        (void)snprintf(buf, size, "%.28s%s", bench->scan ? "" : bench->ops_unit,
+                       bench->scan ? "" : "/s");
+    return buf;
+}
+
+const struct bench *bench_find(const struct bench *const *benches, const char *name)
+{
+    for (; *benches; benches++)
+        if (strcmp((*benches)->name, name) == 0)
+            return *benches;
+    return NULL;
+}
+
+const struct bench_metric *bench_metric_find(const struct bench *bench, const char *name)
+{
+    for (const struct bench_metric *metric = bench->metrics; metric && metric->name; metric++)
+        if (strcmp(metric->name, name) == 0)
+            return metric;
+    return NULL;
+}
+
+const struct bench_metric *bench_kept(const struct bench *bench)
+{
+    for (const struct bench_metric *metric = bench->metrics; metric && metric->name; metric++)
+        if (metric->kept)
+            return metric;
+    return NULL;
+}
+
+void bench_library(const struct bench_ctx *ctx, const char *name, const char *version)
+{
+    if (ctx->library)
+        (void)snprintf(ctx->library, BENCH_LIBRARY_MAX, "%.15s %.31s", name, version);
+}
+
+void bench_made(const struct bench_ctx *ctx, const char *func, const struct made_calls *calls)
+{
+    struct made *made = ctx->made;
+    size_t at = 0;
+    while (made && at < made->n && strcmp(made->func[at].name, func) != 0)
+        at++;
+    if (!made || at == MADE_FUNCS)
+        return;
+    made->n = at < made->n ? made->n : at + 1;
+    (void)snprintf(made->func[at].name, sizeof(made->func[at].name), "%s", func);
+    made->func[at].sum = *calls;
+}
+
+__attribute__((format(printf, 3, 0))) static int
+add_value(struct bench_ctx *ctx, struct value value, const char *key_fmt, va_list args)
+{
+    struct value_log *log = ctx->values;
+    if (log->n == VALUES_MAX)
+        return err_set(ctx->err, -ENOSPC, "more than %d values in one scan", VALUES_MAX);
+    int length = vsnprintf(value.key, sizeof(value.key), key_fmt, args);
+    if (length < 0 || (size_t)length >= sizeof(value.key))
+        return err_set(ctx->err, -ENAMETOOLONG, "key '%s...' of a value is too long", value.key);
+    log->value[log->n++] = value;
+    return 0;
+}
+
+int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char *key_fmt, ...)
+{
+    va_list args;
+    va_start(args, key_fmt);
+    int rc = add_value(ctx, (struct value){.metric = metric, .value = value}, key_fmt, args);
+    va_end(args);
+    return rc;
+}
+
+/* 1 + the index of the reason; where the log is full of them, of the last one. */
+static uint32_t add_reason(struct value_log *log, const struct err *why)
+{
+    for (uint32_t i = 0; i < log->nreasons; i++)
+        if (log->reason[i].code == why->code && strcmp(log->reason[i].msg, why->msg) == 0)
+            return i + 1;
+    if (log->nreasons < VALUE_REASONS_MAX)
+        log->reason[log->nreasons++] = *why;
+    return log->nreasons;
+}
+
+int bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why,
+                      const char *key_fmt, ...)
+{
+    const struct value value = {
+        .metric = metric, .value = NAN, .reason = add_reason(ctx->values, why)};
+    va_list args;
+    va_start(args, key_fmt);
+    int rc = add_value(ctx, value, key_fmt, args);
+    va_end(args);
+    return rc;
+}
+
+int bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const char *why,
+                     const char *key_fmt, ...)
+{
+    struct err doubt = {0};
+    (void)snprintf(doubt.msg, sizeof(doubt.msg), "%s", why);
+    const struct value emitted = {
+        .metric = metric, .value = value, .reason = why[0] ? add_reason(ctx->values, &doubt) : 0};
+    va_list args;
+    va_start(args, key_fmt);
+    int rc = add_value(ctx, emitted, key_fmt, args);
+    va_end(args);
+    return rc;
+}

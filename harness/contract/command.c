@@ -1,0 +1,230 @@
+#include "harness/contract/command.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/cli.h"
+
+/* What crosses exec, as words of a command line. */
+struct orders {
+    struct command_options options;
+    const char *output;
+    bool sets_threads;
+    struct opt_texts env;
+};
+
+static const struct opt order_table[] = {
+    COMMAND_OPTIONS(orders, options),
+    OPT_TEXT("output", orders, output, NULL, "PATH", "the file for its output"),
+    OPT_TEXTS("env", orders, env, "VAR=VALUE", "set in its environment"),
+    OPT_FLAG("sets-threads", orders, sets_threads, NULL, "OMP_NUM_THREADS is set"),
+    {.name = NULL},
+};
+enum { ORDERS = sizeof(order_table) / sizeof(order_table[0]) - 1 };
+
+const char *command_bench_name(const struct command_options *options)
+{
+    if (options->by_lines)
+        return "command_lines";
+    if (options->metric || options->metric_file)
+        return options->less_is_better ? "command_cost" : "command_metric";
+    return "command";
+}
+
+char *command_rate_unit(const struct command_options *options, char buf[static COMMAND_UNIT_MAX])
+{
+    if (!options->unit)
+        return NULL;
+    (void)snprintf(buf, COMMAND_UNIT_MAX, "%s%s", options->less_is_better ? "1/" : "",
+                   options->unit);
+    return buf;
+}
+
+/* Tables, figures and pages escape what they show; a terminal is not to get anything else. */
+static int check_unit(const struct command_options *options, struct err *err)
+{
+    enum { MOST = COMMAND_UNIT_MAX - sizeof("1/") };
+    const char *unit = options->unit;
+    if (!unit)
+        return 0;
+    if (!options->metric && !options->metric_file)
+        return err_set(err, -EINVAL, "--unit needs --metric or --metric-file");
+    size_t n = 0;
+    while (n <= MOST && unit[n] >= ' ' && unit[n] <= '~')
+        n++;
+    if (!n || n > MOST || unit[n])
+        return err_set(err, -EINVAL,
+                       "option '--unit': a unit is 1 to %d printable ASCII characters, such as "
+                       "images/s",
+                       (int)MOST);
+    return 0;
+}
+
+int command_check_expression(const char *option, const char *text, bool groups, struct err *err)
+{
+    regex_t regex;
+    char why[120];
+    int rc = text ? regcomp(&regex, text, REG_EXTENDED) : 0;
+    if (!text)
+        return 0;
+    if (rc) {
+        (void)regerror(rc, &regex, why, sizeof(why));
+        return err_set(err, -EINVAL, "option '--%s': '%.80s' is no regular expression: %s", option,
+                       text, why);
+    }
+    size_t n = regex.re_nsub;
+    regfree(&regex);
+    if (groups && n != 1)
+        return err_set(err, -EINVAL,
+                       "option '--%s': '%.80s' has %zu groups; put the number, and nothing else, "
+                       "into brackets, as in 'rate: ([0-9.]+)'",
+                       option, text, n);
+    return 0;
+}
+
+int command_check(const struct command_options *options, struct err *err)
+{
+    bool metric = options->metric || options->metric_file;
+    if (options->by_lines && metric)
+        return err_set(err, -EINVAL, "--steps-by-lines and --metric: one of them");
+    if (options->line && !options->by_lines)
+        return err_set(err, -EINVAL, "--line needs --steps-by-lines");
+    if (options->less_is_better && !metric)
+        return err_set(err, -EINVAL, "--less-is-better needs --metric or --metric-file");
+    if (options->duration_s > 0 && !metric && !options->by_lines)
+        return err_set(err, -EINVAL,
+                       "--duration says how long a run takes, so that there is no time to compare: "
+                       "add --metric, --metric-file or --steps-by-lines");
+    int rc = check_unit(options, err);
+    if (!rc)
+        rc = command_check_expression("metric", options->metric, true, err);
+    return rc ? rc : command_check_expression("line", options->line, false, err);
+}
+
+static bool is_default(const struct opt *opt, const struct orders *orders)
+{
+    const char *field = (const char *)orders + opt->offset;
+    if (opt->kind == OPT_TEXT)
+        return !*(const char *const *)(const void *)field;
+    if (opt->kind == OPT_TEXTS) /* a word each */
+        return true;
+    if (opt->kind == OPT_SECONDS)
+        return !opt->def && *(const double *)(const void *)field <= 0;
+    return opt->kind == OPT_FLAG && !*(const bool *)(const void *)field;
+}
+
+/* "--duration=3"; a text as it is, however long. */
+static char *format_order(const struct opt *opt, const struct orders *orders)
+{
+    char number[64], *word = NULL;
+    const char *field = (const char *)orders + opt->offset, *value = number;
+    if (opt->kind == OPT_TEXT)
+        value = *(const char *const *)(const void *)field;
+    else if (opt->kind == OPT_SECONDS)
+        (void)snprintf(number, sizeof(number), "%.17g", *(const double *)(const void *)field);
+    else
+        (void)opt_format_value(opt, orders, number, sizeof(number));
+    return asprintf(&word, "--%s=%s", opt->name, value) < 0 ? NULL : word;
+}
+
+char **command_words(const struct user_command *command, size_t first)
+{
+    const struct orders orders = {command->options, command->output, command->sets_threads,
+                                  command->env};
+    size_t n = 0, used = first;
+    while (command->argv[n])
+        n++;
+    char **words = calloc(first + ORDERS + orders.env.n + n + 2, sizeof(*words));
+    bool all = words != NULL;
+    for (size_t i = 0; all && i < ORDERS; i++)
+        if (!is_default(&order_table[i], &orders))
+            all = (words[used++] = format_order(&order_table[i], &orders)) != NULL;
+    for (size_t i = 0; all && i < orders.env.n; i++)
+        all = asprintf(&words[used++], "--env=%s", orders.env.text[i]) >= 0;
+    if (all)
+        all = (words[used++] = strdup("--")) != NULL;
+    for (size_t i = 0; all && i < n; i++)
+        all = (words[used++] = strdup(command->argv[i])) != NULL;
+    if (all)
+        return words;
+    command_words_free(words, first);
+    return NULL;
+}
+
+void command_words_free(char **words, size_t first)
+{
+    for (size_t i = first; words && words[i]; i++)
+        free(words[i]);
+    free((void *)words);
+}
+
+int command_read(int argc, char **argv, struct user_command *command, struct err *err)
+{
+    struct orders orders = {0};
+    struct cli cli;
+    int end = 0;
+    while (end < argc && strcmp(argv[end], "--") != 0)
+        end++;
+    if (end >= argc - 1)
+        return err_set(err, -EINVAL, "no command behind '--'");
+    /* What cli_parse takes for the name of the command stands in front of the options. */
+    int rc = cli_parse(order_table, false, end + 1, argv - 1, &orders, &cli, err);
+    *command = (struct user_command){.options = orders.options,
+                                     .output = orders.output,
+                                     .sets_threads = orders.sets_threads,
+                                     .env = orders.env,
+                                     .argv = argv + end + 1};
+    return rc;
+}
+
+/* Copies one word from *text to `out`. -EINVAL: a quote is open at the end. */
+static int take_word(const char **text, char *out)
+{
+    char quote = 0;
+    const char *at = *text;
+    for (; *at && (quote || !isspace((unsigned char)*at)); at++) {
+        bool escapes =
+            *at == '\\' && at[1] && (!quote || (quote == '"' && (at[1] == '"' || at[1] == '\\')));
+        if (escapes)
+            *out++ = *++at;
+        else if (*at == quote)
+            quote = 0;
+        else if (!quote && (*at == '\'' || *at == '"'))
+            quote = *at;
+        else
+            *out++ = *at;
+    }
+    *out = '\0';
+    *text = at;
+    return quote ? -EINVAL : 0;
+}
+
+char **command_split(const char *text, struct err *err)
+{
+    size_t length = strlen(text), n = 0;
+    char **words = calloc(length / 2 + 2, sizeof(*words));
+    int rc = words ? 0 : -ENOMEM;
+    for (const char *at = text; !rc; n++) {
+        while (isspace((unsigned char)*at))
+            at++;
+        if (!*at)
+            break;
+        words[n] = malloc(length + 1);
+        rc = words[n] ? take_word(&at, words[n]) : -ENOMEM;
+    }
+    if (!rc && !n)
+        rc = -EINVAL;
+    if (!rc)
+        return words;
+    command_words_free(words, 0);
+    (void)err_set(err, rc,
+                  rc == -ENOMEM ? "no memory for the command '%.80s'"
+                  : n           ? "command '%.80s': a quote is not closed"
+                                : "command '%.80s' is empty",
+                  text);
+    return NULL;
+}

@@ -1,0 +1,48 @@
+/*
+ * What a benchmark can run on: a line each. Of a new one a line here, its operations in
+ * bench/device/, a line in bench/device/device.c, and in engine/run/setup.c where it is chosen.
+ */
+#ifndef CONTEND_CONTRACT_DEVICE_H
+#define CONTEND_CONTRACT_DEVICE_H
+
+#include <stdbool.h>
+
+/* X(ID, name as in the device column, what people are told, are its workers' GPUs real). */
+/* clang-format off */
+
+/* What workers feed, which --device chooses. */
+#define DEVICES_FED(X)                                                                             \
+    X(SIM, "sim", "device sim (modelled GPU)", false)                                              \
+    X(CUDA, "cuda", "device cuda", true)
+
+/* `nccl` and `mpi` are what collectives run over; rows of one are never compared with the other. */
+#define DEVICES(X)                                                                                 \
+    X(NONE, "none", "the command's own devices", false)                                             \
+    DEVICES_FED(X)                                                                                 \
+    X(NCCL, "nccl", "NCCL", true)                                                                  \
+    X(MPI, "mpi", "MPI on the CPUs", false)
+/* clang-format on */
+
+enum device {
+#define DEVICE_ID(id, ...) DEVICE_##id,
+    DEVICES(DEVICE_ID)
+#undef DEVICE_ID
+        DEVICE_COUNT
+};
+
+struct device_info {
+    const char *name, *title;
+    bool on_gpus;
+};
+
+/* Indexed by enum device. */
+extern const struct device_info device_infos[DEVICE_COUNT];
+
+/* "none", "sim", "cuda", "nccl", "mpi": as the device column of rows.csv writes it. */
+const char *device_name(enum device device);
+/* What stands behind the name of an arm: ", sim" where its GPU is a model, else "". */
+const char *device_mark(enum device device);
+/* Of another name DEVICE_NONE. */
+enum device device_find(const char *name);
+
+#endif

@@ -1,0 +1,24 @@
+/* Calls of NCCL that a benchmark knows it made: what a profiler's count of them is held against. */
+#ifndef CONTEND_CONTRACT_MADE_H
+#define CONTEND_CONTRACT_MADE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MADE_FUNCS = 8, MADE_NAME_MAX = 16 };
+
+struct made_calls {
+    uint64_t calls, bytes; /* by all ranks of the process; count times size, as each call says */
+    uint64_t captured; /* more of them, while CUDA graphs were captured: replays are not known */
+};
+
+/* Of one process. Zeroed = none. */
+struct made {
+    size_t n;
+    struct made_func {
+        char name[MADE_NAME_MAX]; /* as NCCL names it to profilers: "AllReduce" */
+        struct made_calls sum;
+    } func[MADE_FUNCS];
+};
+
+#endif

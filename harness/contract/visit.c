@@ -1,0 +1,61 @@
+#include "harness/contract/visit.h"
+
+#include <sched.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/lib/sys/clock.h"
+
+/* -1: not registered yet. A process has one log, so one index a thread is enough. */
+static _Thread_local int my_index = -1;
+
+static void put(struct visit_thread *thread, uint64_t at_ns, unsigned os_cpu)
+{
+    uint32_t marks = atomic_load_explicit(&thread->marks, memory_order_relaxed);
+    if (at_ns - thread->last_ns < VISIT_INTERVAL_NS || marks >= VISIT_MARKS)
+        return;
+    thread->last_ns = at_ns;
+    thread->mark[marks] = (struct visit){.at_ns = at_ns, .os_cpu = os_cpu};
+    atomic_store_explicit(&thread->marks, marks + 1, memory_order_release);
+}
+
+void visit_note(struct visit_log *log, int tid, unsigned os_cpu, uint64_t at_ns)
+{
+    unsigned n = atomic_load(&log->threads), i = 0;
+    if (!atomic_load_explicit(&log->recording, memory_order_relaxed))
+        return;
+    while (i < n && atomic_load(&log->thread[i].tid) != tid)
+        i++;
+    if (i == VISIT_THREADS)
+        return;
+    if (i == n) {
+        atomic_store(&log->thread[i].tid, tid);
+        atomic_store(&log->threads, n + 1);
+    }
+    put(&log->thread[i], at_ns, os_cpu);
+}
+
+void visit_mark(struct visit_log *log)
+{
+    if (!log)
+        return;
+    if (my_index < 0) {
+        my_index = (int)atomic_fetch_add(&log->threads, 1);
+        if (my_index < VISIT_THREADS)
+            atomic_store(&log->thread[my_index].tid, (int)syscall(SYS_gettid));
+    }
+    if (my_index >= VISIT_THREADS || !atomic_load_explicit(&log->recording, memory_order_relaxed))
+        return;
+    struct visit_thread *me = &log->thread[my_index];
+    uint64_t now_ns = clock_now_ns();
+    uint32_t marks = atomic_load_explicit(&me->marks, memory_order_relaxed);
+    if (now_ns - me->last_ns < VISIT_INTERVAL_NS || marks >= VISIT_MARKS)
+        return;
+    int cpu = sched_getcpu();
+    if (cpu < 0)
+        return;
+    me->last_ns = now_ns;
+    me->mark[marks] = (struct visit){.at_ns = now_ns, .os_cpu = (uint32_t)cpu};
+    atomic_store_explicit(&me->marks, marks + 1, memory_order_release);
+}

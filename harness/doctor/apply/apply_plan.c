@@ -1,0 +1,118 @@
+#include "harness/doctor/apply/apply_plan.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "harness/doctor/check/deal.h"
+
+size_t apply_find_leads(const struct view *view, const struct view_process **leads)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        const struct view_process *process = &view->processes[i];
+        if (view_is_busy(view, process) && view_lead(view, process) == process)
+            leads[n++] = process;
+    }
+    return n;
+}
+
+size_t apply_worker_of(const struct view *view, const struct view_process *process,
+                       const struct view_process *const *leads, size_t n)
+{
+    for (size_t hops = 0; process && hops < view->nprocesses; hops++) {
+        for (size_t w = 0; w < n; w++)
+            if (leads[w] == process)
+                return w;
+        process = view_find(view, process->parent);
+    }
+    return n;
+}
+
+/* A worker, and where its GPU is. */
+struct placed {
+    const struct view_process *lead;
+    size_t index; /* as it was: equal ones stay in order */
+    int gpu;      /* in topo.gpus, -1 = none that is known */
+    int first;    /* of its CPUs in topo.cpus */
+};
+
+static int by_gpu(const void *a, const void *b)
+{
+    const struct placed *one = a, *other = b;
+    if (one->first != other->first)
+        return one->first < other->first ? -1 : 1;
+    if (one->gpu != other->gpu)
+        return one->gpu < other->gpu ? -1 : 1;
+    return one->index < other->index ? -1 : 1;
+}
+
+/* INT_MAX where nothing is near it, or it is not known: such ones come last. */
+static int first_near(const struct topo *topo, int gpu)
+{
+    for (unsigned i = 0; gpu >= 0 && i < topo->ncpus; i++)
+        if (topo->gpus[gpu].node >= 0 && topo->cpus[i].node == topo->gpus[gpu].node)
+            return (int)i;
+    return INT_MAX;
+}
+
+/* Also fills gpus[n]. */
+static int sort_leads(const struct view *view, const struct topo *topo,
+                      const struct view_process **leads, size_t n, int *gpus, struct err *err)
+{
+    struct placed *placed = calloc(n + 1, sizeof(*placed));
+    uint64_t *used = calloc(n + 1, sizeof(*used));
+    for (size_t i = 0; placed && used && i < view->nprocesses; i++)
+        used[apply_worker_of(view, &view->processes[i], leads, n)] |= view->processes[i].gpus;
+    for (size_t w = 0; placed && used && w < n; w++) {
+        int gpu = deal_gpu(view, topo, used[w]);
+        placed[w] = (struct placed){leads[w], w, gpu, first_near(topo, gpu)};
+    }
+    if (placed && used)
+        qsort(placed, n, sizeof(*placed), by_gpu);
+    for (size_t w = 0; placed && used && w < n; w++) {
+        leads[w] = placed[w].lead;
+        gpus[w] = placed[w].gpu;
+    }
+    int rc = placed && used ? 0 : err_set(err, -ENOMEM, "out of memory for %zu workers", n);
+    free(placed);
+    free(used);
+    return rc;
+}
+
+static int find_cpus(const struct view *view, const struct topo *topo,
+                     const struct view_process *const *leads, size_t n, struct bitset *cpus,
+                     struct err *err)
+{
+    topo_allowed_cpus(topo, cpus);
+    for (size_t w = 0; w < n; w++) {
+        struct bitset allowed;
+        view_allowed_cpus(view, leads[w], &allowed);
+        bitset_and(cpus, &allowed);
+    }
+    return bitset_empty(cpus)
+               ? err_set(err, -EINVAL, "no CPU is allowed to all of them: bind them one by one")
+               : 0;
+}
+
+int apply_plan(const struct view *view, const struct topo *topo, const struct view_process **leads,
+               size_t n, const char *placement, struct plan *plan, struct err *err)
+{
+    struct plan_request request = {.workers = (unsigned)n};
+    int *gpus = calloc(n + 1, sizeof(*gpus));
+    int rc = gpus ? placement_parse(placement, &request.placement, err)
+                  : err_set(err, -ENOMEM, "out of memory for %zu workers", n);
+    if (!rc && !placement_infos[request.placement].pinned)
+        rc = err_set(err, -EINVAL, "placement '%s' binds nothing", placement);
+    if (!rc)
+        rc = sort_leads(view, topo, leads, n, gpus, err);
+    if (!rc)
+        rc = find_cpus(view, topo, leads, n, &request.cpus, err);
+    request.gpus = gpus;
+    if (!rc)
+        rc = plan_make(topo, &request, plan, err);
+    if (!rc && plan->status == PLAN_SKIPPED)
+        rc = err_set(err, -EINVAL, "%s", plan->reason);
+    free(gpus);
+    return rc == -ENOSPC ? -EINVAL : rc;
+}

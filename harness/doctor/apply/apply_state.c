@@ -1,0 +1,173 @@
+#include "harness/doctor/apply/apply_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/doctor/reader/reader_parts.h"
+#include "harness/lib/files/file.h"
+
+/* The first version says nothing of who wrote it: it was kept, here. */
+static const char heading_1[] = "contend doctor state 1\n", heading_2[] = "contend doctor state 2 ";
+enum { STATE_MOST = 1 << 26 };
+
+int apply_state_path(char *path, size_t size, struct err *err)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    char folder[PATH_MAX];
+    int n;
+    if (state && state[0] == '/')
+        n = snprintf(folder, sizeof(folder), "%s/contend", state);
+    else if (home && home[0] == '/')
+        n = snprintf(folder, sizeof(folder), "%s/.local/state/contend", home);
+    else
+        return err_set(err, -ENOENT, "no home for the state file: set HOME, or --state FILE");
+    if ((size_t)n >= sizeof(folder) ||
+        (size_t)snprintf(path, size, "%s/doctor.state", folder) >= size)
+        return err_set(err, -ENAMETOOLONG, "the path of the state file is too long");
+    return 0;
+}
+
+int apply_make_folder(const char *path, struct err *err)
+{
+    char folder[PATH_MAX];
+    if ((size_t)snprintf(folder, sizeof(folder), "%s", path) >= sizeof(folder))
+        return err_set(err, -ENAMETOOLONG, "the path of the state file is too long");
+    for (char *slash = strchr(folder + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        int rc = mkdir(folder, 0700) && errno != EEXIST ? -errno : 0;
+        if (rc)
+            return err_sys(err, rc, "cannot make %.150s; take --state FILE", folder);
+        *slash = '/';
+    }
+    return 0;
+}
+
+unsigned long long apply_start_of(pid_t pid, pid_t tid)
+{
+    char path[64], buf[READER_STAT_MAX];
+    int once = -1;
+    struct reader_stat stat = {0};
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid, (int)tid);
+    bool there = reader_read(AT_FDCWD, path, &once, buf, sizeof(buf)) &&
+                 reader_parse_stat(buf, &stat) && stat.state != 'Z';
+    return there ? stat.start_ticks : 0;
+}
+
+bool apply_is_same(pid_t pid, pid_t tid, unsigned long long start_ticks)
+{
+    return start_ticks && apply_start_of(pid, tid) == start_ticks;
+}
+
+struct place {
+    char host[65], boot[40], pids[64];
+};
+
+static void find_place(struct place *place)
+{
+    int once = -1;
+    *place = (struct place){.host = "-", .boot = "-", .pids = "-"};
+    if (gethostname(place->host, sizeof(place->host) - 1) || !place->host[0])
+        (void)snprintf(place->host, sizeof(place->host), "-");
+    if (reader_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", &once, place->boot,
+                    sizeof(place->boot)))
+        place->boot[strcspn(place->boot, "\n")] = '\0';
+    ssize_t n = readlink("/proc/self/ns/pid", place->pids, sizeof(place->pids) - 1);
+    if (n > 0)
+        place->pids[n] = '\0';
+}
+
+void apply_state_head(FILE *out, enum apply_purpose purpose)
+{
+    struct place here;
+    find_place(&here);
+    (void)fprintf(out, "%s%s %d %llu %s %s %s\n", heading_2,
+                  purpose == APPLY_TRIAL ? "trial" : "kept", (int)getpid(),
+                  apply_start_of(getpid(), getpid()), here.host, here.boot, here.pids);
+}
+
+/* *rebooted: none of its processes can be there any more. */
+static bool parse_head(const char *text, struct apply_left *left, bool *rebooted)
+{
+    struct place here, there = {.host = ""};
+    char purpose[8];
+    int owner;
+    unsigned long long start_ticks;
+    *rebooted = false;
+    left->kind = APPLY_LEFT_KEPT;
+    if (strncmp(text, heading_1, strlen(heading_1)) == 0)
+        return true;
+    if (strncmp(text, heading_2, strlen(heading_2)) != 0 ||
+        sscanf(text + strlen(heading_2), "%7s %d %llu %64s %39s %63s", purpose, &owner,
+               &start_ticks, there.host, there.boot, there.pids) != 6)
+        return false;
+    find_place(&here);
+    left->owner = owner;
+    bool same_host = strcmp(here.host, there.host) == 0;
+    *rebooted = same_host && strcmp(here.boot, there.boot) != 0;
+    if (!same_host || (!*rebooted && strcmp(here.pids, there.pids) != 0))
+        left->kind = APPLY_LEFT_ELSEWHERE;
+    else if (strcmp(purpose, "trial") == 0)
+        left->kind = !*rebooted && apply_is_same(owner, owner, start_ticks) ? APPLY_LEFT_AT_WORK
+                                                                            : APPLY_LEFT_BEHIND;
+    return true;
+}
+
+static bool parse_mask(const char *line, struct apply_mask *mask)
+{
+    int pid, tid, at = 0;
+    if (sscanf(line, "%d %llu %d %llu %n", &pid, &mask->start_ticks, &tid, &mask->task_start_ticks,
+               &at) != 4 ||
+        !at || pid < 1 || tid < 1)
+        return false;
+    mask->pid = pid;
+    mask->tid = tid;
+    return bitset_parse(line + at, &mask->mask, NULL) == 0;
+}
+
+static int parse_masks(char *text, bool rebooted, struct apply_state *state, struct err *err)
+{
+    char *rest = NULL;
+    size_t lines = 1;
+    for (const char *at = text; *at; at++)
+        lines += *at == '\n';
+    state->masks = calloc(lines, sizeof(*state->masks));
+    if (!state->masks)
+        return err_set(err, -ENOMEM, "out of memory for the state");
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        struct apply_mask *mask = &state->masks[state->n];
+        if (!parse_mask(line, mask))
+            return err_set(err, -EINVAL, "the state file has a line that is none: %.80s", line);
+        if (rebooted)
+            mask->start_ticks = mask->task_start_ticks = 0;
+        if (mask->pid == mask->tid)
+            *(apply_is_same(mask->pid, mask->pid, mask->start_ticks) ? &state->left.live
+                                                                     : &state->left.gone) += 1;
+        state->n++;
+    }
+    return 0;
+}
+
+int apply_state_read(const char *path, struct apply_state *state, struct err *err)
+{
+    char *text = NULL;
+    size_t size;
+    bool rebooted = false;
+    *state = (struct apply_state){0};
+    int rc = file_read(AT_FDCWD, path, STATE_MOST, &text, &size);
+    if (rc == -ENOENT)
+        return 0;
+    if (rc)
+        return err_sys(err, rc, "cannot read %.150s", path);
+    char *end = strchr(text, '\n');
+    if (!end || !parse_head(text, &state->left, &rebooted))
+        rc = err_set(err, -EINVAL, "%.150s is no state file of contend doctor", path);
+    if (!rc)
+        rc = parse_masks(end + 1, rebooted, state, err);
+    free(text);
+    return rc;
+}

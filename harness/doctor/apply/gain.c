@@ -1,0 +1,80 @@
+#include "harness/doctor/apply/gain.h"
+
+#include <math.h>
+
+#include "harness/lib/stats/student.h"
+
+const char *const gain_verdict_names[] = {
+    [GAIN_PROVEN] = "proven", [GAIN_NONE] = "none", [GAIN_UNCLEAR] = "unclear"};
+
+/* A gain that nobody changes a running job for. */
+static const double least_gain = 1.05;
+
+/* The total at that time, steps that are under way counted in part. */
+static double total_at(const struct gain_sample *samples, size_t n, double at_s)
+{
+    size_t next = 1;
+    while (next < n && samples[next].at_s <= at_s)
+        next++;
+    const struct gain_sample *one = &samples[next - 1], *other = one + 1;
+    if (next < n)
+        return one->value +
+               (other->value - one->value) * (at_s - one->at_s) / (other->at_s - one->at_s);
+    /* The last one: the next may take as long as it did, and is never over. */
+    if (n < 3)
+        return one->value;
+    double took_s = one->at_s - one[-1].at_s;
+    return one->value + (one->value - one[-1].value) * fmin((at_s - one->at_s) / took_s, 1);
+}
+
+double gain_growth(const struct gain_sample *samples, size_t n, double from_s, double to_s)
+{
+    unsigned ended = 0;
+    for (size_t i = 1; i < n; i++)
+        ended += samples[i].at_s > from_s && samples[i].at_s <= to_s;
+    if (ended < 2)
+        return NAN;
+    return (total_at(samples, n, to_s) - total_at(samples, n, from_s)) / (to_s - from_s);
+}
+
+double gain_mean(const struct gain_sample *samples, size_t n, double from_s, double to_s,
+                 bool leave_first)
+{
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (samples[i].at_s <= from_s || samples[i].at_s > to_s)
+            continue;
+        if (!leave_first) {
+            sum += samples[i].value;
+            count++;
+        }
+        leave_first = false;
+    }
+    return count > 0 ? sum / count : (double)NAN;
+}
+
+struct gain gain_make(const struct gain_pairs *pairs)
+{
+    struct gain gain = {.verdict = GAIN_UNCLEAR, .ratio = NAN, .low = NAN, .high = NAN};
+    double n = (double)pairs->n, mean = 0, squares = 0;
+    for (size_t i = 0; i < pairs->n; i++) {
+        gain.before += pairs->before[i] / n;
+        gain.after += pairs->after[i] / n;
+        mean += log(pairs->after[i] / pairs->before[i]) / n;
+    }
+    if (pairs->n < GAIN_PAIRS_LEAST)
+        return gain;
+    for (size_t i = 0; i < pairs->n; i++) {
+        double off = log(pairs->after[i] / pairs->before[i]) - mean;
+        squares += off * off;
+    }
+    double half = student_quantile(0.025, n - 1) * sqrt(squares / (n - 1) / n);
+    gain.ratio = exp(mean);
+    gain.low = exp(mean - half);
+    gain.high = exp(mean + half);
+    if (gain.low > 1)
+        gain.verdict = GAIN_PROVEN;
+    else if (gain.high <= least_gain)
+        gain.verdict = GAIN_NONE;
+    return gain;
+}

@@ -1,0 +1,58 @@
+/*
+ * What a change gained: the speed of a job in blocks of time, from what was seen of its progress,
+ * and the ratio of pairs of blocks with its interval. Pure.
+ */
+#ifndef CONTEND_DOCTOR_APPLY_GAIN_H
+#define CONTEND_DOCTOR_APPLY_GAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* When a number was first seen: a total that grows, or a rate. */
+struct gain_sample {
+    double at_s, value;
+};
+
+/*
+ * How fast a total grew from one time to the other, a second. Of the steps at both ends it counts
+ * the part that lies between, so that a slow job is not measured in whole steps. The first sample
+ * is the total when the block began, the others are sorted. NaN: fewer than two steps ended there.
+ */
+double gain_growth(const struct gain_sample *samples, size_t n, double from_s, double to_s);
+
+/*
+ * The mean of the rates seen from the one time to the other; `leave_first`: the first of them is an
+ * average of time before. NaN where there is none.
+ */
+double gain_mean(const struct gain_sample *samples, size_t n, double from_s, double to_s,
+                 bool leave_first);
+
+enum { GAIN_PAIRS_LEAST = 2, GAIN_PAIRS_MOST = 64 };
+
+enum gain_verdict {
+    GAIN_PROVEN,  /* the interval is above 1 */
+    GAIN_NONE,    /* more than 5% is excluded, or it is slower */
+    GAIN_UNCLEAR, /* neither; or fewer than GAIN_PAIRS_LEAST pairs */
+};
+/* "proven", "none", "unclear": for scripts. */
+extern const char *const gain_verdict_names[];
+
+/* Rates of neighbouring blocks without the change and with it. */
+struct gain_pairs {
+    size_t n;
+    double before[GAIN_PAIRS_MOST], after[GAIN_PAIRS_MOST];
+};
+
+struct gain {
+    enum gain_verdict verdict;
+    double before, after;    /* mean rates */
+    double ratio, low, high; /* after to before; NaN = not known */
+};
+
+/*
+ * The geometric mean of the ratios, and its 95% interval by Student's t over their logarithms:
+ * drift of the machine cancels within a pair. All rates are above 0.
+ */
+struct gain gain_make(const struct gain_pairs *pairs);
+
+#endif

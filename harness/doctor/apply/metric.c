@@ -1,0 +1,365 @@
+#include "harness/doctor/apply/metric.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/contract/command.h"
+#include "harness/lib/base/array.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/process.h"
+#include "harness/machine/gpu/state.h"
+
+enum { COMMAND_LONGEST_MS = 2000, ANSWER_MAX = 256 };
+
+static const struct {
+    const char *prefix;
+    const char *unit;
+    double period_s;
+} kinds[] = {
+    [METRIC_LINES] = {"lines:", "lines/s", 0.02}, [METRIC_FILE] = {"file:", "", 0.02},
+    [METRIC_COUNTER] = {"counter:", "/s", 0.25},  [METRIC_RATE] = {"rate:", "", 0.25},
+    [METRIC_GPU] = {"gpu", "of the time", 0.1},
+};
+
+static int find_kind(const char *text, struct metric *metric, struct err *err)
+{
+    for (int kind = 0; kind <= METRIC_GPU; kind++) {
+        size_t length = strlen(kinds[kind].prefix);
+        if (strncmp(text, kinds[kind].prefix, length) != 0 || (kind == METRIC_GPU && text[length]))
+            continue;
+        metric->kind = (enum metric_kind)kind;
+        return 0;
+    }
+    return err_set(err, -EINVAL,
+                   "'%.60s' does not tell how fast the job is: type --verify lines:LOG, "
+                   "file:LOG:REGEX, counter:COMMAND, rate:COMMAND or gpu",
+                   text);
+}
+
+/* PATH[:REGEX]: the longest part that is a file; where none is, what is in front of the first ':'.
+ */
+static size_t path_length(const char *text)
+{
+    char path[PATH_MAX];
+    size_t length = strlen(text);
+    while (length) {
+        if (length < sizeof(path)) {
+            memcpy(path, text, length);
+            path[length] = '\0';
+            if (access(path, F_OK) == 0)
+                return length;
+        }
+        do
+            length--;
+        while (length && text[length] != ':');
+    }
+    return strcspn(text, ":");
+}
+
+static int parse_path(const char *text, bool starts_job, struct metric *metric, struct err *err)
+{
+    const char *form = metric->kind == METRIC_LINES ? "lines:LOG" : "file:LOG:REGEX";
+    size_t length = path_length(text);
+    const char *regex = text[length] ? text + length + 1 : NULL;
+    if (!length || length >= sizeof(metric->path))
+        return err_set(err, -EINVAL, "--verify %s: LOG is the file that the job writes to", form);
+    (void)snprintf(metric->path, sizeof(metric->path), "%.*s", (int)length, text);
+    metric->own_output = strcmp(metric->path, "-") == 0;
+    if (metric->own_output && !starts_job)
+        return err_set(err, -EINVAL,
+                       "--verify %.20s-: what a running job prints is not seen; name its log, or "
+                       "start it by --restart COMMAND",
+                       kinds[metric->kind].prefix);
+    if (!starts_job && access(metric->path, R_OK))
+        return err_set(err, -EINVAL,
+                       "cannot read '%.120s' (%s); type --verify %s, LOG being the "
+                       "file that the job writes to",
+                       metric->path, strerror(errno), form);
+    if (metric->kind == METRIC_FILE && !regex)
+        return err_set(
+            err, -EINVAL,
+            "--verify file:%.80s has no REGEX: which number of a line is the rate, as in "
+            "file:train.log:'([0-9.]+) it/s'",
+            metric->path);
+    int rc = command_check_expression("verify", regex, metric->kind == METRIC_FILE, err);
+    metric->has_regex = !rc && regex && !regcomp(&metric->regex, regex, REG_EXTENDED);
+    return rc;
+}
+
+int metric_parse(const char *text, bool starts_job, struct metric *metric, struct err *err)
+{
+    *metric = (struct metric){0};
+    int rc = find_kind(text, metric, err);
+    if (rc)
+        return rc;
+    const char *rest = text + strlen(kinds[metric->kind].prefix);
+    if (metric->kind == METRIC_LINES || metric->kind == METRIC_FILE)
+        return parse_path(rest, starts_job, metric, err);
+    metric->command = rest;
+    if (metric->kind != METRIC_GPU && !rest[strspn(rest, " ")])
+        return err_set(err, -EINVAL, "--verify %sCOMMAND: which command prints the number?",
+                       kinds[metric->kind].prefix);
+    return 0;
+}
+
+static void close_file(struct metric *metric)
+{
+    if (metric->fd > 0)
+        (void)close(metric->fd);
+    metric->fd = 0;
+}
+
+void metric_free(struct metric *metric)
+{
+    close_file(metric);
+    free(metric->samples);
+    if (metric->has_regex)
+        regfree(&metric->regex);
+    *metric = (struct metric){0};
+}
+
+const char *metric_unit(const struct metric *metric)
+{
+    return metric->is_cost ? "(1 / the number)" : kinds[metric->kind].unit;
+}
+
+double metric_period_s(const struct metric *metric)
+{
+    return kinds[metric->kind].period_s;
+}
+
+void metric_set_output(struct metric *metric, const char *path)
+{
+    if (metric->own_output)
+        (void)snprintf(metric->path, sizeof(metric->path), "%s", path);
+    close_file(metric);
+}
+
+static int add_sample(struct metric *metric, double value, struct err *err)
+{
+    struct gain_sample *grown =
+        array_grown(metric->samples, metric->n, &metric->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for what the job tells");
+    metric->samples = grown;
+    grown[metric->n++] = (struct gain_sample){clock_now_s(), value};
+    return 0;
+}
+
+/* A file that is not there yet, where we have started the job, comes later. */
+static int open_log(struct metric *metric, struct err *err)
+{
+    struct stat about;
+    metric->fd = open(metric->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (metric->fd < 0 || fstat(metric->fd, &about))
+        return err_sys(err, -errno, "cannot read '%.150s'", metric->path);
+    if (!S_ISREG(about.st_mode))
+        return err_set(err, -EINVAL, "'%.150s' is no file: reading it would take it from others",
+                       metric->path);
+    metric->inode = about.st_ino;
+    metric->at = 0;
+    metric->used = 0;
+    return 0;
+}
+
+/* One that was rotated is read from its start, as is one that was cut. */
+static int follow_log(struct metric *metric, struct err *err)
+{
+    struct stat about;
+    if (metric->fd > 0 && (stat(metric->path, &about) || about.st_ino == metric->inode)) {
+        if (!fstat(metric->fd, &about) && about.st_size < metric->at)
+            metric->at = 0;
+        return 0;
+    }
+    close_file(metric);
+    int rc = open_log(metric, err);
+    if (rc)
+        close_file(metric);
+    return rc;
+}
+
+static int take_number(struct metric *metric, const char *text, struct err *err)
+{
+    char *end;
+    double value = strtod(text, &end);
+    end += strspn(end, " \t\r\n");
+    if (end == text || *end || !isfinite(value) || value < 0)
+        return err_set(err, -EINVAL, "'%.60s' is no number, or one below 0: --verify needs a rate",
+                       text);
+    if (metric->kind == METRIC_COUNTER) {
+        double before = metric->n ? metric->samples[metric->n - 1].value : 0;
+        if (value < before)
+            return err_set(err, -EINVAL,
+                           "the counter fell from %g to %g; of a rate type --verify rate:COMMAND",
+                           before, value);
+        return metric->n && value <= before ? 0 : add_sample(metric, value, err);
+    }
+    if (metric->is_cost && value <= 0)
+        return err_set(err, -EINVAL, "a cost of 0: is --less-is-better right?");
+    return add_sample(metric, metric->is_cost ? 1 / value : value, err);
+}
+
+static int end_line(struct metric *metric, struct err *err)
+{
+    regmatch_t match[2] = {{.rm_so = -1}, {.rm_so = -1}};
+    metric->line[metric->used] = '\0';
+    bool empty = !metric->used;
+    metric->used = 0;
+    if (empty || (metric->has_regex && regexec(&metric->regex, metric->line, 2, match, 0)))
+        return 0;
+    if (metric->kind == METRIC_LINES) {
+        metric->total++;
+        return 0;
+    }
+    if (match[1].rm_so < 0)
+        return 0;
+    metric->line[match[1].rm_eo] = '\0';
+    return take_number(metric, metric->line + match[1].rm_so, err);
+}
+
+/* `counts`: not what was there before the block. */
+static int read_log(struct metric *metric, bool counts, struct err *err)
+{
+    char bytes[1 << 14];
+    ssize_t n = 0;
+    int rc = follow_log(metric, err);
+    while (!rc && (n = pread(metric->fd, bytes, sizeof(bytes), metric->at)) > 0) {
+        metric->at += n;
+        for (ssize_t i = 0; i < n && !rc && counts; i++)
+            if (bytes[i] == '\n' || bytes[i] == '\r')
+                rc = end_line(metric, err);
+            else if (metric->used < sizeof(metric->line) - 1)
+                metric->line[metric->used++] = bytes[i];
+    }
+    return rc;
+}
+
+struct asked {
+    const char *command;
+    int out_fd;
+};
+
+static int run_shell(void *arg)
+{
+    const struct asked *asked = arg;
+    return process_become_shell(asked->command, asked->out_fd, STDERR_FILENO);
+}
+
+/* Reads to the end, or to the limit. */
+static ssize_t read_answer(int fd, char *answer, size_t size)
+{
+    size_t used = 0;
+    uint64_t end_ns = clock_now_ns() + COMMAND_LONGEST_MS * 1000000ull;
+    for (;;) {
+        uint64_t at_ns = clock_now_ns();
+        struct pollfd news = {.fd = fd, .events = POLLIN};
+        if (at_ns >= end_ns || !poll(&news, 1, (int)((end_ns - at_ns) / 1000000) + 1))
+            return -ETIME;
+        ssize_t n = read(fd, answer + used, size - 1 - used);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (n <= 0 || (used += (size_t)n) == size - 1)
+            break;
+    }
+    answer[used] = '\0';
+    return (ssize_t)used;
+}
+
+static int ask_command(struct metric *metric, struct err *err)
+{
+    char answer[ANSWER_MAX];
+    int out[2], status;
+    struct process process;
+    if (pipe2(out, O_CLOEXEC))
+        return err_sys(err, -errno, "no pipe for '%.80s'", metric->command);
+    struct asked asked = {metric->command, out[1]};
+    int rc = process_start(&process, true, run_shell, &asked);
+    (void)close(out[1]);
+    ssize_t n = rc ? rc : read_answer(out[0], answer, sizeof(answer));
+    (void)close(out[0]);
+    if (rc)
+        return err_sys(err, rc, "cannot start '%.80s'", metric->command);
+    if (n < 0)
+        (void)process_signal_group(&process, SIGKILL);
+    process_wait(&process, &status);
+    if (n < 0)
+        return err_set(err, -ETIME, "'%.80s' takes longer than %d s", metric->command,
+                       COMMAND_LONGEST_MS / 1000);
+    if (!n)
+        return err_set(err, -EINVAL, "'%.100s' prints no number", metric->command);
+    return take_number(metric, answer, err);
+}
+
+static int read_gpus(struct metric *metric, struct err *err)
+{
+    double sum = 0;
+    for (size_t i = 0; i < metric->ngpus; i++) {
+        struct gpu_state state;
+        int rc = gpu_state_read(metric->gpus[i], &state);
+        if (rc || isnan(state.busy))
+            return err_set(err, rc ? rc : -ENOTSUP, "NVML does not tell how busy GPU %s is",
+                           metric->gpus[i]);
+        sum += state.busy;
+    }
+    if (!metric->ngpus)
+        return err_set(err, -ENODEV,
+                       "NVML lists none of these processes on a GPU: give their rate "
+                       "by --verify lines:LOG or file:LOG:REGEX");
+    return add_sample(metric, sum / (double)metric->ngpus, err);
+}
+
+int metric_begin(struct metric *metric, struct err *err)
+{
+    metric->n = 0;
+    metric->used = 0;
+    metric->total = 0;
+    switch (metric->kind) {
+    case METRIC_LINES:
+    case METRIC_FILE: {
+        int rc = read_log(metric, false, err);
+        return rc || metric->kind == METRIC_FILE ? rc : add_sample(metric, 0, err);
+    }
+    case METRIC_COUNTER:
+        return ask_command(metric, err);
+    default:
+        return 0;
+    }
+}
+
+int metric_look(struct metric *metric, struct err *err)
+{
+    double before = metric->total;
+    int rc;
+    switch (metric->kind) {
+    case METRIC_LINES:
+        rc = read_log(metric, true, err);
+        return rc || metric->total <= before ? rc : add_sample(metric, metric->total, err);
+    case METRIC_FILE:
+        return read_log(metric, true, err);
+    case METRIC_GPU:
+        return read_gpus(metric, err);
+    default:
+        return ask_command(metric, err);
+    }
+}
+
+double metric_rate(const struct metric *metric, double from_s, double to_s)
+{
+    bool grows = metric->kind == METRIC_LINES || metric->kind == METRIC_COUNTER;
+    return grows ? gain_growth(metric->samples, metric->n, from_s, to_s)
+                 : gain_mean(metric->samples, metric->n, from_s, to_s, metric->kind == METRIC_FILE);
+}
+
+bool metric_has_news(const struct metric *metric)
+{
+    bool grows = metric->kind == METRIC_LINES || metric->kind == METRIC_COUNTER;
+    return metric->n > (grows ? 1 : 0);
+}

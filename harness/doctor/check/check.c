@@ -1,0 +1,339 @@
+#include "harness/doctor/check/check.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/doctor/check/host_checks.h"
+#include "harness/lib/base/array.h"
+
+const struct check checks[] = {
+    {16, "more_threads_than_cpus", "teams of more threads than there are CPUs, that lose by it",
+     "schedstat, masks, samples of threads, stacks, environ", check_crowd},
+    {6, "inherited_mask", "a mask of one CPU that was inherited",
+     "masks of child and parent, cpuset", check_inherited_mask},
+    {27, "narrow_mask", "a mask with fewer CPUs than it has threads, while others idle",
+     "schedstat, masks, time of each CPU", check_narrow},
+    {1, "masks_overlap", "busy processes on the same CPUs", "masks and times of tasks",
+     check_overlap},
+    {2, "team_over_quota", "a team of threads larger than the quota of CPU time",
+     "cpu.max of all cgroups above, times and libraries of the process", check_team_over_quota},
+    {3, "throttled", "stopped by a quota of CPU time", "cpu.stat", check_throttled},
+    {5, "idle_beside_queue", "waiting while allowed CPUs are idle",
+     "schedstat, masks, time of each CPU", check_idle_beside},
+    {4, "run_queue", "waiting in the run queue, and because of whom",
+     "schedstat, time of each CPU, cpu.stat, steal", check_queue},
+    {7, "leader_alone", "the first thread is bound, the others are not", "masks of tasks",
+     check_leader_alone},
+    {8, "far_from_gpu", "far from the GPU that it uses", "NVML, local_cpulist, masks",
+     check_far_from_gpu},
+    {9, "shut_out_of_gpu", "no CPU near its GPU is allowed", "NVML, local_cpulist, cpuset",
+     check_shut_out_of_gpu},
+    {10, "far_pages", "memory on another node than the threads", "numa_maps, masks, cpuset.mems",
+     check_far_pages},
+    {11, "numa_balancing", "NUMA balancing at work", "/proc/vmstat", check_numa_balancing},
+    {12, "interrupts", "interrupts on CPUs of workers", "/proc/interrupts, effective_affinity_list",
+     check_interrupts},
+    {13, "foreign_tasks", "others on isolated or exclusive CPUs",
+     "stat, isolcpus, nohz_full, cpuset", check_foreign_tasks},
+    {14, "idle_exit", "idle CPUs that wake up late", "a timer, cpuidle", check_idle_exit},
+    {15, "thermal_throttling", "CPUs that slow down for heat", "thermal_throttle",
+     check_throttling},
+    {15, "clock_governor", "clocks below the base clock", "cpufreq", check_governor},
+    {17, "openmp_settings", "settings of OpenMP that contradict each other, two OpenMP runtimes",
+     "environ, maps", check_openmp_settings},
+    {18, "spin_wait", "spinning for a GPU on crowded CPUs", "user time, maps, schedstat",
+     check_spin_wait},
+    {19, "debugging", "settings for debugging left on", "environ, maps", check_debugging},
+    {20, "limits", "a limit of tasks, threads or locked memory that is near",
+     "pids.current, limits, VmLck, VmPin, CapEff", check_limits},
+    {21, "shm", "a /dev/shm that is small or full", "statvfs through /proc/PID/root", check_shm},
+    {22, "memory_pressure", "memory that runs short", "memory.stat, memory.events, PSI",
+     check_memory},
+    {23, "shared_cores", "workers on one core while cores are free", "topology, masks",
+     check_siblings},
+    {23, "shared_cache", "workers on one last-level cache that could have their own",
+     "topology, masks", check_shared_cache},
+    {23, "efficiency_cores", "teams over cores of two kinds", "topology, masks",
+     check_efficiency_cores},
+    {24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus},
+    {25, "monitors", "monitors that cost", "CPU time", check_monitors},
+    {25, "stuck_tasks", "tasks in state D that never run", "stat, status, wchan",
+     check_stuck_tasks},
+    {25, "sched_ext", "a sched_ext scheduler", "/sys/kernel/sched_ext", check_sched_ext},
+    {26, "hung", "processes whose threads all wait for each other", "syscall and status of threads",
+     check_hung},
+    {.looks = NULL},
+};
+
+double check_gain_of_spin(double share)
+{
+    return fmin(1 / (1 - fmin(share, 1 - 1.0 / CHECK_GAIN_MAX)), CHECK_GAIN_MAX);
+}
+
+double check_wait_share(double oncpu_s, double wait_s)
+{
+    return wait_s > 0 ? wait_s / (wait_s + oncpu_s) : 0;
+}
+
+bool check_waits(const struct view *view, double oncpu_s, double wait_s)
+{
+    static const double share = 0.1, cpus = 0.1;
+    return wait_s >= cpus * view->wall_s && check_wait_share(oncpu_s, wait_s) >= share;
+}
+
+bool check_append(char *text, size_t size, const char *fmt, ...)
+{
+    size_t used = strlen(text);
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(text + used, size - used, fmt, ap);
+    va_end(ap);
+    bool fits = n >= 0 && (size_t)n < size - used;
+    if (!fits)
+        text[used] = '\0';
+    return fits;
+}
+
+size_t check_members(const struct checker *checker, size_t group,
+                     const struct view_process **members, size_t most)
+{
+    size_t n = 0;
+    if (most)
+        members[n++] = checker->groups[group].lead;
+    for (size_t i = 0; i < checker->view->nprocesses && n < most; i++) {
+        const struct view_process *process = &checker->view->processes[i];
+        if (checker->group_of[i] == (int)group && process != checker->groups[group].lead)
+            members[n++] = process;
+    }
+    return n;
+}
+
+const char *check_sudo(const struct view *view, const struct view_process *process)
+{
+    return process->uid == view->uid ? "" : check_root(view);
+}
+
+bool check_may_touch(const struct view *view, const struct view_process *process, char *told,
+                     size_t size)
+{
+    char user[32] = "root";
+    if (process->uid == view->uid)
+        return true;
+    if (process->uid)
+        (void)snprintf(user, sizeof(user), "user %u", process->uid);
+    (void)check_append(told, size, " %s (%d) belongs to %s%s.", process->name, process->pid, user,
+                       view->is_root ? "" : ": ask them");
+    return view->is_root;
+}
+
+const char *check_root(const struct view *view)
+{
+    return view->is_root ? "" : "sudo ";
+}
+
+bool check_append_taskset(const struct checker *checker, size_t group, const struct bitset *cpus,
+                          char *command, size_t size)
+{
+    const struct view_process *members[FOUND_PIDS_MAX];
+    char list[BITSET_LIST_MAX];
+    size_t n = check_members(checker, group, members, FOUND_PIDS_MAX);
+    (void)bitset_format(cpus, list, sizeof(list));
+    for (size_t i = 0; i < n; i++)
+        if (!check_append(command, size, "%s%staskset -acp %s %d", command[0] ? " && " : "",
+                          check_sudo(checker->view, members[i]), list, (int)members[i]->pid))
+            return false;
+    return true;
+}
+
+static void name_subject(const struct said *said, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    if (said->subject)
+        (void)snprintf(buf, size, "%s", said->subject);
+    for (size_t i = 0; i < said->nwho && !said->subject; i++)
+        if (!check_append(buf, size - sizeof(", ..."), "%s%s (%d)", i ? ", " : "",
+                          said->who[i]->name, (int)said->who[i]->pid)) {
+            (void)check_append(buf, size, ", ...");
+            break;
+        }
+}
+
+struct said said_bad(const struct view_process *const *who, const char *evidence,
+                     const char *command)
+{
+    return (struct said){.severity = FINDING_BAD,
+                         .cost = NAN,
+                         .who = who,
+                         .nwho = 1,
+                         .evidence = evidence,
+                         .command = command};
+}
+
+void checker_say(struct checker *checker, const struct said *said, const char *fmt, ...)
+{
+    struct diagnosis *diagnosis = checker->diagnosis;
+    struct found *grown =
+        array_grown(diagnosis->all, diagnosis->n, &diagnosis->capacity, sizeof(*grown));
+    if (!grown) {
+        checker->rc =
+            err_set(checker->err, -ENOMEM, "out of memory for %zu findings", diagnosis->n + 1);
+        return;
+    }
+    diagnosis->all = grown;
+    struct found *found = &grown[diagnosis->n++];
+    *found = (struct found){.check = checker->check, .cost = said->cost, .gain = said->gain};
+    if (said->cure)
+        found->cure = *said->cure;
+    struct finding *finding = &found->finding;
+    finding->severity = said->severity;
+    finding->value = said->cost;
+    finding->low = finding->high = NAN;
+    (void)snprintf(finding->id, sizeof(finding->id), "%s",
+                   said->id ? said->id : checker->check->id);
+    name_subject(said, finding->subject, sizeof(finding->subject));
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(finding->sentence, sizeof(finding->sentence), fmt, ap);
+    va_end(ap);
+    if (isnan(said->gain))
+        (void)check_append(finding->sentence, sizeof(finding->sentence),
+                           " What that gains is not known.");
+    else if (said->gain >= CHECK_GAIN_MAX) /* from there on a sample of the time is no measure */
+        (void)check_append(finding->sentence, sizeof(finding->sentence),
+                           " That makes %s about %dx as fast, or more.",
+                           said->nwho > 1 ? "them" : "it", CHECK_GAIN_MAX);
+    else if (said->gain > 0)
+        (void)check_append(finding->sentence, sizeof(finding->sentence),
+                           " That makes %s about %.1fx as fast.", said->nwho > 1 ? "them" : "it",
+                           said->gain);
+    if (said->tail)
+        (void)check_append(finding->sentence, sizeof(finding->sentence), "%s", said->tail);
+    (void)snprintf(finding->evidence, sizeof(finding->evidence), "%s",
+                   said->evidence ? said->evidence : "");
+    (void)snprintf(finding->command, sizeof(finding->command), "%s",
+                   said->command ? said->command : "");
+    for (size_t i = 0; i < said->nwho && i < FOUND_PIDS_MAX; i++)
+        found->pids[found->npids++] = said->who[i]->pid;
+}
+
+static void add_to_group(struct checker *checker, const struct view_process *process,
+                         struct check_group *group)
+{
+    const struct view *view = checker->view;
+    group->nprocesses++;
+    group->oncpu_s += view_oncpu_s(process);
+    group->wait_s += view_wait_s(process);
+    view_add_cpus(view, process, &group->cpus);
+    for (size_t t = 0; t < process->ntasks; t++)
+        group->nrunnable +=
+            process->tasks[t].oncpu_s + process->tasks[t].wait_s >= 0.5 * view->wall_s;
+}
+
+static int make_groups(struct checker *checker)
+{
+    const struct view *view = checker->view;
+    size_t n = view->nprocesses;
+    checker->groups = calloc(n + 1, sizeof(checker->groups[0]));
+    checker->group_of = calloc(n + 1, sizeof(checker->group_of[0]));
+    checker->explained = calloc(n + 1, sizeof(checker->explained[0]));
+    if (!checker->groups || !checker->group_of || !checker->explained)
+        return err_set(checker->err, -ENOMEM, "out of memory for %zu processes", n);
+    for (size_t i = 0; i < n; i++) {
+        const struct view_process *process = &view->processes[i];
+        checker->group_of[i] = -1;
+        if (!view_is_busy(view, process))
+            continue;
+        const struct view_process *lead = view_lead(view, process);
+        size_t group = 0;
+        while (group < checker->ngroups && checker->groups[group].lead != lead)
+            group++;
+        checker->ngroups += group == checker->ngroups;
+        checker->groups[group].lead = lead;
+        checker->group_of[i] = (int)group;
+        add_to_group(checker, process, &checker->groups[group]);
+    }
+    return 0;
+}
+
+/* The order of the table among equals. */
+static int by_cost(const void *a, const void *b)
+{
+    const struct found *one = a, *other = b;
+    double costs = isnan(one->cost) ? -1 : one->cost,
+           others = isnan(other->cost) ? -1 : other->cost;
+    if (one->finding.severity != other->finding.severity)
+        return one->finding.severity > other->finding.severity ? -1 : 1;
+    /* Who waits, after why. */
+    if ((one->check->look == check_queue) != (other->check->look == check_queue))
+        return one->check->look == check_queue ? 1 : -1;
+    if (costs != others)
+        return costs > others ? -1 : 1;
+    return (one->check > other->check) - (one->check < other->check);
+}
+
+int checker_open(const struct view *view, struct checker *checker, struct err *err)
+{
+    *checker = (struct checker){.view = view, .err = err};
+    checker->rc = make_groups(checker);
+    return checker->rc;
+}
+
+void checker_close(struct checker *checker)
+{
+    free(checker->groups);
+    free(checker->group_of);
+    free(checker->explained);
+    checker->explained = NULL;
+    checker->groups = NULL;
+    checker->group_of = NULL;
+}
+
+int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct err *err)
+{
+    struct checker checker;
+    (void)checker_open(view, &checker, err);
+    checker.diagnosis = diagnosis;
+    for (const struct check *check = checks; check->looks && !checker.rc; check++) {
+        checker.check = check;
+        check->look(&checker);
+    }
+    if (diagnosis->n)
+        qsort(diagnosis->all, diagnosis->n, sizeof(diagnosis->all[0]), by_cost);
+    checker_close(&checker);
+    return checker.rc;
+}
+
+void diagnosis_free(struct diagnosis *diagnosis)
+{
+    free(diagnosis->all);
+    *diagnosis = (struct diagnosis){0};
+}
+
+int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings,
+                       struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < diagnosis->n && !rc; i++)
+        rc = findings_add(findings, &diagnosis->all[i].finding, err);
+    return rc;
+}
+
+struct cure diagnosis_cure(const struct diagnosis *diagnosis)
+{
+    struct cure cure = {0};
+    for (size_t i = 0; i < diagnosis->n; i++)
+        cure_join(&cure, &diagnosis->all[i].cure);
+    return cure;
+}
+
+bool diagnosis_is_bad(const struct diagnosis *diagnosis)
+{
+    for (size_t i = 0; i < diagnosis->n; i++)
+        if (diagnosis->all[i].finding.severity == FINDING_BAD)
+            return true;
+    return false;
+}

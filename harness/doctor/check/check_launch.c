@@ -1,0 +1,328 @@
+#include "harness/doctor/check/check_launch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/doctor/check/check.h"
+#include "harness/lib/base/text.h"
+
+/* The next argument behind `word`, the first one of NULL; NULL: there is none. */
+static const char *next_word(const struct view_process *process, const char *word)
+{
+    const char *end = process->command ? process->command + process->command_size : NULL;
+    word = word ? word + strlen(word) + 1 : process->command;
+    return word && word < end ? word : NULL;
+}
+
+static const char *base_of(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+    return slash ? slash + 1 : word;
+}
+
+static const char *find_word(const struct view_process *process, const char *const *names)
+{
+    for (const char *word = next_word(process, NULL); word; word = next_word(process, word))
+        for (const char *const *name = names; *name; name++)
+            if (strcmp(base_of(word), *name) == 0)
+                return word;
+    return NULL;
+}
+
+/* The first one above it that was started by one of these names; NULL: there is none. */
+static const struct view_process *
+find_above(const struct view *view, const struct view_process *process, const char *const *names)
+{
+    for (size_t hops = 0; process && hops < view->nprocesses; hops++) {
+        process = view_find(view, process->parent);
+        if (process && process->command_size && find_word(process, names))
+            return process;
+    }
+    return NULL;
+}
+
+/* Started by itself: a fork has the arguments of its parent, and Python's helpers their own. */
+static const struct view_process *find_started(const struct view *view,
+                                               const struct view_process *process)
+{
+    for (size_t hops = 0; hops < view->nprocesses; hops++) {
+        const struct view_process *parent = view_find(view, process->parent);
+        bool is_helper = false;
+        for (const char *word = next_word(process, NULL); word; word = next_word(process, word))
+            is_helper |= strstr(word, "multiprocessing.spawn") != NULL ||
+                         strstr(word, "multiprocessing.forkserver") != NULL;
+        bool is_fork = parent && process->command_size &&
+                       parent->command_size == process->command_size &&
+                       memcmp(parent->command, process->command, process->command_size) == 0;
+        if (!parent || parent == process || !(is_helper || is_fork))
+            break;
+        process = parent;
+    }
+    return process;
+}
+
+static bool is_printable(const char *word)
+{
+    for (; *word; word++)
+        if (*word < ' ' || *word > '~')
+            return false;
+    return true;
+}
+
+/* Its arguments from `word` to before `end`, as far as they can be shown; a blank before each. */
+static void add_words(const struct view_process *process, const char *word, const char *end,
+                      char *buf, size_t size)
+{
+    static const char more[] = " ...";
+    for (; word != end; word = next_word(process, word)) {
+        char quoted[LAUNCH_COMMAND_MAX];
+        bool fits = is_printable(word) &&
+                    text_shell_word(word, quoted, sizeof(quoted)) < sizeof(quoted) &&
+                    check_append(buf, size - sizeof(more), " %s", quoted);
+        if (!fits) {
+            (void)check_append(buf, size, "%s", more);
+            return;
+        }
+    }
+}
+
+/* A name of a unit or a container out of a path of cgroups: what may stand in one. */
+static bool find_in_cgroups(const struct view *view, const struct view_process *process,
+                            const char *before, const char *behind, char *name, size_t size)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.@-";
+    for (int kind = 0; kind < CGROUP_KINDS; kind++) {
+        const char *path =
+            process->cgroup[kind] < 0 ? "" : view->cgroups[process->cgroup[kind]].path;
+        for (const char *at = strstr(path, before); at; at = strstr(at, before)) {
+            at += strlen(before);
+            size_t length = strspn(at, plain), end = strlen(behind);
+            if (length > end && length < size && (at[length] == '/' || !at[length]) &&
+                strncmp(at + length - end, behind, end) == 0) {
+                (void)snprintf(name, size, "%.*s", (int)(length - end), at);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool is_hex(const char *text, size_t length)
+{
+    return strlen(text) == length && strspn(text, "0123456789abcdef") == length;
+}
+
+static bool find_container(const struct view *view, const struct view_process *process, char *id,
+                           size_t size)
+{
+    static const char *const ways[][2] = {
+        {"/docker-", ".scope"}, {"/docker/", ""}, {"/libpod-", ".scope"}, {"/libpod-", ""}};
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+        if (find_in_cgroups(view, process, ways[i][0], ways[i][1], id, size) && is_hex(id, 64)) {
+            id[12] = '\0';
+            return true;
+        }
+    return false;
+}
+
+static bool is_podman(const struct view *view, const struct view_process *process)
+{
+    char id[80];
+    return find_in_cgroups(view, process, "/libpod-", "", id, sizeof(id));
+}
+
+static bool is_in_kubernetes(const struct view *view, const struct view_process *process)
+{
+    for (int kind = 0; kind < CGROUP_KINDS; kind++)
+        if (process->cgroup[kind] >= 0 &&
+            strstr(view->cgroups[process->cgroup[kind]].path, "kubepods"))
+            return true;
+    return view_setting(process, "KUBERNETES_SERVICE_HOST") != NULL;
+}
+
+/* Those that only start what others ask for are nobody's job. */
+static bool find_unit(const struct view *view, const struct view_process *process, char *unit,
+                      size_t size)
+{
+    static const char *const hosts[] = {
+        "user@",      "cron", "crond",   "atd",   "ssh",     "sshd", "docker",  "podman", "slurm",
+        "containerd", "crio", "kubelet", "getty", "systemd", "init", "jupyter", "screen"};
+    if (!find_in_cgroups(view, process, "/system.slice/", ".service", unit, size))
+        return false;
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
+        if (strncmp(unit, hosts[i], strlen(hosts[i])) == 0)
+            return false;
+    return true;
+}
+
+/* Each setting with `before`; `behind` its name instead of '='. */
+static void add_each(const struct cure *cure, const char *before, char behind, char *buf,
+                     size_t size)
+{
+    for (unsigned i = 0; i < cure->n; i++) {
+        const char *setting = cure->settings[i], *value = strchr(setting, '=');
+        if (value)
+            (void)check_append(buf, size, "%s%.*s%c%s", before, (int)(value - setting), setting,
+                               behind, value + 1);
+    }
+}
+
+/* Adds what it was started with of view_carried, each with `before`. */
+static void carry(const struct view_process *process, bool is_container, const char *before,
+                  struct launch *launch)
+{
+    enum { MOST = 300 }; /* the rest of the line has to fit behind them */
+    char carried[MOST] = "", missing[160] = "";
+    for (const char *const *names = view_carried + !is_container; *names; names++) {
+        const char *value = view_setting(process, *names);
+        char quoted[MOST];
+        if (value && !(is_printable(value) &&
+                       text_shell_word(value, quoted, sizeof(quoted)) < sizeof(quoted) &&
+                       check_append(carried, sizeof(carried), "%s%s=%s", before, *names, quoted)))
+            (void)check_append(missing, sizeof(missing), "%s%s", missing[0] ? ", " : "", *names);
+    }
+    (void)check_append(launch->command, sizeof(launch->command), "%s", carried);
+    if (process->environ_refused)
+        (void)check_append(launch->how, sizeof(launch->how),
+                           " Its environment is not yours to read: set its GPU and rank.");
+    else if (missing[0])
+        (void)check_append(launch->how, sizeof(launch->how), " Also set %s as it was.", missing);
+}
+
+/* Of a line that is typed. */
+static void tell_typed(struct launch *launch)
+{
+    (void)check_append(launch->how, sizeof(launch->how),
+                       "The line carries neither its directory nor the rest of its environment. To "
+                       "take it back, start it as before.");
+}
+
+static void write_typed(const struct view_process *process, const struct cure *cure,
+                        const struct bitset *cpus, struct launch *launch)
+{
+    char list[BITSET_LIST_MAX], *out = launch->command;
+    const size_t size = sizeof(launch->command);
+    tell_typed(launch);
+    add_each(cure, " ", '=', out, size);
+    carry(process, false, " ", launch);
+    if (cpus)
+        (void)check_append(out, size, " taskset -c %s", bitset_format(cpus, list, sizeof(list)));
+    add_words(process, next_word(process, NULL), NULL, out, size);
+}
+
+static void write_unit(const char *unit, const struct cure *cure, const struct bitset *cpus,
+                       struct launch *launch)
+{
+    char list[BITSET_LIST_MAX], *out = launch->command;
+    const size_t size = sizeof(launch->command);
+    (void)check_append(out, size,
+                       "sudo mkdir -p /etc/systemd/system/%s.service.d && printf '[Service]", unit);
+    add_each(cure, "\\nEnvironment=", '=', out, size);
+    if (cpus)
+        (void)check_append(out, size, "\\nCPUAffinity=%s", bitset_format(cpus, list, sizeof(list)));
+    (void)check_append(out, size,
+                       "\\n' | sudo tee /etc/systemd/system/%s.service.d/threads.conf && sudo "
+                       "systemctl daemon-reload && sudo systemctl restart %s",
+                       unit, unit);
+    (void)snprintf(launch->how, sizeof(launch->how),
+                   "systemd starts it as %.60s.service: the command adds a drop-in, as 'systemctl "
+                   "edit' does. To take it back, delete threads.conf, reload and restart.",
+                   unit);
+}
+
+/* What stands outside of all: a container, a pod, a unit. False: it is started by hand. */
+static bool write_outer(const struct view *view, const struct view_process *process,
+                        const struct view_process *started, const struct cure *cure,
+                        const struct bitset *cpus, struct launch *launch)
+{
+    char name[160], list[BITSET_LIST_MAX], *out = launch->command;
+    const size_t size = sizeof(launch->command);
+    if (is_in_kubernetes(view, process)) {
+        (void)check_append(out, size, "kubectl set env deployment/NAME");
+        add_each(cure, " ", '=', out, size);
+        (void)snprintf(launch->how, sizeof(launch->how),
+                       "Kubernetes starts it: NAME is its deployment (or statefulset/, or 'env' in "
+                       "the spec of the pod). To take it back, give each name with a '-' behind it "
+                       "in place of its value.");
+    } else if (find_container(view, process, name, sizeof(name))) {
+        (void)check_append(out, size, "%s run", is_podman(view, process) ? "podman" : "docker");
+        add_each(cure, " -e ", '=', out, size);
+        (void)snprintf(launch->how, sizeof(launch->how),
+                       "It runs in container %.12s: give 'run' the options that it had, and these. "
+                       "To take it back, start it as before.",
+                       name);
+        carry(started, true, " -e ", launch);
+        if (cpus)
+            (void)check_append(out, size, " --cpuset-cpus=%s",
+                               bitset_format(cpus, list, sizeof(list)));
+        (void)check_append(out, size, " ... IMAGE");
+        add_words(started, next_word(started, NULL), NULL, out, size);
+    } else if (find_unit(view, process, name, sizeof(name)))
+        write_unit(name, cure, cpus, launch);
+    else
+        return false;
+    return true;
+}
+
+/* Its options stand behind its name, in front of those that it had. */
+static void write_mpirun(const struct view_process *above, const char *name, bool is_openmpi,
+                         const struct cure *cure, struct launch *launch)
+{
+    char *out = launch->command;
+    const size_t size = sizeof(launch->command);
+    (void)snprintf(launch->how, sizeof(launch->how), "%s starts it. ", base_of(name));
+    tell_typed(launch);
+    carry(above, false, " ", launch);
+    add_words(above, next_word(above, NULL), next_word(above, name), out, size);
+    add_each(cure, is_openmpi ? " -x " : " -genv ", is_openmpi ? '=' : ' ', out, size);
+    add_words(above, next_word(above, name), NULL, out, size);
+}
+
+/* srun chooses ranks and GPUs for its tasks; what a script starts without it has its own. */
+static void write_slurm(const struct view_process *started, const struct cure *cure,
+                        unsigned threads, struct launch *launch)
+{
+    char *out = launch->command;
+    const size_t size = sizeof(launch->command);
+    (void)snprintf(launch->how, sizeof(launch->how),
+                   "Slurm starts it: so in the job script, with #SBATCH --cpus-per-task=%u. To "
+                   "take it back, submit the script as before.",
+                   threads);
+    add_each(cure, " ", '=', out, size);
+    if (!view_setting(started, "SLURM_STEP_ID"))
+        carry(started, false, " ", launch);
+    (void)check_append(out, size, " srun --cpus-per-task=%u", threads);
+    add_words(started, next_word(started, NULL), NULL, out, size);
+}
+
+void launch_write(const struct view *view, const struct view_process *process,
+                  const struct cure *cure, const struct bitset *cpus, unsigned threads,
+                  struct launch *launch)
+{
+    static const char *const mpi[] = {"mpirun",  "mpiexec",       "orterun",
+                                      "prterun", "mpiexec.hydra", NULL};
+    static const char *const torch[] = {"torchrun", "torch.distributed.run",
+                                        "torch.distributed.launch", NULL};
+    const struct view_process *started = find_started(view, process), *above = NULL;
+    const bool is_openmpi = view_setting(process, "OMPI_COMM_WORLD_SIZE");
+    char *out = launch->command;
+    *launch = (struct launch){0};
+    if (!started->command_size)
+        return;
+    if ((is_openmpi || view_setting(process, "PMI_SIZE")) &&
+        (above = find_above(view, process, mpi))) {
+        write_mpirun(above, find_word(above, mpi), is_openmpi, cure, launch);
+    } else if (view_setting(process, "TORCHELASTIC_RUN_ID") &&
+               (above = find_above(view, process, torch))) {
+        (void)snprintf(launch->how, sizeof(launch->how),
+                       "torchrun starts it, and hands its environment on. ");
+        write_typed(above, cure, NULL, launch);
+    } else if (view_setting(process, "SLURM_JOB_ID")) {
+        write_slurm(started, cure, threads, launch);
+    } else if (!write_outer(view, process, started, cure, cpus, launch)) {
+        write_typed(started, cure, cpus, launch);
+    }
+    if (out[0] == ' ')
+        (void)memmove(out, out + 1, strlen(out));
+}

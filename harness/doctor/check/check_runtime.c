@@ -1,0 +1,181 @@
+#include "harness/doctor/check/check_runtime.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/doctor/check/check.h"
+
+/*
+ * Sources: libgomp's manual, "Environment Variables"; LLVM/OpenMP's and Intel's (KMP_BLOCKTIME);
+ * OpenBLAS' README, "Setting the number of threads at runtime" (its build for OpenMP has libgomp's
+ * threads); opencv modules/core/src/parallel.cpp, defaultNumberOfThreads, and issue 10033 there
+ * (OPENCV_FOR_THREADS_NUM is read by the pool of its own, which wheels for Linux have, and not by
+ * builds on TBB or OpenMP); oneTBB's "global_control" (it has no variable, and sizes its arena by
+ * the affinity mask at its start); rayon's ThreadPoolBuilder::build_global; polars'
+ * POLARS_MAX_THREADS; numexpr's user guide; Arrow's "Thread Pools" (OMP_NUM_THREADS); TensorFlow's
+ * process_util.cc (TF_NUM_INTRAOP_THREADS); pytorch aten/src/ATen/ParallelCommon.cpp
+ * (OMP_NUM_THREADS and MKL_NUM_THREADS set its own pool, too) and torch.set_num_interop_threads.
+ */
+static const struct check_runtime runtimes[] = {
+    {"libgomp", "libgomp", "OMP_NUM_THREADS", NULL, LIBRARY_GOMP, true},
+    {"libiomp5", "libiomp5", "OMP_NUM_THREADS", NULL, LIBRARY_IOMP, true},
+    {"libomp", "libomp", "OMP_NUM_THREADS", NULL, LIBRARY_IOMP, true},
+    {"libopenblas", "OpenBLAS", "OPENBLAS_NUM_THREADS", NULL, LIBRARY_OPENBLAS, true},
+    {"libscipy_openblas", "OpenBLAS", "OPENBLAS_NUM_THREADS", NULL, LIBRARY_OPENBLAS, true},
+    {"libblis", "BLIS", "BLIS_NUM_THREADS", NULL, 0, false},
+    {"libopencv_core", "OpenCV", "OPENCV_FOR_THREADS_NUM", "cv::setNumThreads", 0, false},
+    {"cv2", "OpenCV", "OPENCV_FOR_THREADS_NUM", "cv2.setNumThreads", 0, false},
+    {"libtbb", "TBB", NULL, "tbb::global_control in the program, or fewer CPUs at its start", 0,
+     false},
+    {"numexpr", "numexpr", "NUMEXPR_NUM_THREADS", NULL, 0, false},
+    {"tokenizers", "rayon (tokenizers)", "RAYON_NUM_THREADS", NULL, 0, false},
+    {"polars", "rayon (polars)", "POLARS_MAX_THREADS", NULL, 0, false},
+    {"libtorch", "PyTorch", "OMP_NUM_THREADS",
+     "torch.set_num_threads and torch.set_num_interop_threads", 0, false},
+    {"libc10", "PyTorch", "OMP_NUM_THREADS",
+     "torch.set_num_threads and torch.set_num_interop_threads", 0, false},
+    {"libarrow", "Arrow", "OMP_NUM_THREADS", "pyarrow.set_cpu_count", 0, false},
+    {"libtensorflow", "TensorFlow", "TF_NUM_INTRAOP_THREADS", NULL, 0, false},
+    {"libonnxruntime", "ONNX Runtime", NULL, "SessionOptions.intra_op_num_threads", 0, false},
+    {"onnxruntime", "ONNX Runtime", NULL, "SessionOptions.intra_op_num_threads", 0, false},
+    {"libggml", "ggml", NULL, "its --threads", 0, true},
+    {"libpython", "Python", NULL, "an option of the program", 0, false},
+    {"python3", "Python", NULL, "an option of the program", 0, false},
+};
+
+/* What overrules a variable above where it is set, and in whose program. */
+static const struct {
+    const char *name;
+    unsigned library; /* 0 = any */
+} overruling[] = {
+    {"MKL_NUM_THREADS", LIBRARY_MKL | LIBRARY_TORCH},
+    {"OPENBLAS_NUM_THREADS", LIBRARY_OPENBLAS},
+    {"GOTO_NUM_THREADS", LIBRARY_OPENBLAS},
+    {"OMP_NUM_THREADS", LIBRARY_TEAM},
+    {"NUMEXPR_NUM_THREADS", 0},
+};
+
+/* Behind any slash. */
+static bool has_part(const char *path, const char *begin)
+{
+    size_t length = strlen(begin);
+    for (const char *at = path; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, begin, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* As for OpenMP's build of OpenBLAS, the library of a runtime does not tell who uses it: only one
+ * that is alone is taken for it. */
+static const struct check_runtime *find_mapped(const struct view_process *process)
+{
+    const struct check_runtime *found = NULL;
+    unsigned libraries = process->about ? process->about->libraries & LIBRARY_TEAM : 0;
+    for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++) {
+        if (!(runtimes[i].library & libraries))
+            continue;
+        if (found && found->library != runtimes[i].library)
+            return NULL;
+        found = found ? found : &runtimes[i];
+    }
+    return found;
+}
+
+static double wanted_s(const struct view_task *task)
+{
+    return task->oncpu_s + (isnan(task->wait_s) ? 0 : task->wait_s);
+}
+
+/*
+ * What those want that are of a team: half of the time, or, as barriers where they sleep leave each
+ * of many only a part of it, half of what the busiest one wants.
+ */
+static double find_least_s(const struct view *view, const struct view_process *process)
+{
+    double most_s = 0;
+    for (size_t t = 0; t < process->ntasks; t++)
+        most_s = fmax(most_s, wanted_s(&process->tasks[t]));
+    return fmin(fmax(0.5 * most_s, 0.1 * view->wall_s), 0.5 * view->wall_s);
+}
+
+struct check_team check_team_of(const struct view *view, const struct view_process *process)
+{
+    const double least_s = find_least_s(view, process);
+    struct check_team team = {0};
+    unsigned most = 0;
+    for (size_t t = 0; t < process->ntasks; t++) {
+        const struct view_task *task = &process->tasks[t];
+        unsigned same = 0;
+        if (wanted_s(task) < least_s)
+            continue;
+        team.threads++;
+        for (size_t o = 0; task->from[0] && o < process->ntasks; o++)
+            same += wanted_s(&process->tasks[o]) >= least_s &&
+                    strcmp(task->from, process->tasks[o].from) == 0;
+        if (same > most) {
+            most = same;
+            (void)snprintf(team.from, sizeof(team.from), "%s", task->from);
+        }
+    }
+    team.is_seen = team.from[0];
+    for (size_t i = 0; team.is_seen && !team.runtime && i < sizeof(runtimes) / sizeof(*runtimes);
+         i++)
+        if (has_part(team.from, runtimes[i].file))
+            team.runtime = &runtimes[i];
+    if (!team.is_seen)
+        team.runtime = find_mapped(process);
+    return team;
+}
+
+void check_team_set(const struct view_process *process, const struct check_team *team,
+                    unsigned threads, struct cure *cure)
+{
+    const char *own = team->runtime ? team->runtime->variable : NULL;
+    *cure = (struct cure){0};
+    if (!own)
+        return;
+    cure_set(cure, own, threads);
+    for (size_t i = 0; i < sizeof(overruling) / sizeof(overruling[0]); i++) {
+        const char *value = view_setting(process, overruling[i].name);
+        unsigned libraries = process->about ? process->about->libraries : 0;
+        if (value && strtol(value, NULL, 10) > threads &&
+            (!overruling[i].library || overruling[i].library & libraries))
+            cure_set(cure, overruling[i].name, threads);
+    }
+}
+
+void check_team_tell(const struct check_team *team, char *buf, size_t size)
+{
+    const struct check_runtime *runtime = team->runtime;
+    const char *name = strrchr(team->from, '/');
+    name = name ? name + 1 : team->from;
+    if (!runtime && name[0])
+        (void)snprintf(buf, size, "The code of %s starts them; which setting it reads is not known",
+                       name);
+    else if (!runtime)
+        (void)snprintf(buf, size, "Their runtime is not known");
+    else
+        (void)snprintf(buf, size, "Their runtime is %s%s, which reads %s%s%s",
+                       team->is_seen ? "" : "probably ", runtime->name,
+                       runtime->variable ? runtime->variable : "no variable",
+                       !runtime->otherwise ? ""
+                       : runtime->variable ? "; or use "
+                                           : ": use ",
+                       runtime->otherwise ? runtime->otherwise : "");
+}
+
+bool check_team_spins(const struct view_process *process, const struct check_team *team)
+{
+    const char *policy = view_setting(process, "OMP_WAIT_POLICY");
+    const char *block = view_setting(process, "KMP_BLOCKTIME");
+    const char *count = view_setting(process, "GOMP_SPINCOUNT");
+    bool passive = policy && (policy[0] == 'p' || policy[0] == 'P');
+    bool is_openmp = team->runtime && team->runtime->library & (LIBRARY_GOMP | LIBRARY_IOMP);
+    return team->runtime && team->runtime->spins &&
+           !(is_openmp &&
+             (passive || (block && strcmp(block, "0") == 0) || (count && strcmp(count, "0") == 0)));
+}

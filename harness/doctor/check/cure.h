@@ -1,0 +1,25 @@
+/* What findings say to set or unset at the next start of a job. Pure. */
+#ifndef CONTEND_DOCTOR_CHECK_CURE_H
+#define CONTEND_DOCTOR_CHECK_CURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CURE_MOST = 16, CURE_SETTING_MAX = 48 };
+
+/* Zeroed = nothing. Names are ours, values numbers: a shell takes them as they stand. */
+struct cure {
+    unsigned n;
+    char settings[CURE_MOST][CURE_SETTING_MAX]; /* "NAME=VALUE"; of "NAME" alone: it is unset */
+};
+
+void cure_set(struct cure *cure, const char *name, unsigned value);
+void cure_unset(struct cure *cure, const char *name);
+
+/* Also those of `more` whose names it lacks: what costs most comes first, and holds. */
+void cure_join(struct cure *cure, const struct cure *more);
+
+/* "export OMP_NUM_THREADS=8 && unset OMP_PROC_BIND", "" of nothing. Returns buf. */
+char *cure_format(const struct cure *cure, char *buf, size_t size);
+
+#endif

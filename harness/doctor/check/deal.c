@@ -1,0 +1,234 @@
+#include "harness/doctor/check/deal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/doctor/reader/host.h"
+#include "harness/plan/placement/plan.h"
+
+/* Of the time: a CPU that idled so much has room for a thread. */
+static const double idle_least = 0.8;
+
+/* Of all of its processes. */
+static uint64_t gpus_of(const struct checker *checker, size_t group)
+{
+    uint64_t gpus = 0;
+    for (size_t i = 0; i < checker->view->nprocesses; i++)
+        if (checker->group_of[i] == (int)group)
+            gpus |= checker->view->processes[i].gpus;
+    return gpus;
+}
+
+void deal_home(const struct checker *checker, size_t group, struct bitset *cpus)
+{
+    const struct view *view = checker->view;
+    const struct check_group *one = &checker->groups[group];
+    uint64_t gpus = gpus_of(checker, group);
+    struct bitset allowed;
+    *cpus = (struct bitset){0};
+    view_allowed_cpus(view, one->lead, &allowed);
+    for (size_t g = 0; g < view->ngpus; g++)
+        if (gpus >> g & 1)
+            bitset_or(cpus, &view->gpus[g].cpus);
+    bitset_and(cpus, &allowed);
+    bool is_known = !bitset_empty(cpus);
+    for (size_t node = 0; !is_known && node < view->nnodes; node++)
+        if (bitset_intersects(&one->cpus, &view->node_cpus[node]))
+            bitset_or(cpus, &view->node_cpus[node]);
+    if (bitset_empty(cpus))
+        *cpus = view->online;
+    bitset_and(cpus, &allowed);
+}
+
+/* Adds CPUs that others are bound to: they would have to share them. */
+static void add_taken(const struct checker *checker, size_t group, struct bitset *taken)
+{
+    for (size_t g = 0; g < checker->ngroups; g++)
+        if (g != group && !bitset_subset(&checker->view->online, &checker->groups[g].cpus))
+            bitset_or(taken, &checker->groups[g].cpus);
+}
+
+void deal_spare(const struct checker *checker, size_t group, unsigned least, struct bitset *cpus)
+{
+    struct bitset taken = {0}, left = *cpus;
+    add_taken(checker, group, &taken);
+    bitset_andnot(&left, &taken);
+    if (!bitset_empty(&left) && bitset_count(&left) >= least)
+        *cpus = left;
+}
+
+static bool is_idle(const struct view *view, const struct bitset *cpus)
+{
+    return view_idle_s(view, cpus) > idle_least * view->wall_s * bitset_count(cpus);
+}
+
+/* That CPU, and those that share its core as far as that is known. */
+static void find_core(const struct topo *topo, unsigned os_cpu, struct bitset *core)
+{
+    for (unsigned at = 0; topo && topo_next_core(topo, &at, core);)
+        if (bitset_test(core, os_cpu))
+            return;
+    *core = (struct bitset){0};
+    bitset_set(core, os_cpu);
+}
+
+bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bitset *room)
+{
+    const struct view *view = checker->view;
+    const struct topo *topo = host_topo(view);
+    struct bitset home, taken = checker->given, found = {0};
+    unsigned n = 0;
+    deal_home(checker, group, &home);
+    add_taken(checker, group, &taken);
+    bitset_andnot(&home, &taken);
+    bitset_andnot(&home, room);
+    /* Like cores that are whole, like ones, whole ones, any. */
+    for (int pass = 0; pass < 4; pass++)
+        for (int cpu = bitset_next(&home, 0); cpu >= 0 && n < want;
+             cpu = bitset_next(&home, (unsigned)cpu + 1)) {
+            struct bitset wanted, with = checker->groups[group].cpus;
+            bitset_set(&with, (unsigned)cpu);
+            find_core(pass & 1 ? NULL : topo, (unsigned)cpu, &wanted);
+            if (bitset_intersects(&wanted, &found) || bitset_intersects(&wanted, &taken) ||
+                (pass < 2 && topo && topo_mixes_cores(topo, &with)) || !is_idle(view, &wanted))
+                continue;
+            bitset_set(&found, (unsigned)cpu);
+            n++;
+        }
+    if (n < want)
+        return false;
+    bitset_or(room, &found);
+    bitset_or(&checker->given, &found);
+    return true;
+}
+
+/* None of them is far from anything there. */
+static bool are_at_home(const struct checker *checker, const size_t *groups, size_t n,
+                        const struct bitset *pool)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bitset home;
+        deal_home(checker, groups[i], &home);
+        if (gpus_of(checker, groups[i]) && !bitset_subset(pool, &home))
+            return false;
+    }
+    return true;
+}
+
+/* As `numa` deals evenly over the nodes, also where that is far from a GPU. */
+static bool is_dealt_at_home(const struct checker *checker, const size_t *groups, size_t n,
+                             const struct bitset slices[DEAL_MOST])
+{
+    for (size_t i = 0; i < n; i++) {
+        struct bitset home;
+        deal_home(checker, groups[i], &home);
+        if (gpus_of(checker, groups[i]) && !bitset_intersects(&slices[i], &home))
+            return false;
+    }
+    return true;
+}
+
+int deal_gpu(const struct view *view, const struct topo *topo, uint64_t gpus)
+{
+    int found = -1;
+    for (size_t g = 0; g < view->ngpus; g++)
+        for (unsigned i = 0; (gpus >> g & 1) && i < topo->ngpus; i++) {
+            if (strcmp(topo->gpus[i].pci_bdf, view->gpus[g].pci_bdf) != 0)
+                continue;
+            if (found >= 0 && topo->gpus[found].node != topo->gpus[i].node)
+                return -1;
+            found = found < 0 ? (int)i : found;
+        }
+    return found;
+}
+
+/* What this process may use itself is no limit of others'. The caller frees cpus and nodes. */
+static bool copy_unlimited(const struct topo *topo, struct topo *copy)
+{
+    *copy = *topo;
+    copy->cpus = calloc(topo->ncpus + 1, sizeof(*copy->cpus));
+    copy->nodes = calloc(topo->nnodes + 1, sizeof(*copy->nodes));
+    for (unsigned i = 0; copy->cpus && i < topo->ncpus; i++) {
+        copy->cpus[i] = topo->cpus[i];
+        copy->cpus[i].allowed = true;
+    }
+    for (unsigned i = 0; copy->nodes && i < topo->nnodes; i++) {
+        copy->nodes[i] = topo->nodes[i];
+        copy->nodes[i].allowed = true;
+    }
+    return copy->cpus && copy->nodes;
+}
+
+static bool make_plan(const struct topo *topo, const struct plan_request *request,
+                      struct bitset slices[DEAL_MOST])
+{
+    struct plan plan;
+    struct err err;
+    bool made = !plan_make(topo, request, &plan, &err) && plan.status == PLAN_OK;
+    for (unsigned w = 0; made && w < request->workers; w++)
+        slices[w] = plan.workers[w].cpus;
+    plan_free(&plan);
+    return made;
+}
+
+bool deal_mixes_cores(const struct checker *checker, const size_t *groups, size_t n,
+                      const struct bitset *slices)
+{
+    const struct topo *topo = host_topo(checker->view);
+    for (size_t i = 0; topo && i < n; i++)
+        if (checker->groups[groups[i]].nrunnable > 1 && topo_mixes_cores(topo, &slices[i]))
+            return true;
+    return false;
+}
+
+/* A crowd on the fastest cores would be slower than a team on unlike ones. */
+static bool have_room(const struct checker *checker, const size_t *groups, size_t n,
+                      const struct bitset *slices)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bitset_count(&slices[i]) < checker->groups[groups[i]].nrunnable)
+            return false;
+    return true;
+}
+
+bool deal_slices(struct checker *checker, const size_t *groups, size_t n, const struct bitset *pool,
+                 struct bitset slices[DEAL_MOST])
+{
+    const struct topo *topo = host_topo(checker->view);
+    struct topo copy;
+    struct bitset fast[DEAL_MOST];
+    int gpus[DEAL_MOST];
+    size_t with_gpu = 0;
+    bool dealt = false;
+    if (!topo || n > DEAL_MOST)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        gpus[i] = deal_gpu(checker->view, topo, gpus_of(checker, groups[i]));
+        with_gpu += gpus[i] >= 0 && topo->gpus[gpus[i]].node >= 0;
+    }
+    struct plan_request request = {.placement = with_gpu == n ? PLACE_GPU_LOCAL : PLACE_NUMA,
+                                   .workers = (unsigned)n};
+    request.gpus = gpus;
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        if (bitset_test(pool, topo->cpus[i].os_cpu))
+            bitset_set(&request.cpus, topo->cpus[i].os_cpu);
+    if (copy_unlimited(topo, &copy) && !bitset_empty(&request.cpus)) {
+        dealt = make_plan(&copy, &request, slices) && is_dealt_at_home(checker, groups, n, slices);
+        bool anywhere = are_at_home(checker, groups, n, pool);
+        request.placement = PLACE_PARTITION;
+        request.cores_each = PLAN_CORES_ALL;
+        dealt = dealt || (anywhere && make_plan(&copy, &request, slices));
+        request.cores_each = 0;
+        dealt = dealt || (anywhere && make_plan(&copy, &request, slices));
+        request.placement = PLACE_PCORES;
+        if (dealt && anywhere && deal_mixes_cores(checker, groups, n, slices) &&
+            make_plan(&copy, &request, fast) && !deal_mixes_cores(checker, groups, n, fast) &&
+            have_room(checker, groups, n, fast))
+            memcpy(slices, fast, n * sizeof(*slices));
+    }
+    free(copy.cpus);
+    free(copy.nodes);
+    for (size_t i = 0; dealt && i < n; i++)
+        bitset_or(&checker->given, &slices[i]);
+    return dealt;
+}

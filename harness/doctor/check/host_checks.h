@@ -1,0 +1,90 @@
+/*
+ * The checks of the machine beside its processes (host.h), rows of check.c's table. Pure. They find
+ * nothing in a view without a host.
+ */
+#ifndef CONTEND_DOCTOR_CHECK_HOST_CHECKS_H
+#define CONTEND_DOCTOR_CHECK_HOST_CHECKS_H
+
+#include "harness/doctor/check/check.h"
+#include "harness/doctor/reader/host.h"
+
+/*
+ * Below this share of the CPU time that workers get, of a CPU that is one of theirs, or of the
+ * watched time, nothing is told: runs of one thing with nothing changed differ by 2% and more
+ * (METHOD.md, 6), so that nobody could see it go away.
+ */
+#define HOST_LEAST 0.02
+
+/* CPU time a second as a share of what busy workers had, of one CPU at least; 1 at most. */
+double host_share(const struct checker *checker, double cpus);
+
+/* Leads of the workers that may run on any of them. Returns how many. */
+size_t host_who_is_on(const struct checker *checker, const struct bitset *cpus,
+                      const struct view_process *who[FOUND_PIDS_MAX]);
+
+/*
+ * A hint fault counts as 1.5 us (a fault, and the page table again), a page moved as 5 us more
+ * (copied, and all CPUs told).
+ */
+void check_numa_balancing(struct checker *checker);
+
+/*
+ * Of a CPU, where another one could take them: workers that have all CPUs share what interrupts
+ * take. One counts as 2 us at least (entry, handler, and caches after it), and as what /proc/stat
+ * accounts, up to 50 us with the soft interrupt behind it.
+ */
+void check_interrupts(struct checker *checker);
+
+/*
+ * CPU time of others on CPUs that are isolated, or exclusive to a cpuset: HOST_LEAST of one. Who is
+ * bound to such CPUs alone is there on purpose.
+ */
+void check_foreign_tasks(struct checker *checker);
+
+/*
+ * Later than `contend validate` allows (machine/facts/facts.h), and so often that waking up takes
+ * HOST_LEAST.
+ */
+void check_idle_exit(struct checker *checker);
+
+/* HOST_LEAST of the time; where only events are counted, one a second. */
+void check_throttling(struct checker *checker);
+
+/*
+ * Busy CPUs of workers below 90% of their base clock, under a setting that saves power; below 75%
+ * whatever the reason, since code of wide vectors alone takes less than that.
+ */
+void check_governor(struct checker *checker);
+
+/*
+ * HOST_LEAST of the time (PSI); without PSI 200 pages read again a second, at 100 us of an SSD
+ * each. A process that was ended for want of memory always.
+ */
+void check_memory(struct checker *checker);
+
+/*
+ * Workers that are bound, on CPUs of their own: two on one core, while cores are free; two on one
+ * last-level cache, where each could have its own (a note: what it costs depends on what they
+ * read); teams over cores of two kinds.
+ */
+void check_siblings(struct checker *checker);
+void check_shared_cache(struct checker *checker);
+void check_efficiency_cores(struct checker *checker);
+
+/* What gpu_health_judge and gpu_change_judge call bad; a power limit; persistence off. */
+void check_gpus(struct checker *checker);
+
+/* 5% of one CPU, all together: a well-made one takes a tenth of it. */
+void check_monitors(struct checker *checker);
+
+/* In state D at each look, three at least, and never on a CPU between: who reads a disk is in it
+ * often, too. */
+void check_stuck_tasks(struct checker *checker);
+
+/* No thread is left to wake another: an error where the process was named, else a warning. */
+void check_hung(struct checker *checker);
+
+/* That it is there. */
+void check_sched_ext(struct checker *checker);
+
+#endif

@@ -1,0 +1,283 @@
+/*
+ * Teams of more threads than there are CPUs for them, and masks that are narrower than need be.
+ *
+ * More threads than CPUs are no loss by themselves: what computes goes on with it, whoever has the
+ * CPU. Those lose that wait for each other on a CPU, as teams do at barriers: the time of all that
+ * spin is lost, until who is waited for has had its turn. So what they do there is looked at
+ * (samples.c); where that is not known, what is known of their runtime speaks for them.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/doctor/check/check_launch.h"
+#include "harness/doctor/check/check_runtime.h"
+#include "harness/doctor/check/deal.h"
+#include "harness/lib/base/text.h"
+
+enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
+
+/* Wanted, for each CPU that is there: with less there is hardly a queue. */
+static const double crowded = 1.25;
+/* Of their time on CPUs: with less spinning there is little to gain. */
+static const double spinning_least = 0.2;
+
+/* Groups that share CPUs, with their teams. */
+struct teams {
+    size_t ngroups, nwho;
+    const struct view_process *who[FOUND_PIDS_MAX]; /* processes with a team */
+    struct check_team team[FOUND_PIDS_MAX];
+    unsigned nprocesses, nthreads, most; /* that want a CPU; the largest team */
+    struct bitset cpus;
+    double wanted;            /* CPUs */
+    unsigned room;            /* CPUs that they may have together, with those that idle */
+    double others;            /* CPUs of these that others take: a team that spins waits for them */
+    unsigned each;            /* threads of a process, for what is left, and its quota */
+    double spun_s, sampled_s; /* on CPUs, of those of which it is known */
+    bool spin_by_kind;
+    size_t nslices, groups[DEAL_MOST]; /* that pinning would deal */
+    struct bitset slices[DEAL_MOST];
+};
+
+static void add_process(const struct view *view, const struct view_process *process,
+                        struct teams *teams)
+{
+    const struct check_team team = check_team_of(view, process);
+    const double oncpu_s = view_oncpu_s(process), spun = view_spin_share(process);
+    teams->nprocesses += team.threads > 0;
+    teams->nthreads += team.threads;
+    if (team.threads < 2)
+        return;
+    teams->most = team.threads > teams->most ? team.threads : teams->most;
+    teams->spin_by_kind |= check_team_spins(process, &team);
+    if (!isnan(spun)) {
+        teams->sampled_s += oncpu_s;
+        teams->spun_s += spun * oncpu_s;
+    }
+    if (teams->nwho < FOUND_PIDS_MAX) {
+        teams->team[teams->nwho] = team;
+        teams->who[teams->nwho++] = process;
+    }
+}
+
+static void find_teams(const struct checker *checker, const bool *in, struct teams *teams)
+{
+    const struct view *view = checker->view;
+    struct bitset idle = {0};
+    double quota = INFINITY, oncpu_s = 0;
+    *teams = (struct teams){0};
+    for (size_t i = 0; i < view->nprocesses; i++)
+        if (checker->group_of[i] >= 0 && in[checker->group_of[i]])
+            add_process(view, &view->processes[i], teams);
+    for (size_t g = 0; g < checker->ngroups; g++) {
+        const struct check_group *group = &checker->groups[g];
+        int at;
+        if (!in[g])
+            continue;
+        teams->ngroups++;
+        bitset_or(&teams->cpus, &group->cpus);
+        oncpu_s += group->oncpu_s;
+        teams->wanted += (group->oncpu_s + group->wait_s) / view->wall_s;
+        quota = fmin(quota, view_quota(view, group->lead, &at)); /* NaN is no smaller one */
+    }
+    check_find_idle(checker, in, &idle);
+    teams->room = bitset_count(&teams->cpus) + bitset_count(&idle);
+    teams->others = fmax(view_busy_s(view, &teams->cpus) - oncpu_s, 0) / view->wall_s;
+    const double left = fmax(teams->room - floor(teams->others + 0.5), 1);
+    teams->each = teams->nprocesses ? (unsigned)left / teams->nprocesses : 1;
+    if (quota < teams->each)
+        teams->each = (unsigned)quota;
+    teams->each = teams->each ? teams->each : 1;
+}
+
+/* NaN = not known. */
+static double spin_share(const struct teams *teams)
+{
+    return teams->sampled_s > 0 ? teams->spun_s / teams->sampled_s : (double)NAN;
+}
+
+/* The slice of the group that this process is in; NULL = none was dealt. */
+static const struct bitset *find_slice(const struct checker *checker, const struct teams *teams,
+                                       const struct view_process *process)
+{
+    int group = checker->group_of[process - checker->view->processes];
+    for (size_t i = 0; i < teams->nslices; i++)
+        if ((int)teams->groups[i] == group)
+            return &teams->slices[i];
+    return NULL;
+}
+
+/*
+ * A line for each that differs: workers of one script, or of one launcher, have the same. Where no
+ * variable is known, a start on its slice: many a runtime counts the CPUs that it may use.
+ */
+static void write_starts(const struct checker *checker, const struct teams *teams, char *command,
+                         size_t size, char *how, size_t how_size, struct cure *cure)
+{
+    unsigned left = 0;
+    struct launch *before = calloc(teams->nwho, sizeof(*before));
+    for (size_t i = 0; before && i < teams->nwho; i++) {
+        struct launch *launch = &before[i];
+        const struct bitset *slice = find_slice(checker, teams, teams->who[i]);
+        struct cure its;
+        bool is_told = false;
+        check_team_set(teams->who[i], &teams->team[i], teams->each, &its);
+        cure_join(cure, &its);
+        if (its.n || slice)
+            launch_write(checker->view, teams->who[i], &its, its.n ? NULL : slice, teams->each,
+                         launch);
+        for (size_t b = 0; b < i; b++)
+            is_told = is_told || strcmp(before[b].command, launch->command) == 0;
+        if (!launch->command[0] || is_told)
+            continue;
+        if (!how[0])
+            (void)snprintf(how, how_size, " %s%s",
+                           its.n ? "" : "Where it counts its CPUs, the command does that. ",
+                           launch->how);
+        left += !check_append(command, size, "%s%s", command[0] ? " & " : "", launch->command);
+    }
+    if (left)
+        (void)check_append(how, how_size,
+                           " %u more %s no room here: start %s alike, with its own GPU, rank and "
+                           "arguments.",
+                           left, left == 1 ? "has" : "have", left == 1 ? "it" : "each");
+    free(before);
+}
+
+/* "2 processes with 32 runnable threads share 16 CPUs (0-15), and spin for 94% of their CPU time"
+ */
+static void tell_size(const struct teams *teams, char *buf, size_t size)
+{
+    char list[BITSET_LIST_MAX], percent[16];
+    const double spun = spin_share(teams);
+    (void)bitset_format(&teams->cpus, list, sizeof(list));
+    buf[0] = '\0';
+    if (teams->nprocesses > 1)
+        (void)check_append(buf, size, "%u processes with ", teams->nprocesses);
+    (void)check_append(buf, size, "%u runnable threads share %u CPU%s (%.60s)", teams->nthreads,
+                       bitset_count(&teams->cpus), bitset_count(&teams->cpus) == 1 ? "" : "s",
+                       list);
+    if (teams->others >= 0.5)
+        (void)check_append(buf, size, ", of which others take %.1f", teams->others);
+    if (!isnan(spun))
+        (void)check_append(buf, size, ", and spin for %s of their CPU time",
+                           text_percent(spun, percent, sizeof(percent)));
+}
+
+/* What can be done without a new start, and that it does not help. Deals the slices. */
+static void tell_now(struct checker *checker, const bool *in, struct teams *teams, char *buf,
+                     size_t size)
+{
+    char command[COMMAND_MAX] = "";
+    struct bitset pool = {0}, given = checker->given;
+    buf[0] = '\0';
+    if (teams->ngroups < 2)
+        return;
+    (void)check_find_pool(checker, in, &pool);
+    const unsigned cpus = teams->room / (unsigned)teams->ngroups;
+    teams->nslices = check_deal(checker, in, &pool, teams->groups, teams->slices);
+    if (cpus && check_write_slices(checker, teams->groups, teams->nslices, teams->slices, command,
+                                   sizeof(command)))
+        (void)snprintf(buf, size,
+                       " Pinning alone (%s) will not help: each still has %u threads on %u CPU%s.",
+                       command, teams->most, cpus, cpus == 1 ? "" : "s");
+    checker->given = given;
+}
+
+static void tell_crowd(struct checker *checker, const bool *in, struct teams *teams)
+{
+    enum { TAIL_MOST = 480 }; /* that has room behind the sentence */
+    char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 160] = "", runtime[200];
+    char now[LAUNCH_HOW_MAX + COMMAND_MAX];
+    struct cure cure = {0};
+    const double spun = spin_share(teams);
+    const bool is_loss = spun >= spinning_least || (isnan(spun) && teams->spin_by_kind);
+    tell_size(teams, evidence, sizeof(evidence));
+    check_team_tell(&teams->team[0], runtime, sizeof(runtime));
+    tell_now(checker, in, teams, now, sizeof(now));
+    write_starts(checker, teams, command, sizeof(command), how, sizeof(how), &cure);
+    if (strlen(now) + strlen(how) > TAIL_MOST)
+        now[0] = '\0';
+    (void)check_append(now, sizeof(now), "%s", how);
+    const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
+                              .cost = isnan(spun) ? 1 - fmin(teams->room / teams->wanted, 1) : spun,
+                              .gain = isnan(spun) ? (double)NAN : check_gain_of_spin(spun),
+                              .tail = now,
+                              .who = teams->who,
+                              .nwho = teams->nwho,
+                              .evidence = evidence,
+                              .command = command,
+                              .cure = &cure};
+    checker_say(checker, &said, "too many threads: %s. %s. Start %s with %u thread%s.", evidence,
+                runtime, teams->nprocesses > 1 ? "each process" : "it", teams->each,
+                teams->each == 1 ? "" : "s");
+    for (size_t g = 0; g < checker->ngroups; g++)
+        checker->explained[g] |= is_loss && in[g];
+}
+
+void check_crowd(struct checker *checker)
+{
+    bool *in = calloc(checker->ngroups + 1, sizeof(*in)),
+         *done = calloc(checker->ngroups + 1, sizeof(*done));
+    struct teams *teams = malloc(sizeof(*teams));
+    for (size_t g = 0; in && done && teams && g < checker->ngroups; g++) {
+        if (done[g])
+            continue;
+        memset(in, 0, checker->ngroups * sizeof(*in));
+        (void)check_find_overlapping(checker, g, in);
+        for (size_t i = 0; i < checker->ngroups; i++)
+            done[i] = done[i] || in[i];
+        find_teams(checker, in, teams);
+        const double spun = spin_share(teams);
+        if (teams->nwho && teams->most > teams->each && teams->nthreads > teams->room &&
+            teams->wanted >= crowded * bitset_count(&teams->cpus) && !(spun < spinning_least))
+            tell_crowd(checker, in, teams);
+    }
+    free(teams);
+    free(in);
+    free(done);
+}
+
+void check_narrow(struct checker *checker)
+{
+    const struct view *view = checker->view;
+    bool *in = calloc(checker->ngroups + 1, sizeof(*in));
+    for (size_t g = 0; in && g < checker->ngroups; g++) {
+        const struct check_group *group = &checker->groups[g];
+        const unsigned ncpus = bitset_count(&group->cpus);
+        const double wanted = (group->oncpu_s + group->wait_s) / view->wall_s;
+        char command[COMMAND_MAX] = "", evidence[200], list[BITSET_LIST_MAX];
+        struct bitset idle = {0}, room = group->cpus;
+        memset(in, 0, checker->ngroups * sizeof(*in));
+        const bool is_own = group->lead->mask >= 0 && /* of its threads: check_idle_beside */
+                            !bitset_subset(&view->masks[group->lead->mask], &group->cpus);
+        if (!ncpus || is_own || view_is_throttled(view, group->lead) || checker->explained[g] ||
+            group->nrunnable <= ncpus || wanted < crowded * ncpus ||
+            check_find_overlapping(checker, g, in) > 1)
+            continue;
+        check_find_idle(checker, in, &idle);
+        unsigned more = group->nrunnable - ncpus, there = bitset_count(&idle);
+        more = more < there ? more : there;
+        while (more && !deal_idle(checker, g, more, &room))
+            more--;
+        if (!more || !check_append_taskset(checker, g, &room, command, sizeof(command)))
+            continue;
+        (void)snprintf(evidence, sizeof(evidence),
+                       "%u threads want %.1f CPUs at a time, and may use %u (%.60s)",
+                       group->nrunnable, wanted, ncpus,
+                       bitset_format(&group->cpus, list, sizeof(list)));
+        const double gained_s = fmin(wanted, bitset_count(&room)) * view->wall_s;
+        const struct said said = {.severity = FINDING_BAD,
+                                  .cost = check_wait_share(group->oncpu_s, group->wait_s),
+                                  .gain = gained_s / group->oncpu_s,
+                                  .who = &group->lead,
+                                  .nwho = 1,
+                                  .evidence = evidence,
+                                  .command = command};
+        checker_say(checker, &said, "its mask is narrower than need be: %s, while CPU %s idles.",
+                    evidence, bitset_format(&idle, list, sizeof(list)));
+        checker->explained[g] = true;
+    }
+    free(in);
+}

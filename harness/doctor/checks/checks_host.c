@@ -1,0 +1,265 @@
+/* NUMA balancing, foreign tasks, idle states, clocks, memory. Declared in host_checks.h. Pure. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/doctor/check/host_checks.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+
+/* What a hint fault, a page that is moved, and one that is read again take, s. */
+static const double fault_s = 1.5e-6, move_s = 5e-6, refault_s = 100e-6;
+/* Of the base clock: below it a setting that saves power is why; below it something is. */
+static const double saving_most = 0.9, slow_most = 0.75;
+
+double host_share(const struct checker *checker, double cpus)
+{
+    double had = 0;
+    for (size_t g = 0; g < checker->ngroups; g++)
+        had += checker->groups[g].oncpu_s / checker->view->wall_s;
+    return fmin(cpus / fmax(had, 1), 1);
+}
+
+size_t host_who_is_on(const struct checker *checker, const struct bitset *cpus,
+                      const struct view_process *who[FOUND_PIDS_MAX])
+{
+    size_t n = 0;
+    for (size_t g = 0; g < checker->ngroups && n < FOUND_PIDS_MAX; g++)
+        if (bitset_intersects(&checker->groups[g].cpus, cpus))
+            who[n++] = checker->groups[g].lead;
+    return n;
+}
+
+void check_numa_balancing(struct checker *checker)
+{
+    const struct host *host = checker->view->host;
+    char evidence[200], command[64];
+    if (!host || checker->view->nnodes < 2)
+        return;
+    double moved = isnan(host->a_second.numa_moved) ? 0 : host->a_second.numa_moved;
+    double cpus = host->a_second.numa_faults * fault_s + moved * move_s;
+    if (isnan(cpus) || host_share(checker, cpus) < HOST_LEAST)
+        return;
+    (void)snprintf(evidence, sizeof(evidence), "%.0f hint faults/s, %.0f pages moved/s",
+                   host->a_second.numa_faults, moved);
+    (void)snprintf(command, sizeof(command), "echo 0 | %stee /proc/sys/kernel/numa_balancing",
+                   check_root(checker->view));
+    const struct said said = {.severity = FINDING_BAD,
+                              .cost = host_share(checker, cpus),
+                              .evidence = evidence,
+                              .command = command};
+    checker_say(checker, &said,
+                "Automatic NUMA balancing is at work (%s): it unmaps pages to see who uses them, "
+                "and moves them after the threads. Workers whose memory is bound to their node "
+                "need none of it.",
+                evidence);
+}
+
+/* It came there by itself: who may be nowhere else was sent there, as other ranks of a job are. */
+static bool is_foreign(const struct view *view, const struct view_process *process)
+{
+    const struct bitset *exclusive = &view->host->exclusive;
+    return !process->watched && process->cpu >= 0 && process->mask >= 0 &&
+           process->cpu_s >= 0.1 * HOST_LEAST * view->wall_s &&
+           bitset_test(exclusive, (unsigned)process->cpu) &&
+           !bitset_subset(&view->masks[process->mask], exclusive);
+}
+
+/* Each keeps what it may use of the other CPUs. Threads of the kernel stay where they are. */
+static void write_away(const struct view *view, const struct view_process *const *who, size_t n,
+                       char *told, size_t told_size, char *command, size_t size)
+{
+    char list[BITSET_LIST_MAX];
+    for (size_t i = 0; i < n; i++) {
+        struct bitset others = view->masks[who[i]->mask];
+        bitset_andnot(&others, &view->host->exclusive);
+        if (!who[i]->kernel && check_may_touch(view, who[i], told, told_size))
+            (void)check_append(command, size, "%staskset -acp %s %d", command[0] ? " && " : "",
+                               bitset_format(&others, list, sizeof(list)), who[i]->pid);
+    }
+}
+
+void check_foreign_tasks(struct checker *checker)
+{
+    const struct view *view = checker->view;
+    const struct view_process *who[FOUND_PIDS_MAX];
+    char list[128], command[420] = "", percent[16], told[200] = "";
+    double cpus = 0;
+    size_t n = 0;
+    for (size_t i = 0; view->host && i < view->nprocesses && n < FOUND_PIDS_MAX; i++)
+        if (is_foreign(view, &view->processes[i])) {
+            who[n++] = &view->processes[i];
+            cpus += view->processes[i].cpu_s / view->wall_s;
+        }
+    if (cpus < HOST_LEAST)
+        return;
+    write_away(view, who, n, told, sizeof(told), command, sizeof(command));
+    const struct said said = {.severity = FINDING_BAD,
+                              .cost = host_share(checker, cpus),
+                              .who = who,
+                              .nwho = n,
+                              .tail = told,
+                              .command = command};
+    checker_say(checker, &said,
+                "it runs on CPUs that are kept for workers (%s: %s), for %s of one.",
+                view->host->exclusive_by, bitset_format(&view->host->exclusive, list, sizeof(list)),
+                text_percent(cpus, percent, sizeof(percent)));
+}
+
+void check_idle_exit(struct checker *checker)
+{
+    const struct host *host = checker->view->host;
+    char evidence[200], command[64] = "";
+    if (!host || isnan(host->idle_exit_us))
+        return;
+    double most = host->is_virtual ? FACTS_IDLE_EXIT_MOST_VIRTUAL_US : FACTS_IDLE_EXIT_MOST_US;
+    double share = host_share(checker, host->idle_exit_us / 1e6 * host->idle_wakes);
+    if (host->idle_exit_us <= most || share < HOST_LEAST)
+        return;
+    (void)snprintf(evidence, sizeof(evidence), "CPU %u: %.0f us late; %.0f wake-ups/s",
+                   host->idle_cpu, host->idle_exit_us, host->idle_wakes);
+    if (!host->is_virtual)
+        (void)snprintf(command, sizeof(command), "%scpupower idle-set -D 20",
+                       check_root(checker->view));
+    const struct said said = {
+        .severity = FINDING_BAD, .cost = share, .evidence = evidence, .command = command};
+    checker_say(checker, &said, "CPUs of workers that were idle wake up late%s (%s).",
+                host->is_virtual ? ", by way of the hypervisor: only its owner can mend that"
+                                 : " from deep idle states, and they are woken often",
+                evidence);
+}
+
+void check_throttling(struct checker *checker)
+{
+    const struct host *host = checker->view->host;
+    char evidence[200];
+    if (!host)
+        return;
+    double s = host->a_second.throttled_s, events = host->a_second.throttles;
+    double share = isnan(s) ? 0 : host_share(checker, s);
+    if (share < HOST_LEAST && !(isnan(s) && events >= 1))
+        return;
+    (void)snprintf(evidence, sizeof(evidence), "%.1f events/s, %.2f CPUs' time", events,
+                   isnan(s) ? 0 : s);
+    const struct said said = {.severity = FINDING_BAD,
+                              .cost = isnan(s) ? (double)NAN : share,
+                              .evidence = evidence,
+                              .command = "sensors"};
+    checker_say(checker, &said, "CPUs slow down for heat (%s): look at fans and air flow.",
+                evidence);
+}
+
+/* The mean share of the base clock that busy CPUs of workers had; NaN = not known. */
+static double share_of_base(const struct view *view)
+{
+    double sum = 0, weight = 0;
+    for (size_t i = 0; i < view->host->ncpus; i++) {
+        const struct host_cpu *cpu = &view->host->cpus[i];
+        struct bitset one = {0};
+        bitset_set(&one, cpu->os_cpu);
+        double used = view_busy_s(view, &one) / view->wall_s;
+        if (used < 0.5 || isnan(cpu->now_mhz) || !(cpu->base_mhz > 0))
+            continue;
+        sum += used * cpu->now_mhz / cpu->base_mhz;
+        weight += used;
+    }
+    return weight > 0 ? sum / weight : (double)NAN;
+}
+
+static bool saves_power(const struct host *host)
+{
+    bool own_driver = strstr(host->clock_driver, "pstate") != NULL; /* the hardware decides */
+    return (strcmp(host->governor, "powersave") == 0 && !own_driver) ||
+           strcmp(host->governor, "conservative") == 0 ||
+           strcmp(host->governor, "userspace") == 0 || strcmp(host->preference, "power") == 0 ||
+           strcmp(host->preference, "balance_power") == 0;
+}
+
+void check_governor(struct checker *checker)
+{
+    const struct host *host = checker->view->host;
+    char evidence[200], command[64];
+    if (!host)
+        return;
+    double share = share_of_base(checker->view);
+    bool saves = saves_power(host);
+    if (isnan(share) || share >= (saves ? saving_most : slow_most))
+        return;
+    (void)snprintf(evidence, sizeof(evidence), "governor %s%s%s; %.0f%% of the base clock",
+                   host->governor[0] ? host->governor : "not told",
+                   host->preference[0] ? ", energy preference " : "", host->preference,
+                   100 * share);
+    (void)snprintf(command, sizeof(command), "%s%s", check_root(checker->view),
+                   saves ? "cpupower frequency-set -g performance"
+                         : "turbostat --quiet --show Busy%,Bzy_MHz,PkgWatt");
+    const struct said said = {
+        .severity = FINDING_BAD, .cost = 1 - share, .evidence = evidence, .command = command};
+    checker_say(checker, &said, "CPUs of busy workers run below their base clock%s (%s).",
+                saves ? ", as their setting saves power"
+                      : ": a power limit, heat, or what they run",
+                evidence);
+}
+
+static bool is_tight(const struct host_memory *memory)
+{
+    bool known = !isnan(memory->some);
+    return memory->kills > 0 || (known && memory->some >= HOST_LEAST) ||
+           (!known && memory->refaults * refault_s >= HOST_LEAST);
+}
+
+static size_t find_members(const struct view *view, const struct host_memory *memory,
+                           const struct view_process *who[FOUND_PIDS_MAX])
+{
+    size_t n = 0;
+    for (size_t i = 0; memory->path[0] && i < view->nprocesses && n < FOUND_PIDS_MAX; i++) {
+        const struct view_process *process = &view->processes[i];
+        int at = process->cgroup[CGROUP_MEMORY];
+        if (process->watched && at >= 0 && strcmp(view->cgroups[at].path, memory->path) == 0)
+            who[n++] = process;
+    }
+    return n;
+}
+
+static void say_memory(struct checker *checker, const struct host_memory *memory)
+{
+    const struct view_process *who[FOUND_PIDS_MAX];
+    char evidence[200] = "", command[420], limit[32] = "no limit";
+    if (!isnan(memory->limit_bytes))
+        (void)units_format_bytes((uint64_t)memory->limit_bytes, limit, sizeof(limit));
+    if (!isnan(memory->some))
+        (void)check_append(evidence, sizeof(evidence), "%.1f%% of the time waited for memory; ",
+                           100 * memory->some);
+    if (memory->kills > 0)
+        (void)check_append(evidence, sizeof(evidence), "%.0f killed; ", memory->kills);
+    (void)check_append(evidence, sizeof(evidence), "%.0f pages/s read again; limit %s",
+                       memory->refaults, limit);
+    if (memory->path[0])
+        (void)snprintf(command, sizeof(command), "grep -s . %s/memory.*", memory->path);
+    else
+        (void)snprintf(command, sizeof(command), "ps -eo pid,rss,comm --sort=-rss | head");
+    const struct said said = {
+        .severity = FINDING_BAD,
+        .cost = fmin(isnan(memory->some) ? memory->refaults * refault_s : memory->some, 1),
+        .who = who,
+        .nwho = find_members(checker->view, memory, who),
+        .evidence = evidence,
+        .command = command};
+    checker_say(checker, &said,
+                "%s short of memory (%s): pages are dropped and read again. Give more, or use "
+                "less: smaller batches, fewer workers, less prefetching.",
+                memory->path[0] ? "its cgroup is" : "The machine is", evidence);
+}
+
+void check_memory(struct checker *checker)
+{
+    const struct host *host = checker->view->host;
+    bool any = false;
+    for (size_t i = 1; host && i < host->nmemories; i++)
+        if (is_tight(&host->memories[i])) {
+            any = true;
+            say_memory(checker, &host->memories[i]);
+        }
+    /* What a cgroup waits for, the machine waits for, too. */
+    if (host && host->nmemories && !any && is_tight(&host->memories[0]))
+        say_memory(checker, &host->memories[0]);
+}

@@ -1,0 +1,34 @@
+/* A process in which every thread waits for another one. Declared in host_checks.h. Pure. */
+#include <stdio.h>
+
+#include "harness/doctor/check/host_checks.h"
+#include "harness/doctor/reader/host.h"
+
+void check_hung(struct checker *checker)
+{
+    const struct host *host = checker->view->host;
+    for (size_t i = 0; host && i < host->hung.n; i++) {
+        const struct hung_process *hung = &host->hung.found[i];
+        const struct view_process *who = view_find(checker->view, hung->pid);
+        char spy[48] = "", command[160], evidence[80], threads[48] = "its only thread waits";
+        if (!who)
+            continue;
+        if (hung->is_python)
+            (void)snprintf(spy, sizeof(spy), "py-spy dump --pid %d; ", hung->pid);
+        (void)snprintf(command, sizeof(command), "%sgdb -p %d -batch -ex 'thread apply all bt'",
+                       spy, hung->pid);
+        (void)snprintf(evidence, sizeof(evidence), "no thread ran for %.1f s",
+                       checker->view->now_s - hung->then_s);
+        if (hung->threads > 1)
+            (void)snprintf(threads, sizeof(threads), "all %u threads wait", hung->threads);
+        struct said said = said_bad(&who, evidence, command);
+        said.severity = host->hung.named ? FINDING_BAD : FINDING_DOUBT;
+        said.cost = 1;
+        checker_say(checker, &said,
+                    "hangs, since %s in futex(2) without a time-out and no other is left to wake "
+                    "%s (%s).%s The command shows where each thread waits, and stops the process "
+                    "for that moment.",
+                    threads, hung->threads > 1 ? "one" : "it", evidence,
+                    host->hung.named ? "" : " A process that waits for a signal looks the same.");
+    }
+}

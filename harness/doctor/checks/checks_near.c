@@ -1,0 +1,186 @@
+/* What should be near and is not: CPUs of a GPU, pages of memory. */
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/doctor/check/deal.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+
+enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
+
+/* A process that is far from its GPUs. */
+struct far {
+    const struct view_process *process;
+    char gpus[64];      /* "0000:01:00.0", "2 GPUs" */
+    struct bitset near; /* all of theirs */
+    struct bitset can;  /* and of these, what its cgroup lets it have */
+};
+
+/* CPUs of its own that the GPU has; empty = it is not known, or all are near. */
+static struct bitset near_cpus(const struct view *view, const struct view_gpu *gpu)
+{
+    struct bitset near = gpu->cpus;
+    bitset_and(&near, &view->online);
+    return bitset_subset(&view->online, &near) ? (struct bitset){0} : near;
+}
+
+/* False: it is near one of them. That is enough: one process may have GPUs of both sockets. */
+static bool is_far(const struct view *view, const struct view_process *process, struct far *far)
+{
+    struct bitset cpus = {0};
+    unsigned n = 0;
+    *far = (struct far){.process = process};
+    view_add_cpus(view, process, &cpus);
+    for (size_t g = 0; g < view->ngpus; g++) {
+        if (!(process->gpus >> g & 1))
+            continue;
+        const struct bitset near = near_cpus(view, &view->gpus[g]);
+        if (bitset_empty(&near) || bitset_intersects(&cpus, &near))
+            return false;
+        bitset_or(&far->near, &near);
+        (void)snprintf(far->gpus, sizeof(far->gpus), "%.31s", view->gpus[g].pci_bdf);
+        n++;
+    }
+    if (n > 1)
+        (void)snprintf(far->gpus, sizeof(far->gpus), "its %u GPUs", n);
+    view_allowed_cpus(view, process, &far->can);
+    bitset_and(&far->can, &far->near);
+    return n > 0;
+}
+
+static void each_far(struct checker *checker, bool reachable,
+                     void (*tell)(struct checker *checker, const struct far *far))
+{
+    const struct view *view = checker->view;
+    const struct view_process *process;
+    for (size_t at = 0; (process = view_next_watched(view, &at));) {
+        struct far far;
+        if (process->gpus && is_far(view, process, &far) && bitset_empty(&far.can) != reachable)
+            tell(checker, &far);
+    }
+}
+
+static void tell_far(struct checker *checker, const struct far *far)
+{
+    char evidence[160], command[COMMAND_MAX] = "", list[BITSET_LIST_MAX], is[BITSET_LIST_MAX];
+    struct bitset cpus = {0}, can = far->can;
+    int group = checker->group_of[far->process - checker->view->processes];
+    view_add_cpus(checker->view, far->process, &cpus);
+    deal_spare(checker, group < 0 ? SIZE_MAX : (size_t)group,
+               group < 0 ? 1 : checker->groups[group].nrunnable, &can);
+    (void)snprintf(evidence, sizeof(evidence), "it runs on CPUs %.40s, near %.31s are %.40s",
+                   bitset_format(&cpus, is, sizeof(is)), far->gpus,
+                   bitset_format(&far->near, list, sizeof(list)));
+    (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
+                       check_sudo(checker->view, far->process),
+                       bitset_format(&can, list, sizeof(list)), (int)far->process->pid);
+    const struct said said = said_bad(&far->process, evidence, command);
+    checker_say(checker, &said,
+                "it is far from its GPU: %s. Memory that it has stays where it is; started there, "
+                "it has that near, too. 'contend run numa_matrix' measures what it costs.",
+                evidence);
+}
+
+void check_far_from_gpu(struct checker *checker)
+{
+    each_far(checker, true, tell_far);
+}
+
+static void tell_shut_out(struct checker *checker, const struct far *far)
+{
+    char evidence[160], list[BITSET_LIST_MAX], is[BITSET_LIST_MAX];
+    struct bitset allowed;
+    view_allowed_cpus(checker->view, far->process, &allowed);
+    (void)snprintf(evidence, sizeof(evidence), "its cgroup has CPUs %.40s, near %.31s are %.40s",
+                   bitset_format(&allowed, is, sizeof(is)), far->gpus,
+                   bitset_format(&far->near, list, sizeof(list)));
+    const struct said said = said_bad(&far->process, evidence, NULL);
+    checker_say(checker, &said,
+                "it may use no CPU near its GPU: %s. Whoever gave it these CPUs (a scheduler, a "
+                "container) has to give it others.",
+                evidence);
+}
+
+void check_shut_out_of_gpu(struct checker *checker)
+{
+    each_far(checker, false, tell_shut_out);
+}
+
+/*
+ * Nodes that have CPUs. Memory without them (a GPU's own, as on GH200; CXL) is near to nobody, and
+ * what is there was put there: by the GPU that uses it, or by the kernel as the coldest.
+ */
+static struct bitset find_cpu_nodes(const struct view *view)
+{
+    struct bitset nodes = {0};
+    for (size_t node = 0; node < view->nnodes; node++)
+        if (!bitset_empty(&view->node_cpus[node]))
+            bitset_set(&nodes, (unsigned)node);
+    return nodes;
+}
+
+/* os_nodes whose CPUs its threads may use. */
+static void find_nodes(const struct view *view, const struct view_process *process,
+                       struct bitset *nodes)
+{
+    struct bitset cpus = {0};
+    view_add_cpus(view, process, &cpus);
+    for (size_t node = 0; node < view->nnodes; node++)
+        if (bitset_intersects(&cpus, &view->node_cpus[node]))
+            bitset_set(nodes, (unsigned)node);
+}
+
+static void tell_pages(struct checker *checker, const struct view_process *process,
+                       const struct bitset *nodes, double far_bytes, double share)
+{
+    const struct view *view = checker->view;
+    const struct bitset with_cpus = find_cpu_nodes(view);
+    struct bitset others = process->about->mems;
+    if (bitset_empty(&others))
+        others = with_cpus;
+    bitset_and(&others, &with_cpus);
+    bitset_andnot(&others, nodes);
+    bool is_wider = !bitset_empty(&process->about->mems) && !bitset_empty(&others);
+    char evidence[160], command[COMMAND_MAX] = "", from[BITSET_LIST_MAX], to[BITSET_LIST_MAX];
+    char percent[16], size[32];
+    (void)bitset_format(nodes, to, sizeof(to));
+    (void)snprintf(evidence, sizeof(evidence), "%s of its memory (%s) is not on node %.40s",
+                   text_percent(share, percent, sizeof(percent)),
+                   units_format_bytes((uint64_t)far_bytes, size, sizeof(size)), to);
+    if (!bitset_empty(&others))
+        (void)check_append(command, sizeof(command), "%smigratepages %d %s %s",
+                           check_sudo(view, process), (int)process->pid,
+                           bitset_format(&others, from, sizeof(from)), to);
+    const struct said said = said_bad(&process, evidence, command);
+    checker_say(checker, &said,
+                "it runs on one node and has memory on another: %s.%s migratepages is of the "
+                "package numactl.",
+                evidence,
+                is_wider ? " It may take memory from nodes of which it has no CPU (cpuset.mems)."
+                         : "");
+}
+
+void check_far_pages(struct checker *checker)
+{
+    static const double least_share = 0.2, least_bytes = 64 << 20;
+    const struct view *view = checker->view;
+    const struct bitset with_cpus = find_cpu_nodes(view);
+    const struct view_process *process;
+    for (size_t at = 0; (process = view_next_watched(view, &at));) {
+        struct bitset nodes = {0};
+        double far_bytes = 0, all_bytes = 0;
+        if (!process->about || !process->about->pages_known)
+            continue;
+        find_nodes(view, process, &nodes);
+        for (size_t node = 0; node < view->nnodes; node++) {
+            double bytes = bitset_test(&with_cpus, (unsigned)node)
+                               ? (double)process->about->node_bytes[node]
+                               : 0;
+            all_bytes += bytes;
+            far_bytes += bitset_test(&nodes, (unsigned)node) ? 0 : bytes;
+        }
+        if (!bitset_empty(&nodes) && far_bytes >= least_bytes &&
+            far_bytes >= least_share * all_bytes)
+            tell_pages(checker, process, &nodes, far_bytes, far_bytes / all_bytes);
+    }
+}

@@ -1,0 +1,231 @@
+/* Processes that share CPUs, and what could be dealt to them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/doctor/check/deal.h"
+#include "harness/lib/base/text.h"
+
+enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
+
+size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in)
+{
+    size_t n = 1;
+    bool grew = true;
+    in[first] = true;
+    while (grew) {
+        grew = false;
+        for (size_t a = 0; a < checker->ngroups; a++)
+            for (size_t b = 0; in[a] && b < checker->ngroups; b++)
+                if (!in[b] &&
+                    bitset_intersects(&checker->groups[a].cpus, &checker->groups[b].cpus)) {
+                    in[b] = grew = true;
+                    n++;
+                }
+    }
+    return n;
+}
+
+/* The CPUs that all of them may have; returns what is near what any of them uses. */
+static struct bitset find_common(const struct checker *checker, const bool *in,
+                                 struct bitset *common)
+{
+    bool any = false;
+    struct bitset homes = {0};
+    *common = (struct bitset){0};
+    for (size_t g = 0; g < checker->ngroups; g++) {
+        struct bitset allowed, home;
+        if (!in[g])
+            continue;
+        deal_home(checker, g, &home);
+        bitset_or(&homes, &home);
+        view_allowed_cpus(checker->view, checker->groups[g].lead, &allowed);
+        if (any)
+            bitset_and(common, &allowed);
+        else
+            *common = allowed;
+        any = true;
+    }
+    return homes;
+}
+
+unsigned check_find_pool(const struct checker *checker, const bool *in, struct bitset *pool)
+{
+    const struct bitset homes = find_common(checker, in, pool);
+    const unsigned most = bitset_count(pool);
+    bitset_and(pool, &homes);
+    bitset_andnot(pool, &checker->given);
+    for (size_t g = 0; g < checker->ngroups; g++)
+        if (!in[g])
+            bitset_andnot(pool, &checker->groups[g].cpus);
+    return most;
+}
+
+void check_find_idle(const struct checker *checker, const bool *in, struct bitset *idle)
+{
+    static const double least = 0.8;
+    const struct view *view = checker->view;
+    const struct bitset homes = find_common(checker, in, idle);
+    bitset_and(idle, &view->online);
+    bitset_and(idle, &homes);
+    bitset_andnot(idle, &checker->given);
+    for (size_t g = 0; g < checker->ngroups; g++)
+        bitset_andnot(idle, &checker->groups[g].cpus);
+    for (int cpu = bitset_next(idle, 0); cpu >= 0; cpu = bitset_next(idle, (unsigned)cpu + 1)) {
+        struct bitset one = {0};
+        bitset_set(&one, (unsigned)cpu);
+        if (view_idle_s(view, &one) < least * view->wall_s)
+            bitset_andnot(idle, &one);
+    }
+}
+
+size_t check_deal(struct checker *checker, const bool *in, const struct bitset *pool,
+                  size_t *groups, struct bitset *slices)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < checker->ngroups; g++) {
+        if (in[g] && n == DEAL_MOST)
+            return 0;
+        if (in[g])
+            groups[n++] = g;
+    }
+    return n && deal_slices(checker, groups, n, pool, slices) ? n : 0;
+}
+
+bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
+                        const struct bitset *slices, char *command, size_t size)
+{
+    bool fits = n > 0;
+    for (size_t i = 0; i < n && fits; i++)
+        fits = check_append_taskset(checker, groups[i], &slices[i], command, size);
+    return fits;
+}
+
+/* All of them may run on all of these. */
+static bool write_wide(struct checker *checker, const bool *in, const struct bitset *cpus,
+                       char *command, size_t size)
+{
+    bool fits = true;
+    for (size_t g = 0; g < checker->ngroups && fits; g++)
+        if (in[g])
+            fits = check_append_taskset(checker, g, cpus, command, size);
+    bitset_or(&checker->given, cpus);
+    return fits;
+}
+
+/* What some groups have together. */
+struct crowd {
+    size_t n, told;
+    const struct view_process *leads[FOUND_PIDS_MAX];
+    struct bitset cpus;
+    double oncpu_s, wait_s;
+};
+
+static struct crowd sum_up(const struct checker *checker, const bool *in)
+{
+    struct crowd crowd = {0};
+    for (size_t g = 0; g < checker->ngroups; g++) {
+        const struct check_group *group = &checker->groups[g];
+        if (!in[g])
+            continue;
+        crowd.n++;
+        if (crowd.told < FOUND_PIDS_MAX)
+            crowd.leads[crowd.told++] = group->lead;
+        crowd.oncpu_s += group->oncpu_s;
+        crowd.wait_s += group->wait_s;
+        bitset_or(&crowd.cpus, &group->cpus);
+    }
+    return crowd;
+}
+
+/*
+ * Where a CPU idles that they could have, they gain what it gives them. Where none does, their CPUs
+ * are at work all the time, and to deal them out otherwise makes no more of them.
+ */
+static void tell_overlap(struct checker *checker, const bool *in)
+{
+    char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], beside[96] = "", cost[16];
+    struct bitset pool = {0}, idle = {0}, slices[DEAL_MOST];
+    size_t groups[DEAL_MOST];
+    const struct crowd crowd = sum_up(checker, in);
+    const double wall_s = checker->view->wall_s;
+    const unsigned most = check_find_pool(checker, in, &pool);
+    check_find_idle(checker, in, &idle);
+    const unsigned room = bitset_count(&crowd.cpus) + bitset_count(&idle);
+    const bool is_beside = !bitset_empty(&idle);
+    const double wanted_s = fmin(crowd.oncpu_s + crowd.wait_s, room * wall_s);
+    if (is_beside)
+        (void)snprintf(beside, sizeof(beside), " while CPU %.60s idles",
+                       bitset_format(&idle, list, sizeof(list)));
+    const size_t n = check_deal(checker, in, &pool, groups, slices);
+    bool fits = check_write_slices(checker, groups, n, slices, command, sizeof(command));
+    const bool is_unlike = fits && deal_mixes_cores(checker, groups, n, slices);
+    if (!fits && is_beside) {
+        command[0] = '\0';
+        bitset_or(&idle, &crowd.cpus);
+        fits = write_wide(checker, in, &idle, command, sizeof(command));
+    }
+    (void)bitset_format(&crowd.cpus, list, sizeof(list));
+    double share = check_wait_share(crowd.oncpu_s, crowd.wait_s);
+    (void)snprintf(evidence, sizeof(evidence),
+                   "they want %.1f CPUs of the %u in %.60s and waited %s of that time",
+                   (crowd.oncpu_s + crowd.wait_s) / wall_s, bitset_count(&crowd.cpus), list,
+                   text_percent(share, cost, sizeof(cost)));
+    const struct said said = {.severity = is_beside ? FINDING_BAD : FINDING_NOTE,
+                              .cost = share,
+                              .gain = is_beside ? wanted_s / crowd.oncpu_s : 0,
+                              .tail = is_unlike
+                                          ? " The command gives teams unlike cores: at each "
+                                            "barrier the faster ones wait for the slower ones."
+                                          : NULL,
+                              .who = crowd.leads,
+                              .nwho = crowd.told,
+                              .evidence = evidence,
+                              .command = fits ? command : ""};
+    const char *cure = is_beside        ? "; let them have it"
+                       : most < crowd.n ? "; there are fewer CPUs than processes. With fewer at a "
+                                          "time each is faster, and the sum is the same"
+                                        : "; each could have its own. No CPU idles, so that what "
+                                          "their sum gains is not known";
+    checker_say(checker, &said, "%zu busy processes share CPUs%s: %s%s.", crowd.n, beside, evidence,
+                cure);
+    for (size_t g = 0; g < checker->ngroups; g++)
+        checker->explained[g] |= in[g];
+}
+
+/* Others of them ran on its CPUs for a good part of what it waited; or, where still others did, of
+ * what it ran itself. */
+static bool is_kept_waiting(const struct checker *checker, size_t group)
+{
+    const struct check_group *one = &checker->groups[group];
+    double beside_s = 0;
+    if (!check_waits(checker->view, one->oncpu_s, one->wait_s) ||
+        view_is_throttled(checker->view, one->lead))
+        return false;
+    for (size_t g = 0; g < checker->ngroups; g++)
+        if (g != group && bitset_intersects(&one->cpus, &checker->groups[g].cpus))
+            beside_s += checker->groups[g].oncpu_s;
+    return beside_s >= 0.2 * fmin(one->wait_s, one->oncpu_s);
+}
+
+void check_overlap(struct checker *checker)
+{
+    bool *in = calloc(checker->ngroups + 1, sizeof(*in)),
+         *done = calloc(checker->ngroups + 1, sizeof(*done));
+    for (size_t g = 0; in && done && g < checker->ngroups; g++) {
+        bool waits = false;
+        if (done[g])
+            continue;
+        memset(in, 0, checker->ngroups * sizeof(*in));
+        size_t n = check_find_overlapping(checker, g, in);
+        for (size_t i = 0; i < checker->ngroups; i++) {
+            done[i] = done[i] || in[i];
+            waits = waits || (in[i] && !checker->explained[i] && is_kept_waiting(checker, i));
+        }
+        if (n > 1 && waits)
+            tell_overlap(checker, in);
+    }
+    free(in);
+    free(done);
+}

@@ -1,0 +1,256 @@
+/* Who waits for a CPU, and because of whom. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/doctor/check/deal.h"
+#include "harness/lib/base/text.h"
+
+enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
+
+/* For whom a group waited, as shares of its waiting. */
+struct blame {
+    double self, others, quota, hypervisor;
+    const struct view_process *hogs[3]; /* of the others, those that ran most */
+    size_t nhogs;
+};
+
+/*
+ * Share of what it waited that a quota is the reason of. Where it was stopped in a period it had
+ * all of its quota there, and would have waited as long with nobody else on its CPUs. The time that
+ * it was stopped for is summed over CPUs, and waiting over threads, of which a CPU may have many:
+ * so that is the least.
+ */
+static double quota_share(const struct view *view, const struct view_process *process,
+                          double wait_s)
+{
+    double most = 0;
+    for (int i = process->cgroup[CGROUP_CPU]; i >= 0; i = view->cgroups[i].parent) {
+        const struct view_cgroup *cgroup = &view->cgroups[i];
+        double stopped = wait_s > 0 ? cgroup->throttled_s / wait_s : 0;
+        most = fmax(most, fmax(stopped, view_throttled_share(cgroup)));
+    }
+    return fmin(most, 1);
+}
+
+/* Of those that are not watched the last CPU of the first thread is known, and its mask. */
+static bool runs_there(const struct checker *checker, size_t process, const struct bitset *cpus)
+{
+    const struct view_process *other = &checker->view->processes[process];
+    struct bitset its = {0};
+    if (!other->watched && other->threads > 1 && other->mask >= 0)
+        return bitset_intersects(&checker->view->masks[other->mask], cpus);
+    if (!other->watched)
+        return other->cpu >= 0 && bitset_test(cpus, (unsigned)other->cpu);
+    view_add_cpus(checker->view, other, &its);
+    return bitset_intersects(&its, cpus);
+}
+
+static void find_hogs(const struct checker *checker, size_t group, struct blame *blame)
+{
+    enum { HOGS = sizeof(blame->hogs) / sizeof(blame->hogs[0]) };
+    const struct view *view = checker->view;
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        const struct view_process *process = &view->processes[i];
+        if (checker->group_of[i] == (int)group || process->cpu_s < 0.05 * view->wall_s ||
+            !runs_there(checker, i, &checker->groups[group].cpus))
+            continue;
+        size_t at = blame->nhogs < HOGS ? blame->nhogs++ : HOGS;
+        for (; at > 0 && blame->hogs[at - 1]->cpu_s < process->cpu_s; at--)
+            if (at < HOGS)
+                blame->hogs[at] = blame->hogs[at - 1];
+        if (at < HOGS)
+            blame->hogs[at] = process;
+    }
+}
+
+/*
+ * While it waited, its CPUs were with somebody. What a quota did is known; the rest is split as the
+ * time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
+ * n that want to run, each waits for the other n - 1. n: those that want to most of the time, or as
+ * many as want to on average.
+ */
+static void find_blame(const struct checker *checker, size_t group, struct blame *blame)
+{
+    const struct check_group *one = &checker->groups[group];
+    const struct view *view = checker->view;
+    *blame = (struct blame){0};
+    double busy_s = view_busy_s(view, &one->cpus), stolen_s = view_steal_s(view, &one->cpus);
+    double n = fmax(one->nrunnable, (one->oncpu_s + one->wait_s) / view->wall_s);
+    double self_s = n > 1 ? one->oncpu_s * (1 - 1 / n) : 0;
+    double others_s = fmax(busy_s - one->oncpu_s, 0), all_s = self_s + others_s + stolen_s;
+    double rest = 1 - quota_share(view, one->lead, one->wait_s);
+    blame->quota = 1 - rest;
+    blame->self = all_s > 0 ? rest * self_s / all_s : 0;
+    blame->others = all_s > 0 ? rest * others_s / all_s : 0;
+    blame->hypervisor = all_s > 0 ? rest * stolen_s / all_s : 0;
+    find_hogs(checker, group, blame);
+}
+
+static const char *find_main_cause(const struct blame *blame)
+{
+    double most = fmax(fmax(blame->self, blame->others), fmax(blame->quota, blame->hypervisor));
+    return most <= 0               ? "of what was not seen"
+           : most == blame->others ? "of what others run on its CPUs"
+           : most == blame->quota  ? "of the quota of its cgroup"
+           : most == blame->self   ? "of its own threads, more than its CPUs can run"
+                                   : "of the hypervisor, which runs others on them";
+}
+
+static bool is_main_cause_own(const struct blame *blame)
+{
+    return blame->self > fmax(blame->others, fmax(blame->quota, blame->hypervisor));
+}
+
+/* The command sends one away: what that one had is free then. */
+static double find_gain(const struct check_group *one, const struct blame *blame)
+{
+    return (one->oncpu_s + fmin(blame->others * one->wait_s, blame->hogs[0]->cpu_s)) / one->oncpu_s;
+}
+
+void check_tell_cause(const struct checker *checker, size_t group, char *buf, size_t size)
+{
+    struct blame blame;
+    find_blame(checker, group, &blame);
+    double most = fmax(fmax(blame.self, blame.others), fmax(blame.quota, blame.hypervisor));
+    if (most == blame.others && blame.nhogs)
+        (void)snprintf(buf, size, "%d %s", (int)blame.hogs[0]->pid, blame.hogs[0]->name);
+    else
+        (void)snprintf(buf, size, "%s",
+                       most == blame.others  ? "others"
+                       : most == blame.quota ? "its quota"
+                       : most == blame.self  ? "itself"
+                                             : "the hypervisor");
+}
+
+/* What others that are watched ran on its CPUs. */
+static double beside_s(const struct checker *checker, size_t group)
+{
+    double sum = 0;
+    for (size_t g = 0; g < checker->ngroups; g++)
+        if (g != group && bitset_intersects(&checker->groups[group].cpus, &checker->groups[g].cpus))
+            sum += checker->groups[g].oncpu_s;
+    return sum;
+}
+
+/* Each thread has a niceness of its own: that of a process is the one of its first thread. None
+ * helps against real time, which only its owner can judge. */
+static void suggest_renice(const struct view_process *hog, char *command, size_t size)
+{
+    if (hog->realtime || hog->nicest)
+        return;
+    if (hog->threads > 1)
+        (void)snprintf(command, size, "renice -n 19 -p $(ls /proc/%d/task)", hog->pid);
+    else
+        (void)snprintf(command, size, "renice -n 19 -p %d", hog->pid);
+}
+
+/*
+ * Who is in the way and not watched goes to CPUs of its own mask that nobody watched uses, or runs
+ * when they do not. Who may be nowhere else, or uses a GPU, is somebody's worker, too: another rank
+ * of the job, say. Against those that are watched the checks beside this one have commands.
+ */
+static void suggest(const struct checker *checker, const struct blame *blame, char *told,
+                    size_t told_size, char *command, size_t size)
+{
+    const struct view *view = checker->view;
+    const struct view_process *hog = blame->nhogs ? blame->hogs[0] : NULL;
+    char list[BITSET_LIST_MAX];
+    struct bitset free, all;
+    if (!hog || hog->watched || hog->kernel || hog->gpus || hog->mask < 0 ||
+        blame->others <= fmax(blame->self, blame->quota))
+        return;
+    view_allowed_cpus(view, hog, &all);
+    bitset_and(&all, &view->online);
+    free = view->masks[hog->mask];
+    for (size_t g = 0; g < checker->ngroups; g++)
+        bitset_andnot(&free, &checker->groups[g].cpus);
+    bool is_bound = !bitset_subset(&all, &view->masks[hog->mask]);
+    if ((bitset_empty(&free) && is_bound) || !check_may_touch(view, hog, told, told_size))
+        return;
+    if (strlen(bitset_format(&free, list, sizeof(list))) + 40 > size || bitset_empty(&free))
+        suggest_renice(hog, command, size);
+    else
+        (void)snprintf(command, size, "taskset -acp %.460s %d", list, hog->pid);
+    if (command[0])
+        (void)check_append(told, told_size,
+                           " The command touches %s (%d), which is not part of this job.",
+                           hog->name, hog->pid);
+}
+
+static void tell_queue(struct checker *checker, size_t group)
+{
+    const struct check_group *one = &checker->groups[group];
+    struct blame blame;
+    char evidence[192], hogs[160] = "", waited[16], self[16], others[16], quota[16], stolen[16];
+    char command[COMMAND_MAX] = "", told[200] = "";
+    double share = check_wait_share(one->oncpu_s, one->wait_s);
+    find_blame(checker, group, &blame);
+    for (size_t i = 0; i < blame.nhogs; i++)
+        (void)check_append(hogs, sizeof(hogs), "%s%s (%d%s)",
+                           i ? ", " : "; the busiest others: ", blame.hogs[i]->name,
+                           (int)blame.hogs[i]->pid, blame.hogs[i]->realtime ? ", real-time" : "");
+    (void)snprintf(evidence, sizeof(evidence), "own threads %s, others %s, quota %s, hypervisor %s",
+                   text_percent(blame.self, self, sizeof(self)),
+                   text_percent(blame.others, others, sizeof(others)),
+                   text_percent(blame.quota, quota, sizeof(quota)),
+                   text_percent(blame.hypervisor, stolen, sizeof(stolen)));
+    if (beside_s(checker, group) < (blame.nhogs ? blame.hogs[0]->cpu_s : 0))
+        suggest(checker, &blame, told, sizeof(told), command, sizeof(command));
+    const bool is_own = is_main_cause_own(&blame);
+    if (!command[0] && blame.others > fmax(blame.self, blame.quota))
+        (void)check_append(told, sizeof(told),
+                           " Alone on its CPUs it would be about %.1fx as fast.",
+                           fmin(1 + blame.others * one->wait_s / one->oncpu_s, CHECK_GAIN_MAX));
+    if (checker->explained[group] && !command[0])
+        return;
+    const struct said said = {.severity =
+                                  is_own || checker->explained[group] ? FINDING_NOTE : FINDING_BAD,
+                              .cost = share,
+                              .gain = command[0] ? find_gain(one, &blame) : 0,
+                              .tail = told,
+                              .who = &one->lead,
+                              .nwho = 1,
+                              .evidence = evidence,
+                              .command = command};
+    checker_say(checker, &said,
+                "it waits in the run queue for %s of the time that it wants to run, mostly because "
+                "%s (%s%s).%s",
+                text_percent(share, waited, sizeof(waited)), find_main_cause(&blame), evidence,
+                hogs,
+                is_own ? " That is no loss where its threads do not wait for each other." : "");
+}
+
+/* Time that the hypervisor takes is no waiting: the task believes that it runs. */
+static void tell_steal(struct checker *checker)
+{
+    const struct view *view = checker->view;
+    static const double share_most = 0.1;
+    struct bitset cpus = {0};
+    char evidence[96], percent[16];
+    for (size_t g = 0; g < checker->ngroups; g++)
+        bitset_or(&cpus, &checker->groups[g].cpus);
+    double stolen_s = view_steal_s(view, &cpus), busy_s = view_busy_s(view, &cpus);
+    double share = check_wait_share(busy_s, stolen_s);
+    if (share < share_most || stolen_s < share_most * view->wall_s)
+        return;
+    (void)snprintf(evidence, sizeof(evidence),
+                   "steal is %s of the time that these CPUs were wanted",
+                   text_percent(share, percent, sizeof(percent)));
+    const struct said said = {
+        .severity = FINDING_BAD, .cost = share, .subject = "hypervisor", .evidence = evidence};
+    checker_say(checker, &said,
+                "it runs others on the CPUs of this machine: %s. Nothing here mends that; ask for "
+                "dedicated CPUs.",
+                evidence);
+}
+
+void check_queue(struct checker *checker)
+{
+    for (size_t g = 0; g < checker->ngroups; g++)
+        if (check_waits(checker->view, checker->groups[g].oncpu_s, checker->groups[g].wait_s))
+            tell_queue(checker, g);
+    if (checker->ngroups)
+        tell_steal(checker);
+}

@@ -1,0 +1,142 @@
+/* Quotas of CPU time: teams that are larger, and cgroups that are stopped. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/doctor/check/check.h"
+#include "harness/doctor/check/check_launch.h"
+#include "harness/doctor/check/check_runtime.h"
+#include "harness/lib/base/text.h"
+
+enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
+
+/*
+ * Threads that share the work: of those that did any, without those that only help. A quota gives
+ * each little, so it is the busiest one that they are compared with.
+ */
+static unsigned count_team(const struct view *view, const struct view_process *process)
+{
+    double most_s = 0.01 * view->wall_s;
+    unsigned n = 0;
+    for (size_t t = 0; t < process->ntasks; t++)
+        most_s = fmax(most_s, process->tasks[t].oncpu_s);
+    for (size_t t = 0; t < process->ntasks; t++)
+        n += process->tasks[t].oncpu_s >= 0.3 * most_s;
+    return n;
+}
+
+/* As long as nobody waits for another, fewer threads get as much done of the same quota. */
+static void tell_team(struct checker *checker, const struct view_process *process, unsigned threads,
+                      double quota, const struct view_cgroup *cgroup)
+{
+    char evidence[192], runtime[200], now[16], tail[LAUNCH_HOW_MAX + 2];
+    const unsigned fit = quota >= 1 ? (unsigned)quota : 1;
+    const double spun = view_spin_share(process);
+    const struct check_team team = check_team_of(checker->view, process);
+    struct launch launch = {0};
+    struct cure cure;
+    const bool is_loss = spun >= 0.2 || (isnan(spun) && check_team_spins(process, &team));
+    check_team_tell(&team, runtime, sizeof(runtime));
+    check_team_set(process, &team, fit, &cure);
+    if (cure.n)
+        launch_write(checker->view, process, &cure, NULL, fit, &launch);
+    (void)snprintf(evidence, sizeof(evidence), "%u busy threads, %.3g CPUs granted by %.80s",
+                   threads, quota, cgroup->path);
+    (void)snprintf(tail, sizeof(tail), "%s%s", launch.how[0] ? " " : "", launch.how);
+    const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_NOTE,
+                              .cost = (threads - quota) / threads,
+                              .gain = isnan(spun) ? (double)NAN
+                                      : is_loss   ? check_gain_of_spin(spun)
+                                                  : 0,
+                              .tail = tail,
+                              .who = &process,
+                              .nwho = 1,
+                              .evidence = evidence,
+                              .command = launch.command,
+                              .cure = &cure};
+    checker_say(checker, &said,
+                "its team is larger than the quota of its cgroup: %s. They use the period up "
+                "together, and then all of them are stopped; they spin for %s of their CPU time. "
+                "%s. Start it with %u.",
+                evidence, isnan(spun) ? "an unknown share" : text_percent(spun, now, sizeof(now)),
+                runtime, fit);
+}
+
+void check_team_over_quota(struct checker *checker)
+{
+    const struct view *view = checker->view;
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        const struct view_process *process = &view->processes[i];
+        int at;
+        if (!process->watched)
+            continue;
+        double quota = view_quota(view, process, &at), granted = fmax(floor(quota), 1);
+        unsigned team = count_team(view, process);
+        /* It costs where the quota is used up: idle threads cost nothing. */
+        if (at >= 0 && team > granted && team > 1 &&
+            view_oncpu_s(process) >= 0.5 * quota * view->wall_s &&
+            view->cgroups[at].throttled_periods > 0)
+            tell_team(checker, process, team, quota, &view->cgroups[at]);
+    }
+}
+
+/* Of version 2 one file has it, of version 1 another. */
+static void write_lift(const struct view *view, const struct view_cgroup *cgroup, char *command,
+                       size_t size)
+{
+    char word[512], path[sizeof(cgroup->path) + 32];
+    (void)snprintf(path, sizeof(path), "%s/%s", cgroup->path,
+                   cgroup->v2 ? "cpu.max" : "cpu.cfs_quota_us");
+    (void)text_shell_word(path, word, sizeof(word));
+    command[0] = '\0';
+    (void)check_append(command, size, "echo %s | %stee %s", cgroup->v2 ? "max" : "-1",
+                       check_root(view), word);
+}
+
+static bool holds(const struct view *view, size_t cgroup, const struct view_process *process)
+{
+    int at = process->cgroup[CGROUP_CPU];
+    while (at >= 0 && (size_t)at != cgroup)
+        at = view->cgroups[at].parent;
+    return at >= 0;
+}
+
+void check_throttled(struct checker *checker)
+{
+    static const double least_share = 0.05;
+    const struct view *view = checker->view;
+    for (size_t c = 0; c < view->ncgroups; c++) {
+        const struct view_cgroup *cgroup = &view->cgroups[c];
+        const struct view_process *who[FOUND_PIDS_MAX];
+        size_t n = 0;
+        char evidence[192], command[COMMAND_MAX], percent[16];
+        struct bitset cpus = {0};
+        double oncpu_s = 0, wait_s = 0, share = cgroup->throttled_periods / cgroup->periods;
+        if (!(cgroup->throttled_periods > 1 && share >= least_share) || isnan(cgroup->quota_cpus))
+            continue;
+        for (size_t i = 0; i < view->nprocesses; i++)
+            if (view->processes[i].watched && holds(view, c, &view->processes[i]) &&
+                view->processes[i].cpu_s > 0) {
+                oncpu_s += view->processes[i].cpu_s;
+                wait_s += view_wait_s(&view->processes[i]);
+                view_add_cpus(view, &view->processes[i], &cpus);
+                if (n < FOUND_PIDS_MAX)
+                    who[n++] = &view->processes[i];
+            }
+        if (!n)
+            continue;
+        (void)snprintf(evidence, sizeof(evidence),
+                       "in %s of its periods, %.1f s in all, by the %.3g CPUs that %.80s grants",
+                       text_percent(share, percent, sizeof(percent)), cgroup->throttled_s,
+                       cgroup->quota_cpus, cgroup->path);
+        write_lift(view, cgroup, command, sizeof(command));
+        const struct said said = {.severity = FINDING_BAD,
+                                  .cost = check_wait_share(oncpu_s, cgroup->throttled_s),
+                                  .gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s),
+                                  .who = who,
+                                  .nwho = n,
+                                  .evidence = evidence,
+                                  .command = command};
+        checker_say(checker, &said, "stopped by a quota of CPU time: %s.", evidence);
+    }
+}

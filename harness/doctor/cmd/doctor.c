@@ -1,0 +1,338 @@
+/* contend doctor: what is wrong right now with the processes that run here. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/cmd/common/cmd.h"
+#include "harness/doctor/check/check.h"
+#include "harness/doctor/cmd/doctor_apply.h"
+#include "harness/doctor/cmd/doctor_verify.h"
+#include "harness/doctor/cmd/processes.h"
+#include "harness/doctor/json/doctor.h"
+#include "harness/doctor/reader/host.h"
+#include "harness/doctor/reader/reader.h"
+#include "harness/doctor/tables/doctor.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/signals.h"
+#include "harness/show/report/markdown.h"
+
+struct doctor_args {
+    struct opt_texts pids;
+    bool all, gpu_procs, json, markdown, list, apply, undo;
+    struct doctor_apply_options applied;
+    struct doctor_verify_options verify;
+    double watch_s;
+    const char *root;
+};
+
+static const struct opt doctor_opts[] = {
+    OPT_TEXTS("pid", doctor_args, pids, "PID",
+              "look at this process and what it started; may be repeated"),
+    OPT_FLAG("gpu-procs", doctor_args, gpu_procs, NULL,
+             "look at the processes that use a GPU, as NVML lists them, and what they started"),
+    OPT_FLAG("all", doctor_args, all, NULL, "look at all processes, not only those that are busy"),
+    OPT_SECONDS("watch", doctor_args, watch_s, "5", 0.2, 3600, "TIME", "how long to look"),
+    OPT_FLAG("apply", doctor_args, apply, NULL,
+             "then bind the busy ones to CPUs of their own, after showing it and asking"),
+    OPT_TEXT("placement", doctor_args, applied.placement, "partition", "P",
+             "with --apply and --verify: by which placement, see 'contend list'", .letter = 'P'),
+    OPT_TEXTS(
+        "verify", doctor_args, verify.metrics, "METRIC",
+        "then try that on the job, measure with and without it in alternation, undo it, and "
+        "say the gain; METRIC is how fast the job is: lines:LOG[:REGEX] (lines its log grows "
+        "by), file:LOG:REGEX (the rate in new lines), counter:COMMAND (prints a number that "
+        "grows), rate:COMMAND (prints the rate) or gpu (how busy its GPUs are); once for each "
+        "worker, summed"),
+    OPT_TEXT("restart", doctor_args, verify.restart, NULL, "COMMAND",
+             "with --verify: start the job by this shell line, look at it, and try the settings "
+             "that the findings name for the next start; LOG '-' is what it prints"),
+    OPT_FLAG("less-is-better", doctor_args, verify.less_is_better, NULL,
+             "with --verify file: and rate:: the number is a time or a cost"),
+    OPT_SECONDS("block", doctor_args, verify.block_s, "4", 1.5, 600, "TIME",
+                "with --verify: how long each block is, of which the first second does not count"),
+    OPT_SECONDS("max-time", doctor_args, verify.max_time_s, "60", 1, 86400, "TIME",
+                "with --verify: how long anything is changed, at the most"),
+    OPT_FLAG("keep", doctor_args, verify.keep, NULL, "with --verify: a gain that is proven stays"),
+    OPT_FLAG("yes", doctor_args, applied.yes, NULL, "with --apply and --verify: do not ask"),
+    OPT_FLAG("undo", doctor_args, undo, NULL, "give back the masks that --apply replaced"),
+    OPT_TEXT("state", doctor_args, applied.state, NULL, "FILE",
+             "where --apply keeps them (default: doctor.state in ~/.local/state/contend)"),
+    OPT_FLAG("list", doctor_args, list, NULL, "explain the checks, and look at nothing"),
+    OPT_FLAG("markdown", doctor_args, markdown, NULL, "print Markdown"),
+    OPT_FLAG("json", doctor_args, json, NULL, "print JSON"),
+    OPT_TEXT("root", doctor_args, root, NULL, "DIR",
+             "for tests: /proc and /sys are looked up below it"),
+    {.name = NULL}};
+
+/* Of one CPU: who has less is not looked at unless asked for. */
+static const double busy_share = 0.05;
+
+/* The job that we have started; or who is busy is seen first: a fifth of the time. */
+static int choose(const struct doctor_args *args, pid_t job, struct reader *reader,
+                  struct signals *signals, struct err *err)
+{
+    pid_t pids[OPT_TEXTS_MOST];
+    size_t n;
+    if (job)
+        return reader_watch_pids(reader, &job, 1, err);
+    int rc = processes_parse(&args->pids, pids, err);
+    if (rc || args->pids.n)
+        return rc ? rc : reader_watch_pids(reader, pids, args->pids.n, err);
+    if (args->gpu_procs)
+        return processes_watch_gpu_users(reader, err);
+    if (args->all)
+        return reader_watch_busy(reader, 0, &n, err);
+    rc = reader_mark(reader, err);
+    if (!rc)
+        rc = meter_rest(fmax(args->watch_s / 5, 0.2), signals, err);
+    if (!rc)
+        rc = reader_tick(reader, READER_WHOLE, err);
+    return rc ? rc : reader_watch_busy(reader, busy_share, &n, err);
+}
+
+/* Once a second. */
+static int watch(const struct doctor_args *args, struct reader *reader, struct host *host,
+                 struct signals *signals, struct err *err)
+{
+    double left_s = args->watch_s;
+    int rc = reader_mark(reader, err);
+    for (; !rc && left_s > 0; left_s -= 1) {
+        /* At least twice: what runs is looked at closely from its first tick on. */
+        double step_s = fmin(left_s, fmin(1, args->watch_s / 2));
+        left_s += 1 - step_s;
+        rc = meter_rest(step_s, signals, err);
+        if (!rc)
+            rc = reader_tick(reader, left_s > 1 ? READER_WATCHED : READER_WHOLE, err);
+        if (!rc)
+            host_look(&reader->view, host);
+    }
+    return rc ? rc : host_finish(&reader->view, host, err);
+}
+
+/* The machine beside them; without what hwloc or a driver cannot tell here. */
+static int watch_machine(const struct doctor_args *args, struct reader *reader,
+                         struct signals *signals, struct host *host, struct topo *topo,
+                         struct err *err)
+{
+    const struct topo_options options = {.probe_gpus = true};
+    bool known = !args->root && !topo_load(&options, topo, err);
+    int rc = host_mark(&reader->view, known ? topo : NULL, reader->root, host, err);
+    host->hung.named = args->pids.n || args->gpu_procs;
+    if (!rc)
+        rc = watch(args, reader, host, signals, err);
+    reader->view.host = host;
+    return rc;
+}
+
+static int print_markdown(const struct view *view, const struct diagnosis *diagnosis,
+                          struct err *err)
+{
+    struct findings findings = {0};
+    char unread[DOCTOR_UNREAD_MAX];
+    int rc = diagnosis_findings(diagnosis, &findings, err);
+    if (!rc && !findings.n)
+        (void)puts(doctor_tell_none_found(view));
+    else if (!rc)
+        markdown_print_findings(&findings, stdout);
+    if (!rc && doctor_tell_unread(view, unread, sizeof(unread))[0])
+        (void)printf("\n%s\n", unread);
+    findings_free(&findings);
+    return rc;
+}
+
+/* What is printed now, or, of JSON, once all is known. */
+static int say(const struct doctor_args *args, const struct reader *reader,
+               const struct diagnosis *diagnosis, json_t **json, int *code, struct err *err)
+{
+    char unread[DOCTOR_UNREAD_MAX];
+    int rc = 0;
+    if (args->json)
+        *json = doctor_to_json(&reader->view, diagnosis,
+                               doctor_tell_unread(&reader->view, unread, sizeof(unread)));
+    else
+        rc = args->markdown ? print_markdown(&reader->view, diagnosis, err)
+                            : doctor_print(&reader->view, diagnosis, stdout,
+                                           terminal_has_color(STDOUT_FILENO), err);
+    *code = diagnosis_is_bad(diagnosis)                    ? EXIT_VERDICT
+            : doctor_saw_nothing(&reader->view, diagnosis) ? EXIT_NOT_RUN
+                                                           : EXIT_GOOD;
+    return rc;
+}
+
+static int check_args(const struct doctor_args *args, struct err *err)
+{
+    bool verify = args->verify.metrics.n;
+    if (args->apply && (args->json || args->markdown || args->root || args->undo))
+        return err_set(err, -EINVAL, "--apply goes without --json, --markdown, --root and --undo");
+    if (verify && (args->apply || args->undo || args->markdown || args->root))
+        return err_set(err, -EINVAL,
+                       "--verify goes without --apply, --undo, --markdown and --root");
+    if (args->applied.yes && !args->apply && !verify)
+        return err_set(err, -EINVAL, "--yes goes with --apply or --verify");
+    if ((args->verify.restart || args->verify.keep || args->verify.less_is_better) && !verify)
+        return err_set(err, -EINVAL, "--restart, --keep and --less-is-better go with --verify");
+    if (args->verify.restart && (args->verify.keep || args->pids.n || args->all || args->gpu_procs))
+        return err_set(err, -EINVAL,
+                       "--restart starts the job that is looked at: it goes without --keep, --pid, "
+                       "--gpu-procs and --all");
+    if ((args->pids.n > 0) + args->all + args->gpu_procs > 1)
+        return err_set(err, -EINVAL, "--pid, --gpu-procs and --all exclude each other");
+    return 0;
+}
+
+/* Looks, says what it finds, and does what was asked for. */
+struct doctor {
+    const struct doctor_args *args;
+    struct signals *signals;
+    struct reader reader;
+    struct host host;
+    struct topo topo;
+    struct diagnosis diagnosis;
+    struct doctor_verify verify;
+    json_t *json; /* what will be printed; NULL = not of JSON */
+};
+
+static int look(struct doctor *doctor, pid_t job, int *code, struct err *err)
+{
+    const struct doctor_args *args = doctor->args;
+    struct reader *reader = &doctor->reader;
+    int rc = choose(args, job, reader, doctor->signals, err);
+    if (!rc && !args->root)
+        processes_find_gpus(reader);
+    reader->samples = true;
+    if (!rc)
+        rc = watch_machine(args, reader, doctor->signals, &doctor->host, &doctor->topo, err);
+    if (!rc)
+        rc = diagnosis_make(&reader->view, &doctor->diagnosis, err);
+    reader->samples = false; /* a trial behind it only counts */
+    return rc ? rc : say(args, reader, &doctor->diagnosis, &doctor->json, code, err);
+}
+
+static int apply(struct doctor *doctor, int *code, struct err *err)
+{
+    bool done;
+    (void)putchar('\n');
+    int rc = doctor_apply(&doctor->reader, &doctor->args->applied, doctor->signals, &done, err);
+    if (!rc && done)
+        *code = EXIT_GOOD;
+    return rc;
+}
+
+static int verify(struct doctor *doctor, int *code, struct err *err)
+{
+    struct doctor_verify *verify = &doctor->verify;
+    bool done;
+    int rc = doctor_verify_run(verify, &doctor->reader, &doctor->diagnosis, &done, err);
+    enum gain_verdict verdict = verify->trial.gain.verdict;
+    *code = !done || verdict == GAIN_UNCLEAR ? EXIT_INCONCLUSIVE
+            : verdict == GAIN_PROVEN         ? EXIT_GOOD
+                                             : EXIT_VERDICT;
+    if (doctor->json)
+        (void)json_object_set_new(doctor->json, "verify", trial_to_json(&verify->trial));
+    return rc;
+}
+
+static int run(struct doctor *doctor, int *code, struct err *err)
+{
+    const struct doctor_args *args = doctor->args;
+    bool verifies = args->verify.metrics.n, wanted = true;
+    pid_t job = 0;
+    int rc = reader_open(args->root ? args->root : "", &doctor->reader, err);
+    if (!rc && verifies)
+        rc = doctor_verify_open(&args->verify, &args->applied, doctor->signals,
+                                args->json ? stderr : stdout, &doctor->verify, err);
+    if (!rc && args->verify.restart)
+        rc = doctor_verify_start(&doctor->verify, &doctor->reader, &job, &wanted, err);
+    if (!rc && wanted) {
+        rc = look(doctor, job, code, err);
+        if (rc && job)
+            rc = doctor_verify_check_job(&doctor->verify, rc, err);
+    }
+    if (!rc && wanted && args->apply)
+        rc = apply(doctor, code, err);
+    if (!rc && wanted && verifies)
+        rc = verify(doctor, code, err);
+    return rc;
+}
+
+static int doctor_look(const struct doctor_args *args, struct signals *signals, int *code,
+                       struct err *err)
+{
+    struct doctor *doctor = calloc(1, sizeof(*doctor));
+    if (!doctor)
+        return err_set(err, -ENOMEM, "out of memory");
+    doctor->args = args;
+    doctor->signals = signals;
+    *code = EXIT_GOOD;
+    int rc = run(doctor, code, err);
+    int finished = doctor->json && !rc ? cmd_print_json(doctor->json, 2) : cmd_finish();
+    if (doctor->json && rc)
+        json_decref(doctor->json);
+    if (finished)
+        *code = finished;
+    doctor_verify_free(&doctor->verify);
+    diagnosis_free(&doctor->diagnosis);
+    host_free(&doctor->host);
+    topo_free(&doctor->topo);
+    reader_close(&doctor->reader);
+    free(doctor);
+    return rc;
+}
+
+static int code_of(int rc)
+{
+    return rc == -EINVAL                     ? EXIT_USAGE
+           : rc == -ENODATA || rc == -ERANGE ? EXIT_INCONCLUSIVE
+                                             : (int)cmd_not_measured(rc);
+}
+
+static int doctor_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct doctor_args args = {0};
+    struct cli cli;
+    struct signals signals;
+    struct err err = {0};
+    int code;
+    if (!cmd_parse(env, &doctor_command, argc, argv, &args, &cli, &code))
+        return code;
+    if (args.list) {
+        if (args.markdown)
+            doctor_print_checks_markdown(stdout);
+        else
+            doctor_print_checks(stdout);
+        return cmd_finish();
+    }
+    int rc = check_args(&args, &err);
+    if (!rc && !args.undo && !args.root)
+        doctor_tidy(&args.applied);
+    if (!rc && args.undo) {
+        rc = doctor_undo(&args.applied, &err);
+        code = cmd_finish();
+    } else if (!rc && (rc = signals_open(&signals, &err)) == 0) {
+        signals_let_stop(!args.verify.metrics.n); /* a trial must not wait with its masks */
+        rc = doctor_look(&args, &signals, &code, &err);
+        signals_close(&signals);
+    }
+    if (rc)
+        log_error("%s", err.msg);
+    return rc ? code_of(rc) : code;
+}
+
+const struct command doctor_command = {
+    .name = "doctor",
+    .main = doctor_main,
+    .summary = "what is wrong right now with the processes that run here, and what mends it",
+    .about =
+        "Looks at live processes for a few seconds, those that are busy unless others are named, "
+        "and says what costs them time: with the numbers behind it, and the command that mends it, "
+        "what costs most first. A process that hangs is found among those that sleep. Changes "
+        "nothing without --apply or --verify, and needs no root; root sees the environment, the "
+        "pages and the waits of other users' processes, too. Exit "
+        "code: 0 nothing found, 1 something that costs, 3 it could not look; of --verify: 0 a gain "
+        "is proven, 1 there is none, 4 inconclusive.",
+    .opts = doctor_opts,
+};

@@ -1,0 +1,126 @@
+/* Of doctor --verify: copies of the job, started as it is and with the cure, in alternation. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/doctor/cmd/doctor_verify.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/sys/clock.h"
+
+/* How long is looked at who is at work here before the job is. */
+static const double before_s = 1;
+
+/* One for all of them. */
+static int open_output(struct doctor_verify *verify, struct err *err)
+{
+    char path[64];
+    verify->output_fd = memfd_create("contend doctor", MFD_CLOEXEC);
+    if (verify->output_fd < 0)
+        return err_sys(err, -errno, "no memory for what the job prints");
+    (void)fcntl(verify->output_fd, F_SETFL,
+                O_APPEND); /* several write there, each by its own name */
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", verify->output_fd);
+    for (size_t i = 0; i < verify->meter.n; i++)
+        metric_set_output(&verify->meter.all[i], path);
+    return 0;
+}
+
+static bool job_runs(void *arg)
+{
+    return doctor_launch_runs(arg);
+}
+
+/* Behind the message, what the job printed last. */
+static int add_last_line(const struct doctor_verify *verify, int rc, struct err *err)
+{
+    char text[512];
+    off_t end = lseek(verify->output_fd, 0, SEEK_END);
+    off_t from = end > (off_t)sizeof(text) - 1 ? end - (off_t)sizeof(text) + 1 : 0;
+    ssize_t n = pread(verify->output_fd, text, sizeof(text) - 1, from);
+    while (n > 0 && text[n - 1] == '\n')
+        n--;
+    text[n > 0 ? n : 0] = '\0';
+    char *last = strrchr(text, '\n');
+    last = last ? last + 1 : text;
+    if (*last)
+        (void)check_append(err->msg, sizeof(err->msg), "; its last line: %.90s",
+                           text_one_line(last));
+    return rc;
+}
+
+int doctor_verify_check_job(const struct doctor_verify *verify, int rc, struct err *err)
+{
+    if (!verify->options->restart || doctor_launch_runs(&verify->job) || rc == -EINTR)
+        return rc;
+    return add_last_line(
+        verify,
+        err_set(err, -ECHILD, "the job ended while it was measured: it must run for longer"), err);
+}
+
+static int start_job(struct doctor_verify *verify, struct cure *cure, struct err *err)
+{
+    struct err ignored; /* what it writes may not be there yet */
+    for (size_t i = 0; i < verify->meter.n; i++)
+        (void)metric_begin(&verify->meter.all[i], &ignored);
+    int rc =
+        doctor_launch_begin(verify->options->restart, cure, verify->output_fd, &verify->job, err);
+    if (!rc)
+        rc = meter_await(&verify->meter, verify->end_s, job_runs, &verify->job, verify->signals,
+                         err);
+    return rc == -ECHILD || rc == -ETIME ? add_last_line(verify, rc, err) : rc;
+}
+
+int doctor_verify_start(struct doctor_verify *verify, struct reader *reader, pid_t *pid,
+                        bool *wanted, struct err *err)
+{
+    *wanted = verify->apply->yes;
+    int rc = reader_mark(reader, err);
+    if (!rc)
+        rc = meter_rest(before_s, verify->signals, err);
+    if (!rc)
+        rc = reader_tick(reader, READER_WHOLE, err);
+    if (!rc)
+        rc = open_output(verify, err);
+    if (rc)
+        return rc;
+    beside_find(&reader->view, doctor_means_none, NULL, &verify->trial.beside);
+    doctor_show_beside(&verify->trial.beside, verify->out);
+    if (!*wanted)
+        rc =
+            doctor_ask("Start the job, again and again", "--restart", verify->signals, wanted, err);
+    if (rc || !*wanted)
+        return rc;
+    verify->end_s = clock_now_s() + verify->options->max_time_s;
+    log_info("starts '%.100s' for up to %.0f s in all; Ctrl-C ends it", verify->options->restart,
+             verify->options->max_time_s);
+    rc = start_job(verify, NULL, err);
+    verify->is_fresh = !rc;
+    *pid = verify->job.process.pid;
+    return rc ? rc
+              : doctor_verify_check_job(verify, reader_mark(reader, err), err); /* it is listed */
+}
+
+static int set_job(struct doctor_verify *verify, struct reader *reader, bool changed,
+                   struct err *err)
+{
+    bool fresh = verify->is_fresh && !changed;
+    (void)reader;
+    verify->is_fresh = false;
+    if (fresh)
+        return 0;
+    doctor_launch_end(&verify->job);
+    return start_job(verify, changed ? &verify->cure : NULL, err);
+}
+
+int doctor_verify_restart(struct doctor_verify *verify, struct reader *reader, struct err *err)
+{
+    int rc = doctor_verify_pairs(verify, reader, set_job, err);
+    doctor_launch_end(&verify->job);
+    /* The last start found no time: what was measured before it holds. */
+    return rc == -ETIME && verify->trial.pairs.n ? 0 : rc;
+}

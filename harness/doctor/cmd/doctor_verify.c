@@ -1,0 +1,275 @@
+#include "harness/doctor/cmd/doctor_verify.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/doctor/apply/apply_guard.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/progress.h"
+#include "harness/lib/sys/clock.h"
+
+/* What changing masks takes, at the most, beside a block; and the guard's patience beyond the
+ * limit. */
+static const double switch_s = 0.25, guard_s = 2;
+
+int doctor_verify_open(const struct doctor_verify_options *options,
+                       const struct doctor_apply_options *apply, struct signals *signals, FILE *out,
+                       struct doctor_verify *verify, struct err *err)
+{
+    *verify = (struct doctor_verify){
+        .options = options, .apply = apply, .signals = signals, .out = out, .output_fd = -1};
+    double least_s = 2.0 * GAIN_PAIRS_LEAST * (options->block_s + switch_s);
+    if (options->max_time_s < least_s)
+        return err_set(
+            err, -EINVAL,
+            "--max-time %g has no room for %d blocks of %g s: type --max-time %.0f, or a "
+            "shorter --block",
+            options->max_time_s, 2 * GAIN_PAIRS_LEAST, options->block_s, ceil(least_s));
+    char quoted[1024];
+    if (apply->state && text_shell_word(apply->state, quoted, sizeof(quoted)) < sizeof(quoted))
+        (void)snprintf(verify->state_option, sizeof(verify->state_option), " --state %.1000s",
+                       quoted);
+    int rc = meter_open(&options->metrics, options->restart, options->less_is_better,
+                        &verify->meter, err);
+    verify->trial.unit = rc ? "" : metric_unit(&verify->meter.all[0]);
+    return rc;
+}
+
+void doctor_verify_free(struct doctor_verify *verify)
+{
+    if (!verify->options)
+        return;
+    doctor_launch_end(&verify->job);
+    doctor_change_free(&verify->change);
+    if (verify->output_fd >= 0)
+        (void)close(verify->output_fd);
+    meter_free(&verify->meter);
+}
+
+/* Who ended was not as slow as it looks. */
+static int check_workers(const struct doctor_verify *verify, int rc, struct err *err)
+{
+    for (size_t i = 0; i < verify->change.n && rc != -EINTR; i++) {
+        const struct apply_process *one = &verify->change.processes[i];
+        if (one->is_lead && !apply_is_same(one->pid, one->pid, one->start_ticks))
+            return err_set(err, -ESRCH, "%.15s (%d) ended while it was measured", one->name,
+                           (int)one->pid);
+    }
+    return rc;
+}
+
+/* ABBA: what drifts with time is the same in both. */
+int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doctor_set *set,
+                        struct err *err)
+{
+    struct gain_pairs *pairs = &verify->trial.pairs;
+    double begin_s = clock_now_s(), pair_s = 2 * (verify->options->block_s + switch_s);
+    int rc = 0;
+    while (!rc && pairs->n < GAIN_PAIRS_MOST && clock_now_s() + pair_s <= verify->end_s) {
+        double rates[2] = {0, 0}, from_s = clock_now_s();
+        for (int half = 0; half < 2 && !rc; half++) {
+            bool changed = ((size_t)half + pairs->n) % 2;
+            progress_set("verify", 2 * pairs->n + (size_t)half,
+                         2 * (size_t)((verify->end_s - begin_s) / pair_s), verify->end_s - begin_s);
+            rc = set(verify, reader, changed, err);
+            if (!rc)
+                rc = doctor_verify_check_job(verify,
+                                             meter_measure(&verify->meter, verify->options->block_s,
+                                                           reader, verify->signals, &rates[changed],
+                                                           err),
+                                             err);
+            rc = check_workers(verify, rc, err);
+            if (!rc)
+                beside_note(&verify->trial.beside, &reader->view, changed);
+        }
+        /* We were stopped meanwhile, and the guard has undone it. */
+        if (rc || clock_now_s() > verify->end_s + guard_s)
+            break;
+        pairs->before[pairs->n] = rates[0];
+        pairs->after[pairs->n++] = rates[1];
+        pair_s = fmax(pair_s, clock_now_s() - from_s);
+    }
+    progress_end();
+    verify->trial.gain = gain_make(pairs);
+    return rc;
+}
+
+/* Live: --apply, done and undone. */
+static int set_masks(struct doctor_verify *verify, struct reader *reader, bool changed,
+                     struct err *err)
+{
+    struct apply_left left;
+    size_t bound;
+    (void)reader;
+    if (verify->is_bound == changed)
+        return 0;
+    verify->is_bound = changed;
+    if (changed)
+        return doctor_change_do(&verify->change, APPLY_TRIAL, &bound, err);
+    int rc = apply_undo(verify->change.state, getpid(), &left, err);
+    if (!rc && !left.live)
+        return err_set(err, -ESRCH, "all processes ended while they were measured");
+    return rc == -ENOENT ? 0 : rc; /* the guard was first */
+}
+
+static void print_verdict(const struct doctor_verify *verify)
+{
+    const struct gain *gain = &verify->trial.gain;
+    const char *undone = verify->options->restart ? "" : ": undone";
+    char text[1200];
+    if (gain->verdict == GAIN_UNCLEAR && isnan(gain->ratio))
+        (void)snprintf(text, sizeof(text),
+                       "inconclusive%s. %s: fewer than %d pairs of blocks were "
+                       "measured; allow more by --max-time.",
+                       undone, verify->trial.what, GAIN_PAIRS_LEAST);
+    else
+        (void)snprintf(
+            text, sizeof(text), "%s%s%s: %.3gx the speed (%.3gx to %.3gx), %.3g -> %.3g%s%s.%s%s",
+            gain->verdict == GAIN_PROVEN    ? ""
+            : gain->verdict == GAIN_UNCLEAR ? "inconclusive"
+                                            : "no gain",
+            gain->verdict == GAIN_PROVEN ? "" : undone,
+            gain->verdict == GAIN_PROVEN ? verify->trial.what : "", gain->ratio, gain->low,
+            gain->high, gain->before, gain->after, verify->trial.unit[0] ? " " : "",
+            verify->trial.unit,
+            gain->verdict == GAIN_PROVEN && !verify->options->restart
+                ? verify->trial.kept ? " Kept." : " Undone."
+                : "",
+            gain->verdict == GAIN_UNCLEAR ? " More --max-time measures more pairs." : "");
+    int column = fprintf(verify->out, "VERDICT  ");
+    text_wrap(text, column, column, verify->out);
+}
+
+static void print(const struct doctor_verify *verify)
+{
+    (void)fputc('\n', verify->out);
+    print_verdict(verify);
+    if (verify->trial.kept)
+        (void)fprintf(verify->out, "UNDO     contend doctor --undo%s\n", verify->state_option);
+    else if (verify->trial.gain.verdict == GAIN_PROVEN)
+        (void)fprintf(verify->out, "APPLY    %s\n", verify->trial.redo);
+    (void)fprintf(verify->out,
+                  "\n%zu pairs of blocks of %.3g s, without it and with it in "
+                  "alternation; 95%% interval\n",
+                  verify->trial.pairs.n, verify->options->block_s - meter_settle_s);
+    doctor_tell_cost(&verify->trial.beside, verify->out);
+    if (verify->cure.n && !verify->options->restart) {
+        char settings[1024];
+        (void)fprintf(verify->out,
+                      "Not tried: %s, of the next start. --verify METRIC --restart "
+                      "COMMAND measures it.\n",
+                      cure_format(&verify->cure, settings, sizeof(settings)));
+    }
+}
+
+static void say_redo(struct doctor_verify *verify)
+{
+    bool all = true;
+    char pids[640] = "";
+    for (size_t i = 0; i < verify->change.n; i++) {
+        const struct apply_process *one = &verify->change.processes[i];
+        if (one->is_lead)
+            all &= check_append(pids, sizeof(pids), " --pid %d", (int)one->pid);
+    }
+    (void)snprintf(verify->trial.redo, sizeof(verify->trial.redo),
+                   "contend doctor --apply --placement %s%s%s", verify->apply->placement,
+                   all ? pids : "", verify->state_option);
+}
+
+/* A gain stays where that is asked for, or answered. */
+static int keep_or_not(struct doctor_verify *verify, struct err *err)
+{
+    bool proven = verify->trial.gain.verdict == GAIN_PROVEN, wanted = verify->options->keep;
+    size_t bound;
+    int rc = proven && wanted ? doctor_change_do(&verify->change, APPLY_KEPT, &bound, err) : 0;
+    verify->trial.kept = proven && wanted && !rc;
+    print(verify);
+    if (rc || !proven || wanted || verify->out != stdout || !isatty(STDIN_FILENO) ||
+        !isatty(STDOUT_FILENO))
+        return rc;
+    rc = doctor_ask("Keep it", "--verify", verify->signals, &wanted, err);
+    if (!rc && wanted)
+        rc = doctor_change_do(&verify->change, APPLY_KEPT, &bound, err);
+    verify->trial.kept = !rc && wanted;
+    if (verify->trial.kept)
+        (void)printf("kept until you type contend doctor --undo%s\n", verify->state_option);
+    return rc;
+}
+
+static int try_live(struct doctor_verify *verify, struct reader *reader, struct err *err)
+{
+    struct apply_guard guard;
+    struct err later;
+    log_info("measures for up to %.0f s, without it and with it in alternation; Ctrl-C undoes it",
+             verify->options->max_time_s);
+    verify->end_s = clock_now_s() + verify->options->max_time_s;
+    int rc =
+        apply_guard_start(&guard, verify->change.state, verify->options->max_time_s + guard_s, err);
+    if (rc)
+        return rc;
+    rc = doctor_verify_pairs(verify, reader, set_masks, err);
+    int undone = set_masks(verify, reader, false, rc ? &later : err);
+    apply_guard_end(&guard);
+    if (rc && undone)
+        log_error("%s", later.msg);
+    return rc ? rc : undone;
+}
+
+static int verify_live(struct doctor_verify *verify, struct reader *reader, bool *done,
+                       struct err *err)
+{
+    bool wanted = verify->apply->yes;
+    int rc = doctor_change_make(&reader->view, verify->apply, verify->out, &verify->change, err);
+    verify->trial.beside = verify->change.beside;
+    meter_set_gpus(&verify->meter, &reader->view);
+    if (rc)
+        return rc;
+    if (!verify->change.n || !verify->change.is_new) {
+        (void)fprintf(verify->out, verify->change.n
+                                       ? "they have these CPUs already: there is nothing to try\n"
+                                       : "none of them is busy: there is nothing to try\n");
+        return 0;
+    }
+    if (!wanted)
+        rc = doctor_ask("Try it, and undo it", "--verify", verify->signals, &wanted, err);
+    if (rc || !wanted)
+        return rc;
+    (void)snprintf(verify->trial.what, sizeof(verify->trial.what), "own CPUs for each worker (%s)",
+                   verify->apply->placement);
+    say_redo(verify);
+    rc = try_live(verify, reader, err);
+    if (!rc)
+        rc = keep_or_not(verify, err);
+    *done = !rc;
+    return rc;
+}
+
+int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
+                      const struct diagnosis *diagnosis, bool *done, struct err *err)
+{
+    *done = false;
+    verify->cure = diagnosis_cure(diagnosis);
+    if (!verify->options->restart)
+        return verify_live(verify, reader, done, err);
+    int rc = doctor_verify_check_job(verify, 0, err);
+    if (rc)
+        return rc;
+    if (!verify->cure.n) {
+        (void)fprintf(verify->out,
+                      "no finding names a setting for the next start: there is nothing "
+                      "to try\n");
+        return 0;
+    }
+    (void)cure_format(&verify->cure, verify->trial.redo, sizeof(verify->trial.redo));
+    (void)snprintf(verify->trial.what, sizeof(verify->trial.what), "started with '%.600s'",
+                   verify->trial.redo);
+    rc = doctor_verify_restart(verify, reader, err);
+    if (!rc)
+        print(verify);
+    *done = !rc;
+    return rc;
+}

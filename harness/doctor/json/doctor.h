@@ -1,0 +1,26 @@
+/* What `contend doctor` found, as JSON. */
+#ifndef CONTEND_DOCTOR_JSON_DOCTOR_H
+#define CONTEND_DOCTOR_JSON_DOCTOR_H
+
+#include <jansson.h>
+
+#include "harness/doctor/apply/trial.h"
+#include "harness/doctor/check/check.h"
+
+/*
+ * {"schema": 1, "contend", "watched_s", "own_cpu_share", "unread", "processes": [{"pid", "name",
+ * "threads", "cpu_s", "wait_s", "cpus"}], "findings": [...]}: findings as everywhere, with "check"
+ * (its number), "cost" (a share of 1, or null) and "pids". NULL: no memory. The caller owns it.
+ */
+json_t *doctor_to_json(const struct view *view, const struct diagnosis *diagnosis,
+                       const char *unread);
+
+/*
+ * Its "verify": {"tried", "command", "verdict": "proven"|"none"|"unclear", "gain", "low", "high",
+ * "before", "after", "unit", "kept", "pairs": [{"before", "after"}], "others": [{"pid", "name",
+ * "uid", "cpus_before", "cpus_after"}]}; "tried" and "verdict" are null where nothing was. NULL: no
+ * memory.
+ */
+json_t *trial_to_json(const struct trial *trial);
+
+#endif

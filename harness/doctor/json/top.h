@@ -1,0 +1,17 @@
+/* Workers as they are right now, as JSON. */
+#ifndef CONTEND_DOCTOR_JSON_TOP_H
+#define CONTEND_DOCTOR_JSON_TOP_H
+
+#include <jansson.h>
+
+#include "harness/doctor/check/live.h"
+
+/*
+ * {"schema": 1, "contend", "interval_s", "cpus", "busy", "steal", "load", "pressure",
+ * "own_cpu_share", "workers": [{"pid", "name", "processes", "threads", "oncpu", "queue", "blocked",
+ * "because", "migrations", "throttled", "gpu_busy", "cpus", "used": {"CPU": share}}]}. oncpu, queue
+ * and blocked are CPUs: seconds a second; null = not known. NULL: no memory. The caller owns it.
+ */
+json_t *top_to_json(const struct live *live);
+
+#endif

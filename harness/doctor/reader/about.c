@@ -1,0 +1,305 @@
+/* What is long to read, and does not change: once for each watched process. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "harness/doctor/reader/reader_parts.h"
+#include "harness/lib/files/proc.h"
+#include "harness/machine/gpu/processes.h"
+
+/* A larger one is stopped for too long while its pages are listed. */
+static const uint64_t most_listed_bytes = UINT64_C(32) << 30;
+
+/* What the file name of a library begins with, up to what follows it. */
+static const struct library {
+    const char *prefix;
+    unsigned bit;
+    bool is_openmp;
+} libraries[] = {
+    {"libgomp", LIBRARY_GOMP, true},          {"libiomp5", LIBRARY_IOMP, true},
+    {"libomp", LIBRARY_IOMP, true},           {"libmkl_", LIBRARY_MKL, false},
+    {"libopenblas", LIBRARY_OPENBLAS, false}, {"libcuda.so", LIBRARY_CUDA, false},
+    {"libnccl", LIBRARY_NCCL, false},         {"libtorch_cpu", LIBRARY_TORCH, false},
+};
+
+/* Names of the environment that a check reads, or what they begin with; and view_carried. */
+static const char *const settings[] = {
+    "OMP_",
+    "KMP_",
+    "GOMP_",
+    "MKL_",
+    "OPENBLAS_",
+    "CUDA_",
+    "NCCL_",
+    "TORCH_",
+    "PYTORCH_",
+    "MALLOC_CHECK_",
+    "MALLOC_PERTURB_",
+    "LD_PRELOAD",
+    "PYTHONDEVMODE",
+    "PYTHONMALLOC",
+    "PYTHONTRACEMALLOC",
+    "TF_",
+    "ASAN_",
+    "NUMEXPR_",
+    "GOTO_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+    "TORCHELASTIC_RUN_ID",
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "SLURM_JOB_ID",
+    "SLURM_STEP_ID",
+    "KUBERNETES_SERVICE_HOST",
+};
+
+static void add_runtime(struct view_about *about, const char *path)
+{
+    for (unsigned i = 0; i < about->nruntimes; i++)
+        if (strcmp(about->runtimes[i], path) == 0)
+            return;
+    if (about->nruntimes < VIEW_RUNTIMES_MAX)
+        proc_copy_text(about->runtimes[about->nruntimes++], VIEW_PATH_MAX, path);
+}
+
+static void read_maps(struct reader *reader, const struct view_process *process,
+                      struct view_about *about)
+{
+    char *rest = NULL, *text = reader_read_long(reader, process->at.dir_fd, "maps");
+    about->maps_known = text && text[0];
+    if (!about->maps_known)
+        return;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        const char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') + 1 : NULL;
+        if (!name || strncmp(name, "lib", 3) != 0)
+            continue;
+        for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+            if (strncmp(name, libraries[i].prefix, strlen(libraries[i].prefix)) == 0) {
+                about->libraries |= libraries[i].bit;
+                if (libraries[i].is_openmp)
+                    add_runtime(about, path);
+            }
+    }
+}
+
+/* "Max processes             95665                95665                processes" */
+static void read_limit(const char *text, const char *name, uint64_t *soft, uint64_t *hard)
+{
+    const char *at = strstr(text, name);
+    uint64_t *const both[] = {soft, hard};
+    if (!at)
+        return;
+    at += strlen(name);
+    for (int i = 0; i < 2; i++) {
+        at += strspn(at, " ");
+        *both[i] = strncmp(at, "unlimited", 9) == 0 ? UINT64_MAX : strtoull(at, NULL, 10);
+        at += strcspn(at, " \n");
+    }
+}
+
+static void read_limits(const struct view_process *process, struct view_about *about)
+{
+    char text[4096];
+    int once = -1;
+    about->nproc_limit = about->nproc_hard = UINT64_MAX;
+    about->memlock_limit = about->memlock_hard = UINT64_MAX;
+    about->limits_known = reader_read(process->at.dir_fd, "limits", &once, text, sizeof(text));
+    if (!about->limits_known)
+        return;
+    read_limit(text, "Max processes", &about->nproc_limit, &about->nproc_hard);
+    read_limit(text, "Max locked memory", &about->memlock_limit, &about->memlock_hard);
+}
+
+static uint64_t find_kib(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+    return at ? strtoull(at + strlen(name), NULL, 10) << 10 : 0;
+}
+
+/*
+ * Root of a user namespace has the capability in that alone, where it lifts no limit. Where its
+ * namespace is not ours to see it is taken for the first one: what no limit holds is no finding.
+ */
+static bool locks_freely(const struct view_process *process, const char *status)
+{
+    enum { IPC_LOCK = 14 };
+    static const char initial[] = "user:[4026531837]"; /* PROC_USER_INIT_INO, linux/proc_ns.h */
+    const char *at = strstr(status, "\nCapEff:");
+    char link[64] = "";
+    if (!at || !(strtoull(at + strlen("\nCapEff:"), NULL, 16) >> IPC_LOCK & 1))
+        return false;
+    ssize_t n = readlinkat(process->at.dir_fd, "ns/user", link, sizeof(link) - 1);
+    return n <= 0 || strcmp(link, initial) == 0;
+}
+
+/* Returns its resident size. */
+static uint64_t read_status(const struct view_process *process, struct view_about *about)
+{
+    char text[8192];
+    int once = -1;
+    if (!reader_read(process->at.dir_fd, "status", &once, text, sizeof(text)))
+        return 0;
+    uint64_t locked_bytes = find_kib(text, "\nVmLck:"), pinned_bytes = find_kib(text, "\nVmPin:");
+    about->locked_bytes = locked_bytes > pinned_bytes ? locked_bytes : pinned_bytes;
+    about->locks_freely = locks_freely(process, text);
+    uint64_t resident_bytes = find_kib(text, "\nVmRSS:");
+    char *at = strstr(text, "\nMems_allowed_list:");
+    if (at) {
+        at += strlen("\nMems_allowed_list:");
+        at += strspn(at, " \t");
+        at[strcspn(at, "\n")] = '\0';
+        if (bitset_parse(at, &about->mems, NULL))
+            about->mems = (struct bitset){0};
+    }
+    return resident_bytes;
+}
+
+/* The one that it sees, which in a container is not ours. */
+static void read_shm(const struct view_process *process, struct view_about *about)
+{
+    struct statvfs shm;
+    struct stat folder, above;
+    int fd = openat(process->at.dir_fd, "root/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    /* A folder of the file system above is no mount, and as large as that. */
+    about->shm_known = fstatvfs(fd, &shm) == 0 && fstat(fd, &folder) == 0 &&
+                       fstatat(fd, "..", &above, 0) == 0 && folder.st_dev != above.st_dev;
+    (void)close(fd);
+    if (!about->shm_known)
+        return;
+    about->shm_device = (uint64_t)folder.st_dev;
+    about->shm_bytes = (double)shm.f_blocks * (double)shm.f_frsize;
+    about->shm_free_bytes = (double)shm.f_bavail * (double)shm.f_frsize;
+}
+
+/* "7f.. default anon=3 dirty=3 N0=2 N1=1 kernelpagesize_kB=4" */
+static void add_pages(char *line, struct view_about *about)
+{
+    uint64_t pages[VIEW_NODES_MAX] = {0}, page_kib = 4, node;
+    char *rest = NULL;
+    for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        if (strncmp(word, "kernelpagesize_kB=", 18) == 0)
+            page_kib = strtoull(word + 18, NULL, 10);
+        if (word[0] != 'N' || word[1] < '0' || word[1] > '9')
+            continue;
+        const char *at = reader_number(word + 1, &node);
+        if (*at == '=' && node < VIEW_NODES_MAX)
+            pages[node] = strtoull(at + 1, NULL, 10);
+    }
+    for (int i = 0; i < VIEW_NODES_MAX; i++)
+        about->node_bytes[i] += pages[i] * page_kib << 10;
+}
+
+static void read_pages(struct reader *reader, const struct view_process *process,
+                       uint64_t resident_bytes, struct view_about *about)
+{
+    char *rest = NULL;
+    if (reader->view.nnodes < 2)
+        return;
+    if (resident_bytes > most_listed_bytes) {
+        reader->view.pages_skipped++;
+        return;
+    }
+    char *text = reader_read_long(reader, process->at.dir_fd, "numa_maps");
+    about->pages_known = text && text[0];
+    for (char *line = about->pages_known ? strtok_r(text, "\n", &rest) : NULL; line;
+         line = strtok_r(NULL, "\n", &rest))
+        add_pages(line, about);
+}
+
+static bool is_setting(const char *text)
+{
+    for (const char *const *name = view_carried; *name; name++)
+        if (strncmp(text, *name, strlen(*name)) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        if (strncmp(text, settings[i], strlen(settings[i])) == 0)
+            return true;
+    return false;
+}
+
+/* A file of a process with a 0 behind each word; NULL where there is no memory. *size: 0 where it
+ * is not ours to read. */
+static char *read_words(const struct reader *reader, const struct view_process *process,
+                        const char *file, size_t most, size_t *size)
+{
+    char name[32], *text = malloc(most);
+    (void)snprintf(name, sizeof(name), "%d/%s", process->pid, file);
+    int fd = text ? reader_open_file(reader->proc_fd, name) : -1;
+    ssize_t n = fd >= 0 ? 1 : 0;
+    *size = 0;
+    while (n > 0 && *size < most - 1) {
+        n = pread(fd, text + *size, most - 1 - *size, (off_t)*size);
+        *size += n > 0 ? (size_t)n : 0;
+    }
+    if (text)
+        text[*size] = '\0';
+    if (fd >= 0)
+        (void)close(fd);
+    return text;
+}
+
+/* Without what is of no use. */
+static size_t keep_settings(char *text, size_t size)
+{
+    size_t kept = 0, length;
+    for (size_t at = 0; at < size; at += length) {
+        length = strlen(text + at) + 1;
+        if (!is_setting(text + at))
+            continue;
+        memmove(text + kept, text + at, length);
+        kept += length;
+    }
+    return kept;
+}
+
+static char *fit(char *text, size_t size)
+{
+    char *smaller = realloc(text, size + 1);
+    return smaller ? smaller : text;
+}
+
+int reader_read_starts(struct reader *reader, struct view_process *process, struct err *err)
+{
+    enum { COMMAND_MOST = 4096, ENVIRON_MOST = 1 << 20 };
+    for (size_t hops = 0; process && !process->command && hops < reader->view.nprocesses; hops++) {
+        process->command =
+            read_words(reader, process, "cmdline", COMMAND_MOST, &process->command_size);
+        errno = 0;
+        process->settings =
+            read_words(reader, process, "environ", ENVIRON_MOST, &process->settings_size);
+        process->environ_refused = errno == EACCES || errno == EPERM;
+        if (!process->command || !process->settings)
+            return err_set(err, -ENOMEM, "out of memory for what a process was started with");
+        process->settings_size = keep_settings(process->settings, process->settings_size);
+        process->command = fit(process->command, process->command_size);
+        process->settings = fit(process->settings, process->settings_size);
+        process = view_find(&reader->view, process->parent);
+    }
+    return 0;
+}
+
+int reader_read_about(struct reader *reader, struct view_process *process, struct err *err)
+{
+    struct view_about *about = calloc(1, sizeof(*about));
+    if (!about)
+        return err_set(err, -ENOMEM, "out of memory for a process");
+    process->about = about;
+    read_maps(reader, process, about);
+    read_limits(process, about);
+    uint64_t resident_bytes = read_status(process, about);
+    read_shm(process, about);
+    process->gpu_device =
+        about->libraries & LIBRARY_CUDA && gpu_has_device_open((unsigned)process->pid);
+    read_pages(reader, process, resident_bytes, about);
+    reader->view.environs_refused += process->environ_refused;
+    return 0;
+}

@@ -1,0 +1,217 @@
+/*
+ * Cgroups of live processes, of both versions: Documentation/admin-guide/cgroup-v2.rst and, where a
+ * controller is there, scheduler/sched-bwc.rst and cgroup-v1/ of the kernel.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "harness/doctor/reader/reader_parts.h"
+#include "harness/lib/base/array.h"
+#include "harness/lib/files/proc.h"
+
+static const char *const controllers[CGROUP_KINDS] = {
+    [CGROUP_CPU] = "cpu",
+    [CGROUP_CPUSET] = "cpuset",
+    [CGROUP_PIDS] = "pids",
+    [CGROUP_MEMORY] = "memory",
+};
+
+static double read_number(const struct reader *reader, const struct view_cgroup *cgroup,
+                          const char *file)
+{
+    char path[sizeof(cgroup->path) + 64];
+    (void)snprintf(path, sizeof(path), "%s/%s", cgroup->path, file);
+    return proc_read_number(reader->root, path);
+}
+
+static void read_set(const struct reader *reader, const struct view_cgroup *cgroup,
+                     const char *file, struct bitset *set)
+{
+    char path[sizeof(cgroup->path) + 64], text[4096];
+    (void)snprintf(path, sizeof(path), "%s/%s", cgroup->path, file);
+    if (!proc_read_text(reader->root, path, text, sizeof(text)) || bitset_parse(text, set, NULL))
+        *set = (struct bitset){0};
+}
+
+/* "QUOTA PERIOD" in microseconds, or "max PERIOD"; of version 1 two files, and -1 for none. */
+static double read_quota(const struct reader *reader, const struct view_cgroup *cgroup)
+{
+    char path[sizeof(cgroup->path) + 64], text[64];
+    double quota_us, period_us;
+    if (!cgroup->v2) {
+        quota_us = read_number(reader, cgroup, "cpu.cfs_quota_us");
+        period_us = read_number(reader, cgroup, "cpu.cfs_period_us");
+    } else {
+        (void)snprintf(path, sizeof(path), "%s/cpu.max", cgroup->path);
+        if (!proc_read_text(reader->root, path, text, sizeof(text)) ||
+            sscanf(text, "%lf %lf", &quota_us, &period_us) != 2)
+            return NAN;
+    }
+    return quota_us > 0 && period_us > 0 ? quota_us / period_us : (double)NAN;
+}
+
+static void read_limits(const struct reader *reader, struct view_cgroup *cgroup)
+{
+    cgroup->quota_cpus = read_quota(reader, cgroup);
+    cgroup->pids = read_number(reader, cgroup, "pids.current");
+    cgroup->pids_max = read_number(reader, cgroup, "pids.max");
+    read_set(reader, cgroup, cgroup->v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus",
+             &cgroup->cpus);
+    read_set(reader, cgroup, cgroup->v2 ? "cpuset.mems.effective" : "cpuset.effective_mems",
+             &cgroup->mems);
+}
+
+/* Index of the folder in the view, with those above it up to its mount; -1 with -errno in *rc. */
+static int add_folder(struct reader *reader, const char *path, size_t mount_length, bool v2,
+                      int *rc, struct err *err)
+{
+    struct view *view = &reader->view;
+    char above[sizeof(view->cgroups->path)];
+    for (size_t i = 0; i < view->ncgroups; i++)
+        if (strcmp(view->cgroups[i].path, path) == 0)
+            return (int)i;
+    int parent = -1;
+    if (strlen(path) > mount_length) {
+        proc_copy_text(above, sizeof(above), path);
+        *strrchr(above, '/') = '\0';
+        parent = add_folder(reader, above, mount_length, v2, rc, err);
+        if (*rc)
+            return -1;
+    }
+    struct view_cgroup *grown =
+        array_grown(view->cgroups, view->ncgroups, &view->cgroups_capacity, sizeof(*grown));
+    if (!grown) {
+        *rc = err_set(err, -ENOMEM, "out of memory for %zu cgroups", view->ncgroups + 1);
+        return -1;
+    }
+    view->cgroups = grown;
+    struct view_cgroup *cgroup = &grown[view->ncgroups];
+    *cgroup = (struct view_cgroup){.parent = parent, .v2 = v2, .periods_then = NAN};
+    proc_copy_text(cgroup->path, sizeof(cgroup->path), path);
+    read_limits(reader, cgroup);
+    return (int)view->ncgroups++;
+}
+
+/*
+ * What a container sees as the root of a hierarchy is its own cgroup, while /proc may still name it
+ * as the host does: then that folder is not there.
+ */
+static int add_path(struct reader *reader, const char *mount, const char *path, bool v2, int *rc,
+                    struct err *err)
+{
+    char full[PATH_MAX], at[sizeof(reader->view.cgroups->path)];
+    struct stat there;
+    bool is_root = strcmp(path, "/") == 0 || strstr(path, "/..");
+    if ((size_t)snprintf(at, sizeof(at), "%s%s", mount, is_root ? "" : path) >= sizeof(at))
+        return -1;
+    (void)snprintf(full, sizeof(full), "%s%s", reader->root, at);
+    if (stat(full, &there) && !is_root)
+        (void)snprintf(at, sizeof(at), "%s", mount);
+    (void)snprintf(full, sizeof(full), "%s%s", reader->root, at);
+    if (stat(full, &there))
+        return -1;
+    return add_folder(reader, at, strlen(mount), v2, rc, err);
+}
+
+static bool has_controller(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length]))
+            return true;
+    }
+    return false;
+}
+
+/* A line such as "4:cpu,cpuacct:/docker/1f" or "0::/user.slice". */
+static int add_line(struct reader *reader, struct view_process *process, char *line,
+                    struct err *err)
+{
+    char mount[64];
+    int rc = 0;
+    char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
+    if (!path)
+        return 0;
+    *list++ = *path++ = '\0';
+    for (int kind = 0; kind < CGROUP_KINDS && !rc; kind++) {
+        bool v2 = !list[0];
+        if (v2 && process->cgroup[kind] >= 0)
+            continue; /* version 1 has this controller */
+        if (!v2 && !has_controller(list, controllers[kind]))
+            continue;
+        (void)snprintf(mount, sizeof(mount), "/sys/fs/cgroup%s%s", v2 ? "" : "/",
+                       v2 ? "" : controllers[kind]);
+        process->cgroup[kind] = add_path(reader, mount, path, v2, &rc, err);
+    }
+    return rc;
+}
+
+int reader_add_cgroups(struct reader *reader, struct view_process *process, struct err *err)
+{
+    char text[4096], *rest = NULL;
+    int once = -1, rc = 0;
+    if (!reader_read(process->at.dir_fd, "cgroup", &once, text, sizeof(text)))
+        return 0;
+    for (char *line = strtok_r(text, "\n", &rest); line && !rc; line = strtok_r(NULL, "\n", &rest))
+        rc = add_line(reader, process, line, err);
+    return rc;
+}
+
+/* The number behind the name, times `scale`; NaN without it. */
+static double find_number(const char *text, const char *name, double scale)
+{
+    const char *at = strstr(text, name);
+    return at ? strtod(at + strlen(name), NULL) * scale : (double)NAN;
+}
+
+static void read_stat(struct reader *reader, struct view_cgroup *cgroup, bool mark)
+{
+    char path[PATH_MAX], text[2048];
+    (void)snprintf(path, sizeof(path), "%s%s/cpu.stat", reader->root, cgroup->path);
+    if (!reader_read(reader->proc_fd, path, &cgroup->stat_fd, text, sizeof(text))) {
+        cgroup->periods = cgroup->throttled_periods = cgroup->throttled_s = NAN;
+        cgroup->usage_s = NAN;
+        return;
+    }
+    double periods = find_number(text, "nr_periods ", 1);
+    double throttled_periods = find_number(text, "nr_throttled ", 1);
+    double throttled_s = cgroup->v2 ? find_number(text, "throttled_usec ", 1e-6)
+                                    : find_number(text, "throttled_time ", 1e-9);
+    double usage_s = find_number(text, "usage_usec ", 1e-6);
+    if (mark || isnan(cgroup->periods_then)) {
+        cgroup->periods_then = periods;
+        cgroup->throttled_periods_then = throttled_periods;
+        cgroup->throttled_then_s = throttled_s;
+        cgroup->usage_then_s = usage_s;
+    }
+    cgroup->periods = periods - cgroup->periods_then;
+    cgroup->throttled_periods = throttled_periods - cgroup->throttled_periods_then;
+    cgroup->throttled_s = throttled_s - cgroup->throttled_then_s;
+    cgroup->usage_s = usage_s - cgroup->usage_then_s;
+}
+
+void reader_read_cgroups(struct reader *reader, bool mark)
+{
+    for (size_t i = 0; i < reader->view.ncgroups; i++) {
+        read_stat(reader, &reader->view.cgroups[i], mark);
+        if (mark)
+            read_limits(reader, &reader->view.cgroups[i]);
+    }
+}
+
+void reader_roll_cgroups(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->view.ncgroups; i++) {
+        struct view_cgroup *cgroup = &reader->view.cgroups[i];
+        cgroup->periods_then += cgroup->periods;
+        cgroup->throttled_periods_then += cgroup->throttled_periods;
+        cgroup->throttled_then_s += cgroup->throttled_s;
+        cgroup->usage_then_s += cgroup->usage_s;
+    }
+}

@@ -1,0 +1,66 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/doctor/reader/reader_parts.h"
+#include "harness/lib/files/proc.h"
+#include "harness/machine/gpu/processes.h"
+
+/* sysfs knows better than NVML, which on virtual machines says that all CPUs are near. */
+static void read_near(const struct reader *reader, struct view_gpu *gpu)
+{
+    char path[96], text[4096];
+    struct bitset cpus;
+    (void)snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/local_cpulist", gpu->pci_bdf);
+    if (proc_read_text(reader->root, path, text, sizeof(text)) && !bitset_parse(text, &cpus, NULL))
+        gpu->cpus = cpus;
+}
+
+/* Of what a process has on the GPU where it has most: with less it has but touched that one. */
+static const double stray_share = 0.25;
+
+static void find_most(struct view *view, const struct gpu_users *users)
+{
+    for (unsigned i = 0; i < users->n; i++) {
+        struct view_process *process = view_find(view, (int)users->pids[i]);
+        if (process && users->bytes[i] != UINT64_MAX && users->bytes[i] > process->gpu_bytes)
+            process->gpu_bytes = users->bytes[i];
+    }
+}
+
+static void add_gpu(struct reader *reader, const struct gpu_users *users)
+{
+    struct view *view = &reader->view;
+    struct view_gpu *gpu = &view->gpus[view->ngpus];
+    *gpu = (struct view_gpu){.cpus = users->cpus};
+    proc_copy_text(gpu->pci_bdf, sizeof(gpu->pci_bdf), users->pci_bdf);
+    proc_copy_text(gpu->name, sizeof(gpu->name), users->name);
+    read_near(reader, gpu);
+    for (unsigned i = 0; i < users->n; i++) {
+        struct view_process *process = view_find(view, (int)users->pids[i]);
+        if (process && (double)users->bytes[i] >= stray_share * (double)process->gpu_bytes)
+            process->gpus |= UINT64_C(1) << view->ngpus;
+    }
+    view->ngpus++;
+}
+
+int reader_read_gpus(struct reader *reader, size_t *users, struct err *err)
+{
+    struct gpu_users *all;
+    size_t n;
+    *users = 0;
+    int rc = gpu_users_read(&all, &n, err);
+    if (!rc)
+        reader->view.ngpus = 0;
+    for (size_t i = 0; !rc && i < reader->view.nprocesses; i++)
+        reader->view.processes[i].gpus = reader->view.processes[i].gpu_bytes = 0;
+    for (size_t i = 0; !rc && i < n; i++)
+        find_most(&reader->view, &all[i]);
+    for (size_t i = 0; !rc && i < n && reader->view.ngpus < VIEW_GPUS_MAX; i++)
+        add_gpu(reader, &all[i]);
+    for (size_t i = 0; !rc && i < reader->view.nprocesses; i++)
+        *users += reader->view.processes[i].gpus != 0;
+    free(all);
+    return rc;
+}

@@ -1,0 +1,363 @@
+#include "harness/doctor/reader/host.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/lib/files/proc.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/machine/facts/env.h"
+
+/* More CPUs of workers than these are alike, and reading them would cost. */
+enum { CPUS_MAX = 64, IDLE_STATES_MAX = 16, SLEEPS = 15 };
+/* A CPU that is busy for longer than this does not show how it wakes up. */
+static const double idle_least = 0.8;
+
+void host_worker_cpus(const struct view *view, struct bitset *cpus)
+{
+    for (size_t i = 0; i < view->nprocesses; i++)
+        if (view_is_busy(view, &view->processes[i]))
+            view_add_cpus(view, &view->processes[i], cpus);
+}
+
+static double read_vmstat(const char *root, const char *name)
+{
+    char text[64];
+    return proc_read_field(root, "/proc/vmstat", name, ' ', text, sizeof(text)) ? strtod(text, NULL)
+                                                                                : (double)NAN;
+}
+
+static void read_counts(const char *root, struct host_counts *counts)
+{
+    counts->numa_faults = read_vmstat(root, "numa_hint_faults");
+    counts->numa_moved = read_vmstat(root, "numa_pages_migrated");
+    counts->throttles = facts_sum_throttling(root, "core_throttle_count");
+    counts->throttled_s = facts_sum_throttling(root, "core_throttle_total_time_ms") / 1e3;
+}
+
+static double read_cpu(const char *root, unsigned os_cpu, const char *file)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/%s", os_cpu, file);
+    return proc_read_number(root, path);
+}
+
+/* How often it has left its idle states so far. */
+static double read_wakes(const char *root, unsigned os_cpu)
+{
+    double sum = NAN;
+    for (int state = 0; state < IDLE_STATES_MAX; state++) {
+        char file[48];
+        (void)snprintf(file, sizeof(file), "cpuidle/state%d/usage", state);
+        double usage = read_cpu(root, os_cpu, file);
+        if (isnan(usage))
+            break;
+        sum = (isnan(sum) ? 0 : sum) + usage;
+    }
+    return sum;
+}
+
+static int mark_cpus(const struct view *view, struct host *host, struct err *err)
+{
+    struct bitset cpus = {0};
+    for (size_t i = 0; i < view->nprocesses; i++)
+        if (view->processes[i].watched)
+            view_add_cpus(view, &view->processes[i], &cpus);
+    host->cpus = calloc(CPUS_MAX, sizeof(*host->cpus));
+    if (!host->cpus)
+        return err_set(err, -ENOMEM, "out of memory for the clocks of %d CPUs", CPUS_MAX);
+    for (int os_cpu = bitset_next(&cpus, 0); os_cpu >= 0 && host->ncpus < CPUS_MAX;
+         os_cpu = bitset_next(&cpus, (unsigned)os_cpu + 1))
+        host->cpus[host->ncpus++] =
+            (struct host_cpu){.os_cpu = (unsigned)os_cpu,
+                              .now_mhz = NAN,
+                              .base_mhz = NAN,
+                              .wakes = read_wakes(host->root, (unsigned)os_cpu)};
+    return 0;
+}
+
+static void finish_cpus(const struct view *view, struct host *host)
+{
+    for (size_t i = 0; i < host->ncpus; i++) {
+        struct host_cpu *cpu = &host->cpus[i];
+        double base_khz = read_cpu(host->root, cpu->os_cpu, "cpufreq/base_frequency");
+        cpu->wakes = fmax(read_wakes(host->root, cpu->os_cpu) - cpu->wakes, 0) / view->wall_s;
+        cpu->now_mhz = read_cpu(host->root, cpu->os_cpu, "cpufreq/scaling_cur_freq") / 1e3;
+        cpu->base_mhz = base_khz / 1e3;
+        host->idle_wakes += isnan(cpu->wakes) ? 0 : cpu->wakes;
+    }
+}
+
+static void read_settings(struct host *host)
+{
+    struct environment env;
+    char text[PROC_TEXT_MAX];
+    env_gather(&(struct env_request){.root = host->root}, &env);
+    host->is_virtual = env.virtual_machine > 0;
+    proc_copy_text(host->governor, sizeof(host->governor), env.governor);
+    env_free(&env);
+    (void)proc_read_text(host->root, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver",
+                         host->clock_driver, sizeof(host->clock_driver));
+    (void)proc_read_text(host->root,
+                         "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference",
+                         host->preference, sizeof(host->preference));
+    if (proc_read_text(host->root, "/sys/kernel/sched_ext/state", text, sizeof(text)) &&
+        strcmp(text, "enabled") == 0 &&
+        !proc_read_text(host->root, "/sys/kernel/sched_ext/root/ops", host->scheduler,
+                        sizeof(host->scheduler)))
+        proc_copy_text(host->scheduler, sizeof(host->scheduler), "unnamed");
+    (void)text_one_line(host->scheduler);
+}
+
+static void add_exclusive(struct host *host, const char *path, const char *by)
+{
+    char text[1024];
+    struct bitset cpus = {0};
+    if (!proc_read_text(host->root, path, text, sizeof(text)) ||
+        bitset_parse(text, &cpus, NULL)) /* "(null)" where there is none */
+        return;
+    bitset_or(&host->exclusive, &cpus);
+    if (!host->exclusive_by[0])
+        proc_copy_text(host->exclusive_by, sizeof(host->exclusive_by), by);
+}
+
+/* A cpuset of its own: "root" or "isolated" of version 2, a flag of version 1. */
+static void add_exclusive_group(struct host *host, const struct view_cgroup *group)
+{
+    char path[PATH_MAX], text[32];
+    (void)snprintf(path, sizeof(path), "%s/cpuset.cpus.partition", group->path);
+    (void)proc_read_text(host->root, path, text, sizeof(text));
+    bool is_own = strcmp(text, "root") == 0 || strcmp(text, "isolated") == 0;
+    (void)snprintf(path, sizeof(path), "%s/cpuset.cpu_exclusive", group->path);
+    if (group->parent < 0 || !(is_own || proc_read_number(host->root, path) == 1))
+        return;
+    bitset_or(&host->exclusive, &group->cpus);
+    if (!host->exclusive_by[0])
+        proc_copy_text(host->exclusive_by, sizeof(host->exclusive_by), "an exclusive cpuset");
+}
+
+static void read_exclusive(const struct view *view, struct host *host)
+{
+    add_exclusive(host, "/sys/devices/system/cpu/isolated", "isolcpus");
+    add_exclusive(host, "/sys/devices/system/cpu/nohz_full", "nohz_full");
+    for (size_t i = 0; i < view->nprocesses; i++)
+        for (int at = view->processes[i].watched ? view->processes[i].cgroup[CGROUP_CPUSET] : -1;
+             at >= 0; at = view->cgroups[at].parent)
+            add_exclusive_group(host, &view->cgroups[at]);
+}
+
+static int open_gpus(struct host *host, struct err *err)
+{
+    unsigned n = host->topo ? host->topo->ngpus : 0;
+    char(*bdfs)[PCI_BDF_MAX] = calloc(n + 1, sizeof(*bdfs));
+    host->gpus = calloc(n + 1, sizeof(*host->gpus));
+    int rc = bdfs && host->gpus ? 0 : err_set(err, -ENOMEM, "out of memory for %u GPUs", n);
+    for (unsigned i = 0; i < n && !rc; i++) {
+        gpu_health_init(&host->gpus[i]);
+        proc_copy_text(bdfs[i], PCI_BDF_MAX, host->topo->gpus[i].pci_bdf);
+    }
+    if (!rc && n)
+        rc = gpu_watch_open(&host->gpu_watch, bdfs, n, err);
+    free(bdfs);
+    if (!rc)
+        gpu_watch_go(&host->gpu_watch);
+    return rc;
+}
+
+static int finish_gpus(struct host *host, struct err *err)
+{
+    unsigned n = host->topo ? host->topo->ngpus : 0;
+    gpu_watch_stop(&host->gpu_watch);
+    host->gpu_changes = gpu_watch_close(&host->gpu_watch, &host->nchanges);
+    for (unsigned i = 0; i < n; i++)
+        (void)gpu_health_read(host->topo->gpus[i].pci_bdf, &host->gpus[i]);
+    return n ? facts_read_log(host->root, &host->log, err) : 0;
+}
+
+int host_mark(const struct view *view, const struct topo *topo, const char *root, struct host *host,
+              struct err *err)
+{
+    *host = (struct host){.topo = topo, .idle_exit_us = NAN};
+    facts_init(&host->log);
+    proc_copy_text(host->root, sizeof(host->root), root);
+    read_settings(host);
+    read_exclusive(view, host);
+    read_counts(root, &host->then);
+    host_mark_memory(view, host);
+    int rc = mark_cpus(view, host, err);
+    if (!rc)
+        rc = irqs_read(root, &host->irqs_then, err);
+    return rc ? rc : open_gpus(host, err);
+}
+
+/* How often it has given up its CPU so far, where it waits in the kernel just now; false: it does
+ * not. Read anew, since what the view has is of when it ran last. */
+static bool read_stuck(const struct host *host, const struct host_stuck *stuck, uint64_t *switches)
+{
+    char path[64], text[4096];
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)stuck->pid, (int)stuck->tid);
+    if (!proc_read_text(host->root, path, text, sizeof(text)))
+        return false;
+    const char *state = strstr(text, "\nState:\t");
+    return state && state[8] == 'D' && view_read_switches(text, switches);
+}
+
+static void add_stuck(struct host *host, const struct view_process *process, pid_t tid,
+                      const char *name)
+{
+    struct host_stuck *stuck = &host->stuck[host->nstuck];
+    if (host->nstuck == HOST_STUCK_MAX)
+        return;
+    *stuck = (struct host_stuck){.pid = process->pid, .tid = tid};
+    proc_copy_text(stuck->name, sizeof(stuck->name), name);
+    host->nstuck += read_stuck(host, stuck, &stuck->switches);
+}
+
+static void find_stuck(const struct view *view, struct host *host)
+{
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        const struct view_process *process = &view->processes[i];
+        if (!process->watched)
+            continue;
+        if (process->state == 'D')
+            add_stuck(host, process, process->pid, process->name);
+        for (size_t t = 0; t < process->ntasks; t++)
+            if (process->tasks[t].tid != process->pid && process->tasks[t].state == 'D')
+                add_stuck(host, process, process->tasks[t].tid, process->tasks[t].name);
+    }
+}
+
+/* Who ran meanwhile was answered: only those that did not are kept. */
+static void keep_stuck(struct host *host)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < host->nstuck; i++) {
+        struct host_stuck stuck = host->stuck[i];
+        uint64_t switches;
+        if (!read_stuck(host, &stuck, &switches) || switches != stuck.switches)
+            continue;
+        char path[64];
+        (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", (int)stuck.pid,
+                       (int)stuck.tid);
+        (void)proc_read_text(host->root, path, stuck.where, sizeof(stuck.where));
+        if (strcmp(stuck.where, "0") == 0)
+            stuck.where[0] = '\0';
+        host->stuck[kept++] = stuck;
+    }
+    host->nstuck = kept;
+}
+
+void host_look(const struct view *view, struct host *host)
+{
+    gpu_watch_look(&host->gpu_watch);
+    if (host->looks++) {
+        keep_stuck(host);
+        return;
+    }
+    find_stuck(view, host);
+    hung_look(view, host->root, &host->hung);
+}
+
+static int64_t ns_of(const struct timespec *time)
+{
+    return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+struct sleeper {
+    unsigned os_cpu;
+    double late_us[SLEEPS], median_us;
+};
+
+/* Sleeps of 1 to 8 ms, so that no timer of the system beats with them: bench/cpu/idle_exit.c. */
+static void *sleep_there(void *arg)
+{
+    struct sleeper *sleeper = arg;
+    struct bitset there = {0};
+    bitset_set(&there, sleeper->os_cpu);
+    sleeper->median_us = NAN;
+    if (affinity_set(0, &there))
+        return NULL;
+    (void)prctl(PR_SET_TIMERSLACK, 1);
+    for (int i = 0; i < SLEEPS; i++) {
+        struct timespec until, now;
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        int64_t end_ns = ns_of(&until) + 1000000 * (int64_t)(1 + i * 5 % 8);
+        until = (struct timespec){(time_t)(end_ns / 1000000000), (long)(end_ns % 1000000000)};
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+            ;
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        sleeper->late_us[i] = (double)(ns_of(&now) - end_ns) / 1e3;
+    }
+    sleeper->median_us = stats_sort_median(sleeper->late_us, SLEEPS);
+    return NULL;
+}
+
+double host_measure_idle_exit(unsigned os_cpu)
+{
+    struct sleeper sleeper = {.os_cpu = os_cpu, .median_us = NAN};
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, sleep_there, &sleeper))
+        return NAN;
+    (void)pthread_join(thread, NULL);
+    return sleeper.median_us;
+}
+
+/* On the CPU of workers that was idle the longest: a busy one would show its queue. */
+static void measure_idle(const struct view *view, struct host *host)
+{
+    struct bitset cpus = {0};
+    const struct view_cpu *best = NULL;
+    host_worker_cpus(view, &cpus);
+    for (size_t i = 0; i < view->ncpus; i++)
+        if (bitset_test(&cpus, view->cpus[i].os_cpu) &&
+            (!best || view->cpus[i].idle_s > best->idle_s))
+            best = &view->cpus[i];
+    if (host->root[0] || !best || best->idle_s < idle_least * view->wall_s)
+        return;
+    host->idle_cpu = best->os_cpu;
+    host->idle_exit_us = host_measure_idle_exit(best->os_cpu);
+}
+
+int host_finish(const struct view *view, struct host *host, struct err *err)
+{
+    struct host_counts now, *gained = &host->a_second;
+    read_counts(host->root, &now);
+    gained->numa_faults = (now.numa_faults - host->then.numa_faults) / view->wall_s;
+    gained->numa_moved = (now.numa_moved - host->then.numa_moved) / view->wall_s;
+    gained->throttles = (now.throttles - host->then.throttles) / view->wall_s;
+    gained->throttled_s = (now.throttled_s - host->then.throttled_s) / view->wall_s;
+    host_finish_memory(view, host);
+    hung_finish(view, host->root, &host->hung);
+    finish_cpus(view, host);
+    int rc = irqs_read(host->root, &host->irqs, err);
+    if (!rc) {
+        irqs_subtract(&host->irqs, &host->irqs_then, view->wall_s);
+        irqs_read_affinity(host->root, &host->irqs);
+        rc = finish_gpus(host, err);
+    }
+    measure_idle(view, host);
+    return rc;
+}
+
+void host_free(struct host *host)
+{
+    irqs_free(&host->irqs_then);
+    irqs_free(&host->irqs);
+    if (host->gpu_watch.gpus) {
+        unsigned n;
+        free(gpu_watch_close(&host->gpu_watch, &n));
+    }
+    free(host->cpus);
+    free(host->gpus);
+    free(host->gpu_changes);
+    facts_free(&host->log);
+    *host = (struct host){0};
+}

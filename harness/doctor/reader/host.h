@@ -1,0 +1,130 @@
+/*
+ * What doctor reads of the machine beside its processes (view.h): interrupts, memory pressure, NUMA
+ * balancing, clocks, tasks that cannot be woken, GPUs. Read at the mark and at the end of the
+ * watch, with a few looks between; changes nothing, and needs no root.
+ *
+ *   struct host host;
+ *   rc = host_mark(&reader.view, &topo, "", &host, &err);
+ *   ... host_look(&reader.view, &host) once a second, behind reader_tick ...
+ *   if (!rc)
+ *       rc = host_finish(&reader.view, &host, &err);
+ *   ... host_checks ...
+ *   host_free(&host);
+ *
+ * Sources, of the kernel's Documentation: admin-guide/cgroup-v2.rst (memory), accounting/psi.rst,
+ * admin-guide/sysctl/kernel.rst (numa_balancing), admin-guide/pm/intel_pstate.rst,
+ * ABI/testing/sysfs-devices-system-cpu (thermal_throttle, isolated), scheduler/sched-ext.rst.
+ */
+#ifndef CONTEND_DOCTOR_READER_HOST_H
+#define CONTEND_DOCTOR_READER_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "harness/contract/finding.h"
+#include "harness/doctor/reader/hung.h"
+#include "harness/doctor/view/irqs.h"
+#include "harness/doctor/view/view.h"
+#include "harness/lib/base/bitset.h"
+#include "harness/machine/facts/facts.h"
+#include "harness/machine/gpu/health.h"
+#include "harness/machine/gpu/watch.h"
+#include "harness/machine/topo/topo.h"
+
+/* How a cgroup of workers fared for memory, during the watch. NaN = not told. */
+struct host_memory {
+    char path[320];     /* its folder; "" = the whole machine */
+    double some;        /* PSI: share of the time that a task waited for memory */
+    double refaults;    /* pages that had been evicted, and were needed again; a second */
+    double kills;       /* processes ended for want of memory, in all of the watch */
+    double limit_bytes; /* memory.high or memory.max */
+    double then[3];     /* the reader's: counters at the mark */
+};
+
+/* A task of a worker that waits for the kernel (state D), and has not run since the first look. */
+struct host_stuck {
+    pid_t pid, tid;
+    char name[VIEW_NAME_MAX];
+    char where[48];    /* wchan; "" where it is not ours to read */
+    uint64_t switches; /* how often it was taken off a CPU so far */
+};
+
+enum { HOST_STUCK_MAX = 128, HOST_MEMORIES_MAX = 16 };
+
+/* Counters of which the difference matters; a second behind host_finish. */
+struct host_counts {
+    double numa_faults, numa_moved; /* of /proc/vmstat: hint faults, pages moved */
+    double throttles;               /* times that CPUs slowed down for heat */
+    double throttled_s;             /* s of it, of all CPUs */
+};
+
+/* A CPU of a worker; NaN = not told. */
+struct host_cpu {
+    unsigned os_cpu;
+    double now_mhz, base_mhz; /* its clock, at the end */
+    double wakes;             /* how often it left an idle state; a second, at the end */
+};
+
+struct host {
+    char root[256];          /* as of the reader */
+    const struct topo *topo; /* borrowed; NULL = unknown */
+    bool is_virtual;
+    struct irqs irqs_then, irqs; /* a second, in the latter */
+    struct host_counts then, a_second;
+
+    size_t nmemories;
+    struct host_memory memories[HOST_MEMORIES_MAX]; /* first: the whole machine */
+
+    char governor[32], preference[32], clock_driver[32]; /* "" = the kernel sets no clocks here */
+    size_t ncpus;
+    struct host_cpu *cpus; /* owned; of workers as they were at the mark */
+
+    struct bitset exclusive; /* isolcpus, nohz_full, exclusive cpusets */
+    char exclusive_by[48];   /* which of them */
+    char scheduler[64];      /* of sched_ext; "" = the kernel's own */
+
+    unsigned looks;
+    size_t nstuck;
+    struct host_stuck stuck[HOST_STUCK_MAX];
+    struct hung hung; /* .named is to be set behind host_mark */
+
+    double idle_exit_us; /* how late a CPU of a worker that idled woke up; NaN = not measured */
+    unsigned idle_cpu;   /* which */
+    double idle_wakes;   /* of all CPUs of workers; a second */
+
+    struct gpu_watch gpu_watch;
+    struct gpu_health *gpus;        /* owned, [topo->ngpus], at the end */
+    struct gpu_change *gpu_changes; /* owned */
+    unsigned nchanges;
+    struct facts log; /* of the kernel, where it is ours to read */
+};
+
+/* Free with host_free, also after an error: -ENOMEM only. `topo` outlives the host. */
+int host_mark(const struct view *view, const struct topo *topo, const char *root, struct host *host,
+              struct err *err);
+/* At most once a second. */
+void host_look(const struct view *view, struct host *host);
+int host_finish(const struct view *view, struct host *host, struct err *err);
+void host_free(struct host *host);
+
+/* NULL = not known. */
+static inline const struct topo *host_topo(const struct view *view)
+{
+    return view->host ? view->host->topo : NULL;
+}
+
+/* CPUs that busy workers may run on. */
+void host_worker_cpus(const struct view *view, struct bitset *cpus);
+
+/* The parts. Memory: of the cgroups of busy workers, and of the whole machine. */
+void host_mark_memory(const struct view *view, struct host *host);
+void host_finish_memory(const struct view *view, struct host *host);
+
+/*
+ * The median lateness, us, of a few sleeps on that CPU; NaN where we may not run there. Takes about
+ * a tenth of a second, asleep.
+ */
+double host_measure_idle_exit(unsigned os_cpu);
+
+#endif

@@ -1,0 +1,106 @@
+#include "harness/doctor/reader/looking.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/doctor/reader/reader_parts.h"
+#include "harness/lib/base/array.h"
+
+bool looking_read(const struct looking *at, int tid, const char *file, char *buf, size_t size)
+{
+    char name[64];
+    int once = -1;
+    (void)snprintf(name, sizeof(name), "task/%d/%s", tid, file);
+    errno = 0;
+    return reader_read(at->dir_fd, name, &once, buf, size);
+}
+
+/* In the innermost namespace; and in how many namespaces of pids it has one. */
+static uint32_t read_number(const struct looking *at, int tid, unsigned *depth)
+{
+    char text[4096];
+    uint32_t number = (uint32_t)tid;
+    *depth = 0;
+    if (!looking_read(at, tid, "status", text, sizeof(text)))
+        return number;
+    const char *field = strstr(text, "\nNSpid:"); /* not told by a kernel that is too old */
+    const char *next = field ? field + strlen("\nNSpid:") : NULL;
+    while (next && (*next == '\t' || *next == ' ')) {
+        number = (uint32_t)strtoul(next, (char **)&next, 10);
+        ++*depth;
+    }
+    return number;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+    const struct looking_task *one = a, *other = b;
+    return (one->tid > other->tid) - (one->tid < other->tid);
+}
+
+bool looking_list(struct looking *at)
+{
+    at->ntasks = 0;
+    int fd = openat(at->dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!dir) {
+        if (fd >= 0)
+            (void)close(fd);
+        return false;
+    }
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        int tid = (int)strtol(entry->d_name, NULL, 10);
+        if (tid < 1)
+            continue; /* . and .. */
+        struct looking_task *grown =
+            array_grown(at->tasks, at->ntasks, &at->tasks_capacity, sizeof(*grown));
+        if (!grown)
+            break;
+        at->tasks = grown;
+        grown[at->ntasks++] = (struct looking_task){.tid = tid, .number = (uint32_t)tid};
+    }
+    (void)closedir(dir);
+    if (at->ntasks)
+        qsort(at->tasks, at->ntasks, sizeof(at->tasks[0]), by_tid);
+    return at->ntasks > 0;
+}
+
+void looking_number(struct looking *at)
+{
+    unsigned nested = 2, depth;
+    for (size_t i = 0; i < at->ntasks && nested > 1; i++)
+        at->tasks[i].number = read_number(at, at->tasks[i].tid, i ? &depth : &nested);
+}
+
+bool looking_open(const struct view_process *process, const char *root, struct looking *at)
+{
+    char path[320];
+    *at = (struct looking){.dir_fd = -1, .memory_fd = -1};
+    (void)snprintf(path, sizeof(path), "%s/proc/%d", root, process->pid);
+    at->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return at->dir_fd >= 0;
+}
+
+void looking_close(struct looking *at)
+{
+    free(at->tasks);
+    if (at->memory_fd >= 0)
+        (void)close(at->memory_fd);
+    if (at->dir_fd >= 0)
+        (void)close(at->dir_fd);
+}
+
+bool looking_read_memory(struct looking *at, int tid, uint64_t address, void *to, size_t size)
+{
+    char name[48];
+    (void)snprintf(name, sizeof(name), "task/%d/mem", tid);
+    if (at->memory_fd < 0)
+        at->memory_fd = reader_open_file(at->dir_fd, name);
+    return at->memory_fd >= 0 && address <= INT64_MAX &&
+           pread(at->memory_fd, to, size, (off_t)address) == (ssize_t)size;
+}

@@ -1,0 +1,511 @@
+#include "harness/doctor/reader/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/doctor/reader/reader_parts.h"
+#include "harness/lib/base/array.h"
+#include "harness/lib/sys/clock.h"
+
+int reader_open_file(int dir_fd, const char *name)
+{
+    return openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+}
+
+bool reader_read(int dir_fd, const char *name, int *fd, char *buf, size_t size)
+{
+    int used = *fd > 0 ? *fd : reader_open_file(dir_fd, name);
+    if (used < 0)
+        return false;
+    ssize_t n = pread(used, buf, size - 1, 0);
+    buf[n > 0 ? n : 0] = '\0';
+    if (*fd == 0)
+        *fd = used;
+    else if (*fd < 0)
+        (void)close(used);
+    return n > 0;
+}
+
+char *reader_read_long(struct reader *reader, int dir_fd, const char *name)
+{
+    enum { FIRST = 1 << 16, MOST = 1 << 26 };
+    size_t used = 0;
+    ssize_t n = 0;
+    int fd = reader_open_file(dir_fd, name);
+    if (fd < 0)
+        return NULL;
+    do {
+        if (used + 1 >= reader->text_size) {
+            size_t larger = reader->text_size ? 2 * reader->text_size : FIRST;
+            char *grown = larger <= MOST ? realloc(reader->text, larger) : NULL;
+            if (!grown)
+                break;
+            reader->text = grown;
+            reader->text_size = larger;
+        }
+        n = pread(fd, reader->text + used, reader->text_size - 1 - used, (off_t)used);
+        used += n > 0 ? (size_t)n : 0;
+    } while (n > 0);
+    (void)close(fd);
+    if (reader->text)
+        reader->text[used] = '\0';
+    return n < 0 && !used ? NULL : reader->text;
+}
+
+/* From field 4 on, those that we keep, by their numbers in proc(5). */
+bool reader_parse_stat(const char *text, struct reader_stat *stat)
+{
+    enum {
+        PARENT = 4,
+        FLAGS = 9,
+        USER = 14,
+        SYSTEM = 15,
+        PRIORITY = 18,
+        THREADS = 20,
+        START = 22,
+        CPU = 39,
+        RT_PRIORITY = 40,
+        POLICY = 41
+    };
+    static const uint64_t nicest = 39; /* 20 + 19; less than 0 where it is of real time */
+    static const uint64_t kernel_thread = 0x00200000; /* PF_KTHREAD */
+    const char *open = strchr(text, '('), *close = strrchr(text, ')');
+    uint64_t field[POLICY + 1] = {0};
+    if (!open || !close || close < open || close[1] != ' ' || !close[2])
+        return false;
+    size_t length = (size_t)(close - open - 1);
+    length = length < sizeof(stat->name) ? length : sizeof(stat->name) - 1;
+    for (size_t i = 0; i < length; i++) {
+        char c = open[1 + i];
+        stat->name[i] = (char)(c < ' ' || c > '~' ? '?' : c);
+    }
+    stat->name[length] = '\0';
+    stat->state = close[2];
+    const char *at = close + 3;
+    for (int i = PARENT; i <= POLICY && *at; i++) {
+        at += *at == ' ';
+        at += *at == '-';
+        at = reader_number(at, &field[i]);
+    }
+    stat->parent = (pid_t)field[PARENT];
+    stat->kernel = field[FLAGS] & kernel_thread;
+    stat->user_ticks = field[USER];
+    stat->system_ticks = field[SYSTEM];
+    stat->threads = (unsigned)field[THREADS];
+    stat->start_ticks = field[START];
+    stat->cpu = (int)field[CPU];
+    stat->realtime = field[RT_PRIORITY] || field[POLICY] == SCHED_DEADLINE;
+    stat->nicest = !stat->realtime && (field[PRIORITY] == nicest || field[POLICY] == SCHED_IDLE);
+    return true;
+}
+
+static double share_of(const struct reader *reader, uint64_t now, uint64_t then)
+{
+    return now > then ? (double)(now - then) / reader->hertz : 0;
+}
+
+/* False: it is gone, or another one has the number by now. */
+static bool read_process(struct reader *reader, struct view_process *process, bool mark)
+{
+    char name[32], buf[READER_STAT_MAX];
+    struct reader_stat stat = {0};
+    (void)snprintf(name, sizeof(name), "%d/stat", (int)process->pid);
+    if (!reader_read(reader->proc_fd, name, &process->at.stat_fd, buf, sizeof(buf)) ||
+        !reader_parse_stat(buf, &stat))
+        return false;
+    if (process->start_ticks && process->start_ticks != stat.start_ticks)
+        return false;
+    bool is_new = !process->start_ticks;
+    struct view_process_source *at = &process->at;
+    memcpy(process->name, stat.name, sizeof(process->name));
+    process->start_ticks = stat.start_ticks ? stat.start_ticks : 1;
+    process->parent = stat.parent;
+    process->state = stat.state;
+    process->kernel = stat.kernel;
+    process->threads = stat.threads;
+    process->cpu = stat.cpu;
+    process->realtime = stat.realtime;
+    process->nicest = stat.nicest;
+    at->user_ticks = stat.user_ticks;
+    at->system_ticks = stat.system_ticks;
+    if (mark) {
+        at->user_then_ticks = stat.user_ticks;
+        at->system_then_ticks = stat.system_ticks;
+    }
+    if (is_new && at->stat_fd > 0) {
+        struct stat file;
+        process->uid = fstat(at->stat_fd, &file) == 0 ? file.st_uid : 0;
+    }
+    process->user_s = share_of(reader, at->user_ticks, at->user_then_ticks);
+    process->system_s = share_of(reader, at->system_ticks, at->system_then_ticks);
+    process->cpu_s = process->user_s + process->system_s;
+    return true;
+}
+
+static void close_process(struct view_process *process)
+{
+    reader_close_tasks(process);
+    if (process->at.stat_fd > 0)
+        (void)close(process->at.stat_fd);
+    if (process->at.dir_fd > 0)
+        (void)close(process->at.dir_fd);
+    free(process->about);
+    free(process->command);
+    free(process->settings);
+    process->command = process->settings = NULL;
+    process->tasks = NULL;
+    process->about = NULL;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct view_process *one = a, *other = b;
+    return (one->pid > other->pid) - (one->pid < other->pid);
+}
+
+static int add_process(struct reader *reader, pid_t pid, struct err *err)
+{
+    struct view *view = &reader->view;
+    struct view_process *grown =
+        array_grown(view->processes, view->nprocesses, &view->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu processes", view->nprocesses);
+    view->processes = grown;
+    struct view_process *process = &grown[view->nprocesses];
+    *process = (struct view_process){.pid = pid, .mask = -1, .parent_mask = -1};
+    for (int kind = 0; kind < CGROUP_KINDS; kind++)
+        process->cgroup[kind] = -1;
+    process->at.seen = true;
+    if (read_process(reader, process, true))
+        view->nprocesses++;
+    else
+        close_process(process);
+    return 0;
+}
+
+/* Of one that has ended, its place is taken by the next ones. */
+static void drop_gone(struct view *view)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        if (view->processes[i].at.seen)
+            view->processes[kept++] = view->processes[i];
+        else
+            close_process(&view->processes[i]);
+    }
+    view->nprocesses = kept;
+}
+
+static int list_processes(struct reader *reader, bool mark, struct err *err)
+{
+    struct view *view = &reader->view, sorted = {0}; /* those of before */
+    size_t before = view->nprocesses;
+    int rc = 0;
+    for (size_t i = 0; i < before; i++)
+        view->processes[i].at.seen = read_process(reader, &view->processes[i], mark);
+    drop_gone(view);
+    before = view->nprocesses;
+    rewinddir(reader->proc);
+    for (struct dirent *entry = readdir(reader->proc); entry && !rc;
+         entry = readdir(reader->proc)) {
+        char *end;
+        long pid = strtol(entry->d_name, &end, 10);
+        sorted.nprocesses = before;
+        sorted.processes = view->processes;
+        if (*end || pid < 1 || pid > INT_MAX || view_find(&sorted, (pid_t)pid))
+            continue;
+        rc = add_process(reader, (pid_t)pid, err);
+    }
+    if (view->nprocesses > before)
+        qsort(view->processes, view->nprocesses, sizeof(view->processes[0]), by_pid);
+    return rc;
+}
+
+/* Many tasks have many files. */
+static void allow_descriptors(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur == limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int reader_open(const char *root, struct reader *reader, struct err *err)
+{
+    char path[PATH_MAX];
+    *reader = (struct reader){.proc_fd = -1, .hertz = (double)sysconf(_SC_CLK_TCK)};
+    reader->view.uid = geteuid();
+    reader->view.is_root = reader->view.uid == 0;
+    /* Files of cgroups are opened by their full names. */
+    if (root[0] && !realpath(root, path))
+        return err_sys(err, -errno, "cannot read '%.150s'", root);
+    (void)snprintf(reader->root, sizeof(reader->root), "%.255s", root[0] ? path : "");
+    (void)snprintf(path, sizeof(path), "%s/proc", reader->root);
+    allow_descriptors();
+    reader->proc_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (reader->proc_fd < 0)
+        return err_sys(err, -errno, "cannot read %.150s", path);
+    reader->proc = opendir(path);
+    if (!reader->proc)
+        return err_sys(err, -errno, "cannot list %.150s", path);
+    int rc = reader_open_machine(reader, err);
+    if (!rc)
+        rc = list_processes(reader, true, err);
+    if (!rc && !reader->view.nprocesses)
+        rc = err_set(err, -EIO, "%.150s has no processes: is it mounted?", path);
+    if (!rc)
+        reader_find_hidden(reader);
+    return rc;
+}
+
+void reader_close(struct reader *reader)
+{
+    for (size_t i = 0; i < reader->view.nprocesses; i++)
+        close_process(&reader->view.processes[i]);
+    reader->view.nprocesses = 0;
+    for (size_t i = 0; i < reader->view.ncgroups; i++)
+        if (reader->view.cgroups[i].stat_fd > 0)
+            (void)close(reader->view.cgroups[i].stat_fd);
+    if (reader->proc)
+        (void)closedir(reader->proc);
+    if (reader->proc_fd > 0)
+        (void)close(reader->proc_fd);
+    if (reader->stat_fd > 0)
+        (void)close(reader->stat_fd);
+    if (reader->pressure_fd > 0)
+        (void)close(reader->pressure_fd);
+    free(reader->text);
+    view_free(&reader->view);
+    *reader = (struct reader){.proc_fd = -1};
+}
+
+static void read_masks(struct reader *reader, struct view_process *process)
+{
+    for (size_t t = 0; t < process->ntasks; t++)
+        process->tasks[t].mask = reader_mask(reader, process, process->tasks[t].tid);
+    process->mask = reader_mask(reader, process, process->pid);
+    const struct view_process *parent = view_find(&reader->view, process->parent);
+    process->parent_mask = parent ? reader_mask(reader, parent, parent->pid) : -1;
+}
+
+/* Its folder is kept open: what is read below it is of this process and of no later one. */
+static int watch(struct reader *reader, struct view_process *process, struct err *err)
+{
+    char name[32];
+    bool is_self = !reader->root[0] && process->pid == getpid();
+    if (process->watched || is_self)
+        return 0;
+    (void)snprintf(name, sizeof(name), "%d", (int)process->pid);
+    process->at.dir_fd = openat(reader->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (process->at.dir_fd < 0 && errno == EMFILE)
+        return err_sys(err, -EMFILE, "too many processes to watch (ulimit -n)");
+    if (process->at.dir_fd < 0 || !reader_list_tasks(reader, process))
+        return 0;
+    process->watched = true;
+    reader_read_tasks(reader, process, true);
+    read_masks(reader, process);
+    int rc = reader_read_starts(reader, process, err);
+    if (!rc)
+        rc = reader_add_cgroups(reader, process, err);
+    return rc ? rc : reader_read_about(reader, process, err);
+}
+
+/* What they have started since. */
+static int watch_children(struct reader *reader, struct err *err)
+{
+    struct view *view = &reader->view;
+    int rc = 0;
+    for (size_t i = 0; i < view->nprocesses && !rc; i++) {
+        struct view_process *process = &view->processes[i];
+        const struct view_process *parent =
+            process->watched ? NULL : view_find(view, process->parent);
+        if (parent && parent->watched && process->state != 'Z')
+            rc = watch(reader, process, err);
+    }
+    return rc;
+}
+
+static bool is_below(const struct view *view, const struct view_process *process,
+                     const struct view_process *top)
+{
+    for (size_t hops = 0; process && hops < view->nprocesses; hops++) {
+        if (process == top)
+            return true;
+        process = view_find(view, process->parent);
+    }
+    return false;
+}
+
+static int watch_tree(struct reader *reader, const struct view_process *top, struct err *err)
+{
+    int rc = 0;
+    for (size_t p = 0; p < reader->view.nprocesses && !rc; p++)
+        if (is_below(&reader->view, &reader->view.processes[p], top))
+            rc = watch(reader, &reader->view.processes[p], err);
+    return rc;
+}
+
+int reader_watch_gpu_users(struct reader *reader, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < reader->view.nprocesses && !rc; i++)
+        if (reader->view.processes[i].gpus)
+            rc = watch_tree(reader, &reader->view.processes[i], err);
+    return rc;
+}
+
+int reader_watch_pids(struct reader *reader, const pid_t *pids, size_t n, struct err *err)
+{
+    struct view *view = &reader->view;
+    for (size_t i = 0; i < n; i++) {
+        const struct view_process *top = view_find(view, pids[i]);
+        if (!top && reader_add_hidden(reader, pids[i]))
+            continue;
+        if (!top)
+            return err_set(err, -ESRCH, "there is no process %d", (int)pids[i]);
+        if (top->pid == getpid() && !reader->root[0])
+            return err_set(err, -EINVAL, "process %d is this one", (int)pids[i]);
+        if (top->state == 'Z')
+            return err_set(err, -ESRCH, "process %d (%s) is a zombie: it has ended", (int)pids[i],
+                           top->name);
+        if (top->kernel)
+            return err_set(err, -EINVAL, "process %d (%s) is a thread of the kernel", (int)pids[i],
+                           top->name);
+        int rc = watch_tree(reader, top, err);
+        if (rc)
+            return rc;
+        if (!top->watched)
+            return err_set(err, -ESRCH, "process %d has ended", (int)pids[i]);
+    }
+    return n && view->hidden.npids == n ? reader_refuse_hidden(reader, err) : 0;
+}
+
+int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err *err)
+{
+    struct view *view = &reader->view;
+    int rc = 0;
+    *n = 0;
+    for (size_t i = 0; i < view->nprocesses && !rc; i++) {
+        struct view_process *process = &view->processes[i];
+        bool is_asked = process->cpu_s >= share * view->wall_s;
+        if (process->kernel || process->state == 'Z' || !is_asked)
+            continue;
+        rc = watch(reader, process, err);
+        *n += process->watched;
+    }
+    return rc;
+}
+
+/* Of one that had less than a tick of the clock since, nothing is read again: most threads of most
+ * processes sleep. */
+static void read_one(struct reader *reader, struct view_process *process, enum reader_scope scope,
+                     bool mark)
+{
+    bool slept = process->at.read_ticks == process->at.user_ticks + process->at.system_ticks;
+    bool listed = process->threads == process->ntasks && !process->at.lost_task;
+    if (slept && listed) {
+        if (mark)
+            reader_mark_tasks(reader, process);
+        return;
+    }
+    if (!listed)
+        (void)reader_list_tasks(reader, process);
+    reader_read_tasks(reader, process, mark);
+    /* Where as many are there as before, and none is gone, they are the same: a list costs. */
+    if (process->at.lost_task && scope == READER_WHOLE && reader_list_tasks(reader, process))
+        reader_read_tasks(reader, process, mark);
+    if (scope == READER_WHOLE)
+        read_masks(reader, process);
+}
+
+static void read_watched(struct reader *reader, enum reader_scope scope, bool mark)
+{
+    struct view *view = &reader->view;
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        struct view_process *process = &view->processes[i];
+        /* Of one that is gone the next whole tick hears. */
+        if (process->watched && (scope == READER_WHOLE || read_process(reader, process, mark)))
+            read_one(reader, process, scope, mark);
+    }
+}
+
+/* Of the others those that ran: whether they are bound where they were. */
+static void read_masks_of_others(struct reader *reader)
+{
+    static const double least_cpus = 0.002;
+    for (size_t i = 0; i < reader->view.nprocesses; i++) {
+        struct view_process *process = &reader->view.processes[i];
+        if (!process->watched && process->cpu_s > least_cpus * reader->view.wall_s)
+            process->mask = reader_mask(reader, process, process->pid);
+    }
+}
+
+static int tick(struct reader *reader, enum reader_scope scope, bool mark, struct err *err)
+{
+    int rc = 0;
+    struct view *view = &reader->view;
+    reader->tick_ns = clock_now_ns();
+    if (mark) {
+        reader->mark_ns = reader->tick_ns;
+        reader->own_mark_ns = clock_thread_cpu_ns();
+    }
+    view->wall_s = (double)(reader->tick_ns - reader->mark_ns) / 1e9;
+    view->now_s = (double)reader->tick_ns / 1e9;
+    if (scope == READER_WHOLE)
+        rc = reader_read_machine(reader, mark, err);
+    if (!rc && scope == READER_WHOLE)
+        rc = list_processes(reader, mark, err);
+    if (!rc && scope == READER_WHOLE)
+        rc = watch_children(reader, err);
+    if (!rc && scope == READER_WHOLE)
+        read_masks_of_others(reader);
+    if (!rc) {
+        read_watched(reader, scope, mark);
+        reader_read_cgroups(reader, mark);
+        if (reader->samples && !mark && !reader->root[0]) {
+            reader_begin_samples(reader);
+            if (scope == READER_WHOLE)
+                reader_finish_samples(reader);
+        }
+    }
+    view->own_s = (double)(clock_thread_cpu_ns() - reader->own_mark_ns) / 1e9;
+    return rc;
+}
+
+int reader_mark(struct reader *reader, struct err *err)
+{
+    return tick(reader, READER_WHOLE, true, err);
+}
+
+int reader_tick(struct reader *reader, enum reader_scope scope, struct err *err)
+{
+    return tick(reader, scope, false, err);
+}
+
+static void roll_process(const struct reader *reader, struct view_process *process)
+{
+    process->at.user_then_ticks = process->at.user_ticks;
+    process->at.system_then_ticks = process->at.system_ticks;
+    reader_mark_tasks(reader, process);
+}
+
+void reader_roll(struct reader *reader)
+{
+    struct view *view = &reader->view;
+    for (size_t i = 0; i < view->nprocesses; i++)
+        roll_process(reader, &view->processes[i]);
+    reader_roll_machine(reader);
+    reader_roll_cgroups(reader);
+    reader->mark_ns = reader->tick_ns;
+    reader->own_mark_ns = clock_thread_cpu_ns();
+}

@@ -1,0 +1,378 @@
+/*
+ * What busy threads do while they are on a CPU, and whose code started them. Declared in
+ * reader_parts.h.
+ *
+ * Samples: the clock of perf_event_open(2) interrupts a thread every few ms of its own CPU time and
+ * notes the address of its next instruction in user mode: while it is in the kernel, that behind
+ * the call. On a full CPU a thread runs from one tick of the kernel to a later one: a period that
+ * such a slice is a multiple of would look at the same part of each, as at its work and never at
+ * its waiting. No tick (1, 3.3, 4 or 10 ms) is near a simple fraction of this one. Needs
+ * kernel.perf_event_paranoid <= 2 and the right to read the process; without <= 1 or CAP_PERFMON
+ * there are none of the kernel's time, and so many are missing.
+ *
+ * A thread waits there if the address is in an OpenMP runtime, which computes nothing itself, or
+ * beside an instruction that makes a waiting loop cheap: `pause` (Intel's manual, volume 2), on
+ * aarch64 `yield` or `isb` (as of Linux' cpu_relax and Rust's spin_loop); or at a call of
+ * sched_yield, as OpenBLAS, TBB and crowded teams of libomp wait, or of futex, by which threads
+ * sleep and wake each other. On aarch64 that was never tried.
+ *
+ * Who started a thread: the GNU C library keeps its struct pthread at the upper end of its stack;
+ * there are the thread's number and, behind it, the function that it began with, and its argument.
+ * Where that is std::thread's, the argument is an object whose table of functions belongs to the
+ * library that made it. With other C libraries that stays unknown.
+ */
+#include <asm/perf_regs.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "harness/doctor/reader/looking.h"
+#include "harness/doctor/reader/reader_parts.h"
+#include "harness/lib/base/array.h"
+
+enum {
+    PERIOD_NS = 2472136,
+    RING_PAGES = 8, /* 1365 samples: the first 3.4 s of its CPU time */
+    TASKS_MOST = 128,
+    TASKS_EACH = 16,
+    NEAR_CODE = 16,
+    STACK_TOP = 16384
+};
+
+/* Of one CPU: who has less has no team that matters. */
+static const double busy_least = 0.02;
+
+static size_t ring_bytes(void)
+{
+    return (size_t)(1 + RING_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void open_sample(struct view_task *task)
+{
+#ifdef __aarch64__
+    static const uint64_t next_instruction = UINT64_C(1) << PERF_REG_ARM64_PC;
+#else
+    static const uint64_t next_instruction = UINT64_C(1) << PERF_REG_X86_IP;
+#endif
+    struct perf_event_attr attr = {.size = sizeof(attr),
+                                   .type = PERF_TYPE_SOFTWARE,
+                                   .config = PERF_COUNT_SW_TASK_CLOCK,
+                                   .sample_period = PERIOD_NS,
+                                   .sample_type = PERF_SAMPLE_REGS_USER,
+                                   .sample_regs_user = next_instruction,
+                                   .exclude_hv = 1};
+    do
+        task->at.sample_fd =
+            (int)syscall(SYS_perf_event_open, &attr, task->tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    while (task->at.sample_fd < 0 && !attr.exclude_kernel++);
+    if (task->at.sample_fd < 0)
+        return;
+    void *ring =
+        mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, task->at.sample_fd, 0);
+    task->at.sample_ring = ring == MAP_FAILED ? NULL : ring;
+}
+
+void reader_close_sample(struct view_task *task)
+{
+    if (task->at.sample_ring)
+        (void)munmap(task->at.sample_ring, ring_bytes());
+    if (task->at.sample_fd > 0)
+        (void)close(task->at.sample_fd);
+    task->at.sample_ring = NULL;
+    task->at.sample_fd = 0;
+}
+
+void reader_begin_samples(struct reader *reader)
+{
+    const struct view *view = &reader->view;
+    unsigned opened = 0;
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        const struct view_process *process = &view->processes[i];
+        unsigned its = 0;
+        for (size_t t = 0; process->watched && t < process->ntasks; t++) {
+            struct view_task *task = &process->tasks[t];
+            if (!task->close || its == TASKS_EACH || opened == TASKS_MOST)
+                continue;
+            its++;
+            opened++;
+            if (!task->at.sample_fd)
+                open_sample(task);
+        }
+    }
+}
+
+struct segment {
+    uint64_t start, end;
+    bool reads, writes, runs;
+    const char *path; /* in the text of the reader; "" = of no file */
+};
+
+/* The memory of one process, while it is looked at. */
+struct memory {
+    struct looking at;
+    size_t n, capacity;
+    struct segment *segments; /* owned, by address */
+};
+
+static bool read_segments(struct reader *reader, const struct view_process *process,
+                          struct memory *memory)
+{
+    char *rest = NULL, *text = reader_read_long(reader, process->at.dir_fd, "maps");
+    for (char *line = text ? strtok_r(text, "\n", &rest) : NULL; line;
+         line = strtok_r(NULL, "\n", &rest)) {
+        char *at = line;
+        struct segment one = {.start = strtoull(at, &at, 16)};
+        one.end = strtoull(at + 1, &at, 16);
+        const char *path = strpbrk(at, "/[");
+        if (strlen(at) < 5)
+            continue;
+        one.reads = at[1] == 'r';
+        one.writes = at[2] == 'w';
+        one.runs = at[3] == 'x';
+        one.path = path ? path : "";
+        struct segment *grown =
+            array_grown(memory->segments, memory->n, &memory->capacity, sizeof(*grown));
+        if (!grown)
+            return false;
+        memory->segments = grown;
+        grown[memory->n++] = one;
+    }
+    return memory->n > 0;
+}
+
+static const struct segment *find_segment(const struct memory *memory, uint64_t address)
+{
+    size_t low = 0, high = memory->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (memory->segments[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < memory->n && memory->segments[low].start <= address ? &memory->segments[low]
+                                                                     : NULL;
+}
+
+static bool is_openmp(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    return name && (strncmp(name, "/libgomp", 8) == 0 || strncmp(name, "/libiomp5", 9) == 0 ||
+                    strncmp(name, "/libomp", 7) == 0);
+}
+
+enum waits { WAITS_NOT, WAITS_PAUSE, WAITS_CALL };
+
+/* The numbers of sched_yield (24; on aarch64 124) and of futex (202; 98), each with the call. */
+static enum waits find_wait(const uint8_t *code, size_t size)
+{
+#ifdef __aarch64__
+    static const uint32_t yield = 0xd503203f, isb = 0xd5033fdf;
+    static const uint32_t calls[][2] = {{0xd2800f88, 0xd4000001}, {0xd2800c48, 0xd4000001}};
+    const size_t step = 4;
+#else
+    static const uint8_t pause[] = {0xf3, 0x90};
+    static const uint8_t calls[][7] = {{0xb8, 24, 0, 0, 0, 0x0f, 0x05},
+                                       {0xb8, 202, 0, 0, 0, 0x0f, 0x05}};
+    const size_t step = 1;
+#endif
+    for (size_t i = 0; i + 4 <= size; i += step) {
+#ifdef __aarch64__
+        uint32_t word;
+        memcpy(&word, code + i, sizeof(word));
+        if (word == yield || word == isb)
+            return WAITS_PAUSE;
+#else
+        if (memcmp(code + i, pause, sizeof(pause)) == 0)
+            return WAITS_PAUSE;
+#endif
+        for (size_t c = 0; c < sizeof(calls) / sizeof(calls[0]); c++)
+            if (i + sizeof(calls[c]) <= size && memcmp(code + i, calls[c], sizeof(calls[c])) == 0)
+                return WAITS_CALL;
+    }
+    return WAITS_NOT;
+}
+
+static enum waits waits_at(struct memory *memory, int tid, uint64_t address)
+{
+    uint8_t code[2 * NEAR_CODE];
+    const struct segment *segment = find_segment(memory, address);
+    if (!segment || address < NEAR_CODE)
+        return WAITS_NOT;
+    if (is_openmp(segment->path))
+        return WAITS_PAUSE;
+    return looking_read_memory(&memory->at, tid, (address & ~UINT64_C(3)) - NEAR_CODE, code,
+                               sizeof(code))
+               ? find_wait(code, sizeof(code))
+               : WAITS_NOT;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+    return (one > other) - (one < other);
+}
+
+/* The same place is looked at once. */
+static void count_samples(struct memory *memory, const struct view_task *task,
+                          struct view_process *process)
+{
+    const struct perf_event_mmap_page *page = task->at.sample_ring;
+    const char *data = (const char *)page + sysconf(_SC_PAGESIZE);
+    struct sample {
+        struct perf_event_header header;
+        uint64_t abi, address; /* of user mode; an abi of 0 has none */
+    };
+    enum { MOST = 4096 };
+    uint64_t addresses[MOST], ran_ns;
+    size_t n = 0;
+    uint64_t end = page->data_head;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    for (uint64_t at = 0; at + sizeof(struct sample) <= end && n < MOST;) {
+        struct sample sample;
+        memcpy(&sample, data + at % page->data_size, sizeof(sample));
+        if (!sample.header.size)
+            break;
+        if (sample.header.type == PERF_RECORD_SAMPLE && sample.abi)
+            addresses[n++] = sample.address;
+        at += sample.header.size;
+    }
+    qsort(addresses, n, sizeof(addresses[0]), by_address);
+    enum waits waits = WAITS_NOT;
+    for (size_t i = 0; i < n; i++) {
+        if (!i || addresses[i] != addresses[i - 1])
+            waits = waits_at(memory, task->tid, addresses[i]);
+        process->samples++;
+        process->spins += waits != WAITS_NOT;
+        process->calls += waits == WAITS_CALL;
+    }
+    const bool is_full = n == MOST || end + sizeof(struct sample) > page->data_size;
+    if (!is_full && read(task->at.sample_fd, &ran_ns, sizeof(ran_ns)) == sizeof(ran_ns) &&
+        ran_ns / PERIOD_NS > n)
+        process->unseen += (unsigned)(ran_ns / PERIOD_NS - n);
+}
+
+/* The last two parts of it: a library of Python has its package in the first. */
+static void copy_end(const char *path, char *out, size_t size)
+{
+    const char *end = path + strlen(path);
+    int slashes = 0;
+    while (end > path && slashes < 2)
+        slashes += *--end == '/';
+    (void)snprintf(out, size, "%s", end + (*end == '/'));
+    for (char *at = out; *at; at++)
+        *at = (char)(*at < ' ' || *at > '~' ? '?' : *at);
+}
+
+static void name_start(struct memory *memory, struct view_task *task, uint64_t start,
+                       uint64_t argument)
+{
+    const struct segment *segment = find_segment(memory, start), *maker = NULL;
+    uint64_t table;
+    if (strstr(segment->path, "/libstdc++") &&
+        looking_read_memory(&memory->at, task->tid, argument, &table, sizeof(table)))
+        maker = find_segment(memory, table);
+    copy_end(maker && maker->path[0] == '/' ? maker->path : segment->path, task->from,
+             sizeof(task->from));
+}
+
+static struct view_task *find_numbered(const struct memory *memory, struct view_process *process,
+                                       uint32_t number)
+{
+    for (size_t i = 0; number && i < memory->at.ntasks; i++)
+        for (size_t t = 0; memory->at.tasks[i].number == number && t < process->ntasks; t++)
+            if (process->tasks[t].tid == memory->at.tasks[i].tid)
+                return &process->tasks[t];
+    return NULL;
+}
+
+/* On x86-64 the struct has its own address in its head, before the number. */
+static bool is_behind_head(const uint64_t *words, size_t at, uint64_t address)
+{
+#ifdef __x86_64__
+    enum { HEAD_WORDS = 128 };
+    for (size_t i = at; i-- > 0 && at - i <= HEAD_WORDS;)
+        if (words[i] == address + i * sizeof(words[0]))
+            return true;
+    return false;
+#else
+    (void)words, (void)at, (void)address;
+    return true;
+#endif
+}
+
+static void look_at_stack(struct memory *memory, struct view_process *process, uint64_t top)
+{
+    enum { WORDS = STACK_TOP / 8, BEHIND = 200 };
+    uint64_t words[WORDS], address = top - STACK_TOP;
+    if (!looking_read_memory(&memory->at, process->pid, address, words, sizeof(words)))
+        return;
+    for (size_t i = 0; i < WORDS; i++) {
+        struct view_task *task = find_numbered(memory, process, (uint32_t)words[i]);
+        if (!task || !is_behind_head(words, i, address))
+            continue;
+        for (size_t w = i + 1; w + 1 < WORDS && w < i + BEHIND; w++) {
+            const struct segment *segment = find_segment(memory, words[w]);
+            if (!segment || !segment->runs || !segment->path[0])
+                continue;
+            name_start(memory, task, words[w], words[w + 1]);
+            return;
+        }
+    }
+}
+
+/* What was mapped above a stack may be one with it: then its size is the usual one. */
+static void look_at_stacks(struct memory *memory, struct view_process *process,
+                           const struct segment *stack)
+{
+    static const uint64_t usual_bytes = 8 << 20;
+    look_at_stack(memory, process, stack->end);
+    if (stack->end - stack->start > usual_bytes)
+        look_at_stack(memory, process, stack->start + usual_bytes);
+}
+
+/* Behind a guard that cannot be read. */
+static bool is_stack(const struct memory *memory, size_t i)
+{
+    const struct segment *one = &memory->segments[i], *guard = i ? one - 1 : NULL;
+    return one->reads && one->writes && one->path[0] != '/' && one->end - one->start >= STACK_TOP &&
+           guard && guard->end == one->start && !guard->reads && !guard->writes && !guard->runs;
+}
+
+static void finish_process(struct reader *reader, struct view_process *process)
+{
+    struct memory memory = {0};
+    if (!looking_open(process, reader->root, &memory.at))
+        return;
+    if (looking_list(&memory.at) && read_segments(reader, process, &memory)) {
+        looking_number(&memory.at);
+        for (size_t t = 0; t < process->ntasks; t++)
+            if (process->tasks[t].at.sample_ring)
+                count_samples(&memory, &process->tasks[t], process);
+        /* Code that is not ours to read (kernel.yama.ptrace_scope) may wait as well. */
+        if (memory.at.memory_fd < 0 && !process->spins)
+            process->samples = 0;
+        for (size_t i = 0; i < memory.n; i++)
+            if (is_stack(&memory, i))
+                look_at_stacks(&memory, process, &memory.segments[i]);
+    }
+    free(memory.segments);
+    looking_close(&memory.at);
+}
+
+void reader_finish_samples(struct reader *reader)
+{
+    struct view *view = &reader->view;
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        struct view_process *process = &view->processes[i];
+        process->samples = process->spins = process->calls = process->unseen = 0;
+        if (process->watched && process->cpu_s >= busy_least * view->wall_s)
+            finish_process(reader, process);
+    }
+}

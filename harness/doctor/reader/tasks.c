@@ -1,0 +1,240 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/doctor/reader/reader_parts.h"
+#include "harness/lib/base/array.h"
+#include "harness/lib/sys/affinity.h"
+
+/* Of one CPU, since the mark: who had less is not looked at closely. */
+static const double close_share = 0.05;
+/* A tick looks at no more of them: each costs ten times what a task costs that is not. */
+enum { CLOSE_MOST = 256, COUNTED_MOST = 64 };
+
+/* Of a fake root, from the status file. */
+static bool read_mask_text(struct reader *reader, pid_t pid, pid_t tid, struct bitset *mask)
+{
+    static const char label[] = "\nCpus_allowed_list:";
+    char name[64], buf[4096];
+    int once = -1;
+    (void)snprintf(name, sizeof(name), "%d/task/%d/status", (int)pid, (int)tid);
+    if (!reader_read(reader->proc_fd, name, &once, buf, sizeof(buf)))
+        return false;
+    char *at = strstr(buf, label);
+    if (!at)
+        return false;
+    at += strlen(label);
+    at += strspn(at, " \t");
+    at[strcspn(at, "\n")] = '\0';
+    return bitset_parse(at, mask, NULL) == 0;
+}
+
+int reader_mask(struct reader *reader, const struct view_process *process, pid_t tid)
+{
+    struct bitset mask;
+    bool known = reader->root[0] ? read_mask_text(reader, process->pid, tid, &mask)
+                                 : affinity_get(tid, &mask) == 0;
+    return known ? view_mask(&reader->view, &mask) : -1;
+}
+
+static struct view_task *find_task(struct view_process *process, pid_t tid, size_t hint)
+{
+    if (hint < process->ntasks && process->tasks[hint].tid == tid)
+        return &process->tasks[hint];
+    for (size_t i = 0; i < process->ntasks; i++)
+        if (process->tasks[i].tid == tid)
+            return &process->tasks[i];
+    return NULL;
+}
+
+static void close_task(struct view_task *task)
+{
+    if (task->at.fd > 0)
+        (void)close(task->at.fd);
+    task->at.fd = -1;
+    reader_close_sample(task);
+}
+
+void reader_close_tasks(struct view_process *process)
+{
+    for (size_t i = 0; i < process->ntasks; i++)
+        close_task(&process->tasks[i]);
+    free(process->tasks);
+    process->tasks = NULL;
+    process->ntasks = process->capacity = 0;
+}
+
+static bool add_task(struct view_process *process, pid_t tid)
+{
+    struct view_task *grown =
+        array_grown(process->tasks, process->ntasks, &process->capacity, sizeof(*grown));
+    if (!grown)
+        return false;
+    process->tasks = grown;
+    grown[process->ntasks++] = (struct view_task){.tid = tid,
+                                                  .mask = -1,
+                                                  .cpu = -1,
+                                                  .state = '?',
+                                                  .at = {.seen = true},
+                                                  .migrations = NAN,
+                                                  .user_s = NAN,
+                                                  .system_s = NAN};
+    return true;
+}
+
+static void drop_gone(struct view_process *process)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < process->ntasks; i++) {
+        if (process->tasks[i].at.seen)
+            process->tasks[kept++] = process->tasks[i];
+        else
+            close_task(&process->tasks[i]);
+    }
+    process->ntasks = kept;
+}
+
+bool reader_list_tasks(struct reader *reader, struct view_process *process)
+{
+    size_t hint = 0;
+    int fd = openat(process->at.dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    (void)reader;
+    if (!dir) {
+        if (fd >= 0)
+            (void)close(fd);
+        return false;
+    }
+    for (size_t i = 0; i < process->ntasks; i++)
+        process->tasks[i].at.seen = false;
+    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+        pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (tid < 1)
+            continue; /* . and .. */
+        struct view_task *task = find_task(process, tid, hint);
+        if (task) {
+            task->at.seen = true;
+            hint = (size_t)(task - process->tasks) + 1;
+        } else if (!add_task(process, tid))
+            break;
+    }
+    (void)closedir(dir);
+    drop_gone(process);
+    return process->ntasks > 0;
+}
+
+/* Its stat file, where the kernel has no schedstat: by the clock tick, and without the wait. */
+static bool read_ticks(struct reader *reader, struct view_process *process, struct view_task *task,
+                       struct reader_stat *stat)
+{
+    char name[48], buf[READER_STAT_MAX];
+    int once = -1;
+    (void)reader;
+    (void)snprintf(name, sizeof(name), "task/%d/stat", (int)task->tid);
+    return reader_read(process->at.dir_fd, name, &once, buf, sizeof(buf)) &&
+           reader_parse_stat(buf, stat);
+}
+
+static bool read_times(struct reader *reader, struct view_process *process, struct view_task *task)
+{
+    char name[48], buf[96];
+    struct reader_stat stat = {0};
+    if (reader->view.has_schedstat) {
+        if (task->at.fd <= 0)
+            (void)snprintf(name, sizeof(name), "task/%d/schedstat", (int)task->tid);
+        if (!reader_read(process->at.dir_fd, name, &task->at.fd, buf, sizeof(buf)))
+            return false;
+        (void)reader_number(reader_number(buf, &task->at.oncpu_ns), &task->at.wait_ns);
+        return true;
+    }
+    if (!read_ticks(reader, process, task, &stat))
+        return false;
+    task->at.oncpu_ns =
+        (uint64_t)((double)(stat.user_ticks + stat.system_ticks) / reader->hertz * 1e9);
+    return true;
+}
+
+static double since_s(uint64_t now_ns, uint64_t then_ns)
+{
+    return now_ns > then_ns ? (double)(now_ns - then_ns) / 1e9 : 0;
+}
+
+/* "se.nr_migrations                             :                   25" */
+static void read_migrations(struct view_process *process, struct view_task *task)
+{
+    char name[48], buf[4096];
+    int once = -1;
+    uint64_t now = 0;
+    (void)snprintf(name, sizeof(name), "task/%d/sched", (int)task->tid);
+    if (!reader_read(process->at.dir_fd, name, &once, buf, sizeof(buf)))
+        return;
+    const char *at = strstr(buf, "se.nr_migrations"), *colon = at ? strchr(at, ':') : NULL;
+    if (!colon)
+        return;
+    (void)reader_number(colon + 1, &now);
+    task->at.migrations = now + 1;
+    if (!task->at.migrations_then)
+        task->at.migrations_then = task->at.migrations;
+    task->migrations = (double)(task->at.migrations - task->at.migrations_then);
+}
+
+static void look_closely(struct reader *reader, struct view_process *process,
+                         struct view_task *task)
+{
+    struct reader_stat stat = {0};
+    if (!read_ticks(reader, process, task, &stat))
+        return;
+    if (!task->at.close_at_ns || task->at.close_at_ns < reader->mark_ns) {
+        task->at.close_at_ns = reader->tick_ns;
+        task->at.user_ticks = stat.user_ticks;
+        task->at.system_ticks = stat.system_ticks;
+    }
+    memcpy(task->name, stat.name, sizeof(task->name));
+    task->close = true;
+    task->state = stat.state;
+    task->cpu = stat.cpu;
+    task->user_s = (double)(stat.user_ticks - task->at.user_ticks) / reader->hertz;
+    task->system_s = (double)(stat.system_ticks - task->at.system_ticks) / reader->hertz;
+}
+
+void reader_mark_tasks(const struct reader *reader, struct view_process *process)
+{
+    for (size_t i = 0; i < process->ntasks; i++) {
+        struct view_task *task = &process->tasks[i];
+        task->at.oncpu_then_ns = task->at.oncpu_ns;
+        task->at.wait_then_ns = task->at.wait_ns;
+        task->at.migrations_then = task->at.migrations;
+        task->close = false;
+        task->migrations = NAN;
+        task->oncpu_s = 0;
+        task->wait_s = reader->view.has_schedstat ? 0 : (double)NAN;
+    }
+}
+
+void reader_read_tasks(struct reader *reader, struct view_process *process, bool mark)
+{
+    unsigned looks = 0;
+    process->at.lost_task = false;
+    for (size_t i = 0; i < process->ntasks; i++) {
+        struct view_task *task = &process->tasks[i];
+        if (!read_times(reader, process, task)) {
+            process->at.lost_task = true;
+            continue;
+        }
+        task->oncpu_s = since_s(task->at.oncpu_ns, task->at.oncpu_then_ns);
+        task->wait_s = reader->view.has_schedstat ? since_s(task->at.wait_ns, task->at.wait_then_ns)
+                                                  : (double)NAN;
+        if (task->oncpu_s > close_share * reader->view.wall_s && !mark && looks++ < CLOSE_MOST)
+            look_closely(reader, process, task);
+        if (reader->counts_migrations && task->close && looks <= COUNTED_MOST)
+            read_migrations(process, task);
+    }
+    process->at.read_ticks = process->at.user_ticks + process->at.system_ticks;
+    if (mark)
+        reader_mark_tasks(reader, process);
+}

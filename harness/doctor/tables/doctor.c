@@ -1,0 +1,133 @@
+#include "harness/doctor/tables/doctor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness/doctor/reader/host.h"
+#include "harness/lib/base/text.h"
+#include "harness/show/summary/findings.h"
+
+static void tell_refused(const struct view *view, char *buf, size_t size)
+{
+    const unsigned n = view->host ? view->host->hung.refused : 0;
+    if (n)
+        (void)check_append(buf, size, "%s would also see whether %u process%s hang%s. ",
+                           view->is_root ? "With CAP_SYS_PTRACE root"
+                                         : "Root (or the owner, with kernel.yama.ptrace_scope=0)",
+                           n, n == 1 ? " that slept" : "es that slept", n == 1 ? "s" : "");
+}
+
+static void tell_hidden(const struct view *view, char *buf, size_t size)
+{
+    const struct view_hidden *hidden = &view->hidden;
+    char pids[160] = "", group[96] = "";
+    for (unsigned i = 0; i < hidden->npids && i < VIEW_HIDDEN_MAX; i++)
+        (void)check_append(pids, sizeof(pids), "%s %d", i ? "," : "", hidden->pids[i]);
+    if (hidden->group[0])
+        (void)snprintf(group, sizeof(group), " or a member of group %s", hidden->group);
+    if (hidden->any)
+        (void)check_append(
+            buf, size,
+            "/proc hides the processes of others%s%s (hidepid%s%s); what is not seen "
+            "ran on up to %.1f of %u CPUs meanwhile. Root%s would see them. ",
+            pids[0] ? ", also" : "", pids, hidden->how[0] ? "=" : "", hidden->how,
+            view->wall_s > 0 ? view_unseen_s(view) / view->wall_s : 0, bitset_count(&view->online),
+            group);
+}
+
+char *doctor_tell_unread(const struct view *view, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    if (!view->has_schedstat)
+        (void)check_append(buf, size,
+                           "This kernel does not tell how long tasks wait (no schedstat): the "
+                           "checks of queues were not made. ");
+    if (view->environs_refused && !view->is_root)
+        (void)check_append(buf, size,
+                           "Root would also see the environment, the libraries, the pages and the "
+                           "/dev/shm of %u process%s that this user may not read. ",
+                           view->environs_refused, view->environs_refused == 1 ? "" : "es");
+    if (view->environs_refused && view->is_root)
+        (void)check_append(buf, size,
+                           "The environment, the libraries, the pages and the /dev/shm of %u "
+                           "process%s are not shown to this root: it lacks CAP_SYS_PTRACE (docker "
+                           "run --cap-add SYS_PTRACE). ",
+                           view->environs_refused, view->environs_refused == 1 ? "" : "es");
+    tell_refused(view, buf, size);
+    tell_hidden(view, buf, size);
+    if (view->pages_skipped)
+        (void)check_append(buf, size,
+                           "The pages of %u process%s too large to list were not looked at. ",
+                           view->pages_skipped, view->pages_skipped == 1 ? "" : "es");
+    size_t used = strlen(buf);
+    if (used)
+        buf[used - 1] = '\0';
+    return buf;
+}
+
+static size_t count_watched(const struct view *view, size_t *tasks)
+{
+    size_t n = 0;
+    *tasks = 0;
+    for (size_t i = 0; i < view->nprocesses; i++)
+        if (view->processes[i].watched) {
+            n++;
+            *tasks += view->processes[i].ntasks;
+        }
+    return n;
+}
+
+bool doctor_saw_nothing(const struct view *view, const struct diagnosis *diagnosis)
+{
+    size_t tasks;
+    return view->hidden.any && !diagnosis->n && !count_watched(view, &tasks);
+}
+
+const char *doctor_tell_none_found(const struct view *view)
+{
+    size_t tasks;
+    return !view->hidden.any             ? "Nothing was found that costs."
+           : count_watched(view, &tasks) ? "Nothing was found that costs these: others are hidden."
+                                         : "No process that could be looked at was busy.";
+}
+
+int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FILE *out, bool color,
+                 struct err *err)
+{
+    struct findings findings = {0};
+    char unread[DOCTOR_UNREAD_MAX], percent[16];
+    size_t tasks, n = count_watched(view, &tasks);
+    int rc = diagnosis_findings(diagnosis, &findings, err);
+    if (!rc) {
+        (void)fprintf(out, "%zu process%s with %zu thread%s, watched for %.1f s\n", n,
+                      n == 1 ? "" : "es", tasks, tasks == 1 ? "" : "s", view->wall_s);
+        if (!diagnosis->n)
+            (void)fprintf(out, "\n%s\n", doctor_tell_none_found(view));
+        findings_print(&findings, out, color);
+        (void)fputc('\n', out);
+        if (doctor_tell_unread(view, unread, sizeof(unread))[0])
+            text_wrap(unread, 0, 0, out);
+        (void)fprintf(out, "Looking took %s of one CPU.\n",
+                      text_percent(view->own_s / view->wall_s, percent, sizeof(percent)));
+    }
+    findings_free(&findings);
+    return rc;
+}
+
+void doctor_print_checks(FILE *out)
+{
+    for (const struct check *check = checks; check->looks; check++) {
+        int column = fprintf(out, "%3u %-22s ", check->number, check->id);
+        text_wrap(check->looks, column, column, out);
+        (void)fprintf(out, "%*s", column, "");
+        text_wrap(check->reads, column, column, out);
+    }
+}
+
+void doctor_print_checks_markdown(FILE *out)
+{
+    (void)fputs("| # | id | finds | reads |\n|---|---|---|---|\n", out);
+    for (const struct check *check = checks; check->looks; check++)
+        (void)fprintf(out, "| %u | `%s` | %s | %s |\n", check->number, check->id, check->looks,
+                      check->reads);
+}

@@ -1,0 +1,158 @@
+#include "harness/doctor/tables/top.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+
+enum { COLUMNS = 80, LABEL = 9, LINE_MAX_BYTES = 512, HEAD_ROWS = 2, STRIP_HEAD_ROWS = 2 };
+
+/* A CPU on which a worker had less than this was not used by it. */
+static const double used_least = 0.05;
+
+#define BOLD "\033[1m"
+#define RED "\033[31m"
+#define PLAIN "\033[0m"
+
+/* Cut to the terminal: a line that wraps would push the others down. */
+static void put_line(const struct top_style *style, const char *color, const char *text, FILE *out)
+{
+    size_t most = style->columns ? style->columns : LINE_MAX_BYTES, length = strlen(text);
+    length = length < most ? length : most;
+    while (length && text[length - 1] == ' ')
+        length--;
+    (void)fprintf(out, "%s%.*s%s%s", style->color ? color : "", (int)length, text,
+                  style->color && color[0] ? PLAIN : "", style->line_end);
+}
+
+/* "1.25", "12.5", "125", "-" of what is not known. */
+static char *format_cpus(double cpus, char buf[16])
+{
+    (void)snprintf(buf, 16,
+                   isnan(cpus)    ? "-"
+                   : cpus < 9.995 ? "%.2f"
+                   : cpus < 99.95 ? "%.1f"
+                                  : "%.0f",
+                   cpus);
+    return buf;
+}
+
+static char *format_share(double share, char buf[16])
+{
+    (void)snprintf(buf, 16, isnan(share) ? "-" : "%.0f%%", 100 * share);
+    return buf;
+}
+
+static void put_machine(const struct live *live, const struct top_style *style, FILE *out)
+{
+    char line[LINE_MAX_BYTES], busy[16], steal[16], pressure[16], own[16];
+    (void)snprintf(line, sizeof(line),
+                   "%zu worker%s, %zu CPUs %s busy, %s stolen, load %.1f, pressure %s, own %s",
+                   live->nworkers, live->nworkers == 1 ? "" : "s", live->ncpus,
+                   format_share(live->busy, busy), format_share(live->steal, steal), live->load,
+                   format_share(live->pressure, pressure),
+                   text_percent(live->own, own, sizeof(own)));
+    put_line(style, "", line, out);
+}
+
+static void put_worker(const struct live_worker *worker, const struct top_style *style, FILE *out)
+{
+    char line[LINE_MAX_BYTES], on[16], queue[16], blocked[16], throttled[16], gpu[16],
+        moves[16] = "-";
+    bool waits = worker->queue > 0.1 * (worker->queue + worker->oncpu) && worker->queue > 0.05;
+    if (!isnan(worker->migrations))
+        (void)snprintf(moves, sizeof(moves), "%.0f", worker->migrations);
+    (void)snprintf(line, sizeof(line), "%8d %-15s %4u %5s %5s %5s %5s %5s %4s %s", (int)worker->pid,
+                   worker->name, worker->nthreads, format_cpus(worker->oncpu, on),
+                   format_cpus(worker->queue, queue), format_cpus(worker->blocked, blocked), moves,
+                   format_share(worker->throttled, throttled), format_share(worker->gpu_busy, gpu),
+                   worker->because);
+    put_line(style, waits ? RED : "", line, out);
+}
+
+/* How many CPUs a mark stands for. */
+static size_t cpus_a_mark(const struct live *live, const struct top_style *style)
+{
+    size_t columns = style->columns ? style->columns : COLUMNS;
+    size_t room = columns > LABEL + 1 ? columns - LABEL : 1;
+    return (live->ncpus + room - 1) / room;
+}
+
+static char mark_of(const struct live *live, const struct live_worker *worker, size_t from,
+                    size_t to)
+{
+    double most = 0;
+    bool its_own = false;
+    for (size_t c = from; c < to && c < live->ncpus; c++) {
+        most = fmax(most, worker->used[c]);
+        its_own = its_own || bitset_test(&worker->cpus, live->os_cpu[c]);
+    }
+    return most >= 0.66 ? '#' : most >= 0.33 ? '+' : most >= used_least ? '-' : its_own ? '.' : ' ';
+}
+
+static char count_of(const struct live *live, size_t from, size_t to)
+{
+    unsigned most = 0;
+    for (size_t c = from; c < to && c < live->ncpus; c++) {
+        unsigned n = 0;
+        for (size_t w = 0; w < live->nworkers; w++)
+            n += live->workers[w].used[c] >= used_least;
+        most = n > most ? n : most;
+    }
+    return most == 0 ? '.' : most > 9 ? '*' : (char)('0' + most);
+}
+
+static void put_strip(const struct live *live, const struct live_worker *worker,
+                      const struct top_style *style, FILE *out)
+{
+    char line[LINE_MAX_BYTES];
+    size_t step = cpus_a_mark(live, style), used;
+    used = (size_t)(worker ? snprintf(line, sizeof(line), "%8d ", (int)worker->pid)
+                           : snprintf(line, sizeof(line), "%8s ", "workers"));
+    for (size_t c = 0; c < live->ncpus && used + 1 < sizeof(line); c += step)
+        line[used++] = worker ? mark_of(live, worker, c, c + step) : count_of(live, c, c + step);
+    line[used] = '\0';
+    put_line(style, "", line, out);
+}
+
+static void put_strips(const struct live *live, size_t n, const struct top_style *style, FILE *out)
+{
+    char line[LINE_MAX_BYTES];
+    size_t step = cpus_a_mark(live, style);
+    if (!live->ncpus)
+        return;
+    put_line(style, "", "", out);
+    int used = snprintf(line, sizeof(line), "%8s %u to %u", "CPU", live->os_cpu[0],
+                        live->os_cpu[live->ncpus - 1]);
+    if (step > 1 && used > 0)
+        (void)snprintf(line + used, sizeof(line) - (size_t)used, ", %zu a mark", step);
+    put_line(style, BOLD, line, out);
+    for (size_t w = 0; w < n; w++)
+        put_strip(live, &live->workers[w], style, out);
+    put_strip(live, NULL, style, out);
+}
+
+void top_print(const struct live *live, const struct top_style *style, FILE *out)
+{
+    size_t rows = style->rows ? style->rows - 1 : SIZE_MAX / 2; /* the last stays empty */
+    size_t n = live->nworkers, strips = n;
+    char line[LINE_MAX_BYTES];
+    if (HEAD_ROWS + n > rows)
+        n = rows > HEAD_ROWS + 1 ? rows - HEAD_ROWS - 1 : 0;
+    size_t left = rows > HEAD_ROWS + n + 1 ? rows - HEAD_ROWS - n - (n < live->nworkers) : 0;
+    if (STRIP_HEAD_ROWS + strips + 1 > left)
+        strips = left > STRIP_HEAD_ROWS + 1 ? left - STRIP_HEAD_ROWS - 1 : 0;
+    put_machine(live, style, out);
+    (void)snprintf(line, sizeof(line), "%8s %-15s %4s %5s %5s %5s %5s %5s %4s %s", "PID", "NAME",
+                   "THR", "ON", "QUEUE", "BLOCK", "MOVES", "QUOTA", "GPU", "BECAUSE OF");
+    put_line(style, BOLD, line, out);
+    for (size_t w = 0; w < n; w++)
+        put_worker(&live->workers[w], style, out);
+    if (n < live->nworkers) {
+        (void)snprintf(line, sizeof(line), "%8s and %zu more", "", live->nworkers - n);
+        put_line(style, "", line, out);
+    }
+    if (strips)
+        put_strips(live, strips, style, out);
+}

@@ -1,0 +1,197 @@
+#include "harness/engine/arms/arms.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/lib/stats/random.h"
+
+bool arm_runs(const struct arm *arm)
+{
+    return arm->plan.status == PLAN_OK && arm->same_as < 0;
+}
+
+static bool same_worker(const struct plan_worker *a, const struct plan_worker *b)
+{
+    return bitset_equal(&a->cpus, &b->cpus) && bitset_equal(&a->mem_nodes, &b->mem_nodes) &&
+           a->mem_policy == b->mem_policy && a->threads == b->threads && a->gpu == b->gpu &&
+           a->passive == b->passive;
+}
+
+bool arm_same_plan(const struct arm *a, const struct arm *b)
+{
+    if (a->plan.status != PLAN_OK || b->plan.status != PLAN_OK || a->workers != b->workers ||
+        a->plan.nworkers != b->plan.nworkers)
+        return false;
+    for (unsigned w = 0; w < a->plan.nworkers; w++)
+        if (!same_worker(&a->plan.workers[w], &b->plan.workers[w]))
+            return false;
+    return true;
+}
+
+/* A slice that a baseline may have: as large as the first one's, and of no worker before it. */
+static bool is_slice(const struct arm *arm, unsigned slot)
+{
+    const struct plan_worker *workers = arm->plan.workers;
+    for (unsigned w = 0; w < slot; w++)
+        if (same_worker(&workers[w], &workers[slot]))
+            return false;
+    return bitset_count(&workers[slot].cpus) == bitset_count(&workers[0].cpus);
+}
+
+/* The slot of the next such slice, or arm->slots. */
+static unsigned next_slice(const struct arm *arm, unsigned slot)
+{
+    do
+        slot++;
+    while (slot < arm->slots && !is_slice(arm, slot));
+    return slot;
+}
+
+unsigned arms_slices(const struct arm *arm)
+{
+    unsigned n = 1;
+    if (!arm->alone || bench_is_team(arm->bench) || arm->plan.status != PLAN_OK)
+        return n;
+    for (unsigned slot = next_slice(arm, 0); slot < arm->slots; slot = next_slice(arm, slot))
+        n++;
+    return n;
+}
+
+unsigned arms_slot(const struct arm *arm, uint64_t seed, unsigned round)
+{
+    uint64_t state = seed;
+    unsigned n = arms_slices(arm), slot = 0;
+    for (unsigned turn = (unsigned)((random_next(&state) % n + round) % n); turn > 0; turn--)
+        slot = next_slice(arm, slot);
+    return slot;
+}
+
+/* In each round the same worker, alone. */
+static bool same_slices(const struct arm *a, const struct arm *b)
+{
+    unsigned i = 0, j = 0;
+    for (; i < a->slots && j < b->slots; i = next_slice(a, i), j = next_slice(b, j))
+        if (!same_worker(&a->plan.workers[i], &b->plan.workers[j]))
+            return false;
+    return i == a->slots && j == b->slots;
+}
+
+static int find_same_baseline(const struct result *result, const struct arm *arm)
+{
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *other = &result->arms[i];
+        if (other->alone && arm_runs(other) && other->bench == arm->bench &&
+            other->params == arm->params && same_slices(other, arm))
+            return (int)i;
+    }
+    return -1;
+}
+
+static unsigned least_count(const struct arms_request *request)
+{
+    unsigned least = request->workers[0];
+    for (size_t n = 1; n < request->nworkers; n++)
+        least = request->workers[n] < least ? request->workers[n] : least;
+    return least;
+}
+
+static int add_arm(const struct topo *topo, const struct arms_request *request, size_t p,
+                   unsigned slots, bool alone, struct result *result, struct err *err)
+{
+    struct plan_request plan_request = request->plan;
+    plan_request.placement = request->placements[p];
+    plan_request.workers = slots;
+    if (request->background_as_workers)
+        plan_request.background = slots;
+    struct arm arm = {
+        .bench = request->bench,
+        .params = request->params,
+        .variant = request->variant,
+        .placement = plan_request.placement,
+        .workers = alone && !bench_is_team(request->bench) ? 1 : slots,
+        .slots = slots,
+        .alone = alone,
+        .canary = request->canary,
+        .same_as = -1,
+    };
+    /* Of several counts the smallest has to be possible: a curve ends where CPUs do. */
+    bool optional = (request->optional && request->optional[p]) || slots > least_count(request);
+    int rc = optional ? plan_make_or_skip(topo, &plan_request, &arm.plan, err)
+                      : plan_make(topo, &plan_request, &arm.plan, err);
+    if (rc) {
+        plan_free(&arm.plan);
+        return rc;
+    }
+    if (alone && arm.plan.status == PLAN_OK && !bench_is_team(request->bench))
+        arm.same_as = find_same_baseline(result, &arm);
+    if (alone && arm.plan.status == PLAN_SKIPPED) {
+        plan_free(&arm.plan); /* the arm itself already says why */
+        return 0;
+    }
+    result->arms[result->narms++] = arm;
+    return 0;
+}
+
+/* The baseline of workers that run by themselves, or the one of a team. */
+static bool wants_baseline(const struct arms_request *request, unsigned slots, bool have_team)
+{
+    bool background = request->plan.background || request->background_as_workers;
+    if (!bench_is_team(request->bench))
+        return request->baselines && (slots > 1 || background);
+    return request->baselines && background && !have_team;
+}
+
+int arms_add(const struct topo *topo, const struct arms_request *request, struct result *result,
+             struct err *err)
+{
+    size_t most = result->narms + request->nworkers * request->nplacements * 2;
+    struct arm *grown = realloc(result->arms, most * sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "no memory for %zu arms", most);
+    result->arms = grown;
+    for (size_t n = 0; n < request->nworkers; n++) {
+        bool have_team = false;
+        for (size_t p = 0; p < request->nplacements; p++) {
+            unsigned slots = request->workers[n];
+            int rc = add_arm(topo, request, p, slots, false, result, err);
+            if (!rc && wants_baseline(request, slots, have_team))
+                rc = add_arm(topo, request, p, slots, true, result, err);
+            if (rc)
+                return rc;
+            have_team = have_team || result->arms[result->narms - 1].alone;
+        }
+    }
+    return 0;
+}
+
+void arms_free(struct result *result)
+{
+    for (size_t i = 0; i < result->narms; i++) {
+        struct arm *arm = &result->arms[i];
+        for (size_t o = 0; o < arm->nobservations; o++)
+            observation_free(&arm->observations[o]);
+        free(arm->observations);
+        plan_free(&arm->plan);
+    }
+    free(result->arms);
+    result->arms = NULL;
+    result->narms = 0;
+}
+
+/* What the chance of a round comes from. */
+static uint64_t seed_of(uint64_t seed, unsigned round)
+{
+    return seed ^ ((uint64_t)round << 32);
+}
+
+void arms_shuffle(uint64_t seed, unsigned round, size_t n, size_t *order)
+{
+    random_shuffle(seed_of(seed, round), n, order);
+}
+
+uint64_t arms_round_seed(uint64_t seed, unsigned round)
+{
+    uint64_t state = seed_of(seed, round);
+    return random_next(&state);
+}

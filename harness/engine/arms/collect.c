@@ -1,0 +1,278 @@
+#include "harness/engine/arms/collect.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/machine/gpu/state.h"
+
+static enum status worker_status(const struct shared_worker *worker, bool censored)
+{
+    switch (shared_state(worker)) {
+    case WORKER_FINISHED:
+        return STATUS_OK;
+    case WORKER_SKIPPED:
+        return STATUS_SKIPPED;
+    case WORKER_HUNG:
+        return STATUS_HUNG;
+    default:
+        return censored ? STATUS_CENSORED : STATUS_FAILED;
+    }
+}
+
+static int compare_visits(const void *a, const void *b)
+{
+    const struct visit_point *x = a, *y = b;
+    return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+}
+
+static int copy_values(const struct value_log *log, struct worker_result *out)
+{
+    if (!log->n)
+        return 0;
+    out->values = calloc(log->n, sizeof(*out->values));
+    out->reasons = calloc(log->nreasons + 1, sizeof(*out->reasons));
+    if (!out->values || !out->reasons)
+        return -ENOMEM;
+    memcpy(out->values, log->value, log->n * sizeof(*out->values));
+    memcpy(out->reasons, log->reason, log->nreasons * sizeof(*out->reasons));
+    out->nvalues = log->n;
+    out->nreasons = log->nreasons;
+    return 0;
+}
+
+/* None where nobody asked, or steps were not divided. */
+static int copy_staged(const struct shared_worker *worker, struct worker_result *out)
+{
+    size_t n = worker->nstaged < SHARED_STAGED ? worker->nstaged : SHARED_STAGED;
+    if (!n)
+        return 0;
+    out->staged = malloc(n * sizeof(*out->staged));
+    if (!out->staged)
+        return -ENOMEM;
+    memcpy(out->staged, worker->staged, n * sizeof(*out->staged));
+    out->nstaged = n;
+    return 0;
+}
+
+static int copy_visits(const struct visit_log *log, struct worker_result *out)
+{
+    unsigned threads = atomic_load(&log->threads);
+    threads = threads < VISIT_THREADS ? threads : VISIT_THREADS;
+    size_t total = 0;
+    for (unsigned t = 0; t < threads; t++)
+        total += atomic_load(&log->thread[t].marks);
+    if (!total)
+        return 0;
+    out->visits = calloc(total, sizeof(*out->visits));
+    if (!out->visits)
+        return -ENOMEM;
+    for (unsigned t = 0; t < threads; t++)
+        for (uint32_t m = 0; m < atomic_load(&log->thread[t].marks) && out->nvisits < total; m++)
+            out->visits[out->nvisits++] = (struct visit_point){
+                .at_ns = log->thread[t].mark[m].at_ns,
+                .thread = t,
+                .os_cpu = log->thread[t].mark[m].os_cpu,
+            };
+    qsort(out->visits, out->nvisits, sizeof(*out->visits), compare_visits);
+    return 0;
+}
+
+/*
+ * The step that the limit ended counts as done at the limit: a lower bound of its time. The workers
+ * went on while they were looked at and killed: of one whose last step ended, or began, behind
+ * that moment there is no such step.
+ */
+static void add_censored(const struct shared_worker *worker, uint64_t go_ns, uint64_t killed_ns,
+                         struct worker_result *out)
+{
+    uint64_t started_ns = atomic_load(&worker->step_started);
+    if (!out->go_ns)
+        out->go_ns = go_ns;
+    if (!started_ns)
+        started_ns = out->nsamples ? out->end_ns : out->go_ns;
+    out->censored = true;
+    if (started_ns >= killed_ns) {
+        (void)err_set(&out->err, -ETIME, "it was still at work at its limit");
+        return;
+    }
+    out->samples[out->nsamples++] = (struct sample){
+        .start_ns = started_ns,
+        .elapsed_ns = killed_ns - started_ns,
+        .ops = worker->step_ops,
+        .iters = 1,
+    };
+    out->end_ns = killed_ns;
+    (void)err_set(&out->err, -ETIME, "a step was still under way after %.3g s",
+                  (double)(killed_ns - started_ns) * 1e-9);
+}
+
+int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t killed_ns,
+                   struct worker_result *out)
+{
+    size_t n = atomic_load(&worker->nsamples);
+    out->status = worker_status(worker, killed_ns != 0);
+    out->err = worker->err;
+    out->background = worker->plan.background;
+    memcpy(out->library, worker->library, sizeof(out->library));
+    out->made = worker->made;
+    out->pid = worker->pid;
+    out->cpus_actual = worker->cpus_actual;
+    if (!bitset_equal(&worker->cpus_first, &worker->cpus_actual))
+        out->cpus_threads = worker->cpus_threads;
+    out->least_team = worker->least_team;
+    out->nmasks = worker->command.tree.nmasks;
+    memcpy(out->masks, worker->command.tree.mask, sizeof(out->masks));
+    out->cut_bytes = worker->command.cut_bytes;
+    out->killed = worker->command.killed;
+    out->mem_nodes_actual = worker->mem_nodes_actual;
+    out->mem_policy_actual = worker->mem_policy_actual;
+    memcpy(out->pages_on_node, worker->pages_on_node, sizeof(out->pages_on_node));
+    out->pages_elsewhere = worker->pages_elsewhere;
+    out->stages = worker->stages;
+    out->go_ns = worker->go_ns;
+    out->end_ns = worker->end_ns;
+    out->samples = calloc(n + 1, sizeof(*out->samples));
+    if (!out->samples)
+        return -ENOMEM;
+    memcpy(out->samples, worker->samples, n * sizeof(*out->samples));
+    out->nsamples = n;
+    if (killed_ns)
+        add_censored(worker, go_ns, killed_ns, out);
+    if (out->nsamples && !worker->at_go.at_ns)
+        usage_forget(&out->usage); /* ended before it was first looked at: not from its start on */
+    else if (out->nsamples && worker->at_end.at_ns)
+        usage_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->visits,
+                   &out->usage);
+    int rc = copy_values(&worker->values, out);
+    if (!rc)
+        rc = copy_staged(worker, out);
+    return rc ? rc : copy_visits(&worker->visits, out);
+}
+
+void collect_machine(const struct usage_machine *go, const struct usage_machine *end, double ours_s,
+                     struct observation *out)
+{
+    double cpu_s = end->cpu_s - go->cpu_s;
+    double wall_s = (double)(end->at_ns - go->at_ns) * 1e-9;
+    out->steal = cpu_s > 0 ? (end->steal_s - go->steal_s) / cpu_s : (double)NAN;
+    double foreign_s = fmax(end->busy_s - go->busy_s - ours_s, 0);
+    out->foreign_cpu = cpu_s > 0 ? foreign_s / cpu_s : (double)NAN;
+    out->psi_cpu_some =
+        wall_s > 0 ? fmin((end->psi_cpu_some_s - go->psi_cpu_some_s) / wall_s, 1) : (double)NAN;
+}
+
+/* The worker that decides: the worst, and among equals one that was a cause, not a casualty. */
+static const struct worker_result *worst_worker(const struct observation *o)
+{
+    const struct worker_result *worst = NULL;
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        const struct worker_result *w = &o->workers[i];
+        bool casualty = w->err.code == -ECANCELED;
+        if (!worst || (!casualty && worst->err.code == -ECANCELED) ||
+            (w->status > worst->status && !casualty))
+            worst = w;
+    }
+    return worst;
+}
+
+/* "worker 1", "rank 1 (host b)". */
+static void name_worker(const struct observation *out, const struct worker_result *worker,
+                        char name[static 100])
+{
+    unsigned index = out->slot + (unsigned)(worker - out->workers);
+    const char *kind = worker->background ? "background worker"
+                       : worker->host[0]  ? "rank"
+                                          : "worker";
+    int used = snprintf(name, 100, "%s %u", kind, index);
+    if (worker->host[0])
+        (void)snprintf(name + used, 100 - (size_t)used, " (host %.63s)", worker->host);
+}
+
+/* The GPU that heat held back the longest; NULL where none was. */
+static const struct gpu_change *hottest(const struct observation *o)
+{
+    const struct gpu_change *hottest = NULL;
+    for (unsigned i = 0; i < o->ngpus; i++)
+        if (o->gpus[i].heat > (hottest ? hottest->heat : COLLECT_NOISY_HEAT))
+            hottest = &o->gpus[i];
+    return hottest;
+}
+
+bool collect_gpu_held_back(const struct observation *of)
+{
+    return hottest(of) || gpu_throttle_is_noise(of->gpu_throttle_reasons);
+}
+
+void collect_verdict(struct observation *out)
+{
+    const struct worker_result *worst = worst_worker(out);
+    out->status = worst ? worst->status : STATUS_FAILED;
+    char name[100];
+    if (worst && worst->status != STATUS_OK) {
+        name_worker(out, worst, name);
+        int room = (int)(sizeof(out->reason) - strlen(name) - sizeof(": "));
+        (void)snprintf(out->reason, sizeof(out->reason), "%s: %.*s", name, room, worst->err.msg);
+    }
+    if (out->status != STATUS_OK)
+        return;
+    if (out->steal > COLLECT_NOISY_STEAL) {
+        out->status = STATUS_NOISY;
+        (void)snprintf(out->reason, sizeof(out->reason),
+                       "%.0f%% of the CPU time was stolen by the hypervisor", out->steal * 100);
+    } else if (out->foreign_cpu > COLLECT_NOISY_FOREIGN) {
+        out->status = STATUS_NOISY;
+        (void)snprintf(out->reason, sizeof(out->reason),
+                       "%.0f%% of the CPU time went to other processes", out->foreign_cpu * 100);
+    } else if (hottest(out)) {
+        out->status = STATUS_NOISY;
+        (void)snprintf(out->reason, sizeof(out->reason),
+                       "heat held back the clock of GPU %s for %.0f%% of the time",
+                       hottest(out)->pci_bdf, hottest(out)->heat * 100);
+    } else if (gpu_throttle_is_noise(out->gpu_throttle_reasons)) {
+        out->status = STATUS_NOISY;
+        (void)snprintf(out->reason, sizeof(out->reason), "a GPU was throttled (reasons 0x%llx)",
+                       (unsigned long long)out->gpu_throttle_reasons);
+    }
+}
+
+/* A command that has left the CPUs of its placement shows nothing about it. */
+void collect_masks(struct observation *out)
+{
+    for (unsigned i = 0; i < out->nworkers && out->status == STATUS_OK; i++) {
+        const struct worker_result *worker = &out->workers[i];
+        for (unsigned m = 0; m < worker->nmasks; m++) {
+            char name[100], list[80];
+            if (!worker->masks[m].beyond)
+                continue;
+            out->status = STATUS_NOISY;
+            name_worker(out, worker, name);
+            (void)snprintf(out->reason, sizeof(out->reason),
+                           "%s: '%s' was bound to CPUs %s, beyond its placement", name,
+                           worker->masks[m].name,
+                           bitset_format(&worker->masks[m].cpus, list, sizeof(list)));
+            break;
+        }
+    }
+}
+
+void collect_waits(const struct arm *arm, struct observation *out)
+{
+    const struct placement_info *info = &placement_infos[arm->placement];
+    for (unsigned i = 0; i < out->nworkers; i++) {
+        const struct plan_worker *planned = observation_planned(arm, out, i);
+        const struct usage *usage = &out->workers[i].usage;
+        bool owns = planned && info->disjoint && info->pinned && !out->workers[i].background &&
+                    planned->threads <= bitset_count(&planned->cpus);
+        double share = usage->wall_s > 0 ? usage->runqueue_s / usage->wall_s : (double)NAN;
+        char name[100];
+        if (out->status != STATUS_OK || !owns || !(share > COLLECT_NOISY_WAIT))
+            continue;
+        out->status = STATUS_NOISY;
+        name_worker(out, &out->workers[i], name);
+        (void)snprintf(out->reason, sizeof(out->reason),
+                       "%s waited %.0f%% of its time for CPUs that are its own", name, share * 100);
+    }
+}

@@ -1,0 +1,99 @@
+#include "harness/engine/arms/result.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *status_name(enum status status)
+{
+    static const char *const names[STATUSES] = {"ok",      "noisy",  "censored",
+                                                "skipped", "failed", "hung"};
+    return names[status];
+}
+
+enum status status_find(const char *name)
+{
+    for (int i = 0; i < STATUSES; i++)
+        if (strcmp(status_name((enum status)i), name) == 0)
+            return (enum status)i;
+    return STATUS_FAILED;
+}
+
+bool arm_is_fresh(const struct arm *arm)
+{
+    return arm->variant && !strncmp(arm->variant->name, ARM_FRESH, strlen(ARM_FRESH));
+}
+
+const char *arm_name(const struct arm *arm)
+{
+    if (!arm->variant)
+        return placement_infos[arm->placement].name;
+    return arm->variant->name + (arm_is_fresh(arm) ? strlen(ARM_FRESH) : 0);
+}
+
+static const char *const purposes[PURPOSES] = {
+    [PURPOSE_RUN] = "run", [PURPOSE_TUNE] = "tune", [PURPOSE_SIZING] = "sizing"};
+
+const char *purpose_name(enum purpose purpose)
+{
+    return purposes[purpose];
+}
+
+enum purpose purpose_find(const char *name)
+{
+    for (int i = 0; i < PURPOSES; i++)
+        if (strcmp(purposes[i], name) == 0)
+            return (enum purpose)i;
+    return PURPOSE_RUN;
+}
+
+enum device arm_device(const struct result *result, const struct arm *arm)
+{
+    return bench_device(arm->bench, result->device, result->transport);
+}
+
+unsigned arm_background(const struct arm *arm)
+{
+    return arm->alone || arm->plan.nworkers < arm->slots ? 0 : arm->plan.nworkers - arm->slots;
+}
+
+const struct plan_worker *
+observation_planned(const struct arm *arm, const struct observation *observation, unsigned worker)
+{
+    unsigned slot = observation->slot + worker;
+    return slot < arm->plan.nworkers ? &arm->plan.workers[slot] : NULL;
+}
+
+unsigned result_next_slots(const struct result *result, unsigned after)
+{
+    unsigned next = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        unsigned slots = result->arms[i].bench->scan ? 0 : result->arms[i].slots;
+        if (slots > after && (!next || slots < next))
+            next = slots;
+    }
+    return next;
+}
+
+size_t result_measured(const struct result *result)
+{
+    size_t n = result->narms;
+    while (n && result->arms[n - 1].canary)
+        n--;
+    return n;
+}
+
+void observation_free(struct observation *observation)
+{
+    if (!observation)
+        return;
+    for (unsigned i = 0; observation->workers && i < observation->nworkers; i++) {
+        free(observation->workers[i].samples);
+        free(observation->workers[i].values);
+        free(observation->workers[i].reasons);
+        free(observation->workers[i].visits);
+        free(observation->workers[i].staged);
+    }
+    free(observation->workers);
+    free(observation->gpus);
+    memset(observation, 0, sizeof(*observation));
+}

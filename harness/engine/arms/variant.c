@@ -1,0 +1,159 @@
+#include "harness/engine/arms/variant.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Kinds with one value; the others are taken apart below. */
+static const struct kind {
+    const char *name;
+    size_t offset; /* of a const char * in struct variant */
+} single[] = {
+    {"placement", offsetof(struct variant, placement)},
+    {"before", offsetof(struct variant, before)},
+    {"after", offsetof(struct variant, after)},
+    {"check", offsetof(struct variant, check)},
+    {"build", offsetof(struct variant, build)},
+};
+static const char kinds[] = "env, param, placement, lib, before, after, check, build";
+
+static bool is_named(const char *text, size_t length, const char *name)
+{
+    return length == strlen(name) && !strncmp(text, name, length);
+}
+
+static struct variant *find_or_add(struct variants *variants, const char *text, size_t length,
+                                   struct err *err)
+{
+    if (!length || length >= VARIANT_NAME_MAX) {
+        (void)err_set(err, -EINVAL, "variant '%.80s': a name has 1 to %d characters", text,
+                      VARIANT_NAME_MAX - 1);
+        return NULL;
+    }
+    for (size_t i = 0; i < length; i++)
+        if (!isalnum((unsigned char)text[i]) && !strchr("_-+.", text[i])) {
+            (void)err_set(err, -EINVAL,
+                          "variant '%.80s': a name is of letters, digits, '_', '-', '+' and '.'",
+                          text);
+            return NULL;
+        }
+    for (size_t i = 0; i < variants->n; i++)
+        if (is_named(text, length, variants->all[i].name))
+            return &variants->all[i];
+    if (variants->n == VARIANTS_MAX) {
+        (void)err_set(err, -EINVAL, "variant '%.80s' is one too many (at most %d)", text,
+                      VARIANTS_MAX);
+        return NULL;
+    }
+    struct variant *variant = &variants->all[variants->n++];
+    memcpy(variant->name, text, length);
+    return variant;
+}
+
+static int add_pair(struct opt_texts *pairs, const char *text, const char *value, struct err *err)
+{
+    if (!strchr(value, '=') || value[0] == '=')
+        return err_set(err, -EINVAL, "variant '%.80s': '%.60s' is not of the form NAME=VALUE", text,
+                       value);
+    if (pairs->n == OPT_TEXTS_MOST)
+        return err_set(err, -EINVAL, "variant '%.80s' is one change too many", text);
+    pairs->text[pairs->n++] = value;
+    return 0;
+}
+
+/* The plan's own (machine/facts/openmp.h): a worker would not get them. */
+static int add_env(struct variant *variant, const char *text, const char *value, struct err *err)
+{
+    static const char *const planned[] = {"OMP_NUM_THREADS=", "GOMP_CPU_AFFINITY="};
+    for (size_t i = 0; i < sizeof(planned) / sizeof(planned[0]); i++)
+        if (!strncmp(value, planned[i], strlen(planned[i])))
+            return err_set(err, -EINVAL,
+                           "variant '%.80s': the placement decides about threads and CPUs, not "
+                           "%.*s; use placement:NAME",
+                           text, (int)strcspn(value, "="), value);
+    return add_pair(&variant->env, text, value, err);
+}
+
+/* As bench/ finds it: by a variable. */
+static int add_library(struct variant *variant, const char *text, const char *value,
+                       struct err *err)
+{
+    static const char nccl[] = "nccl=";
+    if (strncmp(value, nccl, strlen(nccl)) != 0 || !value[strlen(nccl)])
+        return err_set(err, -EINVAL, "variant '%.80s': known is lib:nccl=PATH", text);
+    if (variant->library[0])
+        return err_set(err, -EINVAL, "variant '%s' has two of 'lib'", variant->name);
+    int length = snprintf(variant->library, sizeof(variant->library), "CONTEND_LIBNCCL=%s",
+                          value + strlen(nccl));
+    if (length < 0 || (size_t)length >= sizeof(variant->library))
+        return err_set(err, -ENAMETOOLONG, "variant '%.80s': too long a path", text);
+    return add_pair(&variant->env, text, variant->library, err);
+}
+
+static int add_single(struct variant *variant, const char *text, size_t length, const char *value,
+                      struct err *err)
+{
+    for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++) {
+        if (!is_named(text, length, single[i].name))
+            continue;
+        const char **field = (const char **)(void *)((char *)variant + single[i].offset);
+        if (*field)
+            return err_set(err, -EINVAL, "variant '%s' has two of '%s'", variant->name,
+                           single[i].name);
+        *field = value;
+        return 0;
+    }
+    return err_set(err, -EINVAL, "variant '%s': unknown kind '%.*s'; known: %s", variant->name,
+                   (int)(length < 40 ? length : 40), text, kinds);
+}
+
+/* What stands behind "NAME=". */
+static int add_change(struct variant *variant, const char *text, const char *change,
+                      struct err *err)
+{
+    size_t length = strcspn(change, ":");
+    if (!change[length] || !change[length + 1])
+        return err_set(err, -EINVAL,
+                       "variant '%.80s' is not of the form NAME=KIND:VALUE; kinds: %s", text,
+                       kinds);
+    const char *value = change + length + 1;
+    if (is_named(change, length, "env"))
+        return add_env(variant, text, value, err);
+    if (is_named(change, length, "param"))
+        return add_pair(&variant->params, text, value, err);
+    if (is_named(change, length, "lib"))
+        return add_library(variant, text, value, err);
+    return add_single(variant, change, length, value, err);
+}
+
+int variants_parse(const struct opt_texts *texts, struct variants *variants, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < texts->n && !rc; i++) {
+        const char *text = texts->text[i];
+        size_t length = strcspn(text, "=");
+        struct variant *variant = find_or_add(variants, text, length, err);
+        if (!variant)
+            return -EINVAL;
+        if (text[length])
+            rc = add_change(variant, text, text + length + 1, err);
+    }
+    if (!rc && variants->n < 2)
+        return err_set(err, -EINVAL,
+                       "variant '%s' has nothing to be compared with: name another by -v NAME",
+                       variants->all[0].name);
+    for (size_t i = 0; i < variants->n && !rc; i++)
+        if (variants->all[i].before && !variants->all[i].after)
+            rc = err_set(err, -EINVAL, "variant '%s' has before: but no after: that undoes it",
+                         variants->all[i].name);
+    return rc;
+}
+
+bool variants_any_build(const struct variants *variants)
+{
+    for (size_t i = 0; i < variants->n; i++)
+        if (variants->all[i].build)
+            return true;
+    return false;
+}

@@ -1,0 +1,509 @@
+#include "harness/engine/command/command_bench.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <regex.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/engine/command/command_start.h"
+#include "harness/lib/files/file.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/process.h"
+
+/*
+ * Between two looks at its processes: as long as hundred times what one takes, so that looking
+ * costs 1% of a CPU at most.
+ */
+enum { LOOK_LEAST_MS = 20, LOOK_MOST_MS = 2000, LOOK_COST_SHARE = 100 };
+/* Helpers of a command may end a moment after it. */
+enum { LEFT_MS = 300, PIPE_BYTES = 1 << 16, METRIC_FILE_MOST = 1 << 24 };
+/* A worker that comes back to its command after so long has missed lines, which are no steps. */
+enum { AWAY_MS = 50 };
+static const uint64_t ms_ns = 1000000;
+
+struct run {
+    struct command_seat *seat;
+    struct bench_ctx *ctx;
+    regex_t metric, line;
+    bool has_metric, has_line;
+    int log_fd; /* -1 = output is not kept */
+    uint64_t log_bytes;
+
+    struct process process; /* the command; none between runs */
+    int out_fd;             /* where its output comes from; -1 = none */
+    uint64_t started_ns, next_look_ns, left_ns;
+    uint64_t term_ns; /* when it was told to end; 0 = it was not */
+    bool cut;         /* told to end, before its time */
+    bool was_killed;
+
+    char text[COMMAND_LINE_MAX]; /* the line under way, cut */
+    size_t used;
+    char last[160];  /* line that was not empty */
+    char number[64]; /* the last match */
+    uint64_t lines;  /* that counted, since the start */
+};
+
+static int elapsed_ms(uint64_t until_ns)
+{
+    uint64_t now_ns = clock_now_ns();
+    return until_ns > now_ns ? (int)((until_ns - now_ns) / ms_ns) + 1 : 0;
+}
+
+/* Bounded over all runs and rounds: the file is appended to. */
+static void keep_output(struct run *run, const char *bytes, size_t n)
+{
+    size_t room = run->log_bytes < COMMAND_OUTPUT_MAX ? COMMAND_OUTPUT_MAX - run->log_bytes : 0;
+    size_t kept = n < room ? n : room;
+    if (run->log_fd < 0)
+        return;
+    if (kept && file_write_at(run->log_fd, bytes, kept, (off_t)run->log_bytes))
+        kept = 0;
+    run->log_bytes += kept;
+    run->seat->report->cut_bytes += n - kept;
+}
+
+/* Of a group that did not take part, or of a number too long to be one: nothing. */
+static void match_metric(struct run *run, const char *line)
+{
+    regmatch_t match[2];
+    if (!run->has_metric || regexec(&run->metric, line, 2, match, 0) || match[1].rm_so < 0)
+        return;
+    (void)snprintf(run->number, sizeof(run->number), "%.*s", (int)(match[1].rm_eo - match[1].rm_so),
+                   line + match[1].rm_so);
+}
+
+static void end_line(struct run *run)
+{
+    run->text[run->used] = '\0';
+    if (run->used) {
+        size_t n = 0;
+        for (const char *at = run->text; *at && n < sizeof(run->last) - 1; at++)
+            run->last[n++] = (char)((unsigned char)*at < ' ' ? ' ' : *at);
+        run->last[n] = '\0';
+    }
+    if (!run->seat->command.options.metric_file)
+        match_metric(run, run->text);
+    run->lines += !run->has_line || !regexec(&run->line, run->text, 0, NULL, 0);
+    run->used = 0;
+}
+
+static void take_lines(struct run *run, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i] == '\n' || bytes[i] == '\r')
+            end_line(run);
+        else if (run->used < sizeof(run->text) - 1)
+            run->text[run->used++] = bytes[i];
+}
+
+/* What is there now. False: nobody can write to it any more. */
+static bool read_output(struct run *run)
+{
+    char bytes[PIPE_BYTES];
+    for (int i = 0; i < 16; i++) { /* a flood must not keep us from all else */
+        ssize_t n = read(run->out_fd, bytes, sizeof(bytes));
+        if (n < 0)
+            return errno == EAGAIN || errno == EINTR;
+        if (!n)
+            return false;
+        keep_output(run, bytes, (size_t)n);
+        take_lines(run, bytes, (size_t)n);
+    }
+    return true;
+}
+
+static void close_output(struct run *run)
+{
+    if (run->out_fd >= 0)
+        (void)close(run->out_fd);
+    run->out_fd = -1;
+    if (run->used)
+        end_line(run);
+}
+
+static void note_visit(void *arg, int tid, unsigned os_cpu, uint64_t at_ns)
+{
+    visit_note(arg, tid, os_cpu, at_ns);
+}
+
+static void look(struct run *run)
+{
+    uint64_t begin_ns = clock_thread_cpu_ns(); /* it may wait long for a CPU */
+    tree_look(&run->seat->report->tree, note_visit, run->ctx->visits);
+    uint64_t pause_ns = (clock_thread_cpu_ns() - begin_ns) * LOOK_COST_SHARE;
+    pause_ns = pause_ns < LOOK_LEAST_MS * ms_ns ? LOOK_LEAST_MS * ms_ns : pause_ns;
+    run->next_look_ns =
+        clock_now_ns() + (pause_ns < LOOK_MOST_MS * ms_ns ? pause_ns : LOOK_MOST_MS * ms_ns);
+}
+
+static int start(struct run *run)
+{
+    run->last[0] = run->number[0] = '\0';
+    run->used = 0;
+    run->lines = 0;
+    run->term_ns = 0;
+    run->cut = run->was_killed = false;
+    if (run->seat->command.options.metric_file) /* that of an earlier run is none of this one's */
+        (void)unlink(run->seat->command.options.metric_file);
+    run->started_ns = run->next_look_ns = clock_now_ns();
+    tree_begin(&run->seat->report->tree, &run->seat->cpus);
+    return command_start(run->seat->command.argv, &run->seat->cpus, &run->process, &run->out_fd,
+                         run->ctx->err);
+}
+
+static void tell_to_end(struct run *run, bool cut)
+{
+    if (run->term_ns)
+        return;
+    run->term_ns = clock_now_ns();
+    run->cut = cut;
+    (void)process_signal_below(getpid(), SIGTERM);
+}
+
+/* The load of a run that nobody waits for any more is cut. */
+static bool is_unwanted(const struct run *run)
+{
+    return !run->ctx->measuring && atomic_load(run->seat->stop);
+}
+
+/* What time asks for: its end, a harder end, or a look. Returns ms to the next of these. */
+static int keep_time(struct run *run)
+{
+    const struct command_options *options = &run->seat->command.options;
+    uint64_t now_ns = clock_now_ns(), next_ns = run->next_look_ns;
+    uint64_t end_ns = run->started_ns + (uint64_t)(options->duration_s * 1e9);
+    bool timed = options->duration_s > 0 && !options->by_lines;
+    if (is_unwanted(run) || (timed && now_ns >= end_ns))
+        tell_to_end(run, is_unwanted(run));
+    else if (timed && end_ns < next_ns)
+        next_ns = end_ns;
+    uint64_t kill_ns = run->term_ns + (uint64_t)(options->grace_s * 1e9);
+    if (run->term_ns && now_ns >= kill_ns && !run->was_killed) {
+        run->was_killed = true;
+        run->seat->report->killed++;
+        (void)process_end_below(getpid());
+    } else if (run->term_ns && kill_ns > now_ns && kill_ns < next_ns) {
+        next_ns = kill_ns;
+    }
+    if (now_ns >= run->next_look_ns) {
+        process_reap_others(&run->process);
+        look(run);
+        next_ns = next_ns < run->next_look_ns ? next_ns : run->next_look_ns;
+    }
+    return elapsed_ms(next_ns);
+}
+
+/* Sleeps until there is output, the command has ended, or a time has come. */
+static void wait_for_news(struct run *run)
+{
+    int pause_ms = keep_time(run);
+    bool blind = run->process.pidfd < 0; /* nothing tells its end */
+    struct pollfd fds[] = {{.fd = run->process.pidfd, .events = POLLIN},
+                           {.fd = run->out_fd, .events = POLLIN}};
+    (void)poll(fds, 2, blind && pause_ms > 2 ? 2 : pause_ms);
+    if (run->out_fd >= 0 && fds[1].revents && !read_output(run))
+        close_output(run);
+}
+
+static const char *say_last(const struct run *run, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, run->last[0] ? "; its last line: %s" : "", run->last);
+    return buf;
+}
+
+/* How it ended, where that is no success. */
+static int judge_status(const struct run *run, int status)
+{
+    struct err *err = run->ctx->err;
+    char last[200];
+    (void)say_last(run, last, sizeof(last));
+    if (run->term_ns || (WIFEXITED(status) && !WEXITSTATUS(status)))
+        return 0;
+    if (WIFEXITED(status))
+        return err_set(err, -ECHILD, "the command exited with status %d%.170s", WEXITSTATUS(status),
+                       last);
+    if (WIFSIGNALED(status))
+        return err_set(err, -ECHILD, "the command was killed by signal %d (%s)%.170s",
+                       WTERMSIG(status), strsignal(WTERMSIG(status)), last);
+    return err_set(err, -ECHILD, "nothing says how the command ended");
+}
+
+/* Those that it has left behind may go by themselves; who stays has gone into the background. */
+static int end_others(struct run *run)
+{
+    struct tree_process left[TREE_PROCESSES];
+    uint64_t until_ns = clock_now_ns() + LEFT_MS * ms_ns;
+    unsigned n;
+    do {
+        process_reap_others(NULL);
+        n = tree_list(getpid(), left, TREE_PROCESSES);
+        if (n && !run->term_ns)
+            (void)usleep(2000);
+    } while (n && !run->term_ns && clock_now_ns() < until_ns);
+    if (n && !process_end_below(getpid()))
+        return err_set(run->ctx->err, -EBUSY, "a process of the command cannot be ended");
+    if (n && !run->term_ns)
+        return err_set(run->ctx->err, -ECHILD,
+                       "the command went into the background: it ended, and left %u process%s, "
+                       "which were ended; keep it in the foreground",
+                       n, n == 1 ? "" : "es");
+    return 0;
+}
+
+/* It has ended: all that is to be known of the run, and nothing of it stays. */
+static int finish(struct run *run)
+{
+    int status = 0;
+    look(run); /* before it is waited for: its own wait for a CPU is exact */
+    process_wait(&run->process, &status);
+    if (run->out_fd >= 0)
+        (void)read_output(run);
+    int rc = end_others(run);
+    close_output(run);
+    tree_end(&run->seat->report->tree);
+    int failed = judge_status(run, status);
+    return failed ? failed : rc;
+}
+
+/* Errors of what is left of a run do not matter: its own is known, or it is not wanted. */
+static void abandon(struct run *run)
+{
+    struct err ignored, *err = run->ctx->err;
+    run->ctx->err = &ignored;
+    if (run->process.pid) {
+        tell_to_end(run, true);
+        while (!process_is_over(&run->process))
+            wait_for_news(run);
+        (void)finish(run);
+    }
+    run->ctx->err = err;
+}
+
+static int read_metric_file(struct run *run)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int rc =
+        file_read(AT_FDCWD, run->seat->command.options.metric_file, METRIC_FILE_MOST, &text, &size);
+    if (rc)
+        return err_sys(run->ctx->err, rc, "the command left no metric in '%.120s'",
+                       run->seat->command.options.metric_file);
+    if (!run->has_metric)
+        (void)snprintf(run->number, sizeof(run->number), "%.*s", (int)strcspn(text, "\r\n"), text);
+    char *save = NULL;
+    for (char *line = strtok_r(text, "\r\n", &save); line; line = strtok_r(NULL, "\r\n", &save))
+        match_metric(run, line);
+    free(text);
+    return 0;
+}
+
+/* The rate that a run stands for. */
+static int take_metric(struct run *run, struct sample *sample)
+{
+    const struct command_options *options = &run->seat->command.options;
+    char last[200], *end;
+    int rc = run->seat->command.options.metric_file ? read_metric_file(run) : 0;
+    if (rc)
+        return rc;
+    if (!run->number[0])
+        return err_set(run->ctx->err, -ENODATA,
+                       "the command printed nothing that --metric matches%s",
+                       say_last(run, last, sizeof(last)));
+    double value = strtod(run->number, &end);
+    end += strspn(end, " \t");
+    if (end == run->number || *end || !isfinite(value) || value <= 0)
+        return err_set(run->ctx->err, -ERANGE, "the command's metric is '%.60s', no number above 0",
+                       run->number);
+    sample->rate = options->less_is_better ? 1 / value : value;
+    return 0;
+}
+
+static int run_whole(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    struct run *run = ctx->state;
+    (void)iters;
+    int rc = start(run);
+    while (!rc && !process_is_over(&run->process))
+        wait_for_news(run);
+    if (!rc)
+        rc = finish(run);
+    sample->ops = !run->cut;
+    return rc;
+}
+
+static int run_for_metric(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    struct run *run = ctx->state;
+    int rc = run_whole(ctx, iters, sample);
+    return rc || run->cut ? rc : take_metric(run, sample);
+}
+
+/* One that ends by itself is started again, which is a part of the step. */
+static int start_again(struct run *run)
+{
+    if (run->process.pid) {
+        uint64_t lines = run->lines;
+        int rc = finish(run);
+        if (!rc && !lines && !run->lines)
+            rc = err_set(run->ctx->err, -ENODATA, "the command ended without a line that counts");
+        if (rc)
+            return rc;
+    }
+    return start(run);
+}
+
+/* Lines that came while the worker waited for others are no work of this step. */
+static void skip_missed(struct run *run)
+{
+    if (run->process.pid && run->out_fd >= 0 && clock_now_ns() - run->left_ns > AWAY_MS * ms_ns &&
+        !read_output(run))
+        close_output(run);
+}
+
+static int run_lines(struct bench_ctx *ctx, uint64_t iters, struct sample *sample)
+{
+    struct run *run = ctx->state;
+    int rc = 0;
+    skip_missed(run);
+    uint64_t seen = run->lines, done = 0;
+    while (!rc && done < iters && !is_unwanted(run)) {
+        if (!run->process.pid || process_is_over(&run->process)) {
+            rc = start_again(run);
+            seen = 0;
+        } else {
+            wait_for_news(run);
+        }
+        done += run->lines > seen ? run->lines - seen : 0;
+        seen = run->lines;
+    }
+    sample->ops = done;
+    run->left_ns = clock_now_ns();
+    return rc;
+}
+
+static int compile(const char *text, regex_t *regex, bool *has, struct err *err)
+{
+    if (!text)
+        return 0;
+    *has = !regcomp(regex, text, REG_EXTENDED);
+    return *has ? 0 : err_set(err, -EINVAL, "'%.80s' is no regular expression", text);
+}
+
+static int open_log(struct run *run)
+{
+    const char *path = run->seat->command.output;
+    struct stat there;
+    if (!path)
+        return 0;
+    run->log_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (run->log_fd < 0 || fstat(run->log_fd, &there))
+        return err_sys(run->ctx->err, -errno, "cannot open '%.150s' for the command's output",
+                       path);
+    run->log_bytes = (uint64_t)there.st_size;
+    return 0;
+}
+
+/* Of its own: the worker is to be gone with it. */
+static int export_all(const struct opt_texts *env, struct err *err)
+{
+    for (size_t i = 0; i < env->n; i++)
+        if (putenv((char *)(uintptr_t)env->text[i])) /* of our argv, which stays */
+            return err_set(err, -ENOMEM, "no memory for the command's environment");
+    return 0;
+}
+
+static int command_setup(struct bench_ctx *ctx)
+{
+    if (!ctx->command)
+        return err_set(ctx->err, -EINVAL, "no command: 'contend exec -- COMMAND' runs one");
+    struct run *run = ctx->state = calloc(1, sizeof(*run));
+    if (!run)
+        return err_set(ctx->err, -ENOMEM, "no memory for a command");
+    run->ctx = ctx;
+    run->seat = ctx->command;
+    run->log_fd = run->out_fd = -1;
+    const struct user_command *command = &run->seat->command;
+    process_adopt(true);
+    process_end_with_parent();
+    int rc = compile(command->options.metric, &run->metric, &run->has_metric, ctx->err);
+    if (!rc)
+        rc = compile(command->options.line, &run->line, &run->has_line, ctx->err);
+    if (!rc)
+        rc = export_all(&command->env, ctx->err);
+    return rc ? rc : open_log(run);
+}
+
+static void command_teardown(struct bench_ctx *ctx)
+{
+    struct run *run = ctx->state;
+    if (!run)
+        return;
+    abandon(run);
+    if (run->has_metric)
+        regfree(&run->metric);
+    if (run->has_line)
+        regfree(&run->line);
+    if (run->log_fd >= 0)
+        (void)close(run->log_fd);
+    free(run);
+    ctx->state = NULL;
+}
+
+#define COMMAND .setup = command_setup, .teardown = command_teardown
+
+static const struct bench benches[] = {
+    {
+        .name = "command",
+        .summary = "a user's command, run after run",
+        .ops_unit = "runs",
+        .runs_command = true,
+        .whole = true,
+        .step = run_whole,
+        COMMAND,
+    },
+    {
+        .name = "command_lines",
+        .summary = "a user's command, by the lines that it prints",
+        .ops_unit = "lines",
+        .runs_command = true,
+        .step = run_lines,
+        COMMAND,
+    },
+    {
+        .name = "command_metric",
+        .summary = "a user's command, by a number that it gives",
+        .ops_unit = "runs",
+        .rate_unit = "metric",
+        .runs_command = true,
+        .whole = true,
+        .step = run_for_metric,
+        COMMAND,
+    },
+    {
+        .name = "command_cost",
+        .summary = "a user's command, by a number that is the better the less it is",
+        .ops_unit = "runs",
+        .rate_unit = "1/metric",
+        .runs_command = true,
+        .whole = true,
+        .step = run_for_metric,
+        COMMAND,
+    },
+};
+
+const struct bench *command_bench_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++)
+        if (strcmp(benches[i].name, name) == 0)
+            return &benches[i];
+    return NULL;
+}

@@ -1,0 +1,322 @@
+#include "harness/engine/discover/probes.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/contract/scenario.h"
+#include "harness/engine/run/run.h"
+#include "harness/engine/run/setup.h"
+#include "harness/lib/say/progress.h"
+#include "harness/lib/sys/clock.h"
+
+/* Those that tell most a second first: where the time is short, the last ones are left out. */
+static const enum facts_probe_name probe_order[PROBES] = {
+    PROBE_CPU_SPEED,        PROBE_IDLE_EXIT,  PROBE_GPU_COPY,          PROBE_COLLECTIVE,
+    PROBE_MEMORY_BANDWIDTH, PROBE_GPU_STREAM, PROBE_COLLECTIVE_STAGED, PROBE_NODE_BANDWIDTH};
+
+/* How long one takes: start, set-up and end beside what is measured, for each part. */
+static const double start_s = 2, start_gpu_s = 5;
+/* A worker that is not ready by then, and a measurement that is not done, hang. */
+static const double setup_limit_s = 40, limit_s = 30;
+static const double times[] = {[PROBES_QUICK] = 1, [PROBES_STANDARD] = 3, [PROBES_LONG] = 5};
+static const unsigned rounds[] = {[PROBES_QUICK] = 1, [PROBES_STANDARD] = 3, [PROBES_LONG] = 9};
+
+#define ALONE(name, parameters)                                                                    \
+    {                                                                                              \
+        .foreground = (name), .params = (parameters), .placements = "none", .workers = 1           \
+    }
+static const struct scenario_part speed_parts[] = {ALONE("cpu_speed", NULL), {.foreground = NULL}};
+static const struct scenario_part idle_parts[] = {ALONE("idle_exit", NULL), {.foreground = NULL}};
+static const struct scenario_part memory_parts[] = {ALONE("mem_bandwidth", "op=triad"),
+                                                    {.foreground = NULL}};
+static const struct scenario_part node_parts[] = {ALONE("numa_matrix", NULL), {.foreground = NULL}};
+static const struct scenario_part stream_parts[] = {ALONE("gpu_stream", NULL),
+                                                    {.foreground = NULL}};
+#define COPY "mem=pinned;via=ce;node=home;size=128M;dir="
+static const struct scenario_part copy_parts[] = {
+    ALONE("gpu_copy", COPY "h2d"), ALONE("gpu_copy", COPY "d2h"), {.foreground = NULL}};
+static const struct scenario_part collective_parts[] = {
+    {.foreground = "collective", .params = "begin=32M;end=32M", .placements = "none"},
+    {.foreground = NULL}};
+
+/* What stands behind a probe's name. */
+static const struct probe {
+    const struct scenario_part *parts;
+    double measure_s;         /* of a part, on the quick level */
+    double a_cpu_s;           /* as long as that a CPU, and no more than measure_s: 0 = measure_s */
+    unsigned gpus, nodes;     /* so many have to be here */
+    const char *name, *value; /* of the environment while it runs; NULL = nothing is set */
+} probes[PROBES] = {
+    [PROBE_CPU_SPEED] = {.parts = speed_parts, .measure_s = 12, .a_cpu_s = 0.25},
+    [PROBE_IDLE_EXIT] = {.parts = idle_parts, .measure_s = 1.5},
+    [PROBE_MEMORY_BANDWIDTH] = {.parts = memory_parts, .measure_s = 4},
+    [PROBE_NODE_BANDWIDTH] = {.parts = node_parts, .measure_s = 4, .nodes = 2},
+    [PROBE_GPU_STREAM] = {.parts = stream_parts, .measure_s = 4, .gpus = 1},
+    [PROBE_GPU_COPY] = {.parts = copy_parts, .measure_s = 2, .gpus = 1},
+    [PROBE_COLLECTIVE] = {.parts = collective_parts, .measure_s = 1, .gpus = 2},
+    [PROBE_COLLECTIVE_STAGED] = {.parts = collective_parts,
+                                 .measure_s = 1,
+                                 .gpus = 2,
+                                 .name = "NCCL_P2P_DISABLE",
+                                 .value = "1"},
+};
+
+struct measure {
+    const struct probes_request *request;
+    struct signals signals;
+    uint64_t start_ns;
+    double expected_s, done_s;
+};
+
+static double measure_s(const struct probes_request *request, const struct probe *probe)
+{
+    struct bitset allowed = {0};
+    topo_allowed_cpus(request->topo, &allowed);
+    double base_s = probe->measure_s;
+    if (probe->a_cpu_s > 0)
+        base_s = fmin(base_s, probe->a_cpu_s * bitset_count(&allowed));
+    return base_s * times[request->level];
+}
+
+/* Of the whole probe. */
+static double expect_s(const struct probes_request *request, const struct probe *probe)
+{
+    unsigned parts = 0;
+    while (probe->parts[parts].foreground)
+        parts++;
+    double once_s = measure_s(request, probe) + (probe->gpus ? start_gpu_s : start_s);
+    return once_s * parts * rounds[request->level];
+}
+
+/* Whether there is something here to measure, and else why not. */
+static bool applies(const struct topo *topo, const struct probe *probe, struct facts_probe *out)
+{
+    unsigned gpus = topo_visible_gpus(topo);
+    if (gpus < probe->gpus)
+        (void)snprintf(out->reason, sizeof(out->reason), "%s", gpus ? "one GPU" : "no GPU");
+    else if (topo->nnodes < probe->nodes)
+        (void)snprintf(out->reason, sizeof(out->reason), "one NUMA node");
+    else
+        return true;
+    out->status = PROBE_ABSENT;
+    return false;
+}
+
+static bool is_wanted(const struct probes_request *request, enum facts_probe_name name)
+{
+    return request->wanted & (1u << name);
+}
+
+double probes_expect(const struct probes_request *request)
+{
+    double sum_s = 0;
+    for (int i = 0; i < PROBES; i++) {
+        const struct probe *probe = &probes[probe_order[i]];
+        struct facts_probe ignored = {0};
+        double s = expect_s(request, probe);
+        if (is_wanted(request, probe_order[i]) && applies(request->topo, probe, &ignored) &&
+            sum_s + s <= request->limit_s)
+            sum_s += s;
+    }
+    return sum_s;
+}
+
+static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total)
+{
+    const struct measure *m = arg;
+    (void)round;
+    (void)total;
+    double left_s = m->expected_s - (double)(clock_now_ns() - m->start_ns) / 1e9;
+    (void)done;
+    progress_set(arm->bench->name, (size_t)m->done_s, (size_t)m->expected_s, fmax(left_s, 0));
+}
+
+static void on_wait(void *arg)
+{
+    (void)arg;
+    progress_tick();
+}
+
+/* Of several rounds the best, since what disturbs only takes away. */
+static int put_value(struct facts_probe *out, const struct bench_metric *metric, const char *key,
+                     double number, const char *why, struct err *err)
+{
+    struct facts_value value = {
+        .value = number, .unit = metric->unit, .better = metric->better, .gates = metric->gates};
+    (void)snprintf(value.metric, sizeof(value.metric), "%s", metric->name);
+    (void)snprintf(value.key, sizeof(value.key), "%s", key);
+    (void)snprintf(value.why, sizeof(value.why), "%.199s", why);
+    for (size_t i = 0; i < out->n; i++) {
+        struct facts_value *before = &out->values[i];
+        if (strcmp(before->metric, value.metric) != 0 || strcmp(before->key, value.key) != 0)
+            continue;
+        if (isnan(number) || isnan(before->value))
+            *before = isnan(number) ? value : *before; /* lost once is lost */
+        else
+            before->value = strcmp(metric->better, "lower") == 0 ? fmin(before->value, number)
+                                                                 : fmax(before->value, number);
+        return 0;
+    }
+    return facts_put(out, &value, err);
+}
+
+/* Of numa_matrix those of a node's own memory, "from=1;to=1", which is "node=1". False: leave out.
+ */
+static bool rename_key(enum facts_probe_name name, const char *key, char out[VALUE_KEY_MAX])
+{
+    unsigned from, to;
+    (void)snprintf(out, VALUE_KEY_MAX, "%s", key);
+    if (name != PROBE_NODE_BANDWIDTH)
+        return true;
+    if (sscanf(key, "from=%u;to=%u", &from, &to) != 2 || from != to)
+        return false;
+    (void)snprintf(out, VALUE_KEY_MAX, "node=%u", from);
+    return true;
+}
+
+static int put_worker(enum facts_probe_name name, const struct bench *bench,
+                      const struct worker_result *worker, struct facts_probe *out, struct err *err)
+{
+    char key[VALUE_KEY_MAX];
+    int rc = 0;
+    for (size_t i = 0; i < worker->nvalues && !rc; i++) {
+        const struct value *value = &worker->values[i];
+        const struct err *why = value->reason ? &worker->reasons[value->reason - 1] : NULL;
+        if (isnan(value->value) && (!why || why->code == -ENOTSUP))
+            continue;
+        if (rename_key(name, value->key, key))
+            rc = put_value(out, &bench->metrics[value->metric], key, value->value,
+                           isnan(value->value) && why ? why->msg : "", err);
+    }
+    return rc;
+}
+
+/* The worst of the observations is how it went. */
+static int read_result(enum facts_probe_name name, const struct result *result,
+                       struct facts_probe *out, struct err *err)
+{
+    enum status worst = STATUS_OK;
+    int rc = 0;
+    for (size_t a = 0; a < result->narms && !rc; a++) {
+        const struct arm *arm = &result->arms[a];
+        if (arm->plan.status != PLAN_OK && worst < STATUS_SKIPPED) {
+            worst = STATUS_SKIPPED;
+            (void)snprintf(out->reason, sizeof(out->reason), "%.250s", arm->plan.reason);
+        }
+        for (size_t o = 0; o < arm->nobservations && !rc; o++) {
+            const struct observation *observation = &arm->observations[o];
+            if (observation->status > worst) {
+                worst = observation->status;
+                (void)snprintf(out->reason, sizeof(out->reason), "%s: %.220s", arm->bench->name,
+                               observation->reason);
+            }
+            for (unsigned w = 0; w < observation->nworkers && !rc; w++)
+                rc = put_worker(name, arm->bench, &observation->workers[w], out, err);
+        }
+    }
+    static const enum facts_probe_status meaning[STATUSES] = {
+        [STATUS_OK] = PROBE_DONE,       [STATUS_NOISY] = PROBE_DONE,
+        [STATUS_CENSORED] = PROBE_HUNG, [STATUS_SKIPPED] = PROBE_ABSENT,
+        [STATUS_FAILED] = PROBE_FAILED, [STATUS_HUNG] = PROBE_HUNG,
+    };
+    out->status = meaning[worst];
+    if (out->n && worst == STATUS_FAILED) /* the rest was measured, and says what was lost */
+        for (size_t i = 0; i < out->n; i++)
+            if (isnan(out->values[i].value))
+                out->status = PROBE_DONE;
+    return rc;
+}
+
+static int run_probe(struct measure *m, enum facts_probe_name name, struct facts_probe *out,
+                     struct err *err)
+{
+    const struct probe *probe = &probes[name];
+    const struct scenario scenario = {.name = "validate", .parts = probe->parts};
+    const struct run_options options = {.workers = "auto",
+                                        .profile = PROFILE_QUICK,
+                                        .rounds = rounds[m->request->level],
+                                        .time_s = measure_s(m->request, probe),
+                                        .limit_s = limit_s * times[m->request->level],
+                                        .setup_limit_s = setup_limit_s,
+                                        .device = probe->gpus ? DEVICE_CUDA : DEVICE_NONE,
+                                        .no_baselines = true,
+                                        .no_canary = true};
+    const struct cli cli = {0};
+    const struct run_hooks hooks = {.on_arm = on_arm, .arg = m};
+    struct run_setup setup = {0};
+    struct err why = {0};
+    int rc = run_setup_make(m->request->benches, &scenario, &options, &cli, m->request->topo,
+                            &setup, &why);
+    setup.config.on_wait = on_wait;
+    if (!rc)
+        rc = run_rounds(&setup.config, &hooks, &m->signals, &setup.result, &why);
+    if (rc == -EINTR || rc == -ENOMEM) {
+        *err = why;
+    } else if (rc) {
+        out->status = PROBE_FAILED;
+        (void)snprintf(out->reason, sizeof(out->reason), "%s", why.msg);
+        rc = 0;
+    } else {
+        rc = read_result(name, &setup.result, out, err);
+    }
+    run_setup_free(&setup);
+    return rc;
+}
+
+static int measure_one(struct measure *m, enum facts_probe_name name, struct facts_probe *out,
+                       struct err *err)
+{
+    const struct probe *probe = &probes[name];
+    double s = expect_s(m->request, probe);
+    if (!is_wanted(m->request, name)) {
+        (void)snprintf(out->reason, sizeof(out->reason), "not asked for");
+        return 0;
+    }
+    if (!applies(m->request->topo, probe, out))
+        return 0;
+    double gone_s = (double)(clock_now_ns() - m->start_ns) / 1e9;
+    if (gone_s + s > m->request->limit_s) {
+        (void)snprintf(out->reason, sizeof(out->reason),
+                       "it takes %.0f s, and %.0f of %.0f s were left: raise --max-time", s,
+                       fmax(m->request->limit_s - gone_s, 0), m->request->limit_s);
+        return 0;
+    }
+    const char *before = probe->name ? getenv(probe->name) : NULL;
+    char *kept = before ? strdup(before) : NULL;
+    if (probe->name)
+        (void)setenv(probe->name, probe->value, 1);
+    int rc = run_probe(m, name, out, err);
+    if (kept)
+        (void)setenv(probe->name, kept, 1);
+    else if (probe->name)
+        (void)unsetenv(probe->name);
+    free(kept);
+    m->done_s += s;
+    return rc;
+}
+
+int probes_measure(const struct probes_request *request, struct facts *facts, struct err *err)
+{
+    struct measure m = {.request = request, .start_ns = clock_now_ns()};
+    int rc = signals_open(&m.signals, err);
+    if (rc)
+        return rc;
+    m.expected_s = fmax(probes_expect(request), 1);
+    for (int i = 0; i < PROBES; i++) {
+        struct facts_probe *probe = &facts->probes[i];
+        free(probe->values);
+        *probe = (struct facts_probe){0};
+    }
+    for (int i = 0; i < PROBES && !rc; i++) {
+        enum facts_probe_name name = probe_order[request->backwards ? PROBES - 1 - i : i];
+        rc = measure_one(&m, name, &facts->probes[name], err);
+    }
+    progress_end();
+    if (rc == -EINTR)
+        (void)err_set(err, rc, "interrupted while measuring");
+    signals_close(&m.signals);
+    return rc;
+}

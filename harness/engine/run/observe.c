@@ -1,0 +1,459 @@
+#include "harness/engine/run/observe.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/engine/arms/collect.h"
+#include "harness/engine/run/observe_parts.h"
+#include "harness/engine/worker/usage.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/futex.h"
+#include "harness/lib/sys/process.h"
+#include "harness/machine/gpu/state.h"
+
+enum { TICK_MS = 200 };
+
+/* A worker was lost for which others would wait for ever. */
+static bool rank_lost(const struct observer *o)
+{
+    const struct bench *behind = o->config->run->background;
+    return (o->arm->bench->together || (behind && behind->together)) && observe_any_lost(o);
+}
+
+/* The least state of the first n workers; WORKER_STATES when all are gone. */
+static uint32_t least_state(const struct observer *o, unsigned n)
+{
+    uint32_t least = WORKER_STATES;
+    for (unsigned i = 0; i < n; i++)
+        if (o->child[i].pid && shared_state(&o->shared->worker[i]) < least)
+            least = shared_state(&o->shared->worker[i]);
+    return least;
+}
+
+static int tell_crew(struct observer *o, bool interrupted)
+{
+    const struct meeting *meeting = &o->shared->meeting[0];
+    struct crew_beat beat = {.foreground = least_state(o, o->foreground),
+                             .all = least_state(o, o->nworkers),
+                             .lost = observe_any_lost_here(o),
+                             .late = o->late_ns && clock_now_ns() >= o->late_ns,
+                             .interrupted = interrupted};
+    beat.posted = meeting_posted(meeting, &beat.bytes);
+    bool idle = meeting_waits(meeting, o->first) || beat.foreground == WORKER_PRIMED ||
+                beat.foreground == WORKER_READY || beat.foreground >= WORKER_CHECKING;
+    return o->crew->step(o->crew->arg, &beat, idle, o->err);
+}
+
+/* With what it has started. */
+static void signal_worker(const struct observer *o, unsigned i, int signal)
+{
+    const struct process *process = &o->child[i].process;
+    if (!process_signal_group(process, signal) && o->arm->bench->runs_command)
+        (void)process_signal_below(process->pid, signal);
+}
+
+/*
+ * Ctrl-Z: the workers have process groups of their own, and would go on without us. What they would
+ * measure over a stop is no result. In a job, ranks would be taken for lost that wait for each
+ * other.
+ */
+static int obey_stop(struct observer *o)
+{
+    o->signals->stop_asked = false;
+    if (o->crew) {
+        log_warn("a job of several ranks is not stopped by SIGTSTP; it goes on");
+        return 0;
+    }
+    for (unsigned i = 0; i < o->nworkers; i++)
+        signal_worker(o, i, SIGSTOP);
+    process_stop_self();
+    for (unsigned i = 0; i < o->nworkers; i++)
+        signal_worker(o, i, SIGCONT);
+    return signals_take(o->signals) ? -EINTR : err_set(o->err, -ERESTART, "stopped by SIGTSTP");
+}
+
+/*
+ * Sleeps until a worker or a signal has news, `until_ns`, or a tick. -EINTR: asked to end;
+ * -ERESTART: stopped meanwhile; in a job, also -EIO: a rank is lost.
+ */
+static int wait_for_news(struct observer *o, uint64_t until_ns)
+{
+    uint64_t now_ns = clock_now_ns();
+    uint64_t left_ms = until_ns > now_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
+    struct pollfd fds[] = {{.fd = o->signals->fd, .events = POLLIN},
+                           {.fd = o->event_fd, .events = POLLIN}};
+    int most_ms = o->crew ? o->crew->pause_ms(o->crew->arg) : TICK_MS;
+    int pause_ms = left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms;
+    /* Behind until_ns a job goes on, since all ranks have to hear of it. */
+    (void)poll(fds, 2, o->crew && pause_ms < 1 ? 1 : pause_ms);
+    uint64_t events;
+    if (fds[1].revents & POLLIN)
+        (void)!read(o->event_fd, &events, sizeof(events));
+    bool interrupted = signals_take(o->signals);
+    observe_reap(o);
+    if (o->config->on_wait)
+        o->config->on_wait(o->config->on_wait_arg);
+    int rc = o->signals->stop_asked && !interrupted ? obey_stop(o) : 0;
+    if (o->crew)
+        return tell_crew(o, interrupted);
+    return interrupted ? -EINTR : rc;
+}
+
+static uint64_t deadline(double seconds)
+{
+    return clock_now_ns() + (uint64_t)(seconds * 1e9);
+}
+
+/* Behind the last worker whose turn comes with worker i's: ranks that meet have one together. */
+static unsigned turn_end(const struct observer *o, unsigned i)
+{
+    bool behind = i >= o->foreground;
+    const struct bench *bench = behind ? o->config->run->background : o->arm->bench;
+    unsigned team_end = behind ? o->nworkers : o->foreground;
+    return bench->together ? team_end : i + 1;
+}
+
+/*
+ * Gives leave to warm up; returns behind the last worker that has it. Workers that share CPUs go
+ * one after the other: in a collapse one step takes seconds, and the fight itself is measured after
+ * go, not here.
+ */
+static unsigned grant_warm_up(struct observer *o, bool one_by_one)
+{
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        for (unsigned j = i; j < turn_end(o, i); j++)
+            if (!atomic_load(&o->shared->worker[j].warm))
+                futex_set(&o->shared->worker[j].warm, 1);
+        if (one_by_one && !observe_past(o, i, WORKER_READY))
+            return turn_end(o, i);
+    }
+    return o->nworkers;
+}
+
+/* Not in a job: its ranks meet, and CPUs of the same number may be of two machines. */
+static bool takes_turns(const struct observer *o)
+{
+    return !o->crew && plan_overlaps(&o->arm->plan);
+}
+
+/*
+ * 0: all are ready. -ECANCELED: a worker was lost, there is nothing to measure. Each turn has time
+ * of its own, in which a step may take as long as one that is measured.
+ */
+static int prepare(struct observer *o)
+{
+    const struct observe_config *config = o->config;
+    bool one_by_one = takes_turns(o);
+    unsigned granted = 0;
+    double limit_s = config->setup_s;
+    uint64_t until_ns = deadline(limit_s);
+    while (!observe_all_past(o, true, WORKER_READY)) {
+        unsigned before = granted;
+        if (observe_all_past(o, true, WORKER_PRIMED))
+            granted = grant_warm_up(o, one_by_one);
+        if (granted != before) {
+            limit_s = config->setup_s + config->warmup_s + o->shared->limit_s;
+            until_ns = deadline(limit_s);
+        }
+        int rc = wait_for_news(o, until_ns);
+        if (rc)
+            return rc;
+        if (observe_any_lost(o))
+            return -ECANCELED;
+        if (clock_now_ns() >= until_ns)
+            observe_give_up_all(o, o->nworkers, WORKER_READY, limit_s);
+    }
+    return observe_any_lost(o) ? -ECANCELED : 0;
+}
+
+/* Steps that are still under way become lower bounds; what the kernel knows is read first. */
+static void censor_running(struct observer *o)
+{
+    for (unsigned i = 0; i < o->foreground; i++) {
+        struct shared_worker *worker = &o->shared->worker[i];
+        if (observe_past(o, i, WORKER_DONE))
+            continue;
+        if (o->arm->bench->runs_command)
+            usage_read_tree(&worker->command.tree.used, &worker->at_end);
+        else
+            usage_read(o->child[i].pid, &worker->visits, &worker->at_end);
+        usage_read_quota(o->child[i].pid, o->shared->nworkers, &worker->at_end);
+        o->child[i].censored = true;
+        o->child[i].killed_ns = clock_now_ns(); /* many threads take a while to read */
+    }
+    for (unsigned i = 0; i < o->foreground; i++)
+        if (o->child[i].censored)
+            observe_end(o, i);
+}
+
+/* Commands have processes below them, and so have scans that measure processes. */
+static double worker_cpu_s(const struct observer *o, pid_t pid)
+{
+    const struct bench *bench = o->arm->bench;
+    return bench->runs_command || bench->scan ? tree_cpu_s(pid) : usage_process_cpu_s(pid);
+}
+
+/* Of the CPUs in use: what happens on others hurts nobody, and would hide what happens on these. */
+static void read_machine(struct observer *o, struct observer_reading *reading)
+{
+    bool in_mpi = false;
+    *reading = (struct observer_reading){.helpers_s = usage_process_cpu_s(getpid())};
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        bitset_or(&o->cpus, &o->shared->worker[i].plan.cpus);
+        if (!o->child[i].pid)
+            continue;
+        reading->workers_s += worker_cpu_s(o, o->child[i].pid);
+        in_mpi |= o->child[i].in_mpi;
+    }
+    if (o->crew && !in_mpi && o->crew->pid(o->crew->arg)) /* it carries the ranks' messages */
+        reading->helpers_s += usage_process_cpu_s(o->crew->pid(o->crew->arg));
+    usage_machine_read(&o->cpus, &reading->machine);
+}
+
+static bool time_is_over(const struct observer *o)
+{
+    return o->crew ? o->crew->late(o->crew->arg) : clock_now_ns() >= o->late_ns;
+}
+
+/* Waits for those in front to come to `state`, at most until o->late_ns. */
+static int await_foreground(struct observer *o, enum worker_state state)
+{
+    int rc = 0;
+    while (!rc && !observe_all_past(o, false, state)) {
+        rc = wait_for_news(o, o->late_ns);
+        gpu_watch_look(&o->watch);
+        if (!rc && time_is_over(o))
+            break;
+        if (!rc && rank_lost(o))
+            rc = -ECANCELED; /* the others would wait for it for ever */
+    }
+    return rc;
+}
+
+/* The machine where what is measured begins. */
+static void read_go(struct observer *o)
+{
+    read_machine(o, &o->at_go);
+    gpu_watch_go(&o->watch);
+}
+
+/* Measured is from when the last one counts its steps. */
+static int observe_measure(struct observer *o)
+{
+    read_go(o);
+    o->go_ns = clock_now_ns();
+    o->late_ns = deadline(o->shared->limit_s);
+    futex_set(&o->shared->go, 1);
+    int rc = await_foreground(o, WORKER_RUNNING);
+    if (!rc && o->shared->settle_s > 0 && observe_all_past(o, false, WORKER_RUNNING)) {
+        read_go(o);
+        o->late_ns = deadline(o->shared->limit_s);
+    }
+    if (!rc)
+        rc = await_foreground(o, WORKER_DONE);
+    o->late_ns = 0;
+    read_machine(o, &o->at_end);
+    gpu_watch_look(&o->watch); /* a short load may have had none */
+    gpu_watch_stop(&o->watch);
+    if (!rc && o->arm->bench->scan)
+        observe_give_up_all(o, o->foreground, WORKER_DONE, o->shared->limit_s);
+    else if (!rc)
+        censor_running(o);
+    return rc;
+}
+
+/* Workers first .. end - 1. */
+static void signal_all(const struct observer *o, unsigned first, unsigned end, int signal)
+{
+    for (unsigned i = first; i < end; i++)
+        if (o->child[i].pid)
+            (void)process_signal(&o->child[i].process, signal);
+}
+
+/* Until all ranks' workers are gone: while one has to meet the others, ours is asked, too. */
+static int finish_crew(struct observer *o)
+{
+    uint64_t until_ns = deadline(o->config->setup_s);
+    futex_set(&o->shared->stop, 1);
+    while (!observe_all_past(o, true, WORKER_STATES)) {
+        int rc = wait_for_news(o, until_ns);
+        if (rc)
+            return rc;
+        if (observe_any_lost(o))
+            return -ECANCELED;
+        if (clock_now_ns() >= until_ns)
+            observe_give_up_all(o, o->nworkers, WORKER_FINISHED, o->config->setup_s);
+    }
+    return 0;
+}
+
+/*
+ * The last, uncounted step and the check take one worker milliseconds, and workers that share CPUs
+ * as long as the measuring itself: those are held, and let go one after the other.
+ */
+static int finish(struct observer *o)
+{
+    bool one_by_one = takes_turns(o);
+    double limit_s = o->config->setup_s;
+    if (o->crew)
+        return finish_crew(o);
+    /* Held before they are told, or a quick one is stopped on its way out of the process. */
+    if (one_by_one)
+        signal_all(o, 0, o->nworkers, SIGSTOP);
+    futex_set(&o->shared->stop, 1);
+    for (unsigned i = 0, released = 0; i < o->nworkers; i++) {
+        uint64_t until_ns = deadline(limit_s);
+        if (one_by_one && i == released) {
+            released = turn_end(o, i);
+            signal_all(o, i, released, SIGCONT);
+        }
+        while (o->child[i].pid) {
+            int rc = wait_for_news(o, until_ns);
+            if (rc)
+                return rc;
+            if (rank_lost(o))
+                return -ECANCELED;
+            if (clock_now_ns() < until_ns)
+                continue;
+            observe_give_up(o, i, WORKER_FINISHED, limit_s);
+            break; /* it is waited for once more where all are ended */
+        }
+    }
+    return 0;
+}
+
+/* GPUs in use, while they still work: clocks and temperatures fall within milliseconds. */
+static void read_gpus(const struct observer *o, struct observation *out)
+{
+    out->gpu_clock_mhz = out->gpu_temp_c = NAN;
+    enum device device = arm_device(o->config->run, o->arm);
+    if (!device_infos[device].on_gpus)
+        return;
+    double clock_mhz = 0, temp_c = 0;
+    unsigned known = 0;
+    for (unsigned i = 0; i < o->foreground; i++) {
+        struct gpu_state state;
+        const struct shared_worker *worker = &o->shared->worker[i];
+        if (!worker->pci_bdf[0] || gpu_state_read(worker->pci_bdf, &state))
+            continue;
+        known++;
+        clock_mhz += state.clock_mhz;
+        temp_c += state.temperature_c;
+        out->gpu_throttle_reasons |= state.throttle_reasons;
+    }
+    if (known) {
+        out->gpu_clock_mhz = clock_mhz / known;
+        out->gpu_temp_c = temp_c / known;
+    }
+}
+
+static int collect_all(const struct observer *o, struct observation *out, struct err *err)
+{
+    out->start_ns = o->go_ns;
+    out->workers = calloc(o->nworkers, sizeof(*out->workers));
+    if (!out->workers)
+        return err_set(err, -ENOMEM, "no memory for the results of %u workers", o->nworkers);
+    out->nworkers = o->nworkers;
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        int rc = collect_worker(&o->shared->worker[i], o->go_ns,
+                                o->child[i].censored ? o->child[i].killed_ns : 0, &out->workers[i]);
+        if (rc)
+            return err_set(err, rc, "no memory for the samples of worker %u", i);
+    }
+    const struct observer_reading *go = &o->at_go, *end = &o->at_end;
+    double ours_s = end->workers_s - go->workers_s + end->helpers_s - go->helpers_s;
+    collect_machine(&go->machine, &end->machine, ours_s, out);
+    collect_verdict(out);
+    collect_masks(out);
+    collect_waits(o->arm, out);
+    return 0;
+}
+
+/* Our part of the observation becomes that of all ranks. */
+static int join_crew(const struct observer *o, int rc, struct observation *out, struct err *err)
+{
+    const struct crew_readings readings = {.cpus = o->cpus,
+                                           .go = o->at_go.machine,
+                                           .end = o->at_end.machine,
+                                           .workers_s = o->at_end.workers_s - o->at_go.workers_s,
+                                           .helpers_s = o->at_end.helpers_s - o->at_go.helpers_s,
+                                           .stuck = o->stuck};
+    return o->crew->join(o->crew->arg, o->arm, &readings, rc, out, err);
+}
+
+static int run_phases(struct observer *o, struct observation *out, struct err *err)
+{
+    observe_write_orders(o);
+    int rc = observe_watch_gpus(o, err);
+    if (rc)
+        return rc;
+    observe_launch_all(o);
+    rc = prepare(o);
+    if (!rc)
+        rc = observe_measure(o);
+    read_gpus(o, out);
+    if (!rc)
+        rc = finish(o);
+    int left = observe_end_all(o);
+    if (left && rc == -EINTR)
+        log_warn("%s", err->msg);
+    else if (left)
+        rc = left;
+    out->gpus = gpu_watch_close(&o->watch, &out->ngpus);
+    if (!rc || rc == -ECANCELED)
+        rc = collect_all(o, out, err);
+    return o->crew ? join_crew(o, rc, out, err) : rc;
+}
+
+/* What a user's command has started stays below a worker, and is ended by it, unless that is
+ * killed.
+ */
+static int observe_command(struct observer *o, struct observation *out, struct err *err)
+{
+    struct process_known known;
+    process_note_known(&known);
+    process_adopt(true);
+    int rc = run_phases(o, out, err);
+    if (!process_end_new(&known))
+        log_warn("a process of the command cannot be ended");
+    process_adopt(false);
+    return rc;
+}
+
+int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
+                struct signals *signals, struct observation *out, struct err *err)
+{
+    const struct crew *crew = config->crew;
+    struct observer o = {.config = config,
+                         .arm = arm,
+                         .signals = signals,
+                         .err = err,
+                         .round = out->round,
+                         .slot = out->slot,
+                         .shared_fd = -1,
+                         .event_fd = -1,
+                         .crew = crew};
+    if (crew && crew->refuses(crew->arg, out))
+        return 0;
+    observe_find_ours(&o);
+    const struct observe_watch *watch = arm->canary ? NULL : config->watch;
+    o.env = watch ? watch->before(watch->arg, arm, err) : NULL;
+    int rc = watch && !o.env ? err->code : observe_open(&o, err);
+    if (!rc) {
+        o.shared->record_visits = record_visits;
+        o.shared->record_stages = record_visits && config->traced;
+        rc = arm->bench->runs_command ? observe_command(&o, out, err) : run_phases(&o, out, err);
+    }
+    observe_close(&o);
+    if (!rc && watch)
+        rc = watch->after(watch->arg, arm, out, err);
+    if (rc && rc != -EINTR && crew) /* the others know nothing of it, and would wait */
+        crew->fail(crew->arg, err->msg);
+    return rc;
+}

@@ -1,0 +1,354 @@
+#include "harness/engine/run/observe_parts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "harness/engine/worker/launch.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/plan/placement/placeholders.h"
+
+static const uint64_t mpi_grace_ns = 500000000, hurry_ns = 100000000;
+
+static bool ended(const struct observer *o, unsigned i)
+{
+    return shared_state(&o->shared->worker[i]) >= WORKER_FINISHED || !o->child[i].pid;
+}
+
+bool observe_past(const struct observer *o, unsigned i, enum worker_state state)
+{
+    return ended(o, i) || shared_state(&o->shared->worker[i]) >= state;
+}
+
+bool observe_all_past(const struct observer *o, bool background, enum worker_state state)
+{
+    if (o->crew)
+        return o->crew->past(o->crew->arg, background, state);
+    for (unsigned i = 0; i < (background ? o->nworkers : o->foreground); i++)
+        if (!observe_past(o, i, state))
+            return false;
+    return true;
+}
+
+bool observe_any_lost_here(const struct observer *o)
+{
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (shared_state(&o->shared->worker[i]) > WORKER_FINISHED)
+            return true;
+    return false;
+}
+
+bool observe_any_lost(const struct observer *o)
+{
+    return o->crew ? o->crew->lost(o->crew->arg) : observe_any_lost_here(o);
+}
+
+static void note_canceled(struct shared_worker *worker)
+{
+    (void)err_set(&worker->err, -ECANCELED, "ended because another worker was lost");
+    atomic_store(&worker->state, WORKER_FAILED);
+}
+
+/* A worker is gone: if it could not say why, we do. */
+static void note_exit(struct observer *o, unsigned i, int status)
+{
+    struct shared_worker *worker = &o->shared->worker[i];
+    enum worker_state state = shared_state(worker);
+    o->child[i].pid = 0;
+    if (o->child[i].canceled) { /* it may have been writing its own state and reason as it died */
+        note_canceled(worker);
+        return;
+    }
+    if (state >= WORKER_FINISHED || o->child[i].censored)
+        return;
+    if (WIFSIGNALED(status))
+        (void)err_set(&worker->err, -ECHILD, "killed by signal %d (%s) while %s", WTERMSIG(status),
+                      strsignal(WTERMSIG(status)), worker_state_name(state));
+    else if (WIFEXITED(status))
+        (void)err_set(&worker->err, -ECHILD, "exited with status %d while %s", WEXITSTATUS(status),
+                      worker_state_name(state));
+    else
+        (void)err_set(&worker->err, -ECHILD, "gone while %s, and nothing says how it ended",
+                      worker_state_name(state));
+    atomic_store(&worker->state, WORKER_FAILED);
+}
+
+/* It is asked only when it has said its last: else its CPU is left alone. */
+static void reap_in_mpi(struct observer *o, unsigned i)
+{
+    int status = 0;
+    bool gone = o->crew->ended(o->crew->arg, &status);
+    if (!gone && shared_state(&o->shared->worker[i]) < WORKER_FINISHED)
+        return;
+    if (gone || o->crew->joined(o->crew->arg))
+        note_exit(o, i, status);
+}
+
+void observe_reap(struct observer *o)
+{
+    int status;
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (o->child[i].pid && o->child[i].in_mpi)
+            reap_in_mpi(o, i);
+        else if (o->child[i].pid && process_ended(&o->child[i].process, &status))
+            note_exit(o, i, status);
+}
+
+/* A launcher that has told us to stop, or has seen a rank end, kills us soon. */
+static bool in_hurry(const struct observer *o)
+{
+    return o->crew && (o->signals->interrupted || o->crew->broken(o->crew->arg));
+}
+
+/*
+ * A thread in MPI cannot be ended: after a moment to come back, it is left where it is; at once
+ * where nobody carries its messages any more.
+ */
+static void end_in_mpi(struct observer *o, unsigned i)
+{
+    uint64_t until_ns = clock_now_ns() + (in_hurry(o) ? 0 : mpi_grace_ns);
+    while (o->child[i].pid && clock_now_ns() < until_ns) {
+        int status = 0;
+        (void)usleep(1000);
+        if (!o->crew->joined(o->crew->arg))
+            continue;
+        (void)o->crew->ended(o->crew->arg, &status);
+        note_exit(o, i, status);
+    }
+    o->stuck |= o->child[i].pid != 0;
+    o->child[i].pid = 0;
+}
+
+/* A command's processes have sessions of their own, and go while their worker is still there. */
+static void end_own(struct observer *o, unsigned i)
+{
+    const struct process *process = &o->child[i].process;
+    if (o->arm->bench->runs_command && !process_signal(process, SIGSTOP))
+        (void)process_end_below(process->pid);
+    (void)process_signal_group(process, SIGKILL);
+}
+
+void observe_end(struct observer *o, unsigned i)
+{
+    if (o->child[i].pid && o->child[i].in_mpi)
+        end_in_mpi(o, i);
+    else if (o->child[i].pid)
+        end_own(o, i);
+}
+
+/*
+ * One that used a GPU can take seconds to go, in which the driver frees its memory; one that the
+ * kernel holds, as for a disk that does not answer, never goes. False: it is still there.
+ */
+static bool reap_killed(struct observer *o, unsigned i, uint64_t until_ns)
+{
+    struct process *process = &o->child[i].process;
+    int status;
+    if (!o->child[i].pid)
+        return true;
+    while (!process_ended(process, &status)) {
+        if (clock_now_ns() >= until_ns)
+            return false; /* it is as good as dead, and init's when we are */
+        (void)usleep(1000);
+    }
+    note_exit(o, i, status);
+    return true;
+}
+
+int observe_end_all(struct observer *o)
+{
+    bool hurry = in_hurry(o);
+    int rc = 0;
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        struct shared_worker *worker = &o->shared->worker[i];
+        if (o->child[i].pid && shared_state(worker) < WORKER_FINISHED && !o->child[i].censored) {
+            o->child[i].canceled = true;
+            note_canceled(worker);
+        }
+        observe_end(o, i);
+    }
+    uint64_t until_ns = clock_now_ns() + (hurry ? hurry_ns : (uint64_t)(o->config->setup_s * 1e9));
+    for (unsigned i = 0; i < o->nworkers; i++)
+        if (!reap_killed(o, i, until_ns) && !hurry)
+            rc = err_set(o->err, -EBUSY,
+                         "worker %u cannot be ended: the kernel holds process %d, and whatever is "
+                         "measured beside it is disturbed",
+                         i, (int)o->child[i].pid);
+    return rc;
+}
+
+void observe_give_up(struct observer *o, unsigned i, enum worker_state state, double limit_s)
+{
+    struct shared_worker *worker = &o->shared->worker[i];
+    if (ended(o, i))
+        observe_end(o, i); /* it has said its last and does not go */
+    if (observe_past(o, i, state))
+        return;
+    bool has_turn = shared_state(worker) != WORKER_PRIMED || atomic_load(&worker->warm);
+    if (!has_turn || meeting_waits(&o->shared->meeting[i >= o->foreground], worker->index))
+        (void)err_set(&worker->err, -ECANCELED, "waited %.3g s for another %s", limit_s,
+                      has_turn ? "rank" : "worker");
+    else if (o->arm->bench->scan && shared_state(worker) == WORKER_RUNNING) /* slow, or stuck */
+        (void)err_set(&worker->err, -ETIMEDOUT, "not at its end within %.3g s (--limit)", limit_s);
+    else
+        (void)err_set(&worker->err, -ETIMEDOUT, "no progress within %.3g s while %s", limit_s,
+                      worker_state_name(shared_state(worker)));
+    atomic_store(&worker->state, WORKER_HUNG);
+    observe_end(o, i);
+    atomic_store(&worker->state, WORKER_HUNG); /* one in MPI may have come to its end meanwhile */
+}
+
+void observe_give_up_all(struct observer *o, unsigned n, enum worker_state state, double limit_s)
+{
+    for (unsigned i = 0; i < n; i++)
+        observe_give_up(o, i, state, limit_s);
+}
+
+static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
+{
+    o->child[i].in_mpi = true;
+    o->child[i].pid = o->crew->pid(o->crew->arg);
+    return o->crew->start(o->crew->arg, o->shared_fd, o->event_fd, i, err);
+}
+
+enum { COMMAND_ENV_MOST = 8 };
+
+/* A worker's copy of the command, and what that is made of. */
+struct own_command {
+    struct user_command command;
+    char output[4096];
+    char *env[COMMAND_ENV_MOST], *metric_file, **argv; /* owned */
+};
+
+/* OMP_NUM_THREADS is the user's where the placement leaves threads to their default. */
+static bool sets_threads(const struct arm *arm, const struct plan_worker *plan)
+{
+    bool is_default = arm->placement == PLACE_NONE || arm->placement == PLACE_PASSIVE;
+    return !is_default || plan->threads != bitset_count(&plan->cpus);
+}
+
+static void set_env(struct own_command *own, const char *name, const char *value)
+{
+    struct opt_texts *env = &own->command.env;
+    char **text = &own->env[env->n];
+    if (asprintf(text, "%s=%s", name, value) < 0)
+        *text = NULL;
+    else
+        env->text[env->n++] = *text;
+}
+
+/* The one that it sees; where the command asks for its number, it sees all. */
+static void choose_gpu(const struct topo_gpu *gpu, const struct placeholder_values *values,
+                       struct own_command *own)
+{
+    bool asks = false;
+    for (size_t i = 0; own->command.argv[i]; i++)
+        asks = asks || placeholders_use(own->command.argv[i], PLACEHOLDER_GPU);
+    set_env(own, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    if (!asks) /* a number means another one once the variable is set */
+        set_env(own, "CUDA_VISIBLE_DEVICES",
+                getenv("CUDA_VISIBLE_DEVICES") && gpu->uuid[0] ? gpu->uuid : values->gpu);
+}
+
+static int expand_words(const struct placeholder_values *values, struct own_command *own,
+                        struct err *err)
+{
+    struct user_command *command = &own->command;
+    size_t n = 0;
+    while (command->argv[n])
+        n++;
+    own->argv = calloc(n + 1, sizeof(*own->argv));
+    if (!own->argv)
+        return err_set(err, -ENOMEM, "no memory for the command");
+    for (size_t i = 0; i < n; i++)
+        if (!(own->argv[i] = placeholders_expand(command->argv[i], values, err)))
+            return -EINVAL;
+    command->argv = own->argv;
+    if (!command->options.metric_file)
+        return 0;
+    own->metric_file = placeholders_expand(command->options.metric_file, values, err);
+    command->options.metric_file = own->metric_file;
+    return own->metric_file ? 0 : -EINVAL;
+}
+
+static void free_own(struct own_command *own)
+{
+    command_words_free(own->argv, 0);
+    free(own->metric_file);
+    for (size_t i = 0; i < COMMAND_ENV_MOST; i++)
+        free(own->env[i]);
+}
+
+/* Free it also after an error. */
+static int make_own(const struct observer *o, unsigned i, struct own_command *own, struct err *err)
+{
+    const struct arm *arm = o->arm;
+    const struct shared_worker *worker = &o->shared->worker[i];
+    struct placeholder_values values;
+    *own = (struct own_command){.command = *o->config->command};
+    if (arm->variant && arm->variant->argv)
+        own->command.argv = arm->variant->argv;
+    own->command.sets_threads = sets_threads(arm, &worker->plan);
+    placeholders_of(o->config->topo, &arm->plan, o->slot + o->first + i, &values);
+    /* Of those that run: one alone is the first of one. */
+    (void)snprintf(values.number, sizeof(values.number), "%u", worker->index);
+    (void)snprintf(values.workers, sizeof(values.workers), "%u", worker->team);
+    set_env(own, "CONTEND_WORKER", values.number);
+    set_env(own, "CONTEND_WORKERS", values.workers);
+    set_env(own, "CONTEND_THREADS", values.threads);
+    set_env(own, "CONTEND_CPUS", values.cpus);
+    set_env(own, "CONTEND_NODE", values.node);
+    set_env(own, "CONTEND_GPU", values.gpu);
+    if (values.gpu[0])
+        choose_gpu(&o->config->topo->gpus[worker->plan.gpu], &values, own);
+    if (o->config->outputs)
+        (void)snprintf(own->output, sizeof(own->output), "%.3800s/%.40s-%u%s-worker%u.txt",
+                       o->config->outputs,
+                       arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
+                       arm->slots, arm->alone ? "-alone" : "", i);
+    own->command.output = own->output[0] ? own->output : NULL;
+    return expand_words(&values, own, err);
+}
+
+static bool runs_command(const struct observer *o, unsigned i)
+{
+    return i < o->foreground && o->arm->bench->runs_command && o->config->command;
+}
+
+static int launch_own(struct observer *o, unsigned i, struct err *err)
+{
+    const struct opt_texts *watched = i < o->foreground ? o->env : NULL;
+    const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : watched;
+    struct own_command own = {.argv = NULL};
+    int rc = runs_command(o, i) ? make_own(o, i, &own, err) : 0;
+    const struct launch_request request = {
+        .env = env, .command = own.argv ? &own.command : NULL, .cgroups = o->config->cgroups};
+    if (!rc)
+        rc = launch_worker(o->shared, o->shared_fd, i, &request, &o->child[i].process, err);
+    free_own(&own);
+    o->child[i].pid = o->child[i].process.pid;
+    return rc;
+}
+
+void observe_launch_all(struct observer *o)
+{
+    struct err err = {0};
+    bool lost = false;
+    enum device device = arm_device(o->config->run, o->arm);
+    for (unsigned i = 0; i < o->nworkers; i++) {
+        struct shared_worker *worker = &o->shared->worker[i];
+        bool in_mpi = o->crew && device == DEVICE_MPI && i < o->foreground;
+        int rc = lost ? -ECANCELED : in_mpi ? launch_in_mpi(o, i, &err) : launch_own(o, i, &err);
+        if (!rc)
+            continue;
+        o->child[i].pid = 0;
+        (void)err_set(&worker->err, rc, "%s",
+                      lost ? "not started because another worker could not be" : err.msg);
+        atomic_store(&worker->state, WORKER_FAILED);
+        lost = true;
+    }
+}

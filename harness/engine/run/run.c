@@ -1,0 +1,169 @@
+#include "harness/engine/run/run.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "harness/engine/arms/arms.h"
+#include "harness/engine/arms/guard.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/sys/clock.h"
+
+static struct observation *append_observation(struct arm *arm, struct err *err)
+{
+    size_t n = arm->nobservations;
+    struct observation *grown = realloc(arm->observations, (n + 1) * sizeof(*grown));
+    if (!grown) {
+        (void)err_set(err, -ENOMEM, "no memory for an observation");
+        return NULL;
+    }
+    arm->observations = grown;
+    arm->observations[n] = (struct observation){0};
+    arm->nobservations = n + 1;
+    return &arm->observations[n];
+}
+
+void run_drop_round(struct result *result, unsigned round)
+{
+    for (size_t i = 0; i < result->narms; i++) {
+        struct arm *arm = &result->arms[i];
+        while (arm->nobservations && arm->observations[arm->nobservations - 1].round >= round)
+            observation_free(&arm->observations[--arm->nobservations]);
+    }
+    if (result->rounds_done > round)
+        result->rounds_done = round;
+}
+
+static bool is_measured(const struct arm *arm)
+{
+    return arm_runs(arm) && !arm->idle;
+}
+
+static size_t count_launched(const struct result *result)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < result->narms; i++)
+        n += is_measured(&result->arms[i]);
+    return n;
+}
+
+/* What all rounds of a run have in common. */
+struct runner {
+    const struct observe_config *config;
+    const struct run_hooks *hooks;
+    struct signals *signals;
+    struct guards guards;
+    size_t *order; /* of the arms, in this round */
+};
+
+/* With what the arm's variant has done before and after it. */
+static int observe_variant(struct runner *runner, const struct arm *arm,
+                           struct observation *observation, struct err *err)
+{
+    const struct observe_config *config = runner->config;
+    struct signals *signals = runner->signals;
+    struct err why = {0};
+    int rc = guards_before(&runner->guards, arm, signals, err);
+    if (!rc && config->observe && arm->variant)
+        rc = config->observe(config->observe_arg, arm, signals, observation, err);
+    else if (!rc)
+        rc = observe_arm(config, arm, observation->round == 0, signals, observation, err);
+    int undone = guards_after(&runner->guards, arm, signals, &why);
+    return rc || !undone ? rc : err_set(err, undone, "%.250s", why.msg);
+}
+
+static int run_round(struct runner *runner, unsigned round, struct result *result, struct err *err)
+{
+    const struct run_hooks *hooks = runner->hooks;
+    size_t launched = count_launched(result), done = launched * round;
+    unsigned position = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        struct arm *arm = &result->arms[runner->order[i]];
+        if (!is_measured(arm))
+            continue;
+        if (hooks->on_arm)
+            hooks->on_arm(hooks->arg, arm, round, done++, launched * result->rounds_planned);
+        struct observation *observation = append_observation(arm, err);
+        if (!observation)
+            return -ENOMEM;
+        observation->round = round;
+        observation->order = position++;
+        observation->slot = arms_slot(arm, result->seed, round);
+        uint64_t before_ns = clock_now_ns();
+        int rc = observe_variant(runner, arm, observation, err);
+        observation->took_s = (double)(clock_now_ns() - before_ns) * 1e-9;
+        if (!rc && hooks->on_observation)
+            rc = hooks->on_observation(hooks->arg, arm, observation, err);
+        if (rc)
+            return rc;
+        if (hooks->after_arm)
+            hooks->after_arm(hooks->arg);
+    }
+    return 0;
+}
+
+/* On a machine that takes longer than was expected. */
+static void plan_fewer(struct result *result, double elapsed_s)
+{
+    unsigned done = result->rounds_done;
+    bool fits = elapsed_s * (done + 1) / done <= result->rounds_s;
+    if (result->rounds_s <= 0 || done < result->rounds_least || fits)
+        return;
+    if (done < result->rounds_planned && !result->variants)
+        log_info("%u of %u rounds took %.0f s: no time for more", done, result->rounds_planned,
+                 elapsed_s);
+    result->rounds_planned = done;
+}
+
+/* The order of a round, of as many arms as there are by then. */
+static int order_arms(struct runner *runner, const struct result *result, unsigned round,
+                      struct err *err)
+{
+    size_t n = result->narms ? result->narms : 1;
+    size_t *order = realloc(runner->order, n * sizeof(*order));
+    if (!order)
+        return err_set(err, -ENOMEM, "no memory for the order of arms");
+    runner->order = order;
+    arms_shuffle(result->seed, round, result->narms, order);
+    return 0;
+}
+
+int run_rounds(const struct observe_config *config, const struct run_hooks *hooks,
+               struct signals *signals, struct result *result, struct err *err)
+{
+    struct runner runner = {.config = config, .hooks = hooks, .signals = signals};
+    uint64_t start_ns = clock_now_ns();
+    if (config->cgroups)
+        cgroups_open(config->cgroups);
+    int rc = guards_open(&runner.guards, result->variants, signals, err);
+    for (unsigned round = 0; round < result->rounds_planned && !rc; round = result->rounds_done) {
+        rc = order_arms(&runner, result, round, err);
+        if (!rc)
+            rc = run_round(&runner, round, result, err);
+        if (rc)
+            run_drop_round(result, round);
+        if (rc == -ERESTART) {
+            log_warn("stopped and continued: round %u is measured again", round + 1);
+            rc = 0;
+        } else if (!rc) {
+            result->rounds_done = round + 1;
+            plan_fewer(result, (double)(clock_now_ns() - start_ns) * 1e-9);
+            rc = hooks->on_round ? hooks->on_round(hooks->arg, round, err) : 0;
+        }
+    }
+    guards_close(&runner.guards);
+    if (config->cgroups)
+        cgroups_close(config->cgroups);
+    free(runner.order);
+    return rc;
+}
+
+bool run_measured_anything(const struct result *result)
+{
+    for (size_t i = 0; i < result_measured(result); i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++)
+            if (result->arms[i].observations[o].status < STATUS_SKIPPED)
+                return true;
+    return false;
+}

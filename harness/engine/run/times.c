@@ -1,0 +1,164 @@
+#include "harness/engine/run/times.h"
+
+#include <math.h>
+
+#include "harness/engine/arms/arms.h"
+#include "harness/engine/run/canaries.h"
+
+/*
+ * quick aims at a whole run of about a minute: `most_rounds` of steps where target_s has room for
+ * them if an arm is measured for short_s, and the measured time of an arm is what is left of
+ * target_s for each launch, within [least_s, most_s]. Rounds before time, since what collapses is
+ * another in each launch. Five and no more: their range holds the true median in 94% of cases
+ * (stats.h), and the narrower bootstrap interval of six to eight in fewer. Where they take longer
+ * than expected, none is begun that would end behind box_s.
+ *
+ * A run that is told how long it may take divides that up in the same way, but has to do with one
+ * round where no more fit.
+ */
+static const struct profile_times {
+    unsigned rounds, most_rounds;
+    double target_s, box_s, short_s, least_s, most_s, warmup_s, limit_s;
+} profiles[] = {
+    [PROFILE_QUICK] = {3, 5, 72, 85, 0.3, 0.5, 1.5, 0.2, 12},
+    [PROFILE_STANDARD] = {5, 5, 600, 0, 2, 2, 4, 0.5, 30},
+    [PROFILE_FULL] = {11, 11, 3600, 0, 5, 5, 10, 1, 60},
+};
+/* A scan has many points to share its time: more at most, and far longer before it hangs. */
+static const double scan_times = 1.6, scan_limits = 10;
+/* Start, set-up and end of an arm, for estimates only: of a scan, and of steps, of which workers on
+ * GPUs wait for the driver. */
+static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.55;
+
+/*
+ * A user's command takes what it takes: a run of it is cut off only where a collapse would take
+ * the day. Whole runs have no warm-up unless the user says so: each begins as it does in life.
+ */
+static const double command_limit_s = 600;
+
+/* Of what a run may take: the rest is for figures and for launches that take longer. */
+static const double target_share = 0.8;
+
+static struct profile_times times_of(const struct run_options *options)
+{
+    struct profile_times times = profiles[options->profile];
+    if (options->budget_s > 0) {
+        times.rounds = 1;
+        times.target_s = options->budget_s * target_share;
+        times.box_s = options->budget_s;
+        times.least_s = times.short_s;
+    }
+    return times;
+}
+
+/* The arms of a run that runs commands all do. */
+static const struct bench *commands_of(const struct result *result)
+{
+    const struct bench *bench = result->narms ? result->arms[0].bench : NULL;
+    return bench && bench->runs_command ? bench : NULL;
+}
+
+static double warmup_s(const struct run_options *options, const struct result *result,
+                       double fallback_s)
+{
+    const struct bench *command = commands_of(result);
+    if (options->warmup_s > 0)
+        return options->warmup_s;
+    return command && command->whole ? 0 : fallback_s;
+}
+
+static double limit_s(const struct run_options *options, const struct result *result,
+                      const struct profile_times *profile)
+{
+    if (options->limit_s > 0)
+        return options->limit_s;
+    return commands_of(result) ? command_limit_s : profile->limit_s;
+}
+
+/* As many as there is time for. */
+static unsigned choose_rounds(const struct run_options *options,
+                              const struct profile_times *profile, double launches, double before_s,
+                              double watch_s)
+{
+    double arm_s = before_s + (options->time_s > 0 ? options->time_s : profile->short_s);
+    double room = launches > 0 ? profile->target_s / (launches * arm_s + watch_s) : profile->rounds;
+    if (options->rounds)
+        return (unsigned)options->rounds;
+    return (unsigned)fmin(fmax(room, profile->rounds), profile->most_rounds);
+}
+
+/*
+ * Rounds of an ab are many and short: what it pairs is a round, so that a launch more tells more
+ * than a longer one. With --rounds as many as that; else as many as there is time for, which the
+ * rounds themselves decide.
+ */
+static void set_ab_times(const struct run_options *options, double launches, double before_s,
+                         struct run_setup *setup)
+{
+    const struct profile_times *profile = &profiles[options->profile];
+    struct observe_config *config = &setup->config;
+    struct result *result = &setup->result;
+    double arm_s = before_s - config->warmup_s - config->settle_s;
+    config->warmup_s = config->settle_s = warmup_s(options, result, profile->warmup_s / 4);
+    config->measure_s = options->time_s > 0 ? options->time_s : profile->short_s;
+    config->limit_s = fmax(limit_s(options, result, profile), config->measure_s);
+    arm_s += config->warmup_s + config->settle_s + config->measure_s;
+    double room = launches > 0 ? options->max_time_s / (launches * arm_s) : 1;
+    result->rounds_planned =
+        options->rounds ? (unsigned)options->rounds : (unsigned)fmin(fmax(2 * room, 1), 100000);
+    result->rounds_least = 1;
+    result->rounds_s = options->rounds ? 0 : options->max_time_s;
+    if (result->purpose ==
+        PURPOSE_TUNE) { /* which says after each round whether there is another */
+        result->rounds_planned = 1;
+        result->rounds_s = 0;
+    }
+    setup->expected_s =
+        options->rounds ? launches * arm_s * result->rounds_planned : options->max_time_s;
+}
+
+void times_set(const struct run_options *options, struct run_setup *setup)
+{
+    const struct profile_times times = times_of(options);
+    const struct profile_times *profile = &times;
+    struct observe_config *config = &setup->config;
+    struct result *result = &setup->result;
+    config->warmup_s = warmup_s(options, result, profile->warmup_s);
+    config->settle_s = commands_of(result) && commands_of(result)->whole ? 0 : config->warmup_s;
+    config->setup_s = options->setup_limit_s;
+
+    double launches = 0;
+    bool scans = false;
+    size_t measured = result_measured(result);
+    double watch_s = canaries_seconds(result); /* in each round */
+    for (size_t i = 0; i < measured; i++) {
+        launches += arm_runs(&result->arms[i]);
+        scans = scans || result->arms[i].bench->scan;
+    }
+    double start_s = scans                           ? scan_launch_s
+                     : result->device == DEVICE_CUDA ? cuda_launch_s
+                                                     : launch_s;
+    double before_s = config->warmup_s + config->settle_s + start_s;
+    if (result->variants || result->purpose == PURPOSE_TUNE) {
+        set_ab_times(options, launches, before_s, setup);
+        return;
+    }
+    struct profile_times rounds = times;
+    if (scans || options->ranks) /* time before rounds: arrays and points grow with it; and ranks
+                                    must agree, whatever their machines */
+        rounds.most_rounds = profiles[options->profile].rounds;
+    result->rounds_planned = choose_rounds(options, &rounds, launches, before_s, watch_s);
+    result->rounds_least = times.rounds;
+    result->rounds_s = options->rounds ? 0 : times.box_s;
+    double all = launches * result->rounds_planned;
+    double watched_s = watch_s * result->rounds_planned;
+    double share_s = all > 0 ? (profile->target_s - watched_s) / all - before_s : 0;
+    bool more = result->rounds_planned > profiles[options->profile].rounds;
+    double least_s = more ? profile->short_s : profile->least_s;
+    double most_s = profile->most_s * (scans ? scan_times : 1);
+    config->measure_s =
+        options->time_s > 0 ? options->time_s : fmin(fmax(share_s, least_s), most_s);
+    config->limit_s =
+        fmax(limit_s(options, result, profile), config->measure_s * (scans ? scan_limits : 1));
+    setup->expected_s = all * (config->measure_s + before_s) + watched_s;
+}

@@ -1,0 +1,108 @@
+#include "harness/engine/worker/cgroups.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/lib/say/log.h"
+#include "harness/lib/sys/affinity.h"
+
+enum { PERIOD_US = 100000 };
+
+bool cgroups_wanted(const struct cgroups *cgroups)
+{
+    return cgroups->cpuset || cgroups->cpu_max > 0;
+}
+
+void cgroups_open(struct cgroups *cgroups)
+{
+    struct groups *groups = &cgroups->groups;
+    if (!cgroups_wanted(cgroups) || groups_open(groups, &cgroups->err))
+        return;
+    int rc = cgroups->cpuset ? groups_enable(groups, "cpuset", &cgroups->err) : 0;
+    if (!rc && cgroups->cpu_max > 0)
+        rc = groups_enable(groups, "cpu", &cgroups->err);
+    if (rc)
+        groups_close(groups);
+}
+
+void cgroups_close(struct cgroups *cgroups)
+{
+    groups_close(&cgroups->groups);
+    if (cgroups->throttled > 0)
+        log_info("the quota of %g CPUs stopped workers %.0f times, for %.3g s of their time in all",
+                 cgroups->cpu_max, cgroups->throttled, cgroups->throttled_s);
+}
+
+static int set_quota(const char *dir, double cpus, struct err *err)
+{
+    char text[64];
+    (void)snprintf(text, sizeof(text), "%.0f %d", cpus * PERIOD_US, PERIOD_US);
+    return groups_set(dir, "cpu.max", text, err);
+}
+
+static int set_cpuset(const char *dir, const struct plan_worker *plan, struct err *err)
+{
+    char list[BITSET_LIST_MAX], got[BITSET_LIST_MAX];
+    int rc = groups_set(dir, "cpuset.cpus", bitset_format(&plan->cpus, list, sizeof(list)), err);
+    if (!rc &&
+        (!groups_get(dir, "cpuset.cpus.effective", got, sizeof(got)) || strcmp(list, got) != 0))
+        rc =
+            err_set(err, -EINVAL, "cgroup: CPUs %.80s were asked for, and it has %.80s", list, got);
+    if (!rc && plan->mem_policy == MEM_BIND)
+        rc = groups_set(dir, "cpuset.mems", bitset_format(&plan->mem_nodes, list, sizeof(list)),
+                        err);
+    return rc;
+}
+
+static int check_mask(const struct plan_worker *plan, struct err *err)
+{
+    struct bitset mask;
+    char asked[64], got[64];
+    int rc = affinity_get(0, &mask);
+    if (rc)
+        return err_sys(err, rc, "the mask cannot be read back");
+    if (bitset_equal(&mask, &plan->cpus))
+        return 0;
+    return err_set(err, -EINVAL, "its cpuset is CPUs %s, and its mask %s",
+                   bitset_format(&plan->cpus, asked, sizeof(asked)),
+                   bitset_format(&mask, got, sizeof(got)));
+}
+
+int cgroups_join(const struct cgroups *cgroups, unsigned index, const struct plan_worker *plan,
+                 struct err *err)
+{
+    char dir[GROUPS_PATH_MAX];
+    if (cgroups->err.code)
+        return err_set(err, cgroups->err.code, "%s", cgroups->err.msg);
+    int rc = groups_make(&cgroups->groups, index, dir, sizeof(dir), err);
+    if (!rc && cgroups->cpuset)
+        rc = set_cpuset(dir, plan, err);
+    if (!rc && cgroups->cpu_max > 0)
+        rc = set_quota(dir, cgroups->cpu_max, err);
+    if (!rc)
+        rc = groups_set(dir, "cgroup.procs", "0", err);
+    return !rc && cgroups->cpuset ? check_mask(plan, err) : rc;
+}
+
+/* What the quota has kept from one worker: cpu.stat, admin-guide/cgroup-v2.rst. */
+static void add_throttled(struct cgroups *cgroups, const char *dir)
+{
+    double times = groups_count(dir, "cpu.stat", "nr_throttled");
+    double us = groups_count(dir, "cpu.stat", "throttled_usec");
+    cgroups->throttled += isnan(times) ? 0 : times;
+    cgroups->throttled_s += isnan(us) ? 0 : us * 1e-6;
+}
+
+void cgroups_clear(struct cgroups *cgroups, unsigned n)
+{
+    char dir[GROUPS_PATH_MAX];
+    for (unsigned i = 0; cgroups->groups.dir[0] && i < n; i++) {
+        if (groups_make(&cgroups->groups, i, dir, sizeof(dir), NULL))
+            continue;
+        if (cgroups->cpu_max > 0)
+            add_throttled(cgroups, dir);
+        (void)groups_remove(dir);
+    }
+}

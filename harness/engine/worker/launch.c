@@ -1,0 +1,257 @@
+#include "harness/engine/worker/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <numaif.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "harness/lib/sys/affinity.h"
+#include "harness/machine/facts/openmp.h"
+
+extern char **environ;
+
+enum { EXIT_BEFORE_EXEC = 127 };
+
+/* Also when the file that it was started from has been replaced, as a build does meanwhile. */
+static const char this_program[] = "/proc/self/exe";
+
+/* Of what the plan decides: see machine/facts/openmp.h. GOMP_SPINCOUNT would outdo the policy. */
+static bool is_ours(const char *variable, const struct plan_worker *plan, bool sets_threads)
+{
+    static const char *const ours[] = {"OMP_NUM_THREADS=", OPENMP_NOT_FOR_WORKERS "=",
+                                       "OMP_WAIT_POLICY=", "GOMP_SPINCOUNT="};
+    size_t n = sizeof(ours) / sizeof(ours[0]);
+    for (size_t i = sets_threads ? 0 : 1; i < (plan->passive ? n : n - 2); i++)
+        if (strncmp(variable, ours[i], strlen(ours[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Whether one of these sets the same. */
+static bool is_set(const char *variable, const struct opt_texts *env)
+{
+    for (size_t i = 0; env && i < env->n; i++)
+        if (!strncmp(variable, env->text[i], strcspn(env->text[i], "=") + 1))
+            return true;
+    return false;
+}
+
+/*
+ * A copy of the environment with `env` and what the plan decides; NULL without memory. `threads`
+ * NULL: their number is left to the user.
+ */
+static char **build_environment(const struct plan_worker *plan, const struct opt_texts *env,
+                                char *threads)
+{
+    static char passive[] = "OMP_WAIT_POLICY=passive";
+    size_t n = 0, used = 0;
+    while (environ[n])
+        n++;
+    char **copy = calloc(n + (env ? env->n : 0) + 3, sizeof(*copy));
+    if (!copy)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!is_ours(environ[i], plan, threads) && !is_set(environ[i], env))
+            copy[used++] = environ[i];
+    for (size_t i = 0; env && i < env->n; i++)
+        if (!is_ours(env->text[i], plan, threads))
+            copy[used++] = (char *)(uintptr_t)env->text[i];
+    if (threads)
+        copy[used++] = threads;
+    if (plan->passive)
+        copy[used] = passive;
+    return copy;
+}
+
+static int bind_memory(const struct plan_worker *plan, struct err *err)
+{
+    static const int modes[] = {MPOL_DEFAULT, MPOL_BIND, MPOL_PREFERRED, MPOL_INTERLEAVE};
+    if (plan->mem_policy == MEM_DEFAULT)
+        return 0;
+    /* The kernel counts maxnode from one past the last bit it reads. */
+    if (!set_mempolicy(modes[plan->mem_policy], plan->mem_nodes.word, BITSET_BITS + 1))
+        return 0;
+    char list[64];
+    return err_sys(err, -errno, "memory policy %s on nodes %s refused",
+                   mem_policy_name(plan->mem_policy),
+                   bitset_format(&plan->mem_nodes, list, sizeof(list)));
+}
+
+static int bind_cpus(const struct plan_worker *plan, struct err *err)
+{
+    int rc = affinity_set(0, &plan->cpus);
+    if (!rc)
+        return 0;
+    char list[64];
+    return err_sys(err, rc, "binding to CPUs %s refused",
+                   bitset_format(&plan->cpus, list, sizeof(list)));
+}
+
+enum worker_state launch_bind(const struct plan_worker *plan, struct err *err)
+{
+    if (bind_cpus(plan, err))
+        return WORKER_FAILED;
+    return bind_memory(plan, err) ? WORKER_SKIPPED : WORKER_LAUNCHED;
+}
+
+static void redirect_standard_streams(void)
+{
+    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null_fd >= 0)
+        (void)dup2(null_fd, STDIN_FILENO);
+    (void)dup2(STDERR_FILENO, STDOUT_FILENO);
+}
+
+/* What a child has between fork and exec. */
+struct image {
+    char **argv, **envp;
+    struct shared *shared; /* of a worker */
+    struct shared_worker *worker;
+    const struct cgroups *cgroups; /* NULL = none */
+    unsigned index;
+    int fd; /* of the shared memory, or of the socket to the MPI process */
+};
+
+static enum worker_state bind(const struct image *image)
+{
+    struct shared_worker *worker = image->worker;
+    const struct cgroups *cgroups = image->cgroups;
+    if (cgroups && cgroups_wanted(cgroups) &&
+        cgroups_join(cgroups, image->index, &worker->plan, &worker->err))
+        return WORKER_SKIPPED;
+    if (cgroups && cgroups->cpuset)
+        return bind_memory(&worker->plan, &worker->err) ? WORKER_SKIPPED : WORKER_LAUNCHED;
+    return launch_bind(&worker->plan, &worker->err);
+}
+
+static int become_worker(void *arg)
+{
+    const struct image *image = arg;
+    struct shared_worker *worker = image->worker;
+    enum worker_state end = bind(image);
+    if (end == WORKER_LAUNCHED) {
+        sigset_t none;
+        (void)sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        redirect_standard_streams();
+        (void)fcntl(image->fd, F_SETFD, 0);
+        (void)fcntl(atomic_load(&image->shared->event_fd), F_SETFD, 0);
+        (void)execve(this_program, image->argv, image->envp);
+        (void)err_sys(&worker->err, -errno, "cannot execute '%.150s'", image->argv[0]);
+        end = WORKER_FAILED;
+    }
+    shared_set_state(image->shared, worker, end);
+    return EXIT_BEFORE_EXEC;
+}
+
+int launch_find_program(char *program, size_t size, struct err *err)
+{
+    static const char replaced[] = " (deleted)";
+    const size_t end = sizeof(replaced) - 1;
+    ssize_t length = readlink(this_program, program, size - 1);
+    if (length < 0)
+        return err_sys(err, -errno, "cannot find this program through %s", this_program);
+    program[length] = '\0';
+    if ((size_t)length > end && strcmp(program + (size_t)length - end, replaced) == 0)
+        program[(size_t)length - end] = '\0';
+    return 0;
+}
+
+void launch_take_name(void)
+{
+    (void)prctl(PR_SET_NAME, program_invocation_short_name);
+}
+
+/* A limit on processes is the usual reason, and EAGAIN's own words do not say so. */
+static int refuse(int rc, struct err *err)
+{
+    return err_sys(err, rc, "cannot be started%s",
+                   rc == -EAGAIN ? ", too many processes (ulimit -u, or pids.max of a cgroup)"
+                                 : "");
+}
+
+/* Words in front of those of a command. */
+enum { WORKER_WORDS = 4 };
+
+/* The worker's command line; NULL without memory. */
+static char **build_words(char *const own[WORKER_WORDS], const struct user_command *command)
+{
+    char **words =
+        command ? command_words(command, WORKER_WORDS) : calloc(WORKER_WORDS + 1, sizeof(*words));
+    for (size_t i = 0; words && i < WORKER_WORDS; i++)
+        words[i] = own[i];
+    return words;
+}
+
+int launch_worker(struct shared *shared, int shared_fd, unsigned index,
+                  const struct launch_request *request, struct process *process, struct err *err)
+{
+    struct shared_worker *worker = &shared->worker[index];
+    char program[4096], fd_text[16], index_text[16], threads[40];
+    int found = launch_find_program(program, sizeof(program), err);
+    if (found)
+        return found;
+    (void)snprintf(fd_text, sizeof(fd_text), "%d", shared_fd);
+    (void)snprintf(index_text, sizeof(index_text), "%u", index);
+    (void)snprintf(threads, sizeof(threads), "OMP_NUM_THREADS=%u", worker->plan.threads);
+    char *const own[WORKER_WORDS] = {program, (char[]){LAUNCH_WORKER_COMMAND}, fd_text, index_text};
+    char **argv = build_words(own, request->command);
+    char **envp =
+        build_environment(&worker->plan, request->env,
+                          request->command && !request->command->sets_threads ? NULL : threads);
+    struct image image = {argv, envp, shared, worker, request->cgroups, index, shared_fd};
+    int rc = -ENOMEM;
+    if (!argv || !envp)
+        (void)err_set(err, rc, "no memory for a worker's environment");
+    else if ((rc = process_start(process, true, become_worker, &image)) != 0)
+        (void)refuse(rc, err);
+    free((void *)envp);
+    command_words_free(argv, WORKER_WORDS);
+    return rc;
+}
+
+static int become_other(void *arg)
+{
+    const struct image *image = arg;
+    redirect_standard_streams();
+    (void)fcntl(image->fd, F_SETFD, 0);
+    (void)execve(this_program, image->argv, image->envp);
+    return EXIT_BEFORE_EXEC;
+}
+
+int launch_mpi(int fd, struct process *process, struct err *err)
+{
+    char program[4096], fd_text[16];
+    int rc = launch_find_program(program, sizeof(program), err);
+    if (rc)
+        return rc;
+    (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
+    char *argv[] = {program, (char[]){LAUNCH_MPI_COMMAND}, fd_text, NULL};
+    struct image image = {.argv = argv, .envp = environ, .fd = fd};
+    rc = process_start(process, true, become_other, &image);
+    return rc ? err_sys(err, rc, "cannot start the MPI process") : 0;
+}
+
+int launch_guard(int fd, const char *const *commands, struct process *process, struct err *err)
+{
+    char program[4096], fd_text[16];
+    int rc = launch_find_program(program, sizeof(program), err);
+    if (rc)
+        return rc;
+    (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
+    char *argv[] = {program,
+                    (char[]){LAUNCH_GUARD_COMMAND},
+                    fd_text,
+                    (char *)(uintptr_t)commands[0],
+                    (char *)(uintptr_t)commands[1],
+                    (char *)(uintptr_t)commands[2],
+                    NULL};
+    struct image image = {.argv = argv, .envp = environ, .fd = fd};
+    rc = process_start(process, true, become_other, &image);
+    return rc ? err_sys(err, rc, "cannot start who runs the commands of a variant") : 0;
+}

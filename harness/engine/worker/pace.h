@@ -1,0 +1,40 @@
+/*
+ * How ranks that wait for each other in every step agree on their last one, without meeting for it:
+ * a meeting between steps would line them up, and hide who comes late into the next.
+ *
+ * Rank 0 decides before it begins a step whether that step is the last; all ranks ask behind it.
+ * They see the same: a step ends for nobody before rank 0 has come into it.
+ *
+ *   for (uint64_t step = 1;; step++) {
+ *       if (rank == 0 && it is enough)
+ *           pace_end_with(pace, step);
+ *       run a step in which all ranks meet;
+ *       if (pace_ends(pace, step))
+ *           break;
+ *   }
+ */
+#ifndef CONTEND_ENGINE_WORKER_PACE_H
+#define CONTEND_ENGINE_WORKER_PACE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In shared memory; zeroed = no end in sight. */
+struct pace {
+    _Atomic uint64_t last; /* 0 = not decided */
+};
+
+/* Rank 0, before it begins step `step` (from 1 on). */
+static inline void pace_end_with(struct pace *pace, uint64_t step)
+{
+    atomic_store(&pace->last, step);
+}
+
+/* Any rank, behind step `step`. */
+static inline bool pace_ends(const struct pace *pace, uint64_t step)
+{
+    return atomic_load(&pace->last) == step;
+}
+
+#endif

@@ -1,0 +1,104 @@
+#include "harness/engine/worker/shared.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SHARED_MAGIC_BASE = 0x636e7464 };
+
+/* Parent and worker are the same file; the size stands in for the layout all the same. */
+static uint32_t magic(void)
+{
+    return SHARED_MAGIC_BASE ^ (uint32_t)sizeof(struct shared_worker);
+}
+
+const char *worker_state_name(enum worker_state state)
+{
+    static const char *const names[WORKER_STATES] = {
+        "launched", "setup",    "primed",   "warming", "ready",  "settling", "running",
+        "done",     "checking", "finished", "skipped", "failed", "hung"};
+    return names[state];
+}
+
+static size_t shared_size(unsigned nworkers)
+{
+    return sizeof(struct shared) + nworkers * sizeof(struct shared_worker);
+}
+
+struct shared *shared_create(unsigned nworkers, int *fd, struct err *err)
+{
+    *fd = memfd_create("contend-shared", MFD_CLOEXEC);
+    if (*fd < 0) {
+        (void)err_sys(err, -errno, "cannot create shared memory for %u workers", nworkers);
+        return NULL;
+    }
+    size_t size = shared_size(nworkers);
+    struct shared *shared = MAP_FAILED;
+    if (!ftruncate(*fd, (off_t)size))
+        shared = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+    if (shared == MAP_FAILED) {
+        (void)err_sys(err, -errno, "cannot map %zu bytes of shared memory for %u workers", size,
+                      nworkers);
+        (void)close(*fd);
+        *fd = -1;
+        return NULL;
+    }
+    shared->magic = magic();
+    shared->nworkers = nworkers;
+    atomic_store(&shared->event_fd, -1);
+    return shared;
+}
+
+struct shared *shared_attach(int fd, struct err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) || (size_t)st.st_size < sizeof(struct shared)) {
+        (void)err_set(err, -EINVAL, "file descriptor %d is not a worker's shared memory", fd);
+        return NULL;
+    }
+    struct shared *shared =
+        mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (shared == MAP_FAILED) {
+        (void)err_sys(err, -errno, "cannot map the memory shared with workers");
+        return NULL;
+    }
+    if (shared->magic != magic() || shared_size(shared->nworkers) != (size_t)st.st_size) {
+        (void)err_set(err, -EINVAL,
+                      "the memory shared with workers is of another build of this program");
+        (void)munmap(shared, (size_t)st.st_size);
+        return NULL;
+    }
+    return shared;
+}
+
+void shared_destroy(struct shared *shared)
+{
+    if (shared)
+        (void)munmap(shared, shared_size(shared->nworkers));
+}
+
+void shared_set_state(struct shared *shared, struct shared_worker *worker, enum worker_state state)
+{
+    atomic_store_explicit(&worker->state, state, memory_order_release);
+    shared_wake(shared);
+}
+
+static _Atomic int own_event_fd = -1;
+
+void shared_wake_through(int event_fd)
+{
+    int before = atomic_exchange(&own_event_fd, event_fd);
+    if (before >= 0)
+        (void)close(before);
+}
+
+void shared_wake(const struct shared *shared)
+{
+    int own = atomic_load(&own_event_fd);
+    int fd = own >= 0 ? own : atomic_load(&shared->event_fd);
+    uint64_t one = 1;
+    if (fd >= 0 && write(fd, &one, sizeof(one)) < 0)
+        return; /* a full counter has woken the parent already */
+}

@@ -1,0 +1,123 @@
+/*
+ * The memory that a parent and its workers share for one observation: orders down, samples up.
+ *
+ * A memfd, inherited by file descriptor: it has no name, so nothing is left behind however the
+ * processes end. Sparse: only pages that are written exist. Everything is plain data.
+ */
+#ifndef CONTEND_ENGINE_WORKER_SHARED_H
+#define CONTEND_ENGINE_WORKER_SHARED_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/contract/bench.h"
+#include "harness/contract/visit.h"
+#include "harness/engine/command/command_bench.h"
+#include "harness/engine/worker/meeting.h"
+#include "harness/engine/worker/pace.h"
+#include "harness/engine/worker/usage.h"
+#include "harness/lib/base/bitset.h"
+#include "harness/lib/base/err.h"
+#include "harness/plan/placement/plan.h"
+
+enum { SHARED_SAMPLES = 1 << 18, SHARED_STAGED = 1 << 14, SHARED_BENCH_NAME_MAX = 64 };
+
+/*
+ * A worker's life. The worker moves itself on; the parent only reads, and sets the ends that a
+ * worker cannot report: WORKER_FAILED when it died, WORKER_HUNG when it made no progress.
+ */
+enum worker_state {
+    WORKER_LAUNCHED, /* forked; not yet in its main */
+    WORKER_SETUP,    /* bound and read back; setting up */
+    WORKER_PRIMED,   /* set up; waits for leave to warm up */
+    WORKER_WARMING,  /* steps that do not count */
+    WORKER_READY,    /* waits for go */
+    WORKER_SETTLING, /* first steps of all together, which do not count */
+    WORKER_RUNNING,  /* measured steps */
+    WORKER_DONE,     /* measured; keeps the load up for the others */
+    WORKER_CHECKING, /* told to stop; is the result right? */
+    WORKER_FINISHED, /* all went well; about to exit */
+    WORKER_SKIPPED,  /* cannot run here; err says why */
+    WORKER_FAILED,   /* err says why */
+    WORKER_HUNG,     /* no progress within the watchdog's time */
+    WORKER_STATES
+};
+const char *worker_state_name(enum worker_state state);
+
+struct shared_worker {
+    /* Orders, written before the launch. */
+    char bench[SHARED_BENCH_NAME_MAX];
+    unsigned char params[BENCH_PARAMS_MAX];
+    struct plan_worker plan;
+    unsigned index, team; /* index among `team` workers of the same role */
+    unsigned slots;       /* that the machine was planned for */
+    enum device device;
+    char pci_bdf[PCI_BDF_MAX];
+    uint64_t seed, round_seed;
+    _Atomic uint32_t warm; /* futex: 1 = leave to warm up */
+
+    /* Report. */
+    _Atomic uint32_t state; /* enum worker_state */
+    struct err err;         /* why SKIPPED or FAILED */
+    struct bitset cpus_actual, mem_nodes_actual;
+    struct bitset cpus_first;   /* of the first thread, when main began */
+    struct bitset cpus_threads; /* of all threads, at the end */
+    unsigned least_team;        /* as in struct worker_result */
+    enum mem_policy mem_policy_actual;
+    uint64_t go_ns, end_ns;
+    uint64_t step_ops;             /* of the latest step, also in warm-up */
+    _Atomic uint64_t step_started; /* clock of the measured call under way; 0 = none */
+    _Atomic uint64_t nsamples;
+    struct usage_snapshot at_go, at_end;
+    char library[BENCH_LIBRARY_MAX];
+    uint64_t pages_on_node[BENCH_NODES], pages_elsewhere;
+    struct made made;
+    int64_t pid; /* as the worker sees it */
+    struct command_report command;
+    struct stage_sums stages;
+    struct value_log values;
+    struct visit_log visits;
+    struct sample samples[SHARED_SAMPLES];
+    uint32_t nstaged;
+    struct stage_step staged[SHARED_STAGED]; /* of the first samples, where record_stages */
+};
+
+struct shared {
+    uint32_t magic; /* SHARED_MAGIC: layout of this very build */
+    uint32_t nworkers;
+    uint32_t record_visits, record_stages;
+    double warmup_s, settle_s, measure_s, limit_s; /* as in struct observe_config */
+    struct bench_machine machine;
+    _Atomic uint32_t go;       /* futex: 1 = measure */
+    _Atomic uint32_t stop;     /* 1 = end the load, check the result, exit */
+    _Atomic int event_fd;      /* a worker writes here when its state changes */
+    struct meeting meeting[2]; /* where foreground [0] and background [1] workers meet */
+    struct pace pace[2];       /* of the same */
+    struct pace settled;       /* of the foreground's first steps */
+    struct shared_worker worker[];
+};
+
+/* Maps new memory for nworkers; *fd is the memfd, close-on-exec. NULL with err. */
+struct shared *shared_create(unsigned nworkers, int *fd, struct err *err);
+
+/* Maps an inherited one in a worker and checks that it is of this build. NULL with err. */
+struct shared *shared_attach(int fd, struct err *err);
+
+void shared_destroy(struct shared *shared);
+
+/* Worker: moves to `state` and tells the parent. */
+void shared_set_state(struct shared *shared, struct shared_worker *worker, enum worker_state state);
+
+/* Worker: makes the parent look. */
+void shared_wake(const struct shared *shared);
+
+/* For a process that has the eventfd by another number than its parent; -1 = by the same. */
+void shared_wake_through(int event_fd);
+
+static inline enum worker_state shared_state(const struct shared_worker *worker)
+{
+    return (enum worker_state)atomic_load_explicit(&worker->state, memory_order_acquire);
+}
+
+#endif

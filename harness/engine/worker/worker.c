@@ -1,0 +1,476 @@
+#include "harness/engine/worker/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "harness/engine/worker/binding.h"
+#include "harness/engine/worker/launch.h"
+#include "harness/engine/worker/perf.h"
+#include "harness/engine/worker/shared.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/futex.h"
+
+struct worker {
+    struct command_seat seat_of_command;
+    struct shared *shared;
+    struct shared_worker *slot;
+    const struct bench *bench;
+    struct bench_ctx ctx;
+    struct bench_machine machine; /* only the CPUs that this worker is bound to */
+    struct meeting_seat seat;
+    struct peers peers;
+    const struct mpi_ops *mpi; /* not NULL: a thread of the MPI process */
+    struct perf perf;
+    struct stage_clock stages;
+    double stage_ns;  /* of steps that did not count, the shortest mean between reads of it */
+    uint64_t iters;   /* per sample, so that the clock stays small beside it */
+    uint64_t step_ns; /* time of the latest sample */
+};
+
+/* Ranks that meet in every step: then each has to do as many as the others, or they hang. */
+static bool is_coupled(const struct worker *w)
+{
+    return w->bench->together && !w->bench->scan && w->peers.size > 1;
+}
+
+static struct pace *pace_of(const struct worker *w)
+{
+    return &w->shared->pace[w->slot->plan.background];
+}
+
+static int run_once(struct worker *w, struct sample *sample)
+{
+    w->stages = (struct stage_clock){.on = w->stages.on};
+    *sample = (struct sample){.iters = w->iters, .start_ns = clock_now_ns()};
+    int rc = w->bench->scan ? w->bench->scan(&w->ctx) : w->bench->step(&w->ctx, w->iters, sample);
+    sample->elapsed_ns = clock_now_ns() - sample->start_ns;
+    if (w->stages.reads && !w->ctx.measuring)
+        w->stage_ns = fmin(w->stage_ns, (double)sample->elapsed_ns / (double)w->stages.reads);
+    w->slot->step_ops = sample->ops;
+    return rc;
+}
+
+/* What a warm-up step told; coupled ranks go by the least patient clock and the last to be done. */
+struct warmth {
+    bool too_short; /* the interval, for the clock */
+    bool too_early;
+};
+
+static int share_warmth(struct worker *w, struct warmth *warmth)
+{
+    struct warmth *all = calloc(w->peers.size, sizeof(*all));
+    if (!all)
+        return err_set(&w->slot->err, -ENOMEM, "no memory for %u ranks", w->peers.size);
+    int rc = peers_gather(&w->peers, warmth, all, sizeof(*all), &w->slot->err);
+    for (unsigned r = 0; !rc && r < w->peers.size; r++) {
+        warmth->too_short |= all[r].too_short;
+        warmth->too_early |= all[r].too_early;
+    }
+    free(all);
+    return rc;
+}
+
+/* A whole run has no warm-up but the one that the user asks for, and no clock is too coarse. */
+static int warm_up_whole(struct worker *w)
+{
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(w->shared->warmup_s * 1e9);
+    struct sample sample = {0};
+    int rc = 0;
+    while (!rc && clock_now_ns() < end_ns) {
+        rc = run_once(w, &sample);
+        w->step_ns = sample.elapsed_ns;
+    }
+    return rc;
+}
+
+/*
+ * Steps that do not count: thread teams, page faults, lazy loading, clocks. Also finds how many
+ * iterations make an interval that the clock can time and the sample buffer can hold.
+ */
+static int warm_up(struct worker *w)
+{
+    uint64_t clock_limit_ns = clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS;
+    uint64_t room_ns = (uint64_t)(w->shared->measure_s * 1e9) / (SHARED_SAMPLES / 2);
+    uint64_t least_ns = clock_limit_ns > room_ns ? clock_limit_ns : room_ns;
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(w->shared->warmup_s * 1e9);
+    struct sample sample;
+    struct warmth warmth;
+    do {
+        int rc = run_once(w, &sample);
+        warmth.too_short = sample.elapsed_ns < least_ns;
+        warmth.too_early = clock_now_ns() < end_ns;
+        if (!rc && is_coupled(w))
+            rc = share_warmth(w, &warmth);
+        if (rc)
+            return rc;
+        if (warmth.too_short)
+            w->iters *= 2;
+    } while (warmth.too_early || warmth.too_short);
+    w->step_ns = sample.elapsed_ns;
+    return 0;
+}
+
+static void take_snapshot(struct worker *w, struct usage_snapshot *snapshot)
+{
+    if (w->bench->runs_command)
+        usage_read_tree(&w->slot->command.tree.used, snapshot);
+    else
+        usage_read(0, &w->slot->visits, snapshot);
+    usage_read_quota(0, w->shared->nworkers, snapshot);
+    perf_read(&w->perf, snapshot);
+}
+
+/*
+ * The fight begins at go, and its first steps are not like those that follow: teams that were
+ * asleep wake up, and workers that had warmed up alone meet. So steps do not count until `settle_s`
+ * have passed, at least one. Coupled ranks do as many as rank 0.
+ */
+static int settle(struct worker *w)
+{
+    uint64_t end_ns = clock_now_ns() + (uint64_t)(w->shared->settle_s * 1e9);
+    struct pace *pace = &w->shared->settled;
+    struct sample ignored;
+    bool last;
+    uint64_t step = 0;
+    do {
+        step++;
+        if (is_coupled(w) && w->peers.rank == 0 && clock_now_ns() + w->step_ns >= end_ns)
+            pace_end_with(pace, step);
+        atomic_store_explicit(&w->slot->step_started, clock_now_ns(), memory_order_relaxed);
+        int rc = run_once(w, &ignored);
+        if (rc)
+            return rc;
+        w->step_ns = ignored.elapsed_ns;
+        last = is_coupled(w) ? pace_ends(pace, step) : clock_now_ns() >= end_ns;
+    } while (!last);
+    return 0;
+}
+
+/* When measuring may end: the budget, and where steps are long the time that the least steps take.
+ */
+struct budget {
+    uint64_t end_ns;
+    uint64_t most_ns; /* a step that ends later is censored */
+};
+
+/* Behind `n` steps, at `at_ns`. */
+static bool is_spent(const struct worker *w, const struct budget *budget, uint64_t n,
+                     uint64_t at_ns)
+{
+    uint64_t least = w->bench->whole ? 1 : BENCH_STEPS_LEAST;
+    if (n == SHARED_SAMPLES || at_ns + w->step_ns >= budget->most_ns)
+        return true;
+    return n >= least && at_ns >= budget->end_ns;
+}
+
+/* Rank 0 looks a step ahead: with the next one, as long as the last, the budget will be spent. */
+static void set_pace(struct worker *w, uint64_t next, const struct budget *budget)
+{
+    if (is_coupled(w) && w->peers.rank == 0 &&
+        is_spent(w, budget, next, clock_now_ns() + w->step_ns))
+        pace_end_with(pace_of(w), next);
+}
+
+static bool is_enough(const struct worker *w, uint64_t n, const struct budget *budget)
+{
+    if (w->bench->scan)
+        return true;
+    return is_coupled(w) ? pace_ends(pace_of(w), n) : is_spent(w, budget, n, w->slot->end_ns);
+}
+
+/* Intervals that are too short for the clock would be it in part. */
+static void judge_stages(struct worker *w, double cost_ns)
+{
+    w->stages.on = w->stage_ns >= CLOCK_MIN_INTERVAL_CALLS * cost_ns;
+    w->slot->stages.refused = w->bench->stages && !w->stages.on;
+}
+
+static void add_stages(struct worker *w, size_t index, double cost_ns)
+{
+    struct stage_sums *sums = &w->slot->stages;
+    bool records = w->shared->record_stages && index < SHARED_STAGED;
+    if (!w->bench->stages || !w->stages.on)
+        return;
+    for (unsigned i = 0; i < BENCH_STAGES; i++)
+        sums->ns[i] += w->stages.ns[i];
+    for (unsigned i = 0; records && i < BENCH_STAGES; i++)
+        w->slot->staged[index].ns[i] = (float)w->stages.ns[i];
+    w->slot->nstaged += records;
+    sums->cost_ns += (double)w->stages.reads * cost_ns;
+    sums->iters += w->slot->samples[index].iters;
+}
+
+/* Measured steps until the budget is spent. */
+static int measure_steps(struct worker *w, const struct budget *budget, double clock_ns)
+{
+    struct shared_worker *slot = w->slot;
+    uint64_t n = 0;
+    do {
+        set_pace(w, n + 1, budget);
+        atomic_store_explicit(&slot->step_started, clock_now_ns(), memory_order_relaxed);
+        int rc = run_once(w, &slot->samples[n]);
+        if (rc)
+            return rc;
+        add_stages(w, n, clock_ns);
+        atomic_store_explicit(&slot->nsamples, ++n, memory_order_release);
+        slot->end_ns = slot->samples[n - 1].start_ns + slot->samples[n - 1].elapsed_ns;
+        w->step_ns = slot->samples[n - 1].elapsed_ns;
+    } while (!is_enough(w, n, budget));
+    return 0;
+}
+
+static int worker_measure(struct worker *w)
+{
+    struct shared_worker *slot = w->slot;
+    double clock_ns = w->bench->stages ? (double)clock_cost_ns() : 0;
+    judge_stages(w, clock_ns);
+    take_snapshot(w, &slot->at_go);
+    atomic_store(&slot->visits.recording, w->shared->record_visits);
+    w->ctx.measuring = true;
+    slot->go_ns = clock_now_ns();
+    const struct budget budget = {slot->go_ns + (uint64_t)(w->shared->measure_s * 1e9),
+                                  slot->go_ns + (uint64_t)(w->shared->limit_s * 1e9)};
+    int rc = measure_steps(w, &budget, clock_ns);
+    atomic_store(&slot->step_started, 0);
+    w->ctx.measuring = false;
+    if (!rc)
+        take_snapshot(w, &slot->at_end);
+    atomic_store(&slot->visits.recording, 0);
+    return rc;
+}
+
+static bool is_stopped(const struct worker *w)
+{
+    return atomic_load_explicit(&w->shared->stop, memory_order_acquire);
+}
+
+/* Load of coupled ranks in the background: they end with the same step, soon behind the stop. */
+static int keep_coupled_load(struct worker *w)
+{
+    struct sample ignored;
+    int rc = 0;
+    uint64_t step = 0;
+    do {
+        step++;
+        if (w->peers.rank == 0 && is_stopped(w) && !atomic_load(&pace_of(w)->last))
+            pace_end_with(pace_of(w), step);
+        rc = run_once(w, &ignored);
+    } while (!rc && !pace_ends(pace_of(w), step));
+    return rc;
+}
+
+/* The others are still measuring: stay the load that they were promised. */
+static int keep_load(struct worker *w)
+{
+    struct sample ignored;
+    int rc = 0;
+    if (is_coupled(w) && w->ctx.background)
+        return keep_coupled_load(w);
+    /* A scan owes nobody load, and coupled ranks were done with measuring at the same step. */
+    if (w->bench->scan || is_coupled(w))
+        futex_wait_while(&w->shared->stop, 0);
+    while (!rc && !is_stopped(w))
+        rc = run_once(w, &ignored);
+    return rc;
+}
+
+/*
+ * A scan leaves out what it could not measure well. One that had to leave out everything would
+ * otherwise end well and without a row.
+ */
+static int require_values(const struct worker *w)
+{
+    const struct shared_worker *slot = w->slot;
+    if (!w->bench->scan || w->ctx.background || w->ctx.worker != 0 || slot->values.n)
+        return 0;
+    return err_set(w->ctx.err, -ENOTSUP,
+                   "the scan went to its end and kept no value: too little time or too disturbed a "
+                   "machine");
+}
+
+static int run_phases(struct worker *w)
+{
+    struct shared_worker *slot = w->slot;
+    shared_set_state(w->shared, slot, WORKER_PRIMED);
+    futex_wait_while(&slot->warm, 0);
+    shared_set_state(w->shared, slot, WORKER_WARMING);
+    w->iters = 1;
+    int rc = w->bench->scan ? 0 : w->bench->whole ? warm_up_whole(w) : warm_up(w);
+    if (rc)
+        return rc;
+    shared_set_state(w->shared, slot, WORKER_READY);
+    futex_wait_while(&w->shared->go, 0);
+    if (!w->ctx.background && w->shared->settle_s > 0) {
+        shared_set_state(w->shared, slot, WORKER_SETTLING);
+        rc = settle(w);
+        if (rc)
+            return rc;
+    }
+    shared_set_state(w->shared, slot, WORKER_RUNNING);
+    if (!w->ctx.background) {
+        rc = worker_measure(w);
+        if (rc)
+            return rc;
+        shared_set_state(w->shared, slot, WORKER_DONE);
+    }
+    rc = keep_load(w);
+    if (rc)
+        return rc;
+    shared_set_state(w->shared, slot, WORKER_CHECKING);
+    if (w->bench->check)
+        rc = w->bench->check(&w->ctx);
+    if (!rc)
+        rc = binding_read_back_threads(slot, !w->mpi);
+    if (!rc)
+        rc = require_values(w);
+    binding_count_pages(&w->ctx, slot);
+    return rc;
+}
+
+static void report_end(struct worker *w, int rc)
+{
+    struct err *err = &w->slot->err;
+    if (shared_state(w->slot) >= WORKER_FINISHED)
+        return; /* it is said, or the parent has given up */
+    if (rc && !err->code)
+        (void)err_sys(err, rc, "%s failed without saying why", w->bench->name);
+    if (rc == -ENOTSUP || rc == -EPERM || rc == -ENOSYS)
+        shared_set_state(w->shared, w->slot, WORKER_SKIPPED);
+    else
+        shared_set_state(w->shared, w->slot, rc ? WORKER_FAILED : WORKER_FINISHED);
+}
+
+static int run_bench(struct worker *w)
+{
+    int rc = w->bench->probe ? w->bench->probe(&w->ctx) : 0;
+    if (rc)
+        return rc;
+    rc = w->bench->setup(&w->ctx);
+    if (!rc)
+        rc = run_phases(w);
+    if (rc) /* now: a communicator that lost a rank can hang in its teardown */
+        report_end(w, rc);
+    if (w->bench->teardown)
+        w->bench->teardown(&w->ctx);
+    return rc;
+}
+
+static void wake_parent(void *arg)
+{
+    shared_wake(arg);
+}
+
+static void fill_context(struct worker *w)
+{
+    struct shared_worker *slot = w->slot;
+    w->ctx = (struct bench_ctx){
+        .params = slot->params,
+        .worker = slot->index,
+        .workers = slot->team,
+        .slots = slot->slots,
+        .background = slot->plan.background,
+        .threads = slot->plan.threads,
+        .seed = slot->seed,
+        .round_seed = slot->round_seed,
+        .device = slot->device,
+        .visits = &slot->visits,
+        .err = &slot->err,
+        .machine = &w->machine,
+        .peers = &w->peers,
+        .budget_s = w->shared->measure_s,
+        .values = &slot->values,
+        .library = slot->library,
+        .made = &slot->made,
+        .stages = w->bench->stages ? &w->stages : NULL,
+        .least_team = &slot->least_team,
+    };
+    w->seat_of_command.report = &slot->command;
+    w->seat_of_command.cpus = slot->plan.cpus;
+    w->seat_of_command.stop = &w->shared->stop;
+    if (w->seat_of_command.command.argv && w->bench->runs_command)
+        w->ctx.command = &w->seat_of_command;
+    w->seat.wake = wake_parent;
+    w->seat.wake_arg = w->shared;
+    meeting_sit(&w->shared->meeting[slot->plan.background], &w->seat, slot->index, slot->team,
+                &w->peers);
+    w->peers.mpi = w->mpi;
+    w->machine = w->shared->machine;
+    w->machine.ncpus = 0;
+    for (unsigned i = 0; i < w->shared->machine.ncpus; i++)
+        if (bitset_test(&slot->plan.cpus, w->shared->machine.cpus[i].os_cpu))
+            w->machine.cpus[w->machine.ncpus++] = w->shared->machine.cpus[i];
+    memcpy(w->ctx.pci_bdf, slot->pci_bdf, sizeof(w->ctx.pci_bdf));
+}
+
+/* From the binding to the last report. */
+static void serve(struct worker *w)
+{
+    char name[32];
+    (void)snprintf(name, sizeof(name), "contend-w%u", (unsigned)(w->slot - w->shared->worker));
+    (void)prctl(PR_SET_NAME, name);
+
+    w->slot->pid = getpid();
+    shared_set_state(w->shared, w->slot, WORKER_SETUP);
+    if (!w->bench) {
+        (void)err_set(&w->slot->err, -ENOENT, "no benchmark '%s' in the worker", w->slot->bench);
+        shared_set_state(w->shared, w->slot, WORKER_FAILED);
+        return;
+    }
+    perf_open(&w->perf);
+    w->stages.on = true;
+    w->stage_ns = INFINITY;
+    fill_context(w);
+    int rc = binding_read_back(w->slot, w->mpi);
+    if (!rc)
+        rc = run_bench(w);
+    report_end(w, rc);
+    perf_close(&w->perf);
+}
+
+int worker_main(const struct bench *const *benches, int argc, char **argv)
+{
+    struct err err = {0};
+    static struct worker w; /* its machine is too large for a stack */
+    if (argc < 4) {
+        log_error("'%s' is how contend starts its workers; it is not for you",
+                  LAUNCH_WORKER_COMMAND);
+        return 2;
+    }
+    unsigned long index = strtoul(argv[3], NULL, 10);
+    int shared_fd = (int)strtol(argv[2], NULL, 10);
+    w.shared = shared_attach(shared_fd, &err);
+    if (!w.shared || index >= w.shared->nworkers) {
+        log_error("worker cannot start: %s", err.msg);
+        return 2;
+    }
+    /* Not for the programs that a benchmark, or the user's command, starts. */
+    (void)fcntl(shared_fd, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(atomic_load(&w.shared->event_fd), F_SETFD, FD_CLOEXEC);
+    w.slot = &w.shared->worker[index];
+    w.bench = command_bench_find(w.slot->bench);
+    if (!w.bench)
+        w.bench = bench_find(benches, w.slot->bench);
+    if (argc > 4 && command_read(argc - 4, argv + 4, &w.seat_of_command.command, &err)) {
+        log_error("worker cannot start: %s", err.msg);
+        return 2;
+    }
+    serve(&w);
+    return 0;
+}
+
+void worker_serve(const struct bench *bench, struct shared *shared, unsigned index,
+                  const struct mpi_ops *mpi)
+{
+    static struct worker w; /* as in worker_main */
+    w = (struct worker){
+        .shared = shared, .slot = &shared->worker[index], .bench = bench, .mpi = mpi};
+    visit_mark(&w.slot->visits); /* this thread, not the process's first, is who works */
+    serve(&w);
+}

@@ -1,0 +1,23 @@
+/* The child's side of an observation: one benchmark in one bound process. */
+#ifndef CONTEND_ENGINE_WORKER_WORKER_H
+#define CONTEND_ENGINE_WORKER_WORKER_H
+
+#include "harness/contract/bench.h"
+#include "harness/contract/mpi_ops.h"
+#include "harness/engine/worker/shared.h"
+
+/*
+ * Main of a process that launch_worker started. Returns its exit code: 0 unless the shared
+ * memory itself cannot be used; everything else is reported through it.
+ */
+int worker_main(const struct bench *const *benches, int argc, char **argv);
+
+/*
+ * The same in a thread that is bound already, one at a time: MPI can be started only once for a
+ * rank, so the rounds share its process (ranks/mpi/server.h). Returns when the worker has ended,
+ * however.
+ */
+void worker_serve(const struct bench *bench, struct shared *shared, unsigned index,
+                  const struct mpi_ops *mpi);
+
+#endif

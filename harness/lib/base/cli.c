@@ -1,0 +1,112 @@
+#include "harness/lib/base/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/lib/base/similar.h"
+
+static const struct opt *find_letter(const struct opt *opts, char letter)
+{
+    for (const struct opt *opt = opts; opt && opt->name; opt++)
+        if (opt->letter == letter && letter)
+            return opt;
+    return NULL;
+}
+
+static int add(const char **list, size_t *n, const char *text, struct err *err)
+{
+    if (*n == CLI_LIST_MAX)
+        return err_set(err, -EINVAL, "'%.80s' is one argument too many (at most %d)", text,
+                       CLI_LIST_MAX);
+    list[(*n)++] = text;
+    return 0;
+}
+
+struct parser {
+    const struct opt *opts;
+    bool accept_pairs;
+    int argc, at;
+    char **argv;
+    void *base;
+    struct cli *cli;
+};
+
+/* Letters are too short to be mistyped, long names are not. */
+static int unknown_option(const struct parser *p, const char *arg, struct err *err)
+{
+    char hint[SIMILAR_HINT_MAX];
+    bool is_long = arg[1] == '-';
+    struct similar near = similar_to(arg + 2, is_long ? strcspn(arg + 2, "=") : 0);
+    for (const struct opt *opt = p->opts; opt && opt->name; opt++)
+        similar_offer(&near, opt->name);
+    if (p->accept_pairs)
+        similar_offer(&near, "param");
+    return err_set(err, -EINVAL, "unknown option '%.80s'%s see 'contend %s --help'", arg,
+                   similar_hint(&near, "--", hint, sizeof(hint)), p->argv[0]);
+}
+
+/* One option at argv[at]; steps `at` to the last argument it used. */
+static int parse_option(struct parser *p, struct err *err)
+{
+    const char *arg = p->argv[p->at];
+    char name[64];
+    const char *value = NULL;
+    bool is_long = arg[1] == '-';
+    if (is_long) {
+        const char *equals = strchr(arg, '=');
+        value = equals ? equals + 1 : NULL;
+        (void)snprintf(name, sizeof(name), "%.*s",
+                       equals ? (int)(equals - arg - 2) : (int)sizeof(name) - 1, arg + 2);
+    } else {
+        (void)snprintf(name, sizeof(name), "%c", arg[1]);
+        value = arg[2] ? arg + 2 : NULL;
+    }
+    bool is_pair = p->accept_pairs && strcmp(name, is_long ? "param" : "p") == 0;
+    const struct opt *opt = is_long ? opts_find(p->opts, name) : find_letter(p->opts, name[0]);
+    if (!opt && !is_pair)
+        return unknown_option(p, arg, err);
+    if (opt && opt->kind == OPT_FLAG)
+        return opt_set(opt, p->base, value ? value : "1", err);
+    if (!value) {
+        if (p->at + 1 >= p->argc)
+            return err_set(err, -EINVAL, "option '%.80s' needs a value", arg);
+        value = p->argv[++p->at];
+    }
+    return is_pair ? add(p->cli->pairs, &p->cli->npairs, value, err)
+                   : opt_set(opt, p->base, value, err);
+}
+
+static bool is_help(const char *arg)
+{
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (is_help(argv[i]))
+            return true;
+    return false;
+}
+
+int cli_parse(const struct opt *opts, bool accept_pairs, int argc, char **argv, void *base,
+              struct cli *cli, struct err *err)
+{
+    struct parser p = {opts, accept_pairs, argc, 1, argv, base, cli};
+    bool options = true;
+    int rc = 0;
+    memset(cli, 0, sizeof(*cli));
+    opts_set_defaults(opts, base);
+    cli->help = asks_for_help(argc, argv);
+    for (; p.at < argc && !rc; p.at++) {
+        const char *arg = argv[p.at];
+        if (options && strcmp(arg, "--") == 0)
+            options = false;
+        else if (options && arg[0] == '-' && arg[1])
+            rc = is_help(arg) ? 0 : parse_option(&p, err);
+        else
+            rc = add(cli->positional, &cli->npositional, arg, err);
+    }
+    return cli->help ? 0 : rc;
+}

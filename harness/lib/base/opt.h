@@ -1,0 +1,122 @@
+/*
+ * Named options that land in a struct by offset: command lines and benchmark parameters alike.
+ *
+ * One table serves parsing, range checks, defaults, help and printing back. An entry is a line or
+ * two: name, struct and its field, default, what the kind needs, placeholder, help. What few have,
+ * such as a letter, follows by name. The table ends with {.name = NULL}:
+ *
+ *   static const struct opt copy_opts[] = {
+ *       OPT_SIZE("size", copy_params, size, "512M", 1 << 16, 1ull << 36, "BYTES", "of a copy"),
+ *       OPT_CHOICE("dir", copy_params, dir, "all", dir_names, "DIR", "only copies from, or to"),
+ *       OPT_FLAG("check", copy_params, check, NULL, "compare what was copied", .letter = 'c'),
+ *       {.name = NULL},
+ *   };
+ *
+ * A field has the type of its kind, or the entry does not compile:
+ *   OPT_INT int64_t   OPT_SIZE uint64_t (bytes)   OPT_DOUBLE double   OPT_SECONDS double
+ *   OPT_FLAG bool     OPT_CHOICE int (index in choices)   OPT_TEXT const char * (borrowed)
+ *   OPT_TEXTS struct opt_texts: each time that it is given
+ * Structs that cross exec (benchmark parameters) must not use OPT_TEXT or OPT_TEXTS.
+ */
+#ifndef CONTEND_LIB_BASE_OPT_H
+#define CONTEND_LIB_BASE_OPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "harness/lib/base/err.h"
+
+enum opt_kind {
+    OPT_INT,
+    OPT_SIZE,
+    OPT_DOUBLE,
+    OPT_SECONDS,
+    OPT_FLAG,
+    OPT_CHOICE,
+    OPT_TEXT,
+    OPT_TEXTS
+};
+
+enum { OPT_TEXTS_MOST = 64 };
+
+/* In the order in which they were given; borrowed. */
+struct opt_texts {
+    const char *text[OPT_TEXTS_MOST];
+    size_t n;
+};
+
+struct opt {
+    const char *name; /* long name, as typed; NULL ends the table */
+    enum opt_kind kind;
+    size_t offset;              /* of the field in the struct */
+    const char *def;            /* default as typed; NULL leaves the zeroed field */
+    double min, max;            /* of INT, SIZE, DOUBLE, SECONDS; both 0 = no limit */
+    const char *const *choices; /* ends with NULL: OPT_CHOICE's; of OPT_TEXT what shells offer */
+    const char *arg;            /* placeholder in the help, such as "N"; NULL for a flag */
+    const char *help;           /* one sentence without a stop */
+    char letter;                /* short option on a command line, 0 = none */
+};
+
+#define OPT_INT(option, owner, field, fallback, least, most, placeholder, text, ...)               \
+    OPT_ENTRY(OPT_INT, int64_t, option, owner, field, fallback, placeholder, text, .min = (least), \
+              .max = (most), __VA_ARGS__)
+#define OPT_SIZE(option, owner, field, fallback, least, most, placeholder, text, ...)              \
+    OPT_ENTRY(OPT_SIZE, uint64_t, option, owner, field, fallback, placeholder, text,               \
+              .min = (least), .max = (most), __VA_ARGS__)
+#define OPT_DOUBLE(option, owner, field, fallback, least, most, placeholder, text, ...)            \
+    OPT_ENTRY(OPT_DOUBLE, double, option, owner, field, fallback, placeholder, text,               \
+              .min = (least), .max = (most), __VA_ARGS__)
+#define OPT_SECONDS(option, owner, field, fallback, least, most, placeholder, text, ...)           \
+    OPT_ENTRY(OPT_SECONDS, double, option, owner, field, fallback, placeholder, text,              \
+              .min = (least), .max = (most), __VA_ARGS__)
+#define OPT_FLAG(option, owner, field, fallback, text, ...)                                        \
+    OPT_ENTRY(OPT_FLAG, bool, option, owner, field, fallback, NULL, text, __VA_ARGS__)
+#define OPT_CHOICE(option, owner, field, fallback, names, placeholder, text, ...)                  \
+    OPT_ENTRY(OPT_CHOICE, int, option, owner, field, fallback, placeholder, text,                  \
+              .choices = (names), __VA_ARGS__)
+#define OPT_TEXT(option, owner, field, fallback, placeholder, text, ...)                           \
+    OPT_ENTRY(OPT_TEXT, const char *, option, owner, field, fallback, placeholder, text,           \
+              __VA_ARGS__)
+#define OPT_TEXTS(option, owner, field, placeholder, text, ...)                                    \
+    OPT_ENTRY(OPT_TEXTS, struct opt_texts, option, owner, field, NULL, placeholder, text,          \
+              __VA_ARGS__)
+
+/* What those above are made of. */
+#define OPT_ENTRY(of_kind, type, option, owner, field, fallback, placeholder, text, ...)           \
+    {                                                                                              \
+        .name = (option), .kind = (of_kind), .offset = OPT_OFFSET(type, owner, field),             \
+        .def = (fallback), .arg = (placeholder), .help = (text), __VA_ARGS__                       \
+    }
+#define OPT_OFFSET(type, owner, field)                                                             \
+    _Generic(((struct owner *)0)->field, type : offsetof(struct owner, field))
+
+/* Writes every default into `base`. The defaults are ours: a bad one is a failed assertion. */
+void opts_set_defaults(const struct opt *opts, void *base);
+
+/* NULL where the table has no such name. */
+const struct opt *opts_find(const struct opt *opts, const char *name);
+
+/* Parses `value` into the field. -EINVAL names option, value and what is allowed. */
+int opt_set(const struct opt *opt, void *base, const char *value, struct err *err);
+
+/* "name=value" as from -p; unknown names list the known ones. */
+int opts_set_pair(const struct opt *opts, void *base, const char *pair, struct err *err);
+
+/* "rows=4096;cols=512": every field in table order, ready for the params column. Returns buf. */
+char *opts_format(const struct opt *opts, const void *base, char *buf, size_t size);
+
+/* One field's value as text that opt_set reads back. Returns buf. */
+char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_t size);
+
+enum { OPT_TERM_MAX = 96, OPT_HELP_MAX = 512 };
+
+/* "-n, --workers N", and "how many: ... (default 2)", of a flag with one "(0 or 1, ..". buf. */
+char *opt_format_term(const struct opt *opt, const char *prefix, char *buf, size_t size);
+char *opt_format_help(const struct opt *opt, char *buf, size_t size);
+
+/* One line an option, wrapped under 80 columns; `prefix` is "--" or "". */
+void opts_print_help(const struct opt *opts, const char *prefix, FILE *out);
+
+#endif

@@ -1,0 +1,113 @@
+#include "harness/lib/base/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int units_parse_size(const char *text, uint64_t *size_bytes, struct err *err)
+{
+    static const char prefixes[] = "KMGT";
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || errno)
+        goto bad;
+    const char *prefix = *end ? strchr(prefixes, toupper((unsigned char)*end)) : NULL;
+    unsigned shift = 0;
+    if (prefix) {
+        shift = 10 * (unsigned)(prefix - prefixes + 1);
+        end++;
+        if (end[0] == 'i' && end[1] == 'B')
+            end += 2;
+    }
+    if (*end || (value << shift) >> shift != value)
+        goto bad;
+    *size_bytes = value << shift;
+    return 0;
+bad:
+    return err_set(err, -EINVAL, "'%.80s' is not a size such as 4096, 64K, 8M or 1G", text);
+}
+
+int units_parse_duration(const char *text, double *seconds, struct err *err)
+{
+    static const struct {
+        const char *suffix;
+        double factor;
+    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"m", 60}};
+    char *end;
+    double value = strtod(text, &end);
+    /* strtod also takes signs, blanks, inf and hexadecimal. */
+    bool plain = (isdigit((unsigned char)text[0]) || text[0] == '.') && !strpbrk(text, "xX");
+    for (size_t i = 0; plain && end != text && i < sizeof(units) / sizeof(units[0]); i++)
+        if (strcmp(end, units[i].suffix) == 0 && isfinite(value * units[i].factor)) {
+            *seconds = value * units[i].factor;
+            return 0;
+        }
+    return err_set(err, -EINVAL, "'%.80s' is not a duration such as 2, 1.5s, 200ms or 2m", text);
+}
+
+/* Digits behind the point so that a value of 0.001 or more shows three significant digits. */
+static int digits_behind(double value)
+{
+    double size = fabs(value);
+    int digits = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
+    for (double from = 0.9995; size > 0 && size < from && digits < 5; from /= 10)
+        digits++;
+    return size > 0 ? digits : 0;
+}
+
+char *units_format_seconds(double seconds, char *buf, size_t size)
+{
+    static const struct {
+        double from, factor;
+        const char *name;
+    } scale[] = {{0.9995, 1, "s"}, {0.9995e-3, 1e3, "ms"}, {0.9995e-6, 1e6, "us"}, {0, 1e9, "ns"}};
+    size_t i = 0;
+    while (seconds != 0 && fabs(seconds) < scale[i].from)
+        i++;
+    double value = seconds * scale[i].factor;
+    if (isnan(seconds))
+        (void)snprintf(buf, size, "-");
+    else
+        (void)snprintf(buf, size, "%.*f %s", digits_behind(value), value, scale[i].name);
+    return buf;
+}
+
+char *units_format_si(double value, char *buf, size_t size)
+{
+    static const struct {
+        double from, factor;
+        const char *name;
+    } scale[] = {{0.9995e12, 1e-12, " T"},
+                 {0.9995e9, 1e-9, " G"},
+                 {0.9995e6, 1e-6, " M"},
+                 {0.9995e3, 1e-3, " k"},
+                 {0, 1, ""}};
+    size_t i = 0;
+    while (fabs(value) < scale[i].from)
+        i++;
+    double scaled = value * scale[i].factor;
+    if (isnan(value))
+        (void)snprintf(buf, size, "-");
+    else
+        (void)snprintf(buf, size, "%.*f%s", digits_behind(scaled), scaled, scale[i].name);
+    return buf;
+}
+
+char *units_format_bytes(uint64_t size_bytes, char *buf, size_t size)
+{
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    size_t i = 0;
+    double value = (double)size_bytes;
+    /* From 1023.95 on, one digit behind the point would already read 1024.0. */
+    while (value >= 1023.95 && i + 1 < sizeof(names) / sizeof(names[0])) {
+        value /= 1024;
+        i++;
+    }
+    (void)snprintf(buf, size, "%.*f %s", value == floor(value) ? 0 : 1, value, names[i]);
+    return buf;
+}

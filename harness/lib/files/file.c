@@ -1,0 +1,129 @@
+#include "harness/lib/files/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool file_is_program(const char *path)
+{
+    struct stat found;
+    return !stat(path, &found) && S_ISREG(found.st_mode) && !access(path, X_OK);
+}
+
+int file_find_program(const char *name, bool absolute, char *path, size_t size)
+{
+    const char *at = getenv("PATH");
+    for (at = at ? at : "/usr/bin:/bin"; name[0] && *at;) {
+        int length = (int)strcspn(at, ":");
+        int n = snprintf(path, size, "%.*s/%s", length ? length : 1, length ? at : ".", name);
+        bool named = *at == '/' || !absolute;
+        if (named && n > 0 && (size_t)n < size && file_is_program(path))
+            return 0;
+        at += length;
+        at += *at == ':';
+    }
+    return -ENOENT;
+}
+
+int file_open_empty(int dir_fd, const char *name)
+{
+    int fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    return fd < 0 ? -errno : fd;
+}
+
+int file_write_at(int fd, const char *text, size_t size, off_t offset)
+{
+    while (size > 0) {
+        ssize_t n = pwrite(fd, text, size, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n < 0 ? -errno : -ENOSPC;
+        text += n;
+        size -= (size_t)n;
+        offset += n;
+    }
+    return 0;
+}
+
+int file_sync(int fd)
+{
+    if (!fsync(fd) || errno == EINVAL || errno == EROFS || errno == ENOSYS || errno == ENOTSUP)
+        return 0; /* done, or of a pipe, or of a file system that knows no such thing */
+    return -errno;
+}
+
+int file_write(int dir_fd, const char *name, const char *text, size_t size)
+{
+    int fd = file_open_empty(dir_fd, name);
+    if (fd < 0)
+        return fd;
+    int rc = file_write_at(fd, text, size, 0);
+    rc = rc ? rc : file_sync(fd);
+    if (close(fd) != 0 && !rc)
+        rc = -errno;
+    if (rc)
+        (void)unlinkat(dir_fd, name, 0);
+    return rc;
+}
+
+int file_replace(int dir_fd, const char *name, const char *text, size_t size)
+{
+    char tmp[4096];
+    if ((size_t)snprintf(tmp, sizeof(tmp), "%s.tmp", name) >= sizeof(tmp))
+        return -ENAMETOOLONG;
+    if (unlinkat(dir_fd, tmp, 0) && errno != ENOENT)
+        return -errno;
+    int fd = openat(dir_fd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -errno;
+    int rc = file_write_at(fd, text, size, 0);
+    if (close(fd) && !rc)
+        rc = -errno;
+    if (!rc && renameat(dir_fd, tmp, dir_fd, name))
+        rc = -errno;
+    if (rc)
+        (void)unlinkat(dir_fd, tmp, 0);
+    return rc;
+}
+
+static int read_whole(int fd, size_t most, char **text, size_t *size)
+{
+    struct stat status;
+    if (fstat(fd, &status))
+        return -errno;
+    if (!S_ISREG(status.st_mode))
+        return -EINVAL;
+    if ((size_t)status.st_size > most)
+        return -EFBIG;
+    char *bytes = malloc((size_t)status.st_size + 1);
+    size_t at = 0;
+    while (bytes && at < (size_t)status.st_size) {
+        ssize_t n = read(fd, bytes + at, (size_t)status.st_size - at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break; /* it became shorter, or cannot be read: what there is */
+        at += (size_t)n;
+    }
+    if (!bytes)
+        return -ENOMEM;
+    bytes[at] = '\0';
+    *text = bytes;
+    *size = at;
+    return 0;
+}
+
+int file_read(int dir_fd, const char *name, size_t most, char **text, size_t *size)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ELOOP ? -EINVAL : -errno;
+    int rc = read_whole(fd, most, text, size);
+    (void)close(fd);
+    return rc;
+}

@@ -1,0 +1,58 @@
+/* Small files of /proc and /sys, looked up under `root`: "" or, in tests, what stands for "/". */
+#ifndef CONTEND_LIB_FILES_PROC_H
+#define CONTEND_LIB_FILES_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { PROC_TEXT_MAX = 128 };
+
+/* Of this process, as it sees them; NaN and "" = none. */
+struct cgroup_limits {
+    char path[256];                /* this and the next, and cpuset: version 2 only */
+    char cpu_max[PROC_TEXT_MAX];   /* as written: "QUOTA PERIOD" in us, or "max PERIOD" */
+    double cpus_limit;             /* smallest quota / period from here to the root */
+    char cpuset[1024];             /* cpuset.cpus.effective */
+    double memory_limit_bytes;     /* smallest limit from here to the root */
+    double memory_available_bytes; /* the least that a limit from here to the root leaves */
+};
+
+/* Cut to fit. */
+void proc_copy_text(char *out, size_t size, const char *text);
+
+/* The file's first size - 1 bytes without trailing white space; false and "" when unreadable. */
+bool proc_read_text(const char *root, const char *path, char *out, size_t size);
+
+/* The file's whole content is one number, else NaN. */
+double proc_read_number(const char *root, const char *path);
+
+/*
+ * Finds the first line "NAME<separator>value" of a file and copies the value, without the quotes
+ * of os-release. Reads line by line, as /proc/cpuinfo of a large machine has megabytes.
+ */
+bool proc_read_field(const char *root, const char *path, const char *name, char separator,
+                     char *out, size_t size);
+
+/* Limits of this process's cgroups, of both versions. */
+void cgroup_read(const char *root, struct cgroup_limits *cgroup);
+
+/*
+ * For how long quotas of CPU time have stopped a process's cgroups so far, summed over the CPUs
+ * that had somebody to run: what threads that wait so are kept from. Of nested quotas the one that
+ * stopped longest, since they may stop at once. NaN = no quota.
+ */
+struct cgroup_throttled {
+    double own_s;    /* of cgroups that `beside` is not in */
+    double shared_s; /* of those that both are in */
+};
+/* Processes as in /proc: "self", "4711". */
+void cgroup_read_throttled(const char *root, const char *process, const char *beside,
+                           struct cgroup_throttled *out);
+
+/*
+ * Whether the cgroup grants less time than `cpus` CPUs have: then in words, as the kernel stops who
+ * takes more.
+ */
+bool cgroup_tell_quota(const struct cgroup_limits *cgroup, unsigned cpus, char *buf, size_t size);
+
+#endif

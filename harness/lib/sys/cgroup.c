@@ -1,0 +1,230 @@
+/*
+ * Limits of cgroups: version 2 (Documentation/admin-guide/cgroup-v2.rst) and, where a controller is
+ * there, version 1 (scheduler/sched-bwc.rst, admin-guide/cgroup-v1/memory.rst). A limit holds for
+ * all below it, and a container sees its own as that of the root.
+ */
+#include "harness/lib/files/proc.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a group: leaves room for the mount in front of it, and a file behind. */
+enum { GROUP_MAX = PATH_MAX / 2 };
+
+/* Version 1 has no word for "no limit", but a number of bytes that no machine has. */
+static const double no_limit_bytes = 0x1p60;
+
+static double smaller(double a, double b)
+{
+    return isnan(a) || b < a ? b : a;
+}
+
+static void limit_cpus(struct cgroup_limits *cgroup, double quota_us, double period_us)
+{
+    if (quota_us > 0 && period_us > 0)
+        cgroup->cpus_limit = smaller(cgroup->cpus_limit, quota_us / period_us);
+}
+
+/* Where a version keeps its figures of memory: a folder, and files in it. */
+struct memory_files {
+    const char *mount, *limit, *used, *cache_field;
+};
+
+static void merge_memory(const char *root, const char *dir, const struct memory_files *files,
+                         struct cgroup_limits *cgroup)
+{
+    char path[PATH_MAX], cache[32];
+    (void)snprintf(path, sizeof(path), "%s%s/%s", files->mount, dir, files->limit);
+    double limit = proc_read_number(root, path);
+    if (isnan(limit) || limit >= no_limit_bytes)
+        return;
+    cgroup->memory_limit_bytes = smaller(cgroup->memory_limit_bytes, limit);
+    (void)snprintf(path, sizeof(path), "%s%s/%s", files->mount, dir, files->used);
+    double used = proc_read_number(root, path);
+    if (isnan(used))
+        return;
+    /* Inactive file pages count as used, but go first. */
+    (void)snprintf(path, sizeof(path), "%s%s/memory.stat", files->mount, dir);
+    if (proc_read_field(root, path, files->cache_field, ' ', cache, sizeof(cache)))
+        used = fmax(used - strtod(cache, NULL), 0);
+    cgroup->memory_available_bytes = smaller(cgroup->memory_available_bytes, fmax(limit - used, 0));
+}
+
+/* `dir` in version 2. */
+static void merge_cpu_max(const char *root, const char *dir, struct cgroup_limits *cgroup)
+{
+    char path[PATH_MAX], text[PROC_TEXT_MAX];
+    double quota_us, period_us;
+    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", dir);
+    if (proc_read_text(root, path, text, sizeof(text)) &&
+        sscanf(text, "%lf %lf", &quota_us, &period_us) == 2)
+        limit_cpus(cgroup, quota_us, period_us);
+}
+
+static void merge_memory_v2(const char *root, const char *dir, struct cgroup_limits *cgroup)
+{
+    static const struct memory_files files = {"/sys/fs/cgroup", "memory.max", "memory.current",
+                                              "inactive_file"};
+    merge_memory(root, dir, &files, cgroup);
+}
+
+/* `dir` in the hierarchy of version 1 that the controller has. */
+static void merge_cfs_quota(const char *root, const char *dir, struct cgroup_limits *cgroup)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us", dir);
+    double quota_us = proc_read_number(root, path);
+    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/cpu%s/cpu.cfs_period_us", dir);
+    limit_cpus(cgroup, quota_us, proc_read_number(root, path));
+}
+
+static void merge_memory_v1(const char *root, const char *dir, struct cgroup_limits *cgroup)
+{
+    static const struct memory_files files = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
+                                              "memory.usage_in_bytes", "total_inactive_file"};
+    merge_memory(root, dir, &files, cgroup);
+}
+
+/* From a cgroup up to the root. */
+static void climb(const char *root, const char *from, struct cgroup_limits *cgroup,
+                  void (*merge)(const char *root, const char *dir, struct cgroup_limits *cgroup))
+{
+    char dir[GROUP_MAX];
+    proc_copy_text(dir, sizeof(dir), strcmp(from, "/") ? from : "");
+    for (;;) {
+        merge(root, dir, cgroup);
+        char *slash = strrchr(dir, '/');
+        if (!slash)
+            return;
+        *slash = '\0';
+    }
+}
+
+static bool has_controller(const char *controllers, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = controllers; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length]))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The path of a process ("self", "4711") in the hierarchy that the controller has, "" = version 2,
+ * from lines such as "4:cpu,cpuacct:/docker/1f" and "0::/user.slice". False and "" where there is
+ * none.
+ */
+static bool find_path_of(const char *root, const char *process, const char *controller, char *path,
+                         size_t size)
+{
+    char full[PATH_MAX], line[PATH_MAX];
+    bool found = false;
+    path[0] = '\0';
+    (void)snprintf(full, sizeof(full), "%s/proc/%s/cgroup", root, process);
+    FILE *file = fopen(full, "re");
+    while (file && !found && fgets(line, sizeof(line), file)) {
+        char *controllers = strchr(line, ':'),
+             *at = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!at)
+            continue;
+        *controllers++ = *at++ = '\0';
+        at[strcspn(at, "\n")] = '\0';
+        found = controller[0] ? has_controller(controllers, controller)
+                              : !controllers[0] && strcmp(line, "0") == 0;
+        if (found)
+            proc_copy_text(path, size, at);
+    }
+    if (file)
+        (void)fclose(file);
+    return found;
+}
+
+static bool find_path(const char *root, const char *controller, char *path, size_t size)
+{
+    return find_path_of(root, "self", controller, path, size);
+}
+
+/* Of one cgroup, in s; NaN where no quota is set there. */
+static double throttled_at(const char *root, const char *dir, bool v2)
+{
+    char path[PATH_MAX], value[32];
+    const char *mount = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
+    struct cgroup_limits limits = {.cpus_limit = NAN};
+    (v2 ? merge_cpu_max : merge_cfs_quota)(root, dir, &limits);
+    (void)snprintf(path, sizeof(path), "%s%s/cpu.stat", mount, dir);
+    if (isnan(limits.cpus_limit) ||
+        !proc_read_field(root, path, v2 ? "throttled_usec" : "throttled_time", ' ', value,
+                         sizeof(value)))
+        return NAN;
+    return strtod(value, NULL) * (v2 ? 1e-6 : 1e-9);
+}
+
+/* It, or one below it. */
+static bool is_within(const char *path, const char *dir)
+{
+    size_t length = strlen(dir);
+    return strncmp(path, dir, length) == 0 && (!path[length] || path[length] == '/');
+}
+
+void cgroup_read_throttled(const char *root, const char *process, const char *beside,
+                           struct cgroup_throttled *out)
+{
+    char dir[GROUP_MAX], other[GROUP_MAX];
+    *out = (struct cgroup_throttled){.own_s = NAN, .shared_s = NAN};
+    bool v2 = !find_path_of(root, process, "cpu", dir, sizeof(dir));
+    const char *controller = v2 ? "" : "cpu";
+    if (v2 && !find_path_of(root, process, controller, dir, sizeof(dir)))
+        return;
+    if (!find_path_of(root, beside, controller, other, sizeof(other)))
+        other[0] = '\0';
+    if (strcmp(dir, "/") == 0)
+        dir[0] = '\0';
+    for (;;) {
+        double throttled_s = throttled_at(root, dir, v2);
+        double *sum = is_within(other, dir) ? &out->shared_s : &out->own_s;
+        *sum = fmax(*sum, throttled_s); /* fmax passes over a NaN */
+        char *slash = strrchr(dir, '/');
+        if (!slash)
+            return;
+        *slash = '\0';
+    }
+}
+
+void cgroup_read(const char *root, struct cgroup_limits *cgroup)
+{
+    char path[PATH_MAX], group[GROUP_MAX];
+    *cgroup = (struct cgroup_limits){
+        .cpus_limit = NAN, .memory_limit_bytes = NAN, .memory_available_bytes = NAN};
+    if (find_path(root, "", group, sizeof(group))) {
+        const char *dir = strcmp(group, "/") ? group : "";
+        proc_copy_text(cgroup->path, sizeof(cgroup->path), group);
+        (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", dir);
+        (void)proc_read_text(root, path, cgroup->cpu_max, sizeof(cgroup->cpu_max));
+        (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpuset.cpus.effective", dir);
+        (void)proc_read_text(root, path, cgroup->cpuset, sizeof(cgroup->cpuset));
+        climb(root, group, cgroup, merge_cpu_max);
+        climb(root, group, cgroup, merge_memory_v2);
+    }
+    if (find_path(root, "cpu", group, sizeof(group)))
+        climb(root, group, cgroup, merge_cfs_quota);
+    if (find_path(root, "memory", group, sizeof(group)))
+        climb(root, group, cgroup, merge_memory_v1);
+}
+
+bool cgroup_tell_quota(const struct cgroup_limits *cgroup, unsigned cpus, char *buf, size_t size)
+{
+    double limit = cgroup->cpus_limit;
+    if (isnan(limit) || limit >= cpus)
+        return false;
+    (void)snprintf(
+        buf, size,
+        "the cgroup grants the time of %.3g CPUs and allows %u: who takes more is stopped "
+        "until the next period; --cpus with a list that short plans within it",
+        limit, cpus);
+    return true;
+}

@@ -1,0 +1,291 @@
+#include "harness/lib/sys/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_ORPHAN = 127 };
+
+/* How long those below a process may take to be gone when they are killed. */
+enum { END_TRIES = 5000, END_PAUSE_US = 2000 };
+
+/* glibc before 2.36 has no wrappers. Half of the descriptors are left for all else. */
+static int open_pidfd(pid_t pid)
+{
+    struct rlimit limit;
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0 || getrlimit(RLIMIT_NOFILE, &limit) || (rlim_t)fd < limit.rlim_cur / 2)
+        return fd < 0 ? -1 : fd;
+    (void)close(fd);
+    return -1;
+}
+
+int process_start(struct process *process, bool leads, int (*run)(void *arg), void *arg)
+{
+    *process = (struct process){0};
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (!pid) {
+        if (leads)
+            (void)setpgid(0, 0);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)signal(SIGPIPE, SIG_DFL);
+        _exit(getppid() == parent ? run(arg) : EXIT_ORPHAN); /* it died before the line above */
+    }
+    if (pid < 0)
+        return -errno;
+    if (leads)
+        (void)setpgid(pid, pid); /* whoever of the two comes first */
+    *process = (struct process){.pid = pid, .pidfd = open_pidfd(pid), .leads = leads};
+    return 0;
+}
+
+int process_become_shell(const char *line, int out_fd, int err_fd)
+{
+    sigset_t none;
+    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (null_fd >= 0)
+        (void)dup2(null_fd, STDIN_FILENO);
+    (void)dup2(out_fd, STDOUT_FILENO);
+    (void)dup2(err_fd, STDERR_FILENO);
+    (void)execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+    return 127;
+}
+
+void process_outlive_parent(void)
+{
+    (void)prctl(PR_SET_PDEATHSIG, 0);
+}
+
+int process_signal(const struct process *process, int signal)
+{
+    if (process->pid <= 1)
+        return -ESRCH;
+    if (process->pidfd >= 0) {
+        if (!syscall(SYS_pidfd_send_signal, process->pidfd, signal, NULL, 0))
+            return 0;
+        if (errno == ESRCH)
+            return -ESRCH;
+    }
+    /* Its end was not seen: as long as nobody waits for it, nobody else gets its number. So it is
+     * where the kernel, or a sandbox, has no pidfds. */
+    return kill(process->pid, signal) ? -errno : 0;
+}
+
+int process_signal_group(const struct process *process, int signal)
+{
+    int rc = process_signal(process, signal);
+    if (process->pid > 1 && process->leads && rc != -ESRCH)
+        (void)kill(-process->pid, signal);
+    return rc;
+}
+
+static bool note_end(struct process *process)
+{
+    if (process->pidfd >= 0)
+        (void)close(process->pidfd);
+    *process = (struct process){0};
+    return true;
+}
+
+/* For one that cannot be waited for. Without a pidfd it is taken to be gone. */
+static bool still_runs(const struct process *process, bool sleep)
+{
+    struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
+    int n = 1;
+    if (process->pidfd < 0)
+        return false;
+    do
+        n = poll(&end, 1, sleep ? -1 : 0);
+    while (n < 0 && errno == EINTR);
+    return n == 0;
+}
+
+static bool reap(struct process *process, bool sleep, int *status)
+{
+    pid_t ended;
+    *status = PROCESS_STATUS_UNKNOWN;
+    if (process->pid <= 1)
+        return true;
+    do
+        ended = waitpid(process->pid, status, sleep ? 0 : WNOHANG);
+    while (ended < 0 && errno == EINTR);
+    if (!ended || (ended < 0 && still_runs(process, sleep)))
+        return false;
+    if (ended < 0)
+        *status = PROCESS_STATUS_UNKNOWN;
+    return note_end(process);
+}
+
+bool process_ended(struct process *process, int *status)
+{
+    return reap(process, false, status);
+}
+
+void process_wait(struct process *process, int *status)
+{
+    (void)reap(process, true, status);
+}
+
+bool process_is_over(const struct process *process)
+{
+    siginfo_t end = {.si_pid = 0};
+    if (process->pid <= 1)
+        return true;
+    return waitid(P_PID, (id_t)process->pid, &end, WEXITED | WNOHANG | WNOWAIT) || end.si_pid;
+}
+
+void process_adopt(bool adopts)
+{
+    (void)prctl(PR_SET_CHILD_SUBREAPER, adopts ? 1 : 0);
+}
+
+void process_reap_others(const struct process *kept)
+{
+    for (;;) {
+        siginfo_t end = {.si_pid = 0};
+        if (waitid(P_ALL, 0, &end, WEXITED | WNOHANG | WNOWAIT) || !end.si_pid ||
+            (kept && end.si_pid == kept->pid))
+            return;
+        (void)waitpid(end.si_pid, NULL, WNOHANG);
+    }
+}
+
+/* Between the list and the signal it may end, and its number be another's. */
+static void signal_one(const struct tree_process *of, int signal)
+{
+    const struct process one = {.pid = of->pid, .pidfd = (int)syscall(SYS_pidfd_open, of->pid, 0)};
+    if (tree_is_same(of))
+        (void)process_signal(&one, signal);
+    if (one.pidfd >= 0)
+        (void)close(one.pidfd);
+}
+
+unsigned process_signal_below(pid_t root, int signal)
+{
+    struct tree_process below[TREE_PROCESSES];
+    unsigned n = tree_list(root, below, TREE_PROCESSES), live = 0;
+    for (unsigned i = 0; i < n; i++)
+        if (!below[i].ended && below[i].pid > 1) {
+            live++;
+            signal_one(&below[i], signal);
+        }
+    return live;
+}
+
+bool process_end_below(pid_t root)
+{
+    unsigned left = 1;
+    for (int i = 0; left && i < END_TRIES; i++) {
+        left = process_signal_below(root, SIGKILL);
+        if (root == getpid())
+            process_reap_others(NULL);
+        if (left)
+            (void)usleep(END_PAUSE_US);
+    }
+    return !left;
+}
+
+/* Whoever is continued (SIGCONT) sees here whether that is why. */
+static void *await_end_of_parent(void *arg)
+{
+    sigset_t continued;
+    int signal;
+    (void)sigemptyset(&continued);
+    (void)sigaddset(&continued, SIGCONT);
+    while (getppid() == (pid_t)(intptr_t)arg)
+        (void)sigwait(&continued, &signal);
+    (void)process_end_below(getpid());
+    _exit(EXIT_ORPHAN);
+}
+
+void process_end_with_parent(void)
+{
+    sigset_t continued;
+    pthread_t thread;
+    (void)sigemptyset(&continued);
+    (void)sigaddset(&continued, SIGCONT);
+    (void)pthread_sigmask(SIG_BLOCK, &continued, NULL);
+    /* Up to the last line it is SIGKILL that ends us; no other signal reaches who was stopped. */
+    if (pthread_create(&thread, NULL, await_end_of_parent, (void *)(intptr_t)getppid()))
+        return;
+    (void)pthread_detach(thread);
+    (void)prctl(PR_SET_PDEATHSIG, SIGCONT);
+}
+
+void process_note_known(struct process_known *known)
+{
+    known->n = tree_list(getpid(), known->all, TREE_PROCESSES);
+}
+
+static bool is_known(const struct process_known *known, const struct tree_process *of)
+{
+    for (unsigned i = 0; i < known->n; i++)
+        if (known->all[i].pid == of->pid && known->all[i].started == of->started)
+            return true;
+    return false;
+}
+
+/* One that comes later in a list than its parent. */
+static bool is_below(const struct tree_process *list, const bool *marked, unsigned at)
+{
+    for (unsigned i = 0; i < at; i++)
+        if (list[i].pid == list[at].parent)
+            return marked[i];
+    return false;
+}
+
+static unsigned kill_new(const struct process_known *known)
+{
+    struct tree_process below[TREE_PROCESSES];
+    bool spared[TREE_PROCESSES];
+    unsigned n = tree_list(getpid(), below, TREE_PROCESSES), left = 0;
+    for (unsigned i = 0; i < n; i++) {
+        spared[i] = is_known(known, &below[i]) || is_below(below, spared, i);
+        if (spared[i])
+            continue;
+        left++;
+        if (below[i].ended && below[i].parent == getpid())
+            (void)waitpid(below[i].pid, NULL, WNOHANG);
+        else if (!below[i].ended && below[i].pid > 1)
+            signal_one(&below[i], SIGKILL);
+    }
+    return left;
+}
+
+bool process_end_new(const struct process_known *known)
+{
+    unsigned left = 1;
+    for (int i = 0; left && i < END_TRIES; i++) {
+        left = kill_new(known);
+        if (left)
+            (void)usleep(END_PAUSE_US);
+    }
+    return !left;
+}
+
+void process_keep_children(void)
+{
+    (void)signal(SIGCHLD, SIG_DFL);
+}
+
+void process_stop_self(void)
+{
+    sigset_t stop, before;
+    (void)sigemptyset(&stop);
+    (void)sigaddset(&stop, SIGTSTP);
+    (void)sigprocmask(SIG_BLOCK, &stop, &before);
+    (void)raise(SIGTSTP);
+    (void)sigprocmask(SIG_UNBLOCK, &stop, NULL);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+}

@@ -1,0 +1,375 @@
+#include "harness/lib/sys/tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/clock.h"
+
+/* A thread that ran, or waited for a CPU, for less of the time between two looks is not busy. */
+static const double busy_share = 0.1;
+/* Over a shorter time everybody is busy. */
+static const uint64_t count_least_ns = 15000000;
+/* What was seen must be so much of the CPU time that was counted, or the wait is not known. */
+static const double seen_least = 0.2;
+
+static bool read_text(const char *path, char *buf, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, buf, size - 1);
+    (void)close(fd);
+    buf[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+/* Of proc_pid_stat(5), behind the name, which may hold anything: field 3 is the first. */
+struct stat_line {
+    char name[TREE_NAME_MAX], state;
+    int parent, cpu;
+    uint64_t minor_faults, major_faults, user, system, user_below, system_below, started;
+};
+
+static bool read_stat(const char *path, struct stat_line *out)
+{
+    char buf[1024];
+    *out = (struct stat_line){.cpu = -1};
+    const char *open_at, *close_at;
+    if (!read_text(path, buf, sizeof(buf)) || !(open_at = strchr(buf, '(')) ||
+        !(close_at = strrchr(buf, ')')))
+        return false;
+    (void)snprintf(out->name, sizeof(out->name), "%.*s", (int)(close_at - open_at - 1),
+                   open_at + 1);
+    return sscanf(close_at + 1,
+                  " %c %d %*d %*d %*d %*d %*u %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64 " %" SCNu64
+                  " %" SCNu64 " %" SCNu64 " %*d %*d %*d %*d %" SCNu64
+                  " %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
+                  &out->state, &out->parent, &out->minor_faults, &out->major_faults, &out->user,
+                  &out->system, &out->user_below, &out->system_below, &out->started,
+                  &out->cpu) >= 9;
+}
+
+static bool read_process(pid_t pid, struct stat_line *out)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    return read_stat(path, out);
+}
+
+static void add_process(pid_t pid, struct tree_process *out, unsigned *n, unsigned most)
+{
+    struct stat_line stat;
+    for (unsigned i = 0; i < *n; i++)
+        if (out[i].pid == pid)
+            return;
+    if (*n < most && read_process(pid, &stat))
+        out[(*n)++] = (struct tree_process){.pid = pid,
+                                            .parent = stat.parent,
+                                            .started = stat.started,
+                                            .ended = stat.state == 'Z' || stat.state == 'X'};
+}
+
+/* Children of one thread, as the kernel lists them. False where it has no such list. */
+static bool add_children(pid_t pid, int tid, struct tree_process *out, unsigned *n, unsigned most)
+{
+    char path[96];
+    long child;
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", (int)pid, tid);
+    FILE *children = fopen(path, "re");
+    if (!children)
+        return false;
+    while (fscanf(children, "%ld", &child) == 1)
+        add_process((pid_t)child, out, n, most);
+    (void)fclose(children);
+    return true;
+}
+
+/* The same from all processes that there are, for kernels without CONFIG_PROC_CHILDREN. */
+static void add_by_parent(pid_t parent, struct tree_process *out, unsigned *n, unsigned most)
+{
+    struct stat_line stat;
+    DIR *all = opendir("/proc");
+    for (struct dirent *entry = all ? readdir(all) : NULL; entry; entry = readdir(all)) {
+        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        if (pid > 0 && read_process(pid, &stat) && stat.parent == parent)
+            add_process(pid, out, n, most);
+    }
+    if (all)
+        (void)closedir(all);
+}
+
+static DIR *open_tasks(pid_t pid)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    return opendir(path);
+}
+
+static void add_below(pid_t pid, struct tree_process *out, unsigned *n, unsigned most)
+{
+    bool listed = false;
+    DIR *tasks = open_tasks(pid);
+    for (struct dirent *task = tasks ? readdir(tasks) : NULL; task; task = readdir(tasks)) {
+        int tid = (int)strtol(task->d_name, NULL, 10);
+        if (tid)
+            listed |= add_children(pid, tid, out, n, most);
+    }
+    if (tasks)
+        (void)closedir(tasks);
+    if (tasks && !listed)
+        add_by_parent(pid, out, n, most);
+}
+
+unsigned tree_list(pid_t root, struct tree_process *out, unsigned most)
+{
+    unsigned n = 0;
+    add_below(root, out, &n, most);
+    for (unsigned i = 0; i < n; i++)
+        add_below(out[i].pid, out, &n, most);
+    return n;
+}
+
+bool tree_is_same(const struct tree_process *process)
+{
+    struct stat_line stat;
+    return read_process(process->pid, &stat) && stat.started == process->started;
+}
+
+static double ticks_s(uint64_t ticks)
+{
+    return (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* Threads that have ended included; finer than the ticks of stat. */
+static double process_cpu_s(pid_t pid, const struct stat_line *stat)
+{
+    clockid_t clock;
+    struct timespec ts;
+    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+        return ticks_s(stat->user + stat->system);
+    return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+double tree_cpu_s(pid_t pid)
+{
+    struct tree_process below[TREE_PROCESSES];
+    struct stat_line stat;
+    unsigned n = tree_list(pid, below, TREE_PROCESSES);
+    double sum = 0;
+    for (unsigned i = 0; i <= n; i++) {
+        pid_t one = i < n ? below[i].pid : pid;
+        if (read_process(one, &stat))
+            sum += process_cpu_s(one, &stat) + ticks_s(stat.user_below + stat.system_below);
+    }
+    return sum;
+}
+
+static double time_s(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
+}
+
+/* What the kernel has counted of all that is or was below us: of the ended, who was waited for. */
+static void count_all(const struct tree_process *below, unsigned n, struct tree_used *out)
+{
+    struct rusage ended;
+    struct stat_line stat;
+    (void)getrusage(RUSAGE_CHILDREN, &ended);
+    out->cpu_s = time_s(&ended.ru_utime) + time_s(&ended.ru_stime);
+    out->minor_faults = (double)ended.ru_minflt;
+    out->major_faults = (double)ended.ru_majflt;
+    out->voluntary_switches = (double)ended.ru_nvcsw;
+    out->involuntary_switches = (double)ended.ru_nivcsw;
+    for (unsigned i = 0; i < n; i++) {
+        if (!read_process(below[i].pid, &stat))
+            continue;
+        out->cpu_s +=
+            process_cpu_s(below[i].pid, &stat) + ticks_s(stat.user_below + stat.system_below);
+        out->minor_faults += (double)stat.minor_faults;
+        out->major_faults += (double)stat.major_faults;
+    }
+}
+
+static struct tree_thread *find_thread(struct tree *tree, int pid, int tid, uint64_t started)
+{
+    for (uint32_t i = 0; i < tree->nthreads; i++)
+        if (tree->thread[i].tid == tid && tree->thread[i].started == started)
+            return &tree->thread[i];
+    if (tree->nthreads == TREE_THREADS)
+        return NULL;
+    struct tree_thread *thread = &tree->thread[tree->nthreads++];
+    *thread = (struct tree_thread){.pid = pid, .tid = tid, .started = started};
+    return thread;
+}
+
+/* Where a new one goes: instead of one that did not last, if there is no room. */
+static struct tree_mask *room_for_mask(struct tree *tree)
+{
+    if (tree->nmasks < TREE_MASKS)
+        return &tree->mask[tree->nmasks++];
+    for (uint32_t i = 0; i < tree->nmasks; i++)
+        if (!tree->mask[i].lasts && tree->mask[i].seen_ns < tree->looked_ns)
+            return &tree->mask[i];
+    return NULL;
+}
+
+/* Each name and mask once. */
+static void note_mask(struct tree *tree, const char *name, int tid, uint64_t now_ns)
+{
+    struct bitset cpus;
+    if (affinity_get(tid, &cpus) || bitset_equal(&cpus, &tree->planned))
+        return;
+    for (uint32_t i = 0; i < tree->nmasks; i++) {
+        struct tree_mask *mask = &tree->mask[i];
+        if (strcmp(mask->name, name) != 0 || !bitset_equal(&mask->cpus, &cpus))
+            continue;
+        if (mask->seen_ns < tree->looked_ns)
+            mask->since_ns = now_ns;
+        mask->lasts |= now_ns - mask->since_ns >= TREE_MASK_LASTS_MS * UINT64_C(1000000);
+        mask->seen_ns = now_ns;
+        return;
+    }
+    struct tree_mask *out = room_for_mask(tree);
+    if (!out)
+        return;
+    *out = (struct tree_mask){.tid = tid,
+                              .cpus = cpus,
+                              .beyond = !bitset_subset(&cpus, &tree->planned),
+                              .since_ns = now_ns,
+                              .seen_ns = now_ns};
+    (void)snprintf(out->name, sizeof(out->name), "%s", name);
+}
+
+/* A look under way. */
+struct look {
+    struct tree *tree;
+    uint64_t now_ns;
+    tree_seen *seen;
+    void *arg;
+};
+
+static void look_at_thread(struct look *look, int pid, int tid)
+{
+    struct tree *tree = look->tree;
+    char path[96], text[128];
+    struct stat_line stat;
+    uint64_t oncpu_ns = 0, runqueue_ns = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
+    if (!read_stat(path, &stat))
+        return;
+    struct tree_thread *thread = find_thread(tree, pid, tid, stat.started);
+    if (!thread)
+        return;
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, tid);
+    if (!read_text(path, text, sizeof(text)) ||
+        sscanf(text, "%" SCNu64 " %" SCNu64, &oncpu_ns, &runqueue_ns) != 2) {
+        tree->before.no_schedstat = true;
+        oncpu_ns = (uint64_t)(ticks_s(stat.user + stat.system) * 1e9);
+    }
+    if (oncpu_ns > thread->oncpu_ns && stat.cpu >= 0 && look->seen)
+        look->seen(look->arg, tid, (unsigned)stat.cpu, look->now_ns);
+    thread->oncpu_ns = oncpu_ns;
+    thread->runqueue_ns = runqueue_ns;
+    if (stat.state != 'Z' && stat.state != 'X')
+        note_mask(tree, stat.name, tid, look->now_ns);
+}
+
+static void look_at_process(struct look *look, pid_t pid)
+{
+    DIR *tasks = open_tasks(pid);
+    for (struct dirent *task = tasks ? readdir(tasks) : NULL; task; task = readdir(tasks)) {
+        int tid = (int)strtol(task->d_name, NULL, 10);
+        if (tid)
+            look_at_thread(look, (int)pid, tid);
+    }
+    if (tasks)
+        (void)closedir(tasks);
+}
+
+/* How many threads were busy since they were last counted. */
+static unsigned count_busy(const struct tree *tree, uint64_t now_ns)
+{
+    double least_ns = busy_share * (double)(now_ns - tree->counted_ns);
+    unsigned busy = 0;
+    for (uint32_t i = 0; i < tree->nthreads; i++) {
+        const struct tree_thread *thread = &tree->thread[i];
+        busy += (double)(thread->oncpu_ns + thread->runqueue_ns - thread->counted_ns) >= least_ns;
+    }
+    return busy;
+}
+
+static void count_team(struct tree *tree, uint64_t now_ns)
+{
+    if (now_ns - tree->counted_ns < count_least_ns)
+        return;
+    unsigned busy = count_busy(tree, now_ns);
+    tree->team = busy > tree->team ? busy : tree->team;
+    tree->counted_ns = now_ns;
+    for (uint32_t i = 0; i < tree->nthreads; i++)
+        tree->thread[i].counted_ns = tree->thread[i].oncpu_ns + tree->thread[i].runqueue_ns;
+}
+
+/* The run's share of `used`, from what was seen of its threads. `scaled`: it has ended. */
+static void add_run(struct tree *tree, bool scaled)
+{
+    struct tree_used *used = &tree->used;
+    double oncpu_s = 0, runqueue_s = 0, scale = 1;
+    for (uint32_t i = 0; i < tree->nthreads; i++) {
+        oncpu_s += (double)tree->thread[i].oncpu_ns * 1e-9;
+        runqueue_s += (double)tree->thread[i].runqueue_ns * 1e-9;
+    }
+    double counted_s = used->cpu_s - tree->cpu_s_before;
+    if (scaled && oncpu_s > 0)
+        scale = fmax(counted_s / oncpu_s, 1);
+    if (scaled && oncpu_s < seen_least * counted_s)
+        used->no_schedstat = tree->before.no_schedstat = true;
+    unsigned team = tree->team ? tree->team : 1;
+    used->team = team > tree->before.team ? team : tree->before.team;
+    used->oncpu_s = tree->before.oncpu_s + (scaled ? fmax(oncpu_s, counted_s) : oncpu_s) / team;
+    used->runqueue_s = tree->before.runqueue_s + runqueue_s * scale / team;
+}
+
+void tree_begin(struct tree *tree, const struct bitset *planned)
+{
+    struct tree_used counted = {0};
+    tree->planned = *planned;
+    tree->before = tree->used;
+    tree->nthreads = 0;
+    tree->team = 0;
+    tree->counted_ns = clock_now_ns();
+    count_all(NULL, 0, &counted);
+    tree->cpu_s_before = counted.cpu_s;
+}
+
+void tree_look(struct tree *tree, tree_seen *seen, void *arg)
+{
+    struct tree_process below[TREE_PROCESSES];
+    unsigned n = tree_list(getpid(), below, TREE_PROCESSES);
+    struct look look = {.tree = tree, .now_ns = clock_now_ns(), .seen = seen, .arg = arg};
+    for (unsigned i = 0; i < n; i++)
+        look_at_process(&look, below[i].pid);
+    tree->looked_ns = look.now_ns;
+    count_team(tree, look.now_ns);
+    count_all(below, n, &tree->used);
+    tree->used.no_schedstat = tree->before.no_schedstat;
+    add_run(tree, false);
+}
+
+void tree_end(struct tree *tree)
+{
+    count_all(NULL, 0, &tree->used);
+    if (!tree->team) /* too short to have been counted */
+        tree->team = count_busy(tree, clock_now_ns());
+    add_run(tree, true);
+    tree->nthreads = 0;
+    tree->before = tree->used;
+}

@@ -1,0 +1,217 @@
+#include "harness/machine/facts/env.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <gnu/libc-version.h>
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "harness/lib/files/proc.h"
+#include "harness/lib/sys/scheduler.h"
+#include "harness/machine/topo/processor.h"
+
+/* One governor for all CPUs, or "mixed". */
+static void read_governor(const char *root, char *out, size_t size)
+{
+    char path[PATH_MAX], governor[PROC_TEXT_MAX];
+    (void)snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpufreq", root);
+    DIR *dir = opendir(path);
+    out[0] = '\0';
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (strncmp(entry->d_name, "policy", 6) != 0)
+            continue;
+        (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
+                       entry->d_name);
+        if (!proc_read_text(root, path, governor, sizeof(governor)))
+            continue;
+        proc_copy_text(out, size, out[0] && strcmp(out, governor) != 0 ? "mixed" : governor);
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+static double read_boost(const char *root)
+{
+    double no_turbo = proc_read_number(root, "/sys/devices/system/cpu/intel_pstate/no_turbo");
+    if (!isnan(no_turbo))
+        return no_turbo == 0;
+    return proc_read_number(root, "/sys/devices/system/cpu/cpufreq/boost");
+}
+
+/* "always [madvise] never" -> "madvise" */
+static void read_thp(const char *root, char *out, size_t size)
+{
+    char text[PROC_TEXT_MAX];
+    (void)proc_read_text(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text));
+    char *open = strchr(text, '['), *close = strchr(text, ']');
+    out[0] = '\0';
+    if (open && close > open) {
+        *close = '\0';
+        proc_copy_text(out, size, open + 1);
+    }
+}
+
+/* What firmware has where nobody wrote one: zeros, ones, and the default of AMI's. */
+static bool is_uuid(const char *text)
+{
+    return strspn(text, "0-") < strlen(text) && strspn(text, "fF-") < strlen(text) &&
+           strcasecmp(text, "03000200-0400-0500-0006-000700080009") != 0;
+}
+
+static void read_identity(const char *root, struct environment *env)
+{
+    static const char *const paths[] = {"/sys/class/dmi/id/product_uuid", "/sys/hypervisor/uuid",
+                                        "/sys/firmware/devicetree/base/serial-number"};
+    (void)proc_read_text(root, "/sys/class/dmi/id/sys_vendor", env->machine_vendor,
+                         sizeof(env->machine_vendor));
+    (void)proc_read_text(root, "/sys/class/dmi/id/product_name", env->machine_product,
+                         sizeof(env->machine_product));
+    (void)proc_read_text(root, "/sys/class/dmi/id/board_name", env->machine_board,
+                         sizeof(env->machine_board));
+    (void)proc_read_text(root, "/sys/class/dmi/id/bios_version", env->bios, sizeof(env->bios));
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]) && !env->machine_uuid[0]; i++)
+        if (proc_read_text(root, paths[i], env->machine_uuid, sizeof(env->machine_uuid)) &&
+            !is_uuid(env->machine_uuid))
+            env->machine_uuid[0] = '\0';
+    (void)proc_read_text(root, "/etc/machine-id", env->machine_id, sizeof(env->machine_id));
+}
+
+static double memlock_limit_bytes(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_MEMLOCK, &limit))
+        return NAN;
+    return limit.rlim_cur == RLIM_INFINITY ? INFINITY : (double)limit.rlim_cur;
+}
+
+static bool is_relevant(const char *variable)
+{
+    static const char *const prefixes[] = {"OMP_",    "GOMP_",     "KMP_",    "CUDA_",
+                                           "CUBLAS_", "CUBLASLT_", "NCCL_",   "NVIDIA_",
+                                           "MKL_",    "OPENBLAS_", "MALLOC_", "GLIBC_"};
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+        if (strncmp(variable, prefixes[i], strlen(prefixes[i])) == 0 && strchr(variable, '='))
+            return true;
+    return false;
+}
+
+static int compare_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Without memory the list is shorter; that is not worth an error. */
+static void gather_variables(struct environment *env)
+{
+    size_t n = 0;
+    for (char **at = environ; at && *at; at++)
+        n += is_relevant(*at);
+    env->variables = calloc(n + 1, sizeof(*env->variables));
+    for (char **at = environ; env->variables && at && *at; at++) {
+        if (!is_relevant(*at) || env->nvariables == n)
+            continue;
+        char *copy = strdup(*at);
+        if (copy)
+            env->variables[env->nvariables++] = copy;
+    }
+    if (env->variables)
+        qsort(env->variables, env->nvariables, sizeof(*env->variables), compare_text);
+}
+
+/*
+ * By the control daemon's own files, where CUDA's clients look for it. Of a daemon in another PID
+ * namespace only the pipe shows, which may be left over: unknown. Source: NVIDIA, Multi-Process
+ * Service, "Environment variables".
+ */
+static double read_mps(const char *root)
+{
+    char path[512], text[PROC_TEXT_MAX];
+    const char *set = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    const char *dir = set && set[0] ? set : "/tmp/nvidia-mps";
+    (void)snprintf(path, sizeof(path), "%s/nvidia-cuda-mps-control.pid", dir);
+    double pid = proc_read_number(root, path);
+    if (isnan(pid))
+        return 0;
+    (void)snprintf(path, sizeof(path), "/proc/%.0f/comm", pid);
+    bool runs = proc_read_text(root, path, text, sizeof(text));
+    if (runs && strncmp(text, "nvidia-cuda-mps", strlen("nvidia-cuda-mps")) == 0)
+        return 1;
+    (void)snprintf(path, sizeof(path), "%s%s/control", root, dir);
+    return access(path, F_OK) ? 0 : NAN;
+}
+
+static void gather_settings(const char *root, struct environment *env)
+{
+    char text[64];
+    (void)proc_read_field(root, "/etc/os-release", "PRETTY_NAME", '=', env->os, sizeof(env->os));
+    processor_model(root, env->cpu_model, sizeof(env->cpu_model));
+    (void)proc_read_field(root, "/proc/cpuinfo", "microcode", ':', env->microcode,
+                          sizeof(env->microcode));
+    read_governor(root, env->governor, sizeof(env->governor));
+    env->boost = read_boost(root);
+    read_thp(root, env->thp, sizeof(env->thp));
+    env->numa_balancing = proc_read_number(root, "/proc/sys/kernel/numa_balancing");
+    env->swappiness = proc_read_number(root, "/proc/sys/vm/swappiness");
+    env->perf_event_paranoid = proc_read_number(root, "/proc/sys/kernel/perf_event_paranoid");
+    (void)proc_read_text(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                         env->clocksource, sizeof(env->clocksource));
+    bool known = proc_read_field(root, "/proc/meminfo", "MemTotal", ':', text, sizeof(text));
+    env->memory_bytes = known ? strtod(text, NULL) * 1024 : NAN;
+    env->mps = read_mps(root);
+    env->virtual_machine = processor_is_virtual(root, env->hypervisor, sizeof(env->hypervisor));
+    read_identity(root, env);
+    cgroup_read(root, &env->cgroup);
+}
+
+void env_gather(const struct env_request *request, struct environment *env)
+{
+    memset(env, 0, sizeof(*env));
+    struct utsname names;
+    if (uname(&names) == 0) {
+        proc_copy_text(env->hostname, sizeof(env->hostname), names.nodename);
+        proc_copy_text(env->kernel, sizeof(env->kernel), names.release);
+        proc_copy_text(env->arch, sizeof(env->arch), names.machine);
+    }
+    const char *root = request->root ? request->root : "";
+    gather_settings(root, env);
+    (void)scheduler_read(root, env->scheduler, sizeof(env->scheduler));
+    env->memlock_bytes = memlock_limit_bytes();
+    proc_copy_text(env->glibc, sizeof(env->glibc), gnu_get_libc_version());
+#ifdef __clang__
+    proc_copy_text(env->compiler, sizeof(env->compiler), __VERSION__);
+#else
+    proc_copy_text(env->compiler, sizeof(env->compiler), "gcc " __VERSION__);
+#endif
+    proc_copy_text(env->driver, sizeof(env->driver), request->driver ? request->driver : "");
+    proc_copy_text(env->cuda, sizeof(env->cuda), request->cuda ? request->cuda : "");
+    gather_variables(env);
+}
+
+void env_free(struct environment *env)
+{
+    if (!env)
+        return;
+    for (size_t i = 0; i < env->nvariables; i++)
+        free(env->variables[i]);
+    free(env->variables);
+    memset(env, 0, sizeof(*env));
+}
+
+char *env_host_label(const struct environment *env, char label[ENV_HOST_LABEL_MAX])
+{
+    proc_copy_text(label, ENV_HOST_LABEL_MAX, env->hostname[0] ? env->hostname : "host");
+    for (char *at = label; *at; at++)
+        if (!(isalnum((unsigned char)*at) && (unsigned char)*at < 0x80) && !strchr("._-", *at))
+            *at = '-';
+    if (label[0] == '.' || label[0] == '-')
+        label[0] = 'x';
+    return label;
+}

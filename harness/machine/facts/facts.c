@@ -1,0 +1,242 @@
+#include "harness/machine/facts/facts.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/files/proc.h"
+
+const char *const facts_probe_names[PROBES] = {
+    [PROBE_CPU_SPEED] = "cpu_speed",
+    [PROBE_IDLE_EXIT] = "idle_exit",
+    [PROBE_MEMORY_BANDWIDTH] = "memory_bandwidth",
+    [PROBE_NODE_BANDWIDTH] = "node_bandwidth",
+    [PROBE_GPU_STREAM] = "gpu_stream",
+    [PROBE_GPU_COPY] = "gpu_copy",
+    [PROBE_COLLECTIVE] = "collective",
+    [PROBE_COLLECTIVE_STAGED] = "collective_staged",
+};
+
+void facts_init(struct facts *facts)
+{
+    memset(facts, 0, sizeof(*facts));
+    facts->cpus_present = facts->cpus_online = -1;
+    facts->shm_bytes = facts->swap_bytes = facts->swap_used_bytes = NAN;
+    facts->steal = facts->throttle_events = facts->machine_checks = NAN;
+    facts->env.boost = facts->env.mps = facts->env.numa_balancing = facts->env.swappiness = NAN;
+    facts->env.memory_bytes = facts->env.memlock_bytes = facts->env.virtual_machine = NAN;
+    facts->env.cgroup.cpus_limit = NAN;
+    facts->env.cgroup.memory_limit_bytes = facts->env.cgroup.memory_available_bytes = NAN;
+}
+
+void facts_free(struct facts *facts)
+{
+    if (!facts)
+        return;
+    env_free(&facts->env);
+    free(facts->devices);
+    free(facts->dimms);
+    free(facts->sockets);
+    free(facts->edacs);
+    free(facts->events);
+    for (int i = 0; i < PROBES; i++)
+        free(facts->probes[i].values);
+    memset(facts, 0, sizeof(*facts));
+}
+
+int facts_put(struct facts_probe *probe, const struct facts_value *value, struct err *err)
+{
+    struct facts_value *grown =
+        array_grown(probe->values, probe->n, &probe->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "no memory for what was measured");
+    probe->values = grown;
+    grown[probe->n++] = *value;
+    return 0;
+}
+
+static bool is_there(const char *root, const char *path)
+{
+    char full[PATH_MAX];
+    (void)snprintf(full, sizeof(full), "%s%s", root, path);
+    return access(full, F_OK) == 0;
+}
+
+/* Whether a folder has anything in it. */
+static bool has_entries(const char *root, const char *path)
+{
+    char full[PATH_MAX];
+    bool any = false;
+    (void)snprintf(full, sizeof(full), "%s%s", root, path);
+    DIR *dir = opendir(full);
+    for (struct dirent *entry; dir && !any && (entry = readdir(dir));)
+        any = entry->d_name[0] != '.';
+    if (dir)
+        (void)closedir(dir);
+    return any;
+}
+
+/* How many CPUs a list such as "0-3,8" has; -1 = it cannot be read. */
+static int count_cpus(const char *root, const char *path)
+{
+    char text[1024];
+    struct bitset cpus = {0};
+    if (!proc_read_text(root, path, text, sizeof(text)) || bitset_parse(text, &cpus, NULL))
+        return -1;
+    return (int)bitset_count(&cpus);
+}
+
+static double read_kib(const char *root, const char *name)
+{
+    char text[64];
+    bool known = proc_read_field(root, "/proc/meminfo", name, ':', text, sizeof(text));
+    return known ? strtod(text, NULL) * 1024 : (double)NAN;
+}
+
+/* What container engines leave behind for their containers to see. */
+static bool in_container(const char *root)
+{
+    static const char *const marks[] = {"/.dockerenv", "/run/.containerenv",
+                                        "/run/systemd/container", "/dev/lxc"};
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if (is_there(root, marks[i]))
+            return true;
+    return !root[0] && getenv("KUBERNETES_SERVICE_HOST") != NULL;
+}
+
+static void read_memory(const char *root, struct facts *facts)
+{
+    char path[PATH_MAX];
+    struct statvfs shm;
+    double free_bytes = read_kib(root, "SwapFree");
+    facts->swap_bytes = read_kib(root, "SwapTotal");
+    facts->swap_used_bytes = facts->swap_bytes - free_bytes;
+    (void)snprintf(path, sizeof(path), "%s/dev/shm", root);
+    if (statvfs(path, &shm) == 0)
+        facts->shm_bytes = (double)shm.f_blocks * (double)shm.f_frsize;
+}
+
+/* "MCE:  0  0  Machine check exceptions": the sum over the CPUs. */
+static double read_machine_checks(const char *root)
+{
+    char path[PATH_MAX], *line = NULL;
+    size_t size = 0;
+    double sum = NAN;
+    (void)snprintf(path, sizeof(path), "%s/proc/interrupts", root);
+    FILE *file = fopen(path, "re");
+    while (file && isnan(sum) && getline(&line, &size, file) > 0) {
+        char *at = line + strspn(line, " ");
+        if (strncmp(at, "MCE:", 4) != 0)
+            continue;
+        sum = 0;
+        for (char *end = at += 4;; at = end) {
+            unsigned long count = strtoul(at, &end, 10);
+            if (end == at)
+                break;
+            sum += (double)count;
+        }
+    }
+    free(line);
+    if (file)
+        (void)fclose(file);
+    return sum;
+}
+
+double facts_sum_throttling(const char *root, const char *file)
+{
+    char path[PATH_MAX];
+    double sum = NAN;
+    (void)snprintf(path, sizeof(path), "%s/sys/devices/system/cpu", root);
+    DIR *dir = opendir(path);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (strncmp(entry->d_name, "cpu", 3) != 0 || !strpbrk(entry->d_name, "0123456789"))
+            continue;
+        (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/%.32s/thermal_throttle/%.40s",
+                       entry->d_name, file);
+        double count = proc_read_number(root, path);
+        if (!isnan(count))
+            sum = (isnan(sum) ? 0 : sum) + count;
+    }
+    if (dir)
+        (void)closedir(dir);
+    return sum;
+}
+
+/* The first line of /proc/stat: ticks of all CPUs, of which the eighth number is steal. */
+static bool read_ticks(const char *root, double *all, double *stolen)
+{
+    char text[512];
+    double ticks[8];
+    if (!proc_read_field(root, "/proc/stat", "cpu", ' ', text, sizeof(text)))
+        return false;
+    if (sscanf(text, "%lf %lf %lf %lf %lf %lf %lf %lf", &ticks[0], &ticks[1], &ticks[2], &ticks[3],
+               &ticks[4], &ticks[5], &ticks[6], &ticks[7]) != 8)
+        return false;
+    *all = 0;
+    for (int i = 0; i < 8; i++)
+        *all += ticks[i];
+    *stolen = ticks[7];
+    return true;
+}
+
+static double watch_steal(const char *root, double sample_s)
+{
+    double all = 0, stolen = 0, all_then = 0, stolen_then = 0;
+    const struct timespec wait = {(time_t)sample_s, (long)((sample_s - floor(sample_s)) * 1e9)};
+    if (sample_s <= 0 || !read_ticks(root, &all_then, &stolen_then))
+        return NAN;
+    (void)nanosleep(&wait, NULL);
+    if (!read_ticks(root, &all, &stolen) || all <= all_then)
+        return NAN;
+    return fmax(stolen - stolen_then, 0) / (all - all_then);
+}
+
+static void read_settings(const char *root, struct facts *facts)
+{
+    facts->container = in_container(root);
+    facts->cpus_present = count_cpus(root, "/sys/devices/system/cpu/present");
+    facts->cpus_online = count_cpus(root, "/sys/devices/system/cpu/online");
+    (void)proc_read_text(root, "/sys/devices/system/cpu/smt/control", facts->smt,
+                         sizeof(facts->smt));
+    (void)proc_read_text(root, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver",
+                         facts->scaling_driver, sizeof(facts->scaling_driver));
+    (void)proc_read_text(root, "/sys/devices/system/cpu/cpuidle/current_driver", facts->idle_driver,
+                         sizeof(facts->idle_driver));
+    facts->peermem = is_there(root, "/sys/module/nvidia_peermem");
+    facts->rdma = has_entries(root, "/sys/class/infiniband");
+    facts->machine_checks = read_machine_checks(root);
+    facts->throttle_events = facts_sum_throttling(root, "core_throttle_count");
+    read_memory(root, facts);
+}
+
+int facts_read(const struct facts_request *request, struct facts *facts, struct err *err)
+{
+    const char *root = request->root ? request->root : "";
+    const struct env_request env = {.root = root};
+    facts_init(facts);
+    facts->topo = request->topo;
+    env_gather(&env, &facts->env);
+    (void)env_host_label(&facts->env, facts->host);
+    proc_copy_text(facts->why_no_gpus, sizeof(facts->why_no_gpus), request->topo->gpu_note);
+    read_settings(root, facts);
+    if (!root[0] && !bitset_empty(&request->topo->hidden)) /* that list is made up: lxcfs */
+        facts->cpus_online = (int)request->topo->ncpus;
+    facts->steal = watch_steal(root, request->sample_s);
+    int rc = facts_read_pci(root, facts, err);
+    if (!rc)
+        rc = facts_read_dmi(root, facts, err);
+    if (!rc)
+        rc = facts_read_edac(root, facts, err);
+    if (!rc)
+        rc = facts_read_log(root, facts, err);
+    return rc;
+}

@@ -1,0 +1,287 @@
+/* What a GPU's health and its changes mean: findings and one line. Declared in health.h, watch.h.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/lib/base/units.h"
+#include "harness/machine/gpu/health.h"
+#include "harness/machine/gpu/state.h"
+#include "harness/machine/gpu/watch.h"
+
+struct judge {
+    const struct gpu_health *health;
+    const char *subject, *evidence;
+    struct findings *findings;
+    int rc;
+    struct err *err;
+};
+
+const char *gpu_compute_mode_name(enum gpu_compute_mode mode)
+{
+    static const char *const names[] = {"default", "exclusive thread", "prohibited", "exclusive"};
+    return mode < GPU_MODE_DEFAULT || mode > GPU_MODE_EXCLUSIVE ? NULL : names[mode];
+}
+
+__attribute__((format(printf, 4, 5))) static void
+say(struct judge *judge, const char *id, enum finding_severity severity, const char *fmt, ...)
+{
+    struct finding head = {.severity = severity};
+    va_list args;
+    (void)snprintf(head.evidence, sizeof(head.evidence), "%s",
+                   judge->evidence ? judge->evidence : "");
+    va_start(args, fmt);
+    if (!judge->rc)
+        judge->rc =
+            findings_tell(judge->findings, &head, id, judge->subject, fmt, args, judge->err);
+    va_end(args);
+}
+
+static const char *plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void judge_links(struct judge *judge)
+{
+    const struct gpu_health *h = judge->health;
+    if (h->pcie_width > 0 && h->pcie_width < h->pcie_width_max)
+        say(judge, "gpu_pcie", FINDING_BAD, "PCIe width is x%d of x%d", h->pcie_width,
+            h->pcie_width_max);
+    if (h->pcie_generation_link > 0 && h->pcie_generation_link < h->pcie_generation_gpu)
+        say(judge, "gpu_pcie", FINDING_NOTE, "PCIe: slot and board allow gen %d, the GPU gen %d",
+            h->pcie_generation_link, h->pcie_generation_gpu);
+    if (h->nvlinks > 0 && h->nvlinks_active == 0)
+        say(judge, "gpu_nvlink", FINDING_NOTE,
+            "none of its %d NVLinks is active: no bridge or switch, or it has not started",
+            h->nvlinks);
+    else if (h->nvlinks_active < h->nvlinks)
+        say(judge, "gpu_nvlink", FINDING_BAD, "%d of %d NVLinks are down",
+            h->nvlinks - h->nvlinks_active, h->nvlinks);
+}
+
+static void judge_ecc(struct judge *judge)
+{
+    const struct gpu_health *h = judge->health;
+    if (h->ecc == 0)
+        say(judge, "gpu_ecc", FINDING_NOTE, "ECC is off%s",
+            h->ecc_pending == 1 ? " until the next reset" : "");
+    else if (h->ecc == 1 && h->ecc_pending == 0)
+        say(judge, "gpu_ecc", FINDING_NOTE, "ECC will be off after the next reset");
+    if (h->ecc_uncorrected > 0)
+        say(judge, "gpu_ecc", FINDING_BAD,
+            "%lld uncorrected ECC error%s since the driver was loaded",
+            (long long)h->ecc_uncorrected, plural(h->ecc_uncorrected));
+    if (h->ecc_uncorrected_life > 0 && h->ecc_uncorrected_life > h->ecc_uncorrected)
+        say(judge, "gpu_ecc", FINDING_NOTE, "%lld uncorrected ECC error%s in its life",
+            (long long)h->ecc_uncorrected_life, plural(h->ecc_uncorrected_life));
+    if (h->ecc_corrected > 0)
+        say(judge, "gpu_ecc", FINDING_NOTE,
+            "%lld corrected ECC error%s since the driver was loaded", (long long)h->ecc_corrected,
+            plural(h->ecc_corrected));
+}
+
+static void judge_memory(struct judge *judge)
+{
+    const struct gpu_health *h = judge->health;
+    if (h->rows_failed == 1)
+        say(judge, "gpu_memory", FINDING_BAD, "remapping of a bad memory row has failed");
+    if (h->rows_pending == 1)
+        say(judge, "gpu_memory", FINDING_BAD,
+            "row remapping pending: bad memory is in use until the GPU is reset");
+    if (h->pages_pending == 1 && h->rows_pending != 1)
+        say(judge, "gpu_memory", FINDING_BAD,
+            "page retirement pending: bad memory is in use until the GPU is reset");
+    if (h->rows_uncorrected > 0)
+        say(judge, "gpu_memory", FINDING_NOTE, "%d memory row%s remapped after uncorrected errors",
+            h->rows_uncorrected, plural(h->rows_uncorrected));
+}
+
+static void judge_modes(struct judge *judge)
+{
+    const struct gpu_health *h = judge->health;
+    const char *mode = gpu_compute_mode_name(h->compute_mode);
+    if (h->persistence == 0)
+        say(judge, "gpu_persistence", FINDING_NOTE,
+            "persistence mode off: an idle GPU is shut down, and slow to start");
+    if (h->compute_mode == GPU_MODE_PROHIBITED)
+        say(judge, "gpu_compute_mode", FINDING_BAD,
+            "compute mode prohibited: no process can use it ('nvidia-smi -c 0' opens it)");
+    else if (h->compute_mode == GPU_MODE_EXCLUSIVE && h->mps)
+        say(judge, "gpu_compute_mode", FINDING_NOTE,
+            "compute mode exclusive, with an MPS daemon: processes share it by way of MPS");
+    else if (mode && h->compute_mode != GPU_MODE_DEFAULT)
+        say(judge, "gpu_compute_mode", FINDING_BAD,
+            "compute mode %s: one process at a time can use it ('nvidia-smi -c 0' opens it)", mode);
+}
+
+static void judge_processes(struct judge *judge)
+{
+    const struct gpu_health *h = judge->health;
+    char list[200] = "";
+    size_t used = 0;
+    if (h->nprocesses < 1)
+        return;
+    for (int i = 0; i < h->nprocesses && i < GPU_PROCESSES_MAX && used < sizeof(list); i++) {
+        const struct gpu_process *process = &h->processes[i];
+        bool named = process->name[0] != '\0';
+        char bytes[40] = "";
+        if (process->memory_bytes >= 0)
+            (void)units_format_bytes((uint64_t)process->memory_bytes, bytes, sizeof(bytes));
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%u%s%s%s%s%s", i ? "; " : "",
+                                 process->pid, named ? " (" : "", process->name, named ? ")" : "",
+                                 bytes[0] ? ", " : "", bytes);
+    }
+    bool all = h->nprocesses <= GPU_PROCESSES_MAX && used < sizeof(list);
+    if (h->nprocesses == 1)
+        say(judge, "gpu_processes", FINDING_BAD, "another process uses it: %s", list);
+    else
+        say(judge, "gpu_processes", FINDING_BAD, "%d other processes use it: %s%s", h->nprocesses,
+            list, all ? "" : "; ...");
+}
+
+static void judge_mig(struct judge *judge)
+{
+    const struct gpu_health *h = judge->health;
+    char list[160] = "";
+    size_t used = 0;
+    if (h->mig >= 0 && h->mig_pending >= 0 && h->mig != h->mig_pending)
+        say(judge, "gpu_mig", FINDING_NOTE, "MIG will be %s after the next reset",
+            h->mig_pending ? "on" : "off");
+    if (h->mig != 1)
+        return;
+    for (int i = 0; i < h->ninstances && i < GPU_INSTANCES_MAX && used < sizeof(list); i++)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : ": ",
+                                 h->instances[i].name[0] ? h->instances[i].name : "unnamed");
+    if (h->ninstances == 0)
+        say(judge, "gpu_mig", FINDING_BAD, "MIG on without an instance: CUDA cannot use it");
+    else if (h->ninstances < 0)
+        say(judge, "gpu_mig", FINDING_NOTE, "MIG on; what CUDA shows of it is what is measured");
+    else
+        say(judge, "gpu_mig", FINDING_NOTE,
+            "MIG on: %d instance%s%s; what CUDA shows of them is what is measured", h->ninstances,
+            plural(h->ninstances), list);
+}
+
+static void judge_power(struct judge *judge)
+{
+    const struct gpu_health *h = judge->health;
+    /* Limits are set in whole watts, so 1% is a decision of somebody. */
+    if (h->power_limit_w < 0.99 * h->power_limit_default_w)
+        say(judge, "gpu_power", FINDING_NOTE, "its power is limited to %.0f of %.0f W",
+            h->power_limit_w, h->power_limit_default_w);
+    if (gpu_throttle_is_noise(h->throttle_reasons))
+        say(judge, "gpu_slowdown", FINDING_BAD,
+            "slowed down right now, by heat or the power supply (reasons 0x%llx)",
+            (unsigned long long)h->throttle_reasons);
+}
+
+int gpu_health_judge(const struct gpu_health *health, const char *subject,
+                     struct findings *findings, struct err *err)
+{
+    struct judge judge = {.health = health, .subject = subject, .findings = findings, .err = err};
+    judge_links(&judge);
+    judge_ecc(&judge);
+    judge_memory(&judge);
+    judge_modes(&judge);
+    judge_processes(&judge);
+    judge_mig(&judge);
+    judge_power(&judge);
+    return judge.rc;
+}
+
+/* Singular, and what stands behind it in the plural too. */
+static const struct gain {
+    const char *id;
+    enum finding_severity severity;
+    const char *what, *behind;
+} gains[GPU_COUNTERS] = {
+    [GPU_ECC_CORRECTED] = {"gpu_ecc", FINDING_NOTE, "corrected ECC error", ""},
+    [GPU_ECC_UNCORRECTED] = {"gpu_ecc", FINDING_BAD, "uncorrected ECC error", ""},
+    [GPU_ROWS_CORRECTED] = {"gpu_memory", FINDING_NOTE, "memory row",
+                            " remapped after corrected errors"},
+    [GPU_ROWS_UNCORRECTED] = {"gpu_memory", FINDING_BAD, "memory row",
+                              " remapped after uncorrected errors"},
+    [GPU_PCIE_REPLAYS] = {"gpu_pcie", FINDING_NOTE, "PCIe replay", ""},
+    [GPU_NVLINK_CRC_FLIT] = {"gpu_nvlink", FINDING_NOTE, "NVLink CRC error", " of flow control"},
+    [GPU_NVLINK_CRC_DATA] = {"gpu_nvlink", FINDING_NOTE, "NVLink CRC error", " of data"},
+    [GPU_NVLINK_REPLAYS] = {"gpu_nvlink", FINDING_NOTE, "NVLink replay", ""},
+    [GPU_NVLINK_RECOVERIES] = {"gpu_nvlink", FINDING_BAD, "restart", " of an NVLink"},
+};
+
+static void judge_load(struct judge *judge, const struct gpu_change *change, const char *during)
+{
+    if (change->pcie_generation > 0 && change->pcie_generation < change->pcie_generation_most)
+        say(judge, "gpu_pcie", FINDING_BAD, "PCIe gen %d of %d under load, during %s",
+            change->pcie_generation, change->pcie_generation_most, during);
+    if (change->pcie_width > 0 && change->pcie_width < change->pcie_width_most)
+        say(judge, "gpu_pcie", FINDING_BAD, "PCIe width x%d of x%d under load, during %s",
+            change->pcie_width, change->pcie_width_most, during);
+}
+
+int gpu_change_judge(const struct gpu_change *change, const char *subject, const char *during,
+                     const char *evidence, struct findings *findings, struct err *err)
+{
+    struct judge judge = {
+        .subject = subject, .evidence = evidence, .findings = findings, .err = err};
+    for (int i = 0; i < GPU_COUNTERS; i++)
+        if (change->gained[i] > 0)
+            say(&judge, gains[i].id, gains[i].severity, "%lld %s%s%s during %s",
+                (long long)change->gained[i], gains[i].what, plural(change->gained[i]),
+                gains[i].behind, during);
+    if (change->xid)
+        say(&judge, "gpu_xid", FINDING_BAD, "Xid %d during %s: the kernel's log says more",
+            change->xid, during);
+    judge_load(&judge, change, during);
+    return judge.rc;
+}
+
+/* Appends with what separates it from what is there. */
+__attribute__((format(printf, 4, 5))) static void
+append(char *buf, size_t size, const char *separator, const char *fmt, ...)
+{
+    size_t used = strlen(buf);
+    used += (size_t)snprintf(buf + used, size - used, "%s", used ? separator : "");
+    if (used >= size)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(buf + used, size - used, fmt, args);
+    va_end(args);
+}
+
+static void append_links(const struct gpu_health *h, char *buf, size_t size)
+{
+    if (h->pcie_width > 0)
+        append(buf, size, "; ", "PCIe x%d", h->pcie_width);
+    if (h->pcie_generation > 0)
+        append(buf, size, " ", "%sgen %d", buf[0] ? "" : "PCIe ", h->pcie_generation);
+    if (h->pcie_generation > 0 && h->pcie_generation < h->pcie_generation_link)
+        append(buf, size, "", "/%d", h->pcie_generation_link);
+    if (h->nvlinks > 0)
+        append(buf, size, "; ", "%d NVLink%s", h->nvlinks_active, plural(h->nvlinks_active));
+}
+
+/* "345/1980 MHz", now and at most; nothing where it is unknown. */
+static void append_part(double now, double most, const char *unit, char *buf, size_t size)
+{
+    if (isnan(now))
+        return;
+    if (isnan(most))
+        append(buf, size, "; ", "%.0f %s", now, unit);
+    else
+        append(buf, size, "; ", "%.0f/%.0f %s", now, most, unit);
+}
+
+char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    append_links(health, buf, size);
+    if (health->ecc == 1)
+        append(buf, size, "; ", "ECC");
+    append_part(health->clock_mhz, health->clock_max_mhz, "MHz", buf, size);
+    append_part(health->power_w, health->power_limit_w, "W", buf, size);
+    append_part(health->temperature_c, NAN, "C", buf, size);
+    return buf;
+}

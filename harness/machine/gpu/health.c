@@ -1,0 +1,309 @@
+#include "harness/machine/gpu/health.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/lib/files/proc.h"
+#include "harness/machine/gpu/driver.h"
+#include "harness/machine/gpu/processes.h"
+
+/* Beyond these a value is garbage, as broken firmware and virtual devices report it. */
+enum {
+    GENERATION_MOST = 16,
+    LANES_MOST = 32,
+    ROWS_MOST = 1 << 20,
+    MHZ_MOST = 20000,
+    BUS_BITS_MOST = 1 << 16,
+    CELSIUS_MOST = 250,
+    MILLIWATTS_MOST = 100 * 1000 * 1000,
+    PROCESSES_ROOM = 256
+};
+
+/* Most of NVML's calls: one device, one number. */
+typedef int one_number(struct nvml_device *device, unsigned *value);
+
+static int ask(one_number *call, struct nvml_device *device, unsigned least, unsigned most)
+{
+    unsigned value = UINT_MAX;
+    if (!call || call(device, &value) || value < least || value > most)
+        return -1;
+    return (int)value;
+}
+
+void gpu_health_init(struct gpu_health *health)
+{
+    *health = (struct gpu_health){
+        .pcie_generation = -1,
+        .pcie_generation_link = -1,
+        .pcie_generation_gpu = -1,
+        .pcie_width = -1,
+        .pcie_width_max = -1,
+        .nvlinks = -1,
+        .nvlinks_active = -1,
+        .nvlink_version = -1,
+        .fabric_state = -1,
+        .fabric_status = -1,
+        .ecc = -1,
+        .ecc_pending = -1,
+        .ecc_corrected = -1,
+        .ecc_uncorrected = -1,
+        .ecc_corrected_life = -1,
+        .ecc_uncorrected_life = -1,
+        .rows_corrected = -1,
+        .rows_uncorrected = -1,
+        .rows_pending = -1,
+        .rows_failed = -1,
+        .pages_pending = -1,
+        .persistence = -1,
+        .compute_mode = GPU_MODE_UNKNOWN,
+        .mig = -1,
+        .mig_pending = -1,
+        .ninstances = -1,
+        .nprocesses = -1,
+        .clock_mhz = NAN,
+        .clock_max_mhz = NAN,
+        .memory_clock_mhz = NAN,
+        .memory_clock_max_mhz = NAN,
+        .memory_bus_bits = -1,
+        .power_w = NAN,
+        .power_limit_w = NAN,
+        .power_limit_default_w = NAN,
+        .temperature_c = NAN,
+    };
+}
+
+static void read_pcie(const struct nvml_api *nvml, struct nvml_device *device,
+                      struct gpu_health *health)
+{
+    health->pcie_generation = ask(nvml->pcie_generation, device, 1, GENERATION_MOST);
+    health->pcie_generation_link = ask(nvml->pcie_generation_max, device, 1, GENERATION_MOST);
+    health->pcie_generation_gpu = ask(nvml->pcie_generation_device, device, 1, GENERATION_MOST);
+    health->pcie_width = ask(nvml->pcie_width, device, 1, LANES_MOST);
+    health->pcie_width_max = ask(nvml->pcie_width_max, device, 1, LANES_MOST);
+}
+
+/* A link that the GPU does not have is an error of the call, one that is down an answer. */
+static void read_nvlinks(const struct nvml_api *nvml, struct nvml_device *device,
+                         struct gpu_health *health)
+{
+    if (!nvml->nvlink_state)
+        return;
+    health->nvlinks = health->nvlinks_active = 0;
+    for (unsigned link = 0; link < NVML_NVLINKS; link++) {
+        unsigned active = 0, version = 0;
+        if (nvml->nvlink_state(device, link, &active) || active > 1)
+            continue;
+        health->nvlinks++;
+        health->nvlinks_active += active == 1;
+        if (active && nvml->nvlink_version && !nvml->nvlink_version(device, link, &version) &&
+            version >= 1 && version <= GENERATION_MOST)
+            health->nvlink_version = (int)version;
+    }
+}
+
+static void read_fabric(const struct nvml_api *nvml, struct nvml_device *device,
+                        struct gpu_health *health)
+{
+    struct nvml_fabric fabric = {.state = UCHAR_MAX};
+    if (!nvml->fabric || nvml->fabric(device, &fabric) || fabric.state > NVML_FABRIC_DONE)
+        return;
+    health->fabric_state = fabric.state;
+    if (fabric.state == NVML_FABRIC_DONE)
+        health->fabric_status = fabric.status;
+}
+
+static int64_t read_ecc_errors(const struct nvml_api *nvml, struct nvml_device *device, int kind,
+                               int since)
+{
+    unsigned long long count = ULLONG_MAX;
+    if (!nvml->ecc_errors || nvml->ecc_errors(device, kind, since, &count) || count > INT64_MAX)
+        return -1;
+    return (int64_t)count;
+}
+
+static void read_flags(int (*call)(struct nvml_device *, unsigned *, unsigned *),
+                       struct nvml_device *device, int *now, int *pending)
+{
+    unsigned a = UINT_MAX, b = UINT_MAX;
+    if (!call || call(device, &a, &b))
+        return;
+    *now = a <= 1 ? (int)a : -1;
+    *pending = b <= 1 ? (int)b : -1;
+}
+
+static void read_memory(const struct nvml_api *nvml, struct nvml_device *device,
+                        struct gpu_health *health)
+{
+    unsigned corrected = UINT_MAX, uncorrected = UINT_MAX, pending = UINT_MAX, failed = UINT_MAX;
+    read_flags(nvml->ecc_mode, device, &health->ecc, &health->ecc_pending);
+    health->ecc_corrected = read_ecc_errors(nvml, device, NVML_ECC_CORRECTED, NVML_ECC_VOLATILE);
+    health->ecc_uncorrected =
+        read_ecc_errors(nvml, device, NVML_ECC_UNCORRECTED, NVML_ECC_VOLATILE);
+    health->ecc_corrected_life =
+        read_ecc_errors(nvml, device, NVML_ECC_CORRECTED, NVML_ECC_AGGREGATE);
+    health->ecc_uncorrected_life =
+        read_ecc_errors(nvml, device, NVML_ECC_UNCORRECTED, NVML_ECC_AGGREGATE);
+    health->pages_pending = ask(nvml->retired_pending, device, 0, 1);
+    if (!nvml->remapped_rows ||
+        nvml->remapped_rows(device, &corrected, &uncorrected, &pending, &failed))
+        return;
+    health->rows_corrected = corrected <= ROWS_MOST ? (int)corrected : -1;
+    health->rows_uncorrected = uncorrected <= ROWS_MOST ? (int)uncorrected : -1;
+    health->rows_pending = pending <= 1 ? (int)pending : -1;
+    health->rows_failed = failed <= 1 ? (int)failed : -1;
+}
+
+static void read_instance(const struct nvml_api *nvml, struct nvml_device *device,
+                          struct gpu_instance *instance)
+{
+    char name[96] = "", uuid[96] = "";
+    if (nvml->name && nvml->name(device, name, sizeof(name)))
+        name[0] = '\0';
+    if (nvml->uuid && nvml->uuid(device, uuid, sizeof(uuid)))
+        uuid[0] = '\0';
+    /* "NVIDIA H200 MIG 1g.18gb": the GPU's own name is known. */
+    const char *profile = strstr(name, "MIG ");
+    (void)snprintf(instance->name, sizeof(instance->name), "%.47s", profile ? profile : name);
+    (void)snprintf(instance->uuid, sizeof(instance->uuid), "%.63s", uuid);
+    gpu_driver_clean(instance->name);
+    gpu_driver_clean(instance->uuid);
+}
+
+static void read_mig(const struct nvml_api *nvml, struct nvml_device *device,
+                     struct gpu_health *health)
+{
+    unsigned most = 0;
+    read_flags(nvml->mig_mode, device, &health->mig, &health->mig_pending);
+    if (health->mig != 1 || !nvml->mig_most || !nvml->mig_by_index ||
+        nvml->mig_most(device, &most) || most > 64)
+        return;
+    health->ninstances = 0;
+    for (unsigned i = 0; i < most; i++) {
+        struct nvml_device *instance = NULL;
+        if (nvml->mig_by_index(device, i, &instance) || !instance)
+            continue;
+        if (health->ninstances < GPU_INSTANCES_MAX)
+            read_instance(nvml, instance, &health->instances[health->ninstances]);
+        health->ninstances++;
+    }
+}
+
+/* Where /proc has another process under that number there is no name rather than a wrong one. */
+static void name_process(struct gpu_process *process)
+{
+    char path[48];
+    (void)snprintf(path, sizeof(path), "/proc/%u/comm", process->pid);
+    if (gpu_pid_is_ours(process->pid) &&
+        proc_read_text("", path, process->name, sizeof(process->name)))
+        gpu_driver_clean(process->name);
+}
+
+static void add_process(struct gpu_health *health, unsigned pid, unsigned long long memory_bytes)
+{
+    struct gpu_process process = {.pid = pid, .memory_bytes = (int64_t)memory_bytes};
+    if (pid == 0 || pid > INT_MAX || (pid_t)pid == getpid())
+        return;
+    if (memory_bytes > INT64_MAX)
+        process.memory_bytes = -1;
+    name_process(&process);
+    /* MPS works for processes that are listed themselves. The kernel cuts names: "..-server". */
+    if (strncmp(process.name, "nvidia-cuda-mps", strlen("nvidia-cuda-mps")) == 0)
+        return;
+    if (health->nprocesses < GPU_PROCESSES_MAX)
+        health->processes[health->nprocesses] = process;
+    health->nprocesses++;
+}
+
+/* The list and its length change while one asks: room enough, and one call. */
+/*
+ * The pipe of the control daemon. Source: NVIDIA Multi-Process Service, "Environment Variables".
+ */
+static bool has_mps(void)
+{
+    char path[512];
+    const char *folder = getenv("CUDA_MPS_PIPE_DIRECTORY");
+    (void)snprintf(path, sizeof(path), "%s/control",
+                   folder && folder[0] ? folder : "/tmp/nvidia-mps");
+    return access(path, F_OK) == 0;
+}
+
+static void read_processes(const struct nvml_api *nvml, struct nvml_device *device,
+                           struct gpu_health *health)
+{
+    union {
+        struct nvml_process now[PROCESSES_ROOM];
+        struct nvml_process_v1 v1[PROCESSES_ROOM];
+    } *list = calloc(2, sizeof(*list)); /* some drivers of 2023 wrote larger entries */
+    unsigned count = PROCESSES_ROOM;
+    bool v1 = !nvml->processes;
+    int rc = !list                ? -ENOMEM
+             : nvml->processes    ? nvml->processes(device, &count, list->now)
+             : nvml->processes_v1 ? nvml->processes_v1(device, &count, list->v1)
+                                  : -ENOTSUP;
+    if (!rc && count <= PROCESSES_ROOM) {
+        health->nprocesses = 0;
+        for (unsigned i = 0; i < count; i++)
+            add_process(health, v1 ? list->v1[i].pid : list->now[i].pid,
+                        v1 ? list->v1[i].memory_bytes : list->now[i].memory_bytes);
+    }
+    free(list);
+}
+
+static double ask_clock(int (*call)(struct nvml_device *, int, unsigned *),
+                        struct nvml_device *device, int which, unsigned most)
+{
+    unsigned value = UINT_MAX;
+    return !call || call(device, which, &value) || value > most ? (double)NAN : value;
+}
+
+static double ask_watts(one_number *call, struct nvml_device *device)
+{
+    int milliwatts = ask(call, device, 0, MILLIWATTS_MOST);
+    return milliwatts < 0 ? (double)NAN : milliwatts / 1e3;
+}
+
+static void read_load(const struct nvml_api *nvml, struct nvml_device *device,
+                      struct gpu_health *health)
+{
+    unsigned long long reasons = 0;
+    health->clock_mhz = ask_clock(nvml->clock, device, NVML_CLOCK_SM, MHZ_MOST);
+    health->clock_max_mhz = ask_clock(nvml->clock_max, device, NVML_CLOCK_SM, MHZ_MOST);
+    health->memory_clock_mhz = ask_clock(nvml->clock, device, NVML_CLOCK_MEMORY, MHZ_MOST);
+    health->memory_clock_max_mhz = ask_clock(nvml->clock_max, device, NVML_CLOCK_MEMORY, MHZ_MOST);
+    health->memory_bus_bits = ask(nvml->memory_bus_bits, device, 1, BUS_BITS_MOST);
+    health->temperature_c =
+        ask_clock(nvml->temperature, device, NVML_TEMPERATURE_GPU, CELSIUS_MOST);
+    health->power_w = ask_watts(nvml->power, device);
+    health->power_limit_w = ask_watts(nvml->power_limit, device);
+    health->power_limit_default_w = ask_watts(nvml->power_limit_default, device);
+    if (nvml->throttle && nvml->throttle(device, &reasons) == 0)
+        health->throttle_reasons = reasons;
+}
+
+int gpu_health_read(const char *pci_bdf, struct gpu_health *health)
+{
+    struct nvml_device *device;
+    gpu_health_init(health);
+    const struct nvml_api *nvml = nvml_driver(NULL);
+    if (!nvml)
+        return -ENOTSUP;
+    if (nvml->by_pci(pci_bdf, &device))
+        return -ENODEV;
+    read_pcie(nvml, device, health);
+    read_nvlinks(nvml, device, health);
+    read_fabric(nvml, device, health);
+    read_memory(nvml, device, health);
+    health->persistence = ask(nvml->persistence, device, 0, 1);
+    health->compute_mode =
+        (enum gpu_compute_mode)ask(nvml->compute_mode, device, 0, GPU_MODE_EXCLUSIVE);
+    health->mps = has_mps();
+    read_mig(nvml, device, health);
+    read_processes(nvml, device, health);
+    read_load(nvml, device, health);
+    return 0;
+}

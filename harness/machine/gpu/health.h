@@ -1,0 +1,92 @@
+/*
+ * How the GPUs are: links, memory errors, modes, who else uses them. Read through NVML, which on
+ * virtual machines hides much of it: every field may be unknown, and an absent call, an error or a
+ * value that cannot be is just that. Source: NVML API reference, docs.nvidia.com.
+ *
+ *   struct gpu_health health;
+ *   struct findings findings = {0};
+ *   if (!gpu_health_read("0000:01:00.0", &health))
+ *       rc = gpu_health_judge(&health, "GPU 0 (0000:01:00.0)", &findings, &err);
+ */
+#ifndef CONTEND_MACHINE_GPU_HEALTH_H
+#define CONTEND_MACHINE_GPU_HEALTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "harness/contract/finding.h"
+
+enum { GPU_INSTANCES_MAX = 8, GPU_PROCESSES_MAX = 8 };
+
+/* NVML's numbers; thread-exclusive is history. */
+enum gpu_compute_mode {
+    GPU_MODE_UNKNOWN = -1,
+    GPU_MODE_DEFAULT,
+    GPU_MODE_EXCLUSIVE_THREAD,
+    GPU_MODE_PROHIBITED,
+    GPU_MODE_EXCLUSIVE
+};
+
+/* Of integers, -1 = unknown, flags are 0 or 1; of doubles, NaN; of texts, "". */
+struct gpu_health {
+    int pcie_generation;            /* now: an idle GPU lowers it */
+    int pcie_generation_link;       /* the most that device and link can do */
+    int pcie_generation_gpu;        /* the most that the device could do */
+    int pcie_width, pcie_width_max; /* lanes; the width does not change with load */
+    int nvlinks, nvlinks_active;    /* 0 = has none */
+    int nvlink_version;
+    int fabric_state;                       /* NVML_FABRIC_*: of NVSwitch */
+    int fabric_status;                      /* of NVML_FABRIC_DONE: 0 = it is part of the fabric */
+    int ecc, ecc_pending;                   /* on now; on after the next reset */
+    int64_t ecc_corrected, ecc_uncorrected; /* since the driver was loaded */
+    int64_t ecc_corrected_life, ecc_uncorrected_life; /* ever */
+    int rows_corrected, rows_uncorrected;             /* remapped rows of memory, by cause */
+    int rows_pending, rows_failed;                    /* flags */
+    int pages_pending;                                /* flag: to be retired at the next reset */
+    int persistence;
+    enum gpu_compute_mode compute_mode;
+    bool mps; /* an MPS daemon is here, by which processes share GPUs of the exclusive mode */
+    int mig, mig_pending;
+    int ninstances; /* may be more than there are names for */
+    struct gpu_instance {
+        char name[48]; /* "MIG 1g.18gb" */
+        char uuid[64]; /* what CUDA_VISIBLE_DEVICES takes */
+    } instances[GPU_INSTANCES_MAX];
+    int nprocesses; /* with a context on it, this one not counted; may be more than listed */
+    struct gpu_process {
+        unsigned pid;
+        char name[32];        /* "" where it cannot be known */
+        int64_t memory_bytes; /* -1 = unknown */
+    } processes[GPU_PROCESSES_MAX];
+    double clock_mhz, clock_max_mhz, memory_clock_mhz; /* clock: of the SMs */
+    double memory_clock_max_mhz;
+    int memory_bus_bits; /* width of the memory's bus */
+    double power_w, power_limit_w, power_limit_default_w;
+    double temperature_c;
+    uint64_t throttle_reasons; /* NVML's bits; 0 also when unknown */
+};
+
+/* All unknown. */
+void gpu_health_init(struct gpu_health *health);
+
+/* -ENOTSUP without NVML, -ENODEV when it does not know the GPU; *health is then all unknown. */
+int gpu_health_read(const char *pci_bdf, struct gpu_health *health);
+
+/*
+ * Appends what of it a user should know; free *findings with findings_free, also after an error:
+ * -ENOMEM only. Pure. What is unknown is no finding, nor is a PCIe generation that is low only now.
+ * FINDING_BAD is what costs speed or correct results; the rest are notes. Ids: gpu_pcie,
+ * gpu_nvlink, gpu_ecc, gpu_memory (rows and pages that are, or must be, replaced), gpu_persistence,
+ * gpu_compute_mode, gpu_processes, gpu_mig, gpu_power, gpu_slowdown.
+ */
+int gpu_health_judge(const struct gpu_health *health, const char *subject,
+                     struct findings *findings, struct err *err);
+
+/* What is known, and behind "/" the most: "PCIe x16 gen 1/5; 18 NVLinks; ECC; 345/1980 MHz". */
+char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size);
+
+/* "default", "exclusive", "prohibited", ...; NULL when unknown. */
+const char *gpu_compute_mode_name(enum gpu_compute_mode mode);
+
+#endif

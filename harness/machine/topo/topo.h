@@ -1,0 +1,138 @@
+/*
+ * The machine as plain arrays: CPUs, cores, caches, nodes, GPUs and what is near what.
+ *
+ * Read once by hwloc from this machine, from another machine's XML, or from hwloc's synthetic
+ * notation ("package:2 core:4 pu:2"); no hwloc type leaves topo_load.c. Kinds of index are never
+ * mixed: os_* numbers are the kernel's; the plain ones (core, package, llc, node) index arrays
+ * here.
+ */
+#ifndef CONTEND_MACHINE_TOPO_TOPO_H
+#define CONTEND_MACHINE_TOPO_TOPO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "harness/contract/bench.h"
+#include "harness/lib/base/bitset.h"
+#include "harness/lib/base/err.h"
+#include "harness/machine/topo/other_gpus.h"
+
+/* One logical CPU (hwloc's PU). Sorted in hwloc's logical order: neighbours share caches. */
+struct topo_cpu {
+    unsigned os_cpu;
+    int core; /* index of its physical core, 0..cores-1 */
+    int smt;  /* rank among its core's CPUs, 0 = first */
+    int llc;  /* index of its last-level cache, 0..llcs-1; where none is reported, one a package. Of
+                 a CPU whose own last cache is of a lower level than that of others: llcs or more */
+    int package;  /* 0..packages-1 */
+    int node;     /* index in nodes[] of the nearest node with memory, -1 when none is known */
+    int kind;     /* 0 = least powerful kind of core; all 0 on a machine of one kind */
+    bool allowed; /* by cgroup, cpuset and the affinity this process was started with */
+};
+
+struct topo_node {
+    unsigned os_node;
+    uint64_t memory_bytes; /* local memory as reported; 0 when unknown */
+    bool allowed;          /* memory may be taken from it */
+    struct bitset cpus;    /* os_cpu of its local CPUs; empty for a memory-only node */
+    char kind[16];         /* "" = ordinary memory, else "HBM", "NVM", ... */
+};
+
+/* Caches of one level, size and number of CPUs; a hybrid machine has several such on a level. */
+struct topo_cache {
+    int level;           /* 1 = L1d; data or unified caches only */
+    uint64_t size_bytes; /* of one cache; 0 when unknown */
+    unsigned count;      /* how many the machine has */
+    unsigned cpus;       /* logical CPUs that share one */
+};
+
+/* Where a GPU's NUMA node was learned from. */
+enum topo_source { TOPO_UNKNOWN, TOPO_SYSFS, TOPO_NVML, TOPO_HWLOC, TOPO_OPTION };
+
+struct gpu_health;
+
+struct topo_gpu {
+    char pci_bdf[PCI_BDF_MAX]; /* "0000:00:06.0", lower case */
+    char name[64];             /* "" when unknown */
+    char uuid[64];             /* "" when unknown */
+    char vbios[32];            /* version of its firmware; "" when unknown */
+    int cuda_ordinal;          /* under CUDA_VISIBLE_DEVICES; -1 = CUDA does not see it */
+    int node;                  /* index in nodes[], -1 = unknown */
+    enum topo_source source;   /* of `node` */
+    struct bitset cpus;        /* os_cpu near it; empty when unknown */
+    char note[160];            /* what disagrees or is missing, in plain words; "" = nothing */
+    struct gpu_health *health; /* owned; NULL when nobody told (machine/gpu/health.h) */
+};
+
+struct topo {
+    char origin[128];   /* "this machine", "xml FILE" or "synthetic ..." */
+    char cpu_model[96]; /* "" when unknown */
+    bool is_this_machine;
+    bool hypervisor; /* this machine is virtual: what it reports may not be what there is */
+    unsigned ncpus, ncores, nllcs, npackages, nnodes, nkinds, ncaches, ngpus;
+    struct topo_cpu *cpus;
+    struct topo_node *nodes; /* sorted by os_node */
+    struct topo_gpu *gpus;   /* in CUDA's order, then those that CUDA does not see */
+    struct topo_cache caches[8];
+    unsigned *distances;  /* nnodes x nnodes, row = from; NULL when the machine has none */
+    unsigned llc_level;   /* 0 when no shared cache is reported */
+    char gpu_note[200];   /* why no GPU was found, or what the drivers withhold; "" = nothing */
+    int cuda_driver;      /* the newest CUDA that the driver knows: 12040 is 12.4; 0 = unknown */
+    struct bitset hidden; /* os_cpu we may use that the list of online CPUs lacks: the mask holds */
+    struct bitset isolated;       /* os_cpu that the kernel's scheduler leaves alone (isolcpus) */
+    struct other_gpus other_gpus; /* of other vendors */
+    bool driver_too_old;          /* for this program's CUDA runtime; gpu_note has both versions */
+};
+
+struct topo_options {
+    const char *xml;       /* FILE or a synthetic description; NULL = this machine */
+    const char *fake_gpus; /* tests: "BDF@NODE,BDF@NODE" adds GPUs; NULL = none */
+    bool probe_gpus;       /* ask CUDA and NVML (costs the driver's start) */
+};
+
+/*
+ * Fills *topo; free it with topo_free, also after an error. `xml` is a file when such a file exists
+ * or when it ends in ".xml". GPUs of another machine get the ordinals CUDA would give them in PCI
+ * order, unless the XML names them (cuda0, ...). Errors: -ENOENT no such file, -EINVAL a malformed
+ * XML or description, -ENOTSUP more CPUs than a bitset holds, -ENOMEM.
+ */
+int topo_load(const struct topo_options *options, struct topo *topo, struct err *err);
+void topo_free(struct topo *topo);
+
+/* Adds the allowed os_cpu numbers to *set, which the caller has zeroed. */
+void topo_allowed_cpus(const struct topo *topo, struct bitset *set);
+
+/* Index in nodes[]; -1 for an unknown os_node. */
+int topo_node_index(const struct topo *topo, unsigned os_node);
+
+/* False for a node (an index) that reports none where others do; none at all means not known. */
+bool topo_has_memory(const struct topo *topo, unsigned node);
+
+/* How many GPUs CUDA sees: a worker can only use these. They come first in gpus[]. */
+unsigned topo_visible_gpus(const struct topo *topo);
+
+/*
+ * The GPU's number among these under CUDA_DEVICE_ORDER=PCI_BUS_ID: what selects it in an
+ * environment where CUDA_VISIBLE_DEVICES is not set, as CUDA's own order may differ there.
+ */
+unsigned topo_gpu_bus_number(const struct topo *topo, const struct topo_gpu *gpu);
+
+/*
+ * The CPUs of the core that begins at cpus[*at], where a core's CPUs are neighbours; *at becomes
+ * the next one's. False: there is none. A walk begins at 0.
+ */
+bool topo_next_core(const struct topo *topo, unsigned *at, struct bitset *core);
+
+/* "performance" or "efficiency" of two kinds of cores, else "fastest", "middle" or "slowest". */
+const char *topo_kind_name(const struct topo *topo, int kind);
+
+/* True when the CPUs are of several kinds of cores. */
+bool topo_mixes_cores(const struct topo *topo, const struct bitset *cpus);
+
+/* The fewest and the most logical CPUs a core has, allowed or not. */
+void topo_threads_per_core(const struct topo *topo, unsigned *min, unsigned *max);
+
+/* "sysfs", "nvml", "hwloc", "option", "unknown". */
+const char *topo_source_name(enum topo_source source);
+
+#endif

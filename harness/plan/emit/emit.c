@@ -1,0 +1,282 @@
+#include "harness/plan/emit/emit.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/plan/emit/parts.h"
+#include "harness/plan/emit/quote.h"
+
+struct format {
+    emit_fn *make;
+    bool ranks;  /* it starts equal tasks: none of them is in the background */
+    bool chosen; /* the CPUs are chosen by whoever starts the worker */
+};
+
+static const struct format formats[EMIT_FORMATS] = {
+    [EMIT_COMMANDS] = {emit_commands, false, false},
+    [EMIT_SH] = {emit_sh, false, false},
+    [EMIT_NUMACTL] = {emit_numactl, false, false},
+    [EMIT_SYSTEMD] = {emit_systemd, false, false},
+    [EMIT_DOCKER] = {emit_docker, false, false},
+    [EMIT_SLURM] = {emit_slurm, true, false},
+    [EMIT_K8S] = {emit_k8s, true, true},
+    [EMIT_TORCHRUN] = {emit_torchrun, true, false},
+    [EMIT_MPIRUN] = {emit_mpirun, true, false},
+    [EMIT_ENV] = {emit_env, false, false},
+    [EMIT_CGROUP] = {emit_cgroup, false, false},
+    [EMIT_WSL_BAT] = {emit_wsl_bat, false, false},
+};
+
+const char *const emit_names[EMIT_FORMATS + 1] = {
+    [EMIT_COMMANDS] = "commands", [EMIT_SH] = "sh",
+    [EMIT_NUMACTL] = "numactl",   [EMIT_SYSTEMD] = "systemd",
+    [EMIT_DOCKER] = "docker",     [EMIT_SLURM] = "slurm",
+    [EMIT_K8S] = "k8s",           [EMIT_TORCHRUN] = "torchrun",
+    [EMIT_MPIRUN] = "mpirun",     [EMIT_ENV] = "env",
+    [EMIT_CGROUP] = "cgroup",     [EMIT_WSL_BAT] = "wsl-bat",
+    [EMIT_FORMATS] = NULL,
+};
+
+static void set_variable(struct emit_worker *worker, const char *name, const char *value)
+{
+    struct emit_variable *variable = &worker->variable[worker->nvariables++];
+    assert(worker->nvariables <= sizeof(worker->variable) / sizeof(*worker->variable));
+    (void)snprintf(variable->name, sizeof(variable->name), "%s", name);
+    (void)snprintf(variable->value, sizeof(variable->value), "%s", value);
+}
+
+/*
+ * How an environment selects the worker's GPU: by its place on the bus, as CUDA's own order may be
+ * another in another environment. Once CUDA_VISIBLE_DEVICES is set, not all GPUs are known here,
+ * and only the UUID still means the same one.
+ */
+static void set_gpu(const struct emit *emit, struct emit_worker *worker)
+{
+    const struct topo_gpu *gpu = &emit->job->topo->gpus[worker->plan->gpu];
+    bool by_uuid = emit->job->renumbered && quote_is_plain_everywhere(gpu->uuid);
+    if (by_uuid)
+        (void)snprintf(worker->gpu, sizeof(worker->gpu), "%s", gpu->uuid);
+    else
+        (void)snprintf(worker->gpu, sizeof(worker->gpu), "%u",
+                       topo_gpu_bus_number(emit->job->topo, gpu));
+    if (!by_uuid)
+        set_variable(worker, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    if (!emit->numbers_gpu)
+        set_variable(worker, "CUDA_VISIBLE_DEVICES", worker->gpu);
+}
+
+static int expand(const struct emit *emit, struct emit_worker *worker, unsigned w,
+                  struct placeholder_values *values, struct err *err)
+{
+    static const char *const job[] = {"./your_command", NULL};
+    static const char *const load[] = {"./your_background_load", NULL};
+    const char *const *words = worker->plan->background ? load
+                               : emit->job->words       ? emit->job->words
+                                                        : job;
+    size_t n = 0;
+    while (words[n])
+        n++;
+    worker->words = calloc(n + 1, sizeof(*worker->words));
+    if (!worker->words)
+        return err_set(err, -ENOMEM, "no memory for the command");
+    placeholders_of(emit->job->topo, emit->job->plan, w, values);
+    struct err why = {0};
+    for (size_t i = 0; i < n; i++) {
+        worker->words[i] = placeholders_expand(words[i], values, &why);
+        if (!worker->words[i])
+            return err_set(err, why.code, "%s", why.msg);
+    }
+    return 0;
+}
+
+/* `all`: the CPUs of the machine. Our own mask would be no reason to leave a list out: who is
+ * started by a daemon, as containers and units are, has not inherited it. */
+static int prepare_worker(const struct emit *emit, unsigned w, const struct bitset *all,
+                          struct placeholder_values *values, struct err *err)
+{
+    struct emit_worker *worker = &emit->worker[w];
+    char threads[16];
+    worker->plan = &emit->job->plan->workers[w];
+    if (!bitset_equal(&worker->plan->cpus, all))
+        bitset_format(&worker->plan->cpus, worker->cpus, sizeof(worker->cpus));
+    if (worker->plan->mem_policy != MEM_DEFAULT)
+        bitset_format(&worker->plan->mem_nodes, worker->nodes, sizeof(worker->nodes));
+    if (worker->plan->gpu >= 0)
+        set_gpu(emit, worker);
+    (void)snprintf(threads, sizeof(threads), "%u", worker->plan->threads);
+    for (unsigned i = 0; i < INHERITED_TEAMS; i++)
+        set_variable(worker, inherited_teams[i], threads);
+    if (worker->plan->passive)
+        set_variable(worker, "OMP_WAIT_POLICY", "passive");
+    return expand(emit, worker, w, values, err);
+}
+
+static void sum_up(struct emit *emit)
+{
+    emit->own_gpus = true;
+    for (unsigned w = 0; w < emit->nworkers; w++) {
+        const struct emit_worker *worker = &emit->worker[w];
+        emit->gpus = emit->gpus || worker->gpu[0];
+        emit->binds_cpus = emit->binds_cpus || worker->cpus[0];
+        emit->binds_memory = emit->binds_memory || worker->nodes[0];
+        emit->own_gpus = emit->own_gpus && worker->gpu[0];
+        for (unsigned other = 0; other < w; other++)
+            if (emit->worker[other].plan->gpu == worker->plan->gpu)
+                emit->own_gpus = false;
+    }
+}
+
+static int check_command(struct emit *emit, struct err *err)
+{
+    const char *const *words = emit->job->words;
+    if (words && (!words[0][0] || words[0][0] == '-'))
+        return err_set(err, -EINVAL, "'%.60s' is no command", words[0]);
+    for (; words && *words; words++)
+        emit->numbers_gpu = emit->numbers_gpu || placeholders_use(*words, PLACEHOLDER_GPU);
+    if (emit->numbers_gpu && emit->job->renumbered)
+        return err_set(
+            err, -EINVAL,
+            "{gpu} is a number among all GPUs, and CUDA_VISIBLE_DEVICES hides some here: "
+            "unset it for 'contend place'");
+    return 0;
+}
+
+/* Free with let_go, also after an error. */
+static int prepare(const struct emit_job *job, struct emit *emit, struct err *err)
+{
+    struct bitset all = {0};
+    *emit = (struct emit){.job = job,
+                          .nworkers = job->plan->nworkers,
+                          .pinned = placement_infos[job->plan->placement].pinned};
+    int rc = check_command(emit, err);
+    if (rc)
+        return rc;
+    struct placeholder_values *values = malloc(sizeof(*values));
+    emit->worker = calloc(emit->nworkers, sizeof(*emit->worker));
+    if (!values || !emit->worker)
+        rc = err_set(err, -ENOMEM, "no memory for %u workers", emit->nworkers);
+    for (unsigned i = 0; i < job->topo->ncpus; i++)
+        bitset_set(&all, job->topo->cpus[i].os_cpu);
+    for (unsigned w = 0; w < emit->nworkers && !rc; w++)
+        rc = prepare_worker(emit, w, &all, values, err);
+    free(values);
+    if (!rc)
+        sum_up(emit);
+    return rc;
+}
+
+static void let_go(struct emit *emit)
+{
+    for (unsigned w = 0; emit->worker && w < emit->nworkers; w++) {
+        for (char **word = emit->worker[w].words; word && *word; word++)
+            free(*word);
+        free(emit->worker[w].words);
+    }
+    free(emit->worker);
+}
+
+void emit_numactl_option(struct strbuf *out, const struct emit_worker *worker)
+{
+    static const char *const options[] = {[MEM_DEFAULT] = "",
+                                          [MEM_BIND] = "--membind=",
+                                          [MEM_PREFERRED] = "--preferred=",
+                                          [MEM_INTERLEAVE] = "--interleave="};
+    strbuf_addf(out, "%s%s", options[worker->plan->mem_policy], worker->nodes);
+}
+
+bool emit_has_soft_memory(const struct emit *emit)
+{
+    for (unsigned w = 0; w < emit->nworkers; w++)
+        if (emit->worker[w].nodes[0] && emit->worker[w].plan->mem_policy != MEM_BIND)
+            return true;
+    return false;
+}
+
+/* Wrapped, so that a comment is read without scrolling. */
+static void add_comment(struct strbuf *out, char *text, const char *comment, const char *newline)
+{
+    enum { WIDTH = 96 };
+    size_t column = 0;
+    char *rest = NULL;
+    for (char *word = strtok_r(text, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        bool breaks = column && column + strlen(word) > WIDTH;
+        strbuf_addf(out, "%s%s%s%s", breaks ? newline : "", breaks || !column ? comment : " ",
+                    breaks ? "  " : "", word);
+        column =
+            (breaks || !column ? strlen(comment) + (breaks ? 2 : 0) : column + 1) + strlen(word);
+    }
+    strbuf_adds(out, newline);
+}
+
+void emit_findings(struct strbuf *out, const struct emit *emit, const char *comment,
+                   const char *newline)
+{
+    const struct findings *findings = emit->job->findings;
+    for (size_t i = 0; findings && i < findings->n; i++) {
+        const struct finding *finding = &findings->all[i];
+        char text[sizeof(finding->subject) + sizeof(finding->sentence) + 8];
+        (void)snprintf(text, sizeof(text), "- %s: %s", finding->subject, finding->sentence);
+        for (char *at = text; *at; at++)
+            if ((unsigned char)*at < ' ' || strchr("%^&<>|\x7f", *at))
+                *at = ' ';
+        add_comment(out, text, comment, newline);
+    }
+}
+
+void emit_words(struct strbuf *out, const struct emit_worker *worker,
+                void (*quote)(struct strbuf *out, const char *word))
+{
+    for (char **word = worker->words; *word; word++) {
+        strbuf_addc(out, ' ');
+        quote(out, *word);
+    }
+}
+
+void emit_title(struct strbuf *out, const struct emit *emit, unsigned w)
+{
+    const struct emit_worker *worker = &emit->worker[w];
+    strbuf_addf(out, "# worker %u%s: %s%s, %u thread%s", w,
+                worker->plan->background ? " (background)" : "",
+                worker->cpus[0] ? "CPUs " : "all CPUs", worker->cpus, worker->plan->threads,
+                worker->plan->threads == 1 ? "" : "s");
+    if (worker->nodes[0])
+        strbuf_addf(out, ", memory %s %s", mem_policy_name(worker->plan->mem_policy),
+                    worker->nodes);
+    if (worker->gpu[0])
+        strbuf_addf(out, ", GPU %s", worker->gpu);
+    strbuf_addc(out, '\n');
+}
+
+static int check_format(enum emit_format format, const struct emit *emit, struct err *err)
+{
+    static const enum placeholder chosen[] = {PLACEHOLDER_CPUS, PLACEHOLDER_NODE};
+    if (formats[format].ranks && emit->worker[emit->nworkers - 1].plan->background)
+        return err_set(err, -EINVAL, "%s starts equal tasks: leave --background-workers out",
+                       emit_names[format]);
+    for (unsigned i = 0; formats[format].chosen && i < 2; i++)
+        for (const char *const *word = emit->job->words; word && *word; word++)
+            if (placeholders_use(*word, chosen[i]))
+                return err_set(err, -EINVAL, "{%s} is not known: %s chooses the CPUs itself",
+                               placeholder_names[chosen[i]], emit_names[format]);
+    return 0;
+}
+
+char *emit_text(enum emit_format format, const struct emit_job *job, struct err *err)
+{
+    struct emit emit;
+    struct strbuf out = {0};
+    char *text = NULL;
+    int rc = prepare(job, &emit, err);
+    if (!rc)
+        rc = check_format(format, &emit, err);
+    if (!rc)
+        rc = formats[format].make(&emit, &out, err);
+    if (!rc && !(text = strbuf_take(&out)))
+        (void)err_set(err, -ENOMEM, "no memory for the text");
+    strbuf_free(&out);
+    let_go(&emit);
+    return text;
+}

@@ -1,0 +1,33 @@
+/* One word of a command as another language reads it back, whatever is in it. */
+#ifndef CONTEND_PLAN_EMIT_QUOTE_H
+#define CONTEND_PLAN_EMIT_QUOTE_H
+
+#include <stdbool.h>
+
+#include "harness/lib/base/strbuf.h"
+
+/* Of a POSIX shell. */
+void quote_shell(struct strbuf *out, const char *word);
+
+/*
+ * Of ExecStart= in a unit of systemd, between double quotes: % and $ doubled, what is no printable
+ * ASCII or UTF-8 as \xNN. Source: systemd.service(5), systemd.syntax(7).
+ */
+void quote_unit(struct strbuf *out, const char *word);
+
+/* Of systemd-run's command on a shell's command line: the manager replaces $NAME there too. */
+void quote_systemd_run(struct strbuf *out, const char *word);
+
+/*
+ * A YAML string of Kubernetes' `command` and `args`, which replace $(NAME): between double quotes,
+ * in ASCII. False: it is no UTF-8, and YAML has no word for it.
+ */
+bool quote_yaml_arg(struct strbuf *out, const char *word);
+
+/* RFC 4648, without line breaks. */
+void quote_base64(struct strbuf *out, const char *text, size_t length);
+
+/* True where a batch file, wsl.exe and a shell take the word as it is. */
+bool quote_is_plain_everywhere(const char *word);
+
+#endif

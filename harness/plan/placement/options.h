@@ -1,0 +1,58 @@
+/*
+ * Options that shape every plan, for each command that plans: put a struct plan_options into the
+ * command's own struct, PLAN_OPTIONS(its_name, member) into its table, and call
+ * plan_options_apply on the request. workers and placement stay the command's business.
+ */
+#ifndef CONTEND_PLAN_PLACEMENT_OPTIONS_H
+#define CONTEND_PLAN_PLACEMENT_OPTIONS_H
+
+#include <stdint.h>
+
+#include "harness/lib/base/opt.h"
+#include "harness/plan/placement/plan.h"
+
+struct plan_options {
+    int64_t reserve;    /* cores */
+    const char *cpus;   /* list, NULL = all allowed */
+    int64_t threads;    /* 0 = the placement decides */
+    int mem;            /* index in plan_mem_choices */
+    int64_t cores_each; /* 0 = whole slices */
+    int wait;           /* index in plan_wait_choices */
+};
+
+/* "auto" (what the placement says), then the names of enum mem_policy. */
+extern const char *const plan_mem_choices[];
+/* "auto", "passive". */
+extern const char *const plan_wait_choices[];
+
+/* clang-format off */
+#define PLAN_CPUS_OPTION(owner, member)                                                            \
+    OPT_TEXT("cpus", owner, member.cpus, NULL, "LIST", "plan only on these CPUs, such as 0-3,8")
+#define PLAN_MEM_OPTION(owner, member)                                                             \
+    OPT_CHOICE("mem", owner, member.mem, "auto", plan_mem_choices, "POLICY",                       \
+               "memory policy of each worker; auto is the placement's own")
+#define PLAN_OPTIONS(owner, member)                                                                \
+    OPT_INT("reserve", owner, member.reserve, "0", 0, BITSET_BITS, "K",                            \
+            "keep the first K allowed cores free for the system"),                                 \
+    PLAN_CPUS_OPTION(owner, member),                                                               \
+    OPT_INT("threads", owner, member.threads, NULL, 1, 4096, "T",                                  \
+            "threads of each worker, instead of what the placement gives"),                        \
+    OPT_INT("cores-each", owner, member.cores_each, NULL, 1, BITSET_BITS, "K",                     \
+            "of its slice each worker gets the first K cores alone"),                              \
+    OPT_CHOICE("wait", owner, member.wait, "auto", plan_wait_choices, "POLICY",                    \
+               "how the threads of each worker wait: auto as the placement says, passive asleep "  \
+               "(OMP_WAIT_POLICY)"),                                                               \
+    PLAN_MEM_OPTION(owner, member)
+/* clang-format on */
+
+/* Fills what the request has of these. -EINVAL: a malformed list. */
+int plan_options_apply(const struct plan_options *options, struct plan_request *request,
+                       struct err *err);
+
+/*
+ * What differs from the defaults, as on a command line: " --reserve 4 --mem bind", "" for nothing.
+ * CPUs are those that plan_options_apply accepted, written anew. Returns buf.
+ */
+char *plan_options_format(const struct plan_options *options, char *buf, size_t size);
+
+#endif

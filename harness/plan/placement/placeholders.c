@@ -1,0 +1,161 @@
+#include "harness/plan/placement/placeholders.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/lib/base/similar.h"
+#include "harness/lib/base/strbuf.h"
+
+const char *const placeholder_names[PLACEHOLDERS] = {
+    [PLACEHOLDER_WORKER] = "worker",   [PLACEHOLDER_GPU] = "gpu",
+    [PLACEHOLDER_WORKERS] = "workers", [PLACEHOLDER_THREADS] = "threads",
+    [PLACEHOLDER_CPUS] = "cpus",       [PLACEHOLDER_NODE] = "node",
+};
+
+static void nodes_of(const struct topo *topo, const struct plan_worker *worker, char *buf,
+                     size_t size)
+{
+    struct bitset nodes = worker->mem_nodes;
+    for (unsigned i = 0; i < topo->ncpus && bitset_empty(&worker->mem_nodes); i++) {
+        const struct topo_cpu *cpu = &topo->cpus[i];
+        if (cpu->node >= 0 && bitset_test(&worker->cpus, cpu->os_cpu))
+            bitset_set(&nodes, topo->nodes[cpu->node].os_node);
+    }
+    bitset_format(&nodes, buf, size);
+}
+
+void placeholders_of(const struct topo *topo, const struct plan *plan, unsigned w,
+                     struct placeholder_values *values)
+{
+    const struct plan_worker *worker = &plan->workers[w];
+    unsigned workers = 0;
+    for (unsigned i = 0; i < plan->nworkers; i++)
+        workers += !plan->workers[i].background;
+    (void)snprintf(values->number, sizeof(values->number), "%u", w);
+    (void)snprintf(values->workers, sizeof(values->workers), "%u", workers);
+    (void)snprintf(values->threads, sizeof(values->threads), "%u", worker->threads);
+    values->gpu[0] = '\0';
+    if (worker->gpu >= 0)
+        (void)snprintf(values->gpu, sizeof(values->gpu), "%u",
+                       topo_gpu_bus_number(topo, &topo->gpus[worker->gpu]));
+    bitset_format(&worker->cpus, values->cpus, sizeof(values->cpus));
+    nodes_of(topo, worker, values->node, sizeof(values->node));
+}
+
+static const char *value_of(const struct placeholder_values *values, enum placeholder placeholder)
+{
+    switch (placeholder) {
+    case PLACEHOLDER_WORKER:
+        return values->number;
+    case PLACEHOLDER_GPU:
+        return values->gpu;
+    case PLACEHOLDER_WORKERS:
+        return values->workers;
+    case PLACEHOLDER_THREADS:
+        return values->threads;
+    case PLACEHOLDER_CPUS:
+        return values->cpus;
+    case PLACEHOLDER_NODE:
+    case PLACEHOLDERS:
+        break;
+    }
+    return values->node;
+}
+
+/* In a text, from its first brace to behind the last one. */
+struct name {
+    const char *start, *end;
+    const char *letters;
+    size_t length;
+    bool doubled;
+};
+
+static bool is_name(const char *text, const char *at, struct name *name)
+{
+    bool doubled = at[1] == '{';
+    const char *letters = at + 1 + doubled;
+    size_t length = strspn(letters, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_");
+    const char *end = letters + length;
+    if (!length || end[0] != '}' || (doubled && end[1] != '}') || (at > text && at[-1] == '$'))
+        return false;
+    *name = (struct name){at, end + 1 + doubled, letters, length, doubled};
+    return true;
+}
+
+/* The first one at or behind `from` in the text. */
+static bool find_name(const char *from, const char *text, struct name *name)
+{
+    for (const char *at = strchr(from, '{'); at; at = strchr(at + 1, '{'))
+        if (is_name(text, at, name))
+            return true;
+    return false;
+}
+
+/* Its index, or -EINVAL. */
+static int find_known(const struct name *name, struct err *err)
+{
+    char hint[SIMILAR_HINT_MAX];
+    int shown = (int)(name->length < 30 ? name->length : 30);
+    struct similar near = similar_to(name->letters, name->length);
+    for (int p = 0; p < PLACEHOLDERS; p++) {
+        const char *candidate = placeholder_names[p];
+        if (strlen(candidate) == name->length && !strncmp(candidate, name->letters, name->length))
+            return p;
+        similar_offer(&near, candidate);
+    }
+    return err_set(err, -EINVAL,
+                   "unknown placeholder {%.*s}%s known: {worker}, {gpu}, {workers}, {threads}, "
+                   "{cpus}, {node}; {{%.*s}} stands for {%.*s} itself",
+                   shown, name->letters, similar_hint(&near, "", hint, sizeof(hint)), shown,
+                   name->letters, shown, name->letters);
+}
+
+/* What stands for the name; NULL: nothing. */
+static const char *find_value(const struct placeholder_values *values, const struct name *name,
+                              struct err *err)
+{
+    int known = find_known(name, err);
+    if (known < 0)
+        return NULL;
+    const char *value = value_of(values, (enum placeholder)known);
+    if (!value[0])
+        (void)err_set(err, -EINVAL, "the command asks for {%.*s}, and worker %s has none",
+                      (int)name->length, name->letters, values->number);
+    return value[0] ? value : NULL;
+}
+
+char *placeholders_expand(const char *text, const struct placeholder_values *values,
+                          struct err *err)
+{
+    struct strbuf out = {0};
+    struct name name;
+    const char *at = text;
+    for (; find_name(at, text, &name); at = name.end) {
+        strbuf_add(&out, at, (size_t)(name.start - at));
+        if (name.doubled) {
+            strbuf_add(&out, name.start + 1, (size_t)(name.end - name.start) - 2);
+            continue;
+        }
+        const char *value = find_value(values, &name, err);
+        if (!value) {
+            strbuf_free(&out);
+            return NULL;
+        }
+        strbuf_adds(&out, value);
+    }
+    strbuf_adds(&out, at);
+    char *expanded = strbuf_take(&out);
+    if (!expanded)
+        (void)err_set(err, -ENOMEM, "no memory for the command");
+    return expanded;
+}
+
+bool placeholders_use(const char *text, enum placeholder placeholder)
+{
+    struct name name;
+    for (const char *at = text; find_name(at, text, &name); at = name.end)
+        if (!name.doubled && find_known(&name, NULL) == (int)placeholder)
+            return true;
+    return false;
+}

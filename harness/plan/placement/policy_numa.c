@@ -1,0 +1,256 @@
+/* The placements numa, gpu-local and remote: by NUMA node. */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/plan/placement/policy.h"
+#include "harness/plan/placement/slices.h"
+
+/* Usable cores by node, for nodes whose memory may be used too. */
+struct numa {
+    struct units cores;
+    unsigned usable; /* cores on such nodes */
+    struct group *nodes;
+    unsigned nnodes;
+    unsigned *home; /* worker -> index in nodes */
+};
+
+static void numa_free(struct numa *numa)
+{
+    units_free(&numa->cores);
+    free(numa->nodes);
+    free(numa->home);
+}
+
+/* Usable, as is the memory of its own node: where that has none, its node is another one, far away.
+ */
+static bool has_own_node(const struct plan_space *space, const struct topo_cpu *cpu)
+{
+    if (cpu->node < 0 || !bitset_test(&space->available, cpu->os_cpu))
+        return false;
+    const struct topo_node *node = &space->topo->nodes[cpu->node];
+    return node->allowed && bitset_test(&node->cpus, cpu->os_cpu);
+}
+
+static int numa_init(const struct plan_space *space, const struct plan *plan, struct numa *numa,
+                     struct err *err)
+{
+    struct bitset local = {0};
+    for (unsigned i = 0; i < space->topo->ncpus; i++)
+        if (has_own_node(space, &space->topo->cpus[i]))
+            bitset_set(&local, space->topo->cpus[i].os_cpu);
+    *numa = (struct numa){.home = calloc(plan->nworkers + 1, sizeof(*numa->home))};
+    int rc = units_make(space->topo, &local, UNIT_CORE, &numa->cores, err);
+    if (!rc && !numa->home)
+        rc = err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
+    if (!rc)
+        rc = units_group(&numa->cores, true, &numa->nodes, err);
+    numa->nnodes = rc > 0 ? (unsigned)rc : 0;
+    numa->usable = numa->cores.n;
+    return rc < 0 ? rc : 0;
+}
+
+void policy_why_not_numa(const struct plan_space *space, struct plan *plan)
+{
+    int first = -1;
+    for (unsigned i = 0; i < space->topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &space->topo->cpus[i];
+        if (!has_own_node(space, cpu))
+            continue;
+        if (first >= 0 && cpu->node != first)
+            return;
+        first = cpu->node;
+    }
+    if (space->topo->nnodes > 1)
+        policy_refuse(plan, "fewer than two of the %u NUMA nodes have both usable CPUs and memory",
+                      space->topo->nnodes);
+    else
+        policy_refuse(plan, "the system reports one NUMA node");
+}
+
+static void bind_memory(const struct topo *topo, int node, struct plan_worker *worker)
+{
+    worker->mem_policy = MEM_BIND;
+    bitset_set(&worker->mem_nodes, topo->nodes[node].os_node);
+}
+
+static int deal_nodes(const struct plan_space *space, const struct numa *numa, struct plan *plan,
+                      struct err *err)
+{
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        bind_memory(space->topo, numa->nodes[numa->home[w]].key, &plan->workers[w]);
+    return groups_deal(&numa->cores, numa->nodes, numa->nnodes, numa->home, plan, err);
+}
+
+/* As numa_init; then finds homes near the GPUs, as far as nodes are filled alike. */
+static int numa_fill(const struct plan_space *space, const struct plan *plan, struct numa *numa,
+                     struct err *err)
+{
+    int *near = NULL;
+    int rc = numa_init(space, plan, numa, err);
+    if (!rc)
+        rc = policy_check_room(plan, plan->nworkers, numa->usable, "core", err);
+    if (!rc)
+        rc = policy_near_nodes(space, plan, &near, err);
+    if (!rc)
+        groups_fill(numa->nodes, numa->nnodes, plan->nworkers, near, numa->home);
+    free(near);
+    return rc;
+}
+
+int policy_place_numa(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct numa numa;
+    int rc = numa_fill(space, plan, &numa, err);
+    if (!rc)
+        rc = deal_nodes(space, &numa, plan, err);
+    numa_free(&numa);
+    return rc;
+}
+
+/* True when workers may be placed on this node. */
+static bool node_is_usable(const struct plan_space *space, int node)
+{
+    for (unsigned i = 0; i < space->topo->ncpus; i++)
+        if (space->topo->cpus[i].node == node && has_own_node(space, &space->topo->cpus[i]))
+            return true;
+    return false;
+}
+
+/* Of a node that is not usable. */
+static const char *what_node_lacks(const struct plan_space *space, int index)
+{
+    const struct topo_node *node = &space->topo->nodes[index];
+    if (bitset_intersects(&node->cpus, &space->available))
+        return "memory";
+    return node->allowed ? "CPU" : "CPU and no memory";
+}
+
+void policy_why_not_gpu_local(const struct plan_space *space, struct plan *plan)
+{
+    policy_why_not_numa(space, plan);
+    for (unsigned w = 0; w < space->request->workers && !plan->reason[0]; w++) {
+        int index = plan->workers[w].gpu;
+        if (index < 0) {
+            if (space->request->gpus)
+                policy_refuse(plan, "which GPU worker %u uses is not known", w);
+            else
+                policy_refuse(plan, "there is no GPU to be local to");
+            return;
+        }
+        const struct topo_gpu *gpu = &space->topo->gpus[index];
+        if (gpu->node < 0)
+            policy_refuse(plan, "which NUMA node GPU %s is near is not known", gpu->pci_bdf);
+        else if (!node_is_usable(space, gpu->node))
+            policy_refuse(plan, "GPU %s is near NUMA node %u, which has no %s that we may use",
+                          gpu->pci_bdf, space->topo->nodes[gpu->node].os_node,
+                          what_node_lacks(space, gpu->node));
+    }
+}
+
+int policy_place_gpu_local(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct numa numa;
+    unsigned workers = space->request->workers, room = 0;
+    int rc = numa_init(space, plan, &numa, err);
+    for (unsigned w = 0; w < workers && !rc; w++) {
+        int node = space->topo->gpus[plan->workers[w].gpu].node;
+        unsigned g = 0;
+        while (numa.nodes[g].key != node)
+            g++;
+        numa.home[w] = g;
+        numa.nodes[g].workers++;
+    }
+    for (unsigned g = 0; g < numa.nnodes && !rc; g++) {
+        const struct group *node = &numa.nodes[g];
+        room += node->count - node->workers;
+        if (node->workers > node->count)
+            rc = err_set(err, -ENOSPC,
+                         "placement 'gpu-local' cannot put %u workers near their GPUs on NUMA node "
+                         "%u: there %s %u core%s to use",
+                         node->workers, space->topo->nodes[node->key].os_node,
+                         node->count == 1 ? "is" : "are", node->count, node->count == 1 ? "" : "s");
+    }
+    if (!rc)
+        rc = policy_check_room(plan, plan->nworkers, workers + room, "core", err);
+    if (!rc) {
+        groups_fill(numa.nodes, numa.nnodes, plan->nworkers - workers, NULL, numa.home + workers);
+        rc = deal_nodes(space, &numa, plan, err);
+    }
+    numa_free(&numa);
+    return rc;
+}
+
+unsigned policy_distance(const struct topo *topo, int from, int to)
+{
+    return topo->distances ? topo->distances[(size_t)from * topo->nnodes + (size_t)to] : 0;
+}
+
+/* The farthest of the other nodes; of equally far ones that which lends the least, so that workers
+ * do not share what each would have alone; then the next in order. */
+static int far_node(const struct topo *topo, struct numa *numa, unsigned home)
+{
+    assert(numa->nnodes > 1); /* else policy_why_not_numa refuses */
+    struct group *far = &numa->nodes[(home + 1) % numa->nnodes];
+    for (unsigned step = 2; step < numa->nnodes; step++) {
+        struct group *node = &numa->nodes[(home + step) % numa->nnodes];
+        unsigned away = policy_distance(topo, numa->nodes[home].key, node->key),
+                 most = policy_distance(topo, numa->nodes[home].key, far->key);
+        if (away > most || (away == most && node->lends < far->lends))
+            far = node;
+    }
+    far->lends++;
+    return far->key;
+}
+
+/* True when GPU a is the worse one, as wanted here: idle, since shared it would measure that;
+ * beside the far memory, else far. */
+static bool is_more_remote(const struct topo *topo, int home, int memory, const unsigned *users,
+                           unsigned a, unsigned b)
+{
+    int node_a = topo->gpus[a].node, node_b = topo->gpus[b].node;
+    if (users[a] != users[b])
+        return users[a] < users[b];
+    if ((node_a == memory) != (node_b == memory))
+        return node_a == memory;
+    unsigned far_a = policy_distance(topo, home, node_a),
+             far_b = policy_distance(topo, home, node_b);
+    return far_a > far_b;
+}
+
+/* A visible GPU that is known to be of another node than `home`, or `otherwise`. */
+static int remote_gpu(const struct topo *topo, int home, int memory, unsigned *users, int otherwise)
+{
+    int best = -1;
+    for (unsigned i = 0; i < topo_visible_gpus(topo); i++)
+        if (topo->gpus[i].node >= 0 && topo->gpus[i].node != home &&
+            (best < 0 || is_more_remote(topo, home, memory, users, i, (unsigned)best)))
+            best = (int)i;
+    best = best < 0 ? otherwise : best;
+    if (best >= 0)
+        users[best]++;
+    return best;
+}
+
+int policy_place_remote(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct numa numa;
+    unsigned *users = calloc(space->topo->ngpus + 1, sizeof(*users));
+    int rc = numa_fill(space, plan, &numa, err);
+    if (!rc && !users)
+        rc = err_set(err, -ENOMEM, "no memory to plan %u GPUs", space->topo->ngpus);
+    if (!rc)
+        rc = groups_deal(&numa.cores, numa.nodes, numa.nnodes, numa.home, plan, err);
+    for (unsigned w = 0; w < plan->nworkers && !rc; w++) {
+        struct plan_worker *worker = &plan->workers[w];
+        int memory = far_node(space->topo, &numa, numa.home[w]);
+        bind_memory(space->topo, memory, worker);
+        if (!worker->background)
+            worker->gpu =
+                remote_gpu(space->topo, numa.nodes[numa.home[w]].key, memory, users, worker->gpu);
+    }
+    numa_free(&numa);
+    free(users);
+    return rc;
+}

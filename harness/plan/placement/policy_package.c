@@ -1,0 +1,210 @@
+/*
+ * The placement package-local: where a package has several NUMA nodes (SNC, NPS), workers near the
+ * GPUs of one node share the whole package. Each has part of the near node, and as much of the
+ * nodes beside it as makes all shares equal.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "harness/plan/placement/policy.h"
+#include "harness/plan/placement/slices.h"
+
+/* Who lives where; package and node are those of the worker's GPU. */
+struct guest {
+    int package, node; /* node: -1 = none is near, as of background workers */
+    unsigned share;    /* cores that it is to have */
+    unsigned has;
+};
+
+struct packages {
+    struct units cores;
+    bool *taken;             /* of cores */
+    unsigned *size, *guests; /* by package: usable cores, workers */
+    struct guest *guest;
+};
+
+static void packages_free(struct packages *packages)
+{
+    units_free(&packages->cores);
+    free(packages->taken);
+    free(packages->size);
+    free(packages->guests);
+    free(packages->guest);
+}
+
+/* -1: the node has no CPUs. */
+static int package_of_node(const struct topo *topo, int node)
+{
+    for (unsigned i = 0; node >= 0 && i < topo->ncpus; i++)
+        if (bitset_test(&topo->nodes[node].cpus, topo->cpus[i].os_cpu))
+            return topo->cpus[i].package;
+    return -1;
+}
+
+/* How many nodes of the package have usable CPUs. */
+static unsigned count_nodes(const struct plan_space *space, int package)
+{
+    unsigned n = 0;
+    for (unsigned node = 0; node < space->topo->nnodes; node++)
+        n += package_of_node(space->topo, (int)node) == package &&
+             bitset_intersects(&space->topo->nodes[node].cpus, &space->available);
+    return n;
+}
+
+void policy_why_not_package_local(const struct plan_space *space, struct plan *plan)
+{
+    unsigned most = 0;
+    for (unsigned w = 0; w < space->request->workers; w++) {
+        int gpu = plan->workers[w].gpu, node = gpu < 0 ? -1 : space->topo->gpus[gpu].node;
+        int package = package_of_node(space->topo, node);
+        unsigned nodes = package < 0 ? 0 : count_nodes(space, package);
+        if (gpu < 0 && space->request->gpus)
+            policy_refuse(plan, "which GPU worker %u uses is not known", w);
+        else if (gpu < 0)
+            policy_refuse(plan, "there is no GPU to be local to");
+        else if (package < 0)
+            policy_refuse(plan, "which package GPU %s is near is not known",
+                          space->topo->gpus[gpu].pci_bdf);
+        else if (!nodes)
+            policy_refuse(plan, "GPU %s is near a package that has no CPU that we may use",
+                          space->topo->gpus[gpu].pci_bdf);
+        if (plan->reason[0])
+            return;
+        most = nodes > most ? nodes : most;
+    }
+    if (most < 2)
+        policy_refuse(plan, "no package of a GPU has a second NUMA node: see gpu-local");
+}
+
+static int packages_init(const struct plan_space *space, const struct plan *plan,
+                         struct packages *packages, struct err *err)
+{
+    unsigned n = space->topo->npackages;
+    *packages = (struct packages){.size = calloc(n, sizeof(unsigned)),
+                                  .guests = calloc(n, sizeof(unsigned)),
+                                  .guest = calloc(plan->nworkers, sizeof(struct guest))};
+    int rc = units_make(space->topo, &space->available, UNIT_CORE, &packages->cores, err);
+    if (rc)
+        return rc;
+    packages->taken = calloc(packages->cores.n, sizeof(bool));
+    if (!packages->size || !packages->guests || !packages->guest || !packages->taken)
+        return err_set(err, -ENOMEM, "no memory to plan %u workers", plan->nworkers);
+    for (unsigned i = 0; i < packages->cores.n; i++)
+        packages->size[packages->cores.unit[i].package]++;
+    return 0;
+}
+
+/* Background workers go where a worker has the most cores. */
+static int roomiest(const struct packages *packages, unsigned npackages)
+{
+    unsigned best = 0;
+    for (unsigned p = 1; p < npackages; p++)
+        if ((uint64_t)packages->size[p] * (packages->guests[best] + 1) >
+            (uint64_t)packages->size[best] * (packages->guests[p] + 1))
+            best = p;
+    return (int)best;
+}
+
+static int find_homes(const struct plan_space *space, const struct plan *plan,
+                      struct packages *packages, struct err *err)
+{
+    unsigned n = space->topo->npackages;
+    for (unsigned w = 0; w < plan->nworkers; w++) {
+        struct guest *guest = &packages->guest[w];
+        bool local = !plan->workers[w].background;
+        guest->node = local ? space->topo->gpus[plan->workers[w].gpu].node : -1;
+        guest->package = local ? package_of_node(space->topo, guest->node) : roomiest(packages, n);
+        packages->guests[guest->package]++;
+    }
+    for (unsigned p = 0; p < n; p++)
+        if (packages->guests[p] > packages->size[p])
+            return err_set(err, -ENOSPC,
+                           "placement 'package-local' cannot put %u workers into package %u: there "
+                           "%s %u core%s to use",
+                           packages->guests[p], p, packages->size[p] == 1 ? "is" : "are",
+                           packages->size[p], packages->size[p] == 1 ? "" : "s");
+    for (unsigned p = 0; p < n; p++)
+        for (unsigned w = 0, i = 0; w < plan->nworkers; w++)
+            if (packages->guest[w].package == (int)p) {
+                packages->guest[w].share = packages->size[p] / packages->guests[p] +
+                                           (i < packages->size[p] % packages->guests[p]);
+                i++;
+            }
+    return 0;
+}
+
+static void take(struct packages *packages, struct plan *plan, unsigned w, unsigned core)
+{
+    units_give(&packages->cores, core, &plan->workers[w]);
+    packages->taken[core] = true;
+    packages->guest[w].has++;
+}
+
+/* Each node among those whose GPU is near it, up to their shares. */
+static void deal_near(const struct topo *topo, struct packages *packages, struct plan *plan)
+{
+    for (unsigned node = 0; node < topo->nnodes; node++) {
+        unsigned size = 0, guests = 0, core = 0, i = 0;
+        for (unsigned c = 0; c < packages->cores.n; c++)
+            size += packages->cores.unit[c].node == (int)node;
+        for (unsigned w = 0; w < plan->nworkers; w++)
+            guests += packages->guest[w].node == (int)node;
+        for (unsigned w = 0; w < plan->nworkers; w++) {
+            if (packages->guest[w].node != (int)node)
+                continue;
+            unsigned part = size / guests + (i++ < size % guests);
+            part = part < packages->guest[w].share ? part : packages->guest[w].share;
+            for (; part; core++)
+                if (packages->cores.unit[core].node == (int)node) {
+                    take(packages, plan, w, core);
+                    part--;
+                }
+        }
+    }
+}
+
+/* The nearest core of the package that nobody has; there is one while shares are not full. */
+static unsigned nearest(const struct topo *topo, const struct packages *packages,
+                        const struct guest *guest)
+{
+    unsigned best = packages->cores.n, least = UINT_MAX;
+    for (unsigned c = 0; c < packages->cores.n; c++) {
+        const struct unit *core = &packages->cores.unit[c];
+        if (packages->taken[c] || core->package != guest->package)
+            continue;
+        unsigned far =
+            guest->node < 0 || core->node < 0 ? 0 : policy_distance(topo, guest->node, core->node);
+        if (best < packages->cores.n && far >= least)
+            continue;
+        best = c;
+        least = far;
+    }
+    return best;
+}
+
+static void prefer_memory(const struct topo *topo, int node, struct plan_worker *worker)
+{
+    if (node < 0 || !topo->nodes[node].allowed)
+        return;
+    worker->mem_policy = MEM_PREFERRED;
+    bitset_set(&worker->mem_nodes, topo->nodes[node].os_node);
+}
+
+int policy_place_package_local(const struct plan_space *space, struct plan *plan, struct err *err)
+{
+    struct packages packages;
+    int rc = packages_init(space, plan, &packages, err);
+    if (!rc)
+        rc = find_homes(space, plan, &packages, err);
+    if (!rc)
+        deal_near(space->topo, &packages, plan);
+    for (unsigned w = 0; w < plan->nworkers && !rc; w++) {
+        struct guest *guest = &packages.guest[w];
+        while (guest->has < guest->share)
+            take(&packages, plan, w, nearest(space->topo, &packages, guest));
+        prefer_memory(space->topo, guest->node, &plan->workers[w]);
+    }
+    packages_free(&packages);
+    return rc;
+}

@@ -1,0 +1,130 @@
+#include "harness/ranks/job/job_run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/lib/say/log.h"
+#include "harness/ranks/job/cpus.h"
+#include "harness/ranks/job/plans.h"
+#include "harness/ranks/mpi/client.h"
+#include "version.h"
+
+void job_run_silence(const struct job_env *env)
+{
+    if (!env->launcher || env->rank == 0)
+        return;
+    int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (null_fd >= 0) {
+        (void)dup2(null_fd, STDOUT_FILENO);
+        (void)close(null_fd);
+    }
+    log_set_quiet(true);
+}
+
+/* The arguments in one text, cut where it is too long to differ by mistake. */
+static void join_arguments(int argc, char **argv, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%s", CONTEND_VERSION);
+    for (int i = 0; i < argc && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, " %s", argv[i]);
+}
+
+int job_run_open(struct job *job, const struct job_env *env, struct signals *signals, int argc,
+                 char **argv, struct run_options *options, struct err *err)
+{
+    char arguments[4096];
+    if (!env->launcher)
+        return 0;
+    log_set_quiet(false); /* who cannot join cannot leave it to rank 0 to say so */
+    int rc = job_open(job, env, signals, err);
+    if (!rc)
+        rc = job_share_cpus(job, err);
+    if (rc)
+        return rc;
+    mpi_client_share_cpus();
+    rc = job_make_lines(job, err);
+    if (rc)
+        return rc;
+    log_set_quiet(!job_is_first(job));
+    join_arguments(argc, argv, arguments, sizeof(arguments));
+    options->ranks = job->world.size;
+    options->ranks_here = job->plan_size;
+    if (job->cpus_note[0])
+        log_warn("%s", job->cpus_note);
+    return job_require_same(job, "version and arguments", arguments, err);
+}
+
+/*
+ * What rank 0 has drawn, and the times that it chose by the number of arms: where another machine
+ * has to skip some, ranks with a budget of their own would count other numbers of operations.
+ */
+static int take_identity(struct job *job, struct run_setup *setup, struct err *err)
+{
+    struct identity {
+        uint64_t seed;
+        double measure_s, limit_s, expected_s;
+        char run_id[sizeof(setup->result.run_id)];
+    } mine = {.seed = setup->result.seed,
+              .measure_s = setup->config.measure_s,
+              .limit_s = setup->config.limit_s,
+              .expected_s = setup->expected_s},
+      *all = calloc(job->world.size, sizeof(*all));
+    if (!all)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    memcpy(mine.run_id, setup->result.run_id, sizeof(mine.run_id));
+    int rc = job_gather(job, &mine, all, sizeof(mine), err);
+    if (!rc) {
+        setup->result.seed = all[0].seed;
+        setup->config.measure_s = all[0].measure_s;
+        setup->config.limit_s = all[0].limit_s;
+        setup->expected_s = all[0].expected_s;
+        memcpy(setup->result.run_id, all[0].run_id, sizeof(setup->result.run_id));
+    }
+    free(all);
+    return rc;
+}
+
+int job_run_join(struct job *job, struct job_crew *crew, const struct topo *topo, int rc,
+                 struct run_setup *setup, struct err *err)
+{
+    rc = job_agree(job, rc, err);
+    if (rc || !job->calls)
+        return rc;
+    job_crew_make(crew, job);
+    setup->config.crew = &crew->crew;
+    job->patience_s = setup->config.setup_s + 10;
+    rc = take_identity(job, setup, err);
+    if (!rc)
+        rc = job_require_same(job, "GPUs, or the lack of them,",
+                              device_name(setup->result.transport), err);
+    return rc ? rc : job_plan_spread(job, topo, &setup->result, err);
+}
+
+int job_run_round(struct job *job, int rc, struct err *err)
+{
+    rc = job_agree(job, rc, err);
+    if (!rc && job->end >= JOB_OVER)
+        return err_set(err, -ESTALE, "%s", job->why);
+    return rc;
+}
+
+char *job_run_describe(const struct job *job, char *buf, size_t size)
+{
+    size_t used = (size_t)snprintf(buf, size,
+                                   "%u ranks started by %s, %s (on device mpi rounds share "
+                                   "their processes), on hosts",
+                                   job->world.size, job->launcher, job->world.library);
+    for (unsigned r = 0; r < job->world.size && used < size; r++) {
+        bool first = true;
+        for (unsigned before = 0; before < r; before++)
+            first &= strcmp(job->ranks[before].host, job->ranks[r].host) != 0;
+        if (first)
+            used += (size_t)snprintf(buf + used, size - used, "%s %s", r ? "," : "",
+                                     job->ranks[r].host);
+    }
+    return buf;
+}

@@ -1,0 +1,294 @@
+#include "harness/ranks/job/results.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/engine/arms/collect.h"
+
+/* What each rank tells all others before its workers' results go to rank 0. */
+struct share {
+    size_t bytes;
+    unsigned workers, gpus;
+    struct crew_readings readings;
+    double gpu_clock_mhz, gpu_temp_c;
+    uint64_t gpu_throttle_reasons;
+};
+
+/* Two ways through the same layout: lengths and copies cannot disagree. */
+struct parcel {
+    unsigned char *at, *end; /* NULL: only counts */
+    size_t bytes;
+};
+
+static void pack(struct parcel *parcel, const void *from, size_t bytes)
+{
+    if (parcel->at && bytes) {
+        memcpy(parcel->at, from, bytes);
+        parcel->at += bytes;
+    }
+    parcel->bytes += bytes;
+}
+
+/* A copy of `n` elements in *out, NULL for none. False: no memory, or a parcel too short. */
+static bool unpack_array(struct parcel *parcel, void **out, size_t n, size_t size)
+{
+    *out = NULL;
+    if (!n)
+        return true;
+    if (n > (size_t)(parcel->end - parcel->at) / size)
+        return false;
+    *out = malloc(n * size);
+    if (*out)
+        memcpy(*out, parcel->at, n * size);
+    parcel->at += n * size;
+    return *out != NULL;
+}
+
+static void pack_observation(const struct observation *out, struct parcel *parcel)
+{
+    pack(parcel, out->gpus, out->ngpus * sizeof(*out->gpus));
+    for (unsigned i = 0; i < out->nworkers; i++) {
+        const struct worker_result *worker = &out->workers[i];
+        pack(parcel, worker, sizeof(*worker));
+        pack(parcel, worker->samples, worker->nsamples * sizeof(*worker->samples));
+        pack(parcel, worker->values, worker->nvalues * sizeof(*worker->values));
+        pack(parcel, worker->reasons, worker->nreasons * sizeof(*worker->reasons));
+        pack(parcel, worker->visits, worker->nvisits * sizeof(*worker->visits));
+    }
+}
+
+static bool unpack_worker(struct parcel *parcel, struct worker_result *worker)
+{
+    if ((size_t)(parcel->end - parcel->at) < sizeof(*worker))
+        return false;
+    memcpy(worker, parcel->at, sizeof(*worker));
+    parcel->at += sizeof(*worker);
+    void *samples, *values = NULL, *reasons = NULL, *visits = NULL;
+    bool good = unpack_array(parcel, &samples, worker->nsamples, sizeof(*worker->samples)) &&
+                unpack_array(parcel, &values, worker->nvalues, sizeof(*worker->values)) &&
+                unpack_array(parcel, &reasons, worker->nreasons, sizeof(*worker->reasons)) &&
+                unpack_array(parcel, &visits, worker->nvisits, sizeof(*worker->visits));
+    worker->samples = samples;
+    worker->values = values;
+    worker->reasons = reasons;
+    worker->visits = visits;
+    return good;
+}
+
+/* Moves a rank's workers to their places: the first is in front, the others behind. */
+static void place_workers(const struct job *job, unsigned rank, struct worker_result *from,
+                          unsigned n, struct observation *into, unsigned *behind)
+{
+    for (unsigned i = 0; i < n; i++) {
+        unsigned at = i ? (*behind)++ : rank;
+        if (at >= into->nworkers)
+            continue;
+        into->workers[at] = from[i];
+        (void)snprintf(into->workers[at].host, sizeof(into->workers[at].host), "%.63s",
+                       job->ranks[rank].host);
+        from[i] = (struct worker_result){0};
+    }
+}
+
+/* Appends a rank's GPUs, but for those that another rank of its host has watched, too. */
+static bool place_gpus(const struct job *job, unsigned rank, const struct gpu_change *from,
+                       unsigned n, struct observation *into)
+{
+    const char *host = job->ranks[rank].host;
+    struct gpu_change *grown = realloc(into->gpus, (into->ngpus + n + 1) * sizeof(*grown));
+    if (!grown)
+        return false;
+    into->gpus = grown;
+    for (unsigned i = 0; i < n; i++) {
+        bool met = false;
+        for (unsigned k = 0; k < into->ngpus && !met; k++)
+            met = !strcmp(grown[k].pci_bdf, from[i].pci_bdf) && !strcmp(grown[k].host, host);
+        if (met)
+            continue;
+        grown[into->ngpus] = from[i];
+        (void)snprintf(grown[into->ngpus++].host, sizeof(grown->host), "%.63s", host);
+    }
+    return true;
+}
+
+static int unpack_rank(const struct job *job, unsigned rank, const struct share *share,
+                       unsigned char *bytes, struct observation *into, unsigned *behind)
+{
+    struct parcel parcel = {.at = bytes, .end = bytes + share->bytes};
+    struct observation own = {.nworkers = share->workers};
+    own.workers = calloc(share->workers + 1, sizeof(*own.workers));
+    void *gpus = NULL;
+    bool good = own.workers && unpack_array(&parcel, &gpus, share->gpus, sizeof(*own.gpus));
+    own.gpus = gpus;
+    good = good && place_gpus(job, rank, own.gpus, share->gpus, into);
+    for (unsigned i = 0; good && i < share->workers; i++)
+        good = unpack_worker(&parcel, &own.workers[i]);
+    if (good)
+        place_workers(job, rank, own.workers, own.nworkers, into, behind);
+    observation_free(&own);
+    return good ? 0 : -ENOMEM;
+}
+
+static int join_workers(struct job *job, const struct arm *arm, const struct share *shares,
+                        unsigned char *parcels, size_t most, struct observation *out)
+{
+    unsigned behind = arm->slots;
+    struct observation all = *out;
+    all.nworkers = arm->slots + arm_background(arm);
+    all.gpus = NULL;
+    all.ngpus = 0;
+    all.workers = calloc(all.nworkers, sizeof(*all.workers));
+    if (!all.workers)
+        return -ENOMEM;
+    place_workers(job, 0, out->workers, out->nworkers, &all, &behind);
+    int rc = place_gpus(job, 0, out->gpus, out->ngpus, &all) ? 0 : -ENOMEM;
+    for (unsigned r = 1; r < job->world.size && !rc; r++)
+        rc = unpack_rank(job, r, &shares[r], parcels + r * most, &all, &behind);
+    observation_free(out);
+    *out = all;
+    return rc;
+}
+
+/*
+ * What one rank read of its CPUs. Not foreign there are the workers of ranks that share some of
+ * them, and whoever of its machine's ranks is bound to none. The worst is kept.
+ */
+static void add_rank(const struct job *job, const struct share *shares, unsigned rank,
+                     struct observation *out)
+{
+    struct observation own = {0};
+    const struct crew_readings *readings = &shares[rank].readings;
+    double ours_s = 0;
+    for (unsigned r = 0; r < job->world.size; r++) {
+        if (strcmp(job->ranks[r].machine, job->ranks[rank].machine) != 0)
+            continue;
+        ours_s += shares[r].readings.helpers_s;
+        if (r == rank || bitset_intersects(&shares[r].readings.cpus, &readings->cpus))
+            ours_s += shares[r].readings.workers_s;
+    }
+    collect_machine(&readings->go, &readings->end, ours_s, &own);
+    out->steal = fmax(out->steal, own.steal);
+    out->foreign_cpu = fmax(out->foreign_cpu, own.foreign_cpu);
+    out->psi_cpu_some = fmax(out->psi_cpu_some, own.psi_cpu_some);
+}
+
+static void join_readings(const struct job *job, const struct share *shares,
+                          struct observation *out)
+{
+    out->steal = out->foreign_cpu = out->psi_cpu_some = NAN; /* fmax leaves NaN for a number */
+    double clock_mhz = 0, temp_c = 0;
+    unsigned gpus = 0;
+    for (unsigned r = 0; r < job->world.size; r++) {
+        add_rank(job, shares, r, out);
+        out->gpu_throttle_reasons |= shares[r].gpu_throttle_reasons;
+        if (isnan(shares[r].gpu_clock_mhz))
+            continue;
+        gpus++;
+        clock_mhz += shares[r].gpu_clock_mhz;
+        temp_c += shares[r].gpu_temp_c;
+    }
+    out->gpu_clock_mhz = gpus ? clock_mhz / gpus : (double)NAN;
+    out->gpu_temp_c = gpus ? temp_c / gpus : (double)NAN;
+}
+
+/* Rank 0's verdict becomes everyone's. */
+static int share_verdict(struct job *job, struct observation *out, struct err *err)
+{
+    struct verdict {
+        enum status status;
+        char reason[sizeof(out->reason)];
+    } mine = {.status = out->status}, *all = calloc(job->world.size, sizeof(*all));
+    if (!all)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    memcpy(mine.reason, out->reason, sizeof(mine.reason));
+    int rc = job_gather(job, &mine, all, sizeof(mine), err);
+    out->status = all[0].status;
+    memcpy(out->reason, all[0].reason, sizeof(out->reason));
+    free(all);
+    return rc;
+}
+
+static void note_stuck(struct job *job, const struct share *shares, const struct observation *out)
+{
+    for (unsigned r = 0; r < job->world.size && job->end < JOB_OVER; r++)
+        if (shares[r].readings.stuck) {
+            job->end = JOB_OVER;
+            (void)snprintf(job->why, sizeof(job->why),
+                           "%.150s; on device mpi lost ranks end the run: their processes cannot "
+                           "be started again",
+                           out->reason);
+        }
+}
+
+/* At rank 0 out becomes that of all ranks. */
+static int send_results(struct job *job, const struct arm *arm, const struct share *shares,
+                        struct observation *out, struct err *err)
+{
+    const unsigned size = job->world.size;
+    size_t most = 0;
+    for (unsigned r = 0; r < size; r++)
+        most = shares[r].bytes > most ? shares[r].bytes : most;
+    struct parcel parcel = {.at = calloc(1, most + 1)};
+    unsigned char *mine = parcel.at, *all = job_is_first(job) ? malloc(size * most + 1) : NULL;
+    int rc =
+        mine && (all || !job_is_first(job)) ? 0 : err_set(err, -ENOMEM, "no memory for results");
+    if (!rc) {
+        pack_observation(out, &parcel);
+        rc = job_collect(job, mine, all, most, err);
+    }
+    if (!rc && job_is_first(job)) {
+        if (join_workers(job, arm, shares, all, most, out)) {
+            job_results_none("no memory for the results of all ranks", out);
+        } else {
+            join_readings(job, shares, out);
+            collect_verdict(out);
+            collect_waits(arm, out);
+        }
+    }
+    free(mine);
+    free(all);
+    return rc;
+}
+
+int job_results_join(struct job *job, const struct arm *arm, const struct crew_readings *readings,
+                     struct observation *out, struct err *err)
+{
+    unsigned size = job->world.size;
+    struct parcel counted = {0};
+    pack_observation(out, &counted);
+    struct share mine, *shares = calloc(size, sizeof(*shares));
+    int rc = shares ? 0 : err_set(err, -ENOMEM, "no memory for %u ranks", size);
+    memset(&mine, 0, sizeof(mine));
+    mine.bytes = counted.bytes;
+    mine.workers = out->nworkers;
+    mine.gpus = out->ngpus;
+    mine.readings = *readings;
+    mine.gpu_clock_mhz = out->gpu_clock_mhz;
+    mine.gpu_temp_c = out->gpu_temp_c;
+    mine.gpu_throttle_reasons = out->gpu_throttle_reasons;
+    if (!rc)
+        rc = job_gather(job, &mine, shares, sizeof(mine), err);
+    if (!rc)
+        rc = send_results(job, arm, shares, out, err);
+    if (!rc)
+        rc = share_verdict(job, out, err);
+    if (!rc)
+        note_stuck(job, shares, out);
+    free(shares);
+    return rc;
+}
+
+void job_results_none(const char *reason, struct observation *out)
+{
+    unsigned round = out->round, order = out->order;
+    observation_free(out); /* zeroes it */
+    out->round = round;
+    out->order = order;
+    out->status = STATUS_FAILED;
+    out->steal = out->foreign_cpu = out->psi_cpu_some = NAN;
+    out->gpu_clock_mhz = out->gpu_temp_c = NAN;
+    (void)snprintf(out->reason, sizeof(out->reason), "%s", reason);
+}

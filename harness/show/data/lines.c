@@ -1,0 +1,152 @@
+#include "harness/show/data/lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LABEL_MOST = 30 };
+
+/* Same benchmark with the same parameters; see struct arm. */
+static bool same_part(const struct arm *a, const struct arm *b)
+{
+    return a->bench == b->bench && a->params == b->params;
+}
+
+static bool is_shown(const struct arm *arm)
+{
+    return !arm->alone && !arm->bench->scan && arm->plan.status == PLAN_OK;
+}
+
+/* Where this arm's part, or its placement within the part, comes first among the arms. */
+static size_t first_like(const struct result *result, const struct arm *arm, bool same_placement)
+{
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *other = &result->arms[i];
+        if (is_shown(other) && same_part(other, arm) &&
+            (!same_placement || other->placement == arm->placement))
+            return i;
+    }
+    return result->narms;
+}
+
+static bool goes_below(const struct result *result, const struct arm *a, const struct arm *b)
+{
+    size_t part_a = first_like(result, a, false), part_b = first_like(result, b, false);
+    if (part_a != part_b)
+        return part_a < part_b;
+    size_t place_a = first_like(result, a, true), place_b = first_like(result, b, true);
+    return place_a != place_b ? place_a < place_b : a->slots <= b->slots;
+}
+
+int lines_make(const struct figure_data *data, struct lines *lines, struct err *err)
+{
+    const struct result *result = data->result;
+    *lines = (struct lines){0};
+    /* Room for a baseline above each arm as well. */
+    lines->arm = calloc(2 * result->narms + 1, sizeof(*lines->arm));
+    if (!lines->arm)
+        return err_set(err, -ENOMEM, "out of memory for %zu arms", result->narms);
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (!is_shown(arm))
+            continue;
+        size_t at = lines->n++;
+        for (; at > 0 && !goes_below(result, &result->arms[lines->arm[at - 1]], arm); at--)
+            lines->arm[at] = lines->arm[at - 1];
+        lines->arm[at] = i;
+        bool same = lines->n == 1 || lines->workers == arm->slots;
+        lines->workers = same ? arm->slots : 0;
+    }
+    if (lines->n)
+        return 0;
+    lines_free(lines);
+    return err_set(err, -ENODATA, "the run has no arm that it could show");
+}
+
+void lines_free(struct lines *lines)
+{
+    free(lines->arm);
+    *lines = (struct lines){0};
+}
+
+void lines_add_baselines(const struct figure_data *data, struct lines *lines)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < lines->n; i++) {
+        int slice = data->rounds->arms[lines->arm[i]].baseline[BASELINE_SLICE];
+        /* One that is no arm of its own has a line already. */
+        bool known = slice < 0 || !data->result->arms[slice].alone;
+        for (size_t k = 0; k < n; k++)
+            known = known || lines->arm[k] == (size_t)slice;
+        if (known)
+            continue;
+        memmove(&lines->arm[n + 1], &lines->arm[n], (lines->n - n) * sizeof(*lines->arm));
+        lines->arm[n++] = (size_t)slice;
+        lines->n++;
+        i++;
+    }
+}
+
+const struct arm *lines_arm(const struct figure_data *data, const struct lines *lines, size_t line)
+{
+    return &data->result->arms[lines->arm[line]];
+}
+
+static bool has_several_benches(const struct result *result)
+{
+    for (size_t i = 1; i < result->narms; i++)
+        if (result->arms[i].bench != result->arms[0].bench)
+            return true;
+    return false;
+}
+
+/* Writes ", pipeline, rows 4096", as far as it tells the arm's part from others. */
+static void put_part(const struct result *result, const struct arm *arm, FILE *out)
+{
+    if (has_several_benches(result))
+        (void)fprintf(out, ", %s", arm->bench->name);
+    for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++) {
+        char value[64];
+        if (arm_option_differs(result, arm, opt))
+            (void)fprintf(out, ", %s %s", opt->name,
+                          opt_format_value(opt, arm->params, value, sizeof(value)));
+    }
+}
+
+char *lines_say_label(const struct figure_data *data, const struct lines *lines, size_t line,
+                      char *buf, size_t size)
+{
+    const struct arm *arm = lines_arm(data, lines, line);
+    FILE *text = fmemopen(buf, size, "w");
+    buf[0] = '\0';
+    if (text) {
+        if (arm->alone)
+            (void)fprintf(text, "alone on 1/%u", arm->slots);
+        else
+            (void)fputs(placement_infos[arm->placement].name, text);
+        if (!arm->alone && !lines->workers)
+            (void)fprintf(text, ", %u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
+        put_part(data->result, arm, text);
+        (void)fclose(text);
+    }
+    buf[size - 1] = '\0';
+    return buf;
+}
+
+void lines_put_label(const struct figure_data *data, const struct lines *lines, size_t line,
+                     FILE *out)
+{
+    char label[160];
+    dat_put_text(out, lines_say_label(data, lines, line, label, sizeof(label)), LABEL_MOST);
+}
+
+char *lines_say_why(const struct figure_data *data, const struct lines *lines, size_t line,
+                    const char *metric, char *buf, size_t size)
+{
+    const struct arm_rounds *rounds = &data->rounds->arms[lines->arm[line]];
+    const struct row *row = rows_find(data->rows, lines_arm(data, lines, line), metric);
+    bool from_row = rounds->n && row;
+    (void)snprintf(buf, size, "%s: %.*s", status_name(from_row ? row->status : rounds->status),
+                   DAT_REASON_MOST, from_row ? row->reason : rounds->reason);
+    return buf;
+}

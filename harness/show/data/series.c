@@ -1,0 +1,107 @@
+#include "harness/show/data/series.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/array.h"
+
+static struct series *find_series(struct series_list *list, const struct arm *arm, const char *key)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (list->series[i].arm == arm && strcmp(list->series[i].key, key) == 0)
+            return &list->series[i];
+    struct series *grown = array_grown(list->series, list->n, &list->capacity, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    list->series = grown;
+    struct series *added = &list->series[list->n++];
+    *added = (struct series){.arm = arm};
+    (void)snprintf(added->key, sizeof(added->key), "%s", key);
+    return added;
+}
+
+static bool add_point(struct series *series, double x, const struct row *row)
+{
+    struct series_point *grown =
+        array_grown(series->points, series->n, &series->capacity, sizeof(*grown));
+    if (!grown)
+        return false;
+    series->points = grown;
+    size_t at = series->n++;
+    for (; at > 0 && series->points[at - 1].x > x; at--)
+        series->points[at] = series->points[at - 1];
+    series->points[at] = (struct series_point){x, row};
+    return true;
+}
+
+static bool add_arm(const struct figure_data *data, const struct arm *arm, struct series_list *list)
+{
+    const struct bench_figure *figure = data->figure;
+    size_t at = 0;
+    for (const struct row *row; (row = key_next_row(data->rows, arm, figure->metric, &at));) {
+        char key[VALUE_KEY_MAX];
+        double x = key_number(key_shown(row, key), figure->x.part);
+        if (isnan(x) || !key_agrees(key, figure->only))
+            continue;
+        key_drop(key, figure->x.part);
+        struct series *series = find_series(list, arm, key);
+        if (!series || !add_point(series, x, row))
+            return false;
+    }
+    return true;
+}
+
+/* To where another metric is at the same key; NaN where it is not. */
+static void move_points(const struct figure_data *data, struct series *series)
+{
+    for (size_t i = 0; i < series->n; i++) {
+        char key[VALUE_KEY_MAX];
+        const struct row *at = key_find_row(data->rows, series->arm, data->figure->x.metric,
+                                            key_copy(series->points[i].row, key));
+        series->points[i].x = at ? at->median : (double)NAN;
+    }
+}
+
+int series_make(const struct figure_data *data, struct series_list *list, struct err *err)
+{
+    const struct bench_figure *figure = data->figure;
+    *list = (struct series_list){0};
+    for (size_t i = 0; i < data->result->narms; i++) {
+        const struct arm *arm = &data->result->arms[i];
+        if (arm->bench == data->bench && !add_arm(data, arm, list))
+            return err_set(err, -ENOMEM, "out of memory for the lines of %s", figure->metric);
+    }
+    for (size_t i = 0; i < list->n && figure->x.metric; i++)
+        move_points(data, &list->series[i]);
+    return list->n ? 0 : err_set(err, -ENODATA, "the run has no value of %s", figure->metric);
+}
+
+void series_free(struct series_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->series[i].points);
+    free(list->series);
+    *list = (struct series_list){0};
+}
+
+void series_split(const struct bench_figure *figure, const char *key,
+                  char own[static VALUE_KEY_MAX], char rest[static VALUE_KEY_MAX])
+{
+    size_t used = 0;
+    own[0] = '\0';
+    (void)snprintf(rest, VALUE_KEY_MAX, "%s", key);
+    for (size_t i = 0; i < FIGURE_SERIES && figure->series[i]; i++) {
+        const char *name = figure->series[i];
+        char value[VALUE_KEY_MAX];
+        if (key_get(key, name, value) && used < VALUE_KEY_MAX)
+            used += (size_t)snprintf(own + used, VALUE_KEY_MAX - used, "%s%s=%s", used ? ";" : "",
+                                     name, value);
+        key_drop(rest, name);
+    }
+    if (figure->series[0])
+        return;
+    (void)snprintf(own, VALUE_KEY_MAX, "%s", key);
+    rest[0] = '\0';
+}

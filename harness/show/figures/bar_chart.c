@@ -1,0 +1,120 @@
+/* Figures of the kind FIGURE_BARS: places along the axis, and some bars at each. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "harness/lib/base/units.h"
+#include "harness/show/data/dat.h"
+#include "harness/show/data/names.h"
+#include "harness/show/data/series.h"
+
+enum { KINDS_MOST = 6, BARS_MOST = NAMES_MOST * KINDS_MOST, LABEL_MOST = 60 };
+
+struct bars {
+    struct names places, kinds;
+    size_t n;
+    struct bar {
+        size_t place, kind;
+        const struct row *row;
+    } bar[BARS_MOST];
+};
+
+/* Bars of kinds, or at places, for which there is no room are left out. */
+static void collect(const struct figure_data *data, const struct arm *arm, struct bars *bars)
+{
+    const struct bench_figure *figure = data->figure;
+    size_t at = 0;
+    for (const struct row *row;
+         bars->n < BARS_MOST && (row = key_next_row(data->rows, arm, figure->metric, &at));) {
+        char key[VALUE_KEY_MAX], place[VALUE_KEY_MAX], own[VALUE_KEY_MAX], rest[VALUE_KEY_MAX];
+        char text[NAMES_TEXT];
+        if (!key_get(key_shown(row, key), figure->x.part, place) || !key_agrees(key, figure->only))
+            continue;
+        key_drop(key, figure->x.part);
+        series_split(figure, key, own, rest);
+        struct bar *bar = &bars->bar[bars->n];
+        *bar = (struct bar){
+            names_place(&bars->places, place),
+            names_place(&bars->kinds, key_say(data->bench, own, text, sizeof(text))), row};
+        if (bar->place < NAMES_MOST && bar->kind < KINDS_MOST)
+            bars->n++;
+    }
+    if (bars->kinds.n > KINDS_MOST)
+        bars->kinds.n = KINDS_MOST;
+}
+
+/* Short, since bars stand close to each other: 0.042, 0.4, 4.5, 129, 2.07M. */
+static const char *say_value(double value, char *text, size_t size)
+{
+    if (value < 0.95) {
+        (void)snprintf(text, size, "%.2g", value);
+        return text;
+    }
+    if (value < 9999.5) {
+        (void)snprintf(text, size, "%.*f", value < 99.5, value);
+        return text;
+    }
+    char *space = strchr(units_format_si(value, text, size), ' ');
+    if (space)
+        memmove(space, space + 1, strlen(space));
+    return text;
+}
+
+static bool has_bar(const struct bars *bars, size_t place, size_t kind)
+{
+    for (size_t i = 0; i < bars->n; i++)
+        if (bars->bar[i].place == place && bars->bar[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* A gap would be taken for 0. */
+static void put_absent(const struct bars *bars, FILE *out)
+{
+    for (size_t place = 0; place < bars->places.n; place++)
+        for (size_t kind = 0; kind < bars->kinds.n; kind++)
+            if (!has_bar(bars, place, kind))
+                (void)fprintf(out, "%zu %zu 0 NaN NaN \"none\"\n", place, kind);
+}
+
+static void put_bars(const struct bars *bars, FILE *out)
+{
+    dat_start_block(out, "NaN NaN NaN NaN NaN \"\"");
+    for (size_t i = 0; i < bars->n; i++) {
+        const struct bar *bar = &bars->bar[i];
+        char text[40];
+        (void)fprintf(out, "%zu %zu %.9g %.9g %.9g \"%s\"\n", bar->place, bar->kind,
+                      bar->row->median, bar->row->ci_low, bar->row->ci_high,
+                      say_value(bar->row->median, text, sizeof(text)));
+    }
+    put_absent(bars, out);
+    dat_end_block(out);
+}
+
+int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct bars bars = {0};
+    const struct bench_figure *figure = data->figure;
+    const struct arm *arm = dat_find_arm(data, data->figure->metric);
+    double most = 0;
+    char how[160], only[160], rest[320];
+    const char *note = figure->note ? figure->note : "";
+    if (arm)
+        collect(data, arm, &bars);
+    for (size_t i = 0; i < bars.n; i++)
+        most = fmax(most, fmax(bars.bar[i].row->median, bars.bar[i].row->ci_high));
+    if (!(most > 0))
+        return err_set(err, -ENODATA, "the run has no %s of an %s", figure->metric, figure->x.part);
+    (void)snprintf(rest, sizeof(rest), "%s%s",
+                   dat_say_only(data, arm, note[0] ? ". " : "", only, sizeof(only)), note);
+    dat_put_figure_heading(data, arm, dat_say_rounds(data, figure->how, how, sizeof(how)), rest,
+                           out);
+    dat_put_text(out, figure->x.label, LABEL_MOST);
+    dat_put_text(out, figure->y.label, LABEL_MOST);
+    (void)fprintf(out, " %zu %zu %.9g 0\n", bars.places.n, bars.kinds.n, 1.08 * most);
+    dat_end_block(out);
+    names_put(&bars.places, out);
+    names_put(&bars.kinds, out);
+    put_bars(&bars, out);
+    return 0;
+}

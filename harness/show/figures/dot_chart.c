@@ -1,0 +1,209 @@
+/* Figures of the kind FIGURE_DOTS: panels of some metrics, a line each key, a dot each GPU. */
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "harness/rows/key.h"
+#include "harness/show/data/dat.h"
+#include "harness/show/data/dots.h"
+
+enum { COLOURS = 16, MARKS = 2 };
+
+struct chart {
+    const struct figure_data *data;
+    const struct arm *arm;
+    struct dots dots;
+    unsigned units; /* the highest number of a GPU, and one */
+    bool has_both;  /* there are dots of both marks */
+};
+
+/* "sync, spin": the values of the parts of a key that make a line. */
+static void say_line(const struct figure_panel *panel, const char *key, char *buf, size_t size)
+{
+    char value[VALUE_KEY_MAX];
+    size_t used = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < FIGURE_SERIES && panel->lines[i]; i++)
+        if (key_get(key, panel->lines[i], value) && used < size)
+            used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", value);
+}
+
+static size_t find_line(struct chart *chart, unsigned panel, const char *label)
+{
+    struct dots *dots = &chart->dots;
+    for (size_t i = 0; i < dots->nlines; i++)
+        if (dots->lines[i].panel == panel && strcmp(dots->lines[i].label, label) == 0)
+            return i;
+    return dots_add_line(dots, panel, label);
+}
+
+/* Which of the two marks a key has: that of the second of `splits` is a diamond. */
+static enum dot_mark mark_of(const struct bench_figure *figure, const char *key)
+{
+    char value[VALUE_KEY_MAX];
+    return figure->split && figure->splits[0] && figure->splits[1] &&
+                   key_get(key, figure->split, value) && strcmp(value, figure->splits[1]) == 0
+               ? DOT_DIAMOND
+               : DOT_CIRCLE;
+}
+
+/* The number of a GPU in a key, or -1. */
+static int unit_of(const struct bench_figure *figure, const char *key)
+{
+    double unit = key_number(key, figure->x.part);
+    return unit >= 0 && unit < BENCH_NODES ? (int)unit : -1;
+}
+
+/* GPUs from the top of a line; of two marks the first has the upper half. */
+static double height_of(const struct chart *chart, int unit, enum dot_mark mark)
+{
+    bool halves = chart->has_both;
+    double step = (halves ? 0.36 : 0.72) / chart->units, middle = (chart->units - 1) / 2.0;
+    return (middle - unit) * step + (!halves ? 0 : mark == DOT_CIRCLE ? 0.21 : -0.21);
+}
+
+static int add_row(struct chart *chart, unsigned panel, const struct figure_panel *of,
+                   const struct row *row)
+{
+    const struct bench_figure *figure = chart->data->figure;
+    char key[VALUE_KEY_MAX], label[DOTS_NAME];
+    int unit = unit_of(figure, key_shown(row, key));
+    if (unit < 0 || !key_agrees(key, of->only))
+        return 0;
+    say_line(of, key, label, sizeof(label));
+    size_t line = find_line(chart, panel, label);
+    if (line == SIZE_MAX)
+        return -ENOMEM;
+    enum dot_mark mark = mark_of(figure, key);
+    const struct dot dot = {line,
+                            row->median,
+                            row->ci_low,
+                            row->ci_high,
+                            height_of(chart, unit, mark),
+                            (unsigned)unit % COLOURS,
+                            mark};
+    return dots_add(&chart->dots, &dot) ? 0 : -ENOMEM;
+}
+
+/* Panels without a value are not there. */
+static int add_panel(struct chart *chart, const struct figure_panel *of)
+{
+    const struct dots_panel panel = {of->label, of->log, 0, 0, 0, 0};
+    unsigned number = dots_add_panel(&chart->dots, &panel);
+    size_t at = 0;
+    int rc = 0;
+    for (const struct row *row;
+         number < DOTS_PANELS && !rc &&
+         (row = key_next_row(chart->data->rows, chart->arm, of->metric, &at));)
+        rc = add_row(chart, number, of, row);
+    if (number < DOTS_PANELS && !chart->dots.panels[number].nlines)
+        chart->dots.npanels--;
+    return rc;
+}
+
+/* And whether there are two marks. */
+static void count_units(struct chart *chart)
+{
+    const struct figure_data *data = chart->data;
+    for (const struct figure_panel *panel = data->figure->panels; panel->metric; panel++) {
+        size_t at = 0;
+        char key[VALUE_KEY_MAX];
+        for (const struct row *row;
+             (row = key_next_row(data->rows, chart->arm, panel->metric, &at));) {
+            int unit = unit_of(data->figure, key_shown(row, key));
+            chart->has_both = chart->has_both || mark_of(data->figure, key) == DOT_DIAMOND;
+            chart->units = unit >= (int)chart->units ? (unsigned)unit + 1 : chart->units;
+        }
+    }
+}
+
+/* "49.2 to 51.3", of several dots, or the only one. */
+static void say_range(double least, double most, char text[static DOTS_TEXT])
+{
+    char low[20], high[20];
+    (void)dots_format(least, low, sizeof(low));
+    (void)dots_format(most, high, sizeof(high));
+    (void)snprintf(text, DOTS_TEXT, "%s%s%s", low, strcmp(low, high) ? " to " : "",
+                   strcmp(low, high) ? high : "");
+}
+
+static void say_values(struct dots *dots)
+{
+    for (size_t i = 0; i < dots->nlines; i++)
+        for (int mark = 0; mark < MARKS; mark++) {
+            struct dots_line *line = &dots->lines[i];
+            if (line->least[mark] <= line->most[mark])
+                say_range(line->least[mark], line->most[mark], line->text[mark]);
+        }
+}
+
+static void add_keys(struct chart *chart)
+{
+    const struct bench_figure *figure = chart->data->figure;
+    chart->dots.ncolours = chart->units < COLOURS ? chart->units : COLOURS;
+    for (unsigned unit = 0; unit < chart->dots.ncolours; unit++) {
+        char text[DOTS_TEXT];
+        (void)snprintf(text, sizeof(text), "%s %u%s", figure->x.label, unit,
+                       unit + COLOURS < chart->units ? ", and so on" : "");
+        dots_add_key(&chart->dots, (int)unit, DOT_CIRCLE, text);
+    }
+    for (int i = 0; i < MARKS && chart->has_both; i++) {
+        char key[VALUE_KEY_MAX], text[DOTS_TEXT];
+        (void)snprintf(key, sizeof(key), "%s=%s", figure->split, figure->splits[i]);
+        dots_add_key(&chart->dots, -1, i ? DOT_DIAMOND : DOT_CIRCLE,
+                     key_say(chart->data->bench, key, text, sizeof(text)));
+    }
+}
+
+/* GPUs that have no value, and why: "GPU 1: failed: its memory is worn out". */
+static void say_absent(const struct chart *chart, char *buf, size_t size)
+{
+    const struct figure_data *data = chart->data;
+    size_t used = strlen(buf);
+    for (size_t i = 0; i < data->rows->n && used < size; i++) {
+        const struct row *row = &data->rows->row[i];
+        char key[VALUE_KEY_MAX];
+        int unit = row->arm == chart->arm ? unit_of(data->figure, key_copy(row, key)) : -1;
+        if (unit >= 0 && isnan(row->median) && strcmp(row->metric, data->figure->metric) == 0)
+            used += (size_t)snprintf(buf + used, size - used, "%s%s %d: %s: %.*s", used ? ". " : "",
+                                     data->figure->x.label, unit, status_name(row->status),
+                                     DAT_REASON_MOST, row->reason);
+    }
+}
+
+static int draw(struct chart *chart, FILE *out, struct err *err)
+{
+    const struct figure_data *data = chart->data;
+    char how[160], rest[200] = "";
+    int rc = 0;
+    count_units(chart);
+    for (const struct figure_panel *panel = data->figure->panels; panel->metric && !rc; panel++)
+        rc = add_panel(chart, panel);
+    if (rc)
+        return err_set(err, rc, "out of memory for the dots of %s", data->figure->name);
+    if (!chart->dots.n)
+        return err_set(err, -ENODATA, "the run has no %s of a %s", data->figure->metric,
+                       data->figure->x.label);
+    say_values(&chart->dots);
+    add_keys(chart);
+    (void)snprintf(rest, sizeof(rest), "%s", data->figure->note ? data->figure->note : "");
+    say_absent(chart, rest, sizeof(rest));
+    dat_put_figure_heading(data, chart->arm,
+                           dat_say_rounds(data, data->figure->how, how, sizeof(how)), rest, out);
+    dots_put(&chart->dots, out);
+    return 0;
+}
+
+int figure_dots(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct chart chart = {.data = data};
+    const struct figure_panel *panel = data->figure->panels;
+    for (; panel->metric && !chart.arm; panel++)
+        chart.arm = dat_find_arm(data, panel->metric);
+    if (!chart.arm)
+        return err_set(err, -ENODATA, "the run has no value of %s", data->figure->metric);
+    int rc = draw(&chart, out, err);
+    dots_free(&chart.dots);
+    return rc;
+}

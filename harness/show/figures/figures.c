@@ -1,0 +1,287 @@
+#include "harness/show/figures/figures.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/lib/say/log.h"
+#include "harness/rows/key.h"
+#include "harness/rows/rounds.h"
+#include "harness/rows/scaling.h"
+#include "harness/show/data/dat.h"
+#include "harness/show/draw/files.h"
+#include "harness/show/draw/found.h"
+#include "harness/show/draw/gnuplot.h"
+#include "harness/show/draw/scripts.h"
+
+static const double gnuplot_limit_s = 60;
+
+/* Of runs with steps; the slowest to draw first, as two are drawn at a time. */
+static const struct drawing {
+    const char *name, *script;
+    figure_writer *write;
+    bool lines; /* it is of the kind FIGURE_LINES, and drawn where there are curves */
+} step_figures[] = {
+    {"occupancy", plot_occupancy_gp, figure_occupancy},
+    {"step_time", plot_step_time_gp, figure_step_time},
+    {"throughput", plot_dot_chart_gp, figure_throughput},
+    {"efficiency", plot_efficiency_gp, figure_efficiency},
+    {"loss", plot_loss_gp, figure_loss},
+    {"workers", plot_line_chart_gp, figure_workers, .lines = true},
+    {"workers_efficiency", plot_line_chart_gp, figure_workers_efficiency, .lines = true},
+};
+enum { STEP_FIGURES = sizeof(step_figures) / sizeof(step_figures[0]) };
+
+static const struct kind {
+    const char *script;
+    figure_writer *write;
+} kinds[] = {
+    [FIGURE_LINES] = {plot_line_chart_gp, figure_lines},
+    [FIGURE_BARS] = {plot_bar_chart_gp, figure_bars},
+    [FIGURE_HEAT] = {plot_heat_map_gp, figure_heat},
+    [FIGURE_DOTS] = {plot_dot_chart_gp, figure_dots},
+};
+
+/* Figures to draw: of steps, and as many of benchmarks as are looked for in a directory. */
+struct queue {
+    bool silent; /* nobody asked for them: not a word on those that cannot be had */
+    size_t n;
+    struct gnuplot_job jobs[STEP_FIGURES + FOUND_MOST];
+};
+
+static void queue_add(struct queue *queue, const char *name, const char *script)
+{
+    if (queue->n < sizeof(queue->jobs) / sizeof(queue->jobs[0]))
+        queue->jobs[queue->n++] =
+            (struct gnuplot_job){.name = name, .scripts = {plot_common_gp, script}};
+}
+
+static bool has_metric(const struct figure_data *data, const char *metric)
+{
+    const struct bench_figure *figure = data->figure;
+    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    for (size_t i = 0; i < data->result->narms; i++) {
+        size_t at = 0;
+        const struct arm *arm = &data->result->arms[i];
+        for (const struct row *row;
+             arm->bench == data->bench && (row = key_next_row(data->rows, arm, metric, &at));)
+            if (key_get(key_copy(row, key), figure->x.part, value) && key_agrees(key, figure->only))
+                return true;
+    }
+    return false;
+}
+
+/* Whether the run measured what the figure shows: others are not missing, but out of place. */
+static bool has_values(const struct figure_data *data)
+{
+    const struct bench_figure *figure = data->figure;
+    bool has = has_metric(data, figure->metric);
+    for (const struct figure_panel *panel = figure->panels; panel && panel->metric; panel++)
+        has = has || has_metric(data, panel->metric);
+    return has;
+}
+
+static bool has_steps(const struct result *result)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        if (!result->arms[i].bench->scan)
+            return true;
+    return false;
+}
+
+static void remove_pictures(int dir_fd, const char *name)
+{
+    plot_files_remove(dir_fd, name, ".svg");
+    plot_files_remove(dir_fd, name, ".png");
+}
+
+/* What is there after figures_remove is not ours. */
+static bool is_taken(int dir_fd, const char *name)
+{
+    return plot_files_has(dir_fd, name, ".dat") || plot_files_has(dir_fd, name, ".svg") ||
+           plot_files_has(dir_fd, name, ".png");
+}
+
+struct written {
+    const struct figure_data *data; /* its figure NULL: one of steps */
+    figure_writer *write;
+    bool lines;
+};
+
+static int write_figure(const void *arg, FILE *out, struct err *err)
+{
+    const struct written *written = arg;
+    if (written->data->figure)
+        found_put_kind(written->data->figure->kind, out);
+    else if (written->lines)
+        found_put_kind(FIGURE_LINES, out);
+    return written->write(written->data, out, err);
+}
+
+/* Writes a data file, and queues the figure where it has something to show. */
+static int prepare(const struct figure_data *data, const struct drawing *figure, int dir_fd,
+                   struct queue *queue, struct err *err)
+{
+    struct err why;
+    if (is_taken(dir_fd, figure->name)) {
+        log_warn("no plot of %s: plots/ has a file of that name that is not of a run",
+                 figure->name);
+        return 0;
+    }
+    const struct written written = {data, figure->write, figure->lines};
+    int rc = plot_files_write_data(dir_fd, figure->name, write_figure, &written, &why);
+    if (rc == -ENODATA && !queue->silent)
+        log_info("no plot of %s: %s", figure->name, why.msg);
+    else if (rc && rc != -ENODATA)
+        return err_set(err, rc, "%s", why.msg);
+    else if (!rc)
+        queue_add(queue, figure->name, figure->script);
+    return 0;
+}
+
+static int prepare_bench(struct figure_data *data, const struct bench *bench, int dir_fd,
+                         struct queue *queue, struct err *err)
+{
+    int rc = 0;
+    data->bench = bench;
+    for (data->figure = bench->figures; data->figure && data->figure->name && !rc; data->figure++) {
+        const struct kind *kind = &kinds[data->figure->kind];
+        const struct drawing figure = {data->figure->name, kind->script, kind->write, false};
+        if (has_values(data))
+            rc = prepare(data, &figure, dir_fd, queue, err);
+    }
+    return rc;
+}
+
+/* Whether no arm before that one is of its benchmark. */
+static bool is_first(const struct result *result, size_t arm)
+{
+    for (size_t i = 0; i < arm; i++)
+        if (result->arms[i].bench == result->arms[arm].bench)
+            return false;
+    return true;
+}
+
+/* Those of steps, where there are any, and those of the run's benchmarks. */
+static int prepare_all(struct figure_data *data, int dir_fd, struct queue *queue, struct err *err)
+{
+    static const struct drawing sizing = {"sizing", plot_line_chart_gp, figure_sizing,
+                                          .lines = true};
+    struct scaling scaling;
+    int rc = 0;
+    if (data->result->purpose == PURPOSE_SIZING) /* its arms differ by more than others show */
+        return prepare(data, &sizing, dir_fd, queue, err);
+    bool curves = scaling_read(data->result, &scaling);
+    for (size_t i = 0; i < STEP_FIGURES && has_steps(data->result) && !rc; i++)
+        if (curves || !step_figures[i].lines)
+            rc = prepare(data, &step_figures[i], dir_fd, queue, err);
+    for (size_t i = 0; i < data->result->narms && !rc; i++)
+        if (is_first(data->result, i))
+            rc = prepare_bench(data, data->result->arms[i].bench, dir_fd, queue, err);
+    return rc;
+}
+
+static int draw(int dir_fd, struct queue *queue, struct signals *signals, struct err *err)
+{
+    int rc = gnuplot_run(dir_fd, queue->jobs, queue->n, gnuplot_limit_s, signals, err);
+    /* Pictures of an earlier attempt would be taken for this one's. */
+    for (size_t i = 0; i < queue->n; i++)
+        if (queue->jobs[i].rc == -EIO || queue->jobs[i].rc == -ETIMEDOUT)
+            remove_pictures(dir_fd, queue->jobs[i].name);
+    return rc;
+}
+
+static void remove_figure(int dir_fd, const char *name)
+{
+    remove_pictures(dir_fd, name);
+    plot_files_remove(dir_fd, name, ".dat");
+}
+
+void figures_remove(int directory_fd)
+{
+    struct found found[FOUND_MOST];
+    int dir_fd = plot_files_open(directory_fd, false, NULL);
+    if (dir_fd < 0)
+        return;
+    for (size_t i = 0; i < STEP_FIGURES; i++)
+        remove_figure(dir_fd, step_figures[i].name);
+    size_t nfound = found_list(dir_fd, found);
+    for (size_t i = 0; i < nfound; i++)
+        remove_figure(dir_fd, found[i].name);
+    (void)close(dir_fd);
+    (void)unlinkat(directory_fd, "plots", AT_REMOVEDIR);
+}
+
+static bool is_of_steps(const char *name)
+{
+    for (size_t i = 0; i < STEP_FIGURES; i++)
+        if (strcmp(step_figures[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* `found` keeps the names. */
+static void queue_what_is_there(int plots_fd, struct found found[static FOUND_MOST],
+                                struct queue *queue)
+{
+    for (size_t i = 0; i < STEP_FIGURES; i++)
+        if (plot_files_has(plots_fd, step_figures[i].name, ".dat"))
+            queue_add(queue, step_figures[i].name, step_figures[i].script);
+    size_t nfound = found_list(plots_fd, found);
+    for (size_t i = 0; i < nfound; i++)
+        if (!is_of_steps(found[i].name) && plot_files_has(plots_fd, found[i].name, ".dat"))
+            queue_add(queue, found[i].name, kinds[found[i].kind].script);
+}
+
+int figures_redraw(int plots_fd, struct signals *signals,
+                   void (*drawn)(void *arg, const char *name), void *arg, struct err *err)
+{
+    struct found found[FOUND_MOST];
+    struct queue queue = {0};
+    queue_what_is_there(plots_fd, found, &queue);
+    if (!queue.n)
+        return err_set(err, -ENODATA, "has no .dat file of a figure");
+    int rc = draw(plots_fd, &queue, signals, err);
+    for (size_t i = 0; i < queue.n; i++)
+        if (!queue.jobs[i].rc)
+            drawn(arg, queue.jobs[i].name);
+    return rc;
+}
+
+/* Where nothing was measured, that is said, and figures are the least of it. */
+static bool has_rounds(const struct rounds *rounds)
+{
+    for (size_t i = 0; i < rounds->narms; i++)
+        if (rounds->arms[i].n)
+            return true;
+    return false;
+}
+
+int figures_draw(const struct analysis *analysis, const char *title_host, bool pictures,
+                 int directory_fd, struct signals *signals, struct err *err)
+{
+    int dir_fd = plot_files_open(directory_fd, true, err);
+    if (dir_fd < 0)
+        return dir_fd;
+    struct result own;
+    const struct analysis measured = analysis_measured(analysis, &own);
+    struct queue queue = {.silent = !pictures || !has_rounds(&measured.rounds)};
+    struct figure_data data = {.result = &own,
+                               .rows = &measured.rows,
+                               .rounds = &measured.rounds,
+                               .values = &measured.values,
+                               .host = title_host};
+    int rc = prepare_all(&data, dir_fd, &queue, err);
+    if (!rc && pictures)
+        rc = draw(dir_fd, &queue, signals, err);
+    if (rc == -ENOENT) {
+        if (!queue.silent)
+            log_info(
+                "gnuplot is not installed: no plots; 'contend report DIR' draws them where it is");
+        rc = 0;
+    }
+    (void)close(dir_fd);
+    return rc;
+}

@@ -1,0 +1,265 @@
+/* Figures of the kind FIGURE_HEAT: a value for every pair of CPUs, of NUMA nodes, of GPUs, of both.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/bitset.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/rows/key.h"
+#include "harness/show/data/dat.h"
+
+enum { ACROSS, DOWN, AXES };
+
+enum {
+    PRINTED_MOST = 8,   /* so many lines still have room for numbers in their cells */
+    LINES_WANTED = 128, /* of the picture; programs that enlarge it blend lines that are few */
+    TICKS_MOST = 17,
+};
+
+struct matrix {
+    struct bitset members[AXES]; /* CPUs, nodes or GPUs by their number, times the splits if any */
+    unsigned n[AXES];
+    unsigned place[AXES][BITSET_BITS]; /* of a member among the members */
+    double *value;                     /* owned, n[DOWN] lines; NaN = none */
+    double *sorted;                    /* owned, scratch: all values */
+    size_t nvalues;
+};
+
+static unsigned count_splits(const struct bench_figure *figure)
+{
+    unsigned n = 0;
+    while (figure->split && figure->splits[n])
+        n++;
+    return n ? n : 1;
+}
+
+/* Which of the splits a key is of; as many as there are where it is of none. */
+static unsigned find_split(const struct bench_figure *figure, const char *key)
+{
+    char value[VALUE_KEY_MAX];
+    unsigned n = 0;
+    if (!figure->split)
+        return 0;
+    bool has = key_get(key, figure->split, value);
+    while (figure->splits[n] && !(has && strcmp(value, figure->splits[n]) == 0))
+        n++;
+    return n;
+}
+
+/* The two numbers of a row's key; false when it has none that belong here. */
+static bool read_pair(const struct bench_figure *figure, const struct row *row,
+                      unsigned pair[static AXES])
+{
+    char key[VALUE_KEY_MAX];
+    unsigned splits = count_splits(figure), split = find_split(figure, key_shown(row, key));
+    unsigned most = BITSET_BITS / splits;
+    double x = key_number(key, figure->x.part), y = key_number(key, figure->y.part);
+    if (split == splits || !key_agrees(key, figure->only) || !(x >= 0 && x < BITSET_BITS) ||
+        !(y >= 0 && y < most))
+        return false;
+    pair[ACROSS] = (unsigned)x;
+    pair[DOWN] = (unsigned)y * splits + split;
+    return true;
+}
+
+static void number_members(struct matrix *matrix, unsigned axis)
+{
+    const struct bitset *members = &matrix->members[axis];
+    for (int at = bitset_next(members, 0); at >= 0; at = bitset_next(members, (unsigned)at + 1))
+        matrix->place[axis][at] = matrix->n[axis]++;
+}
+
+static double *cell(const struct matrix *matrix, unsigned across, unsigned down)
+{
+    return &matrix->value[(size_t)down * matrix->n[ACROSS] + across];
+}
+
+static void fill(const struct figure_data *data, const struct arm *arm, struct matrix *matrix)
+{
+    const struct bench_figure *figure = data->figure;
+    size_t at = 0;
+    unsigned pair[AXES];
+    for (size_t i = 0; i < (size_t)matrix->n[ACROSS] * matrix->n[DOWN]; i++)
+        matrix->value[i] = NAN;
+    for (const struct row *row; (row = key_next_row(data->rows, arm, figure->metric, &at));) {
+        if (!read_pair(figure, row, pair))
+            continue;
+        unsigned x = matrix->place[ACROSS][pair[ACROSS]], y = matrix->place[DOWN][pair[DOWN]];
+        *cell(matrix, x, y) = row->median;
+        if (figure->symmetric)
+            *cell(matrix, y, x) = row->median;
+        matrix->sorted[matrix->nvalues++] = row->median;
+    }
+    matrix->nvalues = stats_sort(matrix->sorted, matrix->nvalues);
+}
+
+static int make_matrix(const struct figure_data *data, const struct arm *arm, struct matrix *matrix,
+                       struct err *err)
+{
+    const struct bench_figure *figure = data->figure;
+    size_t at = 0, rows = 0;
+    unsigned pair[AXES];
+    for (const struct row *row; (row = key_next_row(data->rows, arm, figure->metric, &at));) {
+        if (!read_pair(figure, row, pair))
+            continue;
+        for (unsigned axis = 0; axis < AXES; axis++) {
+            bitset_set(&matrix->members[axis], pair[axis]);
+            if (!figure->apart)
+                bitset_set(&matrix->members[axis], pair[AXES - 1 - axis]);
+        }
+        rows++;
+    }
+    if (!rows)
+        return err_set(err, -ENODATA, "the run has no value of a pair");
+    for (unsigned axis = 0; axis < AXES; axis++)
+        number_members(matrix, axis);
+    size_t cells = (size_t)matrix->n[ACROSS] * matrix->n[DOWN];
+    matrix->value = calloc(cells, sizeof(*matrix->value));
+    matrix->sorted = calloc(rows, sizeof(*matrix->sorted));
+    if (!matrix->value || !matrix->sorted)
+        return err_set(err, -ENOMEM, "out of memory for a map of %u by %u", matrix->n[ACROSS],
+                       matrix->n[DOWN]);
+    fill(data, arm, matrix);
+    return 0;
+}
+
+/*
+ * The ends of the colours. One pair whose CPU the hypervisor took away for a while would leave a
+ * single colour for all others, so what lies far beyond nearly all gets the colour of the end.
+ * Returns how many values do. The ends are apart far enough that noise does not get all colours.
+ */
+static size_t choose_range(const struct bench_figure *figure, const struct matrix *matrix,
+                           double *low, double *high)
+{
+    const double nearly_all = 0.99, far = 1.5, least_share = 0.2;
+    double usual = stats_percentile(matrix->sorted, matrix->nvalues, nearly_all);
+    size_t n = matrix->nvalues;
+    usual = fmax(usual, figure->range[1]);
+    while (matrix->sorted[n - 1] > far * usual)
+        n--;
+    bool own = figure->range[0] == figure->range[1];
+    *low = own ? matrix->sorted[0] : figure->range[0];
+    *high = own ? matrix->sorted[n - 1] : fmax(matrix->sorted[n - 1], figure->range[1]);
+    double middle = (*low + *high) / 2;
+    if (*high - *low < least_share * middle) {
+        *low = middle * (1 - least_share / 2);
+        *high = middle * (1 + least_share / 2);
+    }
+    return matrix->nvalues - n;
+}
+
+static unsigned longer(const struct matrix *matrix)
+{
+    return matrix->n[ACROSS] > matrix->n[DOWN] ? matrix->n[ACROSS] : matrix->n[DOWN];
+}
+
+static unsigned count_repeats(const struct matrix *matrix)
+{
+    return (LINES_WANTED + longer(matrix) - 1) / longer(matrix);
+}
+
+static void put_heat_heading(const struct figure_data *data, const struct arm *arm,
+                             const struct matrix *matrix, FILE *out)
+{
+    const struct bench_figure *figure = data->figure;
+    double low, high;
+    char how[320], only[160], rest[240];
+    size_t beyond = choose_range(figure, matrix, &low, &high);
+    double median = stats_percentile(matrix->sorted, matrix->nvalues, 0.5);
+    (void)snprintf(how, sizeof(how), "%s. Least %.*f, median %.*f, most %.*f", figure->how,
+                   figure->digits, matrix->sorted[0], figure->digits, median, figure->digits,
+                   matrix->sorted[matrix->nvalues - 1]);
+    (void)snprintf(rest, sizeof(rest), "%s",
+                   dat_say_only(data, arm, beyond ? ". " : "", only, sizeof(only)));
+    if (beyond)
+        (void)snprintf(rest, sizeof(rest),
+                       "%sBeyond the scale, in the colour of its end: %zu of %zu values", only,
+                       beyond, matrix->nvalues);
+    dat_put_figure_heading(data, arm, how, rest, out);
+    (void)fprintf(out, " %u %.9g %.9g %u", matrix->n[DOWN], low, high, count_repeats(matrix));
+    dat_put_text(out, figure->colours, 60);
+    dat_put_text(out, figure->x.label, 60);
+    dat_put_text(out, figure->y.label, 60);
+    (void)fprintf(out, " %u\n", matrix->n[ACROSS]);
+    dat_end_block(out);
+}
+
+/* "3", or "1 d2h" where the lines are split; "" behind the last. */
+static const char *name_member(const struct bench_figure *figure, const struct matrix *matrix,
+                               unsigned axis, unsigned place, char *buf, size_t size)
+{
+    unsigned splits = axis == DOWN ? count_splits(figure) : 1;
+    buf[0] = '\0';
+    for (unsigned at = 0; at < BITSET_BITS && place < matrix->n[axis]; at++) {
+        if (!bitset_test(&matrix->members[axis], at) || matrix->place[axis][at] != place)
+            continue;
+        (void)snprintf(buf, size, "%u%s%s", at / splits, splits > 1 ? " " : "",
+                       splits > 1 ? figure->splits[at % splits] : "");
+    }
+    return buf;
+}
+
+/* Few enough to read. */
+static void put_ticks(const struct bench_figure *figure, const struct matrix *matrix, FILE *out)
+{
+    char across[32], down[32];
+    unsigned step = 1;
+    while ((longer(matrix) + step - 1) / step > TICKS_MOST)
+        step *= 2;
+    for (unsigned place = 0; place < longer(matrix); place += step)
+        (void)fprintf(out, "%u \"%s\" \"%s\"\n", place,
+                      name_member(figure, matrix, ACROSS, place, across, sizeof(across)),
+                      name_member(figure, matrix, DOWN, place, down, sizeof(down)));
+    dat_end_block(out);
+}
+
+/* Columns: place across, down, value as text. */
+static void put_cells(const struct bench_figure *figure, const struct matrix *matrix, FILE *out)
+{
+    dat_start_block(out, "0 -1 NaN \"\"");
+    for (unsigned y = 0; y < matrix->n[DOWN] && longer(matrix) <= PRINTED_MOST; y++)
+        for (unsigned x = 0; x < matrix->n[ACROSS]; x++) {
+            double value = *cell(matrix, x, y);
+            if (!isnan(value))
+                (void)fprintf(out, "%u %u %.6g \"%.*f\"\n", x, y, value, figure->digits, value);
+        }
+    dat_end_block(out);
+}
+
+static void put_matrix(const struct matrix *matrix, FILE *out)
+{
+    unsigned repeats = count_repeats(matrix);
+    for (unsigned line = 0; line < matrix->n[DOWN] * repeats; line++) {
+        for (unsigned column = 0; column < matrix->n[ACROSS] * repeats; column++) {
+            double value = *cell(matrix, column / repeats, line / repeats);
+            (void)fprintf(out, isnan(value) ? "NaN " : "%.5g ", value);
+        }
+        (void)fputc('\n', out);
+    }
+    dat_end_block(out);
+}
+
+int figure_heat(const struct figure_data *data, FILE *out, struct err *err)
+{
+    const struct bench_figure *figure = data->figure;
+    const struct arm *arm = dat_find_arm(data, data->figure->metric);
+    if (!arm)
+        return err_set(err, -ENODATA, "the run has no value of %s", figure->metric);
+    struct matrix *matrix = calloc(1, sizeof(*matrix));
+    if (!matrix)
+        return err_set(err, -ENOMEM, "out of memory for a map of %s", figure->metric);
+    int rc = make_matrix(data, arm, matrix, err);
+    if (!rc) {
+        put_heat_heading(data, arm, matrix, out);
+        put_ticks(figure, matrix, out);
+        put_cells(figure, matrix, out);
+        put_matrix(matrix, out);
+    }
+    free(matrix->sorted);
+    free(matrix->value);
+    free(matrix);
+    return rc;
+}

@@ -1,0 +1,245 @@
+/* Figures of the kind FIGURE_LINES: one panel with a line for each key, or a panel for each rest.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/show/data/dat.h"
+#include "harness/show/data/marks.h"
+#include "harness/show/data/names.h"
+#include "harness/show/data/series.h"
+
+/* An axis that would begin at less of its end begins at 0: heights are compared by eye. */
+#define NEAR_ZERO 0.3
+
+/* Names: as many as plots/common.gp has styles of lines, one a placement and one for a baseline. */
+enum { LINES_MOST = PLACEMENTS + 1, LABEL_MOST = 60 };
+
+struct chart {
+    struct series_list list; /* what is drawn */
+    size_t left_out;         /* lines for which there is no room */
+    struct names panels, names;
+    double x[2], y[2]; /* ends of the axes */
+};
+
+static size_t find_place(struct names *names, const char *text, size_t most)
+{
+    size_t at = names_place(names, text);
+    names->n = names->n > most ? most : names->n;
+    return at < most ? at : NAMES_MOST;
+}
+
+/* What is left of a key beside the lines' own parts, and the arm, where there are others. */
+static void say_panel(const struct figure_data *data, const struct series *series, const char *rest,
+                      char panel[static NAMES_TEXT])
+{
+    enum { SEPARATOR = 2, HALF = NAMES_TEXT / 2 };
+    char arm[HALF], left[HALF - SEPARATOR];
+    (void)key_say_part(data->result, series->arm, series->key, arm, sizeof(arm));
+    (void)key_say_in_part(data->result, series->arm, rest, left, sizeof(left));
+    (void)snprintf(panel, NAMES_TEXT, "%s%s%s", arm, arm[0] && left[0] ? ", " : "", left);
+}
+
+/* Without names of its own a figure has a panel for each part of the run. */
+static bool place(const struct figure_data *data, struct series *series, struct chart *chart)
+{
+    char own[VALUE_KEY_MAX], rest[VALUE_KEY_MAX], panel[NAMES_TEXT], name[NAMES_TEXT];
+    series_split(data->figure, series->key, own, rest);
+    if (data->figure->series[0]) {
+        say_panel(data, series, rest, panel);
+        (void)key_say(data->bench, own, name, sizeof(name));
+    } else {
+        (void)key_say_part(data->result, series->arm, own, panel, sizeof(panel));
+        (void)key_say_in_part(data->result, series->arm, own, name, sizeof(name));
+    }
+    series->panel = find_place(&chart->panels, panel, NAMES_MOST);
+    series->name = find_place(&chart->names, name, LINES_MOST);
+    return series->panel < NAMES_MOST && series->name < NAMES_MOST;
+}
+
+/* How many lines of its arm are before that one. */
+static size_t rank_in_arm(const struct series_list *list, size_t line)
+{
+    size_t rank = 0;
+    for (size_t i = 0; i < line; i++)
+        rank += list->series[i].arm == list->series[line].arm;
+    return rank;
+}
+
+/*
+ * The first line of every arm goes before a second one of any: where there is no room for all, each
+ * placement is still to be seen, and so what mends what.
+ */
+static void place_all(const struct figure_data *data, struct chart *chart)
+{
+    size_t n = chart->list.n, placed = 0;
+    struct series *series = chart->list.series;
+    for (size_t rank = 0; placed < n; rank++)
+        for (size_t i = 0; i < n; i++)
+            if (rank_in_arm(&chart->list, i) == rank) {
+                series[i].drawn = place(data, &series[i], chart);
+                placed++;
+            }
+    chart->list.n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (series[i].drawn)
+            series[chart->list.n++] = series[i];
+        else
+            free(series[i].points);
+    chart->left_out = n - chart->list.n;
+}
+
+/* fmin and fmax pass over what is not a number, such as an interval over one round. */
+static void hold(double ends[static 2], double value)
+{
+    ends[0] = fmin(ends[0], value);
+    ends[1] = fmax(ends[1], value);
+}
+
+/* A linear axis has room at its ends, but not below zero where that is one. */
+static void stretch(const struct figure_axis *axis, double room, double ends[static 2])
+{
+    if (axis->log)
+        return;
+    hold(ends, axis->from);
+    hold(ends, 1.1 * axis->from);
+    double more = room * (ends[1] - ends[0]);
+    ends[1] += more;
+    if (ends[0] < 0 || axis->from > 0)
+        ends[0] = ends[0] >= 0 && ends[0] < NEAR_ZERO * ends[1] ? 0 : ends[0] - more;
+}
+
+static bool is_axis(const struct figure_axis *axis, const double ends[static 2])
+{
+    return isfinite(ends[0]) && isfinite(ends[1]) && (!axis->log || ends[0] > 0);
+}
+
+/* -ENODATA where the values make no axes. */
+static int find_ends(const struct figure_data *data, struct chart *chart, struct err *err)
+{
+    const struct bench_figure *figure = data->figure;
+    chart->x[0] = chart->y[0] = INFINITY;
+    chart->x[1] = chart->y[1] = -INFINITY;
+    for (size_t i = 0; i < chart->list.n; i++)
+        for (size_t k = 0; k < chart->list.series[i].n; k++) {
+            const struct series_point *point = &chart->list.series[i].points[k];
+            hold(chart->x, point->x);
+            hold(chart->y, point->row->median);
+            hold(chart->y, point->row->ci_low);
+            hold(chart->y, point->row->ci_high);
+        }
+    if (!is_axis(&figure->x, chart->x) || !is_axis(&figure->y, chart->y))
+        return err_set(err, -ENODATA, "no value of %s fits its axes", figure->metric);
+    stretch(&figure->x, 0.05, chart->x);
+    stretch(&figure->y, 0.12, chart->y);
+    if (!(chart->x[0] < chart->x[1]) && !figure->series[0])
+        return err_set(err, -ENODATA, "one %s makes no line", figure->x.part);
+    if (figure->y.log) {
+        chart->y[0] = dat_round_125(chart->y[0] / 1.02, false);
+        chart->y[1] = dat_round_125(chart->y[1] * 1.02, true);
+    }
+    return 0;
+}
+
+static void put_heading(const struct figure_data *data, const struct chart *chart, FILE *out)
+{
+    const struct bench_figure *figure = data->figure;
+    const struct arm *arm = chart->list.series[0].arm;
+    const char *note = figure->note ? figure->note : "";
+    char how[160], rest[160], over[64];
+    (void)snprintf(over, sizeof(over), "Over %s",
+                   device_infos[arm_device(data->result, arm)].title);
+    (void)snprintf(rest, sizeof(rest), "%s", note);
+    if (chart->left_out)
+        (void)snprintf(rest, sizeof(rest), "%zu more lines are in rows.csv%s%s", chart->left_out,
+                       note[0] ? ". " : "", note);
+    dat_put_figure_heading(data, arm,
+                           dat_say_rounds(data, figure->how ? figure->how : over, how, sizeof(how)),
+                           rest, out);
+    dat_put_text(out, figure->x.label, LABEL_MOST);
+    dat_put_text(out, figure->y.label, LABEL_MOST);
+    (void)fprintf(out, " %zu %zu %zu %d %d %d %.9g %.9g %.9g %.9g %.9g %d\n", chart->panels.n,
+                  chart->names.n, chart->list.n, figure->x.log, figure->x.bytes, figure->y.log,
+                  chart->x[0], chart->x[1], chart->y[0], chart->y[1], figure->y.from,
+                  (int)figure->y.ticks);
+    dat_end_block(out);
+}
+
+static void put_places(const struct chart *chart, FILE *out)
+{
+    dat_start_block(out, "-1 0 0");
+    for (size_t i = 0; i < chart->list.n; i++)
+        (void)fprintf(out, "%zu %zu %zu\n", i, chart->list.series[i].panel,
+                      chart->list.series[i].name);
+    dat_end_block(out);
+}
+
+/*
+ * Where the line is at x. Medians of rounds make it, and x is one of its own, so that it need not
+ * be at `wanted` there; where it is at several heights, the one next to that. NaN: nowhere.
+ */
+static double height_at(const struct series *series, double x, double wanted)
+{
+    double best = NAN;
+    for (size_t i = 0; i + 1 < series->n; i++) {
+        const struct series_point *from = &series->points[i], *to = &series->points[i + 1];
+        double share = to->x == from->x ? 0 : (x - from->x) / (to->x - from->x);
+        double height = from->row->median + share * (to->row->median - from->row->median);
+        if (share >= 0 && share <= 1 && !(fabs(best - wanted) <= fabs(height - wanted)))
+            best = height;
+    }
+    return best;
+}
+
+static void put_crosses(const struct figure_data *data, const struct chart *chart, FILE *out)
+{
+    const char *metric = data->figure->cross.metric, *what = data->figure->cross.text;
+    dat_start_block(out, "NaN NaN \"\"");
+    for (size_t i = 0; metric && i < chart->list.n; i++) {
+        const struct series *series = &chart->list.series[i];
+        const struct row *row = key_find_row(data->rows, series->arm, metric, series->key);
+        char text[64];
+        if (!row)
+            continue;
+        (void)snprintf(text, sizeof(text), "%s: %.3g %s", what, row->median, row->unit);
+        double wanted = data->figure->cross.rise * series->points[0].row->median;
+        (void)fprintf(out, "%.9g %.9g", row->median, height_at(series, row->median, wanted));
+        dat_put_text(out, text, sizeof(text));
+        (void)fputc('\n', out);
+    }
+    dat_end_block(out);
+}
+
+static void put_points(const struct series *series, FILE *out)
+{
+    dat_start_block(out, "NaN NaN NaN NaN");
+    for (size_t i = 0; i < series->n; i++) {
+        const struct row *row = series->points[i].row;
+        (void)fprintf(out, "%.9g %.9g %.9g %.9g\n", series->points[i].x, row->median, row->ci_low,
+                      row->ci_high);
+    }
+    dat_end_block(out);
+}
+
+int figure_lines(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct chart chart = {0};
+    int rc = series_make(data, &chart.list, err);
+    if (!rc) {
+        place_all(data, &chart);
+        rc = find_ends(data, &chart, err);
+    }
+    if (!rc) {
+        put_heading(data, &chart, out);
+        names_put(&chart.panels, out);
+        names_put(&chart.names, out);
+        put_places(&chart, out);
+        marks_put(data, chart.list.series[0].arm, chart.x, out);
+        put_crosses(data, &chart, out);
+        for (size_t i = 0; i < chart.list.n; i++)
+            put_points(&chart.list.series[i], out);
+    }
+    series_free(&chart.list);
+    return rc;
+}

@@ -1,0 +1,319 @@
+/*
+ * The occupancy map: which worker's threads each CPU saw, over time, one panel a placement.
+ *
+ * Threads mark where they are when a parallel region starts. A thread counts as being on the CPU of
+ * its latest mark until its next mark, at most HOLD_NS: it may be descheduled there, or moved
+ * without a mark, so a cell says "last seen here", not "executing". A cell that two workers share
+ * is contested, which is what the figure is about.
+ *
+ * A user's command is looked at from outside, every 20 ms at most, and begins with what is no work
+ * yet, such as imports: of it a longer stretch is shown, from the middle of what was seen.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/show/data/dat.h"
+#include "harness/show/data/lines.h"
+
+enum {
+    HOLD_MS = 20,
+    SPAN_MS = 400, /* long enough for tens of good steps, short enough to show single regions */
+    HOLD_COMMAND_MS = 60,
+    SPAN_COMMAND_MS = 5000,
+    BINS = 250,
+    ROWS_MOST = 256,    /* more CPUs share rows */
+    LINES_WANTED = 192, /* of the picture; see map_repeats */
+    TICKS_MOST = 9,
+};
+
+/* States of a cell, as plots/occupancy.gp reads them; workers are 1 + their number modulo 16. */
+enum { NOBODY = 0, COLOURS = 16, BACKGROUND = COLOURS + 1, CONTESTED = COLOURS + 2, STATES };
+
+/* One panel. */
+struct panel {
+    size_t line; /* of map.lines */
+    const struct arm *arm;
+    const struct observation *observation; /* the first one with marks */
+    uint64_t start_ns, from_ns;            /* when it was measured from, and is shown from */
+    uint64_t seen_ns;                      /* from that start to the last mark */
+};
+
+struct map {
+    struct lines lines;
+    size_t npanels;
+    struct panel *panels;
+    unsigned slots;
+    bool background;
+    struct bitset cpus; /* all that were planned or seen: a line each, or a share of one */
+    unsigned ncpus, per_row;
+    uint64_t span_ns, hold_ns;
+    bool middle;     /* of what was seen; else from the start */
+    uint16_t *owner; /* scratch, ncpus x BINS: 0, 1 + worker, or OWNER_MANY */
+};
+enum { OWNER_MANY = UINT16_MAX };
+
+static const struct observation *marked_observation(const struct arm *arm)
+{
+    for (size_t i = 0; i < arm->nobservations; i++)
+        for (unsigned w = 0; w < arm->observations[i].nworkers; w++)
+            if (arm->observations[i].workers[w].nvisits)
+                return &arm->observations[i];
+    return NULL;
+}
+
+/* When the first of the measured workers had settled, and measured: the go signal came before. */
+static uint64_t origin_ns(const struct observation *observation)
+{
+    uint64_t first_ns = UINT64_MAX;
+    for (unsigned w = 0; w < observation->nworkers; w++) {
+        const struct worker_result *worker = &observation->workers[w];
+        if (!worker->background && worker->go_ns && worker->go_ns < first_ns)
+            first_ns = worker->go_ns;
+    }
+    return first_ns < UINT64_MAX ? first_ns : observation->start_ns;
+}
+
+/* The arms with the most workers: that is where the fight is. */
+static int choose_panels(const struct figure_data *data, struct map *map, struct err *err)
+{
+    int rc = lines_make(data, &map->lines, err);
+    if (rc)
+        return rc;
+    map->panels = calloc(map->lines.n, sizeof(*map->panels));
+    if (!map->panels)
+        return err_set(err, -ENOMEM, "out of memory for %zu panels", map->lines.n);
+    for (size_t i = 0; i < map->lines.n; i++) {
+        const struct arm *arm = lines_arm(data, &map->lines, i);
+        const struct observation *observation = marked_observation(arm);
+        if (!observation || arm->slots < map->slots)
+            continue;
+        if (arm->slots > map->slots)
+            map->npanels = 0;
+        map->slots = arm->slots;
+        map->panels[map->npanels++] = (struct panel){i, arm, observation};
+    }
+    map->lines.workers = map->slots; /* the panels' names need not repeat it */
+    return map->npanels ? 0 : err_set(err, -ENODATA, "no worker noted which CPUs it ran on");
+}
+
+/* The common span of time: all marks, where they are less than that of the benchmark. */
+static void choose_span(struct map *map)
+{
+    bool command = map->panels[0].arm->bench->runs_command;
+    uint64_t most_ns = (command ? SPAN_COMMAND_MS : SPAN_MS) * UINT64_C(1000000);
+    map->hold_ns = (command ? HOLD_COMMAND_MS : HOLD_MS) * UINT64_C(1000000);
+    map->span_ns = 1;
+    for (size_t p = 0; p < map->npanels; p++)
+        if (map->panels[p].seen_ns > map->span_ns)
+            map->span_ns = map->panels[p].seen_ns;
+    map->middle = command && map->span_ns > most_ns;
+    map->span_ns = map->span_ns < most_ns ? map->span_ns : most_ns;
+    for (size_t p = 0; p < map->npanels; p++) {
+        struct panel *panel = &map->panels[p];
+        bool later = map->middle && panel->seen_ns > map->span_ns;
+        panel->from_ns = panel->start_ns + (later ? (panel->seen_ns - map->span_ns) / 2 : 0);
+    }
+}
+
+/* Rows for the CPUs, and what was seen in each panel. */
+static void measure(struct map *map)
+{
+    for (size_t p = 0; p < map->npanels; p++) {
+        struct panel *panel = &map->panels[p];
+        const struct observation *observation = panel->observation;
+        panel->start_ns = origin_ns(observation);
+        for (unsigned w = 0; w < map->panels[p].arm->plan.nworkers; w++)
+            bitset_or(&map->cpus, &map->panels[p].arm->plan.workers[w].cpus);
+        for (unsigned w = 0; w < observation->nworkers; w++) {
+            const struct worker_result *worker = &observation->workers[w];
+            map->background = map->background || worker->background;
+            for (size_t i = 0; i < worker->nvisits; i++) {
+                bitset_set(&map->cpus, worker->visits[i].os_cpu % BITSET_BITS);
+                if (worker->visits[i].at_ns > panel->start_ns + panel->seen_ns)
+                    panel->seen_ns = worker->visits[i].at_ns - panel->start_ns;
+            }
+        }
+    }
+    map->ncpus = bitset_count(&map->cpus);
+    map->per_row = (map->ncpus + ROWS_MOST - 1) / ROWS_MOST;
+    choose_span(map);
+}
+
+static unsigned map_rows(const struct map *map)
+{
+    return (map->ncpus + map->per_row - 1) / map->per_row;
+}
+
+/*
+ * How many lines of the picture a row gets. Programs that enlarge an SVG's picture blend one line
+ * into the next; where lines are many, that is a pixel, and not half of one CPU of two.
+ */
+static unsigned map_repeats(const struct map *map)
+{
+    return map_rows(map) < LINES_WANTED ? LINES_WANTED / map_rows(map) : 1;
+}
+
+/* Worker `owner` was on the CPU from one time to another, both since the start. */
+static void occupy(struct map *map, unsigned cpu, uint64_t from_ns, uint64_t to_ns, uint16_t owner)
+{
+    if (from_ns >= map->span_ns)
+        return;
+    if (to_ns > map->span_ns)
+        to_ns = map->span_ns;
+    uint64_t first = from_ns * BINS / map->span_ns;
+    uint64_t last = to_ns > from_ns ? (to_ns - 1) * BINS / map->span_ns : first;
+    uint16_t *cells = &map->owner[(size_t)cpu * BINS];
+    for (uint64_t bin = first; bin <= last && bin < BINS; bin++)
+        cells[bin] = !cells[bin] || cells[bin] == owner ? owner : OWNER_MANY;
+}
+
+/* From the last mark to the first, so that each thread's next one is known. */
+static void occupy_worker(struct map *map, const struct worker_result *worker, uint64_t start_ns,
+                          uint16_t owner, const unsigned *index_of)
+{
+    uint64_t next_ns[VISIT_THREADS];
+    memset(next_ns, 0xff, sizeof(next_ns));
+    for (size_t i = worker->nvisits; i-- > 0;) {
+        const struct visit_point *visit = &worker->visits[i];
+        if (visit->thread >= VISIT_THREADS)
+            continue;
+        uint64_t at_ns = visit->at_ns > start_ns ? visit->at_ns - start_ns : 0;
+        uint64_t until_ns = at_ns + map->hold_ns;
+        if (visit->at_ns + map->hold_ns < start_ns)
+            break; /* all others are earlier */
+        if (next_ns[visit->thread] < until_ns)
+            until_ns = next_ns[visit->thread];
+        next_ns[visit->thread] = at_ns;
+        occupy(map, index_of[visit->os_cpu % BITSET_BITS], at_ns, until_ns, owner);
+    }
+}
+
+static unsigned state_of(uint16_t owner, const struct observation *observation)
+{
+    if (owner == NOBODY)
+        return NOBODY;
+    if (owner == OWNER_MANY)
+        return CONTESTED;
+    return observation->workers[owner - 1].background ? BACKGROUND : 1 + (owner - 1u) % COLOURS;
+}
+
+/* The most frequent state of the CPUs that share a row; of equals the one that says more. */
+static unsigned row_state(const struct map *map, const struct observation *observation,
+                          unsigned row, unsigned bin)
+{
+    unsigned count[STATES] = {0}, best = NOBODY;
+    unsigned end = (row + 1) * map->per_row < map->ncpus ? (row + 1) * map->per_row : map->ncpus;
+    for (unsigned cpu = row * map->per_row; cpu < end; cpu++)
+        count[state_of(map->owner[(size_t)cpu * BINS + bin], observation)]++;
+    for (unsigned state = 0; state < STATES; state++)
+        if (count[state] >= count[best])
+            best = state;
+    return best;
+}
+
+static void put_panel(struct map *map, const struct panel *panel, const unsigned *index_of,
+                      FILE *out)
+{
+    const struct observation *observation = panel->observation;
+    memset(map->owner, 0, (size_t)map->ncpus * BINS * sizeof(*map->owner));
+    for (unsigned w = 0; w < observation->nworkers; w++)
+        occupy_worker(map, &observation->workers[w], panel->from_ns, (uint16_t)(w + 1), index_of);
+    for (unsigned row = 0; row < map_rows(map); row++) {
+        char line[BINS * 3 + 1];
+        size_t used = 0;
+        for (unsigned bin = 0; bin < BINS; bin++)
+            used += (size_t)snprintf(line + used, sizeof(line) - used, "%u ",
+                                     row_state(map, observation, row, bin));
+        for (unsigned repeat = 0; repeat < map_repeats(map); repeat++)
+            (void)fprintf(out, "%s\n", line);
+    }
+    dat_end_block(out);
+}
+
+/* Few enough numbers to read, each the first CPU of its row. */
+static void put_ticks(const struct map *map, FILE *out)
+{
+    unsigned rows = map_rows(map), step = 1;
+    while ((rows + step - 1) / step > TICKS_MOST)
+        step *= 2;
+    unsigned index = 0;
+    for (int cpu = bitset_next(&map->cpus, 0); cpu >= 0;
+         cpu = bitset_next(&map->cpus, (unsigned)cpu + 1), index++)
+        if (index % map->per_row == 0 && index / map->per_row % step == 0)
+            (void)fprintf(out, "%u \"%d\"\n", index / map->per_row, cpu);
+    dat_end_block(out);
+}
+
+/* With the stretch of it that is shown, in seconds since its start. */
+static void put_name(const struct figure_data *data, const struct map *map,
+                     const struct panel *panel, FILE *out)
+{
+    char label[160], name[200];
+    double from_s = (double)(panel->from_ns - panel->start_ns) * 1e-9;
+    if (!map->middle) {
+        lines_put_label(data, &map->lines, panel->line, out);
+        return;
+    }
+    (void)snprintf(name, sizeof(name), "%.100s, from %.1f s on",
+                   lines_say_label(data, &map->lines, panel->line, label, sizeof(label)), from_s);
+    dat_put_text(out, name, sizeof(name));
+}
+
+static void put_map(const struct figure_data *data, struct map *map, const unsigned *index_of,
+                    FILE *out)
+{
+    char how[200];
+    (void)snprintf(how, sizeof(how),
+                   "Colour: the worker last seen on that CPU, at most %.0f ms ago. First round%s%s",
+                   (double)map->hold_ns * 1e-6,
+                   map->middle ? ", from the middle of what was seen of each placement" : "",
+                   map->per_row > 1 ? ". Neighbouring CPUs share a line" : "");
+    dat_put_heading(data, "which worker each CPU saw", map->slots, how, out);
+    (void)fprintf(out, " %zu %u %d %.9g %u %d %u\n", map->npanels, map_rows(map), BINS,
+                  (double)map->span_ns * 1e-6 / BINS, map->slots, map->background + 2 * map->middle,
+                  map_repeats(map));
+    dat_end_block(out);
+    put_ticks(map, out);
+    for (size_t p = 0; p < map->npanels; p++) {
+        (void)fprintf(out, "%zu", p);
+        put_name(data, map, &map->panels[p], out);
+        (void)fputc('\n', out);
+    }
+    dat_end_block(out);
+    for (size_t p = 0; p < map->npanels; p++)
+        put_panel(map, &map->panels[p], index_of, out);
+}
+
+/* Index of each os_cpu among the map's CPUs. */
+static void number_cpus(const struct map *map, unsigned index_of[static BITSET_BITS])
+{
+    unsigned index = 0;
+    for (int cpu = bitset_next(&map->cpus, 0); cpu >= 0;
+         cpu = bitset_next(&map->cpus, (unsigned)cpu + 1))
+        index_of[cpu] = index++;
+}
+
+int figure_occupancy(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct map map = {0};
+    unsigned *index_of = NULL;
+    int rc = choose_panels(data, &map, err);
+    if (rc)
+        goto free_map;
+    measure(&map);
+    index_of = calloc(BITSET_BITS, sizeof(*index_of));
+    map.owner = calloc((size_t)map.ncpus * BINS, sizeof(*map.owner));
+    if (index_of && map.owner) {
+        number_cpus(&map, index_of);
+        put_map(data, &map, index_of, out);
+    } else {
+        rc = err_set(err, -ENOMEM, "out of memory for a map of %u CPUs", map.ncpus);
+    }
+free_map:
+    free(map.owner);
+    free(index_of);
+    free(map.panels);
+    lines_free(&map.lines);
+    return rc;
+}

@@ -1,0 +1,338 @@
+/* Figures of runs that have steps: efficiency, step time, loss. */
+#include <math.h>
+#include <string.h>
+
+#include "harness/lib/base/units.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/show/data/dat.h"
+#include "harness/show/data/lines.h"
+
+enum { POINTS_PER_ARM = 400, STYLES = 3 };
+
+/* The arm's row of that metric, or NULL when it has no value. */
+static const struct row *find_row(const struct figure_data *data, const struct arm *arm,
+                                  const char *metric)
+{
+    const struct row *row = rows_find(data->rows, arm, metric);
+    return row && !isnan(row->median) ? row : NULL;
+}
+
+static double find_value(const struct figure_data *data, const struct arm *arm, const char *metric)
+{
+    const struct row *row = find_row(data, arm, metric);
+    return row ? row->median : (double)NAN;
+}
+
+/* The last block of a figure: lines without a value, and why. */
+static void put_missing(const struct figure_data *data, const struct lines *lines,
+                        const char *metric, FILE *out)
+{
+    dat_start_block(out, "1 \"\" \"\"");
+    for (size_t i = 0; i < lines->n; i++) {
+        if (find_row(data, lines_arm(data, lines, i), metric))
+            continue;
+        (void)fprintf(out, "%d", -1 - (int)i);
+        char why[DAT_REASON_MOST + 20];
+        lines_put_label(data, lines, i, out);
+        dat_put_text(out, lines_say_why(data, lines, i, metric, why, sizeof(why)), sizeof(why));
+        (void)fputc('\n', out);
+    }
+}
+
+/* 0, 1, 2 ... for the first, second, third number of workers among the lines. */
+static unsigned style_of(const struct figure_data *data, const struct lines *lines, unsigned slots)
+{
+    unsigned smaller = 0;
+    for (size_t i = 0; i < lines->n; i++) {
+        unsigned other = lines_arm(data, lines, i)->slots;
+        bool first = true;
+        for (size_t k = 0; k < i; k++)
+            first = first && lines_arm(data, lines, k)->slots != other;
+        smaller += first && other < slots;
+    }
+    return smaller % STYLES;
+}
+
+static const char *noisy_mark(enum status status)
+{
+    return status == STATUS_NOISY ? ", noisy" : "";
+}
+
+/* 0.0012, 0.059 and 0.97 all have to be read. */
+static void put_efficiency_text(const struct row *row, FILE *out)
+{
+    int digits = row->median < 0.01 ? 4 : row->median < 0.1 ? 3 : 2;
+    bool censored = row->status == STATUS_CENSORED;
+    (void)fprintf(out, " \"%s%.*f", censored ? "at most " : "", digits, row->median);
+    if (!isnan(row->ci_low) && !censored)
+        (void)fprintf(out, " (%.*f to %.*f)", digits, row->ci_low, digits, row->ci_high);
+    (void)fprintf(out, "%s\"", censored ? ": step cut off" : noisy_mark(row->status));
+}
+
+int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct lines lines;
+    int rc = lines_make(data, &lines, err);
+    if (rc)
+        return rc;
+    double end = 1.05;
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct row *row = find_row(data, lines_arm(data, &lines, i), "efficiency");
+        if (row)
+            end = fmax(end, 1.03 * fmax(row->median, isnan(row->ci_high) ? 0 : row->ci_high));
+    }
+    char how[80] = "One round, so no interval";
+    if (data->result->rounds_done > 1)
+        (void)snprintf(how, sizeof(how), "Median and %s %u rounds",
+                       data->result->rounds_done < STATS_RANGE_BELOW ? "range of"
+                                                                     : "95% interval over",
+                       data->result->rounds_done);
+    dat_put_heading(data, "parallel efficiency", lines.workers, how, out);
+    (void)fprintf(out, " %zu %.4g\n", lines.n, end);
+    dat_end_block(out);
+    dat_start_block(out, "1 \"\" NaN NaN NaN 0 \"\"");
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct row *row = find_row(data, lines_arm(data, &lines, i), "efficiency");
+        if (!row)
+            continue;
+        (void)fprintf(out, "%d", -1 - (int)i);
+        lines_put_label(data, &lines, i, out);
+        (void)fprintf(out, " %.9g %.9g %.9g %u", row->median, row->ci_low, row->ci_high,
+                      style_of(data, &lines, row->slots));
+        put_efficiency_text(row, out);
+        (void)fputc('\n', out);
+    }
+    dat_end_block(out);
+    put_missing(data, &lines, "efficiency", out);
+    lines_free(&lines);
+    return 0;
+}
+
+/* The arm whose samples stand for this line's. */
+static const struct arm *source_arm(const struct figure_data *data, size_t arm)
+{
+    return &data->result->arms[data->rounds->arms[arm].source];
+}
+
+/* The k-th of a sequence that fills [0, 1) evenly: the bits of k mirrored at the point. */
+static double spread_out(uint32_t k)
+{
+    double value = 0;
+    for (double half = 0.5; k; k >>= 1, half /= 2)
+        value += (k & 1) ? half : 0;
+    return value;
+}
+
+/* Either the finished steps (thinned to what can be told apart) or those that did not end. */
+static void put_samples(const struct figure_data *data, size_t arm, int y, bool censored, FILE *out)
+{
+    const struct arm *from = source_arm(data, arm);
+    size_t stride = 1 + data->rounds->arms[arm].nsteps / POINTS_PER_ARM;
+    size_t at = 0;
+    uint32_t shown = 0;
+    for (size_t i = 0; i < from->nobservations; i++) {
+        const struct observation *observation = &from->observations[i];
+        if (observation->status > STATUS_CENSORED)
+            continue;
+        for (unsigned w = 0; w < observation->nworkers; w++) {
+            const struct worker_result *worker = &observation->workers[w];
+            for (size_t s = 0; s < worker->nsamples && !worker->background; s++) {
+                const struct sample *sample = &worker->samples[s];
+                bool is_censored = worker->censored && s + 1 == worker->nsamples;
+                if (is_censored != censored || !sample->iters || (!censored && at++ % stride))
+                    continue;
+                (void)fprintf(out, "%.3f %.9g\n", y + 0.6 * (spread_out(++shown) - 0.5),
+                              (double)sample->elapsed_ns * 1e-9 / (double)sample->iters);
+            }
+        }
+    }
+}
+
+/* The row of the same placement with one worker alone, or NULL. */
+static const struct row *alone_row(const struct figure_data *data, size_t arm)
+{
+    int alone = data->rounds->arms[arm].baseline[BASELINE_ALONE];
+    if (alone < 0 || (size_t)alone == arm)
+        return NULL;
+    return find_row(data, &data->result->arms[alone], "step_time");
+}
+
+static void step_axis(const struct figure_data *data, const struct lines *lines, double *low,
+                      double *high)
+{
+    double least = INFINITY, most = 0;
+    for (size_t i = 0; i < lines->n; i++) {
+        const struct arm_rounds *rounds = &data->rounds->arms[lines->arm[i]];
+        const struct row *alone = alone_row(data, lines->arm[i]);
+        if (rounds->nsteps) {
+            least = fmin(least, rounds->steps[0]);
+            /* Room for the arrow of a step that did not end. */
+            most = fmax(most, 1.2 * rounds->steps[rounds->nsteps - 1]);
+        }
+        if (alone)
+            least = fmin(least, alone->median);
+    }
+    bool any = least > 0 && least <= most;
+    *low = any ? dat_round_125(least / 1.04, false) : 1e-3;
+    *high = any ? dat_round_125(most, true) : 1;
+}
+
+static void put_step_boxes(const struct figure_data *data, const struct lines *lines, FILE *out)
+{
+    dat_start_block(out, "1 \"\" NaN NaN NaN \"\"");
+    for (size_t i = 0; i < lines->n; i++) {
+        const struct row *row = find_row(data, lines_arm(data, lines, i), "step_time");
+        const struct arm_rounds *rounds = &data->rounds->arms[lines->arm[i]];
+        char text[32];
+        if (!row)
+            continue;
+        (void)fprintf(out, "%d", -1 - (int)i);
+        lines_put_label(data, lines, i, out);
+        (void)fprintf(out, " %.9g %.9g %.9g \"%s%s%s\"\n",
+                      stats_percentile(rounds->steps, rounds->nsteps, 0.25), row->median,
+                      stats_percentile(rounds->steps, rounds->nsteps, 0.75),
+                      row->status == STATUS_CENSORED ? "more than " : "",
+                      units_format_seconds(row->median, text, sizeof(text)),
+                      noisy_mark(row->status));
+    }
+    dat_end_block(out);
+}
+
+static bool any_cut_off(const struct figure_data *data, const struct lines *lines)
+{
+    for (size_t i = 0; i < lines->n; i++)
+        if (data->rounds->arms[lines->arm[i]].status == STATUS_CENSORED)
+            return true;
+    return false;
+}
+
+int figure_step_time(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct lines lines;
+    int rc = lines_make(data, &lines, err);
+    if (rc)
+        return rc;
+    double low, high;
+    step_axis(data, &lines, &low, &high);
+    dat_put_heading(data, "step time", lines.workers,
+                    "Steps of all rounds, at most 400 a line. Numbers and diamonds: medians", out);
+    (void)fprintf(out, " %zu %.9g %.9g %d\n", lines.n, low, high, any_cut_off(data, &lines));
+    dat_end_block(out);
+    put_step_boxes(data, &lines, out);
+    for (int censored = 0; censored < 2; censored++) {
+        dat_start_block(out, "NaN NaN");
+        for (size_t i = 0; i < lines.n; i++)
+            put_samples(data, lines.arm[i], -1 - (int)i, censored, out);
+        dat_end_block(out);
+    }
+    dat_start_block(out, "NaN NaN");
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct row *alone = alone_row(data, lines.arm[i]);
+        if (alone)
+            (void)fprintf(out, "%d %.9g\n", -1 - (int)i, alone->median);
+    }
+    dat_end_block(out);
+    put_missing(data, &lines, "step_time", out);
+    lines_free(&lines);
+    return 0;
+}
+
+/* Where the wall time of a step went, in seconds. */
+struct split {
+    double oncpu, wait, quota, blocked, whole, mean;
+    double lost; /* whole - that of the baseline; NaN = unknown */
+    enum status status;
+};
+
+/* False when the kernel's accounting is missing. Medians of parts need not add up: whole is theirs.
+ */
+static bool read_split(const struct figure_data *data, const struct arm *arm, bool wait_known,
+                       struct split *split)
+{
+    const struct row *oncpu = find_row(data, arm, "oncpu_per_step");
+    split->status = oncpu ? oncpu->status : STATUS_SKIPPED;
+    split->oncpu = oncpu ? oncpu->median : (double)NAN;
+    split->wait = find_value(data, arm, "runqueue_wait_per_step");
+    split->quota = find_value(data, arm, "throttled_per_step");
+    split->blocked = find_value(data, arm, "blocked_per_step");
+    split->lost = find_value(data, arm, "loss_per_step");
+    split->mean = find_value(data, arm, "step_time_mean");
+    if (isnan(split->wait))
+        split->wait = 0;
+    if (isnan(split->quota))
+        split->quota = 0;
+    if (!wait_known) {
+        split->blocked += split->wait;
+        split->wait = 0;
+    }
+    split->whole = split->oncpu + split->wait + split->quota + split->blocked;
+    return split->whole > 0;
+}
+
+static void put_split(const struct split *split, bool is_baseline, FILE *out)
+{
+    char text[32];
+    double percent = 100 / split->whole;
+    /* The loss is that of its median round, as is the mean step: the medians of the parts may be
+     * less than either. */
+    double lost =
+        is_baseline ? 0 : 100 * split->lost / fmax(fmax(split->whole, split->lost), split->mean);
+    (void)fprintf(out, " %.4f %.4f %.4f %.4f \"%s a step", split->oncpu * percent,
+                  split->wait * percent, split->blocked * percent,
+                  is_baseline || lost < 0 ? (double)NAN : 100 - lost,
+                  units_format_seconds(split->whole, text, sizeof(text)));
+    if (is_baseline)
+        (void)fputs(", baseline", out);
+    else if (lost < 0)
+        (void)fputs(", no loss", out);
+    else if (lost > 99.9)
+        (void)fputs(", over 99.9% lost", out);
+    else if (!isnan(lost))
+        (void)fprintf(out, ", %.*f%% lost", lost > 99 || lost < 10 ? 1 : 0, lost);
+    (void)fprintf(out, "%s\" %.4f\n", noisy_mark(split->status), split->quota * percent);
+}
+
+static bool all_waits_known(const struct figure_data *data, const struct lines *lines)
+{
+    for (size_t i = 0; i < lines->n; i++) {
+        const struct arm *arm = lines_arm(data, lines, i);
+        if (find_row(data, arm, "oncpu_per_step") && !find_row(data, arm, "runqueue_wait_per_step"))
+            return false;
+    }
+    return true;
+}
+
+int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
+{
+    struct lines lines;
+    int rc = lines_make(data, &lines, err);
+    if (rc)
+        return rc;
+    bool wait_known = all_waits_known(data, &lines);
+    lines_add_baselines(data, &lines);
+    char how[120] = "A bar is all of one step; how long that is stands at its right";
+    double stolen = rows_stolen_share(data->result, data->rows);
+    if (stolen >= 0.005) {
+        size_t used = strlen(how);
+        (void)snprintf(how + used, sizeof(how) - used,
+                       ". Blocked holds stolen time: up to %.1f%% of a step", 100 * stolen);
+    }
+    dat_put_heading(data, "where the time of a step goes", lines.workers, how, out);
+    bool quota = rows_largest_share(data->result, data->rows, "throttled_per_step") > 0;
+    (void)fprintf(out, " %zu %d %d\n", lines.n, wait_known, quota);
+    dat_end_block(out);
+    dat_start_block(out, "1 \"\" NaN NaN NaN NaN \"\" NaN");
+    for (size_t i = 0; i < lines.n; i++) {
+        const struct arm *arm = lines_arm(data, &lines, i);
+        struct split split;
+        if (!read_split(data, arm, wait_known, &split))
+            continue;
+        (void)fprintf(out, "%d", -1 - (int)i);
+        lines_put_label(data, &lines, i, out);
+        put_split(&split, arm->alone, out);
+    }
+    dat_end_block(out);
+    put_missing(data, &lines, "oncpu_per_step", out);
+    lines_free(&lines);
+    return 0;
+}

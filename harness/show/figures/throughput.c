@@ -1,0 +1,153 @@
+/*
+ * Before and after in one figure: the throughput of each placement relative to the default's, round
+ * by round, and the median with its interval, which are the table's and the sentence's.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "harness/lib/base/units.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/rows/metric.h"
+#include "harness/show/data/dat.h"
+#include "harness/show/data/dots.h"
+#include "harness/show/data/lines.h"
+#include "harness/verdict/advice/advice.h"
+
+/* "98.2k items/s". */
+static void say_rate(const struct figure_data *data, size_t arm, char text[static DOTS_TEXT])
+{
+    char number[16];
+    const struct arm_rounds *rounds = &data->rounds->arms[arm];
+    (void)snprintf(text, DOTS_TEXT, "%s %s", units_format_si(rounds->rate, number, sizeof(number)),
+                   rounds->rate_unit);
+}
+
+/* An arm, and what it is held against. */
+struct subject {
+    size_t arm;
+    struct recommendation made;
+    struct paired_ratio gain;
+};
+
+static int find_gain(const struct figure_data *data, struct subject *subject, struct err *err)
+{
+    const struct analysis analysis = {
+        .result = data->result, .rounds = *data->rounds, .values = *data->values};
+    int rc = recommend_make(&analysis, &data->result->arms[subject->arm], &subject->made, err);
+    subject->gain = (struct paired_ratio){0, NAN, NAN, NAN, false};
+    if (!rc && subject->made.reference >= 0)
+        rc = values_ratio(data->values, (size_t)subject->made.reference, subject->arm,
+                          data->result->seed, &subject->gain, err);
+    return rc;
+}
+
+/* "21x (18x to 24x), recommended", "1x". */
+static void say_ratio(const struct figure_data *data, const struct subject *subject,
+                      char text[static DOTS_TEXT])
+{
+    char ratio[16], low[16], high[16];
+    const struct paired_ratio *gain = &subject->gain;
+    const struct arm_rounds *arms = data->rounds->arms;
+    bool is_reference = subject->made.reference == (int)subject->arm;
+    bool bound = !is_reference && arms[subject->made.reference].status == STATUS_CENSORED;
+    (void)advice_format_ratio(gain->median, ratio, sizeof(ratio));
+    size_t used = (size_t)snprintf(text, DOTS_TEXT, "%s%s", bound ? "more than " : "",
+                                   is_reference ? "1x" : ratio);
+    if (!isnan(gain->low) && !bound && !is_reference)
+        used += (size_t)snprintf(text + used, DOTS_TEXT - used, " (%s to %s)",
+                                 advice_format_ratio(gain->low, low, sizeof(low)),
+                                 advice_format_ratio(gain->high, high, sizeof(high)));
+    (void)snprintf(text + used, DOTS_TEXT - used, "%s%s",
+                   arms[subject->arm].status == STATUS_NOISY ? ", noisy" : "",
+                   subject->made.arm == (int)subject->arm ? ", recommended" : "");
+}
+
+/* NaN where the arm has none. */
+static double rate_in(const struct round_values *values, size_t arm, int round)
+{
+    for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
+        if (values->value[i].round == round && !strcmp(values->value[i].metric, METRIC_RATE))
+            return values->value[i].value;
+    return NAN;
+}
+
+/* The rounds' own dots, one below the other, and the median. */
+static bool add_dots(const struct figure_data *data, const struct subject *subject, size_t line,
+                     struct dots *dots)
+{
+    unsigned rounds = data->result->rounds_done;
+    unsigned colour = subject->made.arm == (int)subject->arm;
+    for (unsigned round = 0; round < rounds; round++) {
+        double ratio = rate_in(data->values, subject->arm, (int)round) /
+                       rate_in(data->values, (size_t)subject->made.reference, (int)round);
+        double above = rounds > 1 ? 0.3 - 0.6 * round / (rounds - 1.0) : 0;
+        const struct dot dot = {line, ratio, NAN, NAN, above, colour, DOT_ROUND};
+        if (ratio > 0 && isfinite(ratio) && !dots_add(dots, &dot))
+            return false;
+    }
+    const struct paired_ratio *gain = &subject->gain;
+    const struct dot median = {line, gain->median, gain->low, gain->high, 0, colour, DOT_MEDIAN};
+    return dots_add(dots, &median);
+}
+
+static int add_line(const struct figure_data *data, const struct lines *lines, size_t i,
+                    struct dots *dots, struct err *err)
+{
+    struct subject subject = {.arm = lines->arm[i]};
+    char label[DOTS_NAME];
+    int rc = find_gain(data, &subject, err);
+    size_t line = dots_add_line(dots, 0, lines_say_label(data, lines, i, label, sizeof(label)));
+    if (rc || line == SIZE_MAX)
+        return -ENOMEM;
+    struct dots_line *added = &dots->lines[line];
+    added->absent = isnan(subject.gain.median);
+    if (added->absent) {
+        (void)lines_say_why(data, lines, i, METRIC_RATE, added->text[0], DOTS_TEXT);
+        return 0;
+    }
+    say_ratio(data, &subject, added->text[0]);
+    say_rate(data, subject.arm, added->text[1]);
+    return add_dots(data, &subject, line, dots) ? 0 : -ENOMEM;
+}
+
+static void put_heading(const struct figure_data *data, const struct lines *lines, FILE *out)
+{
+    char how[120] = "Compared round by round. One round, so no interval";
+    unsigned rounds = data->result->rounds_done;
+    if (rounds > 1)
+        (void)snprintf(how, sizeof(how), "Compared round by round. Median and %s %u rounds",
+                       rounds < STATS_RANGE_BELOW ? "range of" : "95% interval over", rounds);
+    dat_put_heading(data, "work done per second by all workers", lines->workers, how, out);
+}
+
+int figure_throughput(const struct figure_data *data, FILE *out, struct err *err)
+{
+    static const struct dots_panel panel = {
+        .label = "throughput relative to the default placement, none (ratio, log scale)",
+        .log = true,
+        .mark = 1};
+    struct lines lines;
+    struct dots dots = {.ncolours = 2};
+    int rc = lines_make(data, &lines, err);
+    if (rc)
+        return rc;
+    (void)dots_add_panel(&dots, &panel);
+    for (size_t i = 0; i < lines.n && !rc; i++)
+        rc = add_line(data, &lines, i, &dots, err);
+    if (rc) {
+        (void)err_set(err, rc, "out of memory for %zu lines", lines.n);
+    } else if (!dots.n) {
+        rc = err_set(err, -ENODATA, "no two placements finished the same round");
+    } else {
+        dots_add_key(&dots, 0, DOT_ROUND, "one round");
+        dots_add_key(&dots, 1, DOT_ROUND, "the same of what is recommended");
+        dots_add_key(&dots, 0, DOT_MEDIAN, "median");
+        put_heading(data, &lines, out);
+        dots_put(&dots, out);
+    }
+    dots_free(&dots);
+    lines_free(&lines);
+    return rc;
+}

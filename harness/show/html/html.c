@@ -1,0 +1,286 @@
+#include "harness/show/html/html.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "harness/show/html/html_parts.h"
+#include "harness/show/report/escape.h"
+#include "version.h"
+
+#define START                                                                                      \
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"                      \
+    "<meta name=\"generator\" content=\"contend"
+
+void html_say(FILE *out, const char *fmt, ...)
+{
+    char text[1000];
+    va_list ap;
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    escape_markup(text, out);
+}
+
+void html_begin(const char *title, FILE *out)
+{
+    (void)fprintf(out,
+                  START
+                  " %s\">\n<meta name=\"viewport\" content=\"width=device-width,"
+                  "initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
+                  "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
+                  "<title>",
+                  CONTEND_VERSION);
+    escape_markup(title, out);
+    (void)fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", html_style);
+}
+
+bool html_is_ours(const char *text, size_t size)
+{
+    return size >= sizeof(START) - 1 && memcmp(text, START, sizeof(START) - 1) == 0;
+}
+
+static const char *side_name(const struct html_page *page, size_t side)
+{
+    return page->nsides < 2 ? "" : side == 0 ? "Before" : "After";
+}
+
+/* What the whole comes to: a doubt about it before what it says. */
+static const struct finding *verdict_of(const struct findings *findings)
+{
+    const struct finding *verdict = NULL;
+    for (size_t i = 0; findings && i < findings->n; i++)
+        if (!findings->all[i].subject[0] &&
+            (!verdict || findings->all[i].severity > verdict->severity))
+            verdict = &findings->all[i];
+    return verdict;
+}
+
+static void print_sentence(const struct finding *finding, FILE *out)
+{
+    (void)fputs("<p>", out);
+    escape_markup(finding->sentence, out);
+    if (finding->evidence[0]) {
+        (void)fputs(" <small>(", out);
+        escape_markup(finding->evidence, out);
+        (void)fputs(")</small>", out);
+    }
+    (void)fputs("</p>\n", out);
+}
+
+static void print_sentences(const struct findings *findings, const struct finding *first, FILE *out)
+{
+    print_sentence(first, out);
+    for (size_t i = 0; i < findings->n; i++)
+        if (&findings->all[i] != first && !findings->all[i].subject[0])
+            print_sentence(&findings->all[i], out);
+}
+
+/* Of a run of which nothing is to be said as a whole, what the findings come to. */
+static void print_count(const struct findings *findings, FILE *out)
+{
+    size_t n[FINDING_SEVERITIES] = {0};
+    for (size_t i = 0; i < findings->n; i++)
+        n[findings->all[i].severity]++;
+    if (!n[FINDING_BAD] && !n[FINDING_DOUBT])
+        (void)fputs("<p>Measured; nothing was found to be wrong or in doubt.</p>\n", out);
+    else
+        (void)fprintf(out, "<p>%zu wrong, %zu in doubt: see the warnings.</p>\n", n[FINDING_BAD],
+                      n[FINDING_DOUBT]);
+}
+
+void html_verdict(const char *name, const struct findings *findings, FILE *out)
+{
+    static const char *const classes[FINDING_SEVERITIES] = {"", " doubt", " bad"};
+    const struct finding *verdict = verdict_of(findings);
+    size_t worst = FINDING_NOTE;
+    for (size_t i = 0; !verdict && i < findings->n; i++)
+        worst = findings->all[i].severity > worst ? findings->all[i].severity : worst;
+    (void)fprintf(out, "<div class=\"verdict%s\">\n", classes[verdict ? verdict->severity : worst]);
+    if (name[0])
+        (void)fprintf(out, "<h3>%s</h3>\n", name);
+    if (verdict)
+        print_sentences(findings, verdict, out);
+    else
+        print_count(findings, out);
+    (void)fputs("</div>\n", out);
+}
+
+static bool feeds_none(const struct result *result)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        if (!bench_feeds_none(result->arms[i].bench) && !result->arms[i].canary)
+            return false;
+    return true;
+}
+
+/* In plain sight: a modelled GPU says nothing of a real one. */
+static void print_sim(const struct html_side *side, FILE *out)
+{
+    const struct result *result = &side->recorded->result;
+    for (size_t i = 0; i < result->narms; i++)
+        if (arm_device(result, &result->arms[i]) == DEVICE_SIM) {
+            (void)fputs("<p class=\"sim\">sim: the GPUs of this run are modelled, not measured."
+                        "</p>\n",
+                        out);
+            return;
+        }
+}
+
+static void print_header(const struct html_page *page, FILE *out)
+{
+    (void)fputs("<header>\n<h1>", out);
+    html_say(out, "contend: %s%s", page->sides[0].recorded->result.scenario,
+             page->nsides > 1 ? ", before and after" : "");
+    (void)fputs("</h1>\n", out);
+    for (size_t i = 0; i < page->nsides; i++) {
+        const struct html_side *side = &page->sides[i];
+        const struct result *result = &side->recorded->result;
+        (void)fputs("<p>", out);
+        html_say(out, "%s%s%s, %s, %s%s%u of %u rounds", side_name(page, i),
+                 page->nsides > 1 ? ": " : "", side->about->host[0] ? side->about->host : "a host",
+                 side->about->started, feeds_none(result) ? "" : device_infos[result->device].title,
+                 feeds_none(result) ? "" : ", ", result->rounds_done, result->rounds_planned);
+        (void)fputs("</p>\n", out);
+    }
+    for (size_t i = 0; i < page->nsides; i++)
+        print_sim(&page->sides[i], out);
+    (void)fputs("</header>\n", out);
+}
+
+static void print_verdicts(const struct html_page *page, FILE *out)
+{
+    (void)fputs("<section>\n", out);
+    if (page->findings)
+        html_verdict("What changed", page->findings, out);
+    (void)fprintf(out, "<div class=\"sides%s\">\n", page->nsides > 1 ? " two" : "");
+    for (size_t i = 0; i < page->nsides; i++) {
+        (void)fputs("<div>", out);
+        html_verdict(side_name(page, i), &page->sides[i].recorded->findings, out);
+        html_tiles(&page->sides[i], out);
+        (void)fputs("</div>\n", out);
+    }
+    (void)fputs("</div>\n", out);
+    if (page->comparisons)
+        html_comparisons(page->comparisons, out);
+    else if (page->nsides > 1)
+        (void)fputs("<p>Two runs side by side are no verdict: runs of equal set-ups differ by "
+                    "several percent. For a verdict measure both in the same rounds with "
+                    "<code>contend ab</code>, or use <code>contend compare</code>.</p>\n",
+                    out);
+    (void)fputs("</section>\n", out);
+}
+
+static void picture(const struct html_side *side, FILE *out)
+{
+    if (block_any(&side->recorded->analysis))
+        html_throughput(side, out);
+    else
+        html_figures(side, NULL, out);
+}
+
+static bool has_blocks(const struct html_side *side)
+{
+    return block_any(&side->recorded->analysis);
+}
+
+static bool has_picture(const struct html_side *side)
+{
+    return block_any(&side->recorded->analysis) || html_has_figure(side, NULL);
+}
+
+static void occupancy(const struct html_side *side, FILE *out)
+{
+    html_figures(side, "occupancy", out);
+}
+
+static bool has_occupancy(const struct html_side *side)
+{
+    return html_has_figure(side, "occupancy");
+}
+
+static void tables(const struct html_side *side, FILE *out)
+{
+    html_tables(side, out);
+    html_scans(side, out);
+}
+
+static bool has_more(const struct html_side *side)
+{
+    return block_any(&side->recorded->analysis) && html_has_figure(side, NULL);
+}
+
+static void more(const struct html_side *side, FILE *out)
+{
+    (void)fputs("<details><summary>As gnuplot drew them</summary>\n", out);
+    html_figures(side, NULL, out);
+    (void)fputs("</details>\n", out);
+}
+
+/* In the order in which they are read; `has` NULL: always. */
+static const struct section {
+    const char *id, *title, *what;
+    bool (*has)(const struct html_side *side);
+    void (*print)(const struct html_side *side, FILE *out);
+} sections[] = {
+    {"picture", "What was measured", "", has_picture, picture},
+    {"loss", "Where the time goes", "A bar is all of one step of a worker.", has_blocks, html_loss},
+    {"occupancy", "Who ran on which CPU", "", has_occupancy, occupancy},
+    {"machine", "The machine, and each placement on it",
+     "A square is a CPU, its colours are the workers that may use it; those of one core stand "
+     "below "
+     "each other. Grey: more than four workers share it. Dashed: not allowed here.",
+     NULL, html_machine},
+    {"tables", "Tables", "", NULL, tables},
+    {"figures", "More figures", "", has_more, more},
+    {"commands", "Commands", "", NULL, html_commands},
+    {"facts", "The machine", "", NULL, html_facts},
+    {"warnings", "Findings, warnings and what was skipped", "", NULL, html_warnings},
+    {"provenance", "Where this comes from", "", NULL, html_provenance},
+};
+
+static void print_section(const struct html_page *page, const struct section *section, FILE *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < page->nsides; i++)
+        any = any || !section->has || section->has(&page->sides[i]);
+    if (!any)
+        return;
+    (void)fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", section->id, section->title);
+    if (section->what[0])
+        (void)fprintf(out, "<p>%s</p>\n", section->what);
+    (void)fprintf(out, "<div class=\"sides%s\">\n", page->nsides > 1 ? " two" : "");
+    for (size_t i = 0; i < page->nsides; i++) {
+        (void)fputs("<div>\n", out);
+        if (page->nsides > 1)
+            (void)fprintf(out, "<h3>%s</h3>\n", side_name(page, i));
+        if (!section->has || section->has(&page->sides[i]))
+            section->print(&page->sides[i], out);
+        (void)fputs("</div>\n", out);
+    }
+    (void)fputs("</div>\n</section>\n", out);
+}
+
+int html_print(const struct html_page *given, FILE *out, struct err *err)
+{
+    struct html_page whole = *given;
+    const struct html_page *page = &whole;
+    struct html_side sides[2] = {given->sides[0]};
+    if (given->nsides > 1) {
+        sides[1] = given->sides[1];
+        sides[0].beside = &sides[1];
+        sides[1].beside = &sides[0];
+    }
+    whole.sides = sides;
+    char title[300];
+    (void)snprintf(title, sizeof(title), "contend: %s on %s",
+                   page->sides[0].recorded->result.scenario, page->sides[0].about->host);
+    html_begin(title, out);
+    print_header(page, out);
+    (void)fputs("<main>\n", out);
+    print_verdicts(page, out);
+    for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
+        print_section(page, &sections[i], out);
+    (void)fputs("</main>\n</body>\n</html>\n", out);
+    return ferror(out) ? err_set(err, -EIO, "cannot write the page") : 0;
+}

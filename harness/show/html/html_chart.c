@@ -1,0 +1,226 @@
+/* Bars of the work that placements do, and of where the time of a step goes. Widths are shares of
+ * the page's, so that text keeps its size on a phone. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+#include "harness/rows/metric.h"
+#include "harness/show/html/html_parts.h"
+#include "harness/show/report/escape.h"
+#include "harness/verdict/advice/advice.h"
+
+enum { LINE = 46, BAR_AT = 22, BAR = 14, TEXT_AT = 14 };
+
+static double largest(const struct html_side *side, const char *unit)
+{
+    const struct rows *rows = &side->recorded->analysis.rows;
+    double most = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct row *row = &rows->row[i];
+        if (!row->arm->alone && !strcmp(row->metric, METRIC_RATE) && !strcmp(row->unit, unit))
+            most = fmax(most, fmax(row->median, row->ci_high)); /* which may be NaN */
+    }
+    return most;
+}
+
+static void begin_chart(const char *title, const char *desc, size_t lines, FILE *out)
+{
+    (void)fprintf(out, "<svg class=\"chart\" role=\"img\" width=\"100%%\" height=\"%zu\"><title>",
+                  lines * LINE);
+    html_say(out, "%s", title);
+    (void)fputs("</title><desc>", out);
+    html_say(out, "%s", desc);
+    (void)fputs("</desc>\n", out);
+}
+
+static void print_labels(size_t line, const char *name, const char *value, FILE *out)
+{
+    size_t y = line * LINE + TEXT_AT;
+    (void)fprintf(out, "<text class=\"name\" x=\"0\" y=\"%zu\">", y);
+    escape_markup(name, out);
+    (void)fprintf(out, "</text><text class=\"value\" x=\"100%%\" y=\"%zu\">", y);
+    escape_markup(value, out);
+    (void)fputs("</text>", out);
+}
+
+static void print_bar(size_t line, double from, double to, const char *class, FILE *out)
+{
+    (void)fprintf(out, "<rect class=\"%s\" x=\"%.2f%%\" y=\"%zu\" width=\"%.2f%%\" height=\"%d\"/>",
+                  class, 100 * from, line * LINE + BAR_AT, 100 * fmax(to - from, 0), BAR);
+}
+
+static void print_interval(size_t line, double low, double high, FILE *out)
+{
+    size_t y = line * LINE + BAR_AT;
+    if (isnan(low) || isnan(high))
+        return;
+    (void)fprintf(out, "<line class=\"ci\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%zu\" y2=\"%zu\"/>",
+                  100 * low, 100 * high, y + BAR / 2, y + BAR / 2);
+    for (int end = 0; end < 2; end++)
+        (void)fprintf(out, "<line class=\"ci\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"%zu\" y2=\"%zu\"/>",
+                      100 * (end ? high : low), 100 * (end ? high : low), y + 2, y + BAR - 2);
+}
+
+static void print_rate(const struct block *block, size_t i, double most, FILE *out)
+{
+    char rate[32], gain[96], value[200];
+    const struct row *row = block_row(block, i, METRIC_RATE);
+    if (!row || isnan(row->median))
+        return;
+    (void)block_say_gain(block, i, gain, sizeof(gain));
+    (void)snprintf(value, sizeof(value), "%s %s%s%s%s",
+                   units_format_si(row->median, rate, sizeof(rate)), row->unit, gain[0] ? ", " : "",
+                   gain, block_is_recommended(block, i) ? ", recommended" : "");
+    print_labels(i, block_arm_name(block, i), value, out);
+    print_bar(i, 0, 1, "track", out);
+    print_bar(i, 0, row->median / most, block_is_recommended(block, i) ? "bar recommended" : "bar",
+              out);
+    print_interval(i, row->ci_low / most, row->ci_high / most, out);
+    (void)fputc('\n', out);
+}
+
+/* All numbers of the bars, for who cannot see them. */
+static void describe_rates(const struct block *block, char *buf, size_t size)
+{
+    size_t used = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < block->n && used < size; i++) {
+        char rate[32], gain[96];
+        (void)block_say_gain(block, i, gain, sizeof(gain));
+        used += (size_t)snprintf(
+            buf + used, size - used, "%s%s %s%s%s%s", used ? "; " : "", block_arm_name(block, i),
+            units_format_si(block_median(block, i, METRIC_RATE), rate, sizeof(rate)),
+            gain[0] ? ", " : "", gain, block_is_recommended(block, i) ? ", recommended" : "");
+    }
+}
+
+void html_throughput(const struct html_side *side, FILE *out)
+{
+    struct block block;
+    for (size_t at = 0; block_next(&side->recorded->analysis, &at, &block);) {
+        char name[160], desc[900];
+        const struct row *row = block_row(&block, 0, METRIC_RATE);
+        double most = row ? largest(side, row->unit) : 0;
+        if (row && side->beside)
+            most = fmax(most, largest(side->beside, row->unit));
+        if (most > 0) {
+            (void)fputs("<h4>", out);
+            html_say(out, "%s", block_name(&block, name, sizeof(name)));
+            (void)fputs("</h4>\n", out);
+            describe_rates(&block, desc, sizeof(desc));
+            begin_chart("Work done per second by all workers under each placement", desc, block.n,
+                        out);
+            for (size_t i = 0; i < block.n; i++)
+                print_rate(&block, i, most, out);
+            (void)fputs("</svg>\n", out);
+        }
+        block_free(&block);
+    }
+}
+
+static const struct {
+    const char *class, *name, *word;
+} parts[PARTS] = {
+    [PART_ONCPU] = {"oncpu", "on a CPU", "CPU"},
+    [PART_QUEUE] = {"queue", "waiting for a CPU (run queue)", "queue"},
+    [PART_QUOTA] = {"quota", "stopped by a quota of CPU time", "quota"},
+    [PART_BLOCKED] = {"blocked", "blocked (GPU, memory, other threads)", "blocked"},
+};
+
+static void print_split(const struct block *block, size_t i, FILE *out)
+{
+    char name[96], value[128] = "", step[32];
+    double from = 0;
+    size_t used = 0;
+    (void)snprintf(name, sizeof(name), "%s, %s", block_arm_name(block, i),
+                   units_format_seconds(block_median(block, i, "step_time"), step, sizeof(step)));
+    for (int part = 0; part < PARTS; part++) {
+        double share = block_share(block, i, (enum part)part);
+        if (isnan(share))
+            continue;
+        used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%.0f%% %s",
+                                 part ? ", " : "", 100 * share, parts[part].word);
+        print_bar(i, from, from + share, parts[part].class, out);
+        from += share;
+    }
+    print_labels(i, name, used ? value : "not known", out);
+    (void)fputc('\n', out);
+}
+
+static void print_legend(bool quota, FILE *out)
+{
+    (void)fputs("<p class=\"legend\">", out);
+    for (int part = 0; part < PARTS; part++)
+        if (part != PART_QUOTA || quota)
+            (void)fprintf(
+                out,
+                "<span><svg class=\"key\" width=\"12\" height=\"12\" aria-hidden=\"true\">"
+                "<rect class=\"%s\" width=\"12\" height=\"12\"/></svg> %s</span> ",
+                parts[part].class, parts[part].name);
+    (void)fputs("</p>\n", out);
+}
+
+void html_loss(const struct html_side *side, FILE *out)
+{
+    struct block block;
+    bool quota = false;
+    for (size_t at = 0; block_next(&side->recorded->analysis, &at, &block);) {
+        char name[160];
+        (void)fputs("<h4>", out);
+        html_say(out, "%s", block_name(&block, name, sizeof(name)));
+        (void)fputs("</h4>\n", out);
+        begin_chart("Where the time of a step goes under each placement",
+                    "A bar is all of one step; its parts stand in the table of placements too.",
+                    block.n, out);
+        for (size_t i = 0; i < block.n; i++)
+            print_split(&block, i, out);
+        (void)fputs("</svg>\n", out);
+        quota = quota || block_has_quota(&block);
+        block_free(&block);
+    }
+    print_legend(quota, out);
+}
+
+static void print_tile(const char *value, const char *label, const char *what, FILE *out)
+{
+    (void)fputs("<div class=\"tile\"><b>", out);
+    html_say(out, "%s", value);
+    (void)fputs("</b><span>", out);
+    html_say(out, "%s%s%s", label, what[0] ? " " : "", what);
+    (void)fputs("</span></div>\n", out);
+}
+
+static void print_rate_tile(const struct block *block, size_t i, const char *name, FILE *out)
+{
+    char rate[32];
+    const struct row *row = block_row(block, i, METRIC_RATE);
+    if (row && !isnan(row->median))
+        print_tile(units_format_si(row->median, rate, sizeof(rate)), row->unit, name, out);
+}
+
+/* Of the first block: the gain of what is recommended, and the two rates that it is made of. */
+void html_tiles(const struct html_side *side, FILE *out)
+{
+    struct block block;
+    size_t at = 0;
+    if (!block_next(&side->recorded->analysis, &at, &block))
+        return;
+    const struct recommendation *made = &block.made;
+    (void)fputs("<div class=\"tiles\">\n", out);
+    if (recommend_applies(made) && !made->lost) {
+        char ratio[32], what[160];
+        (void)snprintf(what, sizeof(what), "%s, by %s", advice_reference(block.analysis, made),
+                       arm_name(&block.analysis->result->arms[made->arm]));
+        print_tile(advice_format_ratio(made->gain.median, ratio, sizeof(ratio)), what, "", out);
+    }
+    for (size_t i = 0; i < block.n; i++) {
+        bool chosen = (int)block.arm[i] == made->arm || (int)block.arm[i] == made->reference;
+        bool ends = made->arm < 0 && (i == 0 || i + 1 == block.n);
+        if (chosen || ends)
+            print_rate_tile(&block, i, arm_name(&block.analysis->result->arms[block.arm[i]]), out);
+    }
+    (void)fputs("</div>\n", out);
+    block_free(&block);
+}

@@ -1,0 +1,62 @@
+#include "harness/show/html/html_collection.h"
+
+#include <errno.h>
+
+#include "harness/show/html/html_parts.h"
+
+/* What is told of one is text, too long for a column of a narrow screen. */
+static void print_one(const struct collected *one, FILE *out)
+{
+    char numbers[120];
+    (void)fputs("<h2>", out);
+    if (one->has_page) {
+        (void)fputs("<a href=\"", out);
+        html_say(out, "%s/report.html", one->scenario);
+        (void)fputs("\">", out);
+    }
+    html_say(out, "%s", one->scenario);
+    (void)fputs(one->has_page ? "</a></h2>\n<p>" : "</h2>\n<p>", out);
+    html_say(out, "%s%s%s", one->summary, one->summary[0] ? ": " : "", collected_name(one->end));
+    if (*collected_say(one, numbers, sizeof(numbers)))
+        html_say(out, ", %s", numbers);
+    (void)fputs(".</p>\n", out);
+    if (one->sentence[0]) {
+        (void)fputs("<p>", out);
+        html_say(out, "%s", one->sentence);
+        (void)fputs("</p>\n", out);
+    }
+}
+
+/* How the box with the sum looks: as what is worst in it. */
+static const char *class_of(const struct collection *collection)
+{
+    size_t missing = collection_count(collection, COLLECTED_INTERRUPTED) +
+                     collection_count(collection, COLLECTED_NOT_REACHED) +
+                     collection_count(collection, COLLECTED_ABSENT);
+    if (collection_count(collection, COLLECTED_FAILED))
+        return "verdict bad";
+    return missing ? "verdict doubt" : "verdict";
+}
+
+int html_print_collection(const struct collection *collection, FILE *out, struct err *err)
+{
+    char text[300];
+    (void)snprintf(text, sizeof(text), "contend: %zu scenarios on %s", collection->n,
+                   collection->host);
+    html_begin(text, out);
+    (void)fprintf(out, "<header>\n<h1>contend: %zu scenarios</h1>\n<p>", collection->n);
+    html_say(out, "%s, %s", collection->host, collection->started);
+    (void)fprintf(out, "</p>\n</header>\n<main>\n<section>\n<div class=\"%s\"><p>",
+                  class_of(collection));
+    html_say(out, "%s.", collection_say(collection, text, sizeof(text)));
+    (void)fputs(
+        "</p></div>\n<p>The scenarios were measured one after the other. A name leads to the page "
+        "of that scenario, in the directory of its name.</p>\n",
+        out);
+    for (size_t i = 0; i < collection->n; i++)
+        print_one(&collection->all[i], out);
+    (void)fputs("<p><code>", out);
+    html_say(out, "%s", collection->command);
+    (void)fputs("</code></p>\n</section>\n</main>\n</body>\n</html>\n", out);
+    return ferror(out) ? err_set(err, -EIO, "cannot write the page") : 0;
+}

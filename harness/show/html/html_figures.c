@@ -1,0 +1,46 @@
+/* What gnuplot drew, as images: nothing in an image runs or is loaded, whoever edited the file. */
+#include <string.h>
+
+#include "harness/show/html/html_parts.h"
+#include "harness/show/report/escape.h"
+
+static void print_base64(const char *bytes, size_t size, FILE *out)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < size; i += 3) {
+        unsigned long group = 0;
+        for (size_t k = 0; k < 3; k++)
+            group = group << 8 | (i + k < size ? (unsigned char)bytes[i + k] : 0);
+        for (unsigned k = 0; k < 4; k++)
+            (void)fputc(i + k > size ? '=' : digits[group >> (18 - 6 * k) & 63], out);
+    }
+}
+
+static bool is_wanted(const struct html_figure *figure, const char *name)
+{
+    return (strcmp(figure->name, name ? name : "occupancy") == 0) == (name != NULL);
+}
+
+bool html_has_figure(const struct html_side *side, const char *name)
+{
+    for (size_t i = 0; i < side->nfigures; i++)
+        if (is_wanted(&side->figures[i], name))
+            return true;
+    return false;
+}
+
+void html_figure(const struct html_figure *figure, FILE *out)
+{
+    (void)fputs("<figure><img class=\"plot\" alt=\"", out);
+    escape_markup(figure->title, out);
+    (void)fputs("\" src=\"data:image/svg+xml;base64,", out);
+    print_base64(figure->svg, figure->size, out);
+    (void)fputs("\"></figure>\n", out);
+}
+
+void html_figures(const struct html_side *side, const char *name, FILE *out)
+{
+    for (size_t i = 0; i < side->nfigures; i++)
+        if (is_wanted(&side->figures[i], name))
+            html_figure(&side->figures[i], out);
+}

@@ -1,0 +1,39 @@
+/* Inside of html*.c: the sections of a page. */
+#ifndef CONTEND_SHOW_HTML_HTML_PARTS_H
+#define CONTEND_SHOW_HTML_HTML_PARTS_H
+
+#include "harness/show/html/html.h"
+#include "harness/show/report/blocks.h"
+
+/* html_style.c: what stands in <style>. */
+extern const char html_style[];
+
+/* Formatted, then escaped; cut at 1000 bytes. */
+void html_say(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* html.c: all in front of what <body> holds, and the verdict that findings come to. */
+void html_begin(const char *title, FILE *out);
+void html_verdict(const char *name, const struct findings *findings, FILE *out);
+
+/* html_about.c: items of a list, those of subjects alone, the worst first. */
+void html_findings(const struct findings *findings, FILE *out);
+
+/* Sections of a side. They print nothing where the result has nothing for them. */
+void html_tiles(const struct html_side *side, FILE *out); /* html_chart.c */
+void html_throughput(const struct html_side *side, FILE *out);
+void html_loss(const struct html_side *side, FILE *out);
+void html_machine(const struct html_side *side, FILE *out); /* html_machine.c */
+void html_tables(const struct html_side *side, FILE *out);  /* html_tables.c */
+void html_comparisons(const struct comparisons *comparisons, FILE *out);
+void html_scans(const struct html_side *side, FILE *out); /* html_scans.c */
+void html_facts(const struct html_side *side, FILE *out); /* html_about.c */
+void html_commands(const struct html_side *side, FILE *out);
+void html_warnings(const struct html_side *side, FILE *out);
+void html_provenance(const struct html_side *side, FILE *out);
+
+/* The figures of that name, or with NULL all but the map of CPUs. html_figures.c. */
+void html_figures(const struct html_side *side, const char *name, FILE *out);
+void html_figure(const struct html_figure *figure, FILE *out);
+bool html_has_figure(const struct html_side *side, const char *name);
+
+#endif

@@ -1,0 +1,154 @@
+/* What scans measured: each metric as a table of its keys, those of pairs as their range. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/rows/grid.h"
+#include "harness/rows/number.h"
+#include "harness/show/html/html_parts.h"
+#include "harness/show/report/escape.h"
+
+/* Of "size=65536" of a table: "size 64 KiB". */
+static void say_column(const struct grid *grid, size_t column, FILE *out)
+{
+    char text[32], *end;
+    unsigned long long bytes = strtoull(grid->column[column], &end, 10);
+    bool is_size = strcmp(grid->across, "size") == 0 && !*end;
+    html_say(out, "%s",
+             is_size ? number_format_bytes((double)bytes, text, sizeof(text))
+                     : grid->column[column]);
+}
+
+static void print_caption(const struct grid *grid, FILE *out)
+{
+    const char *unit = number_unit(grid->metric->unit);
+    html_say(out, "%s%s%s", grid->metric->name, unit[0] ? ", " : "", unit);
+}
+
+static void print_grid(const struct grid *grid, FILE *out)
+{
+    const struct bench *bench = grid->row[0]->arm->bench;
+    (void)fputs("<div class=\"scroll\"><table><caption>", out);
+    print_caption(grid, out);
+    (void)fputs("</caption>\n<tr><th scope=\"col\">", out);
+    html_say(out, "%s", grid->across);
+    (void)fputs("</th>", out);
+    for (size_t i = 0; i < grid->ncolumns; i++) {
+        (void)fputs("<th scope=\"col\">", out);
+        say_column(grid, i, out);
+        (void)fputs("</th>", out);
+    }
+    (void)fputs("</tr>\n", out);
+    for (size_t line = 0; line < grid->nlines; line++) {
+        char text[VALUE_KEY_MAX + 32];
+        (void)fputs("<tr><th scope=\"row\">", out);
+        html_say(out, "%s", key_say(bench, grid->line[line], text, sizeof(text)));
+        (void)fputs("</th>", out);
+        for (size_t i = 0; i < grid->ncolumns; i++) {
+            (void)fputs("<td>", out);
+            html_say(out, "%s", grid_format(grid, line, i, text, sizeof(text)));
+            (void)fputs("</td>", out);
+        }
+        (void)fputs("</tr>\n", out);
+    }
+    (void)fputs("</table></div>\n", out);
+}
+
+static void print_value(const struct grid *grid, const struct row *row, FILE *out)
+{
+    char key[VALUE_KEY_MAX], text[VALUE_KEY_MAX + 32], value[32];
+    html_say(out, "%s", grid_say(grid, row, true, value, sizeof(value)));
+    (void)key_say(row->arm->bench, key_shown(row, key), text, sizeof(text));
+    if (text[0])
+        html_say(out, " (%s)", text);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    double x = (*(const struct row *const *)a)->median, y = (*(const struct row *const *)b)->median;
+    return (x > y) - (x < y);
+}
+
+/* Too many for a table: the least, the one in the middle and the most. */
+static void print_range(const struct grid *grid, FILE *out)
+{
+    const char *const names[] = {"least", "median", "most"};
+    const size_t at[] = {0, (grid->n - 1) / 2, grid->n - 1};
+    qsort(grid->row, grid->n, sizeof(const struct row *), compare_rows);
+    (void)fputs("<p>", out);
+    print_caption(grid, out);
+    (void)fprintf(out, ": %zu value%s", grid->n, grid->n == 1 ? "" : "s");
+    for (int i = 0; i < 3 && grid->n > 1; i++) {
+        (void)fprintf(out, ", %s ", names[i]);
+        print_value(grid, grid->row[at[i]], out);
+    }
+    if (grid->n == 1) {
+        (void)fputs(", ", out);
+        print_value(grid, grid->row[0], out);
+    }
+    (void)fputs("</p>\n", out);
+}
+
+/* The grid, or where it makes no table the smaller ones that it falls into. */
+static void print_split(struct grid *grid, FILE *out)
+{
+    char part[VALUE_KEY_MAX], value[GRID_SPLITS][VALUE_KEY_MAX];
+    size_t n = grid_split(grid, part, value);
+    for (size_t i = 0; i < n; i++) {
+        struct grid *some = grid_take(grid, part, value[i]);
+        if (some)
+            print_split(some, out);
+        grid_free(some);
+    }
+    if (n || !grid->n)
+        return;
+    if (grid->n > 1 && grid->across[0])
+        print_grid(grid, out);
+    else
+        print_range(grid, out);
+}
+
+static bool has_values(const struct rows *rows, const struct arm *arm)
+{
+    const struct bench_metric *metric = arm->bench->metrics;
+    for (; metric && metric->name; metric++) {
+        size_t at = 0;
+        if (!metric->quiet && key_next_row(rows, arm, metric->name, &at))
+            return true;
+    }
+    return false;
+}
+
+static void print_arm(const struct html_side *side, size_t index, FILE *out)
+{
+    const struct analysis *analysis = &side->recorded->analysis;
+    const struct arm *arm = &side->recorded->result.arms[index];
+    char what[96];
+    (void)key_say_arm(&side->recorded->result, arm, "", what, sizeof(what));
+    (void)fputs("<h4>", out);
+    html_say(out, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
+    (void)fputs("</h4>\n", out);
+    for (const struct bench_metric *metric = arm->bench->metrics; metric->name; metric++) {
+        struct grid *grid =
+            metric->quiet ? NULL
+                          : grid_make(&analysis->rows, arm, &analysis->rounds.arms[index], metric);
+        if (grid)
+            print_split(grid, out);
+        grid_free(grid);
+    }
+}
+
+void html_scans(const struct html_side *side, FILE *out)
+{
+    const struct result *result = &side->recorded->result;
+    bool folded = block_any(&side->recorded->analysis), any = false;
+    for (size_t i = 0; i < result->narms; i++) {
+        if (result->arms[i].canary || !has_values(&side->recorded->analysis.rows, &result->arms[i]))
+            continue;
+        if (folded && !any)
+            (void)fputs("<details><summary>Values beside those of steps</summary>\n", out);
+        any = true;
+        print_arm(side, i, out);
+    }
+    if (folded && any)
+        (void)fputs("</details>\n", out);
+}

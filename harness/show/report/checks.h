@@ -1,0 +1,29 @@
+/* What the forms that are read by other programs share: which findings are checks, and their names.
+ */
+#ifndef CONTEND_SHOW_REPORT_CHECKS_H
+#define CONTEND_SHOW_REPORT_CHECKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/contract/finding.h"
+
+/* What an outcome comes to. */
+enum check_end {
+    CHECK_NONE,    /* the finding judges nothing */
+    CHECK_GOOD,    /* PASS, SAME, FASTER */
+    CHECK_OPEN,    /* WARN: nothing is shown to be wrong, and a person should read it */
+    CHECK_FAILED,  /* FAIL, SLOWER */
+    CHECK_ERROR,   /* ERROR */
+    CHECK_SKIPPED, /* SKIP, MISSING, UNCLEAR: nothing is shown at all */
+    CHECK_ENDS
+};
+enum check_end check_end_of(const struct finding *finding);
+
+/*
+ * How many checks before findings->all[i] have the same id, subject and metric: readers that know a
+ * check by its name keep one of them only.
+ */
+size_t checks_alike_before(const struct findings *findings, size_t i);
+
+#endif

@@ -1,0 +1,252 @@
+#include "harness/store/files/csv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/lib/files/file.h"
+
+#define SAMPLE_COLUMNS                                                                             \
+    "run_id,round,order,scenario,placement,workers,role,worker,bench,params,iter,start_ns,"        \
+    "elapsed_ns,ops,bytes,status"
+
+void csv_put_text(const char *text, FILE *out)
+{
+    if (!text[strcspn(text, ",\"\r\n")]) {
+        (void)fputs(text, out);
+        return;
+    }
+    (void)fputc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            (void)fputc('"', out);
+        (void)fputc(*text, out);
+    }
+    (void)fputc('"', out);
+}
+
+static void put_cell(const struct row *row, const struct row_column *column, FILE *out)
+{
+    const void *field = (const char *)row + column->offset;
+    switch (column->kind) {
+    case ROW_UNSIGNED:
+        (void)fprintf(out, "%u", *(const unsigned *)field);
+        break;
+    case ROW_SIZE:
+        (void)fprintf(out, "%zu", *(const size_t *)field);
+        break;
+    case ROW_DOUBLE:
+        if (isfinite(*(const double *)field))
+            (void)fprintf(out, "%.9g", *(const double *)field);
+        break;
+    case ROW_CHARS:
+    case ROW_TEXT:
+    case ROW_STATUS:
+        csv_put_text(row_text(row, column), out);
+        break;
+    }
+}
+
+static void put_rows(const struct rows *rows, FILE *out)
+{
+    (void)fputs(ROW_COLUMNS "\n", out);
+    for (size_t i = 0; i < rows->n; i++)
+        for (const struct row_column *column = row_columns; column->name; column++) {
+            put_cell(&rows->row[i], column, out);
+            (void)fputc(column[1].name ? ',' : '\n', out);
+        }
+}
+
+/* Text that is built in memory, so that a write error still knows its errno. */
+struct text {
+    char *data; /* owned, by free() */
+    size_t size;
+    FILE *stream;
+};
+
+static int text_open(struct text *text)
+{
+    *text = (struct text){0};
+    text->stream = open_memstream(&text->data, &text->size);
+    return text->stream ? 0 : -errno;
+}
+
+/* Ends the stream; `data` and `size` are valid when this returns 0. */
+static int text_close(struct text *text)
+{
+    bool failed = ferror(text->stream) != 0;
+    failed |= fclose(text->stream) != 0;
+    return failed ? -ENOMEM : 0;
+}
+
+/* Ends the text and writes it as that file, whole or not at all. */
+static int write_text(struct text *text, int dir_fd, const char *name, struct err *err)
+{
+    int rc = text_close(text);
+    if (!rc)
+        rc = file_write(dir_fd, name, text->data, text->size);
+    free(text->data);
+    return rc ? err_sys(err, rc, "cannot write %s", name) : 0;
+}
+
+int csv_write_rows(int dir_fd, const struct rows *rows, struct err *err)
+{
+    struct text text;
+    int rc = text_open(&text);
+    if (rc)
+        return err_sys(err, rc, "cannot write " CSV_ROWS_NAME);
+    put_rows(rows, text.stream);
+    return write_text(&text, dir_fd, CSV_ROWS_NAME, err);
+}
+
+/* With digits enough to give the same number again. */
+static void put_exact(double value, FILE *out)
+{
+    static const int digits[] = {9, 15, 16, 17};
+    char text[40] = "";
+    for (size_t i = 0; isfinite(value) && i < sizeof(digits) / sizeof(digits[0]); i++) {
+        (void)snprintf(text, sizeof(text), "%.*g", digits[i], value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    (void)fputs(text, out);
+}
+
+/* What all lines of an arm begin with, up to the key. */
+static void put_arm(const struct result *result, const struct arm *arm, const char *key, FILE *out)
+{
+    char params[ROW_PARAMS_MAX];
+    (void)row_put_params(result, arm, key, params);
+    csv_put_text(result->run_id, out);
+    (void)fputc(',', out);
+    csv_put_text(result->scenario, out);
+    (void)fprintf(out, ",%s,%u,%s,%s,", placement_infos[arm->placement].name, arm->workers,
+                  row_role(arm), arm->bench->name);
+    csv_put_text(params, out);
+    (void)fprintf(out, ",%s,", device_name(arm_device(result, arm)));
+}
+
+static void put_value(const struct analysis *analysis, size_t arm, const struct round_value *value,
+                      FILE *out)
+{
+    char reason[300];
+    put_arm(analysis->result, &analysis->result->arms[arm], value->key, out);
+    (void)fprintf(out, "%s,", value->metric);
+    csv_put_text(value->unit, out);
+    (void)fprintf(out, ",%s,", value->better);
+    if (value->round != VALUE_NO_ROUND)
+        (void)fprintf(out, "%d", value->round);
+    (void)fputc(',', out);
+    put_exact(value->value, out);
+    (void)fprintf(out, ",%s,", status_name(value->status));
+    csv_put_text(
+        values_say_reason(analysis->result, &analysis->rounds, arm, value, reason, sizeof(reason)),
+        out);
+    (void)fputc('\n', out);
+}
+
+int csv_write_rounds(int dir_fd, const struct analysis *analysis, struct err *err)
+{
+    struct text text;
+    const struct round_values *values = &analysis->values;
+    int rc = text_open(&text);
+    if (rc)
+        return err_sys(err, rc, "cannot write " CSV_ROUNDS_NAME);
+    (void)fputs(CSV_ROUND_COLUMNS "\n", text.stream);
+    for (size_t arm = 0; arm < values->narms; arm++)
+        for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
+            put_value(analysis, arm, &values->value[i], text.stream);
+    return write_text(&text, dir_fd, CSV_ROUNDS_NAME, err);
+}
+
+/* All of `text` behind the valid part of the file, or nothing of it. */
+static int append_whole(struct samples_file *file, const char *text, size_t size, struct err *err)
+{
+    int rc = file_write_at(file->fd, text, size, file->valid_bytes);
+    if (!rc) {
+        file->valid_bytes += (off_t)size;
+        return 0;
+    }
+    samples_file_cut(file, file->valid_bytes);
+    return err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME);
+}
+
+void samples_file_cut(struct samples_file *file, off_t valid_bytes)
+{
+    file->valid_bytes = valid_bytes;
+    if (ftruncate(file->fd, valid_bytes) != 0)
+        return; /* run.json says where the valid part ends */
+}
+
+int samples_file_open(struct samples_file *file, int dir_fd, struct err *err)
+{
+    static const char header[] = SAMPLE_COLUMNS "\n";
+    int fd = file_open_empty(dir_fd, CSV_SAMPLES_NAME);
+    if (fd < 0)
+        return err_sys(err, fd, "cannot create " CSV_SAMPLES_NAME);
+    *file = (struct samples_file){.is_open = true, .fd = fd};
+    int rc = append_whole(file, header, sizeof(header) - 1, err);
+    if (rc)
+        (void)samples_file_close(file, NULL);
+    return rc;
+}
+
+static void put_samples(const struct result *result, const struct arm *arm,
+                        const struct observation *observation, unsigned worker, FILE *out)
+{
+    const struct worker_result *of = &observation->workers[worker];
+    char params[ROW_PARAMS_MAX];
+    uint64_t iter = 0;
+    (void)row_put_params(result, arm, "", params);
+    for (size_t i = 0; i < of->nsamples; i++) {
+        const struct sample *sample = &of->samples[i];
+        bool censored = of->censored && i + 1 == of->nsamples;
+        csv_put_text(result->run_id, out);
+        (void)fprintf(out, ",%u,%u,", observation->round, observation->order);
+        csv_put_text(result->scenario, out);
+        (void)fprintf(out, ",%s,%u,%s,%u,%s,", placement_infos[arm->placement].name, arm->workers,
+                      row_role(arm), observation->slot + worker, arm->bench->name);
+        csv_put_text(params, out);
+        (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%s\n",
+                      iter, sample->start_ns, sample->elapsed_ns, sample->ops, sample->bytes,
+                      status_name(censored ? STATUS_CENSORED : STATUS_OK));
+        iter += sample->iters;
+    }
+}
+
+int samples_file_append(struct samples_file *file, const struct result *result,
+                        const struct arm *arm, const struct observation *observation,
+                        struct err *err)
+{
+    struct text text;
+    int rc = text_open(&text);
+    if (rc)
+        return err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME);
+    for (unsigned w = 0; w < observation->nworkers; w++)
+        if (!observation->workers[w].background)
+            put_samples(result, arm, observation, w, text.stream);
+    rc = text_close(&text);
+    rc = rc ? err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME)
+            : append_whole(file, text.data, text.size, err);
+    free(text.data);
+    return rc;
+}
+
+int samples_file_sync(const struct samples_file *file, struct err *err)
+{
+    int rc = file_sync(file->fd);
+    return rc ? err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME) : 0;
+}
+
+int samples_file_close(struct samples_file *file, struct err *err)
+{
+    if (!file->is_open)
+        return 0;
+    int rc = close(file->fd) != 0 ? -errno : 0;
+    *file = (struct samples_file){0};
+    return rc ? err_sys(err, rc, "cannot write " CSV_SAMPLES_NAME) : 0;
+}

@@ -1,0 +1,384 @@
+#include "harness/store/files/directory.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness/lib/files/file.h"
+#include "harness/lib/say/log.h"
+#include "harness/store/files/csv.h"
+#include "harness/store/files/logs.h"
+
+#define WORK_NAME ".contend-run"
+#define LOCK_NAME "lock"
+#define RECORD_NAME "run.json"
+
+/* In the order they take their places: run.json, which speaks for the others, is the last. */
+static const char *const names[] = {CSV_SAMPLES_NAME, CSV_ROUNDS_NAME, CSV_ROWS_NAME,
+                                    DIRECTORY_SUMMARY, RECORD_NAME};
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+/* How often another run may take away what we are about to open, by its end. */
+enum { TRIES = 100 };
+
+static bool is_there(int dir_fd, const char *name)
+{
+    return !faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
+}
+
+/* Of a user's command, with files that a worker has written: NAME.txt. */
+#define OUTPUTS_NAME "command-output"
+#define COMMS_NAME "comms"
+
+static void close_listing(DIR *listing, int fd)
+{
+    if (listing)
+        (void)closedir(listing);
+    else if (fd >= 0)
+        (void)close(fd);
+}
+
+/* What else may lie there is the user's, and keeps it. */
+static void remove_outputs(int dir_fd)
+{
+    int fd = openat(dir_fd, OUTPUTS_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *files = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *file = files ? readdir(files) : NULL; file; file = readdir(files)) {
+        const char *end = strrchr(file->d_name, '.');
+        if (end && !strcmp(end, ".txt") && strstr(file->d_name, "-worker"))
+            (void)unlinkat(fd, file->d_name, 0);
+    }
+    close_listing(files, fd);
+    (void)unlinkat(dir_fd, OUTPUTS_NAME, AT_REMOVEDIR);
+}
+
+static void remove_logs(int dir_fd, const char *name)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0) {
+        logs_clear(fd);
+        (void)close(fd);
+    }
+    (void)unlinkat(dir_fd, name, AT_REMOVEDIR);
+}
+
+/* A folder an arm. */
+static void remove_comms(int dir_fd)
+{
+    int fd = openat(dir_fd, COMMS_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *arms = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *arm = arms ? readdir(arms) : NULL; arm; arm = readdir(arms))
+        if (arm->d_name[0] != '.')
+            remove_logs(fd, arm->d_name);
+    close_listing(arms, fd);
+    (void)unlinkat(dir_fd, COMMS_NAME, AT_REMOVEDIR);
+}
+
+static char *make_inside(const struct directory *dir, const char *name, char *buf, size_t size,
+                         struct err *err)
+{
+    bool waits = dir->holds_earlier;
+    if (mkdirat(waits ? dir->work_fd : dir->fd, name, 0777) && errno != EEXIST) {
+        (void)err_sys(err, -errno, "cannot make '%.100s/%s'", dir->path, name);
+        return NULL;
+    }
+    (void)snprintf(buf, size, "%s%s/%s", dir->path, waits ? "/" WORK_NAME : "", name);
+    return buf;
+}
+
+char *directory_outputs(const struct directory *dir, char *buf, size_t size, struct err *err)
+{
+    return make_inside(dir, OUTPUTS_NAME, buf, size, err);
+}
+
+char *directory_comms(const struct directory *dir, char *buf, size_t size, struct err *err)
+{
+    return make_inside(dir, COMMS_NAME, buf, size, err);
+}
+
+/* What was made of an earlier run's logs, such as figures, stays: as comms.1, comms.2, ... */
+static int place_comms(const struct directory *dir)
+{
+    char aside[sizeof(COMMS_NAME) + 12];
+    for (unsigned n = 1; renameat(dir->work_fd, COMMS_NAME, dir->fd, COMMS_NAME); n++) {
+        if (errno == ENOENT)
+            return 0;
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            return -errno;
+        (void)snprintf(aside, sizeof(aside), COMMS_NAME ".%u", n);
+        if (!is_there(dir->fd, aside) && renameat(dir->fd, COMMS_NAME, dir->fd, aside))
+            return -errno;
+    }
+    return 0;
+}
+
+/* Each step can be done again after a kill: the record leaves work_fd as the last. */
+static int take_places(const struct directory *dir)
+{
+    if (is_there(dir->work_fd, CSV_SAMPLES_NAME) && is_there(dir->fd, RECORD_NAME)) {
+        if (dir->remove_figures) /* this run may not draw, or not the same */
+            dir->remove_figures(dir->fd);
+        (void)unlinkat(dir->fd, DIRECTORY_SUMMARY, 0);
+        remove_outputs(dir->fd);
+        remove_comms(dir->fd);
+        if (unlinkat(dir->fd, RECORD_NAME, 0))
+            return -errno;
+    }
+    if (renameat(dir->work_fd, OUTPUTS_NAME, dir->fd, OUTPUTS_NAME) && errno != ENOENT)
+        return -errno;
+    int rc = place_comms(dir);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < NAMES; i++)
+        if (renameat(dir->work_fd, names[i], dir->fd, names[i]) && errno != ENOENT)
+            return -errno;
+    return 0;
+}
+
+/* Ends what was begun, one way or the other. */
+static int settle(const struct directory *dir)
+{
+    if (is_there(dir->work_fd, RECORD_NAME))
+        return take_places(dir);
+    for (size_t i = 0; i < NAMES; i++)
+        (void)unlinkat(dir->work_fd, names[i], 0);
+    (void)unlinkat(dir->work_fd, DIRECTORY_RECORD, 0);
+    remove_outputs(dir->work_fd);
+    remove_comms(dir->work_fd);
+    return 0;
+}
+
+int directory_make_parents(const char *path, struct err *err)
+{
+    char part[4096];
+    for (size_t i = 1; path[i]; i++) {
+        if (path[i] != '/')
+            continue;
+        (void)snprintf(part, sizeof(part), "%.*s", (int)i, path);
+        if (mkdir(part, 0777) && errno != EEXIST)
+            return err_sys(err, -errno, "cannot create output directory '%.150s'", part);
+    }
+    return 0;
+}
+
+/* "a", and where that is there "a-2", "a-3": mkdir decides between runs of the same second. */
+static int make_directory(struct directory *dir, bool unique, struct err *err)
+{
+    size_t length = strlen(dir->path), size = sizeof(dir->path);
+    int rc = directory_make_parents(dir->path, err);
+    if (rc)
+        return rc;
+    for (unsigned i = 2; mkdir(dir->path, 0777); i++) {
+        rc = -errno;
+        if (rc == -EEXIST && !unique)
+            return 0;
+        if (rc == -EEXIST && (size_t)snprintf(dir->path + length, size - length, "-%u", i) < size)
+            continue;
+        return err_sys(err, rc, "cannot create output directory '%.150s'", dir->path);
+    }
+    dir->is_new = true;
+    return 0;
+}
+
+/* Who has the lock, as it wrote itself: text of another user, perhaps. */
+static int refuse(const struct directory *dir, struct err *err)
+{
+    char holder[140];
+    ssize_t n = pread(dir->lock_fd, holder, sizeof(holder) - 1, 0);
+    holder[n > 0 ? n : 0] = '\0';
+    for (char *at = holder; *at; at++)
+        if (!isprint((unsigned char)*at))
+            *at = '?';
+    return err_set(err, -EBUSY, "output directory '%.80s' is in use by %s", dir->path,
+                   holder[0] ? holder : "another run");
+}
+
+/* Nobody needs it but who is refused: a full disk does not matter here. */
+static void sign(const struct directory *dir, const char *command)
+{
+    char host[64] = "?", since[40], text[1024];
+    struct tm tm;
+    time_t now = time(NULL);
+    (void)gethostname(host, sizeof(host) - 1);
+    (void)strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S UTC", gmtime_r(&now, &tm));
+    int n = snprintf(text, sizeof(text), "process %ld on %s since %s: %s", (long)getpid(), host,
+                     since, command);
+    size_t size = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
+    if (!ftruncate(dir->lock_fd, 0))
+        (void)file_write_at(dir->lock_fd, text, size, 0);
+}
+
+static bool is_same_file(int dir_fd, const char *name, int fd)
+{
+    struct stat by_name, by_fd;
+    return !fstatat(dir_fd, name, &by_name, AT_SYMLINK_NOFOLLOW) && !fstat(fd, &by_fd) &&
+           by_name.st_ino == by_fd.st_ino && by_name.st_dev == by_fd.st_dev;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+/*
+ * Opens work_fd and the lock in it, and takes that. -EBUSY: a run has it; -EAGAIN: the one that had
+ * it has removed it meanwhile; -ENOLCK: this file system has no locks.
+ */
+static int take_lock(struct directory *dir)
+{
+    dir->work_fd = openat(dir->fd, WORK_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (dir->work_fd < 0)
+        return errno == ENOENT ? -EAGAIN : -errno;
+    /* For writing: NFS locks nothing else. */
+    dir->lock_fd = openat(dir->work_fd, LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (dir->lock_fd < 0)
+        return errno == ENOENT ? -EAGAIN : -errno;
+    if (flock(dir->lock_fd, LOCK_EX | LOCK_NB))
+        return errno == EWOULDBLOCK ? -EBUSY : -ENOLCK;
+    return is_same_file(dir->work_fd, LOCK_NAME, dir->lock_fd) ? 0 : -EAGAIN;
+}
+
+static int lock_directory(struct directory *dir, struct err *err)
+{
+    int rc = -EAGAIN;
+    for (int i = 0; i < TRIES && rc == -EAGAIN; i++) {
+        close_fd(&dir->lock_fd);
+        close_fd(&dir->work_fd);
+        rc = mkdirat(dir->fd, WORK_NAME, 0777) && errno != EEXIST ? -errno : take_lock(dir);
+    }
+    if (rc == -EBUSY)
+        (void)refuse(dir, err);
+    else if (rc == -ENOLCK) /* such as Lustre without -o flock: better to run than not to */
+        log_warn("'%.150s' cannot be locked: start no other run in it meanwhile", dir->path);
+    else if (rc)
+        (void)err_sys(err, rc, "cannot lock output directory '%.150s'", dir->path);
+    if (!rc || rc == -ENOLCK)
+        return 0;
+    close_fd(&dir->lock_fd);
+    (void)unlinkat(dir->fd, WORK_NAME, AT_REMOVEDIR);
+    return rc;
+}
+
+/* The lock goes while we have it, so that nobody can hold one that is not there any more. */
+static void unlock_directory(struct directory *dir)
+{
+    (void)unlinkat(dir->work_fd, LOCK_NAME, 0);
+    close_fd(&dir->lock_fd);
+    close_fd(&dir->work_fd);
+    (void)unlinkat(dir->fd, WORK_NAME, AT_REMOVEDIR);
+}
+
+static bool is_record(int dir_fd)
+{
+    int fd = openat(dir_fd, RECORD_NAME, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    json_t *record = fd < 0 ? NULL : json_loadfd(fd, 0, NULL);
+    bool ours = json_is_integer(json_object_get(record, "schema_version")) &&
+                json_is_string(json_object_get(record, "status"));
+    json_decref(record);
+    close_fd(&fd);
+    return ours;
+}
+
+/* Ours are the files beside a run.json as we write it. */
+static int look_for_earlier(struct directory *dir, struct err *err)
+{
+    const char *found = NULL;
+    for (size_t i = 0; i < NAMES; i++) {
+        struct stat stat;
+        if (fstatat(dir->fd, names[i], &stat, AT_SYMLINK_NOFOLLOW))
+            continue;
+        found = names[i];
+        if (!S_ISREG(stat.st_mode))
+            break;
+        dir->holds_earlier = i + 1 == NAMES && is_record(dir->fd);
+    }
+    if (!found || dir->holds_earlier)
+        return 0;
+    return err_set(err, -EEXIST,
+                   "output directory '%.100s' has a %s that is not of a run of contend: name "
+                   "another one",
+                   dir->path, found);
+}
+
+int directory_open(struct directory *dir, const struct directory_request *request, struct err *err)
+{
+    const char *path = request->path;
+    *dir = (struct directory){.is_open = true,
+                              .fd = -1,
+                              .work_fd = -1,
+                              .lock_fd = -1,
+                              .remove_figures = request->remove_figures};
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (!length || length >= sizeof(dir->path))
+        return err_set(err, -EINVAL, "output directory '%.80s' has no usable name", path);
+    memcpy(dir->path, path, length);
+    int rc = make_directory(dir, request->unique, err);
+    if (rc)
+        return rc;
+    dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir->fd < 0)
+        return err_sys(err, -errno, "cannot open output directory '%.150s'", dir->path);
+    rc = lock_directory(dir, err);
+    if (rc)
+        return rc;
+    sign(dir, request->command);
+    rc = settle(dir);
+    if (rc)
+        return err_sys(err, rc, "cannot end what an earlier run began in '%.120s'", dir->path);
+    return look_for_earlier(dir, err);
+}
+
+int directory_publish(struct directory *dir, struct err *err)
+{
+    /* With this name it counts: whoever opens the directory next moves what is left to move. */
+    int rc = renameat(dir->work_fd, DIRECTORY_RECORD, dir->work_fd, RECORD_NAME) ? -errno : 0;
+    if (!rc) {
+        dir->holds_earlier = false;
+        rc = take_places(dir);
+    }
+    return rc ? err_sys(err, rc, "cannot replace the files in '%.120s'", dir->path) : 0;
+}
+
+int directory_add_summary(struct directory *dir, const char *text, size_t size, struct err *err)
+{
+    int rc = file_write(dir->work_fd, DIRECTORY_SUMMARY, text, size);
+    if (!rc && renameat(dir->work_fd, DIRECTORY_SUMMARY, dir->fd, DIRECTORY_SUMMARY))
+        rc = -errno;
+    return rc ? err_sys(err, rc, "cannot write " DIRECTORY_SUMMARY) : 0;
+}
+
+void directory_close(struct directory *dir)
+{
+    if (!dir->is_open)
+        return;
+    if (dir->lock_fd >= 0 && !settle(dir))
+        unlock_directory(dir);
+    close_fd(&dir->lock_fd);
+    close_fd(&dir->work_fd);
+    close_fd(&dir->fd);
+    if (dir->is_new)
+        (void)rmdir(dir->path);
+    *dir = (struct directory){0};
+}
+
+void directory_recover(int dir_fd, directory_remove *remove_figures)
+{
+    struct directory dir = {
+        .fd = dir_fd, .work_fd = -1, .lock_fd = -1, .remove_figures = remove_figures};
+    if (!take_lock(&dir) && !settle(&dir))
+        unlock_directory(&dir);
+    close_fd(&dir.lock_fd);
+    close_fd(&dir.work_fd);
+}

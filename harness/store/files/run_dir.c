@@ -1,0 +1,149 @@
+#include "harness/store/files/run_dir.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/lib/say/log.h"
+
+static int choose_path(char *path, size_t size, const struct run_dir_request *request,
+                       time_t started, struct err *err)
+{
+    char utc[32];
+    struct tm tm;
+    int n;
+    (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&started, &tm));
+    if (request->out)
+        n = snprintf(path, size, "%s%s%s", request->out, request->subdirectory ? "/" : "",
+                     request->subdirectory ? request->subdirectory : "");
+    else
+        n = snprintf(path, size, "results/%s/%s-%s", request->host, utc, request->scenario);
+    if (n < 0 || (size_t)n >= size)
+        return err_set(err, -ENAMETOOLONG, "output directory '%.80s...' has too long a name", path);
+    return 0;
+}
+
+static void put_command(const struct run_record *record, char *buf, size_t size)
+{
+    size_t used = 0;
+    buf[0] = '\0';
+    for (int i = 0; i < record->argc && used < size; i++)
+        used += (size_t)snprintf(buf + used, size - used, "%s%s", i ? " " : "", record->argv[i]);
+}
+
+/* run.json, which names the samples that belong to it, and then all that was written counts. */
+static int publish(struct run_dir *run_dir, const struct run_record *record, off_t samples_bytes,
+                   struct err *err)
+{
+    struct run_record now = *record;
+    now.samples_bytes = samples_bytes;
+    int rc = run_json_write(run_dir->dir.work_fd, DIRECTORY_RECORD, &now, err);
+    return rc ? rc : directory_publish(&run_dir->dir, err);
+}
+
+static int write_tables(const struct run_dir *run_dir, const struct analysis *analysis,
+                        struct err *err)
+{
+    int rc = csv_write_rounds(run_dir->dir.work_fd, analysis, err);
+    return rc ? rc : csv_write_rows(run_dir->dir.work_fd, &analysis->rows, err);
+}
+
+/* Tables of a round that is not published, which the next record would speak for. */
+static void remove_tables(const struct run_dir *run_dir)
+{
+    (void)unlinkat(run_dir->dir.work_fd, CSV_ROUNDS_NAME, 0);
+    (void)unlinkat(run_dir->dir.work_fd, CSV_ROWS_NAME, 0);
+}
+
+static int write_first(struct run_dir *run_dir, const struct run_record *record, struct err *err)
+{
+    const struct analysis nothing = {0};
+    int rc = samples_file_open(&run_dir->samples, run_dir->dir.work_fd, err);
+    if (!rc)
+        rc = write_tables(run_dir, &nothing, err);
+    if (!rc && run_dir->dir.holds_earlier) /* to know now whether it can be written */
+        rc = run_json_write(run_dir->dir.work_fd, DIRECTORY_RECORD, record, err);
+    else if (!rc)
+        rc = publish(run_dir, record, run_dir->samples.valid_bytes, err);
+    return rc;
+}
+
+int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
+                 const struct run_record *record, struct err *err)
+{
+    char path[4096], command[512];
+    *run_dir = (struct run_dir){0};
+    int rc = choose_path(path, sizeof(path), request, record->started, err);
+    if (rc)
+        return rc;
+    put_command(record, command, sizeof(command));
+    const struct directory_request place = {.path = path,
+                                            .unique = !request->out,
+                                            .command = command,
+                                            .remove_figures = request->remove_figures};
+    rc = directory_open(&run_dir->dir, &place, err);
+    if (rc)
+        return rc;
+    struct err why = {0};
+    rc = write_first(run_dir, record, &why);
+    return rc ? err_set(err, rc, "output directory '%.100s': %.140s", path, why.msg) : 0;
+}
+
+static int append_samples(struct run_dir *run_dir, const struct result *result, unsigned round,
+                          struct err *err)
+{
+    for (size_t a = 0; a < result->narms; a++) {
+        const struct arm *arm = &result->arms[a];
+        for (size_t o = 0; o < arm->nobservations; o++) {
+            if (arm->observations[o].round != round)
+                continue;
+            int rc =
+                samples_file_append(&run_dir->samples, result, arm, &arm->observations[o], err);
+            if (rc)
+                return rc;
+        }
+    }
+    return samples_file_sync(&run_dir->samples, err);
+}
+
+int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,
+                  struct err *err)
+{
+    off_t before = run_dir->samples.valid_bytes;
+    bool replaces = run_dir->dir.holds_earlier;
+    int rc = append_samples(run_dir, record->result, round, err);
+    if (!rc)
+        rc = write_tables(run_dir, &record->verdict->analysis, err);
+    if (!rc)
+        rc = publish(run_dir, record, run_dir->samples.valid_bytes, err);
+    if (rc) {
+        samples_file_cut(&run_dir->samples, before);
+        remove_tables(run_dir);
+    } else if (replaces)
+        log_info("replacing the earlier run in %s", run_dir->dir.path);
+    return rc;
+}
+
+int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct err *err)
+{
+    struct run_record last = *record;
+    off_t samples_bytes = run_dir->samples.valid_bytes;
+    int rc = samples_file_close(&run_dir->samples, err);
+    if (!rc && record->verdict && !run_dir->dir.holds_earlier) { /* a search drops arms */
+        rc = write_tables(run_dir, &record->verdict->analysis, err);
+        if (rc)
+            remove_tables(run_dir);
+    }
+    if (rc)
+        last.status = "failed";
+    int json_rc =
+        run_dir->dir.holds_earlier ? 0 : publish(run_dir, &last, samples_bytes, rc ? NULL : err);
+    return rc ? rc : json_rc;
+}
+
+void run_dir_close(struct run_dir *run_dir)
+{
+    (void)samples_file_close(&run_dir->samples, NULL);
+    directory_close(&run_dir->dir);
+}

@@ -1,0 +1,46 @@
+/*
+ * The result of one run: what is written when, and what is left when something breaks.
+ *
+ * A round is written as a whole or not at all: samples.csv grows, then rounds.csv, rows.csv and
+ * run.json take the places of those before them. An earlier result in the directory stays until the
+ * first round of this one is whole.
+ */
+#ifndef CONTEND_STORE_FILES_RUN_DIR_H
+#define CONTEND_STORE_FILES_RUN_DIR_H
+
+#include "harness/lib/base/err.h"
+#include "harness/store/files/csv.h"
+#include "harness/store/files/directory.h"
+#include "harness/store/files/run_json.h"
+
+/* Zeroed = closed. */
+struct run_dir {
+    struct directory dir;
+    struct samples_file samples;
+};
+
+/* Where: `out`/<subdirectory> or, where `out` is NULL, results/<host>/<utc>-<scenario>. */
+struct run_dir_request {
+    const char *out, *host, *scenario;
+    const char *subdirectory; /* or NULL */
+    directory_remove *remove_figures;
+};
+
+/*
+ * Opens the directory. Errors name the path, and are those of directory_open and of writing the
+ * first, still empty files. Close with run_dir_close, also after an error.
+ */
+int run_dir_open(struct run_dir *run_dir, const struct run_dir_request *request,
+                 const struct run_record *record, struct err *err);
+
+/* Writes a round that was done, and what the record's verdict makes of all so far; after an error
+ * the files are those of the rounds before it. */
+int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsigned round,
+                  struct err *err);
+
+/* Writes the last word to run.json, unless the earlier result is there still. */
+int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct err *err);
+
+void run_dir_close(struct run_dir *run_dir);
+
+#endif

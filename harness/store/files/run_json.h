@@ -1,0 +1,53 @@
+/*
+ * run.json: everything about a run but its samples. results/README.md explains every key.
+ *
+ * Written when the run starts and after each round, with status "interrupted", and again at the
+ * end: whatever happens between leaves a file that is valid and true.
+ */
+#ifndef CONTEND_STORE_FILES_RUN_JSON_H
+#define CONTEND_STORE_FILES_RUN_JSON_H
+
+#include <jansson.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "harness/engine/arms/result.h"
+#include "harness/lib/base/err.h"
+#include "harness/lib/base/opt.h"
+#include "harness/machine/facts/env.h"
+#include "harness/machine/topo/topo.h"
+#include "harness/verdict/advice/verdict.h"
+
+/* Raised when a key changes its meaning or goes away; new keys alone do not raise it. */
+enum { RUN_SCHEMA_VERSION = 2 };
+
+/* All borrowed. Pointers may be NULL where the run has not come that far; the key is null then. */
+struct run_record {
+    const char *status;           /* "complete", "interrupted" or "failed" */
+    const char *version, *commit; /* of this program; commit "" = unknown */
+    int argc;                     /* the whole command line, with the program's name */
+    char **argv;
+    time_t started, ended; /* CLOCK_REALTIME; ended 0 = not yet */
+    const struct environment *env;
+    const struct topo *topo;
+    const struct result *result;
+    off_t samples_bytes;           /* of samples.csv that belong to the rounds done */
+    const struct verdict *verdict; /* of the rounds done; NULL = none yet */
+    const struct opt *run_opts;    /* table and struct of the subcommand's options */
+    const void *run_options;
+    const char *const *notes; /* NULL-terminated sentences: what a reader should know */
+};
+
+/*
+ * Writes it into the directory, under that name. Errors: -ENOMEM, and what open, write and close
+ * give, such as -ENOSPC; then there is no file of that name.
+ */
+int run_json_write(int dir_fd, const char *name, const struct run_record *record, struct err *err);
+
+/*
+ * {"rows": 4096, "pinned": true, "wait": "spin"}: option values with their JSON types; empty for a
+ * NULL table. NULL for want of memory.
+ */
+json_t *run_json_options(const struct opt *opts, const void *base);
+
+#endif

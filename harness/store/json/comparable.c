@@ -1,0 +1,217 @@
+#include "harness/store/json/comparable.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* In the order in which they are told. */
+static const struct field {
+    const char *what;  /* the word of --allow; NULL = it is told and refuses nothing */
+    const char *label; /* for people */
+    const char *path;
+} fields[] = {
+    {"machine", "machine", "machine.key"},
+    {"machine", "CPU model", "environment.cpu_model"},
+    {"machine", "number of CPUs", "topology.cpus.count"},
+    {"machine", "GPUs", "topology.gpus"},
+    {"cpus", "allowed CPUs", "topology.cpus.allowed"},
+    {"cpus", "CPU limit of the cgroup", "environment.cgroup.cpu_max"},
+    {"kernel", "kernel", "environment.kernel"},
+    {"kernel", "scheduler", "environment.scheduler"},
+    {"driver", "GPU driver", "environment.driver"},
+    {"cuda", "CUDA", "environment.cuda"},
+    {"nccl", "NCCL", "environment.nccl"},
+    {"governor", "CPU frequency governor", "environment.governor"},
+    {"governor", "boost", "environment.boost"},
+    {"contend", "version of contend", "version"},
+    {"options", "profile", "options.profile"},
+    {"options", "--time", "options.time"},
+    {"options", "--warmup", "options.warmup"},
+    {"options", "--limit", "options.limit"},
+    {"options", "--metric", "options.metric"},
+    {"options", "--metric-file", "options.metric-file"},
+    {"options", "--less-is-better", "options.less-is-better"},
+    {"options", "--steps-by-lines", "options.steps-by-lines"},
+    {"options", "--line", "options.line"},
+    {"options", "--duration", "options.duration"},
+    {NULL, "the command", "command"},
+    {NULL, "commit of contend", "commit"},
+    {NULL, "options of placements", "plan_options"},
+    {NULL, "transparent huge pages", "environment.transparent_hugepage"},
+    {NULL, "numa_balancing", "environment.numa_balancing"},
+    {NULL, "OMP_NUM_THREADS", "environment.variables.OMP_NUM_THREADS"},
+    {NULL, "OMP_WAIT_POLICY", "environment.variables.OMP_WAIT_POLICY"},
+    {NULL, "OMP_PROC_BIND", "environment.variables.OMP_PROC_BIND"},
+};
+
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]), VALUE_MAX = 4096, SHOWN = 120 };
+
+/* NULL where a part of the path is not there. */
+static const json_t *find(const json_t *record, const char *path)
+{
+    char name[64];
+    while (record && *path) {
+        size_t length = strcspn(path, ".");
+        (void)snprintf(name, sizeof(name), "%.*s", (int)length, path);
+        record = json_object_get(record, name);
+        path += length + (path[length] == '.');
+    }
+    return record;
+}
+
+static bool is_variable(const char *path)
+{
+    return strstr(path, ".variables.") != NULL;
+}
+
+/* Of contend's own command line the user's command, behind "--"; false: it has none. */
+static bool format_command(const json_t *words, char *buf, size_t size)
+{
+    size_t used = 0, i = 0;
+    for (; i < json_array_size(words); i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        if (word && !strcmp(word, "--"))
+            break;
+    }
+    for (i++; i < json_array_size(words) && used < size; i++) {
+        const char *word = json_string_value(json_array_get(words, i));
+        used +=
+            (size_t)snprintf(buf + used, size - used, "%s%s", used ? " " : "", word ? word : "");
+    }
+    return used > 0;
+}
+
+/* False: the record does not know. Of arrays, the names of what is in them. */
+static bool format(const json_t *record, const char *path, char *buf, size_t size)
+{
+    const json_t *value = find(record, path);
+    if (!value && !is_variable(path))
+        return false;
+    if (!strcmp(path, "command"))
+        return format_command(value, buf, size);
+    if (json_is_string(value))
+        (void)snprintf(buf, size, "%s", json_string_value(value));
+    else if (json_is_number(value))
+        (void)snprintf(buf, size, "%g", json_number_value(value));
+    else if (json_is_boolean(value))
+        (void)snprintf(buf, size, "%s", json_is_true(value) ? "on" : "off");
+    else if (json_array_size(value)) {
+        size_t used = (size_t)snprintf(buf, size, "%zu:", json_array_size(value));
+        for (size_t i = 0; i < json_array_size(value) && used < size; i++) {
+            const char *name = json_string_value(json_object_get(json_array_get(value, i), "name"));
+            used += (size_t)snprintf(buf + used, size - used, " %s", name ? name : "?");
+        }
+    } else
+        (void)snprintf(buf, size, "none");
+    return true;
+}
+
+/* Whether a comma separated list has the word. */
+static bool has_word(const char *list, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == length && !strncmp(at, word, length))
+            return true;
+    return false;
+}
+
+static void add_word(char *list, size_t size, const char *word)
+{
+    size_t used = strlen(list);
+    if (!has_word(list, word))
+        (void)snprintf(list + used, size - used, "%s%s", used ? "," : "", word);
+}
+
+static void list_words(char *buf, size_t size)
+{
+    buf[0] = '\0';
+    for (size_t i = 0; i < FIELDS; i++)
+        if (fields[i].what)
+            add_word(buf, size, fields[i].what);
+    add_word(buf, size, COMPARABLE_BUSY);
+}
+
+bool comparable_is_allowed(const char *allowed, const char *word)
+{
+    return has_word(allowed, "all") || has_word(allowed, word);
+}
+
+int comparable_check_allowed(const char *allowed, struct err *err)
+{
+    char word[32], known[200];
+    list_words(known, sizeof(known));
+    for (const char *at = allowed; at && *at; at += strcspn(at, ","), at += *at == ',') {
+        (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, ","), at);
+        if (strcmp(word, "all") != 0 && !has_word(known, word))
+            return err_set(err, -EINVAL, "--allow: '%s' is none of %s,all", word, known);
+    }
+    return 0;
+}
+
+char *comparable_say_measure(const json_t *record, char *buf, size_t size)
+{
+    static const char *const names[] = {"metric", "metric-file", "less-is-better", "steps-by-lines",
+                                        "line"};
+    char path[64], value[VALUE_MAX];
+    size_t used = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && used < size; i++) {
+        (void)snprintf(path, sizeof(path), "options.%s", names[i]);
+        if (format(record, path, value, sizeof(value)) && strcmp(value, "none") != 0 &&
+            strcmp(value, "off") != 0)
+            used += (size_t)snprintf(buf + used, size - used, ";%s=%s", names[i], value);
+    }
+    return buf;
+}
+
+/* The first side that has another value than the first of all; false = none has. */
+static bool find_difference(const struct comparable *sides, size_t n, const struct field *field,
+                            char *first, char *other, size_t *side)
+{
+    if (!format(sides[0].record, field->path, first, VALUE_MAX))
+        return false;
+    for (*side = 1; *side < n; (*side)++)
+        if (format(sides[*side].record, field->path, other, VALUE_MAX) && strcmp(first, other) != 0)
+            return true;
+    return false;
+}
+
+/* From where on two values are shown that differ, so that it is seen. */
+static size_t shown_from(const char *first, const char *other)
+{
+    size_t same = 0;
+    while (first[same] && first[same] == other[same])
+        same++;
+    return same < SHOWN / 2 ? 0 : same - SHOWN / 4;
+}
+
+int comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
+                     size_t size, struct findings *findings, struct err *err)
+{
+    char first[VALUE_MAX], other[VALUE_MAX], words[200] = "";
+    size_t side;
+    int rc = 0;
+    refused[0] = '\0';
+    for (const struct field *field = fields; n && field < fields + FIELDS && !rc; field++) {
+        if (!find_difference(sides, n, field, first, other, &side))
+            continue;
+        bool may = !field->what || comparable_is_allowed(allowed, field->what);
+        struct finding finding = {.id = "sides_differ",
+                                  .severity = may ? FINDING_NOTE : FINDING_DOUBT};
+        (void)snprintf(finding.subject, sizeof(finding.subject), "%s", field->label);
+        size_t from = shown_from(first, other);
+        const char *cut = from ? ".." : "";
+        (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s%.*s in %s, %s%.*s in %s%s%s",
+                       cut, SHOWN, first + from, sides[0].name, cut, SHOWN, other + from,
+                       side ? sides[side].name : "", may ? "" : ": no verdict without --allow ",
+                       may ? "" : field->what);
+        if (!may)
+            add_word(words, sizeof(words), field->what);
+        rc = findings_add(findings, &finding, err);
+    }
+    if (words[0])
+        (void)snprintf(refused, size, "what was measured is not the same: --allow %s compares it",
+                       words);
+    return rc;
+}

@@ -1,0 +1,82 @@
+#include "harness/store/json/plan.h"
+
+#include "harness/plan/placement/check.h"
+#include "harness/store/json/findings.h"
+#include "harness/store/json/machine.h"
+
+static json_t *gpu_to_json(const struct topo *topo, const struct plan_worker *worker)
+{
+    if (worker->gpu < 0)
+        return json_null();
+    if (worker->pci_bdf[0])
+        return json_pack("{s:s, s:i}", "pci_bdf", worker->pci_bdf, "cuda_ordinal", worker->gpu);
+    return json_pack("{s:s, s:i}", "pci_bdf", topo->gpus[worker->gpu].pci_bdf, "cuda_ordinal",
+                     topo->gpus[worker->gpu].cuda_ordinal);
+}
+
+/*
+ * Where its read-back masks are: of the first observation in which it came up. A later round that
+ * was bound otherwise is a failed observation, which says so itself. NULL: it never ran.
+ */
+static const struct worker_result *find_ran(const struct observation *observations, size_t n,
+                                            unsigned w)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct observation *of = &observations[i];
+        if (of->status < STATUS_SKIPPED && w >= of->slot && w - of->slot < of->nworkers)
+            return &of->workers[w - of->slot];
+    }
+    return NULL;
+}
+
+static json_t *worker_to_json(const struct topo *topo, const struct plan *plan, unsigned w,
+                              const struct worker_result *ran)
+{
+    const struct plan_worker *worker = &plan->workers[w];
+    json_t *json =
+        json_pack("{s:i, s:o, s:o, s:s, s:i, s:o}", "worker", (int)w, "cpus",
+                  bitset_to_json(&worker->cpus), "mem_nodes", bitset_to_json(&worker->mem_nodes),
+                  "mem_policy", mem_policy_name(worker->mem_policy), "threads",
+                  (int)worker->threads, "gpu", gpu_to_json(topo, worker));
+    if (worker->passive)
+        (void)json_object_set_new(json, "wait_policy", json_string("passive"));
+    if (worker->background)
+        (void)json_object_set_new(json, "background", json_true());
+    if (worker->host[0])
+        (void)json_object_set_new(json, "host", json_string(worker->host));
+    if (ran) {
+        (void)json_object_set_new(json, "cpus_actual", bitset_to_json(&ran->cpus_actual));
+        (void)json_object_set_new(json, "mem_nodes_actual", bitset_to_json(&ran->mem_nodes_actual));
+    }
+    return json;
+}
+
+json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
+                     const struct observation *observations, size_t n)
+{
+    json_t *workers = json_array();
+    for (unsigned w = 0; w < plan->nworkers; w++)
+        (void)json_array_append_new(workers,
+                                    worker_to_json(topo, plan, w, find_ran(observations, n, w)));
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:o}", "placement", placement_infos[plan->placement].name, "status",
+        plan->status == PLAN_OK ? "ok" : "skipped", "reason", plan->reason, "workers", workers);
+    struct findings findings = {0};
+    struct err err;
+    if (plan_check(topo, plan, &findings, &err)) {
+        json_decref(json);
+        json = NULL;
+    }
+    if (findings.n)
+        (void)json_object_set_new(json, "findings", findings_to_json(&findings));
+    findings_free(&findings);
+    return json;
+}
+
+json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        (void)json_array_append_new(array, plan_to_json(topo, plans[i], NULL, 0));
+    return array;
+}

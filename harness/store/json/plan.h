@@ -1,0 +1,23 @@
+/* A plan as the JSON object of DESIGN.md, "Output of a run". */
+#ifndef CONTEND_STORE_JSON_PLAN_H
+#define CONTEND_STORE_JSON_PLAN_H
+
+#include <jansson.h>
+
+#include "harness/engine/arms/result.h"
+#include "harness/plan/placement/plan.h"
+
+/*
+ * {"placement", "status": "ok" | "skipped", "reason", "workers": [{"worker", "cpus", "mem_nodes",
+ * "mem_policy", "threads", "gpu": {"pci_bdf", "cuda_ordinal"} | null}, ...]}; a background worker
+ * has "background": true as well. With n observations of this plan the workers that ran have
+ * "cpus_actual" and "mem_nodes_actual" too. What plan/placement/check.h finds stands in "findings"
+ * (store/json/findings.h), where there is any. NULL: no memory. The caller owns it.
+ */
+json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
+                     const struct observation *observations, size_t n);
+
+/* An array of plans. NULL: no memory. The caller owns it. */
+json_t *plans_to_json(const struct topo *topo, const struct plan *const *plans, size_t n);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * What run.json says beside what was measured: the command, the machine and its parts, for a page
+ * that shows a result. Of a record that was edited, or is of an earlier version, what it does not
+ * say is empty.
+ */
+#ifndef CONTEND_STORE_READ_ABOUT_H
+#define CONTEND_STORE_READ_ABOUT_H
+
+#include "harness/lib/base/bitset.h"
+#include "harness/store/read/recorded.h"
+
+/* Parts of the machine that hold CPUs, by os_cpu; n = 0: the record does not say which. */
+struct about_sets {
+    size_t n;
+    struct bitset *set;
+};
+
+enum about_level { ABOUT_PACKAGES, ABOUT_NODES, ABOUT_LLCS, ABOUT_CORES, ABOUT_LEVELS };
+
+/* A line of a table; text is never empty. */
+struct about_fact {
+    const char *label;
+    char text[320];
+};
+
+/* All of it lives as long as the result that it was read from. */
+struct about {
+    const char *status, *started, *ended, *host; /* "" = not said */
+    size_t nwords, nnotes, nfacts;
+    const char **words; /* of the command line */
+    const char **notes; /* sentences that a reader should know */
+    struct about_fact *facts;
+    struct bitset cpus, allowed;
+    struct about_sets levels[ABOUT_LEVELS];
+};
+
+/* -ENOMEM only. */
+int about_read(struct recorded *recorded, struct about *about, struct err *err);
+
+#endif

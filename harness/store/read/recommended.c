@@ -1,0 +1,128 @@
+#include "harness/store/read/recommended.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/lib/files/file.h"
+#include "harness/store/files/below.h"
+
+static const size_t run_mib_most = 256;
+
+struct search {
+    const struct recommended_request *request;
+    struct recommended *found;
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+/* The words of the run's command line behind its "--"; NULL where there is none. */
+static json_t *command_of(const json_t *record, size_t *first)
+{
+    json_t *words = json_object_get(record, "command");
+    for (*first = 1; *first <= json_array_size(words); (*first)++)
+        if (!strcmp(json_string_value(json_array_get(words, *first - 1))
+                        ? json_string_value(json_array_get(words, *first - 1))
+                        : "",
+                    "--"))
+            return words;
+    return NULL;
+}
+
+static bool is_same_job(const json_t *record, const char *const *job)
+{
+    size_t first, n = 0;
+    const json_t *words = command_of(record, &first);
+    if (!job)
+        return true;
+    for (; job[n]; n++) {
+        const char *word = json_string_value(json_array_get(words, first + n));
+        if (!word || strcmp(word, job[n]) != 0)
+            return false;
+    }
+    return words && json_array_size(words) == first + n;
+}
+
+static bool is_wanted(const json_t *record, const struct search *search)
+{
+    const struct recommended_request *request = search->request;
+    const json_t *recommended = json_object_get(record, "recommended");
+    return json_is_object(recommended) && !strcmp(text_of(record, "status"), "complete") &&
+           !strcmp(text_of(json_object_get(record, "machine"), "key"), request->machine_key) &&
+           json_integer_value(json_object_get(recommended, "workers")) ==
+               (json_int_t)request->workers &&
+           is_same_job(record, request->job) &&
+           strcmp(text_of(record, "started"), search->found->started) > 0;
+}
+
+static void put(char *buf, size_t size, const char *text)
+{
+    (void)snprintf(buf, size, "%s", text);
+    (void)text_one_line(buf);
+}
+
+/* Between "place " and the user's command. */
+static void put_options(const char *command, char *buf, size_t size)
+{
+    static const char begin[] = " place --workers ";
+    const char *at = strstr(command, begin), *end = at ? strstr(at, " -- ") : NULL;
+    if (at)
+        at += strlen(" place ");
+    put(buf, size, at ? at : "");
+    if (end && (size_t)(end - at) < size)
+        buf[end - at] = '\0';
+}
+
+static void take(const char *path, const json_t *record, struct recommended *found)
+{
+    const json_t *recommended = json_object_get(record, "recommended");
+    const json_t *gain = json_object_get(recommended, "speed_up");
+    const char *setting = text_of(recommended, "setting");
+    size_t first;
+    const json_t *words = command_of(record, &first);
+    const char *program = json_string_value(json_array_get(words, first));
+    put(found->path, sizeof(found->path), path);
+    put(found->setting, sizeof(found->setting), setting);
+    put(found->workload, sizeof(found->workload),
+        words && program ? program : text_of(record, "scenario"));
+    put(found->started, sizeof(found->started), text_of(record, "started"));
+    put_options(text_of(recommended, "command"), found->options, sizeof(found->options));
+    found->applies = strcmp(setting, text_of(recommended, "relative_to")) != 0;
+    found->speed_up = json_is_number(gain) ? json_number_value(gain) : (double)NAN;
+}
+
+static int look(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
+{
+    struct search *search = arg;
+    char *text = NULL;
+    size_t size = 0;
+    (void)marks;
+    (void)err;
+    if (file_read(dir_fd, "run.json", run_mib_most << 20, &text, &size))
+        return 0;
+    json_t *record = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    if (record && is_wanted(record, search))
+        take(path, record, search->found);
+    json_decref(record);
+    free(text);
+    return 0;
+}
+
+int recommended_find(const struct recommended_request *request, struct recommended *found,
+                     struct err *err)
+{
+    struct search search = {.request = request, .found = found};
+    const struct below_request below = {
+        .marks = BELOW_RUN, .depth = BELOW_DEPTH, .found = look, .arg = &search, .passes = true};
+    *found = (struct recommended){.speed_up = NAN};
+    int rc = below_find(request->path, &below, err);
+    return rc == -ENOMEM ? rc : 0;
+}

@@ -1,0 +1,178 @@
+#include "harness/store/read/recorded.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/files/file.h"
+#include "harness/store/files/run_json.h"
+#include "harness/store/json/comparison.h"
+#include "harness/store/json/findings.h"
+#include "harness/store/read/recorded_parts.h"
+#include "harness/verdict/advice/verdict.h"
+
+/* A run of hundreds of CPUs and rounds stays far below. In memory a file takes 4 to 20 times that.
+ */
+static const size_t run_mib_most = 256, rows_mib_most = 256, rounds_mib_most = 1024;
+
+void *recorded_keep(struct recorded *recorded, size_t n, size_t size)
+{
+    void **grown =
+        array_grown(recorded->owned, recorded->nowned, &recorded->owned_capacity, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    recorded->owned = grown;
+    grown[recorded->nowned] = calloc(n ? n : 1, size);
+    return grown[recorded->nowned] ? grown[recorded->nowned++] : NULL;
+}
+
+static int read_file(int dir_fd, const char *name, size_t mib_most, char **text, size_t *size,
+                     struct err *err)
+{
+    int rc = file_read(dir_fd, name, mib_most << 20, text, size);
+    if (rc == -EINVAL)
+        return err_set(err, rc, "%s is no regular file (a link is not followed)", name);
+    if (rc == -EFBIG)
+        return err_set(err, rc, "%s is larger than %zu MiB", name, mib_most);
+    return rc ? err_sys(err, rc, "cannot read %s", name) : 0;
+}
+
+/* Strings of the document are printed: control characters go. */
+static int clean(json_t *json)
+{
+    const char *key;
+    size_t index;
+    json_t *value;
+    int failed = 0;
+    if (json_is_string(json)) {
+        char *text = strdup(json_string_value(json));
+        failed = !text || json_string_set(json, text_one_line(text));
+        free(text);
+    }
+    json_object_foreach(json, key, value) failed |= clean(value);
+    json_array_foreach(json, index, value) failed |= clean(value);
+    return failed;
+}
+
+static int check_schema(const json_t *record, int *version, struct err *err)
+{
+    json_int_t schema = json_integer_value(json_object_get(record, "schema_version"));
+    *version = schema > 0 && schema <= INT32_MAX ? (int)schema : 0;
+    if (schema <= 0)
+        return err_set(err, -EINVAL, "run.json is not of a run of contend");
+    if (schema > RUN_SCHEMA_VERSION)
+        return err_set(err, -EINVAL,
+                       "run.json is of a newer contend: its files are of schema %lld, this version "
+                       "reads %d",
+                       schema, RUN_SCHEMA_VERSION);
+    if (schema < RUN_SCHEMA_VERSION)
+        return err_set(err, -EPROTO,
+                       "these files are of schema %lld, which holds no values of single rounds and "
+                       "no findings: no table, findings and verdict without them",
+                       schema);
+    return 0;
+}
+
+static int read_record(int dir_fd, struct recorded *recorded, struct err *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    json_error_t wrong;
+    int rc = read_file(dir_fd, "run.json", run_mib_most, &text, &size, err);
+    if (rc)
+        return rc;
+    recorded->record = json_loadb(text, size, JSON_REJECT_DUPLICATES, &wrong);
+    free(text);
+    if (!recorded->record)
+        return err_set(err, -EINVAL, "run.json, line %d: %.150s", wrong.line,
+                       text_one_line(wrong.text));
+    rc = check_schema(recorded->record, &recorded->schema_version, err);
+    if (rc)
+        return rc;
+    if (clean(recorded->record))
+        return err_set(err, -ENOMEM, "no memory for run.json");
+    recorded->version = json_string_value(json_object_get(recorded->record, "version"));
+    recorded->commit = json_string_value(json_object_get(recorded->record, "commit"));
+    recorded->started = json_string_value(json_object_get(recorded->record, "started"));
+    recorded_machine(recorded);
+    return 0;
+}
+
+/* Earlier versions had several rules: what they said of the best is not what tables now mark. The
+ * command stays where it is of the same placement, as it was started. */
+static int say_anew(struct recorded *recorded, struct err *err)
+{
+    struct findings *old = &recorded->findings, made = {0};
+    bool said =
+        recorded->result.purpose != PURPOSE_RUN || json_object_get(recorded->record, "recommended");
+    int rc = 0;
+    for (size_t i = 0; i < old->n && !said && !rc; i++) {
+        if (strcmp(old->all[i].id, "placement") != 0)
+            continue;
+        said = true;
+        rc = verdict_add_placement(&recorded->analysis, &made, err);
+        if (rc || made.n != 1)
+            continue;
+        const char *place = strstr(made.all[0].command, " place ");
+        if (place && strstr(old->all[i].command, place))
+            memcpy(made.all[0].command, old->all[i].command, sizeof(made.all[0].command));
+        old->all[i] = made.all[0];
+    }
+    findings_free(&made);
+    return rc;
+}
+
+/* One of the tables: without it, what run.json tells of is no result. */
+static int read_table(int dir_fd, const char *name, size_t mib_most, char **text, size_t *size,
+                      struct err *err)
+{
+    int rc = read_file(dir_fd, name, mib_most, text, size, err);
+    if (rc != -ENOENT)
+        return rc;
+    return err_set(err, -EINVAL, "%s is missing; if %s.xz is there: unxz -k %s.xz", name, name,
+                   name);
+}
+
+int recorded_read(int dir_fd, const struct bench *const *benches, struct recorded *recorded,
+                  struct err *err)
+{
+    *recorded = (struct recorded){0};
+    int rc = read_record(dir_fd, recorded, err);
+    if (!rc)
+        rc = recorded_arms(recorded, benches, err);
+    if (!rc)
+        rc = read_table(dir_fd, CSV_ROUNDS_NAME, rounds_mib_most, &recorded->rounds_text,
+                        &recorded->rounds_size, err);
+    if (!rc)
+        rc = read_table(dir_fd, CSV_ROWS_NAME, rows_mib_most, &recorded->rows_text,
+                        &recorded->rows_size, err);
+    if (!rc)
+        rc = recorded_tables(recorded, err);
+    if (!rc)
+        rc = findings_from_json(json_object_get(recorded->record, "findings"), &recorded->findings,
+                                err);
+    if (!rc)
+        rc = say_anew(recorded, err);
+    if (!rc)
+        rc = comparisons_from_json(json_object_get(recorded->record, "comparisons"),
+                                   &recorded->comparisons, err);
+    return rc;
+}
+
+void recorded_free(struct recorded *recorded)
+{
+    comparisons_free(&recorded->comparisons);
+    findings_free(&recorded->findings);
+    analysis_free(&recorded->analysis);
+    for (size_t i = 0; i < recorded->nowned; i++)
+        free(recorded->owned[i]);
+    free(recorded->owned);
+    free(recorded->rows_text);
+    free(recorded->rounds_text);
+    json_decref(recorded->record);
+    *recorded = (struct recorded){0};
+}

@@ -1,0 +1,102 @@
+/* contend baseline: what machines of one kind should reach, from results of many of them. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/lib/say/log.h"
+#include "harness/validate/cmd/fleet.h"
+#include "harness/validate/files/bounds_file.h"
+#include "harness/validate/fleet/bounds_make.h"
+
+enum { LABEL = 10 };
+
+struct baseline_options {
+    const char *out;
+};
+
+static const struct opt baseline_opts[] = {
+    OPT_TEXT("out", baseline_options, out, NULL, "FILE", "where to write it: a new file",
+             .letter = 'o'),
+    {.name = NULL},
+};
+
+static void print_made(const struct fleet *fleet, const struct bounds *bounds, const char *path)
+{
+    for (size_t i = 0; i < bounds->nleft_out; i++)
+        text_field(LABEL, i ? "" : "left out", "%s: %s", bounds->left_out[i].name,
+                   bounds->left_out[i].reason);
+    if (bounds->nleft_out)
+        (void)putchar('\n');
+    text_field(LABEL, "machines", "%u of %u, %s", bounds->machines, fleet->names.n, bounds->kind);
+    text_field(LABEL, "bounds", "%zu figures; %s", bounds->n, bounds->how);
+    text_field(LABEL, "written", "%s", path);
+}
+
+/* Bounds without one figure: by them any machine would be good. */
+static int refuse_empty(const struct fleet *fleet, const struct bounds *bounds, struct err *err)
+{
+    if (bounds->nleft_out == fleet->names.n)
+        return err_set(err, -ENODATA, "all %u machines are left out, the first since %.160s",
+                       fleet->names.n, bounds->left_out[0].reason);
+    return err_set(err, -ENODATA,
+                   "nothing to bound: half of the %zu machines have no figure in common; let all "
+                   "run the same scenarios with the same parameters",
+                   fleet->names.n - bounds->nleft_out);
+}
+
+static int make(const struct fleet *fleet, const char *path)
+{
+    struct err err = {0};
+    struct bounds bounds = {0};
+    int rc = bounds_make(fleet, &bounds, &err);
+    if (!rc && !bounds.n)
+        rc = refuse_empty(fleet, &bounds, &err);
+    int code = rc == -ENODATA ? EXIT_INCONCLUSIVE : EXIT_USAGE;
+    if (!rc)
+        rc = bounds_file_write(path, &bounds, time(NULL), &err);
+    if (!rc)
+        print_made(fleet, &bounds, path);
+    else
+        log_error("%s", err.msg);
+    bounds_free(&bounds);
+    return rc ? code : cmd_finish();
+}
+
+static int baseline_main(const struct cmd_env *env, int argc, char **argv)
+{
+    struct baseline_options options = {0};
+    struct fleet fleet = {0};
+    struct cli cli;
+    size_t results;
+    int code;
+    if (!cmd_parse(env, &baseline_command, argc, argv, &options, &cli, &code))
+        return code;
+    if (!cli.npositional || !options.out) {
+        log_error("%s: 'contend baseline DIR... -o FILE'",
+                  options.out ? "which result directories?" : "which file is to be written?");
+        return EXIT_USAGE;
+    }
+    code = fleet_open(env, cli.positional, cli.npositional, &fleet, &results);
+    if (!code)
+        code = make(&fleet, options.out);
+    else if (results)
+        log_error("no baseline while results are damaged: mend them, or take them away");
+    fleet_free(&fleet);
+    return code;
+}
+
+const struct command baseline_command = {
+    .name = "baseline",
+    .main = baseline_main,
+    .summary = "bounds for machines of one kind, from the results of many",
+    .operands = "DIR...",
+    .about =
+        "Reads all results in the directories and up to 4 levels below them, names the machines "
+        "that are odd and leaves them out, and writes for each figure a reference, a lower and an "
+        "upper bound: JSON with a line a figure, to be read and edited. 'contend validate "
+        "--results "
+        "DIR... --baseline FILE' judges by it.",
+    .opts = baseline_opts,
+};

@@ -1,0 +1,210 @@
+#include "harness/validate/cmd/fleet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/signals.h"
+#include "harness/rows/row.h"
+#include "harness/show/report/junit.h"
+#include "harness/show/report/markdown.h"
+#include "harness/store/files/directory.h"
+#include "harness/store/json/findings.h"
+#include "harness/validate/figures/fleet.h"
+#include "harness/validate/files/bounds_file.h"
+#include "harness/validate/files/fleet_read.h"
+#include "harness/validate/fleet/bounds_make.h"
+#include "harness/validate/fleet/say.h"
+#include "harness/validate/tables/fleet.h"
+
+/* Which of two machines is the odd one nobody can say. */
+enum { MACHINES_LEAST = 3 };
+
+/* As for a comparison; of a benchmark that this version does not have, nothing. */
+static bool gates(const void *benches, const char *name, const char *metric, const char *params)
+{
+    const struct bench *bench = bench_find(benches, name);
+    return bench && metric_gates(bench, metric, params);
+}
+
+static void tell(const char *line)
+{
+    log_error("%s", line);
+}
+
+int fleet_read_gating(const struct cmd_env *env, const char *path, struct fleet *fleet,
+                      struct err *err)
+{
+    const struct fleet_request request = {gates, env->benches, tell};
+    struct fleet_found found = {0};
+    fleet->benches = env->benches;
+    int rc = fleet_read(path, &request, fleet, &found, err);
+    return !rc && found.damaged ? err_set(err, -EINVAL, "its result is damaged") : rc;
+}
+
+int fleet_open(const struct cmd_env *env, const char *const *directories, size_t n,
+               struct fleet *fleet, size_t *results)
+{
+    const struct fleet_request request = {gates, env->benches, tell};
+    struct fleet_found found = {0};
+    struct err err = {0};
+    int rc = 0;
+    fleet->benches = env->benches;
+    for (size_t i = 0; i < n && !rc; i++)
+        rc = fleet_read(directories[i], &request, fleet, &found, &err);
+    if (!rc)
+        rc = fleet_arrange(fleet, &err);
+    *results = rc ? 0 : found.results;
+    if (rc)
+        log_error("%s", err.msg);
+    return rc == -ENOMEM ? EXIT_NOT_RUN : rc || found.damaged ? EXIT_USAGE : EXIT_GOOD;
+}
+
+/* The baseline that was given, or one of the fleet itself. EXIT_GOOD, or after a message. */
+static int find_bounds(const struct fleet *fleet, const char *baseline, struct bounds *bounds)
+{
+    struct err err = {0};
+    int rc;
+    if (!baseline && fleet->names.n < MACHINES_LEAST) {
+        log_error(
+            "results of %u machine%s cannot be judged by each other: give --baseline FILE, or "
+            "more machines",
+            fleet->names.n, fleet->names.n == 1 ? "" : "s");
+        return EXIT_INCONCLUSIVE;
+    }
+    rc = baseline ? bounds_file_read(baseline, bounds, &err) : bounds_make(fleet, bounds, &err);
+    if (!rc)
+        return EXIT_GOOD;
+    log_error("%s", err.msg);
+    return rc == -ENODATA ? EXIT_INCONCLUSIVE : baseline ? EXIT_USAGE : EXIT_NOT_RUN;
+}
+
+static int draw(const struct fleet *fleet, const struct bounds *bounds,
+                const struct fleet_judgement *judgement, const char *path)
+{
+    struct err err = {0};
+    struct signals signals;
+    size_t pictures = 0;
+    if (directory_make_parents(path, &err)) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    (void)mkdir(path, 0777);
+    int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir_fd < 0) {
+        (void)err_sys(&err, -errno, "cannot use the directory '%.150s' for pictures", path);
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    int rc = signals_open(&signals, &err);
+    if (!rc) {
+        rc = fleet_draw(fleet, bounds, judgement, dir_fd, &signals, &pictures, &err);
+        signals_close(&signals);
+    }
+    (void)close(dir_fd);
+    if (!rc)
+        log_info("drew %zu picture%s: %s/fleet_01.svg, .png ...", pictures,
+                 pictures == 1 ? "" : "s", path);
+    else if (rc == -ENOENT)
+        log_info("gnuplot is not installed: no pictures, their data is in %s", path);
+    else
+        log_error("%s", err.msg);
+    return rc == -EINTR ? EXIT_INTERRUPTED : rc && rc != -ENOENT ? EXIT_NOT_RUN : EXIT_GOOD;
+}
+
+static int write_junit(const struct findings *findings, size_t nskip, const char *path)
+{
+    char open[96];
+    struct err err = {0};
+    FILE *out = fopen(path, "wex");
+    if (!out) {
+        (void)err_sys(&err, -errno, "cannot create '%.150s'", path);
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    (void)snprintf(open, sizeof(open), "SKIP: %zu machine%s could not be judged", nskip,
+                   nskip == 1 ? "" : "s");
+    int rc = junit_print_verdict("fleet", findings, nskip ? open : NULL, out, &err);
+    if (fclose(out) && !rc)
+        rc = err_sys(&err, -errno, "cannot write '%.150s'", path);
+    if (rc)
+        log_error("%s", err.msg);
+    return rc ? EXIT_NOT_RUN : EXIT_GOOD;
+}
+
+/* On stdout, in the form that was asked for. */
+static int print(const struct fleet *fleet, const struct bounds *bounds,
+                 const struct fleet_judgement *judgement, const struct findings *findings,
+                 const struct fleet_options *options)
+{
+    if (options->json)
+        return cmd_print_json(findings_to_json(findings), 1);
+    if (options->markdown)
+        markdown_print_findings(findings, stdout);
+    else
+        fleet_print(fleet, bounds, judgement, stdout, terminal_has_color(STDOUT_FILENO));
+    return cmd_finish();
+}
+
+/* Whether any bound is of a figure of the fleet. */
+static bool has_judged(const struct bounds *bounds, const struct fleet_judgement *judgement)
+{
+    for (size_t i = 0; i < bounds->n; i++)
+        if (judgement->metric_of[i] != INTERN_NONE)
+            return true;
+    return false;
+}
+
+static int show(const struct fleet *fleet, const struct bounds *bounds,
+                const struct fleet_options *options)
+{
+    struct err err = {0};
+    struct fleet_judgement judgement = {0};
+    struct findings findings = {0};
+    int rc = fleet_judge(fleet, bounds, NULL, &judgement, &err);
+    if (!rc && (options->json || options->markdown || options->junit))
+        rc = fleet_findings(fleet, bounds, &judgement, &findings, &err);
+    int code = EXIT_GOOD;
+    if (rc) {
+        log_error("%s", err.msg);
+        code = rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN;
+    }
+    if (!rc && !judgement.nfail && !has_judged(bounds, &judgement)) {
+        log_error("no figure of the baseline is in these results: nothing was judged");
+        code = EXIT_INCONCLUSIVE;
+    } else if (!rc)
+        code = print(fleet, bounds, &judgement, &findings, options);
+    if (!rc && !code && options->junit)
+        code = write_junit(&findings, judgement.nskip, options->junit);
+    if (!rc && !code && options->plots)
+        code = draw(fleet, bounds, &judgement, options->plots);
+    if (!rc && !code)
+        code = judgement.nfail ? EXIT_VERDICT : judgement.nskip ? EXIT_INCONCLUSIVE : EXIT_GOOD;
+    findings_free(&findings);
+    fleet_judgement_free(&judgement);
+    return code;
+}
+
+int fleet_results(const struct cmd_env *env, const char *const *directories, size_t n,
+                  const struct fleet_options *options)
+{
+    struct fleet fleet = {0};
+    struct bounds bounds = {0};
+    size_t results;
+    int read = fleet_open(env, directories, n, &fleet, &results);
+    int code = results ? find_bounds(&fleet, options->baseline, &bounds) : read;
+    if (results && !code) {
+        code = show(&fleet, &bounds, options);
+        /* What could not be read was not judged, whatever the others are. */
+        bool judged = code == EXIT_GOOD || code == EXIT_VERDICT || code == EXIT_INCONCLUSIVE;
+        code = judged && read ? read : code;
+    }
+    bounds_free(&bounds);
+    fleet_free(&fleet);
+    return code;
+}

@@ -1,0 +1,31 @@
+/* Results of many machines, for the commands that take them: baseline, and validate --results. */
+#ifndef CONTEND_VALIDATE_CMD_FLEET_H
+#define CONTEND_VALIDATE_CMD_FLEET_H
+
+#include "harness/cmd/common/cmd.h"
+#include "harness/validate/fleet/fleet.h"
+
+/*
+ * Reads all results at or below the directories into the fleet, and arranges it. EXIT_GOOD, or the
+ * exit code after messages; EXIT_USAGE also where a result is damaged, with all others read:
+ * `results` then says how many were.
+ */
+int fleet_open(const struct cmd_env *env, const char *const *directories, size_t n,
+               struct fleet *fleet, size_t *results);
+
+/* Adds the results at or below `path`, of which none may be damaged: as fleet_read, -EINVAL. */
+int fleet_read_gating(const struct cmd_env *env, const char *path, struct fleet *fleet,
+                      struct err *err);
+
+struct fleet_options {
+    const char *baseline; /* NULL = made from the fleet itself */
+    const char *junit;    /* a file, or NULL */
+    const char *plots;    /* a directory for the pictures, or NULL */
+    bool json, markdown;  /* in place of the table */
+};
+
+/* `contend validate --results DIR...`: judges, prints, and returns the exit code. */
+int fleet_results(const struct cmd_env *env, const char *const *directories, size_t n,
+                  const struct fleet_options *options);
+
+#endif

@@ -1,0 +1,21 @@
+/* What `contend validate` writes beside what it prints. */
+#ifndef CONTEND_VALIDATE_CMD_VALIDATE_OUTPUTS_H
+#define CONTEND_VALIDATE_CMD_VALIDATE_OUTPUTS_H
+
+#include "harness/lib/base/err.h"
+#include "harness/validate/json/validation.h"
+
+/* Of all, NULL = not asked for; "%h" in it is the host. */
+struct validate_outputs {
+    const char *junit, *prometheus; /* files */
+    const char *dir;                /* for validate.json and summary.txt */
+};
+
+/*
+ * Writes each file whole, under a name of its own that is then changed, since others may read at
+ * any time; makes folders that are not there. -errno with the path.
+ */
+int validate_write(const struct validate_outputs *outputs, const struct validation *validation,
+                   struct err *err);
+
+#endif

@@ -1,0 +1,419 @@
+#include "harness/validate/files/fleet_read.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/contract/finding.h"
+#include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/files/file.h"
+#include "harness/rows/row.h"
+#include "harness/store/files/below.h"
+#include "harness/store/files/csv.h"
+#include "harness/store/files/csv_read.h"
+#include "harness/store/files/json_walk.h"
+#include "harness/store/files/run_json.h"
+#include "harness/store/json/value.h"
+
+/* Columns of rows.csv, in their order. */
+enum cell {
+    CELL_RUN_ID,
+    CELL_SCENARIO,
+    CELL_PLACEMENT,
+    CELL_WORKERS,
+    CELL_ROLE,
+    CELL_BENCH,
+    CELL_PARAMS,
+    CELL_DEVICE,
+    CELL_METRIC,
+    CELL_UNIT,
+    CELL_BETTER,
+    CELL_ROUNDS,
+    CELL_SAMPLES,
+    CELL_MEDIAN,
+    CELL_STATUS = 20,
+    CELL_REASON,
+    CELLS
+};
+
+#define VALIDATION_NAME "validate.json"
+
+static const size_t file_most = (size_t)256 << 20;
+
+enum { PATH_MOST = 4096 };
+
+struct reader {
+    const struct fleet_request *request;
+    struct fleet *fleet;
+    struct fleet_found *found;
+    struct err *err;
+    struct intern
+        seen;     /* figures by their keys, and whether each counts: asked once, not of each */
+    bool *counts; /* machine; owned */
+    size_t counts_capacity;
+};
+
+/* "2026-11-22T10:43:19Z" as 20261122104319; 0 = not told. */
+static uint64_t time_of(const char *text)
+{
+    uint64_t digits = 0;
+    for (; text && *text; text++)
+        if (*text >= '0' && *text <= '9')
+            digits = digits * 10 + (uint64_t)(*text - '0');
+    return digits;
+}
+
+static const char *text_in(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+/* "8 x NVIDIA H200" behind the text, of GPUs that are one after the other of one name. */
+static void add_gpus(const json_t *gpus, char *text, size_t size)
+{
+    size_t n = json_array_size(gpus);
+    for (size_t i = 0, count; i < n; i += count) {
+        const char *name = text_in(json_array_get(gpus, i), "name");
+        for (count = 1; i + count < n; count++)
+            if (strcmp(text_in(json_array_get(gpus, i + count), "name"), name) != 0)
+                break;
+        size_t used = strlen(text);
+        (void)snprintf(text + used, size - used, ", %zu x %s", count, *name ? name : "GPU");
+    }
+}
+
+/*
+ * The kind in words, from what its key is made of, and with that where there is one: machines of
+ * equal words may differ in what the key alone knows.
+ */
+static void say_kind(struct json_piece record, const json_t *machine, char *kind, size_t size)
+{
+    const json_t *parts = json_object_get(machine, "parts");
+    json_t *topo = parts ? NULL : json_value_one_line(json_walk_member(record, "topology"));
+    const json_t *from = parts ? parts : topo;
+    json_int_t packages = json_integer_value(json_object_get(from, "packages"));
+    json_int_t cpus =
+        parts ? json_integer_value(json_object_get(parts, "cpus"))
+              : json_integer_value(json_object_get(json_object_get(topo, "cpus"), "count"));
+    const char *model = text_in(from, "cpu_model"), *key = text_in(machine, "kind");
+    (void)snprintf(kind, size, "%lld x %s, %lld CPUs", packages ? packages : 1,
+                   *model ? model : "unknown CPU", cpus);
+    add_gpus(json_object_get(from, "gpus"), kind, size);
+    size_t used = strlen(kind);
+    if (*key)
+        (void)snprintf(kind + used, size - used, " (%s)", key);
+    json_decref(topo);
+    (void)text_one_line(kind);
+}
+
+/* -EALREADY: that run of that machine was read before. */
+static int check_new(struct fleet *fleet, const char *name, const char *run_id, struct err *why)
+{
+    char result[512];
+    uint32_t nbefore = fleet->results.n, at;
+    size_t length = (size_t)snprintf(result, sizeof(result), "%.200s/%.200s", name, run_id);
+    int rc = *run_id ? intern_add(&fleet->results, result, length, &at, why) : 0;
+    return rc || !*run_id || at == nbefore ? rc : -EALREADY;
+}
+
+/* Whose run it is: -EINVAL where run.json does not say so; -EALREADY. */
+static int add_run(struct reader *reader, struct json_piece record, uint32_t *run, struct err *why)
+{
+    char kind[512];
+    json_t *schema = json_walk_member(record, "schema_version");
+    json_t *environment = json_value_one_line(json_walk_member(record, "environment"));
+    json_t *machine = json_value_one_line(json_walk_member(record, "machine"));
+    json_t *started = json_walk_member(record, "started");
+    json_t *run_id = json_value_one_line(json_walk_member(record, "run_id"));
+    json_t *status = json_walk_member(record, "status");
+    const char *name = text_in(environment, "hostname");
+    int rc = 0;
+    if (json_integer_value(schema) != RUN_SCHEMA_VERSION)
+        rc = err_set(why, -EPROTO, "run.json: schema_version is %lld, and this version reads %d",
+                     json_integer_value(schema), RUN_SCHEMA_VERSION);
+    else if (!*name || !json_is_string(started))
+        rc = err_set(why, -EINVAL, "run.json: it has no %s, or is cut off",
+                     *name ? "started" : "environment.hostname");
+    if (!rc)
+        rc = check_new(reader->fleet, name, json_is_string(run_id) ? json_string_value(run_id) : "",
+                       why);
+    if (!rc) {
+        const char *identified = text_in(machine, "identity");
+        say_kind(record, machine, kind, sizeof(kind));
+        const struct fleet_origin origin = {name, *identified ? text_in(machine, "key") : "", kind,
+                                            time_of(json_string_value(started))};
+        rc = fleet_add_run(reader->fleet, &origin, run, why);
+    }
+    const char *ended = json_string_value(status);
+    if (!rc && ended && strcmp(ended, "complete") != 0) {
+        char text[40];
+        (void)snprintf(text, sizeof(text), "the run %s",
+                       strcmp(ended, "failed") == 0 ? "failed" : "was interrupted");
+        fleet_add_trouble(reader->fleet, *run, text);
+    }
+    json_decref(schema);
+    json_decref(environment);
+    json_decref(machine);
+    json_decref(started);
+    json_decref(run_id);
+    json_decref(status);
+    return rc;
+}
+
+static bool asks(const struct reader *reader, char **cells)
+{
+    return reader->request->gates(reader->request->arg, cells[CELL_BENCH], cells[CELL_METRIC],
+                                  cells[CELL_PARAMS]);
+}
+
+/* *key and *length: of the figure, 0 = too long to be one. */
+static int find_counts(struct reader *reader, char **cells, char key[static FLEET_KEY_MAX],
+                       size_t *length, bool *counts, struct err *why)
+{
+    const char *columns[FLEET_COLUMNS] = {
+        cells[CELL_SCENARIO], cells[CELL_PLACEMENT], cells[CELL_WORKERS], cells[CELL_ROLE],
+        cells[CELL_BENCH],    cells[CELL_PARAMS],    cells[CELL_DEVICE],  cells[CELL_METRIC]};
+    uint32_t nbefore = reader->seen.n, figure;
+    *length = fleet_key_join(columns, key);
+    *counts = !*length && asks(reader, cells);
+    if (!*length)
+        return 0;
+    bool *grown = array_grown(reader->counts, nbefore, &reader->counts_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(why, -ENOMEM, "no memory for %u figures", nbefore);
+    reader->counts = grown;
+    int rc = intern_add(&reader->seen, key, *length, &figure, why);
+    if (!rc && figure == nbefore)
+        grown[figure] = asks(reader, cells);
+    *counts = !rc && grown[figure];
+    return rc;
+}
+
+/* Of an arm that could not be measured, or a row of one that failed in some rounds. */
+static int add_trouble(struct reader *reader, uint32_t run, char **cells, struct err *why)
+{
+    char text[160];
+    const char *const columns[FLEET_COLUMNS] = {[FLEET_SCENARIO] = cells[CELL_SCENARIO],
+                                                [FLEET_PLACEMENT] = cells[CELL_PLACEMENT],
+                                                [FLEET_BENCH] = cells[CELL_BENCH]};
+    (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.90s", cells[CELL_BENCH], cells[CELL_STATUS],
+                   cells[CELL_REASON]);
+    return fleet_add_arm_trouble(reader->fleet, run, columns,
+                                 status_find(cells[CELL_STATUS]) != STATUS_SKIPPED, text, why);
+}
+
+static int add_row(struct reader *reader, uint32_t run, const struct csv_reader *csv, char **cells,
+                   struct err *why)
+{
+    struct fleet_figure figure = {.unit = cells[CELL_UNIT],
+                                  .higher = strcmp(cells[CELL_BETTER], "higher") == 0,
+                                  .noisy = strcmp(cells[CELL_STATUS], "ok") != 0};
+    char key[FLEET_KEY_MAX];
+    struct err err;
+    size_t length;
+    bool counts;
+    int rc = find_counts(reader, cells, key, &length, &counts, why);
+    if (!rc && counts)
+        rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
+    if (rc || !counts || isnan(figure.value))
+        return rc;
+    if (status_find(cells[CELL_STATUS]) >= STATUS_SKIPPED)
+        return add_trouble(reader, run, cells, why); /* wrong, whatever its speed */
+    if (!length)
+        return csv_refuse(csv, why, "its columns are too long");
+    rc = fleet_add_value(reader->fleet, run, key, length, &figure, &err);
+    return rc == -ENOMEM ? err_set(why, rc, "%s", err.msg)
+           : rc          ? csv_refuse(csv, why, "%s", err.msg)
+                         : 0;
+}
+
+/* Variants are of one who compared them there, and no figures of the machine. */
+static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size, struct err *why)
+{
+    struct csv_reader csv;
+    char *cells[CELLS];
+    int rc = csv_read_header(&csv, CSV_ROWS_NAME, text, size, ROW_COLUMNS, why);
+    while (!rc && (rc = csv_read(&csv, cells, CELLS, why)) == 1) {
+        rc = 0;
+        if (strcmp(cells[CELL_METRIC], VALUE_STATUS) == 0)
+            rc = add_trouble(reader, run, cells, why);
+        else if (strcmp(cells[CELL_ROLE], "foreground") == 0 &&
+                 strcmp(cells[CELL_BETTER], "none") != 0 &&
+                 !strstr(cells[CELL_PARAMS], ";variant="))
+            rc = add_row(reader, run, &csv, cells, why);
+    }
+    return rc;
+}
+
+static int read_result(struct reader *reader, int dir_fd, struct err *why)
+{
+    char *record = NULL, *rows = NULL;
+    size_t size = 0;
+    uint32_t run = 0;
+    int rc = file_read(dir_fd, "run.json", file_most, &record, &size);
+    if (rc)
+        rc = err_sys(why, rc, "cannot read run.json");
+    else
+        rc = add_run(reader, (struct json_piece){record, size}, &run, why);
+    if (!rc) {
+        rc = file_read(dir_fd, CSV_ROWS_NAME, file_most, &rows, &size);
+        rc = rc ? err_sys(why, rc, "cannot read " CSV_ROWS_NAME)
+                : add_rows(reader, run, rows, size, why);
+    }
+    if (rc && rows)
+        fleet_add_trouble(reader->fleet, run, "its " CSV_ROWS_NAME " is damaged");
+    free(record);
+    free(rows);
+    return rc;
+}
+
+/* A result: tells what is wrong with it, and goes on but for want of memory. */
+static int take_result(struct reader *reader,
+                       int (*read)(struct reader *reader, int dir_fd, struct err *why), int dir_fd,
+                       const char *path)
+{
+    struct err why = {0};
+    int rc = read(reader, dir_fd, &why);
+    if (!rc || rc == -EALREADY) {
+        *(rc ? &reader->found->again : &reader->found->results) += 1;
+        return 0;
+    }
+    if (rc == -ENOMEM)
+        return err_set(reader->err, rc, "%s", why.msg);
+    char line[PATH_MOST + sizeof(why.msg) + 4];
+    (void)snprintf(line, sizeof(line), "'%s': %s", path, why.msg);
+    reader->request->tell(line);
+    reader->found->damaged++;
+    return 0;
+}
+
+/* The level is part of what a figure is: longer measurements come out better. */
+static int add_measured(struct fleet *fleet, uint32_t run, const char *level, const json_t *one,
+                        struct err *why)
+{
+    char params[FLEET_KEY_MAX / 2], key[FLEET_KEY_MAX];
+    const char *unit = text_in(one, "unit"), *better = text_in(one, "better");
+    const json_t *value = json_object_get(one, "value");
+    if (!json_is_true(json_object_get(one, "gates")) || !json_is_number(value))
+        return 0;
+    (void)snprintf(params, sizeof(params), "level=%.20s;slots=1;%.400s", level,
+                   text_in(one, "key"));
+    const char *columns[FLEET_COLUMNS] = {[FLEET_SCENARIO] = FLEET_VALIDATE,
+                                          [FLEET_PLACEMENT] = "",
+                                          [FLEET_WORKERS] = "",
+                                          [FLEET_ROLE] = "",
+                                          [FLEET_BENCH] = text_in(one, "probe"),
+                                          [FLEET_PARAMS] = params,
+                                          [FLEET_DEVICE] = "",
+                                          [FLEET_METRIC] = text_in(one, "metric")};
+    const struct fleet_figure figure = {
+        .unit = unit, .higher = strcmp(better, "higher") == 0, .value = json_number_value(value)};
+    size_t length = fleet_key_join(columns, key);
+    struct err err;
+    if (!length || !*unit || strlen(unit) >= FLEET_UNIT_MAX ||
+        (!figure.higher && strcmp(better, "lower") != 0))
+        return err_set(why, -EINVAL, VALIDATION_NAME ": '%.60s' of measured is no figure",
+                       columns[FLEET_METRIC]);
+    int rc = fleet_add_value(fleet, run, key, length, &figure, &err);
+    return rc ? err_set(why, rc, VALIDATION_NAME ": '%.60s': %.150s", columns[FLEET_METRIC],
+                        err.msg)
+              : 0;
+}
+
+/* How many of its rules ended so. */
+static json_int_t count_in(const json_t *json, const char *outcome)
+{
+    return json_integer_value(json_object_get(json_object_get(json, "counts"), outcome));
+}
+
+static int add_validation(struct fleet *fleet, const json_t *json, struct err *why)
+{
+    char kind[512], refused[96] = "";
+    const char *name = text_in(json, "host"), *utc = text_in(json, "utc");
+    const char *verdict = text_in(json, "verdict"), *said = text_in(json, "text");
+    const json_t *machine = json_object_get(json, "machine"), *one;
+    size_t i;
+    uint32_t run;
+    if (json_integer_value(json_object_get(json, "schema")) != 1 || !*name || !*utc ||
+        !json_is_object(json_object_get(machine, "parts")))
+        return err_set(why, -EINVAL,
+                       VALIDATION_NAME
+                       ": no schema 1, host, utc or machine, or of an earlier version");
+    say_kind((struct json_piece){"", 0}, machine, kind, sizeof(kind));
+    const struct fleet_origin origin = {
+        name, *text_in(machine, "identity") ? text_in(machine, "key") : "", kind, time_of(utc)};
+    int rc = fleet_add_run(fleet, &origin, &run, why);
+    bool skipped = finding_outcome_find(verdict) == OUTCOME_SKIP;
+    bool judged = *verdict && (!skipped || count_in(json, "PASS") + count_in(json, "WARN") > 0);
+    if (!rc && judged && strcmp(verdict, "PASS") != 0) {
+        (void)snprintf(refused, sizeof(refused), "%.90s", *said ? said : "did not pass");
+        fleet_add_trouble(fleet, run, text_one_line(refused));
+    }
+    if (!rc && judged)
+        fleet_add_verdict(fleet, run, refused, skipped);
+    json_array_foreach(json_object_get(json, "measured"), i, one)
+    {
+        if (!rc)
+            rc = add_measured(fleet, run, text_in(json, "level"), one, why);
+    }
+    return rc;
+}
+
+int fleet_add_validation_text(const char *text, size_t size, struct fleet *fleet, struct err *err)
+{
+    json_error_t where;
+    json_t *json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
+    if (!json)
+        return err_set(err, -EINVAL, VALIDATION_NAME ", line %d: %.150s", where.line,
+                       text_one_line(where.text));
+    int rc = add_validation(fleet, json_value_one_line(json), err);
+    json_decref(json);
+    return rc;
+}
+
+static int read_validation(struct reader *reader, int dir_fd, struct err *why)
+{
+    char *text = NULL;
+    size_t size = 0;
+    int rc = file_read(dir_fd, VALIDATION_NAME, file_most, &text, &size);
+    rc = rc ? err_sys(why, rc, "cannot read " VALIDATION_NAME)
+            : fleet_add_validation_text(text, size, reader->fleet, why);
+    free(text);
+    return rc;
+}
+
+static int look_at(void *arg, const char *path, int dir_fd, unsigned marks, struct err *err)
+{
+    struct reader *reader = arg;
+    (void)err;
+    if (marks & BELOW_VALIDATION) {
+        int rc = take_result(reader, read_validation, dir_fd, path);
+        if (rc || marks == BELOW_VALIDATION)
+            return rc;
+    }
+    int rc = take_result(reader, read_result, dir_fd, path);
+    return rc ? rc : BELOW_ENOUGH;
+}
+
+int fleet_read(const char *path, const struct fleet_request *request, struct fleet *fleet,
+               struct fleet_found *found, struct err *err)
+{
+    struct reader reader = {.request = request, .fleet = fleet, .found = found, .err = err};
+    const struct below_request below = {.marks = BELOW_RUN | BELOW_ROWS | BELOW_VALIDATION,
+                                        .depth = FLEET_DEPTH,
+                                        .found = look_at,
+                                        .arg = &reader,
+                                        .passes = true};
+    size_t before = found->results + found->damaged + found->again;
+    int rc = below_find(path, &below, err);
+    intern_free(&reader.seen);
+    free(reader.counts);
+    if (!rc && found->results + found->damaged + found->again == before)
+        rc = err_set(err, -ENOENT, "no result in '%.150s', nor up to %d directories below it", path,
+                     FLEET_DEPTH);
+    return rc;
+}

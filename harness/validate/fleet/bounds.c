@@ -1,0 +1,46 @@
+#include "harness/validate/fleet/bounds.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/array.h"
+
+int bounds_add(struct bounds *bounds, const struct bound *bound, struct err *err)
+{
+    char *key = strdup(bound->key);
+    struct bound *grown = array_grown(bounds->all, bounds->n, &bounds->capacity, sizeof(*grown));
+    if (grown)
+        bounds->all = grown;
+    if (!key || !grown) {
+        free(key);
+        return err_set(err, -ENOMEM, "out of memory for %zu bounds", bounds->n + 1);
+    }
+    grown[bounds->n] = *bound;
+    grown[bounds->n++].key = key;
+    return 0;
+}
+
+int bounds_leave_out(struct bounds *bounds, const char *name, const char *reason, struct err *err)
+{
+    struct bounds_left_out *grown = array_grown(bounds->left_out, bounds->nleft_out,
+                                                &bounds->left_out_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu machines", bounds->nleft_out + 1);
+    bounds->left_out = grown;
+    struct bounds_left_out *added = &grown[bounds->nleft_out++];
+    (void)snprintf(added->name, sizeof(added->name), "%s", name);
+    (void)snprintf(added->reason, sizeof(added->reason), "%s", reason);
+    return 0;
+}
+
+void bounds_free(struct bounds *bounds)
+{
+    for (size_t i = 0; i < bounds->n; i++)
+        free(bounds->all[i].key);
+    free(bounds->all);
+    free(bounds->left_out);
+    free(bounds->kind);
+    *bounds = (struct bounds){0};
+}

@@ -1,0 +1,41 @@
+/*
+ * What machines of one kind should reach: of each figure a reference and two bounds, made from many
+ * machines, or read from a file that a person may have changed (validate/files/bounds_file.h).
+ * Pure.
+ */
+#ifndef CONTEND_VALIDATE_FLEET_BOUNDS_H
+#define CONTEND_VALIDATE_FLEET_BOUNDS_H
+
+#include "harness/validate/fleet/fleet.h"
+
+struct bound {
+    char *key; /* owned, as fleet_key_join makes it */
+    char unit[FLEET_UNIT_MAX];
+    bool higher;         /* more is better */
+    bool required;       /* nearly all machines have it: a machine without lacks something */
+    double reference;    /* > 0 */
+    double lower, upper; /* NaN = open */
+    double spread;       /* as a share of the reference; NaN = the file does not say */
+    unsigned machines;   /* that it was made from */
+};
+
+/* Zeroed = empty. */
+struct bounds {
+    char *kind; /* owned */
+    char how[200];
+    unsigned machines; /* that they were made from */
+    size_t n, capacity;
+    struct bound *all; /* owned, by key */
+    size_t nleft_out, left_out_capacity;
+    struct bounds_left_out {
+        char name[64];
+        char reason[160];
+    } * left_out; /* owned */
+};
+
+/* Appends, with a copy of the key. */
+int bounds_add(struct bounds *bounds, const struct bound *bound, struct err *err);
+int bounds_leave_out(struct bounds *bounds, const char *name, const char *reason, struct err *err);
+void bounds_free(struct bounds *bounds);
+
+#endif

@@ -1,0 +1,423 @@
+#include "harness/validate/fleet/fleet.h"
+
+#include <errno.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/array.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/verdict/pairs/new_params.h"
+
+/* Between the columns of a key. */
+#define SEPARATOR '\037'
+
+const char *const fleet_columns[FLEET_COLUMNS] = {"scenario", "placement", "workers", "role",
+                                                  "bench",    "params",    "device",  "metric"};
+
+size_t fleet_key_join(const char *const columns[FLEET_COLUMNS], char key[static FLEET_KEY_MAX])
+{
+    size_t used = 0;
+    for (int i = 0; i < FLEET_COLUMNS; i++) {
+        size_t length = strlen(columns[i]);
+        if (used + length + 1 > FLEET_KEY_MAX || memchr(columns[i], SEPARATOR, length))
+            return 0;
+        memcpy(key + used, columns[i], length);
+        used += length;
+        key[used++] = i + 1 < FLEET_COLUMNS ? SEPARATOR : '\0';
+    }
+    return used - 1;
+}
+
+char *fleet_key_column(const char *key, enum fleet_column column, char *buf, size_t size)
+{
+    static const char separator[] = {SEPARATOR, '\0'};
+    for (int i = 0; i < (int)column && *key; i++) {
+        key += strcspn(key, separator);
+        key += *key != '\0';
+    }
+    (void)snprintf(buf, size, "%.*s", (int)strcspn(key, separator), key);
+    return buf;
+}
+
+size_t fleet_key_plain(const struct bench *const *benches, const char *key,
+                       char plain[static FLEET_KEY_MAX])
+{
+    char part[FLEET_COLUMNS][FLEET_KEY_MAX], params[FLEET_KEY_MAX];
+    const char *columns[FLEET_COLUMNS];
+    for (int i = 0; i < FLEET_COLUMNS; i++)
+        columns[i] = fleet_key_column(key, (enum fleet_column)i, part[i], sizeof(part[i]));
+    const struct bench *bench = benches ? bench_find(benches, part[FLEET_BENCH]) : NULL;
+    if (!bench) {
+        (void)snprintf(plain, FLEET_KEY_MAX, "%s", key);
+        return strlen(plain);
+    }
+    columns[FLEET_PARAMS] =
+        new_params_without_defaults(bench->opts, part[FLEET_PARAMS], params, sizeof(params));
+    return fleet_key_join(columns, plain);
+}
+
+/* What is behind slots=N is the key of a scan's value: put as words, "dir=h2d, gpu=3". */
+static void say_scan_key(const char *params, char *buf, size_t size)
+{
+    const char *slots = strstr(params, "slots=");
+    const char *key = slots ? strchr(slots, ';') : NULL;
+    size_t used = 0;
+    buf[0] = '\0';
+    for (; key && *key && used < size; key += strcspn(key, ";")) {
+        key++;
+        used += (size_t)snprintf(buf + used, size - used, ", %.*s", (int)strcspn(key, ";"), key);
+    }
+}
+
+char *fleet_key_say(const char *key, char *buf, size_t size)
+{
+    char part[FLEET_COLUMNS][FLEET_KEY_MAX], scanned[FLEET_KEY_MAX];
+    for (int i = 0; i < FLEET_COLUMNS; i++)
+        (void)fleet_key_column(key, (enum fleet_column)i, part[i], sizeof(part[i]));
+    say_scan_key(part[FLEET_PARAMS], scanned, sizeof(scanned));
+    if (*scanned)
+        (void)snprintf(buf, size, "%s of %s%s", part[FLEET_METRIC], part[FLEET_BENCH], scanned);
+    else
+        (void)snprintf(buf, size, "%s of %s, %s, %s workers", part[FLEET_METRIC], part[FLEET_BENCH],
+                       part[FLEET_PLACEMENT], part[FLEET_WORKERS]);
+    return buf;
+}
+
+static int add_machine(struct fleet *fleet, const char *name, uint32_t *machine, struct err *err)
+{
+    uint32_t nbefore = fleet->names.n;
+    int rc = intern_add(&fleet->names, name, strlen(name), machine, err);
+    if (rc || *machine < nbefore)
+        return rc;
+    struct fleet_machine *grown =
+        array_grown(fleet->machines, nbefore, &fleet->machines_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %u machines", nbefore + 1);
+    fleet->machines = grown;
+    grown[nbefore] = (struct fleet_machine){.kind = INTERN_NONE, .troubled = INTERN_NONE};
+    return 0;
+}
+
+/* The machine of that name; where it is another one, the one with its identity in the name. */
+static int find_machine(struct fleet *fleet, const struct fleet_origin *origin, uint32_t *machine,
+                        struct err *err)
+{
+    int rc = add_machine(fleet, origin->name, machine, err);
+    const char *known = rc ? "" : fleet->machines[*machine].identity;
+    if (!rc && known[0] && origin->identity[0] && strcmp(known, origin->identity) != 0) {
+        char name[FLEET_KEY_MAX];
+        (void)snprintf(name, sizeof(name), "%s (%s)", origin->name, origin->identity);
+        rc = add_machine(fleet, name, machine, err);
+    }
+    return rc;
+}
+
+int fleet_add_run(struct fleet *fleet, const struct fleet_origin *origin, uint32_t *run,
+                  struct err *err)
+{
+    uint32_t machine, kind;
+    int rc = find_machine(fleet, origin, &machine, err);
+    if (!rc)
+        rc = intern_add(&fleet->kinds, origin->kind, strlen(origin->kind), &kind, err);
+    if (rc)
+        return rc;
+    struct fleet_run *grown =
+        array_grown(fleet->runs, fleet->nruns, &fleet->runs_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu runs", fleet->nruns + 1);
+    fleet->runs = grown;
+    grown[fleet->nruns] = (struct fleet_run){machine, origin->started};
+    *run = (uint32_t)fleet->nruns++;
+    struct fleet_machine *of = &fleet->machines[machine];
+    if (!of->identity[0])
+        (void)snprintf(of->identity, sizeof(of->identity), "%s", origin->identity);
+    if (of->kind == INTERN_NONE || origin->started >= of->newest) {
+        of->kind = kind;
+        of->newest = origin->started;
+    }
+    return 0;
+}
+
+void fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *text)
+{
+    struct fleet_machine *machine = &fleet->machines[fleet->runs[run].machine];
+    if (!machine->trouble[0])
+        (void)snprintf(machine->trouble, sizeof(machine->trouble), "%s", text);
+}
+
+/* "pipeline\037partition\037prep": what is skipped or fails as one. */
+static size_t join_arm(const char *scenario, const char *placement, const char *bench, char *buf,
+                       size_t size)
+{
+    int length =
+        snprintf(buf, size, "%s%c%s%c%s", scenario, SEPARATOR, placement, SEPARATOR, bench);
+    return (size_t)length < size ? (size_t)length : size - 1;
+}
+
+static struct fleet_trouble *find_trouble(const struct fleet *fleet, uint32_t machine, uint32_t arm)
+{
+    uint32_t at = fleet->machines[machine].troubled;
+    while (at != INTERN_NONE && fleet->troubles[at].arm != arm)
+        at = fleet->troubles[at].before;
+    return at == INTERN_NONE ? NULL : &fleet->troubles[at];
+}
+
+int fleet_add_arm_trouble(struct fleet *fleet, uint32_t run,
+                          const char *const columns[FLEET_COLUMNS], bool failed, const char *text,
+                          struct err *err)
+{
+    struct fleet_machine *machine = &fleet->machines[fleet->runs[run].machine];
+    struct fleet_trouble trouble = {.before = machine->troubled, .failed = failed};
+    char arm[FLEET_KEY_MAX];
+    size_t length = join_arm(columns[FLEET_SCENARIO], columns[FLEET_PLACEMENT],
+                             columns[FLEET_BENCH], arm, sizeof(arm));
+    int rc = intern_add(&fleet->arms, arm, length, &trouble.arm, err);
+    if (!rc)
+        rc = intern_add(&fleet->texts, text, strlen(text), &trouble.text, err);
+    if (rc)
+        return rc;
+    struct fleet_trouble *known = find_trouble(fleet, fleet->runs[run].machine, trouble.arm);
+    if (known) {
+        known->text = failed && !known->failed ? trouble.text : known->text;
+        known->failed = failed || known->failed;
+        return 0;
+    }
+    struct fleet_trouble *grown =
+        array_grown(fleet->troubles, fleet->ntroubles, &fleet->troubles_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu reasons", fleet->ntroubles + 1);
+    fleet->troubles = grown;
+    machine->troubled = (uint32_t)fleet->ntroubles;
+    grown[fleet->ntroubles++] = trouble;
+    return 0;
+}
+
+const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const char *key)
+{
+    char scenario[FLEET_KEY_MAX], placement[FLEET_KEY_MAX], bench[FLEET_KEY_MAX];
+    char arm[FLEET_KEY_MAX];
+    size_t length =
+        join_arm(fleet_key_column(key, FLEET_SCENARIO, scenario, sizeof(scenario)),
+                 fleet_key_column(key, FLEET_PLACEMENT, placement, sizeof(placement)),
+                 fleet_key_column(key, FLEET_BENCH, bench, sizeof(bench)), arm, sizeof(arm));
+    uint32_t of = intern_find(&fleet->arms, arm, length);
+    const struct fleet_trouble *known = of == INTERN_NONE ? NULL : find_trouble(fleet, machine, of);
+    return known ? intern_text(&fleet->texts, known->text) : fleet->machines[machine].trouble;
+}
+
+void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text, bool inconclusive)
+{
+    struct fleet_machine *machine = &fleet->machines[fleet->runs[run].machine];
+    if (fleet->runs[run].started < machine->validated)
+        return;
+    machine->validated = fleet->runs[run].started;
+    (void)snprintf(machine->verdict, sizeof(machine->verdict), "%s", text);
+    machine->inconclusive = inconclusive;
+}
+
+static int add_metric(struct fleet *fleet, uint32_t metric, uint32_t spelled,
+                      const struct fleet_figure *figure, struct err *err)
+{
+    struct fleet_metric *grown =
+        array_grown(fleet->metrics, metric, &fleet->metrics_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %u figures", metric + 1);
+    fleet->metrics = grown;
+    grown[metric] = (struct fleet_metric){.higher = figure->higher, .spelled = spelled};
+    (void)snprintf(grown[metric].unit, sizeof(grown[metric].unit), "%s", figure->unit);
+    return 0;
+}
+
+/* Of a key that was not there yet: its figure may have been, with other parameters lacking. */
+static int add_spelled(struct fleet *fleet, uint32_t spelled, const struct fleet_figure *figure,
+                       struct err *err)
+{
+    char plain[FLEET_KEY_MAX];
+    uint32_t nbefore = fleet->keys.n;
+    uint32_t *grown =
+        array_grown(fleet->metric_of, spelled, &fleet->metric_of_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %u figures", spelled + 1);
+    fleet->metric_of = grown;
+    size_t length = fleet_key_plain(fleet->benches, intern_text(&fleet->spelled, spelled), plain);
+    int rc = intern_add(&fleet->keys, plain, length, &grown[spelled], err);
+    return rc || grown[spelled] < nbefore ? rc : add_metric(fleet, nbefore, spelled, figure, err);
+}
+
+int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t key_length,
+                    const struct fleet_figure *figure, struct err *err)
+{
+    uint32_t spelled, nbefore = fleet->spelled.n;
+    /* Before its name is known: a name without any value has no place among the cells. */
+    if (strlen(figure->unit) >= FLEET_UNIT_MAX)
+        return err_set(err, -EINVAL, "unit '%.31s...' is too long", figure->unit);
+    if (fabs(figure->value) > (double)FLT_MAX)
+        return err_set(err, -EINVAL, "value %g is too large", figure->value);
+    int rc = intern_add(&fleet->spelled, key, key_length, &spelled, err);
+    if (!rc && spelled == nbefore)
+        rc = add_spelled(fleet, spelled, figure, err);
+    if (rc)
+        return rc;
+    const uint32_t metric = fleet->metric_of[spelled];
+    struct fleet_metric *of = &fleet->metrics[metric];
+    if (of->last_run == run + 1)
+        return err_set(err, -EEXIST, "a second row of the same figure");
+    if (strcmp(of->unit, figure->unit) != 0)
+        return err_set(err, -EINVAL, "unit '%.31s', and '%.31s' in another result", figure->unit,
+                       of->unit);
+    if (of->higher != figure->higher)
+        return err_set(err, -EINVAL, "better is '%s', and not in another result",
+                       figure->higher ? "higher" : "lower");
+    of->last_run = run + 1;
+    struct fleet_value *grown =
+        array_grown(fleet->values, fleet->nvalues, &fleet->values_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu figures", fleet->nvalues + 1);
+    fleet->values = grown;
+    grown[fleet->nvalues++] =
+        (struct fleet_value){metric, run, (float)figure->value, figure->noisy};
+    return 0;
+}
+
+struct ordered_run {
+    struct fleet_run run;
+    uint32_t before; /* its number */
+};
+
+static int compare_runs(const void *a, const void *b)
+{
+    const struct ordered_run *one = a, *other = b;
+    if (one->run.machine != other->run.machine)
+        return one->run.machine < other->run.machine ? -1 : 1;
+    if (one->run.started != other->run.started)
+        return one->run.started < other->run.started ? -1 : 1;
+    return one->before < other->before ? -1 : one->before > other->before;
+}
+
+/* `order` and `number` are scratch for all runs. */
+static void order_runs(struct fleet *fleet, struct ordered_run *order, uint32_t *number)
+{
+    for (size_t i = 0; i < fleet->nruns; i++)
+        order[i] = (struct ordered_run){fleet->runs[i], (uint32_t)i};
+    qsort(order, fleet->nruns, sizeof(*order), compare_runs);
+    for (size_t i = 0; i < fleet->nruns; i++) {
+        fleet->runs[i] = order[i].run;
+        number[order[i].before] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < fleet->nvalues; i++)
+        fleet->values[i].run = number[fleet->values[i].run];
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    const struct fleet_value *one = a, *other = b;
+    if (one->metric != other->metric)
+        return one->metric < other->metric ? -1 : 1;
+    return one->run < other->run ? -1 : one->run > other->run;
+}
+
+/* The cell of the values from `first` on that are of its metric and machine. */
+static struct fleet_cell make_cell(const struct fleet *fleet, size_t first, double *scratch)
+{
+    const struct fleet_value *value = &fleet->values[first];
+    struct fleet_cell cell = {.machine = fleet->runs[value->run].machine, .first = first};
+    size_t noisy = 0;
+    for (size_t i = first; i < fleet->nvalues && fleet->values[i].metric == value->metric &&
+                           fleet->runs[fleet->values[i].run].machine == cell.machine;
+         i++) {
+        scratch[cell.nvalues++] = (double)fleet->values[i].value;
+        noisy += fleet->values[i].noisy;
+    }
+    cell.noisy = 2 * noisy >= cell.nvalues; /* otherwise the median is of a run that is not */
+    cell.value = stats_sort_median(scratch, cell.nvalues);
+    return cell;
+}
+
+static int make_cells(struct fleet *fleet, struct err *err)
+{
+    double *scratch = calloc(fleet->nruns + 1, sizeof(*scratch));
+    fleet->cells = calloc(fleet->nvalues + 1, sizeof(*fleet->cells));
+    fleet->first = calloc((size_t)fleet->keys.n + 1, sizeof(*fleet->first));
+    if (!scratch || !fleet->cells || !fleet->first) {
+        free(scratch);
+        return err_set(err, -ENOMEM, "out of memory for %zu figures", fleet->nvalues);
+    }
+    for (size_t at = 0; at < fleet->nvalues; at += fleet->cells[fleet->ncells - 1].nvalues) {
+        fleet->cells[fleet->ncells++] = make_cell(fleet, at, scratch);
+        fleet->first[fleet->values[at].metric + 1] = fleet->ncells;
+    }
+    free(scratch);
+    return 0;
+}
+
+int fleet_arrange(struct fleet *fleet, struct err *err)
+{
+    struct ordered_run *order = calloc(fleet->nruns + 1, sizeof(*order));
+    uint32_t *number = calloc(fleet->nruns + 1, sizeof(*number));
+    bool room = order && number;
+    if (room)
+        order_runs(fleet, order, number);
+    free(order);
+    free(number);
+    if (!room)
+        return err_set(err, -ENOMEM, "out of memory for %zu runs", fleet->nruns);
+    if (fleet->nvalues)
+        qsort(fleet->values, fleet->nvalues, sizeof(*fleet->values), compare_values);
+    return make_cells(fleet, err);
+}
+
+void fleet_free(struct fleet *fleet)
+{
+    intern_free(&fleet->keys);
+    intern_free(&fleet->spelled);
+    free(fleet->metric_of);
+    intern_free(&fleet->names);
+    intern_free(&fleet->kinds);
+    intern_free(&fleet->results);
+    intern_free(&fleet->arms);
+    intern_free(&fleet->texts);
+    free(fleet->troubles);
+    free(fleet->metrics);
+    free(fleet->machines);
+    free(fleet->runs);
+    free(fleet->values);
+    free(fleet->cells);
+    free(fleet->first);
+    *fleet = (struct fleet){0};
+}
+
+static int compare_cells(const void *a, const void *b)
+{
+    const struct fleet_cell *one = a, *other = b;
+    return one->machine < other->machine ? -1 : one->machine > other->machine;
+}
+
+const struct fleet_cell *fleet_find(const struct fleet *fleet, uint32_t metric, uint32_t machine)
+{
+    const struct fleet_cell wanted = {.machine = machine};
+    size_t first = fleet->first[metric], n = fleet->first[metric + 1] - first;
+    return n ? bsearch(&wanted, fleet->cells + first, n, sizeof(wanted), compare_cells) : NULL;
+}
+
+uint32_t fleet_common_kind(const struct fleet *fleet, size_t *count, bool *tie)
+{
+    uint32_t common = INTERN_NONE;
+    size_t most = 0;
+    bool equal = false;
+    for (uint32_t kind = 0; kind < fleet->kinds.n; kind++) {
+        size_t n = 0;
+        for (uint32_t i = 0; i < fleet->names.n; i++)
+            n += fleet->machines[i].kind == kind;
+        equal = n > most ? false : equal || n == most;
+        common = n > most ? kind : common;
+        most = n > most ? n : most;
+    }
+    if (count)
+        *count = most;
+    if (tie)
+        *tie = equal && most;
+    return common;
+}

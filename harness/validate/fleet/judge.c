@@ -1,0 +1,411 @@
+#include "harness/validate/fleet/judge_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/array.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/validate/fleet/spread.h"
+
+/* Overall: worse by so much, and by so many spreads of the fleet. */
+#define OVERALL_LEAST 0.05
+#define OVERALL_SPREADS 5
+#define OVERALL_PRIOR 0.03
+
+/* Ranks: another kind before what its own rules refused, that before what lacks something, and that
+ * before any figure. */
+enum {
+    OVERALL_FIGURES = 20,
+    OVERALL_MACHINES = 20,
+    KIND_SCORE = 1000000,
+    VERDICT_SCORE = 500000,
+    LACKS_SCORE = 1000,
+    DEAD_SCORE = 100
+};
+
+const char *fleet_offence_id(enum fleet_offence_kind kind)
+{
+    static const char *const ids[] = {"fleet_kind",   "fleet_verdict", "fleet_lacks",
+                                      "fleet_figure", "fleet_drift",   "fleet_overall"};
+    return ids[kind];
+}
+
+static bool is_skipped(const struct judge *judge, uint32_t machine)
+{
+    return judge->skip && judge->skip[machine];
+}
+
+static bool is_of_another_kind(const struct judge *judge, uint32_t machine)
+{
+    return !judge->any_kind && judge->fleet->machines[machine].kind != judge->kind;
+}
+
+bool judge_leaves_out(const struct judge *judge, uint32_t machine)
+{
+    return is_skipped(judge, machine) || is_of_another_kind(judge, machine);
+}
+
+int judge_add(struct judge *judge, const struct fleet_offence *offence)
+{
+    struct fleet_judgement *out = judge->out;
+    struct fleet_offence *grown =
+        array_grown(out->offences, out->noffences, &out->offences_capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(judge->err, -ENOMEM, "out of memory for %zu offences", out->noffences + 1);
+    out->offences = grown;
+    grown[out->noffences++] = *offence;
+    return 0;
+}
+
+/* The figure of each bound in the fleet; they must be of one unit. */
+static int find_metrics(struct judge *judge)
+{
+    const struct fleet *fleet = judge->fleet;
+    for (size_t i = 0; i < judge->bounds->n; i++) {
+        const struct bound *bound = &judge->bounds->all[i];
+        char plain[FLEET_KEY_MAX];
+        size_t length = fleet_key_plain(fleet->benches, bound->key, plain);
+        uint32_t metric = intern_find(&fleet->keys, plain, length);
+        judge->out->metric_of[i] = metric;
+        if (metric == INTERN_NONE)
+            continue;
+        char said[FLEET_SAID_MAX];
+        if (strcmp(fleet->metrics[metric].unit, bound->unit) != 0)
+            return err_set(judge->err, -EINVAL, "%s: bounds in '%.31s', results in '%.31s'",
+                           fleet_key_say(bound->key, said, sizeof(said)), bound->unit,
+                           fleet->metrics[metric].unit);
+        if (fleet->metrics[metric].higher != bound->higher)
+            return err_set(judge->err, -EINVAL, "%s: better is '%s' in the results",
+                           fleet_key_say(bound->key, said, sizeof(said)),
+                           bound->higher ? "lower" : "higher");
+    }
+    return 0;
+}
+
+static int judge_kinds(struct judge *judge)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
+        if (!is_skipped(judge, i) && is_of_another_kind(judge, i))
+            rc = judge_add(judge, &(struct fleet_offence){.machine = i,
+                                                          .kind = OFFENCE_KIND,
+                                                          .outcome = OUTCOME_FAIL,
+                                                          .score = KIND_SCORE});
+    return rc;
+}
+
+static int judge_verdicts(struct judge *judge)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
+        if (judge->fleet->machines[i].verdict[0] && !is_skipped(judge, i)) {
+            bool open = judge->fleet->machines[i].inconclusive; /* what is off comes before it */
+            rc = judge_add(judge,
+                           &(struct fleet_offence){.machine = i,
+                                                   .kind = OFFENCE_VERDICT,
+                                                   .outcome = open ? OUTCOME_SKIP : OUTCOME_FAIL,
+                                                   .score = open ? 0 : VERDICT_SCORE});
+        }
+    return rc;
+}
+
+static bool lacks(const struct judge *judge, size_t bound, uint32_t machine)
+{
+    uint32_t metric = judge->out->metric_of[bound];
+    return metric == INTERN_NONE || !fleet_find(judge->fleet, metric, machine);
+}
+
+static int add_lacking(struct judge *judge, uint32_t machine, size_t count)
+{
+    size_t first = 0;
+    while (!judge->bounds->all[first].required || !lacks(judge, first, machine))
+        first++;
+    return judge_add(judge, &(struct fleet_offence){.machine = machine,
+                                                    .kind = OFFENCE_LACKS,
+                                                    .outcome = OUTCOME_FAIL,
+                                                    .bound = first,
+                                                    .count = count,
+                                                    .score = LACKS_SCORE + (double)count});
+}
+
+/* Of each machine how many of its figures have a bound, or one that is required. NULL: no memory.
+ */
+static size_t *count_figures(const struct judge *judge, bool required)
+{
+    const struct fleet *fleet = judge->fleet;
+    size_t *has = calloc((size_t)fleet->names.n + 1, sizeof(*has));
+    for (size_t i = 0; has && i < judge->bounds->n; i++) {
+        uint32_t metric = judge->out->metric_of[i];
+        if (metric == INTERN_NONE || (required && !judge->bounds->all[i].required))
+            continue;
+        for (size_t c = fleet->first[metric]; c < fleet->first[metric + 1]; c++)
+            has[fleet->cells[c].machine]++;
+    }
+    return has;
+}
+
+static int judge_lacking(struct judge *judge)
+{
+    size_t *has = count_figures(judge, true), nrequired = 0;
+    int rc = has ? 0 : err_set(judge->err, -ENOMEM, "out of memory for machines");
+    for (size_t i = 0; i < judge->bounds->n; i++)
+        nrequired += judge->bounds->all[i].required;
+    for (uint32_t i = 0; !rc && i < judge->fleet->names.n; i++)
+        if (has[i] < nrequired && !judge_leaves_out(judge, i))
+            rc = add_lacking(judge, i, nrequired - has[i]);
+    free(has);
+    return rc;
+}
+
+/* How many times as far from the reference as its bound. */
+static double score_of(double ratio, const struct bound *bound)
+{
+    double limit = ratio < 1 ? bound->lower : bound->upper;
+    if (ratio <= 0 || limit <= 0)
+        return DEAD_SCORE;
+    double away = fabs(log(limit / bound->reference));
+    return away > 0 ? fmin(DEAD_SCORE, fabs(log(ratio)) / away) : DEAD_SCORE;
+}
+
+static int judge_figure(struct judge *judge, size_t i, const struct fleet_cell *cell)
+{
+    const struct bound *bound = &judge->bounds->all[i];
+    bool below = cell->value<bound->lower, above = cell->value> bound->upper;
+    if ((!below && !above) || judge_leaves_out(judge, cell->machine))
+        return 0;
+    bool worse = bound->higher ? below : above;
+    double ratio = cell->value / bound->reference;
+    return judge_add(judge, &(struct fleet_offence){.machine = cell->machine,
+                                                    .kind = OFFENCE_FIGURE,
+                                                    .outcome = worse && !cell->noisy ? OUTCOME_FAIL
+                                                                                     : OUTCOME_WARN,
+                                                    .bound = i,
+                                                    .value = cell->value,
+                                                    .ratio = ratio,
+                                                    .score = score_of(ratio, bound),
+                                                    .noisy = cell->noisy});
+}
+
+static int judge_figures(struct judge *judge)
+{
+    int rc = 0;
+    for (size_t i = 0; i < judge->bounds->n && !rc; i++) {
+        uint32_t metric = judge->out->metric_of[i];
+        if (metric == INTERN_NONE)
+            continue;
+        for (size_t c = judge->fleet->first[metric]; c < judge->fleet->first[metric + 1] && !rc;
+             c++)
+            rc = judge_figure(judge, i, &judge->fleet->cells[c]);
+    }
+    return rc;
+}
+
+/* Logarithms of how much worse each figure of a machine is; those of one machine together. */
+struct worse {
+    size_t *end; /* of those of a machine; they begin at the end of the machine before it */
+    double *by;
+    double *median; /* one a machine */
+    double *sorted; /* of the machines that have one, and their distances to 0 */
+    size_t n;
+};
+
+static bool worse_init(struct worse *worse, const struct fleet *fleet)
+{
+    size_t n = (size_t)fleet->names.n + 1;
+    *worse = (struct worse){.end = calloc(n, sizeof(*worse->end)),
+                            .by = calloc(fleet->ncells + 1, sizeof(*worse->by)),
+                            .median = calloc(n, sizeof(*worse->median)),
+                            .sorted = calloc(n, sizeof(*worse->sorted))};
+    return worse->end && worse->by && worse->median && worse->sorted;
+}
+
+static void worse_free(struct worse *worse)
+{
+    free(worse->end);
+    free(worse->by);
+    free(worse->median);
+    free(worse->sorted);
+}
+
+/* Counts the figures of each machine, or with `fill` puts them in their places. */
+static void worse_collect(const struct judge *judge, struct worse *worse, bool fill)
+{
+    const struct fleet *fleet = judge->fleet;
+    for (size_t i = 0; i < judge->bounds->n; i++) {
+        const struct bound *bound = &judge->bounds->all[i];
+        uint32_t metric = judge->out->metric_of[i];
+        if (metric == INTERN_NONE)
+            continue;
+        for (size_t c = fleet->first[metric]; c < fleet->first[metric + 1]; c++) {
+            const struct fleet_cell *cell = &fleet->cells[c];
+            double worse_by = log(fmax(cell->value / bound->reference, 1e-3));
+            if (fill)
+                worse->by[worse->end[cell->machine]] = bound->higher ? -worse_by : worse_by;
+            worse->end[cell->machine]++;
+        }
+    }
+}
+
+static void worse_make(const struct judge *judge, struct worse *worse)
+{
+    size_t nmachines = judge->fleet->names.n, before = 0;
+    worse_collect(judge, worse, false);
+    for (size_t i = 0; i < nmachines; i++) {
+        size_t count = worse->end[i];
+        worse->end[i] = before;
+        before += count;
+    }
+    worse_collect(judge, worse, true);
+    before = 0;
+    for (size_t i = 0; i < nmachines; i++) {
+        size_t count = worse->end[i] - before;
+        worse->median[i] =
+            count < OVERALL_FIGURES ? NAN : stats_sort_median(worse->by + before, count);
+        before = worse->end[i];
+        if (!isnan(worse->median[i]) && !judge_leaves_out(judge, (uint32_t)i))
+            worse->sorted[worse->n++] = fabs(worse->median[i]);
+    }
+    worse->n = stats_sort(worse->sorted, worse->n);
+}
+
+static int judge_overall(struct judge *judge)
+{
+    struct worse worse;
+    if (!worse_init(&worse, judge->fleet)) {
+        worse_free(&worse);
+        return err_set(judge->err, -ENOMEM, "out of memory for machines");
+    }
+    worse_make(judge, &worse);
+    double spread = worse.n < OVERALL_MACHINES
+                        ? OVERALL_PRIOR
+                        : fmax(spread_of_distances(worse.sorted, worse.n), SPREAD_LEAST);
+    double limit = fmax(-log(1 - OVERALL_LEAST), OVERALL_SPREADS * spread);
+    int rc = 0;
+    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
+        if (worse.median[i] > limit && !judge_leaves_out(judge, i))
+            rc = judge_add(judge, &(struct fleet_offence){.machine = i,
+                                                          .kind = OFFENCE_OVERALL,
+                                                          .outcome = OUTCOME_WARN,
+                                                          .ratio = exp(-worse.median[i]),
+                                                          .score = worse.median[i] / limit});
+    worse_free(&worse);
+    return rc;
+}
+
+static int compare_offences(const void *a, const void *b)
+{
+    const struct fleet_offence *one = a, *other = b;
+    if (one->machine != other->machine)
+        return one->machine < other->machine ? -1 : 1;
+    if (one->outcome != other->outcome)
+        return one->outcome == OUTCOME_FAIL ? -1 : 1;
+    if (one->score > other->score || one->score < other->score)
+        return one->score > other->score ? -1 : 1;
+    if (one->kind != other->kind)
+        return one->kind < other->kind ? -1 : 1;
+    return one->bound < other->bound ? -1 : one->bound > other->bound;
+}
+
+/* FAIL, WARN, SKIP, PASS */
+static int rank_of(enum finding_outcome outcome)
+{
+    return outcome == OUTCOME_FAIL   ? 0
+           : outcome == OUTCOME_WARN ? 1
+           : outcome == OUTCOME_SKIP ? 2
+                                     : 3;
+}
+
+static int compare_machines(const void *a, const void *b, void *fleet)
+{
+    const struct fleet_judged *one = a, *other = b;
+    const struct intern *names = &((const struct fleet *)fleet)->names;
+    if (one->outcome != other->outcome)
+        return rank_of(one->outcome) - rank_of(other->outcome);
+    if (one->score > other->score || one->score < other->score)
+        return one->score > other->score ? -1 : 1;
+    return strcmp(intern_text(names, one->machine), intern_text(names, other->machine));
+}
+
+/* By its offences, from `*at` on; without any it passes if anything of it was looked at. Figures
+ * that are odd make no judgement of what its own rules could not judge. */
+static struct fleet_judged judge_machine(const struct judge *judge, uint32_t i, bool seen,
+                                         size_t *at)
+{
+    const struct fleet_judgement *out = judge->out;
+    struct fleet_judged machine = {
+        .machine = i, .outcome = seen ? OUTCOME_PASS : OUTCOME_SKIP, .first = *at};
+    for (; *at < out->noffences && out->offences[*at].machine == i; ++*at)
+        machine.noffences++;
+    if (machine.noffences) {
+        machine.outcome = out->offences[machine.first].outcome;
+        if (machine.outcome == OUTCOME_WARN && judge->fleet->machines[i].inconclusive)
+            machine.outcome = OUTCOME_SKIP;
+        machine.score = out->offences[machine.first].score;
+    }
+    return machine;
+}
+
+static int rank(struct judge *judge)
+{
+    const struct fleet *fleet = judge->fleet;
+    struct fleet_judgement *out = judge->out;
+    size_t at = 0, *has = count_figures(judge, false);
+    if (!has)
+        return err_set(judge->err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
+    if (out->noffences)
+        qsort(out->offences, out->noffences, sizeof(*out->offences), compare_offences);
+    for (uint32_t i = 0; i < fleet->names.n; i++) {
+        bool validated = fleet->machines[i].validated; /* its own rules have looked */
+        struct fleet_judged machine = judge_machine(judge, i, has[i] || validated, &at);
+        if (is_skipped(judge, i))
+            continue;
+        out->npass += machine.outcome == OUTCOME_PASS;
+        out->nwarn += machine.outcome == OUTCOME_WARN;
+        out->nfail += machine.outcome == OUTCOME_FAIL;
+        out->nskip += machine.outcome == OUTCOME_SKIP;
+        out->machines[out->nmachines++] = machine;
+    }
+    free(has);
+    if (out->nmachines)
+        qsort_r(out->machines, out->nmachines, sizeof(*out->machines), compare_machines,
+                (void *)fleet);
+    return 0;
+}
+
+int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bool *skip,
+                struct fleet_judgement *judgement, struct err *err)
+{
+    static int (*const looks[])(struct judge *) = {find_metrics,  judge_kinds,   judge_verdicts,
+                                                   judge_lacking, judge_figures, judge_drifts,
+                                                   judge_overall, rank};
+    struct judge judge = {
+        .fleet = fleet,
+        .bounds = bounds,
+        .skip = skip,
+        .out = judgement,
+        .err = err,
+        .any_kind = !bounds->kind || !bounds->kind[0],
+    };
+    if (!judge.any_kind)
+        judge.kind = intern_find(&fleet->kinds, bounds->kind, strlen(bounds->kind));
+    *judgement = (struct fleet_judgement){
+        .machines = calloc((size_t)fleet->names.n + 1, sizeof(*judgement->machines)),
+        .metric_of = calloc(bounds->n + 1, sizeof(*judgement->metric_of))};
+    int rc = judgement->machines && judgement->metric_of
+                 ? 0
+                 : err_set(err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
+    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]) && !rc; i++)
+        rc = looks[i](&judge);
+    return rc;
+}
+
+void fleet_judgement_free(struct fleet_judgement *judgement)
+{
+    free(judgement->offences);
+    free(judgement->machines);
+    free(judgement->metric_of);
+    *judgement = (struct fleet_judgement){0};
+}

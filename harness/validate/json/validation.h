@@ -1,0 +1,28 @@
+/* What `contend validate` found, in JSON. */
+#ifndef CONTEND_VALIDATE_JSON_VALIDATION_H
+#define CONTEND_VALIDATE_JSON_VALIDATION_H
+
+#include <jansson.h>
+
+#include "harness/contract/finding.h"
+#include "harness/machine/facts/facts.h"
+#include "harness/validate/rules/rules.h"
+
+struct validation {
+    const struct facts *facts;
+    const struct findings *findings;
+    const struct rules_verdict *verdict;
+    const char *level, *utc; /* "quick"; "2026-01-31T12:00:00Z" */
+    double took_s;
+};
+
+/*
+ * {"schema": 1, "host", "machine": as store/json/machine.h, "utc", "contend", "level", "took_s",
+ * "verdict", "text", "counts": {"PASS": n, ...}, "findings": [as store/json/findings.h, with "kind"
+ * and "action"], "measured":
+ * [{"probe", "metric", "key", "unit", "better", "gates", "value", "why"}]}. NULL: no memory. The
+ * caller owns the result.
+ */
+json_t *validation_to_json(const struct validation *validation);
+
+#endif

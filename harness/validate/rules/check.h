@@ -1,0 +1,62 @@
+/*
+ * How a rule says what it found: one finding a unit, with the rule's own class, kind and action.
+ * Pure.
+ *
+ *   check_fail(checks, &(struct check){.unit = "GPU 2", .metric = "pcie_width", .in = "lanes",
+ *              .value = 8, .low = 16, .high = NAN}, "PCIe width is x8 of x16");
+ *   check_pass(checks, "%zu GPUs are on the bus and known to the driver", n);
+ */
+#ifndef CONTEND_VALIDATE_RULES_CHECK_H
+#define CONTEND_VALIDATE_RULES_CHECK_H
+
+#include "harness/contract/finding.h"
+#include "harness/validate/rules/rules.h"
+
+/* While one rule looks at the facts. */
+struct checks {
+    const struct rule *rule;
+    const struct facts *facts;
+    const struct rules_request *request;
+    struct findings *findings;
+    int rc;
+    struct err *err;
+};
+
+/* What is not said stays the rule's, or open. */
+struct check {
+    const char *unit;    /* the subject; NULL = the machine */
+    const char *cause;   /* another class than the rule's */
+    const char *command; /* another command than the rule's */
+    const char *evidence;
+    const char *metric, *in; /* NULL = no number; in: its unit */
+    double value, low, high; /* NaN = open; looked at where there is a metric */
+};
+
+void check_fail(struct checks *checks, const struct check *check, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void check_warn(struct checks *checks, const struct check *check, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* One a rule, where no unit of it failed or warns. */
+void check_pass(struct checks *checks, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* With its number, so that JSON and Prometheus have it of good machines, too. */
+void check_pass_value(struct checks *checks, const struct check *check, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Does not apply here, or cannot be known, for this reason. */
+void check_skip(struct checks *checks, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* With what to type, as evidence. */
+void check_skip_with(struct checks *checks, const char *evidence, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Should have run. */
+void check_error(struct checks *checks, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * True where the measurement is there to be judged. Else it has been said why not: a skip where it
+ * does not apply or was not asked for, an error where it should have run. One that hung is the
+ * caller's, who says what that means.
+ */
+bool check_measured(struct checks *checks, enum facts_probe_name name);
+
+/* Fails what was lost while the rest was measured, such as a copy that arrived wrong: any was. */
+bool check_lost(struct checks *checks, enum facts_probe_name name);
+
+#endif

@@ -1,0 +1,314 @@
+#include "harness/validate/rules/rules.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/validate/rules/check.h"
+
+const struct rule *const rule_tables[] = {rules_expect,   rules_count,    rules_physical,
+                                          rules_symmetry, rules_health,   rules_log,
+                                          rules_system,   rules_baseline, NULL};
+
+const char *rule_kind_name(enum rule_kind kind)
+{
+    static const char *const names[RULE_KINDS] = {"count", "physical", "symmetry", "health",
+                                                  "baseline"};
+    return names[kind];
+}
+
+const char *rule_action_name(enum rule_action action)
+{
+    static const char *const names[] = {"replace", "reset", "mend", "watch"};
+    return names[action];
+}
+
+const char *rule_name(size_t i)
+{
+    for (const struct rule *const *table = rule_tables; *table; table++)
+        for (const struct rule *rule = *table; rule->id; rule++)
+            if (i-- == 0)
+                return rule->id;
+    return NULL;
+}
+
+const struct rule *rule_find(const char *id)
+{
+    for (const struct rule *const *table = rule_tables; *table; table++)
+        for (const struct rule *rule = *table; rule->id; rule++)
+            if (strcmp(rule->id, id) == 0)
+                return rule;
+    return NULL;
+}
+
+static bool is_in(const struct rule *const *rules, size_t n, const struct rule *rule)
+{
+    while (n > 0 && rules[n - 1] != rule)
+        n--;
+    return n > 0;
+}
+
+bool rules_asked(const struct rules_request *request, const struct rule *rule)
+{
+    if (!request->nonly || is_in(request->only, request->nonly, rule) ||
+        (request->nexpected && strcmp(rule->id, RULES_EXPECTED_ID) == 0))
+        return true;
+    for (size_t i = 0; i < request->nonly && strcmp(rule->id, RULES_GPUS_ID) == 0; i++)
+        if (request->only[i]->of_gpus)
+            return true;
+    return false;
+}
+
+unsigned rules_probes(const struct rules_request *request)
+{
+    unsigned probes = 0;
+    for (const struct rule *const *table = rule_tables; *table; table++)
+        for (const struct rule *rule = *table; rule->id; rule++)
+            probes |= rules_asked(request, rule) ? rule->probes : 0;
+    return probes;
+}
+
+/* What was required and did not run is an error, whatever kept it. */
+static void hold_to_account(struct findings *findings, size_t from)
+{
+    for (size_t i = from; i < findings->n; i++)
+        if (findings->all[i].outcome == OUTCOME_SKIP) {
+            findings->all[i].outcome = OUTCOME_ERROR;
+            findings->all[i].severity = FINDING_BAD;
+        }
+}
+
+int rules_judge(const struct facts *facts, const struct rules_request *request,
+                struct findings *findings, struct err *err)
+{
+    struct checks checks = {.facts = facts, .request = request, .findings = findings, .err = err};
+    for (const struct rule *const *table = rule_tables; *table; table++)
+        for (const struct rule *rule = *table; rule->id && !checks.rc; rule++) {
+            size_t from = findings->n;
+            if (!rules_asked(request, rule))
+                continue;
+            checks.rule = rule;
+            rule->judge(&checks);
+            if (is_in(request->required, request->nrequired, rule))
+                hold_to_account(findings, from);
+        }
+    return checks.rc;
+}
+
+static bool is_wrong(const struct finding *finding)
+{
+    return finding->outcome == OUTCOME_FAIL || finding->outcome == OUTCOME_WARN;
+}
+
+unsigned rules_doubted(const struct findings *findings)
+{
+    unsigned probes = 0;
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct rule *rule = rule_find(findings->all[i].id);
+        probes |= rule && is_wrong(&findings->all[i]) ? rule->probes : 0;
+    }
+    return probes;
+}
+
+/* What is measured in two ways may be odd in one of them; one that failed has no metric. */
+static bool same_metric(const struct finding *a, const struct finding *b)
+{
+    return !a->metric[0] || !b->metric[0] || strcmp(a->metric, b->metric) == 0;
+}
+
+/* Of the same rule, unit and metric; else what the rule says of all units; NULL = neither. */
+static const struct finding *find_again(const struct findings *findings,
+                                        const struct finding *finding)
+{
+    const struct finding *whole = NULL;
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *other = &findings->all[i];
+        if (strcmp(other->id, finding->id) != 0)
+            continue;
+        if (strcmp(other->subject, finding->subject) == 0 && same_metric(other, finding))
+            return other;
+        if (!other->subject[0])
+            whole = other;
+    }
+    return whole;
+}
+
+static void tell_look(const struct finding *finding, char *buf, size_t size)
+{
+    if (finding && finding->metric[0] && !isnan(finding->value))
+        (void)snprintf(buf, size, "%s (%.4g %.20s)", finding_outcome_name(finding->outcome),
+                       finding->value, finding->unit);
+    else
+        (void)snprintf(buf, size, "%s",
+                       finding ? finding_outcome_name(finding->outcome) : "not seen");
+}
+
+static void only_warn(struct finding *finding)
+{
+    finding->outcome = OUTCOME_WARN;
+    finding->severity = FINDING_DOUBT;
+}
+
+void rules_merge_looks(struct finding *first, const struct finding *second)
+{
+    char a[64], b[64];
+    tell_look(first, a, sizeof(a));
+    tell_look(second, b, sizeof(b));
+    (void)snprintf(first->evidence, sizeof(first->evidence), "first look %s, second %s", a, b);
+    if (first->outcome == OUTCOME_FAIL && second &&
+        (second->outcome == OUTCOME_PASS || second->outcome == OUTCOME_WARN))
+        only_warn(first);
+}
+
+/* Whether the rule could look: at other units, of which it says what is wrong. */
+static bool has_looked(const struct findings *findings, const char *id)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (strcmp(findings->all[i].id, id) == 0 && is_wrong(&findings->all[i]))
+            return true;
+    return false;
+}
+
+static void merge_unit(struct finding *first, const struct findings *second)
+{
+    const struct finding *again = find_again(second, first);
+    rules_merge_looks(first, again);
+    if (!again && has_looked(second, first->id))
+        only_warn(first);
+}
+
+int rules_second_look(struct findings *first, const struct findings *second, unsigned probes,
+                      struct err *err)
+{
+    size_t n = first->n;
+    int rc = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct rule *rule = rule_find(first->all[i].id);
+        if (rule && (rule->probes & probes) && is_wrong(&first->all[i]))
+            merge_unit(&first->all[i], second);
+    }
+    /* What only the second look saw is no proof either, and is not kept quiet. */
+    for (size_t i = 0; i < second->n && !rc; i++) {
+        struct finding late = second->all[i];
+        const struct rule *rule = rule_find(late.id);
+        const struct finding *before = find_again(first, &late);
+        if (!rule || !(rule->probes & probes) || !is_wrong(&late) ||
+            (before && strcmp(before->subject, late.subject) == 0))
+            continue;
+        only_warn(&late);
+        (void)snprintf(late.evidence, sizeof(late.evidence), "%s", "on the second look alone");
+        rc = findings_add(first, &late, err);
+    }
+    return rc;
+}
+
+static int rank(const struct finding *finding)
+{
+    static const int ranks[OUTCOMES] = {[OUTCOME_FAIL] = 0,
+                                        [OUTCOME_ERROR] = 1,
+                                        [OUTCOME_WARN] = 2,
+                                        [OUTCOME_SKIP] = 3,
+                                        [OUTCOME_PASS] = 4};
+    return ranks[finding->outcome];
+}
+
+/* Stable, and lists are short. */
+void rules_sort(struct findings *findings)
+{
+    for (size_t i = 1; i < findings->n; i++) {
+        struct finding moved = findings->all[i];
+        size_t at = i;
+        for (; at > 0 && rank(&findings->all[at - 1]) > rank(&moved); at--)
+            findings->all[at] = findings->all[at - 1];
+        findings->all[at] = moved;
+    }
+}
+
+/* Rules with a finding of that outcome that nobody lives with; *named gets "hardware: reset
+ * gpus_on_bus; ...". */
+static unsigned name_rules(const struct findings *findings, enum finding_outcome a,
+                           enum finding_outcome b, char *named, size_t size)
+{
+    unsigned n = 0;
+    size_t used = 0;
+    const struct rule *last[RULES_MAX];
+    named[0] = '\0';
+    for (size_t i = 0; i < findings->n && n < RULES_MAX; i++) {
+        const struct finding *finding = &findings->all[i];
+        const struct rule *rule = rule_find(finding->id);
+        if ((finding->outcome != a && finding->outcome != b) || finding->waived || !rule ||
+            is_in(last, n, rule))
+            continue;
+        last[n++] = rule;
+        if (used >= size)
+            continue;
+        if (a == OUTCOME_ERROR)
+            used +=
+                (size_t)snprintf(named + used, size - used, "%s%s", n > 1 ? ", " : "", rule->id);
+        else
+            used += (size_t)snprintf(named + used, size - used, "%s%s: %s %s", n > 1 ? "; " : "",
+                                     finding->cause, rule_action_name(rule->action), rule->id);
+    }
+    return n;
+}
+
+/* Why no GPU was judged, though rules of GPUs were asked; NULL = one was, or none is expected. */
+static const struct finding *no_gpu(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (strcmp(findings->all[i].id, RULES_GPUS_ID) == 0 &&
+            findings->all[i].outcome == OUTCOME_SKIP)
+            return &findings->all[i];
+    return NULL;
+}
+
+/* Of what neither failed nor should have run. */
+static void pass(const struct findings *findings, struct rules_verdict *verdict)
+{
+    unsigned passed = verdict->count[OUTCOME_PASS], warned = verdict->count[OUTCOME_WARN];
+    const struct finding *why = no_gpu(findings);
+    char rest[96];
+    (void)snprintf(rest, sizeof(rest), "%u rule%s passed, %u warning%s, %u skipped", passed,
+                   passed == 1 ? "" : "s", warned, warned == 1 ? "" : "s",
+                   verdict->count[OUTCOME_SKIP]);
+    if (passed + warned && !why) {
+        (void)snprintf(verdict->text, sizeof(verdict->text), "PASS: %s", rest);
+        return;
+    }
+    verdict->outcome = OUTCOME_SKIP;
+    if (passed + warned)
+        (void)snprintf(verdict->text, sizeof(verdict->text),
+                       "SKIP: no GPU was judged: %.150s (%s); %.100s", why->sentence, rest,
+                       why->evidence);
+    else
+        (void)snprintf(verdict->text, sizeof(verdict->text), "SKIP: nothing was judged, %u skipped",
+                       verdict->count[OUTCOME_SKIP]);
+}
+
+struct rules_verdict rules_verdict(const struct findings *findings, bool strict)
+{
+    struct rules_verdict verdict = {.outcome = OUTCOME_PASS};
+    char named[320];
+    unsigned open = 0; /* warnings that nobody lives with */
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->all[i];
+        verdict.count[finding->outcome]++;
+        open += finding->outcome == OUTCOME_WARN && !finding->waived;
+    }
+    if (verdict.count[OUTCOME_FAIL] || (strict && open)) {
+        verdict.outcome = OUTCOME_FAIL;
+        verdict.rules = name_rules(findings, OUTCOME_FAIL, strict ? OUTCOME_WARN : OUTCOME_FAIL,
+                                   named, sizeof(named));
+        (void)snprintf(verdict.text, sizeof(verdict.text), "FAIL: %u rule%s (%s)", verdict.rules,
+                       verdict.rules == 1 ? "" : "s", named);
+    } else if (verdict.count[OUTCOME_ERROR]) {
+        verdict.outcome = OUTCOME_ERROR;
+        verdict.rules = name_rules(findings, OUTCOME_ERROR, OUTCOME_ERROR, named, sizeof(named));
+        (void)snprintf(verdict.text, sizeof(verdict.text),
+                       "ERROR: %u rule%s should have run and did not (%s)", verdict.rules,
+                       verdict.rules == 1 ? "" : "s", named);
+    } else
+        pass(findings, &verdict);
+    return verdict;
+}

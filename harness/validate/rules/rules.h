@@ -1,0 +1,122 @@
+/*
+ * The rules of `contend validate`, as data: each looks at the facts and says what it found. Pure.
+ *
+ *   rc = rules_judge(&facts, &request, &findings, &err);
+ *   struct rules_verdict verdict = rules_verdict(&findings, strict);
+ *
+ * A rule without a bound of a model: what a unit should be is what the bus, the firmware, its peers
+ * or the physics of its link say. One finding a unit that is wrong, or one that passes, for all of
+ * them; never none. Adding a rule: a function and an entry in one of the other files here.
+ */
+#ifndef CONTEND_VALIDATE_RULES_RULES_H
+#define CONTEND_VALIDATE_RULES_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/contract/finding.h"
+#include "harness/machine/facts/facts.h"
+
+enum rule_kind { RULE_COUNT, RULE_PHYSICAL, RULE_SYMMETRY, RULE_HEALTH, RULE_BASELINE, RULE_KINDS };
+const char *rule_kind_name(enum rule_kind kind); /* "count", "physical", ... */
+
+/* What to do about a failure. */
+enum rule_action { ACTION_REPLACE, ACTION_RESET, ACTION_MEND, ACTION_WATCH };
+const char *rule_action_name(enum rule_action action); /* "replace", "reset", "mend", "watch" */
+
+struct checks;
+
+struct rule {
+    const char *id; /* [a-z0-9_]+, the same in all versions; NULL ends a table */
+    enum rule_kind kind;
+    const char *cause; /* hardware, configuration, container or setup */
+    enum rule_action action;
+    const char *needs;   /* what it reads */
+    const char *about;   /* one sentence: what fails, and why it matters */
+    const char *source;  /* where the bound comes from */
+    const char *command; /* what mends or shows it; NULL = nothing to type */
+    unsigned probes;     /* bits of enum facts_probe_name: what has to be measured for it */
+    bool of_gpus;        /* it judges GPUs: where it is asked, so is gpus_judged */
+    void (*judge)(struct checks *checks);
+};
+
+/* All tables, in the order of --list; ends with NULL. Each ends with an entry of id NULL. */
+extern const struct rule *const rule_tables[];
+extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rules_health[],
+    rules_system[], rules_log[], rules_expect[], rules_baseline[];
+
+/* What is beyond a bound of --baseline has this id. */
+#define RULES_BASELINE_ID "baseline"
+
+/* The rule of --expect (expect.h). */
+#define RULES_EXPECTED_ID "expected"
+
+/* Where this rule is skipped, nothing of what the machine is for was judged: no PASS. */
+#define RULES_GPUS_ID "gpus_judged"
+
+/* NULL = there is no such rule. */
+const struct rule *rule_find(const char *id);
+
+/* The i-th of all tables; NULL behind the last. */
+const char *rule_name(size_t i);
+
+enum { RULES_MAX = 64, RULES_EXPECTED_MAX = 8 };
+
+struct rules_request {
+    size_t nrequired;
+    const struct rule *required[RULES_MAX]; /* that may not be skipped: then it is an error */
+    size_t nonly;
+    const struct rule *only[RULES_MAX]; /* these alone; none = all */
+    bool of_known_kind; /* --baseline: machines of this kind are known, with or without GPUs */
+    size_t nexpected;
+    struct rule_expected {
+        const struct expectable *of; /* expect.c */
+        double count;                /* of memory bytes */
+    } expected[RULES_EXPECTED_MAX];
+};
+
+/*
+ * Also where it is not among the rules alone: that of what is expected, where something is, and
+ * gpus_judged, where a rule of GPUs is.
+ */
+bool rules_asked(const struct rules_request *request, const struct rule *rule);
+
+/* The measurements that the asked rules need, as bits of enum facts_probe_name. */
+unsigned rules_probes(const struct rules_request *request);
+
+/* Appends; -ENOMEM only. */
+int rules_judge(const struct facts *facts, const struct rules_request *request,
+                struct findings *findings, struct err *err);
+
+/* The measurements behind what failed or warns: they are to be looked at once more. */
+unsigned rules_doubted(const struct findings *findings);
+
+/*
+ * What was judged on a first look and on a second one, whose measurements were `probes`, in another
+ * order. A unit that fails both times fails; one that was good once warns; the evidence of either
+ * has both. Where the second look could not be made, or hung, the first one stands. Leaves the
+ * merged in *first. -ENOMEM only.
+ */
+int rules_second_look(struct findings *first, const struct findings *second, unsigned probes,
+                      struct err *err);
+
+/*
+ * One finding on a first look, and on a second one (NULL: it was not seen there): its evidence gets
+ * both results, and a failure that is good the second time warns. What was not seen, or could not
+ * be looked at, refutes nothing.
+ */
+void rules_merge_looks(struct finding *first, const struct finding *second);
+
+/* Worst first, and otherwise in the order of the rules. */
+void rules_sort(struct findings *findings);
+
+struct rules_verdict {
+    enum finding_outcome outcome; /* PASS, FAIL, ERROR; SKIP: nothing was judged, or no GPU */
+    unsigned count[OUTCOMES];     /* findings of each outcome */
+    unsigned rules;               /* that failed; or, of an error, that did not run */
+    char text[400];               /* "FAIL: 2 rules (hardware: replace GPU 2; ...)" */
+};
+/* strict: what warns fails. */
+struct rules_verdict rules_verdict(const struct findings *findings, bool strict);
+
+#endif

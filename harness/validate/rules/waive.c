@@ -1,0 +1,61 @@
+#include "harness/validate/rules/waive.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Part of a name such as "0000:3b:00.0": where "GPU 1" ends, "GPU 10" goes on. */
+static bool goes_on(char c)
+{
+    return isalnum((unsigned char)c) || c == ':' || c == '.' || c == '_';
+}
+
+static bool is_word_of(const char *subject, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = strstr(subject, word); at; at = strstr(at + 1, word))
+        if ((at == subject || !goes_on(at[-1])) && !goes_on(at[length]))
+            return true;
+    return false;
+}
+
+static bool is_for(const struct waiver *waiver, const struct finding *finding)
+{
+    return strcmp(waiver->rule, finding->id) == 0 &&
+           (!waiver->unit[0] || is_word_of(finding->subject, waiver->unit));
+}
+
+/* Behind what the evidence says already. */
+static void tell(struct finding *finding, const char *what, const struct waiver *waiver)
+{
+    size_t used = strlen(finding->evidence);
+    (void)snprintf(finding->evidence + used, sizeof(finding->evidence) - used, "%s%s %s: %s",
+                   used ? "; " : "", what, waiver->until, waiver->reason);
+}
+
+static void waive(const struct waiver *waiver, const char *today, struct finding *finding)
+{
+    if (strcmp(waiver->until, today) < 0) {
+        tell(finding, "its waiver expired on", waiver);
+        return;
+    }
+    finding->outcome = OUTCOME_WARN;
+    finding->severity = FINDING_DOUBT;
+    finding->waived = true;
+    tell(finding, "waived until", waiver);
+}
+
+static bool is_open(const struct finding *finding)
+{
+    return !finding->waived &&
+           (finding->outcome == OUTCOME_FAIL || finding->outcome == OUTCOME_WARN);
+}
+
+void waive_findings(const struct waivers *waivers, const char *today, struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        for (size_t w = 0; w < waivers->n && is_open(&findings->all[i]); w++)
+            if (is_for(&waivers->all[w], &findings->all[i]))
+                waive(&waivers->all[w], today, &findings->all[i]);
+}

@@ -1,0 +1,139 @@
+/* What keeps a scan's speed under load: the sentence. Declared in advice.h. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/rows/key.h"
+#include "harness/verdict/advice/advice.h"
+
+/* A placement is clearly better where it keeps that much more at the size that loses most. */
+static const double clear_gain = 0.1;
+
+/* The least and the most that an arm keeps over all keys. */
+struct range {
+    const struct row *least; /* NULL = nothing */
+    double most;
+};
+
+static struct range range_of(const struct rows *rows, const struct arm *arm)
+{
+    struct range range = {NULL, -INFINITY};
+    size_t at = 0;
+    for (const struct row *row; (row = key_next_row(rows, arm, "retention", &at));) {
+        if (!range.least || row->median < range.least->median)
+            range.least = row;
+        range.most = fmax(range.most, row->median);
+    }
+    return range;
+}
+
+/* "84% to 97%", or "84%". */
+static char *format_range(const struct range *range, char *buf, size_t size)
+{
+    char least[16], most[16];
+    (void)text_percent(range->least->median, least, sizeof(least));
+    (void)text_percent(range->most, most, sizeof(most));
+    bool same = strcmp(least, most) == 0;
+    (void)snprintf(buf, size, "%s%s%s", least, same ? "" : " to ", same ? "" : most);
+    return buf;
+}
+
+/* At the key where `worst` keeps least, the other arm keeps clearly more, by its intervals too. */
+static bool is_clear(const struct rows *rows, const struct arm *arm, const struct row *worst)
+{
+    char key[VALUE_KEY_MAX];
+    const struct row *row = key_find_row(rows, arm, "retention", key_copy(worst, key));
+    if (!row || row->median <= worst->median + clear_gain)
+        return false;
+    return row->rounds < 2 || worst->rounds < 2 || row->ci_low > worst->ci_high;
+}
+
+/* What failed in a round is nothing to recommend. */
+static bool can_win(const struct arm *arm, const struct range *range)
+{
+    return advice_may_advise(arm->placement) && range->least->status <= STATUS_CENSORED;
+}
+
+bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
+                      const struct arm *arm)
+{
+    size_t at = 0;
+    return !arm->alone && arm->bench == idle->bench && arm->params == idle->params &&
+           arm->slots == idle->slots && key_next_row(&analysis->rows, arm, "retention", &at);
+}
+
+/* By the rule of recommend.h, at what each keeps least of: by more than chance and the tolerance.
+ */
+static bool is_behind(const struct row *row, const struct row *best)
+{
+    return best->median > (1 + RECOMMEND_WITHIN) * row->median &&
+           (row->rounds < 2 || best->rounds < 2 || best->ci_low > row->ci_high);
+}
+
+/* Who keeps least and the simplest of those that keep as much as who keeps most. */
+struct ends {
+    const struct arm *worst, *best; /* NULL = none */
+    struct range low, high;
+};
+
+static struct ends find_ends(const struct analysis *analysis, const struct arm *idle)
+{
+    struct ends ends = {0};
+    for (size_t i = 0; i < analysis->result->narms; i++) {
+        const struct arm *arm = &analysis->result->arms[i];
+        if (!advice_is_loaded(analysis, idle, arm))
+            continue;
+        struct range range = range_of(&analysis->rows, arm);
+        if (!ends.worst || range.least->median < ends.low.least->median) {
+            ends.worst = arm;
+            ends.low = range;
+        }
+        if (can_win(arm, &range) && (!ends.best || range.least->median > ends.high.least->median)) {
+            ends.best = arm;
+            ends.high = range;
+        }
+    }
+    const struct range most = ends.high;
+    for (size_t i = 0; ends.best && i < analysis->result->narms; i++) {
+        const struct arm *arm = &analysis->result->arms[i];
+        if (!advice_is_loaded(analysis, idle, arm))
+            continue;
+        struct range range = range_of(&analysis->rows, arm);
+        if (can_win(arm, &range) && !is_behind(range.least, most.least) &&
+            recommend_effort(arm->placement, NULL) < recommend_effort(ends.best->placement, NULL)) {
+            ends.best = arm;
+            ends.high = range;
+        }
+    }
+    return ends;
+}
+
+bool advice_retention(const struct analysis *analysis, const struct arm *idle,
+                      struct finding *advice)
+{
+    const struct result *result = analysis->result;
+    const struct ends ends = find_ends(analysis, idle);
+    char kept[40], part[80], *line = advice->sentence;
+    const size_t size = sizeof(advice->sentence);
+    *advice = (struct finding){.id = "retention"};
+    if (!ends.worst)
+        return false;
+    bool clear = ends.best && is_clear(&analysis->rows, ends.best, ends.low.least);
+    unsigned behind = arm_background(ends.worst);
+    (void)key_say_part(result, idle, "", part, sizeof(part));
+    int used = snprintf(
+        line, size,
+        "Under %u background worker%s (%s) %s%s%s keeps %s of its idle speed with placement %s",
+        behind, behind == 1 ? "" : "s", result->background->name, idle->bench->name,
+        part[0] ? ", " : "", part, format_range(&ends.low, kept, sizeof(kept)),
+        placement_infos[ends.worst->placement].name);
+    if (clear)
+        used += snprintf(line + used, size - (size_t)used, ", %s with %s",
+                         format_range(&ends.high, kept, sizeof(kept)),
+                         placement_infos[ends.best->placement].name);
+    (void)snprintf(line + used, size - (size_t)used, ".");
+    if (clear && ends.best->placement != PLACE_NONE)
+        (void)advice_command(result, ends.best, advice->command, sizeof(advice->command));
+    return true;
+}

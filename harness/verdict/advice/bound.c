@@ -1,0 +1,259 @@
+#include "harness/verdict/advice/bound.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/rows/key.h"
+#include "harness/rows/metric.h"
+#include "harness/verdict/advice/recommend.h"
+#include "harness/verdict/odd/statuses.h"
+
+/* A part as large as this of the largest is said beside it. */
+static const double alike = 0.8;
+
+enum { STAGES_SAID = 3 };
+
+const char *bound_name(enum bound bound)
+{
+    static const char *const names[BOUNDS] = {
+        "the CPU",    "the CPU's memory",   "copies to the device", "GPU compute",
+        "GPU memory", "waiting for others", "a quota of CPU time",
+    };
+    return names[bound];
+}
+
+static double known(double value)
+{
+    return isnan(value) ? 0 : fmax(value, 0);
+}
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? fmin(known(part) / whole, 1) : 0;
+}
+
+static void judge_cpu(const struct bound_facts *facts, struct bound_parts *parts)
+{
+    double cpu_s = facts->stage[STAGE_CPU];
+    double threads_s = known(facts->oncpu_s) + known(facts->runqueue_s) + known(facts->throttled_s);
+    double queued = share(facts->runqueue_s, threads_s), spun = 0, stalled = 0;
+    double stopped = share(facts->throttled_s, threads_s), ran = 1 - queued - stopped;
+    if (!isnan(facts->more_instructions_s)) {
+        spun = fmin(share(facts->more_instructions_s, threads_s), ran);
+        stalled = fmin(share(facts->more_stalls_s, threads_s), ran - spun);
+    } else if (facts->alone[STAGE_CPU] < cpu_s) {
+        double more = fmax(ran - facts->alone[STAGE_CPU] / cpu_s, 0);
+        *(queued >= BOUND_QUEUE_LEAST ? &spun : &stalled) = more;
+    }
+    double rest = fmax(ran - spun - stalled, 0);
+    bool starves = facts->instructions < BOUND_IPC_LEAST * facts->cycles &&
+                   facts->cache_misses > BOUND_MISSES_LEAST * facts->instructions;
+    parts->s[BOUND_QUOTA] += cpu_s * stopped;
+    parts->s[BOUND_OTHERS] += cpu_s * (queued + spun);
+    parts->s[BOUND_MEMORY] += cpu_s * (stalled + (starves ? rest : 0));
+    parts->s[BOUND_CPU] += cpu_s * (starves ? 0 : rest);
+}
+
+static void judge_gpu(const struct bound_facts *facts, struct bound_parts *parts)
+{
+    double gpu_s = facts->stage[STAGE_GPU];
+    double lost_s = facts->sharing > 1 ? known(gpu_s - facts->alone[STAGE_GPU]) : 0;
+    bool memory = facts->gpu_memory > facts->gpu_compute;
+    parts->s[BOUND_OTHERS] += lost_s;
+    parts->s[memory ? BOUND_GPU_MEMORY : BOUND_GPU] += gpu_s - lost_s;
+}
+
+void bound_judge(const struct bound_facts *facts, struct bound_parts *parts)
+{
+    *parts = (struct bound_parts){0};
+    judge_cpu(facts, parts);
+    judge_gpu(facts, parts);
+    parts->s[BOUND_COPY] += facts->stage[STAGE_COPY];
+    parts->s[BOUND_OTHERS] += facts->stage[STAGE_WAIT];
+    for (int kind = 0; kind < STAGE_KINDS; kind++)
+        parts->step_s += facts->stage[kind];
+    for (int b = 1; b < BOUNDS; b++)
+        if (parts->s[b] > parts->s[parts->most])
+            parts->most = (enum bound)b;
+    parts->second = parts->most == BOUND_CPU ? BOUND_MEMORY : BOUND_CPU;
+    for (int b = 0; b < BOUNDS; b++)
+        if (b != (int)parts->most && parts->s[b] > parts->s[parts->second])
+            parts->second = (enum bound)b;
+}
+
+/* An arm and what it is held against; NULL = nothing is known of it alone. */
+struct subject {
+    const struct analysis *analysis;
+    const struct arm *arm, *alone;
+};
+
+static double median_of(const struct subject *of, const struct arm *arm, const char *metric)
+{
+    const struct row *row = arm ? rows_find(&of->analysis->rows, arm, metric) : NULL;
+    return row ? row->median : (double)NAN;
+}
+
+/* 0 where the arm has stages, but not that one. */
+static double stage_of(const struct subject *of, const struct arm *arm,
+                       const struct bench_stage *stage)
+{
+    const struct row *any = arm ? rows_find(&of->analysis->rows, arm, METRIC_STAGE) : NULL;
+    const struct row *row =
+        any ? key_find_row(&of->analysis->rows, arm, METRIC_STAGE, stage->key) : NULL;
+    return !any || isnan(any->median) ? (double)NAN : row ? row->median : 0;
+}
+
+/* Workers of its plan on the GPU of the first. */
+static unsigned count_sharing(const struct arm *arm)
+{
+    unsigned n = 0;
+    for (unsigned w = 0; w < arm->plan.nworkers; w++)
+        n += arm->plan.workers[0].gpu >= 0 && arm->plan.workers[w].gpu == arm->plan.workers[0].gpu;
+    return n;
+}
+
+static void gather(const struct subject *of, struct bound_facts *facts)
+{
+    const struct arm *arm = of->arm;
+    *facts = (struct bound_facts){
+        .oncpu_s = median_of(of, arm, "oncpu_per_step"),
+        .runqueue_s = median_of(of, arm, "runqueue_wait_per_step"),
+        .throttled_s = median_of(of, arm, "throttled_per_step"),
+        .more_instructions_s = median_of(of, arm, "loss_oncpu_instructions_per_step"),
+        .more_stalls_s = median_of(of, arm, "loss_oncpu_stalls_per_step"),
+        .instructions = median_of(of, arm, "instructions_per_step"),
+        .cycles = median_of(of, arm, "cycles_per_step"),
+        .cache_misses = median_of(of, arm, "cache_misses_per_step"),
+        .gpu_compute = median_of(of, arm, "gpu_compute_share"),
+        .gpu_memory = median_of(of, arm, "gpu_memory_share"),
+        .sharing = count_sharing(arm),
+    };
+    for (const struct bench_stage *stage = arm->bench->stages; stage->name; stage++) {
+        facts->stage[stage->kind] += stage_of(of, arm, stage);
+        facts->alone[stage->kind] += stage_of(of, of->alone, stage);
+    }
+}
+
+/* The largest stages, in their order; returns how many. */
+static size_t sort_stages(const struct subject *of, const struct bench_stage **largest)
+{
+    size_t n = 0;
+    for (const struct bench_stage *stage = of->arm->bench->stages; stage->name; stage++) {
+        size_t at = n < STAGES_SAID ? n : STAGES_SAID;
+        for (; at > 0 && stage_of(of, of->arm, largest[at - 1]) < stage_of(of, of->arm, stage);
+             at--)
+            if (at < STAGES_SAID)
+                largest[at] = largest[at - 1];
+        if (at < STAGES_SAID)
+            largest[at] = stage;
+        n += n < STAGES_SAID;
+    }
+    return n;
+}
+
+static double sum_of(const struct subject *of, const struct arm *arm)
+{
+    double sum = 0;
+    for (const struct bench_stage *stage = arm ? arm->bench->stages : NULL; stage && stage->name;
+         stage++)
+        sum += stage_of(of, arm, stage);
+    return sum;
+}
+
+/* " (12% alone)"; "" where that is not known. Returns buf. */
+static const char *say_alone(const struct subject *of, const struct bench_stage *stage, char *buf,
+                             size_t size)
+{
+    double alone = stage_of(of, of->alone, stage) / sum_of(of, of->alone);
+    buf[0] = '\0';
+    if (of->alone && !isnan(alone))
+        (void)snprintf(buf, size, " (%.0f%% alone)", 100 * alone);
+    return buf;
+}
+
+/* "transform 61% (42% alone), moments 15% (9% alone)" */
+static void say_stages(const struct subject *of, const struct bench_stage *const *stages, size_t n,
+                       char *buf, size_t size)
+{
+    double step_s = sum_of(of, of->arm);
+    size_t used = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < n && used < size; i++) {
+        char alone[32];
+        double part = stage_of(of, of->arm, stages[i]) / step_s;
+        if (part >= 0.005)
+            used += (size_t)snprintf(buf + used, size - used, "%s%s %.0f%%%s", used ? ", " : "",
+                                     stages[i]->name, 100 * part,
+                                     say_alone(of, stages[i], alone, sizeof(alone)));
+    }
+}
+
+/* All of them, for a script or a report. */
+static void say_evidence(const struct subject *of, char *buf, size_t size)
+{
+    const struct bench_stage *all[BENCH_STAGES];
+    size_t n = 0;
+    for (const struct bench_stage *stage = of->arm->bench->stages; stage->name; stage++)
+        all[n++] = stage;
+    say_stages(of, all, n, buf, size);
+}
+
+static int add(const struct subject *of, struct findings *findings, struct err *err)
+{
+    struct bound_facts facts;
+    struct bound_parts parts;
+    const struct bench_stage *largest[STAGES_SAID];
+    struct finding finding = {.id = "bound", .severity = FINDING_NOTE};
+    char stages[200], second[64] = "", subject[160];
+    gather(of, &facts);
+    bound_judge(&facts, &parts);
+    if (!(parts.step_s > 0))
+        return 0;
+    if (parts.s[parts.second] >= alike * parts.s[parts.most])
+        (void)snprintf(second, sizeof(second), " and %s", bound_name(parts.second));
+    say_stages(of, largest, sort_stages(of, largest), stages, sizeof(stages));
+    (void)snprintf(finding.subject, sizeof(finding.subject), "%s%s",
+                   statuses_name_arm(of->analysis->result, of->arm, subject, sizeof(subject)),
+                   device_mark(arm_device(of->analysis->result, of->arm)));
+    (void)snprintf(
+        finding.sentence, sizeof(finding.sentence),
+        "bound by %s%s, %.0f%% of a step; its largest stages: %s", bound_name(parts.most), second,
+        100 * (parts.s[parts.most] + (second[0] ? parts.s[parts.second] : 0)) / parts.step_s,
+        stages);
+    say_evidence(of, finding.evidence, sizeof(finding.evidence));
+    return findings_add(findings, &finding, err);
+}
+
+/* The largest number of workers of that benchmark and parameters. */
+static unsigned most_slots(const struct result *result, const struct arm *like)
+{
+    unsigned most = 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (arm->bench == like->bench && arm->params == like->params && !arm->alone)
+            most = arm->slots > most ? arm->slots : most;
+    }
+    return most;
+}
+
+int bound_find(const struct analysis *analysis, struct findings *findings, struct err *err)
+{
+    const struct result *result = analysis->result;
+    int rc = 0;
+    for (size_t i = 0; i < result->narms && !rc; i++) {
+        const struct arm *arm = &result->arms[i];
+        const struct arm_rounds *rounds = &analysis->rounds.arms[i];
+        struct recommendation made;
+        int slice = rounds->baseline[BASELINE_SLICE];
+        const struct subject subject = {
+            .analysis = analysis, .arm = arm, .alone = slice < 0 ? NULL : &result->arms[slice]};
+        if (!arm->bench->stages || arm->alone || arm->slots != most_slots(result, arm))
+            continue;
+        rc = recommend_make(analysis, arm, &made, err);
+        int shown = made.arm < 0 ? made.best : made.arm;
+        if (!rc && (arm->placement == PLACE_NONE || shown == (int)i))
+            rc = add(&subject, findings, err);
+    }
+    return rc;
+}

@@ -1,0 +1,237 @@
+#include "harness/verdict/advice/recommend.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness/engine/arms/arms.h"
+#include "harness/rows/metric.h"
+
+enum { EFFORT_CHANGE = 10 }; /* more than that of any placement */
+
+unsigned recommend_effort(enum placement placement, const char *name)
+{
+    unsigned effort = placement_infos[placement].effort;
+    if (!effort || !name)
+        return effort;
+    for (const char *at = strchr(name, '+'); at; at = strchr(at, '+')) {
+        size_t digits = strspn(++at, "0123456789");
+        if (digits && at[digits] == 't' && placement == PLACE_SIZED)
+            effort++;
+        else if (!digits || at[digits] != 'w') /* "+3w": how many workers is no change */
+            effort += EFFORT_CHANGE;
+    }
+    const char *fewer = strrchr(name, '-'); /* "sized-4": cores that fresh rounds keep free */
+    return fewer && strspn(fewer + 1, "0123456789") ? effort + EFFORT_CHANGE : effort;
+}
+
+/* What the choice is made from. */
+struct choice {
+    const struct analysis *analysis;
+    const struct result *result; /* of the analysis */
+    const struct arm *of;
+    struct recommendation *made;
+    struct err *err;
+    int rc; /* of the first error */
+};
+
+static const struct arm_rounds *rounds_of(const struct choice *choice, int arm)
+{
+    return &choice->analysis->rounds.arms[arm];
+}
+
+static unsigned effort_of(const struct choice *choice, int arm)
+{
+    const struct arm *of = &choice->result->arms[arm];
+    return recommend_effort(of->placement, of->variant ? of->variant->name : NULL);
+}
+
+static struct paired_ratio ratio_of(struct choice *choice, int slow, int fast)
+{
+    struct paired_ratio ratio = {0, NAN, NAN, NAN, false};
+    if (!choice->rc)
+        choice->rc = values_ratio(&choice->analysis->values, (size_t)slow, (size_t)fast,
+                                  choice->result->seed, &ratio, choice->err);
+    return ratio;
+}
+
+static bool has_choice(const struct result *result, const struct arm *arm)
+{
+    bool chosen = result->purpose == PURPOSE_TUNE ? arm_is_fresh(arm)
+                                                  : result->purpose == PURPOSE_RUN && !arm->variant;
+    return chosen && !arm->alone && !arm->canary && !arm->bench->scan;
+}
+
+static bool competes(const struct result *result, const struct arm *a, const struct arm *b)
+{
+    return has_choice(result, a) && has_choice(result, b) && a->bench == b->bench &&
+           a->params == b->params && (a->slots == b->slots || result->purpose == PURPOSE_TUNE);
+}
+
+bool recommend_is_first(const struct analysis *analysis, size_t arm)
+{
+    const struct arm *arms = analysis->result->arms;
+    for (size_t i = 0; i < arm; i++)
+        if (competes(analysis->result, &arms[i], &arms[arm]))
+            return false;
+    return has_choice(analysis->result, &arms[arm]);
+}
+
+bool recommend_is_ahead(const struct result *result, const struct paired_ratio *ratio)
+{
+    double within = result->within > 0 ? result->within : RECOMMEND_WITHIN;
+    return ratio->median > 1 + within && (ratio->rounds == 1 || ratio->low > 1);
+}
+
+bool recommend_applies(const struct recommendation *made)
+{
+    return made->arm >= 0 && made->arm != made->reference;
+}
+
+static bool takes_part(const struct choice *choice, int arm)
+{
+    return competes(choice->result, &choice->result->arms[arm], choice->of) &&
+           !isnan(rounds_of(choice, arm)->rate);
+}
+
+/* It was run, and there is nothing to hold others against: the worst that can be said of it. */
+static bool gave_nothing(const struct choice *choice, int arm)
+{
+    enum status status = rounds_of(choice, arm)->status;
+    return competes(choice->result, &choice->result->arms[arm], choice->of) &&
+           choice->result->arms[arm].plan.status == PLAN_OK &&
+           isnan(rounds_of(choice, arm)->rate) && status >= STATUS_CENSORED &&
+           status != STATUS_SKIPPED;
+}
+
+static void choose_reference(struct choice *choice)
+{
+    struct recommendation *made = choice->made;
+    for (int at = 0; at < (int)choice->result->narms; at++) {
+        bool none = choice->result->arms[at].placement == PLACE_NONE;
+        bool lost = none && gave_nothing(choice, at);
+        if (made->is_default || (!takes_part(choice, at) && !lost))
+            continue;
+        if (none || made->reference < 0 ||
+            rounds_of(choice, at)->rate < rounds_of(choice, made->reference)->rate)
+            made->reference = at;
+        made->is_default = none;
+        made->lost = lost;
+    }
+}
+
+/* In all its rounds, or in all that it shares with the reference. */
+static bool is_disturbed(struct choice *choice, int arm)
+{
+    const struct round_values *values = &choice->analysis->values;
+    bool all = true;
+    for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
+        all = all && (values->value[i].status != STATUS_OK ||
+                      strcmp(values->value[i].metric, METRIC_RATE) != 0);
+    return all || (!choice->made->lost && ratio_of(choice, choice->made->reference, arm).disturbed);
+}
+
+/* Neither failed nor a bound, and not the reference by another name. */
+static bool may_be(const struct choice *choice, int arm)
+{
+    const struct arm *arms = choice->result->arms;
+    return takes_part(choice, arm) && effort_of(choice, arm) > 0 &&
+           rounds_of(choice, arm)->status <= STATUS_NOISY &&
+           (arm == choice->made->reference ||
+            !arm_same_plan(&arms[arm], &arms[choice->made->reference]));
+}
+
+static bool is_candidate(struct choice *choice, int arm)
+{
+    return may_be(choice, arm) && !is_disturbed(choice, arm);
+}
+
+/* In the rounds that both have, else by their medians. */
+static bool is_faster(struct choice *choice, int arm, int than)
+{
+    const struct paired_ratio ratio = ratio_of(choice, than, arm);
+    if (ratio.rounds && !ratio.disturbed)
+        return ratio.median > 1;
+    return rounds_of(choice, arm)->rate > rounds_of(choice, than)->rate;
+}
+
+static void choose_best(struct choice *choice)
+{
+    struct recommendation *made = choice->made;
+    for (int at = 0; at < (int)choice->result->narms; at++) {
+        if (is_candidate(choice, at) && (made->best < 0 || is_faster(choice, at, made->best)))
+            made->best = at;
+        made->disturbed = made->disturbed || (may_be(choice, at) && is_disturbed(choice, at));
+    }
+    made->disturbed = made->disturbed && made->best < 0;
+}
+
+static bool is_simpler(struct choice *choice, int arm, int than)
+{
+    unsigned effort = effort_of(choice, arm), other = effort_of(choice, than);
+    return effort < other || (effort == other && is_faster(choice, arm, than));
+}
+
+/* As good as the best as far as the rounds tell, and better than the default. */
+static bool is_enough(struct choice *choice, int arm)
+{
+    const struct recommendation *made = choice->made;
+    const struct paired_ratio behind = ratio_of(choice, arm, made->best);
+    if (!behind.rounds || behind.disturbed || recommend_is_ahead(choice->result, &behind))
+        return false;
+    if (made->lost || !made->is_default)
+        return true;
+    const struct paired_ratio gain = ratio_of(choice, made->reference, arm);
+    return !gain.disturbed && recommend_is_ahead(choice->result, &gain);
+}
+
+static void choose_simplest(struct choice *choice)
+{
+    struct recommendation *made = choice->made;
+    int narms = (int)choice->result->narms;
+    made->arm = made->best;
+    for (int at = 0; at < narms; at++)
+        if (at != made->arm && is_candidate(choice, at) && is_simpler(choice, at, made->arm) &&
+            is_enough(choice, at))
+            made->arm = at;
+    for (int at = 0; at < narms; at++)
+        if (is_candidate(choice, at) && effort_of(choice, at) > effort_of(choice, made->arm) &&
+            (made->next < 0 || is_simpler(choice, at, made->next)))
+            made->next = at;
+}
+
+static void choose(struct choice *choice)
+{
+    struct recommendation *made = choice->made;
+    choose_reference(choice);
+    if (made->reference < 0)
+        return;
+    choose_best(choice);
+    if (made->best < 0 || made->best == made->reference)
+        return;
+    if (!made->lost) {
+        made->best_gain = ratio_of(choice, made->reference, made->best);
+        made->disturbed = made->best_gain.disturbed;
+        if (!made->best_gain.rounds || made->disturbed)
+            return;
+    }
+    bool any = made->lost || recommend_is_ahead(choice->result, &made->best_gain);
+    if (any || (!made->is_default && is_candidate(choice, made->reference)))
+        choose_simplest(choice);
+    else if (made->is_default)
+        made->arm = made->reference;
+    if (!made->lost && made->arm >= 0)
+        made->gain = ratio_of(choice, made->reference, made->arm);
+}
+
+int recommend_make(const struct analysis *analysis, const struct arm *of,
+                   struct recommendation *made, struct err *err)
+{
+    const struct paired_ratio none = {0, NAN, NAN, NAN, false};
+    struct choice choice = {
+        .analysis = analysis, .result = analysis->result, .of = of, .made = made, .err = err};
+    *made = (struct recommendation){
+        .reference = -1, .best = -1, .arm = -1, .next = -1, .gain = none, .best_gain = none};
+    if (has_choice(analysis->result, of))
+        choose(&choice);
+    return choice.rc;
+}

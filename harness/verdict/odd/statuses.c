@@ -1,0 +1,337 @@
+#include "harness/verdict/odd/statuses.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/rows/key.h"
+#include "harness/rows/metric.h"
+#include "harness/rows/number.h"
+#include "harness/verdict/odd/busy.h"
+
+enum { REASONS_MAX = 2 }; /* of placements that are not here; of more only the names are told */
+
+static const enum finding_severity severities[STATUSES] = {
+    FINDING_NOTE, FINDING_DOUBT, FINDING_DOUBT, FINDING_NOTE, FINDING_BAD, FINDING_BAD};
+
+char *statuses_name_arm(const struct result *result, const struct arm *arm, char *buf, size_t size)
+{
+    char what[96], slots[32] = "";
+    if (arm->bench->scan) {
+        (void)key_say_arm(result, arm, "", what, sizeof(what));
+        (void)snprintf(buf, size, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
+        return buf;
+    }
+    if (result_next_slots(result, result_next_slots(result, 0)))
+        (void)snprintf(slots, sizeof(slots), ", %u worker%s", arm->slots,
+                       arm->slots == 1 ? "" : "s");
+    (void)snprintf(buf, size, "%s%s%s%s%s", placement_infos[arm->placement].name,
+                   arm->alone ? " alone" : "", slots, arm->variant ? ", variant " : "",
+                   arm->variant ? arm->variant->name : "");
+    return buf;
+}
+
+struct search {
+    const struct analysis *analysis;
+    struct findings *findings;
+    size_t first; /* of ours among them */
+    struct err *err;
+};
+
+static const struct arm *arm_at(const struct search *search, size_t arm)
+{
+    return &search->analysis->result->arms[arm];
+}
+
+static void name_arm(const struct search *search, const struct arm *arm, char *buf, size_t size)
+{
+    (void)statuses_name_arm(search->analysis->result, arm, buf, size);
+}
+
+static bool is_absent(const struct arm *arm)
+{
+    return arm->plan.status == PLAN_SKIPPED;
+}
+
+/* Behind the benchmark's name, where both begin with it: "queue 1, none". */
+static const char *shorten(const char *subject, const char *like)
+{
+    const char *comma = strstr(subject, ", ");
+    size_t length = comma ? (size_t)(comma - subject) + strlen(", ") : 0;
+    return strncmp(subject, like, length) == 0 ? subject + length : subject;
+}
+
+/* Another subject of a sentence that is told; of those without room only that there are more. */
+static void add_subject(struct finding *earlier, const char *subject)
+{
+    static const char more[] = "; and others";
+    size_t used = strlen(earlier->subject), room = sizeof(earlier->subject) - used;
+    const char *name = shorten(subject, earlier->subject);
+    bool full = used >= strlen(more) && !strcmp(earlier->subject + used - strlen(more), more);
+    if (full)
+        return;
+    if (strlen("; ") + strlen(name) + sizeof(more) > room)
+        (void)snprintf(earlier->subject + used, room, "%s", more);
+    else
+        (void)snprintf(earlier->subject + used, room, "; %s", name);
+}
+
+/* What cannot be had here is so for all workers; who of them says it is chance. */
+static bool same_reason(enum status status, const char *a, const char *b)
+{
+    int a_at = 0, b_at = 0;
+    if (status == STATUS_SKIPPED) {
+        (void)sscanf(a, "worker %*u: %n", &a_at);
+        (void)sscanf(b, "worker %*u: %n", &b_at);
+    }
+    return strcmp(a + a_at, b + b_at) == 0;
+}
+
+static bool same_sentence(const struct finding *a, const struct finding *b)
+{
+    const char *skipped = status_name(STATUS_SKIPPED);
+    size_t at = strlen(skipped) + strlen(": ");
+    if (!strcmp(a->id, skipped) && !strcmp(b->id, skipped))
+        return same_reason(STATUS_SKIPPED, a->sentence + at, b->sentence + at);
+    return strcmp(a->sentence, b->sentence) == 0;
+}
+
+/* Arms that ended alike are told together; false where there is none. */
+static bool joins_earlier(const struct search *search, const struct finding *finding)
+{
+    for (size_t i = search->first; i < search->findings->n; i++) {
+        struct finding *earlier = &search->findings->all[i];
+        if (!same_sentence(earlier, finding))
+            continue;
+        add_subject(earlier, finding->subject);
+        return true;
+    }
+    return false;
+}
+
+static int add_joined(const struct search *search, const struct finding *finding)
+{
+    return joins_earlier(search, finding) ? 0
+                                          : findings_add(search->findings, finding, search->err);
+}
+
+/* How an arm, or a value of it, ended: "failed: a worker was killed"; of a bound only which. */
+static struct finding make_finding(const struct search *search, const struct arm *arm,
+                                   enum status status, const char *reason)
+{
+    struct finding finding = {.severity = severities[status]};
+    bool bound = number_bound(reason)[0] != '\0';
+    (void)snprintf(finding.id, sizeof(finding.id), "%s", status_name(status));
+    name_arm(search, arm, finding.subject, sizeof(finding.subject));
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s%s%s",
+                   bound ? "" : status_name(status), bound ? "" : ": ", reason);
+    return finding;
+}
+
+/* The first of a benchmark's arms that could run, where they are several that ended alike, or -1.
+ */
+static int first_of_all_alike(const struct search *search, const struct bench *bench)
+{
+    int first = -1;
+    size_t n = 0;
+    for (size_t i = 0; i < search->analysis->result->narms; i++) {
+        const struct arm_rounds *own = &search->analysis->rounds.arms[i];
+        if (arm_at(search, i)->bench != bench || is_absent(arm_at(search, i)))
+            continue;
+        first = n++ ? first : (int)i;
+        const struct arm_rounds *other = &search->analysis->rounds.arms[first];
+        if (own->status != other->status || !same_reason(own->status, own->reason, other->reason))
+            return -1;
+    }
+    return n > 1 ? first : -1;
+}
+
+static int add_arm(const struct search *search, size_t index)
+{
+    const struct arm *arm = arm_at(search, index);
+    int alike = arm->bench->scan ? first_of_all_alike(search, arm->bench) : -1;
+    const struct arm_rounds *rounds = &search->analysis->rounds.arms[index];
+    bool repeats = rounds->source != index;
+    bool told = rounds->status == STATUS_NOISY && busy_explains(search->findings, arm);
+    if (rounds->status == STATUS_OK || told || repeats || (is_absent(arm) && !arm->bench->scan))
+        return 0;
+    if (alike >= 0 && (size_t)alike < index && !is_absent(arm))
+        return 0; /* told with the first of them */
+    struct finding finding = make_finding(search, arm, rounds->status, rounds->reason);
+    if (alike >= 0 && (size_t)alike == index)
+        (void)snprintf(finding.subject, sizeof(finding.subject), "%s", arm->bench->name);
+    return add_joined(search, &finding);
+}
+
+/* Why a value of a scan could not be had while others could, or is doubtful; false: it is well. */
+static bool doubts_value(const struct search *search, const struct row *row,
+                         struct finding *finding)
+{
+    const struct arm_rounds *of =
+        &search->analysis->rounds.arms[row->arm - search->analysis->result->arms];
+    char why[sizeof(row->reason)];
+    if (!row->arm->bench->scan)
+        return false;
+    if (row->status >= STATUS_SKIPPED && row->status > of->status)
+        (void)snprintf(why, sizeof(why), "%s", row->reason);
+    else if (!row_doubt(row, of, why, sizeof(why))[0])
+        return false;
+    *finding = make_finding(search, row->arm, row->status, why);
+    return true;
+}
+
+static bool is_told(const struct findings *findings, const struct finding *finding)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (!strcmp(findings->all[i].subject, finding->subject) &&
+            !strcmp(findings->all[i].sentence, finding->sentence))
+            return true;
+    return false;
+}
+
+/* Of each arm every reason once, and then those of all arms that share one. */
+static int add_values(const struct search *search)
+{
+    const struct rows *rows = &search->analysis->rows;
+    struct findings of_arms = {0};
+    struct finding finding;
+    int rc = 0;
+    for (size_t i = 0; i < rows->n && !rc; i++)
+        if (doubts_value(search, &rows->row[i], &finding) && !is_told(&of_arms, &finding))
+            rc = findings_add(&of_arms, &finding, search->err);
+    for (size_t i = 0; i < of_arms.n && !rc; i++)
+        rc = add_joined(search, &of_arms.all[i]);
+    findings_free(&of_arms);
+    return rc;
+}
+
+static bool is_not_here(const struct arm *arm, unsigned slots)
+{
+    return !arm->bench->scan && !arm->alone && arm->slots == slots && is_absent(arm);
+}
+
+/* By name, or with the reason where they are few. */
+static int add_not_here(const struct search *search, unsigned slots)
+{
+    struct finding all = {.id = "not_here", .subject = "not on this machine"};
+    size_t n = 0, used = 0, size = sizeof(all.sentence);
+    int rc = 0;
+    for (size_t i = 0; i < search->analysis->result->narms && used < size; i++)
+        if (is_not_here(arm_at(search, i), slots))
+            used += (size_t)snprintf(all.sentence + used, size - used, "%s%s", n++ ? ", " : "",
+                                     placement_infos[arm_at(search, i)->placement].name);
+    if (n > REASONS_MAX) {
+        if (used < size)
+            (void)snprintf(all.sentence + used, size - used, " ('contend list' says why)");
+        return findings_add(search->findings, &all, search->err);
+    }
+    for (size_t i = 0; i < search->analysis->result->narms && !rc; i++) {
+        struct finding one = {.id = "not_here"};
+        if (!is_not_here(arm_at(search, i), slots))
+            continue;
+        name_arm(search, arm_at(search, i), one.subject, sizeof(one.subject));
+        (void)snprintf(one.sentence, sizeof(one.sentence), "skipped: %s",
+                       arm_at(search, i)->plan.reason);
+        rc = add_joined(search, &one);
+    }
+    return rc;
+}
+
+/* The worker that OpenMP gave the least of its threads; NULL where all have theirs. */
+static const struct worker_result *smallest_team(const struct arm *arm, unsigned *slot)
+{
+    const struct worker_result *smallest = NULL;
+    for (size_t o = 0; o < arm->nobservations; o++)
+        for (unsigned i = 0; i < arm->observations[o].nworkers; i++) {
+            const struct observation *of = &arm->observations[o];
+            const struct worker_result *worker = &of->workers[i];
+            const struct plan_worker *planned = observation_planned(arm, of, i);
+            bool less = planned && worker->least_team && worker->least_team < planned->threads;
+            if (!less || (smallest && worker->least_team >= smallest->least_team))
+                continue;
+            smallest = worker;
+            *slot = of->slot + i;
+        }
+    return smallest;
+}
+
+/* What OMP_THREAD_LIMIT and OMP_DYNAMIC made of the plan. */
+static int add_small_team(const struct search *search, const struct arm *arm)
+{
+    unsigned i = 0;
+    const struct worker_result *worker = smallest_team(arm, &i);
+    if (!worker)
+        return 0;
+    struct finding finding = {.id = "small_team"};
+    name_arm(search, arm, finding.subject, sizeof(finding.subject));
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "OpenMP gave worker %u a team of %u of the %u threads planned", i,
+                   worker->least_team, arm->plan.workers[i].threads);
+    return findings_add(search->findings, &finding, search->err);
+}
+
+/* A median of one step is that step, and the first of a fight is not like the next. */
+static int add_few_steps(const struct search *search, size_t index)
+{
+    const struct round_values *values = &search->analysis->values;
+    double least = BENCH_STEPS_LEAST;
+    unsigned few = 0, rounds = 0;
+    for (size_t i = values->first[index]; i < values->first[index + 1]; i++) {
+        const struct round_value *value = &values->value[i];
+        if (strcmp(value->metric, METRIC_STEPS) != 0 || isnan(value->value))
+            continue;
+        rounds++;
+        few += value->value < BENCH_STEPS_LEAST;
+        least = fmin(least, value->value);
+    }
+    bool whole = search->analysis->result->arms[index].bench->whole; /* one run is enough of it */
+    if (!few || whole || search->analysis->rounds.arms[index].source != index)
+        return 0;
+    struct finding finding = {.id = "few_steps", .severity = FINDING_DOUBT};
+    name_arm(search, arm_at(search, index), finding.subject, sizeof(finding.subject));
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "%.0f step%s of a worker in %u of %u round%s: the limit has no room for %d "
+                   "(--limit)",
+                   least, least == 1 ? "" : "s", few, rounds, rounds == 1 ? "" : "s",
+                   BENCH_STEPS_LEAST);
+    return add_joined(search, &finding);
+}
+
+/* More than 1 is no speed-up by neighbours: what it is measured against was slow. */
+static int add_above_one(const struct search *search, size_t index)
+{
+    const struct arm *arm = arm_at(search, index);
+    const struct row *row = rows_find(&search->analysis->rows, arm, "efficiency");
+    struct finding finding = {.id = "efficiency_above_one"};
+    if (arm->alone || !row || !(row->ci_low > 1))
+        return 0;
+    name_arm(search, arm, finding.subject, sizeof(finding.subject));
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "efficiency above 100%%, by its interval too: a slice alone was slower than "
+                   "the same among %u workers, as where clocks rise under load (turbo, uncore), or "
+                   "the baseline's rounds were unlucky ones",
+                   arm->slots);
+    return add_joined(search, &finding);
+}
+
+int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err)
+{
+    const struct result *result = analysis->result;
+    unsigned first = result_next_slots(result, 0);
+    const struct search search = {
+        .analysis = analysis, .findings = findings, .first = findings->n, .err = err};
+    int rc = 0;
+    for (size_t i = 0; i < result->narms && !rc; i++)
+        rc = add_arm(&search, i);
+    if (!rc)
+        rc = add_values(&search);
+    for (size_t i = 0; i < result->narms && !rc; i++)
+        rc = add_few_steps(&search, i);
+    for (size_t i = 0; i < result->narms && !rc; i++)
+        rc = add_above_one(&search, i);
+    for (unsigned slots = first; slots && !rc; slots = result_next_slots(result, slots))
+        rc = add_not_here(&search, slots);
+    for (size_t i = 0; i < result->narms && !rc; i++)
+        rc = add_small_team(&search, &result->arms[i]);
+    return rc;
+}

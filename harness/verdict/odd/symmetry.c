@@ -1,0 +1,355 @@
+#include "harness/verdict/odd/symmetry.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/array.h"
+#include "harness/rows/key.h"
+
+const char *symmetry_kind_name(enum symmetry_kind kind)
+{
+    static const char *const names[SYMMETRY_KINDS] = {"gpu", "rank", "pair", "from", "to"};
+    return names[kind];
+}
+
+/* What the benchmark says of the row's metric; NULL = it is none of its own. */
+static const struct bench_metric *metric_of(const struct row *row)
+{
+    return bench_metric_find(row->arm->bench, row->metric);
+}
+
+/* Of a row that is judged. */
+static enum outlier_sense sense_of(const struct row *row)
+{
+    if (metric_of(row)->peers == PEERS_WAITED)
+        return OUTLIER_WAITED;
+    return strcmp(row->better, "higher") == 0 ? OUTLIER_HIGHER : OUTLIER_LOWER;
+}
+
+/* Not with a background: there the scheduler decides who is waited for. */
+static bool is_judged(const struct row *row)
+{
+    char key[VALUE_KEY_MAX];
+    const struct bench_metric *metric = metric_of(row);
+    if (!row->key_length || isnan(row->median) || strcmp(row->better, "none") == 0 || !metric ||
+        metric->peers == PEERS_DIFFER || arm_background(row->arm))
+        return false;
+    return key_agrees(key_copy(row, key), metric->calm);
+}
+
+/* An ordinal, or -1. */
+static int key_ordinal(const char *key, const char *name)
+{
+    double number = key_number(key, name);
+    return number >= 0 && number < 1e6 && number == floor(number) ? (int)number : -1;
+}
+
+/* In place of the node its distance, where that is known. */
+static void replace_node(char *key, const struct symmetry_distance *distance,
+                         struct symmetry_unit *unit)
+{
+    int os_node = key_ordinal(key, "node");
+    int far = os_node < 0 || !distance->ask ? -1 : distance->ask(distance->arg, unit->id, os_node);
+    if (far < 0)
+        return;
+    key_drop(key, "node");
+    size_t used = strlen(key);
+    (void)snprintf(key + used, VALUE_KEY_MAX - used, "%sdistance=%d", used ? ";" : "", far);
+    unit->other = os_node;
+}
+
+/* Takes the unit out of the key; false where the row has none. */
+static bool take_unit(const struct row *row, const struct symmetry_distance *distance, char *key,
+                      struct symmetry_unit *unit)
+{
+    *unit = (struct symmetry_unit){.id = -1, .other = -1, .ratio = NAN, .z = NAN};
+    unit->value.value = row->median;
+    unit->value.low = row->ci_low;
+    unit->value.high = row->ci_high;
+    (void)key_copy(row, key);
+    if ((unit->id = key_ordinal(key, "gpu")) >= 0) {
+        unit->kind = SYMMETRY_GPU;
+        key_drop(key, "gpu");
+        replace_node(key, distance, unit);
+    } else if ((unit->id = key_ordinal(key, "rank")) >= 0) {
+        unit->kind = SYMMETRY_RANK;
+        key_drop(key, "rank");
+    } else if ((unit->id = key_ordinal(key, "src")) >= 0 &&
+               (unit->other = key_ordinal(key, "dst")) >= 0 && unit->other != unit->id) {
+        unit->kind = SYMMETRY_PAIR;
+        key_drop(key, "src");
+        key_drop(key, "dst");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The comparison that the unit belongs to, added where it is the first. NULL: no memory. */
+static struct symmetry_comparison *find_comparison(struct symmetry *symmetry, const struct row *row,
+                                                   enum symmetry_kind kind, const char *key)
+{
+    for (size_t i = 0; i < symmetry->n; i++) {
+        struct symmetry_comparison *c = &symmetry->all[i];
+        if (c->row->arm == row->arm && c->kind == kind && !strcmp(c->row->metric, row->metric) &&
+            !strcmp(c->key, key))
+            return c;
+    }
+    struct symmetry_comparison *grown =
+        array_grown(symmetry->all, symmetry->n, &symmetry->capacity, sizeof(*grown));
+    if (!grown)
+        return NULL;
+    symmetry->all = grown;
+    struct symmetry_comparison *added = &grown[symmetry->n++];
+    *added = (struct symmetry_comparison){.row = row, .kind = kind, .sense = sense_of(row)};
+    (void)snprintf(added->key, sizeof(added->key), "%s", key);
+    return added;
+}
+
+static int append_unit(struct symmetry_unit **units, size_t *n, const struct symmetry_unit *unit)
+{
+    struct symmetry_unit *grown = realloc(*units, (*n + 1) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    *units = grown;
+    grown[(*n)++] = *unit;
+    return 0;
+}
+
+/* Scratch of one comparison. */
+struct bench_of_judges {
+    struct outlier_judgement judgement;
+    struct outlier_value values[OUTLIER_UNITS_MAX];
+    struct symmetry_unit units[OUTLIER_UNITS_MAX];
+    size_t n;
+};
+
+static int compare_odd(const void *a, const void *b)
+{
+    const struct symmetry_unit *x = a, *y = b;
+    return (x->ratio > y->ratio) - (x->ratio < y->ratio);
+}
+
+/* Judges the units of the scratch, and appends the odd ones of them to the comparison. */
+static int judge_units(struct symmetry_comparison *c, struct bench_of_judges *judges)
+{
+    for (size_t i = 0; i < judges->n; i++)
+        judges->values[i] = judges->units[i].value;
+    outlier_judge(judges->values, judges->n, c->sense, metric_of(c->row)->least,
+                  &judges->judgement);
+    int rc = 0;
+    for (size_t i = 0; i < judges->n && !rc; i++) {
+        judges->units[i].ratio = judges->judgement.unit[i].ratio;
+        judges->units[i].z = judges->judgement.unit[i].z;
+        if (judges->judgement.unit[i].odd)
+            rc = append_unit(&c->odd, &c->nodd, &judges->units[i]);
+    }
+    return rc;
+}
+
+static void note_judgement(struct symmetry_comparison *c, const struct bench_of_judges *judges)
+{
+    c->verdict = judges->judgement.verdict;
+    c->typical = judges->judgement.typical;
+    c->spread = judges->judgement.spread;
+    c->nlow = judges->judgement.nlow;
+    c->njudged = judges->n;
+    for (size_t i = 0; i < judges->n; i++) {
+        const struct symmetry_unit *unit = &judges->units[i];
+        if (!i || unit->value.value < c->least.value.value)
+            c->least = *unit;
+        if (!i || unit->value.value > c->most.value.value)
+            c->most = *unit;
+    }
+}
+
+static bool is_better(const struct symmetry_comparison *c, double a, double b)
+{
+    return c->sense == OUTLIER_LOWER ? a < b : a > b;
+}
+
+/* Whether `view`, such as "all pairs from 3", has the pair. */
+static bool covers(const struct symmetry_unit *view, const struct symmetry_unit *pair)
+{
+    bool from = view->id == pair->id, to = view->id == pair->other;
+    switch (view->kind) {
+    case SYMMETRY_GPU:
+        return from || to;
+    case SYMMETRY_FROM:
+        return from;
+    case SYMMETRY_TO:
+        return to;
+    default:
+        return from && view->other == pair->other;
+    }
+}
+
+static bool is_named(const struct symmetry_comparison *c, const struct symmetry_unit *pair)
+{
+    for (size_t i = 0; i < c->nodd; i++)
+        if (covers(&c->odd[i], pair))
+            return true;
+    return false;
+}
+
+/* The pair counts for the view of a GPU: that one is added, or its best raised. */
+static void add_view(const struct symmetry_comparison *c, struct bench_of_judges *judges,
+                     enum symmetry_kind kind, int id, const struct symmetry_unit *pair)
+{
+    for (size_t i = 0; i < judges->n; i++) {
+        struct symmetry_unit *view = &judges->units[i];
+        if (view->id != id)
+            continue;
+        if (is_better(c, pair->value.value, view->value.value))
+            view->value = pair->value;
+        return;
+    }
+    if (judges->n < OUTLIER_UNITS_MAX)
+        judges->units[judges->n++] =
+            (struct symmetry_unit){.kind = kind, .id = id, .other = -1, .value = pair->value};
+}
+
+/* Judges the GPUs of the pairs that are not yet named, each by the best of them, and notes the
+ * first split that is found so. */
+static int judge_views(struct symmetry_comparison *c, enum symmetry_kind kind,
+                       struct bench_of_judges *judges)
+{
+    judges->n = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct symmetry_unit *pair = &c->units[i];
+        if (is_named(c, pair))
+            continue;
+        if (kind != SYMMETRY_TO)
+            add_view(c, judges, kind, pair->id, pair);
+        if (kind != SYMMETRY_FROM)
+            add_view(c, judges, kind, pair->other, pair);
+    }
+    if (judges->n < 3)
+        return 0;
+    int rc = judge_units(c, judges);
+    if (judges->judgement.verdict == OUTLIER_SPLIT && c->verdict != OUTLIER_SPLIT)
+        note_judgement(c, judges);
+    return rc;
+}
+
+static int judge_pairs(struct symmetry_comparison *c, struct bench_of_judges *judges)
+{
+    static const enum symmetry_kind views[] = {SYMMETRY_GPU, SYMMETRY_FROM, SYMMETRY_TO};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof(views) / sizeof(views[0]) && !rc; i++)
+        rc = judge_views(c, views[i], judges);
+    judges->n = 0;
+    for (size_t i = 0; i < c->n && judges->n < OUTLIER_UNITS_MAX; i++)
+        if (!is_named(c, &c->units[i]))
+            judges->units[judges->n++] = c->units[i];
+    if (!rc)
+        rc = judge_units(c, judges);
+    /* What GPUs say of a split tells more than what their pairs do, and pairs may hide it. */
+    if (c->verdict != OUTLIER_SPLIT || c->nodd)
+        note_judgement(c, judges);
+    return rc;
+}
+
+static int judge_plain(struct symmetry_comparison *c, struct bench_of_judges *judges)
+{
+    judges->n = c->n < OUTLIER_UNITS_MAX ? c->n : OUTLIER_UNITS_MAX;
+    memcpy(judges->units, c->units, judges->n * sizeof(*judges->units));
+    int rc = judge_units(c, judges);
+    memcpy(c->units, judges->units, judges->n * sizeof(*judges->units));
+    note_judgement(c, judges);
+    return rc;
+}
+
+static int judge_comparison(struct symmetry_comparison *c, struct bench_of_judges *judges)
+{
+    int rc = c->kind == SYMMETRY_PAIR ? judge_pairs(c, judges) : judge_plain(c, judges);
+    if (c->nodd) {
+        c->verdict = OUTLIER_ODD;
+        qsort(c->odd, c->nodd, sizeof(*c->odd), compare_odd);
+    }
+    return rc;
+}
+
+/* Whether a row says that the worst GPU of the comparison was at its power limit at that point. */
+static bool is_power_limited(const struct rows *rows, const struct symmetry_comparison *c)
+{
+    const struct symmetry_unit *worst = c->sense == OUTLIER_LOWER ? &c->most : &c->least;
+    bool limited = false;
+    for (size_t i = 0; i < rows->n && c->kind == SYMMETRY_GPU && !limited; i++) {
+        const struct row *row = &rows->row[i];
+        const struct bench_metric *metric = row->arm == c->row->arm ? metric_of(row) : NULL;
+        char key[VALUE_KEY_MAX];
+        limited = metric && metric->power_limit &&
+                  key_agrees(key_copy(row, key), metric->power_limit) && key_agrees(key, c->key) &&
+                  key_ordinal(key, "gpu") == worst->id && row->median > SYMMETRY_LIMITED;
+    }
+    return limited;
+}
+
+int symmetry_make(const struct rows *rows, const struct symmetry_distance *distance,
+                  struct symmetry *out, struct err *err)
+{
+    *out = (struct symmetry){0};
+    int rc = 0;
+    for (size_t i = 0; i < rows->n && !rc; i++) {
+        const struct row *row = &rows->row[i];
+        char key[VALUE_KEY_MAX];
+        struct symmetry_unit unit;
+        if (!is_judged(row) || !take_unit(row, distance, key, &unit))
+            continue;
+        struct symmetry_comparison *c = find_comparison(out, row, unit.kind, key);
+        rc = c ? append_unit(&c->units, &c->n, &unit) : -ENOMEM;
+    }
+    struct bench_of_judges *judges = calloc(1, sizeof(*judges));
+    if (!judges)
+        rc = -ENOMEM;
+    for (size_t i = 0; i < out->n && !rc; i++)
+        rc = judge_comparison(&out->all[i], judges);
+    for (size_t i = 0; i < out->n && !rc; i++)
+        out->all[i].power_limited = is_power_limited(rows, &out->all[i]);
+    free(judges);
+    return rc ? err_set(err, rc, "no memory for the comparison of equal units") : 0;
+}
+
+void symmetry_free(struct symmetry *symmetry)
+{
+    for (size_t i = 0; i < symmetry->n; i++) {
+        free(symmetry->all[i].units);
+        free(symmetry->all[i].odd);
+    }
+    free(symmetry->all);
+    *symmetry = (struct symmetry){0};
+}
+
+static int ask_topo(const void *arg, int cuda_ordinal, int os_node)
+{
+    const struct topo *topo = arg;
+    int to = topo_node_index(topo, (unsigned)os_node);
+    for (unsigned i = 0; i < topo->ngpus; i++) {
+        int from = topo->gpus[i].node;
+        if (topo->gpus[i].cuda_ordinal != cuda_ordinal)
+            continue;
+        if (from < 0 || to < 0)
+            return -1;
+        if (topo->distances)
+            return (int)topo->distances[(size_t)from * topo->nnodes + (size_t)to];
+        return from == to ? SYMMETRY_NEAR : 2 * SYMMETRY_NEAR;
+    }
+    return -1;
+}
+
+struct symmetry_distance symmetry_topo_distance(const struct topo *topo)
+{
+    return (struct symmetry_distance){.ask = topo ? ask_topo : NULL, .arg = topo};
+}
+
+const char *symmetry_unit_bdf(const struct topo *topo, const struct symmetry_unit *unit)
+{
+    for (unsigned i = 0; topo && unit->kind != SYMMETRY_RANK && i < topo->ngpus; i++)
+        if (topo->gpus[i].cuda_ordinal == unit->id)
+            return topo->gpus[i].pci_bdf;
+    return NULL;
+}

@@ -1,0 +1,417 @@
+#include "harness/verdict/pairs/ab.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/stats/stats.h"
+#include "harness/rows/key.h"
+#include "harness/rows/metric.h"
+#include "harness/rows/row.h"
+#include "harness/verdict/pairs/floor.h"
+#include "harness/verdict/pairs/sequential.h"
+
+/* Two arms that differ by their variants, and room for a value a round. */
+struct duel {
+    const struct analysis *analysis;
+    const struct variants *variants;
+    size_t base, other; /* arms */
+    double alpha[2];    /* of one that does not gate, and of one that does */
+    double *log_ratio, *scale, *scratch;
+    double *base_value, *other_value;
+    struct comparisons *comparisons;
+};
+
+static const struct arm *arm_at(const struct duel *duel, size_t index)
+{
+    return &duel->analysis->result->arms[index];
+}
+
+/* What says nothing of one variant beside another. */
+static bool is_comparable(const struct round_value *value)
+{
+    return strcmp(value->metric, VALUE_STATUS) != 0 && strcmp(value->metric, METRIC_VS_BEST) != 0 &&
+           strcmp(value->better, "none") != 0 && value->round != VALUE_NO_ROUND;
+}
+
+/* The same metric and key of another arm; *n = 0: it has none. */
+static const struct round_value *find_group(const struct round_values *values, size_t arm,
+                                            const struct round_value *like, size_t *n)
+{
+    size_t end = values->first[arm + 1];
+    for (size_t at = values->first[arm]; at < end; at += *n) {
+        *n = values_group(values, at, end);
+        const struct round_value *group = &values->value[at];
+        if (!strcmp(group->metric, like->metric) && !strcmp(group->key, like->key))
+            return group;
+    }
+    *n = 0;
+    return NULL;
+}
+
+static double value_in(const struct round_value *group, size_t n, int round)
+{
+    for (size_t i = 0; i < n; i++)
+        if (group[i].round == round)
+            return group[i].value;
+    return NAN;
+}
+
+/* The rounds that both have, as logarithms of their ratio. Returns how many. */
+static size_t pair(const struct duel *duel, const struct round_value *base, size_t nbase,
+                   const struct round_value *other, size_t nother)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < nbase; i++) {
+        double value = value_in(other, nother, base[i].round);
+        if (!(base[i].value > 0) || !(value > 0) || !isfinite(value / base[i].value))
+            continue;
+        duel->log_ratio[n] = log(value / base[i].value);
+        duel->base_value[n] = base[i].value;
+        duel->other_value[n++] = value;
+    }
+    return n;
+}
+
+static double median_of(const struct duel *duel, const double *values, size_t n)
+{
+    memcpy(duel->scratch, values, n * sizeof(*values));
+    return stats_sort_median(duel->scratch, n);
+}
+
+/* The columns that both have: the base's, without the variant and what the two set. */
+static void put_params(const struct duel *duel, const char *key, char *params, size_t size)
+{
+    char text[ROW_PARAMS_MAX], name[VALUE_KEY_MAX];
+    struct arm plain = *arm_at(duel, duel->base);
+    const struct variant *const both[] = {plain.variant, arm_at(duel, duel->other)->variant};
+    plain.variant = NULL;
+    (void)row_put_params(duel->analysis->result, &plain, key, text);
+    for (size_t v = 0; v < 2; v++)
+        for (size_t i = 0; i < both[v]->params.n; i++) {
+            const char *pair_text = both[v]->params.text[i];
+            (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(pair_text, "="), pair_text);
+            key_drop(text, name);
+        }
+    (void)snprintf(params, size, "%s", text);
+}
+
+static void describe(const struct duel *duel, const struct round_value *value,
+                     struct comparison *one)
+{
+    const struct arm *base = arm_at(duel, duel->base), *other = arm_at(duel, duel->other);
+    char key[VALUE_KEY_MAX + 64], placement[80];
+    const char *name = placement_infos[base->placement].name;
+    *one = (struct comparison){.base_median = NAN,
+                               .other_median = NAN,
+                               .ratio = NAN,
+                               .low = NAN,
+                               .high = NAN,
+                               .base_runs = 1,
+                               .other_runs = 1,
+                               .gates = metric_gates(base->bench, value->metric, value->key)};
+    one->level = 1 - duel->alpha[one->gates];
+    (void)snprintf(one->base, sizeof(one->base), "%s", base->variant->name);
+    (void)snprintf(one->other, sizeof(one->other), "%s", other->variant->name);
+    (void)snprintf(one->metric, sizeof(one->metric), "%s", value->metric);
+    (void)snprintf(one->unit, sizeof(one->unit), "%s", value->unit);
+    (void)snprintf(one->better, sizeof(one->better), "%s", value->better);
+    if (base->placement == other->placement)
+        (void)snprintf(placement, sizeof(placement), "%s", name);
+    else
+        (void)snprintf(placement, sizeof(placement), "%s against %s", name,
+                       placement_infos[other->placement].name);
+    (void)key_say(base->bench, value->key, key, sizeof(key));
+    (void)snprintf(one->arm, sizeof(one->arm), "%.40s, %s, %u worker%s%s%s%.100s",
+                   base->bench->name, placement, base->workers, base->workers == 1 ? "" : "s",
+                   device_mark(arm_device(duel->analysis->result, base)), key[0] ? ", " : "", key);
+    put_params(duel, value->key, one->params, sizeof(one->params));
+}
+
+/* Of the nearest verdict: evidence grows by the round, behind what not knowing lambda costs. */
+static double more_rounds(const struct sequential *of, double threshold, double enough)
+{
+    const double start = 1.5;
+    double changed = fmax(sequential_above(of, 0), sequential_below(of, 0));
+    double same = fmin(sequential_above(of, -threshold), sequential_below(of, threshold));
+    double most = fmax(changed, same);
+    double per_round = (most + start) / (double)of->n;
+    return most > 0 && most < enough ? ceil((enough + start) / per_round - (double)of->n) : NAN;
+}
+
+static void say_unclear(const struct sequential *of, double threshold, struct comparison *one)
+{
+    double more = more_rounds(of, threshold, log(2 / (1 - one->level)));
+    char how_many[80] = "many more rounds are needed";
+    if (of->n < 2)
+        (void)snprintf(how_many, sizeof(how_many), "more rounds are needed");
+    else if (more < 1e5)
+        (void)snprintf(how_many, sizeof(how_many), "about %.0f more %s probably do", fmax(more, 1),
+                       more > 1 ? "rounds" : "round");
+    (void)snprintf(one->reason, sizeof(one->reason),
+                   "After %zu paired round%s a change is neither shown nor excluded; %s.", of->n,
+                   of->n == 1 ? "" : "s", how_many);
+}
+
+/* A difference below it is none: of a time at least what a reading of the clock takes here. */
+static double least_difference(const struct duel *duel, const struct comparison *one)
+{
+    double least = floor_of(arm_at(duel, duel->base)->bench, one->metric, one->unit);
+    return !strcmp(one->unit, "s") ? fmax(least, duel->variants->clock_s) : least;
+}
+
+/* Outcome and reason, from the interval of the logarithm. */
+static void judge(const struct duel *duel, const struct sequential *of,
+                  const struct sequential_interval *interval, struct comparison *one)
+{
+    const struct variants *variants = duel->variants;
+    double threshold = log1p(variants->threshold);
+    bool more = interval->low > 0, less = interval->high < 0;
+    bool within = interval->low > -threshold && interval->high < threshold;
+    double difference = fabs(one->other_median - one->base_median);
+    double least = least_difference(duel, one);
+    if (difference < least && (more || less || within)) {
+        one->outcome = OUTCOME_SAME;
+        (void)snprintf(one->reason, sizeof(one->reason),
+                       "The difference is below %.3g %.20s, which is none.", least, one->unit);
+    } else if (within) {
+        one->outcome = OUTCOME_SAME;
+        (void)snprintf(one->reason, sizeof(one->reason),
+                       "After %zu paired rounds a change of %.3g%% or more is excluded.", of->n,
+                       100 * variants->threshold);
+    } else if (more || less) {
+        bool good = more == !strcmp(one->better, "higher");
+        one->outcome = good ? OUTCOME_FASTER : OUTCOME_SLOWER;
+        (void)snprintf(one->reason, sizeof(one->reason),
+                       "After %zu paired rounds it is excluded that %s is no %s than %s.", of->n,
+                       one->other, more ? "higher" : "lower", one->base);
+    } else {
+        one->outcome = OUTCOME_UNCLEAR;
+        say_unclear(of, threshold, one);
+    }
+}
+
+static void compare_pairs(const struct duel *duel, size_t n, struct comparison *one)
+{
+    struct sequential of = {
+        .x = duel->log_ratio, .scale = duel->scale, .scratch = duel->scratch, .n = n};
+    sequential_scale(&of);
+    struct sequential_interval interval = sequential_interval(&of, 1 - one->level);
+    one->pairs = (unsigned)n;
+    one->base_median = median_of(duel, duel->base_value, n);
+    one->other_median = median_of(duel, duel->other_value, n);
+    one->ratio = exp(median_of(duel, duel->log_ratio, n));
+    if (isfinite(interval.low) && isfinite(interval.high)) {
+        one->low = exp(interval.low);
+        one->high = exp(interval.high);
+    }
+    judge(duel, &of, &interval, one);
+}
+
+/* The values of a metric that an arm has. */
+struct group {
+    size_t arm, n;
+    const struct round_value *values;
+};
+
+/* Why some rounds of it have no value; NULL: all have one. */
+static const char *why_failed(const struct duel *duel, const struct group *group)
+{
+    const struct arm_rounds *rounds = &duel->analysis->rounds.arms[group->arm];
+    if (rounds->status >= STATUS_SKIPPED)
+        return rounds->reason;
+    for (size_t i = 0; i < group->n; i++)
+        if (group->values[i].status >= STATUS_SKIPPED)
+            return group->values[i].reason ? group->values[i].reason : "";
+    return NULL;
+}
+
+/* In some rounds steps of it did not end within the limit: those gave a bound, or where a command
+ * prints its rate, nothing. */
+static bool was_cut_off(const struct duel *duel, const struct group *group)
+{
+    const struct arm_rounds *rounds = &duel->analysis->rounds.arms[group->arm];
+    for (size_t i = 0; i < group->n; i++)
+        if (group->values[i].status == STATUS_CENSORED)
+            return true;
+    return rounds->status == STATUS_CENSORED && group->n < rounds->n;
+}
+
+/*
+ * Rounds that failed are no rounds that can be left out, and a step that was cut off at the limit
+ * is a bound: that two of those are alike shows nothing, nor is an arm faster by the steps that it
+ * has ended. SLOWER is shown all the same.
+ */
+static void doubt_pairs(const struct duel *duel, const struct group groups[2],
+                        struct comparison *one)
+{
+    for (size_t i = 0; i < 2 && one->outcome != OUTCOME_SLOWER; i++) {
+        const char *why = why_failed(duel, &groups[i]);
+        if (why) {
+            one->outcome = OUTCOME_MISSING;
+            (void)snprintf(one->reason, sizeof(one->reason),
+                           "%s did not end well in all rounds: %s",
+                           arm_at(duel, groups[i].arm)->variant->name, why);
+            return;
+        }
+    }
+    bool cut_base = was_cut_off(duel, &groups[0]), cut = was_cut_off(duel, &groups[1]);
+    if (one->outcome == OUTCOME_FASTER && cut) {
+        one->outcome = OUTCOME_UNCLEAR;
+        (void)snprintf(one->reason, sizeof(one->reason),
+                       "%s has steps that did not end within the limit: by the others alone it is "
+                       "not shown to be faster. A longer --limit may.",
+                       arm_at(duel, groups[1].arm)->variant->name);
+    } else if (one->outcome == OUTCOME_SAME && (cut_base || cut)) {
+        one->outcome = OUTCOME_UNCLEAR;
+        (void)snprintf(one->reason, sizeof(one->reason),
+                       "Steps did not end within the limit: bounds cannot show that nothing "
+                       "changed. A longer --limit may.");
+    }
+}
+
+/* Why an arm has none of it. */
+static void say_missing(const struct duel *duel, size_t nbase, size_t nother,
+                        struct comparison *one)
+{
+    size_t arm = nbase ? duel->other : duel->base;
+    const char *name = arm_at(duel, arm)->variant->name;
+    const char *reason = duel->analysis->rounds.arms[arm].reason;
+    one->outcome = OUTCOME_MISSING;
+    if (nbase && nother)
+        (void)snprintf(one->reason, sizeof(one->reason), "There is no round that both have.");
+    else
+        (void)snprintf(one->reason, sizeof(one->reason), "%s has no value of it%s%s.", name,
+                       reason[0] ? ": " : "", reason);
+}
+
+/* A group of either arm; of one that both have, the base's. */
+static int compare_group(const struct duel *duel, const struct round_value *group, size_t n,
+                         bool of_base, struct err *err)
+{
+    struct comparison one;
+    size_t nother;
+    const struct round_values *values = &duel->analysis->values;
+    const struct round_value *other =
+        find_group(values, of_base ? duel->other : duel->base, group, &nother);
+    if (!of_base && nother)
+        return 0;
+    describe(duel, group, &one);
+    size_t pairs = nother ? pair(duel, group, n, other, nother) : 0;
+    if (!pairs && !one.gates)
+        return 0; /* counts that are 0 have no ratio */
+    if (pairs) {
+        const struct group groups[] = {{duel->base, n, group}, {duel->other, nother, other}};
+        compare_pairs(duel, pairs, &one);
+        doubt_pairs(duel, groups, &one);
+    } else
+        say_missing(duel, of_base ? n : nother, of_base ? nother : n, &one);
+    return comparisons_add(duel->comparisons, &one, err);
+}
+
+/* An arm that failed in all rounds has no group: what gates is missed all the same. */
+static int note_failure(const struct duel *duel, struct err *err)
+{
+    const struct round_value none = {
+        .metric = METRIC_RATE, .unit = "1/s", .better = "higher", .key = ""};
+    struct comparison one;
+    describe(duel, &none, &one);
+    one.gates = true;
+    say_missing(duel, 0, 0, &one);
+    return comparisons_add(duel->comparisons, &one, err);
+}
+
+static int compare_arms(const struct duel *duel, struct err *err)
+{
+    const struct round_values *values = &duel->analysis->values;
+    const size_t arms[] = {duel->base, duel->other};
+    size_t before = duel->comparisons->n;
+    int rc = 0;
+    for (size_t side = 0; side < 2; side++) {
+        size_t end = values->first[arms[side] + 1], n;
+        for (size_t at = values->first[arms[side]]; at < end && !rc; at += n) {
+            n = values_group(values, at, end);
+            if (is_comparable(&values->value[at]))
+                rc = compare_group(duel, &values->value[at], n, side == 0, err);
+        }
+    }
+    return !rc && duel->comparisons->n == before ? note_failure(duel, err) : rc;
+}
+
+/* The arm that stands where `base` stands, under another variant: all have theirs in one order. */
+static bool find_other(const struct result *result, size_t base, const struct variant *variant,
+                       size_t *other)
+{
+    size_t place = 0;
+    for (size_t i = 0; i < base; i++)
+        place += result->arms[i].variant == result->arms[base].variant;
+    for (size_t i = 0; i < result->narms; i++)
+        if (result->arms[i].variant == variant && place-- == 0) {
+            *other = i;
+            return true;
+        }
+    return false;
+}
+
+/* How many values of the base do not gate, and how many do. */
+static void count_values(const struct duel *duel, size_t counts[2])
+{
+    const struct round_values *values = &duel->analysis->values;
+    const struct bench *bench = arm_at(duel, duel->base)->bench;
+    size_t end = values->first[duel->base + 1];
+    for (size_t at = values->first[duel->base]; at < end; at += values_group(values, at, end)) {
+        const struct round_value *value = &values->value[at];
+        if (is_comparable(value))
+            counts[metric_gates(bench, value->metric, value->key)]++;
+    }
+}
+
+/* Calls count_values for each pair of arms or, without counts, compare_arms. */
+static int for_all_pairs(struct duel *duel, size_t counts[2], struct err *err)
+{
+    const struct result *result = duel->analysis->result;
+    const struct variant *variants = duel->variants->all;
+    int rc = 0;
+    for (size_t v = 1; v < duel->variants->n; v++)
+        for (duel->base = 0; duel->base < result->narms && !rc; duel->base++) {
+            if (arm_at(duel, duel->base)->variant != &variants[0] ||
+                !find_other(result, duel->base, &variants[v], &duel->other))
+                continue;
+            if (counts)
+                count_values(duel, counts);
+            else
+                rc = compare_arms(duel, err);
+        }
+    return rc;
+}
+
+int ab_compare(const struct analysis *analysis, struct comparisons *comparisons, struct err *err)
+{
+    size_t rounds = analysis->result->rounds_done + 1, counts[2] = {0};
+    double *room = calloc(5 * rounds, sizeof(*room));
+    struct duel duel = {
+        .analysis = analysis,
+        .variants = analysis->result->variants,
+        .log_ratio = room,
+        .scale = room + rounds,
+        .scratch = room + 2 * rounds,
+        .base_value = room + 3 * rounds,
+        .other_value = room + 4 * rounds,
+        .comparisons = comparisons,
+    };
+    if (!room)
+        return err_set(err, -ENOMEM, "no memory to compare %zu rounds", rounds);
+    (void)for_all_pairs(&duel, counts, err);
+    for (size_t i = 0; i < 2; i++)
+        duel.alpha[i] = AB_ALPHA / (double)(counts[i] ? counts[i] : 1);
+    int rc = for_all_pairs(&duel, NULL, err);
+    free(room);
+    return rc;
+}
+
+bool ab_is_clear(const struct comparisons *comparisons)
+{
+    return comparisons->n && !comparisons_count(comparisons, OUTCOME_UNCLEAR);
+}

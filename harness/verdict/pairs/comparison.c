@@ -1,0 +1,240 @@
+#include "harness/verdict/pairs/comparison.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/array.h"
+
+int comparisons_add(struct comparisons *comparisons, const struct comparison *comparison,
+                    struct err *err)
+{
+    struct comparison *grown =
+        array_grown(comparisons->all, comparisons->n, &comparisons->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "out of memory for %zu comparisons", comparisons->n + 1);
+    comparisons->all = grown;
+    grown[comparisons->n++] = *comparison;
+    return 0;
+}
+
+void comparisons_free(struct comparisons *comparisons)
+{
+    free(comparisons->all);
+    *comparisons = (struct comparisons){0};
+}
+
+bool comparisons_of_two(const struct comparisons *comparisons)
+{
+    for (size_t i = 1; i < comparisons->n; i++)
+        if (strcmp(comparisons->all[0].other, comparisons->all[i].other) != 0 ||
+            strcmp(comparisons->all[0].base, comparisons->all[i].base) != 0)
+            return false;
+    return true;
+}
+
+char *comparison_say_where(const struct comparisons *comparisons, const struct comparison *one,
+                           char *buf, size_t size)
+{
+    bool named = one->other[0] && !comparisons_of_two(comparisons);
+    (void)snprintf(buf, size, "%s%s%s", named ? one->other : "", named ? ": " : "", one->arm);
+    return buf;
+}
+
+static enum finding_severity severity_of(const struct comparison *comparison)
+{
+    if (comparison->outcome == OUTCOME_SLOWER)
+        return FINDING_BAD;
+    bool open = comparison->outcome == OUTCOME_UNCLEAR || comparison->outcome == OUTCOME_MISSING;
+    return open && comparison->gates ? FINDING_DOUBT : FINDING_NOTE;
+}
+
+void comparison_to_finding(const struct comparison *comparison, struct finding *finding)
+{
+    *finding = (struct finding){
+        .severity = severity_of(comparison),
+        .outcome = comparison->outcome,
+        .value = comparison->ratio,
+        .low = comparison->low,
+        .high = comparison->high,
+        .unit = "ratio",
+    };
+    (void)snprintf(finding->id, sizeof(finding->id), "change_%.24s", comparison->metric);
+    (void)snprintf(finding->subject, sizeof(finding->subject), "%s", comparison->arm);
+    (void)snprintf(finding->metric, sizeof(finding->metric), "%s", comparison->metric);
+    (void)snprintf(finding->sentence, sizeof(finding->sentence), "%s", comparison->reason);
+    if (!isnan(comparison->base_median) && !isnan(comparison->other_median))
+        (void)snprintf(finding->evidence, sizeof(finding->evidence), "%s %.6g %.20s, %s %.6g %.20s",
+                       comparison->base, comparison->base_median, comparison->unit,
+                       comparison->other, comparison->other_median, comparison->unit);
+}
+
+size_t comparisons_count(const struct comparisons *comparisons, enum finding_outcome outcome)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < comparisons->n; i++)
+        n += comparisons->all[i].gates && comparisons->all[i].outcome == outcome;
+    return n;
+}
+
+bool comparisons_decided(const struct comparisons *comparisons)
+{
+    return comparisons_count(comparisons, OUTCOME_FASTER) ||
+           comparisons_count(comparisons, OUTCOME_SLOWER) ||
+           comparisons_count(comparisons, OUTCOME_SAME);
+}
+
+/* In percent, to so many decimals that no change reads as none: 0.99996 is -0.01. */
+static double percent_of(double ratio, int *decimals)
+{
+    double percent = 100 * (ratio - 1);
+    *decimals = 1;
+    if (percent == 0 || fabs(percent) >= 0.05)
+        return percent;
+    *decimals = 2;
+    return copysign(fmax(fabs(percent), 0.01), percent);
+}
+
+static bool is_factor(double ratio)
+{
+    return ratio < 0.5 || ratio > 2;
+}
+
+char *comparison_format_ratio(double ratio, char *buf, size_t size)
+{
+    int decimals;
+    double percent = percent_of(ratio, &decimals);
+    if (isnan(ratio))
+        (void)snprintf(buf, size, "-");
+    else if (is_factor(ratio))
+        (void)snprintf(buf, size, "%.*fx", ratio >= 99.95 ? 0 : ratio >= 0.995 ? 1 : 3, ratio);
+    else
+        (void)snprintf(buf, size, "%+.*f%%", decimals, percent);
+    return buf;
+}
+
+static bool has_interval(const struct comparison *one)
+{
+    return !isnan(one->low) && !isnan(one->high);
+}
+
+static bool is_by_factor(const struct comparison *one)
+{
+    return is_factor(one->ratio) ||
+           (has_interval(one) && (is_factor(one->low) || is_factor(one->high)));
+}
+
+char *comparison_format_change(const struct comparison *comparison, char *buf, size_t size)
+{
+    double ratio = comparison->ratio;
+    if (isnan(ratio) || is_factor(ratio) || !is_by_factor(comparison))
+        return comparison_format_ratio(ratio, buf, size);
+    (void)snprintf(buf, size, "%.*fx", fabs(ratio - 1) < 0.005 ? 3 : 2, ratio);
+    return buf;
+}
+
+/* A bound in at most six characters: outward, where that is away from no change. */
+static void format_percent(double ratio, bool up, char *buf, size_t size)
+{
+    int decimals;
+    double percent = percent_of(ratio, &decimals);
+    if (decimals == 2 && (percent > 0) == up) {
+        percent = up ? 0.1 : -0.1;
+        decimals = 1;
+    }
+    (void)snprintf(buf, size, "%+.*f%%", fabs(percent) >= 9.95 ? 0 : decimals, percent);
+}
+
+/* A bound in at most five characters; small ones outward; none but 1 is shown as 1. */
+static void format_factor(double factor, bool up, char *buf, size_t size)
+{
+    if (factor > 9999)
+        (void)snprintf(buf, size, "%s", up ? ">9e3x" : "9999x");
+    else if (factor >= 9.95)
+        (void)snprintf(buf, size, "%.0fx", factor);
+    else if (fabs(factor - 1) < 0.05 && factor != 1)
+        (void)snprintf(buf, size, "%.2fx", factor > 1 ? fmax(factor, 1.01) : fmin(factor, 0.99));
+    else if (factor >= 0.0995)
+        (void)snprintf(buf, size, "%.2gx", factor);
+    else if (factor < 0.01)
+        (void)snprintf(buf, size, "<.01x");
+    else
+        (void)snprintf(buf, size, "%.2fx", (up ? ceil(100 * factor) : floor(100 * factor)) / 100);
+}
+
+char *comparison_format_interval(const struct comparison *comparison, char *buf, size_t size)
+{
+    char low[16] = "-", high[16] = "";
+    bool known = has_interval(comparison);
+    if (known && is_by_factor(comparison)) {
+        format_factor(comparison->low, false, low, sizeof(low));
+        format_factor(comparison->high, true, high, sizeof(high));
+    } else if (known) {
+        format_percent(comparison->low, false, low, sizeof(low));
+        format_percent(comparison->high, true, high, sizeof(high));
+        if (strlen(low) + strlen(" to ") + strlen(high) > COMPARISON_INTERVAL)
+            low[strlen(low) - 1] = '\0'; /* one unit will do */
+    }
+    (void)snprintf(buf, size, "%s%s%s", low, known ? " to " : "", high);
+    return buf;
+}
+
+char *comparison_format_spread(double logarithm, char *buf, size_t size)
+{
+    double factor = exp(fabs(logarithm)), percent = 100 * fabs(expm1(logarithm));
+    if (factor > 2)
+        (void)snprintf(buf, size, "a factor of %.*f", factor < 9.95 ? 1 : 0, factor);
+    else
+        (void)snprintf(buf, size, "%.*f%%", percent < 0.05 ? 2 : 1, percent);
+    return buf;
+}
+
+/* The SLOWER one that gates and lost the most; NULL = none. */
+static const struct comparison *find_worst(const struct comparisons *comparisons)
+{
+    const struct comparison *worst = NULL;
+    for (size_t i = 0; i < comparisons->n; i++) {
+        const struct comparison *one = &comparisons->all[i];
+        if (one->gates && one->outcome == OUTCOME_SLOWER &&
+            (!worst || fabs(log(one->ratio)) > fabs(log(worst->ratio))))
+            worst = one;
+    }
+    return worst;
+}
+
+void comparisons_to_finding(const struct comparisons *comparisons, struct finding *finding)
+{
+    static const enum finding_outcome outcomes[] = {OUTCOME_SLOWER, OUTCOME_FASTER, OUTCOME_SAME,
+                                                    OUTCOME_UNCLEAR, OUTCOME_MISSING};
+    const struct comparison *worst = find_worst(comparisons);
+    char change[32];
+    size_t used = 0;
+    *finding = (struct finding){
+        .id = "comparison",
+        .severity = worst                              ? FINDING_BAD
+                    : comparisons_decided(comparisons) ? FINDING_NOTE
+                                                       : FINDING_DOUBT,
+        .value = NAN,
+        .low = NAN,
+        .high = NAN,
+    };
+    for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
+        size_t n = comparisons_count(comparisons, outcomes[i]);
+        if (n)
+            used += (size_t)snprintf(finding->sentence + used, sizeof(finding->sentence) - used,
+                                     "%s%zu %s", used ? ", " : "Of the metrics that gate: ", n,
+                                     finding_outcome_name(outcomes[i]));
+    }
+    if (!used)
+        (void)snprintf(finding->sentence, sizeof(finding->sentence),
+                       "Nothing that gates could be compared.");
+    else if (worst)
+        (void)snprintf(finding->sentence + used, sizeof(finding->sentence) - used,
+                       "; the worst is %s of %s, %s.", worst->metric, worst->arm,
+                       comparison_format_change(worst, change, sizeof(change)));
+    else
+        (void)snprintf(finding->sentence + used, sizeof(finding->sentence) - used, "%s",
+                       comparisons_decided(comparisons) ? "." : ": nothing was shown either way.");
+}

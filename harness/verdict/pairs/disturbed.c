@@ -1,0 +1,68 @@
+#include "harness/verdict/pairs/disturbed.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/verdict/pairs/run_spread.h"
+
+static bool is_disturbed(const struct disturbed_runs *side)
+{
+    return 2 * side->busy > side->runs;
+}
+
+bool disturbed_any(const struct disturbed *of)
+{
+    return is_disturbed(&of->side[DISTURBED_BASE]) || is_disturbed(&of->side[DISTURBED_OTHER]);
+}
+
+char *disturbed_say(const struct disturbed *of, char *buf, size_t size)
+{
+    size_t used = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < DISTURBED_SIDES && used < size; i++) {
+        const struct disturbed_runs *side = &of->side[i];
+        if (!is_disturbed(side))
+            continue;
+        used += (size_t)snprintf(buf + used, size - used, "%s", used ? ", and " : "");
+        if (used < size && side->runs == 1)
+            used += (size_t)snprintf(buf + used, size - used, "the run of %s is no evidence: %s",
+                                     side->name, side->why);
+        else if (used < size)
+            used += (size_t)snprintf(buf + used, size - used,
+                                     "%zu of %zu runs of %s are no evidence: %s", side->busy,
+                                     side->runs, side->name, side->why);
+    }
+    return buf;
+}
+
+static bool speak_for_themselves(const struct disturbed *of)
+{
+    return (of->history >= RUN_SPREAD_HISTORY_LEAST && 2 * of->busy > of->history) ||
+           (of->side[DISTURBED_BASE].runs >= RUN_SPREAD_RUNS_LEAST &&
+            of->side[DISTURBED_OTHER].runs >= RUN_SPREAD_RUNS_LEAST);
+}
+
+static bool bears(const struct disturbed *of, enum finding_outcome outcome)
+{
+    bool base = is_disturbed(&of->side[DISTURBED_BASE]);
+    bool other = is_disturbed(&of->side[DISTURBED_OTHER]);
+    if (base && other)
+        return speak_for_themselves(of);
+    return outcome == OUTCOME_SLOWER ? !other : outcome == OUTCOME_FASTER ? !base : !base && !other;
+}
+
+void disturbed_doubt(const struct disturbed *of, struct comparisons *comparisons)
+{
+    char why[300];
+    (void)disturbed_say(of, why, sizeof(why));
+    for (size_t i = 0; i < comparisons->n; i++) {
+        struct comparison *one = &comparisons->all[i];
+        bool decided = one->outcome == OUTCOME_SLOWER || one->outcome == OUTCOME_FASTER ||
+                       one->outcome == OUTCOME_SAME;
+        if (!decided || bears(of, one->outcome))
+            continue;
+        (void)snprintf(one->reason, sizeof(one->reason), "It looks %s, but %s.",
+                       finding_outcome_name(one->outcome), why);
+        one->outcome = OUTCOME_UNCLEAR;
+    }
+}

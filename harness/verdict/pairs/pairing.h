@@ -1,0 +1,73 @@
+/*
+ * Rows of several runs that are of the same: scenario, placement, workers, role, benchmark,
+ * parameters, device and metric. A parameter that other runs lack, since their contend had none,
+ * counts where it is not at its default (new_params.h). Rows of `sim` are so never beside those of
+ * `cuda`. Pure.
+ */
+#ifndef CONTEND_VERDICT_PAIRS_PAIRING_H
+#define CONTEND_VERDICT_PAIRS_PAIRING_H
+
+#include "harness/rows/analysis.h"
+
+enum pairing_side { PAIRING_BASE, PAIRING_OTHER, PAIRING_HISTORY, PAIRING_SIDES };
+
+/* Separate runs of one side; borrowed. Zeroed = none. */
+struct pairing_runs {
+    const char *name; /* "base" */
+    size_t n;
+    const struct analysis *const *runs;
+};
+
+struct paired_row {
+    const struct row *row;
+    const struct result *result; /* of its run */
+    enum pairing_side side;
+    size_t run;         /* of that side */
+    const char *params; /* by which it is paired: those of the row, or less (new_params.h) */
+    char *own_params;   /* where they are less */
+    size_t order;       /* of all rows of all sides as they were given */
+};
+
+/* Rows of the same, side by side, of a side by run; not every run need have one. */
+struct pair {
+    const struct paired_row *rows[PAIRING_SIDES];
+    size_t n[PAIRING_SIDES];
+    size_t order; /* of the first of them */
+};
+
+/* In the order in which the first side has them, then what only later ones have. */
+struct pairing {
+    size_t nrows;
+    struct paired_row *rows; /* owned */
+    size_t n;
+    struct pair *pairs; /* owned */
+    size_t nparams, params_capacity;
+    struct new_param *params; /* owned: new_params.c */
+};
+
+/*
+ * Free with pairing_free, also after an error: -EINVAL one run has two rows of the same, or sides
+ * give a metric in different units or directions; -ENOMEM.
+ */
+int pairing_make(const struct pairing_runs sides[PAIRING_SIDES], struct pairing *pairing,
+                 struct err *err);
+void pairing_free(struct pairing *pairing);
+
+/* One of its rows: that of the first side that has one. */
+const struct paired_row *pair_first(const struct pair *pair);
+
+/* Whether both are of the same but for the metric. */
+bool pair_is_of_same_arm(const struct pair *pair, const struct pair *other);
+
+/* Why a run of that side has no such row: what it says of the arm's end; NULL = it says nothing. */
+const struct row *pairing_find_end(const struct pairing *pairing, const struct pair *pair,
+                                   enum pairing_side side);
+
+/*
+ * In how many of the runs of that side the arm, or the row, was skipped, failed or hung, so that it
+ * has no value of it there; *first: the row that says why, of the first of them, or NULL.
+ */
+size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pair,
+                           enum pairing_side side, size_t runs, const struct row **first);
+
+#endif

@@ -1,0 +1,71 @@
+#include "harness/verdict/pairs/run_spread.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "harness/lib/stats/stats.h"
+#include "harness/lib/stats/student.h"
+
+void moments_add(struct moments *moments, double value)
+{
+    double from = value - moments->mean;
+    moments->n++;
+    moments->mean += from / (double)moments->n;
+    moments->squares += from * (value - moments->mean);
+}
+
+struct run_spread run_spread_of(const struct moments groups[RUN_SPREAD_GROUPS], double before,
+                                double rounds)
+{
+    double squares = 0, df = 0;
+    bool few = groups[RUN_SPREAD_BASE].n < RUN_SPREAD_RUNS_LEAST ||
+               groups[RUN_SPREAD_OTHER].n < RUN_SPREAD_RUNS_LEAST;
+    bool speak = !few || groups[RUN_SPREAD_HISTORY].n >= RUN_SPREAD_HISTORY_LEAST;
+    for (size_t i = 0; i < RUN_SPREAD_GROUPS; i++) {
+        squares += groups[i].squares;
+        df += groups[i].n ? (double)groups[i].n - 1 : 0;
+    }
+    if (speak && squares > df * before * before)
+        before = 0;
+    else
+        squares += RUN_SPREAD_BEFORE_DF * before * before;
+    double known = before > 0 ? RUN_SPREAD_BEFORE_DF : 0;
+    double sd = sqrt(squares / (df + known));
+    return (struct run_spread){.sd = few ? fmax(sd, rounds) : sd, .df = speak ? df + known : known};
+}
+
+double run_spread_half_width(const struct run_spread *spread, size_t base_runs, size_t other_runs,
+                             double tail)
+{
+    return student_quantile(tail, spread->df) * spread->sd *
+           sqrt(1 / (double)base_runs + 1 / (double)other_runs);
+}
+
+unsigned run_spread_runs_needed(const struct run_spread *spread, double difference, double tail,
+                                unsigned most)
+{
+    const double missed = 0.1;
+    for (unsigned runs = 2; runs <= most; runs++) {
+        double df = spread->df;
+        if (runs >= RUN_SPREAD_RUNS_LEAST)
+            df = fmax(df, 2.0 * runs - 2 + RUN_SPREAD_BEFORE_DF);
+        double reach = student_quantile(tail, df) + student_quantile(missed, df);
+        if (fabs(difference) > reach * spread->sd * sqrt(2.0 / runs))
+            return runs;
+    }
+    return 0;
+}
+
+double run_spread_of_rounds(double low, double high, unsigned rounds)
+{
+    /* Expected range of so many normal values, in standard deviations. */
+    static const double d2[STATS_RANGE_MOST + 1] = {0,     0,     1.128, 1.693, 2.059,
+                                                    2.326, 2.534, 2.704, 2.847};
+    const double median_error = 1.2533; /* of a median, against the mean: sqrt(pi / 2) */
+    const double of_95 = 2 * 1.96;
+    if (!(low > 0) || !(high >= low) || rounds < 2)
+        return 0;
+    double width = log(high / low);
+    return rounds <= STATS_RANGE_MOST ? median_error * width / d2[rounds] / sqrt(rounds)
+                                      : width / of_95;
+}

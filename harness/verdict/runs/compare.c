@@ -1,0 +1,427 @@
+#include "harness/verdict/runs/compare.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/rows/key.h"
+#include "harness/verdict/pairs/floor.h"
+#include "harness/verdict/pairs/measured.h"
+#include "harness/verdict/pairs/new_params.h"
+#include "harness/verdict/runs/canary.h"
+
+/* Two-sided 90%: SAME. */
+#define SAME_TAIL 0.05
+
+/* Where equal runs can differ by more than the double, as a logarithm, no ratio means much. */
+#define TOO_NOISY 0.693
+
+/* Beyond so many runs a side only pairs within rounds help. */
+enum { RUNS_ADVISED = 20 };
+
+/* A pair that may get a verdict, and the other metric of the same measurement. */
+struct candidate {
+    const struct pair *pair;
+    const struct candidate *mate; /* NULL = none, or several */
+};
+
+/* What all rows are judged by. */
+struct judge {
+    const struct pairing_runs *sides;
+    const struct compare_options *options;
+    struct pairing pairing;
+    size_t n;
+    struct candidate *candidates; /* owned */
+    double tail;                  /* of each end of an interval */
+    double moved;                 /* what the canaries moved by, as a logarithm */
+    char moved_what[160];
+};
+
+static bool have_equal_runs(const struct pair *pair, const struct pair *other)
+{
+    for (int side = 0; side < PAIRING_SIDES; side++)
+        if (pair->n[side] != other->n[side])
+            return false;
+    return true;
+}
+
+/* Two metrics of the same arm and key are one measurement; of three nobody is anybody's mate. */
+static void find_mates(struct judge *judge)
+{
+    for (size_t i = 0; i < judge->n; i++) {
+        struct candidate *one = &judge->candidates[i];
+        size_t found = 0;
+        for (size_t k = 0; k < judge->n; k++) {
+            if (k == i || !pair_is_of_same_arm(one->pair, judge->candidates[k].pair))
+                continue;
+            one->mate = &judge->candidates[k];
+            found++;
+        }
+        if (found != 1 || !have_equal_runs(one->pair, one->mate->pair))
+            one->mate = NULL;
+    }
+}
+
+/* Which rows may get a verdict, and what part of the error each measurement has. */
+static int find_candidates(struct judge *judge, struct err *err)
+{
+    double measurements = 0;
+    judge->candidates = calloc(judge->pairing.n + 1, sizeof(*judge->candidates));
+    if (!judge->candidates)
+        return err_set(err, -ENOMEM, "out of memory for %zu comparisons", judge->pairing.n);
+    for (size_t i = 0; i < judge->pairing.n; i++)
+        if (row_gates(pair_first(&judge->pairing.pairs[i])->row) &&
+            measured_on_both(&judge->pairing.pairs[i]))
+            judge->candidates[judge->n++].pair = &judge->pairing.pairs[i];
+    find_mates(judge);
+    for (size_t i = 0; i < judge->n; i++)
+        measurements += judge->candidates[i].mate ? 0.5 : 1;
+    judge->tail = COMPARE_ERROR / fmax(measurements, 1) / 2;
+    return 0;
+}
+
+static const struct candidate *find_candidate(const struct judge *judge, const struct pair *pair)
+{
+    for (size_t i = 0; i < judge->n; i++)
+        if (judge->candidates[i].pair == pair)
+            return &judge->candidates[i];
+    return NULL;
+}
+
+/* What the canary that moved the most did, of those that did beyond what their rounds differ by. */
+static int watch_canaries(struct judge *judge, struct err *err)
+{
+    const struct pairing_runs *base = &judge->sides[PAIRING_BASE];
+    const struct pairing_runs *other = &judge->sides[PAIRING_OTHER];
+    struct canary_moves moves = {0};
+    int rc = canary_compare(base->runs, base->n, other->runs, other->n, &moves, err);
+    const struct canary_move *most = rc ? NULL : canary_largest(&moves);
+    if (most) {
+        judge->moved = fabs(log(most->ratio));
+        (void)canary_say(most, judge->moved_what, sizeof(judge->moved_what));
+    }
+    canary_moves_free(&moves);
+    return rc;
+}
+
+/* Appends to the reason, which is cut where it ends. */
+__attribute__((format(printf, 2, 3))) static void say(struct comparison *comparison,
+                                                      const char *fmt, ...)
+{
+    size_t used = strlen(comparison->reason);
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(comparison->reason + used, sizeof(comparison->reason) - used, fmt, args);
+    va_end(args);
+}
+
+static void say_arm(const struct paired_row *first, struct comparison *comparison)
+{
+    const struct row *row = first->row;
+    char key[VALUE_KEY_MAX], said[160];
+    (void)key_say_arm(first->result, row->arm, key_copy(row, key), said, sizeof(said));
+    bool named = row->arm->alone || strstr(said, row->placement) || row->arm->bench->scan;
+    (void)snprintf(comparison->arm, sizeof(comparison->arm), "%s%s%s%s%s, %u worker%s%s",
+                   row->bench, said[0] ? ", " : "", said, named ? "" : ", ",
+                   named ? "" : row->placement, row->slots, row->slots == 1 ? "" : "s",
+                   device_mark(device_find(row->device)));
+}
+
+/* All but what it came to. */
+static void describe(const struct judge *judge, const struct pair *pair,
+                     struct comparison *comparison)
+{
+    const struct paired_row *first = pair_first(pair);
+    const struct row *row = first->row;
+    *comparison = (struct comparison){
+        .base_median = measured_median(pair, PAIRING_BASE),
+        .other_median = measured_median(pair, PAIRING_OTHER),
+        .low = NAN,
+        .high = NAN,
+        .level = NAN,
+        .base_runs = (unsigned)pair->n[PAIRING_BASE],
+        .other_runs = (unsigned)pair->n[PAIRING_OTHER],
+        .gates = row_gates(row),
+    };
+    comparison->ratio =
+        measured_on_both(pair) ? comparison->other_median / comparison->base_median : (double)NAN;
+    (void)snprintf(comparison->base, sizeof(comparison->base), "%s",
+                   judge->sides[PAIRING_BASE].name);
+    (void)snprintf(comparison->other, sizeof(comparison->other), "%s",
+                   judge->sides[PAIRING_OTHER].name);
+    (void)snprintf(comparison->params, sizeof(comparison->params), "%s", row->params);
+    (void)snprintf(comparison->metric, sizeof(comparison->metric), "%s", row->metric);
+    (void)snprintf(comparison->unit, sizeof(comparison->unit), "%s", row->unit);
+    (void)snprintf(comparison->better, sizeof(comparison->better), "%s", row->better);
+    say_arm(first, comparison);
+}
+
+/* The interval of the ratio at which a change, or none, was shown. */
+static void set_interval(struct comparison *comparison, const struct row *row, double gain,
+                         double half, double tail)
+{
+    double sign = measured_direction(row);
+    comparison->low = exp(sign * gain - half);
+    comparison->high = exp(sign * gain + half);
+    comparison->level = 1 - 2 * tail;
+}
+
+/* The difference that counts, as a logarithm. */
+static double threshold_of(const struct judge *judge, const struct row *row, double base)
+{
+    double least = floor_of(row->arm->bench, row->metric, row->unit);
+    return log1p(fmax(judge->options->threshold, base > 0 ? least / base : 0));
+}
+
+static const char *say_runs(const struct measured *measured, char *buf, size_t size)
+{
+    size_t base = measured->sides[PAIRING_BASE].n, other = measured->sides[PAIRING_OTHER].n;
+    size_t history = measured->sides[PAIRING_HISTORY].n;
+    if (base == 1 && other == 1)
+        (void)snprintf(buf, size, "a run a side");
+    else
+        (void)snprintf(buf, size, "%zu and %zu runs", base, other);
+    if (history)
+        (void)snprintf(buf + strlen(buf), size - strlen(buf), ", %zu of the history", history);
+    return buf;
+}
+
+/*
+ * Runs a side that would tell, where that is more than there are: that it changed, or of a
+ * difference below the threshold that it is the SAME. 0 = too many, or not to be said.
+ */
+static unsigned runs_needed(const struct judge *judge, const struct measured *measured,
+                            double threshold)
+{
+    double gain = fabs(measured->gain);
+    bool same = gain < threshold;
+    double margin = (same ? threshold - gain : gain) - judge->moved;
+    unsigned needed = margin > 0
+                          ? run_spread_runs_needed(&measured->spread, margin,
+                                                   same ? SAME_TAIL : judge->tail, RUNS_ADVISED)
+                          : 0;
+    size_t base = measured->sides[PAIRING_BASE].n, other = measured->sides[PAIRING_OTHER].n;
+    return needed > base || needed > other ? needed : 0;
+}
+
+/* What equal runs differ by, towards the side to which it changed. */
+static char *format_equal(const struct comparison *comparison, const struct measured *measured,
+                          char *buf, size_t size)
+{
+    return comparison_format_spread(comparison->ratio < 1 ? -measured->half : measured->half, buf,
+                                    size);
+}
+
+/* Which of the three bars it did not clear: equal runs, the machine, or its mate. */
+static void explain_unclear(const struct judge *judge, const struct candidate *candidate,
+                            const struct measured *measured, double threshold,
+                            struct comparison *comparison)
+{
+    char change[32], runs[64], equal[32], between[32];
+    double gain = fabs(measured->gain);
+    unsigned needed = runs_needed(judge, measured, threshold);
+    (void)comparison_format_ratio(comparison->ratio, change, sizeof(change));
+    say(comparison, "%s%s is %s what equal runs can differ by (%s; %s, spread between runs %s)",
+        measured->half > TOO_NOISY ? "too noisy to say: " : "", change,
+        gain > measured->half ? "beyond" : "within",
+        format_equal(comparison, measured, equal, sizeof(equal)),
+        say_runs(measured, runs, sizeof(runs)),
+        comparison_format_spread(measured->spread.sd, between, sizeof(between)));
+    if (gain > measured->half + judge->moved) {
+        say(comparison, ", but together with %s of the same steps it is not.",
+            pair_first(candidate->mate->pair)->row->metric);
+        needed = 0;
+    } else if (gain > measured->half)
+        say(comparison, ", but by less than the machine itself moved (%s).",
+            comparison_format_spread(judge->moved, equal, sizeof(equal)));
+    else
+        say(comparison, ".");
+    if (needed)
+        say(comparison, " 'contend ab' would tell, or %u runs a side.", needed);
+    else
+        say(comparison, " 'contend ab' would tell.");
+}
+
+/* The pair that tells the clock behind a rate, on both sides; NULL = there is none. */
+static const struct pair *find_clock(const struct judge *judge, const struct pair *pair)
+{
+    const struct row *row = pair_first(pair)->row;
+    const struct bench_metric *own = bench_metric_find(row->arm->bench, row->metric);
+    for (size_t i = 0; i < judge->pairing.n && own && own->clock; i++) {
+        const struct pair *clock = &judge->pairing.pairs[i];
+        if (!strcmp(pair_first(clock)->row->metric, own->clock) &&
+            pair_is_of_same_arm(pair, clock) && measured_on_both(clock))
+            return clock;
+    }
+    return NULL;
+}
+
+/* What is left of a change of a rate where its clock changed: in clock cycles. */
+static void explain_clock(const struct judge *judge, const struct pair *pair,
+                          struct comparison *comparison)
+{
+    char change[32], left[32];
+    const struct pair *clock = find_clock(judge, pair);
+    if (!clock)
+        return;
+    double ratio = measured_median(clock, PAIRING_OTHER) / measured_median(clock, PAIRING_BASE);
+    say(comparison, " Its clock: %s; so in clock cycles: %s.",
+        comparison_format_ratio(ratio, change, sizeof(change)),
+        comparison_format_ratio(comparison->ratio / ratio, left, sizeof(left)));
+}
+
+static void explain_changed(const struct judge *judge, const struct measured *measured,
+                            struct comparison *comparison)
+{
+    char change[32], runs[64], equal[32];
+    say(comparison, "%s is more than equal runs differ by (%s at a level of %.4g%%; %s).",
+        comparison_format_ratio(comparison->ratio, change, sizeof(change)),
+        format_equal(comparison, measured, equal, sizeof(equal)), 100 * (1 - 2 * judge->tail),
+        say_runs(measured, runs, sizeof(runs)));
+}
+
+/* What a bound cannot show: a change towards the side that is one. */
+static bool understates(const struct measured *measured)
+{
+    if (measured->bound[PAIRING_BASE] && measured->bound[PAIRING_OTHER])
+        return false;
+    return measured->gain < 0 ? !measured->bound[PAIRING_BASE] : !measured->bound[PAIRING_OTHER];
+}
+
+/* Whether both it and what it is one half of are beyond chance. */
+static bool is_changed(const struct judge *judge, const struct candidate *candidate,
+                       const struct measured *measured)
+{
+    struct measured both;
+    if (fabs(measured->gain) <= measured->half + judge->moved)
+        return false;
+    if (!candidate->mate)
+        return true;
+    measured_of(candidate->pair, candidate->mate->pair, judge->tail, &both);
+    return fabs(both.gain) > both.half;
+}
+
+static void decide(const struct judge *judge, const struct candidate *candidate,
+                   struct comparison *comparison)
+{
+    const struct row *row = pair_first(candidate->pair)->row;
+    struct measured measured;
+    measured_of(candidate->pair, NULL, judge->tail, &measured);
+    bool is_bound = measured.bound[PAIRING_BASE] || measured.bound[PAIRING_OTHER];
+    bool changed = is_changed(judge, candidate, &measured);
+    double threshold = threshold_of(judge, row, comparison->base_median), tail = judge->tail;
+    double same = run_spread_half_width(&measured.spread, measured.sides[PAIRING_BASE].n,
+                                        measured.sides[PAIRING_OTHER].n, SAME_TAIL);
+    comparison->outcome = OUTCOME_UNCLEAR;
+    if (is_bound && !understates(&measured))
+        say(comparison, "a step did not end within the limit: a bound cannot show this.");
+    else if (changed && fabs(measured.gain) > threshold) {
+        comparison->outcome = measured.gain > 0 ? OUTCOME_FASTER : OUTCOME_SLOWER;
+        explain_changed(judge, &measured, comparison);
+    } else if (!is_bound && fabs(measured.gain) + same + judge->moved <= threshold) {
+        comparison->outcome = OUTCOME_SAME;
+        tail = SAME_TAIL;
+        say(comparison, "within the %.2g%% that count, by the 90%% interval.",
+            100 * expm1(threshold));
+    } else if (changed)
+        say(comparison, "it changed, but perhaps by less than the %.2g%% that count.",
+            100 * expm1(threshold));
+    else
+        explain_unclear(judge, candidate, &measured, threshold, comparison);
+    if (comparison->outcome != OUTCOME_SAME)
+        explain_clock(judge, candidate->pair, comparison);
+    if (measured.noisy)
+        say(comparison, " The machine was disturbed: noisy, so more spread is taken.");
+    if (judge->moved > 0)
+        say(comparison, " The machine itself moved (%s): so much is not counted.",
+            judge->moved_what);
+    set_interval(comparison, row, measured.gain,
+                 (tail == SAME_TAIL ? same : measured.half) + judge->moved, tail);
+}
+
+static void say_missing(const struct judge *judge, const struct pair *pair,
+                        struct comparison *comparison)
+{
+    enum pairing_side side = measured_count(pair, PAIRING_BASE) ? PAIRING_OTHER : PAIRING_BASE;
+    const struct row *own = pair->n[side] ? pair->rows[side][0].row : NULL;
+    const struct row *end = pairing_find_end(&judge->pairing, pair, side);
+    const struct row *why = own && own->status >= STATUS_SKIPPED ? own : end;
+    comparison->outcome = OUTCOME_MISSING;
+    if (why)
+        say(comparison, "%s in %s: %.200s", status_name(why->status), judge->sides[side].name,
+            why->reason);
+    else if (own)
+        say(comparison, "no value above 0 in %s", judge->sides[side].name);
+    else
+        say(comparison, "only in %s",
+            judge->sides[side == PAIRING_BASE ? PAIRING_OTHER : PAIRING_BASE].name);
+}
+
+/*
+ * Runs in which it failed are no equal runs that can be left out: of what the others show, only
+ * that it is slower stays.
+ */
+static void count_ended(const struct judge *judge, const struct pair *pair,
+                        struct comparison *comparison)
+{
+    for (int side = PAIRING_BASE; side <= PAIRING_OTHER; side++) {
+        const struct row *why;
+        size_t ended = pairing_count_ended(&judge->pairing, pair, (enum pairing_side)side,
+                                           judge->sides[side].n, &why);
+        if (!ended)
+            continue;
+        if (comparison->outcome != OUTCOME_SLOWER && comparison->outcome != OUTCOME_MISSING) {
+            comparison->outcome = OUTCOME_MISSING;
+            comparison->reason[0] = '\0';
+        }
+        say(comparison, "%s%s in %zu of %zu runs of %s: %.120s.", comparison->reason[0] ? " " : "",
+            status_name(why->status), ended, judge->sides[side].n, judge->sides[side].name,
+            why->reason);
+    }
+}
+
+static int compare_pair(const struct judge *judge, const struct pair *pair,
+                        struct comparisons *comparisons, struct err *err)
+{
+    const struct row *row = pair_first(pair)->row;
+    struct comparison comparison;
+    bool here = pair->n[PAIRING_BASE] || pair->n[PAIRING_OTHER];
+    if (!here || !strcmp(row->metric, VALUE_STATUS))
+        return 0;
+    describe(judge, pair, &comparison);
+    const struct candidate *candidate = find_candidate(judge, pair);
+    if (!pair->n[PAIRING_BASE] || !pair->n[PAIRING_OTHER] || (comparison.gates && !candidate))
+        say_missing(judge, pair, &comparison);
+    else if (candidate && judge->options->refused) {
+        comparison.outcome = OUTCOME_MISSING;
+        say(&comparison, "%s", judge->options->refused);
+    } else if (candidate) {
+        decide(judge, candidate, &comparison);
+        count_ended(judge, pair, &comparison);
+    }
+    return comparisons_add(comparisons, &comparison, err);
+}
+
+int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
+                 const struct compare_options *options, struct comparisons *comparisons,
+                 struct err *err)
+{
+    struct judge judge = {.sides = sides, .options = options};
+    *comparisons = (struct comparisons){0};
+    int rc = pairing_make(sides, &judge.pairing, err);
+    if (!rc)
+        rc = find_candidates(&judge, err);
+    if (!rc)
+        rc = watch_canaries(&judge, err);
+    for (size_t i = 0; i < judge.pairing.n && !rc; i++)
+        rc = compare_pair(&judge, &judge.pairing.pairs[i], comparisons, err);
+    if (!rc)
+        (void)new_params_say(&judge.pairing, sides, comparisons->new_params,
+                             sizeof(comparisons->new_params));
+    free(judge.candidates);
+    pairing_free(&judge.pairing);
+    return rc;
+}

@@ -1,0 +1,357 @@
+#include "harness/verdict/search/settings.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/verdict/advice/advice.h"
+
+enum { HALF = -1 }; /* of the threads that the placement gives */
+
+struct counts {
+    size_t n;
+    int64_t count[SETTINGS_COUNTS];
+};
+
+/* What is tried: all combinations of these that mean something. */
+struct space {
+    const struct topo *topo;
+    const struct arms_request *request;
+    const struct settings_tried *tried;
+    struct counts threads, reserve, wait;
+    bool many_counts; /* of workers */
+    size_t n, nleft;  /* candidates; more of them, for which there is no room */
+    struct setting *candidates;
+};
+
+static int parse_counts(const char *name, const char *text, int64_t least, struct counts *counts,
+                        struct err *err)
+{
+    for (const char *at = text; counts->n < SETTINGS_COUNTS; at++) {
+        char *end;
+        long long value = strtoll(at, &end, 10);
+        if (end == at || *at < '0' || *at > '9' || value < least || value > 4096)
+            break;
+        counts->count[counts->n++] = value;
+        if (!*end)
+            return 0;
+        if (*end != ',')
+            break;
+        at = end;
+    }
+    return err_set(err, -EINVAL, "%s '%.60s' is not a list of up to %d numbers %lld to 4096", name,
+                   text, SETTINGS_COUNTS, (long long)least);
+}
+
+static int parse_waits(const char *text, struct counts *counts, struct err *err)
+{
+    for (const char *at = text; counts->n < 2; at++) {
+        size_t length = strcspn(at, ","), wait = 0;
+        while (plan_wait_choices[wait] && (strlen(plan_wait_choices[wait]) != length ||
+                                           strncmp(plan_wait_choices[wait], at, length) != 0))
+            wait++;
+        if (!plan_wait_choices[wait])
+            break;
+        counts->count[counts->n++] = (int64_t)wait;
+        at += length;
+        if (!*at)
+            return 0;
+    }
+    return err_set(err, -EINVAL, "wait '%.60s' is not a list of auto and passive", text);
+}
+
+static void add_count(struct counts *counts, int64_t count)
+{
+    counts->count[counts->n++] = count;
+}
+
+static int read_lists(const struct settings_tried *lists, struct space *space, struct err *err)
+{
+    int rc = 0;
+    if (lists->threads) {
+        rc = parse_counts("threads", lists->threads, 1, &space->threads, err);
+    } else {
+        add_count(&space->threads, 0);
+        add_count(&space->threads, HALF);
+    }
+    if (!rc && lists->reserve) {
+        rc = parse_counts("reserve", lists->reserve, 0, &space->reserve, err);
+    } else if (!rc) {
+        add_count(&space->reserve, 0);
+        add_count(&space->reserve, 1);
+        if (space->topo->ncores >= 32)
+            add_count(&space->reserve, space->topo->ncores / 16);
+    }
+    if (!rc && lists->wait) {
+        rc = parse_waits(lists->wait, &space->wait, err);
+    } else if (!rc) {
+        add_count(&space->wait, 0);
+        add_count(&space->wait, 1);
+    }
+    return rc;
+}
+
+__attribute__((format(printf, 3, 4))) static void append(char *buf, size_t size, const char *fmt,
+                                                         ...)
+{
+    size_t used = strlen(buf);
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(buf + used, size - used, fmt, args);
+    va_end(args);
+}
+
+static void put_name(const struct space *space, struct setting *setting)
+{
+    char *name = setting->variant.name;
+    enum { SIZE = sizeof(setting->variant.name) };
+    append(name, SIZE, "%s", placement_infos[setting->placement].name);
+    if (setting->plan.threads)
+        append(name, SIZE, "+%lldt", (long long)setting->plan.threads);
+    if (setting->plan.reserve)
+        append(name, SIZE, "+r%lld", (long long)setting->plan.reserve);
+    if (setting->plan.wait)
+        append(name, SIZE, "+%s", plan_wait_choices[setting->plan.wait]);
+    if (space->many_counts)
+        append(name, SIZE, "+%uw", setting->workers);
+}
+
+/* The threads that a worker has under the setting, whose own number is not looked at; 0: it cannot
+ * be had. */
+static int64_t usual_threads(const struct space *space, const struct setting *setting)
+{
+    struct plan_options plan_options = setting->plan;
+    struct plan plan;
+    struct plan_request request = space->request->plan;
+    int64_t threads = 0;
+    plan_options.threads = 0;
+    request.placement = setting->placement;
+    request.workers = setting->workers;
+    int rc = plan_options_apply(&plan_options, &request, NULL);
+    if (rc)
+        return 0;
+    if (!plan_make_or_skip(space->topo, &request, &plan, NULL) && plan.status == PLAN_OK)
+        threads = plan.workers[0].threads;
+    plan_free(&plan);
+    return threads;
+}
+
+static unsigned doublings(int64_t from, int64_t to)
+{
+    unsigned n = 0;
+    for (; from < to; from *= 2)
+        n++;
+    return n;
+}
+
+static unsigned how_far(int64_t threads, int64_t usual)
+{
+    if (!threads || !usual)
+        return 0;
+    return threads > usual ? doublings(usual, threads) : doublings(threads, usual / 2);
+}
+
+static void add_candidate(struct space *space, enum placement placement, unsigned workers,
+                          const int64_t change[3])
+{
+    struct setting setting = {
+        .placement = placement, .workers = workers, .plan = space->tried->common};
+    if (space->n == SETTINGS_MOST) {
+        space->nleft++;
+        return;
+    }
+    setting.plan.reserve = change[1];
+    setting.plan.wait = (int)change[2];
+    int64_t usual = change[0] ? usual_threads(space, &setting) : 0;
+    setting.plan.threads = change[0] == HALF ? usual / 2 : change[0];
+    if (change[0] == HALF && !setting.plan.threads)
+        return;
+    setting.far = how_far(setting.plan.threads, usual);
+    put_name(space, &setting);
+    setting.effort = recommend_effort(placement, setting.variant.name);
+    space->candidates[space->n++] = setting;
+}
+
+static void add_changes(struct space *space, enum placement placement, unsigned workers)
+{
+    if (!advice_may_advise(placement)) /* as it is, or not at all */
+        return;
+    for (size_t t = 0; t < space->threads.n; t++)
+        for (size_t r = 0; r < space->reserve.n; r++)
+            for (size_t w = 0; w < space->wait.n; w++) {
+                const int64_t change[3] = {space->threads.count[t], space->reserve.count[r],
+                                           space->wait.count[w]};
+                /* Of passive, a smaller team is `sized` that waits asleep. */
+                bool is_other = placement == PLACE_PASSIVE && (change[0] || change[2]);
+                if (!is_other && (change[0] || change[1] || change[2]))
+                    add_candidate(space, placement, workers, change);
+            }
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const struct setting *one = a, *other = b;
+    if (one->far != other->far)
+        return one->far < other->far ? -1 : 1;
+    if (one->effort != other->effort)
+        return one->effort < other->effort ? -1 : 1;
+    if (one->placement != other->placement)
+        return one->placement < other->placement ? -1 : 1;
+    return strcmp(one->variant.name, other->variant.name);
+}
+
+static void add_unchanged(struct space *space, enum placement placement, unsigned workers)
+{
+    static const int64_t none[3] = {0};
+    add_candidate(space, placement, workers, none);
+}
+
+/* `none` first, of each worker count, then what may be recommended of what was asked for. */
+static void add_each(struct space *space, void (*add)(struct space *, enum placement, unsigned))
+{
+    const struct arms_request *request = space->request;
+    for (size_t w = 0; w < request->nworkers; w++) {
+        add(space, PLACE_NONE, request->workers[w]);
+        for (size_t p = 0; p < request->nplacements; p++)
+            if (advice_may_advise(request->placements[p]))
+                add(space, request->placements[p], request->workers[w]);
+    }
+}
+
+/* Where there are too many, the changed ones are left out. */
+static void find_candidates(struct space *space)
+{
+    add_each(space, add_unchanged);
+    add_each(space, add_changes);
+    qsort(space->candidates, space->n, sizeof(*space->candidates), by_order);
+}
+
+void settings_remove(struct settings *settings, size_t at, struct result *result)
+{
+    struct setting *gone = &settings->all[at];
+    struct arm *arm = &result->arms[gone->arm];
+    size_t behind = --result->narms - gone->arm;
+    plan_free(&arm->plan);
+    memmove(arm, arm + 1, behind * sizeof(*arm));
+    memmove(gone, gone + 1, (--settings->n - at) * sizeof(*gone));
+    for (size_t i = at; i < settings->n; i++) /* the arms borrow their variants */
+        result->arms[--settings->all[i].arm].variant = &settings->all[i].variant;
+}
+
+static int count_changes(const struct setting *setting)
+{
+    return (setting->plan.threads != 0) + (setting->plan.reserve != 0) + (setting->plan.wait != 0);
+}
+
+bool settings_is_changed(const struct setting *setting)
+{
+    return count_changes(setting) > 0;
+}
+
+/* Half of the threads are fewer where cores are kept free: that is the same change. */
+bool settings_adds_to(const struct setting *setting, const struct setting *other)
+{
+    const struct plan_options *plan = &setting->plan, *less = &other->plan;
+    int differ = (!plan->threads != !less->threads) + (plan->reserve != less->reserve) +
+                 (plan->wait != less->wait);
+    return setting->placement == other->placement && setting->workers == other->workers &&
+           differ == 1 && count_changes(setting) == count_changes(other) + 1;
+}
+
+/* As a simpler one, or not possible where something else is changed. */
+static bool is_superfluous(const struct setting *setting, const struct result *result)
+{
+    const struct arm *arm = &result->arms[setting->arm];
+    if (arm->plan.status != PLAN_OK)
+        return settings_is_changed(setting);
+    for (size_t i = 0; i < setting->arm; i++)
+        if (arm_same_plan(&result->arms[i], arm))
+            return true;
+    return false;
+}
+
+int settings_add_one(const struct topo *topo, const struct arms_request *request,
+                     const struct setting *setting, struct settings *settings,
+                     struct result *result, struct err *err)
+{
+    struct setting *added = &settings->all[settings->n];
+    bool optional = true;
+    if (settings->n == SETTINGS_MOST)
+        return err_set(err, -E2BIG, "more than %d settings", SETTINGS_MOST);
+    *added = *setting;
+    added->arm = result->narms;
+    struct arms_request one = *request;
+    one.variant = &added->variant;
+    one.placements = &added->placement;
+    one.nplacements = 1;
+    one.workers = &added->workers;
+    one.nworkers = 1;
+    one.optional = &optional;
+    int rc = plan_options_apply(&added->plan, &one.plan, err);
+    if (!rc)
+        rc = arms_add(topo, &one, result, err);
+    settings->n += !rc;
+    return rc;
+}
+
+/* One of those found, where it is possible and not as a simpler one. */
+static int try_candidate(const struct space *space, const struct setting *candidate,
+                         struct settings *settings, struct result *result, struct err *err)
+{
+    struct err why;
+    int rc = settings_add_one(space->topo, space->request, candidate, settings, result, &why);
+    if (!rc && is_superfluous(&settings->all[settings->n - 1], result))
+        settings_remove(settings, settings->n - 1, result);
+    if (rc == -EINVAL && settings_is_changed(candidate)) /* a reserve that leaves nothing */
+        return 0;
+    return rc ? err_set(err, rc, "%s", why.msg) : 0;
+}
+
+static int try_all(struct space *space, struct settings *settings, struct result *result,
+                   struct err *err)
+{
+    int rc = 0;
+    find_candidates(space);
+    size_t i = 0;
+    for (; i < space->n && settings->n < space->tried->most && !rc; i++)
+        rc = try_candidate(space, &space->candidates[i], settings, result, err);
+    settings->nleft = space->nleft + space->n - i;
+    return rc;
+}
+
+int settings_add(const struct topo *topo, const struct arms_request *request,
+                 const struct settings_tried *tried, struct settings *settings,
+                 struct result *result, struct err *err)
+{
+    struct space space = {
+        .topo = topo, .request = request, .tried = tried, .many_counts = request->nworkers > 1};
+    int rc = read_lists(tried, &space, err);
+    if (rc)
+        return rc;
+    settings->all = calloc(SETTINGS_MOST, sizeof(*settings->all));
+    space.candidates = calloc(SETTINGS_MOST, sizeof(*space.candidates));
+    rc = settings->all && space.candidates
+             ? try_all(&space, settings, result, err)
+             : err_set(err, -ENOMEM, "no memory for %d settings", SETTINGS_MOST);
+    free(space.candidates);
+    return rc;
+}
+
+void settings_free(struct settings *settings)
+{
+    free(settings->all);
+    *settings = (struct settings){0};
+}
+
+char *settings_command(const struct result *result, const struct setting *setting, char *buf,
+                       size_t size)
+{
+    char options[300];
+    (void)snprintf(buf, size, "%s place --workers %u --placement %s%s",
+                   result->program ? result->program : "contend", setting->workers,
+                   placement_infos[setting->placement].name,
+                   plan_options_format(&setting->plan, options, sizeof(options)));
+    return advice_add_job(result, buf, size);
+}

@@ -1,0 +1,277 @@
+#include "harness/verdict/search/sizing.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/verdict/advice/advice.h"
+
+#define NAME "cores-"
+
+static int parse_cores(const char *text, unsigned *cores, size_t *n, struct err *err)
+{
+    for (const char *at = text; *n < SIZING_MOST; at++) {
+        char *end;
+        unsigned long value = strtoul(at, &end, 10);
+        if (end == at || *at < '0' || *at > '9' || value < 1 || value > BITSET_BITS ||
+            (*n && value <= cores[*n - 1]))
+            break;
+        cores[(*n)++] = (unsigned)value;
+        if (!*end)
+            return 0;
+        if (*end != ',')
+            break;
+        at = end;
+    }
+    return err_set(err, -EINVAL, "cores '%.60s' is not an ascending list of up to %d counts", text,
+                   SIZING_MOST);
+}
+
+/* 1, 2, 3, 4, 6, 8, 12, 16, ... below the most, and that. */
+static size_t choose_cores(unsigned most, unsigned *cores)
+{
+    size_t n = 0;
+    for (unsigned count = 1; count < most && n + 1 < SIZING_MOST; count = count < 4 ? count + 1
+                                                                          : (count & (count - 1))
+                                                                              ? count / 3 * 4
+                                                                              : count / 2 * 3)
+        cores[n++] = count;
+    cores[n++] = most;
+    return n;
+}
+
+static int find_placement(const struct arms_request *request, enum placement *placement,
+                          struct err *err)
+{
+    for (size_t i = 0; i < request->nplacements; i++)
+        if (placement_infos[request->placements[i]].disjoint) {
+            *placement = request->placements[i];
+            return 0;
+        }
+    return err_set(err, -EINVAL, "no placement here binds workers to cores of their own");
+}
+
+/* Cores of the smallest slice of so many workers; 0: the reason is in err. */
+static unsigned count_cores(const struct topo *topo, const struct arms_request *request,
+                            enum placement placement, unsigned workers, struct err *err)
+{
+    struct plan plan;
+    struct plan_request one = request->plan;
+    one.placement = placement;
+    one.workers = workers;
+    one.cores_each = PLAN_CORES_ALL;
+    unsigned least = 0;
+    int rc = plan_make(topo, &one, &plan, err);
+    if (!rc && plan.status != PLAN_OK)
+        (void)err_set(err, -EINVAL, "%s: %.150s", placement_infos[placement].name, plan.reason);
+    for (unsigned w = 0; !rc && w < plan.nworkers; w++) {
+        unsigned cores = 0;
+        int last = -1;
+        for (unsigned i = 0; i < topo->ncpus; i++) {
+            bool is_own = bitset_test(&plan.workers[w].cpus, topo->cpus[i].os_cpu);
+            cores += is_own && topo->cpus[i].core != last;
+            last = is_own ? topo->cpus[i].core : last;
+        }
+        least = !w || cores < least ? cores : least;
+    }
+    plan_free(&plan);
+    return least;
+}
+
+static int add_arms(struct sizing *sizing, const struct topo *topo,
+                    const struct arms_request *request, unsigned workers, struct result *result,
+                    struct err *err)
+{
+    unsigned cores[SIZING_MOST], most;
+    size_t n = 0;
+    enum placement placement = PLACE_PARTITION;
+    int rc = find_placement(request, &placement, err);
+    if (rc)
+        return rc;
+    most = count_cores(topo, request, placement, workers, err);
+    if (!most)
+        return -EINVAL;
+    if (sizing->cores)
+        rc = parse_cores(sizing->cores, cores, &n, err);
+    else
+        n = choose_cores(most, cores);
+    if (!rc && workers == 1 && n && cores[n - 1] > most)
+        rc = err_set(err, -EINVAL, "a worker alone has %u cores at most here, not %u", most,
+                     cores[n - 1]);
+    for (size_t i = 0; i < n && !rc && cores[i] <= most; i++) {
+        struct arms_request one = *request;
+        struct variant *variant = &sizing->variants[sizing->n++];
+        (void)snprintf(variant->name, sizeof(variant->name), NAME "%u", cores[i]);
+        one.variant = variant;
+        one.placements = &placement;
+        one.nplacements = 1;
+        one.workers = &workers;
+        one.nworkers = 1;
+        one.plan.cores_each = cores[i];
+        rc = arms_add(topo, &one, result, err);
+    }
+    return rc;
+}
+
+int sizing_arrange(void *arg, const struct topo *topo, const struct arms_request *request,
+                   struct result *result, struct err *err)
+{
+    struct sizing *sizing = arg;
+    unsigned workers = request->workers[request->nworkers - 1];
+    int rc = add_arms(sizing, topo, request, 1, result, err);
+    return rc || workers == 1 ? rc : add_arms(sizing, topo, request, workers, result, err);
+}
+
+/* The point of that count, which is added where it belongs. */
+static size_t find_point(struct sizing_curves *curves, unsigned cores)
+{
+    size_t at = 0;
+    while (at < curves->n && curves->alone[at].cores < cores)
+        at++;
+    if (at < curves->n && curves->alone[at].cores == cores)
+        return at;
+    if (curves->n == SIZING_MOST)
+        return SIZING_MOST;
+    for (size_t i = curves->n++; i > at; i--) {
+        curves->alone[i] = curves->alone[i - 1];
+        curves->all[i] = curves->all[i - 1];
+    }
+    curves->alone[at] = curves->all[at] = (struct knee_point){cores, NAN};
+    return at;
+}
+
+/* GPUs that the arm's workers use together. */
+static unsigned count_gpus(const struct arm *arm)
+{
+    struct bitset used = {0};
+    for (unsigned w = 0; w < arm->plan.nworkers; w++)
+        if (arm->plan.workers[w].gpu >= 0)
+            bitset_set(&used, (unsigned)arm->plan.workers[w].gpu);
+    return bitset_count(&used);
+}
+
+static void predict(struct sizing_curves *curves, unsigned gpus)
+{
+    double errors[SIZING_MOST], best = NAN;
+    size_t n = 0;
+    for (size_t i = 0; i < curves->n; i++)
+        best = fmax(best, curves->alone[i].rate);
+    for (size_t i = 0; i < curves->n; i++) {
+        curves->predicted[i] = curves->workers * curves->alone[i].rate;
+        if (gpus && gpus < curves->workers && curves->predicted[i] > gpus * best)
+            curves->predicted[i] = gpus * best; /* NaN stays: nothing was measured there */
+        curves->error[i] = curves->predicted[i] / curves->all[i].rate - 1;
+        if (isfinite(curves->error[i]))
+            errors[n++] = fabs(curves->error[i]);
+    }
+    curves->median_error = n ? stats_sort_median(errors, n) : NAN;
+    curves->worst_error = n ? errors[n - 1] : NAN;
+}
+
+bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
+{
+    const struct result *result = analysis->result;
+    unsigned gpus = 0;
+    *curves = (struct sizing_curves){.workers = 1};
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (arm->canary || !arm->variant || strncmp(arm->variant->name, NAME, strlen(NAME)) != 0)
+            continue;
+        unsigned cores = (unsigned)strtoul(arm->variant->name + strlen(NAME), NULL, 10);
+        size_t at = find_point(curves, cores);
+        if (at == SIZING_MOST)
+            continue;
+        curves->arm = arm;
+        /* What failed in some rounds is not enough, however fast the others were. */
+        if (analysis->rounds.arms[i].status < STATUS_SKIPPED)
+            (arm->slots == 1 ? curves->alone : curves->all)[at].rate =
+                analysis->rounds.arms[i].rate;
+        curves->workers = arm->slots > curves->workers ? arm->slots : curves->workers;
+        gpus = arm->slots > 1 ? count_gpus(arm) : gpus;
+    }
+    predict(curves, gpus);
+    curves->knee = knee_find(curves->alone, curves->n);
+    curves->enough = knee_enough(curves->alone, curves->n, SIZING_SHARE);
+    curves->knee_all = knee_find(curves->all, curves->n);
+    curves->enough_all = knee_enough(curves->all, curves->n, SIZING_SHARE);
+    return curves->n > 0;
+}
+
+static const char *plural(unsigned n)
+{
+    return n == 1 ? "" : "s";
+}
+
+/* "4 cores (the knee is at 3)". */
+static char *say_enough(const struct sizing_curves *curves, size_t enough, size_t knee, char *buf,
+                        size_t size)
+{
+    unsigned cores = curves->alone[enough].cores;
+    (void)snprintf(buf, size, "%u core%s", cores, plural(cores));
+    if (knee < curves->n)
+        (void)snprintf(buf + strlen(buf), size - strlen(buf), " (knee at %u)",
+                       curves->alone[knee].cores);
+    return buf;
+}
+
+static int add_enough(const struct sizing_curves *curves, const struct result *result,
+                      struct findings *findings, struct err *err)
+{
+    char one[64], each[64];
+    bool both = curves->workers > 1 && curves->enough_all < curves->n;
+    size_t last = both ? curves->enough_all : curves->enough;
+    struct finding finding = {
+        .id = "sizing", .metric = "cores", .unit = "count", .low = NAN, .high = NAN};
+    finding.value = curves->alone[last].cores;
+    (void)say_enough(curves, curves->enough, curves->knee, one, sizeof(one));
+    size_t used = (size_t)snprintf(finding.sentence, sizeof(finding.sentence),
+                                   "Within %.0f%% of its best, one worker alone needs %s",
+                                   100 * SIZING_SHARE, one);
+    if (both)
+        used += (size_t)snprintf(
+            finding.sentence + used, sizeof(finding.sentence) - used, "; each of %u workers %s",
+            curves->workers,
+            say_enough(curves, curves->enough_all, curves->knee_all, each, sizeof(each)));
+    (void)snprintf(finding.sentence + used, sizeof(finding.sentence) - used, ".");
+    (void)snprintf(finding.command, sizeof(finding.command),
+                   "%s place --workers %u --placement %s --cores-each %u%s",
+                   result->program ? result->program : "contend", curves->workers,
+                   placement_infos[curves->arm->placement].name, curves->alone[last].cores,
+                   result->plan_options);
+    (void)advice_add_job(result, finding.command, sizeof(finding.command));
+    return findings_add(findings, &finding, err);
+}
+
+static int add_error(const struct sizing_curves *curves, struct findings *findings, struct err *err)
+{
+    char median[32], worst[32];
+    struct finding finding = {.id = "sizing_error",
+                              .metric = "prediction_error",
+                              .unit = "ratio",
+                              .value = curves->median_error,
+                              .low = NAN,
+                              .high = NAN};
+    if (isnan(curves->median_error))
+        return 0;
+    (void)snprintf(finding.sentence, sizeof(finding.sentence),
+                   "%u times one worker with as many cores predicts %u workers with a median error "
+                   "of %s, at worst %s: what memory, caches and clocks cost that they share is not "
+                   "in it.",
+                   curves->workers, curves->workers,
+                   text_percent(curves->median_error, median, sizeof(median)),
+                   text_percent(curves->worst_error, worst, sizeof(worst)));
+    return findings_add(findings, &finding, err);
+}
+
+int sizing_judge(const struct analysis *analysis, struct findings *findings, struct err *err)
+{
+    struct sizing_curves curves;
+    if (!sizing_read(analysis, &curves) || curves.enough == curves.n)
+        return 0;
+    int rc = add_enough(&curves, analysis->result, findings, err);
+    return rc ? rc : add_error(&curves, findings, err);
+}

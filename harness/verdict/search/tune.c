@@ -1,0 +1,250 @@
+#include "harness/verdict/search/tune_parts.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "harness/lib/stats/stats.h"
+
+/* Where settings take long, so many of them come before fresh rounds are many. */
+enum { SEARCHED_LEAST = 4, FEW_ROOM = 8 };
+/* A setting may take this share of the time, or TUNE_SLOW times as long as the quickest. */
+static const double arm_share = 0.05;
+
+void tune_free(struct tune *tune)
+{
+    halving_free(&tune->halving);
+    settings_free(&tune->settings);
+    free(tune->arms);
+    free(tune->rates);
+    tune->arms = NULL;
+    tune->rates = NULL;
+}
+
+static struct arm *arm_of(const struct tune *tune, const struct result *result, size_t setting)
+{
+    return &result->arms[tune->settings.all[setting].arm];
+}
+
+static bool is_untried(const struct tune *tune, const struct result *result, size_t setting)
+{
+    const struct arm *arm = arm_of(tune, result, setting);
+    return arm->plan.status == PLAN_OK && arm->placement != PLACE_NONE && !arm->nobservations;
+}
+
+/* Joins the search's next rounds, or leaves them. */
+static void set_idle(struct tune *tune, struct result *result, size_t setting, bool idle)
+{
+    tune->arms[setting].dropped = idle;
+    arm_of(tune, result, setting)->idle = idle;
+}
+
+/* What is tried of a placement first. */
+static bool is_plain(const struct tune *tune, size_t setting)
+{
+    return !settings_is_changed(&tune->settings.all[setting]);
+}
+
+/*
+ * The setting that is tried first, alone: how long it takes says how much there is time for, and it
+ * reads from disk what all of them need. `sized`, whose teams do not collapse, else the simplest.
+ */
+static size_t find_first(const struct tune *tune, const struct result *result)
+{
+    size_t first = tune->nsearched;
+    int best = 0;
+    for (size_t i = tune->nsearched; i-- > 0;) {
+        int rank = 1 + is_plain(tune, i) +
+                   (is_plain(tune, i) && tune->settings.all[i].placement == PLACE_SIZED);
+        if (is_untried(tune, result, i) && rank >= best) {
+            best = rank;
+            first = i;
+        }
+    }
+    return first;
+}
+
+int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *request,
+                 struct result *result, struct err *err)
+{
+    struct tune *tune = arg;
+    tune->topo = topo;
+    tune->request = *request;
+    result->within = tune->tolerance;
+    tune->tried.most = SETTINGS_MOST - TUNE_ROLES;
+    int rc = settings_add(topo, request, &tune->tried, &tune->settings, result, err);
+    size_t n = tune->nsearched = tune->settings.n;
+    tune->arms = calloc(n + 1, sizeof(*tune->arms));
+    tune->rates = calloc(n + 1, sizeof(*tune->rates));
+    if (!rc && (!tune->arms || !tune->rates))
+        rc = err_set(err, -ENOMEM, "no memory for %zu settings", n);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < n; i++) {
+        bool possible = is_untried(tune, result, i);
+        tune->npossible += possible;
+        tune->arms[i] =
+            (struct halving_arm){.effort = tune->settings.all[i].effort, .failed = !possible};
+        set_idle(tune, result, i, true);
+    }
+    size_t first = find_first(tune, result);
+    if (first == n)
+        return err_set(err, -EINVAL,
+                       "no placement but none is possible here, so there is nothing to choose "
+                       "from: name others by --placement");
+    set_idle(tune, result, first, false);
+    tune->is_looking = true;
+    tune->halving = (struct halving){.n = n, .arms = tune->arms, .tolerance = tune->tolerance};
+    return 0;
+}
+
+/* Median of what the settings that were tried took, each in its last round: some may collapse. */
+static double usual_s(struct tune *tune, const struct result *result)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < tune->nsearched; i++)
+        if (arm_of(tune, result, i)->nobservations)
+            tune->rates[n++] = tune_took_s(result, tune->settings.all[i].arm);
+    return stats_sort_median(tune->rates, n);
+}
+
+/* What a setting takes; sets what the search may take: fresh rounds come first, but for a few
+ * settings. */
+static double plan_search(struct tune *tune, const struct result *result)
+{
+    double arm_s = usual_s(tune, result), pair_s = 2 * arm_s, time_s = tune->max_time_s;
+    double most_s = fmin(time_s * TUNE_SEARCH_SHARE, time_s - TUNE_FRESH_LEAST * pair_s);
+    tune->halving.budget_s = fmax(most_s, fmin(SEARCHED_LEAST * arm_s, time_s - pair_s));
+    return arm_s;
+}
+
+/* New settings that the time turns out to be too short for have to wait. */
+void tune_after_arm(struct tune *tune, struct result *result)
+{
+    if (!tune->is_looking)
+        return;
+    double arm_s = plan_search(tune, result), gone_s = tune->halving.spent_s;
+    size_t left = 0;
+    for (size_t i = 0; i < tune->nsearched; i++) {
+        const struct arm *arm = arm_of(tune, result, i);
+        size_t n = arm->nobservations;
+        bool seen = n && arm->observations[n - 1].round == result->rounds_done;
+        gone_s += seen ? arm->observations[n - 1].took_s : 0;
+        left += !seen && !arm->idle;
+    }
+    for (size_t i = tune->nsearched;
+         i-- > 0 && gone_s + (double)left * arm_s > tune->halving.budget_s;)
+        if (is_untried(tune, result, i) && !tune->arms[i].dropped) {
+            set_idle(tune, result, i, true);
+            left--;
+        }
+}
+
+/* Who is tried next: the first kind that there is. */
+enum kind {
+    PLAIN,     /* placements as they are */
+    PROMISING, /* that add one change to one that was tried and is still in the search */
+    ANY,
+    KINDS
+};
+
+static bool is_promising(const struct tune *tune, const struct result *result, size_t setting)
+{
+    const struct setting *all = tune->settings.all;
+    bool promising = false;
+    for (size_t i = 0; i < tune->nsearched && !promising; i++)
+        promising = !tune->arms[i].dropped && arm_of(tune, result, i)->nobservations &&
+                    settings_adds_to(&all[setting], &all[i]);
+    return promising;
+}
+
+static bool is_of(const struct tune *tune, const struct result *result, size_t setting,
+                  enum kind kind)
+{
+    return tune->arms[setting].dropped && is_untried(tune, result, setting) &&
+           (kind == PLAIN       ? is_plain(tune, setting)
+            : kind == PROMISING ? is_promising(tune, result, setting)
+                                : true);
+}
+
+/* At most so many of them join. */
+static size_t join(struct tune *tune, struct result *result, size_t most, enum kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < tune->nsearched && n < most; i++)
+        if (is_of(tune, result, i, kind)) {
+            set_idle(tune, result, i, false);
+            n++;
+        }
+    return n;
+}
+
+/* What takes longer is cut off: it is behind, by how much does not matter. */
+static void limit_arms(const struct tune *tune, struct result *result)
+{
+    double quickest_s = INFINITY;
+    for (size_t i = 0; i < tune->nsearched; i++)
+        if (arm_of(tune, result, i)->nobservations && !tune->arms[i].failed)
+            quickest_s = fmin(quickest_s, tune_took_s(result, tune->settings.all[i].arm));
+    for (size_t i = 0; i < tune->nsearched && isfinite(quickest_s); i++)
+        arm_of(tune, result, i)->limit_s =
+            fmax(TUNE_SLOW * quickest_s, tune->max_time_s * arm_share);
+}
+
+/*
+ * Further settings join those that are left, where there is time. Known ones get a quarter of it
+ * and new ones half, so that the rest can follow up what these show.
+ */
+static bool look_further(struct tune *tune, struct result *result)
+{
+    double arm_s = fmax(plan_search(tune, result), 1e-6);
+    double left_s = fmax(tune->halving.budget_s - tune->halving.spent_s, 0);
+    size_t room = (size_t)fmin(left_s / arm_s + 1e-6, SETTINGS_MOST), untried = 0, n = 0;
+    for (size_t i = 0; i < tune->nsearched; i++)
+        untried += is_of(tune, result, i, ANY);
+    if (!untried || room < 2 || (result->rounds_done > 1 && !halving_left(&tune->halving)))
+        return false;
+    halving_make_room(&tune->halving, room < FEW_ROOM ? 1 : room / 4);
+    size_t left = halving_left(&tune->halving), most = room > left ? room - left : 0;
+    if (room >= FEW_ROOM && most > room / 2)
+        most = room / 2;
+    for (enum kind kind = PLAIN; kind < KINDS && !n; kind++)
+        n = join(tune, result, most, kind);
+    limit_arms(tune, result);
+    return n > 0;
+}
+
+/* Rates and times of the last round, and how the search goes on from it. */
+static int record(struct tune *tune, const struct analysis *analysis, struct result *result,
+                  struct err *err)
+{
+    unsigned round = result->rounds_done - 1;
+    double seconds = 0;
+    for (size_t i = 0; i < tune->nsearched; i++) {
+        size_t arm = tune->settings.all[i].arm;
+        const struct round_fields *fields = rounds_find(&analysis->rounds, (int)arm, round);
+        tune->rates[i] = fields ? fields->throughput : NAN;
+        seconds += result->arms[arm].idle ? 0 : tune_took_s(result, arm);
+    }
+    return halving_record(&tune->halving, tune->rates, seconds, err);
+}
+
+int tune_next(struct tune *tune, const struct analysis *analysis, struct result *result,
+              struct err *err)
+{
+    if (tune->is_fresh) {
+        tune_next_fresh(tune, result);
+        return 0;
+    }
+    int rc = record(tune, analysis, result, err);
+    if (rc)
+        return rc;
+    result->rounds_planned = result->rounds_done;
+    tune->is_looking = look_further(tune, result);
+    if (!tune->is_looking && !halving_goes_on(&tune->halving))
+        return tune_begin_fresh(tune, result, err);
+    for (size_t i = 0; i < tune->nsearched; i++)
+        arm_of(tune, result, i)->idle = tune->arms[i].dropped;
+    result->rounds_planned++;
+    return 0;
+}

@@ -1,0 +1,84 @@
+/*
+ * The best setting for what a scenario runs, with proof: successive halving (halving.h) over
+ * settings (settings.h), then fresh rounds that the search has not seen. Pure apart from
+ * allocation; the rounds are a run's (engine/run/run.h), which asks after each one.
+ *
+ * Settings join the search as there is time: placements first, then changes of what did well. All
+ * of a round are measured in random order.
+ *
+ * What a search found best is in part what chance favoured (the winner's curse), so that its own
+ * rounds say nothing of the gain. The fresh rounds have arms of their own, named "fresh.SETTING":
+ * `none`, which is measured there alone, the simplest setting near the leader, a simpler one that
+ * may be as good, the leader, and the simplest with a quarter and half of the cores kept free.
+ * Ratios are paired by round.
+ *
+ * The time is kept by what arms were seen to take. What takes far longer than others is cut off,
+ * and has fewer rounds. There are as many fresh rounds as there is time for, and at most
+ * TUNE_FRESH_MOST; where there was none for enough of them, that is said.
+ */
+#ifndef CONTEND_VERDICT_SEARCH_TUNE_H
+#define CONTEND_VERDICT_SEARCH_TUNE_H
+
+#include "harness/contract/finding.h"
+#include "harness/rows/analysis.h"
+#include "harness/verdict/search/halving.h"
+#include "harness/verdict/search/settings.h"
+
+/* Who are measured in the fresh rounds. */
+enum tune_role {
+    TUNE_NONE,     /* what people run by default */
+    TUNE_SIMPLEST, /* within the tolerance of the leader of the search; or that itself */
+    TUNE_POSSIBLE, /* a simpler one that nothing puts behind it (halving_possible) */
+    TUNE_LEADER,   /* the leader; or the simplest */
+    TUNE_QUARTER,  /* the simplest with a quarter of the cores kept free */
+    TUNE_HALF,     /* with half of them */
+    TUNE_ROLES
+};
+
+/* Zeroed, then what is the caller's; free with tune_free. */
+struct tune {
+    struct settings_tried tried; /* its `most` is set here */
+    double max_time_s;           /* of all rounds; the fresh ones get what the search leaves */
+    double tolerance;            /* a share: so near to the best is as good */
+    unsigned fresh_rounds;       /* so many, whatever the time; 0 = as there is time for */
+
+    const struct topo *topo; /* from here on its own */
+    struct arms_request request;
+    struct settings settings; /* those of the search, then the fresh ones */
+    size_t nsearched;
+    size_t npossible, ntried; /* settings beside `none` that could run, and those that did */
+    struct halving halving;
+    struct halving_arm *arms;
+    double *rates;           /* scratch, one of each */
+    bool is_looking;         /* further settings may join the search */
+    bool is_fresh;           /* it is over */
+    size_t leader;           /* the setting that led it; nsearched = all failed in some round */
+    double pair_s;           /* what a fresh round takes, of `none` and one other */
+    size_t role[TUNE_ROLES]; /* settings; SETTINGS_MOST = there is none */
+};
+
+/* Adds the arms of the search: for struct arrange, `arg` is the struct tune. */
+int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *request,
+                 struct result *result, struct err *err);
+
+/* After each arm: new settings that the search has no time for have to wait. */
+void tune_after_arm(struct tune *tune, struct result *result);
+
+/*
+ * After each round: says who is in the next one, and by rounds_planned whether there is one; adds
+ * the arms of the fresh rounds. `analysis` is of the result as it is.
+ */
+int tune_next(struct tune *tune, const struct analysis *analysis, struct result *result,
+              struct err *err);
+
+/*
+ * What is to be said after fresh rounds, and nothing before: what is recommended of them
+ * (verdict/advice/recommend.h), its gain over `none` with the command for it, what came of the
+ * leader of the search, what fewer cores would cost, and what there was no time for.
+ */
+int tune_judge(const struct tune *tune, const struct analysis *analysis, struct findings *findings,
+               struct err *err);
+
+void tune_free(struct tune *tune);
+
+#endif

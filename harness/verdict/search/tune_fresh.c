@@ -1,0 +1,200 @@
+/* From what a search found to the arms and the number of its fresh rounds. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "harness/verdict/search/tune_parts.h"
+
+double tune_took_s(const struct result *result, size_t arm)
+{
+    const struct arm *of = &result->arms[arm];
+    return of->nobservations ? of->observations[of->nobservations - 1].took_s : 0;
+}
+
+static struct setting make_none(const struct tune *tune, unsigned workers)
+{
+    struct setting made = {.placement = PLACE_NONE, .workers = workers, .plan = tune->tried.common};
+    enum { SIZE = sizeof(made.variant.name) };
+    if (tune->request.nworkers > 1)
+        (void)snprintf(made.variant.name, SIZE, "none+%uw", workers);
+    else
+        (void)snprintf(made.variant.name, SIZE, "none");
+    return made;
+}
+
+/* Cores that the plans may use. */
+static unsigned count_cores(const struct tune *tune)
+{
+    struct bitset allowed = {0}, cpus;
+    int last = -1;
+    unsigned n = 0;
+    topo_allowed_cpus(tune->topo, &allowed);
+    if (tune->tried.common.cpus && !bitset_parse(tune->tried.common.cpus, &cpus, NULL))
+        bitset_and(&allowed, &cpus);
+    for (unsigned i = 0; i < tune->topo->ncpus; i++) {
+        const struct topo_cpu *cpu = &tune->topo->cpus[i];
+        if (bitset_test(&allowed, cpu->os_cpu)) {
+            n += cpu->core != last;
+            last = cpu->core;
+        }
+    }
+    return n;
+}
+
+static int add_fresh(struct tune *tune, struct result *result, enum tune_role role,
+                     const struct setting *of, unsigned reserve, struct err *err)
+{
+    struct setting fresh = *of;
+    const char *name = of->variant.name;
+    enum { SIZE = sizeof(fresh.variant.name) };
+    if (reserve) {
+        fresh.plan.reserve += reserve;
+        (void)snprintf(fresh.variant.name, SIZE, ARM_FRESH "%.28s-%u", name, reserve);
+    } else {
+        (void)snprintf(fresh.variant.name, SIZE, ARM_FRESH "%.40s", name);
+    }
+    tune->role[role] = tune->settings.n;
+    return settings_add_one(tune->topo, &tune->request, &fresh, &tune->settings, result, err);
+}
+
+/* With fewer cores, where that leaves enough: else there is none. */
+static int add_fewer(struct tune *tune, struct result *result, enum tune_role role,
+                     const struct setting *of, unsigned reserve, struct err *err)
+{
+    struct err why;
+    if (!reserve)
+        return 0;
+    int rc = add_fresh(tune, result, role, of, reserve, &why);
+    if (rc)
+        tune->role[role] = SETTINGS_MOST;
+    return rc == -EINVAL ? 0 : rc ? err_set(err, rc, "%s", why.msg) : 0;
+}
+
+/* Who is in the fresh rounds beside `none`, by what their settings took in the search. */
+struct fresh_plan {
+    size_t leader, simplest, possible; /* settings */
+    double left_s, round_s;            /* the others' share of a round */
+    unsigned least;                    /* rounds that come before further arms */
+};
+
+/* What `none` takes is not known yet. The others together may take this share of the time, and
+ * those with fewer cores join them up to a smaller one. */
+static const double others_share = 0.58, fewer_share = 0.35;
+
+/* Whether a round may have one more that takes so long; then it is counted. */
+static bool has_room(struct fresh_plan *plan, double more_s, double share)
+{
+    bool room = (plan->round_s + more_s) * plan->least <= plan->left_s * share;
+    plan->round_s += room ? more_s : 0;
+    return room;
+}
+
+/* `none` and the simplest at least; then, where there is time for enough rounds, the others. */
+static int add_all(struct tune *tune, struct result *result, struct fresh_plan *plan,
+                   struct err *err)
+{
+    const struct setting *all = tune->settings.all;
+    const struct setting none = make_none(tune, all[plan->leader].workers);
+    unsigned cores = count_cores(tune);
+    double simplest_s = plan->round_s = tune_took_s(result, all[plan->simplest].arm);
+    bool possible = plan->possible != plan->simplest &&
+                    has_room(plan, tune_took_s(result, all[plan->possible].arm), others_share);
+    bool leader = plan->leader != plan->simplest &&
+                  has_room(plan, tune_took_s(result, all[plan->leader].arm), others_share);
+    bool quarter = cores / 4 && has_room(plan, simplest_s, fewer_share);
+    bool half = quarter && cores / 2 > cores / 4 && has_room(plan, simplest_s, fewer_share);
+    int rc = add_fresh(tune, result, TUNE_NONE, &none, 0, err);
+    if (!rc)
+        rc = add_fresh(tune, result, TUNE_SIMPLEST, &all[plan->simplest], 0, err);
+    tune->role[TUNE_LEADER] = tune->role[TUNE_SIMPLEST];
+    if (!rc && possible)
+        rc = add_fresh(tune, result, TUNE_POSSIBLE, &all[plan->possible], 0, err);
+    if (!rc && leader)
+        rc = add_fresh(tune, result, TUNE_LEADER, &all[plan->leader], 0, err);
+    if (!rc && quarter)
+        rc = add_fewer(tune, result, TUNE_QUARTER, &all[plan->simplest], cores / 4, err);
+    if (!rc && half)
+        rc = add_fewer(tune, result, TUNE_HALF, &all[plan->simplest], cores / 2, err);
+    return rc;
+}
+
+/* Settings that there was no time for leave the search, and `none` with them. */
+static void remove_untried(struct tune *tune, struct result *result, struct fresh_plan *plan)
+{
+    for (size_t i = tune->nsearched; i-- > 0;) {
+        const struct arm *arm = &result->arms[tune->settings.all[i].arm];
+        tune->ntried += arm->nobservations > 0;
+        if (arm->plan.status != PLAN_OK || arm->nobservations)
+            continue;
+        settings_remove(&tune->settings, i, result);
+        tune->nsearched--;
+        plan->leader -= plan->leader > i;
+        plan->simplest -= plan->simplest > i;
+        plan->possible -= plan->possible > i;
+    }
+}
+
+int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err)
+{
+    struct fresh_plan plan = {.leader = halving_leader(&tune->halving),
+                              .left_s = tune->max_time_s - tune->halving.spent_s,
+                              .least = tune->fresh_rounds ? tune->fresh_rounds : TUNE_FRESH_LEAST};
+    if (plan.leader < tune->nsearched) {
+        plan.simplest = halving_simplest(&tune->halving, plan.leader);
+        plan.possible = halving_possible(&tune->halving, plan.leader);
+    }
+    tune->is_fresh = true;
+    for (int role = 0; role < TUNE_ROLES; role++)
+        tune->role[role] = SETTINGS_MOST;
+    remove_untried(tune, result, &plan);
+    for (size_t i = 0; i < result->narms; i++)
+        result->arms[i].idle = true;
+    tune->leader = plan.leader;
+    if (plan.leader == tune->nsearched)
+        return 0;
+    double simplest_s = tune_took_s(result, tune->settings.all[plan.simplest].arm);
+    tune->pair_s = 2 * simplest_s;
+    if (!tune->fresh_rounds && plan.left_s < tune->pair_s)
+        return 0; /* no time, which is said */
+    int rc = add_all(tune, result, &plan, err);
+    if (rc)
+        return rc;
+    if (!tune->fresh_rounds)
+        result->arms[tune->settings.all[tune->role[TUNE_NONE]].arm].limit_s =
+            fmax(plan.left_s - TUNE_FRESH_FEW * plan.round_s, TUNE_SLOW * simplest_s);
+    result->rounds_planned += tune->fresh_rounds ? tune->fresh_rounds : 1;
+    return 0;
+}
+
+/*
+ * A slow `none` has the first round, and others as far as they leave time for rounds without it:
+ * how the others compare is the closer question.
+ */
+void tune_next_fresh(struct tune *tune, struct result *result)
+{
+    double left_s = tune->max_time_s, others_s = 0;
+    unsigned others = 0;
+    if (tune->fresh_rounds || tune->role[TUNE_NONE] == SETTINGS_MOST)
+        return;
+    struct arm *none = &result->arms[tune->settings.all[tune->role[TUNE_NONE]].arm];
+    size_t simplest = tune->settings.all[tune->role[TUNE_SIMPLEST]].arm;
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        for (size_t o = 0; o < arm->nobservations; o++)
+            left_s -= arm->observations[o].took_s;
+        if (arm != none && !arm->idle && arm->nobservations) {
+            others++;
+            others_s += tune_took_s(result, i);
+        }
+    }
+    size_t done = result->arms[simplest].nobservations;
+    double none_s = tune_took_s(result, (size_t)(none - result->arms));
+    bool slow = others > 1 && none_s > 2 * others_s;
+    bool few = done < TUNE_FRESH_LEAST;
+    double reserved_s = slow && few ? (double)(TUNE_FRESH_LEAST - done) * others_s : others_s;
+    none->idle = none_s + reserved_s > left_s;
+    bool without = others > 1 && few && others_s <= left_s;
+    tune->pair_s = none_s + tune_took_s(result, simplest);
+    result->rounds_planned =
+        result->rounds_done + (done < TUNE_FRESH_MOST && (!none->idle || without));
+}

@@ -1,0 +1,89 @@
+/* The program's own name in commands that are to be pasted. */
+#include "harness/cmd/common/program.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void assert_named(const char *argv0, const char *expected)
+{
+    char name[64];
+    assert_string_equal(program_name(argv0, name, sizeof(name)), expected);
+}
+
+static void test_program_is_what_was_typed(void **state)
+{
+    (void)state;
+    assert_int_equal(unsetenv("CONTEND_PROGRAM"), 0);
+    assert_named("contend", "contend");
+    assert_named("../build/contend", "../build/contend");
+    assert_named("/opt/my tools/contend", "'/opt/my tools/contend'");
+    assert_named("./it's/contend", "'./it'\\''s/contend'");
+    assert_named("./$(reboot)", "'./$(reboot)'");
+}
+
+/* ./contend starts the program by a path that nobody typed, and says so. */
+static void test_program_is_the_front_door(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("CONTEND_PROGRAM", "./contend", 1), 0);
+    assert_named("/src/build/release/contend", "./contend");
+    assert_int_equal(setenv("CONTEND_PROGRAM", "", 1), 0);
+    assert_named("build/contend", "build/contend");
+    assert_int_equal(unsetenv("CONTEND_PROGRAM"), 0);
+}
+
+/* Never half a path, and no line of its own. */
+static void test_program_that_cannot_be_pasted(void **state)
+{
+    (void)state;
+    char longest[100];
+    memset(longest, 'a', sizeof(longest));
+    longest[sizeof(longest) - 1] = '\0';
+    assert_named(longest, "contend");
+    longest[1] = ' ';
+    assert_named(longest, "contend");
+    assert_named("a\nb", "contend");
+    assert_named("", "contend");
+    assert_named(NULL, "contend");
+}
+
+/* As of an installation, whose bin is our folder of tests. */
+static void test_program_finds_what_it_was_installed_with(void **state)
+{
+    (void)state;
+    char folder[3][4096], path[4096];
+    const char *build = getenv("CONTEND_BUILD_DIR");
+    struct err err;
+    if (!build)
+        skip();
+    (void)snprintf(folder[0], sizeof(folder[0]), "%.4000s/share", build);
+    (void)snprintf(folder[1], sizeof(folder[1]), "%.4000s/share/contend", build);
+    (void)snprintf(folder[2], sizeof(folder[2]), "%.4000s/share/contend/nowhere_else", build);
+    for (int i = 0; i < 3; i++)
+        (void)mkdir(folder[i], 0700);
+    int rc = program_share("nowhere_else", path, sizeof(path), &err);
+    for (int i = 3; i-- > 0;)
+        (void)rmdir(folder[i]);
+    assert_int_equal(rc, 0);
+    assert_int_equal(program_share("nowhere_else", path, sizeof(path), &err), -ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_program_is_what_was_typed),
+        cmocka_unit_test(test_program_is_the_front_door),
+        cmocka_unit_test(test_program_that_cannot_be_pasted),
+        cmocka_unit_test(test_program_finds_what_it_was_installed_with),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

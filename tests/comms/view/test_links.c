@@ -1,0 +1,147 @@
+/* Bytes between made-up GPUs, laid over links that are given. */
+#include "harness/comms/view/links.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { GPUS = 5 };
+static struct comms_log logs[2] = {{.header.host = "a"}, {.header.host = "b"}};
+static struct comms_gpu gpus[GPUS] = {
+    {.log = &logs[0], .pci = "0000:01:00.0"},
+    {.log = &logs[0], .pci = "0000:02:00.0"},
+    {.log = &logs[0], .pci = "0000:03:00.0"},
+    {.log = &logs[1], .pci = "0000:01:00.0"},
+    {.rank = 4} /* without a log */
+};
+static uint64_t wire[GPUS * GPUS];
+static const struct comms_total total = {.matrix = {.n = GPUS, .wire = wire}, .gpu = gpus};
+
+static const char joined[] = COMMS_PORTS_COLUMNS
+    "a,0000:01:00.0,nvlink,0000:02:00.0,4,100\n"
+    "a,0000:02:00.0,nvlink,0000:01:00.0,4,100\n"
+    "a,0000:01:00.0,pcie,,16,31.5\na,0000:02:00.0,pcie,,16,31.5\na,0000:03:00.0,pcie,,16,31.5\n";
+
+static void lay(const char *text, struct comms_links *links)
+{
+    struct comms_ports ports = {0};
+    const struct comms_timeline timeline = {.span_ns = 2000000000};
+    struct err err;
+    assert_int_equal(comms_ports_parse(text, &ports, &err), 0);
+    assert_int_equal(comms_links_make(&total, &ports, &timeline, links, &err), 0);
+    comms_ports_free(&ports);
+}
+
+static uint64_t bytes_over(const struct comms_links *links, const char *called)
+{
+    char name[120];
+    for (size_t i = 0; i < links->n; i++)
+        if (!strcmp(comms_call_link(&total, &links->link[i], name, sizeof(name)), called))
+            return links->link[i].bytes;
+    return 0;
+}
+
+/* NVLink where it is, else PCIe, the network between hosts; a busy slow link is hotter. */
+static void test_pairs_take_the_shortest_way(void **state)
+{
+    (void)state;
+    struct comms_links links;
+    char name[120];
+    memset(wire, 0, sizeof(wire));
+    wire[0 * GPUS + 1] = 40000000000; /* NVLink: 0.4 s */
+    wire[0 * GPUS + 2] = 31500000000; /* PCIe: 1 s */
+    wire[1 * GPUS + 2] = 1000;
+    wire[0 * GPUS + 3] = 77;
+    wire[1 * GPUS + 4] = 5;
+    wire[2 * GPUS + 2] = 9; /* within a GPU */
+    lay(joined, &links);
+    assert_int_equal(bytes_over(&links, "NVLink from GPU 0 to GPU 1"), 40000000000);
+    assert_int_equal(bytes_over(&links, "PCIe out of GPU 0"), 31500000000);
+    assert_int_equal(bytes_over(&links, "PCIe into GPU 2"), 31500001000);
+    assert_int_equal(bytes_over(&links, "network out of a"), 77);
+    assert_int_equal(bytes_over(&links, "network into b"), 77);
+    assert_int_equal(links.unknown_bytes, 5);
+    assert_string_equal(comms_call_link(&total, &links.link[0], name, sizeof(name)),
+                        "PCIe into GPU 2");
+    assert_true(fabs(comms_link_share(&links, &links.link[0]) - 0.5) < 1e-6);
+    comms_links_free(&links);
+}
+
+static void test_a_switch_is_passed_out_and_in(void **state)
+{
+    (void)state;
+    struct comms_links links;
+    memset(wire, 0, sizeof(wire));
+    wire[0 * GPUS + 1] = 10;
+    wire[2 * GPUS + 1] = 20;
+    lay(COMMS_PORTS_COLUMNS "a,0000:01:00.0,nvswitch,,18,450\na,0000:02:00.0,nvswitch,,18,0\n"
+                            "a,0000:03:00.0,nvswitch,,18,450\n",
+        &links);
+    assert_int_equal(bytes_over(&links, "NVLink out of GPU 0, to the switch"), 10);
+    assert_int_equal(bytes_over(&links, "NVLink into GPU 1, from the switch"), 30);
+    for (size_t i = 0; i < links.n; i++)
+        assert_true(isnan(comms_link_share(&links, &links.link[i])) == (links.link[i].gbps <= 0));
+    comms_links_free(&links);
+}
+
+static void test_nothing_is_guessed_without_links(void **state)
+{
+    (void)state;
+    struct comms_links links;
+    memset(wire, 0, sizeof(wire));
+    wire[0 * GPUS + 1] = 10;
+    lay(COMMS_PORTS_COLUMNS, &links);
+    assert_int_equal(links.n, 0);
+    assert_int_equal(links.unknown_bytes, 10);
+    comms_links_free(&links);
+}
+
+static void test_bad_links_are_refused_by_line(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "a,0000:01:00.0,pcie,,16\n",      "a,0000:01:00.0,pcie,,16,1,2\n",
+        "a,nowhere,pcie,,16,1\n",         "a,0000:01:00.0,wire,,16,1\n",
+        "a,0000:01:00.0,nvlink,,4,100\n", "a,0000:01:00.0,pcie,0000:02:00.0,16,1\n",
+        "a,0000:01:00.0,pcie,,x,1\n",     "a,0000:01:00.0,pcie,,16,-1\n",
+        "a,0000:01:00.0,pcie,,16,nan\n",  "\n",
+    };
+    struct comms_ports ports = {0};
+    struct err err;
+    assert_int_equal(comms_ports_parse("x\n", &ports, &err), -EINVAL);
+    comms_ports_free(&ports);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        char text[400];
+        (void)snprintf(text, sizeof(text), "%s%s", joined, bad[i]);
+        assert_int_equal(comms_ports_parse(text, &ports, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, "line 7"));
+        assert_int_equal(ports.n, 0);
+        comms_ports_free(&ports);
+    }
+}
+
+static void test_rates_of_links(void **state)
+{
+    (void)state;
+    assert_true(18 * gpu_nvlink_gbps(6) > 449 && 18 * gpu_nvlink_gbps(6) < 451); /* H100 */
+    assert_true(gpu_nvlink_gbps(5) <= 0 && gpu_nvlink_gbps(99) <= 0);
+    assert_true(16 * gpu_pcie_lane_gbps(5) > 62 && 16 * gpu_pcie_lane_gbps(5) < 64);
+    assert_true(gpu_pcie_lane_gbps(-1) <= 0 && gpu_pcie_lane_gbps(7) <= 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pairs_take_the_shortest_way),
+        cmocka_unit_test(test_a_switch_is_passed_out_and_in),
+        cmocka_unit_test(test_nothing_is_guessed_without_links),
+        cmocka_unit_test(test_bad_links_are_refused_by_line),
+        cmocka_unit_test(test_rates_of_links),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

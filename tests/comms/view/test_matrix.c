@@ -1,0 +1,236 @@
+/* Matrices of made-up communicators: rings in an order of NCCL's, trees, and what is refused. */
+#include "harness/comms/view/matrix.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/comms/logs/names.h"
+
+enum { RANKS_MOST = 64 };
+static struct comms_done done[RANKS_MOST];
+static struct comms_rank present[RANKS_MOST];
+
+/* Every rank of n has made the same call. */
+static struct comms_communicator communicator_of(uint32_t n, uint32_t nodes, uint32_t func,
+                                                 uint32_t algo, uint64_t bytes)
+{
+    for (uint32_t rank = 0; rank < n; rank++) {
+        present[rank].rank = rank;
+        done[rank] = (struct comms_done){
+            rank, {{.func = func, .datatype = COMMS_INT8, .algo = algo, .peer = -1}, 2, bytes}};
+    }
+    return (struct comms_communicator){.nranks = n,
+                                       .nodes = nodes,
+                                       .told = true,
+                                       .npresent = n,
+                                       .ndone = n,
+                                       .present = present,
+                                       .done = done};
+}
+
+static void test_matrix_follows_the_order_of_nccl(void **state)
+{
+    (void)state;
+    static uint32_t rings[] = {0, 2, 1, 3, /* and the other way round */ 3, 1, 2, 0};
+    struct comms_communicator communicator =
+        communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 101);
+    communicator.order = (struct comms_order){2, rings};
+    struct comms_matrix matrix;
+    struct err err;
+    assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
+    assert_int_equal(matrix.how, COMMS_FROM_NCCL);
+    assert_int_equal(matrix.bytes[0 * 4 + 2], 3 * 51);
+    assert_int_equal(matrix.bytes[2 * 4 + 0], 3 * 50);
+    assert_int_equal(matrix.bytes[0 * 4 + 3], 3 * 50);
+    assert_int_equal(matrix.bytes[0 * 4 + 1], 0);
+    assert_int_equal(matrix.calls[0 * 4 + 2], 2);
+    comms_matrix_free(&matrix);
+}
+
+/* Of three channels two go one way round. */
+static void test_matrix_shares_bytes_over_channels(void **state)
+{
+    (void)state;
+    static uint32_t rings[] = {0, 2, 1, 3, 3, 1, 2, 0};
+    struct comms_communicator communicator =
+        communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 300);
+    struct comms_matrix matrix;
+    struct err err;
+    communicator.order = (struct comms_order){2, rings};
+    for (size_t i = 0; i < communicator.ndone; i++)
+        communicator.done[i].count.key.channels = 3;
+    assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
+    assert_int_equal(matrix.bytes[0 * 4 + 2], 3 * 200);
+    assert_int_equal(matrix.bytes[0 * 4 + 3], 3 * 100);
+    comms_matrix_free(&matrix);
+}
+
+static void test_matrix_adds_the_flags_of_protocols_to_the_wire(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t proto;
+        uint64_t wire;
+    } cases[] = {{COMMS_SIMPLE, 120}, {COMMS_LL, 240}, {COMMS_LL128, 128}, {0, 120}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct comms_communicator communicator =
+            communicator_of(2, 1, COMMS_ALL_REDUCE, COMMS_RING, 120);
+        struct comms_matrix matrix;
+        struct err err;
+        for (size_t i = 0; i < communicator.ndone; i++)
+            communicator.done[i].count.key.proto = cases[c].proto;
+        assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
+        assert_int_equal(matrix.bytes[1], 120);
+        assert_int_equal(matrix.wire[1], cases[c].wire);
+        comms_matrix_free(&matrix);
+    }
+}
+
+/* Of sends it is not told whether they went by LL; large ones never do. */
+static void test_matrix_tells_what_flags_small_sends_may_have(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t func, algo;
+        uint64_t size, flags;
+    } cases[] = {{COMMS_SEND, COMMS_POINT_TO_POINT, 1 << 20, 3 << 20},
+                 {COMMS_SEND, COMMS_POINT_TO_POINT, 1 << 21, 0},
+                 {COMMS_ALL_GATHER, COMMS_RING, 1 << 10, 0}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct comms_communicator communicator =
+            communicator_of(2, 1, cases[c].func, cases[c].algo, 3 * cases[c].size);
+        struct comms_matrix matrix;
+        struct err err;
+        for (uint32_t i = 0; i < 2; i++) {
+            communicator.done[i].count.key.peer = 1 - (int32_t)i;
+            communicator.done[i].count.key.bucket = comms_bucket(cases[c].size);
+        }
+        assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
+        assert_int_equal(matrix.wire[1], 3 * cases[c].size);
+        assert_int_equal(matrix.flags[1], cases[c].flags);
+        comms_matrix_free(&matrix);
+    }
+}
+
+/* One parent but for the root, who is told as a child by it; and no more than one inner place. */
+static void check_tree(uint32_t n, uint32_t nodes, bool second)
+{
+    unsigned roots = 0;
+    for (uint32_t rank = 0; rank < n; rank++) {
+        struct comms_tree tree = comms_tree_of(rank, n, nodes, second);
+        bool is_child = false;
+        roots += tree.parent < 0;
+        if (tree.parent < 0)
+            continue;
+        struct comms_tree above = comms_tree_of((uint32_t)tree.parent, n, nodes, second);
+        for (int i = 0; i < 3; i++)
+            is_child |= above.child[i] == rank;
+        assert_true(is_child);
+    }
+    assert_int_equal(roots, 1);
+}
+
+static bool is_leaf(uint32_t rank, uint32_t n, bool second)
+{
+    struct comms_tree tree = comms_tree_of(rank, n, n, second);
+    return tree.child[0] < 0 && tree.child[1] < 0 && tree.child[2] < 0;
+}
+
+/* Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and
+ * scan", Parallel Computing 35 (2009): who has children in one tree has none in the other. */
+static void test_trees_are_a_pair(void **state)
+{
+    (void)state;
+    for (uint32_t n = 2; n <= RANKS_MOST; n++)
+        for (int second = 0; second < 2; second++) {
+            check_tree(n, n, second);
+            check_tree(n, 1, second);
+            if (n % 4 == 0)
+                check_tree(n, n / 4, second);
+        }
+    for (uint32_t n = 4; n <= RANKS_MOST; n += 2)
+        for (uint32_t rank = 1; rank + 1 < n; rank++)
+            assert_true(is_leaf(rank, n, false) != is_leaf(rank, n, true));
+}
+
+static void test_ring_sums_are_exact(void **state)
+{
+    (void)state;
+    for (uint32_t n = 2; n <= RANKS_MOST; n++) {
+        struct comms_communicator communicator =
+            communicator_of(n, 1, COMMS_ALL_REDUCE, COMMS_RING, 1000003);
+        struct comms_matrix matrix;
+        struct err err;
+        uint64_t sum = 0;
+        assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
+        for (size_t i = 0; i < (size_t)n * n; i++)
+            sum += matrix.bytes[i];
+        assert_int_equal(sum, 2ull * (n - 1) * 1000003);
+        comms_matrix_free(&matrix);
+    }
+}
+
+static void test_matrix_is_refused(void **state)
+{
+    (void)state;
+    struct comms_communicator communicator =
+        communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 1ull << 62);
+    struct comms_matrix matrix;
+    struct err err;
+    assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), -EOVERFLOW);
+    communicator.nranks = COMMS_MATRIX_RANKS + 1;
+    assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), -E2BIG);
+}
+
+/* Without a formula nothing is guessed: calls and bytes are unknown, and the matrix is empty. */
+static void test_matrix_guesses_nothing(void **state)
+{
+    (void)state;
+    static const uint32_t unknown[][2] = {
+        {COMMS_ALL_REDUCE, COMMS_NVLS},       {COMMS_ALL_REDUCE, COMMS_NVLS_TREE},
+        {COMMS_ALL_GATHER, COMMS_PAT},        {COMMS_ALL_REDUCE, COMMS_COLLNET_DIRECT},
+        {COMMS_ALL_REDUCE, COMMS_ALGO_OTHER}, {COMMS_BROADCAST, COMMS_TREE},
+        {COMMS_BROADCAST, COMMS_RING}, /* without a root */
+        {COMMS_FUNC_OTHER, COMMS_RING},
+    };
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+        struct comms_communicator communicator =
+            communicator_of(4, 1, unknown[i][0], unknown[i][1], 100);
+        struct comms_matrix matrix;
+        struct err err;
+        assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
+        assert_int_equal(matrix.unknown_calls, 8);
+        assert_int_equal(matrix.unknown_bytes, 400);
+        for (size_t cell = 0; cell < 16; cell++)
+            assert_int_equal(matrix.bytes[cell], 0);
+        comms_matrix_free(&matrix);
+    }
+    /* Nor are copies between nodes. */
+    struct comms_communicator communicator =
+        communicator_of(4, 2, COMMS_ALL_GATHER, COMMS_COPY_ENGINE, 100);
+    struct comms_matrix matrix;
+    struct err err;
+    assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
+    assert_int_equal(matrix.unknown_calls, 8);
+    comms_matrix_free(&matrix);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_matrix_follows_the_order_of_nccl),
+        cmocka_unit_test(test_matrix_shares_bytes_over_channels),
+        cmocka_unit_test(test_matrix_adds_the_flags_of_protocols_to_the_wire),
+        cmocka_unit_test(test_matrix_tells_what_flags_small_sends_may_have),
+        cmocka_unit_test(test_trees_are_a_pair),
+        cmocka_unit_test(test_ring_sums_are_exact),
+        cmocka_unit_test(test_matrix_is_refused),
+        cmocka_unit_test(test_matrix_guesses_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

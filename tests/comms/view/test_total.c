@@ -1,0 +1,151 @@
+/* Several communicators of made-up processes, from GPU to GPU. */
+#include "harness/comms/view/total.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/comms/logs/names.h"
+
+enum { PROCESSES = 3, SENDS_MOST = 8 };
+
+static struct comms_log logs[PROCESSES];
+static const struct comms_member member = {.state = COMMS_FINALIZED};
+
+static struct comms_done send_of(uint32_t from, int32_t to, uint64_t bytes)
+{
+    return (struct comms_done){
+        from,
+        {{.func = COMMS_SEND, .datatype = COMMS_INT8, .algo = COMMS_POINT_TO_POINT, .peer = to},
+         1,
+         bytes}};
+}
+
+static uint64_t bytes_of(const struct comms_total *total, uint32_t from, uint32_t to)
+{
+    return total->matrix.bytes[from * total->matrix.n + to];
+}
+
+/* The same two processes as ranks 0 and 1 of one communicator, and 1 and 0 of another. */
+static void test_total_adds_up_by_process(void **state)
+{
+    (void)state;
+    struct comms_rank world[] = {{0, &logs[0], &member}, {1, &logs[1], &member}};
+    struct comms_rank half[] = {{0, &logs[1], &member}, {1, &logs[0], &member}};
+    struct comms_done of_world[] = {send_of(0, 1, 100), send_of(1, 0, 7)};
+    struct comms_done of_half[] = {send_of(0, 1, 1000), send_of(1, 0, 20)};
+    struct comms_communicator all[] = {
+        {.nranks = 2, .nodes = 1, .npresent = 2, .ndone = 2, .present = world, .done = of_world},
+        {.nranks = 2, .nodes = 1, .npresent = 2, .ndone = 2, .present = half, .done = of_half}};
+    const struct comms comms = {.n = 2, .communicator = all};
+    struct comms_total total;
+    struct err err;
+    assert_int_equal(comms_total_make(&comms, &total, &err), 0);
+    assert_int_equal(total.matrix.n, 2);
+    assert_int_equal(bytes_of(&total, 0, 1), 120);
+    assert_int_equal(bytes_of(&total, 1, 0), 1007);
+    assert_int_equal(total.matrix.calls[1], 2);
+    assert_false(total.assumed);
+    assert_int_equal(total.gpu_of[1][0], 1);
+    comms_total_free(&total);
+}
+
+/* A process with two ranks of a communicator has two GPUs; what they are in the next is assumed. */
+static void test_total_tells_gpus_of_a_process_apart(void **state)
+{
+    (void)state;
+    struct comms_rank world[] = {
+        {0, &logs[0], &member}, {1, &logs[0], &member}, {1, &logs[1], &member}};
+    struct comms_done done[] = {send_of(0, 1, 5)};
+    struct comms_communicator all[] = {
+        {.nranks = 2, .nodes = 1, .npresent = 3, .ndone = 1, .present = world, .done = done},
+        {.nranks = 2, .nodes = 1, .npresent = 2, .ndone = 1, .present = world, .done = done}};
+    struct comms comms = {.n = 1, .communicator = all};
+    struct comms_total total;
+    struct err err;
+    char name[200];
+    assert_int_equal(comms_total_make(&comms, &total, &err), 0);
+    assert_int_equal(total.matrix.n, 2);
+    assert_int_equal(total.gpu[1].slot, 1);
+    assert_non_null(strstr(comms_call_gpu(&total.gpu[1], name, sizeof(name)), ", GPU 2 of it"));
+    assert_false(total.assumed);
+    comms_total_free(&total);
+    comms.n = 2;
+    assert_int_equal(comms_total_make(&comms, &total, &err), 0);
+    assert_int_equal(total.matrix.n, 2);
+    assert_int_equal(bytes_of(&total, 0, 1), 10);
+    assert_true(total.assumed);
+    comms_total_free(&total);
+}
+
+/* Two processes on one GPU are one, and one process on two is two. */
+static void test_total_goes_by_the_gpu_that_is_told(void **state)
+{
+    (void)state;
+    struct comms_rank present[] = {{0, &logs[0], &member, "0000:01:00.0"},
+                                   {1, &logs[1], &member, "0000:01:00.0"},
+                                   {2, &logs[0], &member, "0000:02:00.0"},
+                                   {3, &logs[2], &member, "0000:02:00.0"}};
+    struct comms_done done[] = {send_of(0, 2, 3), send_of(1, 2, 4), send_of(1, 3, 8)};
+    struct comms_communicator all[] = {
+        {.nranks = 4, .nodes = 2, .npresent = 4, .ndone = 3, .present = present, .done = done}};
+    const struct comms comms = {.n = 1, .communicator = all};
+    struct comms_total total;
+    struct err err;
+    assert_int_equal(comms_total_make(&comms, &total, &err), 0);
+    assert_int_equal(total.matrix.n, 3); /* rank 3 is of another host */
+    assert_int_equal(bytes_of(&total, 0, 1), 7);
+    assert_int_equal(bytes_of(&total, 0, 2), 8);
+    assert_int_equal(total.matrix.wire[1], 7);
+    assert_false(total.assumed);
+    comms_total_free(&total);
+}
+
+/* Who left no log, and got something, is a GPU of its own; who got nothing, is none. */
+static void test_total_knows_ranks_without_logs(void **state)
+{
+    (void)state;
+    struct comms_rank present[] = {{2, &logs[0], &member}};
+    struct comms_done done[] = {send_of(2, 1, 50)};
+    struct comms_communicator all[] = {
+        {.nranks = 4, .nodes = 1, .npresent = 1, .ndone = 1, .present = present, .done = done},
+        {.nranks = COMMS_MATRIX_RANKS + 1, .nodes = 1, .npresent = 1, .present = present}};
+    const struct comms comms = {.n = 2, .communicator = all};
+    struct comms_total total;
+    struct err err;
+    char name[200];
+    assert_int_equal(comms_total_make(&comms, &total, &err), 0);
+    assert_int_equal(total.matrix.n, 2);
+    assert_int_equal(bytes_of(&total, 0, 1), 50);
+    assert_int_equal(total.left_out, 1);
+    assert_string_equal(comms_call_gpu(&total.gpu[1], name, sizeof(name)),
+                        "rank 1 of communicator 1, without a log");
+    assert_int_equal(total.gpu_of[0][0], COMMS_NO_GPU);
+    comms_total_free(&total);
+}
+
+static void test_log10_has_none_of_zero(void **state)
+{
+    (void)state;
+    assert_true(isnan(comms_log10(0)));
+    assert_true(comms_log10(1000) > 2.999 && comms_log10(1000) < 3.001);
+}
+
+int main(void)
+{
+    for (int i = 0; i < PROCESSES; i++)
+        logs[i].header.pid = 100 + i;
+    logs[2].header.host[0] = 'b';
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_total_adds_up_by_process),
+        cmocka_unit_test(test_total_tells_gpus_of_a_process_apart),
+        cmocka_unit_test(test_total_goes_by_the_gpu_that_is_told),
+        cmocka_unit_test(test_total_knows_ranks_without_logs),
+        cmocka_unit_test(test_log10_has_none_of_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

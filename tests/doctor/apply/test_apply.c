@@ -1,0 +1,323 @@
+/* Binding running processes, and what of them has ended meanwhile. */
+#include "harness/doctor/apply/apply.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/doctor/apply/apply_plan.h"
+#include "harness/lib/sys/affinity.h"
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_view.h"
+
+static unsigned long long start_of(pid_t pid)
+{
+    char path[64], text[1024] = "";
+    unsigned long long ticks = 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+    (void)fclose(file);
+    const char *at = strrchr(text, ')');
+    assert_non_null(at);
+    for (int field = 2; field < 22; field++)
+        at = strchr(at + 1, ' ');
+    assert_int_equal(sscanf(at, "%llu", &ticks), 1);
+    return ticks;
+}
+
+static struct apply_process start(bool is_lead)
+{
+    struct apply_process process = {.name = "worker", .is_lead = is_lead};
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)alarm(180);
+        for (;;)
+            (void)pause();
+    }
+    process.pid = child;
+    process.start_ticks = start_of(child);
+    bitset_set(&process.cpus, 0);
+    return process;
+}
+
+static void end(const struct apply_process *process)
+{
+    (void)kill(process->pid, SIGKILL);
+    (void)waitpid(process->pid, NULL, 0);
+}
+
+/* The first CPU that we may run on, for all of them. */
+static bool choose_cpu(struct apply_process *processes, size_t n)
+{
+    struct bitset mine;
+    if (affinity_get(0, &mine))
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        processes[i].cpus = (struct bitset){0};
+        bitset_set(&processes[i].cpus, (unsigned)bitset_next(&mine, 0));
+    }
+    return true;
+}
+
+static void test_apply_leaves_out_helpers_that_have_ended(void **state)
+{
+    struct apply_process all[] = {start(true), start(false), start(false)};
+    char path[256];
+    struct bitset before, now;
+    struct err err;
+    size_t bound;
+    struct apply_left left;
+    (void)state;
+    assert_true(choose_cpu(all, 3));
+    assert_int_equal(affinity_get(all[0].pid, &before), 0);
+    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    end(&all[1]);
+    assert_int_equal(apply_bind(all, 3, APPLY_KEPT, path, &bound, &err), 0);
+    assert_int_equal(bound, 2);
+    for (int i = 0; i < 3; i += 2) {
+        assert_int_equal(affinity_get(all[i].pid, &now), 0);
+        assert_true(bitset_equal(&now, &all[i].cpus));
+    }
+    assert_int_equal(apply_undo(path, 0, &left, &err), 0);
+    assert_int_equal(left.live, 2);
+    assert_int_equal(left.gone, 0);
+    assert_int_equal(affinity_get(all[0].pid, &now), 0);
+    assert_true(bitset_equal(&now, &before));
+    end(&all[0]);
+    end(&all[2]);
+}
+
+static void test_apply_changes_nothing_without_a_lead(void **state)
+{
+    struct apply_process all[] = {start(true), start(true)};
+    char path[256];
+    struct bitset before, now;
+    struct err err;
+    size_t bound;
+    (void)state;
+    assert_true(choose_cpu(all, 2));
+    assert_int_equal(affinity_get(all[0].pid, &before), 0);
+    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    end(&all[1]);
+    assert_int_equal(apply_bind(all, 2, APPLY_KEPT, path, &bound, &err), -ESRCH);
+    assert_int_equal(bound, 0);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(affinity_get(all[0].pid, &now), 0);
+    assert_true(bitset_equal(&now, &before));
+    end(&all[0]);
+}
+
+/* A worker that starts another one whenever it is asked to, by a byte. */
+static struct apply_process start_parent(int *ask_fd, int *tell_fd)
+{
+    struct apply_process process = {.name = "worker", .is_lead = true};
+    int ask[2], tell[2];
+    assert_int_equal(pipe(ask) | pipe(tell), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        char byte;
+        (void)alarm(180);
+        (void)close(ask[1]);
+        while (read(ask[0], &byte, 1) == 1) {
+            pid_t below = fork();
+            if (below == 0) {
+                (void)alarm(180);
+                for (;;)
+                    (void)pause();
+            }
+            if (write(tell[1], &below, sizeof(below)) != sizeof(below))
+                _exit(1);
+        }
+        _exit(0);
+    }
+    (void)close(ask[0]);
+    (void)close(tell[1]);
+    *ask_fd = ask[1];
+    *tell_fd = tell[0];
+    process.pid = child;
+    process.start_ticks = start_of(child);
+    return process;
+}
+
+static pid_t grow(int ask_fd, int tell_fd)
+{
+    pid_t below;
+    assert_int_equal(write(ask_fd, "", 1), 1);
+    assert_int_equal(read(tell_fd, &below, sizeof(below)), sizeof(below));
+    return below;
+}
+
+static void assert_mask(pid_t pid, const struct bitset *mask)
+{
+    struct bitset now;
+    assert_int_equal(affinity_get(pid, &now), 0);
+    assert_true(bitset_equal(&now, mask));
+}
+
+/* What a worker starts after it was listed is bound with it, and what it starts while it is bound
+ * gets its masks back, too; but not what has chosen others. */
+static void test_apply_follows_what_is_started_meanwhile(void **state)
+{
+    struct bitset before, other = {0};
+    struct apply_left left;
+    struct err err;
+    char path[256];
+    int ask, tell;
+    size_t bound;
+    (void)state;
+    assert_int_equal(affinity_get(0, &before), 0);
+    if (bitset_count(&before) < 2)
+        skip();
+    struct apply_process worker = start_parent(&ask, &tell);
+    assert_true(choose_cpu(&worker, 1));
+    bitset_set(&other, (unsigned)bitset_next(&before, (unsigned)bitset_next(&before, 0) + 1));
+    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    pid_t older = grow(ask, tell);
+    assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, &err), 0);
+    assert_int_equal(bound, 2);
+    assert_mask(older, &worker.cpus);
+    pid_t newer = grow(ask, tell), wilful = grow(ask, tell);
+    assert_mask(newer, &worker.cpus);
+    assert_int_equal(affinity_set(wilful, &other), 0);
+    assert_int_equal(apply_undo(path, getpid(), &left, &err), 0);
+    assert_mask(worker.pid, &before);
+    assert_mask(older, &before);
+    assert_mask(newer, &before);
+    assert_mask(wilful, &other);
+    (void)kill(older, SIGKILL);
+    (void)kill(newer, SIGKILL);
+    (void)kill(wilful, SIGKILL);
+    (void)close(ask);
+    (void)close(tell);
+    end(&worker);
+}
+
+/* Whose trial it is: at work, left behind, of before a reboot, and of another host. */
+static void test_apply_knows_whose_trial_it_is(void **state)
+{
+    struct apply_process worker = start(true);
+    struct apply_left left;
+    struct apply_state kept;
+    struct err err;
+    char path[256], text[4096], edited[4096];
+    size_t bound;
+    (void)state;
+    assert_true(choose_cpu(&worker, 1));
+    (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
+    assert_int_equal(apply_state_read(path, &kept, &err), 0);
+    assert_int_equal(kept.left.kind, APPLY_LEFT_NONE);
+    assert_int_equal(apply_bind(&worker, 1, APPLY_TRIAL, path, &bound, &err), 0);
+    assert_int_equal(apply_bind(&worker, 1, APPLY_KEPT, path, &bound, &err), -EEXIST);
+    assert_int_equal(apply_undo(path, getpid() + 1, &left, &err), -EBUSY);
+    assert_int_equal(left.kind, APPLY_LEFT_AT_WORK);
+    assert_int_equal(left.owner, getpid());
+
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    (void)fclose(file);
+    int owner;
+    char place[512];
+    unsigned long long ticks;
+    assert_int_equal(
+        sscanf(text, "contend doctor state 2 trial %d %llu %511[^\n]", &owner, &ticks, place), 3);
+    char host[128], boot[128], pids[128];
+    assert_int_equal(sscanf(place, "%127s %127s %127s", host, boot, pids), 3);
+    const char *masks = strchr(text, '\n') + 1;
+    const struct {
+        const char *host, *boot, *pids;
+        unsigned long long ticks;
+        enum apply_left_kind kind;
+        size_t live;
+    } cases[] = {{host, boot, pids, ticks - 1, APPLY_LEFT_BEHIND, 1},
+                 {host, "another", pids, ticks, APPLY_LEFT_BEHIND, 0},
+                 {host, boot, "pid:[1]", ticks, APPLY_LEFT_ELSEWHERE, 1},
+                 {"elsewhere", boot, pids, ticks, APPLY_LEFT_ELSEWHERE, 1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        (void)snprintf(edited, sizeof(edited), "contend doctor state 2 trial %d %llu %s %s %s\n%s",
+                       owner, cases[i].ticks, cases[i].host, cases[i].boot, cases[i].pids, masks);
+        file = fopen(path, "we");
+        assert_non_null(file);
+        assert_true(fputs(edited, file) >= 0);
+        (void)fclose(file);
+        assert_int_equal(apply_state_read(path, &kept, &err), 0);
+        free(kept.masks);
+        assert_int_equal(kept.left.kind, cases[i].kind);
+        assert_int_equal(kept.left.live, cases[i].live);
+    }
+    assert_int_equal(apply_undo(path, getpid(), &left, &err), -EXDEV);
+    assert_mask(worker.pid, &worker.cpus);
+    end(&worker);
+}
+
+/* Two GPUs of two nodes, and the process that was started first uses the second one. */
+static void test_apply_plans_near_gpus(void **state)
+{
+    static const char *const placements[] = {"partition", "gpu-local"};
+    struct machine machine;
+    struct topo_gpu gpus[2] = {{.pci_bdf = "0000:01:00.0", .node = 0, .cuda_ordinal = -1},
+                               {.pci_bdf = "0000:02:00.0", .node = 1, .cuda_ordinal = -1}};
+    struct err err;
+    (void)state;
+    view_plant(&machine, 2);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    for (size_t w = 0; w < 2; w++)
+        view_add_task(&machine, w, MASK_ALL, 9, 1);
+    view_use_gpu(&machine, 0, 1);
+    view_use_gpu(&machine, 1, 0);
+    machine.topo.gpus = gpus;
+    machine.topo.ngpus = 2;
+    for (int i = 0; i < 2; i++) {
+        const struct view_process *leads[2];
+        struct plan plan = {0};
+        assert_int_equal(apply_find_leads(&machine.view, leads), 2);
+        assert_int_equal(
+            apply_plan(&machine.view, &machine.topo, leads, 2, placements[i], &plan, &err), 0);
+        for (size_t w = 0; w < 2; w++) {
+            const struct bitset near =
+                view_range(leads[w]->pid == 100 ? 2 : 0, leads[w]->pid == 100 ? 3 : 1);
+            assert_true(bitset_equal(&plan.workers[w].cpus, &near));
+            assert_int_equal(plan.workers[w].gpu, leads[w]->pid == 100);
+        }
+        plan_free(&plan);
+    }
+    machine.processes[0].gpus = 0;
+    const struct view_process *leads[2];
+    struct plan plan = {0};
+    assert_int_equal(apply_find_leads(&machine.view, leads), 2);
+    assert_int_equal(apply_plan(&machine.view, &machine.topo, leads, 2, "gpu-local", &plan, &err),
+                     -EINVAL);
+    assert_string_equal(err.msg, "which GPU worker 1 uses is not known");
+    plan_free(&plan);
+    machine.topo.gpus = NULL;
+    machine.topo.ngpus = 0;
+    topo_free(&machine.topo);
+}
+
+int main(void)
+{
+#define TEST(function)                                                                             \
+    cmocka_unit_test_setup_teardown(function, fixture_make_dir, fixture_remove_dir)
+    const struct CMUnitTest tests[] = {
+        TEST(test_apply_leaves_out_helpers_that_have_ended),
+        TEST(test_apply_changes_nothing_without_a_lead),
+        TEST(test_apply_follows_what_is_started_meanwhile),
+        TEST(test_apply_knows_whose_trial_it_is),
+        TEST(test_apply_plans_near_gpus),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

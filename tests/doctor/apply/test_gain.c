@@ -1,0 +1,128 @@
+/* Rates of blocks, gains of pairs, and the settings of the next start. */
+#include "harness/doctor/apply/gain.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/doctor/check/check.h"
+
+static void assert_near(double value, double expected)
+{
+    if (!(fabs(value - expected) <= 1e-6 * fabs(expected)))
+        fail_msg("%.9g, expected %.9g", value, expected);
+}
+
+/* Steps that do not end with the block count in part: 0.8 a second is 0.8, not 2/3 or 1. */
+static void test_gain_growth_counts_parts_of_steps(void **state)
+{
+    const struct gain_sample samples[] = {{100, 0}, {100.4, 1}, {101.65, 2}, {102.9, 3}};
+    (void)state;
+    assert_near(gain_growth(samples, 4, 101, 104), 0.8);
+    /* In bursts, as what is buffered comes: ten lines a second. */
+    const struct gain_sample bursts[] = {{0, 0}, {2, 20}, {4, 40}};
+    assert_near(gain_growth(bursts, 3, 1, 4), 10);
+}
+
+/* A job that stops is not as fast as it was before. */
+static void test_gain_growth_sees_a_job_that_stops(void **state)
+{
+    const struct gain_sample samples[] = {{0, 0}, {0.9, 9}, {1.0, 10}, {1.1, 11}, {1.2, 12}};
+    (void)state;
+    assert_near(gain_growth(samples, 5, 1, 4), 1);
+    assert_true(isnan(gain_growth(samples, 5, 1.1, 4)));
+    assert_true(isnan(gain_growth(samples, 1, 1, 4)));
+    assert_true(isnan(gain_growth(NULL, 0, 1, 4)));
+}
+
+static void test_gain_mean_leaves_out_what_spans_the_change(void **state)
+{
+    const struct gain_sample samples[] = {{0.5, 100}, {1.5, 50}, {2.5, 10}, {3.5, 20}, {4.5, 99}};
+    (void)state;
+    assert_near(gain_mean(samples, 5, 1, 4, false), 80.0 / 3);
+    assert_near(gain_mean(samples, 5, 1, 4, true), 15);
+    assert_true(isnan(gain_mean(samples, 5, 3, 4, true)));
+}
+
+/* Against scipy.stats.t.interval(0.95, n - 1, mean, sem) of the logarithms. */
+static void test_gain_make_has_the_interval_of_pairs(void **state)
+{
+    const struct gain_pairs twice = {4, {10, 12, 9, 11}, {20.5, 23, 18.4, 21.8}};
+    const struct gain_pairs same = {4, {10, 12, 9, 11}, {10.1, 11.9, 9.05, 10.9}};
+    const struct gain_pairs noisy = {4, {10, 12, 9, 11}, {15, 10, 12, 9}};
+    const struct gain_pairs slower = {3, {10, 12, 9}, {5, 6.1, 4.4}};
+    const struct gain_pairs one = {1, {10}, {20}};
+    const struct gain_pairs equal = {3, {5, 5, 5}, {5, 5, 5}};
+    (void)state;
+    struct gain gain = gain_make(&twice);
+    assert_int_equal(gain.verdict, GAIN_PROVEN);
+    assert_near(gain.ratio, 1.9974912854);
+    assert_near(gain.low, 1.8997663330);
+    assert_near(gain.high, 2.1002432595);
+    assert_near(gain.before, 10.5);
+    assert_near(gain.after, 20.925);
+    assert_int_equal(gain_make(&same).verdict, GAIN_NONE);
+    assert_int_equal(gain_make(&noisy).verdict, GAIN_UNCLEAR);
+    assert_int_equal(gain_make(&slower).verdict, GAIN_NONE);
+    assert_int_equal(gain_make(&one).verdict, GAIN_UNCLEAR);
+    assert_true(isnan(gain_make(&one).ratio));
+    assert_int_equal(gain_make(&equal).verdict, GAIN_NONE);
+    assert_near(gain_make(&equal).high, 1);
+}
+
+static void test_cure_keeps_the_first_of_each_name(void **state)
+{
+    struct found found[4] = {{.check = NULL}};
+    const struct diagnosis diagnosis = {.n = 4, .all = found};
+    char text[512];
+    struct cure cure = diagnosis_cure(&diagnosis);
+    (void)state;
+    assert_string_equal(cure_format(&cure, text, sizeof(text)), "");
+    cure_set(&found[0].cure, "OMP_NUM_THREADS", 8);
+    cure_set(&found[0].cure, "OMP_NUM_THREADS", 4);
+    cure = diagnosis_cure(&diagnosis);
+    assert_string_equal(cure_format(&cure, text, sizeof(text)), "export OMP_NUM_THREADS=8");
+    cure_unset(&found[1].cure, "OMP_PROC_BIND");
+    cure_unset(&found[1].cure, "OMP_NUM_THREADS");
+    cure_set(&found[2].cure, "OMP_NUM", 2);
+    cure_set(&found[3].cure, "OMP_PROC_BIND", 1);
+    cure_unset(&found[3].cure, "KMP_AFFINITY");
+    cure = diagnosis_cure(&diagnosis);
+    assert_string_equal(cure_format(&cure, text, sizeof(text)),
+                        "export OMP_NUM_THREADS=8 OMP_NUM=2 && unset OMP_PROC_BIND KMP_AFFINITY");
+    assert_string_equal(cure_format(&found[1].cure, text, sizeof(text)),
+                        "unset OMP_PROC_BIND OMP_NUM_THREADS");
+    assert_string_equal(cure_format(&cure, text, 12), "export OMP_");
+}
+
+static void test_cure_has_an_end(void **state)
+{
+    struct cure cure = {0};
+    char name[32];
+    (void)state;
+    for (unsigned i = 0; i < 2 * CURE_MOST; i++) {
+        (void)snprintf(name, sizeof(name), "NAME_%u", i);
+        cure_set(&cure, name, i);
+    }
+    assert_int_equal(cure.n, CURE_MOST);
+    assert_string_equal(cure.settings[CURE_MOST - 1], "NAME_15=15");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gain_growth_counts_parts_of_steps),
+        cmocka_unit_test(test_gain_growth_sees_a_job_that_stops),
+        cmocka_unit_test(test_gain_mean_leaves_out_what_spans_the_change),
+        cmocka_unit_test(test_gain_make_has_the_interval_of_pairs),
+        cmocka_unit_test(test_cure_keeps_the_first_of_each_name),
+        cmocka_unit_test(test_cure_has_an_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

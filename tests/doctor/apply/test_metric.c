@@ -1,0 +1,175 @@
+/* What tells how fast a job is: logs that grow, are rotated and cut, and commands. */
+#include "harness/doctor/apply/metric.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_dir.h"
+
+static void add(const char *path, const char *mode, const char *text)
+{
+    FILE *file = fopen(path, mode);
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void open_metric(struct metric *metric, const char *before, const char *path,
+                        const char *behind)
+{
+    static char text[512]; /* borrowed */
+    struct err err = {.msg = ""};
+    (void)snprintf(text, sizeof(text), "%s%s%s", before, path, behind);
+    if (metric_parse(text, false, metric, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(metric_begin(metric, &err), 0);
+}
+
+static double last_of(struct metric *metric)
+{
+    struct err err = {.msg = ""};
+    if (metric_look(metric, &err))
+        fail_msg("%s", err.msg);
+    return metric->n ? metric->samples[metric->n - 1].value : -1;
+}
+
+/* Those before the block are none of it; empty ones are no steps. */
+static void test_metric_counts_lines_of_a_log(void **state)
+{
+    struct metric metric;
+    struct err err;
+    char path[256], next[256];
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/at 10:00.log", fixture_dir);
+    (void)snprintf(next, sizeof(next), "%s/next", fixture_dir);
+    add(path, "we", "old\nold\nhal");
+    open_metric(&metric, "lines:", path, "");
+    assert_string_equal(metric.path, path); /* the colon is the file's */
+    assert_int_equal((int)last_of(&metric), 0);
+    assert_false(metric_has_news(&metric));
+    add(path, "ae", "f\none\r\n\n1%\r2%\r");
+    assert_int_equal((int)last_of(&metric), 4);
+    assert_true(metric_has_news(&metric));
+    /* Rotated: another file has the name. */
+    add(next, "we", "a\nb\n");
+    assert_int_equal(rename(next, path), 0);
+    assert_int_equal((int)last_of(&metric), 6);
+    /* Cut, as the shell's > does. */
+    add(path, "we", "c\n");
+    assert_int_equal((int)last_of(&metric), 7);
+    assert_int_equal(metric_begin(&metric, &err), 0);
+    assert_int_equal((int)last_of(&metric), 0);
+    metric_free(&metric);
+
+    open_metric(&metric, "lines:", path, ":^step");
+    add(path, "ae", "step 1\nloss\nstep 2\n");
+    assert_int_equal((int)last_of(&metric), 2);
+    metric_free(&metric);
+}
+
+static void test_metric_takes_numbers_of_a_log(void **state)
+{
+    struct metric metric;
+    struct err err;
+    char path[256];
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/log", fixture_dir);
+    add(path, "we", "9.5 it/s\n");
+    open_metric(&metric, "file:", path, ":([0-9.]+) it/s");
+    assert_int_equal((int)last_of(&metric), -1);
+    add(path, "ae", "2.5 it/s, loss 1\nnothing\n10 it/s\n");
+    assert_true(last_of(&metric) == 10);
+    assert_int_equal(metric.n, 2);
+    assert_true(metric.samples[0].value == 2.5);
+    metric.is_cost = true;
+    add(path, "ae", "4 it/s\n");
+    assert_true(last_of(&metric) == 0.25);
+    add(path, "ae", "0 it/s\n");
+    assert_int_equal(metric_look(&metric, &err), -EINVAL);
+    metric_free(&metric);
+}
+
+static void test_metric_asks_commands(void **state)
+{
+    struct metric metric;
+    struct err err;
+    char path[256];
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/count", fixture_dir);
+    add(path, "we", "10\n");
+    open_metric(&metric, "counter:cat '", path, "' | head -1");
+    assert_int_equal((int)last_of(&metric), 10);
+    assert_int_equal(metric.n, 1); /* it did not grow */
+    add(path, "we", "12.5\n");
+    assert_true(last_of(&metric) == 12.5);
+    add(path, "we", "3\n");
+    assert_int_equal(metric_look(&metric, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "the counter fell from 12.5 to 3"));
+    metric_free(&metric);
+
+    open_metric(&metric, "rate:cat '", path, "'");
+    assert_int_equal((int)last_of(&metric), 3);
+    add(path, "we", "fast\n");
+    assert_int_equal(metric_look(&metric, &err), -EINVAL);
+    add(path, "we", "nan\n");
+    assert_int_equal(metric_look(&metric, &err), -EINVAL);
+    metric_free(&metric);
+}
+
+static void test_metric_refuses_what_is_no_metric(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        {"cpu", "type --verify lines:LOG, file:LOG:REGEX, counter:COMMAND, rate:COMMAND or gpu"},
+        {"gpus", "does not tell how fast"},
+        {"lines:", "LOG is the file"},
+        {"lines:/nonexistent/log", "cannot read '/nonexistent/log'"},
+        {"lines:-", "start it by --restart COMMAND"},
+        {"file:/proc/self/stat", "which number of a line"},
+        {"file:/proc/self/stat:x", "has 0 groups"},
+        {"lines:/proc/self/stat:(", "is no regular expression"},
+        {"rate: ", "which command"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct metric metric;
+        struct err err = {.msg = ""};
+        assert_int_equal(metric_parse(cases[i].text, false, &metric, &err), -EINVAL);
+        if (!strstr(err.msg, cases[i].why))
+            fail_msg("%s: %s", cases[i].text, err.msg);
+        metric_free(&metric);
+    }
+    /* A pipe would be read by us in place of its reader. */
+    struct metric metric;
+    struct err err;
+    char path[256], text[300];
+    (void)snprintf(path, sizeof(path), "%s/pipe", fixture_dir);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    (void)snprintf(text, sizeof(text), "lines:%s", path);
+    assert_int_equal(metric_parse(text, false, &metric, &err), 0);
+    assert_int_equal(metric_begin(&metric, &err), -EINVAL);
+    metric_free(&metric);
+}
+
+int main(void)
+{
+#define TEST(function)                                                                             \
+    cmocka_unit_test_setup_teardown(function, fixture_make_dir, fixture_remove_dir)
+    const struct CMUnitTest tests[] = {
+        TEST(test_metric_counts_lines_of_a_log),
+        TEST(test_metric_takes_numbers_of_a_log),
+        TEST(test_metric_asks_commands),
+        TEST(test_metric_refuses_what_is_no_metric),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,539 @@
+/* Too many threads: whose they are, what sets them, whether they lose by it, and the line that
+ * starts the job again, on views that are made up. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/doctor/check/check_launch.h"
+#include "harness/doctor/check/check_runtime.h"
+#include "tests/lib/fixture_view.h"
+
+/* Words with a 0 behind each, as /proc has them. */
+#define WORDS(process, words)                                                                      \
+    ((process)->command = (words), (process)->command_size = sizeof(words))
+
+/* Two workers, as large as the machine each, whose threads began in that file. */
+static void plant_teams(struct machine *machine, const char *from, unsigned spins)
+{
+    static char train[] = "python3\0train.py";
+    view_plant(machine, 2);
+    view_plant_topo(machine, "node:2 core:2 pu:1");
+    for (size_t w = 0; w < 2; w++) {
+        for (int t = 0; t < 4; t++) {
+            view_add_task(machine, w, MASK_ALL, 4.9, 5);
+            (void)snprintf(machine->tasks[w][t].from, VIEW_FROM_MAX, "%s", t ? from : "");
+        }
+        machine->processes[w].samples = 1000;
+        machine->processes[w].spins = spins;
+        WORDS(&machine->processes[w], train);
+    }
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        view_occupy(machine, cpu, 9.9);
+}
+
+static void set(struct machine *machine, size_t worker, char *settings, size_t size)
+{
+    machine->processes[worker].settings = settings;
+    machine->processes[worker].settings_size = size;
+}
+
+/* As two plain PyTorch workers on one machine: pinning to halves gained nothing. */
+static void test_teams_that_spin_are_told_to_be_smaller(void **state)
+{
+    struct machine machine;
+    (void)state;
+    plant_teams(&machine, "lib/libgomp-a34b3233.so.1", 940);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = &diagnosis.all[0];
+    assert_string_equal(found->finding.id, "more_threads_than_cpus");
+    assert_int_equal(found->finding.severity, FINDING_BAD);
+    assert_string_equal(found->finding.command, "OMP_NUM_THREADS=2 python3 train.py");
+    assert_true(fabs(found->gain - 10) < 1e-9);
+    assert_int_equal(found->npids, 2);
+    assert_int_equal(found->cure.n, 1);
+    assert_string_equal(found->cure.settings[0], "OMP_NUM_THREADS=2");
+    assert_non_null(
+        strstr(found->finding.sentence,
+               "2 processes with 8 runnable threads share 4 CPUs (0-3), and spin for "
+               "94% of their CPU time. Their runtime is libgomp, which reads "
+               "OMP_NUM_THREADS. Start each process with 2 threads. That makes them about 10x "
+               "as fast, or more. Pinning alone (taskset -acp 0-1 "
+               "100 && taskset -acp 2-3 101) will not help: each still has 4 threads "
+               "on 2 CPUs."));
+    assert_null(view_look_for(&diagnosis, "masks_overlap"));
+    diagnosis_free(&diagnosis);
+    topo_free(&machine.topo);
+}
+
+/* Threads that compute lose nothing by being many: no finding that costs. */
+static void test_teams_that_compute_are_left_alone(void **state)
+{
+    struct machine machine;
+    (void)state;
+    plant_teams(&machine, "lib/libopencv_core.so.410", 50);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
+    assert_false(diagnosis_is_bad(&diagnosis));
+    diagnosis_free(&diagnosis);
+    topo_free(&machine.topo);
+}
+
+/* Many that sleep at their barriers want a CPU for a part of the time each, and are a crowd. */
+static void test_a_team_that_sleeps_at_barriers_is_a_crowd(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = 0;
+    for (int t = 0; t < 4; t++) {
+        view_add_task(&machine, 0, 0, 2.4, 1.8);
+        (void)snprintf(machine.tasks[0][t].from, VIEW_FROM_MAX, "lib/libgomp.so.1");
+    }
+    machine.processes[0].samples = 1000;
+    machine.processes[0].spins = 600;
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        view_occupy(&machine, cpu, 9.8);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_string_equal(diagnosis.all[0].finding.id, "more_threads_than_cpus");
+    assert_non_null(strstr(diagnosis.all[0].finding.sentence, "4 runnable threads share 1 CPU"));
+    diagnosis_free(&diagnosis);
+    machine.processes[0].spins = 50; /* nor do they lose, who compute */
+    diagnosis = view_judge(&machine);
+    assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
+    const struct found *found = view_look_for(&diagnosis, "run_queue");
+    assert_int_equal(found->finding.severity, FINDING_NOTE);
+    assert_non_null(strstr(found->finding.sentence, "mostly because of its own threads"));
+    diagnosis_free(&diagnosis);
+    /* A helper that is seldom at work is none of the team. */
+    machine.processes[0].ntasks = 1;
+    machine.tasks[0][0].wait_s = 5;
+    view_add_task(&machine, 0, 0, 2, 1);
+    assert_int_equal(check_team_of(&machine.view, &machine.processes[0]).threads, 1);
+}
+
+/* Looks that the kernel refused were at its own work: as for those that yield, at no other's. */
+static void test_the_kernels_time_is_waiting_for_those_that_call_it(void **state)
+{
+    static const struct {
+        unsigned samples, spins, calls, unseen;
+        double share;
+    } cases[] = {
+        {100, 2, 2, 60, 62.0 / 160},  /* OpenBLAS: it yields, and computes else */
+        {100, 15, 0, 20, 35.0 / 120}, /* spins, and then sleeps */
+        {100, 2, 0, 60, 2.0 / 160},   /* reads a disk */
+        {100, 80, 1, 0, 0.8},
+    };
+    struct view_process process = {0};
+    (void)state;
+    assert_true(isnan(view_spin_share(&process)));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        process.samples = cases[i].samples;
+        process.spins = cases[i].spins;
+        process.calls = cases[i].calls;
+        process.unseen = cases[i].unseen;
+        assert_float_equal(view_spin_share(&process), cases[i].share, 1e-9);
+    }
+}
+
+/* TBB reads no variable, but the mask that it starts with; of other code that may be so. */
+static void test_without_a_variable_they_start_on_fewer_cpus(void **state)
+{
+    static const char *const from[] = {"lib/libtbb.so.12", "bin/engine"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+        struct machine machine;
+        plant_teams(&machine, from[i], 900);
+        struct diagnosis diagnosis = view_judge(&machine);
+        assert_string_equal(diagnosis.all[0].finding.id, "more_threads_than_cpus");
+        assert_string_equal(diagnosis.all[0].finding.command,
+                            "taskset -c 0-1 python3 train.py & taskset -c 2-3 python3 train.py");
+        assert_non_null(strstr(diagnosis.all[0].finding.sentence,
+                               "Where it counts its CPUs, the command does that."));
+        diagnosis_free(&diagnosis);
+        topo_free(&machine.topo);
+    }
+}
+
+/* Nobody could look: libgomp's threads spin by their kind, unless they are told not to. */
+static void test_without_a_look_the_kind_decides(void **state)
+{
+    static char passive[] = "OMP_WAIT_POLICY=PASSIVE";
+    static const struct {
+        const char *from;
+        bool is_passive;
+        enum finding_severity severity;
+    } cases[] = {{"lib/libgomp.so.1", false, FINDING_BAD},
+                 {"lib/libgomp.so.1", true, FINDING_DOUBT},
+                 {"cv2/cv2.abi3.so", false, FINDING_DOUBT},
+                 {"bin/engine", false, FINDING_DOUBT}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct machine machine;
+        plant_teams(&machine, cases[i].from, 0);
+        for (size_t w = 0; w < 2; w++) {
+            machine.processes[w].samples = 0;
+            if (cases[i].is_passive)
+                set(&machine, w, passive, sizeof(passive));
+        }
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = view_look_for(&diagnosis, "more_threads_than_cpus");
+        assert_non_null(found);
+        assert_int_equal(found->finding.severity, cases[i].severity);
+        assert_true(isnan(found->gain));
+        assert_non_null(strstr(found->finding.sentence, "What that gains is not known."));
+        diagnosis_free(&diagnosis);
+        topo_free(&machine.topo);
+    }
+}
+
+static void expect_setting(const char *from, unsigned libraries, char *settings, size_t size,
+                           const char *words, const char *told)
+{
+    struct machine machine;
+    char buf[200];
+    plant_teams(&machine, from, 0);
+    machine.about[0].libraries = libraries;
+    set(&machine, 0, settings, size);
+    struct check_team team = check_team_of(&machine.view, &machine.processes[0]);
+    struct cure cure;
+    assert_int_equal(team.threads, 4);
+    check_team_set(&machine.processes[0], &team, 2, &cure);
+    assert_string_equal(cure_format(&cure, buf, sizeof(buf)), words);
+    check_team_tell(&team, buf, sizeof(buf));
+    assert_string_equal(buf, told);
+    topo_free(&machine.topo);
+}
+
+/* The variable that this runtime reads, and those that were set and would overrule it. */
+static void test_each_runtime_has_its_setting(void **state)
+{
+    static char none[] = "", mkl[] = "MKL_NUM_THREADS=16\0OMP_NUM_THREADS=16";
+    (void)state;
+    expect_setting("lib/libiomp5.so", LIBRARY_IOMP | LIBRARY_MKL, mkl, sizeof(mkl),
+                   "export OMP_NUM_THREADS=2 MKL_NUM_THREADS=2",
+                   "Their runtime is libiomp5, which reads OMP_NUM_THREADS");
+    expect_setting("lib/libgomp.so.1", LIBRARY_GOMP, mkl, sizeof(mkl), "export OMP_NUM_THREADS=2",
+                   "Their runtime is libgomp, which reads OMP_NUM_THREADS");
+    expect_setting("numpy.libs/libscipy_openblas64_-ff651d7f.so", LIBRARY_OPENBLAS, none, 0,
+                   "export OPENBLAS_NUM_THREADS=2",
+                   "Their runtime is OpenBLAS, which reads OPENBLAS_NUM_THREADS");
+    expect_setting(
+        "cv2/cv2.abi3.so", 0, none, 0, "export OPENCV_FOR_THREADS_NUM=2",
+        "Their runtime is OpenCV, which reads OPENCV_FOR_THREADS_NUM; or use cv2.setNumThreads");
+    expect_setting("tokenizers/tokenizers.abi3.so", 0, none, 0, "export RAYON_NUM_THREADS=2",
+                   "Their runtime is rayon (tokenizers), which reads RAYON_NUM_THREADS");
+    expect_setting("numexpr/interpreter.cpython-312-x86_64-linux-gnu.so", 0, none, 0,
+                   "export NUMEXPR_NUM_THREADS=2",
+                   "Their runtime is numexpr, which reads NUMEXPR_NUM_THREADS");
+    expect_setting("lib/libtbb.so.12", 0, none, 0, "",
+                   "Their runtime is TBB, which reads no variable: use tbb::global_control in the "
+                   "program, or fewer CPUs at its start");
+    expect_setting("lib/libtorch_cpu.so", 0, none, 0, "export OMP_NUM_THREADS=2",
+                   "Their runtime is PyTorch, which reads OMP_NUM_THREADS; or use "
+                   "torch.set_num_threads and torch.set_num_interop_threads");
+    expect_setting("bin/spin", LIBRARY_GOMP, none, 0, "",
+                   "The code of spin starts them; which setting it reads is not known");
+    expect_setting("", LIBRARY_OPENBLAS, none, 0, "export OPENBLAS_NUM_THREADS=2",
+                   "Their runtime is probably OpenBLAS, which reads OPENBLAS_NUM_THREADS");
+    expect_setting("", LIBRARY_OPENBLAS | LIBRARY_GOMP, none, 0, "", "Their runtime is not known");
+}
+
+struct words {
+    char *text;
+    size_t size;
+};
+#define OF(literal) ((struct words){(char[]){literal}, sizeof(literal)})
+
+/* One job with that environment, cgroup and parent, which has another environment. */
+static struct launch launch(struct words environment, const char *cgroup, struct words parent,
+                            struct words parents, struct words own)
+{
+    struct machine machine;
+    struct launch launch;
+    struct cure cure = {0};
+    cure_set(&cure, "OMP_NUM_THREADS", 8);
+    view_plant(&machine, 2);
+    machine.processes[1].parent = 100;
+    machine.processes[0].command = parent.text;
+    machine.processes[0].command_size = parent.size;
+    machine.processes[1].command = own.text;
+    machine.processes[1].command_size = own.size;
+    set(&machine, 0, parents.text, parents.size);
+    set(&machine, 1, environment.text, environment.size);
+    machine.group = (struct view_cgroup){.parent = -1, .quota_cpus = NAN};
+    (void)snprintf(machine.group.path, sizeof(machine.group.path), "%s", cgroup);
+    machine.view.ncgroups = 1;
+    machine.processes[1].cgroup[CGROUP_CPU] = 0;
+    launch_write(&machine.view, &machine.processes[1], &cure, NULL, 8, &launch);
+    return launch;
+}
+
+static void expect(struct launch launch, const char *command, const char *told)
+{
+    assert_string_equal(launch.command, command);
+    assert_non_null(strstr(launch.how, told));
+}
+
+#define EXPECT_LAUNCH_OF(environment, cgroup, parent, parents, own, command, told)                 \
+    expect(launch(OF(environment), cgroup, OF(parent), OF(parents), OF(own)), command, told)
+#define EXPECT_LAUNCH(environment, cgroup, parent, own, command, told)                             \
+    EXPECT_LAUNCH_OF(environment, cgroup, parent, "", own, command, told)
+
+#define DOCKER_CGROUP                                                                              \
+    "/sys/fs/cgroup/system.slice/docker-"                                                          \
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope"
+
+static void test_the_next_start_is_that_of_its_launcher(void **state)
+{
+    (void)state;
+    EXPECT_LAUNCH("", "/sys/fs/cgroup/user.slice/session-3.scope", "bash",
+                  "python3\0train.py\0--name\0my run",
+                  "OMP_NUM_THREADS=8 python3 train.py --name 'my run'",
+                  "neither its directory nor the rest of its environment. To take it back, start "
+                  "it as before");
+    EXPECT_LAUNCH(
+        "TORCHELASTIC_RUN_ID=none", "/",
+        "/usr/bin/python3\0/opt/bin/torchrun\0"
+        "--nproc-per-node=2\0train.py",
+        "/usr/bin/python3\0-u\0train.py",
+        "OMP_NUM_THREADS=8 /usr/bin/python3 /opt/bin/torchrun '--nproc-per-node=2' train.py",
+        "torchrun starts it");
+    EXPECT_LAUNCH("OMPI_COMM_WORLD_SIZE=2", "/",
+                  "/opt/bin/mpirun\0-n\0"
+                  "2\0./job",
+                  "./job", "/opt/bin/mpirun -x OMP_NUM_THREADS=8 -n 2 ./job", "mpirun starts it");
+    EXPECT_LAUNCH("PMI_SIZE=2", "/",
+                  "python3\0/opt/it's/mpiexec\0-n\0"
+                  "2\0./job",
+                  "./job", "python3 '/opt/it'\\''s/mpiexec' -genv OMP_NUM_THREADS 8 -n 2 ./job",
+                  "mpiexec starts it");
+    EXPECT_LAUNCH("SLURM_JOB_ID=7", "/", "slurmstepd: [7.0]", "./job",
+                  "OMP_NUM_THREADS=8 srun --cpus-per-task=8 ./job", "#SBATCH --cpus-per-task=8");
+    EXPECT_LAUNCH(
+        "", "/sys/fs/cgroup/system.slice/infer.service", "systemd", "./job",
+        "sudo mkdir -p /etc/systemd/system/infer.service.d && printf "
+        "'[Service]\\nEnvironment=OMP_NUM_THREADS=8\\n' | sudo tee "
+        "/etc/systemd/system/infer.service.d/threads.conf && sudo systemctl daemon-reload "
+        "&& sudo systemctl restart infer",
+        "delete threads.conf");
+    EXPECT_LAUNCH("", "/sys/fs/cgroup/system.slice/cron.service", "cron", "./job",
+                  "OMP_NUM_THREADS=8 ./job", "start it as before");
+    EXPECT_LAUNCH("", DOCKER_CGROUP, "containerd-shim", "python3\0serve.py",
+                  "docker run -e OMP_NUM_THREADS=8 ... IMAGE python3 serve.py",
+                  "container 0123456789ab");
+    EXPECT_LAUNCH("KUBERNETES_SERVICE_HOST=10.0.0.1", "/", "sh", "python3\0serve.py",
+                  "kubectl set env deployment/NAME OMP_NUM_THREADS=8", "Kubernetes starts it");
+    EXPECT_LAUNCH("", "/sys/fs/cgroup/kubepods.slice/kubepods-pod1.slice", "sh",
+                  "python3\0serve.py", "kubectl set env deployment/NAME OMP_NUM_THREADS=8",
+                  "Kubernetes starts it");
+}
+
+#define SECOND "CUDA_VISIBLE_DEVICES=1\0LOCAL_RANK=1\0MASTER_ADDR=a b\0NVIDIA_VISIBLE_DEVICES=all"
+
+/* A line carries what chooses its GPU and rank, of the process that it starts: what a launcher sets
+ * it leaves to that. */
+static void test_the_next_start_has_its_gpu_and_rank(void **state)
+{
+    (void)state;
+    EXPECT_LAUNCH(SECOND, "/", "bash", "./job",
+                  "OMP_NUM_THREADS=8 CUDA_VISIBLE_DEVICES=1 LOCAL_RANK=1 MASTER_ADDR='a b' ./job",
+                  "");
+    EXPECT_LAUNCH(SECOND, DOCKER_CGROUP, "containerd-shim", "./job",
+                  "docker run -e OMP_NUM_THREADS=8 -e NVIDIA_VISIBLE_DEVICES=all -e "
+                  "CUDA_VISIBLE_DEVICES=1 -e LOCAL_RANK=1 -e MASTER_ADDR='a b' ... IMAGE ./job",
+                  "");
+    EXPECT_LAUNCH_OF("TORCHELASTIC_RUN_ID=none\0" SECOND, "/", "torchrun\0train.py",
+                     "CUDA_VISIBLE_DEVICES=2,3", "python3\0train.py",
+                     "OMP_NUM_THREADS=8 CUDA_VISIBLE_DEVICES=2,3 torchrun train.py", "");
+    EXPECT_LAUNCH_OF("OMPI_COMM_WORLD_SIZE=2\0" SECOND, "/", "mpirun\0./job",
+                     "CUDA_VISIBLE_DEVICES=2,3", "./job",
+                     "CUDA_VISIBLE_DEVICES=2,3 mpirun -x OMP_NUM_THREADS=8 ./job", "");
+    EXPECT_LAUNCH_OF("PMI_SIZE=2\0" SECOND, "/", "mpiexec\0./job", "CUDA_VISIBLE_DEVICES=2,3",
+                     "./job", "CUDA_VISIBLE_DEVICES=2,3 mpiexec -genv OMP_NUM_THREADS 8 ./job", "");
+    EXPECT_LAUNCH("SLURM_JOB_ID=7\0SLURM_STEP_ID=0\0" SECOND, "/", "slurmstepd: [7.0]", "./job",
+                  "OMP_NUM_THREADS=8 srun --cpus-per-task=8 ./job", "");
+    EXPECT_LAUNCH("SLURM_JOB_ID=7\0LOCAL_RANK=1", "/", "bash", "./job",
+                  "OMP_NUM_THREADS=8 LOCAL_RANK=1 srun --cpus-per-task=8 ./job", "");
+    EXPECT_LAUNCH("KUBERNETES_SERVICE_HOST=10.0.0.1\0" SECOND, "/", "sh", "python3\0serve.py",
+                  "kubectl set env deployment/NAME OMP_NUM_THREADS=8", "");
+    struct launch unit = launch(OF(SECOND), "/sys/fs/cgroup/system.slice/infer.service",
+                                OF("systemd"), OF(""), OF("./job"));
+    assert_null(strstr(unit.command, "RANK"));
+    /* What started the helper set its rank, and sets it again. */
+    EXPECT_LAUNCH_OF("LOCAL_RANK=1", "/", "python3\0a.py", "CUDA_VISIBLE_DEVICES=4,5",
+                     "python3\0-c\0from multiprocessing.spawn import spawn_main; spawn_main(3)",
+                     "OMP_NUM_THREADS=8 CUDA_VISIBLE_DEVICES=4,5 python3 a.py", "");
+}
+
+/* Two workers of one script: a line for each, or as many as there is room for. */
+static void test_workers_of_one_script_start_apart(void **state)
+{
+    char ranks[2][32] = {"LOCAL_RANK=0", "LOCAL_RANK=1"}, script[500];
+    struct machine machine;
+    (void)state;
+    plant_teams(&machine, "lib/libgomp.so.1", 940);
+    for (size_t w = 0; w < 2; w++)
+        set(&machine, w, ranks[w], sizeof("LOCAL_RANK=0"));
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_string_equal(diagnosis.all[0].finding.command,
+                        "OMP_NUM_THREADS=2 LOCAL_RANK=0 python3 train.py & "
+                        "OMP_NUM_THREADS=2 LOCAL_RANK=1 python3 train.py");
+    assert_null(strstr(diagnosis.all[0].finding.sentence, "no room"));
+    diagnosis_free(&diagnosis);
+    memset(script, 'x', sizeof(script));
+    script[sizeof(script) - 1] = '\0';
+    for (size_t w = 0; w < 2; w++)
+        WORDS(&machine.processes[w], script);
+    diagnosis = view_judge(&machine);
+    assert_non_null(strstr(diagnosis.all[0].finding.command, "LOCAL_RANK=0"));
+    assert_null(strstr(diagnosis.all[0].finding.command, "LOCAL_RANK=1"));
+    assert_non_null(strstr(diagnosis.all[0].finding.sentence, "1 more has no room here"));
+    diagnosis_free(&diagnosis);
+    topo_free(&machine.topo);
+}
+
+/* What others name their files is text for a shell and a terminal, and may be long. */
+static void test_arguments_of_others_are_text(void **state)
+{
+    char many[900] = "job";
+    struct machine machine;
+    struct launch made;
+    const struct cure cure = {1, {"OMP_NUM_THREADS=8"}};
+    (void)state;
+    EXPECT_LAUNCH("", "/", "sh", "./job\0$(reboot)\0a;b\0it's",
+                  "OMP_NUM_THREADS=8 ./job '$(reboot)' 'a;b' 'it'\\''s'", "");
+    EXPECT_LAUNCH("", "/", "sh", "python3\0-c\0import os\nos.fork()\0x",
+                  "OMP_NUM_THREADS=8 python3 -c ...", "");
+    EXPECT_LAUNCH("", "/", "sh", "\033[2J", "OMP_NUM_THREADS=8 ...", "");
+    EXPECT_LAUNCH("", "/sys/fs/cgroup/system.slice/a;reboot.service", "sh", "./job",
+                  "OMP_NUM_THREADS=8 ./job", "");
+    /* A fork, and a helper of Python's, are started by their parent. */
+    EXPECT_LAUNCH("", "/", "python3\0a.py", "python3\0a.py", "OMP_NUM_THREADS=8 python3 a.py", "");
+    EXPECT_LAUNCH("", "/", "python3\0a.py",
+                  "python3\0-c\0from multiprocessing.spawn import spawn_main; spawn_main(3)",
+                  "OMP_NUM_THREADS=8 python3 a.py", "");
+    view_plant(&machine, 1);
+    for (size_t i = 4; i < sizeof(many) - 1; i++)
+        many[i] = i % 10 ? 'x' : '\0';
+    WORDS(&machine.processes[0], many);
+    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    assert_true(strlen(made.command) < LAUNCH_COMMAND_MAX);
+    assert_string_equal(made.command + strlen(made.command) - 4, " ...");
+    machine.processes[0].command_size = 0; /* not ours to read */
+    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    assert_string_equal(made.command, "");
+}
+
+/* So are their environments. */
+static void test_environments_of_others_are_text(void **state)
+{
+    char longest[400] = "TF_CONFIG={\"cluster\":\"";
+    struct machine machine;
+    struct launch made;
+    const struct cure cure = {1, {"OMP_NUM_THREADS=8"}};
+    (void)state;
+    EXPECT_LAUNCH("RANK=$(reboot)\0LOCAL_RANK=1;reboot\0MASTER_ADDR='`reboot`'", "/", "sh", "./job",
+                  "OMP_NUM_THREADS=8 RANK='$(reboot)' LOCAL_RANK='1;reboot' "
+                  "MASTER_ADDR=''\\''`reboot`'\\''' ./job",
+                  "");
+    EXPECT_LAUNCH("RANK;reboot=1\0RANKS=2\0LOCAL_RANK_OF=3\0RANK", "/", "sh", "./job",
+                  "OMP_NUM_THREADS=8 ./job", "");
+    EXPECT_LAUNCH("CUDA_VISIBLE_DEVICES=", "/", "sh", "./job",
+                  "OMP_NUM_THREADS=8 CUDA_VISIBLE_DEVICES='' ./job", "");
+    EXPECT_LAUNCH("RANK=1\nreboot\0LOCAL_RANK=\033[2J\0WORLD_SIZE=2", "/", "sh", "./job",
+                  "OMP_NUM_THREADS=8 WORLD_SIZE=2 ./job", "Also set RANK, LOCAL_RANK as it was.");
+    view_plant(&machine, 1);
+    memset(longest + strlen(longest), 'x', sizeof(longest) - strlen(longest) - 1);
+    WORDS(&machine.processes[0], longest);
+    set(&machine, 0, longest, sizeof(longest));
+    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    assert_non_null(strstr(made.how, "Also set TF_CONFIG as it was."));
+    machine.processes[0].environ_refused = true;
+    machine.processes[0].settings_size = 0;
+    launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
+    assert_non_null(strstr(made.how, "not yours to read: set its GPU and rank."));
+}
+
+/* Three processes on CPU 0 of a machine with two CPUs there, and the other one idles. */
+static void test_an_idle_cpu_is_given_before_fewer_are_run(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 3);
+    for (size_t w = 0; w < 3; w++) {
+        machine.processes[w].mask = 0;
+        view_add_task(&machine, w, 0, 3.3, 6.7);
+    }
+    view_occupy(&machine, 0, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = &diagnosis.all[0];
+    assert_string_equal(found->finding.id, "masks_overlap");
+    assert_string_equal(found->finding.command,
+                        "taskset -acp 0-1 100 && taskset -acp 0-1 101 && taskset -acp 0-1 102");
+    assert_true(fabs(found->gain - 20 / 9.9) < 1e-9);
+    assert_null(strstr(found->finding.sentence, "fewer"));
+    diagnosis_free(&diagnosis);
+    /* It works for another: then there is nothing to give, and their sum cannot rise. */
+    view_occupy(&machine, 1, 10);
+    diagnosis = view_judge(&machine);
+    found = view_look_for(&diagnosis, "masks_overlap");
+    assert_non_null(found);
+    assert_int_equal(found->finding.severity, FINDING_NOTE);
+    diagnosis_free(&diagnosis);
+}
+
+/* A mapped driver is no context: NVML says who has one, and else an open device that no parent had.
+ */
+static void test_only_a_context_spins_for_a_gpu(void **state)
+{
+    struct machine machine;
+    (void)state;
+    static const unsigned expected[] = {0, 2, 1, 1};
+    for (int way = 0; way < 4; way++) {
+        view_plant(&machine, 2);
+        for (size_t w = 0; w < 2; w++) {
+            machine.about[w].libraries = LIBRARY_CUDA;
+            view_add_task(&machine, w, 0, 5, 5);
+            machine.tasks[w][0].close = true;
+            machine.tasks[w][0].user_s = 5;
+            machine.processes[w].gpu_device = way != 0;
+        }
+        machine.processes[1].parent = way == 2 ? 100 : 1;
+        if (way == 3)
+            view_use_gpu(&machine, 0, 0);
+        struct diagnosis diagnosis = view_judge(&machine);
+        unsigned n = 0;
+        for (size_t i = 0; i < diagnosis.n; i++)
+            n += strcmp(diagnosis.all[i].finding.id, "spin_wait") == 0;
+        assert_int_equal(n, expected[way]);
+        diagnosis_free(&diagnosis);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_teams_that_spin_are_told_to_be_smaller),
+        cmocka_unit_test(test_teams_that_compute_are_left_alone),
+        cmocka_unit_test(test_a_team_that_sleeps_at_barriers_is_a_crowd),
+        cmocka_unit_test(test_the_kernels_time_is_waiting_for_those_that_call_it),
+        cmocka_unit_test(test_without_a_variable_they_start_on_fewer_cpus),
+        cmocka_unit_test(test_without_a_look_the_kind_decides),
+        cmocka_unit_test(test_each_runtime_has_its_setting),
+        cmocka_unit_test(test_the_next_start_is_that_of_its_launcher),
+        cmocka_unit_test(test_the_next_start_has_its_gpu_and_rank),
+        cmocka_unit_test(test_workers_of_one_script_start_apart),
+        cmocka_unit_test(test_arguments_of_others_are_text),
+        cmocka_unit_test(test_environments_of_others_are_text),
+        cmocka_unit_test(test_an_idle_cpu_is_given_before_fewer_are_run),
+        cmocka_unit_test(test_only_a_context_spins_for_a_gpu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,370 @@
+/* Commands of contend doctor that give CPUs away: near what a worker uses, whole cores, none twice.
+ */
+#include "harness/doctor/check/deal.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_machines.h"
+#include "tests/lib/fixture_view.h"
+
+/* Two workers that may run anywhere, and wait. */
+static void crowd(struct machine *machine)
+{
+    view_plant(machine, 2);
+    for (size_t w = 0; w < 2; w++)
+        for (int t = 0; t < 4; t++)
+            view_add_task(machine, w, MASK_ALL, 5, 5);
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        view_occupy(machine, cpu, 10);
+}
+
+/* The command of the only finding of that id. */
+static void expect(const struct machine *machine, const char *id, const char *command)
+{
+    struct diagnosis diagnosis = view_judge(machine);
+    const struct found *found = view_look_for(&diagnosis, id);
+    assert_non_null(found);
+    assert_string_equal(found->finding.command, command);
+    diagnosis_free(&diagnosis);
+}
+
+static void test_overlap_deals_nodes(void **state)
+{
+    struct machine machine;
+    (void)state;
+    crowd(&machine);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "masks_overlap");
+    assert_non_null(found);
+    assert_int_equal(found->npids, 2);
+    assert_float_equal(found->cost, 0.5, 1e-9);
+    assert_string_equal(found->finding.command, "taskset -acp 0-1 100 && taskset -acp 2-3 101");
+    diagnosis_free(&diagnosis);
+    topo_free(&machine.topo);
+}
+
+/* The first process has the GPU of the second node. */
+static void test_overlap_deals_near_gpus(void **state)
+{
+    struct machine machine;
+    struct topo_gpu gpus[2] = {{.pci_bdf = "0000:01:00.0", .node = 0},
+                               {.pci_bdf = "0000:02:00.0", .node = 1}};
+    (void)state;
+    crowd(&machine);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    machine.topo.gpus = gpus;
+    machine.topo.ngpus = 2;
+    view_use_gpu(&machine, 0, 1);
+    view_use_gpu(&machine, 1, 0);
+    machine.host.topo = &machine.topo;
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_string_equal(view_look_for(&diagnosis, "masks_overlap")->finding.command,
+                        "taskset -acp 2-3 100 && taskset -acp 0-1 101");
+    diagnosis_free(&diagnosis);
+    machine.topo.gpus = NULL;
+    machine.topo.ngpus = 0;
+    topo_free(&machine.topo);
+}
+
+/* Three have a GPU of a node with two cores, and the fourth one is anywhere: none is sent away. */
+static void test_overlap_sends_nobody_far_from_its_gpu(void **state)
+{
+    struct machine machine;
+    struct topo_gpu gpu = {.pci_bdf = "0000:01:00.0", .node = 0};
+    (void)state;
+    view_plant(&machine, 4);
+    for (size_t w = 0; w < 4; w++)
+        view_add_task(&machine, w, MASK_ALL, 5, 5);
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        view_occupy(&machine, cpu, 10);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    machine.topo.gpus = &gpu;
+    machine.topo.ngpus = 1;
+    for (size_t w = 0; w < 3; w++)
+        view_use_gpu(&machine, w, 0);
+    expect(&machine, "masks_overlap", "");
+    machine.topo.gpus = NULL;
+    machine.topo.ngpus = 0;
+    topo_free(&machine.topo);
+}
+
+/* A cgroup that keeps them away from their GPU leaves them the node on which they are. */
+static void test_overlap_inside_a_cpuset(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    machine.group.cpus = view_range(2, 3);
+    for (size_t w = 0; w < 2; w++) {
+        machine.processes[w].cgroup[CGROUP_CPUSET] = 0;
+        view_add_task(&machine, w, MASK_HIGH, 5, 5);
+        view_use_gpu(&machine, w, 0);
+    }
+    view_occupy(&machine, 2, 10);
+    view_occupy(&machine, 3, 10);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "masks_overlap");
+    assert_non_null(found);
+    assert_string_equal(found->finding.command, "taskset -acp 2 100 && taskset -acp 3 101");
+    assert_null(strstr(found->finding.sentence, "fewer CPUs"));
+    diagnosis_free(&diagnosis);
+    topo_free(&machine.topo);
+}
+
+/* Linux often numbers a core's second thread behind all first ones: 0 and 2 are one core. */
+static void test_overlap_deals_whole_cores(void **state)
+{
+    struct machine machine;
+    (void)state;
+    crowd(&machine);
+    machine.view.nnodes = 1;
+    machine.view.node_cpus[0] = view_range(0, 3);
+    view_plant_topo(&machine, "core:2 pu:2(indexes=0,2,1,3)");
+    expect(&machine, "masks_overlap", "taskset -acp 0,2 100 && taskset -acp 1,3 101");
+    topo_free(&machine.topo);
+    view_plant_topo(&machine, "core:1 pu:4"); /* one core for both */
+    expect(&machine, "masks_overlap", "taskset -acp 0-1 100 && taskset -acp 2-3 101");
+    topo_free(&machine.topo);
+}
+
+/* Two workers of so many threads on all CPUs of a hybrid machine of fixture_machines. */
+static void crowd_hybrid(struct machine *machine, const char *name, unsigned last_cpu, int threads)
+{
+    char path[] = "/tmp/contend-test-XXXXXX.xml";
+    view_plant(machine, 2);
+    machine->masks[MASK_ALL] = machine->view.online = view_range(0, last_cpu);
+    machine->view.nnodes = 1;
+    machine->view.node_cpus[0] = view_range(0, last_cpu);
+    for (size_t w = 0; w < 2; w++)
+        for (int t = 0; t < threads; t++)
+            view_add_task(machine, w, MASK_ALL, 5, 5);
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        view_occupy(machine, cpu, 10);
+    fixture_machine_write(fixture_machine(name), path);
+    view_plant_topo(machine, path);
+    (void)unlink(path);
+}
+
+/* As `place -P pcores` plans, where all threads have room there; else the finding says it. A single
+ * thread does not wait for another. */
+static void test_overlap_gives_teams_like_cores(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *machine;
+        unsigned last_cpu;
+        int threads;
+        bool is_unlike;
+        const char *command;
+    } cases[] = {
+        {"hybrid_6p8e", 19, 4, false, "taskset -acp 0-5 100 && taskset -acp 6-11 101"},
+        {"hybrid_6p8e", 19, 1, false, "taskset -acp 0-12 100 && taskset -acp 13-19 101"},
+        {"hybrid_2p8e2lpe", 13, 2, false, "taskset -acp 0-1 100 && taskset -acp 2-3 101"},
+        {"hybrid_2p8e2lpe", 13, 3, true, "taskset -acp 0-7 100 && taskset -acp 8-13 101"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct machine machine;
+        crowd_hybrid(&machine, cases[i].machine, cases[i].last_cpu, cases[i].threads);
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = view_look_for(&diagnosis, "masks_overlap");
+        assert_non_null(found);
+        assert_string_equal(found->finding.command, cases[i].command);
+        assert_int_equal(strstr(found->finding.sentence, " unlike cores: at each barrier") != NULL,
+                         cases[i].is_unlike);
+        diagnosis_free(&diagnosis);
+        topo_free(&machine.topo);
+    }
+}
+
+/* By their numbers alone CPUs may be anywhere. */
+static void test_without_a_topology_nothing_is_dealt(void **state)
+{
+    struct machine machine;
+    (void)state;
+    crowd(&machine);
+    expect(&machine, "masks_overlap", "");
+}
+
+/* Two processes spin on CPU 0: the idle one of their node goes to the first, and to its one thread.
+ */
+static void test_spinning_gets_room_once(void **state)
+{
+    struct machine machine;
+    unsigned found = 0;
+    (void)state;
+    view_plant(&machine, 2);
+    for (size_t w = 0; w < 2; w++) {
+        view_add_task(&machine, w, MASK_LOW, 0.1, 0);
+        view_add_task(&machine, w, 0, 5, 5);
+        struct view_task *task = &machine.tasks[w][1];
+        task->close = true;
+        task->user_s = 5;
+        machine.processes[w].gpu_device = true;
+    }
+    view_occupy(&machine, 0, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    for (size_t i = 0; i < diagnosis.n; i++)
+        if (strcmp(diagnosis.all[i].finding.id, "spin_wait") == 0) {
+            assert_string_equal(diagnosis.all[i].finding.command, "");
+            found++;
+        }
+    assert_int_equal(found, 2);
+    assert_string_equal(view_look_for(&diagnosis, "masks_overlap")->finding.command,
+                        "taskset -acp 0-1 100 && taskset -acp 0-1 101");
+    diagnosis_free(&diagnosis);
+    /* Near its GPU no CPU idles. */
+    view_use_gpu(&machine, 0, 1);
+    view_use_gpu(&machine, 1, 1);
+    view_occupy(&machine, 2, 10);
+    view_occupy(&machine, 3, 10);
+    expect(&machine, "spin_wait", "");
+}
+
+/* A team on CPU 2: CPU 3 idles, and no other is near. */
+static void test_narrow_masks_get_room(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = 2;
+    view_add_task(&machine, 0, 2, 5, 5);
+    view_add_task(&machine, 0, 2, 5, 5);
+    view_occupy(&machine, 2, 10);
+    expect(&machine, "narrow_mask", "taskset -acp 2-3 100");
+    view_add_task(&machine, 0, 2, 3, 7);
+    expect(&machine, "narrow_mask", "taskset -acp 2-3 100");
+}
+
+/* Of CPUs 1 and 2, which idle, the second one is of the kind of core that it has. */
+static void test_narrow_masks_get_like_cores(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.view.nnodes = 1;
+    machine.view.node_cpus[0] = view_range(0, 3);
+    machine.processes[0].mask = 0;
+    view_add_task(&machine, 0, 0, 5, 5);
+    view_add_task(&machine, 0, 0, 5, 5);
+    view_occupy(&machine, 0, 10);
+    view_occupy(&machine, 3, 10);
+    view_plant_topo(&machine, "core:4 pu:1");
+    expect(&machine, "narrow_mask", "taskset -acp 0-1 100");
+    machine.topo.nkinds = 2;
+    machine.topo.cpus[0].kind = machine.topo.cpus[2].kind = 1;
+    expect(&machine, "narrow_mask", "taskset -acp 0,2 100");
+    machine.topo.cpus[2].kind = 0;
+    expect(&machine, "narrow_mask", "taskset -acp 0-1 100");
+    topo_free(&machine.topo);
+}
+
+/* CPUs that idle, but are another worker's. */
+static void test_room_is_not_taken_from_others(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    machine.processes[0].mask = 2;
+    view_add_task(&machine, 0, 2, 5, 5);
+    view_add_task(&machine, 0, 2, 5, 5);
+    view_add_task(&machine, 1, 3, 2, 0);
+    view_occupy(&machine, 2, 10);
+    view_occupy(&machine, 3, 1);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_null(view_look_for(&diagnosis, "narrow_mask"));
+    diagnosis_free(&diagnosis);
+}
+
+/* A child has the one CPU of its parent, and CPUs 2 and 3 are another worker's. */
+static void test_inherited_mask_is_not_widened_over_others(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    machine.processes[0].mask = machine.processes[0].parent_mask = 0;
+    view_add_task(&machine, 0, 0, 5, 5);
+    view_add_task(&machine, 1, 2, 9, 0);
+    expect(&machine, "inherited_mask", "taskset -acp 0-1,3 100");
+    machine.tasks[1][0].mask = MASK_HIGH;
+    expect(&machine, "inherited_mask", "taskset -acp 0-1 100");
+}
+
+/* CPU 0 is near its GPU, too, and is another rank's. */
+static void test_far_from_gpu_goes_where_nobody_is(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_add_task(&machine, 1, 0, 9, 0);
+    view_use_gpu(&machine, 0, 0);
+    expect(&machine, "far_from_gpu", "taskset -acp 1 100");
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0); /* two threads would be a crowd there */
+    expect(&machine, "far_from_gpu", "taskset -acp 0-1 100");
+}
+
+/* Its first thread is on CPU 2, the others may run anywhere. */
+static void test_leader_alone_gets_company(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = MASK_HIGH;
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_add_task(&machine, 0, MASK_ALL, 9, 0);
+    expect(&machine, "leader_alone", "taskset -acp 2-3 100");
+    view_add_task(&machine, 0, MASK_ALL, 9, 0); /* three would be too many for two CPUs */
+    expect(&machine, "leader_alone", "taskset -cp 0-3 100");
+    machine.tasks[0][1].mask = 3; /* one of a team, with a place of its own there */
+    expect(&machine, "leader_alone", "taskset -cp 0-3 100");
+}
+
+/* As OMP_PROC_BIND leaves it: the team is bound, threads from before it are not. */
+static void test_team_that_is_bound_is_left_alone(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = 0;
+    view_add_task(&machine, 0, 0, 9, 0);
+    view_add_task(&machine, 0, 1, 9, 0);
+    view_add_task(&machine, 0, MASK_ALL, 9, 0);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_null(view_look_for(&diagnosis, "leader_alone"));
+    diagnosis_free(&diagnosis);
+    /* Others that are wide in two ways: which is meant, nobody knows. */
+    machine.tasks[0][1].mask = MASK_LOW;
+    expect(&machine, "leader_alone", "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_overlap_deals_nodes),
+        cmocka_unit_test(test_overlap_deals_near_gpus),
+        cmocka_unit_test(test_overlap_inside_a_cpuset),
+        cmocka_unit_test(test_overlap_sends_nobody_far_from_its_gpu),
+        cmocka_unit_test(test_overlap_deals_whole_cores),
+        cmocka_unit_test(test_overlap_gives_teams_like_cores),
+        cmocka_unit_test(test_without_a_topology_nothing_is_dealt),
+        cmocka_unit_test(test_spinning_gets_room_once),
+        cmocka_unit_test(test_narrow_masks_get_room),
+        cmocka_unit_test(test_narrow_masks_get_like_cores),
+        cmocka_unit_test(test_room_is_not_taken_from_others),
+        cmocka_unit_test(test_inherited_mask_is_not_widened_over_others),
+        cmocka_unit_test(test_far_from_gpu_goes_where_nobody_is),
+        cmocka_unit_test(test_leader_alone_gets_company),
+        cmocka_unit_test(test_team_that_is_bound_is_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

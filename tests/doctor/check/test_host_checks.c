@@ -1,0 +1,491 @@
+/* The checks of the machine beside its processes, on made-up views: each finds what is planted and
+ * nothing below its threshold. */
+#include "harness/doctor/check/host_checks.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/machine/topo/topo.h"
+
+/* Eight CPUs, of which four worker threads each have one: pids 100 on CPUs 0-1, 200 on 2-3. */
+enum { CPUS = 8, PROCESSES = 3, WATCHED = 2 };
+
+static struct planted {
+    struct view view;
+    struct view_process processes[PROCESSES];
+    struct view_task tasks[WATCHED][2];
+    struct bitset masks[PROCESSES]; /* the last one: of who is not watched */
+    struct view_cpu cpus[CPUS];
+    struct view_cgroup groups[2];
+    struct host host;
+    struct diagnosis diagnosis;
+} planted;
+
+static int set_up(void **state)
+{
+    struct planted *p = &planted;
+    (void)state;
+    memset(p, 0, sizeof(*p));
+    p->view = (struct view){.wall_s = 2,
+                            .now_s = 10000,
+                            .has_schedstat = true,
+                            .pressure_share = NAN,
+                            .load = NAN,
+                            .nmasks = PROCESSES,
+                            .masks = p->masks,
+                            .ncpus = CPUS,
+                            .cpus = p->cpus,
+                            .nprocesses = PROCESSES,
+                            .processes = p->processes,
+                            .ncgroups = 2,
+                            .cgroups = p->groups,
+                            .nnodes = 2,
+                            .host = &p->host};
+    for (unsigned c = 0; c < CPUS; c++) {
+        bitset_set(&p->view.online, c);
+        bitset_set(&p->masks[WATCHED], c);
+        bitset_set(&p->view.node_cpus[c / 4], c);
+        p->cpus[c] =
+            (struct view_cpu){.os_cpu = c, .user_s = c < 4 ? 2 : 0, .idle_s = c < 4 ? 0 : 2};
+    }
+    for (int i = 0; i < WATCHED; i++) {
+        bitset_set(&p->masks[i], (unsigned)(2 * i));
+        bitset_set(&p->masks[i], (unsigned)(2 * i + 1));
+        for (int t = 0; t < 2; t++)
+            p->tasks[i][t] = (struct view_task){
+                .tid = 100 * (i + 1) + t, .mask = i, .oncpu_s = 2, .cpu = 2 * i + t, .state = 'R'};
+        p->processes[i] = (struct view_process){.pid = 100 * (i + 1),
+                                                .parent = 1,
+                                                .name = "worker",
+                                                .state = 'R',
+                                                .watched = true,
+                                                .threads = 2,
+                                                .cpu = 2 * i,
+                                                .mask = i,
+                                                .parent_mask = -1,
+                                                .cpu_s = 4,
+                                                .ntasks = 2,
+                                                .tasks = p->tasks[i],
+                                                .cgroup = {1, 1, 1, 1}};
+    }
+    p->processes[2] = (struct view_process){.pid = 300,
+                                            .parent = 1,
+                                            .name = "other",
+                                            .state = 'S',
+                                            .cpu = 6,
+                                            .mask = WATCHED,
+                                            .parent_mask = -1,
+                                            .cgroup = {-1, -1, -1, -1}};
+    for (int g = 0; g < 2; g++) {
+        p->groups[g] = (struct view_cgroup){.parent = g - 1,
+                                            .v2 = true,
+                                            .quota_cpus = NAN,
+                                            .periods = NAN,
+                                            .throttled_periods = NAN,
+                                            .throttled_s = NAN,
+                                            .usage_s = NAN,
+                                            .pids = NAN,
+                                            .pids_max = NAN};
+        (void)snprintf(p->groups[g].path, sizeof(p->groups[g].path), "/sys/fs/cgroup%s",
+                       g ? "/job" : "");
+    }
+    p->host.idle_exit_us = NAN;
+    p->host.a_second = (struct host_counts){NAN, NAN, NAN, NAN};
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    diagnosis_free(&planted.diagnosis);
+    return 0;
+}
+
+/* The one of that id; NULL = there is none. */
+static const struct found *diagnose(const char *id)
+{
+    struct err err;
+    const struct found *found = NULL;
+    diagnosis_free(&planted.diagnosis);
+    assert_int_equal(diagnosis_make(&planted.view, &planted.diagnosis, &err), 0);
+    for (size_t i = 0; i < planted.diagnosis.n; i++)
+        if (strcmp(planted.diagnosis.all[i].finding.id, id) == 0) {
+            assert_null(found);
+            found = &planted.diagnosis.all[i];
+        }
+    return found;
+}
+
+static bool says(const char *id, const char *words)
+{
+    const struct found *found = diagnose(id);
+    return found && strstr(found->finding.sentence, words);
+}
+
+static void assert_calm(void)
+{
+    (void)diagnose("");
+    for (size_t i = 0; i < planted.diagnosis.n; i++)
+        print_message("%s: %s\n", planted.diagnosis.all[i].finding.id,
+                      planted.diagnosis.all[i].finding.sentence);
+    assert_int_equal(planted.diagnosis.n, 0);
+}
+
+static void test_host_well_placed_has_no_finding(void **state)
+{
+    (void)state;
+    assert_calm();
+    planted.view.host = NULL;
+    assert_calm();
+}
+
+static void test_host_numa_balancing(void **state)
+{
+    (void)state;
+    planted.host.a_second.numa_faults = 1000;
+    planted.host.a_second.numa_moved = 100;
+    assert_calm();
+    planted.host.a_second.numa_faults = 100000; /* 0.15 of 4 CPUs */
+    const struct found *found = diagnose("numa_balancing");
+    assert_non_null(found);
+    assert_true(fabs(found->cost - (0.15 + 0.0005) / 4) < 1e-9);
+    assert_string_equal(found->finding.command,
+                        "echo 0 | sudo tee /proc/sys/kernel/numa_balancing");
+    planted.view.nnodes = 1;
+    planted.view.node_cpus[0] = planted.view.online;
+    assert_calm();
+}
+
+/* One interrupt of a disk, at that rate on CPU 2. */
+static void plant_interrupts(double a_second)
+{
+    static unsigned os_cpus[CPUS];
+    static double served[CPUS];
+    static struct irq irq;
+    for (unsigned c = 0; c < CPUS; c++)
+        os_cpus[c] = c;
+    served[2] = a_second;
+    irq = (struct irq){.number = 36, .device = "nvme0q3", .effective = "2", .served = served};
+    planted.host.irqs = (struct irqs){.ncpus = CPUS, .os_cpu = os_cpus, .n = 1, .irq = &irq};
+}
+
+static void test_host_interrupts(void **state)
+{
+    (void)state;
+    plant_interrupts(5000); /* 1% of a CPU */
+    assert_calm();
+    plant_interrupts(20000);
+    const struct found *found = diagnose("interrupts");
+    assert_non_null(found);
+    assert_int_equal(found->npids, 1);
+    assert_int_equal(found->pids[0], 200);
+    assert_true(fabs(found->cost - 0.04 / 4) < 1e-9);
+    assert_string_equal(found->finding.command,
+                        "for i in 36; do echo 4-7 | sudo tee /proc/irq/$i/smp_affinity_list; done");
+    assert_non_null(strstr(found->finding.evidence, "CPU 2 loses 4.0%; effective affinity 2"));
+    /* What /proc/stat accounts is more: 0.5 of 2 s. */
+    planted.cpus[2].irq_s = 0.5;
+    assert_non_null(strstr(diagnose("interrupts")->finding.evidence, "CPU 2 loses 25.0%"));
+    /* No more than 50 us each, whatever else makes soft interrupts there. */
+    plant_interrupts(1000);
+    assert_non_null(strstr(diagnose("interrupts")->finding.evidence, "CPU 2 loses 5.0%"));
+}
+
+static void test_host_interrupts_nowhere_else(void **state)
+{
+    (void)state;
+    plant_interrupts(20000);
+    planted.view.online = planted.masks[0];
+    bitset_or(&planted.view.online, &planted.masks[1]);
+    assert_null(diagnose("interrupts"));
+}
+
+static void test_host_foreign_tasks(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < 4; c++)
+        bitset_set(&planted.host.exclusive, c);
+    (void)snprintf(planted.host.exclusive_by, sizeof(planted.host.exclusive_by), "isolcpus");
+    planted.processes[2].cpu_s = 0.4;
+    assert_calm(); /* it is on CPU 6 */
+    planted.processes[2].cpu = 3;
+    const struct found *found = diagnose("foreign_tasks");
+    assert_non_null(found);
+    assert_int_equal(found->pids[0], 300);
+    assert_string_equal(found->finding.command, "taskset -acp 4-7 300");
+    assert_non_null(strstr(found->finding.sentence, "isolcpus: 0-3"));
+    bitset_parse("1-5", &planted.masks[WATCHED], NULL); /* nobody gets more than he had */
+    assert_string_equal(diagnose("foreign_tasks")->finding.command, "taskset -acp 4-5 300");
+    bitset_parse("2-3", &planted.masks[WATCHED], NULL);
+    assert_calm(); /* another rank of the job, which is bound there */
+    planted.processes[2].mask = -1;
+    assert_calm(); /* not known */
+    planted.processes[2].mask = WATCHED;
+    bitset_parse("0-7", &planted.masks[WATCHED], NULL);
+    planted.view.uid = 1000; /* it is not theirs who look */
+    assert_string_equal(diagnose("foreign_tasks")->finding.command, "");
+    assert_true(says("foreign_tasks", "(300) belongs to root: ask them."));
+    planted.view.uid = 0;
+    planted.processes[2].kernel = true;
+    assert_string_equal(diagnose("foreign_tasks")->finding.command, "");
+    planted.processes[2].cpu_s = 0.02;
+    assert_calm();
+}
+
+static void test_host_idle_exit(void **state)
+{
+    (void)state;
+    planted.host.idle_exit_us = 120;
+    planted.host.idle_wakes = 10;
+    assert_calm(); /* seldom */
+    planted.host.idle_wakes = 2000;
+    const struct found *found = diagnose("idle_exit");
+    assert_non_null(found);
+    assert_true(fabs(found->cost - 0.24 / 4) < 1e-9);
+    planted.host.is_virtual = true;
+    assert_calm(); /* 200 us are usual there */
+    planted.host.idle_exit_us = 40;
+    planted.host.is_virtual = false;
+    assert_calm();
+}
+
+static void test_host_clocks(void **state)
+{
+    struct host_cpu cpus[] = {{.os_cpu = 0, .now_mhz = 1700, .base_mhz = 2000},
+                              {.os_cpu = 6, .now_mhz = 800, .base_mhz = 2000}}; /* an idle one */
+    (void)state;
+    planted.host.cpus = cpus;
+    planted.host.ncpus = 2;
+    assert_calm(); /* 85%, and nobody asked to save power */
+    (void)snprintf(planted.host.preference, sizeof(planted.host.preference), "balance_power");
+    assert_true(fabs(diagnose("clock_governor")->cost - 0.15) < 1e-9);
+    (void)snprintf(planted.host.governor, sizeof(planted.host.governor), "powersave");
+    (void)snprintf(planted.host.clock_driver, sizeof(planted.host.clock_driver), "intel_pstate");
+    planted.host.preference[0] = '\0';
+    assert_calm(); /* its powersave is no such setting */
+    cpus[0].now_mhz = 1200;
+    assert_non_null(strstr(diagnose("clock_governor")->finding.sentence, "a power limit"));
+    cpus[0].now_mhz = 2600;
+    planted.host.a_second.throttles = 3;
+    assert_non_null(diagnose("thermal_throttling"));
+    planted.host.a_second.throttled_s = 0.001;
+    assert_calm();
+    planted.host.a_second.throttled_s = 0.4;
+    assert_true(fabs(diagnose("thermal_throttling")->cost - 0.1) < 1e-9);
+}
+
+static void test_host_memory(void **state)
+{
+    (void)state;
+    struct host_memory *memories = planted.host.memories;
+    planted.host.nmemories = 2;
+    memories[0] = (struct host_memory){.some = 0.3, .limit_bytes = NAN};
+    memories[1] = (struct host_memory){
+        .path = "/sys/fs/cgroup/job", .some = 0.3, .refaults = 900, .limit_bytes = 1 << 30};
+    const struct found *found = diagnose("memory_pressure"); /* once, of the cgroup */
+    assert_non_null(found);
+    assert_int_equal(found->npids, 2);
+    assert_true(found->cost == 0.3);
+    assert_non_null(strstr(found->finding.evidence, "900 pages/s read again; limit 1 GiB"));
+    memories[1].some = 0.01;
+    assert_string_equal(diagnose("memory_pressure")->finding.subject, ""); /* of the machine */
+    memories[0].some = 0.01;
+    assert_calm(); /* pages that are read again, and nobody waits for them */
+    memories[1].some = NAN;
+    memories[1].refaults = 100;
+    assert_calm();
+    memories[1].refaults = 300;
+    assert_true(fabs(diagnose("memory_pressure")->cost - 0.03) < 1e-9);
+    memories[1] =
+        (struct host_memory){.path = "/sys/fs/cgroup/job", .kills = 1, .limit_bytes = NAN};
+    assert_non_null(strstr(diagnose("memory_pressure")->finding.evidence, "1 killed"));
+}
+
+static void plant_topo(const char *text, struct topo *topo)
+{
+    struct err err;
+    const struct topo_options options = {.xml = text};
+    assert_int_equal(topo_load(&options, topo, &err), 0);
+    planted.host.topo = topo;
+}
+
+static void test_host_shared_cores(void **state)
+{
+    struct topo topo;
+    (void)state;
+    plant_topo("package:1 l3:1 core:4 pu:2", &topo);
+    assert_calm(); /* a core each */
+    planted.view.nnodes = 1;
+    planted.view.node_cpus[0] = planted.view.online;
+    planted.masks[0] = planted.masks[1] = (struct bitset){0};
+    bitset_set(&planted.masks[0], 0);
+    bitset_set(&planted.masks[0], 2);
+    bitset_set(&planted.masks[1], 1);
+    bitset_set(&planted.masks[1], 3);
+    const struct found *found = diagnose("shared_cores");
+    assert_non_null(found);
+    assert_int_equal(found->npids, 2);
+    assert_string_equal(found->finding.command, "taskset -acp 4,6 200");
+    assert_true(fabs(found->cost - 0.35) < 1e-9); /* 2 cores do the work of 2.6 threads, not of 4 */
+    bitset_parse("4,6", &planted.masks[1], NULL);
+    assert_calm(); /* as the command leaves it */
+    topo_free(&topo);
+    /* Where every core has a worker there is nothing better. */
+    plant_topo("package:1 l3:1 core:2 pu:2", &topo);
+    bitset_parse("1,3", &planted.masks[1], NULL);
+    assert_null(diagnose("shared_cores"));
+    topo_free(&topo);
+}
+
+static void test_host_shared_cache(void **state)
+{
+    struct topo topo;
+    (void)state;
+    plant_topo("package:1 l3:2 core:4 pu:1", &topo);
+    assert_calm(); /* the other cache is of another node, and their memory of this one */
+    planted.view.nnodes = 1;
+    planted.view.node_cpus[0] = planted.view.online;
+    const struct found *found = diagnose("shared_cache");
+    assert_non_null(found);
+    assert_int_equal(found->finding.severity, FINDING_NOTE);
+    assert_string_equal(found->finding.command, "taskset -acp 0-1 100 && taskset -acp 4-5 200");
+    bitset_parse("4-5", &planted.masks[1], NULL);
+    assert_calm(); /* as the command leaves it */
+    topo_free(&topo);
+    plant_topo("package:1 l3:1 core:8 pu:1", &topo);
+    assert_calm(); /* there is one cache */
+    topo_free(&topo);
+}
+
+static void test_host_efficiency_cores(void **state)
+{
+    struct topo topo;
+    (void)state;
+    plant_topo("package:1 l3:1 core:8 pu:1", &topo);
+    topo.nkinds = 2;
+    for (unsigned i = 0; i < topo.ncpus; i++)
+        topo.cpus[i].kind = topo.cpus[i].os_cpu != 3;
+    const struct found *found = diagnose("efficiency_cores");
+    assert_non_null(found);
+    assert_int_equal(found->pids[0], 200);
+    assert_string_equal(found->finding.command, ""); /* two threads on one CPU are slower still */
+    bitset_parse("2-4", &planted.masks[1], NULL);
+    assert_string_equal(diagnose("efficiency_cores")->finding.command, "taskset -acp 2,4 200");
+    planted.tasks[1][1].oncpu_s = 0; /* no team */
+    assert_calm();
+    topo_free(&topo);
+}
+
+static void test_host_gpus(void **state)
+{
+    struct topo topo;
+    struct err err;
+    struct gpu_health health;
+    (void)state;
+    const struct topo_options options = {.xml = "package:1 core:8 pu:1",
+                                         .fake_gpus = "0000:01:00.0@0"};
+    assert_int_equal(topo_load(&options, &topo, &err), 0);
+    gpu_health_init(&health);
+    health.nprocesses = 1;
+    health.ecc_corrected = 3;
+    planted.host.topo = &topo;
+    planted.host.gpus = &health;
+    assert_calm(); /* who uses it, and what was corrected, is nothing to mend */
+    health.pcie_width = 8;
+    health.pcie_width_max = 16;
+    health.persistence = 0;
+    assert_non_null(strstr(diagnose("gpu_pcie")->finding.sentence, "x8 of x16"));
+    assert_string_equal(diagnose("gpu_persistence")->finding.command, "sudo nvidia-smi -pm 1");
+    planted.view.is_root = true; /* who may have no sudo */
+    assert_string_equal(diagnose("gpu_persistence")->finding.command, "nvidia-smi -pm 1");
+    health.rows_pending = 1; /* the other GPUs are not reset */
+    assert_string_equal(diagnose("gpu_memory")->finding.command,
+                        "nvidia-smi --gpu-reset -i 0000:01:00.0");
+    gpu_health_init(&health);
+    struct facts_event events[] = {{.kind = EVENT_XID,
+                                    .number = 79,
+                                    .count = 1,
+                                    .last_s = 9000,
+                                    .unit = "0000:01:00.0",
+                                    .line = "NVRM: Xid"},
+                                   {.kind = EVENT_XID, .number = 13, .count = 1, .last_s = 100}};
+    planted.host.log.nevents = 2;
+    planted.host.log.events = events; /* one of them is older than an hour */
+    assert_non_null(strstr(diagnose("gpu_xid")->finding.sentence, "Xid 79"));
+    topo_free(&topo);
+}
+
+static void test_host_others(void **state)
+{
+    (void)state;
+    planted.processes[2].cpu_s = 1;
+    assert_calm(); /* a stranger on its own CPU */
+    (void)snprintf(planted.processes[2].name, VIEW_NAME_MAX, "nvtop");
+    const struct found *found = diagnose("monitors");
+    assert_non_null(found);
+    assert_int_equal(found->pids[0], 300);
+    assert_true(fabs(found->cost - 0.5 / 4) < 1e-9);
+    assert_string_equal(found->finding.command, "kill -STOP 300");
+    planted.view.uid = 1000;
+    assert_string_equal(diagnose("monitors")->finding.command, ""); /* it is another's */
+    assert_true(says("monitors", "nvtop (300) belongs to root: ask them."));
+    /* The kernel waits for who reads its audit: to stop that one stops the machine. */
+    (void)snprintf(planted.processes[2].name, VIEW_NAME_MAX, "auditd");
+    assert_string_equal(diagnose("monitors")->finding.command, "");
+    /* A container that prints waits for who ships its log. */
+    (void)snprintf(planted.processes[2].name, VIEW_NAME_MAX, "fluentd");
+    assert_string_equal(diagnose("monitors")->finding.command, "");
+    planted.processes[2].cpu_s = 0.08;
+    assert_calm();
+    planted.host.looks = 2;
+    planted.host.nstuck = 1;
+    planted.host.stuck[0] =
+        (struct host_stuck){.pid = 200, .tid = 201, .name = "loader", .where = "nfs_wait"};
+    assert_calm(); /* too few looks */
+    planted.host.looks = 4;
+    found = diagnose("stuck_tasks");
+    assert_int_equal(found->pids[0], 200);
+    assert_non_null(strstr(found->finding.evidence, "nfs_wait"));
+    planted.host.nstuck = 0;
+    planted.host.hung = (struct hung){.n = 1};
+    planted.host.hung.found[0] = (struct hung_process){.pid = 300, .threads = 1, .then_s = 9998.5};
+    found = diagnose("hung");
+    assert_int_equal(found->finding.severity, FINDING_DOUBT);
+    assert_string_equal(found->finding.evidence, "no thread ran for 1.5 s");
+    assert_string_equal(found->finding.command, "gdb -p 300 -batch -ex 'thread apply all bt'");
+    planted.host.hung.named = planted.host.hung.found[0].is_python = true;
+    found = diagnose("hung");
+    assert_int_equal(found->finding.severity, FINDING_BAD);
+    assert_non_null(strstr(found->finding.command, "py-spy dump --pid 300; gdb "));
+    planted.host.hung.n = 0;
+    (void)snprintf(planted.host.scheduler, sizeof(planted.host.scheduler), "scx_lavd");
+    assert_int_equal(diagnose("sched_ext")->finding.severity, FINDING_NOTE);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_host_well_placed_has_no_finding),
+        TEST(test_host_numa_balancing),
+        TEST(test_host_interrupts),
+        TEST(test_host_interrupts_nowhere_else),
+        TEST(test_host_foreign_tasks),
+        TEST(test_host_idle_exit),
+        TEST(test_host_clocks),
+        TEST(test_host_memory),
+        TEST(test_host_shared_cores),
+        TEST(test_host_shared_cache),
+        TEST(test_host_efficiency_cores),
+        TEST(test_host_gpus),
+        TEST(test_host_others),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

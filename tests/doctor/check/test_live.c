@@ -1,0 +1,263 @@
+/* Workers as they are right now, of made-up views, and how they are drawn. */
+#include "harness/doctor/check/live.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/doctor/json/top.h"
+#include "harness/doctor/tables/top.h"
+
+enum { CPUS = 4, PROCESSES = 3 };
+
+/* A worker (100) with a helper (101), which share CPU 1, and a process apart (200) on all. */
+static struct planted {
+    struct view view;
+    struct view_process processes[PROCESSES];
+    struct view_task tasks[PROCESSES];
+    struct bitset masks[2];
+    struct view_cpu cpus[CPUS];
+    struct view_cgroup group;
+} planted;
+
+static int set_up(void **state)
+{
+    struct planted *p = &planted;
+    static const struct view_task tasks[PROCESSES] = {
+        {.tid = 100,
+         .mask = 0,
+         .oncpu_s = 1.2,
+         .wait_s = 0.6,
+         .close = true,
+         .cpu = 1,
+         .state = 'R',
+         .migrations = 4},
+        {.tid = 101,
+         .mask = 0,
+         .oncpu_s = 0.6,
+         .wait_s = 1.4,
+         .close = true,
+         .cpu = 1,
+         .state = 'R',
+         .migrations = NAN},
+        {.tid = 200,
+         .mask = 1,
+         .oncpu_s = 1,
+         .wait_s = 0,
+         .close = true,
+         .cpu = 3,
+         .state = 'R',
+         .migrations = NAN},
+    };
+    (void)state;
+    memset(p, 0, sizeof(*p));
+    memcpy(p->tasks, tasks, sizeof(tasks));
+    (void)bitset_parse("0-1", &p->masks[0], NULL);
+    (void)bitset_parse("0-3", &p->masks[1], NULL);
+    p->group = (struct view_cgroup){.path = "/sys/fs/cgroup/job",
+                                    .parent = -1,
+                                    .quota_cpus = 1.5,
+                                    .periods = 20,
+                                    .throttled_periods = 5,
+                                    .throttled_s = 9};
+    for (unsigned c = 0; c < CPUS; c++)
+        p->cpus[c] = (struct view_cpu){.os_cpu = c,
+                                       .user_s = (double[]){0.2, 2, 1, 1}[c],
+                                       .idle_s = (double[]){1.8, 0, 1, 1}[c]};
+    static const char *const names[] = {"train", "loader", "other"};
+    for (int i = 0; i < PROCESSES; i++) {
+        p->processes[i] = (struct view_process){.pid = i == 2 ? 200 : 100 + i,
+                                                .parent = i == 1 ? 100 : 1,
+                                                .state = 'R',
+                                                .watched = true,
+                                                .threads = 1,
+                                                .cpu = tasks[i].cpu,
+                                                .mask = tasks[i].mask,
+                                                .parent_mask = -1,
+                                                .cpu_s = tasks[i].oncpu_s,
+                                                .ntasks = 1,
+                                                .tasks = &p->tasks[i],
+                                                .cgroup = {-1, -1, -1, -1}};
+        (void)snprintf(p->processes[i].name, VIEW_NAME_MAX, "%s", names[i]);
+    }
+    p->processes[2].cgroup[CGROUP_CPU] = 0;
+    p->processes[2].gpus = 2;
+    p->view = (struct view){.wall_s = 2,
+                            .has_schedstat = true,
+                            .pressure_share = 0.25,
+                            .load = 3,
+                            .own_s = 0.002,
+                            .nmasks = 2,
+                            .masks = p->masks,
+                            .ncpus = CPUS,
+                            .cpus = p->cpus,
+                            .nprocesses = PROCESSES,
+                            .processes = p->processes,
+                            .ncgroups = 1,
+                            .cgroups = &p->group,
+                            .ngpus = 2};
+    (void)bitset_parse("0-3", &p->view.online, NULL);
+    return 0;
+}
+
+static void make(const pid_t *pids, size_t n, struct live *live)
+{
+    struct err err;
+    assert_int_equal(live_make(&planted.view, pids, n, live, &err), 0);
+}
+
+static void test_live_trees(void **state)
+{
+    struct live live;
+    const double busy[] = {NAN, 0.5};
+    (void)state;
+    make(NULL, 0, &live);
+    assert_int_equal(live.nworkers, 2);
+    const struct live_worker *one = &live.workers[0], *other = &live.workers[1];
+    assert_int_equal(one->pid, 100); /* wants most */
+    assert_int_equal(one->nprocesses, 2);
+    assert_true(fabs(one->oncpu - 0.9) < 1e-9 && fabs(one->queue - 1) < 1e-9);
+    assert_true(fabs(one->blocked - 0.1) < 1e-9);
+    assert_true(one->migrations == 2 && isnan(one->throttled));
+    assert_true(fabs(one->used[1] - 0.9) < 1e-9 && one->used[3] == 0);
+    assert_string_equal(one->because, "itself");
+    assert_string_equal(other->because, "");
+    assert_true(other->throttled == 0.25 && isnan(other->migrations));
+    live_set_gpus(&live, busy, 2);
+    assert_true(isnan(one->gpu_busy) && other->gpu_busy == 0.5);
+    assert_true(fabs(live.busy - 0.525) < 1e-9 && live.own == 0.001);
+    live_free(&live);
+}
+
+static void test_live_named_processes(void **state)
+{
+    struct live live;
+    const pid_t pids[] = {101};
+    (void)state;
+    planted.tasks[1].oncpu_s = planted.tasks[1].wait_s = 0; /* named, so shown though it is calm */
+    make(pids, 1, &live);
+    assert_int_equal(live.nworkers, 1);
+    assert_int_equal(live.workers[0].pid, 101);
+    assert_string_equal(live.workers[0].because, "");
+    live_free(&live);
+    make(NULL, 0, &live);
+    assert_int_equal(live.workers[0].nprocesses, 1);
+    live_free(&live);
+}
+
+static void test_live_because_of_another(void **state)
+{
+    struct live live;
+    (void)state;
+    planted.tasks[0] = planted.tasks[1] = (struct view_task){.tid = 100,
+                                                             .mask = 0,
+                                                             .oncpu_s = 0.1,
+                                                             .wait_s = 1.9,
+                                                             .close = true,
+                                                             .cpu = 1,
+                                                             .migrations = NAN};
+    planted.processes[0].cpu_s = planted.processes[1].cpu_s = 0.1;
+    make(NULL, 0, &live);
+    assert_string_equal(live.workers[0].because, "200 other");
+    live_free(&live);
+}
+
+static char *drawn(const struct top_style *style)
+{
+    struct live live;
+    char *text = NULL;
+    size_t size = 0;
+    make(NULL, 0, &live);
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    top_print(&live, style, out);
+    (void)fclose(out);
+    live_free(&live);
+    return text;
+}
+
+static void test_top_as_text(void **state)
+{
+    (void)state;
+    char *text = drawn(&(struct top_style){.line_end = "\n"});
+    assert_string_equal(
+        text, "2 workers, 4 CPUs 52% busy, 0% stolen, load 3.0, pressure 25%, own 0.10%\n"
+              "     PID NAME             THR    ON QUEUE BLOCK MOVES QUOTA  GPU BECAUSE OF\n"
+              "     100 train              2  0.90  1.00  0.10     2     -    - itself\n"
+              "     200 other              1  0.50  0.00  0.50     -   25%    -\n"
+              "\n"
+              "     CPU 0 to 3\n"
+              "     100 .#\n"
+              "     200 ...+\n"
+              " workers .1.1\n");
+    free(text);
+}
+
+static unsigned count_lines(const char *text)
+{
+    unsigned n = 0;
+    for (; (text = strchr(text, '\n')); text++)
+        n++;
+    return n;
+}
+
+static void test_top_fits_any_terminal(void **state)
+{
+    (void)state;
+    for (unsigned rows = 1; rows < 14; rows++)
+        for (unsigned columns = 1; columns < 90; columns += 11) {
+            char *text =
+                drawn(&(struct top_style){.columns = columns, .rows = rows, .line_end = "\n"});
+            assert_in_range(count_lines(text), 0, rows > 2 ? rows : 3);
+            for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+                assert_in_range(strlen(line), 0, columns);
+            free(text);
+        }
+    /* Two CPUs a mark: the busiest counts. */
+    char *text = drawn(&(struct top_style){.columns = 11, .line_end = "\n"});
+    assert_non_null(strstr(text, "     100 #\n"));
+    assert_non_null(strstr(text, "     200 .+\n"));
+    free(text);
+    text = drawn(&(struct top_style){.line_end = "\n", .rows = 5});
+    assert_non_null(strstr(text, "other"));
+    assert_null(strstr(text, "CPU 0"));
+    free(text);
+    text = drawn(&(struct top_style){.line_end = "\n", .rows = 4});
+    assert_non_null(strstr(text, "and 2 more"));
+    free(text);
+}
+
+static void test_top_as_json(void **state)
+{
+    struct live live;
+    (void)state;
+    make(NULL, 0, &live);
+    json_t *json = top_to_json(&live);
+    assert_non_null(json);
+    const json_t *one = json_array_get(json_object_get(json, "workers"), 0);
+    assert_int_equal(json_integer_value(json_object_get(one, "pid")), 100);
+    assert_true(json_is_null(json_object_get(one, "throttled")));
+    assert_true(json_real_value(json_object_get(json_object_get(one, "used"), "1")) > 0.8);
+    json_decref(json);
+    live_free(&live);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_live_trees, set_up),
+        cmocka_unit_test_setup(test_live_named_processes, set_up),
+        cmocka_unit_test_setup(test_live_because_of_another, set_up),
+        cmocka_unit_test_setup(test_top_as_text, set_up),
+        cmocka_unit_test_setup(test_top_fits_any_terminal, set_up),
+        cmocka_unit_test_setup(test_top_as_json, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,546 @@
+/* Checks of contend doctor on views that are made up, where no machine here has the fault. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/doctor/tables/doctor.h"
+#include "tests/lib/fixture_view.h"
+
+static void test_workers_on_cpus_of_their_own_have_no_finding(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    for (size_t w = 0; w < 2; w++) {
+        machine.processes[w].mask = machine.processes[w].parent_mask = w ? MASK_HIGH : MASK_LOW;
+        for (int t = 0; t < 2; t++)
+            view_add_task(&machine, w, w ? MASK_HIGH : MASK_LOW, 9.8, 0.1);
+    }
+    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+        view_occupy(&machine, cpu, 9.9);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+/* As two processes of one thread on a large machine: they share all CPUs, and nobody waits. */
+static void test_masks_that_overlap_without_waiting_are_no_finding(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    view_add_task(&machine, 0, MASK_ALL, 9.9, 0.05);
+    view_add_task(&machine, 1, MASK_ALL, 9.9, 0.05);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+static void test_who_may_not_bind_others_is_told_to_ask_root(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    view_plant_topo(&machine, "node:2 core:2 pu:1");
+    machine.view.uid = machine.processes[0].uid = 1000;
+    machine.processes[1].uid = 1001;
+    for (size_t w = 0; w < 2; w++)
+        for (int t = 0; t < 4; t++)
+            view_add_task(&machine, w, MASK_ALL, 5, 5);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "masks_overlap");
+    assert_non_null(found);
+    assert_string_equal(found->finding.command,
+                        "taskset -acp 0-1 100 && sudo taskset -acp 2-3 101");
+    diagnosis_free(&diagnosis);
+    topo_free(&machine.topo);
+}
+
+/* What is hidden is told once, with the CPU time of what was not seen, and is no good news. */
+static void test_what_is_hidden_is_told(void **state)
+{
+    struct machine machine;
+    char unread[DOCTOR_UNREAD_MAX];
+    const struct diagnosis none = {0};
+    (void)state;
+    view_plant(&machine, 1);
+    view_occupy(&machine, 0, 10);
+    view_occupy(&machine, 1, 5);
+    machine.processes[0].cpu_s = 5;
+    assert_float_equal(view_unseen_s(&machine.view), 10, 1e-9);
+    assert_string_equal(doctor_tell_unread(&machine.view, unread, sizeof(unread)), "");
+    assert_string_equal(doctor_tell_none_found(&machine.view), "Nothing was found that costs.");
+    machine.view.hidden = (struct view_hidden){
+        .any = true, .how = "invisible", .group = "adm (4)", .npids = 2, .pids = {7, 9}};
+    machine.view.environs_refused = 1;
+    assert_string_equal(
+        doctor_tell_unread(&machine.view, unread, sizeof(unread)),
+        "Root would also see the environment, the libraries, the pages and the /dev/shm of 1 "
+        "process that this user may not read. /proc hides the processes of others, also 7, 9 "
+        "(hidepid=invisible); what is not seen ran on up to 1.0 of 4 CPUs meanwhile. Root or a "
+        "member of group adm (4) would see them.");
+    assert_false(doctor_saw_nothing(&machine.view, &none));
+    machine.processes[0].watched = false;
+    assert_true(doctor_saw_nothing(&machine.view, &none));
+    assert_string_equal(doctor_tell_none_found(&machine.view),
+                        "No process that could be looked at was busy.");
+}
+
+/* While its CPU was with others for half of the time: each of its threads waited for them, and for
+ * the other one. */
+static void test_blame_is_split_as_the_cpu_was(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = 2;
+    view_add_task(&machine, 0, 2, 2.5, 7.5);
+    view_add_task(&machine, 0, 2, 2.5, 7.5);
+    view_occupy(&machine, 3, 10);
+    view_occupy(&machine, 2, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "run_queue");
+    assert_non_null(found);
+    assert_string_equal(found->finding.evidence,
+                        "own threads 33%, others 67%, quota 0.00%, hypervisor 0.00%");
+    assert_float_equal(found->cost, 0.75, 1e-9);
+    diagnosis_free(&diagnosis);
+}
+
+static void test_no_thread_waits_for_itself(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = 2;
+    view_add_task(&machine, 0, 2, 7.5, 2.5);
+    view_occupy(&machine, 2, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "run_queue");
+    assert_non_null(found);
+    assert_string_equal(found->finding.evidence,
+                        "own threads 0.00%, others 100%, quota 0.00%, hypervisor 0.00%");
+    diagnosis_free(&diagnosis);
+}
+
+struct away {
+    int mask; /* of `backup` */
+    uint64_t gpus;
+    bool everywhere;        /* the worker uses all CPUs */
+    unsigned backups, user; /* whose they are: backup, and who looks */
+    unsigned threads;       /* of backup, whose first one was on CPU 0, and sleeps */
+    bool is_root;
+    const char *told;
+};
+
+/* One worker on CPU 2, with `backup` in its way, which is not watched: all that differs. */
+static void expect_away_of(const struct away *away, const char *command)
+{
+    struct machine machine;
+    const bool everywhere = away->everywhere;
+    view_plant(&machine, 1);
+    machine.view.uid = away->user;
+    machine.view.is_root = away->is_root;
+    machine.processes[0].mask = everywhere ? MASK_ALL : 2;
+    view_add_task(&machine, 0, 2, 5, 5);
+    if (everywhere)
+        view_add_task(&machine, 0, MASK_ALL, 9, 1);
+    for (unsigned cpu = everywhere ? 0 : 2; cpu < (everywhere ? CPUS : 3); cpu++)
+        view_occupy(&machine, cpu, 10);
+    machine.processes[1] = (struct view_process){.pid = 900,
+                                                 .parent = 1,
+                                                 .name = "backup",
+                                                 .state = 'R',
+                                                 .uid = away->backups,
+                                                 .mask = away->mask,
+                                                 .parent_mask = -1,
+                                                 .gpus = away->gpus,
+                                                 .threads = away->threads,
+                                                 .cpu = away->threads ? 0 : 2,
+                                                 .cpu_s = 5,
+                                                 .cgroup = {-1, -1, -1, -1}};
+    machine.view.nprocesses = 2;
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "run_queue");
+    assert_non_null(found);
+    assert_string_equal(found->finding.command, command);
+    if (away->told)
+        assert_non_null(strstr(found->finding.sentence, away->told));
+    diagnosis_free(&diagnosis);
+}
+
+static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *command)
+{
+    expect_away_of(&(struct away){.mask = mask, .gpus = gpus, .everywhere = everywhere}, command);
+}
+
+/* Another process on the CPU of a worker goes to where no worker is; where there is no such CPU it
+ * runs when they do not. Nobody gets CPUs that he did not have, and another worker no command. */
+static void test_who_is_in_the_way_is_sent_away(void **state)
+{
+    (void)state;
+    expect_away(MASK_ALL, 0, false, "taskset -acp 0-1,3 900");
+    expect_away(MASK_ALL, 0, true, "renice -n 19 -p 900");
+    expect_away(MASK_HIGH, 0, false, "taskset -acp 3 900");
+    expect_away(2, 0, false, "");
+    expect_away(2, 0, true, "");
+    expect_away(MASK_ALL, 1, false, "");
+    expect_away(-1, 0, false, "");
+    expect_away_of(&(struct away){.mask = MASK_ALL, .threads = 3}, "taskset -acp 0-1,3 900");
+    expect_away_of(&(struct away){.mask = MASK_LOW, .threads = 3}, "");
+}
+
+/* Nobody is told to touch what is another's; root may, and is told whose it is. */
+static void test_whose_is_in_the_way_is_told(void **state)
+{
+    (void)state;
+    expect_away_of(&(struct away){.mask = MASK_ALL,
+                                  .backups = 1000,
+                                  .user = 1000,
+                                  .told = " That makes it about 2.0x as fast. The command touches "
+                                          "backup (900), which is not part of this job."},
+                   "taskset -acp 0-1,3 900");
+    expect_away_of(&(struct away){.mask = MASK_ALL,
+                                  .user = 1000,
+                                  .told = " backup (900) belongs to root: ask them. Alone on its "
+                                          "CPUs it would be about 2.0x as fast."},
+                   "");
+    expect_away_of(&(struct away){.mask = MASK_ALL,
+                                  .everywhere = true,
+                                  .backups = 1001,
+                                  .user = 1000,
+                                  .told = " backup (900) belongs to user 1001: ask them."},
+                   "");
+    expect_away_of(&(struct away){.mask = MASK_ALL,
+                                  .everywhere = true,
+                                  .backups = 1001,
+                                  .is_root = true,
+                                  .told = " backup (900) belongs to user 1001."},
+                   "renice -n 19 -p 900");
+    /* Somebody's worker, as it is bound there. */
+    expect_away_of(&(struct away){.mask = 2, .told = "Alone on its CPUs it would be about 2.0x"},
+                   "");
+}
+
+/* Linux gives each thread a niceness of its own; it means nothing to real time, and ends at 19. */
+static void test_renice_is_told_where_it_helps(void **state)
+{
+    struct machine machine;
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        view_plant(&machine, 1);
+        view_add_task(&machine, 0, MASK_ALL, 9, 9);
+        for (unsigned cpu = 0; cpu < CPUS; cpu++)
+            view_occupy(&machine, cpu, 10);
+        machine.processes[1] = (struct view_process){.pid = 900,
+                                                     .parent = 1,
+                                                     .name = "backup",
+                                                     .state = 'R',
+                                                     .threads = 3,
+                                                     .realtime = way == 1,
+                                                     .nicest = way == 2,
+                                                     .mask = MASK_ALL,
+                                                     .parent_mask = -1,
+                                                     .cpu = 2,
+                                                     .cpu_s = 5,
+                                                     .cgroup = {-1, -1, -1, -1}};
+        machine.view.nprocesses = 2;
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = view_look_for(&diagnosis, "run_queue");
+        assert_non_null(found);
+        assert_string_equal(found->finding.command,
+                            way ? "" : "renice -n 19 -p $(ls /proc/900/task)");
+        assert_true((strstr(found->finding.sentence, "backup (900, real-time)") != NULL) ==
+                    (way == 1));
+        diagnosis_free(&diagnosis);
+    }
+}
+
+/* As one with that much of /dev/shm and of memory is told. */
+static void expect_shm(double shm_gib, double shm_free_gib, double free_gib, const char *command)
+{
+    struct machine machine;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_ALL, 9, 0);
+    machine.view.is_root = true;
+    machine.view.free_bytes = free_gib * 0x1p30;
+    machine.about[0].shm_known = true;
+    machine.about[0].shm_bytes = shm_gib * 0x1p30;
+    machine.about[0].shm_free_bytes = shm_free_gib * 0x1p30;
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "shm");
+    if (command) {
+        assert_non_null(found);
+        assert_string_equal(found->finding.command, command);
+    } else
+        assert_null(found);
+    diagnosis_free(&diagnosis);
+}
+
+/* A command never makes it smaller, and leaves the machine half of its memory. */
+static void test_shm_grows(void **state)
+{
+    (void)state;
+    expect_shm(0.001, 0, 500, "nsenter -t 100 -m mount -o remount,size=8G /dev/shm");
+    expect_shm(63, 0, 500, "nsenter -t 100 -m mount -o remount,size=126G /dev/shm");
+    expect_shm(63, 0, 40, "nsenter -t 100 -m mount -o remount,size=83G /dev/shm");
+    expect_shm(63, 0, 20, "du -ah /proc/100/root/dev/shm | sort -h | tail");
+    expect_shm(63, 0, NAN, "du -ah /proc/100/root/dev/shm | sort -h | tail");
+    expect_shm(0.0625, 0, 0.5, "nsenter -t 100 -m mount -o remount,size=320M /dev/shm");
+    expect_shm(1024, 100, 900, NULL); /* less than a tenth, and plenty */
+}
+
+static void test_quota_and_hypervisor_are_blamed(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].mask = 2;
+    view_add_task(&machine, 0, 2, 2, 8);
+    machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
+                                         .parent = -1,
+                                         .v2 = true,
+                                         .quota_cpus = 0.5,
+                                         .periods = 100,
+                                         .throttled_periods = 50,
+                                         .throttled_s = 4};
+    machine.view.ncgroups = 1;
+    machine.processes[0].cgroup[CGROUP_CPU] = 0;
+    machine.cpus[2] = (struct view_cpu){.os_cpu = 2, .user_s = 2, .steal_s = 2, .idle_s = 6};
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *queue = view_look_for(&diagnosis, "run_queue");
+    assert_non_null(queue);
+    assert_string_equal(queue->finding.evidence,
+                        "own threads 0.00%, others 0.00%, quota 50%, hypervisor 50%");
+    const struct found *throttled = view_look_for(&diagnosis, "throttled");
+    assert_non_null(throttled);
+    assert_non_null(strstr(throttled->finding.command, "/sys/fs/cgroup/a/cpu.max"));
+    diagnosis_free(&diagnosis);
+}
+
+/* Four threads on two CPUs: each CPU was stopped for 80% of the time, and two threads waited on it.
+ * Who else ran there is not to blame. */
+static void test_quota_that_was_used_up_is_to_blame(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    for (int t = 0; t < 4; t++)
+        view_add_task(&machine, 0, MASK_LOW, 0.5, 9.5);
+    machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
+                                         .parent = -1,
+                                         .v2 = true,
+                                         .quota_cpus = 0.2,
+                                         .periods = 100,
+                                         .throttled_periods = 96,
+                                         .throttled_s = 16};
+    machine.view.ncgroups = 1;
+    machine.processes[0].cgroup[CGROUP_CPU] = 0;
+    view_occupy(&machine, 0, 8);
+    view_occupy(&machine, 1, 8);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *queue = view_look_for(&diagnosis, "run_queue");
+    assert_non_null(queue);
+    assert_non_null(strstr(queue->finding.sentence, "mostly because of the quota of its cgroup"));
+    assert_non_null(strstr(queue->finding.evidence, "quota 96%"));
+    /* And its team is not told two sizes. */
+    assert_non_null(
+        strstr(view_look_for(&diagnosis, "team_over_quota")->finding.sentence, "Start it with 1."));
+    diagnosis_free(&diagnosis);
+}
+
+static void test_idle_beside_names_the_mask_of_the_process(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, 1, 5, 5);
+    view_add_task(&machine, 0, 1, 5, 5);
+    view_occupy(&machine, 1, 10);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "idle_beside_queue");
+    assert_non_null(found);
+    assert_string_equal(found->finding.command, "taskset -acp 0-3 100");
+    diagnosis_free(&diagnosis);
+}
+
+static void test_far_from_its_gpu(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_use_gpu(&machine, 0, 0);
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "far_from_gpu");
+    assert_non_null(found);
+    assert_true(isnan(found->cost));
+    assert_string_equal(found->finding.command, "taskset -acp 0-1 100");
+    assert_null(view_look_for(&diagnosis, "shut_out_of_gpu"));
+    diagnosis_free(&diagnosis);
+    machine.tasks[0][0].mask = MASK_LOW; /* as its command says */
+    diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+/* One that drives GPUs of both nodes is near one of them, wherever it is. */
+static void test_near_one_of_its_gpus(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_use_gpu(&machine, 0, 0);
+    view_use_gpu(&machine, 0, 1);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+static void test_cpuset_without_cpus_of_the_gpu(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    view_use_gpu(&machine, 0, 0);
+    machine.group = (struct view_cgroup){
+        .path = "/sys/fs/cgroup/a", .parent = -1, .quota_cpus = NAN, .cpus = view_range(2, 3)};
+    machine.view.ncgroups = 1;
+    machine.processes[0].cgroup[CGROUP_CPUSET] = 0;
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_non_null(view_look_for(&diagnosis, "shut_out_of_gpu"));
+    assert_null(view_look_for(&diagnosis, "far_from_gpu"));
+    diagnosis_free(&diagnosis);
+}
+
+static void test_pages_on_another_node(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    machine.about[0].pages_known = true;
+    machine.about[0].mems = view_range(0, 1);
+    machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
+    machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
+    struct diagnosis diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "far_pages");
+    assert_non_null(found);
+    assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
+    assert_string_equal(found->finding.command, "migratepages 100 0 1");
+    diagnosis_free(&diagnosis);
+    machine.about[0].node_bytes[0] = 1 << 20;
+    diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+/* The memory of a GPU is a node without CPUs: pages that it has fetched are to stay there. */
+static void test_pages_on_a_node_without_cpus(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 1);
+    view_add_task(&machine, 0, MASK_HIGH, 9, 0);
+    machine.view.nnodes = 3;
+    machine.about[0].pages_known = true;
+    machine.about[0].mems = view_range(0, 2);
+    machine.about[0].node_bytes[1] = UINT64_C(1) << 30;
+    machine.about[0].node_bytes[2] = UINT64_C(60) << 30;
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+    machine.about[0].node_bytes[0] = UINT64_C(3) << 30;
+    diagnosis = view_judge(&machine);
+    const struct found *found = view_look_for(&diagnosis, "far_pages");
+    assert_non_null(found);
+    assert_string_equal(found->finding.evidence, "75% of its memory (3 GiB) is not on node 1");
+    assert_string_equal(found->finding.command, "migratepages 100 0 1");
+    diagnosis_free(&diagnosis);
+}
+
+/* A launcher that only waits leads nobody; a worker leads those that load its data. */
+static void test_busy_parents_lead(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 3);
+    machine.processes[1].parent = 100;
+    machine.processes[2].parent = 101;
+    view_add_task(&machine, 0, MASK_ALL, 0.01, 0);
+    view_add_task(&machine, 1, MASK_ALL, 9, 0);
+    view_add_task(&machine, 2, MASK_ALL, 9, 0);
+    assert_ptr_equal(view_lead(&machine.view, &machine.processes[2]), &machine.processes[1]);
+    assert_ptr_equal(view_lead(&machine.view, &machine.processes[1]), &machine.processes[1]);
+}
+
+static void test_what_costs_most_comes_first(void **state)
+{
+    struct machine machine;
+    static char settings[] = "PYTHONDEVMODE=1";
+    (void)state;
+    view_plant(&machine, 1);
+    machine.processes[0].settings = settings;
+    machine.processes[0].settings_size = sizeof(settings);
+    view_add_task(&machine, 0, 1, 5, 5);
+    view_add_task(&machine, 0, 1, 5, 5);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 2);
+    for (size_t i = 1; i < diagnosis.n; i++)
+        assert_true(diagnosis.all[i - 1].finding.severity >= diagnosis.all[i].finding.severity);
+    assert_string_equal(diagnosis.all[0].finding.id, "idle_beside_queue");
+    assert_string_equal(diagnosis.all[1].finding.id, "debugging");
+    assert_string_equal(diagnosis.all[1].finding.command, "unset PYTHONDEVMODE");
+    diagnosis_free(&diagnosis);
+}
+
+/* Without schedstat nobody knows who waits: no finding may come of that. */
+static void test_unknown_waits_are_no_finding(void **state)
+{
+    struct machine machine;
+    (void)state;
+    view_plant(&machine, 2);
+    machine.view.has_schedstat = false;
+    for (size_t w = 0; w < 2; w++)
+        view_add_task(&machine, w, MASK_ALL, 9, NAN);
+    struct diagnosis diagnosis = view_judge(&machine);
+    assert_int_equal(diagnosis.n, 0);
+    diagnosis_free(&diagnosis);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_workers_on_cpus_of_their_own_have_no_finding),
+        cmocka_unit_test(test_masks_that_overlap_without_waiting_are_no_finding),
+        cmocka_unit_test(test_who_may_not_bind_others_is_told_to_ask_root),
+        cmocka_unit_test(test_what_is_hidden_is_told),
+        cmocka_unit_test(test_blame_is_split_as_the_cpu_was),
+        cmocka_unit_test(test_no_thread_waits_for_itself),
+        cmocka_unit_test(test_who_is_in_the_way_is_sent_away),
+        cmocka_unit_test(test_whose_is_in_the_way_is_told),
+        cmocka_unit_test(test_renice_is_told_where_it_helps),
+        cmocka_unit_test(test_shm_grows),
+        cmocka_unit_test(test_quota_and_hypervisor_are_blamed),
+        cmocka_unit_test(test_quota_that_was_used_up_is_to_blame),
+        cmocka_unit_test(test_idle_beside_names_the_mask_of_the_process),
+        cmocka_unit_test(test_far_from_its_gpu),
+        cmocka_unit_test(test_near_one_of_its_gpus),
+        cmocka_unit_test(test_cpuset_without_cpus_of_the_gpu),
+        cmocka_unit_test(test_pages_on_another_node),
+        cmocka_unit_test(test_pages_on_a_node_without_cpus),
+        cmocka_unit_test(test_busy_parents_lead),
+        cmocka_unit_test(test_what_costs_most_comes_first),
+        cmocka_unit_test(test_unknown_waits_are_no_finding),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/* Which GPUs a process uses, over a made-up driver. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/doctor/reader/reader.h"
+#include "tests/lib/fixture_driver.h"
+
+/* The GPUs of the process that has started this child. */
+static int read_gpus(uint64_t *gpus)
+{
+    struct reader reader;
+    struct err err;
+    size_t users;
+    CHECK(reader_open("", &reader, &err) == 0);
+    CHECK(reader_read_gpus(&reader, &users, &err) == 0);
+    CHECK(reader.view.ngpus == 3 && users == 1);
+    const struct view_process *parent = view_find(&reader.view, (int)getppid());
+    CHECK(parent);
+    *gpus = parent->gpus;
+    reader_close(&reader);
+    return 0;
+}
+
+static int check_all(void)
+{
+    uint64_t gpus;
+    int line = read_gpus(&gpus);
+    return line ? line : gpus != 7;
+}
+
+static int check_second(void)
+{
+    uint64_t gpus;
+    int line = read_gpus(&gpus);
+    return line ? line : gpus != 2;
+}
+
+static void check(const char *bytes, int (*one)(void))
+{
+    char states[160], link[64] = "";
+    ssize_t n = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
+    if (n < 0 || strcmp(link, "pid:[4026531836]") != 0) {
+        print_message("in a namespace of pids, where the driver's are others\n");
+        skip();
+    }
+    (void)snprintf(states, sizeof(states), "pid=%d %s", (int)getpid(), bytes);
+    fixture_driver_check("-DFULL", states, one);
+}
+
+static void test_gpus_all_of_a_process(void **state)
+{
+    (void)state;
+    check("used0=40000000000 used1=80000000000 used2=50000000000", check_all);
+}
+
+/* As when PyTorch has loaded a checkpoint onto GPU 0, or a barrier ran there. */
+static void test_gpus_stray_contexts_are_not_counted(void **state)
+{
+    (void)state;
+    check("used0=500000000 used1=80000000000 used2=600000000", check_second);
+}
+
+/* A virtual machine, or MIG: the driver does not tell. */
+static void test_gpus_unknown_memory_counts(void **state)
+{
+    (void)state;
+    check("used=0xffffffffffffffff", check_all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gpus_all_of_a_process),
+        cmocka_unit_test(test_gpus_stray_contexts_are_not_counted),
+        cmocka_unit_test(test_gpus_unknown_memory_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

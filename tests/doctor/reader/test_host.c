@@ -1,0 +1,222 @@
+/* What doctor reads of the machine beside its processes, on made-up files. */
+#include "harness/doctor/reader/host.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_dir.h"
+
+static void test_irqs_counts_of_devices(void **state)
+{
+    struct irqs before, after;
+    struct err err;
+    (void)state;
+    fixture_put("/proc/interrupts",
+                "           CPU0       CPU3\n"
+                " 26:          0         14  IO-APIC   4-edge      ttyS0\n"
+                " 36:        100    4419178 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0\n"
+                "LOC:   15138488   14875189   Local timer interrupts\n"
+                "ERR:          0\n");
+    assert_int_equal(irqs_read(fixture_dir, &before, &err), 0);
+    assert_int_equal(before.ncpus, 2);
+    assert_int_equal(before.os_cpu[1], 3);
+    assert_int_equal(before.n, 2);
+    assert_string_equal(before.irq[0].device, "ttyS0");
+    assert_string_equal(before.irq[1].device, "virtio1-req.0");
+    fixture_put("/proc/interrupts",
+                "           CPU0       CPU3\n"
+                " 36:        100    4419378 PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0\n"
+                " 40:         60          0  IR-PCI-MSI 524288-edge      eth0, usb\n");
+    fixture_put("/proc/irq/36/effective_affinity_list", "3\n");
+    fixture_put("/proc/irq/40/effective_affinity_list", "0\n");
+    assert_int_equal(irqs_read(fixture_dir, &after, &err), 0);
+    irqs_subtract(&after, &before, 4);
+    irqs_read_affinity(fixture_dir, &after);
+    assert_true(after.irq[0].served[0] == 0 && after.irq[0].served[1] == 50);
+    assert_true(after.irq[1].served[0] == 15); /* was not there before */
+    assert_string_equal(after.irq[0].effective, "3");
+    assert_string_equal(after.irq[1].effective, ""); /* too few to matter */
+    assert_string_equal(after.irq[1].device, "eth0, usb");
+    irqs_free(&before);
+    irqs_free(&after);
+}
+
+static void test_irqs_nothing_there(void **state)
+{
+    struct irqs irqs;
+    struct err err;
+    (void)state;
+    assert_int_equal(irqs_read(fixture_dir, &irqs, &err), 0);
+    assert_int_equal(irqs.n, 0);
+    irqs_free(&irqs);
+    fixture_put("/proc/interrupts", " 1 2 3\nnonsense\n 9: x y\n");
+    assert_int_equal(irqs_read(fixture_dir, &irqs, &err), 0);
+    assert_int_equal(irqs.n, 0);
+    irqs_free(&irqs);
+}
+
+static struct bitset mask;
+static struct view_process worker = {
+    .pid = 100, .watched = true, .state = 'D', .mask = 0, .cgroup = {-1, 0, -1, 1}};
+static struct view_cgroup groups[3] = {{.path = "/sys/fs/cgroup", .parent = -1},
+                                       {.path = "/sys/fs/cgroup/job", .parent = 0}};
+static struct view view = {.wall_s = 2,
+                           .nmasks = 1,
+                           .masks = &mask,
+                           .nprocesses = 1,
+                           .processes = &worker,
+                           .ncgroups = 2,
+                           .cgroups = groups};
+
+static void put_memory(unsigned refaults, unsigned waited_us, unsigned kills)
+{
+    char text[160];
+    (void)snprintf(text, sizeof(text),
+                   "anon 5\nworkingset_refault_anon %u\nworkingset_refault_file %u\n", refaults,
+                   refaults);
+    fixture_put("/sys/fs/cgroup/job/memory.stat", text);
+    (void)snprintf(text, sizeof(text), "some avg10=0.00 avg60=0.00 avg300=0.00 total=%u\n",
+                   waited_us);
+    fixture_put("/sys/fs/cgroup/job/memory.pressure", text);
+    (void)snprintf(text, sizeof(text), "low 0\nhigh %u\nmax 0\noom 0\noom_kill %u\n", 2 * kills,
+                   kills);
+    fixture_put("/sys/fs/cgroup/job/memory.events", text);
+}
+
+static void put_status(int tid, char state, unsigned switches)
+{
+    char path[64], text[160];
+    (void)snprintf(path, sizeof(path), "/proc/100/task/%d/status", tid);
+    (void)snprintf(text, sizeof(text),
+                   "Name:\tworker\nState:\t%c (some)\nvoluntary_ctxt_switches:\t%u\n"
+                   "nonvoluntary_ctxt_switches:\t1\n",
+                   state, switches);
+    fixture_put(path, text);
+}
+
+/* A loader is in state D whenever one looks, and reads its file all the same. */
+static void test_host_who_runs_between_is_not_stuck(void **state)
+{
+    static struct view_task tasks[] = {{.tid = 100, .state = 'D'},
+                                       {.tid = 101, .state = 'D'},
+                                       {.tid = 102, .state = 'D'},
+                                       {.tid = 103, .state = 'D'}};
+    struct host host;
+    struct err err;
+    (void)state;
+    worker.tasks = tasks;
+    worker.ntasks = sizeof(tasks) / sizeof(tasks[0]);
+    put_status(100, 'D', 7);
+    put_status(101, 'D', 7);
+    put_status(102, 'S', 7); /* it was in D when it ran last */
+    put_status(103, 'D', 7);
+    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
+    host_look(&view, &host);
+    assert_int_equal(host.nstuck, 3);
+    put_status(101, 'D', 8);
+    put_status(103, 'R', 7);
+    host_look(&view, &host);
+    assert_int_equal(host.nstuck, 1);
+    assert_int_equal(host.stuck[0].tid, 100);
+    host_free(&host);
+    worker.tasks = NULL;
+    worker.ntasks = 0;
+}
+
+static void test_host_differences(void **state)
+{
+    struct host host;
+    struct err err;
+    (void)state;
+    bitset_set(&mask, 1);
+    put_memory(10, 1000, 3);
+    fixture_put("/sys/fs/cgroup/job/memory.max", "1048576\n");
+    fixture_put("/sys/fs/cgroup/job/memory.high", "max\n");
+    fixture_put("/proc/vmstat", "numa_hint_faults 10\nnuma_pages_migrated 4\n");
+    fixture_put("/sys/devices/system/cpu/isolated", "2-3\n");
+    fixture_put("/sys/devices/system/cpu/nohz_full", "(null)\n");
+    fixture_put("/sys/kernel/sched_ext/state", "enabled\n");
+    fixture_put("/sys/kernel/sched_ext/root/ops", "scx_lavd\n");
+    fixture_put("/sys/devices/system/cpu/cpu1/cpuidle/state0/usage", "100\n");
+    fixture_put("/sys/devices/system/cpu/cpu1/cpuidle/state1/usage", "50\n");
+    fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
+    fixture_put("/proc/100/task/100/wchan", "rpc_wait_bit");
+    put_status(100, 'D', 7);
+    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
+    host_look(&view, &host);
+    host_look(&view, &host);
+    put_memory(15, 401000, 4);
+    fixture_put("/proc/vmstat", "numa_hint_faults 110\nnuma_pages_migrated 4\n");
+    fixture_put("/sys/devices/system/cpu/cpu1/cpuidle/state1/usage", "90\n");
+    fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "11\n");
+    assert_int_equal(host_finish(&view, &host, &err), 0);
+    assert_true(host.a_second.numa_faults == 50 && host.a_second.numa_moved == 0);
+    assert_true(host.a_second.throttles == 2 && isnan(host.a_second.throttled_s));
+    assert_int_equal(host.nmemories, 2);       /* the machine, and the job */
+    assert_true(isnan(host.memories[0].some)); /* no PSI of the whole */
+    assert_true(host.memories[1].some == 0.2 && host.memories[1].refaults == 5);
+    assert_true(host.memories[1].kills == 1);
+    assert_true(host.memories[1].limit_bytes == 1048576);
+    assert_true(host.idle_wakes == 20);
+    assert_true(isnan(host.idle_exit_us)); /* of files, nothing is measured */
+    assert_true(bitset_test(&host.exclusive, 2) && bitset_count(&host.exclusive) == 2);
+    assert_string_equal(host.exclusive_by, "isolcpus");
+    assert_string_equal(host.scheduler, "scx_lavd");
+    assert_int_equal(host.nstuck, 1);
+    assert_string_equal(host.stuck[0].where, "rpc_wait_bit");
+    host_free(&host);
+}
+
+static void test_host_version_1_and_exclusive(void **state)
+{
+    struct host host;
+    struct err err;
+    (void)state;
+    (void)snprintf(groups[1].path, sizeof(groups[1].path), "/sys/fs/cgroup/memory/job");
+    (void)snprintf(groups[2].path, sizeof(groups[2].path), "/sys/fs/cgroup/cpuset/job");
+    groups[2].parent = 0;
+    bitset_set(&groups[2].cpus, 5);
+    view.ncgroups = 3;
+    worker.cgroup[CGROUP_CPUSET] = 2;
+    fixture_put("/sys/fs/cgroup/cpuset/job/cpuset.cpu_exclusive", "1\n");
+    fixture_put("/sys/fs/cgroup/memory/job/memory.stat", "workingset_refault 8\n");
+    fixture_put("/sys/fs/cgroup/memory/job/memory.oom_control", "under_oom 0\noom_kill 2\n");
+    fixture_put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
+    assert_int_equal(host_mark(&view, NULL, fixture_dir, &host, &err), 0);
+    fixture_put("/sys/fs/cgroup/memory/job/memory.stat", "workingset_refault 18\n");
+    fixture_put("/sys/fs/cgroup/memory/job/memory.oom_control", "under_oom 0\noom_kill 3\n");
+    assert_int_equal(host_finish(&view, &host, &err), 0);
+    assert_true(host.memories[1].refaults == 5 && host.memories[1].kills == 1);
+    assert_true(isnan(host.memories[1].limit_bytes) && isnan(host.memories[1].some));
+    assert_true(bitset_test(&host.exclusive, 5));
+    assert_string_equal(host.exclusive_by, "an exclusive cpuset");
+    host_free(&host);
+}
+
+/* On this machine: a number, and no harm to where we may run. */
+static void test_host_idle_exit_measured(void **state)
+{
+    (void)state;
+    double us = host_measure_idle_exit(0);
+    assert_true(isnan(us) || us >= 0);
+    assert_true(isnan(host_measure_idle_exit(BITSET_BITS - 1))); /* there is no such CPU */
+}
+
+int main(void)
+{
+#define TEST(function)                                                                             \
+    cmocka_unit_test_setup_teardown(function, fixture_make_dir, fixture_remove_dir)
+    const struct CMUnitTest tests[] = {
+        TEST(test_irqs_counts_of_devices),  TEST(test_irqs_nothing_there),
+        TEST(test_host_differences),        TEST(test_host_version_1_and_exclusive),
+        TEST(test_host_idle_exit_measured), TEST(test_host_who_runs_between_is_not_stuck),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

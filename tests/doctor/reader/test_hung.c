@@ -1,0 +1,120 @@
+/* What a thread waits in, as the kernel tells it, and which processes hang by it. */
+#include "harness/doctor/reader/hung.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_dir.h"
+
+/* A line of the kernel: the call, where it waits, how, for what, and until when. */
+static const char *call(long number, unsigned operation, unsigned value, unsigned timeout)
+{
+    static char text[160];
+    (void)snprintf(text, sizeof(text),
+                   "%ld 0x7f00 0x%x 0x%x 0x%x 0x0 0xffffffff 0x7ffd1000 0x7f8ee000\n", number,
+                   operation, value, timeout);
+    return text;
+}
+
+static void test_waits_without_an_end_are_read(void **state)
+{
+    static const struct {
+        unsigned operation, value, timeout;
+        bool waits;
+        uint32_t joins;
+    } cases[] = {
+        {0x80, 2, 0, true, 0},  /* a mutex */
+        {0x189, 0, 0, true, 0}, /* a semaphore */
+        {0x86, 0, 0, true, 0},  /* a lock that inherits priorities */
+        {0x8d, 0, 0, true, 0},  /* the newer call for it */
+        {0x109, 77, 0, true, 77} /* pthread_join */,
+        {0x80, 2, 0x7ffd, false, 0}, /* a time-out */
+        {0, 0, 0, false, 0},         /* a semaphore that other processes may post */
+        {6, 0, 0, false, 0},         /* such a lock that inherits */
+        {0x81, 1, 0, false, 0},      /* wakes others */
+    };
+    uint32_t joins;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *text = call(SYS_futex, cases[i].operation, cases[i].value, cases[i].timeout);
+        assert_int_equal(hung_read_wait(text, &joins), cases[i].waits);
+        if (cases[i].waits)
+            assert_int_equal(joins, cases[i].joins);
+    }
+    assert_false(hung_read_wait(call(SYS_read, 0x80, 2, 0), &joins));
+    assert_false(hung_read_wait("running\n", &joins));
+    assert_false(hung_read_wait("-1 0x7ffd1000 0x7f8ee000\n", &joins));
+    assert_false(hung_read_wait("", &joins));
+}
+
+static void put_thread(int tid, const char *syscall, unsigned number, unsigned switches)
+{
+    char path[64], status[200];
+    (void)snprintf(path, sizeof(path), "/proc/7/task/%d/syscall", tid);
+    fixture_put(path, syscall);
+    (void)snprintf(path, sizeof(path), "/proc/7/task/%d/status", tid);
+    (void)snprintf(status, sizeof(status),
+                   "Name:\tx\nNSpid:\t%d\t%u\nvoluntary_ctxt_switches:\t%u\n"
+                   "nonvoluntary_ctxt_switches:\t2\n",
+                   tid, number, switches);
+    fixture_put(path, status);
+}
+
+static unsigned look(struct view_process *process, void (*between)(void))
+{
+    const struct view view = {.processes = process, .nprocesses = 1, .is_root = true};
+    struct hung hung = {.named = false};
+    hung_look(&view, fixture_dir, &hung);
+    if (between)
+        between();
+    hung_finish(&view, fixture_dir, &hung);
+    return hung.n ? hung.found[0].threads : 0;
+}
+
+static void run_second(void)
+{
+    put_thread(8, call(SYS_futex, 0x80, 2, 0), 2, 6);
+}
+
+static void add_third(void)
+{
+    put_thread(9, call(SYS_futex, 0x80, 2, 0), 3, 5);
+}
+
+static void test_hung_processes_are_found(void **state)
+{
+    struct view_process process = {.pid = 7, .state = 'S', .name = "x"};
+    (void)state;
+    put_thread(7, call(SYS_futex, 0x109, 2, 0), 1, 5);
+    put_thread(8, call(SYS_futex, 0x80, 2, 0), 2, 5);
+    assert_int_equal(look(&process, NULL), 2);
+    assert_int_equal(look(&process, run_second), 0);
+    assert_int_equal(look(&process, NULL), 2);
+    assert_int_equal(look(&process, add_third), 0);
+    assert_int_equal(look(&process, NULL), 3);
+    put_thread(7, call(SYS_futex, 0x109, 99, 0), 1, 5); /* 99 is none of its threads */
+    assert_int_equal(look(&process, NULL), 0);
+    put_thread(7, "-1 0x0 0x0\n", 1, 5);
+    assert_int_equal(look(&process, NULL), 0);
+    process.state = 'Z'; /* its first thread has ended */
+    assert_int_equal(look(&process, NULL), 2);
+    put_thread(9, call(SYS_poll, 0, 0, 0), 3, 5);
+    assert_int_equal(look(&process, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_waits_without_an_end_are_read),
+        cmocka_unit_test_setup_teardown(test_hung_processes_are_found, fixture_make_dir,
+                                        fixture_remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+/* What the reader sees of processes of this machine. */
+#include "harness/doctor/reader/reader_parts.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_dir.h"
+
+static pid_t start(void (*act)(void))
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)alarm(180);
+        for (;;)
+            act();
+    }
+    return child;
+}
+
+static void compute(void)
+{
+    static volatile unsigned long sink;
+    sink++;
+}
+
+static void sleep_on(void)
+{
+    (void)pause();
+}
+
+static void end(pid_t child)
+{
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, NULL, 0);
+}
+
+/* A thread computes until the next byte comes; another one takes its place then. It tells its tid.
+ */
+struct relay {
+    int orders, tids;
+};
+static _Atomic bool stops;
+
+static void *compute_and_tell(void *arg)
+{
+    const struct relay *relay = arg;
+    pid_t tid = gettid();
+    ssize_t told = write(relay->tids, &tid, sizeof(tid));
+    while (told == sizeof(tid) && !atomic_load(&stops))
+        compute();
+    return NULL;
+}
+
+static void run_relay(struct relay *relay)
+{
+    char order;
+    (void)alarm(180);
+    do {
+        pthread_t thread;
+        atomic_store(&stops, false);
+        if (pthread_create(&thread, NULL, compute_and_tell, relay))
+            _exit(1);
+        ssize_t n = read(relay->orders, &order, 1);
+        atomic_store(&stops, true);
+        (void)pthread_join(thread, NULL);
+        if (n != 1)
+            _exit(0);
+    } while (true);
+}
+
+static bool is_listed(const struct reader *reader, pid_t pid, pid_t tid)
+{
+    const struct view_process *process = view_find(&reader->view, pid);
+    for (size_t t = 0; process && t < process->ntasks; t++)
+        if (process->tasks[t].tid == tid)
+            return true;
+    return false;
+}
+
+static void tick_until_listed(struct reader *reader, pid_t pid, pid_t tid)
+{
+    struct err err;
+    for (int tries = 0; tries < 600 && !is_listed(reader, pid, tid); tries++) {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+        assert_int_equal(reader_tick(reader, READER_WHOLE, &err), 0);
+    }
+    assert_true(is_listed(reader, pid, tid));
+}
+
+/* As many threads as before, and yet another one: nothing is listed where none has gone. */
+static void test_reader_threads_that_take_turns(void **state)
+{
+    struct reader reader;
+    struct err err;
+    int orders[2], tids[2];
+    pid_t tid, last = 0;
+    (void)state;
+    assert_int_equal(pipe(orders), 0);
+    assert_int_equal(pipe(tids), 0);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)close(orders[1]);
+        run_relay(&(struct relay){orders[0], tids[1]});
+    }
+    assert_int_equal(read(tids[0], &tid, sizeof(tid)), sizeof(tid));
+    assert_int_equal(reader_open("", &reader, &err), 0);
+    assert_int_equal(reader_watch_pids(&reader, &child, 1, &err), 0);
+    assert_int_equal(reader_mark(&reader, &err), 0);
+    for (int turn = 0; turn < 3; turn++) {
+        tick_until_listed(&reader, child, tid);
+        assert_false(is_listed(&reader, child, last));
+        last = tid;
+        assert_int_equal(write(orders[1], "x", 1), 1);
+        assert_int_equal(read(tids[0], &tid, sizeof(tid)), sizeof(tid));
+    }
+    reader_close(&reader);
+    end(child);
+    for (int i = 0; i < 2; i++) {
+        (void)close(orders[i]);
+        (void)close(tids[i]);
+    }
+}
+
+/* It is known where others may run that did, and nothing is asked of those that slept. */
+static void test_reader_masks_of_others_that_ran(void **state)
+{
+    struct reader reader;
+    struct err err;
+    const struct view_process *one;
+    int tries = 0;
+    (void)state;
+    pid_t busy = start(compute), asleep = start(sleep_on);
+    assert_int_equal(reader_open("", &reader, &err), 0);
+    assert_int_equal(reader_mark(&reader, &err), 0);
+    do {
+        (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+        assert_int_equal(reader_tick(&reader, READER_WHOLE, &err), 0);
+        one = view_find(&reader.view, busy);
+        assert_non_null(one);
+        assert_false(one->watched);
+    } while (one->mask < 0 && tries++ < 600);
+    assert_true(one->mask >= 0);
+    one = view_find(&reader.view, asleep);
+    assert_non_null(one);
+    assert_int_equal(one->mask, -1);
+    reader_close(&reader);
+    end(busy);
+    end(asleep);
+}
+
+static void test_class_is_read_from_stat(void **state)
+{
+    static const struct {
+        const char *priority, *tail; /* fields 18, and 40 and 41 */
+        bool realtime, nicest;
+    } cases[] = {{"20", "0 0", false, false},
+                 {"39", "0 0", false, true},
+                 {"20", "0 5", false, true}, /* SCHED_IDLE */
+                 {"-40", "39 1", true, false},
+                 {"-101", "0 6", true, false}}; /* SCHED_DEADLINE */
+    char text[256];
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reader_stat stat = {0};
+        (void)snprintf(text, sizeof(text),
+                       "7 (a b) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 %s 0 1 0 99 0 0 0 0 0 0 0 0 0 0 0 "
+                       "0 0 0 0 17 3 %s 0",
+                       cases[i].priority, cases[i].tail);
+        assert_true(reader_parse_stat(text, &stat));
+        assert_int_equal(stat.cpu, 3);
+        assert_int_equal(stat.realtime, cases[i].realtime);
+        assert_int_equal(stat.nicest, cases[i].nicest);
+    }
+}
+
+/* What drivers have locked for a process counts, and nothing for one that may lock what it likes.
+ */
+static void test_reader_locked_memory(void **state)
+{
+    static const struct {
+        const char *status;
+        uint64_t bytes;
+        bool is_free;
+    } cases[] = {
+        {"VmPin:\t    2048 kB\nVmLck:\t      64 kB\nCapEff:\t0000000000000000\n", 2 << 20, false},
+        {"VmPin:\t       0 kB\nVmLck:\t      64 kB\nCapEff:\t00000000a80425fb\n", 64 << 10, false},
+        {"VmPin:\t       0 kB\nVmLck:\t      64 kB\nCapEff:\t0000000000004000\n", 64 << 10, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct reader reader;
+        struct err err;
+        char text[256];
+        const pid_t pid = 7;
+        (void)snprintf(text, sizeof(text), "Name:\tx\n%sCpus_allowed_list:\t0\n", cases[i].status);
+        fixture_put("/proc/7/status", text);
+        fixture_put("/proc/7/task/7/status", text);
+        fixture_put("/proc/7/stat",
+                    "7 (x) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 0 0 "
+                    "0 0 0 0 0 0 0 0 17 0 0 0 0");
+        fixture_put("/proc/7/task/7/stat",
+                    "7 (x) R 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 "
+                    "0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0");
+        fixture_put("/proc/stat", "cpu0 1 2 3 4 5 6 7 8 9 10\n");
+        assert_int_equal(reader_open(fixture_dir, &reader, &err), 0);
+        assert_int_equal(reader_watch_pids(&reader, &pid, 1, &err), 0);
+        const struct view_process *process = view_find(&reader.view, 7);
+        assert_non_null(process);
+        assert_non_null(process->about);
+        assert_true(process->about->locked_bytes == cases[i].bytes);
+        assert_int_equal(process->about->locks_freely, cases[i].is_free);
+        reader_close(&reader);
+    }
+}
+
+/* "0 0.2+0.1, 2 0+0": of each CPU what it was busy and idle, s. */
+static void expect_cpus(const struct view *view, const char *expected)
+{
+    char said[200] = "";
+    for (size_t i = 0; i < view->ncpus; i++) {
+        const struct view_cpu *cpu = &view->cpus[i];
+        const double busy_s = cpu->user_s + cpu->nice_s + cpu->system_s + cpu->irq_s + cpu->steal_s;
+        size_t used = strlen(said);
+        (void)snprintf(said + used, sizeof(said) - used, "%s%u %.3g+%.3g", i ? ", " : "",
+                       cpu->os_cpu, busy_s, cpu->idle_s);
+        assert_true(bitset_test(&view->online, cpu->os_cpu));
+    }
+    assert_string_equal(said, expected);
+    assert_int_equal(bitset_count(&view->online), view->ncpus);
+}
+
+/* CPUs that go, that come (back), and that are others of the same number, tell no wrong times. */
+static void test_reader_cpus_that_change(void **state)
+{
+    static const struct {
+        const char *stat, *cpus;
+    } looks[] = {
+        {"cpu0 100 0 0 500 0 0 0 0\ncpu1 7 0 0 90 0 0 0 0\ncpu2 5 0 0 50 0 0 0 0\n",
+         "0 0+0, 1 0+0, 2 0+0"},
+        /* CPU 1 goes offline, CPU 2 is another one under lxcfs, CPU 4 comes online. */
+        {"cpu0 120 0 0 510 0 0 0 0\ncpu2 90000 0 0 990000 0 0 0 0\ncpu4 800 0 0 1 0 0 0 0\n",
+         "0 0.2+0.1, 2 0+0, 4 0+0"},
+        /* CPU 0 is another one, with less on its clocks; CPU 1 comes back with fewer idle ticks. */
+        {"cpu0 9 0 0 9 0 0 0 0\ncpu1 8 0 0 10 0 0 0 0\ncpu2 90010 0 0 990000 0 0 0 0\n"
+         "cpu4 800 0 0 2 0 0 0 0\n",
+         "0 0+0, 1 0+0, 2 0.1+0, 4 0+0.01"},
+        /* And all go on as they are; a tick of waiting for I/O that is taken back is nothing. */
+        {"cpu0 19 0 0 10 0 0 0 0\ncpu1 9 0 0 9 0 0 0 0\ncpu2 90010 0 0 990020 0 0 0 0\n"
+         "cpu4 801 0 0 2 0 0 0 0\n",
+         "0 0.1+0.01, 1 0.01+0, 2 0+0.2, 4 0.01+0"},
+    };
+    struct reader reader;
+    struct err err;
+    (void)state;
+    fixture_put("/proc/7/stat", "7 (x) S 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 0 0 "
+                                "0 0 0 0 0 0 0 0 17 0 0 0 0");
+    fixture_put("/proc/stat", looks[0].stat);
+    assert_int_equal(reader_open(fixture_dir, &reader, &err), 0);
+    reader.hertz = 100;
+    assert_int_equal(reader_mark(&reader, &err), 0);
+    for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+        fixture_put("/proc/stat", looks[i].stat);
+        assert_int_equal(reader_tick(&reader, READER_WHOLE, &err), 0);
+        expect_cpus(&reader.view, looks[i].cpus);
+        reader_roll(&reader);
+    }
+    reader_close(&reader);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_class_is_read_from_stat),
+        cmocka_unit_test(test_reader_masks_of_others_that_ran),
+        cmocka_unit_test(test_reader_threads_that_take_turns),
+        cmocka_unit_test_setup_teardown(test_reader_cpus_that_change, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_reader_locked_memory, fixture_make_dir,
+                                        fixture_remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

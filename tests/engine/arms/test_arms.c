@@ -1,0 +1,123 @@
+/* Which slice a baseline has in which round, and which baselines are measured once. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "harness/engine/arms/arms.h"
+#include "tests/lib/fixture_result.h"
+
+enum { SLOTS = 4, ROUNDS = 12 };
+
+/* How often each slot of the arm's has its turn, as "3330". */
+static const char *turns(const struct arm *arm, uint64_t seed)
+{
+    static char text[SLOTS + 1];
+    unsigned count[SLOTS] = {0};
+    for (unsigned round = 0; round < ROUNDS; round++)
+        count[arms_slot(arm, seed, round)]++;
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        text[slot] = (char)('0' + count[slot]);
+    return text;
+}
+
+static struct arm *one_alone(struct result *result, enum placement placement)
+{
+    fixture_result_init(result);
+    size_t arm = fixture_add_arm(result, placement, SLOTS, true);
+    return &result->arms[arm];
+}
+
+static void test_arms_baselines_have_all_slices_in_turn(void **state)
+{
+    (void)state;
+    struct result result;
+    struct arm *arm = one_alone(&result, PLACE_PARTITION);
+    unsigned first[SLOTS] = {0};
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        assert_string_equal(turns(arm, seed), "3333");
+        first[arms_slot(arm, seed, 0)]++;
+        assert_int_equal(arms_slot(arm, seed, 1), (arms_slot(arm, seed, 0) + 1) % SLOTS);
+    }
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        assert_true(first[slot] > 0);
+    assert_int_equal(arms_slices(arm), SLOTS);
+    fixture_result_free(&result);
+}
+
+static void test_arms_smaller_slices_have_no_turn(void **state)
+{
+    (void)state;
+    struct result result;
+    struct arm *arm = one_alone(&result, PLACE_PARTITION);
+    bitset_clear(&arm->plan.workers[SLOTS - 1].cpus, FIXTURE_CPUS - 1);
+    assert_string_equal(turns(arm, 1), "4440");
+    fixture_result_free(&result);
+}
+
+/* Unpinned workers differ by their GPUs alone, of which two may share one. */
+static void test_arms_equal_slices_have_one_turn(void **state)
+{
+    (void)state;
+    struct result result;
+    struct arm *arm = one_alone(&result, PLACE_NONE);
+    assert_string_equal(turns(arm, 1), "<000");
+    for (unsigned slot = 0; slot < SLOTS; slot++)
+        arm->plan.workers[slot].gpu = (int)(slot % 3);
+    assert_string_equal(turns(arm, 1), "4440");
+    fixture_result_free(&result);
+}
+
+static void test_arms_only_baselines_take_turns(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_result_init(&result);
+    size_t arm = fixture_add_arm(&result, PLACE_PARTITION, SLOTS, false);
+    assert_string_equal(turns(&result.arms[arm], 1), "<000");
+    assert_int_equal(arms_slices(&result.arms[arm]), 1);
+    fixture_result_free(&result);
+}
+
+/* Baselines of none for any number of workers are one; of same and partition, the first slice is.
+ */
+static void test_arms_same_slices_are_measured_once(void **state)
+{
+    (void)state;
+    static const struct bench bench = {.name = "bench"};
+    const struct topo_options options = {.xml = "package:1 core:8 pu:1"};
+    const enum placement placements[] = {PLACE_NONE, PLACE_SAME, PLACE_PARTITION, PLACE_CORES};
+    const unsigned workers[] = {2, 4};
+    const struct arms_request request = {.bench = &bench,
+                                         .placements = placements,
+                                         .nplacements = 4,
+                                         .workers = workers,
+                                         .nworkers = 2,
+                                         .baselines = true};
+    struct topo topo = {0};
+    struct result result = {0};
+    struct err err = {0};
+    if (topo_load(&options, &topo, &err) || arms_add(&topo, &request, &result, &err))
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < result.narms; i++) {
+        const struct arm *arm = &result.arms[i];
+        bool repeats = arm->alone && arm->placement == PLACE_NONE && arm->slots == 4;
+        assert_int_equal(arm->same_as, repeats ? 1 : -1);
+    }
+    arms_free(&result);
+    topo_free(&topo);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_arms_baselines_have_all_slices_in_turn),
+        cmocka_unit_test(test_arms_smaller_slices_have_no_turn),
+        cmocka_unit_test(test_arms_equal_slices_have_one_turn),
+        cmocka_unit_test(test_arms_only_baselines_take_turns),
+        cmocka_unit_test(test_arms_same_slices_are_measured_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

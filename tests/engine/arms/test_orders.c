@@ -1,0 +1,89 @@
+/* What workers are told of the round that they are in. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/engine/arms/arms.h"
+#include "harness/engine/run/observe_parts.h"
+
+enum { WORKERS = 2 };
+
+/* The orders of two workers: their round_seed, which is one, and their seeds. */
+static uint64_t orders_of(uint64_t run_seed, unsigned round, uint64_t seeds[WORKERS])
+{
+    static const struct bench bench = {.name = "none"};
+    static struct topo topo;
+    struct plan_worker workers[WORKERS] = {{.gpu = -1}, {.gpu = -1}};
+    struct arm arm = {.bench = &bench, .workers = WORKERS, .slots = WORKERS};
+    arm.plan.workers = workers;
+    arm.plan.nworkers = WORKERS;
+    const struct result run = {.seed = run_seed};
+    const struct observe_config config = {.topo = &topo, .run = &run};
+    struct observer o = {.config = &config, .arm = &arm, .round = round};
+    int fd = -1;
+    o.nworkers = o.foreground = o.behind = WORKERS;
+    o.shared = shared_create(WORKERS, &fd, NULL);
+    assert_non_null(o.shared);
+    observe_write_orders(&o);
+    uint64_t round_seed = o.shared->worker[0].round_seed;
+    for (unsigned i = 0; i < WORKERS; i++) {
+        assert_int_equal(o.shared->worker[i].round_seed, round_seed);
+        seeds[i] = o.shared->worker[i].seed;
+    }
+    shared_destroy(o.shared);
+    (void)close(fd);
+    return round_seed;
+}
+
+static void test_orders_draw_a_seed_for_each_round(void **state)
+{
+    (void)state;
+    uint64_t seeds[WORKERS], seeds_then[WORKERS];
+    uint64_t first = orders_of(5, 0, seeds), second = orders_of(5, 1, seeds_then);
+    assert_true(first != second);
+    assert_true(first == orders_of(5, 0, seeds_then));
+    assert_true(second != orders_of(6, 1, seeds_then));
+    /* A worker's own is that of the run. */
+    assert_true(second == orders_of(5, 1, seeds_then));
+    assert_true(seeds[0] != seeds[1]);
+    assert_memory_equal(seeds, seeds_then, sizeof(seeds));
+}
+
+/* The slice of another slot, but the data and the place in the team of one who is alone. */
+static void test_orders_give_a_baseline_its_slice(void **state)
+{
+    (void)state;
+    static const struct bench bench = {.name = "none"};
+    static struct topo topo;
+    struct plan_worker workers[WORKERS] = {{.gpu = -1, .threads = 3}, {.gpu = -1, .threads = 4}};
+    struct arm arm = {.bench = &bench, .workers = 1, .slots = WORKERS, .alone = true};
+    arm.plan.workers = workers;
+    arm.plan.nworkers = WORKERS;
+    const struct result run = {.seed = 5};
+    const struct observe_config config = {.topo = &topo, .run = &run};
+    struct observer o = {.config = &config, .arm = &arm, .slot = 1};
+    int fd = -1;
+    o.nworkers = o.foreground = 1;
+    o.shared = shared_create(1, &fd, NULL);
+    assert_non_null(o.shared);
+    observe_write_orders(&o);
+    assert_int_equal(o.shared->worker[0].plan.threads, 4);
+    assert_int_equal(o.shared->worker[0].index, 0);
+    assert_int_equal(o.shared->worker[0].team, 1);
+    shared_destroy(o.shared);
+    (void)close(fd);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_orders_draw_a_seed_for_each_round),
+        cmocka_unit_test(test_orders_give_a_baseline_its_slice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,110 @@
+/* The variants of a command line: what they are taken for, and what is refused. */
+#include "harness/engine/arms/variant.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int parse(const char *const *texts, struct variants *variants, struct err *err)
+{
+    struct opt_texts given = {0};
+    for (; *texts; texts++)
+        given.text[given.n++] = *texts;
+    *variants = (struct variants){0};
+    *err = (struct err){0};
+    return variants_parse(&given, variants, err);
+}
+
+static void test_variant_takes_what_stands_behind_its_name(void **state)
+{
+    static struct variants variants;
+    struct err err;
+    (void)state;
+    assert_int_equal(
+        parse((const char *const[]){"plain", "b.1=env:OMP_WAIT_POLICY=passive", "b.1=param:rows=64",
+                                    "b.1=placement:sized", "b.1=lib:nccl=/opt/x=y/libnccl.so",
+                                    "c=build:/bin/contend", "b.1=env:A=", NULL},
+              &variants, &err),
+        0);
+    assert_int_equal(variants.n, 3);
+    const struct variant *b = &variants.all[1];
+    assert_string_equal(variants.all[0].name, "plain");
+    assert_string_equal(b->name, "b.1");
+    assert_int_equal(b->env.n, 3);
+    assert_string_equal(b->env.text[0], "OMP_WAIT_POLICY=passive");
+    assert_string_equal(b->env.text[1], "CONTEND_LIBNCCL=/opt/x=y/libnccl.so");
+    assert_string_equal(b->env.text[2], "A=");
+    assert_string_equal(b->params.text[0], "rows=64");
+    assert_string_equal(b->placement, "sized");
+    assert_true(variants_any_build(&variants));
+    variants.n = 2;
+    assert_false(variants_any_build(&variants));
+}
+
+static void test_variant_commands_may_hold_anything(void **state)
+{
+    static struct variants variants;
+    struct err err;
+    (void)state;
+    assert_int_equal(
+        parse((const char *const[]){"a", "b=before:x=1; echo a:b > /tmp/f", "b=after:true", NULL},
+              &variants, &err),
+        0);
+    assert_string_equal(variants.all[1].before, "x=1; echo a:b > /tmp/f");
+    assert_string_equal(variants.all[1].after, "true");
+}
+
+static void test_variant_refuses_what_it_cannot_take(void **state)
+{
+    static const struct {
+        const char *texts[4], *says;
+    } bad[] = {
+        {{"a", NULL}, "nothing to be compared with"},
+        {{"a", "a=param:x=1", NULL}, "nothing to be compared with"},
+        {{"", "b", NULL}, "1 to 31 characters"},
+        {{"=env:A=1", "b", NULL}, "1 to 31 characters"},
+        {{"a;b", "c", NULL}, "letters"},
+        {{"a", "an_extremely_long_name_of_32_chars", NULL}, "1 to 31 characters"},
+        {{"a", "b=", NULL}, "NAME=KIND:VALUE"},
+        {{"a", "b=env", NULL}, "NAME=KIND:VALUE"},
+        {{"a", "b=env:", NULL}, "NAME=KIND:VALUE"},
+        {{"a", "b=env:A", NULL}, "'A' is not of the form NAME=VALUE"},
+        {{"a", "b=param:=1", NULL}, "not of the form NAME=VALUE"},
+        {{"a", "b=magic:1", NULL}, "unknown kind 'magic'"},
+        {{"a", "b=lib:mpi=x", NULL}, "lib:nccl=PATH"},
+        {{"a", "b=lib:nccl=", NULL}, "lib:nccl=PATH"},
+        {{"a", "b=before:x", NULL}, "no after:"},
+        {{"a", "b=env:OMP_NUM_THREADS=4", NULL}, "placement"},
+        {{"a", "b=placement:none", "b=placement:sized", NULL}, "two of 'placement'"},
+    };
+    static struct variants variants;
+    struct err err;
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_true(parse(bad[i].texts, &variants, &err) < 0);
+        if (!strstr(err.msg, bad[i].says))
+            fail_msg("case %zu: %s", i, err.msg);
+    }
+    assert_int_equal(
+        parse((const char *const[]){"1", "2", "3", "4", "5", "6", "7", "8", NULL}, &variants, &err),
+        0);
+    assert_int_equal(parse((const char *const[]){"1", "2", "3", "4", "5", "6", "7", "8", "9", NULL},
+                           &variants, &err),
+                     -EINVAL);
+    assert_non_null(strstr(err.msg, "one too many"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_variant_takes_what_stands_behind_its_name),
+        cmocka_unit_test(test_variant_commands_may_hold_anything),
+        cmocka_unit_test(test_variant_refuses_what_it_cannot_take),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* A user's command as a benchmark, run in this process as in a worker. */
+#include "harness/engine/command/command_bench.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/lib/files/file.h"
+#include "harness/lib/sys/affinity.h"
+#include "tests/lib/fixture_dir.h"
+
+static struct {
+    struct bench_ctx ctx;
+    struct command_seat seat;
+    struct command_report report;
+    struct visit_log visits;
+    struct err err;
+    _Atomic uint32_t stop;
+    const struct bench *bench;
+} w;
+
+static char *argv[4];
+
+static int begin(const struct command_options *options, const char *script)
+{
+    memset(&w, 0, sizeof(w));
+    argv[0] = "sh";
+    argv[1] = "-c";
+    argv[2] = (char *)(uintptr_t)script;
+    w.seat = (struct command_seat){
+        .command = {.options = *options, .argv = argv}, .report = &w.report, .stop = &w.stop};
+    (void)affinity_get(0, &w.seat.cpus);
+    w.bench = command_bench_find(command_bench_name(options));
+    w.ctx = (struct bench_ctx){
+        .visits = &w.visits, .err = &w.err, .command = &w.seat, .measuring = true};
+    assert_non_null(w.bench);
+    return w.bench->setup(&w.ctx);
+}
+
+/* One step of it from the beginning to the end. */
+static int step(const struct command_options *options, const char *script, struct sample *sample)
+{
+    *sample = (struct sample){0};
+    int rc = begin(options, script);
+    if (!rc)
+        rc = w.bench->step(&w.ctx, 1, sample);
+    w.bench->teardown(&w.ctx);
+    struct tree_process left[1];
+    assert_int_equal(tree_list(getpid(), left, 1), 0);
+    return rc;
+}
+
+static const struct command_options plain = {.grace_s = 5};
+
+static void test_command_a_run_is_a_step(void **state)
+{
+    (void)state;
+    struct sample sample;
+    assert_int_equal(step(&plain, "true", &sample), 0);
+    assert_int_equal(sample.ops, 1);
+}
+
+static void test_command_fails_with_its_status_and_last_line(void **state)
+{
+    (void)state;
+    struct sample sample;
+    assert_int_equal(step(&plain, "echo one; echo two >&2; echo; exit 3", &sample), -ECHILD);
+    assert_non_null(strstr(w.err.msg, "exited with status 3; its last line: two"));
+    assert_int_equal(step(&plain, "kill -9 $$", &sample), -ECHILD);
+    assert_non_null(strstr(w.err.msg, "killed by signal 9"));
+}
+
+static void test_command_that_goes_into_the_background_is_ended(void **state)
+{
+    (void)state;
+    struct sample sample;
+    assert_int_equal(step(&plain, "sleep 5471 >/dev/null 2>&1 &", &sample), -ECHILD);
+    assert_non_null(strstr(w.err.msg, "left 1 process,"));
+}
+
+static void test_command_that_is_none_says_why(void **state)
+{
+    (void)state;
+    struct sample sample = {0};
+    assert_int_equal(begin(&plain, ""), 0);
+    argv[0] = "/nosuch/program";
+    assert_int_equal(w.bench->step(&w.ctx, 1, &sample), -ENOEXEC);
+    assert_non_null(strstr(w.err.msg, "cannot execute '/nosuch/program': No such file"));
+    w.bench->teardown(&w.ctx);
+}
+
+static void test_command_gives_the_last_number_that_matches(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct command_options options = {.metric = "rate ([0-9.]+)", .grace_s = 5};
+    assert_int_equal(step(&options, "echo rate 1; echo rate 2.5; printf 'rate 7.5'", &sample), 0);
+    assert_true(sample.rate == 7.5);
+    options.less_is_better = true;
+    assert_int_equal(step(&options, "echo rate 4", &sample), 0);
+    assert_true(sample.rate == 0.25);
+}
+
+static void test_command_without_a_number_above_0_fails(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script;
+        int rc;
+    } bad[] = {{"true", -ENODATA},          {"echo rate x", -ENODATA},
+               {"echo rate: 0", -ERANGE},   {"echo rate: nan", -ERANGE},
+               {"echo rate: inf", -ERANGE}, {"echo rate: 1e999", -ERANGE},
+               {"echo rate: -3", -ERANGE},  {"echo rate: 5x", -ERANGE}};
+    struct sample sample;
+    const struct command_options options = {.metric = "rate: (.*)", .grace_s = 5};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(step(&options, bad[i].script, &sample), bad[i].rc);
+}
+
+static void test_command_leaves_its_number_in_a_file(void **state)
+{
+    (void)state;
+    char path[256], script[512];
+    struct sample sample;
+    (void)snprintf(path, sizeof(path), "%s/metric", fixture_dir);
+    const struct command_options options = {.metric_file = path, .grace_s = 5};
+    (void)snprintf(script, sizeof(script), "echo 12.5 > '%s'", path);
+    assert_int_equal(step(&options, script, &sample), 0);
+    assert_true(sample.rate == 12.5);
+    assert_true(step(&options, "true", &sample) < 0); /* that of the run before is none of it */
+    assert_non_null(strstr(w.err.msg, "left no metric in"));
+}
+
+static void test_command_that_does_not_end_is_told_to(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct command_options options = {.metric = "n=([0-9]+)", .duration_s = 0.2, .grace_s = 5};
+    assert_int_equal(step(&options, "echo n=5; exec sleep 5472", &sample), 0);
+    assert_true(sample.rate == 5);
+    assert_int_equal(w.report.killed, 0);
+    options.grace_s = 0.1;
+    assert_int_equal(
+        step(&options, "trap '' TERM; echo n=5; while :; do sleep 5473; done", &sample), 0);
+    assert_int_equal(w.report.killed, 1);
+}
+
+static void test_command_lines_that_match_are_steps(void **state)
+{
+    (void)state;
+    struct sample sample = {0};
+    const struct command_options options = {.by_lines = true, .line = "^step", .grace_s = 0};
+    assert_int_equal(begin(&options, "while :; do echo step; echo other; sleep 0.01; done"), 0);
+    assert_int_equal(w.bench->step(&w.ctx, 3, &sample), 0);
+    assert_true(sample.ops >= 3);
+    w.bench->teardown(&w.ctx);
+    assert_int_equal(step(&options, "echo other", &sample), -ENODATA);
+}
+
+static void test_command_load_that_nobody_waits_for_is_cut(void **state)
+{
+    (void)state;
+    struct sample sample = {0};
+    assert_int_equal(begin(&plain, "exec sleep 5474"), 0);
+    w.ctx.measuring = false;
+    atomic_store(&w.stop, 1);
+    assert_int_equal(w.bench->step(&w.ctx, 1, &sample), 0);
+    assert_int_equal(sample.ops, 0);
+    w.bench->teardown(&w.ctx);
+}
+
+static void test_command_keeps_so_much_of_its_output(void **state)
+{
+    (void)state;
+    char path[256], *text;
+    size_t size;
+    struct sample sample = {0};
+    (void)snprintf(path, sizeof(path), "%s/output", fixture_dir);
+    assert_int_equal(begin(&plain, "head -c 1200000 /dev/zero | tr '\\0' x"), 0);
+    w.bench->teardown(&w.ctx);
+    w.seat.command.output = path;
+    assert_int_equal(w.bench->setup(&w.ctx), 0);
+    assert_int_equal(w.bench->step(&w.ctx, 1, &sample), 0);
+    w.bench->teardown(&w.ctx);
+    assert_int_equal(w.report.cut_bytes, 1200000 - COMMAND_OUTPUT_MAX);
+    assert_int_equal(file_read(fixture_dir_fd, "output", 1 << 21, &text, &size), 0);
+    assert_int_equal(size, COMMAND_OUTPUT_MAX);
+    free(text);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_dir, fixture_remove_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_command_a_run_is_a_step),
+        TEST(test_command_fails_with_its_status_and_last_line),
+        TEST(test_command_that_goes_into_the_background_is_ended),
+        TEST(test_command_that_is_none_says_why),
+        TEST(test_command_gives_the_last_number_that_matches),
+        TEST(test_command_without_a_number_above_0_fails),
+        TEST(test_command_leaves_its_number_in_a_file),
+        TEST(test_command_that_does_not_end_is_told_to),
+        TEST(test_command_lines_that_match_are_steps),
+        TEST(test_command_load_that_nobody_waits_for_is_cut),
+        TEST(test_command_keeps_so_much_of_its_output),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,64 @@
+/* Rounds: how many, where there is not time for all. No arm here runs; the hook takes the time. */
+#include "harness/engine/run/run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+enum { ROUNDS = 40, LEAST = 3, HOOK_MS = 5 };
+
+static int on_round(void *arg, unsigned round, struct err *err)
+{
+    unsigned *rounds = arg;
+    const struct timespec ts = {.tv_nsec = HOOK_MS * 1000000L};
+    (void)round;
+    (void)err;
+    ++*rounds;
+    return nanosleep(&ts, NULL);
+}
+
+static unsigned measure(unsigned least, double rounds_s, struct result *result)
+{
+    unsigned rounds = 0;
+    struct signals signals = {0};
+    const struct observe_config config = {.run = result};
+    const struct run_hooks hooks = {.on_round = on_round, .arg = &rounds};
+    *result = (struct result){
+        .rounds_planned = ROUNDS, .rounds_least = least, .rounds_s = rounds_s, .seed = 1};
+    assert_int_equal(run_rounds(&config, &hooks, &signals, result, NULL), 0);
+    assert_int_equal(result->rounds_done, rounds);
+    assert_int_equal(result->rounds_planned, rounds);
+    return rounds;
+}
+
+static void test_run_rounds_are_all_measured(void **state)
+{
+    (void)state;
+    struct result result;
+    assert_int_equal(measure(LEAST, 0, &result), ROUNDS);
+    assert_int_equal(measure(LEAST, 3600, &result), ROUNDS);
+    assert_int_equal(measure(ROUNDS, 1e-6, &result), ROUNDS);
+}
+
+/* However slow the machine, never fewer than the least; the rest only in time. */
+static void test_run_rounds_that_take_too_long_are_fewer(void **state)
+{
+    (void)state;
+    struct result result;
+    assert_int_equal(measure(LEAST, 1e-6, &result), LEAST);
+    unsigned some = measure(LEAST, ROUNDS * HOOK_MS * 1e-3 / 2, &result);
+    assert_in_range(some, LEAST, ROUNDS - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_run_rounds_are_all_measured),
+        cmocka_unit_test(test_run_rounds_that_take_too_long_are_fewer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

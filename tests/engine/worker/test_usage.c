@@ -1,0 +1,232 @@
+/* What a worker used between two moments: what was not read at both is unknown, and nothing else.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/contract/visit.h"
+#include "harness/engine/worker/perf.h"
+#include "harness/engine/worker/usage.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/clock.h"
+
+static void test_usage_diff_knows_what_both_moments_know(void **state)
+{
+    (void)state;
+    struct usage_snapshot go = {
+        .nthreads = 1,
+        .thread = {{.tid = 7, .oncpu_ns = 1000000000, .runqueue_ns = 5}},
+        .has_schedstat = true,
+        .so_far = {.voluntary_switches = 3, .migrations = NAN, .cycles = 100, .instructions = NAN},
+    };
+    struct usage_snapshot end = {
+        .nthreads = 1,
+        .thread = {{.tid = 7, .oncpu_ns = 1500000000, .runqueue_ns = 250000005}},
+        .has_schedstat = true,
+        .so_far = {.voluntary_switches = 8, .migrations = 2, .cycles = 350, .instructions = 9},
+    };
+    struct usage usage;
+    usage_diff(&go, &end, 0, 1000000000, NULL, &usage);
+    assert_true(usage.wall_s == 1);
+    assert_true(fabs(usage.oncpu_s - 0.5) < 1e-9);
+    assert_true(fabs(usage.runqueue_s - 0.25) < 1e-9);
+    assert_true(fabs(usage.blocked_s - 0.25) < 1e-9);
+    assert_true(usage.voluntary_switches == 5 && usage.cycles == 250);
+    assert_true(isnan(usage.migrations) && isnan(usage.instructions) && isnan(usage.cpus_visited));
+    assert_int_equal(usage.team_threads, 1);
+}
+
+/* A second of two threads, of which each ran 0.25 s and waited 0.5 s. */
+static struct usage usage_with_quota(double own_s, double shared_s, unsigned sharers,
+                                     bool has_schedstat)
+{
+    struct usage_snapshot go = {.nthreads = 2,
+                                .thread = {{.tid = 7}, {.tid = 8}},
+                                .throttled = {.own_s = 1, .shared_s = 2},
+                                .sharers = sharers,
+                                .has_schedstat = has_schedstat};
+    struct usage_snapshot end = go;
+    for (int i = 0; i < 2; i++) {
+        end.thread[i].oncpu_ns = 250000000;
+        end.thread[i].runqueue_ns = has_schedstat ? 500000000 : 0;
+    }
+    end.throttled = (struct cgroup_throttled){.own_s = 1 + own_s, .shared_s = 2 + shared_s};
+    struct usage usage;
+    usage_diff(&go, &end, 0, 1000000000, NULL, &usage);
+    double parts_s = usage.oncpu_s + usage.blocked_s;
+    parts_s += isnan(usage.runqueue_s) ? 0 : usage.runqueue_s;
+    parts_s += isnan(usage.throttled_s) ? 0 : usage.throttled_s;
+    assert_true(fabs(parts_s - 1) < 1e-9); /* whatever they are */
+    return usage;
+}
+
+static void test_usage_throttled_is_taken_out_of_the_wait(void **state)
+{
+    (void)state;
+    struct usage usage = usage_with_quota(0.4, NAN, 2, true);
+    assert_true(fabs(usage.throttled_s - 0.2) < 1e-9 && fabs(usage.runqueue_s - 0.3) < 1e-9);
+    usage = usage_with_quota(NAN, 0.4, 2, true); /* half of it is of the other worker */
+    assert_true(fabs(usage.throttled_s - 0.1) < 1e-9 && fabs(usage.runqueue_s - 0.4) < 1e-9);
+    usage = usage_with_quota(0.4, 1.2, 2, true); /* nested ones stop at once: not their sum */
+    assert_true(fabs(usage.throttled_s - 0.3) < 1e-9 && fabs(usage.runqueue_s - 0.2) < 1e-9);
+    usage = usage_with_quota(9, NAN, 1, true); /* other threads of the worker's were stopped, too */
+    assert_true(fabs(usage.throttled_s - 0.5) < 1e-9 && fabs(usage.runqueue_s) < 1e-9);
+    usage = usage_with_quota(0.4, NAN, 1, false); /* the wait lies in what was blocked */
+    assert_true(fabs(usage.throttled_s - 0.2) < 1e-9 && fabs(usage.blocked_s - 0.55) < 1e-9);
+    usage = usage_with_quota(NAN, NAN, 2, true);
+    assert_true(isnan(usage.throttled_s) && fabs(usage.runqueue_s - 0.5) < 1e-9);
+    usage = usage_with_quota(0.4, NAN, 0, true); /* nobody has read it */
+    assert_true(isnan(usage.throttled_s) && fabs(usage.runqueue_s - 0.5) < 1e-9);
+}
+
+/* Of a field that is not read at all, a difference would be a number. */
+static void test_usage_read_leaves_counters_unknown(void **state)
+{
+    (void)state;
+    struct usage_snapshot snapshot;
+    struct perf refused;
+    memset(&refused, -1, sizeof(refused));
+    usage_read(0, NULL, &snapshot);
+    perf_read(&refused, &snapshot);
+    assert_true(snapshot.at_ns > 0);
+    assert_int_equal(snapshot.nthreads, 1);
+    assert_int_equal(snapshot.thread[0].tid, getpid());
+    assert_true(snapshot.so_far.minor_faults > 0);
+    assert_true(snapshot.so_far.voluntary_switches >= 0);
+    assert_true(isnan(snapshot.so_far.wall_s) && isnan(snapshot.so_far.cache_misses));
+}
+
+/* Long, since a virtual machine may count as CPU time while it is not run. */
+enum { HELPER_NS = 100000000 };
+
+static void burn(uint64_t cpu_ns)
+{
+    uint64_t end_ns = clock_thread_cpu_ns() + cpu_ns;
+    while (clock_thread_cpu_ns() < end_ns)
+        ;
+}
+
+static pthread_barrier_t burnt, seen;
+
+static void *help(void *arg)
+{
+    (void)arg;
+    burn(HELPER_NS);
+    (void)pthread_barrier_wait(&burnt);
+    (void)pthread_barrier_wait(&seen); /* one that has ended is in no list */
+    return NULL;
+}
+
+static void *work(void *visits)
+{
+    visit_mark(visits);
+    return help(NULL);
+}
+
+/* CPU time of threads that the benchmark did not make: not of the first, nor of the team. */
+static double helper_s(void *(*thread)(void *), struct visit_log *visits)
+{
+    static struct usage_snapshot go, end;
+    struct usage usage;
+    pthread_t other;
+    assert_int_equal(pthread_barrier_init(&burnt, NULL, 2) | pthread_barrier_init(&seen, NULL, 2),
+                     0);
+    usage_read(0, visits, &go);
+    assert_int_equal(pthread_create(&other, NULL, thread, visits), 0);
+    burn(2 * (uint64_t)HELPER_NS);
+    (void)pthread_barrier_wait(&burnt);
+    burn(HELPER_NS / 3); /* by then the other one sleeps, and what it used is known */
+    usage_read(0, visits, &end);
+    (void)pthread_barrier_wait(&seen);
+    assert_int_equal(pthread_join(other, NULL), 0);
+    usage_diff(&go, &end, 0, 1000000000, visits, &usage);
+    (void)pthread_barrier_destroy(&seen);
+    (void)pthread_barrier_destroy(&burnt);
+    return usage.helper_cpu_s;
+}
+
+static void test_usage_helpers_are_threads_of_others(void **state)
+{
+    (void)state;
+    static struct visit_log visits;
+    visit_mark(&visits);
+    double expected_s = HELPER_NS * 1e-9;
+    double used_s = helper_s(help, &visits);
+    assert_true(used_s > 0.5 * expected_s && used_s < 1.8 * expected_s);
+    assert_true(helper_s(work, &visits) < 0.5 * expected_s);
+}
+
+static void test_usage_fields_name_their_values(void **state)
+{
+    (void)state;
+    const struct usage usage = {.wall_s = 1, .cpus_visited = 2, .cache_misses = 3};
+    double wall_s = NAN, cpus = NAN, misses = NAN;
+    for (const struct usage_field *field = usage_fields; field->name; field++) {
+        if (!strcmp(field->name, "wall_s"))
+            wall_s = usage_get(&usage, field);
+        if (field->metric && !strcmp(field->metric, "cpus_visited") && !field->per_step)
+            cpus = usage_get(&usage, field);
+        if (field->metric && !strcmp(field->metric, "cache_misses_per_step") && field->per_step)
+            misses = usage_get(&usage, field);
+    }
+    assert_true(wall_s == 1 && cpus == 2 && misses == 3);
+}
+
+/* Seconds of all CPUs together, idle or not, as the system has added them up. */
+static double total_cpu_s(void)
+{
+    double t[8], total = 0;
+    FILE *stat = fopen("/proc/stat", "re");
+    assert_non_null(stat);
+    assert_int_equal(fscanf(stat, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &t[0], &t[1], &t[2], &t[3],
+                            &t[4], &t[5], &t[6], &t[7]),
+                     8);
+    (void)fclose(stat);
+    for (int i = 0; i < 8; i++)
+        total += t[i];
+    return total / (double)sysconf(_SC_CLK_TCK);
+}
+
+/* All CPUs one by one are what the system says of all, but for what passes between the readings. */
+static void test_usage_machine_is_of_the_cpus_asked_for(void **state)
+{
+    (void)state;
+    struct bitset all = {0}, first = {0};
+    struct usage_machine sum, one;
+    assert_int_equal(affinity_get(0, &all), 0);
+    if ((long)bitset_count(&all) != sysconf(_SC_NPROCESSORS_ONLN))
+        skip();
+    bitset_set(&first, (unsigned)bitset_next(&all, 0));
+    double whole_s = total_cpu_s();
+    usage_machine_read(&all, &sum);
+    usage_machine_read(&first, &one);
+    assert_true(sum.cpu_s > 0 && sum.busy_s > 0 && sum.steal_s >= 0);
+    assert_true(sum.cpu_s > 0.98 * whole_s && sum.cpu_s < 1.02 * whole_s + 1);
+    if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+        assert_true(one.cpu_s > 0 && one.cpu_s < 0.9 * sum.cpu_s);
+    bitset_set(&first, BITSET_BITS - 1); /* whose line is of another CPU, under lxcfs */
+    usage_machine_read(&first, &one);
+    assert_true(isnan(one.cpu_s) && isnan(one.busy_s) && isnan(one.steal_s));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_usage_machine_is_of_the_cpus_asked_for),
+        cmocka_unit_test(test_usage_diff_knows_what_both_moments_know),
+        cmocka_unit_test(test_usage_throttled_is_taken_out_of_the_wait),
+        cmocka_unit_test(test_usage_read_leaves_counters_unknown),
+        cmocka_unit_test(test_usage_helpers_are_threads_of_others),
+        cmocka_unit_test(test_usage_fields_name_their_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,59 @@
+/* harness/lib/base/intern.h: equal strings have one number. */
+#include "harness/lib/base/intern.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint32_t add(struct intern *intern, const char *text)
+{
+    uint32_t number = INTERN_NONE;
+    struct err err = {0};
+    assert_int_equal(intern_add(intern, text, strlen(text), &number, &err), 0);
+    return number;
+}
+
+static void test_numbers_follow_each_other(void **state)
+{
+    (void)state;
+    struct intern intern = {0};
+    assert_int_equal(intern_find(&intern, "a", 1), INTERN_NONE);
+    assert_int_equal(add(&intern, "a"), 0);
+    assert_int_equal(add(&intern, ""), 1);
+    assert_int_equal(add(&intern, "a"), 0);
+    assert_int_equal(intern.n, 2);
+    assert_string_equal(intern_text(&intern, 1), "");
+    assert_int_equal(intern_find(&intern, "ab", 1), 0);
+    assert_int_equal(intern_find(&intern, "ab", 2), INTERN_NONE);
+    intern_free(&intern);
+}
+
+static void test_many_keep_their_numbers(void **state)
+{
+    (void)state;
+    struct intern intern = {0};
+    char text[32];
+    for (uint32_t i = 0; i < 20000; i++) {
+        (void)snprintf(text, sizeof(text), "string %u", i);
+        assert_int_equal(add(&intern, text), i);
+    }
+    for (uint32_t i = 0; i < 20000; i++) {
+        (void)snprintf(text, sizeof(text), "string %u", i);
+        assert_int_equal(intern_find(&intern, text, strlen(text)), i);
+        assert_string_equal(intern_text(&intern, i), text);
+    }
+    intern_free(&intern);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers_follow_each_other),
+        cmocka_unit_test(test_many_keep_their_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

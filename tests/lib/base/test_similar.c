@@ -1,0 +1,95 @@
+/* Distances worked out by hand, and which name is offered for a mistyped one. */
+#include "harness/lib/base/similar.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_similar_distances(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        unsigned distance;
+    } known[] = {
+        {"", "", 0},
+        {"", "run", 3},
+        {"run", "run", 0},
+        {"run", "rnu", 1},
+        {"run", "un", 1},
+        {"run", "runs", 1},
+        {"run", "rum", 1},
+        {"ca", "abc", 3},
+        {"kitten", "sitting", 3},
+        {"RUN", "run", 0},
+        {"gpu-copy", "gpu_copy", 1},
+        {"pipline", "pipeline", 1},
+        {"abcd", "badc", 2},
+        {"bench", "nbech", 2},
+        {"topo", "report", 4},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const char *a = known[i].a, *b = known[i].b;
+        assert_int_equal(similar_distance(a, strlen(a), b, strlen(b)), known[i].distance);
+        assert_int_equal(similar_distance(b, strlen(b), a, strlen(a)), known[i].distance);
+    }
+}
+
+static void test_similar_long_names_are_far(void **state)
+{
+    (void)state;
+    char name[200];
+    memset(name, 'a', sizeof(name));
+    assert_int_equal(similar_distance(name, sizeof(name), name, sizeof(name)), SIMILAR_NAME_MAX);
+    assert_int_equal(similar_distance(name, SIMILAR_NAME_MAX - 1, name, 1), SIMILAR_NAME_MAX - 2);
+}
+
+/* The hint for `typed` of `length`, among a few names. */
+static const char *hint(const char *typed, size_t length)
+{
+    static const char *const names[] = {
+        "run", "bench", "workers", "background", "background-workers", "place"};
+    static char buf[SIMILAR_HINT_MAX];
+    struct similar near = similar_to(typed, length);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        similar_offer(&near, names[i]);
+    return similar_hint(&near, "--", buf, sizeof(buf));
+}
+
+static void test_similar_offers_the_nearest(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *typed, *hint;
+    } known[] = {
+        {"rnu", "; did you mean '--run'?"},
+        {"worker", "; did you mean '--workers'?"},
+        {"Wrokers", "; did you mean '--workers'?"},
+        {"back", "; did you mean '--background'?"}, /* the first of two that begin so */
+        {"backgroundworker", "; did you mean '--background-workers'?"},
+        {"runner", "; did you mean '--run'?"}, /* longer than ours */
+        {"palce", "; did you mean '--place'?"},
+        {"b", ";"},
+        {"", ";"},
+        {"nonsense", ";"},
+        {"xun", "; did you mean '--run'?"},
+        {"xux", ";"},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        assert_string_equal(hint(known[i].typed, strlen(known[i].typed)), known[i].hint);
+    assert_string_equal(hint("worker=4", 6), "; did you mean '--workers'?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_similar_distances),
+        cmocka_unit_test(test_similar_long_names_are_far),
+        cmocka_unit_test(test_similar_offers_the_nearest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,67 @@
+/* Text that grows: what is added stands there, whatever its length. */
+#include "harness/lib/base/strbuf.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_strbuf_grows(void **state)
+{
+    (void)state;
+    struct strbuf buf = {0};
+    for (int i = 0; i < 1000; i++)
+        strbuf_addf(&buf, "%03d,", i);
+    strbuf_addc(&buf, '!');
+    strbuf_add(&buf, "ab??", 2);
+    strbuf_adds(&buf, "");
+    assert_int_equal(buf.length, 4003);
+    assert_true(buf.capacity > buf.length);
+    char *text = strbuf_take(&buf);
+    assert_non_null(text);
+    assert_int_equal(strlen(text), 4003);
+    assert_memory_equal(text, "000,001,002,", 12);
+    assert_string_equal(text + 3992, "998,999,!ab");
+    free(text);
+    assert_null(buf.text);
+}
+
+static void test_strbuf_fills_its_room_to_the_last_byte(void **state)
+{
+    (void)state;
+    for (size_t length = 0; length < 300; length++) {
+        struct strbuf buf = {0};
+        for (size_t i = 0; i < length; i++)
+            strbuf_addc(&buf, (char)('a' + i % 26));
+        strbuf_addf(&buf, "%s", "end");
+        assert_int_equal(buf.length, length + 3);
+        assert_int_equal(strlen(buf.text), buf.length);
+        assert_string_equal(buf.text + length, "end");
+        strbuf_free(&buf);
+    }
+}
+
+static void test_strbuf_empty(void **state)
+{
+    (void)state;
+    struct strbuf buf = {0};
+    char *text = strbuf_take(&buf);
+    assert_string_equal(text, "");
+    free(text);
+    strbuf_free(&buf);
+    strbuf_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_strbuf_grows),
+        cmocka_unit_test(test_strbuf_fills_its_room_to_the_last_byte),
+        cmocka_unit_test(test_strbuf_empty),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,98 @@
+/* Numbers and lines for people. */
+#include "harness/lib/base/text.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_percent(void **state)
+{
+    (void)state;
+    static const struct {
+        double share;
+        const char *text;
+    } cases[] = {{NAN, "-"},        {0, "0.00%"},      {0.00016, "0.02%"}, {0.00994, "0.99%"},
+                 {0.00996, "1.0%"}, {0.0994, "9.9%"},  {0.0996, "10%"},    {0.844, "84%"},
+                 {1, "100%"},       {12.345, "1234%"}, {-0.5, "-50.00%"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[32];
+        assert_string_equal(text_percent(cases[i].share, text, sizeof(text)), cases[i].text);
+    }
+}
+
+static void test_wrap(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    text_wrap("The words of a sentence that is longer than the eighty columns of a terminal are "
+              "wrapped.",
+              0, 4, out);
+    text_wrap("0-1000,1002,1004,1006,1008,1010,1012,1014,1016,1018,1020,1022,1024,1026,1028", 10, 2,
+              out);
+    (void)fclose(out);
+    assert_string_equal(text, "The words of a sentence that is longer than the eighty columns of a "
+                              "terminal\n    are wrapped.\n"
+                              "0-1000,1002,1004,1006,1008,1010,1012,1014,1016,1018,1020,1022,1024,"
+                              "\n  1026,1028\n");
+    free(text);
+}
+
+static void test_shell_word(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word, *quoted;
+    } cases[] = {{"--rows=4,x/y:z@1%", "'--rows=4,x/y:z@1%'"},
+                 {"./a_b+c-1", "./a_b+c-1"},
+                 {"", "''"},
+                 {"it's", "'it'\\''s'"},
+                 {"a b;$(c)", "'a b;$(c)'"}};
+    char buf[64];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t needs = text_shell_word(cases[i].word, NULL, 0);
+        assert_int_equal(text_shell_word(cases[i].word, buf, sizeof(buf)), needs);
+        assert_string_equal(buf, cases[i].quoted);
+        assert_int_equal(strlen(buf), needs);
+    }
+    assert_int_equal(text_shell_word("a b c", buf, 4), 7);
+    assert_string_equal(buf, "'a ");
+}
+
+static void test_utf8_length(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t length;
+    } cases[] = {{"", 1},
+                 {"a", 1},
+                 {"\xc3\xbc", 2},
+                 {"\xe2\x82\xac", 3},
+                 {"\xf0\x9f\x90\xa7", 4},
+                 {"\x80", 0},
+                 {"\xc0\x80", 0},         /* longer than it need be */
+                 {"\xe0\x80\x80", 0},     /* the same */
+                 {"\xf0\x80\x80\x80", 0}, /* the same */
+                 {"\xed\xa0\x80", 0},     /* half of a pair of UTF-16 */
+                 {"\xf4\x90\x80\x80", 0}, /* beyond U+10FFFF */
+                 {"\xe2\x82", 0}};        /* cut short */
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(text_utf8_length(cases[i].text), cases[i].length);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_percent), cmocka_unit_test(test_wrap),
+                                       cmocka_unit_test(test_shell_word),
+                                       cmocka_unit_test(test_utf8_length)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

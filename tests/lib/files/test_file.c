@@ -1,0 +1,81 @@
+/* Programs as PATH finds them. */
+#include "harness/lib/files/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_dir.h"
+
+/* What removes the directory is found by it, too. */
+static void set_path(const char *path)
+{
+    assert_int_equal(setenv("PATH", path, 1), 0);
+}
+
+static void put(const char *name, mode_t mode)
+{
+    int fd = openat(fixture_dir_fd, name, O_WRONLY | O_CREAT | O_CLOEXEC, mode);
+    assert_true(fd >= 0);
+    assert_int_equal(fchmod(fd, mode), 0);
+    (void)close(fd);
+}
+
+static void test_file_finds_the_first_program_in_path(void **state)
+{
+    (void)state;
+    char path[PATH_MAX], list[64];
+    assert_int_equal(mkdirat(fixture_dir_fd, "one", 0755), 0);
+    assert_int_equal(mkdirat(fixture_dir_fd, "one/tool", 0755), 0); /* is no program */
+    assert_int_equal(mkdirat(fixture_dir_fd, "two", 0755), 0);
+    assert_int_equal(mkdirat(fixture_dir_fd, "three", 0755), 0);
+    put("two/tool", 0644); /* may not be run */
+    put("three/tool", 0755);
+    (void)snprintf(list, sizeof(list), "/proc/self/fd/%d", fixture_dir_fd);
+    char all[256];
+    (void)snprintf(all, sizeof(all), "%s/one:%s/two:%s/three", list, list, list);
+    set_path(all);
+    assert_int_equal(file_find_program("tool", true, path, sizeof(path)), 0);
+    assert_non_null(strstr(path, "/three/tool"));
+    assert_int_equal(file_find_program("tool", true, path, 8), -ENOENT); /* no room */
+    assert_int_equal(file_find_program("nosuch", false, path, sizeof(path)), -ENOENT);
+    assert_int_equal(file_find_program("", false, path, sizeof(path)), -ENOENT);
+    set_path("/usr/bin:/bin");
+}
+
+static void test_file_finds_none_in_the_working_directory_where_that_is_not_wanted(void **state)
+{
+    (void)state;
+    char path[PATH_MAX];
+    put("here", 0755);
+    assert_int_equal(fchdir(fixture_dir_fd), 0);
+    set_path(":/nosuch");
+    assert_int_equal(file_find_program("here", false, path, sizeof(path)), 0);
+    assert_string_equal(path, "./here");
+    assert_int_equal(file_find_program("here", true, path, sizeof(path)), -ENOENT);
+    assert_int_equal(chdir("/"), 0);
+    set_path("/usr/bin:/bin");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_file_finds_the_first_program_in_path, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(
+            test_file_finds_none_in_the_working_directory_where_that_is_not_wanted,
+            fixture_make_dir, fixture_remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,289 @@
+/* Statistics against values worked out by hand, from documentation, or by exact combinatorics. */
+#include "harness/lib/stats/stats.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_result.h"
+
+static double median_of(const double *values, size_t n)
+{
+    double sorted[64];
+    memcpy(sorted, values, n * sizeof(*values));
+    return stats_sort_median(sorted, n);
+}
+
+static void test_stats_sort_drops_nan(void **state)
+{
+    (void)state;
+    double values[] = {3, NAN, -1, NAN, 2};
+    assert_int_equal(stats_sort(values, 5), 3);
+    assert_near(values[0], -1);
+    assert_near(values[1], 2);
+    assert_near(values[2], 3);
+    double none[] = {NAN, NAN};
+    assert_int_equal(stats_sort(none, 2), 0);
+    assert_int_equal(stats_sort(NULL, 0), 0);
+}
+
+static void test_stats_median(void **state)
+{
+    (void)state;
+    assert_near(median_of((double[]){5}, 1), 5);
+    assert_near(median_of((double[]){9, 1}, 2), 5);
+    assert_near(median_of((double[]){9, 1, 2}, 3), 2);
+    assert_near(median_of((double[]){9, 1, 2, 4}, 4), 3);
+    assert_near(median_of((double[]){NAN, 9, 1, 2}, 4), 2);
+    assert_true(isnan(median_of((double[]){NAN}, 1)));
+    assert_true(isnan(stats_median(NULL, 0)));
+}
+
+static void test_stats_infinity_is_far_away(void **state)
+{
+    (void)state;
+    assert_near(median_of((double[]){1, 2, INFINITY}, 3), 2);
+    assert_near(median_of((double[]){-INFINITY, 2, INFINITY}, 3), 2);
+    assert_true(isinf(median_of((double[]){1, INFINITY}, 2)));
+}
+
+static void test_stats_percentile_is_type_7(void **state)
+{
+    (void)state;
+    /* numpy.percentile([1, 2, 3, 4], 25) and R's quantile(1:10, c(.25, .95)), type 7. */
+    const double four[] = {1, 2, 3, 4};
+    assert_near(stats_percentile(four, 4, 0.25), 1.75);
+    assert_near(stats_percentile(four, 4, 0.75), 3.25);
+    const double ten[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    assert_near(stats_percentile(ten, 10, 0.25), 3.25);
+    assert_near(stats_percentile(ten, 10, 0.95), 9.55);
+    assert_near(stats_percentile(ten, 10, 0.99), 9.91);
+    assert_near(stats_percentile(ten, 10, 0), 1);
+    assert_near(stats_percentile(ten, 10, 1), 10);
+    assert_true(isnan(stats_percentile(NULL, 0, 0.5)));
+}
+
+static void test_stats_nearest_rank_is_one_of_the_values(void **state)
+{
+    (void)state;
+    const double ten[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    assert_true(stats_nearest_rank(ten, 10, 0) == 1);
+    assert_true(stats_nearest_rank(ten, 10, 50) == 5);
+    assert_true(stats_nearest_rank(ten, 10, 51) == 6);
+    assert_true(stats_nearest_rank(ten, 10, 99) == 10);
+    assert_true(stats_nearest_rank(ten, 1, 99) == 1);
+}
+
+static void test_stats_mean(void **state)
+{
+    (void)state;
+    assert_near(stats_mean((double[]){1, 2, 6}, 3), 3);
+    assert_true(isnan(stats_mean(NULL, 0)));
+}
+
+/* Deterministic numbers in [0, 1). */
+static double next_uniform(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (*state >> 8) / 16777216.0;
+}
+
+static size_t fill_random(double *values, size_t n, uint32_t *state)
+{
+    for (size_t i = 0; i < n; i++)
+        values[i] = 1 + next_uniform(state) * next_uniform(state) * 1000;
+    return stats_sort(values, n);
+}
+
+static void test_stats_percentiles_are_monotone(void **state)
+{
+    (void)state;
+    uint32_t random = 1;
+    for (size_t n = 1; n <= 64; n++) {
+        double values[64];
+        (void)fill_random(values, n, &random);
+        double last = values[0];
+        for (int step = 0; step <= 1000; step++) {
+            double at = stats_percentile(values, n, step / 1000.0);
+            assert_true(at >= last);
+            last = at;
+        }
+        assert_true(last <= values[n - 1]);
+    }
+}
+
+static void test_stats_interval_needs_two_values(void **state)
+{
+    (void)state;
+    uint32_t counts[1];
+    struct stats_interval none = stats_median_interval(NULL, 0, 1, counts);
+    struct stats_interval one = stats_median_interval((double[]){4}, 1, 1, counts);
+    assert_true(isnan(none.low) && isnan(none.high));
+    assert_true(isnan(one.low) && isnan(one.high));
+}
+
+/*
+ * Whether the bootstrap reaches value k of n is exact combinatorics. For an odd n the resampled
+ * median is at most the k-th smallest value when at least (n + 1) / 2 draws of n fall on the k
+ * smallest: P(k) = P(Binomial(n, k / n) >= (n + 1) / 2). The lower end is the first k with
+ * P(k) > 2.5%; the upper one mirrors it. The median is below value k of n by a chance of
+ * Q(k) = P(Binomial(n, 1/2) <= k - 1): where that is above 2.5%, the end is the value before it.
+ *   n = 3: P(1) = 7/27 = 26%                       -> 1..3
+ *   n = 5: P(1) = 181/3125 = 5.8%                  -> 1..5
+ *   n = 7: P(1) = 8359/823543 = 1.0%, P(2) = 10.8% -> 2..6; Q(2) = 8/128 = 6.25% -> 1..7
+ *   n = 9: P(1) = 0.1%, P(2) = 2.8%                -> 2..8; Q(2) = 10/512 = 1.95%
+ *   n = 11: P(2) = 0.7%, P(3) = 5.1%               -> 3..9; Q(3) = 67/2048 = 3.3%, Q(2) = 0.6%
+ * -> 2..10 For n = 2 the smallest value is drawn twice in 25%, for n = 4 at least three times in
+ * 13/256 = 5.1% of the resamples: the range again. Of n = 6 and 8 the bootstrap alone would be
+ * narrower than the range; Q(1) = 1/64 and 1/256, Q(2) = 7/64 and 9/256.
+ */
+static void test_stats_interval_matches_exact_chances(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n;
+        double low, high;
+    } exact[] = {{2, 1, 2}, {3, 1, 3}, {4, 1, 4}, {5, 1, 5},  {6, 1, 6},
+                 {7, 1, 7}, {8, 1, 8}, {9, 2, 8}, {11, 2, 10}};
+    double values[11];
+    uint32_t counts[11];
+    for (int i = 0; i < 11; i++)
+        values[i] = i + 1;
+    for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            struct stats_interval ci = stats_median_interval(values, exact[i].n, seed, counts);
+            assert_near(ci.low, exact[i].low);
+            assert_near(ci.high, exact[i].high);
+        }
+}
+
+/* Share of the chance that the median lies between the values at both ends, by n coins. */
+static double coverage(size_t n, size_t low, size_t high)
+{
+    double term = pow(0.5, (double)n), sum = 0;
+    for (size_t heads = 0; heads < n; heads++) {
+        sum += heads >= low && heads <= high ? term : 0;
+        term *= (double)(n - heads) / (double)(heads + 1);
+    }
+    return sum;
+}
+
+/* From six values on it is 95% for any distribution, and not by many values more than that. */
+static void test_stats_interval_is_never_below_95(void **state)
+{
+    (void)state;
+    enum { MOST = 200 };
+    double values[MOST];
+    uint32_t counts[MOST];
+    for (size_t i = 0; i < MOST; i++)
+        values[i] = (double)i;
+    for (size_t n = 6; n <= MOST; n++) {
+        struct stats_interval ci = stats_median_interval(values, n, n, counts);
+        /* Ends may lie between two values: also what lies within them is enough. */
+        size_t low = (size_t)ceil(ci.low), high = (size_t)floor(ci.high);
+        assert_true(coverage(n, low + 1, high) >= 0.95);
+        assert_true(ci.high - ci.low <= 2 * 1.96 * sqrt((double)n) / 2 + 3);
+    }
+    /* Of very many the chance of a single value is no number any more. */
+    enum { MANY = 3000 };
+    double *many = calloc(MANY, sizeof(*many));
+    uint32_t *room = calloc(MANY, sizeof(*room));
+    assert_true(many && room);
+    for (size_t i = 0; i < MANY; i++)
+        many[i] = (double)i;
+    struct stats_interval ci = stats_median_interval(many, MANY, 1, room);
+    assert_true(ci.low > 1430 && ci.high < 1570 && ci.low < 1447 && ci.high > 1552);
+    free(many);
+    free(room);
+}
+
+static void test_stats_interval_properties(void **state)
+{
+    (void)state;
+    uint32_t random = 7, counts[64];
+    bool seeds_differ = false;
+    for (size_t n = 2; n <= 64; n++) {
+        double values[64], scaled[64];
+        (void)fill_random(values, n, &random);
+        for (size_t i = 0; i < n; i++)
+            scaled[i] = values[i] * 4;
+        double median = stats_median(values, n);
+        struct stats_interval ci = stats_median_interval(values, n, n, counts);
+        struct stats_interval again = stats_median_interval(values, n, n, counts);
+        struct stats_interval other = stats_median_interval(values, n, n + 1000, counts);
+        struct stats_interval wide = stats_median_interval(scaled, n, n, counts);
+        assert_true(ci.low <= median && median <= ci.high);
+        assert_true(ci.low >= values[0] && ci.high <= values[n - 1]);
+        assert_true(ci.low == again.low && ci.high == again.high);
+        assert_true(wide.low == 4 * ci.low && wide.high == 4 * ci.high);
+        seeds_differ |= ci.low != other.low || ci.high != other.high;
+    }
+    assert_true(seeds_differ);
+}
+
+/*
+ * The promise itself: over many experiments with a known median (0.5), about 95% of the intervals
+ * hold it; of 15 values 96.5% for any distribution. 400 experiments have a standard error of 1.1
+ * points.
+ */
+static void test_stats_interval_covers_the_truth(void **state)
+{
+    (void)state;
+    enum { EXPERIMENTS = 400, N = 15 };
+    uint32_t random = 99, counts[N];
+    int holds = 0;
+    for (int e = 0; e < EXPERIMENTS; e++) {
+        double values[N];
+        for (int i = 0; i < N; i++)
+            values[i] = next_uniform(&random);
+        (void)stats_sort(values, N);
+        struct stats_interval ci = stats_median_interval(values, N, (uint64_t)e, counts);
+        holds += ci.low <= 0.5 && 0.5 <= ci.high;
+    }
+    assert_in_range(holds, EXPERIMENTS * 90 / 100, EXPERIMENTS * 99 / 100);
+}
+
+static void test_stats_share_interval_is_clopper_and_pearsons(void **state)
+{
+    (void)state;
+    /* Worked out with exact binomial sums, in rational numbers. */
+    static const struct {
+        unsigned hits, n;
+        double low, high;
+    } known[] = {{0, 60, 0, 0.0596294923},
+                 {57, 60, 0.8607567533, 0.9895676704},
+                 {1, 25, 0.0010121997, 0.2035169139},
+                 {5, 10, 0.1870860284, 0.8129139716},
+                 {25, 25, 0.8628148285, 1}};
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        struct stats_interval got = stats_share_interval(known[i].hits, known[i].n);
+        assert_true(fabs(got.low - known[i].low) < 1e-9);
+        assert_true(fabs(got.high - known[i].high) < 1e-9);
+    }
+    assert_true(isnan(stats_share_interval(0, 0).low) && isnan(stats_share_interval(0, 0).high));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stats_sort_drops_nan),
+        cmocka_unit_test(test_stats_median),
+        cmocka_unit_test(test_stats_infinity_is_far_away),
+        cmocka_unit_test(test_stats_percentile_is_type_7),
+        cmocka_unit_test(test_stats_nearest_rank_is_one_of_the_values),
+        cmocka_unit_test(test_stats_mean),
+        cmocka_unit_test(test_stats_percentiles_are_monotone),
+        cmocka_unit_test(test_stats_interval_needs_two_values),
+        cmocka_unit_test(test_stats_interval_matches_exact_chances),
+        cmocka_unit_test(test_stats_interval_is_never_below_95),
+        cmocka_unit_test(test_stats_interval_properties),
+        cmocka_unit_test(test_stats_interval_covers_the_truth),
+        cmocka_unit_test(test_stats_share_interval_is_clopper_and_pearsons),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

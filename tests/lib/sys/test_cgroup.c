@@ -1,0 +1,167 @@
+/* What memory cgroups leave of their limits, on made-up files. Limits are in test_env. */
+#include "harness/lib/files/proc.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_dir.h"
+
+/* With `groups` as /proc/self/cgroup; NaN where nothing limits. */
+static double available(const char *groups)
+{
+    struct cgroup_limits cgroup;
+    fixture_put("/proc/self/cgroup", groups);
+    cgroup_read(fixture_dir, &cgroup);
+    return cgroup.memory_available_bytes;
+}
+
+static void put(const char *path, const char *text)
+{
+    char full[128];
+    (void)snprintf(full, sizeof(full), "/sys/fs/cgroup/%s", path);
+    fixture_put(full, text);
+}
+
+static void test_cgroup_v2_least_of_all_above(void **state)
+{
+    (void)state;
+    assert_true(isnan(available("0::/a/b\n")));
+    put("a/b/memory.max", "max\n");
+    put("a/b/memory.current", "1000\n");
+    assert_true(isnan(available("0::/a/b\n")));
+    put("a/memory.max", "5000\n");
+    put("a/memory.current", "1200\n");
+    assert_true(available("0::/a/b\n") == 3800);
+    assert_true(available("0::/a\n") == 3800);
+    put("a/b/memory.max", "1500\n");
+    assert_true(available("0::/a/b\n") == 500);
+    assert_true(available("0::/a\n") == 3800);
+    /* In a namespace of cgroups the mount's own files are this group's. */
+    put("memory.max", "900\n");
+    put("memory.current", "800\n");
+    assert_true(available("0::/\n") == 100);
+    assert_true(available("0::/gone/away\n") == 100);
+}
+
+static void test_cgroup_counts_file_pages_as_free(void **state)
+{
+    (void)state;
+    put("a/memory.max", "5000\n");
+    put("a/memory.current", "4500\n");
+    put("a/memory.stat", "anon 10\nactive_file 300\ninactive_file 2000\nslab 7\n");
+    assert_true(available("0::/a\n") == 2500);
+    put("a/memory.stat", "inactive_file 6000\n");
+    assert_true(available("0::/a\n") == 5000);
+    put("a/memory.stat", "inactive_file 0\n");
+    put("a/memory.current", "7000\n"); /* over a limit that was lowered */
+    assert_true(available("0::/a\n") == 0);
+}
+
+static void test_cgroup_v1_and_both(void **state)
+{
+    (void)state;
+    const char *const v1 = "12:cpu,cpuacct:/job\n5:memory:/job\n1:name=systemd:/job\n";
+    put("memory/job/memory.limit_in_bytes", "8000\n");
+    put("memory/job/memory.usage_in_bytes", "3000\n");
+    put("memory/job/memory.stat", "inactive_file 1\ntotal_inactive_file 500\n");
+    assert_true(available(v1) == 5500);
+    put("job/memory.max", "100\n");
+    put("job/memory.current", "0\n");
+    assert_true(available(v1) == 5500);
+    char both[128];
+    (void)snprintf(both, sizeof(both), "%s0::/job\n", v1);
+    assert_true(available(both) == 100);
+}
+
+static void test_cgroup_survives_odd_text(void **state)
+{
+    (void)state;
+    char longest[4096] = "0::/";
+    memset(longest + 4, 'x', sizeof(longest) - 5);
+    assert_true(isnan(available(longest)));
+    const char *const odd[] = {"", "\n", "\n\n", "0::", "nonsense", ":::\n", "3:memory\n"};
+    for (int i = 0; i < 7; i++)
+        assert_true(isnan(available(odd[i])));
+    put("memory.max", "lots\n");
+    put("memory.current", "1\n");
+    assert_true(isnan(available("0::/\n")));
+}
+
+/* Names of containers in pods are long, and the limit is often on the last. */
+static void test_cgroup_takes_a_long_path_whole(void **state)
+{
+    (void)state;
+    char deep[400] = "", file[450], groups[450];
+    for (int i = 0; i < 6; i++)
+        (void)snprintf(deep + strlen(deep), sizeof(deep) - strlen(deep), "/%050d", i);
+    (void)snprintf(groups, sizeof(groups), "0::%s\n", deep);
+    (void)snprintf(file, sizeof(file), "/sys/fs/cgroup%s/memory.max", deep);
+    fixture_put(file, "900\n");
+    (void)snprintf(file, sizeof(file), "/sys/fs/cgroup%s/memory.current", deep);
+    fixture_put(file, "200\n");
+    assert_true(available(groups) == 700);
+}
+
+static struct cgroup_throttled throttled(const char *worker, const char *parent)
+{
+    struct cgroup_throttled throttled;
+    fixture_put("/proc/9/cgroup", worker);
+    fixture_put("/proc/4/cgroup", parent);
+    cgroup_read_throttled(fixture_dir, "9", "4", &throttled);
+    return throttled;
+}
+
+/* What stops a worker alone, and what stops all of them, of those above with a quota. */
+static void test_cgroup_throttled_is_told_apart_by_who_shares_it(void **state)
+{
+    struct cgroup_throttled none = throttled("0::/pod/contend-1/worker-0\n", "0::/pod\n");
+    (void)state;
+    assert_true(isnan(none.own_s) && isnan(none.shared_s));
+    put("cpu.stat", "usage_usec 1\nthrottled_usec 90000000\n"); /* no quota: not ours to count */
+    put("pod/cpu.max", "200000 100000\n");
+    put("pod/cpu.stat", "usage_usec 7\nnr_throttled 2\nthrottled_usec 1500000\n");
+    put("pod/contend-1/cpu.max", "max 100000\n");
+    put("pod/contend-1/cpu.stat", "throttled_usec 0\n");
+    struct cgroup_throttled shared = throttled("0::/pod/contend-1/worker-0\n", "0::/pod\n");
+    assert_true(isnan(shared.own_s) && fabs(shared.shared_s - 1.5) < 1e-9);
+    put("pod/contend-1/worker-0/cpu.max", "50000 100000\n");
+    put("pod/contend-1/worker-0/cpu.stat", "throttled_usec 250000\n");
+    struct cgroup_throttled both = throttled("0::/pod/contend-1/worker-0\n", "0::/pod\n");
+    assert_true(fabs(both.own_s - 0.25) < 1e-9 && fabs(both.shared_s - 1.5) < 1e-9);
+    /* Names that begin alike are not above each other. */
+    struct cgroup_throttled beside = throttled("0::/pod\n", "0::/pod-2\n");
+    assert_true(fabs(beside.own_s - 1.5) < 1e-9 && isnan(beside.shared_s));
+}
+
+static void test_cgroup_throttled_of_version_1_is_in_ns(void **state)
+{
+    (void)state;
+    put("cpu/job/cpu.cfs_quota_us", "50000\n");
+    put("cpu/job/cpu.cfs_period_us", "100000\n");
+    put("cpu/job/cpu.stat", "nr_periods 5\nnr_throttled 5\nthrottled_time 334494899\n");
+    struct cgroup_throttled seen = throttled("4:cpu,cpuacct:/job\n0::/\n", "4:cpu,cpuacct:/job\n");
+    assert_true(isnan(seen.own_s) && fabs(seen.shared_s - 0.334494899) < 1e-9);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_dir, fixture_remove_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_cgroup_v2_least_of_all_above),
+        TEST(test_cgroup_counts_file_pages_as_free),
+        TEST(test_cgroup_v1_and_both),
+        TEST(test_cgroup_throttled_is_told_apart_by_who_shares_it),
+        TEST(test_cgroup_throttled_of_version_1_is_in_ns),
+        TEST(test_cgroup_survives_odd_text),
+        TEST(test_cgroup_takes_a_long_path_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/* Child processes that cannot be started, that end, and that somebody else has waited for. */
+#include "harness/lib/sys/process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { ITS_CODE = 9 };
+
+static int end_at_once(void *arg)
+{
+    (void)arg;
+    return ITS_CODE;
+}
+
+static int wait_for_signal(void *arg)
+{
+    (void)arg;
+    for (;;)
+        (void)pause();
+    return 0;
+}
+
+static bool runs(const struct process *process)
+{
+    return !process_signal(process, 0);
+}
+
+static void kill_and_wait(struct process *process)
+{
+    int status;
+    assert_int_equal(process_signal_group(process, SIGKILL), 0);
+    process_wait(process, &status);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(process->pid, 0);
+}
+
+/* kill(2) takes each of these for many processes, or for one that is none of ours. */
+static void test_process_refuses_numbers_of_no_child(void **state)
+{
+    static const pid_t numbers[] = {0, -1, 1, -2};
+    (void)state;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        struct process process = {.pid = numbers[i], .pidfd = -1, .leads = true};
+        int status = 0;
+        assert_int_equal(process_signal(&process, 0), -ESRCH);
+        assert_int_equal(process_signal_group(&process, 0), -ESRCH);
+        assert_true(process_ended(&process, &status));
+        assert_int_equal(status, PROCESS_STATUS_UNKNOWN);
+    }
+}
+
+static void test_process_tells_the_code_and_forgets(void **state)
+{
+    struct process process;
+    int status;
+    (void)state;
+    assert_int_equal(process_start(&process, true, end_at_once, NULL), 0);
+    assert_true(process.pid > 1);
+    process_wait(&process, &status);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), ITS_CODE);
+    assert_int_equal(process.pid, 0);
+    assert_int_equal(process_signal(&process, 0), -ESRCH);
+}
+
+/* As an old kernel leaves it. */
+static void test_process_works_without_pidfd(void **state)
+{
+    struct process process;
+    int status;
+    (void)state;
+    assert_int_equal(process_start(&process, false, wait_for_signal, NULL), 0);
+    if (process.pidfd >= 0)
+        (void)close(process.pidfd);
+    process.pidfd = -1;
+    assert_true(runs(&process));
+    assert_false(process_ended(&process, &status));
+    kill_and_wait(&process);
+}
+
+static int start_another(void *line)
+{
+    struct process child;
+    (void)process_start(&child, false, wait_for_signal, NULL);
+    (void)!write(*(int *)line, "s", 1);
+    return wait_for_signal(NULL);
+}
+
+/* The line is open as long as one of both lives. */
+static void test_process_ends_what_it_started(void **state)
+{
+    struct process process;
+    int line[2];
+    char text[2];
+    (void)state;
+    assert_int_equal(pipe(line), 0);
+    assert_int_equal(process_start(&process, true, start_another, &line[1]), 0);
+    (void)close(line[1]);
+    assert_int_equal(read(line[0], text, 1), 1);
+    kill_and_wait(&process);
+    assert_int_equal(read(line[0], text, 1), 0);
+    (void)close(line[0]);
+}
+
+/* Its number may be another's by now. */
+static void test_process_leaves_alone_whom_another_reaped(void **state)
+{
+    struct process process;
+    int status = 0;
+    (void)state;
+    assert_int_equal(process_start(&process, true, end_at_once, NULL), 0);
+    assert_int_equal(waitpid(process.pid, &status, 0), process.pid);
+    if (process.pidfd >= 0)
+        assert_int_equal(process_signal_group(&process, 0), -ESRCH);
+    assert_true(process_ended(&process, &status));
+    assert_int_equal(status, PROCESS_STATUS_UNKNOWN);
+    assert_int_equal(process_signal_group(&process, 0), -ESRCH);
+}
+
+/* wait4 answers ECHILD while it still runs, too. */
+static void test_process_ends_where_sigchld_is_ignored(void **state)
+{
+    struct process process;
+    int status;
+    (void)state;
+    (void)signal(SIGCHLD, SIG_IGN);
+    assert_int_equal(process_start(&process, true, wait_for_signal, NULL), 0);
+    bool has_pidfd = process.pidfd >= 0;
+    assert_int_equal(process_ended(&process, &status), !has_pidfd);
+    if (has_pidfd) {
+        assert_int_equal(process_signal_group(&process, SIGKILL), 0);
+        process_wait(&process, &status);
+    }
+    assert_int_equal(status, PROCESS_STATUS_UNKNOWN);
+    assert_int_equal(process.pid, 0);
+
+    process_keep_children();
+    assert_int_equal(process_start(&process, true, end_at_once, NULL), 0);
+    process_wait(&process, &status);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), ITS_CODE);
+}
+
+/* Of so many, none takes the descriptors that all else needs. */
+static void test_process_leaves_descriptors(void **state)
+{
+    struct process process[8];
+    struct rlimit before, few;
+    (void)state;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    int next = dup(STDIN_FILENO);
+    if (next < 0)
+        skip();
+    (void)close(next);
+    few = before;
+    few.rlim_cur = (rlim_t)(2 * (next + 2));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(process_start(&process[i], false, wait_for_signal, NULL), 0);
+    assert_int_equal(process[7].pidfd, -1);
+    for (int i = 0; i < 8; i++)
+        kill_and_wait(&process[i]);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_process_refuses_numbers_of_no_child),
+        cmocka_unit_test(test_process_tells_the_code_and_forgets),
+        cmocka_unit_test(test_process_works_without_pidfd),
+        cmocka_unit_test(test_process_ends_what_it_started),
+        cmocka_unit_test(test_process_leaves_alone_whom_another_reaped),
+        cmocka_unit_test(test_process_ends_where_sigchld_is_ignored),
+        cmocka_unit_test(test_process_leaves_descriptors),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

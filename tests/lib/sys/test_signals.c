@@ -1,0 +1,110 @@
+/* The end of a program that was asked to stop, once or twice. */
+#include "harness/lib/sys/signals.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { ITS_OWN_CODE = 9 };
+
+enum when { NOT_BEFORE, BEFORE_ITS_LAST_LOOK, AFTER_ITS_LAST_LOOK };
+
+/* What becomes of a program that gets SIGTERM while it watches, if so, and again at its end. */
+static int end_of_child(enum when asked)
+{
+    pid_t child = fork();
+    if (!child) {
+        struct signals signals;
+        struct err err;
+        if (signals_open(&signals, &err))
+            _exit(1);
+        if (asked == BEFORE_ITS_LAST_LOOK)
+            (void)raise(SIGTERM);
+        if (signals_take(&signals) != (asked == BEFORE_ITS_LAST_LOOK))
+            _exit(2);
+        if (asked == AFTER_ITS_LAST_LOOK)
+            (void)raise(SIGTERM);
+        signals_close(&signals);
+        (void)raise(SIGTERM);
+        _exit(ITS_OWN_CODE);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void test_second_request_changes_nothing(void **state)
+{
+    (void)state;
+    int status = end_of_child(BEFORE_ITS_LAST_LOOK);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), ITS_OWN_CODE);
+}
+
+static void test_late_request_does_not_end_it_before_its_last_words(void **state)
+{
+    (void)state;
+    int status = end_of_child(AFTER_ITS_LAST_LOOK);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), ITS_OWN_CODE);
+}
+
+static void test_mask_is_restored_otherwise(void **state)
+{
+    (void)state;
+    int status = end_of_child(NOT_BEFORE);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGTERM);
+}
+
+/* SIGHUP ends a run, but not one that was started by nohup. */
+static void test_ignored_hangup(void **state)
+{
+    (void)state;
+    for (int ignored = 0; ignored < 2; ignored++) {
+        struct signals signals;
+        struct err err;
+        void (*before)(int) = signal(SIGHUP, ignored ? SIG_IGN : SIG_DFL);
+        assert_int_equal(signals_open(&signals, &err), 0);
+        (void)raise(SIGHUP);
+        assert_int_equal(signals_take(&signals), !ignored);
+        assert_int_equal(signals.since_ns != 0, !ignored);
+        signals.interrupted = 0; /* so that the next one has a mask to restore */
+        signals_close(&signals);
+        (void)signal(SIGHUP, before);
+    }
+}
+
+/* Ctrl-Z is no request to end; where it is ignored, nothing happens. */
+static void test_stop_is_told_apart(void **state)
+{
+    (void)state;
+    for (int ignored = 0; ignored < 2; ignored++) {
+        struct signals signals;
+        struct err err;
+        void (*before)(int) = signal(SIGTSTP, ignored ? SIG_IGN : SIG_DFL);
+        assert_int_equal(signals_open(&signals, &err), 0);
+        (void)raise(SIGTSTP);
+        assert_false(signals_take(&signals));
+        assert_int_equal(signals.stop_asked, !ignored);
+        signals_close(&signals);
+        (void)signal(SIGTSTP, before);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_second_request_changes_nothing),
+        cmocka_unit_test(test_late_request_does_not_end_it_before_its_last_words),
+        cmocka_unit_test(test_mask_is_restored_otherwise),
+        cmocka_unit_test(test_ignored_hangup),
+        cmocka_unit_test(test_stop_is_told_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

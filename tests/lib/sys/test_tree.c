@@ -1,0 +1,172 @@
+/* Processes below this one: listed, looked at, adopted, and ended. */
+#include "harness/lib/sys/tree.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/process.h"
+
+static int sleep_on(void *arg)
+{
+    (void)arg;
+    (void)prctl(PR_SET_PDEATHSIG, 0); /* of process_start: as a program of somebody else's */
+    for (;;)
+        (void)pause();
+    return 0;
+}
+
+/* Goes, and leaves one in a session of its own behind. */
+static int leave_one(void *arg)
+{
+    struct process process;
+    (void)setsid();
+    (void)process_start(&process, true, sleep_on, arg);
+    if (arg) /* stays */
+        return sleep_on(NULL);
+    return 0;
+}
+
+static bool is_listed(pid_t pid)
+{
+    struct tree_process below[TREE_PROCESSES];
+    unsigned n = tree_list(getpid(), below, TREE_PROCESSES);
+    for (unsigned i = 0; i < n; i++)
+        if (below[i].pid == pid && !below[i].ended)
+            return true;
+    return false;
+}
+
+static unsigned count_below(void)
+{
+    struct tree_process below[TREE_PROCESSES];
+    return tree_list(getpid(), below, TREE_PROCESSES);
+}
+
+static void await_below(unsigned n)
+{
+    while (count_below() != n) /* ends with the test's time */
+        (void)usleep(1000);
+}
+
+static void test_tree_lists_parents_first(void **state)
+{
+    (void)state;
+    struct process process;
+    struct tree_process below[TREE_PROCESSES];
+    assert_int_equal(process_start(&process, false, leave_one, &process), 0);
+    await_below(2);
+    assert_int_equal(tree_list(getpid(), below, TREE_PROCESSES), 2);
+    assert_int_equal(below[0].pid, process.pid);
+    assert_int_equal(below[0].parent, getpid());
+    assert_int_equal(below[1].parent, process.pid);
+    assert_true(tree_is_same(&below[1]));
+    below[1].started++;
+    assert_false(tree_is_same(&below[1]));
+    assert_int_equal(tree_list(getpid(), below, 1), 1);
+    process_adopt(true);
+    assert_true(process_end_below(getpid()));
+    process_adopt(false);
+    assert_int_equal(count_below(), 0);
+    process_wait(&process, &(int){0});
+}
+
+static void test_tree_new_ones_are_ended_and_known_ones_stay(void **state)
+{
+    (void)state;
+    struct process known_one, killed;
+    struct process_known known;
+    assert_int_equal(process_start(&known_one, true, leave_one, &known), 0);
+    await_below(2);
+    process_note_known(&known);
+    assert_int_equal(known.n, 2);
+    process_adopt(true);
+    assert_int_equal(process_start(&killed, false, leave_one, &known), 0);
+    await_below(4);
+    assert_int_equal(process_signal(&killed, 9), 0);
+    process_wait(&killed, &(int){0});
+    assert_true(process_end_new(&known));
+    assert_int_equal(count_below(), 2);
+    assert_true(is_listed(known_one.pid));
+    assert_true(process_end_below(getpid()));
+    process_adopt(false);
+    process_wait(&known_one, &(int){0});
+}
+
+static int burn(void *arg)
+{
+    (void)arg;
+    for (volatile unsigned long i = 0;; i++)
+        ;
+    return 0;
+}
+
+static void note_seen(void *arg, int tid, unsigned os_cpu, uint64_t at_ns)
+{
+    (void)os_cpu;
+    assert_true(at_ns > 0);
+    *(int *)arg = tid;
+}
+
+static void test_tree_tells_who_ran_and_what_it_used(void **state)
+{
+    (void)state;
+    static struct tree tree;
+    struct process process;
+    struct bitset all = {0};
+    int seen = 0;
+    assert_int_equal(affinity_get(0, &all), 0);
+    process_adopt(true);
+    tree_begin(&tree, &all);
+    assert_int_equal(process_start(&process, false, burn, NULL), 0);
+    pid_t pid = process.pid;
+    while (!seen || tree.used.oncpu_s < 0.05) {
+        (void)usleep(5000);
+        tree_look(&tree, note_seen, &seen);
+    }
+    assert_int_equal(seen, pid);
+    assert_int_equal(tree.nmasks, 0);
+    assert_int_equal(process_signal(&process, 9), 0);
+    process_wait(&process, &(int){0});
+    tree_end(&tree);
+    process_adopt(false);
+    assert_true(tree.used.cpu_s >= 0.05 && tree.used.oncpu_s >= 0.05);
+    assert_int_equal(tree.used.team, 1);
+}
+
+static void test_tree_names_a_thread_that_is_bound_beyond_its_plan(void **state)
+{
+    (void)state;
+    static struct tree tree;
+    struct process process;
+    struct bitset none = {0};
+    process_adopt(true);
+    tree_begin(&tree, &none); /* planned: no CPU at all */
+    assert_int_equal(process_start(&process, false, sleep_on, NULL), 0);
+    while (!tree.nmasks) {
+        tree_look(&tree, NULL, NULL);
+        (void)usleep(1000);
+    }
+    assert_int_equal(tree.mask[0].tid, process.pid);
+    assert_true(tree.mask[0].beyond);
+    assert_true(process_end_below(getpid()));
+    process_adopt(false);
+    process_wait(&process, &(int){0});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tree_lists_parents_first),
+        cmocka_unit_test(test_tree_new_ones_are_ended_and_known_ones_stay),
+        cmocka_unit_test(test_tree_tells_who_ran_and_what_it_used),
+        cmocka_unit_test(test_tree_names_a_thread_that_is_bound_beyond_its_plan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,241 @@
+/* What happened to GPUs while something ran, over a made-up driver, and what is said about it. */
+#include "harness/machine/gpu/watch.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_driver.h"
+
+static const char bdfs[][PCI_BDF_MAX] = {"beef:07:00.0", "beef:08:00.0"};
+
+/* An arm from its begin to its end, with `busy` as the states under load; of the first GPU. */
+static struct gpu_change watch(const char *busy, unsigned *n)
+{
+    struct gpu_watch watched = {0};
+    struct gpu_change first = {.xid = -1};
+    if (gpu_watch_open(&watched, bdfs, 2, NULL))
+        return first;
+    gpu_watch_look(&watched); /* idle as yet */
+    if (busy)
+        (void)setenv("FAKE_GPU", busy, 1);
+    gpu_watch_go(&watched);
+    gpu_watch_look(&watched);
+    gpu_watch_stop(&watched);
+    struct gpu_change *changes = gpu_watch_close(&watched, n);
+    if (changes)
+        first = changes[0];
+    free(changes);
+    return first;
+}
+
+/* Whether that is what is said of it, each line ending with a newline. */
+static bool says(const struct gpu_change *change, const char *expected)
+{
+    struct findings findings = {0};
+    char told[1000] = "";
+    if (gpu_change_judge(change, "GPU 7", "none", "1 of 3 launches", &findings, NULL))
+        return false;
+    for (size_t i = 0; i < findings.n; i++) {
+        const struct finding *finding = &findings.all[i];
+        size_t used = strlen(told);
+        (void)snprintf(told + used, sizeof(told) - used, "%s %s: %s\n",
+                       finding_severity_name(finding->severity), finding->id, finding->sentence);
+        if (strcmp(finding->subject, "GPU 7") != 0 ||
+            strcmp(finding->evidence, "1 of 3 launches") != 0)
+            return false;
+    }
+    findings_free(&findings);
+    if (strcmp(told, expected) != 0)
+        (void)fprintf(stderr, "%s", told);
+    return strcmp(told, expected) == 0;
+}
+
+static int check_good(void)
+{
+    unsigned n = 0;
+    struct gpu_change change = watch(NULL, &n);
+    CHECK(n == 2 && !strcmp(change.pci_bdf, bdfs[0]) && says(&change, ""));
+    for (int i = 0; i < GPU_COUNTERS; i++)
+        CHECK(change.gained[i] == 0);
+    CHECK(change.xid == 0 && isnan(change.heat));
+    return 0;
+}
+
+/* What was there before is no finding of the arm, what came up meanwhile is. */
+static int check_errors(void)
+{
+    unsigned n = 0;
+    struct gpu_change change = watch(NULL, &n);
+    CHECK(change.gained[GPU_ECC_UNCORRECTED] == 1 && change.gained[GPU_ECC_CORRECTED] == 0);
+    CHECK(says(&change, "bad gpu_ecc: 1 uncorrected ECC error during none\n"
+                        "note gpu_memory: 3 memory rows remapped after corrected errors during "
+                        "none\n"
+                        "note gpu_pcie: 2 PCIe replays during none\n"
+                        "bad gpu_nvlink: 4 restarts of an NVLink during none\n"));
+    return 0;
+}
+
+/* A counter that falls was reset, and one that is not there says nothing. */
+static int check_unknown(void)
+{
+    unsigned n = 0;
+    struct gpu_change change = watch(NULL, &n);
+    CHECK(n == 2 && change.gained[GPU_ECC_UNCORRECTED] == -1);
+    CHECK(change.gained[GPU_PCIE_REPLAYS] == -1 && change.gained[GPU_ECC_CORRECTED] == 0);
+    CHECK(isnan(change.heat) && says(&change, ""));
+    return 0;
+}
+
+static int check_link_wakes_up(void)
+{
+    unsigned n = 0;
+    struct gpu_change change = watch("throttle=0x4 gen=5 width=16", &n);
+    CHECK(change.pcie_generation == 5 && change.pcie_width == 16 && says(&change, ""));
+    return 0;
+}
+
+static int check_link_stays_slow(void)
+{
+    unsigned n = 0;
+    struct gpu_change change = watch("throttle=0x4 gen=1 width=8", &n);
+    CHECK(change.pcie_generation == 1 && change.pcie_generation_most == 5);
+    CHECK(says(&change, "bad gpu_pcie: PCIe gen 1 of 5 under load, during none\n"
+                        "bad gpu_pcie: PCIe width x8 of x16 under load, during none\n"));
+    return 0;
+}
+
+static int check_link_never_loaded(void)
+{
+    unsigned n = 0;
+    struct gpu_change change = watch(NULL, &n);
+    CHECK(change.pcie_generation == -1 && change.pcie_width == -1 && says(&change, ""));
+    return 0;
+}
+
+/* 45 comes before it, which says only that a process was ended. */
+static int check_xid(void)
+{
+    unsigned n = 0;
+    struct gpu_change change = watch(NULL, &n);
+    CHECK(change.xid == 79);
+    CHECK(says(&change, "bad gpu_xid: Xid 79 during none: the kernel's log says more\n"));
+    change = watch("", &n);
+    CHECK(n == 2 && change.xid == 0);
+    return 0;
+}
+
+static int check_heat(void)
+{
+    unsigned n = 0;
+    struct gpu_change change = watch(NULL, &n);
+    CHECK(change.heat > 0);
+    return 0;
+}
+
+static int check_nothing_known(void)
+{
+    unsigned n = 7;
+    struct gpu_change change = watch(NULL, &n);
+    CHECK(n == 2 && says(&change, "") && change.pcie_generation == -1);
+    for (int i = 0; i < GPU_COUNTERS; i++)
+        CHECK(change.gained[i] == -1);
+    return 0;
+}
+
+static int check_no_nvml(void)
+{
+    unsigned n = 7;
+    (void)watch(NULL, &n);
+    CHECK(n == 0);
+    return 0;
+}
+
+static void test_watch_what_changes(void **state)
+{
+    (void)state;
+    fixture_driver_check("-DFULL", "corrected=9 uncorrected=2 rows=1", check_good);
+    fixture_driver_check("-DFULL",
+                         "corrected0=9 uncorrected0=2 uncorrected_more0=1 rows_more0=3 "
+                         "replays_more0=2 recoveries_more0=4",
+                         check_errors);
+}
+
+static void test_watch_takes_no_reset_for_errors(void **state)
+{
+    (void)state;
+    fixture_driver_check("-DFULL",
+                         "uncorrected0=7 uncorrected_more0=-5 replays0=fails limited_heat0=9000 "
+                         "limited_heat_more0=-1",
+                         check_unknown);
+}
+
+static void test_watch_links_under_load(void **state)
+{
+    (void)state;
+    static const char idle[] = "throttle=0x1 gen=1 width=16";
+    fixture_driver_check("-DFULL", idle, check_link_wakes_up);
+    fixture_driver_check("-DFULL", idle, check_link_stays_slow);
+    fixture_driver_check("-DFULL", idle, check_link_never_loaded);
+}
+
+static void test_watch_xids_and_heat(void **state)
+{
+    (void)state;
+    fixture_driver_check("-DFULL", "xid0=79", check_xid);
+    fixture_driver_check("-DFULL", "limited_heat0=0 limited_heat_more0=1000000000", check_heat);
+}
+
+static void test_watch_does_without_what_is_absent(void **state)
+{
+    (void)state;
+    fixture_driver_check("-DBARE", NULL, check_nothing_known);
+    fixture_driver_check("-DFULL", "fields=fails gen_link=fails width_max=fails",
+                         check_nothing_known);
+    fixture_driver_check("-DBROKEN", NULL, check_no_nvml);
+}
+
+static void test_watch_sums_by_kind(void **state)
+{
+    (void)state;
+    struct gpu_change change = {.pci_bdf = "0000:01:00.0",
+                                .xid = 48,
+                                .pcie_generation = 3,
+                                .pcie_generation_most = 5,
+                                .pcie_width = 16,
+                                .pcie_width_most = 16};
+    change.gained[GPU_NVLINK_REPLAYS] = 2;
+    struct gpu_change sum = gpu_change_only(&change, GPU_KINDS);
+    assert_true(says(&sum, ""));
+    struct gpu_change part = gpu_change_only(&change, (enum gpu_kind)GPU_NVLINK_REPLAYS);
+    gpu_change_add(&sum, &part);
+    gpu_change_add(&sum, &part);
+    assert_true(says(&sum, "note gpu_nvlink: 4 NVLink replays during none\n"));
+    part = gpu_change_only(&change, GPU_LINK);
+    assert_true(says(&part, "bad gpu_pcie: PCIe gen 3 of 5 under load, during none\n"));
+    part.pcie_generation = 1;
+    sum = gpu_change_only(&change, GPU_XID);
+    gpu_change_add(&sum, &part);
+    assert_true(says(&sum, "bad gpu_xid: Xid 48 during none: the kernel's log says more\n"
+                           "bad gpu_pcie: PCIe gen 1 of 5 under load, during none\n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_watch_what_changes),
+        cmocka_unit_test(test_watch_takes_no_reset_for_errors),
+        cmocka_unit_test(test_watch_links_under_load),
+        cmocka_unit_test(test_watch_xids_and_heat),
+        cmocka_unit_test(test_watch_does_without_what_is_absent),
+        cmocka_unit_test(test_watch_sums_by_kind),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* What is told of a machine: hidden and isolated CPUs, nodes without memory, GPUs of others. */
+#include "harness/machine/topo/topo_check.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_machines.h"
+
+/* Four CPUs on two nodes, all allowed. */
+static struct topo_cpu cpus[4];
+static struct topo_node nodes[2];
+
+static struct topo make(void)
+{
+    for (unsigned i = 0; i < 4; i++)
+        cpus[i] = (struct topo_cpu){.os_cpu = i, .core = (int)i, .allowed = true};
+    for (unsigned i = 0; i < 2; i++) {
+        nodes[i] = (struct topo_node){.os_node = i, .memory_bytes = 1 << 30, .allowed = true};
+        bitset_set(&nodes[i].cpus, 2 * i);
+        bitset_set(&nodes[i].cpus, 2 * i + 1);
+    }
+    return (struct topo){.ncpus = 4, .nnodes = 2, .cpus = cpus, .nodes = nodes};
+}
+
+static void expect(const struct topo *topo, const char *all)
+{
+    struct findings findings = {0};
+    struct err err = {0};
+    char found[400] = "";
+    size_t used = 0;
+    assert_int_equal(topo_check(topo, &findings, &err), 0);
+    for (size_t i = 0; i < findings.n; i++)
+        used += (size_t)snprintf(found + used, sizeof(found) - used, "%s%s %s", i ? "; " : "",
+                                 findings.all[i].id, findings.all[i].subject);
+    assert_string_equal(found, all);
+    findings_free(&findings);
+}
+
+static void test_a_usual_machine_has_none(void **state)
+{
+    (void)state;
+    struct topo topo = make();
+    expect(&topo, "");
+    memset(nodes, 0, sizeof(nodes)); /* sizes not reported, as in some virtual machines */
+    nodes[0].allowed = nodes[1].allowed = true;
+    expect(&topo, "");
+}
+
+static void test_cpus_beside_the_usual_are_told(void **state)
+{
+    (void)state;
+    struct topo topo = make();
+    bitset_set(&topo.hidden, 1);
+    bitset_set(&topo.hidden, 9); /* not even described */
+    expect(&topo, "cpus_hidden CPU 1; cpus_unknown CPU 9");
+    topo.hidden = (struct bitset){0};
+    cpus[3].allowed = false;
+    for (unsigned i = 1; i < 4; i++)
+        bitset_set(&topo.isolated, i);
+    expect(&topo, "cpus_isolated CPUs 1-2; cpus_isolated_out CPU 3");
+}
+
+static void test_nodes_without_memory_are_told(void **state)
+{
+    (void)state;
+    struct topo topo = make();
+    nodes[1].memory_bytes = 0;
+    nodes[1].allowed = false;
+    expect(&topo, "node_no_memory NUMA node 1");
+    assert_true(topo_lacks_memory(&topo, 2));
+    assert_false(topo_lacks_memory(&topo, 1));
+    cpus[2].allowed = cpus[3].allowed = false; /* nobody runs there */
+    expect(&topo, "");
+    topo = make();
+    nodes[0].allowed = false; /* cpuset.mems */
+    expect(&topo, "node_memory_refused NUMA node 0");
+    topo.nnodes = 0; /* none is known */
+    expect(&topo, "");
+}
+
+static void test_gpus_of_others_are_counted(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned vendor, class_code;
+        const char *said;
+    } devices[] = {{0x10de, 0x0302, ""},
+                   {0x1a03, 0x0300, ""}, /* a management controller's VGA */
+                   {0x8086, 0x0300, ""}, /* a CPU's graphics */
+                   {0x1002, 0x0200, ""}, /* no GPU */
+                   {0x1002, 0x1200, "1 AMD GPU is there; contend measures NVIDIA's"},
+                   {0x1002, 0x0380, "2 AMD GPUs are there; contend measures NVIDIA's"},
+                   {0x8086, 0x0380, "2 AMD GPUs, 1 Intel GPU are there; contend measures NVIDIA's"},
+                   {0x1da3, 0x1200,
+                    "2 AMD GPUs, 1 Intel GPU, 1 Habana accelerator are there; contend measures "
+                    "NVIDIA's"}};
+    struct other_gpus others = {0};
+    char said[96];
+    for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+        other_gpus_count(&others, devices[i].vendor, devices[i].class_code);
+        assert_string_equal(other_gpus_format(&others, said, sizeof(said)), devices[i].said);
+    }
+}
+
+/* In an XML of another machine they are no GPUs for workers. */
+static void test_gpus_of_others_are_read(void **state)
+{
+    (void)state;
+    char *xml = fixture_machine_xml(fixture_machine("nps4_eight_gpus")), path[] = "/tmp/XXXXXX.xml";
+    struct topo topo;
+    struct err err = {0};
+    int fd = mkstemps(path, 4);
+    for (char *at = xml; (at = strstr(at, "0302 [10de:")); at++)
+        memcpy(at, "0380 [1002:", strlen("0380 [1002:"));
+    assert_true(fd >= 0 && write(fd, xml, strlen(xml)) == (ssize_t)strlen(xml));
+    assert_int_equal(topo_load(&(struct topo_options){.xml = path}, &topo, &err), 0);
+    assert_int_equal(topo.ngpus, 0);
+    expect(&topo, "other_gpus GPUs");
+    assert_int_equal(topo.other_gpus.of[0], 8);
+    topo_free(&topo);
+    (void)close(fd);
+    (void)unlink(path);
+    free(xml);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_usual_machine_has_none),
+        cmocka_unit_test(test_cpus_beside_the_usual_are_told),
+        cmocka_unit_test(test_nodes_without_memory_are_told),
+        cmocka_unit_test(test_gpus_of_others_are_counted),
+        cmocka_unit_test(test_gpus_of_others_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

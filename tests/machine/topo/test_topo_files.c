@@ -1,0 +1,327 @@
+/* Topologies from files: machines of tables, and what is malformed or no topology at all. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <hwloc.h>
+
+#include "harness/machine/topo/topo.h"
+#include "harness/store/json/machine.h"
+#include "tests/lib/fixture_machines.h"
+#include "tests/lib/fixture_topo.h"
+
+static void load_machine(const char *name, struct topo *topo)
+{
+    char path[] = "/tmp/contend-test-XXXXXX.xml";
+    struct err err;
+    fixture_machine_write(fixture_machine(name), path);
+    if (fixture_load_topo(path, topo, &err))
+        fail_msg("%s", err.msg);
+    (void)unlink(path);
+}
+
+/* Writes bytes to a file of this name, which mkstemps completes, loads it and removes it. */
+static int load_written(const char *bytes, size_t size, char *path, struct topo *topo,
+                        struct err *err)
+{
+    int fd = mkstemps(path, 4);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, size), size);
+    (void)close(fd);
+    int rc = fixture_load_topo(path, topo, err);
+    (void)unlink(path);
+    return rc;
+}
+
+static int load_bytes(const char *bytes, size_t size, struct err *err)
+{
+    char path[] = "/tmp/contend-test-XXXXXX.xml";
+    struct topo topo;
+    int rc = load_written(bytes, size, path, &topo, err);
+    topo_free(&topo);
+    return rc;
+}
+
+/*
+ * hwloc looks once a process at the variables that choose its parser and let it explain itself:
+ * what loads a file in this process comes behind what needs this.
+ */
+static void in_child(const char *parser, void (*check)(void *arg), void *arg)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)setenv("HWLOC_LIBXML", parser, 1);
+        check(arg);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+#define SETS                                                                                       \
+    "cpuset='0x1' complete_cpuset='0x1' allowed_cpuset='0x1' nodeset='0x1' "                       \
+    "complete_nodeset='0x1' allowed_nodeset='0x1'"
+#define MACHINE "<object type='Machine' os_index='0' " SETS ">"
+#define NODE "<object type='NUMANode' os_index='0' local_memory='4096' " SETS "/>"
+#define PU "<object type='PU' os_index='0' " SETS "/>"
+
+static void test_topo_malformed_xml(void **state)
+{
+    (void)state;
+    char noise[512];
+    struct err err = {0};
+    for (size_t i = 0; i < sizeof(noise); i++)
+        noise[i] = (char)(i * 37 + i / 7);
+    assert_int_equal(load_bytes("", 0, &err), -EINVAL);
+    assert_int_equal(load_bytes(noise, sizeof(noise), &err), -EINVAL);
+    assert_int_equal(load_bytes("<xml>", 5, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, ".xml"));
+}
+
+static const struct refused {
+    const char *xml, *message;
+} refused[] = {
+    {"<topology version='3.0'>" MACHINE NODE PU "</object></topology>",
+     "of version 3.0; export it for hwloc 2: lstopo --export-xml-flags v2 FILE.xml"},
+    /* This one crashes hwloc 2.9's own parser. */
+    {"<topology version='2.0'><object type='Machine' os_index='0'><object type='PU' "
+     "os_index='0'/></object></topology>",
+     ".xml', a topology XML of version 2.0: "},
+    {"<topology version='2.0'>" MACHINE "<object type='\033[1mTrain'/></object></topology>",
+     "a control character in a value"},
+    {"<topology version='2.0'>" MACHINE "<object type='Train'/></object></topology>",
+     "a topology XML of version 2.0: unrecognized object type string Train"},
+    {"<topology version='2.0'>" MACHINE NODE PU, "incomplete: it ends within <object>"},
+};
+
+static void check_refused(void *arg)
+{
+    const struct refused *one = arg;
+    struct err err = {0};
+    int rc = load_bytes(one->xml, strlen(one->xml), &err);
+    if (rc == 0 && strstr(one->xml, "version='3.0'"))
+        return; /* hwloc 2.12 reads it */
+    if (rc != -EINVAL || !strstr(err.msg, one->message))
+        fail_msg("%s: not '%s'", err.msg, one->message);
+}
+
+static void test_topo_says_why_hwloc_refuses(void **state)
+{
+    (void)state;
+    if (hwloc_get_api_version() >> 16 != 2)
+        skip(); /* their words and versions */
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+        in_child("0", check_refused, (void *)(uintptr_t)&refused[i]);
+        in_child("1", check_refused, (void *)(uintptr_t)&refused[i]);
+    }
+}
+
+static void check_odd(void *arg)
+{
+    (void)arg;
+    static const char odd[] =
+        "\xef\xbb\xbf<?xml version='1.0'?><!DOCTYPE topology SYSTEM 'hwloc2.dtd'><topology "
+        "version='2.0'>\r\n" MACHINE
+        "<info name='CPUModel' value='a&apos;&#62;b'/><!-- no > end -->" NODE "\r\n" PU
+        "</object><support name='x'></support><cpukind cpuset='0x1'/></topology>";
+    struct topo topo;
+    struct err err = {0};
+    char path[] = "/tmp/contend-test-XXXXXX.xml";
+    if (load_written(odd, sizeof(odd) - 1, path, &topo, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(topo.ncpus, 1);
+    assert_int_equal(topo.nodes[0].memory_bytes, 4096);
+    assert_string_equal(topo.cpu_model, "a'>b");
+    topo_free(&topo);
+    assert_null(getenv("HWLOC_LIBXML_IMPORT"));
+}
+
+static void test_topo_reads_xml_that_hwloc_would_not_write(void **state)
+{
+    (void)state;
+    in_child("0", check_odd, NULL);
+    in_child("1", check_odd, NULL);
+}
+
+/* The machine as both of hwloc's parsers read it. */
+static void dump(void *path)
+{
+    struct topo topo;
+    struct err err;
+    char to[64];
+    (void)snprintf(to, sizeof(to), "%s.%s", (const char *)path, getenv("HWLOC_LIBXML"));
+    assert_int_equal(fixture_load_topo(path, &topo, &err), 0);
+    json_t *json = topo_to_json(&topo);
+    assert_int_equal(json_dump_file(json, to, JSON_INDENT(1)), 0);
+    json_decref(json);
+    topo_free(&topo);
+}
+
+static void test_topo_is_the_same_by_both_parsers(void **state)
+{
+    (void)state;
+    for (const struct fixture_machine *machine = fixture_machines; machine->name; machine++) {
+        char path[] = "/tmp/contend-test-XXXXXX.xml", to[2][sizeof(path) + 12];
+        json_t *json[2];
+        fixture_machine_write(machine, path);
+        for (int parser = 0; parser < 2; parser++) {
+            in_child(parser ? "1" : "0", dump, path);
+            (void)snprintf(to[parser], sizeof(to[parser]), "%s.%d", path, parser);
+            json[parser] = json_load_file(to[parser], 0, NULL);
+            (void)unlink(to[parser]);
+        }
+        assert_non_null(json[0]);
+        if (!json_equal(json[0], json[1]))
+            fail_msg("%s differs", machine->name);
+        json_decref(json[0]);
+        json_decref(json[1]);
+        (void)unlink(path);
+    }
+}
+
+static void test_topo_heterogeneous_memory(void **state)
+{
+    (void)state;
+    struct topo topo;
+    load_machine("hbm_beside_dram", &topo);
+    assert_int_equal(topo.nnodes, 8);
+    assert_int_equal(topo.nllcs, 4);
+    for (unsigned i = 0; i < topo.ncpus; i++)
+        assert_string_equal(topo.nodes[topo.cpus[i].node].kind, "");
+    int hbm = topo_node_index(&topo, 7);
+    assert_string_equal(topo.nodes[hbm].kind, "HBM");
+    assert_true(bitset_empty(&topo.nodes[hbm].cpus));
+    fixture_assert_list(&topo.nodes[topo_node_index(&topo, 0)].cpus, "0-3,16-19,32-35,48-51");
+    topo_free(&topo);
+}
+
+static void test_topo_hybrid(void **state)
+{
+    (void)state;
+    struct topo topo;
+    unsigned min, max;
+    load_machine("hybrid_6p8e", &topo);
+    assert_int_equal(topo.nkinds, 2);
+    for (unsigned i = 0; i < topo.ncpus; i++)
+        assert_int_equal(topo.cpus[i].kind, topo.cpus[i].os_cpu < 12);
+    topo_threads_per_core(&topo, &min, &max);
+    assert_int_equal(min, 1);
+    assert_int_equal(max, 2);
+    assert_int_equal(topo.caches[0].size_bytes, 48 << 10);
+    assert_int_equal(topo.caches[0].count, 6);
+    assert_int_equal(topo.caches[1].count, 8);
+    assert_string_equal(topo_kind_name(&topo, 1), "performance");
+    assert_string_equal(topo_kind_name(&topo, 0), "efficiency");
+    topo_free(&topo);
+}
+
+static void test_topo_three_kinds_of_cores(void **state)
+{
+    (void)state;
+    struct topo topo;
+    load_machine("hybrid_2p8e2lpe", &topo);
+    assert_int_equal(topo.nkinds, 3);
+    assert_int_equal(fixture_find_cpu(&topo, 3)->kind, 2);
+    assert_int_equal(fixture_find_cpu(&topo, 11)->kind, 1);
+    assert_int_equal(fixture_find_cpu(&topo, 13)->kind, 0);
+    assert_int_equal(topo.nllcs, 1); /* the low-power cores' L2 is none */
+    assert_int_equal(fixture_find_cpu(&topo, 11)->llc, 0);
+    assert_int_equal(fixture_find_cpu(&topo, 13)->llc, 1);
+    assert_string_equal(topo_kind_name(&topo, 2), "fastest");
+    assert_string_equal(topo_kind_name(&topo, 1), "middle");
+    assert_string_equal(topo_kind_name(&topo, 0), "slowest");
+    topo_free(&topo);
+}
+
+static void test_topo_allowed_subset(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct bitset set = {0};
+    load_machine("cgroup_of_four_cores", &topo);
+    assert_int_equal(topo.ncpus, 64);
+    topo_allowed_cpus(&topo, &set);
+    fixture_assert_list(&set, "4-7,36-39");
+    assert_true(topo.nodes[0].allowed);
+    assert_false(topo.nodes[1].allowed);
+    topo_free(&topo);
+}
+
+static void test_topo_odd_numbers(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct bitset set = {0};
+    load_machine("gaps_in_numbers", &topo);
+    topo_allowed_cpus(&topo, &set);
+    fixture_assert_list(&set, "0,2,10,18");
+    assert_int_equal(topo.gpus[0].node, -1);
+    topo_free(&topo);
+    load_machine("superchips_gpu_memory", &topo);
+    assert_int_equal(topo.nnodes, 6);
+    assert_true(bitset_empty(&topo.nodes[topo_node_index(&topo, 26)].cpus));
+    assert_int_equal(topo.gpus[2].node, 1);
+    topo_free(&topo);
+    load_machine("cpus_1920", &topo);
+    assert_int_equal(topo.ncpus, 1920);
+    assert_int_equal(fixture_find_cpu(&topo, 1919)->package, 15);
+    topo_free(&topo);
+}
+
+static void test_topo_nodes_inside_a_cache(void **state)
+{
+    (void)state;
+    struct topo topo;
+    load_machine("snc4_four_gpus", &topo);
+    assert_int_equal(topo.nnodes, 8);
+    assert_int_equal(topo.nllcs, 2);
+    assert_int_equal(topo.distances[1], 12);
+    assert_int_equal(topo.gpus[3].node, 6);
+    fixture_assert_list(&topo.gpus[3].cpus, "84-97,196-209");
+    topo_free(&topo);
+}
+
+static void test_topo_gpus_of_xml(void **state)
+{
+    (void)state;
+    struct topo topo;
+    load_machine("sixteen_gpus", &topo);
+    assert_int_equal(topo.ngpus, 16);
+    assert_int_equal(topo_visible_gpus(&topo), 16);
+    for (unsigned i = 0; i < topo.ngpus; i++) {
+        assert_int_equal(topo.gpus[i].cuda_ordinal, i);
+        assert_int_equal(topo.gpus[i].node, i >= 8);
+        assert_int_equal(topo.gpus[i].source, TOPO_HWLOC);
+    }
+    assert_string_equal(topo.gpus[0].pci_bdf, "0000:15:00.0");
+    fixture_assert_list(&topo.gpus[15].cpus, "24-25");
+    assert_int_equal(topo.distances[1], 21);
+    topo_free(&topo);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_topo_malformed_xml),
+        cmocka_unit_test(test_topo_says_why_hwloc_refuses),
+        cmocka_unit_test(test_topo_reads_xml_that_hwloc_would_not_write),
+        cmocka_unit_test(test_topo_is_the_same_by_both_parsers),
+        cmocka_unit_test(test_topo_heterogeneous_memory),
+        cmocka_unit_test(test_topo_hybrid),
+        cmocka_unit_test(test_topo_three_kinds_of_cores),
+        cmocka_unit_test(test_topo_allowed_subset),
+        cmocka_unit_test(test_topo_odd_numbers),
+        cmocka_unit_test(test_topo_nodes_inside_a_cache),
+        cmocka_unit_test(test_topo_gpus_of_xml),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,387 @@
+/* What is found in plans: slices over packages and nodes, cores divided, far GPUs, what is left. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/plan/placement/check.h"
+#include "tests/lib/fixture_machines.h"
+
+static void load_with(const char *xml, const char *gpus, struct topo *topo)
+{
+    struct topo_options options = {.xml = xml, .fake_gpus = gpus};
+    struct err err = {0};
+    if (topo_load(&options, topo, &err))
+        fail_msg("%s: %s", xml, err.msg);
+}
+
+static void load(const char *xml, struct topo *topo)
+{
+    load_with(xml, NULL, topo);
+}
+
+static void check(const struct topo *topo, const struct plan_request *request,
+                  struct findings *findings)
+{
+    struct err err = {0};
+    struct plan plan = {0};
+    *findings = (struct findings){0};
+    if (plan_make_or_skip(topo, request, &plan, &err) || plan_check(topo, &plan, findings, &err))
+        fail_msg("%s", err.msg);
+    plan_free(&plan);
+}
+
+/* "ID SUBJECT" of each, joined by "; ". */
+static const char *list_findings(const struct findings *findings, char *buf, size_t size)
+{
+    size_t used = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < findings->n; i++)
+        used += (size_t)snprintf(buf + used, size - used, "%s%s %s", i ? "; " : "",
+                                 findings->all[i].id, findings->all[i].subject);
+    return buf;
+}
+
+static void test_check_finds_divided_cores_and_workers_over_packages(void **state)
+{
+    (void)state;
+    /* Two packages, two caches each, of two cores with two threads. */
+    static const struct {
+        enum placement placement;
+        unsigned workers, background;
+        const char *found;
+    } cases[] = {
+        {PLACE_NONE, 3, 0, ""},
+        {PLACE_SIZED, 3, 0, ""},
+        {PLACE_PASSIVE, 3, 0, ""},
+        {PLACE_SAME, 3, 0, ""},
+        {PLACE_SAME, 1, 0, "worker_over_packages worker 0"},
+        {PLACE_PARTITION, 2, 0, ""},
+        /* 0-5, 6-10, 11-15 */
+        {PLACE_PARTITION, 3, 0, "worker_over_packages worker 1; cores_divided workers 1-2"},
+        {PLACE_PARTITION, 2, 1, "worker_over_packages worker 1; cores_divided workers 1-2"},
+        {PLACE_PARTITION, 4, 0, ""},
+        {PLACE_PARTITION, 16, 0, "cores_divided workers 0-15"},
+        {PLACE_PARTITION, 17, 0, ""}, /* skipped */
+        {PLACE_SPREAD, 3, 0, "worker_over_packages workers 0-2"},
+        {PLACE_CORES, 3, 0, "worker_over_packages worker 1"},
+        {PLACE_LLC, 3, 0, ""},
+        {PLACE_NUMA, 3, 0, ""},
+        {PLACE_REMOTE, 3, 0, ""},
+    };
+    struct topo topo;
+    load("package:2 numa:1 l3:2 core:2 pu:2", &topo);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char found[400];
+        struct findings findings;
+        struct plan_request request = {.placement = cases[i].placement,
+                                       .workers = cases[i].workers,
+                                       .background = cases[i].background};
+        check(&topo, &request, &findings);
+        assert_string_equal(list_findings(&findings, found, sizeof(found)), cases[i].found);
+        findings_free(&findings);
+    }
+    topo_free(&topo);
+}
+
+/* Only what the machine has is advised. */
+static void test_check_advises_what_helps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *machine;
+        unsigned workers;
+        const char *cpus, *advice;
+    } cases[] = {
+        {"package:1 core:4 pu:2", 3, "they share 1 core (CPUs 2-3)", "cores gives each"},
+        {"package:1 core:4 pu:3", 5, "they share 2 cores (CPUs 6-11)", NULL},
+        {"package:1 core:2 pu:2", 3, "they share 1 core (CPUs 2-3)", NULL},
+        {"package:2 core:3 pu:1", 1, "CPUs of more than one package:", NULL},
+        {"package:2 numa:1 core:3 pu:1", 1, "CPUs of more than one package:", "numa keeps each"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct topo topo;
+        struct findings findings;
+        struct plan_request request = {.placement = PLACE_PARTITION, .workers = cases[i].workers};
+        load(cases[i].machine, &topo);
+        check(&topo, &request, &findings);
+        assert_int_equal(findings.n, 1);
+        const char *sentence = findings.all[0].sentence;
+        if (!strstr(sentence, cases[i].cpus))
+            fail_msg("no '%s' in '%s'", cases[i].cpus, sentence);
+        if (cases[i].advice ? !strstr(sentence, cases[i].advice) : strchr(sentence, ';') != NULL)
+            fail_msg("'%s' is not as '%s'", sentence, cases[i].advice ? cases[i].advice : "");
+        findings_free(&findings);
+        topo_free(&topo);
+    }
+}
+
+/* As check, and fails unless these are found, and the last one's sentence is this ("" = any). */
+static void expect(const struct topo *topo, const struct plan_request *request, const char *found,
+                   const char *sentence)
+{
+    char list[400];
+    struct findings findings;
+    check(topo, request, &findings);
+    assert_string_equal(list_findings(&findings, list, sizeof(list)), found);
+    if (findings.n && sentence[0])
+        assert_string_equal(findings.all[findings.n - 1].sentence, sentence);
+    findings_free(&findings);
+}
+
+static void test_check_finds_slices_over_nodes_of_a_package(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request one = {.placement = PLACE_PARTITION, .workers = 1};
+    struct plan_request two = {.placement = PLACE_PARTITION, .workers = 2};
+    struct plan_request spread = {.placement = PLACE_SPREAD, .workers = 2};
+    load("package:1 numa:2 l3:1 core:4 pu:1", &topo);
+    expect(&topo, &one, "worker_over_nodes worker 0",
+           "CPUs of more than one NUMA node: memory that the threads of a worker share is far from "
+           "some of them; numa keeps each worker inside one node");
+    expect(&topo, &two, "", "");
+    expect(&topo, &spread, "worker_over_nodes workers 0-1", "");
+    topo_free(&topo);
+}
+
+/* numa is skipped where one node alone has memory that we may use. */
+static void test_check_advises_no_placement_that_is_skipped(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request request = {.placement = PLACE_PARTITION, .workers = 1};
+    load("package:2 numa:1 core:3 pu:1", &topo);
+    topo.nodes[1].allowed = false;
+    expect(&topo, &request, "worker_some_no_memory worker 0; worker_over_packages worker 0",
+           "CPUs of more than one package: what the threads of a worker share goes from one to the "
+           "other");
+    topo_free(&topo);
+}
+
+static void test_check_finds_gpus_far_from_their_workers(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
+    load_with("package:2 numa:1 core:4 pu:1", "01:00.0@0,02:00.0@0", &topo);
+    expect(&topo, &request, "gpu_far worker 1",
+           "GPU 1 is near NUMA node 0, and its CPUs are on node 1; gpu-local gives each worker "
+           "CPUs near "
+           "its GPU");
+    request.workers = 5; /* gpu-local has no room for five near four cores */
+    expect(&topo, &request, "gpu_far workers 2-4",
+           "their GPUs are near other NUMA nodes than their CPUs (of worker 2: GPU 0 is near NUMA "
+           "node 0, and its CPUs are on node 1)");
+    request.placement = PLACE_GPU_LOCAL;
+    request.workers = 2;
+    expect(&topo, &request, "cpus_left CPUs 4-7",
+           "4 of 8 are in no worker's slice, as each is kept inside one NUMA node; partition deals "
+           "all");
+    request.placement = PLACE_REMOTE; /* as promised */
+    expect(&topo, &request, "", "");
+    request.placement = PLACE_NONE;
+    expect(&topo, &request, "", "");
+    request.placement = PLACE_PARTITION;
+    topo.gpus[0].node = topo.gpus[1].node = -1;
+    expect(&topo, &request, "", "");
+    topo.gpus[0].node = 1;
+    topo.gpus[1].node = 0;
+    expect(&topo, &request, "gpu_far workers 0-1",
+           "their GPUs are near other NUMA nodes than their CPUs (of worker 0: GPU 0 is near NUMA "
+           "node 1, and its CPUs are on node 0); gpu-local gives each worker CPUs near its GPU");
+    topo_free(&topo);
+}
+
+/* What the request leaves out is meant, and so is the second thread of a core of `cores`. */
+static void test_check_finds_cpus_that_nobody_has(void **state)
+{
+    (void)state;
+    static const struct {
+        struct plan_request request;
+        const char *found, *sentence;
+    } cases[] = {
+        {{.placement = PLACE_NUMA, .workers = 2},
+         "cpus_left CPUs 8-15",
+         "8 of 16 are in no worker's slice, as each is kept inside one NUMA node; partition deals "
+         "all"},
+        {{.placement = PLACE_NUMA, .workers = 2, .reserve_cores = 1},
+         "cpus_left CPUs 2-3,12-15",
+         "6 of 14 are in no worker's slice, as each is kept inside one NUMA node; partition deals "
+         "all"},
+        {{.placement = PLACE_NUMA, .workers = 4}, "", ""},
+        {{.placement = PLACE_NUMA, .workers = 4, .cores_each = 1}, "", ""},
+        {{.placement = PLACE_CORES, .workers = 4}, "", ""},
+        {{.placement = PLACE_SAME, .workers = 4}, "", ""},
+        {{.placement = PLACE_NONE, .workers = 2}, "", ""},
+    };
+    struct topo topo;
+    load("package:4 numa:1 core:2 pu:2", &topo);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        expect(&topo, &cases[i].request, cases[i].found, cases[i].sentence);
+    topo_free(&topo);
+}
+
+static void test_check_finds_slices_of_other_kinds_of_cores(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
+    load("package:1 l3:2 core:4 pu:1", &topo);
+    expect(&topo, &request, "", "");
+    topo.nkinds = 2;
+    for (unsigned i = 0; i < 4; i++)
+        topo.cpus[i].kind = 1;
+    expect(
+        &topo, &request, "core_kinds workers 0-1",
+        "their slices are not alike: of the performance cores worker 0 has 4, and worker 1 none; "
+        "pcores gives all workers the fastest cores");
+    request.workers = 3; /* 0-2, 3-5, 6-7 */
+    expect(
+        &topo, &request, "team_kinds worker 1; core_kinds workers 0-2",
+        "their slices are not alike: of the performance cores worker 0 has 3, and worker 2 none; "
+        "pcores gives all workers the fastest cores");
+    request.placement = PLACE_SPREAD; /* 2, 1 and 1 of one kind, 1, 2 and 1 of the other */
+    expect(&topo, &request, "team_kinds workers 0-2",
+           "a team's CPUs are of unlike cores: at each barrier the faster ones wait for the slower "
+           "ones; pcores gives all workers the fastest cores");
+    request.placement = PLACE_SIZED;
+    expect(&topo, &request, "team_kinds workers 0-2", "");
+    request.threads = 1; /* no team */
+    expect(&topo, &request, "", "");
+    request.threads = 0;
+    request.placement = PLACE_PCORES;
+    expect(&topo, &request, "cpus_left CPUs 4-7",
+           "4 of 8 are in no worker's slice, as pcores leaves the slower cores to background "
+           "workers");
+    request.background = 1;
+    expect(&topo, &request, "", "");
+    request.background = 0;
+    request.placement = PLACE_PARTITION;
+    for (unsigned i = 0; i < 8; i++)
+        topo.cpus[i].allowed = i < 4 || i == 7;
+    expect(
+        &topo, &request, "core_kinds workers 0-2",
+        "their slices are not alike: of the performance cores worker 0 has 2, and worker 2 none; "
+        "pcores gives all workers the fastest cores");
+    topo_free(&topo);
+}
+
+/* What pcores would not give either is no advice, and is found of it, too. */
+static void test_check_of_three_kinds_of_cores(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
+    char path[] = "/tmp/contend-test-XXXXXX.xml";
+    fixture_machine_write(fixture_machine("hybrid_2p8e2lpe"), path);
+    load(path, &topo);
+    expect(&topo, &request, "team_kinds workers 0-1; core_kinds workers 0-1",
+           "their slices are not alike: of the fastest cores worker 0 has 2, and worker 1 none; "
+           "pcores gives all workers the fastest cores");
+    request.workers = 3;
+    expect(&topo, &request, "team_kinds workers 0,2; core_kinds workers 0-2",
+           "their slices are not alike: of the fastest cores worker 0 has 2, and worker 1 none");
+    request.placement = PLACE_PCORES;
+    expect(&topo, &request, "team_kinds worker 0; cpus_left CPUs 12-13; core_kinds workers 0-2",
+           "their slices are not alike: of the fastest cores worker 0 has 2, and worker 1 none");
+    request.placement = PLACE_SIZED;
+    expect(&topo, &request, "team_kinds workers 0-2",
+           "a team's CPUs are of unlike cores: at each barrier the faster ones wait for the slower "
+           "ones");
+    topo_free(&topo);
+    (void)unlink(path);
+}
+
+static void test_check_finds_cores_outside_of_the_last_level_caches(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan_request request = {.placement = PLACE_LLC, .workers = 2};
+    load("package:1 l3:3 core:2 pu:1", &topo);
+    topo.nllcs = 2;
+    expect(&topo, &request, "cpus_left CPUs 4-5",
+           "2 of 6 are in no worker's slice, as their cores are outside of the last-level caches; "
+           "partition deals all");
+    topo_free(&topo);
+}
+
+/* The CPUs of a job's workers are those of their own hosts. */
+static void test_check_leaves_plans_over_several_hosts_alone(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct plan plan = {0};
+    struct err err = {0};
+    struct findings findings = {0};
+    struct plan_request request = {.placement = PLACE_PARTITION, .workers = 3};
+    load("package:1 core:2 pu:2", &topo);
+    assert_int_equal(plan_make(&topo, &request, &plan, &err), 0);
+    for (unsigned w = 0; w < plan.nworkers; w++)
+        (void)snprintf(plan.workers[w].host, sizeof(plan.workers[w].host), "host%u", w);
+    assert_int_equal(plan_check(&topo, &plan, &findings, &err), 0);
+    assert_int_equal(findings.n, 0);
+    findings_free(&findings);
+    plan_free(&plan);
+    topo_free(&topo);
+}
+
+/* Workers of a node that has no memory for them, and teams on isolated CPUs. */
+static void test_check_finds_cpus_that_lack_something(void **state)
+{
+    (void)state;
+    static const struct {
+        enum placement placement;
+        unsigned workers;
+        bool refused, isolated;
+        const char *found;
+    } cases[] = {
+        {PLACE_PARTITION, 2, false, false, ""},
+        {PLACE_PARTITION, 2, true, false, "worker_no_memory worker 1"},
+        {PLACE_PARTITION, 3, true, false,
+         "worker_no_memory worker 2; worker_some_no_memory worker 1; worker_over_nodes worker 1"},
+        {PLACE_NONE, 2, true, false, ""},
+        {PLACE_NONE, 2, false, true, "worker_isolated workers 0-1"},
+        {PLACE_PARTITION, 2, false, true, "worker_isolated worker 1"},
+        {PLACE_PARTITION, 4, false, true, "worker_isolated worker 3"},
+        {PLACE_CORES, 8, false, true, ""}, /* a thread each */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char buf[400];
+        struct topo topo;
+        struct findings findings;
+        struct plan_request request = {.placement = cases[i].placement,
+                                       .workers = cases[i].workers};
+        load("package:1 numa:2 core:4 pu:1", &topo);
+        topo.nodes[1].allowed = !cases[i].refused;
+        for (unsigned cpu = 6; cpu < 8 && cases[i].isolated; cpu++)
+            bitset_set(&topo.isolated, cpu);
+        check(&topo, &request, &findings);
+        assert_string_equal(list_findings(&findings, buf, sizeof(buf)), cases[i].found);
+        findings_free(&findings);
+        topo_free(&topo);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_check_finds_cpus_that_lack_something),
+        cmocka_unit_test(test_check_finds_divided_cores_and_workers_over_packages),
+        cmocka_unit_test(test_check_advises_what_helps),
+        cmocka_unit_test(test_check_advises_no_placement_that_is_skipped),
+        cmocka_unit_test(test_check_finds_slices_over_nodes_of_a_package),
+        cmocka_unit_test(test_check_finds_gpus_far_from_their_workers),
+        cmocka_unit_test(test_check_finds_cpus_that_nobody_has),
+        cmocka_unit_test(test_check_finds_slices_of_other_kinds_of_cores),
+        cmocka_unit_test(test_check_of_three_kinds_of_cores),
+        cmocka_unit_test(test_check_finds_cores_outside_of_the_last_level_caches),
+        cmocka_unit_test(test_check_leaves_plans_over_several_hosts_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,139 @@
+/* {worker} and its like in a user's command: what is replaced, what is refused, what passes. */
+#include "harness/plan/placement/placeholders.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct placeholder_values values = {
+    .number = "1", .gpu = "3", .workers = "4", .cpus = "0-3,8", .node = "0"};
+
+static void test_placeholders_are_replaced(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *expanded;
+    } cases[] = {
+        {"", ""},
+        {"train.py", "train.py"},
+        {"{worker}", "1"},
+        {"--rank={worker}/{workers}", "--rank=1/4"},
+        {"cuda:{gpu} {cpus} {node}{node}", "cuda:3 0-3,8 00"},
+        {"{}", "{}"},
+        {"{0} {a1} {a-b} {a b}", "{0} {a1} {a-b} {a b}"},
+        {"{\"lr\": {\"a\": 1}, \"w\": {worker}}", "{\"lr\": {\"a\": 1}, \"w\": 1}"},
+        {"${worker} ${HOME}", "${worker} ${HOME}"},
+        {"{{worker}} {{print}}", "{worker} {print}"},
+        {"{{{worker}}}", "{{worker}}"},
+        {"{{worker}", "{1"},
+        {"{worker", "{worker"},
+        {"worker} {", "worker} {"},
+        {"{{}} {{ worker }}", "{{}} {{ worker }}"},
+        {"\xc3\xa9{worker}\n", "\xc3\xa9"
+                               "1\n"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct err err = {0};
+        char *expanded = placeholders_expand(cases[i].text, &values, &err);
+        if (!expanded)
+            fail_msg("%s: %s", cases[i].text, err.msg);
+        assert_string_equal(expanded, cases[i].expanded);
+        free(expanded);
+    }
+}
+
+static void test_placeholders_refuse_what_is_not_known(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"{wroker}", "unknown placeholder {wroker}; did you mean 'worker'? known: {worker}, {gpu}"},
+        {"a {gpu} {print}", "unknown placeholder {print}; known: "},
+        {"{rank}", "{{rank}} stands for {rank} itself"},
+        {"{Worker}", "unknown placeholder {Worker}"},
+        {"{_}", "unknown placeholder {_}"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct err err = {0};
+        assert_null(placeholders_expand(cases[i].text, &values, &err));
+        assert_int_equal(err.code, -EINVAL);
+        if (!strstr(err.msg, cases[i].says))
+            fail_msg("'%s' is not in '%s'", cases[i].says, err.msg);
+    }
+    struct err err = {0};
+    struct placeholder_values bare = values;
+    bare.gpu[0] = '\0';
+    assert_null(placeholders_expand("--device {gpu}", &bare, &err));
+    assert_int_equal(err.code, -EINVAL);
+    assert_string_equal(err.msg, "the command asks for {gpu}, and worker 1 has none");
+}
+
+static void test_placeholders_use(void **state)
+{
+    (void)state;
+    assert_true(placeholders_use("a {worker} {gpu}", PLACEHOLDER_GPU));
+    assert_false(placeholders_use("a {worker} {{gpu}} ${gpu} {gpus} gpu", PLACEHOLDER_GPU));
+    assert_false(placeholders_use("{workers}", PLACEHOLDER_WORKER));
+}
+
+static void plan_for(const char *machine, const char *gpus, enum placement placement,
+                     struct topo *topo, struct plan *plan)
+{
+    struct err err = {0};
+    struct topo_options options = {.xml = machine, .fake_gpus = gpus};
+    struct plan_request request = {.placement = placement, .workers = 2, .background = 1};
+    if (topo_load(&options, topo, &err) || plan_make(topo, &request, plan, &err))
+        fail_msg("%s: %s", machine, err.msg);
+}
+
+static void test_placeholders_of_a_plan(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *machine, *gpus;
+        enum placement placement;
+        unsigned worker;
+        const char *text, *expanded;
+    } cases[] = {
+        {"package:2 numa:1 core:4 pu:1", "81:00.0@1,01:00.0@0", PLACE_GPU_LOCAL, 0,
+         "{worker}/{workers} {gpu} {cpus} {node}", "0/2 1 4-7 1"},
+        {"package:2 numa:1 core:4 pu:1", "81:00.0@1,01:00.0@0", PLACE_GPU_LOCAL, 1,
+         "{worker}/{workers} {gpu} {node}", "1/2 0 0"},
+        {"package:2 numa:1 core:4 pu:1", NULL, PLACE_NONE, 0, "{cpus} {node}", "0-7 0-1"},
+        {"package:1 core:6 pu:1", NULL, PLACE_PARTITION, 2,
+         "{worker} {workers} {threads} {cpus} {node}", "2 2 2 4-5 0"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct topo topo;
+        struct plan plan;
+        struct err err = {0};
+        struct placeholder_values of = {0};
+        plan_for(cases[i].machine, cases[i].gpus, cases[i].placement, &topo, &plan);
+        placeholders_of(&topo, &plan, cases[i].worker, &of);
+        char *expanded = placeholders_expand(cases[i].text, &of, &err);
+        if (!expanded)
+            fail_msg("case %zu: %s", i, err.msg);
+        assert_string_equal(expanded, cases[i].expanded);
+        free(expanded);
+        plan_free(&plan);
+        topo_free(&topo);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_placeholders_are_replaced),
+        cmocka_unit_test(test_placeholders_refuse_what_is_not_known),
+        cmocka_unit_test(test_placeholders_use),
+        cmocka_unit_test(test_placeholders_of_a_plan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,203 @@
+/*
+ * What every plan promises, as properties over machines of tables, synthetic and random ones, and
+ * over those of the XML files in $CONTEND_TOPOLOGIES, else ../shared/topologies, where there are
+ * any.
+ */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/lib/sys/clock.h"
+#include "harness/plan/placement/plan.h"
+#include "tests/lib/fixture_machines.h"
+#include "tests/lib/fixture_plan_properties.h"
+
+enum { PATH_SIZE = 512 };
+
+static void load(const char *xml, const char *fake_gpus, struct topo *topo)
+{
+    struct topo_options options = {.xml = xml, .fake_gpus = fake_gpus};
+    struct err err = {0};
+    if (topo_load(&options, topo, &err))
+        fail_msg("%s: %s", xml, err.msg);
+}
+
+/* A small generator, so that the same machines are tested everywhere. */
+static uint64_t random_state = 88172645463325252;
+
+static unsigned random_below(unsigned n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (unsigned)(random_state >> 33) % n;
+}
+
+static void check_all_placements(const struct topo *topo, struct plan_request request)
+{
+    for (int p = 0; p < PLACEMENTS; p++) {
+        request.placement = (enum placement)p;
+        fixture_check_plan(topo, &request);
+    }
+}
+
+static void check_machine(const struct topo *topo)
+{
+    static const unsigned workers[] = {1, 2, 3, 4, 7, 16};
+    for (size_t i = 0; i < sizeof(workers) / sizeof(workers[0]); i++)
+        for (unsigned background = 0; background <= 2; background += 2)
+            for (unsigned reserve = 0; reserve <= 1; reserve++)
+                check_all_placements(topo, (struct plan_request){.workers = workers[i],
+                                                                 .background = background,
+                                                                 .reserve_cores = reserve});
+}
+
+static void check_file(const char *path)
+{
+    struct topo topo;
+    load(path, NULL, &topo);
+    check_machine(&topo);
+    topo_free(&topo);
+}
+
+static void test_plan_properties_of_tabled_machines(void **state)
+{
+    (void)state;
+    for (const struct fixture_machine *machine = fixture_machines; machine->name; machine++) {
+        char path[] = "/tmp/contend-test-XXXXXX.xml";
+        fixture_machine_write(machine, path);
+        check_file(path);
+        (void)unlink(path);
+    }
+}
+
+static void test_plan_properties_of_captured_machines(void **state)
+{
+    (void)state;
+    const char *asked = getenv("CONTEND_TOPOLOGIES");
+    const char *topologies = asked ? asked : "../shared/topologies";
+    DIR *folder = opendir(topologies);
+    assert_true(folder || !asked);
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        const char *dot = strrchr(entry->d_name, '.');
+        char path[PATH_SIZE];
+        (void)snprintf(path, sizeof(path), "%s/%s", topologies, entry->d_name);
+        if (dot && strcmp(dot, ".xml") == 0)
+            check_file(path);
+    }
+    if (folder)
+        (void)closedir(folder);
+}
+
+static void test_plan_properties_of_synthetic_machines(void **state)
+{
+    (void)state;
+    for (unsigned packages = 1; packages <= 8; packages++)
+        for (unsigned smt = 1; smt <= 4; smt++) {
+            char text[128], gpus[64];
+            struct topo topo;
+            (void)snprintf(text, sizeof(text), "package:%u numa:%u l3:%u core:%u pu:%u", packages,
+                           1 + packages % 2, 1 + smt % 3, 1 + (packages * smt) % 5, smt);
+            (void)snprintf(gpus, sizeof(gpus), "01:00.0@%u,02:00.0@0,03:00.0@%u", packages - 1,
+                           packages / 2);
+            load(text, gpus, &topo);
+            check_machine(&topo);
+            topo_free(&topo);
+        }
+}
+
+/* Takes CPUs and memory away, and makes some cores weaker, at random. */
+static void disturb(struct topo *topo)
+{
+    unsigned keep = 1 + random_below(100);
+    topo->nkinds = 1 + random_below(3);
+    for (unsigned i = 0; i < topo->ncpus; i++) {
+        struct topo_cpu *cpu = &topo->cpus[i];
+        cpu->allowed = random_below(100) < keep;
+        cpu->kind = cpu->smt ? cpu[-1].kind : (int)random_below(topo->nkinds);
+    }
+    topo->cpus[random_below(topo->ncpus)].allowed = true;
+    for (unsigned i = 0; i < topo->nnodes; i++)
+        topo->nodes[i].allowed = random_below(10) > 0;
+    for (unsigned i = 0; i < topo->ngpus; i++)
+        topo->gpus[i].node = (int)random_below(topo->nnodes + 1) - 1;
+}
+
+static void random_request(const struct topo *topo, struct plan_request *request)
+{
+    *request = (struct plan_request){.workers = 1 + random_below(12),
+                                     .background = random_below(3) ? 0 : random_below(4),
+                                     .reserve_cores = random_below(3) ? 0 : random_below(4),
+                                     .threads = random_below(4) ? 0 : 1 + random_below(64)};
+    if (random_below(2))
+        return;
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        if (topo->cpus[i].allowed && random_below(4))
+            bitset_set(&request->cpus, topo->cpus[i].os_cpu);
+}
+
+static void test_plan_properties_of_random_allowed_sets(void **state)
+{
+    (void)state;
+    static const char *const machines[] = {
+        "package:1 l3:1 core:8 pu:2",        "package:2 numa:1 l3:2 core:4 pu:2",
+        "package:4 numa:2 l3:1 core:3 pu:4", "package:2 numa:4 l3:2 core:2 pu:1",
+        "package:8 numa:1 l2:4 core:2 pu:2", "package:3 core:5 pu:3",
+    };
+    for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++) {
+        struct topo topo;
+        struct plan_request request;
+        load(machines[m], "01:00.0,02:00.0,03:00.0,04:00.0", &topo);
+        const unsigned nllcs = topo.nllcs;
+        for (unsigned round = 0; round < 60; round++) {
+            disturb(&topo);
+            topo.nllcs = nllcs > 2 ? nllcs - random_below(2) : nllcs; /* the last one is outside */
+            random_request(&topo, &request);
+            check_all_placements(&topo, request);
+        }
+        topo_free(&topo);
+    }
+}
+
+static void test_plan_64_workers_on_4096_cpus_in_50_ms(void **state)
+{
+    (void)state;
+    struct topo topo;
+    load("package:8 numa:2 l3:8 core:8 pu:4", "01:00.0@0,02:00.0@5", &topo);
+    assert_int_equal(topo.ncpus, 4096);
+    for (int p = 0; p < PLACEMENTS; p++) {
+        struct plan_request request = {.placement = (enum placement)p, .workers = 64};
+        uint64_t best_ns = UINT64_MAX;
+        for (int i = 0; i < 5; i++) { /* the machine may be busy */
+            struct plan plan;
+            uint64_t start_ns = clock_now_ns();
+            assert_int_equal(plan_make(&topo, &request, &plan, NULL), 0);
+            uint64_t elapsed_ns = clock_now_ns() - start_ns;
+            best_ns = elapsed_ns < best_ns ? elapsed_ns : best_ns;
+            plan_free(&plan);
+        }
+        if (best_ns > 50000000)
+            fail_msg("%s took %.1f ms", placement_infos[p].name, (double)best_ns / 1e6);
+        fixture_check_plan(&topo, &request);
+    }
+    topo_free(&topo);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plan_properties_of_tabled_machines),
+        cmocka_unit_test(test_plan_properties_of_captured_machines),
+        cmocka_unit_test(test_plan_properties_of_synthetic_machines),
+        cmocka_unit_test(test_plan_properties_of_random_allowed_sets),
+        cmocka_unit_test(test_plan_64_workers_on_4096_cpus_in_50_ms),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

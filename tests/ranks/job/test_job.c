@@ -1,0 +1,616 @@
+/* Jobs whose ranks are threads of this test, over messages in memory: who says what to whom. */
+#include "harness/ranks/job/job.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/engine/arms/arms.h"
+#include "harness/engine/worker/shared.h"
+#include "harness/ranks/job/plans.h"
+#include "harness/ranks/job/results.h"
+#include "harness/ranks/job/watch.h"
+#include "harness/ranks/mpi/exchange.h"
+
+enum { RANKS = 3, LETTERS = 64, LETTER_MAX = 1 << 17 };
+
+/* ---- MPI, as far as a job's messages go ---- */
+
+static struct mailbox {
+    unsigned posted, taken;
+    struct letter {
+        size_t bytes;
+        unsigned char *data;
+    } letters[LETTERS];
+} mail[RANKS][RANKS]; /* [from][to] */
+static pthread_mutex_t post_office = PTHREAD_MUTEX_INITIALIZER;
+
+static _Thread_local unsigned my_rank;
+static _Thread_local struct awaited {
+    unsigned from;
+    void *into;
+    size_t bytes;
+} awaited[RANKS + 1]; /* by handle, which is from + 1; 0 = a letter sent, and gone */
+
+static int fake_send(unsigned to, const void *data, size_t bytes, struct mpi_ops_request *request,
+                     char *msg, size_t size)
+{
+    (void)msg;
+    (void)size;
+    (void)pthread_mutex_lock(&post_office);
+    struct mailbox *box = &mail[my_rank][to];
+    struct letter *letter = &box->letters[box->posted++ % LETTERS];
+    assert_true(bytes <= LETTER_MAX);
+    letter->bytes = bytes;
+    letter->data = malloc(bytes + 1);
+    memcpy(letter->data, data, bytes);
+    (void)pthread_mutex_unlock(&post_office);
+    *request = (struct mpi_ops_request){.handle = 0, .active = true};
+    return 0;
+}
+
+static int fake_receive(unsigned from, void *into, size_t bytes, struct mpi_ops_request *request,
+                        char *msg, size_t size)
+{
+    (void)msg;
+    (void)size;
+    awaited[from + 1] = (struct awaited){from, into, bytes};
+    *request = (struct mpi_ops_request){.handle = from + 1, .active = true};
+    return 0;
+}
+
+static int fake_test(struct mpi_ops_request *request, bool *done, char *msg, size_t size)
+{
+    (void)msg;
+    (void)size;
+    if (request->active && request->handle) {
+        struct awaited *waits = &awaited[request->handle];
+        (void)pthread_mutex_lock(&post_office);
+        struct mailbox *box = &mail[waits->from][my_rank];
+        if (box->taken < box->posted) {
+            struct letter *letter = &box->letters[box->taken++ % LETTERS];
+            assert_int_equal(letter->bytes, waits->bytes);
+            memcpy(waits->into, letter->data, letter->bytes);
+            free(letter->data);
+            request->active = false;
+        }
+        (void)pthread_mutex_unlock(&post_office);
+    } else {
+        request->active = false;
+    }
+    *done = !request->active;
+    return 0;
+}
+
+static const struct mpi_ops fake_ops = {
+    .abi = MPI_OPS_ABI, .send = fake_send, .receive = fake_receive, .test = fake_test};
+
+/* What its MPI process does for a rank. */
+static _Thread_local struct exchange exchange;
+static _Thread_local void *exchanged;
+
+static int call_begin(const void *mine, size_t bytes, void *all, bool spread, char *msg,
+                      size_t size)
+{
+    unsigned rank;
+    void *copy = malloc(bytes + 1);
+    memcpy(copy, mine, bytes);
+    exchanged = all;
+    return exchange_begin(&exchange, copy, bytes, spread, &rank, msg, size);
+}
+
+static int call_test(bool *done, unsigned *rank, char *msg, size_t size)
+{
+    int rc = exchange_test(&exchange, done, rank, msg, size);
+    if (!rc && *done && exchange.all)
+        memcpy(exchanged, exchange.all, exchange.world->size * exchange.bytes);
+    return rc;
+}
+
+static const struct mpi_calls fake_calls = {.begin = call_begin, .test = call_test};
+
+/* ---- ranks: 0 and 1 on machine a, 2 on machine b ---- */
+
+struct rank {
+    unsigned number;
+    void (*body)(struct rank *);
+    struct job job;
+    struct signals signals;
+    struct job_rank ranks[RANKS];
+    int rc;
+    struct err err;
+    char text[300]; /* what the test looks at */
+};
+
+static void *live(void *arg)
+{
+    struct rank *rank = arg;
+    my_rank = rank->number;
+    exchange = (struct exchange){.ops = &fake_ops, .world = &rank->job.world, .most = 1};
+    rank->body(rank);
+    exchange_free(&exchange);
+    return NULL;
+}
+
+static void make_job(struct rank *rank)
+{
+    static const char *const hosts[RANKS] = {"a", "a", "b"};
+    for (unsigned r = 0; r < RANKS; r++) {
+        (void)snprintf(rank->ranks[r].host, sizeof(rank->ranks[r].host), "%s", hosts[r]);
+        (void)snprintf(rank->ranks[r].machine, sizeof(rank->ranks[r].machine), "%s", hosts[r]);
+    }
+    rank->signals = (struct signals){.fd = -1};
+    rank->job = (struct job){
+        .calls = &fake_calls,
+        .launcher = "mpirun",
+        .world = {.rank = rank->number, .size = RANKS},
+        .ranks = rank->ranks,
+        .plan_rank = rank->number == 1,
+        .plan_size = rank->number == 2 ? 1 : 2,
+        .leaders = 2,
+        .leaders_before = rank->number > 0,
+        .signals = &rank->signals,
+        .patience_s = 60,
+    };
+}
+
+/* Runs `body` in every rank. */
+static struct rank *run_ranks(void (*body)(struct rank *))
+{
+    static struct rank ranks[RANKS];
+    pthread_t threads[RANKS];
+    memset(ranks, 0, sizeof(ranks));
+    memset(mail, 0, sizeof(mail));
+    for (unsigned r = 0; r < RANKS; r++) {
+        ranks[r].number = r;
+        ranks[r].body = body;
+        make_job(&ranks[r]);
+        assert_int_equal(pthread_create(&threads[r], NULL, live, &ranks[r]), 0);
+    }
+    for (unsigned r = 0; r < RANKS; r++)
+        (void)pthread_join(threads[r], NULL);
+    return ranks;
+}
+
+static void gather_many(struct rank *rank)
+{
+    unsigned all[RANKS];
+    for (unsigned i = 0; i < 200 && !rank->rc; i++) {
+        unsigned mine = rank->number * 1000 + i;
+        rank->rc = job_gather(&rank->job, &mine, all, sizeof(mine), &rank->err);
+        for (unsigned r = 0; r < RANKS; r++)
+            rank->rc = rank->rc ? rank->rc : all[r] == r * 1000 + i ? 0 : -EBADMSG;
+    }
+}
+
+static void test_job_gather(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(gather_many);
+    for (unsigned r = 0; r < RANKS; r++)
+        assert_int_equal(ranks[r].rc, 0);
+}
+
+static void agree_on_third(struct rank *rank)
+{
+    int mine = rank->number == 2 ? err_set(&rank->err, -ENOSPC, "no room") : 0;
+    rank->rc = job_agree(&rank->job, mine, &rank->err);
+}
+
+static void agree_on_all(struct rank *rank)
+{
+    rank->rc = job_agree(&rank->job, err_set(&rank->err, -EINVAL, "no such thing"), &rank->err);
+}
+
+static void test_job_agree(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(agree_on_third);
+    for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].rc, -ENOSPC);
+        assert_string_equal(ranks[r].err.msg, "rank 2 (host b): no room");
+    }
+    ranks = run_ranks(agree_on_all);
+    assert_int_equal(ranks[1].rc, -EINVAL);
+    assert_string_equal(ranks[1].err.msg, "no such thing");
+}
+
+static void differ(struct rank *rank)
+{
+    rank->rc = job_require_same(&rank->job, "arguments", rank->number == 1 ? "x" : "y", &rank->err);
+}
+
+static void test_job_require_same(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(differ);
+    for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].rc, -EINVAL);
+        assert_string_equal(ranks[r].err.msg,
+                            "arguments of rank 1 (host a) differ from those of rank 0");
+    }
+}
+
+static void second_is_dead(struct rank *rank)
+{
+    unsigned mine = 1, all[RANKS];
+    rank->job.patience_s = 0.1;
+    if (rank->number != 1)
+        rank->rc = job_gather(&rank->job, &mine, all, sizeof(mine), &rank->err);
+}
+
+static void test_job_names_the_lost_rank(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(second_is_dead);
+    assert_int_equal(ranks[0].rc, -EIO);
+    assert_string_equal(ranks[0].err.msg, "rank 1 (host a) does not answer");
+    assert_int_equal(ranks[0].job.end, JOB_LOST);
+    assert_int_equal(ranks[2].rc, -EIO);
+    assert_string_equal(ranks[2].err.msg, "rank 0 (host a) does not answer");
+    int rc = job_gather(&ranks[0].job, &rc, ranks[0].text, 4, &ranks[0].err);
+    assert_int_equal(rc, -EIO); /* nothing is tried after that */
+}
+
+static void collect_texts(struct rank *rank)
+{
+    char mine[9] = "four", all[RANKS][9];
+    if (rank->number == 2)
+        (void)snprintf(mine, sizeof(mine), "bytes: 9");
+    rank->rc = job_collect(&rank->job, mine, rank->number ? NULL : all, sizeof(mine), &rank->err);
+    if (rank->number == 0 && !rank->rc)
+        (void)snprintf(rank->text, sizeof(rank->text), "%s, %s", all[1], all[2]);
+}
+
+static void test_job_collect(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(collect_texts);
+    assert_string_equal(ranks[0].text, "four, bytes: 9");
+    assert_int_equal(ranks[2].rc, 0);
+}
+
+/* ---- plans of different machines ---- */
+
+static const struct bench team = {.name = "team", .together = true};
+
+/* Machine a has eight cores, b five; each plans for its own ranks and one in the background. */
+static void spread_with(struct rank *rank, bool background_as_workers)
+{
+    static const char *const machines[] = {"package:1 core:8 pu:1", "package:1 core:5 pu:1"};
+    const struct topo_options options = {.xml = machines[rank->number == 2]};
+    enum placement placement = PLACE_PARTITION;
+    const struct arms_request request = {.bench = &team,
+                                         .placements = &placement,
+                                         .nplacements = 1,
+                                         .workers = &rank->job.plan_size,
+                                         .nworkers = 1,
+                                         .background_as_workers = background_as_workers,
+                                         .plan = {.background = 1}};
+    struct topo topo = {0};
+    struct result result = {0};
+    (void)pthread_mutex_lock(&post_office); /* hwloc is not for several threads at once */
+    rank->rc = topo_load(&options, &topo, &rank->err);
+    (void)pthread_mutex_unlock(&post_office);
+    if (!rank->rc)
+        rank->rc = arms_add(&topo, &request, &result, &rank->err);
+    rank->rc = job_agree(&rank->job, rank->rc, &rank->err);
+    if (!rank->rc)
+        rank->rc = job_plan_spread(&rank->job, &topo, &result, &rank->err);
+    for (unsigned w = 0; !rank->rc && w < result.arms[0].plan.nworkers; w++) {
+        char cpus[32];
+        const struct plan_worker *worker = &result.arms[0].plan.workers[w];
+        size_t used = strlen(rank->text);
+        (void)snprintf(rank->text + used, sizeof(rank->text) - used, "%s%s:%s%s", w ? " " : "",
+                       worker->host, bitset_format(&worker->cpus, cpus, sizeof(cpus)),
+                       worker->background ? "b" : "");
+    }
+    if (!rank->rc) {
+        unsigned first, n = job_plan_background(&rank->job, &result.arms[0], &first);
+        size_t used = strlen(rank->text);
+        (void)snprintf(rank->text + used, sizeof(rank->text) - used, "; %u slots, own %u at %u",
+                       result.arms[0].slots, n, n ? first : 0);
+    }
+    arms_free(&result);
+    topo_free(&topo);
+}
+
+static void spread(struct rank *rank)
+{
+    spread_with(rank, false);
+}
+
+static void spread_as_workers(struct rank *rank)
+{
+    spread_with(rank, true);
+}
+
+/* Each rank has watched GPU 1 of its host, the last one also GPU 2. */
+static void join_gpus(struct rank *rank)
+{
+    const struct arm arm = {
+        .bench = &team, .workers = RANKS, .slots = RANKS, .plan = {.nworkers = RANKS}};
+    const struct crew_readings readings = {0};
+    struct observation out = {.nworkers = 1, .ngpus = rank->number == 2 ? 2 : 1};
+    out.workers = calloc(1, sizeof(*out.workers));
+    out.gpus = calloc(2, sizeof(*out.gpus));
+    assert_true(out.workers && out.gpus);
+    (void)snprintf(out.gpus[0].pci_bdf, sizeof(out.gpus[0].pci_bdf), "gpu1");
+    (void)snprintf(out.gpus[1].pci_bdf, sizeof(out.gpus[1].pci_bdf), "gpu2");
+    out.gpus[0].xid = out.gpus[1].xid = 40 + (int)rank->number;
+    rank->rc = job_results_join(&rank->job, &arm, &readings, &out, &rank->err);
+    for (unsigned i = 0; i < out.ngpus && rank->number == 0; i++) {
+        size_t used = strlen(rank->text);
+        (void)snprintf(rank->text + used, sizeof(rank->text) - used, "%s of %s: %d; ",
+                       out.gpus[i].pci_bdf, out.gpus[i].host, out.gpus[i].xid);
+    }
+    observation_free(&out);
+}
+
+static void test_job_joins_what_gpus_met(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(join_gpus);
+    for (unsigned r = 0; r < RANKS; r++)
+        assert_int_equal(ranks[r].rc, 0);
+    assert_string_equal(ranks[0].text, "gpu1 of a: 40; gpu1 of b: 42; gpu2 of b: 42; ");
+}
+
+/* What a rank read of its CPUs in 10 s, of which its workers had 4 s each, and itself 0.5 s. */
+static struct crew_readings readings_of(const char *cpus, unsigned ncpus, double busy_s)
+{
+    struct crew_readings readings = {.workers_s = 4, .helpers_s = 0.5};
+    struct err err;
+    assert_int_equal(bitset_parse(cpus, &readings.cpus, &err), 0);
+    readings.end = (struct usage_machine){
+        .cpu_s = 10.0 * ncpus, .busy_s = busy_s, .at_ns = 10 * UINT64_C(1000000000)};
+    return readings;
+}
+
+static void join_readings(struct rank *rank, const struct crew_readings *readings,
+                          enum placement placement, double waited)
+{
+    struct plan_worker planned[RANKS] = {{.threads = 1}, {.threads = 1}, {.threads = 1}};
+    const struct arm arm = {.bench = &team,
+                            .placement = placement,
+                            .workers = RANKS,
+                            .slots = RANKS,
+                            .plan = {.workers = planned, .nworkers = RANKS}};
+    struct observation out = {.nworkers = 1};
+    for (unsigned r = 0; r < RANKS; r++)
+        bitset_set(&planned[r].cpus, r);
+    out.workers = calloc(1, sizeof(*out.workers));
+    assert_non_null(out.workers);
+    out.workers[0].usage.wall_s = 10;
+    out.workers[0].usage.runqueue_s = rank->number == 1 ? 10 * waited : 0;
+    rank->rc = job_results_join(&rank->job, &arm, readings, &out, &rank->err);
+    if (rank->number == 0)
+        (void)snprintf(rank->text, sizeof(rank->text), "%s, %.2f foreign: %s",
+                       status_name(out.status), out.foreign_cpu, out.reason);
+    observation_free(&out);
+}
+
+/* Rank 1 alone has somebody on its CPU, who would be little among all of its machine. */
+static void join_apart(struct rank *rank)
+{
+    static const char *const cpus[RANKS] = {"0", "1", "0"};
+    const struct crew_readings readings =
+        readings_of(cpus[rank->number], 1, rank->number == 1 ? 7 : 4);
+    join_readings(rank, &readings, PLACE_PARTITION, 0);
+}
+
+/* Each sees the workers of both on the CPUs of both. */
+static void join_shared(struct rank *rank)
+{
+    const struct crew_readings readings =
+        rank->number == 2 ? readings_of("0", 1, 4) : readings_of("0-1", 2, 9);
+    join_readings(rank, &readings, PLACE_NONE, 0);
+}
+
+static void join_waiting(struct rank *rank)
+{
+    const struct crew_readings readings = readings_of("0", 1, 4);
+    join_readings(rank, &readings, PLACE_PARTITION, 0.05);
+}
+
+static void join_waiting_unpinned(struct rank *rank)
+{
+    const struct crew_readings readings = readings_of("0", 1, 4);
+    join_readings(rank, &readings, PLACE_NONE, 0.05);
+}
+
+static void test_job_noise_is_of_each_ranks_own_cpus(void **state)
+{
+    (void)state;
+    /* 7 s of which its worker had 4, and the two ranks of its machine 0.5 s each. */
+    assert_string_equal(run_ranks(join_apart)[0].text,
+                        "noisy, 0.20 foreign: 20% of the CPU time went to other processes");
+    assert_string_equal(run_ranks(join_shared)[0].text, "ok, 0.00 foreign: ");
+}
+
+static void test_job_waits_for_ones_own_cpus_are_noise(void **state)
+{
+    (void)state;
+    assert_string_equal(run_ranks(join_waiting)[0].text,
+                        "noisy, 0.00 foreign: rank 1 (host a) waited 5% of its time for CPUs that "
+                        "are its own");
+    assert_string_equal(run_ranks(join_waiting_unpinned)[0].text, "ok, 0.00 foreign: ");
+}
+
+static void test_job_plan_needs_equal_backgrounds(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(spread_as_workers);
+    for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].rc, -EINVAL);
+        assert_string_equal(ranks[r].err.msg,
+                            "rank 2 (host b) plans another number of background workers, 1, than "
+                            "rank 0, 2: say --background-workers N, or start as many ranks on each "
+                            "host");
+    }
+}
+
+static void test_job_plan_spread(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(spread);
+    for (unsigned r = 0; r < RANKS; r++)
+        assert_int_equal(ranks[r].rc, 0);
+    const char *plan = "a:0-2 a:3-5 b:0-2 a:6-7b b:3-4b; 3 slots, own ";
+    for (unsigned r = 0; r < RANKS; r++)
+        assert_memory_equal(ranks[r].text, plan, strlen(plan));
+    assert_string_equal(ranks[0].text + strlen(plan), "1 at 3");
+    assert_string_equal(ranks[1].text + strlen(plan), "0 at 0");
+    assert_string_equal(ranks[2].text + strlen(plan), "1 at 4");
+}
+
+/* ---- the watch ---- */
+
+/* Until all are done, or one is lost; rank 1 is slow, then as `lost` says. */
+static void watch_until(struct rank *rank, bool lost)
+{
+    struct job_watch watch = {0};
+    struct meeting *meeting = calloc(1, sizeof(*meeting));
+    rank->rc = meeting ? job_watch_open(&watch, &rank->job, meeting, &rank->err) : -ENOMEM;
+    struct crew_beat mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
+    unsigned steps = 0;
+    while (!rank->rc && !job_watch_past(&watch, false, WORKER_DONE) && !job_watch_lost(&watch)) {
+        bool slow = rank->number == 1 && steps < 20;
+        mine.foreground = slow ? WORKER_RUNNING : WORKER_DONE;
+        mine.lost = rank->number == 1 && !slow && lost;
+        rank->rc = job_watch_step(&watch, &mine, true, &rank->err);
+        (void)usleep(1000);
+        steps++;
+    }
+    (void)snprintf(rank->text, sizeof(rank->text), "%s", job_watch_lost(&watch) ? "lost" : "done");
+    job_watch_close(&watch);
+    free(meeting);
+}
+
+static void watch_all_done(struct rank *rank)
+{
+    watch_until(rank, false);
+}
+
+static void watch_one_lost(struct rank *rank)
+{
+    watch_until(rank, true);
+}
+
+static void test_job_watch(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(watch_all_done);
+    for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].rc, 0);
+        assert_string_equal(ranks[r].text, "done");
+    }
+    ranks = run_ranks(watch_one_lost);
+    for (unsigned r = 0; r < RANKS; r++)
+        assert_string_equal(ranks[r].text, "lost");
+}
+
+/* A signal at one rank ends all of them, after the same beat. */
+static void watch_signal(struct rank *rank)
+{
+    struct job_watch watch = {0};
+    struct meeting *meeting = calloc(1, sizeof(*meeting));
+    rank->rc = meeting ? job_watch_open(&watch, &rank->job, meeting, &rank->err) : -ENOMEM;
+    struct crew_beat mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
+    for (unsigned steps = 0; !rank->rc; steps++) {
+        mine.interrupted = rank->number == 2 && steps > 10;
+        rank->rc = job_watch_step(&watch, &mine, false, &rank->err);
+        (void)usleep(1000);
+    }
+    job_watch_close(&watch);
+    free(meeting);
+}
+
+static void test_job_watch_interrupt(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(watch_signal);
+    for (unsigned r = 0; r < RANKS; r++)
+        assert_int_equal(ranks[r].rc, -EINTR);
+}
+
+/* A hundred meetings of workers, whose blocks the parents carry. */
+static void *meet(void *arg)
+{
+    struct peers *peers = arg;
+    unsigned all[RANKS], sum = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        unsigned mine = peers->rank + i;
+        if (peers_gather(peers, &mine, all, sizeof(mine), NULL))
+            return NULL;
+        for (unsigned r = 0; r < RANKS; r++)
+            sum += all[r] - i;
+    }
+    return sum == 300 ? peers : NULL;
+}
+
+static void wake_nobody(void *arg)
+{
+    (void)arg;
+}
+
+static void relay(struct rank *rank)
+{
+    struct job_watch watch = {0};
+    struct peers peers;
+    struct meeting_seat seat = {.wake = wake_nobody};
+    struct meeting *meeting = calloc(1, sizeof(*meeting));
+    pthread_t worker;
+    void *met = NULL;
+    meeting->relay = 1;
+    meeting_sit(meeting, &seat, rank->number, RANKS, &peers);
+    rank->rc = job_watch_open(&watch, &rank->job, meeting, &rank->err);
+    assert_int_equal(pthread_create(&worker, NULL, meet, &peers), 0);
+    while (!rank->rc && watch.held < 100) {
+        struct crew_beat mine = {.foreground = WORKER_RUNNING};
+        mine.posted = meeting_posted(meeting, &mine.bytes);
+        rank->rc = job_watch_step(&watch, &mine, true, &rank->err);
+    }
+    (void)pthread_join(worker, &met);
+    (void)snprintf(rank->text, sizeof(rank->text), "%s", met ? "met" : "not met");
+    job_watch_close(&watch);
+    free(meeting);
+}
+
+static void test_job_watch_holds_meetings(void **state)
+{
+    (void)state;
+    struct rank *ranks = run_ranks(relay);
+    for (unsigned r = 0; r < RANKS; r++) {
+        assert_int_equal(ranks[r].rc, 0);
+        assert_string_equal(ranks[r].text, "met");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_job_gather),
+        cmocka_unit_test(test_job_agree),
+        cmocka_unit_test(test_job_require_same),
+        cmocka_unit_test(test_job_names_the_lost_rank),
+        cmocka_unit_test(test_job_collect),
+        cmocka_unit_test(test_job_plan_spread),
+        cmocka_unit_test(test_job_joins_what_gpus_met),
+        cmocka_unit_test(test_job_noise_is_of_each_ranks_own_cpus),
+        cmocka_unit_test(test_job_waits_for_ones_own_cpus_are_noise),
+        cmocka_unit_test(test_job_plan_needs_equal_backgrounds),
+        cmocka_unit_test(test_job_watch),
+        cmocka_unit_test(test_job_watch_interrupt),
+        cmocka_unit_test(test_job_watch_holds_meetings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,322 @@
+/* Lines from ranks to rank 0 over the loopback: who is lost, how, and who is not. */
+#include "harness/ranks/mpi/lifeline.h"
+
+#include <netinet/in.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { RANKS = 4 };
+
+static struct lifeline_offer offer;
+
+static void *connect_guest(void *arg)
+{
+    struct lifeline *guest = arg;
+    unsigned rank = guest->n; /* the test's way to tell */
+    return lifeline_connect(guest, &offer, rank, true, 8) ? guest : NULL;
+}
+
+static unsigned count_lines(const struct lifeline *lines)
+{
+    unsigned n = 0;
+    for (unsigned r = 0; r < lines->n; r++)
+        n += lines->line[r].fd >= 0;
+    return n;
+}
+
+/* As rank 0 does: takes who comes, until there are `n` lines or `ms` have passed. */
+static unsigned take_lines(struct lifeline *lines, unsigned n, unsigned ms)
+{
+    for (unsigned i = 0; i < ms && count_lines(lines) < n; i++) {
+        lifeline_take(lines);
+        (void)usleep(1000);
+    }
+    return count_lines(lines);
+}
+
+/* Rank 0's lines, and the others', of which `n` are made. */
+static void make(struct lifeline *lines, struct lifeline *guests, unsigned n)
+{
+    pthread_t threads[RANKS];
+    void *made;
+    lifeline_offer(lines, RANKS, &offer);
+    if (!offer.port || !offer.naddresses) {
+        print_message("no network here, not even a loopback\n");
+        lifeline_close(lines);
+        skip();
+    }
+    for (unsigned r = 1; r <= n; r++) {
+        guests[r].n = r;
+        assert_int_equal(pthread_create(&threads[r], NULL, connect_guest, &guests[r]), 0);
+    }
+    bool settled[RANKS] = {false};
+    assert_int_equal(take_lines(lines, n, 60000), n);
+    for (unsigned r = 1; r <= n; r++) {
+        assert_int_equal(pthread_join(threads[r], &made), 0);
+        assert_non_null(made);
+        settled[r] = true;
+    }
+    lifeline_settle(lines, settled);
+}
+
+static void leave(struct lifeline *lines, enum lifeline_end end, const char *words)
+{
+    lifeline_say(lines, end, words);
+    lifeline_close(lines);
+}
+
+static int wait_for_lost(struct lifeline *lines, enum lifeline_end *end, const char **words)
+{
+    int rank = -1;
+    for (unsigned i = 0; i < 5000 && rank < 0; i++) {
+        rank = lifeline_lost(lines, end, words);
+        (void)usleep(1000);
+    }
+    return rank;
+}
+
+static void test_all_alive(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS];
+    enum lifeline_end end;
+    const char *words;
+    make(&lines, guests, RANKS - 1);
+    assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
+    assert_int_equal(lifeline_lost(&guests[1], &end, &words), -1);
+    lifeline_close(&lines);
+    for (unsigned r = 1; r < RANKS; r++) {
+        assert_int_equal(lifeline_lost(&guests[r], &end, &words), -1);
+        lifeline_close(&guests[r]);
+    }
+}
+
+/* As the kernel does for a process that was killed. */
+static void test_closed(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS];
+    enum lifeline_end end;
+    const char *words;
+    make(&lines, guests, RANKS - 1);
+    leave(&guests[1], LIFELINE_LEFT, "done");
+    leave(&guests[3], LIFELINE_FOLLOWS, "MPI ended");
+    (void)shutdown(guests[2].line[0].fd, SHUT_RDWR);
+    assert_int_equal(wait_for_lost(&lines, &end, &words), 2);
+    assert_int_equal(end, LIFELINE_CLOSED);
+    assert_int_equal(lifeline_lost(&lines, &end, &words), -1); /* said once */
+    assert_int_equal(lines.line[1].end, LIFELINE_LEFT);
+    assert_int_equal(lines.line[3].end, LIFELINE_FOLLOWS);
+    lifeline_close(&guests[2]);
+    lifeline_close(&lines);
+}
+
+static void test_last_words(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS];
+    enum lifeline_end end;
+    const char *words;
+    char long_words[2 * LIFELINE_WORDS];
+    make(&lines, guests, 2);
+    leave(&guests[2], LIFELINE_FAILED, "killed by signal 9");
+    assert_int_equal(wait_for_lost(&lines, &end, &words), 2);
+    assert_int_equal(end, LIFELINE_FAILED);
+    assert_string_equal(words, "killed by signal 9");
+    memset(long_words, 'x', sizeof(long_words) - 1);
+    long_words[sizeof(long_words) - 1] = '\0';
+    leave(&guests[1], LIFELINE_FAILED, long_words);
+    assert_int_equal(wait_for_lost(&lines, &end, &words), 1);
+    assert_int_equal(strlen(words), LIFELINE_WORDS - 1);
+    lifeline_close(&lines);
+}
+
+/* Rank 0 is lost, too. */
+static void test_first_is_lost(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS];
+    enum lifeline_end end;
+    const char *words;
+    make(&lines, guests, 1);
+    leave(&lines, LIFELINE_FAILED, "no room");
+    assert_int_equal(wait_for_lost(&guests[1], &end, &words), 0);
+    assert_string_equal(words, "no room");
+    leave(&guests[1], LIFELINE_FOLLOWS, "");
+}
+
+/* Who follows another one is no loss to rank 0, but says why; rank 0 that follows is, to others. */
+static void test_followers(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS];
+    enum lifeline_end end;
+    const char *words = NULL;
+    make(&lines, guests, 2);
+    assert_int_equal(lifeline_follower(&lines, &words), -1);
+    lifeline_say(&guests[2], LIFELINE_FOLLOWS, "MPI ended");
+    for (unsigned i = 0; i < 5000 && lifeline_follower(&lines, &words) < 0; i++) {
+        assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
+        (void)usleep(1000);
+    }
+    assert_int_equal(lifeline_follower(&lines, &words), 2);
+    assert_string_equal(words, "MPI ended");
+    lifeline_say(&lines, LIFELINE_FOLLOWS, "rank 2: MPI ended");
+    assert_int_equal(wait_for_lost(&guests[1], &end, &words), 0);
+    assert_string_equal(words, "rank 2: MPI ended");
+    assert_int_equal(wait_for_lost(&guests[2], &end, &words),
+                     0); /* heard also behind its own end */
+    lifeline_close(&guests[1]);
+    lifeline_close(&guests[2]);
+    lifeline_close(&lines);
+}
+
+static void *close_later(void *arg)
+{
+    (void)usleep(200000);
+    lifeline_close(arg);
+    return NULL;
+}
+
+static void test_await_first(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS], none = {0};
+    pthread_t thread;
+    make(&lines, guests, 1);
+    lifeline_say(&guests[1], LIFELINE_FAILED, "killed");
+    assert_int_equal(pthread_create(&thread, NULL, close_later, &lines), 0);
+    assert_true(lifeline_await_first(&guests[1], 60));
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_false(lifeline_await_first(&none, 60));
+    lifeline_close(&guests[1]);
+}
+
+/* A guest that has given up before it was answered: there is no line then, and nobody is lost. */
+static void test_guest_gave_up(void **state)
+{
+    (void)state;
+    struct lifeline lines, guests[RANKS];
+    enum lifeline_end end;
+    const char *words;
+    pthread_t thread;
+    void *made;
+    const bool settled[RANKS] = {[2] = true};
+    lifeline_offer(&lines, RANKS, &offer);
+    for (unsigned r = 1; r <= 2; r++) {
+        guests[r].n = r;
+        assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guests[r]), 0);
+        assert_int_equal(take_lines(&lines, r, 60000), r);
+        assert_int_equal(pthread_join(thread, &made), 0);
+        assert_non_null(made);
+    }
+    (void)shutdown(guests[1].line[0].fd, SHUT_RDWR);
+    assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
+    lifeline_settle(&lines, settled);
+    assert_int_equal(count_lines(&lines), 1);
+    for (unsigned i = 0; i < 100; i++) {
+        assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
+        (void)usleep(1000);
+    }
+    (void)shutdown(guests[2].line[0].fd, SHUT_RDWR);
+    assert_int_equal(wait_for_lost(&lines, &end, &words), 2);
+    lifeline_close(&guests[1]);
+    lifeline_close(&guests[2]);
+    lifeline_close(&lines);
+}
+
+/* Who says nothing keeps nobody waiting: more of them than there is room for would. */
+static void test_silent_strangers(void **state)
+{
+    (void)state;
+    struct lifeline lines, guest = {.n = 1};
+    pthread_t thread;
+    void *made;
+    int silent[LIFELINE_COMING / 2];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    lifeline_offer(&lines, RANKS, &offer);
+    address.sin_port = htons(offer.port);
+    for (unsigned i = 0; i < LIFELINE_COMING / 2; i++) {
+        silent[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(silent[i], (struct sockaddr *)&address, sizeof(address)), 0);
+    }
+    assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guest), 0);
+    assert_int_equal(take_lines(&lines, 1, 60000), 1);
+    assert_int_equal(pthread_join(thread, &made), 0);
+    assert_non_null(made);
+    lifeline_close(&guest);
+    lifeline_close(&lines);
+    for (unsigned i = 0; i < LIFELINE_COMING / 2; i++)
+        (void)close(silent[i]);
+}
+
+static void *connect_stranger(void *arg)
+{
+    struct lifeline *guest = arg;
+    struct lifeline_offer wrong = offer;
+    wrong.token[3] ^= 1;
+    return lifeline_connect(guest, &wrong, 1, true, 1) ? guest : NULL;
+}
+
+/* Who does not know the token is not taken, nor a rank that does not exist. */
+static void test_strangers(void **state)
+{
+    (void)state;
+    struct lifeline lines, stranger, guest = {.n = RANKS};
+    pthread_t thread;
+    void *made;
+    lifeline_offer(&lines, RANKS, &offer);
+    assert_int_equal(pthread_create(&thread, NULL, connect_stranger, &stranger), 0);
+    assert_int_equal(take_lines(&lines, 1, 500), 0);
+    assert_int_equal(pthread_join(thread, &made), 0);
+    assert_null(made);
+    lifeline_close(&stranger);
+    lifeline_close(&lines);
+
+    lifeline_offer(&lines, RANKS, &offer);
+    assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guest), 0);
+    assert_int_equal(take_lines(&lines, 1, 500), 0);
+    assert_int_equal(pthread_join(thread, &made), 0);
+    assert_null(made);
+    lifeline_close(&guest);
+    lifeline_close(&lines);
+}
+
+/* Nobody listens; nothing was ever opened. */
+static void test_no_line(void **state)
+{
+    (void)state;
+    struct lifeline lines, guest, none = {0};
+    enum lifeline_end end;
+    const char *words;
+    lifeline_offer(&lines, RANKS, &offer);
+    lifeline_settle(&lines, (const bool[RANKS]){false});
+    assert_false(lifeline_connect(&guest, &offer, 1, true, 1));
+    assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
+    lifeline_close(&lines);
+    lifeline_close(&guest);
+    offer.port = 0;
+    assert_false(lifeline_connect(&guest, &offer, 1, true, 1));
+    lifeline_close(&guest);
+    assert_int_equal(lifeline_lost(&none, &end, &words), -1);
+    lifeline_close(&none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_alive),     cmocka_unit_test(test_closed),
+        cmocka_unit_test(test_last_words),    cmocka_unit_test(test_first_is_lost),
+        cmocka_unit_test(test_strangers),     cmocka_unit_test(test_no_line),
+        cmocka_unit_test(test_followers),     cmocka_unit_test(test_await_first),
+        cmocka_unit_test(test_guest_gave_up), cmocka_unit_test(test_silent_strangers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

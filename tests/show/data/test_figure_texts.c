@@ -1,0 +1,56 @@
+/* What benchmarks say in their figures: only letters that figures can show, or a reader sees '_'.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/registry.h"
+#include "harness/show/data/dat.h"
+
+static void assert_shown(const char *bench, const char *text)
+{
+    char *shown = NULL;
+    size_t size = 0;
+    if (!text)
+        return;
+    FILE *out = open_memstream(&shown, &size);
+    assert_non_null(out);
+    dat_put_clean(out, text, strlen(text));
+    assert_int_equal(fclose(out), 0);
+    if (strcmp(shown, text))
+        fail_msg("%s: '%s' becomes '%s'", bench, text, shown);
+    free(shown);
+}
+
+static void test_texts_of_figures_are_shown_as_they_are(void **state)
+{
+    (void)state;
+    size_t figures = 0;
+    for (const struct bench *const *at = bench_registry; *at; at++) {
+        const struct bench *bench = *at;
+        for (const struct bench_figure *f = bench->figures; f && f->name; f++, figures++) {
+            assert_shown(bench->name, f->title);
+            assert_shown(bench->name, f->note);
+            assert_shown(bench->name, f->how);
+            assert_shown(bench->name, f->x.label);
+            assert_shown(bench->name, f->y.label);
+        }
+        for (const struct bench_saying *s = bench->sayings; s && s->part; s++)
+            assert_shown(bench->name, s->text);
+    }
+    assert_true(figures > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts_of_figures_are_shown_as_they_are),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

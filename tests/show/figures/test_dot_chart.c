@@ -1,0 +1,184 @@
+/* harness/show/figures/dot_chart.c: what each GPU of a machine did, from made-up values. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/show/data/dots.h"
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_out.h"
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/fixture_scans.h"
+
+static const char all_scans[] = "gpu_stream gpu_matmul gpu_launch";
+
+/* A dot a line of the last block: panel, y, x, interval, colour, mark. */
+struct seen {
+    unsigned dots, diamonds, colours, panels;
+    double highest, lowest; /* the rate of any GPU in the first panel */
+};
+
+static struct seen look(const char *figure)
+{
+    struct seen seen = {.lowest = INFINITY};
+    size_t size;
+    char *data = (char *)fixture_read_plot(figure, "dat", &size), *save = NULL;
+    assert_non_null(data);
+    for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        int panel;
+        unsigned colour, mark;
+        double y, x, low, high;
+        int end = 0;
+        if (sscanf(line, "%d %lf %lf %lf %lf %u %u%n", &panel, &y, &x, &low, &high, &colour, &mark,
+                   &end) != 7 ||
+            line[end] || panel < 0)
+            continue;
+        seen.dots++;
+        seen.diamonds += mark == DOT_DIAMOND;
+        seen.colours = colour + 1 > seen.colours ? colour + 1 : seen.colours;
+        seen.panels = (unsigned)panel + 1 > seen.panels ? (unsigned)panel + 1 : seen.panels;
+        seen.highest = panel ? seen.highest : fmax(seen.highest, x);
+        seen.lowest = panel ? seen.lowest : fmin(seen.lowest, x);
+    }
+    free(data);
+    return seen;
+}
+
+static void test_dots_of_each_gpu(void **state)
+{
+    (void)state;
+    static const unsigned gpus[] = {1, 2, 16};
+    for (size_t i = 0; i < sizeof(gpus) / sizeof(gpus[0]); i++) {
+        struct fixture_scan_machine machine = fixture_gpus;
+        unsigned n = gpus[i], withs = n > 1 ? 2 : 1;
+        char last[20];
+        (void)snprintf(last, sizeof(last), ">GPU %u<", n - 1);
+        machine.gpus = n;
+        fixture_draw_scans(&machine, all_scans);
+        struct seen stream = look("gpu_stream"), matmul = look("gpu_matmul"),
+                    launch = look("gpu_launch");
+        assert_int_equal(stream.dots, 7 * n * withs);
+        assert_int_equal(matmul.dots, (7 + 4 * 7 + 7 * 4) * n * withs);
+        assert_int_equal(launch.dots, (2 * 2 * 6 + 3) * n);
+        assert_int_equal(stream.colours, n);
+        assert_int_equal(stream.diamonds, 7 * n * (withs - 1));
+        assert_int_equal(matmul.panels, 7);
+        assert_int_equal(launch.panels, 3);
+        assert_true(stream.highest < 4350);
+        assert_true(n == 1 ? stream.lowest > 4150 : stream.lowest < 3900);
+        fixture_assert_svg_has("gpu_stream", last);
+        fixture_assert_svg_has("gpu_matmul", last);
+        fixture_assert_svg_has("gpu_launch", last);
+    }
+}
+
+static void test_dots_say_what_they_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *figure;
+        const char *texts[6];
+    } want[] = {
+        {"gpu_stream",
+         {">memory: bandwidth of the own memory of each GPU<", ">bandwidth (GB/s)<",
+          ">copy, driver<", ">triad, kernel<", ">all at once<", ">alone<"}},
+        {"gpu_matmul",
+         {">rate (TFLOP/s)<", ">power (W)<", ">temperature (degC)<", ">clock of the SMs (MHz)<",
+          ">sync_boost<", ">fp8<"}},
+        {"gpu_launch",
+         {">median (us, log scale)<", ">99th percentile (us, log scale)<", ">sync, yield<",
+          ">CPU time of the thread that waits (share)<", ">busy CPUs<", ">1000<"}},
+    };
+    fixture_draw_scans(&fixture_gpus, all_scans);
+    for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
+        for (size_t k = 0; k < 6; k++)
+            fixture_assert_svg_has(want[i].figure, want[i].texts[k]);
+}
+
+/* One that fails emits nothing but why. */
+static void test_dots_name_a_gpu_that_failed(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_scans_make(&fixture_gpus, "gpu_stream", &result);
+    for (size_t o = 0; o < result.arms[0].nobservations; o++) {
+        struct worker_result *worker = &result.arms[0].observations[o].workers[0];
+        size_t kept = 0;
+        for (size_t i = 0; i < worker->nvalues; i++)
+            if (!strstr(worker->values[i].key, "gpu=2"))
+                worker->values[kept++] = worker->values[i];
+        worker->nvalues = kept + 1;
+        worker->values[kept] =
+            (struct value){.value = (double)NAN, .metric = 0, .reason = 1, .key = "gpu=2"};
+        worker->reasons = calloc(1, sizeof(*worker->reasons));
+        assert_non_null(worker->reasons);
+        worker->nreasons = 1;
+        (void)err_set(worker->reasons, -EIO, "it fell off the bus");
+    }
+    fixture_draw(&result, "host");
+    fixture_assert_svg_has("gpu_stream", "GPU 2: failed: it fell off the bus");
+    assert_int_equal(look("gpu_stream").dots, 7 * 3 * 2);
+    fixture_result_free(&result);
+}
+
+/* Not every type has the metric that comes first. */
+static void test_dots_need_no_metric_of_all(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_scans_make(&fixture_gpus, "gpu_matmul", &result);
+    for (size_t o = 0; o < result.arms[0].nobservations; o++) {
+        struct worker_result *worker = &result.arms[0].observations[o].workers[0];
+        size_t kept = 0;
+        for (size_t i = 0; i < worker->nvalues; i++)
+            if (strstr(worker->values[i].key, "type=int8"))
+                worker->values[kept++] = worker->values[i];
+        worker->nvalues = kept;
+    }
+    fixture_draw(&result, "host");
+    assert_int_equal(look("gpu_matmul").dots, (1 + 4 + 4) * 4 * 2);
+    assert_int_equal(look("gpu_matmul").panels, 6);
+    fixture_assert_svg_has("gpu_matmul", ">rate of whole numbers (TOP/s)<");
+    fixture_result_free(&result);
+}
+
+static void test_dots_format_has_no_exponent(void **state)
+{
+    (void)state;
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0, "0"},         {0.0000058, "0.0000058"}, {0.00595, "0.0060"},
+                 {0.05, "0.050"},  {0.75, "0.75"},           {1, "1.00"},
+                 {9.96, "10.0"},   {54.25, "54.2"},          {99.6, "100"},
+                 {4270.3, "4270"}, {3.2e7, "32000000"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char text[32];
+        assert_string_equal(dots_format(cases[i].value, text, sizeof(text)), cases[i].text);
+    }
+}
+
+int main(void)
+{
+    if (!fixture_has_gnuplot())
+        return 77;
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
+#define SVG_ALONE(test)                                                                            \
+    cmocka_unit_test_setup_teardown(test, fixture_make_svg_dir, fixture_remove_svg_dir)
+    const struct CMUnitTest tests[] = {
+        SVG_ALONE(test_dots_of_each_gpu),
+        IN_DIRECTORY(test_dots_say_what_they_are),
+        SVG_ALONE(test_dots_name_a_gpu_that_failed),
+        SVG_ALONE(test_dots_need_no_metric_of_all),
+        cmocka_unit_test(test_dots_format_has_no_exponent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,479 @@
+/* harness/show/figures/figures.c: the figures of a made-up run; what the machine is called never
+ * becomes a command. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "harness/lib/stats/stats.h"
+#include "harness/rows/metric.h"
+#include "harness/show/data/dots.h"
+#include "harness/show/draw/files.h"
+#include "harness/show/draw/gnuplot.h"
+#include "harness/show/figures/figures.h"
+#include "harness/verdict/advice/recommend.h"
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_out.h"
+#include "tests/lib/fixture_plots.h"
+
+static const char *const figures[] = {"throughput", "efficiency", "step_time", "loss", "occupancy"};
+enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
+
+static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_SAME, PLACE_PARTITION,
+                                            PLACE_PCORES};
+enum { PLACEMENTS_USED = sizeof(placements) / sizeof(placements[0]) };
+
+static const struct fixture_machine small = {
+    .cpus = 4,
+    .workers = {2},
+    .rounds = 3,
+    .placements = placements,
+    .nplacements = PLACEMENTS_USED,
+    .alone_s = 0.02,
+    .collapse = 30,
+    .device = DEVICE_SIM,
+    .skip_reason = "this machine has one kind of core",
+};
+
+static int plot_result(const struct result *result, const char *host, struct err *err)
+{
+    struct analysis analysis;
+    assert_int_equal(analysis_make(result, &analysis, err), 0);
+    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
+    int rc = figures_draw(&analysis, host, true, fixture_dir_fd, NULL, err);
+    analysis_free(&analysis);
+    return rc;
+}
+
+static int plot(const struct fixture_machine *machine, const char *host, struct err *err)
+{
+    struct result result;
+    fixture_plots_make(machine, &result);
+    int rc = plot_result(&result, host, err);
+    fixture_plots_free(&result);
+    return rc;
+}
+
+static void plot_ok(const struct fixture_machine *machine, const char *host)
+{
+    struct err err = {0};
+    int rc = plot(machine, host, &err);
+    if (rc)
+        fail_msg("figures_draw: %s", err.msg);
+}
+
+static void test_report_makes_svg_and_png_of_each_figure(void **state)
+{
+    (void)state;
+    plot_ok(&small, "2-CPU test machine");
+    for (size_t i = 0; i < FIGURES; i++)
+        fixture_assert_drawn(figures[i], strcmp(figures[i], "occupancy") ? 1500 : 1800);
+}
+
+static void test_report_says_what_was_measured(void **state)
+{
+    (void)state;
+    static const char *const measured[] = {"none", "sized", "same", "partition"};
+    plot_ok(&small, "2-CPU test machine");
+    for (size_t i = 0; i < FIGURES; i++) {
+        for (size_t k = 0; k < 4; k++) {
+            char label[32];
+            (void)snprintf(label, sizeof(label), ">%s<", measured[k]);
+            fixture_assert_svg_has(figures[i], label);
+        }
+        fixture_assert_svg_has(figures[i], "pipeline: ");
+        fixture_assert_svg_has(figures[i], "device sim (modelled GPU)");
+        fixture_assert_svg_has(figures[i], "2-CPU test machine. 2 workers. ");
+        fixture_assert_svg_has(figures[i], ">not on this machine: pcores<");
+    }
+    fixture_assert_svg_has("loss", "waiting in the run queue");
+    fixture_assert_svg_has("loss", "alone on 1/2");
+}
+
+/* Of up to five rounds an interval is their range, and what was stolen lies in blocked time. */
+static void test_report_says_what_intervals_and_blocked_are(void **state)
+{
+    (void)state;
+    struct fixture_machine machine = small;
+    machine.rounds = STATS_RANGE_BELOW - 1;
+    plot_ok(&machine, "");
+    fixture_assert_svg_has("efficiency", "Median and range of 5 rounds");
+    fixture_assert_svg_has("loss", "A bar is all of one step; how long that is ");
+    machine.rounds = STATS_RANGE_BELOW;
+    machine.steal = 0.04;
+    plot_ok(&machine, "");
+    fixture_assert_svg_has("efficiency", "Median and 95% interval over 6 rounds");
+    fixture_assert_svg_has("loss", "Blocked holds stolen time: up to ");
+}
+
+/* Every round of every placement, and the median that the table has. */
+static void test_report_shows_the_rounds_behind_the_headline(void **state)
+{
+    (void)state;
+    struct result result;
+    struct analysis analysis;
+    struct err err = {0};
+    size_t size;
+    unsigned rounds = 0, medians = 0, recommended = 0;
+    struct recommendation made;
+    fixture_plots_make(&small, &result);
+    assert_int_equal(plot_result(&result, "host", &err), 0);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    const struct arm *of = result.arms;
+    while (of->alone)
+        of++;
+    assert_int_equal(recommend_make(&analysis, of, &made, &err), 0);
+    assert_true(recommend_applies(&made));
+    char *data = (char *)fixture_read_plot("throughput", "dat", &size), *save = NULL;
+    assert_non_null(data);
+    for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        double y, x, low, high;
+        unsigned colour, mark;
+        if (sscanf(line, "0 %lf %lf %lf %lf %u %u", &y, &x, &low, &high, &colour, &mark) != 6)
+            continue;
+        rounds += mark == DOT_ROUND;
+        medians += mark == DOT_MEDIAN;
+        if (mark != DOT_MEDIAN || !colour)
+            continue;
+        recommended++;
+        assert_true(x > 5 && fabs(x - made.gain.median) < 1e-6 * x);
+        assert_true(low <= x && x <= high && fabs(low - made.gain.low) < 1e-6 * x);
+    }
+    assert_int_equal(rounds, 4 * 3);
+    assert_int_equal(medians, 4);
+    assert_int_equal(recommended, 1);
+    fixture_assert_svg_has("throughput", ", recommended<");
+    fixture_assert_svg_has("throughput", ">1x<");
+    fixture_assert_svg_has("throughput", "items/s<");
+    free(data);
+    analysis_free(&analysis);
+    fixture_plots_free(&result);
+}
+
+/* CIE L*, which is what is left of a colour in grey. */
+static double lightness(const unsigned rgb[static 3])
+{
+    static const double share[] = {0.2126, 0.7152, 0.0722};
+    double luminance = 0;
+    for (int i = 0; i < 3; i++)
+        luminance += share[i] * pow((rgb[i] / 255.0 + 0.055) / 1.055, 2.4);
+    return 116 * cbrt(luminance) - 16;
+}
+
+/* Of the boxes of the occupancy map's key: contested, nobody, then the workers. */
+static unsigned read_key(double *grey, unsigned most)
+{
+    size_t size;
+    unsigned n = 0, rgb[3];
+    char *svg = (char *)fixture_read_plot("occupancy", "svg", &size);
+    assert_non_null(svg);
+    for (const char *at = svg; n < most && (at = strstr(at, "<polygon fill = 'rgb(")); at++)
+        if (sscanf(at, "<polygon fill = 'rgb(%u , %u , %u )", &rgb[0], &rgb[1], &rgb[2]) == 3)
+            grey[n++] = lightness(rgb);
+    free(svg);
+    return n;
+}
+
+static void ignore(void *arg, const char *name)
+{
+    (void)arg;
+    (void)name;
+}
+
+/* One figure alone, since each takes its time to draw. */
+static void plot_only(const struct fixture_machine *machine, const char *figure)
+{
+    struct result result;
+    struct analysis analysis;
+    struct err err = {0};
+    fixture_plots_make(machine, &result);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    figures_remove(fixture_dir_fd);
+    assert_int_equal(figures_draw(&analysis, "", false, fixture_dir_fd, NULL, &err), 0);
+    int plots_fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < FIGURES; i++)
+        if (strcmp(figures[i], figure) != 0)
+            plot_files_remove(plots_fd, figures[i], ".dat");
+    assert_int_equal(figures_redraw(plots_fd, NULL, ignore, NULL, &err), 0);
+    (void)close(plots_fd);
+    analysis_free(&analysis);
+    fixture_plots_free(&result);
+}
+
+/* It began with the go signal, half empty: workers settle first. */
+static void test_report_occupancy_begins_with_the_first_step(void **state)
+{
+    (void)state;
+    size_t size;
+    unsigned early = 0;
+    plot_only(&small, "occupancy");
+    char *dat = (char *)fixture_read_plot("occupancy", "dat", &size);
+    assert_non_null(dat);
+    for (char *line = strtok(dat, "\n"); line; line = strtok(NULL, "\n"))
+        if (strlen(line) >= 500) /* a row of the map: a state for each of 250 times */
+            early += strncmp(line, "0 0 0 0 0 0 0 0 0 0 ", 20) != 0;
+    assert_true(early > 0);
+    free(dat);
+}
+
+/* Its first 0.4 s were its imports: what is shown lies in the middle of what was seen, and says so.
+ */
+static void test_report_occupancy_of_a_command_is_from_its_middle(void **state)
+{
+    (void)state;
+    struct result result;
+    struct analysis analysis;
+    struct err err = {0};
+    size_t size;
+    fixture_plots_make(&small, &result);
+    struct bench command = *result.arms[0].bench;
+    command.runs_command = true;
+    for (size_t a = 0; a < result.narms; a++) {
+        result.arms[a].bench = &command;
+        for (size_t o = 0; o < result.arms[a].nobservations; o++)
+            for (unsigned i = 0; i < result.arms[a].observations[o].nworkers; i++) {
+                struct worker_result *worker = &result.arms[a].observations[o].workers[i];
+                for (size_t v = 0; v < worker->nvisits; v++) /* as if it took 40 times as long */
+                    worker->visits[v].at_ns =
+                        worker->go_ns + 40 * (worker->visits[v].at_ns - worker->go_ns);
+            }
+    }
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    figures_remove(fixture_dir_fd);
+    assert_int_equal(figures_draw(&analysis, "", false, fixture_dir_fd, NULL, &err), 0);
+    char *dat = (char *)fixture_read_plot("occupancy", "dat", &size);
+    assert_non_null(dat);
+    assert_non_null(strstr(dat, "from the middle of what was seen"));
+    const char *from = strstr(dat, " s on\"");
+    assert_non_null(from);
+    while (strncmp(from, ", from ", 7) != 0)
+        from--;
+    assert_true(strtod(from + 7, NULL) > 1);
+    free(dat);
+    analysis_free(&analysis);
+    fixture_plots_free(&result);
+}
+
+/* Worker 0 and worker 2 were alike in grey. */
+static void test_report_workers_differ_in_grey(void **state)
+{
+    (void)state;
+    static const struct {
+        unsigned workers;
+        double least, least_of_neighbours;
+    } cases[] = {{2, 40, 40}, {4, 14, 14}, {16, 3, 15}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct fixture_machine machine = small;
+        double grey[18] = {0};
+        machine.cpus = 16;
+        machine.workers[0] = cases[c].workers;
+        machine.nplacements = 1;
+        machine.skip_reason = NULL;
+        plot_only(&machine, "occupancy");
+        assert_int_equal(read_key(grey, 18), cases[c].workers + 2);
+        for (unsigned i = 0; i < cases[c].workers + 2; i++)
+            for (unsigned k = 0; k < i; k++)
+                assert_true(fabs(grey[i] - grey[k]) > cases[c].least ||
+                            (k == 1 && grey[k] - grey[i] > 8));
+        for (unsigned i = 3; i < cases[c].workers + 2; i++)
+            assert_true(fabs(grey[i] - grey[i - 1]) > cases[c].least_of_neighbours);
+    }
+}
+
+static void test_report_admits_what_it_does_not_know(void **state)
+{
+    (void)state;
+    struct fixture_machine machine = small;
+    machine.no_schedstat = true;
+    machine.rounds = 1;
+    machine.collapse = 400;
+    machine.cut_off = true;
+    machine.device = DEVICE_CUDA;
+    plot_ok(&machine, "");
+    fixture_assert_svg_has("loss", "wait in the run queue and blocked together");
+    fixture_assert_svg_has("efficiency", "One round, so no interval");
+    fixture_assert_svg_has("efficiency", "at most 0.0");
+    fixture_assert_svg_has("step_time", "cut off: took longer");
+    fixture_assert_svg_has("throughput", ">more than ");
+    fixture_assert_svg_has("step_time", "more than 4.00 s");
+    fixture_assert_svg_has("step_time", "device cuda");
+}
+
+static void test_report_names_every_number_of_workers(void **state)
+{
+    (void)state;
+    struct fixture_machine machine = small;
+    machine.workers[0] = 1;
+    machine.workers[1] = 2;
+    machine.workers[2] = 4;
+    plot_ok(&machine, "host");
+    fixture_assert_svg_has("efficiency", ">none, 1 worker<");
+    fixture_assert_svg_has("efficiency", ">partition, 2 workers<");
+    fixture_assert_svg_has("step_time", ">same, 4 workers<");
+    fixture_assert_svg_has("loss", ">alone on 1/2<");
+    fixture_assert_svg_has("loss", ">alone on 1/4<");
+    fixture_assert_svg_has("occupancy", "4 workers");
+}
+
+/* The second part of a scenario: the same benchmark with other parameters. */
+static void test_report_tells_parts_of_a_scenario_apart(void **state)
+{
+    (void)state;
+    static const int64_t other_params = 4096;
+    struct result result;
+    struct err err = {0};
+    fixture_plots_make(&small, &result);
+    for (size_t i = 0; i < result.narms; i++)
+        if (result.arms[i].placement == PLACE_SIZED || result.arms[i].placement == PLACE_SAME)
+            result.arms[i].params = &other_params;
+    assert_int_equal(plot_result(&result, "host", &err), 0);
+    for (size_t i = 0; i < FIGURES; i++) {
+        fixture_assert_svg_has(figures[i], ">none, rows 16384<");
+        fixture_assert_svg_has(figures[i], ">same, rows 4096<");
+    }
+    fixture_plots_free(&result);
+}
+
+static void test_report_gives_the_reason_of_a_failed_arm(void **state)
+{
+    (void)state;
+    struct result result;
+    struct err err = {0};
+    fixture_plots_make(&small, &result);
+    struct arm *same = &result.arms[4];
+    assert_int_equal(same->placement, PLACE_SAME);
+    for (size_t i = 0; i < same->nobservations; i++) {
+        same->observations[i].status = STATUS_FAILED;
+        strcpy(same->observations[i].reason, "worker 1 was killed by signal 9 at 50%");
+    }
+    assert_int_equal(plot_result(&result, "host", &err), 0);
+    for (size_t i = 0; i < 4; i++)
+        fixture_assert_svg_has(figures[i], ">failed: worker 1 was killed by signal 9 at 50%<");
+    fixture_plots_free(&result);
+}
+
+static void test_report_hostile_host_is_only_text(void **state)
+{
+    (void)state;
+    plot_ok(&small,
+            "x\"; system(\"touch pwned\") '`touch pwned`' %s%n\\\"\n\n\n$(touch pwned) @a \xff");
+    assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
+    assert_int_equal(access("pwned", F_OK), -1);
+    for (size_t i = 0; i < FIGURES; i++)
+        fixture_assert_svg_has(figures[i], "x__ system(_touch pwned_) __touch pwned__ %s%n__");
+}
+
+/* Figures of an earlier run in the same directory must not outlive a run that has none. */
+static void test_report_leaves_no_stale_figures(void **state)
+{
+    (void)state;
+    size_t size;
+    plot_ok(&small, "first");
+    figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
+    struct result empty = {.scenario = "pipeline", .run_id = "x"};
+    const struct analysis nothing = {.result = &empty};
+    struct err err = {0};
+    assert_int_equal(figures_draw(&nothing, "second", true, fixture_dir_fd, NULL, &err), 0);
+    for (size_t i = 0; i < FIGURES; i++) {
+        assert_null(fixture_read_plot(figures[i], "svg", &size));
+        assert_null(fixture_read_plot(figures[i], "png", &size));
+        assert_null(fixture_read_plot(figures[i], "dat", &size));
+    }
+}
+
+static void test_report_without_gnuplot_keeps_the_data(void **state)
+{
+    (void)state;
+    size_t size;
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s", getenv("PATH") ? getenv("PATH") : "");
+    setenv("PATH", "/nonexistent", 1);
+    plot_ok(&small, "host");
+    setenv("PATH", path, 1);
+    assert_null(fixture_read_plot("loss", "svg", &size));
+    unsigned char *data = fixture_read_plot("loss", "dat", &size);
+    assert_non_null(data);
+    free(data);
+}
+
+static void test_report_needs_a_writable_directory(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    int file = openat(fixture_dir_fd, "plots", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(file >= 0);
+    (void)close(file);
+    assert_true(plot(&small, "host", &err) < 0);
+    assert_non_null(strstr(err.msg, "plots"));
+}
+
+static void put_data(const char *name, const char *text)
+{
+    int fd = openat(fixture_dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    (void)close(fd);
+}
+
+static void test_gnuplot_reports_errors_and_time_outs(void **state)
+{
+    (void)state;
+    struct gnuplot_job jobs[] = {
+        {.name = "broken", .scripts = {"x = 1\n", "plot nonsense(\n"}},
+        {.name = "fine", .scripts = {"set print svg_file\n", "print 'yes'\n"}},
+        {.name = "endless", .scripts = {"", "pause 60\n"}},
+        {.name = "without_data", .scripts = {"", "x = 1\n"}},
+    };
+    struct err err = {0};
+    put_data("broken.dat", "1\n");
+    put_data("fine.dat", "1\n");
+    put_data("endless.dat", "1\n");
+    assert_int_equal(gnuplot_run(fixture_dir_fd, jobs, 2, 60, NULL, &err), -EIO);
+    assert_non_null(strstr(err.msg, "broken"));
+    assert_int_equal(jobs[0].rc, -EIO);
+    assert_int_equal(jobs[1].rc, 0);
+    assert_int_equal(gnuplot_run(fixture_dir_fd, jobs + 2, 1, 0.7, NULL, &err), -ETIMEDOUT);
+    assert_int_equal(jobs[2].rc, -ETIMEDOUT);
+    assert_true(gnuplot_run(fixture_dir_fd, jobs + 3, 1, 60, NULL, &err) < 0);
+    assert_non_null(strstr(err.msg, "without_data.dat"));
+    assert_int_equal(faccessat(fixture_dir_fd, "fine.svg", F_OK, 0), 0);
+    assert_int_equal(faccessat(fixture_dir_fd, "broken.svg", F_OK, 0), -1);
+}
+
+int main(void)
+{
+    if (!fixture_has_gnuplot())
+        return 77;
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
+#define SVG_ALONE(test)                                                                            \
+    cmocka_unit_test_setup_teardown(test, fixture_make_svg_dir, fixture_remove_svg_dir)
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(test_report_makes_svg_and_png_of_each_figure),
+        SVG_ALONE(test_report_says_what_was_measured),
+        SVG_ALONE(test_report_says_what_intervals_and_blocked_are),
+        SVG_ALONE(test_report_shows_the_rounds_behind_the_headline),
+        SVG_ALONE(test_report_occupancy_begins_with_the_first_step),
+        SVG_ALONE(test_report_occupancy_of_a_command_is_from_its_middle),
+        SVG_ALONE(test_report_workers_differ_in_grey),
+        SVG_ALONE(test_report_admits_what_it_does_not_know),
+        SVG_ALONE(test_report_names_every_number_of_workers),
+        SVG_ALONE(test_report_tells_parts_of_a_scenario_apart),
+        SVG_ALONE(test_report_gives_the_reason_of_a_failed_arm),
+        IN_DIRECTORY(test_report_hostile_host_is_only_text),
+        IN_DIRECTORY(test_report_leaves_no_stale_figures),
+        IN_DIRECTORY(test_report_without_gnuplot_keeps_the_data),
+        IN_DIRECTORY(test_report_needs_a_writable_directory),
+        IN_DIRECTORY(test_gnuplot_reports_errors_and_time_outs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

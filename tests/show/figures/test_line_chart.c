@@ -1,0 +1,160 @@
+/* harness/show/figures/line_chart.c: which lines a figure keeps, and where its ticks and crosses
+ * are. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_out.h"
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/fixture_scans.h"
+
+/* A block of a .dat file, numbered from 0; NULL where there is none. */
+static const char *find_block(const char *data, unsigned number)
+{
+    for (; number > 0 && data; number--) {
+        data = strstr(data, "\n\n\n");
+        data = data && data[3] ? data + 3 : NULL;
+    }
+    return data;
+}
+
+static char *read_data(const char *figure)
+{
+    size_t size;
+    char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    assert_non_null(data);
+    return data;
+}
+
+/* The next two numbers at *at, which then is behind their line; false at the end of a block. */
+static bool next_pair(const char **at, double *x, double *y)
+{
+    while (**at && **at != '\n') {
+        int found = sscanf(*at, "%lf %lf", x, y);
+        *at += strcspn(*at, "\n") + 1;
+        if (found == 2 && !isnan(*x))
+            return true;
+    }
+    return false;
+}
+
+/* How far a point is above the segment of a line that is next to it; infinite: above none. */
+static double distance(const char *line, double x, double y)
+{
+    double from[2], to[2], least = INFINITY;
+    if (!next_pair(&line, &from[0], &from[1]))
+        return least;
+    while (next_pair(&line, &to[0], &to[1])) {
+        double share = (x - from[0]) / (to[0] - from[0]);
+        if (share >= 0 && share <= 1)
+            least = fmin(least, fabs(from[1] + share * (to[1] - from[1]) - y));
+        memcpy(from, to, sizeof(from));
+    }
+    return least;
+}
+
+/* The knee is a median of its own, and 1.5 times the idle latency need not be where the line is. */
+static void test_line_chart_puts_the_knee_on_its_curve(void **state)
+{
+    (void)state;
+    fixture_draw_scans(&fixture_vm, "loaded_latency");
+    char *data = read_data("loaded_latency");
+    const char *crosses = find_block(data, 5);
+    double x = 0, y = 0;
+    for (unsigned line = 0; line < 2; line++) {
+        assert_true(next_pair(&crosses, &x, &y));
+        assert_true(distance(find_block(data, 6 + line), x, y) < 1e-4);
+    }
+    assert_false(next_pair(&crosses, &x, &y));
+    free(data);
+}
+
+/* Not 1e-06 where GB/s are few, nor 1000 us. */
+static void test_line_chart_says_units_at_its_ticks(void **state)
+{
+    (void)state;
+    fixture_draw_scans(&fixture_vm, "collective");
+    fixture_assert_svg_has("collective_bandwidth", ">1 MB/s<");
+    fixture_assert_svg_has("collective_bandwidth", ">100 GB/s<");
+    fixture_assert_svg_has("collective_latency", ">20 us<");
+    fixture_assert_svg_has("collective_latency", ">1 ms<");
+}
+
+/* How many lines start with a number, in a block. */
+static size_t count_lines(const char *block)
+{
+    size_t n = 0;
+    for (; *block && *block != '\n'; block += strcspn(block, "\n") + 1)
+        n += *block >= '0' && *block <= '9';
+    return n;
+}
+
+/* As of the scenario allreduce: six lines were drawn, and of the second part none that is mended.
+ */
+static void test_line_chart_shows_every_placement(void **state)
+{
+    (void)state;
+    static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PASSIVE,
+                                                PLACE_PARTITION, PLACE_GPU_LOCAL};
+    static const char *const names[] = {"none",      "sized",     "passive",
+                                        "partition", "gpu-local", "without load"};
+    struct fixture_scan_machine machine = fixture_vm;
+    machine.placements = placements;
+    machine.nplacements = 5;
+    fixture_draw_scans(&machine, "collective");
+    fixture_assert_svg_has("collective_latency", ">queue 1<");
+    fixture_assert_svg_has("collective_latency", ">queue 20<");
+    for (size_t i = 0; i < 6; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof(text), ">all-reduce, out of place, %s<", names[i]);
+        fixture_assert_svg_has("collective_latency", text);
+    }
+    char *data = read_data("collective_latency");
+    assert_int_equal(count_lines(find_block(data, 3)), 2 * 2 * 6);
+    assert_null(strstr(data, "more lines are in rows.csv"));
+    free(data);
+}
+
+/* Where that is too much, of each placement what comes first of it. */
+static void test_line_chart_drops_no_placement_for_another(void **state)
+{
+    (void)state;
+    enum placement placements[PLACEMENTS];
+    struct fixture_scan_machine machine = fixture_vm;
+    for (int i = 0; i < PLACEMENTS; i++)
+        placements[i] = (enum placement)i;
+    machine.placements = placements;
+    machine.nplacements = PLACEMENTS;
+    fixture_draw_scans(&machine, "collective");
+    for (int i = 0; i < PLACEMENTS; i++) {
+        char text[64];
+        (void)snprintf(text, sizeof(text), ">all-reduce, out of place, %s<",
+                       placement_infos[i].name);
+        fixture_assert_svg_has("collective_bandwidth", text);
+    }
+    fixture_assert_svg_has("collective_bandwidth", ">all-reduce, out of place, without load<");
+    fixture_assert_svg_has("collective_bandwidth", ">28 more lines are in rows.csv<");
+}
+
+int main(void)
+{
+    if (!fixture_has_gnuplot())
+        return 77;
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(test_line_chart_puts_the_knee_on_its_curve),
+        IN_DIRECTORY(test_line_chart_says_units_at_its_ticks),
+        IN_DIRECTORY(test_line_chart_shows_every_placement),
+        IN_DIRECTORY(test_line_chart_drops_no_placement_for_another),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,195 @@
+/* harness/show/figures/figures.c: figures drawn again from .dat files, which may be of another
+ * version or of somebody else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/contract/figure.h"
+#include "harness/show/figures/figures.h"
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_out.h"
+#include "tests/lib/fixture_scans.h"
+
+static void note(void *arg, const char *name)
+{
+    char *names = arg;
+    (void)snprintf(names + strlen(names), 200 - strlen(names), "%s ", name);
+}
+
+#define HEAT_LINE "# contend heat_map\n"
+static const char heat_data[] =
+    HEAT_LINE " \"title\" \"how\" \"\" 2 1 9 1 \"GB/s\" \"x\" \"y\" 2\n\n\n"
+              "0 \"5\" \"5\"\n1 \"7\" \"7\"\n\n\n"
+              "0 -1 NaN \"\"\n0 0 2 \"2\"\n\n\n2 3\n9 1\n\n\n";
+
+/* A benchmark that this program does not have is drawn by what its data say, and goes as others. */
+static void test_redraw_figure_of_another_version(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    char names[200] = "";
+    fixture_draw_scans(&fixture_server, "numa_matrix");
+    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fixture_put("/plots/later_2.dat", heat_data);
+    fixture_put("/plots/half.dat.tmp", HEAT_LINE);
+    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
+    assert_string_equal(names, "later_2 numa_bandwidth numa_latency ");
+    fixture_assert_drawn("later_2", 1350);
+    fixture_assert_svg_has("later_2", ">7<");
+    figures_remove(fixture_dir_fd);
+    assert_int_equal(faccessat(fixture_dir_fd, "plots", F_OK, 0), -1);
+    (void)close(fd);
+}
+
+static void put_plot(const char *name, const char *text)
+{
+    char path[100];
+    (void)snprintf(path, sizeof(path), "/plots/%s", name);
+    fixture_put(path, text);
+}
+
+/* Names that are none of ours never come near gnuplot, and files that are not stay. */
+static void test_redraw_leaves_alone_what_is_not_ours(void **state)
+{
+    (void)state;
+    static const char *const names[] = {
+        "a'.system('touch pwned').'.dat",
+        "a\"`touch pwned`.dat",
+        "a\nsystem 'touch pwned'.dat",
+        "a b.dat",
+        "Upper.dat",
+        "a.b.dat",
+        "heat.data",
+        ".dat",
+        "a_name_that_is_longer_than_that_of_any_figure_of_ours.dat"};
+    static const char *const texts[] = {"",
+                                        "# contend",
+                                        "# contend heat_map",
+                                        "# contend heat_map2\n",
+                                        "# contend common\n",
+                                        " \"title\" \"how\" \"\" 2 1 9 1\n"};
+    struct err err = {0};
+    char drawn[200] = "";
+    assert_int_equal(mkdirat(fixture_dir_fd, "plots", 0777), 0);
+    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        put_plot(names[i], heat_data);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        put_plot((char[]){(char)('a' + (int)i), '.', 'd', 'a', 't', 0}, texts[i]);
+    assert_int_equal(symlinkat("Upper.dat", fd, "link.dat"), 0);
+    assert_int_equal(mkfifoat(fd, "fifo.dat", 0666), 0);
+    assert_int_equal(mkdirat(fd, "directory.dat", 0777), 0);
+    assert_int_equal(figures_redraw(fd, NULL, note, drawn, &err), -ENODATA);
+    figures_remove(fixture_dir_fd);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        assert_int_equal(faccessat(fd, names[i], F_OK, 0), 0);
+    assert_int_equal(faccessat(fd, "fifo.dat", F_OK, 0), 0);
+    assert_int_equal(faccessat(fd, "f.dat", F_OK, 0), 0);
+    assert_int_equal(faccessat(fd, "pwned", F_OK, 0), -1);
+    (void)close(fd);
+}
+
+/* All that stands between quotes in a .dat file becomes that text. */
+static void put_text_everywhere(const char *figure, const char *text)
+{
+    char name[FIGURE_NAME_MAX + 8];
+    size_t size, used = 0;
+    char *data = (char *)fixture_read_plot(figure, "dat", &size);
+    assert_non_null(data);
+    char *changed = calloc(size + 1, strlen(text) + 1);
+    assert_non_null(changed);
+    bool quoted = false;
+    for (const char *at = data; *at; at++) {
+        if (!quoted)
+            changed[used++] = *at;
+        if (*at != '"')
+            continue;
+        if (quoted)
+            changed[used++] = '"';
+        quoted = !quoted;
+        for (size_t i = 0; quoted && at[1] != '"' && text[i]; i++)
+            changed[used++] = text[i];
+    }
+    (void)snprintf(name, sizeof(name), "%s.dat", figure);
+    put_plot(name, changed);
+    free(changed);
+    free(data);
+}
+
+/* A '%' of the data is no format anywhere: in a title, on an axis, at a tick, in a key, in a cell.
+ */
+static void test_redraw_makes_no_format_of_text(void **state)
+{
+    (void)state;
+    static const char *const figures[] = {"bandwidth", "latency_curve", "cache_thrash",
+                                          "loaded_latency", "numa_latency"};
+    struct err err = {0};
+    char names[200] = "";
+    fixture_draw_scans(&fixture_server,
+                       "mem_bandwidth mem_latency cache_thrash loaded_latency numa_matrix");
+    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+        put_text_everywhere(figures[i], "%s%n%d%99999999f %*d");
+    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+        size_t size;
+        char *svg = (char *)fixture_read_plot(figures[i], "svg", &size);
+        assert_non_null(svg);
+        size_t texts = 0;
+        for (const char *at = svg; (at = strstr(at, ">%s%n%d%99999999f %*d<")); at++)
+            texts++;
+        /* Title, subtitle, footnote, both axes, and what stands at ticks or in the key. */
+        assert_true(texts > 5);
+        free(svg);
+    }
+    (void)close(fd);
+}
+
+static void test_redraw_draws_what_has_data(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    char names[200] = "";
+    size_t size;
+    fixture_draw_scans(&fixture_server, "numa_matrix mem_latency");
+    int fd = openat(fixture_dir_fd, "plots", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    assert_int_equal(unlinkat(fd, "numa_latency.svg", 0), 0);
+    assert_int_equal(unlinkat(fd, "latency_curve.dat", 0), 0);
+    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), 0);
+    assert_string_equal(names, "numa_bandwidth numa_latency ");
+    fixture_assert_drawn("numa_latency", 1350);
+    unsigned char *kept = fixture_read_plot("latency_curve", "svg", &size);
+    assert_non_null(kept);
+    free(kept);
+    assert_int_equal(unlinkat(fd, "numa_latency.dat", 0), 0);
+    assert_int_equal(unlinkat(fd, "numa_bandwidth.dat", 0), 0);
+    assert_int_equal(figures_redraw(fd, NULL, note, names, &err), -ENODATA);
+    (void)close(fd);
+}
+
+int main(void)
+{
+    if (!fixture_has_gnuplot())
+        return 77;
+#define IN_DIRECTORY(test)                                                                         \
+    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
+#define SVG_ALONE(test)                                                                            \
+    cmocka_unit_test_setup_teardown(test, fixture_make_svg_dir, fixture_remove_svg_dir)
+    const struct CMUnitTest tests[] = {
+        IN_DIRECTORY(test_redraw_figure_of_another_version),
+        IN_DIRECTORY(test_redraw_leaves_alone_what_is_not_ours),
+        SVG_ALONE(test_redraw_makes_no_format_of_text),
+        SVG_ALONE(test_redraw_draws_what_has_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/* The page of a result: before and after with what compare made of it, and whose page it is. */
+#include "harness/show/html/html.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_comparison.h"
+#include "tests/lib/fixture_findings.h"
+
+static const struct bench *const no_benches[] = {NULL};
+static struct recorded recorded;
+static struct about about;
+
+static int read_result(void **state)
+{
+    (void)state;
+    int fd = open("results/h200-x2-vm/pipeline", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int rc = fd < 0 ? -errno : recorded_read(fd, no_benches, &recorded, NULL);
+    if (fd >= 0)
+        (void)close(fd);
+    return rc ? rc : about_read(&recorded, &about, NULL);
+}
+
+static int free_result(void **state)
+{
+    (void)state;
+    recorded_free(&recorded);
+    return 0;
+}
+
+/* Free it. */
+static char *print(const struct html_page *page)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    assert_int_equal(html_print(page, out, NULL), 0);
+    assert_int_equal(fclose(out), 0);
+    assert_true(html_is_ours(text, size));
+    return text;
+}
+
+static struct html_side side(void)
+{
+    return (struct html_side){
+        .path = fixture_hostile, .recorded = &recorded, .about = &about, .nfigures = 0};
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no '%s'", part);
+}
+
+static void test_html_shows_what_changed_above_both_sides(void **state)
+{
+    (void)state;
+    const struct html_side sides[] = {side(), side()};
+    struct comparison slower = fixture_slower;
+    (void)snprintf(slower.base, sizeof(slower.base), "<old>");
+    (void)snprintf(slower.arm, sizeof(slower.arm), "%s", fixture_hostile);
+    (void)snprintf(slower.reason, sizeof(slower.reason), "%s", fixture_hostile);
+    struct comparison unknown = {.metric = "p99", .outcome = OUTCOME_MISSING};
+    unknown.base_median = unknown.other_median = (double)NAN;
+    unknown.ratio = unknown.low = unknown.high = (double)NAN;
+    struct comparison all[] = {unknown, slower};
+    const struct comparisons comparisons = {.n = 2, .all = all};
+    struct finding verdict = {.severity = FINDING_BAD, .outcome = OUTCOME_SLOWER};
+    (void)snprintf(verdict.sentence, sizeof(verdict.sentence), "25%% slower <b>");
+    const struct findings findings = {.n = 1, .all = &verdict};
+    const struct html_page page = {2, sides, &comparisons, &findings};
+    char *text = print(&page);
+    assert_has(text, "<div class=\"verdict bad\">\n<h3>What changed</h3>\n<p>25% slower &lt;b&gt;");
+    assert_has(text, "<td>200 items/s</td><td>150 items/s</td><td>-25.0%</td>"
+                     "<td>-30% to -20%</td>");
+    assert_has(text, "<summary>Metrics that do not gate</summary>");
+    assert_has(text, "MISSING</span></th><td>p99</td><td></td><td>-</td>");
+    assert_true(strstr(text, ">SLOWER<") < strstr(text, ">MISSING<"));
+    assert_null(strstr(text, "are no verdict"));
+    assert_null(strstr(text, "<script"));
+    assert_null(strchr(text, '\x01'));
+    free(text);
+}
+
+static void test_html_names_each_of_several_variants(void **state)
+{
+    (void)state;
+    const struct html_side sides[] = {side()};
+    struct comparison all[] = {fixture_slower, fixture_slower};
+    (void)snprintf(all[1].other, sizeof(all[1].other), "third");
+    const struct comparisons comparisons = {.n = 2, .all = all};
+    const struct html_page page = {1, sides, &comparisons, NULL};
+    char *text = print(&page);
+    assert_has(text, "<th scope=\"col\">base</th><th scope=\"col\">other</th>");
+    assert_has(text, "<td>third: pipeline, partition, 2 workers</td>");
+    free(text);
+}
+
+static void test_html_of_two_runs_alone_is_no_verdict(void **state)
+{
+    (void)state;
+    const struct html_side sides[] = {side(), side()};
+    const struct html_page page = {.nsides = 2, .sides = sides};
+    char *text = print(&page);
+    assert_has(text, "Two runs side by side are no verdict");
+    free(text);
+}
+
+static void test_html_embeds_figures_as_images(void **state)
+{
+    (void)state;
+    static const char *const svg[] = {"", "f", "fo", "foo"}; /* RFC 4648, section 10 */
+    static const char *const encoded[] = {",\"", ",Zg==\"", ",Zm8=\"", ",Zm9v\""};
+    for (size_t i = 0; i < 4; i++) {
+        const struct html_figure figure = {"step_time", fixture_hostile, svg[i], i};
+        struct html_side one = side();
+        one.nfigures = 1;
+        one.figures = &figure;
+        const struct html_page page = {.nsides = 1, .sides = &one};
+        char *text = print(&page);
+        char expected[64];
+        (void)snprintf(expected, sizeof(expected), "src=\"data:image/svg+xml;base64%s>",
+                       encoded[i]);
+        assert_has(text, expected);
+        assert_has(text, "alt=\"]]&gt;&lt;script&gt;");
+        free(text);
+    }
+}
+
+static void test_html_knows_its_own(void **state)
+{
+    (void)state;
+    static const char other[] = "<!DOCTYPE html>\n<html lang=\"en\">\n";
+    assert_false(html_is_ours(other, sizeof(other) - 1));
+    assert_false(html_is_ours("", 0));
+}
+
+static void test_html_says_that_it_could_not_be_written(void **state)
+{
+    (void)state;
+    const struct html_side one = side();
+    const struct html_page page = {.nsides = 1, .sides = &one};
+    struct err err = {0};
+    FILE *full = fopen("/dev/full", "w");
+    if (!full)
+        skip();
+    assert_int_equal(html_print(&page, full, &err), -EIO);
+    (void)fclose(full);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_html_shows_what_changed_above_both_sides),
+        cmocka_unit_test(test_html_names_each_of_several_variants),
+        cmocka_unit_test(test_html_of_two_runs_alone_is_no_verdict),
+        cmocka_unit_test(test_html_embeds_figures_as_images),
+        cmocka_unit_test(test_html_knows_its_own),
+        cmocka_unit_test(test_html_says_that_it_could_not_be_written),
+    };
+    return cmocka_run_group_tests(tests, read_result, free_result);
+}

@@ -1,0 +1,137 @@
+/* Findings as JUnit XML: what is a failure, and that a reader of XML takes it whatever they say. */
+#include "harness/show/report/junit.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_findings.h"
+
+static void print(const struct findings *findings, FILE *out)
+{
+    assert_int_equal(junit_print("validate", findings, out, NULL), 0);
+}
+
+static void print_hostile_suite(const struct findings *findings, FILE *out)
+{
+    assert_int_equal(junit_print(fixture_hostile, findings, out, NULL), 0);
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no '%s' in: %s", part, text);
+}
+
+static void test_junit_counts_each_outcome(void **state)
+{
+    (void)state;
+    struct findings findings = fixture_all_outcomes();
+    char *text = fixture_printed(print, &findings);
+    assert_has(text, "tests=\"10\" failures=\"2\" errors=\"1\" skipped=\"3\"");
+    assert_has(text, " name=\"GPU 2: PASS (busbw)\" time=\"0\"/>");
+    assert_has(text, " name=\"GPU 2: WARN (busbw)\" time=\"0\"/>");
+    assert_has(text, "<failure message=\"too slow\" type=\"FAIL\">FAIL: too slow\nvalue: 2.5 GB/s\n"
+                     "low: 3 GB/s\nevidence: z -50.7\nclass: hardware\nto apply it: contend topo\n"
+                     "</failure>");
+    assert_has(text, "type=\"SLOWER\"");
+    assert_has(text, "<error message=\"too slow\" type=\"ERROR\">");
+    assert_has(text, "<skipped message=\"too slow\">SKIP: too slow\n");
+    assert_has(text, "<skipped message=\"too slow\">MISSING: too slow\n");
+    assert_has(text, "<system-out>GPU 2: WARN: too slow\n");
+    assert_has(text, "<skipped message=\"too slow\">UNCLEAR: too slow\n");
+    free(text);
+    findings_free(&findings);
+}
+
+static void test_junit_numbers_those_of_one_name(void **state)
+{
+    (void)state;
+    struct findings findings = {0};
+    const struct finding other = fixture_check("b", OUTCOME_PASS);
+    const struct finding check = fixture_check("a", OUTCOME_PASS);
+    assert_int_equal(findings_add(&findings, &check, NULL), 0);
+    assert_int_equal(findings_add(&findings, &other, NULL), 0);
+    assert_int_equal(findings_add(&findings, &check, NULL), 0);
+    char *text = fixture_printed(print, &findings);
+    assert_has(text, " name=\"GPU 2: a (busbw)\"");
+    assert_has(text, " name=\"GPU 2: b (busbw)\"");
+    assert_has(text, " name=\"GPU 2: a (busbw) #2\"");
+    free(text);
+    findings_free(&findings);
+}
+
+static void add_hostile(struct findings *findings, enum finding_outcome outcome)
+{
+    struct finding finding = fixture_check("hostile", outcome);
+    (void)snprintf(finding.subject, sizeof(finding.subject), "%s", fixture_hostile);
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", fixture_hostile);
+    (void)snprintf(finding.evidence, sizeof(finding.evidence), "%s", fixture_hostile);
+    (void)snprintf(finding.command, sizeof(finding.command), "%s", fixture_hostile);
+    (void)snprintf(finding.metric, sizeof(finding.metric), "%s", fixture_hostile);
+    (void)snprintf(finding.unit, sizeof(finding.unit), "%.8s", fixture_hostile);
+    assert_int_equal(findings_add(findings, &finding, NULL), 0);
+}
+
+/* Skips where xmllint is not: of these bytes alone, not of the file before it. */
+static void assert_valid(const char *text)
+{
+    char command[256];
+    fixture_put("/junit.xml", text);
+    (void)snprintf(command, sizeof(command),
+                   "xmllint --noout --nonet --schema tests/show/report/junit.xsd %s/junit.xml 2>&1",
+                   fixture_dir);
+    assert_int_equal(system(command), 0);
+}
+
+static void test_junit_is_valid_whatever_is_said(void **state)
+{
+    (void)state;
+    struct findings none = {0}, findings = fixture_all_outcomes();
+    for (int i = 0; i < OUTCOMES; i++)
+        add_hostile(&findings, (enum finding_outcome)i);
+    char *empty = fixture_printed(print, &none);
+    char *text = fixture_printed(print_hostile_suite, &findings);
+    assert_null(strstr(text, "<script"));
+    assert_null(strchr(text, '\x01'));
+    assert_null(strchr(text, '\xff'));
+    if (system("command -v xmllint >/dev/null"))
+        skip();
+    assert_valid(empty);
+    assert_valid(text);
+    free(empty);
+    free(text);
+    findings_free(&findings);
+}
+
+static void test_junit_says_that_it_could_not_be_written(void **state)
+{
+    (void)state;
+    struct findings none = {0};
+    struct err err = {0};
+    FILE *full = fopen("/dev/full", "w");
+    if (!full)
+        skip();
+    assert_int_equal(junit_print("validate", &none, full, &err), -EIO);
+    assert_string_equal(err.msg, "cannot write the JUnit file");
+    (void)fclose(full);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_junit_counts_each_outcome),
+        cmocka_unit_test(test_junit_numbers_those_of_one_name),
+        cmocka_unit_test_setup_teardown(test_junit_is_valid_whatever_is_said, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test(test_junit_says_that_it_could_not_be_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/* Findings as Prometheus' text: families, series that are not equal, labels that stay labels. */
+#include "harness/show/report/prometheus.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_findings.h"
+
+static void print(const struct findings *findings, FILE *out)
+{
+    static const char *const labels[] = {"host", fixture_hostile, "run", "r1", NULL};
+    prometheus_print(findings, labels, out);
+}
+
+static void print_without_labels(const struct findings *findings, FILE *out)
+{
+    prometheus_print(findings, NULL, out);
+}
+
+static void assert_prints(const struct finding *all, size_t n, const char *expected)
+{
+    struct findings findings = {0};
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(findings_add(&findings, &all[i], NULL), 0);
+    char *text = fixture_printed(print_without_labels, &findings);
+    assert_string_equal(text, expected);
+    free(text);
+    findings_free(&findings);
+}
+
+#define CHECKS                                                                                     \
+    "# HELP contend_check 0 where the check is FAIL, SLOWER or ERROR; none of one that judged "    \
+    "nothing.\n"                                                                                   \
+    "# TYPE contend_check gauge\n"
+#define INFO                                                                                       \
+    "# HELP contend_check_info How each check ended, and whom to ask.\n"                           \
+    "# TYPE contend_check_info gauge\n"
+#define VALUES                                                                                     \
+    "# HELP contend_value The number that a check looked at, in its unit.\n"                       \
+    "# TYPE contend_value gauge\n"
+#define BOUNDS                                                                                     \
+    "# HELP contend_bound What bounds contend_value.\n"                                            \
+    "# TYPE contend_bound gauge\n"
+#define GPU "id=\"a\",subject=\"GPU 2\",metric=\"busbw\""
+
+static void test_prometheus_of_nothing_is_nothing(void **state)
+{
+    (void)state;
+    const struct finding note = {.id = "note", .sentence = "judges nothing"};
+    assert_prints(NULL, 0, "");
+    assert_prints(&note, 1, "");
+}
+
+static void test_prometheus_prints_value_and_bounds(void **state)
+{
+    (void)state;
+    struct finding check = fixture_check("a", OUTCOME_FAIL);
+    check.high = INFINITY;
+    assert_prints(&check, 1,
+                  CHECKS "contend_check{" GPU "} 0\n" INFO "contend_check_info{" GPU
+                         ",cause=\"hardware\",outcome=\"FAIL\"} 1\n" VALUES "contend_value{" GPU
+                         ",unit=\"GB/s\"} 2.5\n" BOUNDS "contend_bound{" GPU
+                         ",unit=\"GB/s\",bound=\"low\"} 3\n"
+                         "contend_bound{" GPU ",unit=\"GB/s\",bound=\"high\"} +Inf\n");
+}
+
+static void test_prometheus_numbers_equal_series(void **state)
+{
+    (void)state;
+    struct finding checks[2] = {fixture_check("a", OUTCOME_PASS), fixture_check("a", OUTCOME_PASS)};
+    for (int i = 0; i < 2; i++)
+        checks[i].value = checks[i].low = (double)NAN;
+    assert_prints(checks, 2,
+                  CHECKS "contend_check{" GPU "} 1\n"
+                         "contend_check{" GPU ",repeat=\"2\"} 1\n" INFO "contend_check_info{" GPU
+                         ",cause=\"hardware\",outcome=\"PASS\"} 1\n"
+                         "contend_check_info{" GPU
+                         ",repeat=\"2\",cause=\"hardware\",outcome=\"PASS\"} 1\n");
+}
+
+/* -1: no sample, since nothing was judged. */
+static int value_of(const char *text, enum finding_outcome outcome)
+{
+    char start[128];
+    (void)snprintf(start, sizeof(start),
+                   "\ncontend_check{id=\"%s\",subject=\"GPU 2\",metric=\"busbw\"} ",
+                   finding_outcome_name(outcome));
+    const char *at = strstr(text, start);
+    return at ? at[strlen(start)] - '0' : -1;
+}
+
+static void test_prometheus_tells_what_failed_from_what_did_not_run(void **state)
+{
+    (void)state;
+    static const int values[OUTCOMES] = {
+        [OUTCOME_PASS] = 1,     [OUTCOME_WARN] = 1,    [OUTCOME_FAIL] = 0, [OUTCOME_SKIP] = -1,
+        [OUTCOME_ERROR] = 0,    [OUTCOME_FASTER] = 1,  [OUTCOME_SAME] = 1, [OUTCOME_SLOWER] = 0,
+        [OUTCOME_UNCLEAR] = -1, [OUTCOME_MISSING] = -1};
+    struct findings findings = fixture_all_outcomes();
+    char *text = fixture_printed(print_without_labels, &findings);
+    for (int i = 1; i < OUTCOMES; i++) {
+        char line[128];
+        (void)snprintf(line, sizeof(line), "outcome=\"%s\"} 1\n",
+                       finding_outcome_name((enum finding_outcome)i));
+        assert_int_equal(value_of(text, (enum finding_outcome)i), values[i]);
+        if (!strstr(text, line))
+            fail_msg("no '%s' in: %s", line, text);
+    }
+    free(text);
+    findings_free(&findings);
+}
+
+static enum finding_outcome verdict;
+
+static void print_verdict(const struct findings *findings, FILE *out)
+{
+    static const char *const labels[] = {"host", "a\"b", "run", "r1", NULL};
+    (void)findings;
+    prometheus_print_verdict(verdict, 1767225600, labels, out);
+}
+
+static void test_prometheus_has_the_whole_verdict_and_its_time(void **state)
+{
+    (void)state;
+    static const struct {
+        enum finding_outcome outcome;
+        const char *line;
+    } cases[] = {{OUTCOME_PASS, "\ncontend_verdict{host=\"a\\\"b\",run=\"r1\"} 1\n"},
+                 {OUTCOME_WARN, "} 1\n"},
+                 {OUTCOME_FAIL, "} 0\n"},
+                 {OUTCOME_ERROR, "} 0\n"},
+                 {OUTCOME_SKIP, "} 0\n"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        verdict = cases[i].outcome;
+        char *text = fixture_printed(print_verdict, NULL);
+        if (!strstr(text, cases[i].line) || !strstr(text, "_seconds{host=\"a\\\"b\",run=\"r1\"} "
+                                                          "1767225600\n"))
+            fail_msg("no '%s' in: %s", cases[i].line, text);
+        free(text);
+    }
+}
+
+/* Each line is a comment, or ends its labels where it should: quotes are closed, none in between.
+ */
+static void assert_line_is_whole(const char *line)
+{
+    bool quoted = false;
+    const char *at = strchr(line, '{');
+    assert_non_null(at);
+    for (; *at && (quoted || *at != '}'); at++) {
+        if (quoted && *at == '\\')
+            at++;
+        else if (*at == '"')
+            quoted = !quoted;
+    }
+    assert_true(at[0] == '}' && at[1] == ' ' && !strchr(at, '"'));
+}
+
+static void test_prometheus_labels_stay_labels(void **state)
+{
+    (void)state;
+    struct findings findings = {0};
+    struct finding check = fixture_check("a", OUTCOME_WARN);
+    (void)snprintf(check.subject, sizeof(check.subject), "%s", fixture_hostile);
+    assert_int_equal(findings_add(&findings, &check, NULL), 0);
+    char *text = fixture_printed(print, &findings), *rest = NULL;
+    assert_non_null(strstr(text, ",run=\"r1\","));
+    assert_null(strchr(text, '\xff'));
+    size_t lines = 0;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        if (line[0] != '#') {
+            assert_line_is_whole(line);
+            lines++;
+        }
+    assert_int_equal(lines, 4); /* a check, its value, its lower bound */
+    free(text);
+    findings_free(&findings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_prometheus_of_nothing_is_nothing),
+        cmocka_unit_test(test_prometheus_prints_value_and_bounds),
+        cmocka_unit_test(test_prometheus_numbers_equal_series),
+        cmocka_unit_test(test_prometheus_tells_what_failed_from_what_did_not_run),
+        cmocka_unit_test(test_prometheus_has_the_whole_verdict_and_its_time),
+        cmocka_unit_test(test_prometheus_labels_stay_labels),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

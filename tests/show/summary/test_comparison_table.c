@@ -1,0 +1,152 @@
+/* Comparisons as a person reads them: what is shown, where, and how wide. */
+#include "harness/show/summary/comparison.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_comparison.h"
+
+enum { COLUMNS = 80 };
+
+static char *print(const struct comparison *all, size_t n, const struct comparison_view *view)
+{
+    struct comparisons comparisons = {0};
+    char *text = NULL;
+    size_t size = 0;
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(comparisons_add(&comparisons, &all[i], NULL), 0);
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    comparisons_print(&comparisons, view, out);
+    assert_int_equal(fclose(out), 0);
+    comparisons_free(&comparisons);
+    return text;
+}
+
+static void test_comparison_table_has_arm_numbers_and_interval(void **state)
+{
+    (void)state;
+    struct comparison large = fixture_slower;
+    large.base_median = 1048000;
+    large.other_median = 933000;
+    large.ratio = 0.8903;
+    large.low = 0.85;
+    large.high = 0.93;
+    char *text = print(&large, 1, &(struct comparison_view){0});
+    assert_string_equal(
+        text, "                                           base       new  change interval\n"
+              "pipeline, partition, 2 workers\n"
+              "  SLOWER  throughput, items/s            1.05 M     933 k  -11.0% -15% to -7.0%\n");
+    free(text);
+}
+
+/*
+ * Fourteen characters hold the whole interval: cut off, "300x to 446x" reads as 300 to 4. It is in
+ * the notation of the change, and what leaves "unchanged" out is seen to.
+ */
+static void test_comparison_table_shows_whole_intervals(void **state)
+{
+    (void)state;
+    static const struct {
+        double low, ratio, high;
+        const char *shown;
+    } all[] = {{1.6e-5, 0.156, 1.9, " 0.156x <.01x to 1.9x\n"},
+               {302.7, 446.2, 613.2, " 446x 303x to 613x\n"},
+               {0.0123, 0.021, 0.0341, " 0.021x 0.01x to 0.04x\n"},
+               {1.9, 2.6, 3.8, " 2.6x 1.9x to 3.8x\n"},
+               {0.083, 1.008, 12.04, " 1.01x 0.08x to 12x\n"},
+               {0.03, 0.98, 35.4, " 0.98x 0.03x to 35x\n"}, /* it said -97..+3440% */
+               {5, 1e4, 3e6, " 10000x 5x to >9e3x\n"},
+               {0.01, 1e3, 9998, " 1000x 0.01x to 9998x\n"},
+               {0.27, 0.509, 0.958, " 0.51x 0.27x to 0.96x\n"},
+               {1.007, 1.895, 3.57, " 1.90x 1.01x to 3.6x\n"},
+               {0.4, 0.6, 0.99996, " 0.60x 0.4x to 0.99x\n"},
+               {0.4, 0.999, 2.5, " 0.999x 0.4x to 2.5x\n"},
+               {0.95, 0.975, 0.9998, " -2.5% -5.0 to -0.02%\n"},
+               {0.9996, 0.9997, 0.99996, " -0.03% -0.1 to -0.01%\n"},
+               {0.51, 0.9, 1.99, " -10.0% -49% to +99%\n"},
+               {1.007, 2.1, 3.9, " 2.1x 1.01x to 3.9x\n"},
+               {1.0001, 2.1, 3.9, " 2.1x 1.01x to 3.9x\n"},
+               {0.2, 0.45, 0.9999, " 0.450x 0.2x to 0.99x\n"},
+               {1.0001, 1.0003, 1.0004, " +0.03% +0.01 to +0.1%\n"},
+               {1, 1, 1, " +0.0% +0.0% to +0.0%\n"}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        struct comparison one = fixture_slower;
+        one.low = all[i].low;
+        one.ratio = all[i].ratio;
+        one.high = all[i].high;
+        char *text = print(&one, 1, &(struct comparison_view){0});
+        if (!strstr(text, all[i].shown))
+            fail_msg("no '%s' in: %s", all[i].shown, text);
+        free(text);
+    }
+}
+
+static void test_comparison_table_hides_what_does_not_gate(void **state)
+{
+    (void)state;
+    struct comparison two[] = {fixture_slower, fixture_slower};
+    two[1].gates = false;
+    (void)strcpy(two[1].metric, "helper_cpu");
+    char *text = print(two, 2, &(struct comparison_view){0});
+    assert_null(strstr(text, "helper_cpu"));
+    free(text);
+    text = print(two, 2, &(struct comparison_view){.all = true});
+    assert_non_null(strstr(text, "helper_cpu"));
+    free(text);
+    assert_string_equal(text = print(&two[1], 1, &(struct comparison_view){0}), "");
+    free(text);
+}
+
+static void test_comparison_table_explains_and_stays_narrow(void **state)
+{
+    (void)state;
+    struct comparison wide = fixture_slower;
+    wide.ratio = 0.011;
+    wide.low = 0.0051;
+    wide.high = 0.023;
+    (void)memset(wide.metric, 'm', sizeof(wide.metric) - 1);
+    (void)memset(wide.base, 'b', sizeof(wide.base) - 1);
+    (void)snprintf(wide.reason, sizeof(wide.reason), "%s",
+                   "A long sentence that says why, in more words than fit into one line of a "
+                   "terminal, so that it has to be wrapped.");
+    char *text = print(&wide, 1, &(struct comparison_view){.explain = true});
+    assert_non_null(strstr(text, "so that it has to be"));
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= COLUMNS);
+    assert_null(strstr(text, "\033"));
+    free(text);
+}
+
+static void test_comparison_table_of_one_side_has_no_ratio(void **state)
+{
+    (void)state;
+    struct comparison missing = fixture_slower;
+    missing.outcome = OUTCOME_MISSING;
+    missing.other_median = missing.ratio = missing.low = missing.high = (double)NAN;
+    char *text = print(&missing, 1, &(struct comparison_view){.color = true});
+    assert_non_null(strstr(text, "\033[31mMISSING\033[0m"));
+    assert_null(strstr(text, "nan"));
+    assert_non_null(strstr(text, " -\n"));
+    assert_null(strstr(text, " \n"));
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_comparison_table_has_arm_numbers_and_interval),
+        cmocka_unit_test(test_comparison_table_shows_whole_intervals),
+        cmocka_unit_test(test_comparison_table_hides_what_does_not_gate),
+        cmocka_unit_test(test_comparison_table_explains_and_stays_narrow),
+        cmocka_unit_test(test_comparison_table_of_one_side_has_no_ratio),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* Findings as a person reads them: marks, order, line ends, commands, color. */
+#include "harness/show/summary/findings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { COLUMNS = 79 };
+
+static const struct finding whole = {.id = "advice",
+                                     .sentence = "partition is 2.1x as fast as none.",
+                                     .command = "contend place --placement partition"};
+static const struct finding bad = {.id = "unit_odd",
+                                   .severity = FINDING_BAD,
+                                   .subject = "GPU 2",
+                                   .sentence = "14.1 GB/s is 0.25 of its peers' 56.9 GB/s",
+                                   .evidence = "z -50.7"};
+static const struct finding doubt = {.id = "noisy",
+                                     .severity = FINDING_DOUBT,
+                                     .subject = "none, 4 workers",
+                                     .sentence = "noisy: 12% steal",
+                                     .command = "contend topo"};
+static const struct finding note = {
+    .id = "units_alike", .subject = "symmetry", .sentence = "4 GPUs alike"};
+
+/* What is printed of them; free it. */
+static char *print(const struct finding *const *all, size_t n, bool color)
+{
+    struct findings findings = {0};
+    char *text = NULL;
+    size_t size = 0;
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(findings_add(&findings, all[i], NULL), 0);
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    findings_print(&findings, out, color);
+    assert_int_equal(fclose(out), 0);
+    findings_free(&findings);
+    return text;
+}
+
+static void assert_prints(const struct finding *const *all, size_t n, bool color,
+                          const char *expected)
+{
+    char *text = print(all, n, color);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void test_findings_print_nothing_of_none(void **state)
+{
+    (void)state;
+    assert_prints(NULL, 0, true, "");
+}
+
+/* The whole first, whatever the order; the others in theirs; evidence is for files. */
+static void test_findings_print_marks_order_and_commands(void **state)
+{
+    (void)state;
+    const struct finding *const all[] = {&note, &bad, &whole, &doubt};
+    assert_prints(all, 4, false,
+                  "\npartition is 2.1x as fast as none.\n"
+                  "to apply it: contend place --placement partition\n"
+                  "\n- symmetry: 4 GPUs alike\n"
+                  "! GPU 2: 14.1 GB/s is 0.25 of its peers' 56.9 GB/s\n"
+                  "~ none, 4 workers: noisy: 12% steal\n"
+                  "  to apply it: contend topo\n");
+}
+
+static void test_findings_print_each_of_the_whole_apart(void **state)
+{
+    (void)state;
+    const struct finding *const all[] = {&whole, &whole};
+    assert_prints(all, 2, false,
+                  "\npartition is 2.1x as fast as none.\n"
+                  "to apply it: contend place --placement partition\n"
+                  "\npartition is 2.1x as fast as none.\n"
+                  "to apply it: contend place --placement partition\n");
+}
+
+/* The whole is bold and what is bad is red; commands are neither. */
+static void test_findings_print_in_color(void **state)
+{
+    (void)state;
+    const struct finding *const all[] = {&whole, &bad, &doubt, &note};
+    assert_prints(all, 4, true,
+                  "\n\033[1mpartition is 2.1x as fast as none.\n\033[0m"
+                  "to apply it: contend place --placement partition\n"
+                  "\n\033[31m! GPU 2: 14.1 GB/s is 0.25 of its peers' 56.9 GB/s\n\033[0m"
+                  "~ none, 4 workers: noisy: 12% steal\n"
+                  "  to apply it: contend topo\n"
+                  "- symmetry: 4 GPUs alike\n");
+}
+
+/* "word word ..." to the last byte that there is room for. */
+static void fill(char *text, size_t size)
+{
+    for (size_t i = 0; i + 1 < size; i++)
+        text[i] = "word "[i % 5];
+    text[size - 1] = '\0';
+    text[size - 2] = '.';
+}
+
+/* Sentences are broken and go on under their subject, to their last word; a command is not. */
+static void test_findings_wrap_sentences_but_no_command(void **state)
+{
+    (void)state;
+    struct finding full = {.id = "x", .severity = FINDING_DOUBT};
+    fill(full.subject, sizeof(full.subject));
+    fill(full.sentence, sizeof(full.sentence));
+    fill(full.command, sizeof(full.command));
+    const struct finding *const all[] = {&full};
+    char *text = print(all, 1, false), *line = strtok(text, "\n");
+    size_t words = 0, lines = 0;
+    assert_non_null(line);
+    assert_memory_equal(line, "~ word word ", 12);
+    for (; line && !strstr(line, "to apply it: "); line = strtok(NULL, "\n")) {
+        assert_in_range(strlen(line), 3, COLUMNS);
+        assert_int_not_equal(line[strlen(line) - 1], ' ');
+        assert_true(!lines++ || (line[0] == ' ' && line[1] == ' ' && line[2] != ' '));
+        for (const char *at = line; (at = strstr(at, "wor")) != NULL; at++)
+            words++;
+    }
+    assert_int_equal(words, (sizeof(full.subject) + 3) / 5 + (sizeof(full.sentence) + 3) / 5);
+    assert_non_null(line);
+    assert_memory_equal(line, "  to apply it: ", 15);
+    assert_string_equal(line + 15, full.command);
+    assert_null(strtok(NULL, "\n"));
+    free(text);
+}
+
+static void test_findings_wrap_the_whole_from_the_margin(void **state)
+{
+    (void)state;
+    struct finding full = {.id = "x"};
+    fill(full.sentence, sizeof(full.sentence));
+    const struct finding *const all[] = {&full};
+    char *text = print(all, 1, false);
+    assert_int_equal(text[0], '\n');
+    for (const char *line = text + 1; *line; line += strcspn(line, "\n") + 1) {
+        assert_in_range(strcspn(line, "\n"), 1, COLUMNS);
+        assert_int_equal(line[0], 'w');
+    }
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_findings_print_nothing_of_none),
+        cmocka_unit_test(test_findings_print_marks_order_and_commands),
+        cmocka_unit_test(test_findings_print_each_of_the_whole_apart),
+        cmocka_unit_test(test_findings_print_in_color),
+        cmocka_unit_test(test_findings_wrap_sentences_but_no_command),
+        cmocka_unit_test(test_findings_wrap_the_whole_from_the_margin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,307 @@
+/* rows.csv and samples.csv: bytes, quoting, and what a full disk leaves behind. */
+#include "harness/store/files/csv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_golden.h"
+#include "tests/lib/fixture_result.h"
+
+struct fixture {
+    char path[64];
+    int dir_fd;
+    struct rlimit file_size;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    (void)snprintf(fixture.path, sizeof(fixture.path), "/tmp/contend-test-csv-XXXXXX");
+    if (!mkdtemp(fixture.path))
+        return -1;
+    fixture.dir_fd = open(fixture.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    *state = &fixture;
+    return getrlimit(RLIMIT_FSIZE, &fixture.file_size) || fixture.dir_fd < 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    static const char *const names[] = {"rows.csv", "rounds.csv", "samples.csv", "target"};
+    (void)setrlimit(RLIMIT_FSIZE, &fixture->file_size);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        (void)unlinkat(fixture->dir_fd, names[i], 0);
+    (void)close(fixture->dir_fd);
+    return rmdir(fixture->path);
+}
+
+/* Files of this process may grow up to so many bytes: a disk that gets full. */
+static void limit_files(const struct fixture *fixture, rlim_t bytes)
+{
+    struct rlimit limit = {bytes, fixture->file_size.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+/* A file's bytes as a string, to be freed; NULL when it is not there. */
+static char *slurp(int dir_fd, const char *name)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    struct stat stat;
+    assert_int_equal(fstat(fd, &stat), 0);
+    char *text = calloc(1, (size_t)stat.st_size + 1);
+    assert_non_null(text);
+    assert_int_equal(read(fd, text, (size_t)stat.st_size), stat.st_size);
+    (void)close(fd);
+    return text;
+}
+
+static void assert_file(int dir_fd, const char *name, const char *want)
+{
+    char *got = slurp(dir_fd, name);
+    assert_non_null(got);
+    assert_string_equal(got, want);
+    free(got);
+}
+
+static void assert_golden(int dir_fd, const char *name, const char *golden)
+{
+    char *got = slurp(dir_fd, name);
+    assert_non_null(got);
+    fixture_golden(golden, got);
+    free(got);
+}
+
+static void test_csv_golden(void **state)
+{
+    const struct fixture *f = *state;
+    struct result result;
+    struct analysis analysis;
+    struct err err;
+    fixture_demo(&result);
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_int_equal(csv_write_rows(f->dir_fd, &analysis.rows, &err), 0);
+    assert_int_equal(csv_write_rounds(f->dir_fd, &analysis, &err), 0);
+    assert_golden(f->dir_fd, "rows.csv", "rows_demo.csv");
+    assert_golden(f->dir_fd, "rounds.csv", "rounds_demo.csv");
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+}
+
+static struct row row_by_hand(void)
+{
+    return (struct row){.run_id = "a,b",
+                        .scenario = "s\"q\"",
+                        .placement = "none",
+                        .role = "foreground",
+                        .bench = "x\ny",
+                        .device = "sim",
+                        .metric = "steal",
+                        .unit = "s",
+                        .better = "lower",
+                        .workers = 2,
+                        .rounds = 3,
+                        .samples = 12,
+                        .median = 1.0 / 3,
+                        .ci_low = -1e-12,
+                        .ci_high = 1234567890123,
+                        .p95 = NAN,
+                        .p99 = NAN,
+                        .min = 0,
+                        .max = 1e300,
+                        .status = STATUS_CENSORED,
+                        .reason = "plain reason; no quotes"};
+}
+
+static void test_csv_rows_quotes_as_rfc_4180(void **state)
+{
+    const struct fixture *f = *state;
+    struct row row = row_by_hand();
+    struct rows rows = {.n = 1, .capacity = 1, .row = &row};
+    struct err err;
+    assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), 0);
+    assert_file(f->dir_fd, "rows.csv",
+                ROW_COLUMNS
+                "\n\"a,b\",\"s\"\"q\"\"\",none,2,foreground,\"x\ny\",,sim,steal,s,lower,3,12,"
+                "0.333333333,-1e-12,1.23456789e+12,,,0,1e+300,censored,"
+                "plain reason; no quotes\n");
+}
+
+static void test_csv_rows_empty_is_a_header(void **state)
+{
+    const struct fixture *f = *state;
+    struct rows rows = {0};
+    struct err err;
+    assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), 0);
+    assert_file(f->dir_fd, "rows.csv", ROW_COLUMNS "\n");
+}
+
+static void test_csv_rows_full_disk_leaves_no_part(void **state)
+{
+    const struct fixture *f = *state;
+    struct row row = row_by_hand();
+    struct rows rows = {.n = 1, .capacity = 1, .row = &row};
+    struct err err;
+    limit_files(f, 200);
+    assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), -EFBIG);
+    assert_string_equal(err.msg, "cannot write rows.csv: File too large");
+    assert_int_equal(faccessat(f->dir_fd, "rows.csv", F_OK, 0), -1);
+}
+
+static void test_csv_rows_bad_directory(void **state)
+{
+    (void)state;
+    struct rows rows = {0};
+    struct err err;
+    assert_int_equal(csv_write_rows(-1, &rows, &err), -EBADF);
+    assert_string_equal(err.msg, "cannot write rows.csv: Bad file descriptor");
+}
+
+#define SAMPLES_HEADER                                                                             \
+    "run_id,round,order,scenario,placement,workers,role,worker,bench,params,iter,start_ns,"        \
+    "elapsed_ns,ops,bytes,status\n"
+#define RUN "20240102T030405Z-fixture,"
+#define PARAMS "rows=64;cols=8;slots=2"
+#define FIRST_ROUND                                                                                \
+    RUN "0,0,fixture,none,2,foreground,0,fixture," PARAMS                                          \
+        ",0,1000000000,10000000,100,4096,ok\n" RUN                                                 \
+        "0,0,fixture,none,2,foreground,0,fixture," PARAMS                                          \
+        ",4,1010000000,20000000,100,4096,censored\n" RUN                                           \
+        "0,0,fixture,none,2,foreground,1,fixture," PARAMS                                          \
+        ",0,1000000000,10000000,100,4096,ok\n" RUN                                                 \
+        "0,0,fixture,none,2,foreground,1,fixture," PARAMS ",1,1010000000,20000000,100,4096,ok\n"
+
+/* Two rounds of `none` with two workers, and one of its baseline. */
+static void make_samples(struct result *result)
+{
+    fixture_result_init(result);
+    size_t none = fixture_add_arm(result, PLACE_NONE, 2, false);
+    struct observation *first = fixture_add_round(result, none, 0, (double[]){10, 20}, 2);
+    fixture_censor(first, 0);
+    first->workers[0].samples[0].iters = 4;
+    (void)fixture_add_round(result, none, 1, (double[]){30}, 1);
+    size_t alone = fixture_add_arm(result, PLACE_PARTITION, 2, true);
+    (void)fixture_add_round(result, alone, 0, (double[]){7}, 1);
+}
+
+static int append(struct samples_file *file, const struct result *result, size_t arm, size_t round,
+                  struct err *err)
+{
+    return samples_file_append(file, result, &result->arms[arm],
+                               &result->arms[arm].observations[round], err);
+}
+
+static void test_csv_samples_bytes(void **state)
+{
+    const struct fixture *f = *state;
+    struct samples_file file = {0};
+    struct result result;
+    struct err err;
+    make_samples(&result);
+    result.arms[0].observations[1].workers[1].background = true;
+    assert_int_equal(samples_file_open(&file, f->dir_fd, &err), 0);
+    assert_file(f->dir_fd, "samples.csv", SAMPLES_HEADER);
+    for (size_t round = 0; round < 2; round++)
+        assert_int_equal(append(&file, &result, 0, round, &err), 0);
+    assert_int_equal(append(&file, &result, 1, 0, &err), 0);
+    assert_int_equal(samples_file_close(&file, &err), 0);
+    assert_int_equal(samples_file_close(&file, &err), 0);
+    assert_file(f->dir_fd, "samples.csv",
+                SAMPLES_HEADER FIRST_ROUND RUN "1,0,fixture,none,2,foreground,0,fixture," PARAMS
+                                               ",0,2000000000,30000000,100,4096,ok\n" RUN
+                                               "0,1,fixture,partition,1,baseline,0,fixture," PARAMS
+                                               ",0,1000000000,7000000,100,4096,ok\n");
+    fixture_result_free(&result);
+}
+
+static void test_csv_samples_full_disk_keeps_whole_rounds(void **state)
+{
+    const struct fixture *f = *state;
+    struct samples_file file = {0};
+    struct result result;
+    struct err err;
+    make_samples(&result);
+    assert_int_equal(samples_file_open(&file, f->dir_fd, &err), 0);
+    assert_int_equal(append(&file, &result, 0, 0, &err), 0);
+    limit_files(f, (rlim_t)file.valid_bytes + 20); /* the next round fits in part */
+    assert_int_equal(append(&file, &result, 0, 1, &err), -EFBIG);
+    assert_string_equal(err.msg, "cannot write samples.csv: File too large");
+    assert_file(f->dir_fd, "samples.csv", SAMPLES_HEADER FIRST_ROUND);
+    limit_files(f, f->file_size.rlim_cur);
+    assert_int_equal(append(&file, &result, 1, 0, &err), 0);
+    assert_int_equal(samples_file_close(&file, &err), 0);
+    assert_file(f->dir_fd, "samples.csv",
+                SAMPLES_HEADER FIRST_ROUND RUN "0,1,fixture,partition,1,baseline,0,fixture," PARAMS
+                                               ",0,1000000000,7000000,100,4096,ok\n");
+    fixture_result_free(&result);
+}
+
+static void test_csv_samples_full_device(void **state)
+{
+    (void)state;
+    struct result result;
+    struct err err;
+    make_samples(&result);
+    struct samples_file file = {.is_open = true, .fd = open("/dev/full", O_WRONLY | O_CLOEXEC)};
+    if (file.fd >= 0) {
+        assert_int_equal(append(&file, &result, 0, 0, &err), -ENOSPC);
+        assert_non_null(strstr(err.msg, "No space left on device"));
+        assert_int_equal(file.valid_bytes, 0);
+        (void)close(file.fd);
+    }
+    fixture_result_free(&result);
+}
+
+static void test_csv_samples_does_not_follow_links(void **state)
+{
+    const struct fixture *f = *state;
+    struct samples_file file = {0};
+    struct err err;
+    assert_int_equal(symlinkat("target", f->dir_fd, "samples.csv"), 0);
+    assert_int_equal(samples_file_open(&file, f->dir_fd, &err), -ELOOP);
+    assert_false(file.is_open);
+    assert_int_equal(faccessat(f->dir_fd, "target", F_OK, 0), -1);
+}
+
+static void test_csv_samples_open_on_a_full_disk(void **state)
+{
+    const struct fixture *f = *state;
+    struct samples_file file = {0};
+    struct err err;
+    limit_files(f, 10);
+    assert_int_equal(samples_file_open(&file, f->dir_fd, &err), -EFBIG);
+    assert_false(file.is_open);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_csv_golden),
+        TEST(test_csv_rows_quotes_as_rfc_4180),
+        TEST(test_csv_rows_empty_is_a_header),
+        TEST(test_csv_rows_full_disk_leaves_no_part),
+        TEST(test_csv_rows_bad_directory),
+        TEST(test_csv_samples_bytes),
+        TEST(test_csv_samples_full_disk_keeps_whole_rounds),
+        TEST(test_csv_samples_full_device),
+        TEST(test_csv_samples_does_not_follow_links),
+        TEST(test_csv_samples_open_on_a_full_disk),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,75 @@
+/* harness/store/files/json_walk.h: pieces of JSON text. */
+#include "harness/store/files/json_walk.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct json_piece piece(const char *text)
+{
+    return (struct json_piece){text, strlen(text)};
+}
+
+static void test_members_come_one_after_the_other(void **state)
+{
+    (void)state;
+    struct json_walk walk;
+    struct json_piece name, value;
+    const char *text = " {\"a\": \"}\\\"]\", \"b\" :[1, {\"x\": \"]\"}],\n\"c\":-1.5e3}";
+    const char *const expected[][2] = {
+        {"a", "\"}\\\"]\""}, {"b", "[1, {\"x\": \"]\"}]"}, {"c", "-1.5e3"}};
+    assert_int_equal(json_walk_open(&walk, piece(text), '{'), 0);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(json_walk_next(&walk, &name, &value), 1);
+        assert_int_equal(name.length, 1);
+        assert_memory_equal(name.at, expected[i][0], 1);
+        assert_int_equal(value.length, strlen(expected[i][1]));
+        assert_memory_equal(value.at, expected[i][1], value.length);
+    }
+    assert_int_equal(json_walk_next(&walk, &name, &value), 0);
+}
+
+static void test_a_member_is_found_at_its_own_level(void **state)
+{
+    (void)state;
+    struct json_piece text = piece("{\"a\": {\"b\": 1}, \"b\": 2, \"e\": {}}");
+    json_t *found = json_walk_member(text, "b");
+    assert_int_equal(json_integer_value(found), 2);
+    json_decref(found);
+    found = json_walk_member(text, "e");
+    assert_true(json_is_object(found));
+    json_decref(found);
+    assert_null(json_walk_member(text, "x"));
+    assert_null(json_walk_member(piece("[1]"), "x"));
+}
+
+/* Cut at any byte, it says so, and reads nothing behind its end. */
+static void test_a_cut_text_is_no_json(void **state)
+{
+    (void)state;
+    const char *text = "{\"a\": [1, 2, \"x\\\"\"], \"b\": {\"c\": null}}";
+    for (size_t length = 0; length < strlen(text); length++) {
+        char copy[64];
+        struct json_walk walk;
+        struct json_piece name, value;
+        memcpy(copy, text, length);
+        int rc = json_walk_open(&walk, (struct json_piece){copy, length}, '{') ? -EINVAL : 1;
+        while (rc == 1)
+            rc = json_walk_next(&walk, &name, &value);
+        assert_int_equal(rc, -EINVAL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_members_come_one_after_the_other),
+        cmocka_unit_test(test_a_member_is_found_at_its_own_level),
+        cmocka_unit_test(test_a_cut_text_is_no_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

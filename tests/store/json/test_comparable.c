@@ -1,0 +1,185 @@
+/* What makes results incomparable, from their run.json, and what allows it. */
+#include "harness/store/json/comparable.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char same[] =
+    "{'version': '1', 'machine': {'key': 'aa'}, 'environment': {'cpu_model': 'X', 'kernel': '6.1',"
+    " 'nccl': null, 'governor': null}, 'topology': {'cpus': {'count': 16, 'allowed': '0-15'},"
+    " 'gpus': [{'name': 'H100'}]}, 'options': {'profile': 'quick'}}";
+
+/* The record with `from` replaced by `to`, of which it has one; single quotes are double ones. */
+static json_t *record_with(const char *from, const char *to)
+{
+    char text[1024] = "";
+    const char *at = from[0] ? strstr(same, from) : same;
+    assert_non_null(at);
+    (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - same), same, to, at + strlen(from));
+    for (char *c = text; *c; c++)
+        *c = *c == '\'' ? '"' : *c;
+    json_t *record = json_loads(text, 0, NULL);
+    assert_non_null(record);
+    return record;
+}
+
+struct checked {
+    char refused[400];
+    struct findings findings;
+};
+
+static struct checked check(const char *from, const char *to, const char *allowed)
+{
+    struct checked checked = {0};
+    struct err err;
+    json_t *base = record_with("", ""), *other = record_with(from, to);
+    const struct comparable sides[] = {{"base", base}, {"base", base}, {"new", other}};
+    assert_int_equal(comparable_check(sides, 3, allowed, checked.refused, sizeof(checked.refused),
+                                      &checked.findings, &err),
+                     0);
+    json_decref(base);
+    json_decref(other);
+    return checked;
+}
+
+static void test_comparable_refuses_what_differs(void **state)
+{
+    (void)state;
+    static const struct differing {
+        const char *from, *to, *what;
+    } all[] = {
+        {"'aa'", "'bb'", "machine"},
+        {"'X'", "'Y'", "machine"},
+        {"16", "32", "machine"},
+        {"'H100'", "'H200'", "machine"},
+        {"0-15", "0-7", "cpus"},
+        {"6.1", "6.2", "kernel"},
+        {"'nccl': null", "'nccl': '2.28'", "nccl"},
+        {"'governor': null", "'governor': 'x'", "governor"},
+        {"'version': '1'", "'version': '2'", "contend"},
+        {"quick", "full", "options"},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        struct checked refused = check(all[i].from, all[i].to, NULL);
+        struct checked allowed = check(all[i].from, all[i].to, all[i].what);
+        assert_int_equal(refused.findings.n, 1);
+        assert_int_equal(refused.findings.all[0].severity, FINDING_DOUBT);
+        assert_non_null(strstr(refused.refused, all[i].what));
+        assert_string_equal(allowed.refused, "");
+        assert_int_equal(allowed.findings.n, 1);
+        assert_int_equal(allowed.findings.all[0].severity, FINDING_NOTE);
+        findings_free(&refused.findings);
+        findings_free(&allowed.findings);
+    }
+}
+
+/* Of long lists, too, the last ones count: of CPUs, and of GPUs. */
+static void test_comparable_sees_differences_far_behind(void **state)
+{
+    (void)state;
+    static const char from[] = "'allowed': '0-15'";
+    char list[2][400];
+    size_t used = (size_t)snprintf(list[0], sizeof(list[0]), "'allowed': '0");
+    for (unsigned cpu = 2; cpu < 120; cpu += 2)
+        used += (size_t)snprintf(list[0] + used, sizeof(list[0]) - used, ",%u", cpu);
+    memcpy(list[1], list[0], sizeof(list[1]));
+    (void)snprintf(list[0] + used, sizeof(list[0]) - used, ",121'");
+    (void)snprintf(list[1] + used, sizeof(list[1]) - used, ",122'");
+    json_t *base = record_with(from, list[0]), *other = record_with(from, list[1]);
+    const struct comparable sides[] = {{"base", base}, {"new", other}};
+    struct checked checked = {0};
+    struct err err;
+    assert_int_equal(comparable_check(sides, 2, NULL, checked.refused, sizeof(checked.refused),
+                                      &checked.findings, &err),
+                     0);
+    assert_non_null(strstr(checked.refused, "cpus"));
+    assert_int_equal(checked.findings.n, 1);
+    assert_non_null(strstr(checked.findings.all[0].sentence, ",118,121 in base, .."));
+    assert_non_null(strstr(checked.findings.all[0].sentence, ",118,122 in new"));
+    findings_free(&checked.findings);
+    json_decref(base);
+    json_decref(other);
+}
+
+/* A command that was compared by another number is another measurement; another command is told. */
+static void test_comparable_tells_commands_apart(void **state)
+{
+    (void)state;
+    static const char plain[] = "'options': {'profile': 'quick'}";
+    static const char *const sides_of[][2] = {
+        {"'options': {'metric': 'acc=([0-9.]+)'}", "'options': {'metric': 'loss=([0-9.]+)'}"},
+        {"'options': {'metric': null}", "'options': {'metric': 'loss=([0-9.]+)'}"},
+        {"'options': {'steps-by-lines': false}", "'options': {'steps-by-lines': true}"},
+        {"'options': {'line': 'step'}", "'options': {'line': 'epoch'}"},
+        {"'options': {'less-is-better': false}", "'options': {'less-is-better': true}"},
+        {"'command': ['contend', 'exec', '-n', '1', '--', 'sh', 'a']",
+         "'command': ['contend', 'exec', '-n', '1', '--', 'sh', 'b']"},
+        {"'command': ['contend', 'exec', '-o', 'x', '--', 'sh', 'a']",
+         "'command': ['contend', 'exec', '-o', 'y', '--', 'sh', 'a']"},
+        {"'command': ['contend', 'run', '-o', 'x']", "'command': ['contend', 'run', '-o', 'y']"},
+    };
+    for (size_t i = 0; i < sizeof(sides_of) / sizeof(sides_of[0]); i++) {
+        json_t *base = record_with(plain, sides_of[i][0]);
+        json_t *other = record_with(plain, sides_of[i][1]);
+        const struct comparable sides[] = {{"base", base}, {"new", other}};
+        struct checked checked = {0};
+        char measures[2][200];
+        struct err err;
+        assert_int_equal(comparable_check(sides, 2, NULL, checked.refused, sizeof(checked.refused),
+                                          &checked.findings, &err),
+                         0);
+        assert_int_equal(checked.refused[0] != '\0', i < 5);
+        assert_int_equal(checked.findings.n, i < 6);
+        if (i == 5)
+            assert_string_equal(checked.findings.all[0].sentence, "sh a in base, sh b in new");
+        (void)comparable_say_measure(base, measures[0], sizeof(measures[0]));
+        (void)comparable_say_measure(other, measures[1], sizeof(measures[1]));
+        assert_int_equal(strcmp(measures[0], measures[1]) != 0, i < 5);
+        findings_free(&checked.findings);
+        json_decref(base);
+        json_decref(other);
+    }
+}
+
+static void test_comparable_does_not_count_what_a_record_lacks(void **state)
+{
+    (void)state;
+    struct checked older = check("'machine': {'key': 'aa'}, ", "", NULL);
+    struct checked equal = check("", "", NULL);
+    assert_string_equal(older.refused, "");
+    assert_int_equal(older.findings.n, 0);
+    assert_int_equal(equal.findings.n, 0);
+}
+
+static void test_comparable_allows_known_words_only(void **state)
+{
+    (void)state;
+    struct err err;
+    assert_int_equal(comparable_check_allowed(NULL, &err), 0);
+    assert_int_equal(comparable_check_allowed("kernel,nccl", &err), 0);
+    assert_int_equal(comparable_check_allowed("all", &err), 0);
+    assert_int_equal(comparable_check_allowed("kernel,kern", &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "'kern' is none of machine,cpus,kernel,"));
+    struct checked both = check("6.1", "6.2", "all");
+    assert_string_equal(both.refused, "");
+    findings_free(&both.findings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_comparable_refuses_what_differs),
+        cmocka_unit_test(test_comparable_sees_differences_far_behind),
+        cmocka_unit_test(test_comparable_tells_commands_apart),
+        cmocka_unit_test(test_comparable_does_not_count_what_a_record_lacks),
+        cmocka_unit_test(test_comparable_allows_known_words_only),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

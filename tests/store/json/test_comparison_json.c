@@ -1,0 +1,104 @@
+/* Comparisons in JSON: the fields, and numbers that are not known. */
+#include "harness/store/json/comparison.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static void test_comparison_json_has_outcome_and_null_for_unknown(void **state)
+{
+    (void)state;
+    struct comparison one = {.base = "base",
+                             .other = "new",
+                             .metric = "throughput",
+                             .ratio = 0.5,
+                             .low = (double)NAN,
+                             .high = (double)NAN,
+                             .outcome = OUTCOME_UNCLEAR,
+                             .gates = true,
+                             .reason = "one run a side"};
+    struct comparisons comparisons = {.n = 1, .all = &one};
+    json_t *array = comparisons_to_json(&comparisons);
+    json_t *object = json_array_get(array, 0);
+    assert_int_equal(json_array_size(array), 1);
+    assert_int_equal(json_object_size(object), 19);
+    assert_string_equal(json_string_value(json_object_get(object, "outcome")), "UNCLEAR");
+    assert_string_equal(json_string_value(json_object_get(object, "reason")), "one run a side");
+    assert_true(json_is_true(json_object_get(object, "gates")));
+    assert_true(json_is_null(json_object_get(object, "low")));
+    assert_true(json_real_value(json_object_get(object, "ratio")) == 0.5);
+    json_decref(array);
+}
+
+static void test_comparison_json_reads_back_what_it_wrote(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    struct comparison one = {.base = "a",
+                             .other = "b",
+                             .arm = "pipeline, partition, 2 workers",
+                             .params = "rows=64;slots=2",
+                             .metric = "step_time",
+                             .unit = "s",
+                             .better = "lower",
+                             .base_median = 0.25,
+                             .other_median = 0.5,
+                             .ratio = 2,
+                             .low = 1.5,
+                             .high = (double)NAN,
+                             .level = 0.995,
+                             .base_runs = 1,
+                             .other_runs = 3,
+                             .pairs = 40,
+                             .outcome = OUTCOME_SLOWER,
+                             .gates = true,
+                             .reason = "After 40."};
+    struct comparisons written = {.n = 1, .all = &one}, back;
+    json_t *array = comparisons_to_json(&written);
+    assert_int_equal(comparisons_from_json(array, &back, &err), 0);
+    json_decref(array);
+    assert_int_equal(back.n, 1);
+    assert_true(isnan(back.all[0].high));
+    back.all[0].high = one.high; /* NaN is not one pattern of bits */
+    json_t *again = comparisons_to_json(&back), *first = comparisons_to_json(&written);
+    assert_true(json_equal(again, first));
+    json_decref(again);
+    json_decref(first);
+    comparisons_free(&back);
+    assert_int_equal(comparisons_from_json(NULL, &back, &err), 0);
+    assert_int_equal(back.n, 0);
+}
+
+static void test_comparison_json_of_variants(void **state)
+{
+    (void)state;
+    static struct variants variants = {
+        .n = 2,
+        .all = {{.name = "a"},
+                {.name = "b", .env = {.text = {"A=1"}, .n = 1}, .before = "x", .after = "y"}},
+        .state = {{.initial = ""}, {.initial = "0", .during = "1", .final = "0"}}};
+    json_t *array = variants_to_json(&variants);
+    const json_t *b = json_array_get(array, 1);
+    const json_t *env = json_object_get(b, "env");
+    assert_int_equal(json_array_size(array), 2);
+    assert_string_equal(json_string_value(json_array_get(env, 0)), "A=1");
+    assert_string_equal(json_string_value(json_object_get(b, "before")), "x");
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(b, "read_back"), "during")), "1");
+    assert_true(json_is_null(json_object_get(json_array_get(array, 0), "build")));
+    json_decref(array);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_comparison_json_has_outcome_and_null_for_unknown),
+        cmocka_unit_test(test_comparison_json_reads_back_what_it_wrote),
+        cmocka_unit_test(test_comparison_json_of_variants),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,320 @@
+/* A result read back says what it said when it was made, and a damaged one is an error at most. */
+#include "harness/store/read/recorded.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/cmd/common/summary.h"
+#include "harness/lib/files/file.h"
+#include "harness/show/summary/findings.h"
+#include "harness/show/table/placements.h"
+#include "harness/store/files/csv.h"
+#include "harness/store/files/run_json.h"
+#include "harness/verdict/advice/verdict.h"
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/fixture_scans.h"
+#include "tests/lib/trials.h"
+
+static const char *const names[] = {"run.json", "rounds.csv", "rows.csv"};
+enum { NAMES = sizeof(names) / sizeof(names[0]) };
+
+static const struct bench *const no_benches[] = {NULL};
+static const struct topo topo; /* nothing in the fixtures' plans points into it */
+
+static char directory[] = "/tmp/contend-recorded-XXXXXX";
+static int dir_fd;
+
+static int set_up(void **state)
+{
+    (void)state;
+    strcpy(directory + sizeof(directory) - 7, "XXXXXX");
+    dir_fd = mkdtemp(directory) ? open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    return dir_fd < 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < NAMES; i++)
+        (void)unlinkat(dir_fd, names[i], 0);
+    (void)close(dir_fd);
+    return rmdir(directory);
+}
+
+static const struct environment env = {.arch = "x86_64",
+                                       .cpu_model = "a CPU",
+                                       .machine_product = "Server",
+                                       .bios = "1.2",
+                                       .machine_uuid = "4c4c4544"};
+
+static void write_all(const struct result *result, const struct verdict *verdict)
+{
+    struct err err = {0};
+    const struct run_record record = {
+        .status = "complete", .env = &env, .topo = &topo, .result = result, .verdict = verdict};
+    if (csv_write_rounds(dir_fd, &verdict->analysis, &err) ||
+        csv_write_rows(dir_fd, &verdict->analysis.rows, &err) ||
+        run_json_write(dir_fd, "run.json", &record, &err))
+        fail_msg("%s", err.msg);
+}
+
+static char *slurp(const char *name)
+{
+    char *text = NULL;
+    size_t size;
+    assert_int_equal(file_read(dir_fd, name, 1 << 30, &text, &size), 0);
+    return text;
+}
+
+/* What the run itself would print; free it. */
+static char *say(const struct verdict *verdict)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    placements_print(&verdict->analysis, out, false);
+    findings_print(&verdict->findings, out, false);
+    assert_int_equal(fclose(out), 0);
+    return text;
+}
+
+static void assert_said_again(const struct result *result, const struct bench *const *benches)
+{
+    struct verdict verdict;
+    struct recorded recorded;
+    struct err err = {0};
+    char *again;
+    size_t size;
+    assert_int_equal(verdict_make(result, NULL, &verdict, &err), 0);
+    write_all(result, &verdict);
+    if (recorded_read(dir_fd, benches, &recorded, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(summary_format(&recorded, &again, &size, &err), 0);
+    char *said = say(&verdict);
+    assert_string_equal(again, said);
+    char *rows = slurp("rows.csv");
+    assert_int_equal(csv_write_rows(dir_fd, &recorded.analysis.rows, &err), 0);
+    char *rows_again = slurp("rows.csv");
+    assert_string_equal(rows_again, rows);
+    assert_int_equal(recorded.analysis.values.n, verdict.analysis.values.n);
+    for (size_t i = 0; i < verdict.analysis.values.n; i++) {
+        const struct round_value *a = &verdict.analysis.values.value[i];
+        const struct round_value *b = &recorded.analysis.values.value[i];
+        assert_string_equal(a->metric, b->metric);
+        assert_string_equal(a->key, b->key);
+        assert_int_equal(a->round, b->round);
+        assert_int_equal(a->status, b->status);
+        /* The same number to the last bit; both NaN where there is none. */
+        assert_true(a->value == b->value || (a->value != a->value && b->value != b->value));
+    }
+    free(rows);
+    free(rows_again);
+    free(said);
+    free(again);
+    recorded_free(&recorded);
+    verdict_free(&verdict);
+}
+
+static void test_recorded_run_is_said_again(void **state)
+{
+    (void)state;
+    struct result result;
+    const struct bench *const benches[] = {&fixture_bench, NULL};
+    fixture_demo(&result);
+    result.arms[0].observations[1].status = STATUS_NOISY;
+    (void)snprintf(result.arms[0].observations[1].reason, 100, "a \"quoted\", \n\033[31m reason");
+    assert_said_again(&result, benches);
+    assert_said_again(&result, no_benches);
+    fixture_result_free(&result);
+}
+
+/* Who shares a GPU is in the plan. */
+static void test_recorded_shared_gpus_are_said_again(void **state)
+{
+    (void)state;
+    struct result result;
+    fixture_demo(&result);
+    result.device = DEVICE_CUDA;
+    for (size_t i = 0; i < result.narms; i++)
+        for (unsigned w = 0; w < result.arms[i].plan.nworkers; w++) {
+            struct plan_worker *worker = &result.arms[i].plan.workers[w];
+            worker->gpu = 3;
+            (void)snprintf(worker->pci_bdf, sizeof(worker->pci_bdf), "0000:00:06.0");
+        }
+    assert_said_again(&result, no_benches);
+    fixture_result_free(&result);
+}
+
+/* A number that no machine has is no GPU. */
+static void test_recorded_impossible_gpu_is_none(void **state)
+{
+    (void)state;
+    struct result result;
+    struct verdict verdict;
+    struct recorded recorded;
+    fixture_demo(&result);
+    struct plan_worker *workers = result.arms[0].plan.workers;
+    workers[0].gpu = workers[1].gpu = BITSET_BITS;
+    workers[0].pci_bdf[0] = workers[1].pci_bdf[0] = '?';
+    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    write_all(&result, &verdict);
+    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, NULL), 0);
+    assert_int_equal(recorded.result.arms[0].plan.workers[0].gpu, -1);
+    recorded_free(&recorded);
+    verdict_free(&verdict);
+    fixture_result_free(&result);
+}
+
+static void test_recorded_scans_are_said_again(void **state)
+{
+    (void)state;
+    const struct fixture_scan_machine *const machines[] = {&fixture_vm, &fixture_server,
+                                                           &fixture_gpus};
+    for (size_t i = 0; i < 3; i++) {
+        struct result result;
+        fixture_scans_make(machines[i], NULL, &result);
+        const struct bench *benches[32] = {NULL};
+        for (size_t a = 0; a < result.narms; a++)
+            benches[a] = result.arms[a].bench;
+        assert_said_again(&result, benches);
+        fixture_result_free(&result);
+    }
+}
+
+/* Of benchmarks that this program does not have, all values are in tables nevertheless. */
+static void test_recorded_shows_values_of_unknown_benchmarks(void **state)
+{
+    (void)state;
+    struct result result;
+    struct verdict verdict;
+    struct recorded recorded;
+    struct err err = {0};
+    char *text;
+    size_t size;
+    fixture_scans_make(&fixture_vm, "mem_latency", &result);
+    assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
+    write_all(&result, &verdict);
+    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), 0);
+    assert_int_equal(summary_format(&recorded, &text, &size, &err), 0);
+    assert_non_null(strstr(text, "latency, ns"));
+    assert_non_null(strstr(text, "cache_size_reported"));
+    free(text);
+    recorded_free(&recorded);
+    verdict_free(&verdict);
+    fixture_result_free(&result);
+}
+
+static int read_code(struct err *err)
+{
+    struct recorded recorded;
+    char *text = NULL;
+    size_t size;
+    int rc = recorded_read(dir_fd, no_benches, &recorded, err);
+    if (!rc) /* what could be read can be said */
+        assert_int_equal(summary_format(&recorded, &text, &size, err), 0);
+    for (size_t i = 0; !rc && i < size; i++)
+        assert_true(text[i] == '\n' || (unsigned char)text[i] >= ' ');
+    free(text);
+    recorded_free(&recorded);
+    return rc;
+}
+
+static void put(const char *name, const char *text, size_t size)
+{
+    assert_int_equal(file_write(dir_fd, name, text, size), 0);
+}
+
+static void write_demo(void)
+{
+    struct result result;
+    struct verdict verdict;
+    fixture_demo(&result);
+    assert_int_equal(verdict_make(&result, NULL, &verdict, NULL), 0);
+    write_all(&result, &verdict);
+    verdict_free(&verdict);
+    fixture_result_free(&result);
+}
+
+/* The key as written; and of a version that wrote none, from the rest: the kind is as it is now. */
+static void test_recorded_knows_its_machine(void **state)
+{
+    (void)state;
+    struct machine_parts parts;
+    struct machine_key want;
+    struct recorded recorded;
+    struct err err = {0};
+    write_demo();
+    machine_parts_of(&env, &topo, &parts);
+    machine_key_make(&parts, &want);
+    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), 0);
+    assert_string_equal(recorded.machine.key, want.key);
+    assert_string_equal(recorded.machine.kind, want.kind);
+    assert_string_equal(recorded.machine.identity, "uuid");
+    assert_int_equal(json_object_del(recorded.record, "machine"), 0);
+    char *older = json_dumps(recorded.record, 0);
+    assert_non_null(older);
+    put("run.json", older, strlen(older));
+    free(older);
+    recorded_free(&recorded);
+    assert_int_equal(recorded_read(dir_fd, no_benches, &recorded, &err), 0);
+    assert_string_equal(recorded.machine.kind, want.kind);
+    assert_string_not_equal(recorded.machine.key, want.key);
+    assert_string_equal(recorded.machine.identity, "");
+    recorded_free(&recorded);
+}
+
+/* Each file cut at many places, and with bytes of it changed: never more than an error. */
+static void test_recorded_damage_is_an_error_at_most(void **state)
+{
+    (void)state;
+    static const char bytes[] = {'"', ',', '\n', '9', '\033', '-', '\0'};
+    write_demo();
+    struct err err;
+    unsigned refused = 0, places = trials(100, 30);
+    for (size_t i = 0; i < NAMES; i++) {
+        char *whole = slurp(names[i]);
+        size_t size = strlen(whole);
+        for (size_t at = 0; at < size; at += 1 + size / places) {
+            put(names[i], whole, at);
+            refused += read_code(&err) != 0;
+            char kept = whole[at];
+            for (size_t b = 0; b < sizeof(bytes); b++) {
+                whole[at] = bytes[b];
+                put(names[i], whole, size);
+                (void)read_code(&err);
+            }
+            whole[at] = kept;
+        }
+        put(names[i], whole, size);
+        free(whole);
+        assert_int_equal(read_code(&err), 0);
+    }
+    assert_true(refused > 2 * places); /* a cut in any file is seen */
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_recorded_run_is_said_again),
+        TEST(test_recorded_shared_gpus_are_said_again),
+        TEST(test_recorded_impossible_gpu_is_none),
+        TEST(test_recorded_scans_are_said_again),
+        TEST(test_recorded_shows_values_of_unknown_benchmarks),
+        TEST(test_recorded_knows_its_machine),
+        TEST(test_recorded_damage_is_an_error_at_most),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

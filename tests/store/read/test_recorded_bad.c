@@ -1,0 +1,324 @@
+/* Files that are not a result, or were cut or edited: one line each that says which and where. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "harness/lib/files/file.h"
+#include "harness/store/files/csv.h"
+#include "harness/store/files/run_json.h"
+#include "harness/store/read/recorded.h"
+#include "harness/verdict/advice/verdict.h"
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_result.h"
+
+static const struct bench *const no_benches[] = {NULL};
+static const struct topo topo; /* nothing in the fixture's plans points into it */
+
+static void write_demo(void)
+{
+    struct result result;
+    struct verdict verdict;
+    struct err err = {0};
+    fixture_demo(&result);
+    assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
+    const struct run_record record = {
+        .status = "complete", .topo = &topo, .result = &result, .verdict = &verdict};
+    if (csv_write_rounds(fixture_dir_fd, &verdict.analysis, &err) ||
+        csv_write_rows(fixture_dir_fd, &verdict.analysis.rows, &err) ||
+        run_json_write(fixture_dir_fd, "run.json", &record, &err))
+        fail_msg("%s", err.msg);
+    verdict_free(&verdict);
+    fixture_result_free(&result);
+}
+
+static int set_up(void **state)
+{
+    if (fixture_make_dir(state))
+        return -1;
+    write_demo();
+    return 0;
+}
+
+static void assert_read(int code, const char *pattern)
+{
+    struct recorded recorded;
+    struct err err = {0};
+    int rc = recorded_read(fixture_dir_fd, no_benches, &recorded, &err);
+    recorded_free(&recorded);
+    if (rc != code || (rc && !strstr(err.msg, pattern)))
+        fail_msg("%d '%s', expected %d '%s'", rc, err.msg, code, pattern);
+}
+
+/* The first `find` behind the first `behind` becomes `put`; the file as it was: free() it. */
+static char *edit(const char *name, const char *behind, const char *find, const char *put)
+{
+    char *whole = NULL, *edited = NULL;
+    size_t size, length;
+    assert_int_equal(file_read(fixture_dir_fd, name, 1 << 30, &whole, &size), 0);
+    char *at = strstr(whole, behind);
+    at = at ? strstr(at, find) : NULL;
+    if (!at)
+        fail_msg("%s has no '%s' behind '%s'", name, find, behind);
+    FILE *out = open_memstream(&edited, &length);
+    assert_non_null(out);
+    (void)fprintf(out, "%.*s%s%s", (int)(at - whole), whole, put, at + strlen(find));
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(file_write(fixture_dir_fd, name, edited, length), 0);
+    free(edited);
+    return whole;
+}
+
+static const char rounds[] = "rounds.csv", rows[] = "rows.csv", run[] = "run.json";
+#define RUN "20240102T030405Z-fixture,"
+#define LINE "fixture,none,1,baseline,fixture,rows=64;cols=8;slots=2,sim,"
+#define THROUGHPUT LINE "throughput,items/s,higher,"
+
+static const struct {
+    const char *file, *behind, *find, *put, *said;
+} edits[] = {
+    /* Cells that are none of what they should be. */
+    {rounds, THROUGHPUT, "8333.3", "fast", "rounds.csv, line 2: value 'fast33333"},
+    {rounds, THROUGHPUT, "8333.333333333334", "nan", "line 2: value 'nan' is no number"},
+    {rounds, THROUGHPUT, "8333.333333333334", "inf", "line 2: value 'inf' is no number"},
+    {rounds, THROUGHPUT, "8333.333333333334", "0x10", "line 2: value '0x10' is no number"},
+    {rounds, THROUGHPUT, "8333.333333333334", " 1", "line 2: value ' 1' is no number"},
+    {rounds, THROUGHPUT, "8333.333333333334", "1e999", "line 2: value '1e999' is too large"},
+    {rounds, THROUGHPUT, "higher,0,", "higher,-1,", "line 2: round '-1' is no whole number"},
+    {rounds, THROUGHPUT, "higher,0,", "higher,0.5,", "line 2: round '0.5' is no whole number"},
+    {rounds, THROUGHPUT, "higher,0,", "higher,3,", "round 3 is more than there can be, 2"},
+    {rounds, THROUGHPUT, "higher", "faster", "line 2: better 'faster' is not"},
+    {rounds, THROUGHPUT, ",ok,", ",fine,", "line 2: status 'fine' is none"},
+    {rounds, RUN, "throughput", "", "line 2: no metric"},
+    {rows, THROUGHPUT, "8333.33333", "about8", "rows.csv, line 2: median 'about8' is no number"},
+    {rows, THROUGHPUT, "higher,3,3,", "higher,-3,3,", "line 2: rounds '-3' is no whole number"},
+    {rows, THROUGHPUT, "higher,3,3,", "higher,3,x,", "line 2: samples 'x' is no whole number"},
+    {rows, THROUGHPUT, "higher,3,3,", "higher,99999999999999999999,3,", "more than there can be"},
+    {rows, THROUGHPUT, ",ok,", ",fine,", "line 2: status 'fine' is none"},
+    /* Lines that are cut, missing, more, or twice. */
+    {rounds, RUN, ",ok,\n", ",ok\n", "rounds.csv, line 2: not 15 cells"},
+    {rounds, RUN, ",ok,\n", ",ok,,\n", "line 2: not 15 cells"},
+    {rounds, RUN, ",ok,\n", ",ok,\"never closed\n", "line 2: not 15 cells"},
+    {rounds, "skipped", "cache\n", "cac", "rounds.csv, line 564: it is cut off"},
+    {rounds, RUN, RUN THROUGHPUT "0,8333.333333333334,ok,\n", "", "rounds.csv, line "},
+    {rounds, RUN, RUN THROUGHPUT "0,8333.333333333334,ok,\n",
+     RUN THROUGHPUT "0,8333.333333333334,ok,\n" RUN THROUGHPUT "0,8333.333333333334,ok,\n",
+     "line 3: a round of throughput that is not behind the one before it"},
+    {rounds, THROUGHPUT "1", "items/s", "s",
+     "line 3: throughput in s, higher is better; in the line before items/s, higher"},
+    {rounds, RUN "fixture,llc", RUN, RUN LINE "steal,ratio,lower,0,0.01,ok,\n" RUN,
+     "rounds.csv, line 564: not what run.json says: foreground of fixture, llc, workers=2 here"},
+    {rounds, "last-level", "\n", "\n" RUN LINE "steal,ratio,lower,0,0.01,ok,\n",
+     "rounds.csv, line 565: more lines than run.json counts"},
+    {rows, "last-level", "\n", "\n" RUN LINE "steal,ratio,lower,0,0.01,ok,\n",
+     "rows.csv, line 191: more lines than run.json counts"},
+    {rows, RUN, "round_steps,steps,none,3,3,4,4,4,,,4,4,ok",
+     "throughput,items/s,higher,3,3,8333,4,4,,,4,4,ok", "rows.csv, line 4: throughput comes again"},
+    {rows, RUN, "round_steps", "unheard_of", "rows.csv, line 4: unheard_of is not in rounds.csv"},
+    {rounds, RUN, "cpus_visited,count,none,0", "round_steps,steps,none,0",
+     "comes again, first in line 8"},
+    /* Two files, or lines, of several runs. */
+    {rounds, RUN, RUN, "20240102T030405Z-other,",
+     "line 2: of run '20240102T030405Z-other', run.json is of '20240102T030405Z-fixture'"},
+    {rows, RUN, RUN, "20240102T030405Z-other,",
+     "rows.csv, line 2: of run '20240102T030405Z-other'"},
+    {rows, RUN, "Z-fixture,fixture", "Z-fixture,other",
+     "line 2: of scenario 'other', run.json is of 'fixture'"},
+    {rounds, RUN, ",none,1,", ",none,2,",
+     "line 2: not what run.json says: baseline of fixture, none, workers=1"},
+    {rounds, RUN, "slots=2", "slots=20", "line 2: not what run.json says"},
+    /* What the two files say of the same. */
+    {rows, THROUGHPUT, "items/s", "items/h",
+     "line 2: throughput in items/h, higher is better; in rounds.csv items/s, higher"},
+    {rows, THROUGHPUT, "higher", "lower",
+     "line 2: throughput in items/s, lower is better; in rounds.csv items/s, higher"},
+    {rows, THROUGHPUT, "3,3,8333.33333", "3,3,9333.33333",
+     "line 2: the median of throughput is not among its rounds, line 2 of rounds.csv"},
+    {rows, THROUGHPUT, "3,3,8333.33333", "3,3,", "line 2: the median of throughput is not among"},
+    {rows, THROUGHPUT, "higher,3,", "higher,2,",
+     "line 2: throughput over 2 rounds; rounds.csv has 3"},
+    /* Headers. */
+    {rows, "run_id", "run_id", "id", "rows.csv, line 1: other columns"},
+    {rows, "reason", "reason\n", "reason\r\n", "rows.csv, line 1: lines end in CR LF"},
+    /* run.json. */
+    {run, "{", "{", "", "run.json, line "},
+    {run, "{", "\"arms\"", "\"seed\": 1, \"arms\"", "run.json, line "},
+    {run, "{", "\"schema_version\": 2", "\"schema_version\": 3",
+     "run.json is of a newer contend: its files are of schema 3, this version reads 2"},
+    {run, "{", "\"schema_version\": 2", "\"schema_version\": 1000000000000000000",
+     "is of a newer contend"},
+    {run, "{", "\"schema_version\": 2", "\"schema_version\": -1",
+     "run.json is not of a run of contend"},
+    {run, "{", "\"schema_version\": 2", "\"schema_version\": \"2\"", "run.json is not of a run"},
+    {run, "{", "\"rounds_done\": 3", "\"rounds_done\": 4",
+     "run.json: rounds_done is no whole number from 1 to 3"},
+    {run, "{", "\"rounds_done\": 3", "\"rounds_done\": -3", "rounds_done is no whole number"},
+    {run, "{", "\"rounds_planned\": 3", "\"rounds_planned\": 1000000000000000000",
+     "rounds_planned is no whole number from 1 to"},
+    {run, "{", "\"run_id\": \"2", "\"run_id\": \"3", "rounds.csv, line 2: of run '2"},
+    {run, "{", "\"run_id\"", "\"id\"", "run.json is of a run that measured nothing"},
+    {run, "{", "\"arms\"", "\"legs\"", "run.json is of a run that measured nothing"},
+    {run, "\"arms\"", "\"workers\": 1", "\"workers\": 1000000000000000000",
+     "run.json, arm 0 of arms: workers is no whole number from 1 to 65536"},
+    {run, "\"arms\"", "\"workers\": 1", "\"workers\": 2.5",
+     "arm 0 of arms: workers is no whole number"},
+    {run, "\"arms\"", "\"placement\": \"none\"", "\"placement\": \"nowhere\"",
+     "run.json, arm 0 of arms: "},
+    {run, "\"arms\"", "\"cpus\": \"0", "\"cpus\": \"all 0", "run.json, arm 0 of arms: "},
+    {run, "\"arms\"", "\"bench\"", "\"chair\"", "run.json, arm 0 of arms: no bench"},
+    {run, "\"arms\"", "\"round_values\": ", "\"round_values\": 1000000000000000",
+     "rounds.csv, line "},
+    {run, "\"arms\"", "\"round_values\": ", "\"round_values\": -",
+     "rounds.csv, line 2: not what run.json says"},
+    {run, "\"summary\"", "\"rows\": ", "\"rows\": 1000000000000000", "rows.csv, line "},
+};
+
+static void test_recorded_names_what_was_edited(void **state)
+{
+    (void)state;
+    assert_read(0, "");
+    for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
+        char *whole = edit(edits[i].file, edits[i].behind, edits[i].find, edits[i].put);
+        assert_read(-EINVAL, edits[i].said);
+        assert_int_equal(file_write(fixture_dir_fd, edits[i].file, whole, strlen(whole)), 0);
+        free(whole);
+    }
+    assert_read(0, "");
+}
+
+/* A line of rows.csv that is missing, and is not counted either. */
+static void test_recorded_misses_a_row_that_rounds_ask_for(void **state)
+{
+    (void)state;
+    char *whole_rows = edit(rows, RUN, RUN LINE "round_steps,steps,none,3,3,4,4,4,,,4,4,ok,\n", "");
+    char *whole_run = edit(run, "\"summary\"", "\"rows\": 20", "\"rows\": 19");
+    assert_read(-EINVAL, "rows.csv has no line of round_steps, line 8 of rounds.csv");
+    free(whole_rows);
+    free(whole_run);
+}
+
+static const struct {
+    const char *file, *text;
+    int code;
+    const char *said;
+} texts[] = {
+    {run, "{\"schema_version\": 1, \"status\": \"complete\"}", -EPROTO, "are of schema 1, which"},
+    {run, "{}", -EINVAL, "run.json is not of a run of contend"},
+    {run, "[1, 2]", -EINVAL, "run.json is not of a run of contend"},
+    {run, "", -EINVAL, "run.json, line 1: "},
+    {run, "{\n\nnonsense", -EINVAL, "run.json, line 3: "},
+    {rounds, "", -EINVAL, "rounds.csv is empty"},
+    {rounds, "a,b\n", -EINVAL, "rounds.csv, line 1: other columns than this version writes"},
+    {rows, "\n", -EINVAL, "rows.csv, line 1: other columns than this version writes"},
+};
+
+static void test_recorded_names_what_is_something_else(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        write_demo();
+        assert_int_equal(
+            file_write(fixture_dir_fd, texts[i].file, texts[i].text, strlen(texts[i].text)), 0);
+        assert_read(texts[i].code, texts[i].said);
+    }
+}
+
+static void test_recorded_refuses_a_byte_of_0(void **state)
+{
+    (void)state;
+    char *text;
+    size_t size;
+    assert_int_equal(file_read(fixture_dir_fd, rows, 1 << 30, &text, &size), 0);
+    *strchr(strchr(text, '\n') + 1, '\n') = '\0'; /* the end of line 2 */
+    assert_int_equal(file_write(fixture_dir_fd, rows, text, size), 0);
+    free(text);
+    assert_read(-EINVAL, "rows.csv, line 2: a byte of value 0");
+}
+
+/* Nothing is wrong with what a run leaves that was cut off before its first round was done. */
+static void test_recorded_tells_a_run_without_a_round_from_damage(void **state)
+{
+    (void)state;
+    char *before = edit(run, "{", "\"rounds_done\": 3", "\"rounds_done\": 0");
+    free(before);
+    assert_read(-ENODATA, "no round of it was finished");
+}
+
+/* Deeper than anything that a recursion over it should follow. */
+static void test_recorded_refuses_deep_json(void **state)
+{
+    (void)state;
+    enum { DEEP = 100000 };
+    char *text = malloc(DEEP + 1);
+    assert_non_null(text);
+    memset(text, '[', DEEP);
+    assert_int_equal(file_write(fixture_dir_fd, run, text, DEEP), 0);
+    assert_read(-EINVAL, "run.json, line 1: maximum parsing depth reached");
+    free(text);
+}
+
+/* None of them is waited for, followed, or read into memory. */
+static void test_recorded_refuses_what_is_no_file(void **state)
+{
+    (void)state;
+    static const char *const names[] = {run, rounds, rows};
+    for (size_t i = 0; i < 3; i++) {
+        char said[100];
+        (void)snprintf(said, sizeof(said), "%s is no regular file", names[i]);
+        assert_int_equal(unlinkat(fixture_dir_fd, names[i], 0), 0);
+        assert_int_equal(mkfifoat(fixture_dir_fd, names[i], 0600), 0);
+        assert_read(-EINVAL, said);
+        assert_int_equal(unlinkat(fixture_dir_fd, names[i], 0), 0);
+        assert_int_equal(symlinkat("/etc/passwd", fixture_dir_fd, names[i]), 0);
+        assert_read(-EINVAL, said);
+        assert_int_equal(unlinkat(fixture_dir_fd, names[i], 0), 0);
+        assert_int_equal(mkdirat(fixture_dir_fd, names[i], 0700), 0);
+        assert_read(-EINVAL, said);
+        assert_int_equal(unlinkat(fixture_dir_fd, names[i], AT_REMOVEDIR), 0);
+        (void)snprintf(said, sizeof(said), i ? "%s is missing" : "cannot read %s: No such file",
+                       names[i]);
+        assert_read(i ? -EINVAL : -ENOENT, said);
+        write_demo();
+    }
+}
+
+static void test_recorded_refuses_files_of_gibibytes(void **state)
+{
+    (void)state;
+    static const char *const names[] = {run, rounds, rows};
+    for (size_t i = 0; i < 3; i++) {
+        char said[100];
+        (void)snprintf(said, sizeof(said), "%s is larger than %d MiB", names[i],
+                       i == 1 ? 1024 : 256);
+        int fd = file_open_empty(fixture_dir_fd, names[i]);
+        assert_int_equal(ftruncate(fd, (off_t)4 << 30), 0); /* sparse */
+        (void)close(fd);
+        assert_read(-EFBIG, said);
+        write_demo();
+    }
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, fixture_remove_dir)
+    const struct CMUnitTest tests[] = {
+        TEST(test_recorded_names_what_was_edited),
+        TEST(test_recorded_misses_a_row_that_rounds_ask_for),
+        TEST(test_recorded_names_what_is_something_else),
+        TEST(test_recorded_refuses_a_byte_of_0),
+        TEST(test_recorded_tells_a_run_without_a_round_from_damage),
+        TEST(test_recorded_refuses_deep_json),
+        TEST(test_recorded_refuses_what_is_no_file),
+        TEST(test_recorded_refuses_files_of_gibibytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

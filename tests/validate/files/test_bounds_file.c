@@ -1,0 +1,175 @@
+/* harness/validate/files/bounds_file.h: a baseline that is written, read, and edited badly. */
+#include "harness/validate/files/bounds_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_dir.h"
+#include "tests/lib/fixture_fleet.h"
+
+#define assert_near(value, expected, within) assert_true(fabs((value) - (expected)) <= (within))
+
+static char path[4096];
+
+static const char *path_of(const char *name)
+{
+    (void)snprintf(path, sizeof(path), "%s/%s", fixture_dir, name);
+    return path;
+}
+
+static void test_it_comes_back_as_it_was(void **state)
+{
+    (void)state;
+    struct bounds written = {0}, read;
+    struct err err = {0};
+    char key[FLEET_KEY_MAX];
+    const struct bound bound = {.key = fixture_fleet_key(3, key),
+                                .unit = "GB/s",
+                                .higher = true,
+                                .required = true,
+                                .reference = 123.456,
+                                .lower = 100,
+                                .upper = NAN,
+                                .spread = 0.02,
+                                .machines = 30};
+    written.kind = strdup("2 x \"CPU\", 8 x GPU");
+    written.machines = 30;
+    (void)snprintf(written.how, sizeof(written.how), "median");
+    assert_int_equal(bounds_add(&written, &bound, &err), 0);
+    assert_int_equal(bounds_leave_out(&written, "m7", "lacks gpu=1", &err), 0);
+    assert_int_equal(bounds_file_write(path_of("b.json"), &written, 1764000000, &err), 0);
+    assert_int_equal(bounds_file_write(path_of("b.json"), &written, 1764000000, &err), -EEXIST);
+    assert_int_equal(bounds_file_read(path_of("b.json"), &read, &err), 0);
+    assert_string_equal(read.kind, written.kind);
+    assert_string_equal(read.how, "median");
+    assert_int_equal(read.machines, 30);
+    assert_int_equal(read.n, 1);
+    assert_string_equal(read.all[0].key, key);
+    assert_string_equal(read.all[0].unit, "GB/s");
+    assert_true(read.all[0].higher && read.all[0].required);
+    assert_near(read.all[0].reference, 123.456, 1e-9);
+    assert_near(read.all[0].lower, 100, 1e-9);
+    assert_true(isnan(read.all[0].upper));
+    assert_near(read.all[0].spread, 0.02, 1e-9);
+    assert_int_equal(read.nleft_out, 1);
+    assert_string_equal(read.left_out[0].reason, "lacks gpu=1");
+    bounds_free(&written);
+    bounds_free(&read);
+}
+
+#define COLUMNS                                                                                    \
+    "\"scenario\": \"gpu\", \"placement\": \"none\", \"workers\": \"1\", \"role\": "               \
+    "\"foreground\", \"bench\": \"gpu_stream\", \"params\": \"slots=1;gpu=0\", \"device\": "       \
+    "\"cuda\", \"better\": \"higher\""
+#define HEADER "{\"schema\": \"contend-bounds\",\n\"schema_version\": 1,\n\"bounds\": [\n"
+#define GOOD "{\"metric\": \"a\", \"reference\": 5, \"lower\": 4, \"unit\": \"s\", " COLUMNS "}"
+#define FOOTER "\n]}\n"
+
+/* The file with that text is refused, and the message ends so. */
+static void refuse(const char *text, const char *expected)
+{
+    struct bounds bounds;
+    struct err err = {0};
+    char message[4300];
+    fixture_put("/bad.json", text);
+    assert_int_equal(bounds_file_read(path_of("bad.json"), &bounds, &err), -EINVAL);
+    (void)snprintf(message, sizeof(message), "%s%s", path, expected);
+    assert_string_equal(err.msg, message);
+    bounds_free(&bounds);
+}
+
+static void test_bad_edits_are_told_by_line(void **state)
+{
+    (void)state;
+    refuse(HEADER GOOD ",\n{\"metric\": \"b\", \"reference\": 5, \"lower\": 9, \"upper\": 4, "
+                       "\"unit\": \"s\", " COLUMNS "}" FOOTER,
+           " line 5: lower 9 is above upper 4: the wrong way round?");
+    refuse(HEADER "{\"metric\": \"b\", \"reference\": 5, \"lower\": 6, \"unit\": \"s\", " COLUMNS
+                  "}" FOOTER,
+           " line 4: reference 5 is not between lower and upper");
+    refuse(HEADER "{\"metric\": \"b\", \"reference\": 5, " COLUMNS "}" FOOTER,
+           " line 4: unit is missing, or no text");
+    refuse(HEADER "{\"metric\": \"b\", \"reference\": 5, \"unit\": \"\", " COLUMNS "}" FOOTER,
+           " line 4: unit is missing");
+    refuse(HEADER
+           "{\"metric\": \"b\", \"reference\": 5, \"unit\": \"s\", \"required\": \"true\", " COLUMNS
+           "}" FOOTER,
+           " line 4: required is neither true nor false");
+    refuse(HEADER GOOD ",\n\n" GOOD FOOTER, " line 6: the same figure is in line 4");
+    refuse(HEADER "{\"metric\": \"b\", \"reference\": \"5\", \"unit\": \"s\", " COLUMNS "}" FOOTER,
+           " line 4: reference is no number");
+    refuse(HEADER "{\"metric\": \"b\", \"lower\": 5, \"unit\": \"s\", " COLUMNS "}" FOOTER,
+           " line 4: reference is missing, or not above 0");
+    refuse(HEADER GOOD ",\n{\"lowr\": 5}" FOOTER, " line 5: 'lowr' is not known of a bound");
+    refuse(HEADER "7" FOOTER, " line 4: a bound is {...}");
+    refuse(HEADER "{\"metric\": \"b\", \"reference\": NaN}" FOOTER,
+           " line 4: invalid token near 'NaN'");
+    refuse("{\"schema\": \"contend-bounds\", \"schema_version\": 9}",
+           ": schema_version is 9, and this version reads 1");
+    refuse("{\"version\": 1}", ": schema is not \"contend-bounds\": no baseline");
+    refuse("{\"schema\": \"contend-bounds\", \"schema_version\": 1}", ": no bounds in it");
+}
+
+static void test_what_is_not_there_is_said(void **state)
+{
+    (void)state;
+    struct bounds bounds;
+    struct err err = {0};
+    assert_int_equal(bounds_file_read(path_of("none"), &bounds, &err), -ENOENT);
+    bounds_free(&bounds);
+}
+
+/* Nothing in it commands a terminal, or looks like what stands between the columns of a key. */
+static void test_control_characters_become_spaces(void **state)
+{
+    (void)state;
+    struct bounds bounds;
+    struct err err = {0};
+    char metric[32];
+    fixture_put("/control.json", HEADER
+                "{\"metric\": \"b\\u001f\\u001b[c\", \"reference\": 5, \"unit\": \"s\", " COLUMNS
+                "}" FOOTER);
+    assert_int_equal(bounds_file_read(path_of("control.json"), &bounds, &err), 0);
+    assert_string_equal(fleet_key_column(bounds.all[0].key, FLEET_METRIC, metric, sizeof(metric)),
+                        "b  [c");
+    bounds_free(&bounds);
+}
+
+/* As a Kubernetes volume shows a file. */
+static void test_a_link_is_followed(void **state)
+{
+    (void)state;
+    struct bounds bounds;
+    struct err err = {0};
+    fixture_put("/there.json", HEADER GOOD FOOTER);
+    assert_int_equal(symlinkat("there.json", fixture_dir_fd, "link.json"), 0);
+    assert_int_equal(bounds_file_read(path_of("link.json"), &bounds, &err), 0);
+    assert_int_equal(bounds.n, 1);
+    bounds_free(&bounds);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_it_comes_back_as_it_was, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_bad_edits_are_told_by_line, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_what_is_not_there_is_said, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_control_characters_become_spaces, fixture_make_dir,
+                                        fixture_remove_dir),
+        cmocka_unit_test_setup_teardown(test_a_link_is_followed, fixture_make_dir,
+                                        fixture_remove_dir),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,152 @@
+/* Waivers: read strictly, applied to their unit alone, and until their day. */
+#include "harness/validate/files/waivers.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/validate/rules/rules.h"
+#include "tests/lib/fixture_dir.h"
+
+static char path[256];
+
+static int read_text(const char *text, struct waivers *waivers, struct err *err)
+{
+    fixture_put("/waivers.json", text);
+    (void)snprintf(path, sizeof(path), "%s/waivers.json", fixture_dir);
+    return waivers_read(path, waivers, err);
+}
+
+static void refuses(const char *text, const char *message)
+{
+    struct waivers waivers;
+    struct err err;
+    assert_int_equal(read_text(text, &waivers, &err), -EINVAL);
+    if (!strstr(err.msg, message))
+        fail_msg("'%s' is not in: %s", message, err.msg);
+    waivers_free(&waivers);
+}
+
+static void test_waivers_are_read(void **state)
+{
+    (void)state;
+    struct waivers waivers;
+    struct err err;
+    assert_int_equal(read_text("[{\"rule\": \"nvlinks\", \"unit\": \"GPU 2\", \"reason\": \"12 by "
+                               "design\", \"until\": \"2030-12-31\"},\n {\"rule\": \"memlock\", "
+                               "\"reason\": \"{no RDMA [\", \"until\": \"2031-01-01\"}]",
+                               &waivers, &err),
+                     0);
+    assert_int_equal(waivers.n, 2);
+    assert_string_equal(waivers.all[0].rule, "nvlinks");
+    assert_string_equal(waivers.all[0].unit, "GPU 2");
+    assert_string_equal(waivers.all[0].until, "2030-12-31");
+    assert_int_equal(waivers.all[0].line, 1);
+    assert_int_equal(waivers.all[1].line, 2);
+    assert_string_equal(waivers.all[1].unit, "");
+    waivers_free(&waivers);
+}
+
+static void test_waivers_are_refused_by_line(void **state)
+{
+    (void)state;
+    refuses("[{\"a\n", "waivers.json:1: unexpected newline near '\"a'");
+    refuses("[\n{\"rule\": \"memlock\", \"reason\": \"a \\\"{\\\" b\", \"until\": "
+            "\"2030-01-01\"},\n"
+            "\n{\"rule\": \"nvlinks\", \"until\": \"2030-01-01\"}]",
+            "waivers.json:4: the waiver of 'nvlinks' has no reason");
+    refuses("[{\"rule\": \"nvlinks\", \"reason\": \"  \", \"until\": \"2030-01-01\"}]",
+            "no reason");
+    refuses("[{\"rule\": \"nvlink\", \"reason\": \"x\", \"until\": \"2030-01-01\"}]", "no rule");
+    refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\", \"until\": \"1.1.2030\"}]", "no date");
+    refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\"}]", "no date");
+    refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\", \"until\": \"2030-13-01\"}]", "no date");
+    refuses("[{\"rule\": 1, \"reason\": \"x\", \"until\": \"2030-01-01\"}]", "no text");
+    refuses("[{\"rule\": \"xid\", \"why\": \"x\", \"until\": \"2030-01-01\"}]",
+            "a field that is not");
+    refuses("{\"rule\": \"nvlinks\"}", "no array");
+    refuses("[\n{\"rule\": }]", "waivers.json:2:");
+    refuses("[3]", "entry 1 is no object");
+}
+
+static void test_waivers_of_no_file(void **state)
+{
+    (void)state;
+    struct waivers waivers;
+    struct err err;
+    assert_int_equal(waivers_read("/nonexistent/w.json", &waivers, &err), -ENOENT);
+    assert_non_null(strstr(err.msg, "/nonexistent/w.json"));
+}
+
+static void test_waivers_apply_to_their_unit_and_day(void **state)
+{
+    (void)state;
+    struct waiver list[] = {
+        {.rule = "nvlinks", .unit = "GPU 1", .reason = "by design", .until = "2030-06-15"},
+        {.rule = "pcie_width", .unit = "0000:3b:00.0", .reason = "riser", .until = "2030-06-14"}};
+    struct waivers waivers = {.n = 2, .all = list};
+    struct finding all[] = {
+        {.id = "nvlinks", .subject = "GPU 1 (0000:02:00.0)", .outcome = OUTCOME_FAIL},
+        {.id = "nvlinks", .subject = "GPU 10 (0000:0b:00.0)", .outcome = OUTCOME_FAIL},
+        {.id = "gpu_ecc", .subject = "GPU 1 (0000:02:00.0)", .outcome = OUTCOME_FAIL},
+        {.id = "pcie_width",
+         .subject = "NIC 0000:3b:00.0 (slot 2)",
+         .outcome = OUTCOME_FAIL,
+         .evidence = "x8"},
+        {.id = "nvlinks", .subject = "GPU 1 (0000:02:00.0)", .outcome = OUTCOME_SKIP}};
+    struct findings findings = {.n = 5, .all = all};
+    waive_findings(&waivers, "2030-06-15", &findings);
+    assert_int_equal(all[0].outcome, OUTCOME_WARN); /* on its last day */
+    assert_string_equal(all[0].evidence, "waived until 2030-06-15: by design");
+    assert_int_equal(all[1].outcome, OUTCOME_FAIL);
+    assert_int_equal(all[2].outcome, OUTCOME_FAIL);
+    assert_int_equal(all[3].outcome, OUTCOME_FAIL); /* a day late */
+    assert_string_equal(all[3].evidence, "x8; its waiver expired on 2030-06-14: riser");
+    assert_int_equal(all[4].outcome, OUTCOME_SKIP);
+}
+
+/* What somebody lives with fails a strict verdict as little as another one, be it failure or
+ * warning. */
+static void test_waived_findings_pass_strictly(void **state)
+{
+    (void)state;
+    struct waiver list[] = {
+        {.rule = "governor", .reason = "batch system", .until = "2030-06-15"},
+        {.rule = "pcie_width", .unit = "GPU 1", .reason = "riser", .until = "2030-06-15"}};
+    struct waivers waivers = {.n = 2, .all = list};
+    struct finding all[] = {{.id = "governor", .outcome = OUTCOME_WARN},
+                            {.id = "pcie_width", .subject = "GPU 1", .outcome = OUTCOME_FAIL},
+                            {.id = "pcie_width", .subject = "GPU 2", .outcome = OUTCOME_WARN}};
+    struct findings findings = {.n = 2, .all = all};
+    assert_int_equal(rules_verdict(&findings, true).rules, 2);
+    waive_findings(&waivers, "2030-06-01", &findings);
+    waive_findings(&waivers, "2030-06-01", &findings); /* told once */
+    assert_string_equal(all[0].evidence, "waived until 2030-06-15: batch system");
+    assert_int_equal(rules_verdict(&findings, true).outcome, OUTCOME_PASS);
+    assert_int_equal(rules_verdict(&findings, true).count[OUTCOME_WARN], 2);
+    findings.n = 3;
+    waive_findings(&waivers, "2030-06-01", &findings);
+    struct rules_verdict verdict = rules_verdict(&findings, true);
+    assert_int_equal(verdict.outcome, OUTCOME_FAIL);
+    assert_int_equal(verdict.rules, 1);
+    assert_int_equal(rules_verdict(&findings, false).outcome, OUTCOME_PASS);
+}
+
+#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_DIR(test_waivers_are_read),
+        IN_DIR(test_waivers_are_refused_by_line),
+        IN_DIR(test_waivers_of_no_file),
+        cmocka_unit_test(test_waivers_apply_to_their_unit_and_day),
+        cmocka_unit_test(test_waived_findings_pass_strictly),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

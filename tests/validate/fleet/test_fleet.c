@@ -1,0 +1,226 @@
+/* harness/validate/fleet/fleet.h: results of many machines in memory. */
+#include "harness/validate/fleet/fleet.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_fleet.h"
+
+#define assert_near(value, expected, within) assert_true(fabs((value) - (expected)) <= (within))
+
+static const struct fleet_figure rate = {.unit = "GB/s", .higher = true, .value = 10};
+
+static uint32_t add_run(struct fleet *fleet, const char *name, const char *identity,
+                        const char *kind, uint64_t started)
+{
+    uint32_t run;
+    struct err err = {0};
+    const struct fleet_origin origin = {name, identity, kind, started};
+    assert_int_equal(fleet_add_run(fleet, &origin, &run, &err), 0);
+    return run;
+}
+
+static void test_keys_come_apart_again(void **state)
+{
+    (void)state;
+    const char *columns[FLEET_COLUMNS] = {
+        "memory", "none",   "2", "foreground", "mem_latency", "a=1;slots=2;size=64;pages=4k",
+        "none",   "latency"};
+    char key[FLEET_KEY_MAX], text[FLEET_KEY_MAX];
+    size_t length = fleet_key_join(columns, key);
+    assert_int_equal(length, strlen(key));
+    for (int i = 0; i < FLEET_COLUMNS; i++)
+        assert_string_equal(fleet_key_column(key, (enum fleet_column)i, text, sizeof(text)),
+                            columns[i]);
+    assert_string_equal(fleet_key_say(key, text, sizeof(text)),
+                        "latency of mem_latency, size=64, pages=4k");
+    columns[FLEET_PARAMS] = "a=1;slots=2";
+    (void)fleet_key_join(columns, key);
+    assert_string_equal(fleet_key_say(key, text, sizeof(text)),
+                        "latency of mem_latency, none, 2 workers");
+}
+
+static void test_a_key_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    char params[FLEET_KEY_MAX], key[FLEET_KEY_MAX];
+    memset(params, 'x', sizeof(params) - 1);
+    params[sizeof(params) - 1] = '\0';
+    const char *columns[FLEET_COLUMNS] = {"a", "b", "c", "d", "e", params, "f", "g"};
+    assert_int_equal(fleet_key_join(columns, key), 0);
+    columns[FLEET_PARAMS] = "x\037y"; /* as stands between them */
+    assert_int_equal(fleet_key_join(columns, key), 0);
+}
+
+/* Runs are read in another order than that of time. */
+static void test_a_figure_is_the_median_of_its_runs_in_time(void **state)
+{
+    (void)state;
+    struct fleet fleet = {0};
+    struct err err = {0};
+    fixture_fleet_add(&fleet, "b", 3, 0, 30);
+    fixture_fleet_add(&fleet, "a", 1, 0, 5);
+    fixture_fleet_add(&fleet, "b", 1, 0, 10);
+    fixture_fleet_add(&fleet, "b", 2, 0, 90);
+    fixture_fleet_add(&fleet, "b", 2, 1, 7);
+    assert_int_equal(fleet_arrange(&fleet, &err), 0);
+    assert_int_equal(fleet.ncells, 3);
+    const struct fleet_cell *cell = fleet_find(&fleet, 0, 0);
+    assert_non_null(cell);
+    assert_near(cell->value, 30, 1e-6);
+    assert_int_equal(cell->nvalues, 3);
+    const double in_time[] = {10, 90, 30};
+    for (size_t i = 0; i < 3; i++)
+        assert_near((double)fleet.values[cell->first + i].value, in_time[i], 1e-6);
+    assert_null(fleet_find(&fleet, 1, 1));
+    assert_near(fleet_find(&fleet, 0, 1)->value, 5, 1e-6);
+    fleet_free(&fleet);
+}
+
+static void test_a_figure_twice_in_a_run_is_refused(void **state)
+{
+    (void)state;
+    struct fleet fleet = {0};
+    struct err err = {0};
+    uint32_t run = add_run(&fleet, "a", "", "k", 1);
+    assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &rate, &err), 0);
+    assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &rate, &err), -EEXIST);
+    run = add_run(&fleet, "a", "", "k", 2);
+    assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &rate, &err), 0);
+    fleet_free(&fleet);
+}
+
+static void test_what_is_no_figure_of_that_name_is_refused(void **state)
+{
+    (void)state;
+    struct fleet fleet = {0};
+    struct err err = {0};
+    struct fleet_figure other = rate;
+    uint32_t run = add_run(&fleet, "a", "", "k", 1);
+    assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &rate, &err), 0);
+    run = add_run(&fleet, "b", "", "k", 1);
+    other.unit = "MB/s";
+    assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &other, &err), -EINVAL);
+    assert_string_equal(err.msg, "unit 'MB/s', and 'GB/s' in another result");
+    other = rate;
+    other.higher = false;
+    assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &other, &err), -EINVAL);
+    other = rate;
+    other.value = -1e39;
+    assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &other, &err), -EINVAL);
+    assert_string_equal(err.msg, "value -1e+39 is too large");
+    fleet_free(&fleet);
+}
+
+/* The name of a figure that was refused has no cells, and is not in the way of the next one. */
+static void test_a_refused_figure_leaves_no_trace(void **state)
+{
+    (void)state;
+    struct fleet fleet = {0};
+    struct err err = {0};
+    struct fleet_figure bad = rate;
+    uint32_t run = add_run(&fleet, "a", "", "k", 1);
+    assert_int_equal(fleet_add_value(&fleet, run, "x", 1, &rate, &err), 0);
+    bad.unit = "a unit of 32 or more characters.";
+    assert_int_equal(fleet_add_value(&fleet, run, "y", 1, &bad, &err), -EINVAL);
+    bad = rate;
+    bad.value = 1e39;
+    assert_int_equal(fleet_add_value(&fleet, run, "z", 1, &bad, &err), -EINVAL);
+    assert_int_equal(fleet_add_value(&fleet, run, "w", 1, &rate, &err), 0);
+    assert_int_equal(fleet_arrange(&fleet, &err), 0);
+    assert_int_equal(fleet.keys.n, 2);
+    assert_int_equal(fleet.first[1], 1);
+    assert_int_equal(fleet.first[2], 2);
+    fleet_free(&fleet);
+}
+
+/* Machines of two versions, of which one lacks a parameter, have figures of one name; bounds name
+ * it as the first of them does. */
+static void test_a_parameter_at_its_default_may_be_lacking(void **state)
+{
+    (void)state;
+    static const struct opt opts[] = {{.name = "step", .kind = OPT_SECONDS, .def = "10ms"},
+                                      {.name = NULL}};
+    static const struct bench bench = {.name = "scan", .opts = opts};
+    static const struct bench *const benches[] = {&bench, NULL};
+    static const struct {
+        const char *params;
+        uint32_t metric;
+    } cases[] = {{"size=64;slots=1", 0},
+                 {"size=64;step=0.01;slots=1", 0},
+                 {"size=64;step=0.02;slots=1", 1},
+                 {"size=64;slots=1;step=0.01", 2}}; /* the key of a scan */
+    struct fleet fleet = {.benches = benches};
+    struct err err = {0};
+    char key[FLEET_KEY_MAX], plain[FLEET_KEY_MAX];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char name[8];
+        (void)snprintf(name, sizeof(name), "m%zu", i);
+        const char *columns[FLEET_COLUMNS] = {"scan", "none",          "1",    "foreground",
+                                              "scan", cases[i].params, "cuda", "rate"};
+        size_t length = fleet_key_join(columns, key);
+        uint32_t run = add_run(&fleet, name, "", "k", 1);
+        assert_int_equal(fleet_add_value(&fleet, run, key, length, &rate, &err), 0);
+        length = fleet_key_plain(benches, key, plain);
+        assert_int_equal(intern_find(&fleet.keys, plain, length), cases[i].metric);
+        assert_int_equal(fleet_key_plain(NULL, key, plain), strlen(key));
+    }
+    assert_int_equal(fleet_arrange(&fleet, &err), 0);
+    assert_int_equal(fleet.keys.n, 3);
+    assert_non_null(fleet_find(&fleet, 0, 0));
+    assert_non_null(fleet_find(&fleet, 0, 1));
+    assert_non_null(strstr(intern_text(&fleet.spelled, fleet.metrics[1].spelled), "step=0.02"));
+    fleet_free(&fleet);
+}
+
+/* Two machines of one host name; where a run does not say which it is, it is the first. */
+static void test_machines_of_one_name_are_told_apart(void **state)
+{
+    (void)state;
+    struct fleet fleet = {0};
+    (void)add_run(&fleet, "localhost", "11", "k", 1);
+    (void)add_run(&fleet, "localhost", "22", "k", 1);
+    (void)add_run(&fleet, "localhost", "", "k", 1);
+    (void)add_run(&fleet, "localhost", "22", "k", 1);
+    assert_int_equal(fleet.names.n, 2);
+    assert_string_equal(intern_text(&fleet.names, 1), "localhost (22)");
+    fleet_free(&fleet);
+}
+
+static void test_the_kind_is_that_of_the_newest_run(void **state)
+{
+    (void)state;
+    struct fleet fleet = {0};
+    (void)add_run(&fleet, "a", "", "8 GPUs", 5);
+    (void)add_run(&fleet, "a", "", "7 GPUs", 9);
+    (void)add_run(&fleet, "a", "", "6 GPUs", 2);
+    (void)add_run(&fleet, "b", "", "8 GPUs", 2);
+    (void)add_run(&fleet, "c", "", "8 GPUs", 2);
+    assert_string_equal(intern_text(&fleet.kinds, fleet.machines[0].kind), "7 GPUs");
+    assert_string_equal(intern_text(&fleet.kinds, fleet_common_kind(&fleet, NULL, NULL)), "8 GPUs");
+    fleet_free(&fleet);
+    assert_int_equal(fleet_common_kind(&fleet, NULL, NULL), INTERN_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_keys_come_apart_again),
+        cmocka_unit_test(test_a_key_that_is_none_is_refused),
+        cmocka_unit_test(test_a_figure_is_the_median_of_its_runs_in_time),
+        cmocka_unit_test(test_a_figure_twice_in_a_run_is_refused),
+        cmocka_unit_test(test_what_is_no_figure_of_that_name_is_refused),
+        cmocka_unit_test(test_a_refused_figure_leaves_no_trace),
+        cmocka_unit_test(test_a_parameter_at_its_default_may_be_lacking),
+        cmocka_unit_test(test_machines_of_one_name_are_told_apart),
+        cmocka_unit_test(test_the_kind_is_that_of_the_newest_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

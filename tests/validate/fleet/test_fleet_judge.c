@@ -1,0 +1,477 @@
+/* harness/validate/fleet/bounds_make.h and fleet_judge.h, on fleets of which it is known who is
+ * bad. */
+#include "harness/validate/fleet/judge.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/validate/fleet/bounds_make.h"
+#include "harness/validate/fleet/say.h"
+#include "tests/lib/fixture_fleet.h"
+
+#define assert_near(value, expected, within) assert_true(fabs((value) - (expected)) <= (within))
+
+struct judged {
+    struct fleet fleet;
+    struct bounds bounds;
+    struct fleet_judgement judgement;
+};
+
+static void judge_arranged(struct judged *judged)
+{
+    struct err err = {0};
+    assert_int_equal(bounds_make(&judged->fleet, &judged->bounds, &err), 0);
+    assert_int_equal(fleet_judge(&judged->fleet, &judged->bounds, NULL, &judged->judgement, &err),
+                     0);
+}
+
+static void judge(const struct fixture_fleet *with, struct judged *judged)
+{
+    fixture_fleet_make(with, &judged->fleet);
+    judge_arranged(judged);
+}
+
+static void free_judged(struct judged *judged)
+{
+    fleet_judgement_free(&judged->judgement);
+    bounds_free(&judged->bounds);
+    fleet_free(&judged->fleet);
+}
+
+/* Machines of that many at the front are bad: how many of them, and of the others, are accused. */
+static void count(const struct judged *judged, unsigned nbad, unsigned *found, unsigned *accused)
+{
+    *found = *accused = 0;
+    for (size_t i = 0; i < judged->judgement.nmachines; i++) {
+        const struct fleet_judged *machine = &judged->judgement.machines[i];
+        bool bad = machine->machine < nbad, odd = machine->outcome != OUTCOME_PASS;
+        *found += bad && odd;
+        *accused += !bad && odd;
+    }
+}
+
+static const struct fleet_offence *offence_of(const struct judged *judged, uint32_t machine)
+{
+    for (size_t i = 0; i < judged->judgement.noffences; i++)
+        if (judged->judgement.offences[i].machine == machine)
+            return &judged->judgement.offences[i];
+    return NULL;
+}
+
+static const struct fixture_fleet usual = {.machines = 200,
+                                           .figures = 60,
+                                           .run_spread = 0.03,
+                                           .machine_spread = 0.02,
+                                           .modes = true,
+                                           .seed = 1};
+
+/* Heavy tails and second modes in all figures: of 6,000 good machines 0.1% may be accused. */
+static void test_bad_figures_are_found_and_good_machines_left_alone(void **state)
+{
+    (void)state;
+    unsigned found = 0, accused = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct fixture_fleet with = {.machines = 303,
+                                     .figures = 60,
+                                     .run_spread = 0.02,
+                                     .machine_spread = 0.02,
+                                     .heavy = true,
+                                     .modes = true,
+                                     .seed = seed,
+                                     .nbad = 3,
+                                     .ratio = seed % 2 ? 0.5 : 2};
+        struct judged judged = {0};
+        unsigned some_found, some_accused;
+        judge(&with, &judged);
+        count(&judged, 3, &some_found, &some_accused);
+        found += some_found;
+        accused += some_accused;
+        free_judged(&judged);
+    }
+    assert_int_equal(found, 60);
+    assert_true(accused <= 6);
+}
+
+static void test_normal_noise_accuses_nobody(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    judge(&usual, &judged);
+    assert_int_equal(judged.judgement.npass, 200);
+    assert_int_equal(judged.bounds.n, 60);
+    assert_int_equal(judged.bounds.nleft_out, 0);
+    for (size_t i = 0; i < judged.bounds.n; i++) {
+        const struct bound *bound = &judged.bounds.all[i];
+        bool modes = strstr(bound->key, "gpu=1");
+        assert_true(bound->lower > (modes ? 0.55 : 0.7) * bound->reference);
+        assert_true(bound->lower < 0.9 * bound->reference + 1e-9);
+        assert_true(bound->required);
+    }
+    free_judged(&judged);
+}
+
+/* Whatever its figures are: it fails, is the first, and no baseline is made of it. */
+static void test_whom_its_own_rules_refused_fails(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    char what[FLEET_SAID_MAX];
+    fixture_fleet_make(&usual, &judged.fleet);
+    fleet_add_verdict(&judged.fleet, 5, "FAIL: 1 rule (ecc)", false);
+    uint32_t machine = judged.fleet.runs[5].machine;
+    judge_arranged(&judged);
+    assert_int_equal(judged.judgement.nfail, 1);
+    assert_int_equal(judged.judgement.npass, 199);
+    assert_int_equal(judged.judgement.machines[0].machine, machine);
+    assert_int_equal(judged.bounds.nleft_out, 1);
+    const struct fleet_offence *offence = offence_of(&judged, machine);
+    assert_string_equal(fleet_offence_id(offence->kind), "fleet_verdict");
+    assert_string_equal(fleet_offence_what(&judged.fleet, &judged.bounds, &judged.judgement,
+                                           offence, what, sizeof(what)),
+                        "its own rules: FAIL: 1 rule (ecc)");
+    assert_string_equal(fleet_offence_much(offence, what, sizeof(what)), "");
+    free_judged(&judged);
+}
+
+/* Much the same fault in a tenth of them does not become the usual. */
+static void test_a_bad_batch_does_not_hide(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    struct fixture_fleet with = usual;
+    with.figures = 1;
+    with.nbad = 20;
+    with.ratio = 0.5;
+    unsigned found, accused;
+    judge(&with, &judged);
+    count(&judged, with.nbad, &found, &accused);
+    assert_int_equal(found, 20);
+    assert_int_equal(accused, 0);
+    assert_int_equal(judged.bounds.nleft_out, 20);
+    assert_int_equal(judged.bounds.machines, 180);
+    free_judged(&judged);
+}
+
+static void test_missing_units_are_named(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    struct fixture_fleet with = usual;
+    char what[FLEET_SAID_MAX], much[FLEET_SAID_MAX];
+    with.machines = 30;
+    with.nbad = 2;
+    with.lacks = true;
+    judge(&with, &judged);
+    assert_int_equal(judged.judgement.nfail, 2);
+    const struct fleet_offence *offence = offence_of(&judged, 1);
+    assert_non_null(offence);
+    assert_int_equal(offence->kind, OFFENCE_LACKS);
+    assert_int_equal(offence->count, 30);
+    assert_string_equal(fleet_offence_what(&judged.fleet, &judged.bounds, &judged.judgement,
+                                           offence, what, sizeof(what)),
+                        "lacks gpu=1");
+    assert_string_equal(fleet_offence_much(offence, much, sizeof(much)), "30 figures");
+    free_judged(&judged);
+}
+
+static void test_drift_is_found(void **state)
+{
+    (void)state;
+    unsigned found = 0, accused = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        struct fixture_fleet with = usual;
+        struct judged judged = {0};
+        with.machines = 40;
+        with.runs = 8;
+        with.nbad = 2;
+        with.ratio = 0.65;
+        with.drifts = true;
+        with.seed = seed;
+        unsigned some_found, some_accused;
+        judge(&with, &judged);
+        count(&judged, with.nbad, &some_found, &some_accused);
+        found += some_found;
+        accused += some_accused;
+        const struct fleet_offence *offence = offence_of(&judged, 1);
+        assert_non_null(offence);
+        assert_int_equal(offence->kind, OFFENCE_DRIFT);
+        assert_true(offence->ratio > 0.5 && offence->ratio < 0.8);
+        free_judged(&judged);
+    }
+    assert_int_equal(found, 20);
+    assert_int_equal(accused, 0);
+}
+
+/* No figure of it is beyond its bounds, but all are 8% lower. */
+static void test_a_machine_that_is_worse_in_all_is_odd(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    struct err err = {0};
+    struct fixture_fleet with = usual;
+    with.run_spread = with.machine_spread = 0.01;
+    with.modes = false;
+    fixture_fleet_make(&with, &judged.fleet);
+    for (size_t i = 0; i < judged.fleet.ncells; i++)
+        if (judged.fleet.cells[i].machine == 7)
+            judged.fleet.cells[i].value *= 0.92;
+    assert_int_equal(bounds_make(&judged.fleet, &judged.bounds, &err), 0);
+    for (size_t i = 0; i < judged.bounds.n; i++)
+        judged.bounds.all[i].lower = 0.8 * judged.bounds.all[i].reference;
+    assert_int_equal(fleet_judge(&judged.fleet, &judged.bounds, NULL, &judged.judgement, &err), 0);
+    assert_int_equal(judged.judgement.nwarn, 1);
+    assert_int_equal(judged.judgement.nfail, 0);
+    assert_int_equal(offence_of(&judged, 7)->kind, OFFENCE_OVERALL);
+    free_judged(&judged);
+}
+
+/* Of 4 machines the spread is what was seen elsewhere, and it is said. */
+static void test_few_machines_have_the_bounds_of_others(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    struct err err = {0};
+    const double values[] = {100, 100.1, 99.9, 100.05};
+    char name[16];
+    for (int i = 0; i < 4; i++) {
+        (void)snprintf(name, sizeof(name), "m%d", i);
+        fixture_fleet_add(&judged.fleet, name, 1, 0, values[i]);
+    }
+    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    judge_arranged(&judged);
+    assert_near(judged.bounds.all[0].spread, BOUNDS_PRIOR * sqrt(1 + 1.571 / 4), 1e-6);
+    assert_non_null(strstr(judged.bounds.how, "4 machines do not tell how far machines differ"));
+    assert_int_equal(judged.judgement.npass, 4);
+    free_judged(&judged);
+}
+
+static void add_of_kind(struct fleet *fleet, const char *name, const char *kind)
+{
+    struct err err = {0};
+    uint32_t run;
+    const struct fleet_origin origin = {name, "", kind, 1};
+    assert_int_equal(fleet_add_run(fleet, &origin, &run, &err), 0);
+}
+
+/* It lacks what it cannot have: that it is another kind is all there is to say. */
+static void test_another_kind_is_left_out_and_fails(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    struct err err = {0};
+    fixture_fleet_add(&judged.fleet, "a", 1, 0, 100);
+    fixture_fleet_add(&judged.fleet, "b", 1, 0, 101);
+    fixture_fleet_add(&judged.fleet, "d", 1, 0, 101);
+    add_of_kind(&judged.fleet, "c", "1 x CPU, 1 GPU");
+    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    judge_arranged(&judged);
+    assert_int_equal(judged.bounds.nleft_out, 1);
+    assert_string_equal(judged.bounds.left_out[0].name, "c");
+    assert_string_equal(judged.bounds.left_out[0].reason, "another kind: 1 x CPU, 1 GPU");
+    assert_true(judged.bounds.all[0].required);
+    assert_int_equal(judged.judgement.nfail, 1);
+    assert_int_equal(judged.judgement.npass, 3);
+    assert_int_equal(judged.judgement.noffences, 1);
+    assert_int_equal(offence_of(&judged, 3)->kind, OFFENCE_KIND);
+    free_judged(&judged);
+}
+
+/* Of two kinds, or of three with two machines at most, none is the right one by chance. */
+static void test_the_first_kind_is_not_the_right_one(void **state)
+{
+    (void)state;
+    static const char *const fleets[] = {"xy", "xxy", "xxyyz", "xxxyyy"};
+    for (size_t f = 0; f < sizeof(fleets) / sizeof(fleets[0]); f++) {
+        struct fleet fleet = {0};
+        struct bounds bounds = {0};
+        struct err err = {0};
+        for (size_t i = 0; fleets[f][i]; i++) {
+            char name[16], kind[16];
+            (void)snprintf(name, sizeof(name), "m%zu", i);
+            (void)snprintf(kind, sizeof(kind), "1 x %c", fleets[f][i]);
+            add_of_kind(&fleet, name, kind);
+        }
+        assert_int_equal(fleet_arrange(&fleet, &err), 0);
+        assert_int_equal(bounds_make(&fleet, &bounds, &err), -ENODATA);
+        if (!strstr(err.msg, "which kind of machine is meant") || !strstr(err.msg, " of '1 x y'"))
+            fail_msg("%s: %s", fleets[f], err.msg);
+        bounds_free(&bounds);
+        fleet_free(&fleet);
+    }
+}
+
+/* Bounds that a person wrote: what they say is all that counts. */
+static void judge_by(struct judged *judged, double lower, double upper, bool higher, int expected)
+{
+    struct err err = {0};
+    char key[FLEET_KEY_MAX];
+    const struct bound bound = {.key = fixture_fleet_key(0, key),
+                                .unit = "GB/s",
+                                .higher = higher,
+                                .reference = 100,
+                                .lower = lower,
+                                .upper = upper};
+    fleet_judgement_free(&judged->judgement);
+    bounds_free(&judged->bounds);
+    assert_int_equal(bounds_add(&judged->bounds, &bound, &err), 0);
+    assert_int_equal(fleet_judge(&judged->fleet, &judged->bounds, NULL, &judged->judgement, &err),
+                     expected);
+}
+
+/* Disturbed is a machine that was so in most of its runs: more runs are no way out of a failure. */
+static void test_one_disturbed_run_of_five_is_no_excuse(void **state)
+{
+    (void)state;
+    for (unsigned noisy = 0; noisy <= 5; noisy++) {
+        struct judged judged = {0};
+        struct err err = {0};
+        char key[FLEET_KEY_MAX];
+        for (unsigned run = 0; run < 5; run++) {
+            const struct fleet_origin origin = {"a", "", "", run};
+            const struct fleet_figure figure = {
+                .unit = "GB/s", .higher = true, .noisy = run < noisy, .value = 50};
+            uint32_t at;
+            (void)fixture_fleet_key(0, key);
+            assert_int_equal(fleet_add_run(&judged.fleet, &origin, &at, &err), 0);
+            assert_int_equal(fleet_add_value(&judged.fleet, at, key, strlen(key), &figure, &err),
+                             0);
+        }
+        assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+        judge_by(&judged, 90, 110, true, 0);
+        assert_int_equal(judged.judgement.machines[0].outcome,
+                         noisy < 3 ? OUTCOME_FAIL : OUTCOME_WARN);
+        free_judged(&judged);
+    }
+}
+
+/* Of the right kind, and with no figure that anything was said about: no pass. */
+static void test_whom_nothing_was_judged_of_does_not_pass(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    struct findings findings = {0};
+    struct err err = {0};
+    fixture_fleet_add(&judged.fleet, "a", 1, 0, 100);
+    fixture_fleet_add(&judged.fleet, "b", 1, 1, 100);
+    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    judge_by(&judged, 90, 110, true, 0);
+    assert_int_equal(judged.judgement.npass, 1);
+    assert_int_equal(judged.judgement.nskip, 1);
+    assert_int_equal(judged.judgement.machines[0].outcome, OUTCOME_SKIP);
+    assert_int_equal(
+        fleet_findings(&judged.fleet, &judged.bounds, &judged.judgement, &findings, &err), 0);
+    assert_int_equal(findings.n, 2);
+    assert_int_equal(findings.all[0].outcome, OUTCOME_SKIP);
+    assert_string_equal(findings.all[0].sentence, "not judged: none of its figures has a bound");
+    findings_free(&findings);
+    free_judged(&judged);
+}
+
+/* No pass and no failure, whatever is odd of its figures; one that fails by them fails. */
+static void test_whom_its_own_rules_could_not_judge_does_not_pass(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    char what[FLEET_SAID_MAX];
+    const float figures[] = {100, 120, 80};
+    static const enum finding_outcome outcomes[] = {OUTCOME_FAIL, OUTCOME_SKIP, OUTCOME_SKIP};
+    struct err err = {0};
+    for (uint32_t i = 0; i < 3; i++) {
+        char name[2] = {(char)('a' + i), 0};
+        fixture_fleet_add(&judged.fleet, name, 1, 0, figures[i]);
+        fleet_add_verdict(&judged.fleet, i, "SKIP: no GPU was judged", true);
+    }
+    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    judge_by(&judged, 90, 110, true, 0);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(judged.judgement.machines[i].outcome, outcomes[i]);
+    assert_int_equal(judged.judgement.npass, 0);
+    assert_int_equal(judged.judgement.nskip, 2);
+    const struct fleet_judged *last = &judged.judgement.machines[2];
+    assert_string_equal(
+        fleet_offence_what(&judged.fleet, &judged.bounds, &judged.judgement,
+                           &judged.judgement.offences[last->first + last->noffences - 1], what,
+                           sizeof(what)),
+        "its own rules: SKIP: no GPU was judged");
+    free_judged(&judged);
+}
+
+static void test_given_bounds_decide(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    struct err err = {0};
+    fixture_fleet_add(&judged.fleet, "a", 1, 0, 100);
+    fixture_fleet_add(&judged.fleet, "b", 1, 0, 120);
+    assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
+    judge_by(&judged, 99, 121, true, 0);
+    assert_int_equal(judged.judgement.npass, 2);
+    judge_by(&judged, 101, NAN, true, 0);
+    assert_int_equal(judged.judgement.nfail, 1);
+    assert_int_equal(judged.judgement.machines[0].machine, 0);
+    judge_by(&judged, NAN, 110, true, 0); /* better than any is odd, and no failure */
+    assert_int_equal(judged.judgement.nfail, 0);
+    assert_int_equal(judged.judgement.nwarn, 1);
+    judge_by(&judged, NAN, 110, false, -EINVAL);
+    judged.fleet.cells[0].noisy = true;
+    judge_by(&judged, 101, NAN, true, 0);
+    assert_int_equal(judged.judgement.nwarn, 1);
+    free_judged(&judged);
+}
+
+static void test_findings_name_all_machines(void **state)
+{
+    (void)state;
+    struct judged judged = {0};
+    struct err err = {0};
+    struct findings findings = {0};
+    struct fixture_fleet with = usual;
+    with.machines = 30;
+    with.figures = 2;
+    with.nbad = 1;
+    with.ratio = 0.5;
+    judge(&with, &judged);
+    assert_int_equal(
+        fleet_findings(&judged.fleet, &judged.bounds, &judged.judgement, &findings, &err), 0);
+    assert_int_equal(findings.n, 30);
+    const struct finding *bad = &findings.all[0];
+    assert_string_equal(bad->subject, "m0");
+    assert_string_equal(bad->id, "fleet_figure");
+    assert_int_equal(bad->outcome, OUTCOME_FAIL);
+    assert_string_equal(bad->metric, "rate");
+    assert_string_equal(bad->unit, "GB/s");
+    assert_true(bad->value < bad->low && bad->low < bad->high);
+    assert_int_equal(findings.all[1].outcome, OUTCOME_PASS);
+    findings_free(&findings);
+    free_judged(&judged);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_figures_are_found_and_good_machines_left_alone),
+        cmocka_unit_test(test_normal_noise_accuses_nobody),
+        cmocka_unit_test(test_whom_its_own_rules_refused_fails),
+        cmocka_unit_test(test_whom_its_own_rules_could_not_judge_does_not_pass),
+        cmocka_unit_test(test_a_bad_batch_does_not_hide),
+        cmocka_unit_test(test_missing_units_are_named),
+        cmocka_unit_test(test_drift_is_found),
+        cmocka_unit_test(test_a_machine_that_is_worse_in_all_is_odd),
+        cmocka_unit_test(test_few_machines_have_the_bounds_of_others),
+        cmocka_unit_test(test_another_kind_is_left_out_and_fails),
+        cmocka_unit_test(test_the_first_kind_is_not_the_right_one),
+        cmocka_unit_test(test_whom_nothing_was_judged_of_does_not_pass),
+        cmocka_unit_test(test_one_disturbed_run_of_five_is_no_excuse),
+        cmocka_unit_test(test_given_bounds_decide),
+        cmocka_unit_test(test_findings_name_all_machines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+/* harness/validate/fleet/looks.h: what was off once, twice, and the second time alone. */
+#include "harness/validate/fleet/looks.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_fleet.h"
+
+enum { FIGURES = 3, LOOKS = 2 };
+
+/* A figure of 100 each, of which 90 to 110 passes; NaN: it is not there. */
+struct looked {
+    struct bounds bounds;
+    struct fleet_look looks[LOOKS];
+    struct findings findings;
+};
+
+static void look(struct looked *looked, const double first[FIGURES], const double second[FIGURES])
+{
+    const double *values[LOOKS] = {first, second};
+    struct err err = {0};
+    *looked = (struct looked){0};
+    for (unsigned i = 0; i < FIGURES; i++) {
+        char key[FLEET_KEY_MAX];
+        const struct bound bound = {.key = fixture_fleet_key(i, key),
+                                    .unit = "GB/s",
+                                    .higher = true,
+                                    .required = true,
+                                    .reference = 100,
+                                    .lower = 90,
+                                    .upper = 110,
+                                    .spread = NAN};
+        assert_int_equal(bounds_add(&looked->bounds, &bound, &err), 0);
+    }
+    for (unsigned l = 0; l < LOOKS; l++) {
+        for (unsigned i = 0; i < FIGURES; i++)
+            if (!isnan(values[l][i]))
+                fixture_fleet_add(&looked->looks[l].fleet, "m", i + 1, i, values[l][i]);
+        assert_int_equal(fleet_look_judge(&looked->looks[l], &looked->bounds, &err), 0);
+    }
+    assert_int_equal(fleet_look_findings(&looked->looks[0], &looked->looks[1], &looked->bounds,
+                                         &looked->findings, &err),
+                     0);
+}
+
+static void forget(struct looked *looked)
+{
+    for (unsigned l = 0; l < LOOKS; l++)
+        fleet_look_free(&looked->looks[l]);
+    findings_free(&looked->findings);
+    bounds_free(&looked->bounds);
+}
+
+static void test_what_is_off_twice_fails(void **state)
+{
+    (void)state;
+    struct looked looked;
+    look(&looked, (const double[]){50, 100, 100}, (const double[]){60, 100, 100});
+    assert_int_equal(looked.findings.n, 1);
+    const struct finding *finding = &looked.findings.all[0];
+    assert_int_equal(finding->outcome, OUTCOME_FAIL);
+    assert_string_equal(finding->evidence,
+                        "first look FAIL (50 GB/s), second FAIL (60 GB/s); 50 GB/s; 100 is usual, "
+                        "90 to 110 passes");
+    forget(&looked);
+}
+
+static void test_what_is_off_once_warns(void **state)
+{
+    (void)state;
+    struct looked looked;
+    look(&looked, (const double[]){100, 50, 100}, (const double[]){100, 99, 100});
+    assert_int_equal(looked.findings.n, 1);
+    assert_int_equal(looked.findings.all[0].outcome, OUTCOME_WARN);
+    assert_int_equal(looked.findings.all[0].severity, FINDING_DOUBT);
+    assert_non_null(strstr(looked.findings.all[0].evidence,
+                           "first look FAIL (50 GB/s), second PASS (99 GB/s); "));
+    forget(&looked);
+}
+
+/* On the good side it is odd, and warns both times. */
+static void test_what_is_too_good_warns(void **state)
+{
+    (void)state;
+    struct looked looked;
+    look(&looked, (const double[]){200, 100, 100}, (const double[]){201, 100, 100});
+    assert_int_equal(looked.findings.n, 1);
+    assert_int_equal(looked.findings.all[0].outcome, OUTCOME_WARN);
+    assert_non_null(strstr(looked.findings.all[0].evidence,
+                           "first look WARN (200 GB/s), second WARN (201 GB/s)"));
+    forget(&looked);
+}
+
+static void test_what_the_second_look_alone_saw_warns(void **state)
+{
+    (void)state;
+    struct looked looked;
+    look(&looked, (const double[]){50, 100, 100}, (const double[]){50, 100, 40});
+    assert_int_equal(looked.findings.n, 2);
+    assert_int_equal(looked.findings.all[0].outcome, OUTCOME_FAIL);
+    assert_int_equal(looked.findings.all[1].outcome, OUTCOME_WARN);
+    assert_string_equal(looked.findings.all[1].evidence, "on the second look alone");
+    assert_true(looked.findings.all[1].value < 41);
+    forget(&looked);
+}
+
+/* A second look that gave nothing does not refute the first one. */
+static void test_what_is_lost_on_the_second_look_still_fails(void **state)
+{
+    (void)state;
+    struct looked looked;
+    look(&looked, (const double[]){50, 100, 100}, (const double[]){NAN, 100, 100});
+    assert_int_equal(looked.findings.n, 2);
+    assert_int_equal(looked.findings.all[0].outcome, OUTCOME_FAIL);
+    assert_non_null(strstr(looked.findings.all[0].evidence, "second not seen"));
+    assert_non_null(strstr(looked.findings.all[1].sentence, "lacks "));
+    assert_int_equal(looked.findings.all[1].outcome, OUTCOME_WARN);
+    forget(&looked);
+}
+
+static void mark(void *arg, const char *key)
+{
+    char expected[FLEET_KEY_MAX];
+    unsigned *seen = arg;
+    for (unsigned i = 0; i < FIGURES; i++)
+        if (strcmp(key, fixture_fleet_key(i, expected)) == 0)
+            *seen |= 1u << i;
+}
+
+static void test_doubted_is_what_is_off_or_lacks(void **state)
+{
+    (void)state;
+    struct looked looked;
+    unsigned seen = 0;
+    look(&looked, (const double[]){50, 100, NAN}, (const double[]){100, 100, 100});
+    assert_true(fleet_look_doubts(&looked.looks[0], &looked.bounds, mark, &seen));
+    assert_int_equal(seen, 1u << 0 | 1u << 2);
+    assert_false(fleet_look_doubts(&looked.looks[1], &looked.bounds, mark, &seen));
+    forget(&looked);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_off_twice_fails),
+        cmocka_unit_test(test_what_is_off_once_warns),
+        cmocka_unit_test(test_what_is_too_good_warns),
+        cmocka_unit_test(test_what_the_second_look_alone_saw_warns),
+        cmocka_unit_test(test_what_is_lost_on_the_second_look_still_fails),
+        cmocka_unit_test(test_doubted_is_what_is_off_or_lacks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

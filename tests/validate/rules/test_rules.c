@@ -1,0 +1,321 @@
+/* Rules over facts that are made up: each planted fault gives its rule, outcome, class and action.
+ */
+#include "harness/validate/rules/check.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/machine/gpu/driver.h"
+#include "tests/lib/fixture_world.h"
+
+static struct fixture_world *const w = &fixture_world;
+
+#define SET(field, text) (void)snprintf(field, sizeof(field), "%s", text)
+
+/* From here on there is that fault, and the rule finds it. */
+#define PLANT(fault, id, unit, outcome, cause, action)                                             \
+    do {                                                                                           \
+        fault;                                                                                     \
+        fixture_finds(id, unit, OUTCOME_##outcome, cause, ACTION_##action);                        \
+    } while (0)
+
+static const struct rules_request all;
+
+static void test_rules_are_well_formed(void **state)
+{
+    (void)state;
+    static const char *const causes[] = {"hardware", "configuration", "container", "setup"};
+    size_t n = 0;
+    for (const struct rule *const *table = rule_tables; *table; table++)
+        for (const struct rule *rule = *table; rule->id; rule++, n++) {
+            bool known = false;
+            for (const char *at = rule->id; *at; at++)
+                assert_true(islower((unsigned char)*at) || isdigit((unsigned char)*at) ||
+                            *at == '_');
+            assert_true(strlen(rule->id) < sizeof(((struct finding *)0)->id));
+            assert_ptr_equal(rule_find(rule->id), rule); /* no other one has the name */
+            for (size_t i = 0; i < 4; i++)
+                known = known || strcmp(rule->cause, causes[i]) == 0;
+            assert_true(known && rule->judge && rule->needs[0] && rule->source[0]);
+            assert_int_equal(rule->about[strlen(rule->about) - 1], '.');
+        }
+    assert_in_range(n, 30, RULES_MAX);
+}
+
+static void accuses_nobody(const struct findings *findings)
+{
+    for (size_t i = 0; i < findings->n; i++)
+        if (findings->all[i].outcome != OUTCOME_SKIP && findings->all[i].outcome != OUTCOME_PASS)
+            fail_msg("%s: %s: %s", findings->all[i].id, findings->all[i].subject,
+                     findings->all[i].sentence);
+}
+
+/* Of a machine that tells nothing, no rule is silent, and none accuses it. */
+static void test_rules_of_nothing(void **state)
+{
+    (void)state;
+    struct topo nothing = {.ncpus = 0};
+    findings_free(&w->findings);
+    facts_init(&w->facts);
+    w->facts.topo = &nothing;
+    const struct findings *findings = fixture_judge(&all);
+    for (const struct rule *const *table = rule_tables; *table; table++)
+        for (const struct rule *rule = *table; rule->id; rule++) {
+            size_t said = 0;
+            for (size_t i = 0; i < findings->n; i++)
+                said += strcmp(findings->all[i].id, rule->id) == 0;
+            if (!said)
+                fail_msg("%s says nothing", rule->id);
+        }
+    accuses_nobody(findings);
+}
+
+static void test_rules_pass_a_good_machine(void **state)
+{
+    (void)state;
+    const struct findings *findings = fixture_judge(&all);
+    accuses_nobody(findings);
+    struct rules_verdict verdict = rules_verdict(findings, true);
+    assert_int_equal(verdict.outcome, OUTCOME_PASS);
+    assert_true(verdict.count[OUTCOME_PASS] >= 25);
+}
+
+static void test_rules_count(void **state)
+{
+    (void)state;
+    /* The last one is on the bus alone. */
+    PLANT(w->topo.ngpus = GPUS - 1, "gpus_on_bus", "0000:04:00.0", FAIL, "hardware", RESET);
+    assert_true(fixture_judged("gpus_on_bus", NULL)->value == 3);
+    PLANT(w->facts.container = true, "gpus_on_bus", "0000:04:00.0", WARN, "container", RESET);
+    w->facts.container = false;
+    PLANT(w->topo.ngpus = 0, "gpus_on_bus", "0000:03:00.0 (slot 7)", FAIL, "configuration", RESET);
+    w->topo.ngpus = GPUS;
+    PLANT(w->gpus[3].cuda_ordinal = -1, "gpus_for_cuda", NULL, WARN, "setup", MEND);
+    PLANT(w->health[1].nvlinks_active = 14, "nvlinks", "GPU 1 (0000:02:00.0)", FAIL, "hardware",
+          RESET);
+    PLANT(w->facts.cpus_present = CPUS + 1, "cpus_online", NULL, FAIL, "configuration", MEND);
+    PLANT(SET(w->facts.env.cgroup.cpuset, "0-3"), "cpus_allowed", NULL, WARN, "container", MEND);
+    assert_true(fixture_judged("cpus_allowed", NULL)->value == 4);
+    PLANT(w->facts.env.cgroup.cpus_limit = 2.5, "cpu_quota", NULL, WARN, "container", MEND);
+    PLANT(w->facts.env.memory_bytes = 48.0 * 0x1p30, "memory_size", NULL, FAIL, "hardware",
+          REPLACE);
+    PLANT(w->nodes[1].memory_bytes = 0, "numa_memory", "node 1", FAIL, "hardware", REPLACE);
+}
+
+static void test_rules_of_the_affinity(void **state)
+{
+    (void)state;
+    PLANT(w->cpus[0].allowed = false, "cpus_allowed", NULL, WARN, "setup", MEND);
+}
+
+static void test_rules_of_links(void **state)
+{
+    (void)state;
+    PLANT(w->devices[2].lanes = 8, "pcie_width", "GPU 0000:03:00.0 (slot 7)", FAIL, "hardware",
+          REPLACE);
+    /* It is in a short slot. */
+    PLANT(w->devices[2].lanes_slot = 8, "pcie_width", NULL, WARN, "hardware", REPLACE);
+    w->devices[2].lanes = w->devices[2].lanes_max = -1; /* hidden: NVML tells */
+    fixture_passes("pcie_width");
+    PLANT(w->health[2].pcie_width = 8, "pcie_width", "GPU 2 (0000:03:00.0)", FAIL, "hardware",
+          REPLACE);
+    PLANT(w->devices[4].gts = 8, "pcie_speed", "NIC 0000:05:00.0", WARN, "hardware", WATCH);
+}
+
+static void test_rules_of_memory(void **state)
+{
+    (void)state;
+    /* Four channels of 4,800 MT/s x 8 B: 153.6 GB/s. */
+    fixture_passes("memory_bandwidth");
+    PLANT(w->bandwidth.value = 50, "memory_bandwidth", NULL, FAIL, "hardware", REPLACE);
+    assert_true(fabs(fixture_judged("memory_bandwidth", NULL)->low - 61.44) < 0.01);
+    PLANT(w->bandwidth.value = 160, "memory_bandwidth", NULL, FAIL, "setup", REPLACE);
+    SET(w->dimms[1].locator, "DIMM_A2"); /* three channels */
+    PLANT(w->bandwidth.value = 120, "memory_bandwidth", NULL, FAIL, "setup", REPLACE);
+    PLANT(w->dimms[3].configured_mts = 4000, "memory_speed", NULL, WARN, "configuration", MEND);
+    PLANT(w->dimms[3].size_mib = 8192, "modules_alike", "DIMM_D1", WARN, "hardware", REPLACE);
+}
+
+static void test_rules_of_gpu_bandwidth(void **state)
+{
+    (void)state;
+    struct facts_value copies[2] = {{.metric = "copy_bandwidth", .key = "dir=h2d;gpu=1;mem=pinned"},
+                                    {.metric = "copy_bandwidth", .key = "dir=d2h;gpu=1"}};
+    struct facts_value stream = {.metric = "device_bandwidth", .key = "gpu=0;op=triad"};
+    copies[0].value = copies[1].value = 55;
+    stream.value = 3000;
+    w->facts.probes[PROBE_GPU_COPY] =
+        (struct facts_probe){.status = PROBE_DONE, .n = 2, .values = copies};
+    w->facts.probes[PROBE_GPU_STREAM] =
+        (struct facts_probe){.status = PROBE_DONE, .n = 1, .values = &stream};
+    w->health[0].memory_clock_max_mhz = 2619; /* an H100: 3,352 GB/s */
+    w->health[0].memory_bus_bits = 5120;
+    fixture_passes("pcie_bandwidth");
+    fixture_passes("gpu_bandwidth");
+    /* Of gen 5 x16. */
+    PLANT(copies[1].value = 13, "pcie_bandwidth", "GPU 1 (0000:02:00.0) d2h", FAIL, "hardware",
+          REPLACE);
+    PLANT(stream.value = 3500, "gpu_bandwidth", "GPU 0 (0000:01:00.0)", FAIL, "setup", REPLACE);
+    stream.value = NAN;
+    PLANT(SET(stream.why, "element 3 is wrong"), "gpu_bandwidth", "gpu=0;op=triad", FAIL,
+          "hardware", REPLACE);
+}
+
+static void test_rules_of_symmetry(void **state)
+{
+    (void)state;
+    fixture_passes("cpus_alike");
+    PLANT(w->speeds[5].value = 70, "cpus_alike", "CPU 5", FAIL, "hardware", WATCH);
+    /* Whose CPUs may share a core. */
+    PLANT(w->facts.env.virtual_machine = 1, "cpus_alike", "CPU 5", WARN, "hardware", WATCH);
+    w->speeds[5].value = 100;
+    for (int i = 0; i < 4; i++) /* efficiency cores are slower, all of them */
+        w->speeds[i].value = 60;
+    fixture_finds("cpus_alike", "", OUTCOME_WARN, "hardware", ACTION_WATCH);
+    w->topo.nkinds = 2;
+    for (int i = 4; i < CPUS; i++)
+        w->cpus[i].kind = 1;
+    fixture_passes("cpus_alike");
+    static const char gpu[] = "GPU 3 (0000:04:00.0)";
+    PLANT(w->health[3].power_limit_w = 500, "gpus_alike", gpu, FAIL, "configuration", MEND);
+    fixture_finds("gpu_power_limit", gpu, OUTCOME_WARN, "configuration", ACTION_MEND);
+}
+
+static void test_rules_of_gpu_health(void **state)
+{
+    (void)state;
+    static const char gpu[] = "GPU 2 (0000:03:00.0)";
+    struct gpu_health *health = &w->health[2];
+    PLANT(health->ecc_uncorrected = 2, "gpu_ecc", gpu, FAIL, "hardware", RESET);
+    health->ecc_uncorrected = 0;
+    PLANT(health->ecc = 0, "gpu_ecc", gpu, WARN, "configuration", RESET);
+    PLANT(health->rows_pending = 1, "gpu_rows", gpu, FAIL, "hardware", RESET);
+    health->throttle_reasons = NVML_THROTTLE_GPU_IDLE | NVML_THROTTLE_SW_POWER_CAP;
+    fixture_passes("gpu_throttling"); /* both are usual */
+    PLANT(health->throttle_reasons = NVML_THROTTLE_HW_THERMAL, "gpu_throttling", gpu, FAIL,
+          "hardware", WATCH);
+    PLANT(health->persistence = 0, "gpu_persistence", gpu, WARN, "configuration", MEND);
+    PLANT(health->mig = 1, "gpu_modes", gpu, WARN, "configuration", MEND);
+    PLANT(health->nprocesses = 1, "gpu_processes", gpu, WARN, "setup", MEND);
+    PLANT(health->fabric_state = NVML_FABRIC_NOT_STARTED, "gpu_fabric", gpu, FAIL, "configuration",
+          MEND);
+    /* Whose host may have the fabric manager. */
+    PLANT(w->facts.env.virtual_machine = 1, "gpu_fabric", gpu, WARN, "configuration", MEND);
+    PLANT(w->facts.peermem = false, "peermem", NULL, WARN, "configuration", MEND);
+}
+
+static void test_rules_of_collectives(void **state)
+{
+    (void)state;
+    struct facts_value value = {.metric = "collective_busbw", .value = 200};
+    struct facts_probe *peer = &w->facts.probes[PROBE_COLLECTIVE];
+    *peer = (struct facts_probe){.status = PROBE_DONE, .n = 1, .values = &value};
+    fixture_passes("collective_peer");
+    assert_true(fixture_judged("collective_peer", NULL)->value == 200);
+    *peer = (struct facts_probe){.status = PROBE_HUNG, .reason = "no progress for 30 s"};
+    fixture_finds("collective_peer", NULL, OUTCOME_FAIL, "hardware", ACTION_RESET);
+    *peer = (struct facts_probe){.status = PROBE_FAILED, .reason = "unhandled system error"};
+    fixture_finds("collective_peer", NULL, OUTCOME_FAIL, "hardware", ACTION_RESET);
+    *peer = (struct facts_probe){.status = PROBE_ABSENT, .reason = "no NCCL"};
+    fixture_finds("collective_peer", NULL, OUTCOME_SKIP, "", ACTION_RESET);
+}
+
+static void test_rules_of_the_log(void **state)
+{
+    (void)state;
+    struct facts_event events[] = {
+        {.kind = EVENT_XID, .number = 79, .unit = "0000:03:00", .count = 2},
+        {.kind = EVENT_XID, .number = 31, .unit = "0000:01:00", .count = 1},
+        {.kind = EVENT_SXID, .number = 12028, .unit = "0000:06:00.0", .count = 1},
+        {.kind = EVENT_MACHINE_CHECK, .count = 1},
+        {.kind = EVENT_AER_CORRECTED, .unit = "0000:00:01.0", .count = 9},
+        {.kind = EVENT_OUT_OF_MEMORY, .count = 1}};
+    struct facts_edac edac = {.name = "CPU0_DIMM_C1", .uncorrected = 1};
+    w->facts.events = events;
+    w->facts.nevents = sizeof(events) / sizeof(events[0]);
+    w->facts.edacs = &edac;
+    w->facts.nedac = 1;
+    fixture_finds("xid", "GPU 0000:03:00", OUTCOME_FAIL, "hardware", ACTION_RESET);
+    fixture_finds("xid", "GPU 0000:01:00", OUTCOME_WARN, "setup", ACTION_RESET);
+    fixture_finds("sxid", "NVSwitch 0000:06:00.0", OUTCOME_FAIL, "hardware", ACTION_RESET);
+    fixture_finds("machine_checks", NULL, OUTCOME_FAIL, "hardware", ACTION_REPLACE);
+    fixture_finds("pcie_errors", "0000:00:01.0", OUTCOME_WARN, "hardware", ACTION_WATCH);
+    fixture_finds("out_of_memory", NULL, OUTCOME_WARN, "configuration", ACTION_WATCH);
+    fixture_finds("memory_errors", "CPU0_DIMM_C1", OUTCOME_FAIL, "hardware", ACTION_REPLACE);
+    PLANT(w->devices[2].aer_nonfatal = 3, "pcie_errors", "0000:03:00.0 (slot 7)", FAIL, "hardware",
+          WATCH);
+    w->facts.log = FACTS_DENIED;
+    assert_non_null(strstr(fixture_judged("xid", NULL)->sentence, "as root"));
+    PLANT(w->facts.throttle_events = 4, "cpu_heat", NULL, WARN, "hardware", WATCH);
+}
+
+static void test_rules_of_settings(void **state)
+{
+    (void)state;
+    struct environment *env = &w->facts.env;
+    PLANT(SET(env->governor, "powersave"), "governor", NULL, FAIL, "configuration", MEND);
+    PLANT(SET(w->facts.scaling_driver, "intel_pstate"), "governor", NULL, WARN, "configuration",
+          MEND);
+    PLANT(env->memlock_bytes = 64 * 1024, "memlock", NULL, FAIL, "configuration", MEND);
+    PLANT(w->facts.rdma = false, "memlock", NULL, FAIL, "configuration", MEND);
+    PLANT(w->facts.container = true, "memlock", NULL, WARN, "container", MEND);
+    env->memlock_bytes = 8 << 20;
+    fixture_passes("memlock");
+    PLANT(w->facts.shm_bytes = 0x1p26, "shm", NULL, WARN, "container", MEND);
+    PLANT(env->numa_balancing = 1, "numa_balancing", NULL, WARN, "configuration", MEND);
+    PLANT(w->facts.steal = 0.05, "steal", NULL, WARN, "setup", WATCH);
+    PLANT(w->facts.swap_used_bytes = 0x1p33, "swap", NULL, WARN, "configuration", WATCH);
+    PLANT(SET(env->thp, "never"), "huge_pages", NULL, WARN, "configuration", MEND);
+    PLANT(SET(env->clocksource, "hpet"), "clock", NULL, WARN, "configuration", MEND);
+    struct facts_value exits[] = {{.metric = "idle_exit", .key = "cpu=0", .value = 3},
+                                  {.metric = "idle_exit", .key = "cpu=1", .value = 130}};
+    w->facts.probes[PROBE_IDLE_EXIT] =
+        (struct facts_probe){.status = PROBE_DONE, .n = 2, .values = exits};
+    fixture_finds("idle_exit", NULL, OUTCOME_WARN, "configuration", ACTION_MEND);
+    env->virtual_machine = 1;
+    fixture_passes("idle_exit");
+}
+
+/* A CPU behind the first 512 is one of them, too; what there is no room for is no pass. */
+static void test_rules_compare_all_cpus(void **state)
+{
+    (void)state;
+    enum { MANY = 2049 };
+    struct facts_value *values = calloc(MANY, sizeof(*values));
+    assert_non_null(values);
+    for (int i = 0; i < MANY; i++) {
+        values[i] = (struct facts_value){.metric = "cpu_rate", .value = i == 700 ? 50 : 100};
+        (void)snprintf(values[i].key, sizeof(values[i].key), "cpu=%d", i);
+    }
+    w->facts.probes[PROBE_CPU_SPEED] =
+        (struct facts_probe){.status = PROBE_DONE, .n = 768, .values = values};
+    fixture_finds("cpus_alike", "CPU 700", OUTCOME_FAIL, "hardware", ACTION_WATCH);
+    values[700].value = 100;
+    fixture_passes("cpus_alike");
+    PLANT(w->facts.probes[PROBE_CPU_SPEED].n = MANY, "cpus_alike", NULL, WARN, "hardware", WATCH);
+    assert_string_equal(fixture_judged("cpus_alike", NULL)->sentence,
+                        "the first 2048 CPUs were compared with each other, and no more");
+    free(values);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_WORLD(test_rules_are_well_formed),     ON_WORLD(test_rules_of_nothing),
+        ON_WORLD(test_rules_pass_a_good_machine), ON_WORLD(test_rules_count),
+        ON_WORLD(test_rules_of_the_affinity),     ON_WORLD(test_rules_of_links),
+        ON_WORLD(test_rules_of_memory),           ON_WORLD(test_rules_of_gpu_bandwidth),
+        ON_WORLD(test_rules_of_symmetry),         ON_WORLD(test_rules_of_gpu_health),
+        ON_WORLD(test_rules_of_collectives),      ON_WORLD(test_rules_of_the_log),
+        ON_WORLD(test_rules_of_settings),         ON_WORLD(test_rules_compare_all_cpus),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

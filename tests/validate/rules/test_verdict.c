@@ -1,0 +1,307 @@
+/* What becomes of findings: second looks, verdicts, what must run, and what is expected. */
+#include "harness/validate/rules/expect.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_world.h"
+
+static struct fixture_world *const w = &fixture_world;
+static const struct rules_request all;
+
+static void expect_verdict(const struct rules_request *request, enum finding_outcome outcome,
+                           const char *part)
+{
+    struct rules_verdict verdict = rules_verdict(fixture_judge(request), false);
+    if (verdict.outcome != outcome || !strstr(verdict.text, part))
+        fail_msg("not %s with '%s': %s", finding_outcome_name(outcome), part, verdict.text);
+}
+
+static struct rules_request only_these(const char *a, const char *b)
+{
+    return (struct rules_request){.nonly = 2, .only = {rule_find(a), rule_find(b)}};
+}
+
+static void test_rules_look_twice(void **state)
+{
+    (void)state;
+    struct findings first = {0}, again = {0};
+    struct err err;
+    w->speeds[5].value = 70;
+    w->speeds[CPUS + 1].value = 70;
+    w->health[1].nvlinks_active = 14; /* not measured: not looked at again */
+    assert_int_equal(rules_judge(&w->facts, &all, &first, &err), 0);
+    assert_int_equal(rules_doubted(&first), 1u << PROBE_CPU_SPEED);
+    w->speeds[5].value = 71;
+    w->speeds[CPUS + 1].value = 100;
+    w->speeds[6].value = 72;
+    assert_int_equal(rules_judge(&w->facts, &all, &again, &err), 0);
+    assert_int_equal(rules_second_look(&first, &again, 1u << PROBE_CPU_SPEED, &err), 0);
+    findings_free(&w->findings);
+    w->findings = first;
+    static const struct {
+        const char *subject;
+        enum finding_outcome outcome;
+        const char *evidence;
+    } merged[] = {
+        {"CPU 5", OUTCOME_FAIL, "first look FAIL (70 G/s), second FAIL (71 G/s)"},
+        {"CPU 1", OUTCOME_WARN, "first look FAIL (70 GB/s), second not seen"},
+        {"CPU 6", OUTCOME_WARN, "on the second look alone"},
+        {"GPU 1 (0000:02:00.0)", OUTCOME_FAIL, ""},
+    };
+    for (size_t i = 0; i < sizeof(merged) / sizeof(merged[0]); i++) {
+        const struct finding *finding = fixture_find(&first, NULL, merged[i].subject);
+        assert_int_equal(finding->outcome, merged[i].outcome);
+        assert_string_equal(finding->evidence, merged[i].evidence);
+    }
+    findings_free(&again);
+}
+
+/* Two looks at the same copies: of each direction of each GPU. */
+static const struct finding *look_twice_at_copies(int slow_first, int slow_again)
+{
+    enum { COPIES = 2 * GPUS };
+    static struct facts_value copies[COPIES];
+    struct findings first = {0}, again = {0};
+    struct err err;
+    for (int look = 0; look < 2; look++) {
+        for (int i = 0; i < COPIES; i++) {
+            copies[i] =
+                (struct facts_value){.metric = "copy_bandwidth",
+                                     .value = i == (look ? slow_again : slow_first) ? 20 : 55};
+            (void)snprintf(copies[i].key, sizeof(copies[i].key), "dir=%s;gpu=%d",
+                           i < GPUS ? "h2d" : "d2h", i % GPUS);
+        }
+        w->facts.probes[PROBE_GPU_COPY] =
+            (struct facts_probe){.status = PROBE_DONE, .n = COPIES, .values = copies};
+        assert_int_equal(rules_judge(&w->facts, &all, look ? &again : &first, &err), 0);
+    }
+    assert_int_equal(rules_second_look(&first, &again, 1u << PROBE_GPU_COPY, &err), 0);
+    findings_free(&again);
+    findings_free(&w->findings);
+    w->findings = first;
+    return fixture_find(&first, "gpu_copies_alike", NULL);
+}
+
+/* One direction the first time and the other the second is nothing that was seen twice. */
+static void test_rules_look_twice_at_each_direction(void **state)
+{
+    (void)state;
+    const struct finding *finding = look_twice_at_copies(2, 2);
+    assert_int_equal(finding->outcome, OUTCOME_FAIL);
+    assert_string_equal(finding->metric, "copy_bandwidth_h2d");
+    assert_string_equal(finding->evidence, "first look FAIL (20 GB/s), second FAIL (20 GB/s)");
+    finding = look_twice_at_copies(2, GPUS + 2);
+    assert_int_equal(finding->outcome, OUTCOME_WARN);
+    assert_string_equal(finding->evidence, "first look FAIL (20 GB/s), second not seen");
+    unsigned late = 0;
+    for (size_t i = 0; i < w->findings.n; i++)
+        late += strcmp(w->findings.all[i].metric, "copy_bandwidth_d2h") == 0 &&
+                strcmp(w->findings.all[i].evidence, "on the second look alone") == 0;
+    assert_int_equal(late, 1);
+}
+
+/* A measurement that failed the second time, or hung, refutes nothing. */
+static void test_rules_stand_where_the_second_look_fails(void **state)
+{
+    (void)state;
+    static const enum facts_probe_status ends[] = {PROBE_FAILED, PROBE_HUNG, PROBE_ABSENT};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        struct findings first = {0}, again = {0};
+        struct err err;
+        w->speeds[5].value = 70;
+        w->facts.probes[PROBE_CPU_SPEED].status = PROBE_DONE;
+        assert_int_equal(rules_judge(&w->facts, &all, &first, &err), 0);
+        w->facts.probes[PROBE_CPU_SPEED].status = ends[i];
+        assert_int_equal(rules_judge(&w->facts, &all, &again, &err), 0);
+        assert_int_equal(rules_second_look(&first, &again, 1u << PROBE_CPU_SPEED, &err), 0);
+        assert_int_equal(fixture_find(&first, NULL, "CPU 5")->outcome, OUTCOME_FAIL);
+        assert_int_equal(fixture_find(&first, NULL, "CPU 5")->severity, FINDING_BAD);
+        findings_free(&first);
+        findings_free(&again);
+    }
+}
+
+/* What was required and did not run is never a pass. */
+static void test_rules_required(void **state)
+{
+    (void)state;
+    struct rules_request request = only_these("collective_peer", "clock");
+    request.nrequired = 1;
+    request.required[0] = rule_find("collective_peer");
+    expect_verdict(&request, OUTCOME_ERROR, "collective_peer");
+    assert_int_equal(w->findings.n, 3); /* --only, and gpus_judged with what is of GPUs */
+    assert_int_equal(rules_probes(&request), 1u << PROBE_COLLECTIVE);
+    w->facts.probes[PROBE_CPU_SPEED].status = PROBE_FAILED;
+    fixture_finds("cpus_alike", NULL, OUTCOME_ERROR, "", ACTION_WATCH); /* its subject is here */
+}
+
+static void test_rules_verdict_names_and_sorts(void **state)
+{
+    (void)state;
+    w->topo.ngpus = 2; /* two are lost */
+    w->facts.steal = 0.5;
+    w->facts.probes[PROBE_CPU_SPEED].status = PROBE_FAILED;
+    (void)fixture_judge(&all);
+    rules_sort(&w->findings);
+    for (size_t i = 1; i < w->findings.n; i++)
+        if (w->findings.all[i].outcome == OUTCOME_FAIL)
+            assert_int_equal(w->findings.all[i - 1].outcome, OUTCOME_FAIL);
+    assert_int_equal(w->findings.all[w->findings.n - 1].outcome, OUTCOME_PASS);
+    assert_int_equal(rules_verdict(&w->findings, false).count[OUTCOME_FAIL], 2);
+    assert_int_equal(rules_verdict(&w->findings, true).rules, 2);
+    expect_verdict(&all, OUTCOME_FAIL, "FAIL: 1 rule (hardware: reset gpus_on_bus)");
+}
+
+/* Where nothing was looked at there is nothing that passed. */
+static void test_rules_skipped_are_no_pass(void **state)
+{
+    (void)state;
+    const struct rules_request request = only_these("gpus_on_bus", "xid");
+    w->topo.ngpus = 0;
+    w->facts.ndevices = 0;
+    w->facts.log = FACTS_DENIED;
+    expect_verdict(&request, OUTCOME_SKIP, "SKIP: nothing was judged, 3 skipped");
+}
+
+/* What the machine is for was not judged: no pass, however many other rules passed. */
+static void test_rules_of_no_gpu_are_no_pass(void **state)
+{
+    (void)state;
+    struct rules_request none = {0}, four = {0}, kind = {.of_known_kind = true};
+    struct rules_request required = {.nrequired = 1, .required = {rule_find("gpus_judged")}};
+    struct rules_request some = only_these("cpus_online", "gpu_ecc");
+    struct rules_request cpus = only_these("cpus_online", "clock");
+    struct err err = {0};
+    assert_int_equal(expect_parse("gpus=0", &none, &err), 0);
+    assert_int_equal(expect_parse("gpus=4", &four, &err), 0);
+    w->facts.cpus_online = w->facts.cpus_present = CPUS;
+    expect_verdict(&all, OUTCOME_PASS, "PASS: ");
+    expect_verdict(&some, OUTCOME_PASS, "PASS: "); /* and gpus_judged with it */
+    w->topo.ngpus = 0;
+    /* On the bus of a container, not handed in, or meant for a guest: warnings alone. */
+    w->facts.container = true;
+    expect_verdict(&all, OUTCOME_SKIP,
+                   "4 NVIDIA GPUs are on the PCI bus, and none answers in this");
+    w->facts.container = false;
+    for (int i = 0; i < GPUS; i++)
+        (void)snprintf(w->devices[i].driver, sizeof(w->devices[i].driver), "vfio-pci");
+    expect_verdict(&all, OUTCOME_SKIP, "4 NVIDIA GPUs are on the PCI bus, and none answers (");
+    expect_verdict(&none, OUTCOME_PASS, "PASS: ");
+    /* Never there, of another vendor, or a bus that nobody shows. */
+    w->facts.ndevices = 0;
+    expect_verdict(&all, OUTCOME_SKIP, "no GPU was judged: no NVIDIA GPU is on the PCI bus (");
+    expect_verdict(&all, OUTCOME_SKIP, "--expect gpus=0");
+    expect_verdict(&some, OUTCOME_SKIP, "1 rule passed");
+    expect_verdict(&cpus, OUTCOME_PASS, "PASS: ");
+    expect_verdict(&none, OUTCOME_PASS, "PASS: ");
+    expect_verdict(&kind, OUTCOME_PASS, "PASS: ");
+    expect_verdict(&four, OUTCOME_FAIL, "expected");
+    expect_verdict(&required, OUTCOME_ERROR, "gpus_judged");
+    (void)snprintf(w->facts.other_gpus, sizeof(w->facts.other_gpus), "8 AMD GPUs are there");
+    expect_verdict(&all, OUTCOME_SKIP, "on the PCI bus; 8 AMD GPUs are there (");
+    expect_verdict(&none, OUTCOME_PASS, "1 warning,");
+    w->facts.other_gpus[0] = '\0';
+    w->facts.pci = FACTS_ABSENT;
+    expect_verdict(&all, OUTCOME_SKIP, "the PCI bus cannot be read (");
+    w->topo.ngpus = GPUS;
+    expect_verdict(&all, OUTCOME_PASS, "PASS: ");
+}
+
+static const struct finding *expected(const char *text, const char *unit)
+{
+    struct rules_request request = {.nonly = 1, .only = {rule_find("cpus_online")}};
+    struct err err = {0};
+    if (expect_parse(text, &request, &err))
+        fail_msg("%s: %s", text, err.msg);
+    return fixture_find(fixture_judge(&request), "expected", unit);
+}
+
+/* What never was on the bus is missed by nobody who was not told of it. */
+static void test_rules_expect(void **state)
+{
+    (void)state;
+    w->facts.env.memory_bytes = 15.5 * 0x1p30;
+    w->facts.cpus_online = CPUS;
+    static const struct {
+        const char *text, *unit;
+        enum finding_outcome outcome;
+        const char *sentence;
+    } cases[] = {
+        {"gpus=4,cpus=8,nodes=2,memory=16G,nics=1", "", OUTCOME_PASS,
+         "4 GPUs, 8 CPUs, 2 NUMA nodes, 16 GiB of memory, 1 NICs, as expected"},
+        {"memory=18G", "memory", OUTCOME_FAIL, "15.5 GiB of the 18 that are expected"},
+        {"gpus=4,cpus=4", "CPUs", OUTCOME_WARN, NULL},
+        {"memory=1G", "", OUTCOME_PASS, NULL},
+        {"gpus=8", "GPUs", OUTCOME_FAIL, "4 of the 8 that are expected"},
+    };
+    const struct finding *finding = NULL;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        finding = expected(cases[i].text, cases[i].unit);
+        assert_int_equal(finding->outcome, cases[i].outcome);
+        if (cases[i].sentence)
+            assert_string_equal(finding->sentence, cases[i].sentence);
+    }
+    assert_string_equal(finding->cause, "hardware");
+    assert_string_equal(finding->evidence, "4 on the PCI bus");
+    assert_true(finding->value == 4 && finding->low == 8);
+    w->topo.ngpus = 0;
+    assert_int_equal(expected("gpus=0", "")->outcome, OUTCOME_PASS);
+    /* What cannot be counted is no pass. */
+    w->facts.pci = FACTS_DENIED;
+    assert_int_equal(expected("nics=1", "")->outcome, OUTCOME_ERROR);
+    assert_int_equal(rules_verdict(&w->findings, false).outcome, OUTCOME_ERROR);
+    w->facts.env.memory_bytes = NAN;
+    finding = expected("memory=16G", "");
+    assert_int_equal(finding->outcome, OUTCOME_ERROR);
+    assert_null(strstr(finding->sentence, "PCI"));
+    assert_non_null(strstr(finding->sentence, "memory is expected and cannot be known here: "));
+}
+
+static void test_rules_expect_nothing_else(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *why;
+    } bad[] = {{"gpu=8", "'gpu=8' is not NAME=COUNT of gpus, cpus, "},
+               {"gpus", "'gpus' is not NAME=COUNT of "},
+               {"", "'' is not NAME=COUNT of "},
+               {"gpus=8,", "'' is not NAME=COUNT of "},
+               {",gpus=8", "'' is not NAME=COUNT of "},
+               {"gpus=", "'gpus=' is no count of 0 to 1000000"},
+               {"gpus=-1", "is no count"},
+               {"gpus=8x", "is no count"},
+               {"cpus=1000001", "is no count"},
+               {"memory=much", "is no size, such as memory=512G"},
+               {"gpus=8,cpus=4,gpus=8", "gpus is given twice"}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct rules_request request = {0};
+        struct err err = {0};
+        assert_int_equal(expect_parse(bad[i].text, &request, &err), -EINVAL);
+        if (!strstr(err.msg, bad[i].why))
+            fail_msg("'%s': %s", bad[i].text, err.msg);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ON_WORLD(test_rules_look_twice),
+        ON_WORLD(test_rules_look_twice_at_each_direction),
+        ON_WORLD(test_rules_stand_where_the_second_look_fails),
+        ON_WORLD(test_rules_required),
+        ON_WORLD(test_rules_verdict_names_and_sorts),
+        ON_WORLD(test_rules_skipped_are_no_pass),
+        ON_WORLD(test_rules_of_no_gpu_are_no_pass),
+        ON_WORLD(test_rules_expect),
+        ON_WORLD(test_rules_expect_nothing_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,274 @@
+/* The one recommendation, of rounds made by hand; and that a run and a tune give the same. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/verdict/advice/recommend.h"
+#include "tests/lib/fixture_result.h"
+
+struct fixture {
+    struct result result;
+    struct analysis analysis;
+    struct recommendation made;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture fixture;
+    fixture = (struct fixture){0};
+    fixture_result_init(&fixture.result);
+    *state = &fixture;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *fixture = *state;
+    analysis_free(&fixture->analysis);
+    fixture_result_free(&fixture->result);
+    return 0;
+}
+
+/* Milliseconds of a step in each round; 0 = the arm has none. */
+static size_t add(struct fixture *fixture, enum placement placement, double one, double two,
+                  double three)
+{
+    const double step_ms[] = {one, two, three};
+    size_t arm = fixture_add_arm(&fixture->result, placement, 2, false);
+    for (unsigned w = 0; w < 2 && placement == PLACE_SIZED; w++)
+        fixture->result.arms[arm].plan.workers[w].threads = FIXTURE_CPUS / 2;
+    for (unsigned round = 0; round < 3; round++)
+        if (step_ms[round] > 0)
+            (void)fixture_add_even_round(&fixture->result, arm, round, step_ms[round], 2);
+    return arm;
+}
+
+static size_t add_even(struct fixture *fixture, enum placement placement, double step_ms)
+{
+    return add(fixture, placement, step_ms, step_ms, step_ms);
+}
+
+static void mark(struct fixture *fixture, size_t arm, unsigned round, enum status status)
+{
+    fixture->result.arms[arm].observations[round].status = status;
+}
+
+/* The placement; PLACEMENTS = nothing is recommended. */
+static enum placement recommended(struct fixture *fixture)
+{
+    analysis_free(&fixture->analysis);
+    assert_int_equal(analysis_make(&fixture->result, &fixture->analysis, NULL), 0);
+    assert_int_equal(recommend_make(&fixture->analysis, fixture->result.arms, &fixture->made, NULL),
+                     0);
+    return fixture->made.arm < 0 ? PLACEMENTS : fixture->result.arms[fixture->made.arm].placement;
+}
+
+static void test_recommend_leaves_a_default_that_is_best(void **state)
+{
+    struct fixture *f = *state;
+    (void)add_even(f, PLACE_NONE, 10);
+    (void)add_even(f, PLACE_SIZED, 12);
+    (void)add_even(f, PLACE_PARTITION, 9.6); /* 4% ahead, in each round */
+    assert_int_equal(recommended(f), PLACE_NONE);
+    assert_false(recommend_applies(&f->made));
+    assert_near(f->made.gain.median, 1);
+}
+
+/* The simplest of two, and its own gain, though the other is faster. */
+static void test_recommend_takes_the_simplest_of_equals(void **state)
+{
+    struct fixture *f = *state;
+    (void)add_even(f, PLACE_NONE, 100);
+    (void)add(f, PLACE_PARTITION, 10, 12, 10);
+    (void)add(f, PLACE_SIZED, 12.5, 11, 12.5); /* 0.8 of it, but not in each round */
+    assert_int_equal(recommended(f), PLACE_SIZED);
+    assert_near(f->made.gain.median, 8);
+    assert_int_equal(f->result.arms[f->made.best].placement, PLACE_PARTITION);
+    assert_near(f->made.best_gain.median, 10);
+    (void)add(f, PLACE_PASSIVE, 12.5, 11, 12.5); /* one variable */
+    assert_int_equal(recommended(f), PLACE_PASSIVE);
+}
+
+static void test_recommend_takes_the_simple_one_within_the_tolerance(void **state)
+{
+    struct fixture *f = *state;
+    (void)add_even(f, PLACE_NONE, 100);
+    (void)add_even(f, PLACE_GPU_LOCAL, 10);
+    (void)add_even(f, PLACE_PARTITION, 10.4); /* behind in each round, by 4% */
+    assert_int_equal(recommended(f), PLACE_PARTITION);
+    assert_near(f->made.gain.median, 100 / 10.4);
+    f->result.within = 0.03;
+    assert_int_equal(recommended(f), PLACE_GPU_LOCAL);
+}
+
+/* As good as the best as far as three rounds tell, but no better than the default either. */
+static void test_recommend_wants_a_gain_of_its_own(void **state)
+{
+    struct fixture *f = *state;
+    (void)add(f, PLACE_NONE, 20, 20, 20);
+    (void)add(f, PLACE_PARTITION, 10, 10, 18);
+    (void)add(f, PLACE_PASSIVE, 21, 19, 17);
+    assert_int_equal(recommended(f), PLACE_PARTITION);
+}
+
+static void test_recommend_takes_no_evidence_from_what_failed(void **state)
+{
+    struct fixture *f = *state;
+    (void)add_even(f, PLACE_NONE, 100);
+    size_t best = add_even(f, PLACE_PARTITION, 10);
+    (void)add_even(f, PLACE_CORES, 20);
+    mark(f, best, 1, STATUS_FAILED);
+    assert_int_equal(recommended(f), PLACE_CORES);
+    assert_near(f->made.gain.median, 5);
+    mark(f, best, 1, STATUS_CENSORED); /* a bound: it may be slower */
+    assert_int_equal(recommended(f), PLACE_CORES);
+}
+
+/* A slow default has one round: what was disturbed in that one says nothing of the gain. */
+static void test_recommend_takes_no_gain_from_a_disturbed_round(void **state)
+{
+    struct fixture *f = *state;
+    (void)add(f, PLACE_NONE, 100, 0, 0);
+    (void)add_even(f, PLACE_SIZED, 11);
+    size_t best = add_even(f, PLACE_PARTITION, 10);
+    assert_int_equal(recommended(f), PLACE_PARTITION);
+    mark(f, best, 0, STATUS_NOISY);
+    assert_int_equal(recommended(f), PLACE_SIZED);
+    assert_false(f->made.disturbed);
+}
+
+static void test_recommend_takes_no_evidence_from_what_was_disturbed(void **state)
+{
+    struct fixture *f = *state;
+    size_t none = add_even(f, PLACE_NONE, 100);
+    size_t best = add(f, PLACE_PARTITION, 10, 10, 50);
+    (void)add_even(f, PLACE_CORES, 20);
+    mark(f, best, 2, STATUS_NOISY); /* one round, which does not count */
+    assert_int_equal(recommended(f), PLACE_PARTITION);
+    assert_int_equal(f->made.gain.rounds, 2);
+    assert_near(f->made.gain.low, 10);
+    for (unsigned round = 0; round < 2; round++)
+        mark(f, best, round, STATUS_NOISY);
+    assert_int_equal(recommended(f), PLACE_CORES);
+    for (unsigned round = 0; round < 3; round++)
+        mark(f, none, round, STATUS_NOISY);
+    assert_int_equal(recommended(f), PLACEMENTS);
+    assert_true(f->made.disturbed);
+}
+
+static void test_recommend_judges_one_round_by_its_ratio(void **state)
+{
+    struct fixture *f = *state;
+    f->result.rounds_done = 1;
+    (void)add(f, PLACE_NONE, 20, 0, 0);
+    (void)add(f, PLACE_SIZED, 11, 0, 0); /* a tenth behind */
+    (void)add(f, PLACE_PARTITION, 10, 0, 0);
+    assert_int_equal(recommended(f), PLACE_PARTITION);
+    assert_near(f->made.gain.median, 2);
+    assert_true(isnan(f->made.gain.low));
+}
+
+/* Without `none`, with nothing but it, and where none of its rounds ended. */
+static void test_recommend_does_with_the_arms_that_there_are(void **state)
+{
+    struct fixture *f = *state;
+    (void)add_even(f, PLACE_PARTITION, 10.2);
+    (void)fixture_add_skipped(&f->result, PLACE_NUMA, 2, "one node");
+    assert_int_equal(recommended(f), PLACEMENTS);
+    (void)add_even(f, PLACE_SIZED, 10);
+    assert_int_equal(recommended(f), PLACE_SIZED);
+    assert_false(f->made.is_default);
+    (void)add_even(f, PLACE_SAME, 100);
+    assert_int_equal(recommended(f), PLACE_SIZED);
+    assert_near(f->made.gain.median, 10);
+
+    size_t none = add_even(f, PLACE_NONE, 1000);
+    for (unsigned round = 0; round < 3; round++)
+        mark(f, none, round, STATUS_HUNG);
+    assert_int_equal(recommended(f), PLACE_SIZED);
+    assert_true(f->made.lost && recommend_applies(&f->made));
+    assert_true(isnan(f->made.gain.median));
+
+    fixture_result_free(&f->result);
+    fixture_result_init(&f->result);
+    (void)add_even(f, PLACE_NONE, 10);
+    assert_int_equal(recommended(f), PLACEMENTS);
+}
+
+/* The same rounds as those of a run, and as the fresh ones of a tune, whose search says otherwise.
+ */
+static void test_recommend_of_a_tune_is_that_of_a_run(void **state)
+{
+    struct fixture *f = *state;
+    static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PARTITION};
+    static const double step_ms[] = {100, 10.3, 10}, searched_ms[] = {100, 50, 10};
+    static struct variant variants[6];
+    for (size_t i = 0; i < 3; i++)
+        (void)add_even(f, placements[i], step_ms[i]);
+    assert_int_equal(recommended(f), PLACE_SIZED);
+    double gain = f->made.gain.median;
+    for (size_t i = 0; i < 3; i++)
+        (void)add_even(f, placements[i], searched_ms[i]);
+    for (size_t i = 0; i < 6; i++) {
+        (void)snprintf(variants[i].name, sizeof(variants[i].name), "%s%s", i < 3 ? ARM_FRESH : "",
+                       placement_infos[placements[i % 3]].name);
+        f->result.arms[i].variant = &variants[i];
+    }
+    f->result.purpose = PURPOSE_TUNE;
+    assert_int_equal(recommended(f), PLACE_SIZED);
+    assert_near(f->made.gain.median, gain);
+    assert_true(f->made.arm < 3);
+}
+
+static void test_recommend_effort_has_the_order_of_the_manual(void **state)
+{
+    (void)state;
+    static const struct {
+        enum placement placement;
+        const char *name;
+    } order[] = {{PLACE_PASSIVE, NULL},
+                 {PLACE_SIZED, "sized"},
+                 {PLACE_SIZED, "sized+8t"},
+                 {PLACE_PARTITION, NULL},
+                 {PLACE_LLC, "fresh.llc"},
+                 {PLACE_GPU_LOCAL, "gpu-local"},
+                 {PLACE_PASSIVE, "passive+r1"},
+                 {PLACE_SIZED, "sized+passive"},
+                 {PLACE_SIZED, "sized+8t+passive"},
+                 {PLACE_PARTITION, "partition+8t"},
+                 {PLACE_GPU_LOCAL, "fresh.gpu-local-4"},
+                 {PLACE_PASSIVE, "passive+r1-4"},
+                 {PLACE_PARTITION, "partition+8t+r2"}};
+    for (size_t i = 1; i < sizeof(order) / sizeof(order[0]); i++)
+        assert_true(recommend_effort(order[i - 1].placement, order[i - 1].name) <
+                    recommend_effort(order[i].placement, order[i].name));
+    assert_int_equal(recommend_effort(PLACE_NONE, "none+2w"), 0);
+    assert_int_equal(recommend_effort(PLACE_REMOTE, NULL), 0);
+    assert_int_equal(recommend_effort(PLACE_SIZED, "sized+2w"),
+                     recommend_effort(PLACE_SIZED, NULL));
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_recommend_leaves_a_default_that_is_best),
+        TEST(test_recommend_takes_the_simplest_of_equals),
+        TEST(test_recommend_takes_the_simple_one_within_the_tolerance),
+        TEST(test_recommend_wants_a_gain_of_its_own),
+        TEST(test_recommend_takes_no_evidence_from_what_failed),
+        TEST(test_recommend_takes_no_gain_from_a_disturbed_round),
+        TEST(test_recommend_takes_no_evidence_from_what_was_disturbed),
+        TEST(test_recommend_judges_one_round_by_its_ratio),
+        TEST(test_recommend_does_with_the_arms_that_there_are),
+        TEST(test_recommend_of_a_tune_is_that_of_a_run),
+        TEST(test_recommend_effort_has_the_order_of_the_manual),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,135 @@
+/* A machine too busy for evidence: said once, first, with the figure, and in place of each arm's.
+ */
+#include "harness/verdict/odd/busy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/verdict/advice/verdict.h"
+#include "tests/lib/fixture_result.h"
+
+static int set_up(void **state)
+{
+    static struct result result;
+    fixture_demo(&result);
+    *state = &result;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_result_free(*state);
+    return 0;
+}
+
+/* As collect_verdict does, in every launch but the first `spared`. */
+static void disturb(struct result *result, size_t spared, double foreign, double steal)
+{
+    for (size_t i = 0; i < result->narms; i++)
+        for (size_t o = 0; o < result->arms[i].nobservations; o++) {
+            struct observation *of = &result->arms[i].observations[o];
+            if (spared && spared--)
+                continue;
+            of->foreign_cpu = foreign;
+            of->steal = steal;
+            of->status = STATUS_NOISY;
+            strcpy(of->reason, "41% of the CPU time went to other processes");
+        }
+}
+
+static size_t count(const struct verdict *verdict, const char *id)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < verdict->findings.n; i++)
+        n += !strcmp(verdict->findings.all[i].id, id);
+    return n;
+}
+
+static void make(const struct result *result, struct verdict *verdict)
+{
+    assert_int_equal(verdict_make(result, NULL, verdict, NULL), 0);
+}
+
+static void test_busy_is_said_once_and_first(void **state)
+{
+    struct verdict verdict;
+    disturb(*state, 0, 0.41, 0.01);
+    make(*state, &verdict);
+    assert_string_equal(verdict.findings.all[0].id, "busy");
+    assert_int_equal(verdict.findings.all[0].severity, FINDING_DOUBT);
+    assert_string_equal(verdict.findings.all[0].subject, "");
+    assert_string_equal(verdict.findings.all[0].sentence,
+                        "other programs used 41% of the CPUs: not evidence; quiet the machine, "
+                        "or measure longer.");
+    assert_int_equal(count(&verdict, "noisy"), 0);
+    assert_non_null(busy_among(&verdict.findings));
+    verdict_free(&verdict);
+    char *text = fixture_print(*state, false);
+    assert_int_equal(strncmp(text, "other programs used 41%", strlen("other programs used 41%")),
+                     0);
+    assert_null(strstr(strstr(text, "41%") + 1, "41%"));
+    assert_non_null(strstr(text, "\nnone~ "));
+    free(text);
+}
+
+static void test_busy_names_the_hypervisor(void **state)
+{
+    struct verdict verdict;
+    disturb(*state, 0, 0.02, 0.12);
+    make(*state, &verdict);
+    assert_non_null(
+        strstr(verdict.findings.all[0].sentence, "the hypervisor took 12% of the CPUs:"));
+    verdict_free(&verdict);
+    disturb(*state, 0, 0.3, 0.12);
+    make(*state, &verdict);
+    assert_non_null(strstr(verdict.findings.all[0].sentence,
+                           "other programs used 30% of the CPUs, and the hypervisor took 12%"));
+    verdict_free(&verdict);
+}
+
+/* Of 18 launches 9 disturbed: the medians hold, and each arm says what happened to it. */
+static void test_busy_is_more_than_half(void **state)
+{
+    struct verdict verdict;
+    struct result *result = *state;
+    disturb(result, 10, 0.41, 0.01);
+    make(result, &verdict);
+    assert_null(busy_among(&verdict.findings));
+    assert_true(count(&verdict, "noisy") > 0);
+    verdict_free(&verdict);
+}
+
+/* What a GPU lost by heat is nobody else's doing. */
+static void test_busy_explains_no_gpu(void **state)
+{
+    struct verdict verdict;
+    struct result *result = *state;
+    struct gpu_change hot = {.pci_bdf = "0000:01:00.0", .heat = 0.2};
+    disturb(result, 0, 0.41, 0.01);
+    struct observation *of = &result->arms[2].observations[0];
+    of->gpus = malloc(sizeof(*of->gpus));
+    assert_non_null(of->gpus);
+    *of->gpus = hot;
+    of->ngpus = 1;
+    make(result, &verdict);
+    assert_non_null(busy_among(&verdict.findings));
+    assert_int_equal(count(&verdict, "noisy"), 1);
+    verdict_free(&verdict);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_busy_is_said_once_and_first),
+        TEST(test_busy_names_the_hypervisor),
+        TEST(test_busy_is_more_than_half),
+        TEST(test_busy_explains_no_gpu),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

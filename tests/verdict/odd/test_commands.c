@@ -1,0 +1,128 @@
+/* What a user's command did that its rows do not show. */
+#include "harness/verdict/odd/commands.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_result.h"
+
+struct seen {
+    struct result result;
+    struct findings findings;
+    size_t arm;
+};
+
+/* Of `partition` with two workers, two rounds. */
+static int setup(void **state)
+{
+    static struct seen seen;
+    seen = (struct seen){0};
+    fixture_result_init(&seen.result);
+    seen.arm = fixture_add_arm(&seen.result, PLACE_PARTITION, 2, false);
+    for (unsigned round = 0; round < 2; round++)
+        (void)fixture_add_even_round(&seen.result, seen.arm, round, 10, 4);
+    *state = &seen;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct seen *seen = *state;
+    findings_free(&seen->findings);
+    fixture_result_free(&seen->result);
+    return 0;
+}
+
+static struct worker_result *worker(struct seen *seen, unsigned round, unsigned index)
+{
+    return &seen->result.arms[seen->arm].observations[round].workers[index];
+}
+
+static void add_mask(struct worker_result *to, const char *name, unsigned cpu, bool beyond)
+{
+    struct tree_mask *mask = &to->masks[to->nmasks++];
+    (void)snprintf(mask->name, sizeof(mask->name), "%s", name);
+    bitset_set(&mask->cpus, cpu);
+    mask->beyond = beyond;
+    mask->lasts = true;
+}
+
+static void find(struct seen *seen)
+{
+    struct analysis analysis = {0};
+    struct err err;
+    assert_int_equal(analysis_make(&seen->result, &analysis, &err), 0);
+    assert_int_equal(commands_find(&analysis, &seen->findings, &err), 0);
+    analysis_free(&analysis);
+}
+
+static void test_commands_that_do_as_planned_have_no_finding(void **state)
+{
+    struct seen *seen = *state;
+    find(seen);
+    assert_int_equal(seen->findings.n, 0);
+}
+
+static void test_commands_of_a_mask_beyond_the_plan_doubt_the_placement(void **state)
+{
+    struct seen *seen = *state;
+    add_mask(worker(seen, 0, 0), "python", 7, true);
+    add_mask(worker(seen, 1, 1), "python", 7, true); /* told once */
+    add_mask(worker(seen, 0, 0), "helper", 0, false);
+    add_mask(worker(seen, 0, 1), "moment", 7, true);
+    worker(seen, 0, 1)->masks[0].lasts = false; /* it was gone soon */
+    find(seen);
+    assert_int_equal(seen->findings.n, 2);
+    const struct finding *beyond = &seen->findings.all[0], *within = &seen->findings.all[1];
+    assert_string_equal(beyond->id, "mask_changed");
+    assert_string_equal(beyond->subject, "'python' under partition");
+    assert_int_equal(beyond->severity, FINDING_DOUBT);
+    assert_non_null(strstr(beyond->sentence, "does not hold for it: it was bound to CPUs 7"));
+    assert_int_equal(within->severity, FINDING_NOTE);
+    assert_non_null(strstr(within->sentence, "narrows its CPUs by itself"));
+}
+
+static void test_commands_of_many_masks_are_told_of_some(void **state)
+{
+    struct seen *seen = *state;
+    for (unsigned i = 0; i < 2 * TREE_MASKS; i++) {
+        char name[TREE_NAME_MAX];
+        (void)snprintf(name, sizeof(name), "thread%u", i);
+        add_mask(worker(seen, i / TREE_MASKS, 0), name, 7, true);
+    }
+    find(seen);
+    assert_int_equal(seen->findings.n, 6);
+}
+
+static void test_commands_whose_output_was_cut_or_that_were_killed_say_so(void **state)
+{
+    struct seen *seen = *state;
+    worker(seen, 0, 0)->cut_bytes = 1 << 20;
+    worker(seen, 1, 1)->cut_bytes = 1 << 20;
+    worker(seen, 1, 0)->killed = 1;
+    find(seen);
+    assert_int_equal(seen->findings.n, 2);
+    assert_string_equal(seen->findings.all[0].id, "output_cut");
+    assert_non_null(strstr(seen->findings.all[0].sentence, "2 MiB were not kept"));
+    assert_string_equal(seen->findings.all[1].id, "ignored_sigterm");
+    assert_non_null(strstr(seen->findings.all[1].sentence, "1 run of the command did not end"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_commands_that_do_as_planned_have_no_finding),
+        TEST(test_commands_of_a_mask_beyond_the_plan_doubt_the_placement),
+        TEST(test_commands_of_many_masks_are_told_of_some),
+        TEST(test_commands_whose_output_was_cut_or_that_were_killed_say_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,541 @@
+/* What is compared with what, and what is said about it. */
+#include "harness/verdict/odd/symmetry.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/registry.h"
+#include "harness/show/summary/findings.h"
+#include "harness/store/forms/judged.h"
+#include "harness/verdict/odd/symmetry_findings.h"
+
+/* Rows of a run that was never made. */
+struct sheet {
+    struct rows rows;
+    struct row row[1000];
+    struct arm arms[64]; /* one for each benchmark, and one for what none has */
+    struct topo topo;
+    struct symmetry symmetry;
+    struct findings findings;
+};
+
+static struct sheet *sheet_new(unsigned gpus)
+{
+    struct sheet *sheet = calloc(1, sizeof(*sheet));
+    assert_non_null(sheet);
+    sheet->rows.row = sheet->row;
+    sheet->topo.gpus = calloc(gpus + 1, sizeof(*sheet->topo.gpus));
+    sheet->topo.nodes = calloc(2, sizeof(*sheet->topo.nodes));
+    assert_true(sheet->topo.gpus && sheet->topo.nodes);
+    sheet->topo.ngpus = gpus;
+    sheet->topo.nnodes = 2;
+    sheet->topo.nodes[1].os_node = 1;
+    for (unsigned i = 0; i < gpus; i++) {
+        struct topo_gpu *gpu = &sheet->topo.gpus[i];
+        gpu->cuda_ordinal = (int)i;
+        gpu->node = -1;
+        (void)snprintf(gpu->pci_bdf, sizeof(gpu->pci_bdf), "0000:00:%02x.0", i + 6);
+    }
+    return sheet;
+}
+
+/* Of the benchmark that has the metric: it says what is compared. */
+static struct arm *arm_of(struct sheet *sheet, const char *metric)
+{
+    static const struct bench none = {.name = "none"};
+    struct arm *arm = sheet->arms;
+    for (const struct bench *const *bench = bench_registry; *bench; bench++, arm++) {
+        arm->bench = *bench;
+        if (bench_metric_find(*bench, metric))
+            return arm;
+    }
+    arm->bench = &none;
+    return arm;
+}
+
+__attribute__((format(printf, 5, 6))) static void add(struct sheet *sheet, const char *metric,
+                                                      const char *better, double value,
+                                                      const char *key_fmt, ...)
+{
+    assert_true(sheet->rows.n < sizeof(sheet->row) / sizeof(sheet->row[0]));
+    struct row *row = &sheet->row[sheet->rows.n++];
+    char key[VALUE_KEY_MAX];
+    va_list args;
+    va_start(args, key_fmt);
+    int length = vsnprintf(key, sizeof(key), key_fmt, args);
+    va_end(args);
+    assert_in_range(length, 0, VALUE_KEY_MAX - 1);
+    *row = (struct row){.bench = "fake", .placement = "none", .metric = metric};
+    row->arm = arm_of(sheet, metric);
+    row->better = better;
+    row->median = value;
+    row->ci_low = row->ci_high = NAN;
+    row->key_at = (size_t)snprintf(row->params, sizeof(row->params), "bytes=1;");
+    row->key_length = (size_t)length;
+    (void)snprintf(row->params + row->key_at, sizeof(row->params) - row->key_at, "%s;slots=1", key);
+    (void)snprintf(row->unit, sizeof(row->unit), "%s", strcmp(better, "lower") ? "GB/s" : "us");
+}
+
+static void add_copies(struct sheet *sheet, const char *dir, double good, unsigned bad,
+                       double bad_value)
+{
+    for (unsigned gpu = 0; gpu < sheet->topo.ngpus; gpu++)
+        add(sheet, "copy_bandwidth", "higher", gpu == bad ? bad_value : good + 0.1 * gpu,
+            "dir=%s;gpu=%u;node=0;mem=pinned;via=ce;with=alone", dir, gpu);
+}
+
+static void make(struct sheet *sheet)
+{
+    const struct symmetry_distance distance = symmetry_topo_distance(&sheet->topo);
+    symmetry_free(&sheet->symmetry);
+    assert_int_equal(symmetry_make(&sheet->rows, &distance, &sheet->symmetry, NULL), 0);
+    findings_free(&sheet->findings);
+    assert_int_equal(symmetry_findings(&sheet->symmetry, &sheet->topo, &sheet->findings, NULL), 0);
+}
+
+/* What is printed; each line must fit 80 columns. */
+static char *tell(const struct sheet *sheet)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    findings_print(&sheet->findings, out, false);
+    assert_int_equal(fclose(out), 0);
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 0, 80);
+    return text;
+}
+
+static void assert_told(struct sheet *sheet, const char *expected)
+{
+    make(sheet);
+    char *text = tell(sheet);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void assert_finding(const struct sheet *sheet, size_t at, const char *id,
+                           enum finding_severity severity, const char *subject)
+{
+    assert_in_range(at, 0, sheet->findings.n - 1);
+    assert_string_equal(sheet->findings.all[at].id, id);
+    assert_int_equal(sheet->findings.all[at].severity, severity);
+    assert_string_equal(sheet->findings.all[at].subject, subject);
+}
+
+static void sheet_free(struct sheet *sheet)
+{
+    symmetry_free(&sheet->symmetry);
+    findings_free(&sheet->findings);
+    free(sheet->topo.gpus);
+    free(sheet->topo.nodes);
+    free(sheet);
+}
+
+static void test_symmetry_name_a_gpu(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    add_copies(sheet, "h2d", 56.8, 2, 14.1);
+    add_copies(sheet, "d2h", 56.8, 2, 20.0);
+    for (unsigned gpu = 0; gpu < 4; gpu++)
+        add(sheet, "launch_latency", "lower", gpu == 1 ? 9.0 : 5.0, "how=empty;gpu=%u", gpu);
+    assert_told(
+        sheet, "\n! GPU 2 (0000:00:08.0): copy_bandwidth h2d node 0 pinned ce alone: 14.1 GB/s is\n"
+               "  0.25 of its peers' 56.9 GB/s; odd in 1 other comparison too\n"
+               "! GPU 1 (0000:00:07.0): launch_latency empty: 9.00 us is 1.80 of its peers'\n"
+               "  5.00 us\n");
+    assert_finding(sheet, 0, "unit_odd", FINDING_BAD, "GPU 2 (0000:00:08.0)");
+    assert_string_equal(sheet->findings.all[0].evidence, "ratio 0.248, z -50.7, 4 units");
+    assert_finding(sheet, 1, "unit_odd", FINDING_BAD, "GPU 1 (0000:00:07.0)");
+    assert_string_equal(sheet->findings.all[1].evidence, "ratio 0.556, z -54, 4 units");
+    sheet_free(sheet);
+}
+
+static void test_symmetry_say_that_all_is_well(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    assert_told(sheet, "");
+    /* Neither a unit's, nor of any worth. */
+    add(sheet, "read_bandwidth", "higher", 10, "threads=1");
+    add(sheet, "matmul_rate", "none", 10, "gpu=0");
+    add(sheet, "matmul_rate", "none", 100, "gpu=1");
+    add(sheet, "gpu_temperature", "lower", 40, "gpu=0");
+    add(sheet, "gpu_temperature", "lower", 70, "gpu=1");
+    for (unsigned gpu = 0; gpu < 4; gpu++) {
+        add(sheet, "launch_latency", "lower", 9 + 9 * gpu, "stat=p99;load=idle;gpu=%u", gpu);
+        add(sheet, "launch_latency", "lower", 9 + 9 * gpu, "stat=p50;load=all;gpu=%u", gpu);
+    }
+    assert_told(sheet, "");
+    add_copies(sheet, "h2d", 50, 9, 0);
+    assert_told(sheet, "\n- symmetry: 4 GPUs within 0.6% of each other in 1 comparison\n");
+    add_copies(sheet, "d2h", 50, 3, 53);
+    assert_told(sheet,
+                "\n- symmetry: 4 GPUs within 6.0% of each other in 2 comparisons, the widest:\n"
+                "  copy_bandwidth d2h node 0 pinned ce alone\n");
+    assert_finding(sheet, 0, "units_alike", FINDING_NOTE, "symmetry");
+    sheet_free(sheet);
+}
+
+static void test_symmetry_of_two_judge_nobody(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(2);
+    add_copies(sheet, "h2d", 57, 1, 14.1);
+    assert_told(
+        sheet, "\n~ symmetry: copy_bandwidth h2d node 0 pinned ce alone: GPU 1 (0000:00:07.0) has\n"
+               "  14.1 GB/s, GPU 0 (0000:00:06.0) has 57.0 GB/s; of two, nobody can say which\n"
+               "  is the odd one\n");
+    assert_finding(sheet, 0, "units_differ", FINDING_DOUBT, "symmetry");
+    sheet_free(sheet);
+}
+
+/* `slow` is asked for each ordered pair. */
+static void add_pairs(struct sheet *sheet, bool (*slow)(unsigned src, unsigned dst))
+{
+    for (unsigned src = 0; src < sheet->topo.ngpus; src++)
+        for (unsigned dst = 0; dst < sheet->topo.ngpus; dst++)
+            if (src != dst)
+                add(sheet, "copy_bandwidth", "higher", slow(src, dst) ? 100 : 390 + src + dst,
+                    "dir=d2d;src=%u;dst=%u;via=ce;op=read", src, dst);
+}
+
+static bool slow_gpu(unsigned src, unsigned dst)
+{
+    return src == 1 || dst == 1;
+}
+
+static bool slow_sender(unsigned src, unsigned dst)
+{
+    return src == 1 && dst < 99;
+}
+
+static bool slow_receiver(unsigned src, unsigned dst)
+{
+    return dst == 1 && src < 99;
+}
+
+static bool slow_pair(unsigned src, unsigned dst)
+{
+    return src == 1 && dst == 2;
+}
+
+static void test_symmetry_blame_gpu_direction_or_pair(void **state)
+{
+    static const struct {
+        bool (*slow)(unsigned src, unsigned dst);
+        enum symmetry_kind kind;
+        int other;
+    } cases[] = {{slow_gpu, SYMMETRY_GPU, -1},
+                 {slow_sender, SYMMETRY_FROM, -1},
+                 {slow_receiver, SYMMETRY_TO, -1},
+                 {slow_pair, SYMMETRY_PAIR, 2}};
+    (void)state;
+    for (unsigned gpus = 3; gpus <= 16; gpus++)
+        for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+            struct sheet *sheet = sheet_new(gpus);
+            add_pairs(sheet, cases[i].slow);
+            make(sheet);
+            assert_int_equal(sheet->symmetry.n, 1);
+            const struct symmetry_comparison *c = sheet->symmetry.all;
+            assert_int_equal(c->verdict, OUTLIER_ODD);
+            assert_int_equal(c->nodd, 1);
+            assert_int_equal(c->odd[0].kind, cases[i].kind);
+            assert_int_equal(c->odd[0].id, 1);
+            assert_int_equal(c->odd[0].other, cases[i].other);
+            sheet_free(sheet);
+        }
+}
+
+/* Of two bridges one is missing: the GPUs are split, which the many slow pairs do not show. */
+static void test_symmetry_keep_the_split_of_views(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    for (unsigned src = 0; src < 4; src++)
+        for (unsigned dst = 0; dst < 4; dst++)
+            if (src != dst)
+                add(sheet, "copy_bandwidth", "higher", src + dst == 1 ? 200 : 25,
+                    "dir=d2d;src=%u;dst=%u", src, dst);
+    assert_told(sheet,
+                "\n~ symmetry: copy_bandwidth d2d: 2 of 4 GPUs do not reach the others' 200 GB/s:\n"
+                "  too many to be called odd, rather groups\n");
+    assert_int_equal(sheet->symmetry.all[0].verdict, OUTLIER_SPLIT);
+    assert_int_equal(sheet->symmetry.all[0].n, 12);
+    sheet_free(sheet);
+}
+
+static void test_symmetry_tell_pairs(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    add_pairs(sheet, slow_pair);
+    assert_told(sheet,
+                "\n! GPU 1 to GPU 2: copy_bandwidth d2d ce read: 100 GB/s is 0.25 of its peers'\n"
+                "  393 GB/s\n");
+    assert_string_equal(sheet->findings.all[0].evidence, "ratio 0.254, z -50.3, 12 pairs");
+    sheet->rows.n = 0;
+    add_pairs(sheet, slow_sender);
+    assert_told(sheet,
+                "\n! from GPU 1 (0000:00:07.0): copy_bandwidth d2d ce read: 100 GB/s is 0.25 of\n"
+                "  its peers' 393 GB/s\n");
+    sheet_free(sheet);
+}
+
+/* Two of eight are on another node: slower from afar, as they must be, and alike at equal distance.
+ */
+static void test_symmetry_compare_at_equal_distance(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(8);
+    for (unsigned gpu = 0; gpu < 8; gpu++)
+        for (unsigned node = 0; node < 2; node++)
+            add(sheet, "copy_bandwidth", "higher", (gpu >= 6) == node ? 57 : 40,
+                "dir=h2d;gpu=%u;node=%u", gpu, node);
+    make(sheet);
+    assert_int_equal(sheet->symmetry.n, 2);
+    assert_int_equal(sheet->symmetry.all[0].verdict, OUTLIER_ODD);
+    for (unsigned gpu = 0; gpu < 8; gpu++)
+        sheet->topo.gpus[gpu].node = gpu >= 6;
+    assert_told(sheet, "\n- symmetry: 8 GPUs alike in 2 comparisons\n");
+    assert_string_equal(sheet->symmetry.all[0].key, "dir=h2d;distance=10");
+    assert_int_equal(sheet->symmetry.all[0].n, 8);
+    sheet_free(sheet);
+}
+
+static void add_waits(struct sheet *sheet, const double *us, unsigned n, unsigned size)
+{
+    for (unsigned rank = 0; rank < n; rank++)
+        add(sheet, "rank_waited", "lower", us[rank], "op=allreduce;rank=%u;size=%u", rank, size);
+}
+
+/* The rank that the others wait for waits for nobody. */
+static void test_symmetry_name_who_is_waited_for(void **state)
+{
+    static const struct {
+        double us[4];
+        unsigned n;
+        const char *told;
+    } cases[] = {
+        {{900, 900, 900, 0},
+         4,
+         "\n! rank 3: rank_waited allreduce size 8: the others wait 900 us for it\n"},
+        {{900, 0.5, 905, 910},
+         4,
+         "\n! rank 1: rank_waited allreduce size 8: the others wait 904 us for it\n"},
+        {{80, 0}, 2, "\n! rank 1: rank_waited allreduce size 8: the other waits 80.0 us for it\n"},
+        {{30, 0}, 2, "\n- symmetry: 2 ranks alike in 1 comparison\n"},
+        {{900, 900, 5, 0},
+         4,
+         "\n~ symmetry: rank_waited allreduce size 8: the others wait 900 us for 2 of 4\n"
+         "  ranks: too many to be called odd, rather groups\n"},
+        {{900, 6, 5, 4}, 4, ""}, /* one that is early */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct sheet *sheet = sheet_new(4);
+        add_waits(sheet, cases[i].us, cases[i].n, 8);
+        assert_told(sheet, cases[i].told);
+        sheet_free(sheet);
+    }
+}
+
+/* By its longest wait, whatever the shares are. */
+static void test_symmetry_tell_the_longest_wait(void **state)
+{
+    static const double brief[] = {60, 60, 60, 0}, longest[] = {5000, 5000, 5000, 10};
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    add_waits(sheet, brief, 4, 8);
+    add_waits(sheet, longest, 4, 64);
+    assert_told(
+        sheet, "\n! rank 3: rank_waited allreduce size 64: the others wait 4990 us for it; odd in\n"
+               "  1 other comparison too\n");
+    sheet_free(sheet);
+}
+
+/* A rank that waited as long in some rounds is not blamed: the high end speaks for it. */
+static void test_symmetry_heed_intervals_of_waits(void **state)
+{
+    static const double us[] = {900, 900, 900, 100};
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    add_waits(sheet, us, 4, 8);
+    sheet->row[3].ci_low = 0;
+    sheet->row[3].ci_high = 890;
+    assert_told(sheet, "");
+    sheet->row[3].ci_high = 200;
+    assert_told(sheet, "\n! rank 3: rank_waited allreduce size 8: the others wait 800 us for it\n");
+    sheet_free(sheet);
+}
+
+static void test_symmetry_of_groups(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    for (unsigned gpu = 0; gpu < 4; gpu++)
+        add(sheet, "matmul_rate", "higher", gpu < 2 ? 700 : 300, "type=bf16;gpu=%u", gpu);
+    assert_told(sheet,
+                "\n~ symmetry: matmul_rate bf16: 2 of 4 GPUs do not reach the others' 700 GB/s:\n"
+                "  too many to be called odd, rather groups\n");
+    assert_finding(sheet, 0, "units_split", FINDING_DOUBT, "symmetry");
+    sheet_free(sheet);
+}
+
+static void add_limit(struct sheet *sheet, const char *reason, const char *with, unsigned gpu,
+                      double share)
+{
+    add(sheet, "gpu_throttle", "lower", share, "type=fp16;reason=%s;with=%s;gpu=%u", reason, with,
+        gpu);
+}
+
+/* Equal GPUs at their power limit differ, and nobody need doubt them: where the limit is a fact. */
+static void test_symmetry_know_the_power_limit(void **state)
+{
+    (void)state;
+    static const char doubted[] =
+        "\n~ symmetry: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521 GB/s, GPU 1\n"
+        "  (0000:00:07.0) has 661 GB/s; of two, nobody can say which is the odd one\n";
+    struct sheet *sheet = sheet_new(2);
+    add(sheet, "matmul_rate", "higher", 521, "type=fp16;with=all;gpu=0");
+    add(sheet, "matmul_rate", "higher", 661, "type=fp16;with=all;gpu=1");
+    assert_told(sheet, doubted);
+    add_limit(sheet, "power", "alone", 0, 0.9); /* at another point */
+    add_limit(sheet, "thermal", "all", 0, 0.9); /* by another reason */
+    add_limit(sheet, "power", "all", 1, 0.9);   /* the better one */
+    add_limit(sheet, "power", "all", 0, 0.05);  /* hardly */
+    assert_told(sheet, doubted);
+    assert_finding(sheet, 0, "units_differ", FINDING_DOUBT, "symmetry");
+    add_limit(sheet, "power", "all", 0, 0.6);
+    assert_told(sheet,
+                "\n- symmetry: power-limited: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521\n"
+                "  GB/s, GPU 1 (0000:00:07.0) has 661 GB/s; of two, nobody can say which is the\n"
+                "  odd one\n");
+    assert_finding(sheet, 0, "units_differ", FINDING_NOTE, "symmetry");
+    json_t *json = symmetry_to_json(&sheet->symmetry, &sheet->topo);
+    assert_true(json_is_true(json_object_get(json_array_get(json, 0), "power_limited")));
+    json_decref(json);
+    sheet_free(sheet);
+}
+
+/* Of many only the first are told, and how many more there are. */
+static void test_symmetry_limit_what_is_told(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(12);
+    for (unsigned bad = 0; bad < 12; bad++)
+        for (unsigned gpu = 0; gpu < 12; gpu++)
+            add(sheet, "matmul_rate", "higher", gpu == bad ? 50 : 100, "n=%u;gpu=%u", bad, gpu);
+    make(sheet);
+    assert_int_equal(sheet->findings.n, 9);
+    assert_finding(sheet, 7, "unit_odd", FINDING_BAD, "GPU 7 (0000:00:0d.0)");
+    assert_finding(sheet, 8, "more_units_odd", FINDING_BAD, "symmetry");
+    assert_string_equal(sheet->findings.all[8].sentence, "4 more are odd; see run.json");
+    sheet->rows.n = 0;
+    for (unsigned n = 0; n < 5; n++)
+        for (unsigned gpu = 0; gpu < 2; gpu++)
+            add(sheet, "matmul_rate", "higher", gpu ? 50 : 100, "n=%u;gpu=%u", n, gpu);
+    make(sheet);
+    assert_int_equal(sheet->findings.n, 4);
+    assert_finding(sheet, 2, "units_differ", FINDING_DOUBT, "symmetry");
+    assert_finding(sheet, 3, "more_units_undecided", FINDING_DOUBT, "symmetry");
+    assert_string_equal(sheet->findings.all[3].sentence,
+                        "2 more comparisons without a verdict; see run.json");
+    sheet_free(sheet);
+}
+
+/* Where the good ones are few, nobody is low; the least and the most are named. */
+static void test_symmetry_tell_what_is_far_apart(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    for (unsigned gpu = 0; gpu < 4; gpu++)
+        add(sheet, "copy_bandwidth", "higher", gpu ? 30.0 - gpu : 57, "dir=h2d;gpu=%u", gpu);
+    for (unsigned gpu = 0; gpu < 3; gpu++)
+        add(sheet, "matmul_rate", "higher", 112 - 12.0 * gpu, "type=fp64;gpu=%u", gpu);
+    assert_told(sheet,
+                "\n~ symmetry: copy_bandwidth h2d: GPU 3 (0000:00:09.0) has least, 27.0 GB/s, and\n"
+                "  GPU 0 (0000:00:06.0) most, 57.0 GB/s: not alike, but none is odd\n"
+                "~ symmetry: matmul_rate fp64: GPU 2 (0000:00:08.0) has least, 88.0 GB/s, and\n"
+                "  GPU 0 (0000:00:06.0) most, 112 GB/s: not alike, but none is odd\n");
+    assert_finding(sheet, 0, "units_apart", FINDING_DOUBT, "symmetry");
+    assert_string_equal(sheet->findings.all[0].evidence, "4 units");
+    sheet_free(sheet);
+}
+
+static void test_symmetry_name_a_dead_gpu(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    add_copies(sheet, "h2d", 56.8, 3, 0);
+    assert_told(
+        sheet, "\n! GPU 3 (0000:00:09.0): copy_bandwidth h2d node 0 pinned ce alone: 0.00 GB/s is\n"
+               "  0.00 of its peers' 56.9 GB/s\n");
+    sheet_free(sheet);
+}
+
+/* 10 and 30 us are no difference, and not 0% either. */
+static void test_symmetry_call_nothing_alike(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    for (unsigned rank = 0; rank < 4; rank++)
+        add(sheet, "rank_waited", "lower", rank % 2 ? 30 : 10, "rank=%u;size=8", rank);
+    assert_told(sheet, "\n- symmetry: 4 ranks alike in 1 comparison\n");
+    sheet_free(sheet);
+}
+
+static void test_symmetry_json(void **state)
+{
+    (void)state;
+    struct sheet *sheet = sheet_new(4);
+    add_copies(sheet, "h2d", 56.8, 2, 14.1);
+    make(sheet);
+    json_t *json = symmetry_to_json(&sheet->symmetry, &sheet->topo), *one = json_array_get(json, 0);
+    json_t *odd = json_array_get(json_object_get(one, "odd"), 0);
+    assert_int_equal(json_array_size(json), 1);
+    assert_string_equal(json_string_value(json_object_get(one, "verdict")), "odd");
+    assert_string_equal(json_string_value(json_object_get(one, "key")),
+                        "dir=h2d;node=0;mem=pinned;via=ce;with=alone");
+    assert_int_equal(json_integer_value(json_object_get(odd, "id")), 2);
+    assert_string_equal(json_string_value(json_object_get(odd, "pci_bdf")), "0000:00:08.0");
+    json_decref(json);
+    json = symmetry_to_json(NULL, NULL);
+    assert_int_equal(json_array_size(json), 0);
+    json_decref(json);
+    sheet_free(sheet);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_symmetry_name_a_gpu),
+        cmocka_unit_test(test_symmetry_say_that_all_is_well),
+        cmocka_unit_test(test_symmetry_of_two_judge_nobody),
+        cmocka_unit_test(test_symmetry_blame_gpu_direction_or_pair),
+        cmocka_unit_test(test_symmetry_tell_pairs),
+        cmocka_unit_test(test_symmetry_compare_at_equal_distance),
+        cmocka_unit_test(test_symmetry_keep_the_split_of_views),
+        cmocka_unit_test(test_symmetry_name_who_is_waited_for),
+        cmocka_unit_test(test_symmetry_tell_the_longest_wait),
+        cmocka_unit_test(test_symmetry_heed_intervals_of_waits),
+        cmocka_unit_test(test_symmetry_of_groups),
+        cmocka_unit_test(test_symmetry_know_the_power_limit),
+        cmocka_unit_test(test_symmetry_limit_what_is_told),
+        cmocka_unit_test(test_symmetry_tell_what_is_far_apart),
+        cmocka_unit_test(test_symmetry_name_a_dead_gpu),
+        cmocka_unit_test(test_symmetry_call_nothing_alike),
+        cmocka_unit_test(test_symmetry_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

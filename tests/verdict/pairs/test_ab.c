@@ -1,0 +1,306 @@
+/* Arms of two variants, made by hand: how they are paired, what is said of them, and their column.
+ */
+#include "harness/verdict/pairs/ab.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/lib/stats/random.h"
+#include "harness/verdict/advice/verdict.h"
+#include "tests/lib/fixture_result.h"
+
+struct fixture {
+    struct result result;
+    struct variants variants;
+    struct analysis analysis;
+    struct comparisons comparisons;
+};
+
+static int set_up(void **state)
+{
+    static struct fixture f;
+    f = (struct fixture){0};
+    fixture_result_init(&f.result);
+    f.variants = (struct variants){.n = 2, .threshold = 0.02, .clock_s = 50e-9};
+    (void)snprintf(f.variants.all[0].name, sizeof(f.variants.all[0].name), "a");
+    (void)snprintf(f.variants.all[1].name, sizeof(f.variants.all[1].name), "b");
+    f.result.variants = &f.variants;
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    comparisons_free(&f->comparisons);
+    analysis_free(&f->analysis);
+    fixture_result_free(&f->result);
+    return 0;
+}
+
+static size_t add_arm(struct fixture *f, enum placement placement, size_t variant)
+{
+    size_t arm = fixture_add_arm(&f->result, placement, 2, false);
+    f->result.arms[arm].variant = &f->variants.all[variant];
+    return arm;
+}
+
+/* So many rounds, in which the second arm takes `factor` as long; 4% of noise, a drift of both. */
+static void add_rounds(struct fixture *f, size_t base, size_t other, unsigned rounds, double factor)
+{
+    uint64_t seed = 5;
+    f->result.rounds_planned = f->result.rounds_done = rounds;
+    for (unsigned round = 0; round < rounds; round++) {
+        double ms = 10 + 0.05 * round;
+        double noise[2];
+        for (int i = 0; i < 2; i++)
+            noise[i] = 1 + 0.08 * ((double)(random_next(&seed) >> 11) / 9007199254740992.0 - 0.5);
+        (void)fixture_add_even_round(&f->result, base, round, ms * noise[0], 3);
+        (void)fixture_add_even_round(&f->result, other, round, ms * factor * noise[1], 3);
+    }
+}
+
+static void compare(struct fixture *f)
+{
+    struct err err = {0};
+    assert_int_equal(analysis_make(&f->result, &f->analysis, &err), 0);
+    assert_int_equal(ab_compare(&f->analysis, &f->comparisons, &err), 0);
+}
+
+static const struct comparison *find(const struct fixture *f, const char *arm, const char *metric)
+{
+    for (size_t i = 0; i < f->comparisons.n; i++)
+        if (strstr(f->comparisons.all[i].arm, arm) && !strcmp(f->comparisons.all[i].metric, metric))
+            return &f->comparisons.all[i];
+    fail_msg("no %s of %s", metric, arm);
+    return NULL;
+}
+
+static void test_ab_finds_what_is_slower(void **state)
+{
+    struct fixture *f = *state;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 80, 1.05);
+    compare(f);
+    const struct comparison *rate = find(f, "partition, 2 workers", "throughput");
+    const struct comparison *step = find(f, "partition, 2 workers", "step_time");
+    assert_int_equal(rate->outcome, OUTCOME_SLOWER);
+    assert_int_equal(step->outcome, OUTCOME_SLOWER);
+    assert_true(rate->gates && step->gates);
+    assert_int_equal(rate->pairs, 80);
+    assert_true(fabs(step->ratio - 1.05) < 0.01 && fabs(rate->ratio - 1 / 1.05) < 0.01);
+    assert_true(step->low < 1.05 && step->high > 1.05 && step->low > 1);
+    assert_true(fabs(rate->level - 0.995) < 1e-12); /* 1% over two that gate */
+    assert_string_equal(rate->base, "a");
+    assert_string_equal(rate->other, "b");
+    assert_string_equal(rate->params, "rows=64;cols=8;slots=2");
+    assert_true(ab_is_clear(&f->comparisons));
+}
+
+/* 1.50 and 1.575 ns: a twentieth, and less than what a timer tells apart. */
+static void test_ab_has_the_floors_of_compare(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 80, 1.05);
+    assert_int_equal(analysis_make(&f->result, &f->analysis, &err), 0);
+    for (size_t i = 0; i < f->analysis.values.n; i++) {
+        struct round_value *value = &f->analysis.values.value[i];
+        if (strcmp(value->metric, "step_time") != 0)
+            continue;
+        value->value *= 150; /* of 10 ms */
+        value->unit = "ns";
+    }
+    assert_int_equal(ab_compare(&f->analysis, &f->comparisons, &err), 0);
+    assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_SLOWER);
+    const struct comparison *step = find(f, "partition", "step_time");
+    assert_int_equal(step->outcome, OUTCOME_SAME);
+    assert_string_equal(step->reason, "The difference is below 0.2 ns, which is none.");
+}
+
+static void test_ab_finds_what_is_faster(void **state)
+{
+    struct fixture *f = *state;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 60, 0.9);
+    compare(f);
+    assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_FASTER);
+    assert_int_equal(find(f, "partition", "step_time")->outcome, OUTCOME_FASTER);
+}
+
+static void test_ab_says_same_only_where_it_is_shown(void **state)
+{
+    struct fixture *f = *state;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 300, 1);
+    compare(f);
+    assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_SAME);
+    assert_non_null(strstr(find(f, "partition", "throughput")->reason, "2% or more"));
+    comparisons_free(&f->comparisons);
+    analysis_free(&f->analysis);
+    f->variants.threshold = 0.001;
+    compare(f);
+    assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_UNCLEAR);
+    assert_false(ab_is_clear(&f->comparisons));
+}
+
+/* What failed in some rounds is not the same, and not faster, by those that it survived. */
+static void test_ab_does_not_leave_failed_rounds_out(void **state)
+{
+    static const double factors[] = {1, 0.8, 1.3};
+    for (size_t i = 0; i < 3; i++) {
+        (void)tear_down(state);
+        (void)set_up(state);
+        struct fixture *f = *state;
+        size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+        add_rounds(f, base, other, 300, factors[i]);
+        struct observation *failed = &f->result.arms[other].observations[7];
+        failed->status = STATUS_FAILED;
+        (void)snprintf(failed->reason, sizeof(failed->reason), "a wrong result");
+        compare(f);
+        const struct comparison *rate = find(f, "partition", "throughput");
+        assert_int_equal(rate->outcome, i == 2 ? OUTCOME_SLOWER : OUTCOME_MISSING);
+        assert_int_equal(rate->pairs, 299);
+        if (i < 2)
+            assert_non_null(strstr(rate->reason, "b did not end well in all rounds: 1 of 300"));
+    }
+}
+
+/* Where all steps are cut off at the limit, all are alike. */
+static void test_ab_of_bounds_shows_no_same(void **state)
+{
+    struct fixture *f = *state;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 300, 1);
+    for (unsigned round = 0; round < 300; round++) {
+        fixture_censor(&f->result.arms[base].observations[round], 0);
+        fixture_censor(&f->result.arms[other].observations[round], 0);
+    }
+    compare(f);
+    const struct comparison *step = find(f, "partition", "step_time");
+    assert_int_equal(step->outcome, OUTCOME_UNCLEAR);
+    assert_non_null(strstr(step->reason, "did not end within the limit"));
+}
+
+/* One that did not end in some rounds is not faster by the others; the other way round it is. */
+static void test_ab_of_bounds_shows_no_gain(void **state)
+{
+    for (int cut_base = 0; cut_base < 2; cut_base++) {
+        (void)tear_down(state);
+        (void)set_up(state);
+        struct fixture *f = *state;
+        size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+        add_rounds(f, base, other, 100, 0.7);
+        for (unsigned round = 0; round < 100; round += 9)
+            fixture_censor(&f->result.arms[cut_base ? base : other].observations[round], 0);
+        compare(f);
+        const struct comparison *rate = find(f, "partition", "throughput");
+        assert_int_equal(rate->outcome, cut_base ? OUTCOME_FASTER : OUTCOME_UNCLEAR);
+        assert_true(cut_base || strstr(rate->reason, "b has steps that did not end"));
+    }
+}
+
+static void test_ab_says_how_many_rounds_more(void **state)
+{
+    struct fixture *f = *state;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    add_rounds(f, base, other, 9, 1.05);
+    compare(f);
+    const struct comparison *rate = find(f, "partition", "throughput");
+    assert_int_equal(rate->outcome, OUTCOME_UNCLEAR);
+    const char *about = strstr(rate->reason, "about ");
+    assert_non_null(about);
+    int more = 0;
+    assert_int_equal(sscanf(about, "about %d more round", &more), 1);
+    assert_in_range(more, 1, 60);
+}
+
+/* Each placement with its own; what is set by intent is not in the column of parameters. */
+static void test_ab_pairs_arms_by_their_place(void **state)
+{
+    struct fixture *f = *state;
+    size_t arms[] = {add_arm(f, PLACE_PARTITION, 0), add_arm(f, PLACE_SIZED, 0),
+                     add_arm(f, PLACE_PARTITION, 1), add_arm(f, PLACE_SIZED, 1)};
+    f->variants.all[1].params = (struct opt_texts){.text = {"rows=64"}, .n = 1};
+    add_rounds(f, arms[0], arms[2], 60, 1.3);
+    add_rounds(f, arms[1], arms[3], 60, 0.7);
+    compare(f);
+    assert_int_equal(find(f, "partition", "step_time")->outcome, OUTCOME_SLOWER);
+    assert_int_equal(find(f, "sized", "step_time")->outcome, OUTCOME_FASTER);
+    assert_string_equal(find(f, "sized", "step_time")->params, "cols=8;slots=2");
+    assert_true(fabs(find(f, "sized", "step_time")->level - 0.9975) < 1e-12);
+}
+
+static void test_ab_misses_an_arm_that_failed(void **state)
+{
+    struct fixture *f = *state;
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    f->result.rounds_planned = f->result.rounds_done = 3;
+    for (unsigned round = 0; round < 3; round++)
+        (void)fixture_add_even_round(&f->result, base, round, 10, 3);
+    (void)other;
+    compare(f);
+    assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_MISSING);
+    assert_int_equal(comparisons_count(&f->comparisons, OUTCOME_MISSING), 2);
+    assert_false(comparisons_decided(&f->comparisons));
+}
+
+/* Behind what tells arms apart otherwise, and before the key. */
+static void test_ab_variant_is_a_parameter(void **state)
+{
+    struct fixture *f = *state;
+    char params[ROW_PARAMS_MAX];
+    size_t arm = add_arm(f, PLACE_PARTITION, 1);
+    size_t at = row_put_params(&f->result, &f->result.arms[arm], "size=8", params);
+    assert_string_equal(params, "rows=64;cols=8;slots=2;variant=b;size=8");
+    assert_string_equal(params + at, "size=8");
+}
+
+/* All of it in a sentence among the findings, and no advice on placements. */
+static void test_ab_is_in_the_verdict(void **state)
+{
+    struct fixture *f = *state;
+    struct verdict verdict;
+    struct topo topo = {0};
+    struct err err = {0};
+    size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
+    bool told = false;
+    add_rounds(f, base, other, 60, 1.2);
+    assert_int_equal(verdict_make(&f->result, &topo, &verdict, &err), 0);
+    assert_int_equal(comparisons_count(&verdict.comparisons, OUTCOME_SLOWER), 2);
+    for (size_t i = 0; i < verdict.findings.n; i++) {
+        told = told || !strcmp(verdict.findings.all[i].id, "comparison");
+        assert_null(strstr(verdict.findings.all[i].id, "placement"));
+    }
+    assert_true(told);
+    verdict_free(&verdict);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_ab_finds_what_is_slower, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_has_the_floors_of_compare, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_finds_what_is_faster, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_says_same_only_where_it_is_shown, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_says_how_many_rounds_more, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_does_not_leave_failed_rounds_out, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_of_bounds_shows_no_same, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_of_bounds_shows_no_gain, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_pairs_arms_by_their_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_misses_an_arm_that_failed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_variant_is_a_parameter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ab_is_in_the_verdict, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* A comparison told as a finding. */
+#include "harness/verdict/pairs/comparison.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_comparison.h"
+
+static void test_comparison_slower_is_bad_and_keeps_its_numbers(void **state)
+{
+    (void)state;
+    struct finding finding;
+    comparison_to_finding(&fixture_slower, &finding);
+    assert_string_equal(finding.id, "change_throughput");
+    assert_int_equal(finding.severity, FINDING_BAD);
+    assert_int_equal(finding.outcome, OUTCOME_SLOWER);
+    assert_string_equal(finding.subject, fixture_slower.arm);
+    assert_string_equal(finding.sentence, fixture_slower.reason);
+    assert_string_equal(finding.evidence, "base 200 items/s, new 150 items/s");
+    assert_true(finding.value == 0.75 && finding.low == 0.7 && finding.high == 0.8);
+}
+
+static void test_comparison_unclear_is_a_doubt_only_where_it_gates(void **state)
+{
+    (void)state;
+    struct comparison comparison = fixture_slower;
+    struct finding finding;
+    comparison.outcome = OUTCOME_UNCLEAR;
+    comparison_to_finding(&comparison, &finding);
+    assert_int_equal(finding.severity, FINDING_DOUBT);
+    comparison.gates = false;
+    comparison_to_finding(&comparison, &finding);
+    assert_int_equal(finding.severity, FINDING_NOTE);
+}
+
+static void test_comparison_of_one_side_has_no_evidence(void **state)
+{
+    (void)state;
+    struct comparison comparison = fixture_slower;
+    struct finding finding;
+    comparison.outcome = OUTCOME_MISSING;
+    comparison.other_median = (double)NAN;
+    comparison_to_finding(&comparison, &finding);
+    assert_int_equal(finding.severity, FINDING_DOUBT);
+    assert_string_equal(finding.evidence, "");
+}
+
+/* The finding about the whole of the one above and `more`. */
+static struct finding told(const struct comparison *more)
+{
+    struct comparisons comparisons = {0};
+    struct finding finding;
+    assert_int_equal(comparisons_add(&comparisons, &fixture_slower, NULL), 0);
+    if (more)
+        assert_int_equal(comparisons_add(&comparisons, more, NULL), 0);
+    comparisons_to_finding(&comparisons, &finding);
+    comparisons_free(&comparisons);
+    return finding;
+}
+
+static void test_comparisons_are_told_by_what_gates(void **state)
+{
+    (void)state;
+    struct comparison more = fixture_slower;
+    more.ratio = 0.02;
+    more.gates = false;
+    struct finding finding = told(&more);
+    assert_int_equal(finding.severity, FINDING_BAD);
+    assert_string_equal(finding.sentence,
+                        "Of the metrics that gate: 1 SLOWER; the worst is throughput of pipeline, "
+                        "partition, 2 workers, -25.0%.");
+    more.gates = true;
+    assert_non_null(strstr(told(&more).sentence, "2 SLOWER; the worst is throughput"));
+    assert_non_null(strstr(told(&more).sentence, "0.020x."));
+}
+
+static void test_comparisons_without_a_verdict_are_a_doubt(void **state)
+{
+    (void)state;
+    struct comparison unclear = fixture_slower;
+    struct comparisons comparisons = {0};
+    struct finding finding;
+    unclear.outcome = OUTCOME_UNCLEAR;
+    comparisons_to_finding(&comparisons, &finding);
+    assert_int_equal(finding.severity, FINDING_DOUBT);
+    assert_string_equal(finding.sentence, "Nothing that gates could be compared.");
+    assert_int_equal(comparisons_add(&comparisons, &unclear, NULL), 0);
+    comparisons_to_finding(&comparisons, &finding);
+    assert_int_equal(finding.severity, FINDING_DOUBT);
+    assert_false(comparisons_decided(&comparisons));
+    comparisons.all[0].outcome = OUTCOME_SAME;
+    comparisons_to_finding(&comparisons, &finding);
+    assert_int_equal(finding.severity, FINDING_NOTE);
+    assert_string_equal(finding.sentence, "Of the metrics that gate: 1 SAME.");
+    comparisons_free(&comparisons);
+}
+
+static void test_comparison_formats_no_change_as_none(void **state)
+{
+    (void)state;
+    char buf[32];
+    assert_string_equal(comparison_format_ratio(1.0002, buf, sizeof(buf)), "+0.02%");
+    assert_string_equal(comparison_format_ratio(0.99999, buf, sizeof(buf)), "-0.01%");
+    assert_string_equal(comparison_format_ratio(1, buf, sizeof(buf)), "+0.0%");
+    assert_string_equal(comparison_format_spread(0.0344, buf, sizeof(buf)), "3.5%");
+    assert_string_equal(comparison_format_spread(-0.2231, buf, sizeof(buf)), "20.0%");
+    assert_string_equal(comparison_format_spread(3.5667, buf, sizeof(buf)), "a factor of 35");
+    assert_string_equal(comparison_format_spread(-0.9, buf, sizeof(buf)), "a factor of 2.5");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_comparison_formats_no_change_as_none),
+        cmocka_unit_test(test_comparison_slower_is_bad_and_keeps_its_numbers),
+        cmocka_unit_test(test_comparison_unclear_is_a_doubt_only_where_it_gates),
+        cmocka_unit_test(test_comparison_of_one_side_has_no_evidence),
+        cmocka_unit_test(test_comparisons_are_told_by_what_gates),
+        cmocka_unit_test(test_comparisons_without_a_verdict_are_a_doubt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

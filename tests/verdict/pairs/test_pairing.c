@@ -1,0 +1,254 @@
+/* Rows of several runs beside each other: what is of the same, and what may not be. */
+#include "harness/verdict/pairs/new_params.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ROWS = 4 };
+
+/* Two runs with rows that tests change before they are paired. */
+struct two {
+    struct row rows[2][ROWS];
+    struct analysis analyses[2];
+    const struct analysis *runs[2];
+    struct pairing_runs sides[PAIRING_SIDES];
+    struct pairing pairing;
+    struct err err;
+};
+
+static struct row make_row(const char *placement, const char *metric)
+{
+    struct row row = {.scenario = "pipeline",
+                      .placement = placement,
+                      .role = "foreground",
+                      .bench = "pipeline",
+                      .device = "cuda",
+                      .workers = 2,
+                      .slots = 2,
+                      .metric = metric,
+                      .better = "lower",
+                      .median = 1};
+    (void)snprintf(row.unit, sizeof(row.unit), "s");
+    (void)snprintf(row.params, sizeof(row.params), "rows=64;slots=2");
+    return row;
+}
+
+static void two_init(struct two *two)
+{
+    *two = (struct two){0};
+    for (int run = 0; run < 2; run++) {
+        two->rows[run][0] = make_row("none", "step_time");
+        two->rows[run][1] = make_row("none", "throughput");
+        two->rows[run][2] = make_row("partition", "step_time");
+        two->rows[run][3] = make_row("sized", "step_time");
+        two->analyses[run].rows = (struct rows){.n = ROWS, .row = two->rows[run]};
+        two->runs[run] = &two->analyses[run];
+    }
+    two->sides[PAIRING_BASE] = (struct pairing_runs){"base", 1, &two->runs[0]};
+    two->sides[PAIRING_OTHER] = (struct pairing_runs){"new", 1, &two->runs[1]};
+}
+
+static int pair(struct two *two)
+{
+    return pairing_make(two->sides, &two->pairing, &two->err);
+}
+
+static void test_pairing_keeps_the_order_of_the_first_side(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two);
+    struct row moved = two.rows[1][0];
+    two.rows[1][0] = two.rows[1][3];
+    two.rows[1][3] = moved;
+    assert_int_equal(pair(&two), 0);
+    assert_int_equal(two.pairing.n, ROWS);
+    for (size_t i = 0; i < ROWS; i++) {
+        const struct pair *one = &two.pairing.pairs[i];
+        assert_ptr_equal(one->rows[PAIRING_BASE]->row, &two.rows[0][i]);
+        assert_int_equal(one->n[PAIRING_OTHER], 1);
+        assert_int_equal(one->n[PAIRING_HISTORY], 0);
+        assert_string_equal(one->rows[PAIRING_OTHER]->row->placement, two.rows[0][i].placement);
+    }
+    assert_true(pair_is_of_same_arm(&two.pairing.pairs[0], &two.pairing.pairs[1]));
+    assert_false(pair_is_of_same_arm(&two.pairing.pairs[0], &two.pairing.pairs[2]));
+    pairing_free(&two.pairing);
+}
+
+/* What tells rows apart: of each, the two sides have one pair more. */
+static void test_pairing_tells_rows_apart_by_every_column(void **state)
+{
+    (void)state;
+    struct two two;
+    for (int column = 0; column < 8; column++) {
+        two_init(&two);
+        struct row *row = &two.rows[1][2];
+        if (column == 0)
+            row->device = "sim";
+        else if (column == 1)
+            row->scenario = "train";
+        else if (column == 2)
+            row->placement = "numa";
+        else if (column == 3)
+            row->role = "baseline";
+        else if (column == 4)
+            row->bench = "train";
+        else if (column == 5)
+            (void)snprintf(row->params, sizeof(row->params), "rows=65;slots=2");
+        else if (column == 6)
+            row->workers = 1;
+        else
+            row->metric = "helper_cpu";
+        assert_int_equal(pair(&two), 0);
+        assert_int_equal(two.pairing.n, ROWS + 1);
+        assert_int_equal(two.pairing.pairs[2].n[PAIRING_OTHER], 0);
+        assert_int_equal(two.pairing.pairs[ROWS].n[PAIRING_BASE], 0);
+        pairing_free(&two.pairing);
+    }
+}
+
+static void test_pairing_refuses_two_rows_of_the_same(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two);
+    two.rows[1][3] = two.rows[1][2];
+    assert_int_equal(pair(&two), -EINVAL);
+    assert_non_null(strstr(two.err.msg, "two rows of the same"));
+    pairing_free(&two.pairing);
+}
+
+static void test_pairing_refuses_other_units_and_directions(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two);
+    (void)snprintf(two.rows[1][0].unit, sizeof(two.rows[1][0].unit), "ms");
+    assert_int_equal(pair(&two), -EINVAL);
+    assert_non_null(strstr(two.err.msg, "not the same metric"));
+    pairing_free(&two.pairing);
+    two_init(&two);
+    two.rows[1][0].better = "higher";
+    assert_int_equal(pair(&two), -EINVAL);
+    pairing_free(&two.pairing);
+}
+
+static void test_pairing_finds_why_an_arm_has_no_rows(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two);
+    two.rows[1][2].metric = VALUE_STATUS;
+    two.rows[1][2].status = STATUS_FAILED;
+    assert_int_equal(pair(&two), 0);
+    assert_ptr_equal(pairing_find_end(&two.pairing, &two.pairing.pairs[2], PAIRING_OTHER),
+                     &two.rows[1][2]);
+    assert_null(pairing_find_end(&two.pairing, &two.pairing.pairs[0], PAIRING_OTHER));
+    pairing_free(&two.pairing);
+}
+
+/* Runs of a contend without a parameter, and of one with it. */
+static void test_pairing_of_new_parameters(void **state)
+{
+    (void)state;
+    static const struct opt with[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},
+                                      {.name = "grain", .kind = OPT_TEXT, .def = "0"},
+                                      {.name = NULL}};
+    static const struct opt without[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},
+                                         {.name = "gone", .kind = OPT_TEXT},
+                                         {.name = NULL}};
+    static const struct {
+        const struct opt *opts;
+        const char *base, *other, *other_last; /* the last of `other`; NULL = as the others */
+        size_t pairs;
+        const char *said;
+    } cases[] = {
+        {with, "rows=64;slots=2", "rows=64;slots=2", NULL, ROWS, ""},
+        {with, "rows=64;slots=2", "rows=64;grain=0;slots=2", NULL, ROWS,
+         "base lacks 'grain' of pipeline: compared where new has its default, 0"},
+        {with, "grain=0;rows=64;slots=2;background=none", "rows=64;slots=2;background=none", NULL,
+         ROWS, "new lacks 'grain' of pipeline: compared where base has its default, 0"},
+        {with, "rows=64;slots=2", "rows=64;grain=5;slots=2", NULL, 2 * ROWS,
+         "base lacks 'grain' of pipeline, and new has it at 5, not at its default 0: these rows "
+         "are MISSING"},
+        {with, "rows=64;slots=2", "rows=64;grain=0;slots=2", "rows=64;grain=9;slots=2", ROWS + 1,
+         "base lacks 'grain' of pipeline: compared where new has its default, 0"},
+        {with, "rows=32;slots=2", "rows=64;grain=0;slots=2", NULL, 2 * ROWS,
+         "base lacks 'grain' of pipeline: compared where new has its default, 0"},
+        /* Both know it, in a value or in the key of another row. */
+        {with, "rows=64;grain=1;slots=2", "rows=64;grain=0;slots=2", NULL, 2 * ROWS, ""},
+        {with, "rows=64;slots=2;grain=4", "rows=64;grain=0;slots=2", NULL, 2 * ROWS, ""},
+        /* This contend has it no more: it is left out where it says nothing. */
+        {without, "rows=64;gone=7;slots=2", "rows=64;slots=2", NULL, ROWS,
+         "new lacks 'gone' of pipeline, which is 7 in all of base: left out"},
+        {without, "rows=64;slots=2", "rows=64;gone=7;slots=2", "rows=64;gone=8;slots=2", 2 * ROWS,
+         "base lacks 'gone' of pipeline, and new has several values of it: these rows are "
+         "MISSING"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct bench bench = {.name = "pipeline", .opts = cases[i].opts};
+        struct arm arm = {.bench = &bench};
+        struct two two;
+        char said[400];
+        two_init(&two);
+        for (int run = 0; run < 2; run++)
+            for (int row = 0; row < ROWS; row++) {
+                const char *last = row == ROWS - 1 ? cases[i].other_last : NULL;
+                two.rows[run][row].arm = &arm;
+                (void)snprintf(two.rows[run][row].params, ROW_PARAMS_MAX, "%s",
+                               !run   ? cases[i].base
+                               : last ? last
+                                      : cases[i].other);
+            }
+        assert_int_equal(pair(&two), 0);
+        if (two.pairing.n != cases[i].pairs)
+            fail_msg("case %zu: %zu pairs", i, two.pairing.n);
+        assert_string_equal(new_params_say(&two.pairing, two.sides, said, sizeof(said)),
+                            cases[i].said);
+        pairing_free(&two.pairing);
+    }
+}
+
+/* As histories over versions name a series. */
+static void test_params_without_defaults(void **state)
+{
+    (void)state;
+    static const struct opt opts[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},
+                                      {.name = "gone", .kind = OPT_TEXT},
+                                      {.name = "size", .kind = OPT_SIZE, .max = 1e12, .def = "64M"},
+                                      {.name = NULL}};
+    static const char *const cases[][2] = {{"rows=64;slots=2", "slots=2"},
+                                           {"rows=32;slots=2", "rows=32;slots=2"},
+                                           {"slots=2;rows=64", "slots=2;rows=64"}, /* in a key */
+                                           {"size=67108864;slots=2", "slots=2"},
+                                           {"size=64;gone=;slots=2", "size=64;slots=2"},
+                                           {"gone=1;rows=64;slots=2;x=1", "gone=1;slots=2;x=1"},
+                                           {"", ""}};
+    char left[ROW_PARAMS_MAX];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(new_params_without_defaults(opts, cases[i][0], left, sizeof(left)),
+                            cases[i][1]);
+    assert_string_equal(new_params_without_defaults(NULL, "rows=64", left, sizeof(left)),
+                        "rows=64");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_params_without_defaults),
+        cmocka_unit_test(test_pairing_of_new_parameters),
+        cmocka_unit_test(test_pairing_keeps_the_order_of_the_first_side),
+        cmocka_unit_test(test_pairing_tells_rows_apart_by_every_column),
+        cmocka_unit_test(test_pairing_refuses_two_rows_of_the_same),
+        cmocka_unit_test(test_pairing_refuses_other_units_and_directions),
+        cmocka_unit_test(test_pairing_finds_why_an_arm_has_no_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,165 @@
+/* The spread between runs, against values worked out by hand. */
+#include "harness/verdict/pairs/run_spread.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/fixture_sim.h"
+
+static struct moments moments_of(const double *values, size_t n)
+{
+    struct moments moments = {0};
+    for (size_t i = 0; i < n; i++)
+        moments_add(&moments, values[i]);
+    return moments;
+}
+
+static void test_moments_are_mean_and_squares(void **state)
+{
+    (void)state;
+    struct moments moments = moments_of((const double[]){1, 2, 6}, 3);
+    assert_int_equal(moments.n, 3);
+    assert_near(moments.mean, 3);
+    assert_near(moments.squares, 14);
+}
+
+static void test_run_spread_of_single_runs_is_what_is_known_before(void **state)
+{
+    (void)state;
+    struct moments groups[RUN_SPREAD_GROUPS] = {moments_of((const double[]){1}, 1),
+                                                moments_of((const double[]){5}, 1)};
+    struct run_spread spread = run_spread_of(groups, 0.03, 0);
+    assert_near(spread.sd, 0.03);
+    assert_near(spread.df, RUN_SPREAD_BEFORE_DF);
+    /* t of 3 degrees of freedom at 0.5% is 5.840909. */
+    assert_true(
+        fixture_near(run_spread_half_width(&spread, 1, 1, 0.005), 5.840909 * 0.03 * sqrt(2), 1e-6));
+}
+
+static void test_run_spread_of_many_runs_is_theirs(void **state)
+{
+    (void)state;
+    const double values[] = {-2, -1, 0, 1, 2}; /* 10 squares, 4 degrees of freedom */
+    struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 5), moments_of(values, 5)};
+    struct run_spread spread = run_spread_of(groups, 2, 0);
+    assert_near(spread.df, 8 + RUN_SPREAD_BEFORE_DF);
+    assert_near(spread.sd, sqrt((20.0 + 3 * 4) / 11));
+}
+
+/* Three and three that look alike within a side may be two modes: they are not believed. */
+static void test_run_spread_of_few_runs_keeps_its_doubt(void **state)
+{
+    (void)state;
+    const double values[] = {0, 0, 0};
+    struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 3), moments_of(values, 3)};
+    struct run_spread spread = run_spread_of(groups, 0.03, 0);
+    assert_near(spread.df, RUN_SPREAD_BEFORE_DF);
+    assert_near(spread.sd, 0.03 * sqrt(3.0 / 7));
+}
+
+static void test_run_spread_says_how_many_runs_would_do(void **state)
+{
+    (void)state;
+    struct moments groups[RUN_SPREAD_GROUPS] = {moments_of((const double[]){1}, 1),
+                                                moments_of((const double[]){1}, 1)};
+    struct run_spread spread = run_spread_of(groups, 0.03, 0);
+    unsigned of_10 = run_spread_runs_needed(&spread, 0.1, 0.0005, 20);
+    assert_int_equal(of_10, 6);
+    assert_true(run_spread_runs_needed(&spread, 0.3, 0.0005, 20) <= of_10);
+    assert_int_equal(run_spread_runs_needed(&spread, 0.001, 0.0005, 20), 0);
+}
+
+static bool finds(double difference, double sd, unsigned runs, double tail, uint64_t *seed)
+{
+    struct moments groups[RUN_SPREAD_GROUPS] = {{.n = 0}};
+    for (unsigned i = 0; i < runs; i++) {
+        moments_add(&groups[RUN_SPREAD_BASE], sd * sim_normal(seed));
+        moments_add(&groups[RUN_SPREAD_OTHER], difference + sd * sim_normal(seed));
+    }
+    struct run_spread spread = run_spread_of(groups, RUN_SPREAD_BEFORE, 0);
+    return groups[RUN_SPREAD_OTHER].mean - groups[RUN_SPREAD_BASE].mean >
+           run_spread_half_width(&spread, runs, runs, tail);
+}
+
+static void test_run_spread_asks_for_runs_that_find_it(void **state)
+{
+    enum { TRIALS = 4000 };
+    static const double sds[] = {0.03, 0.045, 0.06};
+    const double tail = 0.0025, difference = 0.1;
+    uint64_t seed = 20261124;
+    (void)state;
+    for (size_t i = 0; i < sizeof(sds) / sizeof(sds[0]); i++) {
+        const struct run_spread spread = {.sd = sds[i], .df = 8};
+        unsigned runs = run_spread_runs_needed(&spread, difference, tail, 20), found = 0;
+        assert_true(runs > 0);
+        for (int k = 0; k < TRIALS; k++)
+            found += finds(difference, sds[i], runs, tail, &seed);
+        assert_in_range(found, TRIALS * 85 / 100, TRIALS * 97 / 100);
+    }
+}
+
+static void test_run_spread_of_rounds_from_their_interval(void **state)
+{
+    (void)state;
+    /* Four rounds with a range of e^0.1: 0.1 / 2.059 is their sd, half of 1.2533 of it the
+     * median's. */
+    assert_true(fixture_near(run_spread_of_rounds(1, exp(0.1), 4), 1.2533 * 0.1 / 2.059 / 2, 1e-6));
+    /* Of eight the interval is the range still. */
+    assert_true(
+        fixture_near(run_spread_of_rounds(1, exp(0.1), 8), 1.2533 * 0.1 / 2.847 / sqrt(8), 1e-6));
+    assert_true(fixture_near(run_spread_of_rounds(1, exp(0.1), 20), 0.1 / 3.92, 1e-6));
+    assert_near(run_spread_of_rounds(1, 2, 1), 0);
+    assert_near(run_spread_of_rounds((double)NAN, (double)NAN, 4), 0);
+    assert_near(run_spread_of_rounds(0, 1, 4), 0);
+}
+
+static void test_run_spread_beyond_what_is_known_is_not_moderated(void **state)
+{
+    (void)state;
+    const double values[] = {-2, -1, 0, 1, 2};
+    struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 5), moments_of(values, 5)};
+    struct run_spread spread = run_spread_of(groups, 0.03, 5);
+    assert_near(spread.df, 8);
+    assert_near(spread.sd, sqrt(20.0 / 8));
+}
+
+static void test_run_spread_of_few_runs_is_not_below_that_of_rounds(void **state)
+{
+    (void)state;
+    struct moments groups[RUN_SPREAD_GROUPS] = {moments_of((const double[]){1}, 1),
+                                                moments_of((const double[]){1}, 1)};
+    assert_near(run_spread_of(groups, 0.03, 0.2).sd, 0.2);
+}
+
+static void test_run_spread_of_a_long_history_counts(void **state)
+{
+    (void)state;
+    struct moments groups[RUN_SPREAD_GROUPS] = {
+        {.n = 1}, {.n = 1}, {.n = 15, .squares = 14 * 0.0008}};
+    assert_near(run_spread_of(groups, 0.03, 0).df, 14 + RUN_SPREAD_BEFORE_DF);
+    groups[RUN_SPREAD_HISTORY].n = 14;
+    assert_near(run_spread_of(groups, 0.03, 0).df, RUN_SPREAD_BEFORE_DF);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_moments_are_mean_and_squares),
+        cmocka_unit_test(test_run_spread_of_single_runs_is_what_is_known_before),
+        cmocka_unit_test(test_run_spread_of_many_runs_is_theirs),
+        cmocka_unit_test(test_run_spread_of_few_runs_keeps_its_doubt),
+        cmocka_unit_test(test_run_spread_says_how_many_runs_would_do),
+        cmocka_unit_test(test_run_spread_asks_for_runs_that_find_it),
+        cmocka_unit_test(test_run_spread_of_rounds_from_their_interval),
+        cmocka_unit_test(test_run_spread_beyond_what_is_known_is_not_moderated),
+        cmocka_unit_test(test_run_spread_of_few_runs_is_not_below_that_of_rounds),
+        cmocka_unit_test(test_run_spread_of_a_long_history_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

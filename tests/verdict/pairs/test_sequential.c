@@ -1,0 +1,265 @@
+/* The sequential test on simulated rounds, where the truth is known: fixed seeds. */
+#include "harness/verdict/pairs/sequential.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "harness/lib/stats/random.h"
+#include "tests/lib/trials.h"
+
+enum { ROUNDS_MOST = 400 };
+
+static double uniform(uint64_t *state)
+{
+    return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+static double normal(uint64_t *state)
+{
+    double u = uniform(state), v = uniform(state);
+    return sqrt(-2 * log(u)) * cos(2 * 3.14159265358979323846 * v);
+}
+
+static double cauchy(uint64_t *state)
+{
+    return tan(3.14159265358979323846 * (uniform(state) - 0.5));
+}
+
+/* A machine: what one observation adds to the logarithm of a figure. */
+struct machine {
+    uint64_t state;
+    double level; /* of an autocorrelated drift */
+    unsigned round;
+};
+typedef double observe(struct machine *machine, unsigned position);
+
+static double on_normal(struct machine *machine, unsigned position)
+{
+    (void)position;
+    return 0.05 * normal(&machine->state);
+}
+
+static double on_cauchy(struct machine *machine, unsigned position)
+{
+    (void)position;
+    return 0.03 * cauchy(&machine->state);
+}
+
+/* A third of all launches are 40% slower. */
+static double on_two_modes(struct machine *machine, unsigned position)
+{
+    (void)position;
+    return (uniform(&machine->state) < 0.33 ? 0.4 : 0) + 0.02 * normal(&machine->state);
+}
+
+/* The later of a round is slower, the machine slows down over time, and is not the same twice. */
+static double on_drift(struct machine *machine, unsigned position)
+{
+    machine->level = 0.95 * machine->level + 0.05 * normal(&machine->state);
+    return machine->level + 0.1 * position + 0.002 * machine->round +
+           0.02 * normal(&machine->state);
+}
+
+/* A round that somebody else's job disturbs, in one of its arms. */
+static double on_spikes(struct machine *machine, unsigned position)
+{
+    (void)position;
+    double spike = uniform(&machine->state) < 0.05 ? 1 + uniform(&machine->state) : 0;
+    return spike + 0.04 * normal(&machine->state);
+}
+
+static observe *const machines[] = {on_normal, on_cauchy, on_two_modes, on_drift, on_spikes};
+enum { MACHINES = sizeof(machines) / sizeof(machines[0]) };
+
+/* Rounds of two arms in random order, of which the second takes `effect` longer. */
+static void simulate(observe *observe_one, double effect, uint64_t seed, size_t n, double *x)
+{
+    struct machine machine = {.state = seed};
+    for (size_t t = 0; t < n; t++) {
+        size_t order[2];
+        double seen[2];
+        random_shuffle(seed ^ ((uint64_t)t << 32), 2, order);
+        machine.round = (unsigned)t;
+        for (unsigned position = 0; position < 2; position++)
+            seen[order[position]] = observe_one(&machine, position);
+        x[t] = seen[1] + effect - seen[0];
+    }
+}
+
+struct simulated {
+    double x[ROUNDS_MOST], scale[ROUNDS_MOST], scratch[ROUNDS_MOST];
+    struct sequential of;
+};
+
+static void make(struct simulated *s, observe *observe_one, double effect, uint64_t seed, size_t n)
+{
+    simulate(observe_one, effect, seed, n, s->x);
+    s->of = (struct sequential){.x = s->x, .scale = s->scale, .scratch = s->scratch, .n = n};
+    sequential_scale(&s->of);
+}
+
+/* The first round after which it is rejected that there is no difference; 0 = never. */
+static size_t rejected_at(struct simulated *s, double alpha)
+{
+    struct sequential of = s->of;
+    for (of.n = 1; of.n <= s->of.n; of.n++)
+        if (sequential_above(&of, 0) >= log(2 / alpha) ||
+            sequential_below(&of, 0) >= log(2 / alpha))
+            return of.n;
+    return 0;
+}
+
+/* Looking after every round, of 200 comparisons of equal arms about 5% at most may be wrong. */
+static void test_sequential_keeps_its_error_rate(void **state)
+{
+    static struct simulated s;
+    const unsigned n = trials(200, 60);
+    (void)state;
+    for (size_t m = 0; m < MACHINES; m++) {
+        unsigned wrong = 0;
+        for (unsigned trial = 0; trial < n; trial++) {
+            make(&s, machines[m], 0, 1000 * m + trial, 150);
+            wrong += rejected_at(&s, 0.05) != 0;
+        }
+        print_message("machine %zu: %u of %u equal pairs told apart at 5%%\n", m, wrong, n);
+        assert_true(wrong <= trials_most(n, 0.05));
+    }
+}
+
+/* A difference that is there is found, and in the direction that it has. */
+static void test_sequential_finds_a_difference(void **state)
+{
+    static struct simulated s;
+    static const double effects[] = {0.05, 0.05, 0.05, -0.08, -0.05};
+    enum { TRIALS = 100 };
+    (void)state;
+    for (size_t m = 0; m < MACHINES; m++) {
+        unsigned found = 0;
+        size_t rounds = 0;
+        for (unsigned trial = 0; trial < TRIALS; trial++) {
+            make(&s, machines[m], effects[m], 77 + 1000 * m + trial, 400);
+            size_t at = rejected_at(&s, 0.01);
+            s.of.n = at;
+            double above = sequential_above(&s.of, 0), below = sequential_below(&s.of, 0);
+            found += at && (effects[m] > 0) == (above > below);
+            rounds += at;
+        }
+        print_message("machine %zu: %u of %u found, after %.0f rounds\n", m, found, TRIALS,
+                      (double)rounds / (found ? found : 1));
+        assert_true(found >= 95);
+    }
+}
+
+/* The interval holds the truth at all looks together, and gets narrower. */
+static void test_sequential_interval_holds_the_truth(void **state)
+{
+    static struct simulated s;
+    const unsigned n = trials(60, 20);
+    (void)state;
+    for (size_t m = 0; m < MACHINES; m++) {
+        unsigned missed = 0;
+        for (unsigned trial = 0; trial < n; trial++) {
+            bool out = false;
+            make(&s, machines[m], 0.1, 5000 * m + trial, 200);
+            struct sequential of = s.of;
+            for (of.n = 10; of.n <= 200; of.n += 10) {
+                struct sequential_interval at = sequential_interval(&of, 0.05);
+                assert_true(at.low <= at.high);
+                out = out || at.low > 0.1 || at.high < 0.1;
+            }
+            missed += out;
+        }
+        assert_true(missed <= trials_most(n, 0.05));
+    }
+    make(&s, on_normal, 0.1, 3, 300);
+    struct sequential_interval late = sequential_interval(&s.of, 0.05);
+    s.of.n = 40;
+    struct sequential_interval early = sequential_interval(&s.of, 0.05);
+    assert_true(early.high - early.low > 1.5 * (late.high - late.low));
+    assert_true(late.high - late.low < 0.06);
+}
+
+/* What is on the edge of the interval is what is just rejected. */
+static void test_sequential_interval_is_the_test(void **state)
+{
+    static struct simulated s;
+    (void)state;
+    make(&s, on_spikes, 0.2, 11, 120);
+    struct sequential_interval at = sequential_interval(&s.of, 0.01);
+    assert_true(sequential_above(&s.of, at.low) >= log(200));
+    assert_true(sequential_above(&s.of, at.low + 1e-6) < log(200));
+    assert_true(sequential_below(&s.of, at.high) >= log(200));
+    assert_true(sequential_below(&s.of, at.high - 1e-6) < log(200));
+}
+
+/* The first rounds prove nothing, however far apart they are. */
+static void test_sequential_needs_some_rounds(void **state)
+{
+    double x[16], scale[16], scratch[16];
+    struct sequential of = {.x = x, .scale = scale, .scratch = scratch, .n = 16};
+    (void)state;
+    for (size_t t = 0; t < 16; t++)
+        x[t] = 3 + 0.01 * (double)(t % 3);
+    sequential_scale(&of);
+    assert_true(sequential_interval(&of, 0.01).low > 2.9);
+    assert_true(sequential_interval(&of, 0.01).high < 3.1);
+    of.n = 7;
+    assert_true(isinf(sequential_interval(&of, 0.01).low));
+    assert_true(isinf(sequential_interval(&of, 0.01).high));
+    of.n = 0;
+    assert_true(isinf(sequential_interval(&of, 0.01).low));
+    assert_true(fabs(sequential_above(&of, 0)) < 1e-12);
+}
+
+/* By hand: four rounds of one sign have (1 + lambda)^4, five rounds of equal figures nothing. */
+static void test_sequential_evidence_by_hand(void **state)
+{
+    static const double lambda[] = {0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4,
+                                    0.5,  0.6,  0.7, 0.8,  0.9, 0.99};
+    double x[5] = {1, 2, 1.5, 1}, scale[5], scratch[5], mean = 0;
+    struct sequential of = {.x = x, .scale = scale, .scratch = scratch, .n = 4};
+    (void)state;
+    for (size_t k = 0; k < 13; k++)
+        mean += pow(1 + lambda[k], 4) / 13;
+    sequential_scale(&of);
+    assert_true(fabs(sequential_above(&of, 0) - log(mean)) < 1e-9);
+    for (size_t t = 0; t < 5; t++)
+        x[t] = 0;
+    of.n = 5;
+    sequential_scale(&of);
+    assert_true(fabs(sequential_above(&of, 0)) < 1e-12);
+    assert_true(fabs(sequential_below(&of, 0)) < 1e-12);
+}
+
+/* The scale of a round comes from those before it: twice their median distance from the median. */
+static void test_sequential_scale_by_hand(void **state)
+{
+    double x[7] = {5, 1, 3, 2, 100, 4, 0}, scale[7], scratch[7];
+    struct sequential of = {.x = x, .scale = scale, .scratch = scratch, .n = 7};
+    (void)state;
+    sequential_scale(&of);
+    assert_true(fabs(scale[4] - 2 * 1.5) < 1e-12); /* 1 2 3 5: median 2.5, 0.5 0.5 1.5 2.5 */
+    assert_true(fabs(scale[5] - 2 * 2) < 1e-12);   /* 1 2 3 5 100: median 3, 0 1 2 2 97: 2 */
+    assert_true(fabs(scale[6] - 2 * 1.5) < 1e-12); /* with 4: 3.5, 0.5 0.5 1.5 1.5 2.5 96.5 */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sequential_keeps_its_error_rate),
+        cmocka_unit_test(test_sequential_finds_a_difference),
+        cmocka_unit_test(test_sequential_interval_holds_the_truth),
+        cmocka_unit_test(test_sequential_interval_is_the_test),
+        cmocka_unit_test(test_sequential_needs_some_rounds),
+        cmocka_unit_test(test_sequential_evidence_by_hand),
+        cmocka_unit_test(test_sequential_scale_by_hand),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

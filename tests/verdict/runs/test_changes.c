@@ -1,0 +1,259 @@
+/*
+ * Changes of level where they are known, on simulated runs: how often they are found, and how often
+ * where there are none. Each rate is over a fixed seed, so it is the same everywhere.
+ */
+#include "harness/verdict/runs/changes.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "harness/lib/stats/random.h"
+#include "tests/lib/trials.h"
+
+enum { RUNS_MOST = 128, FULL = 200 };
+
+/* Of a whole history with ten figures. */
+static const double error = 0.01 / 10;
+static const double cv = 0.03;
+
+static uint64_t state_of_chance;
+static unsigned nseries; /* of each rate */
+
+/* In [0, 1). */
+static double uniform(void)
+{
+    return (double)(random_next(&state_of_chance) >> 11) * 0x1p-53;
+}
+
+static double normal(void)
+{
+    double u = 1 - uniform(), v = uniform();
+    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+/* The share that a rate over so few series may reach, where it is `share` of very many. */
+static double most(double share)
+{
+    return nseries == FULL ? share : trials_most(nseries, share) / (double)nseries;
+}
+
+/* Run i of n, around 0, where a run has the standard deviation 1. */
+typedef double noise_maker(size_t i, size_t n);
+
+static double plain(size_t i, size_t n)
+{
+    (void)i, (void)n;
+    return normal();
+}
+
+static double heavy(size_t i, size_t n) /* Student's t of 3 degrees of freedom */
+{
+    (void)i, (void)n;
+    double a = normal(), b = normal(), c = normal();
+    return normal() / sqrt((a * a + b * b + c * c) / 3);
+}
+
+static double skewed(size_t i, size_t n)
+{
+    (void)i, (void)n;
+    return exp(normal());
+}
+
+static double two_modes(size_t i, size_t n) /* a slow one in three of ten runs, by chance */
+{
+    (void)i, (void)n;
+    return 0.3 * normal() + (uniform() < 0.3 ? 6 : 0);
+}
+
+static double correlated(size_t i, size_t n)
+{
+    static double before;
+    (void)n;
+    before = (i ? 0.3 * before : 0) + normal();
+    return before;
+}
+
+static double with_spike(size_t i, size_t n)
+{
+    static size_t where;
+    where = i ? where : (size_t)(uniform() * (double)n);
+    return normal() + (i == where ? 20 : 0);
+}
+
+static double with_spike_at_end(size_t i, size_t n)
+{
+    return with_spike(i, n) + (i + 1 == n ? 20 : 0);
+}
+
+/* Finds the changes of one series: noise, and a step to `ratio` from run `at` on. */
+static struct changes simulate(noise_maker *noise, size_t n, size_t at, double ratio, double trend)
+{
+    double values[RUNS_MOST], scratch[RUNS_MOST];
+    struct changes changes;
+    for (size_t i = 0; i < n; i++)
+        values[i] = cv * noise(i, n) + (i >= at ? log(ratio) : 0) + trend * (double)i / (double)n;
+    changes_find(values, n, error, scratch, &changes);
+    return changes;
+}
+
+static double alarm_rate(noise_maker *noise, size_t n)
+{
+    unsigned alarms = 0;
+    state_of_chance = 20260101;
+    for (unsigned i = 0; i < nseries; i++) {
+        struct changes changes = simulate(noise, n, 0, 1, 0);
+        alarms += changes.n || changes.drifts;
+    }
+    return alarms / (double)nseries;
+}
+
+static void test_changes_none_where_nothing_changes(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {8, 20, 100};
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(alarm_rate(plain, lengths[i]) <= most(0.005));
+        assert_true(alarm_rate(heavy, lengths[i]) <= most(0.005));
+        assert_true(alarm_rate(skewed, lengths[i]) <= most(0.015));
+        assert_true(alarm_rate(two_modes, lengths[i]) <= most(0.025));
+        assert_true(alarm_rate(correlated, lengths[i]) <= most(0.03));
+    }
+}
+
+static void test_changes_spikes_are_none(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {8, 20, 100};
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(alarm_rate(with_spike, lengths[i]) <= most(0.005));
+        assert_true(alarm_rate(with_spike_at_end, lengths[i]) <= most(0.015));
+    }
+}
+
+/* How often the step is found, at most two runs off, as the only change. */
+static double hit_rate(noise_maker *noise, size_t before, size_t after, double ratio)
+{
+    unsigned hits = 0;
+    state_of_chance = 20260102;
+    for (unsigned i = 0; i < nseries; i++) {
+        struct changes changes = simulate(noise, before + after, before, ratio, 0);
+        long off = changes.n == 1 ? labs((long)changes.change[0].at - (long)before) : 99;
+        hits += off <= 2 && (changes.change[0].ratio > 1) == (ratio > 1);
+    }
+    return hits / (double)nseries;
+}
+
+static void test_changes_finds_steps(void **state)
+{
+    (void)state;
+    assert_true(1 - hit_rate(plain, 20, 20, 1.10) <= most(0.15));
+    assert_true(1 - hit_rate(plain, 20, 20, 0.90) <= most(0.15));
+    assert_true(1 - hit_rate(plain, 48, 48, 1.05) <= most(0.40));
+    assert_true(1 - hit_rate(plain, 24, 6, 1.10) <= most(0.35));
+    assert_true(1 - hit_rate(plain, 24, 6, 1.30) <= most(0.03));
+    assert_true(1 - hit_rate(plain, 6, 6, 1.40) <= most(0.40));
+    assert_true(1 - hit_rate(with_spike, 20, 20, 1.10) <= most(0.20));
+}
+
+/* Its interval holds the truth; less often than 95%, as the place was chosen by the same runs. */
+static void test_changes_interval_holds_the_step(void **state)
+{
+    (void)state;
+    unsigned holds = 0, found = 0;
+    state_of_chance = 20260103;
+    for (unsigned i = 0; i < nseries; i++) {
+        struct changes changes = simulate(plain, 60, 30, 1.10, 0);
+        found += changes.n == 1;
+        holds += changes.n == 1 && changes.change[0].low <= 1.10 && changes.change[0].high >= 1.10;
+    }
+    assert_true(found > nseries * 9 / 10);
+    assert_true(holds > found * 85 / 100);
+}
+
+static void test_changes_finds_one_that_was_taken_back(void **state)
+{
+    (void)state;
+    unsigned found = 0;
+    state_of_chance = 20260104;
+    for (unsigned s = 0; s < nseries; s++) {
+        double values[40], scratch[40];
+        struct changes changes;
+        for (size_t i = 0; i < 40; i++)
+            values[i] = cv * normal() + (i >= 14 && i < 26 ? log(1.2) : 0);
+        changes_find(values, 40, error, scratch, &changes);
+        found += changes.n == 2 && changes.change[0].ratio > 1 && changes.change[1].ratio < 1;
+    }
+    assert_true(found >= nseries * 80 / 100);
+}
+
+static void test_changes_drift_is_no_step(void **state)
+{
+    (void)state;
+    unsigned drifts = 0, missed = 0;
+    state_of_chance = 20260105;
+    for (unsigned i = 0; i < nseries; i++) {
+        struct changes changes = simulate(plain, 60, 0, 1, log(1.2));
+        drifts += changes.drifts && !changes.n && changes.drift > 1.1 && changes.drift < 1.3;
+        missed += !changes.drifts && !changes.n;
+    }
+    assert_true(drifts >= nseries * 75 / 100);
+    assert_true(missed <= most(0.05) * nseries);
+}
+
+/* The example of the header. */
+static void test_changes_example(void **state)
+{
+    (void)state;
+    static const double runs[] = {100, 101, 99, 100, 101, 99, 100, 120, 121, 119, 120};
+    double values[11], scratch[11];
+    struct changes changes;
+    for (size_t i = 0; i < 11; i++)
+        values[i] = log(runs[i]);
+    changes_find(values, 11, 0.01, scratch, &changes);
+    assert_int_equal(changes.n, 1);
+    assert_int_equal(changes.change[0].at, 7);
+    assert_true(fabs(changes.change[0].ratio - 1.2) < 0.005);
+    assert_false(changes.drifts);
+    changes_find(values, CHANGES_RUNS - 1, 0.01, scratch, &changes);
+    assert_int_equal(changes.n, 0); /* too few to say */
+}
+
+/* Equal figures, as of a stand-in clock, have no spread; one that differs is one spike. */
+static void test_changes_equal_runs(void **state)
+{
+    (void)state;
+    double values[20] = {0}, scratch[20];
+    struct changes changes;
+    changes_find(values, 20, error, scratch, &changes);
+    assert_true(!changes.n && !changes.drifts);
+    values[19] = 1;
+    changes_find(values, 20, error, scratch, &changes);
+    assert_true(!changes.n && !changes.drifts);
+    for (size_t i = 10; i < 20; i++)
+        values[i] = 1;
+    changes_find(values, 20, error, scratch, &changes);
+    assert_int_equal(changes.n, 1);
+    assert_int_equal(changes.change[0].at, 10);
+}
+
+int main(void)
+{
+    nseries = trials(FULL, 60);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_changes_none_where_nothing_changes),
+        cmocka_unit_test(test_changes_spikes_are_none),
+        cmocka_unit_test(test_changes_finds_steps),
+        cmocka_unit_test(test_changes_interval_holds_the_step),
+        cmocka_unit_test(test_changes_finds_one_that_was_taken_back),
+        cmocka_unit_test(test_changes_drift_is_no_step),
+        cmocka_unit_test(test_changes_example),
+        cmocka_unit_test(test_changes_equal_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,434 @@
+/* Verdicts between runs: which one, of what, and why. */
+#include "harness/verdict/runs/compare.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/fixture_sim.h"
+
+enum { RUNS = 5, EARLIER = 15 };
+
+/* Very alike runs of an arm, so that verdicts are those of the medians; tests change rows. */
+static const struct sim calm = {.arms = 1, .rounds = 5, .run_sd = 0.002, .round_sd = 0.001};
+
+struct two {
+    struct sim_run made[2][RUNS];
+    const struct analysis *runs[2][RUNS];
+    struct pairing_runs sides[PAIRING_SIDES];
+    struct compare_options options;
+    struct comparisons comparisons;
+};
+
+static void two_init(struct two *two, size_t runs, double slower)
+{
+    uint64_t seed = 5;
+    *two = (struct two){.options = {.threshold = 0.05}};
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < runs; i++) {
+            sim_run_make(&calm, &seed, (unsigned)i, (unsigned)side, slower, &two->made[side][i]);
+            two->runs[side][i] = &two->made[side][i].analysis;
+        }
+        two->sides[side] = (struct pairing_runs){side ? "new" : "base", runs, two->runs[side]};
+    }
+}
+
+static void two_free(struct two *two)
+{
+    comparisons_free(&two->comparisons);
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < two->sides[side].n; i++)
+            sim_run_free(&two->made[side][i]);
+}
+
+static void compare(struct two *two)
+{
+    struct err err;
+    assert_int_equal(compare_make(two->sides, &two->options, &two->comparisons, &err), 0);
+}
+
+/* The row of a metric: 0 throughput, 1 step_time. */
+static struct row *row_of(struct two *two, int side, size_t run, size_t metric)
+{
+    return &two->made[side][run].analysis.rows.row[metric];
+}
+
+static const struct comparison *first(const struct two *two)
+{
+    assert_true(two->comparisons.n > 0);
+    return &two->comparisons.all[0];
+}
+
+static void test_compare_finds_what_changed_and_which_way(void **state)
+{
+    (void)state;
+    static const struct expected {
+        double slower;
+        enum finding_outcome outcome;
+    } all[] = {
+        {1.2, OUTCOME_SLOWER}, {1 / 1.2, OUTCOME_FASTER}, {1, OUTCOME_SAME}, {1.02, OUTCOME_SAME}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        struct two two;
+        two_init(&two, RUNS, all[i].slower);
+        compare(&two);
+        assert_int_equal(two.comparisons.n, 2);
+        for (size_t k = 0; k < 2; k++) {
+            const struct comparison *one = &two.comparisons.all[k];
+            assert_int_equal(one->outcome, all[i].outcome);
+            assert_true(one->gates && one->base_runs == RUNS && one->other_runs == RUNS);
+            assert_true(one->low < one->ratio && one->ratio < one->high);
+        }
+        assert_true(fabs(two.comparisons.all[1].ratio / all[i].slower - 1) < 0.01);
+        two_free(&two);
+    }
+}
+
+static void test_compare_of_single_runs_needs_a_large_difference(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two, 1, 1.15);
+    compare(&two);
+    assert_int_equal(first(&two)->outcome, OUTCOME_UNCLEAR);
+    assert_non_null(strstr(first(&two)->reason, "'contend ab'"));
+    assert_non_null(strstr(first(&two)->reason, "runs a side"));
+    two_free(&two);
+    two_init(&two, 1, 1 / 97.0);
+    compare(&two);
+    assert_int_equal(first(&two)->outcome, OUTCOME_FASTER);
+    two_free(&two);
+}
+
+static void test_compare_takes_the_spread_from_the_history(void **state)
+{
+    (void)state;
+    struct two two;
+    struct sim_run earlier[EARLIER];
+    const struct analysis *runs[EARLIER];
+    uint64_t seed = 8;
+    two_init(&two, 1, 1.15);
+    for (unsigned i = 0; i < EARLIER; i++) {
+        sim_run_make(&calm, &seed, i, 0, 1, &earlier[i]);
+        runs[i] = &earlier[i].analysis;
+    }
+    two.sides[PAIRING_HISTORY] = (struct pairing_runs){"history", EARLIER, runs};
+    compare(&two);
+    assert_int_equal(first(&two)->outcome, OUTCOME_SLOWER);
+    assert_non_null(strstr(first(&two)->reason, "15 of the history"));
+    for (unsigned i = 0; i < EARLIER; i++)
+        sim_run_free(&earlier[i]);
+    two_free(&two);
+}
+
+static void test_compare_has_a_floor_in_the_unit(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two, RUNS, 1.2);
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < RUNS; i++)
+            row_of(&two, side, i, 1)->median *= 1e-6; /* 1.0 and 1.2 us */
+    compare(&two);
+    assert_int_equal(first(&two)->outcome, OUTCOME_SLOWER);
+    assert_int_equal(two.comparisons.all[1].outcome, OUTCOME_SAME);
+    two_free(&two);
+}
+
+static void test_compare_widens_where_it_was_noisy(void **state)
+{
+    (void)state;
+    struct two calm_one, noisy;
+    two_init(&calm_one, RUNS, 1.07);
+    two_init(&noisy, RUNS, 1.07);
+    row_of(&noisy, 1, 2, 0)->status = STATUS_NOISY;
+    compare(&calm_one);
+    compare(&noisy);
+    assert_int_equal(first(&calm_one)->outcome, OUTCOME_SLOWER);
+    assert_true(first(&noisy)->high - first(&noisy)->low >
+                1.5 * (first(&calm_one)->high - first(&calm_one)->low));
+    assert_non_null(strstr(first(&noisy)->reason, "noisy"));
+    two_free(&calm_one);
+    two_free(&noisy);
+}
+
+/* Runs that vary by 4%, and sides that differ by `slower`. */
+static void spread_out(struct two *two, double slower)
+{
+    static const double parts[RUNS] = {0, 0.04, -0.04, 0.05, -0.05};
+    two_init(two, RUNS, slower);
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < RUNS; i++) {
+            row_of(two, side, i, 0)->median *= 1 + parts[i];
+            row_of(two, side, i, 1)->median /= 1 + parts[i];
+        }
+    compare(two);
+}
+
+/* Fewer runs than there are do not tell more, nor do any where no number of them would. */
+static void test_compare_asks_for_more_runs_than_there_are(void **state)
+{
+    (void)state;
+    static const double all[] = {1, 1.03, 1.049, 1.07};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        struct two two;
+        unsigned asked = 0;
+        spread_out(&two, all[i]);
+        assert_int_equal(first(&two)->outcome, OUTCOME_UNCLEAR);
+        const char * or = strstr(first(&two)->reason, "would tell, or ");
+        if (or)
+            assert_int_equal(sscanf(or, "would tell, or %u runs a side", &asked), 1);
+        assert_true(! or || asked > RUNS);
+        assert_int_equal(or != NULL, all[i] == 1 || all[i] == 1.07);
+        two_free(&two);
+    }
+}
+
+/* What equal runs differ by is told on the side to which it changed: the two can be held together.
+ */
+static void test_compare_tells_both_changes_alike(void **state)
+{
+    (void)state;
+    unsigned beyond = 0, within = 0;
+    for (double change = -0.2; change < 0.2; change += 0.002) {
+        struct two two;
+        double changed, equal;
+        spread_out(&two, exp(change));
+        const char *reason = first(&two)->reason;
+        bool is_beyond = strstr(reason, "more than equal") || strstr(reason, "beyond");
+        const char *paren = strchr(reason, '(');
+        if (paren && (is_beyond || strstr(reason, "within what equal runs"))) {
+            assert_int_equal(sscanf(reason, "%lf%%", &changed), 1);
+            assert_int_equal(sscanf(paren, "(%lf%%", &equal), 1);
+            assert_true(is_beyond ? fabs(changed) >= equal - 0.1 : fabs(changed) <= equal + 0.1);
+            beyond += is_beyond;
+            within += !is_beyond;
+        }
+        two_free(&two);
+    }
+    assert_true(beyond > 10 && within > 10);
+}
+
+/* More than so many seconds a step: that it is slower is sure, that it is faster is not. */
+static void test_compare_takes_censored_rows_as_bounds(void **state)
+{
+    (void)state;
+    static const struct expected {
+        int side; /* that is censored */
+        double slower;
+        enum finding_outcome outcome;
+    } all[] = {{1, 2, OUTCOME_SLOWER},
+               {0, 2, OUTCOME_UNCLEAR},
+               {1, 0.5, OUTCOME_UNCLEAR},
+               {0, 0.5, OUTCOME_FASTER},
+               {1, 1, OUTCOME_UNCLEAR}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        struct two two;
+        two_init(&two, RUNS, all[i].slower);
+        row_of(&two, all[i].side, 0, 0)->status = STATUS_CENSORED;
+        compare(&two);
+        assert_int_equal(first(&two)->outcome, all[i].outcome);
+        two_free(&two);
+    }
+}
+
+static void test_compare_lists_what_one_side_lacks(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two, 1, 1);
+    struct row *row = row_of(&two, 1, 0, 0);
+    row->metric = VALUE_STATUS;
+    row->status = STATUS_FAILED;
+    (void)snprintf(row->reason, sizeof(row->reason), "worker 1 was killed");
+    two.made[1][0].analysis.rows.n = 1;
+    compare(&two);
+    assert_int_equal(comparisons_count(&two.comparisons, OUTCOME_MISSING), 2);
+    assert_non_null(strstr(first(&two)->reason, "failed in new: worker 1 was killed"));
+    assert_true(isnan(first(&two)->ratio));
+    two_free(&two);
+}
+
+/* The arm failed in that run of the new side: with no values, or in some of its rounds. */
+static void fail_run(struct two *two, size_t run, bool whole)
+{
+    for (size_t metric = 0; metric < (whole ? 1 : 2); metric++) {
+        struct row *row = row_of(two, 1, run, metric);
+        row->metric = whole ? VALUE_STATUS : row->metric;
+        row->status = STATUS_FAILED;
+        (void)snprintf(row->reason, sizeof(row->reason), "worker 1 was killed");
+    }
+    if (whole)
+        two->made[1][run].analysis.rows.n = 1;
+}
+
+static void test_compare_does_not_leave_failed_runs_out(void **state)
+{
+    (void)state;
+    static const double slower[] = {1, 1 / 1.2, 1.5};
+    for (int i = 0; i < 6; i++) {
+        struct two two;
+        two_init(&two, RUNS, slower[i / 2]);
+        fail_run(&two, 1, i % 2);
+        fail_run(&two, 3, i % 2);
+        compare(&two);
+        for (size_t k = 0; k < 2; k++) {
+            const struct comparison *one = &two.comparisons.all[k];
+            assert_int_equal(one->outcome, i / 2 == 2 ? OUTCOME_SLOWER : OUTCOME_MISSING);
+            assert_non_null(strstr(one->reason, "failed in 2 of 5 runs of new: worker 1 was"));
+        }
+        two_free(&two);
+    }
+}
+
+static void test_compare_refuses_all_verdicts(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two, RUNS, 2);
+    two.options.refused = "another machine";
+    compare(&two);
+    assert_int_equal(comparisons_count(&two.comparisons, OUTCOME_MISSING), 2);
+    assert_string_equal(first(&two)->reason, "another machine");
+    assert_false(comparisons_decided(&two.comparisons));
+    two_free(&two);
+}
+
+static void test_compare_judges_only_what_gates(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two, RUNS, 2);
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < RUNS; i++)
+            row_of(&two, side, i, 0)->metric = "helper_cpu";
+    compare(&two);
+    assert_false(first(&two)->gates);
+    assert_int_equal(first(&two)->outcome, OUTCOME_NONE);
+    assert_int_equal(two.comparisons.all[1].outcome, OUTCOME_SLOWER);
+    two_free(&two);
+}
+
+/* The other metric of the same steps says that nothing changed. */
+static void test_compare_believes_a_metric_only_with_its_mate(void **state)
+{
+    (void)state;
+    struct two two;
+    two_init(&two, RUNS, 1);
+    for (size_t i = 0; i < RUNS; i++) {
+        row_of(&two, 1, i, 0)->median *= 1 / 1.2; /* less work a second .. */
+        row_of(&two, 1, i, 1)->median *= 1 / 1.2; /* .. by shorter steps */
+    }
+    compare(&two);
+    assert_int_equal(first(&two)->outcome, OUTCOME_UNCLEAR);
+    assert_non_null(strstr(first(&two)->reason, "is beyond what equal runs can differ by"));
+    assert_non_null(strstr(first(&two)->reason, "together with step_time of the same steps"));
+    assert_null(strstr(first(&two)->reason, "runs a side"));
+    two_free(&two);
+}
+
+/* A rate that fell by a fifth, mostly since its clock fell by a sixth. */
+static void test_compare_says_what_is_left_in_clock_cycles(void **state)
+{
+    (void)state;
+    static const struct bench_metric metrics[] = {
+        {"rate", "TFLOP/s", "higher", .gates = true, .clock = "clock"},
+        {"clock", "MHz", "higher"},
+        {.name = NULL},
+    };
+    static const struct bench bench = {
+        .name = "matmul", .ops_unit = "", .metrics = metrics, .scan = fixture_no_scan};
+    struct two two;
+    two_init(&two, RUNS, 1);
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < RUNS; i++) {
+            two.made[side][i].result.arms[0].bench = &bench;
+            for (size_t metric = 0; metric < 2; metric++) {
+                struct row *row = row_of(&two, side, i, metric);
+                row->metric = metrics[metric].name;
+                (void)snprintf(row->unit, sizeof(row->unit), "%s", metrics[metric].unit);
+                row->better = "higher";
+                row->median = (metric ? 1800 : 600) / (side ? metric ? 1.2 : 1.25 : 1.0);
+            }
+        }
+    compare(&two);
+    assert_int_equal(first(&two)->outcome, OUTCOME_SLOWER);
+    assert_non_null(strstr(first(&two)->reason, "Its clock: -16.7%; so in clock cycles: -4.0%."));
+    two_free(&two);
+}
+
+/* The run's second arm becomes a canary, which took that long in each round. */
+static void add_canary(struct sim_run *run, double seconds)
+{
+    struct round_values *values = &run->analysis.values;
+    run->result.arms[1].canary = true;
+    run->analysis.rows.n = 2; /* of the first arm */
+    assert_int_equal(values_close_arm(values, NULL), 0);
+    for (int round = 0; round < 5; round++) {
+        const struct round_value value = {.metric = "canary_integer",
+                                          .unit = "s",
+                                          .better = "lower",
+                                          .key = "",
+                                          .round = round,
+                                          .value = seconds * (1 + 0.001 * round)};
+        assert_int_equal(values_append(values, &value, NULL), 0);
+    }
+    assert_int_equal(values_close_arm(values, NULL), 0);
+}
+
+static void test_compare_does_not_count_what_the_machine_moved(void **state)
+{
+    (void)state;
+    static const double moved[] = {1, 1.1};
+    struct sim with_two = calm;
+    with_two.arms = 2;
+    for (int m = 0; m < 2; m++) {
+        struct two two;
+        uint64_t seed = 5;
+        two_init(&two, 0, 1);
+        for (int side = 0; side < 2; side++)
+            for (unsigned i = 0; i < RUNS; i++) {
+                struct sim_run *run = &two.made[side][i];
+                sim_run_make(&with_two, &seed, i, 2, side ? 1.1 : 1, run);
+                add_canary(run, side ? moved[m] : 1);
+                two.runs[side][i] = &run->analysis;
+                two.sides[side].n = i + 1;
+            }
+        compare(&two);
+        assert_int_equal(first(&two)->outcome, m ? OUTCOME_UNCLEAR : OUTCOME_SLOWER);
+        assert_int_equal(strstr(first(&two)->reason, "machine itself moved") != NULL, m);
+        assert_int_equal(strstr(first(&two)->reason, "is within what equal runs") != NULL, false);
+        assert_int_equal(strstr(first(&two)->reason, "is beyond what equal runs can differ by") &&
+                             strstr(first(&two)->reason, "but by less than the machine"),
+                         m);
+        two_free(&two);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_compare_finds_what_changed_and_which_way),
+        cmocka_unit_test(test_compare_of_single_runs_needs_a_large_difference),
+        cmocka_unit_test(test_compare_takes_the_spread_from_the_history),
+        cmocka_unit_test(test_compare_has_a_floor_in_the_unit),
+        cmocka_unit_test(test_compare_widens_where_it_was_noisy),
+        cmocka_unit_test(test_compare_asks_for_more_runs_than_there_are),
+        cmocka_unit_test(test_compare_tells_both_changes_alike),
+        cmocka_unit_test(test_compare_takes_censored_rows_as_bounds),
+        cmocka_unit_test(test_compare_lists_what_one_side_lacks),
+        cmocka_unit_test(test_compare_does_not_leave_failed_runs_out),
+        cmocka_unit_test(test_compare_refuses_all_verdicts),
+        cmocka_unit_test(test_compare_judges_only_what_gates),
+        cmocka_unit_test(test_compare_believes_a_metric_only_with_its_mate),
+        cmocka_unit_test(test_compare_says_what_is_left_in_clock_cycles),
+        cmocka_unit_test(test_compare_does_not_count_what_the_machine_moved),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+/*
+ * How often whole comparisons are wrong, and how often they find what is there, on simulated runs
+ * where the truth is known: nothing changed, or by so much. Seeds are fixed.
+ */
+#include "harness/verdict/runs/compare.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/lib/fixture_sim.h"
+#include "tests/lib/trials.h"
+
+enum { RUNS_MOST = 20, ALL_ARMS = 100 };
+
+/*
+ * Medians of runs vary by 3% in all: 2.5% of the run, the rest by four rounds that depend on each
+ * other. Half of what a run has of its own all arms have in common.
+ */
+static const struct sim usual = {
+    .arms = 5, .rounds = 4, .run_sd = 0.025, .common = 0.5, .round_sd = 0.02, .rho = 0.5};
+
+struct trial {
+    const struct sim *sim;
+    unsigned runs, history; /* a side */
+    unsigned slowed;        /* arms that are, .. */
+    double slower;          /* .. by this factor */
+};
+
+/* Out of n comparisons, as shares: what said FASTER or SLOWER of anything, and SLOWER. */
+struct rates {
+    double changed, slower;
+};
+
+/* Whether one comparison said so. */
+static void try_once(const struct trial *trial, uint64_t *seed, bool *changed, bool *slower)
+{
+    struct sim_run made[PAIRING_SIDES][RUNS_MOST];
+    const struct analysis *runs[PAIRING_SIDES][RUNS_MOST];
+    const struct compare_options options = {.threshold = 0.05};
+    struct pairing_runs sides[PAIRING_SIDES] = {{"base", trial->runs, runs[0]},
+                                                {"new", trial->runs, runs[1]},
+                                                {"history", trial->history, runs[2]}};
+    struct comparisons comparisons;
+    struct err err;
+    unsigned number = 0;
+    for (int side = 0; side < PAIRING_SIDES; side++)
+        for (size_t i = 0; i < sides[side].n; i++, number++) {
+            sim_run_make(trial->sim, seed, number, side == PAIRING_OTHER ? trial->slowed : 0,
+                         trial->slower, &made[side][i]);
+            runs[side][i] = &made[side][i].analysis;
+        }
+    assert_int_equal(compare_make(sides, &options, &comparisons, &err), 0);
+    *slower = comparisons_count(&comparisons, OUTCOME_SLOWER) > 0;
+    *changed = *slower || comparisons_count(&comparisons, OUTCOME_FASTER) > 0;
+    comparisons_free(&comparisons);
+    for (int side = 0; side < PAIRING_SIDES; side++)
+        for (size_t i = 0; i < sides[side].n; i++)
+            sim_run_free(&made[side][i]);
+}
+
+static struct rates try(const struct trial *trial, unsigned n)
+{
+    unsigned changed = 0, slower = 0;
+    uint64_t seed = 20261122;
+    for (unsigned i = 0; i < n; i++) {
+        bool was_changed, was_slower;
+        try_once(trial, &seed, &was_changed, &was_slower);
+        changed += was_changed;
+        slower += was_slower;
+    }
+    return (struct rates){changed / (double)n, slower / (double)n};
+}
+
+/* At most 1%; of few trials, what chance makes of 1%. */
+static void expect_quiet(const struct sim *sim, unsigned runs, unsigned history)
+{
+    const struct trial trial = {.sim = sim, .runs = runs, .history = history, .slower = 1};
+    unsigned full = sim->mode > 0 ? 2000 : 1000, n = trials(full, 100);
+    struct rates rates = try(&trial, n);
+    if (rates.changed > (n == full ? 0.01 : trials_most(n, 0.01) / (double)n))
+        fail_msg("%u runs a side, %u of the history: %.1f%% of equal ones are called changed", runs,
+                 history, 100 * rates.changed);
+}
+
+static void test_compare_is_quiet_on_equal_runs(void **state)
+{
+    (void)state;
+    expect_quiet(&usual, 1, 0);
+    expect_quiet(&usual, 2, 0);
+    expect_quiet(&usual, 3, 0);
+    expect_quiet(&usual, 5, 0);
+    expect_quiet(&usual, 1, 15);
+}
+
+static void test_compare_is_quiet_where_arms_move_together(void **state)
+{
+    (void)state;
+    struct sim sim = usual;
+    sim.common = 1;
+    expect_quiet(&sim, 1, 0);
+    expect_quiet(&sim, 5, 0);
+}
+
+static void test_compare_is_quiet_with_heavy_tails(void **state)
+{
+    (void)state;
+    struct sim sim = usual;
+    sim.heavy = 0.1;
+    expect_quiet(&sim, 1, 0);
+    expect_quiet(&sim, 3, 0);
+    expect_quiet(&sim, 5, 0);
+}
+
+static void test_compare_is_quiet_with_two_modes(void **state)
+{
+    (void)state;
+    struct sim sim = usual;
+    sim.mode = 0.15;
+    sim.mode_share = 0.3;
+    expect_quiet(&sim, 1, 0);
+    expect_quiet(&sim, 3, 0);
+    expect_quiet(&sim, 5, 0);
+}
+
+static void test_compare_is_quiet_with_drift_and_dependent_rounds(void **state)
+{
+    (void)state;
+    struct sim sim = usual;
+    sim.drift = 0.001;
+    sim.rho = 0.9;
+    expect_quiet(&sim, 1, 0);
+    expect_quiet(&sim, 5, 0);
+}
+
+/* Runs that vary by three times what is usual: quiet at once, and with runs enough to see it. */
+static void test_compare_is_quiet_on_a_restless_machine(void **state)
+{
+    (void)state;
+    struct sim sim = usual;
+    sim.run_sd = 0.08;
+    expect_quiet(&sim, 1, 0);
+    expect_quiet(&sim, 3, 0);
+}
+
+/* An injected slowdown is in every arm. Of a single arm, or of one of many, less is found. */
+static void test_compare_finds_10_percent_with_five_runs(void **state)
+{
+    (void)state;
+    struct sim one = usual;
+    one.arms = 1;
+    const struct trial all = {.sim = &usual, .runs = 5, .slowed = ALL_ARMS, .slower = 1.1};
+    const struct trial single = {.sim = &one, .runs = 5, .slowed = ALL_ARMS, .slower = 1.1};
+    assert_true(try(&all, trials(1000, 100)).slower >= 0.95);
+    assert_true(try(&single, trials(1000, 100)).slower >= 0.9);
+}
+
+/* The machine's own spread, from 15 earlier runs, is what five runs a side of one arm lack. */
+static void test_compare_finds_10_percent_of_one_arm_by_a_history(void **state)
+{
+    (void)state;
+    struct sim one = usual;
+    one.arms = 1;
+    const struct trial trial = {
+        .sim = &one, .runs = 5, .history = 15, .slowed = ALL_ARMS, .slower = 1.1};
+    assert_true(try(&trial, trials(1000, 100)).slower >= 0.95);
+    expect_quiet(&one, 5, 15);
+}
+
+static void test_compare_finds_twice_with_one_run(void **state)
+{
+    (void)state;
+    const struct trial twice = {.sim = &usual, .runs = 1, .slowed = ALL_ARMS, .slower = 2};
+    const struct trial a_tenth = {.sim = &usual, .runs = 1, .slowed = ALL_ARMS, .slower = 1.1};
+    assert_true(try(&twice, trials(300, 100)).slower == 1);
+    assert_true(try(&a_tenth, trials(300, 100)).changed == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_compare_is_quiet_on_equal_runs),
+        cmocka_unit_test(test_compare_is_quiet_where_arms_move_together),
+        cmocka_unit_test(test_compare_is_quiet_with_heavy_tails),
+        cmocka_unit_test(test_compare_is_quiet_with_two_modes),
+        cmocka_unit_test(test_compare_is_quiet_with_drift_and_dependent_rounds),
+        cmocka_unit_test(test_compare_is_quiet_on_a_restless_machine),
+        cmocka_unit_test(test_compare_finds_10_percent_with_five_runs),
+        cmocka_unit_test(test_compare_finds_10_percent_of_one_arm_by_a_history),
+        cmocka_unit_test(test_compare_finds_twice_with_one_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,548 @@
+/* Figures of one machine in time: what is said of those that changed, and what the canary explains.
+ */
+#include "harness/verdict/runs/history.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/lib/stats/random.h"
+
+static const struct history_options options = {.threshold = 0.02};
+static struct history history;
+static struct findings findings;
+
+static int tear_down(void **state)
+{
+    (void)state;
+    history_free(&history);
+    findings_free(&findings);
+    return 0;
+}
+
+/* Some jitter of 1%, the same in every test. */
+static double jitter(size_t i)
+{
+    static const double parts[] = {0, 1, -1, 0.5, -0.7, 0.8, -0.2, 0.3, -0.9};
+    return 1 + 0.01 * parts[i * 5 % 9];
+}
+
+/* Runs are added in another order than that of time. */
+static void add_runs(size_t n)
+{
+    struct err err = {0};
+    uint32_t at;
+    for (size_t i = 0; i < n; i++) {
+        unsigned day = (unsigned)((i * 7 + 3) % n);
+        struct history_run run = {.commit = "abc"};
+        (void)snprintf(run.started, sizeof(run.started), "2026-%02u-%02uT12:00:00Z", 1 + day / 28,
+                       1 + day % 28);
+        (void)snprintf(run.run_id, sizeof(run.run_id), "run-%u", day);
+        assert_int_equal(history_add_run(&history, &run, &at, &err), 0);
+        assert_int_equal(at, i);
+    }
+}
+
+/* `ratio` from that day on; n and 7 have no common divisor. */
+static void add_figure(const char *metric, const char *better, bool canary, size_t n, size_t from,
+                       double ratio)
+{
+    const struct history_figure figure = {.arm = canary ? "canary" : "pipeline, none, 2 workers",
+                                          .params = "rows=64",
+                                          .metric = metric,
+                                          .unit = "x",
+                                          .better = better,
+                                          .canary = canary};
+    struct err err = {0};
+    for (size_t i = 0; i < n; i++) {
+        size_t day = (i * 7 + 3) % n;
+        double value = 100 * jitter(day) * (day >= from ? ratio : 1);
+        assert_int_equal(history_add(&history, &figure, (uint32_t)i, value, &err), 0);
+    }
+}
+
+static void judge(void)
+{
+    struct err err = {0};
+    assert_int_equal(history_judge(&history, &options, &findings, &err), 0);
+}
+
+static const struct finding *find(const char *id, const char *metric)
+{
+    for (size_t i = 0; i < findings.n; i++)
+        if (!strcmp(findings.all[i].id, id) && !strcmp(findings.all[i].metric, metric))
+            return &findings.all[i];
+    return NULL;
+}
+
+static void test_history_says_what_became_slower_and_faster(void **state)
+{
+    (void)state;
+    add_runs(20);
+    add_figure("throughput", "higher", false, 20, 12, 0.9);
+    add_figure("step_time", "lower", false, 20, 12, 0.8);
+    add_figure("latency", "lower", false, 20, 20, 1);
+    judge();
+    const struct finding *slower = find("history_change", "throughput");
+    const struct finding *faster = find("history_change", "step_time");
+    assert_non_null(slower);
+    assert_non_null(faster);
+    assert_int_equal(slower->outcome, OUTCOME_SLOWER);
+    assert_int_equal(slower->severity, FINDING_BAD);
+    assert_true(fabs(slower->value - 0.9) < 0.01);
+    assert_true(slower->low < 0.9 && slower->high > 0.9);
+    assert_non_null(strstr(slower->sentence, "throughput -10"));
+    assert_non_null(strstr(slower->sentence, "with run 13 of 20, 2026-01-13T12:00:00Z"));
+    assert_non_null(strstr(slower->evidence, "run run-12"));
+    assert_string_equal(slower->subject, "pipeline, none, 2 workers");
+    assert_int_equal(faster->outcome, OUTCOME_FASTER);
+    assert_int_equal(faster->severity, FINDING_NOTE);
+    assert_null(find("history_change", "latency"));
+    assert_int_equal(history_count(&findings, OUTCOME_SLOWER), 1);
+    assert_non_null(
+        strstr(find("history", "")->sentence, "of 3 figures 1 ended SLOWER, 1 FASTER, 0 UNCLEAR"));
+}
+
+/* The canary in the same run and direction: the machine moved. In another, or by less: it did not.
+ */
+static void test_history_declines_what_the_canary_shows_too(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *better;
+        size_t from;
+        double ratio;
+        enum finding_outcome outcome;
+    } canaries[] = {
+        {"lower", 13, 1.12, OUTCOME_UNCLEAR}, {"higher", 11, 0.92, OUTCOME_UNCLEAR},
+        {"lower", 13, 0.90, OUTCOME_SLOWER},  {"lower", 6, 1.12, OUTCOME_SLOWER},
+        {"lower", 12, 1.03, OUTCOME_SLOWER},
+    };
+    for (size_t i = 0; i < sizeof(canaries) / sizeof(canaries[0]); i++) {
+        add_runs(20);
+        add_figure("throughput", "higher", false, 20, 12, 0.85);
+        add_figure("canary_integer", canaries[i].better, true, 20, canaries[i].from,
+                   canaries[i].ratio);
+        judge();
+        const struct finding *change = find("history_change", "throughput");
+        assert_non_null(change);
+        assert_int_equal(change->outcome, canaries[i].outcome);
+        bool declined = canaries[i].outcome == OUTCOME_UNCLEAR;
+        assert_int_equal(change->severity, declined ? FINDING_DOUBT : FINDING_BAD);
+        assert_int_equal(strstr(change->sentence, "the machine itself moved") != NULL, declined);
+        assert_non_null(find("history_canary", "canary_integer"));
+        assert_int_equal(history_count(&findings, OUTCOME_SLOWER), !declined);
+        tear_down(NULL);
+    }
+}
+
+static void test_history_of_too_few_runs_is_unclear(void **state)
+{
+    (void)state;
+    add_runs(CHANGES_RUNS - 2);
+    add_figure("throughput", "higher", false, CHANGES_RUNS - 2, 3, 0.5);
+    judge();
+    assert_int_equal(findings.n, 1);
+    assert_int_equal(find("history", "")->outcome, OUTCOME_UNCLEAR);
+}
+
+static void test_history_leaves_out_what_is_small(void **state)
+{
+    (void)state;
+    add_runs(30);
+    struct err err = {0};
+    const struct history_figure figure = {
+        .arm = "a", .params = "", .metric = "latency", .unit = "ns", .better = "lower"};
+    for (size_t i = 0; i < 30; i++)
+        assert_int_equal(
+            history_add(&history, &figure, (uint32_t)i, (i * 7 + 3) % 30 < 15 ? 100 : 101, &err),
+            0);
+    judge();
+    assert_null(find("history_change", "latency"));
+}
+
+/* Levels of equal length, one after the other, with a share of the jitter. */
+static void add_levels(const char *metric, bool canary, size_t n, const double *levels,
+                       size_t nlevels, double share)
+{
+    const struct history_figure figure = {.arm = canary ? "canary" : "a",
+                                          .params = "",
+                                          .metric = metric,
+                                          .unit = "x",
+                                          .better = "higher",
+                                          .canary = canary};
+    struct err err = {0};
+    for (size_t i = 0; i < n; i++) {
+        size_t day = (i * 7 + 3) % n;
+        double value = levels[day * nlevels / n] * (1 + share * (jitter(day) - 1));
+        assert_int_equal(history_add(&history, &figure, (uint32_t)i, value, &err), 0);
+    }
+}
+
+/* What counts is where it ended: a loss of which a part came back is there still. */
+static void test_history_of_a_loss_that_came_back_in_part_is_slower(void **state)
+{
+    (void)state;
+    static const struct {
+        double levels[3];
+        enum finding_outcome outcome;
+        const char *said;
+    } cases[] = {
+        {{100, 70, 73.5}, OUTCOME_SLOWER, "recovered in part: still -26."},
+        {{100, 70, 100}, OUTCOME_NONE, "so it is back near the "},
+        {{100, 90, 120}, OUTCOME_FASTER, "+33."},
+        {{100, 130, 120}, OUTCOME_SLOWER, "-7."},
+        {{100, 110, 130}, OUTCOME_FASTER, "+18."},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        add_runs(36);
+        add_levels("throughput", false, 36, cases[i].levels, 3, 1);
+        judge();
+        const struct finding *change = find("history_change", "throughput");
+        assert_non_null(change);
+        assert_int_equal(change->outcome, cases[i].outcome);
+        assert_non_null(strstr(change->sentence, cases[i].said));
+        assert_int_equal(history_count(&findings, OUTCOME_SLOWER),
+                         cases[i].outcome == OUTCOME_SLOWER);
+        assert_int_equal(find("history", "")->outcome,
+                         cases[i].outcome == OUTCOME_SLOWER ? OUTCOME_SLOWER : OUTCOME_SAME);
+        tear_down(NULL);
+    }
+}
+
+/* The machine lost it, and gave a part of it back: no verdict on what was measured. */
+static void test_history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear(void **state)
+{
+    (void)state;
+    add_runs(36);
+    add_levels("throughput", false, 36, (const double[]){100, 70, 80}, 3, 1);
+    add_levels("canary_copy", true, 36, (const double[]){50, 35, 40}, 3, 1);
+    judge();
+    assert_int_equal(find("history_change", "throughput")->outcome, OUTCOME_UNCLEAR);
+    assert_int_equal(history_count(&findings, OUTCOME_SLOWER), 0);
+}
+
+/* Three steps of 1.3%, each below the 2% that are told. */
+static void test_history_adds_up_small_steps(void **state)
+{
+    (void)state;
+    add_runs(60);
+    add_levels("throughput", false, 60, (const double[]){100, 98.7, 97.4, 96.1}, 4, 0.1);
+    judge();
+    const struct finding *change = find("history_change", "throughput");
+    assert_non_null(change);
+    assert_int_equal(change->outcome, OUTCOME_SLOWER);
+    assert_true(fabs(change->value - 0.974) < 0.002);
+    assert_true(change->low < 0.974 && change->low > 0.96 && change->high > 0.974);
+    assert_non_null(strstr(change->sentence, "with run 31 of 60"));
+    assert_non_null(strstr(change->sentence, "-2."));
+}
+
+/* The step before it was too small to be told, and went the other way. */
+static void test_history_tells_a_large_step_behind_a_small_one(void **state)
+{
+    (void)state;
+    const struct history_options coarse = {.threshold = 0.10};
+    static const struct {
+        double levels[3], ratio;
+        enum finding_outcome outcome;
+    } cases[] = {{{100, 109.5, 93}, 0.85, OUTCOME_SLOWER}, {{100, 92, 105}, 1.14, OUTCOME_NONE}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct err err = {0};
+        add_runs(24);
+        add_levels("throughput", false, 24, cases[i].levels, 3, 0.2);
+        assert_int_equal(history_judge(&history, &coarse, &findings, &err), 0);
+        const struct finding *change = find("history_change", "throughput");
+        assert_non_null(change);
+        assert_int_equal(change->outcome, cases[i].outcome);
+        assert_true(fabs(change->value - cases[i].ratio) < 0.01);
+        tear_down(NULL);
+    }
+}
+
+/* A figure that goes down with every run has not stayed as it began. */
+static void test_history_of_a_drift_for_the_worse_is_slower(void **state)
+{
+    (void)state;
+    for (size_t with_canary = 0; with_canary < 2; with_canary++) {
+        double down[40], up[40];
+        for (size_t i = 0; i < 40; i++) {
+            down[i] = 100 * pow(0.996, (double)i);
+            up[i] = 100 * pow(1.004, (double)i);
+        }
+        add_runs(40);
+        add_levels("throughput", false, 40, down, 40, 0.5);
+        add_levels("bandwidth", false, 40, up, 40, 0.5);
+        if (with_canary)
+            add_levels("canary_copy", true, 40, down, 40, 0.5);
+        judge();
+        const struct finding *drift = find("history_drift", "throughput");
+        const struct finding *better = find("history_drift", "bandwidth");
+        const struct finding *whole = find("history", "");
+        assert_true(drift && better && whole);
+        assert_int_equal(drift->outcome, with_canary ? OUTCOME_UNCLEAR : OUTCOME_SLOWER);
+        assert_int_equal(drift->severity, with_canary ? FINDING_DOUBT : FINDING_BAD);
+        assert_int_equal(better->outcome, OUTCOME_FASTER);
+        assert_non_null(strstr(whole->sentence, with_canary
+                                                    ? "0 ended SLOWER, 1 FASTER, 1 UNCLEAR"
+                                                    : "1 ended SLOWER, 1 FASTER, 0 UNCLEAR"));
+        assert_non_null(strstr(whole->sentence, "and 0 as they began"));
+        tear_down(NULL);
+    }
+}
+
+/* A loss, and a slow rise that does not bring it back: how it moved last is not how it ended. */
+static void test_history_of_a_drift_upwards_after_a_loss_is_slower(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t n, fall;
+        double low, high;
+        enum finding_outcome outcome;
+        const char *said;
+    } cases[] = {
+        {160, 20, 50, 60, OUTCOME_SLOWER, "recovered in part: still -4"},
+        {60, 10, 70, 80, OUTCOME_SLOWER, "recovered in part: still -2"},
+        {60, 10, 90, 125, OUTCOME_FASTER, "throughput drifts: +"},
+        {80, 10, 85, 101.5, OUTCOME_NONE, "so it is back near the "},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        double levels[160];
+        size_t n = cases[i].n, fall = cases[i].fall;
+        for (size_t day = 0; day < n; day++)
+            levels[day] = day < fall ? 100
+                                     : cases[i].low + (cases[i].high - cases[i].low) *
+                                                          (double)(day - fall) / (double)(n - fall);
+        add_runs(n);
+        add_levels("throughput", false, n, levels, n, 0.5);
+        judge();
+        const struct finding *drift = find("history_drift", "throughput");
+        assert_non_null(drift);
+        assert_int_equal(drift->outcome, cases[i].outcome);
+        assert_non_null(strstr(drift->sentence, cases[i].said));
+        assert_int_equal(history_count(&findings, OUTCOME_FASTER),
+                         cases[i].outcome == OUTCOME_FASTER);
+        tear_down(NULL);
+    }
+}
+
+static uint64_t state_of_chance;
+
+static double normal(void)
+{
+    double u = 1 - (double)(random_next(&state_of_chance) >> 11) * 0x1p-53;
+    double v = (double)(random_next(&state_of_chance) >> 11) * 0x1p-53;
+    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+static void add_noisy(const char *metric, bool canary, size_t n, const double *levels, double cv)
+{
+    double values[160];
+    for (size_t i = 0; i < n; i++)
+        values[i] = levels[i] * exp(cv * normal());
+    add_levels(metric, canary, n, values, n, 0);
+}
+
+/* Figures and canaries that moved by the same; the noise decides which is told as a drift. */
+static void test_history_of_a_shift_of_the_machine_is_unclear(void **state)
+{
+    (void)state;
+    enum { RUNS = 40, FIGURES = 11, HISTORIES = 40 };
+    static const struct {
+        bool steps;
+        double cv, cv_canary;
+    } cases[] = {{false, 0.005, 0.04}, {false, 0.03, 0.005}, {true, 0.03, 0.005}};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        double levels[RUNS];
+        size_t slower = 0, unclear = 0;
+        state_of_chance = 7 + c;
+        for (size_t i = 0; i < RUNS; i++)
+            levels[i] = cases[c].steps ? 100 * pow(0.94, (double)(3 * i / RUNS))
+                                       : 100 * pow(0.9, (double)i / (RUNS - 1));
+        for (size_t h = 0; h < HISTORIES; h++) {
+            char metric[16];
+            add_runs(RUNS);
+            for (size_t f = 0; f < FIGURES; f++) {
+                (void)snprintf(metric, sizeof(metric), "rate_%zu", f);
+                add_noisy(metric, false, RUNS, levels, cases[c].cv);
+            }
+            add_noisy("canary_integer", true, RUNS, levels, cases[c].cv_canary);
+            add_noisy("canary_copy", true, RUNS, levels, cases[c].cv_canary);
+            judge();
+            slower += history_count(&findings, OUTCOME_SLOWER);
+            unclear += history_count(&findings, OUTCOME_UNCLEAR);
+            tear_down(NULL);
+        }
+        assert_true(unclear > 0.8 * FIGURES * HISTORIES);
+        assert_true(slower < 0.05 * FIGURES * HISTORIES);
+    }
+}
+
+/* A canary that only jitters explains nothing. */
+static void test_history_of_a_canary_that_stood_still_is_no_excuse(void **state)
+{
+    (void)state;
+    enum { RUNS = 40, HISTORIES = 200 };
+    double levels[RUNS], still[RUNS];
+    size_t slower = 0, unclear = 0;
+    state_of_chance = 3;
+    for (size_t i = 0; i < RUNS; i++) {
+        levels[i] = i < 20 ? 100 : 94;
+        still[i] = 100;
+    }
+    for (size_t h = 0; h < HISTORIES; h++) {
+        add_runs(RUNS);
+        add_noisy("throughput", false, RUNS, levels, 0.01);
+        add_noisy("canary_copy", true, RUNS, still, 0.04);
+        judge();
+        slower += history_count(&findings, OUTCOME_SLOWER);
+        unclear += history_count(&findings, OUTCOME_UNCLEAR);
+        tear_down(NULL);
+    }
+    assert_true(slower > 0.92 * HISTORIES);
+}
+
+/* What of the machine is too small to be told explains what is as small. */
+static void test_history_of_a_small_move_of_the_machine_explains_nonetheless(void **state)
+{
+    (void)state;
+    const struct history_options coarse = {.threshold = 0.10};
+    struct err err = {0};
+    add_runs(40);
+    add_levels("throughput", false, 40, (const double[]){100, 86}, 2, 1);
+    add_levels("canary_copy", true, 40, (const double[]){50, 46}, 2, 1);
+    assert_int_equal(history_judge(&history, &coarse, &findings, &err), 0);
+    assert_int_equal(find("history_change", "throughput")->outcome, OUTCOME_UNCLEAR);
+    assert_null(find("history_canary", "canary_copy"));
+}
+
+/* The drift stands for the step that lost it, and is too small to be told itself. */
+static void test_history_tells_the_loss_behind_a_small_drift(void **state)
+{
+    (void)state;
+    const struct history_options coarse = {.threshold = 0.18};
+    struct err err = {0};
+    double levels[60];
+    for (size_t day = 0; day < 60; day++)
+        levels[day] = day < 10 ? 100 : 70 + 8 * (double)(day - 10) / 50;
+    add_runs(60);
+    add_levels("throughput", false, 60, levels, 60, 0.5);
+    assert_int_equal(history_judge(&history, &coarse, &findings, &err), 0);
+    assert_null(find("history_drift", "throughput"));
+    assert_non_null(find("history_change", "throughput"));
+    assert_int_equal(history_count(&findings, OUTCOME_SLOWER), 1);
+}
+
+/* Of a whole history of chance alone 1% may have anything to say. */
+static void test_history_of_unchanged_noise_is_quiet(void **state)
+{
+    (void)state;
+    enum { RUNS = 40, FIGURES = 10, HISTORIES = 300 };
+    double levels[RUNS];
+    char metric[16];
+    size_t alarms = 0;
+    state_of_chance = 11;
+    for (size_t i = 0; i < RUNS; i++)
+        levels[i] = 100;
+    for (size_t h = 0; h < HISTORIES; h++) {
+        add_runs(RUNS);
+        for (size_t f = 0; f < FIGURES; f++) {
+            (void)snprintf(metric, sizeof(metric), "rate_%zu", f);
+            add_noisy(metric, false, RUNS, levels, 0.03);
+        }
+        add_noisy("canary_copy", true, RUNS, levels, 0.03);
+        judge();
+        alarms += history_count(&findings, OUTCOME_SLOWER) +
+                      history_count(&findings, OUTCOME_FASTER) +
+                      history_count(&findings, OUTCOME_UNCLEAR) >
+                  0;
+        tear_down(NULL);
+    }
+    assert_true(alarms <= HISTORIES / 50);
+}
+
+/* Of a figure with too few runs nothing is known, and it takes no share of the error. */
+static void test_history_counts_what_was_not_looked_at(void **state)
+{
+    (void)state;
+    add_runs(20);
+    add_figure("throughput", "higher", false, 20, 20, 1);
+    add_figure("latency", "lower", false, CHANGES_RUNS - 1, 20, 1);
+    judge();
+    const struct finding *whole = find("history", "");
+    assert_true(whole && strstr(whole->sentence,
+                                "of 1 figures 0 ended SLOWER, 0 FASTER, 0 UNCLEAR, as the machine "
+                                "moved too, and 1 as they began. 1 more is in fewer than 8 runs"));
+}
+
+/* Ten figures that became slower, each at another time, and none that became faster. */
+static void test_history_says_that_only_one_kind_is_seen(void **state)
+{
+    (void)state;
+    enum { RUNS = 37, EVENTS = 10 };
+    char metric[EVENTS][16];
+    for (size_t even = 0; even < 2; even++) {
+        add_runs(RUNS);
+        for (size_t i = 0; i < EVENTS; i++) {
+            (void)snprintf(metric[i], sizeof(metric[i]), "latency_%zu", i);
+            add_figure(metric[i], "lower", false, RUNS, 5 + 3 * i, even && i % 2 ? 0.7 : 1.4);
+        }
+        judge();
+        const struct finding *bias = find("history_bias", "");
+        assert_int_equal(bias != NULL, !even);
+        if (bias)
+            assert_non_null(strstr(bias->sentence, "Of 10 changes in time 10 were slower and 0"));
+        tear_down(NULL);
+    }
+}
+
+/* Two arms of one name for people are two series where their parameters differ. */
+static void test_history_tells_figures_apart(void **state)
+{
+    (void)state;
+    struct err err = {0};
+    uint32_t at;
+    struct history_figure figure = {
+        .arm = "a", .params = "x=1", .metric = "latency", .unit = "ns", .better = "lower"};
+    assert_int_equal(history_add_run(&history, &(struct history_run){.run_id = "r"}, &at, &err), 0);
+    assert_int_equal(history_add(&history, &figure, at, 1, &err), 0);
+    figure.params = "x=2";
+    assert_int_equal(history_add(&history, &figure, at, 1, &err), 0);
+    assert_int_equal(history_add(&history, &figure, at, NAN, &err), 0); /* left out */
+    assert_int_equal(history_add(&history, &figure, at, 0, &err), 0);
+    assert_int_equal(history.nseries, 2);
+    assert_int_equal(history.series[1]->n, 1);
+}
+
+int main(void)
+{
+#define TEST(function) cmocka_unit_test_teardown(function, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(test_history_says_what_became_slower_and_faster),
+        TEST(test_history_declines_what_the_canary_shows_too),
+        TEST(test_history_of_too_few_runs_is_unclear),
+        TEST(test_history_leaves_out_what_is_small),
+        TEST(test_history_of_a_loss_that_came_back_in_part_is_slower),
+        TEST(test_history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear),
+        TEST(test_history_adds_up_small_steps),
+        TEST(test_history_tells_a_large_step_behind_a_small_one),
+        TEST(test_history_of_a_drift_for_the_worse_is_slower),
+        TEST(test_history_of_a_drift_upwards_after_a_loss_is_slower),
+        TEST(test_history_of_a_shift_of_the_machine_is_unclear),
+        TEST(test_history_of_a_canary_that_stood_still_is_no_excuse),
+        TEST(test_history_of_a_small_move_of_the_machine_explains_nonetheless),
+        TEST(test_history_tells_the_loss_behind_a_small_drift),
+        TEST(test_history_of_unchanged_noise_is_quiet),
+        TEST(test_history_counts_what_was_not_looked_at),
+        TEST(test_history_says_that_only_one_kind_is_seen),
+        TEST(test_history_tells_figures_apart),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,209 @@
+/* The search on simulated settings whose true rates are known. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "harness/lib/stats/random.h"
+#include "harness/lib/stats/stats.h"
+#include "harness/verdict/search/halving.h"
+
+enum { ARMS = 48, SEARCHES = 400, FRESH = 9 };
+
+static double uniform(uint64_t *state)
+{
+    return ((double)(random_next(state) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Box and Muller 1958. */
+static double normal(uint64_t *state)
+{
+    double radius = sqrt(-2 * log(uniform(state)));
+    return radius * cos(6.283185307179586 * uniform(state));
+}
+
+struct machine {
+    size_t n;
+    double rate[ARMS];
+    struct halving_arm arms[ARMS];
+    double noise, drift; /* standard deviations of a logarithm: of an arm's round, of a round */
+    uint64_t chance;
+};
+
+/* A third loses two to forty times, as what oversubscribes does; the others up to 40%. */
+static void make_machine(struct machine *machine, size_t n, uint64_t seed)
+{
+    *machine = (struct machine){.n = n, .noise = 0.05, .drift = 0.2, .chance = seed};
+    for (size_t i = 0; i < n; i++) {
+        double loss = uniform(&machine->chance) < 0.33 ? 2 * exp(3 * uniform(&machine->chance))
+                                                       : 1 + 0.4 * uniform(&machine->chance);
+        machine->rate[i] = 1000 / loss;
+        machine->arms[i].effort = (unsigned)(random_next(&machine->chance) % 6);
+    }
+}
+
+/* What a round measures; the seconds that it takes: one an arm. */
+static double measure(struct machine *machine, double *rates)
+{
+    double drift = machine->drift * normal(&machine->chance), seconds = 0;
+    for (size_t i = 0; i < machine->n; i++) {
+        rates[i] = machine->rate[i] * exp(drift + machine->noise * normal(&machine->chance));
+        seconds += !machine->arms[i].dropped;
+    }
+    return seconds;
+}
+
+static void search(struct machine *machine, struct halving *halving, double budget_s)
+{
+    double rates[ARMS];
+    struct err err = {0};
+    *halving = (struct halving){
+        .n = machine->n, .arms = machine->arms, .budget_s = budget_s, .tolerance = 0.05};
+    do {
+        double seconds = measure(machine, rates);
+        assert_int_equal(halving_record(halving, rates, seconds, &err), 0);
+    } while (halving_goes_on(halving));
+}
+
+/* As tune does it: the simplest that fresh rounds do not show to be further behind. */
+static size_t choose(struct machine *machine, const struct halving *halving)
+{
+    size_t leader = halving_leader(halving);
+    const size_t simple[] = {halving_possible(halving, leader), halving_simplest(halving, leader)};
+    double ahead[2][FRESH], rates[ARMS];
+    uint32_t counts[FRESH];
+    for (size_t r = 0; r < FRESH; r++) {
+        (void)measure(machine, rates);
+        for (size_t i = 0; i < 2; i++)
+            ahead[i][r] = rates[leader] / rates[simple[i]];
+    }
+    for (size_t i = 0; i < 2; i++) {
+        bool behind = stats_sort_median(ahead[i], FRESH) > 1.05 &&
+                      stats_median_interval(ahead[i], FRESH, 1, counts).low > 1;
+        if (!behind)
+            return simple[i];
+    }
+    return leader;
+}
+
+static double best_rate(const struct machine *machine)
+{
+    double best = 0;
+    for (size_t i = 0; i < machine->n; i++)
+        best = fmax(best, machine->rate[i]);
+    return best;
+}
+
+/* The one that leads; of the chosen one the tolerance is 5%, and rounds differ by 5%. */
+static void test_halving_finds_a_setting_near_the_best(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {2, 5, 12, 24, ARMS};
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        unsigned led = 0, chosen = 0;
+        double spent = 0;
+        for (unsigned i = 0; i < SEARCHES; i++) {
+            struct machine machine;
+            struct halving halving;
+            make_machine(&machine, sizes[s], 7919 * (uint64_t)i + sizes[s]);
+            search(&machine, &halving, 10 * (double)sizes[s]);
+            double best = best_rate(&machine);
+            led += machine.rate[halving_leader(&halving)] >= best / 1.03;
+            chosen += machine.rate[choose(&machine, &halving)] >= best / 1.07;
+            spent += halving.spent_s / (double)sizes[s] / SEARCHES;
+            halving_free(&halving);
+        }
+        print_message(
+            "%zu settings: leader %u of %d within 3%%, chosen %u within 7%%, %.1f rounds\n",
+            sizes[s], led, SEARCHES, chosen, spent);
+        assert_true(led >= 0.95 * SEARCHES && chosen >= 0.95 * SEARCHES);
+    }
+}
+
+static void test_halving_prefers_the_simpler_of_equals(void **state)
+{
+    (void)state;
+    unsigned simplest = 0;
+    for (unsigned i = 0; i < SEARCHES; i++) {
+        struct machine machine;
+        struct halving halving;
+        make_machine(&machine, 8, i);
+        for (size_t a = 0; a < machine.n; a++) {
+            machine.rate[a] = a < 4 ? 100 : 50;
+            machine.arms[a].effort = 4 - (unsigned)a % 4; /* the last of the fast ones asks least */
+        }
+        machine.noise = 0.01;
+        search(&machine, &halving, 80);
+        simplest += choose(&machine, &halving) == 3;
+        halving_free(&halving);
+    }
+    print_message("the simplest of four equals in %u of %d\n", simplest, SEARCHES);
+    assert_true(simplest >= 0.95 * SEARCHES);
+}
+
+static void test_halving_keeps_to_its_time(void **state)
+{
+    (void)state;
+    static const double budgets[] = {0, 10, 25, 60, 200};
+    for (size_t b = 0; b < sizeof(budgets) / sizeof(budgets[0]); b++) {
+        struct machine machine;
+        struct halving halving;
+        make_machine(&machine, 20, b);
+        search(&machine, &halving, budgets[b]);
+        assert_true(halving.spent_s <= fmax(budgets[b], 20)); /* one round there always is */
+        assert_true(halving_left(&halving) <= 11);            /* and one cut */
+        halving_free(&halving);
+    }
+}
+
+static void test_halving_leaves_out_what_failed(void **state)
+{
+    (void)state;
+    struct halving_arm arms[3] = {{.effort = 0}, {.effort = 1}, {.effort = 2}};
+    struct halving halving = {.n = 3, .arms = arms, .budget_s = 100, .tolerance = 0.03};
+    struct err err = {0};
+    assert_int_equal(halving_record(&halving, (double[]){100, NAN, 99}, 3, &err), 0);
+    assert_true(arms[1].failed && arms[1].dropped);
+    assert_true(halving_goes_on(&halving));
+    assert_int_equal(halving_leader(&halving), 0);
+    assert_int_equal(halving_record(&halving, (double[]){0, 100, 99}, 3, &err), 0);
+    assert_true(arms[0].failed && isnan(halving_ahead(&halving, 1, 0)));
+    assert_int_equal(halving_leader(&halving), 2);
+    assert_int_equal(halving_simplest(&halving, 2), 2);
+    assert_int_equal(halving_record(&halving, (double[]){100, 100, 0}, 3, &err), 0);
+    assert_int_equal(halving_left(&halving), 0);
+    assert_int_equal(halving_leader(&halving), 3);
+    assert_false(halving_goes_on(&halving));
+    halving_free(&halving);
+}
+
+/* Rounds in which only some were measured: what differs between rounds is not between arms. */
+static void test_halving_compares_in_common_rounds_alone(void **state)
+{
+    (void)state;
+    struct halving_arm arms[2] = {{.effort = 0}, {.effort = 1}};
+    struct halving halving = {.n = 2, .arms = arms, .budget_s = 100, .tolerance = 0.03};
+    struct err err = {0};
+    assert_int_equal(halving_record(&halving, (double[]){100, 102}, 1, &err), 0);
+    arms[0].dropped = true;
+    assert_int_equal(halving_record(&halving, (double[]){100, 300}, 1, &err), 0);
+    assert_true(fabs(halving_ahead(&halving, 1, 0) - log(1.02)) < 1e-12);
+    assert_int_equal(halving_simplest(&halving, 1), 0);
+    halving_free(&halving);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_halving_finds_a_setting_near_the_best),
+        cmocka_unit_test(test_halving_prefers_the_simpler_of_equals),
+        cmocka_unit_test(test_halving_keeps_to_its_time),
+        cmocka_unit_test(test_halving_leaves_out_what_failed),
+        cmocka_unit_test(test_halving_compares_in_common_rounds_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,200 @@
+/* How many cores are enough, on curves whose answers are known. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/engine/arms/arms.h"
+#include "harness/store/forms/sizing.h"
+#include "harness/verdict/search/knee.h"
+#include "harness/verdict/search/sizing.h"
+#include "tests/lib/fixture_result.h"
+
+enum { POINTS = 8 };
+
+static void test_knee_finds_the_knee_and_what_is_enough(void **state)
+{
+    (void)state;
+    static const struct {
+        double rate[POINTS];
+        size_t knee, enough;
+    } cases[] = {
+        /* Cores 1, 2, 3, 4, 6, 8, 12, 16. */
+        {{10, 20, 30, 40, 40, 40, 40, 40}, 3, 3},        /* the device is full with 4 */
+        {{10, 20, 30, 40, 60, 80, 120, 160}, POINTS, 7}, /* a line has no knee */
+        {{10, 20, 30, 37, 39, 40, 40, 40}, 3, 4},        /* it bends, and flattens behind that */
+        {{40, 40, 40, 40, 40, 40, 40, 40}, POINTS, 0},   /* one is enough */
+        {{10, 20, 30, 40, 41, 40, 30, 20}, 3, 3},        /* more is worse */
+        {{NAN, 20, 30, 40, 40, 40, NAN, NAN}, 3, 3},     /* not all were measured */
+        {{10, 39, 40, NAN, NAN, NAN, NAN, NAN}, 1, 1},   /* three are enough for one */
+        {{NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN}, POINTS, POINTS},
+    };
+    static const unsigned cores[POINTS] = {1, 2, 3, 4, 6, 8, 12, 16};
+    for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
+        struct knee_point points[POINTS];
+        for (size_t i = 0; i < POINTS; i++)
+            points[i] = (struct knee_point){cores[i], cases[c].rate[i]};
+        if (knee_find(points, POINTS) != cases[c].knee ||
+            knee_enough(points, POINTS, 0.05) != cases[c].enough)
+            fail_msg("case %zu: knee %zu, enough %zu", c, knee_find(points, POINTS),
+                     knee_enough(points, POINTS, 0.05));
+    }
+}
+
+/* A worker's step takes 40 ms on one core, 10 on four and more; of two, each a tenth longer. */
+static void measure(struct topo *topo, struct sizing *sizing, struct result *result)
+{
+    const struct topo_options options = {.xml = "package:1 core:16 pu:1"};
+    static const enum placement placements[] = {PLACE_NONE, PLACE_PARTITION};
+    static const int64_t params[2] = {64, 8};
+    const bool optional[2] = {false};
+    const unsigned workers = 2;
+    struct err err = {0};
+    const struct arms_request request = {.bench = &fixture_bench,
+                                         .params = params,
+                                         .placements = placements,
+                                         .nplacements = 2,
+                                         .optional = optional,
+                                         .workers = &workers,
+                                         .nworkers = 1};
+    assert_int_equal(topo_load(&options, topo, &err), 0);
+    fixture_result_init(result);
+    result->purpose = PURPOSE_SIZING;
+    if (sizing_arrange(sizing, topo, &request, result, &err))
+        fail_msg("%s", err.msg);
+    for (size_t i = 0; i < result->narms; i++)
+        for (unsigned round = 0; round < 3; round++) {
+            unsigned threads = result->arms[i].plan.workers[0].threads;
+            double step_ms = 40.0 / (threads < 4 ? threads : 4);
+            (void)fixture_add_even_round(result, i, round,
+                                         step_ms * (result->arms[i].slots > 1 ? 1.1 : 1), 5);
+        }
+}
+
+static void test_sizing_reads_both_curves_and_predicts_one_by_the_other(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct sizing sizing = {0};
+    struct result result;
+    struct analysis analysis;
+    struct sizing_curves curves;
+    struct findings findings = {0};
+    struct err err = {0};
+    measure(&topo, &sizing, &result);
+    assert_int_equal(result.narms, 8 + 6); /* 1 to 16 cores of one worker, 1 to 8 of two */
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_true(sizing_read(&analysis, &curves));
+    assert_int_equal(curves.n, 8);
+    assert_int_equal(curves.workers, 2);
+    assert_int_equal(curves.alone[curves.enough].cores, 4);
+    assert_int_equal(curves.all[curves.enough_all].cores, 4);
+    assert_int_equal(curves.alone[curves.knee].cores, 4);
+    for (size_t i = 0; i < 6; i++)
+        assert_true(fabs(curves.error[i] - 0.1) < 1e-6);
+    assert_true(fabs(curves.median_error - 0.1) < 1e-6 && isnan(curves.all[6].rate));
+    assert_int_equal(sizing_judge(&analysis, &findings, &err), 0);
+    assert_int_equal(findings.n, 2);
+    assert_non_null(
+        strstr(findings.all[0].sentence,
+               "one worker alone needs 4 cores (knee at 4); each of 2 workers 4 cores"));
+    assert_string_equal(findings.all[0].command,
+                        "contend place --workers 2 --placement partition --cores-each 4");
+    assert_non_null(strstr(findings.all[1].sentence, "median error of 10%, at worst 10%"));
+    json_t *json = sizing_to_json(&analysis);
+    assert_int_equal(json_integer_value(json_object_get(json, "enough_all")), 4);
+    json_decref(json);
+    findings_free(&findings);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+    topo_free(&topo);
+}
+
+static void test_sizing_takes_no_count_that_failed(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct sizing sizing = {0};
+    struct result result;
+    struct analysis analysis;
+    struct sizing_curves curves;
+    struct err err = {0};
+    measure(&topo, &sizing, &result);
+    result.arms[3].observations[1].status = STATUS_FAILED; /* 4 cores of one worker */
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_true(sizing_read(&analysis, &curves));
+    assert_int_equal(curves.alone[3].cores, 4);
+    assert_true(isnan(curves.alone[3].rate));
+    assert_int_equal(curves.alone[curves.enough].cores, 6);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+    topo_free(&topo);
+}
+
+/* Two workers of a GPU do together what one did at its best; of a count that failed, who knows. */
+static void test_sizing_predicts_nothing_from_what_failed(void **state)
+{
+    (void)state;
+    struct topo topo;
+    struct sizing sizing = {0};
+    struct result result;
+    struct analysis analysis;
+    struct sizing_curves curves;
+    struct err err = {0};
+    measure(&topo, &sizing, &result);
+    for (size_t i = 0; i < result.narms; i++)
+        for (unsigned w = 0; w < result.arms[i].plan.nworkers; w++)
+            result.arms[i].plan.workers[w].gpu = 0;
+    result.arms[3].observations[1].status = STATUS_FAILED; /* 4 cores of one worker */
+    assert_int_equal(analysis_make(&result, &analysis, &err), 0);
+    assert_true(sizing_read(&analysis, &curves));
+    double best = curves.alone[4].rate;
+    assert_true(fabs(curves.predicted[0] / best - 0.5) < 1e-6); /* 2 x a quarter */
+    assert_true(fabs(curves.predicted[2] / best - 1) < 1e-6);
+    assert_true(isnan(curves.predicted[3]) && isnan(curves.error[3]));
+    assert_true(!isnan(curves.all[3].rate));
+    assert_true(fabs(curves.predicted[4] / best - 1) < 1e-6);
+    analysis_free(&analysis);
+    fixture_result_free(&result);
+    topo_free(&topo);
+}
+
+static void test_sizing_refuses_counts_that_cannot_be_read(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"0", "2,1", "x", "1,,2", "", "1,1"};
+    const struct topo_options options = {.xml = "package:1 core:2 pu:1"};
+    static const enum placement placement = PLACE_PARTITION;
+    const unsigned workers = 1;
+    struct topo topo;
+    struct err err = {0};
+    assert_int_equal(topo_load(&options, &topo, &err), 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct sizing sizing = {.cores = bad[i]};
+        struct result result = {0};
+        const struct arms_request request = {.bench = &fixture_bench,
+                                             .placements = &placement,
+                                             .nplacements = 1,
+                                             .workers = &workers,
+                                             .nworkers = 1};
+        assert_true(sizing_arrange(&sizing, &topo, &request, &result, &err) < 0);
+        assert_non_null(strstr(err.msg, "is not an ascending list"));
+        arms_free(&result);
+    }
+    topo_free(&topo);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_knee_finds_the_knee_and_what_is_enough),
+        cmocka_unit_test(test_sizing_reads_both_curves_and_predicts_one_by_the_other),
+        cmocka_unit_test(test_sizing_takes_no_count_that_failed),
+        cmocka_unit_test(test_sizing_predicts_nothing_from_what_failed),
+        cmocka_unit_test(test_sizing_refuses_counts_that_cannot_be_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

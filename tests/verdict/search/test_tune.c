@@ -1,0 +1,847 @@
+/* A tune from its settings to what it says, of rounds made by hand. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "harness/engine/arms/arms.h"
+#include "harness/lib/stats/random.h"
+#include "harness/show/summary/tune.h"
+#include "harness/store/forms/tune.h"
+#include "harness/verdict/search/tune.h"
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/trials.h"
+
+static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PARTITION, PLACE_NUMA,
+                                            PLACE_PASSIVE};
+
+static const int64_t params[2] = {64, 8}; /* of fixture_bench */
+
+struct tuned {
+    struct topo topo;
+    struct result result;
+    struct tune tune;
+    struct findings findings;
+    bool (*fails)(const struct arm *arm); /* or NULL */
+    bool passive_too;
+    double noise; /* from the least to the most of equal rounds; 0 = 2% */
+};
+
+/* Milliseconds of a step of a worker. */
+typedef double step_ms_of(const struct arm *arm);
+
+static int arrange(struct tuned *tuned, const char *machine, unsigned workers, struct err *err)
+{
+    const struct topo_options options = {.xml = machine};
+    bool optional[5] = {true, true, true, true, true};
+    const struct arms_request request = {.bench = &fixture_bench,
+                                         .params = params,
+                                         .placements = placements,
+                                         .nplacements = 4 + tuned->passive_too,
+                                         .optional = optional,
+                                         .workers = &workers,
+                                         .nworkers = 1};
+    assert_int_equal(topo_load(&options, &tuned->topo, err), 0);
+    fixture_result_init(&tuned->result);
+    tuned->result.scenario = "fake";
+    tuned->result.purpose = PURPOSE_TUNE;
+    tuned->result.rounds_done = 0;
+    tuned->result.rounds_planned = 1;
+    tuned->tune.tolerance = 0.03;
+    tuned->tune.max_time_s = 200;
+    return tune_arrange(&tuned->tune, &tuned->topo, &request, &tuned->result, err);
+}
+
+/* Seconds that a round of an arm takes. */
+typedef double took_s_of(const struct arm *arm);
+
+/* A round, as run_rounds does it. */
+static void measure_round(struct tuned *tuned, step_ms_of *step_ms, took_s_of *took_s,
+                          uint64_t *chance)
+{
+    struct result *result = &tuned->result;
+    size_t order[SETTINGS_MOST];
+    arms_shuffle(result->seed, result->rounds_done, result->narms, order);
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[order[i]];
+        double noise = 1 + (tuned->noise > 0 ? tuned->noise : 0.02) *
+                               ((double)(random_next(chance) % 1000) / 1000 - 0.5);
+        if (!arm_runs(arm) || arm->idle)
+            continue;
+        struct observation *round =
+            fixture_add_even_round(result, order[i], result->rounds_done, noise * step_ms(arm), 5);
+        round->took_s = took_s(arm);
+        for (unsigned w = 0; arm->limit_s > 0 && round->took_s >= arm->limit_s && w < 2; w++)
+            fixture_censor(round, w);
+        if (tuned->fails && tuned->fails(arm))
+            round->status = STATUS_FAILED;
+        tune_after_arm(&tuned->tune, result);
+    }
+    result->rounds_done++;
+}
+
+static void measure_for(struct tuned *tuned, step_ms_of *step_ms, took_s_of *took_s)
+{
+    struct result *result = &tuned->result;
+    struct analysis analysis = {0};
+    struct err err = {0};
+    uint64_t chance = 1;
+    while (result->rounds_done < result->rounds_planned) {
+        measure_round(tuned, step_ms, took_s, &chance);
+        analysis_free(&analysis);
+        assert_int_equal(analysis_make(result, &analysis, &err), 0);
+        assert_int_equal(tune_next(&tuned->tune, &analysis, result, &err), 0);
+    }
+    assert_int_equal(tune_judge(&tuned->tune, &analysis, &tuned->findings, &err), 0);
+    analysis_free(&analysis);
+}
+
+static double a_second(const struct arm *arm)
+{
+    (void)arm;
+    return 1;
+}
+
+/* As few fresh rounds as have an interval: more of them are more to resample after each. */
+static void measure(struct tuned *tuned, step_ms_of *step_ms)
+{
+    if (!tuned->tune.fresh_rounds)
+        tuned->tune.fresh_rounds = 6;
+    measure_for(tuned, step_ms, a_second);
+}
+
+static void end(struct tuned *tuned)
+{
+    findings_free(&tuned->findings);
+    tune_free(&tuned->tune);
+    fixture_result_free(&tuned->result);
+    topo_free(&tuned->topo);
+}
+
+static const struct finding *find(const struct tuned *tuned, const char *id)
+{
+    for (size_t i = 0; i < tuned->findings.n; i++)
+        if (strcmp(tuned->findings.all[i].id, id) == 0)
+            return &tuned->findings.all[i];
+    fail_msg("no finding %s", id);
+    static const struct finding none;
+    return &none;
+}
+
+/* Partition is 1% ahead of sized, which is four times none; sleeping and free cores cost. */
+static double sized_is_near(const struct arm *arm)
+{
+    const struct plan_worker *worker = &arm->plan.workers[0];
+    if (arm->placement == PLACE_NONE)
+        return 40;
+    double ms = arm->placement == PLACE_PARTITION ? 9.9 : 10;
+    return ms * (worker->passive ? 1.3 : 1) * 4 / worker->threads;
+}
+
+static void test_tune_searches_each_plan_once_and_none_unchanged(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    const struct settings *settings = &tuned.tune.settings;
+    assert_string_equal(settings->all[0].variant.name, "none");
+    unsigned nones = 0, skipped = 0;
+    for (size_t i = 0; i < settings->n; i++) {
+        const struct arm *arm = &tuned.result.arms[settings->all[i].arm];
+        nones += arm->placement == PLACE_NONE;
+        skipped += arm->plan.status != PLAN_OK;
+        assert_true(i == 0 || settings->all[i].effort >= settings->all[i - 1].effort);
+        for (size_t k = 0; k < i; k++)
+            assert_false(arm_same_plan(&tuned.result.arms[settings->all[k].arm], arm));
+    }
+    assert_int_equal(nones, 1);
+    assert_int_equal(skipped, 1); /* numa, on a machine of one node, once */
+    assert_int_equal(settings->n - skipped, 1 + 2 * 8);
+    end(&tuned);
+}
+
+static void test_tune_advises_the_simplest_near_the_best(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.tune = {.fresh_rounds = 12}};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    const struct finding *found = find(&tuned, "tune");
+    assert_non_null(strstr(found->sentence,
+                           "recommended: sized, 4.0x the default, 95% 4.0x to 4.0x. Measured in "));
+    assert_string_equal(found->command, "contend place --workers 2 --placement sized");
+    assert_true(found->low > 3.9 && found->high < 4.1);
+    const struct finding *fewer = find(&tuned, "tune_fewer_cores");
+    assert_non_null(strstr(fewer->sentence, "With 2 cores fewer sized keeps 7"));
+    end(&tuned);
+}
+
+static double partition_is_best(const struct arm *arm)
+{
+    return arm->placement == PLACE_PARTITION ? sized_is_near(arm) / 1.5 : sized_is_near(arm);
+}
+
+static void test_tune_says_what_applies_a_setting_that_asks_more(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.tune = {.tried = {.common = {.cpus = "2-7"}, .reserve = "1"}}};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, partition_is_best);
+    const struct finding *found = find(&tuned, "tune");
+    assert_non_null(strstr(found->sentence, "recommended: partition, "));
+    assert_string_equal(found->command,
+                        "contend place --workers 2 --placement partition --cpus 2-7");
+    end(&tuned);
+}
+
+static bool fresh_partition_fails(const struct arm *arm)
+{
+    return arm_is_fresh(arm) && arm->placement == PLACE_PARTITION;
+}
+
+/* However fast it was where it did not fail. */
+static void test_tune_advises_nothing_that_fails(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.fails = fresh_partition_fails};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, partition_is_best);
+    for (size_t i = 0; i < tuned.findings.n; i++)
+        assert_null(strstr(tuned.findings.all[i].command, "partition"));
+    assert_non_null(strstr(find(&tuned, "tune_failed")->sentence, "failed in fresh rounds"));
+    end(&tuned);
+}
+
+static bool none_fails(const struct arm *arm)
+{
+    return arm->placement == PLACE_NONE && !arm->plan.workers[0].passive;
+}
+
+/* There is no ratio to what never ends: that is a reason to advise, and none to be silent. */
+static void test_tune_advises_where_none_never_ends(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.fails = none_fails};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    const struct finding *found = find(&tuned, "tune");
+    assert_non_null(strstr(found->sentence, "; no fresh round of none gave a rate ("));
+    assert_string_equal(found->command, "contend place --workers 2 --placement sized");
+    end(&tuned);
+}
+
+static bool all_fail(const struct arm *arm)
+{
+    (void)arm;
+    return true;
+}
+
+/* More time would help nothing of it. */
+static void test_tune_asks_for_no_time_where_nothing_ends(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.fails = all_fail};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    assert_non_null(
+        strstr(find(&tuned, "tune_lost")->sentence, "gave a rate in each of its rounds"));
+    for (size_t i = 0; i < tuned.findings.n; i++) {
+        assert_string_not_equal(tuned.findings.all[i].id, "tune_short");
+        assert_string_equal(tuned.findings.all[i].command, "");
+    }
+    end(&tuned);
+}
+
+/* The leader is not advised since it failed, and no ratio of the rounds that it ended is told. */
+static void test_tune_says_that_the_leader_failed(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.fails = fresh_partition_fails};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    assert_non_null(strstr(find(&tuned, "tune")->sentence, "recommended: sized, 4.0x"));
+    const char *other =
+        find(&tuned, "tune_other")->sentence; /* with a core kept free, or without */
+    assert_true(!strncmp(other, "partition", strlen("partition")));
+    assert_non_null(strstr(other, " led the search, and failed in fresh rounds."));
+    end(&tuned);
+}
+
+/* Within the tolerance of `none`, and all else is far behind. */
+static double partition_is_near_none(const struct arm *arm)
+{
+    const struct plan_worker *worker = &arm->plan.workers[0];
+    bool near = arm->placement == PLACE_PARTITION && !worker->passive && worker->threads == 4;
+    return none_fails(arm) ? 10 : near ? 9.8 : 20;
+}
+
+static void test_tune_confirms_nothing_by_a_leader_that_failed(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.fails = fresh_partition_fails};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, partition_is_near_none);
+    const char *sentence = find(&tuned, "tune_failed")->sentence;
+    assert_non_null(strstr(sentence, " led the search, and failed in fresh rounds."));
+    for (size_t i = 0; i < tuned.findings.n; i++) {
+        assert_string_not_equal(tuned.findings.all[i].id, "tune_other");
+        assert_string_equal(tuned.findings.all[i].command, "");
+    }
+    end(&tuned);
+}
+
+/* In the search 30% ahead of none and 2.5% of sized, which is simpler; in the fresh rounds equal.
+ */
+static double sized_was_luck(const struct arm *arm)
+{
+    if (none_fails(arm))
+        return arm_is_fresh(arm) ? 10.03 : 13;
+    return arm->placement == PLACE_PARTITION ? 9.75 : 10;
+}
+
+static void test_tune_names_the_one_that_led(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.tune = {.fresh_rounds = 12}};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_was_luck);
+    const struct finding *found = find(&tuned, "tune");
+    if (!strstr(found->sentence, "no measurable gain: leave it as it is. ") || found->command[0])
+        fail_msg("%s", found->sentence);
+    end(&tuned);
+}
+
+/* 30% in the search, and 0.3% in the fresh rounds. */
+static double gains_were_luck(const struct arm *arm)
+{
+    double none_ms = arm_is_fresh(arm) ? 10.03 : 13;
+    return arm->placement == PLACE_NONE && !arm->plan.workers[0].passive ? none_ms : 10;
+}
+
+static void test_tune_applies_no_gain_within_the_tolerance(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.tune = {.fresh_rounds = 12}};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, gains_were_luck);
+    assert_non_null(
+        strstr(find(&tuned, "tune")->sentence, "no measurable gain: leave it as it is"));
+    assert_string_equal(find(&tuned, "tune")->command, "");
+    end(&tuned);
+}
+
+/* Each team as large as its share: everything else is slower. */
+static double none_is_best(const struct arm *arm)
+{
+    return arm->placement == PLACE_NONE && !arm->plan.workers[0].passive ? 10 : 20;
+}
+
+static void test_tune_leaves_as_it_is_what_all_make_worse(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, none_is_best);
+    assert_non_null(
+        strstr(find(&tuned, "tune")->sentence, "no measurable gain: leave it as it is"));
+    assert_string_equal(find(&tuned, "tune")->command, "");
+    end(&tuned);
+}
+
+static double all_are_equal(const struct arm *arm)
+{
+    (void)arm;
+    return 10;
+}
+
+static void test_tune_leaves_as_it_is_what_nothing_makes_better(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, all_are_equal);
+    const struct finding *found = find(&tuned, "tune");
+    assert_non_null(strstr(found->sentence, "leave it as it is"));
+    assert_string_equal(found->command, "");
+    end(&tuned);
+}
+
+/* What the search has seen is not in the ratios: those rounds are others, of arms of their own. */
+static void test_tune_proves_in_rounds_that_the_search_has_not_seen(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.tune = {.fresh_rounds = 7}};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    unsigned fresh = 0, first = tuned.result.rounds_done - 7;
+    for (size_t i = 0; i < tuned.result.narms; i++) {
+        const struct arm *arm = &tuned.result.arms[i];
+        for (size_t o = 0; o < arm->nobservations; o++)
+            assert_int_equal(arm_is_fresh(arm), arm->observations[o].round >= first);
+        fresh += arm_is_fresh(arm);
+        assert_true(!arm_is_fresh(arm) || arm->nobservations == 7);
+    }
+    assert_true(fresh >= 3);
+    end(&tuned);
+}
+
+static double twelve_seconds(const struct arm *arm)
+{
+    (void)arm;
+    return 12;
+}
+
+/* What it took, whatever was found. */
+static double spent_s(const struct tuned *tuned)
+{
+    double sum_s = 0;
+    for (size_t i = 0; i < tuned->result.narms; i++)
+        for (size_t o = 0; o < tuned->result.arms[i].nobservations; o++)
+            sum_s += tuned->result.arms[i].observations[o].took_s;
+    return sum_s;
+}
+
+static unsigned count_fresh_rounds(const struct tuned *tuned)
+{
+    unsigned n = 0;
+    for (size_t i = 0; i < tuned->result.narms; i++)
+        if (arm_is_fresh(&tuned->result.arms[i]) && tuned->result.arms[i].nobservations > n)
+            n = (unsigned)tuned->result.arms[i].nobservations;
+    return n;
+}
+
+static void test_tune_keeps_to_its_time_however_long_an_arm_takes(void **state)
+{
+    (void)state;
+    static const double times[] = {12, 20, 30, 48, 60, 90, 180, 300, 900};
+    for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++)
+        for (uint64_t seed = 1; seed <= trials(20, 4); seed++) {
+            struct tuned tuned = {0};
+            struct err err = {0};
+            assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+            tuned.tune.max_time_s = times[t];
+            tuned.result.seed = seed;
+            measure_for(&tuned, sized_is_near, twelve_seconds);
+            assert_true(spent_s(&tuned) <= (times[t] < 24 ? 24 : times[t])); /* a pair at least */
+            assert_true(times[t] < 48 || count_fresh_rounds(&tuned) >= 1);
+            assert_true(times[t] < 180 || count_fresh_rounds(&tuned) >= 5);
+            end(&tuned);
+        }
+}
+
+static void test_tune_says_what_it_had_no_time_for(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    tuned.tune.max_time_s = 60;
+    measure_for(&tuned, sized_is_near, twelve_seconds);
+    const char *rounds = find(&tuned, "tune_short")->sentence;
+    assert_non_null(strstr(rounds,
+                           "There was time for 1 fresh round of none, and an interval takes "
+                           "5. A round of none and one other setting takes 24 s"));
+    assert_non_null(strstr(rounds, "--max-time 5m has room"));
+    assert_non_null(strstr(find(&tuned, "tune_untried")->sentence, "2 of 16 settings were tried"));
+    assert_non_null(strstr(find(&tuned, "tune")->sentence,
+                           "recommended: sized, 4.0x the default in one round"));
+    end(&tuned);
+}
+
+/* More than there is room for at all: those that change nothing come first. */
+static void test_tune_keeps_each_placement_however_many_settings_there_are(void **state)
+{
+    (void)state;
+    struct tuned tuned = {
+        .tune = {.tried = {.threads = "1,2,3,4,5,6,7,8", .reserve = "0,1,2,3,4,5,6,7"}}};
+    struct err err = {0};
+    unsigned plain = 0;
+    assert_int_equal(arrange(&tuned, "package:1 core:32 pu:1", 2, &err), 0);
+    assert_true(tuned.tune.settings.nleft > 0);
+    for (size_t i = 0; i < tuned.tune.settings.n; i++)
+        plain += !strchr(tuned.tune.settings.all[i].variant.name, '+');
+    assert_int_equal(plain, 4); /* numa, too, which is skipped on one node */
+    end(&tuned);
+}
+
+/* Where half a worker's share of the threads is best: what is dropped is further away. */
+static double half_is_best(const struct arm *arm)
+{
+    double doublings = log2((double)arm->plan.workers[0].threads / 8);
+    return arm->placement == PLACE_NONE ? 200 : 10 * (1 + fabs(doublings));
+}
+
+static void test_tune_drops_first_what_is_far_from_the_usual_teams(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= trials(20, 4); seed++) {
+        struct tuned tuned = {0};
+        struct err err = {0};
+        tuned.tune.tried =
+            (struct settings_tried){.threads = "1,2,4,8,16,32", .reserve = "0", .wait = "auto"};
+        assert_int_equal(arrange(&tuned, "package:1 core:32 pu:1", 2, &err), 0);
+        tuned.result.seed = seed;
+        measure_for(&tuned, half_is_best, twelve_seconds);
+        assert_true(tuned.tune.ntried < tuned.tune.npossible);
+        const struct finding *best = find(&tuned, "tune");
+        if (!strstr(best->sentence, "+8t"))
+            fail_msg("seed %u: %s", (unsigned)seed, best->sentence);
+        end(&tuned);
+    }
+}
+
+/* And of five minutes, which it asked for, nothing is short. */
+static void test_tune_has_room_in_the_time_that_it_asks_for(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    tuned.tune.max_time_s = 300;
+    measure_for(&tuned, sized_is_near, twelve_seconds);
+    for (size_t i = 0; i < tuned.findings.n; i++)
+        assert_string_not_equal(tuned.findings.all[i].id, "tune_short");
+    end(&tuned);
+}
+
+/*
+ * A job that collapses where each worker takes all CPUs: a step of `none` takes 20 times as long as
+ * any other. What placements and changes are worth is drawn; chosen is by nothing but that.
+ */
+static struct {
+    double placement[PLACEMENTS], half, reserve, passive; /* factors of a step's time */
+    double none_s;                                        /* that an arm of `none` takes */
+} drawn;
+
+static double uniform(uint64_t *chance, double least, double most)
+{
+    return least + (most - least) * (double)(random_next(chance) % 1000000) / 1e6;
+}
+
+static void draw_job(uint64_t seed)
+{
+    uint64_t chance = 7919 * seed;
+    for (int p = 0; p < PLACEMENTS; p++)
+        drawn.placement[p] = uniform(&chance, 1, 2);
+    drawn.half = uniform(&chance, 0.9, 1.2);
+    drawn.reserve = uniform(&chance, 0.9, 1.2);
+    drawn.passive = uniform(&chance, 0.9, 1.2);
+    drawn.none_s = 20;
+}
+
+static double drawn_ms(const struct arm *arm)
+{
+    const char *changes = strchr(arm->variant->name, '+');
+    double ms = 10 * drawn.placement[arm->placement];
+    if (arm->placement == PLACE_NONE)
+        return 400;
+    ms *= changes && strstr(changes, "t") ? drawn.half : 1;
+    ms *= changes && strstr(changes, "+r") ? drawn.reserve : 1;
+    ms *= changes && strstr(changes, "+passive") ? drawn.passive : 1;
+    return strchr(arm_name(arm), '-') ? 1.3 * ms : ms; /* fewer cores */
+}
+
+/* Half a second to two. */
+static double drawn_s(const struct arm *arm)
+{
+    if (arm->placement == PLACE_NONE)
+        return arm->limit_s > 0 ? fmin(drawn.none_s, arm->limit_s) : drawn.none_s;
+    uint64_t chance = strlen(arm->variant->name) + 31 * (uint64_t)arm->placement;
+    return uniform(&chance, 0.5, 2);
+}
+
+enum { MANY = 64 };
+
+/* What could be found. */
+struct truth {
+    size_t n;
+    struct {
+        char name[48];
+        double ms;
+        unsigned effort;
+    } all[MANY];
+    double best_ms;
+};
+
+static void note_truth(const struct tuned *tuned, struct truth *truth)
+{
+    *truth = (struct truth){.best_ms = INFINITY};
+    for (size_t i = 0; i < tuned->tune.settings.n; i++) {
+        const struct setting *setting = &tuned->tune.settings.all[i];
+        const struct arm *arm = &tuned->result.arms[setting->arm];
+        if (arm->plan.status != PLAN_OK || arm->placement == PLACE_NONE)
+            continue;
+        assert_true(truth->n < MANY);
+        (void)snprintf(truth->all[truth->n].name, sizeof(truth->all[0].name), "%s", arm_name(arm));
+        truth->all[truth->n].ms = drawn_ms(arm);
+        truth->all[truth->n++].effort = setting->effort;
+        truth->best_ms = fmin(truth->best_ms, drawn_ms(arm));
+    }
+}
+
+/* The setting that is recommended is within the tolerance of the best, and none that is as near to
+ * it is simpler. */
+static bool is_right(const struct tuned *tuned, const struct truth *truth, double tolerance)
+{
+    const char *sentence = find(tuned, "tune")->sentence;
+    char name[48] = "";
+    (void)sscanf(sentence, "recommended: %47[^,]", name);
+    for (size_t i = 0; i < truth->n; i++) {
+        if (strcmp(truth->all[i].name, name) != 0)
+            continue;
+        bool simplest = true;
+        for (size_t k = 0; k < truth->n; k++)
+            simplest = simplest && (truth->all[k].effort >= truth->all[i].effort ||
+                                    truth->all[k].ms > truth->best_ms * (1 + tolerance / 2));
+        return simplest && truth->all[i].ms <= truth->best_ms * (1 + tolerance);
+    }
+    return false;
+}
+
+static void test_tune_finds_the_best_where_none_collapses(void **state)
+{
+    (void)state;
+    const unsigned n = trials(200, 8);
+    unsigned right = 0, tried = MANY;
+    for (uint64_t seed = 1; seed <= n; seed++) {
+        struct tuned tuned = {.passive_too = true};
+        struct truth truth;
+        struct err err = {0};
+        draw_job(seed);
+        assert_int_equal(arrange(&tuned, "numa:2 core:8 pu:1", 2, &err), 0);
+        tuned.result.seed = seed;
+        tuned.tune.max_time_s = 70;
+        tuned.tune.tolerance = tuned.tune.halving.tolerance = tuned.result.within = 0.05;
+        note_truth(&tuned, &truth);
+        measure_for(&tuned, drawn_ms, drawn_s);
+        right += is_right(&tuned, &truth, 0.06);
+        tried = tuned.tune.ntried < tried ? (unsigned)tuned.tune.ntried : tried;
+        assert_true(spent_s(&tuned) <= 70);
+        assert_true(count_fresh_rounds(&tuned) >= 1);
+        end(&tuned);
+    }
+    print_message("right in %u of %u, %u settings tried and more\n", right, n, tried);
+    assert_true(right >= 0.9 * n);
+    assert_true(tried >= 15);
+}
+
+static double eight_seconds(const struct arm *arm)
+{
+    return arm->placement == PLACE_NONE ? drawn_s(arm) : 8;
+}
+
+/* Where there is time for few settings, they are placements as they are, `sized` among them. */
+static void test_tune_tries_placements_before_changes_of_them(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= trials(40, 3); seed++) {
+        struct tuned tuned = {.passive_too = true};
+        struct err err = {0};
+        bool sized = false;
+        draw_job(seed);
+        assert_int_equal(arrange(&tuned, "numa:2 core:8 pu:1", 2, &err), 0);
+        tuned.result.seed = seed;
+        tuned.tune.max_time_s = 70;
+        measure_for(&tuned, drawn_ms, eight_seconds);
+        assert_true(tuned.tune.ntried >= 3);
+        for (size_t i = 0; i < tuned.tune.nsearched; i++) {
+            const char *name = tuned.tune.settings.all[i].variant.name;
+            assert_null(strchr(name, '+'));
+            sized = sized || !strcmp(name, "sized");
+        }
+        assert_true(sized && count_fresh_rounds(&tuned) >= 1);
+        assert_non_null(strstr(find(&tuned, "tune")->sentence, "recommended: "));
+        assert_true(spent_s(&tuned) <= 70);
+        end(&tuned);
+    }
+}
+
+/* It is cut off where its time is over, which is a bound; the others are compared all the same. */
+static void test_tune_cuts_off_a_none_that_never_ends(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= trials(40, 3); seed++) {
+        struct tuned tuned = {.passive_too = true};
+        struct truth truth;
+        struct err err = {0};
+        draw_job(seed);
+        drawn.none_s = 600;
+        assert_int_equal(arrange(&tuned, "numa:2 core:8 pu:1", 2, &err), 0);
+        tuned.result.seed = seed;
+        tuned.tune.max_time_s = 70;
+        note_truth(&tuned, &truth);
+        measure_for(&tuned, drawn_ms, drawn_s);
+        assert_non_null(strstr(find(&tuned, "tune")->sentence, ", more than "));
+        assert_true(tuned.tune.ntried >= 15);
+        assert_true(spent_s(&tuned) <= 70);
+        end(&tuned);
+    }
+}
+
+static double passive_hangs(const struct arm *arm)
+{
+    double most_s = arm->limit_s > 0 ? arm->limit_s : 600;
+    return arm->placement == PLACE_PASSIVE ? most_s : drawn_s(arm);
+}
+
+/* Any other as well, and it is none that may be chosen. */
+static void test_tune_cuts_off_a_setting_that_is_far_behind(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.passive_too = true};
+    struct err err = {0};
+    draw_job(1);
+    drawn.none_s = 1;
+    drawn.placement[PLACE_PASSIVE] = 100;
+    assert_int_equal(arrange(&tuned, "numa:2 core:8 pu:1", 2, &err), 0);
+    tuned.tune.max_time_s = 70;
+    measure_for(&tuned, drawn_ms, passive_hangs);
+    assert_true(tuned.tune.ntried >= 15);
+    assert_true(spent_s(&tuned) <= 70);
+    assert_null(strstr(find(&tuned, "tune")->sentence, "recommended: passive"));
+    assert_true(count_fresh_rounds(&tuned) >= 5);
+    end(&tuned);
+}
+
+/* Where nothing collapses all are tried, and the fresh rounds have all of `none`. */
+static void test_tune_tries_all_and_proves_it_where_nothing_is_slow(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.passive_too = true};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "numa:2 core:8 pu:1", 2, &err), 0);
+    tuned.tune.max_time_s = 180;
+    measure_for(&tuned, all_are_equal, a_second);
+    assert_int_equal(tuned.tune.ntried, tuned.tune.npossible);
+    assert_true(tuned.tune.npossible > 20 && spent_s(&tuned) <= 180);
+    for (size_t i = 0; i < tuned.result.narms; i++)
+        if (arm_is_fresh(&tuned.result.arms[i]))
+            assert_true(tuned.result.arms[i].nobservations >= 10);
+    assert_non_null(strstr(find(&tuned, "tune")->sentence, "leave it as it is"));
+    end(&tuned);
+}
+
+/* A machine, or a list, that has nothing beside `none`. */
+static void test_tune_refuses_to_choose_from_nothing(void **state)
+{
+    (void)state;
+    struct tuned tuned = {.tune = {.tried = {.threads = "1", .reserve = "0", .wait = "auto"}}};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:1 pu:1", 1, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "nothing to choose from"));
+    end(&tuned);
+}
+
+static double fresh_ones_are_slow(const struct arm *arm)
+{
+    return arm_is_fresh(arm) ? 6 : 1;
+}
+
+static void test_tune_makes_fewer_fresh_rounds_where_they_take_longer(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct err err = {0};
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure_for(&tuned, sized_is_near, fresh_ones_are_slow);
+    assert_true(spent_s(&tuned) <= tuned.tune.max_time_s);
+    assert_in_range(count_fresh_rounds(&tuned), 3, 14);
+    end(&tuned);
+}
+
+static void test_tune_prints_settings_at_80_columns(void **state)
+{
+    (void)state;
+    struct tuned tuned = {0};
+    struct analysis analysis = {0};
+    struct err err = {0};
+    char *text = NULL;
+    size_t size = 0;
+    assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    measure(&tuned, sized_is_near);
+    assert_int_equal(analysis_make(&tuned.result, &analysis, &err), 0);
+    FILE *out = open_memstream(&text, &size);
+    tune_print(&analysis, out, false);
+    (void)fclose(out);
+    assert_non_null(strstr(text, "\nfresh rounds "));
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") < 80);
+    json_t *json = tune_to_json(&analysis);
+    assert_true(json_array_size(json) >= 17 + 3);
+    json_decref(json);
+    free(text);
+    analysis_free(&analysis);
+    end(&tuned);
+}
+
+static void test_tune_refuses_lists_that_cannot_be_read(void **state)
+{
+    (void)state;
+    static const struct {
+        struct settings_tried tried;
+        const char *said;
+    } bad[] = {{{.threads = "0"}, "threads '0' is not a list"},
+               {{.threads = "1,,2"}, "threads '1,,2'"},
+               {{.reserve = "x"}, "reserve 'x'"},
+               {{.wait = "active"}, "wait 'active' is not a list of auto and passive"}};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct tuned tuned = {.tune = {.tried = bad[i].tried}};
+        struct err err = {0};
+        assert_int_equal(arrange(&tuned, "package:1 core:2 pu:1", 2, &err), -EINVAL);
+        assert_non_null(strstr(err.msg, bad[i].said));
+        end(&tuned);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tune_searches_each_plan_once_and_none_unchanged),
+        cmocka_unit_test(test_tune_advises_the_simplest_near_the_best),
+        cmocka_unit_test(test_tune_says_what_applies_a_setting_that_asks_more),
+        cmocka_unit_test(test_tune_advises_nothing_that_fails),
+        cmocka_unit_test(test_tune_advises_where_none_never_ends),
+        cmocka_unit_test(test_tune_asks_for_no_time_where_nothing_ends),
+        cmocka_unit_test(test_tune_says_that_the_leader_failed),
+        cmocka_unit_test(test_tune_confirms_nothing_by_a_leader_that_failed),
+        cmocka_unit_test(test_tune_names_the_one_that_led),
+        cmocka_unit_test(test_tune_applies_no_gain_within_the_tolerance),
+        cmocka_unit_test(test_tune_leaves_as_it_is_what_all_make_worse),
+        cmocka_unit_test(test_tune_leaves_as_it_is_what_nothing_makes_better),
+        cmocka_unit_test(test_tune_proves_in_rounds_that_the_search_has_not_seen),
+        cmocka_unit_test(test_tune_keeps_to_its_time_however_long_an_arm_takes),
+        cmocka_unit_test(test_tune_says_what_it_had_no_time_for),
+        cmocka_unit_test(test_tune_keeps_each_placement_however_many_settings_there_are),
+        cmocka_unit_test(test_tune_drops_first_what_is_far_from_the_usual_teams),
+        cmocka_unit_test(test_tune_has_room_in_the_time_that_it_asks_for),
+        cmocka_unit_test(test_tune_finds_the_best_where_none_collapses),
+        cmocka_unit_test(test_tune_tries_placements_before_changes_of_them),
+        cmocka_unit_test(test_tune_cuts_off_a_none_that_never_ends),
+        cmocka_unit_test(test_tune_cuts_off_a_setting_that_is_far_behind),
+        cmocka_unit_test(test_tune_tries_all_and_proves_it_where_nothing_is_slow),
+        cmocka_unit_test(test_tune_refuses_to_choose_from_nothing),
+        cmocka_unit_test(test_tune_makes_fewer_fresh_rounds_where_they_take_longer),
+        cmocka_unit_test(test_tune_prints_settings_at_80_columns),
+        cmocka_unit_test(test_tune_refuses_lists_that_cannot_be_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
