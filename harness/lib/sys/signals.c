@@ -43,6 +43,18 @@ void signals_close(struct signals *signals)
     (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
 }
 
+void signals_hold(sigset_t *before)
+{
+    sigset_t all;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+void signals_release(const sigset_t *before)
+{
+    (void)pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 void signals_let_stop(bool let)
 {
     sigset_t stop;

@@ -2,8 +2,8 @@
  * Signals as readable events: SIGCHLD to reap workers, SIGINT, SIGTERM and SIGHUP to end a run in
  * good order, SIGTSTP (Ctrl-Z) to stop it with its workers, which the terminal does not reach; the
  * latter two unless they were ignored before, as SIGHUP is under nohup. Blocked from signals_open
- * to signals_close, so no handler ever runs. Open it before any library starts a thread: a thread
- * that does not block them would take them by default. Meanwhile SIGPIPE is ignored, or a run would
+ * to signals_close, so no handler ever runs. Libraries that start threads are started between
+ * signals_hold and signals_release. Meanwhile SIGPIPE is ignored, or a run would
  * die of who reads its log and goes first, as tee does at Ctrl-C.
  */
 #ifndef CONTEND_LIB_SYS_SIGNALS_H
@@ -39,6 +39,13 @@ void signals_close(struct signals *signals);
  * and starts no threads.
  */
 void signals_let_stop(bool let);
+
+/*
+ * All signals of this thread are blocked in between. A thread that a library starts then blocks
+ * them for good: it would take by default what a later signals_open is to see.
+ */
+void signals_hold(sigset_t *before);
+void signals_release(const sigset_t *before);
 
 /* Also watches for these, 0 behind the last: for who passes them on. */
 void signals_add(struct signals *signals, const int *numbers);

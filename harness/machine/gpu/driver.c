@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/lib/sys/signals.h"
+
 /* A call of a library and the pointer it goes to. Of two names for one pointer the first wins. */
 struct symbol {
     const char *name; /* NULL ends the table */
@@ -120,7 +122,10 @@ static void start_cuda(void)
     if (load_library("CONTEND_LIBCUDA", "libcuda.so.1", cuda_symbols, &cuda, &cuda_why))
         return;
     const char *text = NULL;
+    sigset_t before;
+    signals_hold(&before);
     int rc = cuda.init(0);
+    signals_release(&before);
     if (rc && cuda.error_string && cuda.error_string(rc, &text))
         text = NULL;
     if (rc)
@@ -142,7 +147,10 @@ static pid_t nvml_pid; /* whose nvmlInit it was */
 
 static void init_nvml(void)
 {
+    sigset_t before;
+    signals_hold(&before);
     int rc = nvml.init();
+    signals_release(&before);
     if (rc)
         (void)err_set(&nvml_why, -ENOTSUP, "nvmlInit failed: %.160s (%d)",
                       nvml.error_string ? nvml.error_string(rc) : "error", rc);

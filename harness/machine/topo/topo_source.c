@@ -14,6 +14,7 @@
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/process.h"
+#include "harness/lib/sys/signals.h"
 #include "harness/machine/topo/topo_root.h"
 #include "harness/machine/topo/topo_xml.h"
 
@@ -138,7 +139,11 @@ static int load(const struct source *source, hwloc_topology_t *hw)
         rc = hwloc_topology_set_synthetic(*hw, source->description);
     else
         set_this_machine(*hw);
-    return rc ? rc : hwloc_topology_load(*hw);
+    sigset_t before;
+    signals_hold(&before); /* its plugins load drivers */
+    rc = rc ? rc : hwloc_topology_load(*hw);
+    signals_release(&before);
+    return rc;
 }
 
 /* A load that a child tries before us, and how it ended. */

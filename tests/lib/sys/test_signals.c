@@ -1,8 +1,11 @@
 /* The end of a program that was asked to stop, once or twice. */
 #include "harness/lib/sys/signals.h"
 
+#include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/wait.h>
@@ -62,6 +65,48 @@ static void test_mask_is_restored_otherwise(void **state)
     assert_int_equal(WTERMSIG(status), SIGTERM);
 }
 
+static void *stay(void *runs)
+{
+    (void)sem_post(runs);
+    (void)pause();
+    return NULL;
+}
+
+/* As a driver does: it starts a thread before anybody watches for signals. */
+static int end_with_a_thread_of_a_library(bool is_held)
+{
+    pid_t child = fork();
+    if (!child) {
+        struct signals signals;
+        struct err err;
+        sigset_t before;
+        pthread_t thread;
+        sem_t runs;
+        if (is_held)
+            signals_hold(&before);
+        if (sem_init(&runs, 0, 0) || pthread_create(&thread, NULL, stay, &runs) || sem_wait(&runs))
+            _exit(1);
+        if (is_held)
+            signals_release(&before);
+        if (signals_open(&signals, &err))
+            _exit(2);
+        (void)kill(getpid(), SIGTERM);
+        _exit(signals_take(&signals) ? ITS_OWN_CODE : 3);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void test_threads_of_libraries_take_no_signal(void **state)
+{
+    (void)state;
+    int status = end_with_a_thread_of_a_library(true);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), ITS_OWN_CODE);
+    assert_true(WIFSIGNALED(end_with_a_thread_of_a_library(false)));
+}
+
 /* SIGHUP ends a run, but not one that was started by nohup. */
 static void test_ignored_hangup(void **state)
 {
@@ -103,6 +148,7 @@ int main(void)
         cmocka_unit_test(test_second_request_changes_nothing),
         cmocka_unit_test(test_late_request_does_not_end_it_before_its_last_words),
         cmocka_unit_test(test_mask_is_restored_otherwise),
+        cmocka_unit_test(test_threads_of_libraries_take_no_signal),
         cmocka_unit_test(test_ignored_hangup),
         cmocka_unit_test(test_stop_is_told_apart),
     };
