@@ -65,11 +65,14 @@ again=''
 
 # follow NAME ID: what doctor says of what was planted, and what comes of it.
 follow() {
-    local name=$1 expected=$2 id gain more command was is told='not known'
+    local name=$1 expected=$2 id gain more command counter was is told='not known'
     wait_for 100 counts || fail "$name: a job does not count"
     sleep 0.5
-    was=$(rate)
+    rate >"$scratch/was" & # while doctor looks: some rates jump from one second to the next
+    counter=$!
     mapfile -t said < <(look "${looked_at[@]:-${faulty[@]}}")
+    wait "$counter"
+    was=$(cat "$scratch/was")
     id=${said[0]} gain=${said[1]} more=${said[2]} command=${said[3]}
     nplants=$((nplants + 1))
     if [ "$id" = "$expected" ]; then
