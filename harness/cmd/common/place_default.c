@@ -51,7 +51,7 @@ char *place_say_nearest(const char *placement, const char *const *job, char *buf
 {
     (void)snprintf(buf, size,
                    "placement %s is not measured: it is the nearest that this machine can express. "
-                   "%s measures what is best",
+                   "%s measures what is best. Results elsewhere than below results/ are not read",
                    placement,
                    job ? "'contend tune -- COMMAND'"
                        : "'contend run', or 'contend tune -- COMMAND' for a job of yours,");
