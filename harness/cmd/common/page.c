@@ -32,9 +32,8 @@ struct figure_file {
     char *svg;
 };
 
-/* What is read for a side beside its rows. */
+/* Those of a directory that were drawn. */
 struct page_figures {
-    struct about about;
     size_t n;
     struct figure_file file[FIGURES_MOST];
     struct html_figure figure[FIGURES_MOST];
@@ -119,16 +118,16 @@ void page_free_figures(struct page_figures *figures)
     free(figures);
 }
 
-static int load(const struct page_side *side, struct page_figures **loaded, struct html_side *html,
-                struct err *err)
+static int load(const struct page_side *side, struct about *about, struct page_figures **loaded,
+                struct html_side *html, struct err *err)
 {
     *loaded = page_read_figures(side->dir_fd);
     if (!*loaded)
         return err_set(err, -ENOMEM, "no memory for the page");
-    int rc = about_read(side->recorded, &(*loaded)->about, err);
+    int rc = about_read(side->recorded, about, err);
     *html = (struct html_side){.path = side->path,
                                .recorded = side->recorded,
-                               .about = &(*loaded)->about,
+                               .about = about,
                                .nfigures = (*loaded)->n,
                                .figures = (*loaded)->figure};
     return rc;
@@ -202,10 +201,11 @@ int page_write(const struct page_side *sides, size_t nsides, int at_fd, const ch
                struct err *err)
 {
     struct page_figures *loaded[2] = {NULL, NULL};
+    struct about about[2];
     struct html_side html[2];
     int rc = 0;
     for (size_t i = 0; i < nsides && !rc; i++)
-        rc = load(&sides[i], &loaded[i], &html[i], err);
+        rc = load(&sides[i], &about[i], &loaded[i], &html[i], err);
     if (!rc) {
         const struct comparisons *own = &sides[0].recorded->comparisons; /* of an ab */
         const struct html_page page = {
