@@ -6,7 +6,7 @@ function(contend_guest name)
     target_link_libraries(${name} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
     target_link_options(${name} PRIVATE -Wl,-z,nodelete)
     set_target_properties(${name} PROPERTIES C_VISIBILITY_PRESET hidden)
-    add_dependencies(contend ${name})
+    add_dependencies(contend-comms ${name})
     # Not CMAKE_INSTALL_LIBDIR: the program looks there, whatever the system calls it.
     install(TARGETS ${name} LIBRARY DESTINATION lib/contend)
 endfunction()

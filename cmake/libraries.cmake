@@ -29,13 +29,16 @@ function(contend_find_uring)
 endfunction()
 
 # contend_library(contend_<part> glob...): a static library of what the globs find, the modules
-# and what contend_core has left out, .cu files only where nvcc is.
+# and what contend_core has left out, .cu files only where nvcc is. contend_harness goes without tools.
 function(contend_library name)
     list(TRANSFORM ARGN PREPEND "${CMAKE_SOURCE_DIR}/" OUTPUT_VARIABLE globs)
     file(GLOB sources CONFIGURE_DEPENDS ${globs})
     list(FILTER sources EXCLUDE REGEX "/(ranks/mpi/contend_mpi|comms/plugin/.*|comms/logs/inside)\\.c$")
     if(TARGET contend_core)
         list(FILTER sources EXCLUDE REGEX "/harness/(lib|contract|machine/gpu)/")
+    endif()
+    if(NOT TARGET contend_harness)
+        list(FILTER sources EXCLUDE REGEX "/harness/(comms|doctor|validate)/")
     endif()
     if(NOT CONTEND_HAVE_CUDA)
         list(FILTER sources EXCLUDE REGEX "\\.cu$")
@@ -52,6 +55,17 @@ endfunction()
 function(contend_program name)
     add_executable(${name} ${ARGN})
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
+endfunction()
+
+# contend_tool(name library...): harness/<name>/ as a library, tool_<name>, and as the program that `contend` starts,
+# which also needs these libraries.
+function(contend_tool name)
+    contend_library(tool_${name} harness/${name}/*/*.c)
+    target_link_libraries(tool_${name} PUBLIC contend_harness)
+    contend_program(contend-${name} harness/${name}/main.c)
+    target_link_libraries(contend-${name} PRIVATE tool_${name} ${ARGN})
+    add_dependencies(contend contend-${name})
+    install(TARGETS contend-${name} RUNTIME)
 endfunction()
 
 # contend_embed(library prefix header files...): puts each text file into `library` as
@@ -86,18 +100,24 @@ function(contend_version library)
     add_dependencies(${library} contend_commit)
 endfunction()
 
-# contend_bundle(program): the target `bundle` links the same program once more, to look for its
-# libraries in lib/ beside it; cmake/bundle.sh puts the two together. The old kind of run path
+# contend_bundle(program...): the target `bundle` links the same programs once more, to look for their
+# libraries in lib/ beside them; cmake/bundle.sh puts all together. The old kind of run path
 # (DT_RPATH) also serves the libraries' own libraries, which are then taken as they are.
-function(contend_bundle program)
-    get_target_property(sources ${program} SOURCES)
-    get_target_property(libraries ${program} LINK_LIBRARIES)
-    contend_program(bundle ${sources})
-    target_link_libraries(bundle PRIVATE ${libraries})
-    target_link_options(bundle PRIVATE -Wl,--disable-new-dtags)
-    set_target_properties(bundle PROPERTIES
-        EXCLUDE_FROM_ALL ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib"
-        OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
+# validate is linked into `contend` there: a program of its own would bring all benchmarks a second time.
+function(contend_bundle)
+    add_custom_target(bundle)
+    foreach(program IN LISTS ARGN)
+        get_target_property(sources ${program} SOURCES)
+        get_target_property(libraries ${program} LINK_LIBRARIES)
+        contend_program(bundle-${program} ${sources})
+        target_link_libraries(bundle-${program} PRIVATE ${libraries})
+        target_link_options(bundle-${program} PRIVATE -Wl,--disable-new-dtags)
+        set_target_properties(bundle-${program} PROPERTIES
+            EXCLUDE_FROM_ALL ON BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/lib"
+            OUTPUT_NAME ${program} RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
+        add_dependencies(bundle bundle-${program})
+    endforeach()
+    target_compile_definitions(bundle-contend PRIVATE CONTEND_TOOLS=validate_tool)
     add_dependencies(bundle contend_comms contend_copies)
     add_custom_command(TARGET bundle POST_BUILD COMMAND "${CMAKE_COMMAND}" -E copy
                        $<TARGET_FILE:contend_comms> $<TARGET_FILE:contend_copies>

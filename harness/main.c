@@ -1,9 +1,12 @@
-/* Joins benchmarks and harness. Nothing else knows both, and nothing else ends the process. */
-#include <stdio.h>
+/*
+ * The core: joins benchmarks, commands, and what tools do for runs. Mains alone end a process.
+ * CONTEND_TOOLS: commands of tools that are in this program, of none as a rule.
+ */
 #include <stdlib.h>
 
 #include "bench/registry.h"
 #include "harness/cmd/cli_main.h"
+#include "harness/cmd/common/start.h"
 #include "harness/comms/cmd/run_comms.h"
 #include "harness/validate/rules/rules.h"
 
@@ -12,11 +15,7 @@ int main(int argc, char **argv)
     const struct cmd_env env = {.benches = bench_registry,
                                 .scenarios = scenario_registry,
                                 .comms = &run_comms_hooks,
-                                .rule_name = rule_name};
-    int code = cli_main(&env, argc, argv);
-    if (fflush(stdout) && !code) {
-        perror("contend: stdout");
-        code = EXIT_NOT_RUN;
-    }
-    exit(code);
+                                .rule_name = rule_name,
+                                .tools = CONTEND_TOOLS};
+    exit(start(&env, argc, argv, cli_main));
 }

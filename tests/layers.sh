@@ -52,7 +52,7 @@ must_not() {
 # Every folder of TOP with sources is in the tables, and every folder of the tables is there.
 check_table() {
     local top=$1 there
-    there=$(sources "$top" -mindepth 2 | sed "s|^$top/||; s|/[^/]*$||" | sort -u)
+    there=$(sources "$top" -mindepth 2 ! -name main.c | sed "s|^$top/||; s|/[^/]*$||" | sort -u)
     if [ "$there" != "$({ line_of "$top" && tools_of "$top"; } | sort)" ]; then
         printf '%s/README.md: its table and the folders differ\n' "$top"
         violations=$((violations + 1))
@@ -85,6 +85,8 @@ check_order() {
         done
     done
     may_include '(harness/cmd|harness/comms/cmd|harness/validate/rules|bench)/' < <(sources harness -path 'harness/main.c')
+    may_include '(harness/cmd/common|bench)/' < <(sources harness -path 'harness/*/main.c')
+    may_include 'harness/cmd/common/' < <(sources harness -path 'harness/commands.c')
 }
 
 check_neighbours() {
@@ -104,7 +106,7 @@ check_neighbours() {
 
 check_owners() {
     must_not '\bexit\(' "only main.c ends the program" \
-        < <(sources kernels; sources bench; sources harness ! -path 'harness/main.c')
+        < <(sources kernels; sources bench; sources harness ! -path 'harness/main.c' ! -path 'harness/*/main.c')
     must_not 'include <hwloc' "hwloc stays inside machine/topo/topo_source and topo_load" \
         < <(sources bench; sources harness ! -path 'harness/machine/topo/topo_source.*' \
             ! -path 'harness/machine/topo/topo_load.c')
@@ -178,6 +180,9 @@ make_tree() {
     printf '#include "bench/registry.h"\n#include "harness/contract/bench.h"\n' >"$1/bench/b.c"
     printf '#include "bench/registry.h"\n#include "harness/cmd/c.h"\nexit(code);\n' \
         >"$1/harness/main.c"
+    printf '#include "bench/registry.h"\n#include "harness/cmd/common/c.h"\nexit(code);\n' \
+        >"$1/harness/doctor/main.c"
+    printf '#include "harness/cmd/common/c.h"\n' >"$1/harness/commands.c"
     printf 'snprintf(text, size, "x");\n' >>"$1/harness/plan/placement/a.c"
     printf '#include <jansson.h>\n' >>"$1/harness/store/files/a.c"
     printf 'kill(pid, 9);\nwaitpid(pid, &status, 0);\npid = fork();\n' >"$1/harness/lib/sys/process.c"
@@ -218,6 +223,8 @@ self_test() {
     planted harness/comms/logs/a.c '#include "harness/comms/view/total.h"'
     planted harness/main.c '#include "kernels/prep/prep.h"'
     planted harness/main.c '#include "harness/engine/run/run.h"'
+    planted harness/doctor/main.c '#include "harness/doctor/view/view.h"'
+    planted harness/commands.c '#include "harness/doctor/cmd/options.h"'
     planted harness/show/table/a.c '#include "harness/show/data/dat.h"'
     planted harness/show/table/a.c '#include "harness/show/html/html.h"'
     planted harness/show/report/a.c '#include "harness/show/data/dat.h"'

@@ -1,11 +1,24 @@
-/* From argv to a subcommand: the same for the program and for tests with benchmarks of their own.
- */
+/* From the command line of the core to a command, which may be a tool's. */
 #ifndef CONTEND_CMD_CLI_MAIN_H
 #define CONTEND_CMD_CLI_MAIN_H
 
+#include <stdio.h>
+
 #include "harness/cmd/common/cmd.h"
 
-/* Returns the exit code. A worker's command line is recognised here too. */
-int cli_main(const struct cmd_env *env, int argc, char **argv);
+/* NULL where there is none of that name. */
+const struct command *command_find(const char *name);
+
+/* argv[0] is the command. A tool's is run by env->tools, or by the program of the tool. */
+int command_run(const struct cmd_env *env, const struct command *command, int argc, char **argv);
+
+/* All commands. */
+void help_print_usage(FILE *out);
+
+/* Says on stderr that there is no such command, and which was probably meant. EXIT_USAGE. */
+int help_unknown_command(const struct cmd_env *env, const char *name);
+
+/* argv[0] is the program. Returns the exit code. */
+cmd_main cli_main;
 
 #endif

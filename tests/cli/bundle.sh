@@ -43,7 +43,7 @@ sed -nE 's/^\| `([^`]*)` .*/\1/p' "$inside/README.md" | sort >"$scratch/told"
 find "$inside" -mindepth 1 -maxdepth 1 ! -name README.md -printf '%f\n' | sort >"$scratch/there"
 diff "$scratch/there" "$scratch/told" >"$scratch/diff" || fail "in the bundle, and in its README: $(cat "$scratch/diff")"
 # The pages that the program names are there, and what they link to.
-grep -aohE 'docs/[a-z]+\.md' "$inside/contend" | sort -u >"$scratch/named"
+grep -aohE 'docs/[a-z]+\.md' "$inside"/contend* | sort -u >"$scratch/named"
 [ -s "$scratch/named" ] || fail "the program names no page"
 while read -r page; do
     [ -s "$inside/$page" ] || fail "no $page in the bundle"
@@ -85,9 +85,13 @@ fi
     fail "another version in the bundle"
 expect 0 'CPU|core' chroot "$root" "$program" topo
 expect 0 'pipeline' chroot "$root" "$program" list
-grep -oE '\./contend [a-z]+' "$inside/README.md" | sort -u >"$scratch/commands"
+{ grep -oE '\./contend [a-z]+' "$inside/README.md" && printf 'contend %s\n' comms doctor top validate baseline; } |
+    sort -u >"$scratch/commands"
 grep -q run "$scratch/commands" || fail "its README names no command"
 while read -r _ command; do
     expect 0 "usage: contend $command" chroot "$root" "$program" "$command" --help
 done <"$scratch/commands"
+expect 0 'CPU' chroot "$root" "$program" top --once
+expect 2 'no log' chroot "$root" "$program" comms --read /tmp
+expect 2 "there is no rule 'x'" chroot "$root" "$program" validate --only x
 finish

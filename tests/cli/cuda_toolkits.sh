@@ -42,6 +42,12 @@ foreach(name comms copies)
                         LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
   add_dependencies(bundle ${name})
 endforeach()
+foreach(name comms doctor)
+  add_executable(contend-${name} harness/main.c)
+  target_compile_definitions(contend-${name} PRIVATE CUDA="")
+  set_target_properties(contend-${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bundle")
+  add_dependencies(bundle contend-${name})
+endforeach()
 CMAKE
 cat >"$tree/harness/main.c" <<'C'
 #include <stdio.h>

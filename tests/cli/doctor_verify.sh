@@ -99,7 +99,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; t
     done
     printf '%s' "$output" | grep -q "^  busy (${faulty[0]}) of user 4242: \|^  and .* more" ||
         fail "not said who is at work: $output"
-    cp "$CONTEND_BINARY" "$scratch/contend"
+    cp "$CONTEND_BINARY" "$CONTEND_BINARY-doctor" "$scratch"
     chmod 755 "$scratch"
     output=$(setpriv --reuid 4242 --clear-groups "$scratch/contend" doctor --watch 1 --state "$scratch/none" \
         --apply --pid "${faulty[1]}" 2>&1)

@@ -10,7 +10,7 @@ flock "$CONTEND_BUILD_DIR/front-door.lock" cmake --build "$CONTEND_BUILD_DIR" --
 cmake --install "$CONTEND_BUILD_DIR" --prefix "$prefix" >"$scratch/log" 2>&1 ||
     fail "$(cat "$scratch/log")"
 cp "$CONTEND_BUILD_DIR/install_manifest.txt" "$scratch/manifest"
-for file in bin/contend share/man/man1/contend.1 share/doc/contend/LICENSE \
+for file in bin/contend{,-comms,-doctor,-validate} share/man/man1/contend.1 share/doc/contend/LICENSE \
     share/bash-completion/completions/contend share/zsh/site-functions/_contend \
     share/fish/vendor_completions.d/contend.fish; do
     [ -s "$prefix/$file" ] || fail "no $file below the prefix"
@@ -24,6 +24,22 @@ program=$prefix/bin/contend
 cd "$scratch" || exit 1
 expect 0 'Results: ' "$program" run --device sim --placement none --rounds 1 --time 0.1 --warmup 0.01 \
     --out "$scratch/out"
+# Tools are found beside the program, whatever it is called by, and take the line as it was typed.
+ln -s "$program" "$scratch/link"
+for called in "$program" "$scratch/link"; do
+    expect 0 '^usage: contend top \[options\]' "$called" top --help
+    expect 0 '^usage: contend top \[options\]' "$called" help top
+    expect 2 "^contend: error: no log .* in '$scratch'" "$called" comms --read "$scratch"
+    expect 2 "^contend: error: which result directories\?: 'contend baseline" "$called" baseline -o "$scratch/b.json"
+    expect 2 "^contend: error: there is no rule 'x'" "$called" validate --only x
+done
+expect 2 "unexpected argument 'x'; see 'contend doctor --help'" "$program-doctor" x
+expect 2 "unexpected argument 'x'; see 'contend top --help'" "$program-doctor" top x
+mv "$program-doctor" "$scratch"
+expect 3 "^contend: error: 'contend top' needs contend-doctor, .*: cannot start '$program-doctor': No such file" \
+    "$program" top --once
+expect 0 '^usage: contend' "$program" comms --help
+mv "$scratch/contend-doctor" "$program-doctor"
 if command -v gnuplot >/dev/null; then
     [ -s "$scratch/out/plots/step_time.svg" ] || fail "the installed program draws nothing"
 fi

@@ -119,4 +119,10 @@ sed -i 's/"unit": "GB.s"/"unit": ""/' fleet/4/validate.json
 expect 2 "fleet/4': validate.json: 'bandwidth' of measured is no figure" "$CONTEND_FAKE" validate --results fleet
 sed -i '5s/.*/,/' fleet/4/validate.json
 expect 2 "fleet/4': validate.json, line 5: " "$CONTEND_FAKE" validate --results fleet
+
+# Of the program itself, the tool has the one beside it measure.
+expect 0 . "$CONTEND_BINARY" bench context_switch --placement none --workers 1 --rounds 2 --time 0.05 --no-plots --out real
+"$CONTEND_BINARY" baseline real -o real.json > /dev/null
+jq '(.bounds[] | .lower, .upper) |= null' real.json > any.json
+expect 0 '^PASS +baseline: baseline' "$CONTEND_BINARY" validate --only baseline --baseline any.json
 finish

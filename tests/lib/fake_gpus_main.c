@@ -1,6 +1,7 @@
 /* The program as it is, with the collectives alone, over fake_gpus.h in place of CUDA's runtime. */
 #include "bench/registry.h"
 #include "harness/cmd/cli_main.h"
+#include "harness/cmd/common/start.h"
 #include "harness/comms/cmd/run_comms.h"
 
 int main(int argc, char **argv)
@@ -9,5 +10,5 @@ int main(int argc, char **argv)
     static const struct scenario scenarios[] = {{.name = NULL}};
     const struct cmd_env env = {
         .benches = benches, .scenarios = scenarios, .comms = &run_comms_hooks};
-    return cli_main(&env, argc, argv);
+    return start(&env, argc, argv, cli_main);
 }

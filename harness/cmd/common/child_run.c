@@ -46,6 +46,7 @@ static int become(void *arg)
         if (putenv((char *)(uintptr_t)run->env[i]))
             return 127;
     (void)execv(run->argv[0], run->argv);
+    (void)dprintf(STDERR_FILENO, "cannot start '%s': %s\n", run->argv[0], strerror(errno));
     return 127;
 }
 

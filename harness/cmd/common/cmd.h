@@ -41,12 +41,16 @@ struct comms_hooks {
     int (*show)(int dir_fd, const char *directory, const char *html, bool markdown);
 };
 
-/* What main.c joins. Tests pass tables of their own; tools that are NULL are not there. */
+struct tool_command;
+
+/* What a main joins. Tests pass tables of their own; what is NULL is not there. */
 struct cmd_env {
     const struct bench *const *benches; /* NULL-terminated */
     const struct scenario *scenarios;   /* ends with name NULL */
     const struct comms_hooks *comms;
     const char *(*rule_name)(size_t i); /* of validate, for completions; NULL behind the last */
+    const struct tool_command *tools;   /* whose code is in this program */
+    const char *core; /* "contend": the program beside this one that has the core; NULL: this one */
 };
 
 /* argv[0] is the subcommand's name, argv[-1] the program's. */
@@ -58,7 +62,8 @@ typedef int cmd_main(const struct cmd_env *env, int argc, char **argv);
  */
 struct command {
     const char *name;
-    cmd_main *main;
+    cmd_main *main;         /* NULL: a tool has it, whose descriptions alone are in the core */
+    const char *tool;       /* of which it is then: "doctor" */
     const char *summary;    /* its line in the list of commands */
     const char *operands;   /* words that are no options, as in "[SCENARIO...]"; NULL = none */
     const char *about;      /* sentences for its help */
@@ -67,15 +72,19 @@ struct command {
     bool is_task; /* of scenarios it takes those alone whose work per second a placement changes */
 };
 
-/* All of them, in the order of the help; NULL-terminated. */
+/* All of them, in the order of the help; NULL-terminated. Not in tools: harness/commands.c. */
 extern const struct command *const command_table[];
 extern const struct command run_command, exec_command, bench_command, ab_command, tune_command,
     sizing_command, list_command, topo_command, place_command, validate_command, report_command,
     compare_command, history_command, baseline_command, selfcheck_command, doctor_command,
     top_command, comms_command, help_command, version_command, completion_command, man_command;
 
-/* NULL where there is none of that name. */
-const struct command *command_find(const char *name);
+/* The commands of a tool, in the program that has their code; ends with command NULL. */
+struct tool_command {
+    const struct command *command;
+    cmd_main *main;
+};
+extern const struct tool_command comms_tool[], doctor_tool[], validate_tool[];
 
 /*
  * Reads the command line of a command. False: the command is to return *code, after its help or a

@@ -3,9 +3,7 @@
 #include <string.h>
 
 #include "harness/cmd/common/named.h"
-#include "harness/lib/base/similar.h"
 #include "harness/lib/base/text.h"
-#include "harness/lib/say/log.h"
 
 const struct opt help_param_option[] = {
     {
@@ -37,19 +35,6 @@ static void print_entry(const char *name, const char *summary)
     char label[64];
     (void)snprintf(label, sizeof(label), "  %s ", name);
     text_field(17, label, "%s", summary);
-}
-
-void help_print_usage(FILE *out)
-{
-    (void)fprintf(out, "usage: contend COMMAND [options]\n\n");
-    text_wrap(help_about, 0, 0, out);
-    (void)fputc('\n', out);
-    for (const struct command *const *c = command_table; *c; c++)
-        text_wrap((*c)->summary, fprintf(out, "  %-10s ", (*c)->name), 13, out);
-    (void)fprintf(out, "\n'contend COMMAND --help' tells more; 'contend --version' which this "
-                       "is.\nExit codes:\n");
-    for (const struct help_exit_code *e = help_exit_codes; e->meaning; e++)
-        (void)fprintf(out, "  %-10d %s\n", (int)e->code, e->meaning);
 }
 
 static void print_about(const char *text)
@@ -141,52 +126,3 @@ void help_print_scenario(const struct cmd_env *env, const struct scenario *scena
     }
     print_where_options_are("run");
 }
-
-int help_unknown_command(const struct cmd_env *env, const char *name)
-{
-    char hint[SIMILAR_HINT_MAX];
-    const char *prefix = "";
-    struct similar near = similar_to(name, strlen(name));
-    for (const struct command *const *c = command_table; *c; c++)
-        similar_offer(&near, (*c)->name);
-    similar_offer(&near, "--help");
-    similar_offer(&near, "--version");
-    if (scenario_find(env->scenarios, name)) {
-        prefix = "run ";
-        near.name = name;
-    } else if (bench_find(env->benches, name)) {
-        prefix = "bench ";
-        near.name = name;
-    }
-    log_error("unknown command '%.80s'%s see 'contend --help'", name,
-              similar_hint(&near, prefix, hint, sizeof(hint)));
-    return EXIT_USAGE;
-}
-
-/* "help run pipeline" is "run pipeline --help". */
-static int help_main(const struct cmd_env *env, int argc, char **argv)
-{
-    char help[] = "--help", *asked[CLI_LIST_MAX];
-    int n = 0;
-    if (argc < 2 || argv[1][0] == '-') {
-        help_print_usage(stdout);
-        return cmd_finish();
-    }
-    const struct command *command = command_find(argv[1]);
-    if (!command)
-        return help_unknown_command(env, argv[1]);
-    asked[n++] = argv[-1];
-    for (int i = 1; i < argc && n < CLI_LIST_MAX - 2; i++)
-        asked[n++] = argv[i];
-    asked[n++] = help;
-    asked[n] = NULL;
-    return command->main(env, n - 1, asked + 1);
-}
-
-const struct command help_command = {
-    .name = "help",
-    .main = help_main,
-    .summary = "this list, or the help of a command",
-    .operands = "[COMMAND [NAME]]",
-    .about = "Prints the help of a command, as its --help does; without one the list of commands.",
-};

@@ -14,18 +14,12 @@ enum { HELP_USAGE_MAX = 128 };
 /* "contend run [SCENARIO...] [options]". Returns buf. */
 char *help_format_usage(const struct command *command, char *buf, size_t size);
 
-/* All commands. */
-void help_print_usage(FILE *out);
-
 /* What it does and takes, and the scenarios or benchmarks that it can be given. */
 void help_print_command(const struct cmd_env *env, const struct command *command);
 
 /* The parameters of what is measured there. */
 void help_print_scenario(const struct cmd_env *env, const struct scenario *scenario);
 void help_print_bench(const struct bench *bench);
-
-/* Says on stderr that there is no such command, and which was probably meant. EXIT_USAGE. */
-int help_unknown_command(const struct cmd_env *env, const char *name);
 
 struct help_exit_code {
     enum exit_code code;

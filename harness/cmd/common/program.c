@@ -19,10 +19,19 @@ char *program_name(const char *argv0, char *buf, size_t size)
     return buf;
 }
 
+int program_beside(const char *name, char *path, size_t size, struct err *err)
+{
+    int rc = launch_find_program(path, size, err);
+    char *end = rc ? NULL : strrchr(path, '/');
+    if (end)
+        (void)snprintf(end + 1, size - (size_t)(end + 1 - path), "%s", name);
+    return rc;
+}
+
 int program_share(const char *name, char *path, size_t size, struct err *err)
 {
     static const char *const folders[] = {"", "../share/contend/"};
-    char program[4096];
+    char program[PROGRAM_PATH_MAX];
     int rc = launch_find_program(program, sizeof(program), err);
     if (rc)
         return rc;

@@ -13,6 +13,12 @@
  */
 char *program_name(const char *argv0, char *buf, size_t size);
 
+enum { PROGRAM_PATH_MAX = 4096 };
+
+/* Path of the program of that name in the folder of this one, there or not: -errno without /proc.
+ */
+int program_beside(const char *name, char *path, size_t size, struct err *err);
+
 /*
  * Path of a file that comes with the program: beside it, or in ../share/contend of an installation.
  * -ENOENT names both.

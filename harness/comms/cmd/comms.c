@@ -13,119 +13,17 @@
 #include "harness/comms/cmd/comms_attach.h"
 #include "harness/comms/cmd/comms_child.h"
 #include "harness/comms/cmd/comms_driver.h"
-#include "harness/comms/cmd/comms_files.h"
 #include "harness/comms/cmd/comms_plugin.h"
-#include "harness/comms/findings/view.h"
-#include "harness/comms/json/comms.h"
+#include "harness/comms/cmd/comms_show.h"
+#include "harness/comms/cmd/options.h"
 #include "harness/comms/logs/folder.h"
-#include "harness/comms/tables/comms.h"
+#include "harness/comms/logs/record.h"
 #include "harness/lib/say/log.h"
-#include "harness/lib/say/terminal.h"
 #include "harness/ranks/job/launcher.h"
-#include "harness/show/summary/findings.h"
 #include "harness/store/files/directory.h"
 #include "harness/store/files/logs.h"
 
 #define TIMING_VARIABLE "CONTEND_COMMS_TIMING"
-
-struct comms_args {
-    const char *read, *out, *attach;
-    double seconds;
-    bool all, json, no_timing, copies;
-};
-
-static const struct opt comms_opts[] = {
-    OPT_TEXT("read", comms_args, read, NULL, "DIR",
-             "Print what the logs in DIR tell, and write it there as CSV, figures and "
-             "report.html; runs nothing"),
-    OPT_TEXT("out", comms_args, out, NULL, "DIR",
-             "Keep the logs of the command in DIR, which is to be empty or new, with CSV files, "
-             "figures and report.html of them"),
-    OPT_FLAG("no-timing", comms_args, no_timing, NULL,
-             "Do not time collectives on the GPU; else one in 64 is, by CUDA events"),
-    OPT_FLAG("copies", comms_args, copies, NULL,
-             "Also count what CUDA copies: between host and GPUs, within them and between them, by "
-             "CUPTI"),
-    OPT_TEXT(
-        "attach", comms_args, attach, NULL, "PID",
-        "Look at the running NCCL job that has this process, by NCCL's RAS service and NVLink's "
-        "counters"),
-    OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
-    OPT_SECONDS("seconds", comms_args, seconds, "2", 0.01, 3600, "S",
-                "Of --attach and --all: time between two looks"),
-    OPT_FLAG("json", comms_args, json, NULL,
-             "Print JSON, with --read, --attach or --all, and write nothing"),
-    {.name = NULL},
-};
-
-/* ---- reading ---- */
-
-static int print(const struct comms_view *view, bool json, FILE *out, struct err *err)
-{
-    if (json) {
-        json_t *document = comms_to_json(view, err);
-        return document ? json_value_print(document, 1, err) : -ENOMEM;
-    }
-    bool color = terminal_has_color(fileno(out));
-    int rc = comms_print(view, out, err);
-    if (!rc)
-        findings_print_first(&view->findings, out, color);
-    if (!rc)
-        findings_print(&view->findings, out, color);
-    return rc;
-}
-
-struct showing {
-    const char *directory;
-    const char *html; /* where the page goes; NULL: into the directory */
-    bool json, files; /* files: also what --out has beside the logs */
-    FILE *out;
-};
-
-struct found {
-    size_t logs, copies, unread; /* files of NCCL's calls, of copies, and those that are damaged */
-};
-
-/* An exit code, of another than EXIT_GOOD after a message. */
-static int show(const struct showing *showing, struct found *found)
-{
-    struct err err = {0};
-    struct comms_view view;
-    bool refused;
-    int rc = comms_view_read(showing->directory, &view, &refused, &err);
-    *found = (struct found){view.logs.n, view.copies.nlogs, view.unread.n};
-    bool any = found->logs || found->copies;
-    if (!rc && any)
-        rc = print(&view, showing->json, showing->out, &err);
-    if (rc)
-        log_error("%s", err.msg);
-    int code = !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;
-    if (!rc && any && showing->files) {
-        (void)fflush(showing->out);
-        code = comms_files_write(showing->directory, showing->html, &view);
-    }
-    comms_view_free(&view);
-    return code;
-}
-
-static int read_logs(const struct showing *showing)
-{
-    struct found found;
-    int code = show(showing, &found);
-    if (!code && !found.logs && !found.copies) {
-        log_error("no log (*" COMMS_SUFFIX ") in '%s'", showing->directory);
-        return EXIT_USAGE;
-    }
-    return code;
-}
-
-int comms_show_directory(const char *directory, const char *html)
-{
-    const struct showing showing = {directory, html, false, true, stdout};
-    return read_logs(&showing);
-}
-
-/* ---- running ---- */
 
 /* Whether there is anything in it but directories of our tasks; < 0: it cannot be listed. */
 static int is_used(const char *path, unsigned tasks, struct err *err)
@@ -235,9 +133,9 @@ static void ask_for_graphs(const char *directory)
 static void report(const char *directory, const struct comms_args *args, const struct job_env *job)
 {
     const bool keep = args->out != NULL;
-    struct found found;
-    const struct showing showing = {directory, NULL, false, keep, stderr};
-    const bool whole = show(&showing, &found) == EXIT_GOOD && !found.unread;
+    struct comms_found found;
+    const struct comms_showing showing = {directory, NULL, false, keep, stderr};
+    const bool whole = comms_show(&showing, &found) == EXIT_GOOD && !found.unread;
     if (args->copies && !found.copies && !found.unread)
         log_warn("no process of the command has left copies: none uses CUDA, CUPTI is not to be "
                  "had, or the environment is cleared");
@@ -323,23 +221,10 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     }
     if (has_command)
         return watch(&args, &argv[options + 1]);
-    const struct showing showing = {args.read, NULL, args.json, !args.json, stdout};
-    code = read_logs(&showing);
+    const struct comms_showing showing = {args.read, NULL, args.json, !args.json, stdout};
+    code = comms_show_logs(&showing);
     int written = cmd_finish();
     return code ? code : written;
 }
 
-const struct command comms_command = {
-    .name = "comms",
-    .main = comms_main,
-    .summary = "who sent how much to whom over NCCL, of a command or of its logs",
-    .about = "Runs the command behind '--', as in 'contend comms -- ./train', with its own stdin, "
-             "stdout "
-             "and stderr, under the profiler plugin of NCCL that lies beside this program. Every "
-             "process "
-             "that uses NCCL leaves a log; at the end one report on stderr has the calls of each "
-             "communicator by collective, algorithm and protocol, and who sent how much to whom. "
-             "The exit code is that of the command, 127 where there is no such command; 3: nothing "
-             "was started, since another profiler plugin is set, or the plugin is not there.",
-    .opts = comms_opts,
-};
+const struct tool_command comms_tool[] = {{&comms_command, comms_main}, {NULL, NULL}};

@@ -20,7 +20,4 @@ void comms_files_add_links(const char *directory, const struct gpu_link *link, s
 /* Whether it has logs of NCCL calls, and is no result of a run. */
 bool comms_files_are_in(int dir_fd);
 
-/* comms.c: `contend comms --read DIRECTORY`, for who reads results of any kind. */
-int comms_show_directory(const char *directory, const char *html);
-
 #endif

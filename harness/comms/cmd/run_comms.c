@@ -11,6 +11,7 @@
 #include "harness/comms/cmd/comms_driver.h"
 #include "harness/comms/cmd/comms_files.h"
 #include "harness/comms/cmd/comms_plugin.h"
+#include "harness/comms/cmd/comms_show.h"
 #include "harness/comms/findings/check.h"
 #include "harness/comms/tables/comms.h"
 #include "harness/engine/run/setup.h"

@@ -8,8 +8,7 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/doctor/check/check.h"
-#include "harness/doctor/cmd/doctor_apply.h"
-#include "harness/doctor/cmd/doctor_verify.h"
+#include "harness/doctor/cmd/options.h"
 #include "harness/doctor/cmd/processes.h"
 #include "harness/doctor/json/doctor.h"
 #include "harness/doctor/reader/host.h"
@@ -19,54 +18,6 @@
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/signals.h"
 #include "harness/show/report/markdown.h"
-
-struct doctor_args {
-    struct opt_texts pids;
-    bool all, gpu_procs, json, markdown, list, apply, undo;
-    struct doctor_apply_options applied;
-    struct doctor_verify_options verify;
-    double watch_s;
-    const char *root;
-};
-
-static const struct opt doctor_opts[] = {
-    OPT_TEXTS("pid", doctor_args, pids, "PID",
-              "look at this process and what it started; may be repeated"),
-    OPT_FLAG("gpu-procs", doctor_args, gpu_procs, NULL,
-             "look at the processes that use a GPU, as NVML lists them, and what they started"),
-    OPT_FLAG("all", doctor_args, all, NULL, "look at all processes, not only those that are busy"),
-    OPT_SECONDS("watch", doctor_args, watch_s, "5", 0.2, 3600, "TIME", "how long to look"),
-    OPT_FLAG("apply", doctor_args, apply, NULL,
-             "then bind the busy ones to CPUs of their own, after showing it and asking"),
-    OPT_TEXT("placement", doctor_args, applied.placement, "partition", "P",
-             "with --apply and --verify: by which placement, see 'contend list'", .letter = 'P'),
-    OPT_TEXTS(
-        "verify", doctor_args, verify.metrics, "METRIC",
-        "then try that on the job, measure with and without it in alternation, undo it, and "
-        "say the gain; METRIC is how fast the job is: lines:LOG[:REGEX] (lines its log grows "
-        "by), file:LOG:REGEX (the rate in new lines), counter:COMMAND (prints a number that "
-        "grows), rate:COMMAND (prints the rate) or gpu (how busy its GPUs are); once for each "
-        "worker, summed"),
-    OPT_TEXT("restart", doctor_args, verify.restart, NULL, "COMMAND",
-             "with --verify: start the job by this shell line, look at it, and try the settings "
-             "that the findings name for the next start; LOG '-' is what it prints"),
-    OPT_FLAG("less-is-better", doctor_args, verify.less_is_better, NULL,
-             "with --verify file: and rate:: the number is a time or a cost"),
-    OPT_SECONDS("block", doctor_args, verify.block_s, "4", 1.5, 600, "TIME",
-                "with --verify: how long each block is, of which the first second does not count"),
-    OPT_SECONDS("max-time", doctor_args, verify.max_time_s, "60", 1, 86400, "TIME",
-                "with --verify: how long anything is changed, at the most"),
-    OPT_FLAG("keep", doctor_args, verify.keep, NULL, "with --verify: a gain that is proven stays"),
-    OPT_FLAG("yes", doctor_args, applied.yes, NULL, "with --apply and --verify: do not ask"),
-    OPT_FLAG("undo", doctor_args, undo, NULL, "give back the masks that --apply replaced"),
-    OPT_TEXT("state", doctor_args, applied.state, NULL, "FILE",
-             "where --apply keeps them (default: doctor.state in ~/.local/state/contend)"),
-    OPT_FLAG("list", doctor_args, list, NULL, "explain the checks, and look at nothing"),
-    OPT_FLAG("markdown", doctor_args, markdown, NULL, "print Markdown"),
-    OPT_FLAG("json", doctor_args, json, NULL, "print JSON"),
-    OPT_TEXT("root", doctor_args, root, NULL, "DIR",
-             "for tests: /proc and /sys are looked up below it"),
-    {.name = NULL}};
 
 /* Of one CPU: who has less is not looked at unless asked for. */
 static const double busy_share = 0.05;
@@ -322,17 +273,5 @@ static int doctor_main(const struct cmd_env *env, int argc, char **argv)
     return rc ? code_of(rc) : code;
 }
 
-const struct command doctor_command = {
-    .name = "doctor",
-    .main = doctor_main,
-    .summary = "what is wrong right now with the processes that run here, and what mends it",
-    .about =
-        "Looks at live processes for a few seconds, those that are busy unless others are named, "
-        "and says what costs them time: with the numbers behind it, and the command that mends it, "
-        "what costs most first. A process that hangs is found among those that sleep. Changes "
-        "nothing without --apply or --verify, and needs no root; root sees the environment, the "
-        "pages and the waits of other users' processes, too. Exit "
-        "code: 0 nothing found, 1 something that costs, 3 it could not look; of --verify: 0 a gain "
-        "is proven, 1 there is none, 4 inconclusive.",
-    .opts = doctor_opts,
-};
+const struct tool_command doctor_tool[] = {
+    {&doctor_command, doctor_main}, {&top_command, top_main}, {NULL, NULL}};

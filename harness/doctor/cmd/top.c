@@ -9,6 +9,7 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/doctor/check/live.h"
+#include "harness/doctor/cmd/options.h"
 #include "harness/doctor/cmd/processes.h"
 #include "harness/doctor/json/top.h"
 #include "harness/doctor/reader/reader.h"
@@ -20,26 +21,6 @@
 #include "harness/lib/sys/process.h"
 #include "harness/lib/sys/signals.h"
 #include "harness/machine/gpu/state.h"
-
-struct top_args {
-    struct opt_texts pids;
-    bool all, gpu_procs, once, json;
-    double interval_s;
-    int64_t count;
-};
-
-static const struct opt top_opts[] = {
-    OPT_TEXTS("pid", top_args, pids, "PID",
-              "show this process and what it started as one worker; may be repeated"),
-    OPT_FLAG("gpu-procs", top_args, gpu_procs, NULL,
-             "look at the processes that use a GPU, as NVML lists them, and what they started"),
-    OPT_FLAG("all", top_args, all, NULL, "look at all processes, not only those that are busy"),
-    OPT_SECONDS("interval", top_args, interval_s, "1", 0.2, 3600, "TIME", "between two looks"),
-    OPT_INT("count", top_args, count, NULL, 1, 1e9, "COUNT", "end after so many looks",
-            .letter = 'n'),
-    OPT_FLAG("once", top_args, once, NULL, "look once, print that and end"),
-    OPT_FLAG("json", top_args, json, NULL, "print JSON, a document a look"),
-    {.name = NULL}};
 
 /* Of one CPU: who has less is not looked at unless asked for. */
 static const double busy_share = 0.02;
@@ -199,7 +180,7 @@ static int run_top(struct top *top, struct err *err)
     return rc;
 }
 
-static int top_main(const struct cmd_env *env, int argc, char **argv)
+int top_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct top_args args = {0};
     struct top top = {.args = &args};
@@ -219,18 +200,3 @@ static int top_main(const struct cmd_env *env, int argc, char **argv)
         log_error("%s", err.msg);
     return !rc ? cmd_finish() : rc == -EINVAL ? EXIT_USAGE : (int)cmd_not_measured(rc);
 }
-
-const struct command top_command = {
-    .name = "top",
-    .main = top_main,
-    .summary = "where the time of the processes that run here goes, live",
-    .about =
-        "Shows each worker, a process with what it started, as it is right now: how many CPUs it "
-        "has (ON), waits for in the run queue (QUEUE) and because of whom, how many of its "
-        "threads that also ran were blocked (BLOCK), its moves from CPU to CPU a second, how often "
-        "a quota stopped it, how busy its GPUs are; and its CPUs as a strip: '.' its own and "
-        "unused, then '-', '+' and '#' the longer its threads were there. On a terminal it draws "
-        "again and again until q is pressed; elsewhere it prints each look. Changes nothing and "
-        "needs no root.",
-    .opts = top_opts,
-};

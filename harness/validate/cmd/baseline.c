@@ -7,20 +7,11 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/validate/cmd/fleet.h"
+#include "harness/validate/cmd/options.h"
 #include "harness/validate/files/bounds_file.h"
 #include "harness/validate/fleet/bounds_make.h"
 
 enum { LABEL = 10 };
-
-struct baseline_options {
-    const char *out;
-};
-
-static const struct opt baseline_opts[] = {
-    OPT_TEXT("out", baseline_options, out, NULL, "FILE", "where to write it: a new file",
-             .letter = 'o'),
-    {.name = NULL},
-};
 
 static void print_made(const struct fleet *fleet, const struct bounds *bounds, const char *path)
 {
@@ -64,7 +55,7 @@ static int make(const struct fleet *fleet, const char *path)
     return rc ? code : cmd_finish();
 }
 
-static int baseline_main(const struct cmd_env *env, int argc, char **argv)
+int baseline_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct baseline_options options = {0};
     struct fleet fleet = {0};
@@ -86,17 +77,3 @@ static int baseline_main(const struct cmd_env *env, int argc, char **argv)
     fleet_free(&fleet);
     return code;
 }
-
-const struct command baseline_command = {
-    .name = "baseline",
-    .main = baseline_main,
-    .summary = "bounds for machines of one kind, from the results of many",
-    .operands = "DIR...",
-    .about =
-        "Reads all results in the directories and up to 4 levels below them, names the machines "
-        "that are odd and leaves them out, and writes for each figure a reference, a lower and an "
-        "upper bound: JSON with a line a figure, to be read and edited. 'contend validate "
-        "--results "
-        "DIR... --baseline FILE' judges by it.",
-    .opts = baseline_opts,
-};

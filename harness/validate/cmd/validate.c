@@ -14,8 +14,8 @@
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/validate/cmd/fleet.h"
+#include "harness/validate/cmd/options.h"
 #include "harness/validate/cmd/validate_baseline.h"
-#include "harness/validate/cmd/validate_outputs.h"
 #include "harness/validate/files/bounds_file.h"
 #include "harness/validate/files/waivers.h"
 #include "harness/validate/rules/expect.h"
@@ -23,56 +23,8 @@
 #include "harness/validate/rules/waive.h"
 #include "harness/validate/tables/validation.h"
 
-struct validate_args {
-    int level;
-    double max_time_s;
-    const char *only, *require, *expect, *waivers, *root;
-    const char *baseline, *plots;
-    bool no_measure, strict, all, list, markdown, json, results;
-    struct validate_outputs outputs;
-};
-
-static const char *const levels[] = {"quick", "standard", "long", NULL};
 /* For what is measured, second look included. */
 static const double level_s[] = {150, 900, 3600};
-
-static const struct opt validate_opts[] = {
-    OPT_CHOICE("level", validate_args, level, "quick", levels, "LEVEL",
-               "how long to measure: quick (at most 2 to 3 min), standard (15), long (60)"),
-    OPT_SECONDS("max-time", validate_args, max_time_s, NULL, 1, 86400, "TIME",
-                "measure no longer than this: what tells most a second comes first, and what does "
-                "not fit is skipped"),
-    OPT_FLAG("no-measure", validate_args, no_measure, NULL,
-             "only what can be read, in two seconds"),
-    OPT_TEXT("only", validate_args, only, NULL, "RULE[,..]", "these rules alone"),
-    OPT_TEXT("require", validate_args, require, NULL, "RULE[,..]",
-             "these rules may not be skipped: what keeps them from being judged is an error"),
-    OPT_TEXT("expect", validate_args, expect, NULL, "NAME=N[,..]",
-             "how many there must be: gpus=8,cpus=128,memory=2T; also sockets, nodes (NUMA), nics, "
-             "nvme, nvswitches; gpus=0 accepts a machine without GPUs, which else is no pass"),
-    OPT_TEXT("waivers", validate_args, waivers, NULL, "FILE",
-             "failures that are known, as JSON: an array of {rule, unit, reason, until}"),
-    OPT_FLAG("strict", validate_args, strict, NULL, "warnings fail, too"),
-    OPT_FLAG("all", validate_args, all, NULL, "a line for each rule that passes or is skipped"),
-    OPT_FLAG("list", validate_args, list, NULL, "explain the rules, and judge nothing"),
-    OPT_FLAG("results", validate_args, results, NULL,
-             "judge the results of many machines at or below DIR..., and run nothing"),
-    OPT_TEXT("baseline", validate_args, baseline, NULL, "FILE",
-             "also by the bounds of 'contend baseline': runs what they are for, in the time of the "
-             "level; with --results by them alone, and not by the others"),
-    OPT_TEXT("plots", validate_args, plots, NULL, "DIR",
-             "with --results: draw each figure of all machines there"),
-    OPT_FLAG("markdown", validate_args, markdown, NULL, "with --list and --results: as Markdown"),
-    OPT_FLAG("json", validate_args, json, NULL, "print JSON"),
-    OPT_TEXT("junit", validate_args, outputs.junit, NULL, "FILE",
-             "also write JUnit XML; %h in the name is the host, here and below"),
-    OPT_TEXT("prometheus", validate_args, outputs.prometheus, NULL, "FILE",
-             "also write metrics for node_exporter's textfile collector"),
-    OPT_TEXT("out", validate_args, outputs.dir, NULL, "DIR",
-             "also write validate.json and summary.txt there"),
-    OPT_TEXT("root", validate_args, root, NULL, "DIR",
-             "for tests: /proc, /sys and /dev are looked up below it"),
-    {.name = NULL}};
 
 /* While it goes on. */
 struct validate {
@@ -255,7 +207,7 @@ static void make_verdict(const struct validate *v, struct verdict *verdict)
         (struct validation){.facts = &v->facts,
                             .findings = &v->findings,
                             .verdict = &verdict->rules,
-                            .level = v->args->no_measure ? "none" : levels[v->args->level],
+                            .level = v->args->no_measure ? "none" : validate_levels[v->args->level],
                             .utc = verdict->utc,
                             .took_s = gone_s(v)};
 }
@@ -445,16 +397,5 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
     return code;
 }
 
-const struct command validate_command = {
-    .name = "validate",
-    .main = validate_main,
-    .operands = "[DIR...]",
-    .summary = "is this server fit? counts, physics, symmetry, health; and what to do",
-    .about =
-        "Judges this server by rules that need no table of models, with short measurements: what "
-        "is there against what should be, figures against physics, units against their peers, and "
-        "health. Reads, and runs short loads of its own; changes nothing. Root sees more: the "
-        "firmware's tables and the kernel's log. Exit code: 0 pass, 1 a rule failed, 3 one that "
-        "should have run did not, 4 nothing was judged, or no GPU (see --expect gpus=0).",
-    .opts = validate_opts,
-};
+const struct tool_command validate_tool[] = {
+    {&validate_command, validate_main}, {&baseline_command, baseline_main}, {NULL, NULL}};

@@ -51,7 +51,8 @@ static int run_part(struct work *work, const struct validate_part *part, const c
     int rc;
     log_info("measuring %s for the baseline, about %.0f s", part->name, part->expected_s);
     do {
-        validate_part_command(part, work->request->validation->facts->host, dir, work->child);
+        validate_part_command(work->request->env, part, work->request->validation->facts->host, dir,
+                              work->child);
         rc = child_run(work->child, &work->signals, &why);
     } while (rc == -ERESTART);
     return rc == -EINTR ? err_set(err, rc, "interrupted while measuring for the baseline") : rc;

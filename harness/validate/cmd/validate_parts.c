@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/cmd/common/program.h"
 #include "harness/engine/run/setup.h"
 #include "harness/rows/row.h"
 #include "harness/verdict/pairs/new_params.h"
@@ -191,11 +192,14 @@ bool validate_part_expect(struct validate_parts *parts, struct validate_part *pa
     return !rc;
 }
 
-void validate_part_command(const struct validate_part *part, const char *host, const char *dir,
-                           struct child_run *child)
+void validate_part_command(const struct cmd_env *env, const struct validate_part *part,
+                           const char *host, const char *dir, struct child_run *child)
 {
+    char core[PROGRAM_PATH_MAX] = CHILD_RUN_SELF;
+    if (env->core)
+        (void)program_beside(env->core, core, sizeof(core), NULL);
     *child = (struct child_run){0};
-    child_run_add(child, CHILD_RUN_SELF);
+    child_run_add(child, "%s", core);
     child_run_add(child, "%s", part->command);
     child_run_add(child, "%s", part->name);
     for (size_t i = 0; i < part->nparams; i++) {

@@ -4,7 +4,7 @@
  *
  *   rc = validate_parts_find(&parts, &err);            env, bounds and topo are set
  *   if (validate_part_expect(&parts, part, &err))
- *       validate_part_command(part, host, dir, child);
+ *       validate_part_command(env, part, host, dir, child);
  *   validate_parts_free(&parts);
  */
 #ifndef CONTEND_VALIDATE_CMD_VALIDATE_PARTS_H
@@ -53,7 +53,7 @@ bool validate_part_expect(struct validate_parts *parts, struct validate_part *pa
                           struct err *err);
 
 /* The command line that runs it into `dir`. */
-void validate_part_command(const struct validate_part *part, const char *host, const char *dir,
-                           struct child_run *child);
+void validate_part_command(const struct cmd_env *env, const struct validate_part *part,
+                           const char *host, const char *dir, struct child_run *child);
 
 #endif

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "harness/cmd/cli_main.h"
+#include "harness/cmd/common/start.h"
 #include "harness/cmd/exec.h"
 #include "harness/engine/worker/launch.h"
 #include "harness/verdict/search/tune.h"
@@ -67,7 +67,7 @@ static void test_session_keeps_the_round_before_a_failure(void **state)
     const struct scenario *scenario;
     struct exec_scenario exec;
     int code;
-    assert_true(exec_take_task(&s, command_find("tune"), &exec, &scenario, &code));
+    assert_true(exec_take_task(&s, &tune_command, &exec, &scenario, &code));
     assert_int_equal(session_run(&s, &scenario, 1), EXIT_NOT_RUN);
     tune_free(&tune);
 
@@ -88,6 +88,6 @@ int main(int argc, char **argv)
                                         fixture_make_dir, fixture_remove_dir),
     };
     if (argc > 1 && !strcmp(argv[1], LAUNCH_WORKER_COMMAND)) /* ours */
-        return cli_main(&env, argc, argv);
+        return start(&env, argc, argv, NULL);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,48 @@
+#include "harness/cmd/common/cmd.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "harness/cmd/common/help.h"
+#include "harness/lib/say/log.h"
+
+bool cmd_parse(const struct cmd_env *env, const struct command *command, int argc, char **argv,
+               void *args, struct cli *cli, int *code)
+{
+    struct err err;
+    int rc = cli_parse(command->opts, command->takes_params, argc, argv, args, cli, &err);
+    if (!rc && cli->help) {
+        help_print_command(env, command);
+        *code = cmd_finish();
+        return false;
+    }
+    if (!rc && cli->npositional && !command->operands)
+        rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend %s --help'",
+                     cli->positional[0], command->name);
+    if (rc)
+        log_error("%s", err.msg);
+    *code = EXIT_USAGE;
+    return !rc;
+}
+
+enum exit_code cmd_not_measured(int rc)
+{
+    return rc == -EINTR ? EXIT_INTERRUPTED : EXIT_NOT_RUN;
+}
+
+int cmd_finish(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_GOOD;
+    log_error("cannot write to stdout: %s", strerror(errno));
+    return EXIT_NOT_RUN;
+}
+
+int cmd_print_json(json_t *json, int indent)
+{
+    struct err err;
+    if (json_value_print(json, indent, &err) == 0)
+        return cmd_finish();
+    log_error("%s", err.msg);
+    return EXIT_NOT_RUN;
+}

@@ -1,0 +1,29 @@
+/* What the logs of a directory tell, as `contend comms` and `contend report` show it. */
+#ifndef CONTEND_COMMS_CMD_COMMS_SHOW_H
+#define CONTEND_COMMS_CMD_COMMS_SHOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct comms_showing {
+    const char *directory;
+    const char *html; /* where the page goes; NULL: into the directory */
+    bool json, files; /* files: also what --out has beside the logs */
+    FILE *out;
+};
+
+struct comms_found {
+    size_t logs, copies, unread; /* files of NCCL's calls, of copies, and those that are damaged */
+};
+
+/* An exit code, of another than EXIT_GOOD after a message. */
+int comms_show(const struct comms_showing *showing, struct comms_found *found);
+
+/* The same; that there is no log is EXIT_USAGE. */
+int comms_show_logs(const struct comms_showing *showing);
+
+/* `contend comms --read DIRECTORY`, for who reads results of any kind. */
+int comms_show_directory(const char *directory, const char *html);
+
+#endif

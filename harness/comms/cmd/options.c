@@ -1,0 +1,40 @@
+#include "harness/comms/cmd/options.h"
+
+static const struct opt comms_opts[] = {
+    OPT_TEXT("read", comms_args, read, NULL, "DIR",
+             "Print what the logs in DIR tell, and write it there as CSV, figures and "
+             "report.html; runs nothing"),
+    OPT_TEXT("out", comms_args, out, NULL, "DIR",
+             "Keep the logs of the command in DIR, which is to be empty or new, with CSV files, "
+             "figures and report.html of them"),
+    OPT_FLAG("no-timing", comms_args, no_timing, NULL,
+             "Do not time collectives on the GPU; else one in 64 is, by CUDA events"),
+    OPT_FLAG("copies", comms_args, copies, NULL,
+             "Also count what CUDA copies: between host and GPUs, within them and between them, by "
+             "CUPTI"),
+    OPT_TEXT(
+        "attach", comms_args, attach, NULL, "PID",
+        "Look at the running NCCL job that has this process, by NCCL's RAS service and NVLink's "
+        "counters"),
+    OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
+    OPT_SECONDS("seconds", comms_args, seconds, "2", 0.01, 3600, "S",
+                "Of --attach and --all: time between two looks"),
+    OPT_FLAG("json", comms_args, json, NULL,
+             "Print JSON, with --read, --attach or --all, and write nothing"),
+    {.name = NULL},
+};
+
+const struct command comms_command = {
+    .name = "comms",
+    .tool = "comms",
+    .summary = "who sent how much to whom over NCCL, of a command or of its logs",
+    .about = "Runs the command behind '--', as in 'contend comms -- ./train', with its own stdin, "
+             "stdout "
+             "and stderr, under the profiler plugin of NCCL that lies beside this program. Every "
+             "process "
+             "that uses NCCL leaves a log; at the end one report on stderr has the calls of each "
+             "communicator by collective, algorithm and protocol, and who sent how much to whom. "
+             "The exit code is that of the command, 127 where there is no such command; 3: nothing "
+             "was started, since another profiler plugin is set, or the plugin is not there.",
+    .opts = comms_opts,
+};

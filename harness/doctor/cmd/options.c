@@ -1,0 +1,83 @@
+#include "harness/doctor/cmd/options.h"
+
+static const struct opt doctor_opts[] = {
+    OPT_TEXTS("pid", doctor_args, pids, "PID",
+              "look at this process and what it started; may be repeated"),
+    OPT_FLAG("gpu-procs", doctor_args, gpu_procs, NULL,
+             "look at the processes that use a GPU, as NVML lists them, and what they started"),
+    OPT_FLAG("all", doctor_args, all, NULL, "look at all processes, not only those that are busy"),
+    OPT_SECONDS("watch", doctor_args, watch_s, "5", 0.2, 3600, "TIME", "how long to look"),
+    OPT_FLAG("apply", doctor_args, apply, NULL,
+             "then bind the busy ones to CPUs of their own, after showing it and asking"),
+    OPT_TEXT("placement", doctor_args, applied.placement, "partition", "P",
+             "with --apply and --verify: by which placement, see 'contend list'", .letter = 'P'),
+    OPT_TEXTS(
+        "verify", doctor_args, verify.metrics, "METRIC",
+        "then try that on the job, measure with and without it in alternation, undo it, and "
+        "say the gain; METRIC is how fast the job is: lines:LOG[:REGEX] (lines its log grows "
+        "by), file:LOG:REGEX (the rate in new lines), counter:COMMAND (prints a number that "
+        "grows), rate:COMMAND (prints the rate) or gpu (how busy its GPUs are); once for each "
+        "worker, summed"),
+    OPT_TEXT("restart", doctor_args, verify.restart, NULL, "COMMAND",
+             "with --verify: start the job by this shell line, look at it, and try the settings "
+             "that the findings name for the next start; LOG '-' is what it prints"),
+    OPT_FLAG("less-is-better", doctor_args, verify.less_is_better, NULL,
+             "with --verify file: and rate:: the number is a time or a cost"),
+    OPT_SECONDS("block", doctor_args, verify.block_s, "4", 1.5, 600, "TIME",
+                "with --verify: how long each block is, of which the first second does not count"),
+    OPT_SECONDS("max-time", doctor_args, verify.max_time_s, "60", 1, 86400, "TIME",
+                "with --verify: how long anything is changed, at the most"),
+    OPT_FLAG("keep", doctor_args, verify.keep, NULL, "with --verify: a gain that is proven stays"),
+    OPT_FLAG("yes", doctor_args, applied.yes, NULL, "with --apply and --verify: do not ask"),
+    OPT_FLAG("undo", doctor_args, undo, NULL, "give back the masks that --apply replaced"),
+    OPT_TEXT("state", doctor_args, applied.state, NULL, "FILE",
+             "where --apply keeps them (default: doctor.state in ~/.local/state/contend)"),
+    OPT_FLAG("list", doctor_args, list, NULL, "explain the checks, and look at nothing"),
+    OPT_FLAG("markdown", doctor_args, markdown, NULL, "print Markdown"),
+    OPT_FLAG("json", doctor_args, json, NULL, "print JSON"),
+    OPT_TEXT("root", doctor_args, root, NULL, "DIR",
+             "for tests: /proc and /sys are looked up below it"),
+    {.name = NULL}};
+
+const struct command doctor_command = {
+    .name = "doctor",
+    .tool = "doctor",
+    .summary = "what is wrong right now with the processes that run here, and what mends it",
+    .about =
+        "Looks at live processes for a few seconds, those that are busy unless others are named, "
+        "and says what costs them time: with the numbers behind it, and the command that mends it, "
+        "what costs most first. A process that hangs is found among those that sleep. Changes "
+        "nothing without --apply or --verify, and needs no root; root sees the environment, the "
+        "pages and the waits of other users' processes, too. Exit "
+        "code: 0 nothing found, 1 something that costs, 3 it could not look; of --verify: 0 a gain "
+        "is proven, 1 there is none, 4 inconclusive.",
+    .opts = doctor_opts,
+};
+
+static const struct opt top_opts[] = {
+    OPT_TEXTS("pid", top_args, pids, "PID",
+              "show this process and what it started as one worker; may be repeated"),
+    OPT_FLAG("gpu-procs", top_args, gpu_procs, NULL,
+             "look at the processes that use a GPU, as NVML lists them, and what they started"),
+    OPT_FLAG("all", top_args, all, NULL, "look at all processes, not only those that are busy"),
+    OPT_SECONDS("interval", top_args, interval_s, "1", 0.2, 3600, "TIME", "between two looks"),
+    OPT_INT("count", top_args, count, NULL, 1, 1e9, "COUNT", "end after so many looks",
+            .letter = 'n'),
+    OPT_FLAG("once", top_args, once, NULL, "look once, print that and end"),
+    OPT_FLAG("json", top_args, json, NULL, "print JSON, a document a look"),
+    {.name = NULL}};
+
+const struct command top_command = {
+    .name = "top",
+    .tool = "doctor",
+    .summary = "where the time of the processes that run here goes, live",
+    .about =
+        "Shows each worker, a process with what it started, as it is right now: how many CPUs it "
+        "has (ON), waits for in the run queue (QUEUE) and because of whom, how many of its "
+        "threads that also ran were blocked (BLOCK), its moves from CPU to CPU a second, how often "
+        "a quota stopped it, how busy its GPUs are; and its CPUs as a strip: '.' its own and "
+        "unused, then '-', '+' and '#' the longer its threads were there. On a terminal it draws "
+        "again and again until q is pressed; elsewhere it prints each look. Changes nothing and "
+        "needs no root.",
+    .opts = top_opts,
+};

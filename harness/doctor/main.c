@@ -1,0 +1,10 @@
+/* contend-doctor, which `contend` starts. It runs no benchmark. */
+#include <stdlib.h>
+
+#include "harness/cmd/common/start.h"
+
+int main(int argc, char **argv)
+{
+    const struct cmd_env env = {.tools = doctor_tool};
+    exit(start(&env, argc, argv, start_tool));
+}

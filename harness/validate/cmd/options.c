@@ -1,0 +1,75 @@
+#include "harness/validate/cmd/options.h"
+
+const char *const validate_levels[] = {"quick", "standard", "long", NULL};
+
+static const struct opt validate_opts[] = {
+    OPT_CHOICE("level", validate_args, level, "quick", validate_levels, "LEVEL",
+               "how long to measure: quick (at most 2 to 3 min), standard (15), long (60)"),
+    OPT_SECONDS("max-time", validate_args, max_time_s, NULL, 1, 86400, "TIME",
+                "measure no longer than this: what tells most a second comes first, and what does "
+                "not fit is skipped"),
+    OPT_FLAG("no-measure", validate_args, no_measure, NULL,
+             "only what can be read, in two seconds"),
+    OPT_TEXT("only", validate_args, only, NULL, "RULE[,..]", "these rules alone"),
+    OPT_TEXT("require", validate_args, require, NULL, "RULE[,..]",
+             "these rules may not be skipped: what keeps them from being judged is an error"),
+    OPT_TEXT("expect", validate_args, expect, NULL, "NAME=N[,..]",
+             "how many there must be: gpus=8,cpus=128,memory=2T; also sockets, nodes (NUMA), nics, "
+             "nvme, nvswitches; gpus=0 accepts a machine without GPUs, which else is no pass"),
+    OPT_TEXT("waivers", validate_args, waivers, NULL, "FILE",
+             "failures that are known, as JSON: an array of {rule, unit, reason, until}"),
+    OPT_FLAG("strict", validate_args, strict, NULL, "warnings fail, too"),
+    OPT_FLAG("all", validate_args, all, NULL, "a line for each rule that passes or is skipped"),
+    OPT_FLAG("list", validate_args, list, NULL, "explain the rules, and judge nothing"),
+    OPT_FLAG("results", validate_args, results, NULL,
+             "judge the results of many machines at or below DIR..., and run nothing"),
+    OPT_TEXT("baseline", validate_args, baseline, NULL, "FILE",
+             "also by the bounds of 'contend baseline': runs what they are for, in the time of the "
+             "level; with --results by them alone, and not by the others"),
+    OPT_TEXT("plots", validate_args, plots, NULL, "DIR",
+             "with --results: draw each figure of all machines there"),
+    OPT_FLAG("markdown", validate_args, markdown, NULL, "with --list and --results: as Markdown"),
+    OPT_FLAG("json", validate_args, json, NULL, "print JSON"),
+    OPT_TEXT("junit", validate_args, outputs.junit, NULL, "FILE",
+             "also write JUnit XML; %h in the name is the host, here and below"),
+    OPT_TEXT("prometheus", validate_args, outputs.prometheus, NULL, "FILE",
+             "also write metrics for node_exporter's textfile collector"),
+    OPT_TEXT("out", validate_args, outputs.dir, NULL, "DIR",
+             "also write validate.json and summary.txt there"),
+    OPT_TEXT("root", validate_args, root, NULL, "DIR",
+             "for tests: /proc, /sys and /dev are looked up below it"),
+    {.name = NULL}};
+
+const struct command validate_command = {
+    .name = "validate",
+    .tool = "validate",
+    .operands = "[DIR...]",
+    .summary = "is this server fit? counts, physics, symmetry, health; and what to do",
+    .about =
+        "Judges this server by rules that need no table of models, with short measurements: what "
+        "is there against what should be, figures against physics, units against their peers, and "
+        "health. Reads, and runs short loads of its own; changes nothing. Root sees more: the "
+        "firmware's tables and the kernel's log. Exit code: 0 pass, 1 a rule failed, 3 one that "
+        "should have run did not, 4 nothing was judged, or no GPU (see --expect gpus=0).",
+    .opts = validate_opts,
+};
+
+static const struct opt baseline_opts[] = {
+    OPT_TEXT("out", baseline_options, out, NULL, "FILE", "where to write it: a new file",
+             .letter = 'o'),
+    {.name = NULL},
+};
+
+const struct command baseline_command = {
+    .name = "baseline",
+    .tool = "validate",
+    .summary = "bounds for machines of one kind, from the results of many",
+    .operands = "DIR...",
+    .about =
+        "Reads all results in the directories and up to 4 levels below them, names the machines "
+        "that are odd and leaves them out, and writes for each figure a reference, a lower and an "
+        "upper bound: JSON with a line a figure, to be read and edited. 'contend validate "
+        "--results "
+        "DIR... --baseline FILE' judges by it.",
+    .opts = baseline_opts,
+};

@@ -1,0 +1,14 @@
+/* contend-validate, which `contend` starts: joins benchmarks and rules. */
+#include <stdlib.h>
+
+#include "bench/registry.h"
+#include "harness/cmd/common/start.h"
+
+int main(int argc, char **argv)
+{
+    const struct cmd_env env = {.benches = bench_registry,
+                                .scenarios = scenario_registry,
+                                .tools = validate_tool,
+                                .core = "contend"};
+    exit(start(&env, argc, argv, start_tool));
+}
