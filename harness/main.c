@@ -17,5 +17,8 @@ int main(int argc, char **argv)
                                 .comms = &run_comms_hooks,
                                 .rule_name = rule_name,
                                 .tools = CONTEND_TOOLS};
-    exit(start(&env, argc, argv, cli_main));
+    int code;
+    if (!start(&env, argc, argv, &code))
+        code = cli_main(&env, argc, argv);
+    exit(end(code));
 }

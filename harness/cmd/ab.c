@@ -1,4 +1,5 @@
 /* contend ab: variants as arms of the same rounds, compared by pairs within a round. */
+#include "harness/verdict/pairs/ab.h"
 #include "harness/cmd/common/compared.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/exec.h"
@@ -33,9 +34,29 @@ static int take_commands(struct session *s, struct exec_scenario *exec)
     return exec_take_variants(s);
 }
 
+/* Without --rounds an ab takes as many as it needs. */
+static int after_round(void *arg, const struct verdict *verdict, struct result *result,
+                       struct err *err)
+{
+    (void)arg;
+    (void)err;
+    if (result->rounds_s > 0 && ab_is_clear(&verdict->comparisons))
+        result->rounds_planned = result->rounds_done;
+    return 0;
+}
+
+static int exit_code(const void *arg, const struct verdict *verdict)
+{
+    const struct session *s = arg;
+    return compared_code(&verdict->comparisons, s->options.fail_on);
+}
+
 static int ab_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct session s = {.env = env, .opts = ab_option_table, .argc = argc, .argv = argv};
+    const struct session_task task = {
+        .arrange.arg = &s, .after_round = after_round, .exit_code = exit_code, .no_figures = true};
+    s.task = &task;
     const struct scenario *scenarios[CLI_LIST_MAX];
     struct exec_scenario exec;
     s.options_argc = exec_options_argc(argc, argv);

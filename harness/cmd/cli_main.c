@@ -18,8 +18,11 @@ const struct command *command_find(const char *name)
 }
 
 /* argv[-1] stays: the tool has the command line as it was typed. */
-static int become_tool(const struct command *command, char **argv)
+static int become_tool(const struct cmd_env *env, int argc, char **argv)
 {
+    (void)env;
+    (void)argc;
+    const struct command *command = command_find(argv[0]);
     char name[32], path[PROGRAM_PATH_MAX];
     struct err err;
     (void)snprintf(name, sizeof(name), "contend-%s", command->tool);
@@ -33,14 +36,14 @@ static int become_tool(const struct command *command, char **argv)
     return EXIT_NOT_RUN;
 }
 
-int command_run(const struct cmd_env *env, const struct command *command, int argc, char **argv)
+cmd_main *command_main(const struct cmd_env *env, const struct command *command)
 {
     if (command->main)
-        return command->main(env, argc, argv);
+        return command->main;
     for (const struct tool_command *tool = env->tools; tool && tool->command; tool++)
         if (tool->command == command)
-            return tool->main(env, argc, argv);
-    return become_tool(command, argv);
+            return tool->main;
+    return become_tool;
 }
 
 static int version_main(const struct cmd_env *env, int argc, char **argv)
@@ -94,6 +97,6 @@ int cli_main(const struct cmd_env *env, int argc, char **argv)
     const struct command *command = find_alias(argv[1]);
     if (!command)
         command = command_find(argv[1]);
-    return command ? command_run(env, command, argc - 1, argv + 1)
+    return command ? command_main(env, command)(env, argc - 1, argv + 1)
                    : help_unknown_command(env, argv[1]);
 }

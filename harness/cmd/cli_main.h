@@ -9,8 +9,8 @@
 /* NULL where there is none of that name. */
 const struct command *command_find(const char *name);
 
-/* argv[0] is the command. A tool's is run by env->tools, or by the program of the tool. */
-int command_run(const struct cmd_env *env, const struct command *command, int argc, char **argv);
+/* What runs it: a tool's command, env->tools, or the program of the tool. */
+cmd_main *command_main(const struct cmd_env *env, const struct command *command);
 
 /* All commands. */
 void help_print_usage(FILE *out);

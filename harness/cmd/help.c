@@ -58,7 +58,7 @@ static int help_main(const struct cmd_env *env, int argc, char **argv)
         asked[n++] = argv[i];
     asked[n++] = help;
     asked[n] = NULL;
-    return command_run(env, command, n - 1, asked + 1);
+    return command_main(env, command)(env, n - 1, asked + 1);
 }
 
 const struct command help_command = {

@@ -5,9 +5,10 @@
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
 
-static int next(void *arg, const struct analysis *analysis, struct result *result, struct err *err)
+static int after_round(void *arg, const struct verdict *verdict, struct result *result,
+                       struct err *err)
 {
-    return tune_next(arg, analysis, result, err);
+    return tune_next(arg, &verdict->analysis, result, err);
 }
 
 static int judge(const void *arg, const struct analysis *analysis, struct findings *findings,
@@ -27,8 +28,9 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
     const struct session_task task = {
         .arrange = {.purpose = PURPOSE_TUNE, .add = tune_arrange, .arg = &tune},
         .after_arm = after_arm,
-        .next = next,
-        .judge = judge};
+        .after_round = after_round,
+        .judge = judge,
+        .no_figures = true};
     struct session s = {.env = env, .task = &task, .argc = argc, .argv = argv};
     const struct scenario *scenario;
     struct exec_scenario exec;

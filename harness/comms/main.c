@@ -6,5 +6,8 @@
 int main(int argc, char **argv)
 {
     const struct cmd_env env = {.tools = comms_tool};
-    exit(start(&env, argc, argv, start_tool));
+    int code;
+    if (!start(&env, argc, argv, &code))
+        code = start_tool(&env, argc, argv);
+    exit(end(code));
 }

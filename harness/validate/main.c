@@ -10,5 +10,8 @@ int main(int argc, char **argv)
                                 .scenarios = scenario_registry,
                                 .tools = validate_tool,
                                 .core = "contend"};
-    exit(start(&env, argc, argv, start_tool));
+    int code;
+    if (!start(&env, argc, argv, &code))
+        code = start_tool(&env, argc, argv);
+    exit(end(code));
 }

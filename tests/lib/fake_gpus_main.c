@@ -10,5 +10,8 @@ int main(int argc, char **argv)
     static const struct scenario scenarios[] = {{.name = NULL}};
     const struct cmd_env env = {
         .benches = benches, .scenarios = scenarios, .comms = &run_comms_hooks};
-    return start(&env, argc, argv, cli_main);
+    int code;
+    if (!start(&env, argc, argv, &code))
+        code = cli_main(&env, argc, argv);
+    return end(code);
 }

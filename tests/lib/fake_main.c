@@ -10,5 +10,8 @@ int main(int argc, char **argv)
                                 .scenarios = fake_scenarios,
                                 .comms = &run_comms_hooks,
                                 .tools = validate_tool};
-    return start(&env, argc, argv, cli_main);
+    int code;
+    if (!start(&env, argc, argv, &code))
+        code = cli_main(&env, argc, argv);
+    return end(code);
 }

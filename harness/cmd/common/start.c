@@ -25,9 +25,16 @@ static int open_standard_files(void)
     return 0;
 }
 
-static int run(const struct cmd_env *env, int argc, char **argv, cmd_main *main)
+bool start(const struct cmd_env *env, int argc, char **argv, int *code)
 {
     const char *name = argc > 1 ? argv[1] : "";
+    *code = EXIT_NOT_RUN;
+    if (open_standard_files())
+        return true;
+    text_fit_stdout(terminal_columns(STDOUT_FILENO));
+    /* A limit on the size of files is an error of write, which is told, and not a death. */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    process_keep_children();
     bool is_worker = strcmp(name, LAUNCH_WORKER_COMMAND) == 0;
     bool is_mpi = strcmp(name, LAUNCH_MPI_COMMAND) == 0;
     bool is_guard = strcmp(name, LAUNCH_GUARD_COMMAND) == 0;
@@ -35,26 +42,23 @@ static int run(const struct cmd_env *env, int argc, char **argv, cmd_main *main)
         launch_take_name();
         (void)signal(SIGPIPE, SIG_IGN); /* what libraries say may go where nobody reads */
     }
+    if (!is_worker && !is_guard)
+        affinity_put_back(); /* what is measured is the machine, not what OMP_PROC_BIND left of it
+                              */
     if (is_worker)
-        return worker_main(env->benches, argc, argv);
-    if (is_guard)
-        return guard_main(argc, argv);
-    affinity_put_back(); /* what is measured is the machine, not what OMP_PROC_BIND left of it */
-    return is_mpi ? mpi_server_main(env->benches, argc, argv) : main(env, argc, argv);
+        *code = worker_main(env->benches, argc, argv);
+    else if (is_guard)
+        *code = guard_main(argc, argv);
+    else if (is_mpi)
+        *code = mpi_server_main(env->benches, argc, argv);
+    return is_worker || is_guard || is_mpi;
 }
 
-int start(const struct cmd_env *env, int argc, char **argv, cmd_main *main)
+int end(int code)
 {
-    if (open_standard_files())
-        return EXIT_NOT_RUN;
-    text_fit_stdout(terminal_columns(STDOUT_FILENO));
-    /* A limit on the size of files is an error of write, which is told, and not a death. */
-    (void)signal(SIGXFSZ, SIG_IGN);
-    process_keep_children();
-    int code = run(env, argc, argv, main);
     if (fflush(stdout) && !code) {
         perror("contend: stdout");
-        code = EXIT_NOT_RUN;
+        return EXIT_NOT_RUN;
     }
     return code;
 }

@@ -6,11 +6,14 @@
 #include "harness/cmd/common/cmd.h"
 
 /*
- * Runs `main` with the command line, of which argv[0] is the program; a process that one of ours
- * has started, such as a worker, is recognised by it first (engine/worker/launch.h). Returns the
- * exit code.
+ * Readies the process; argv[0] is the program. True: one of our processes has started this one,
+ * such as a worker (engine/worker/launch.h), which has run and returned *code. It is also true
+ * where nothing can run.
  */
-int start(const struct cmd_env *env, int argc, char **argv, cmd_main *main);
+bool start(const struct cmd_env *env, int argc, char **argv, int *code);
+
+/* Writes what stdout still holds. Returns the exit code. */
+int end(int code);
 
 /*
  * The `main` of a tool, over env->tools. Words are those of `contend`, "contend top --once", or

@@ -207,51 +207,60 @@ static double share_of(const struct session *s, uint64_t start_ns, const size_t 
     return fmax((s->options.max_time_s - spent_s) * share, 1e-3);
 }
 
-static int run_one(struct session *s, const struct scenario *const *scenarios, int i, int n)
+/* The share of each scenario in the time; NULL where they have no common limit. */
+static int divide_time(struct session *s, const struct scenario *const *scenarios, int n,
+                       size_t **launches)
 {
-    uint64_t start_ns = clock_now_ns();
-    s->outcome = s->list ? &s->outcomes[i] : NULL;
-    if (s->list && !s->options.dry_run)
-        log_info("scenario %d of %d: %s", i + 1, n, scenarios[i]->name);
-    int code = session_run_scenario(
-        s, scenarios[i], (n > 1 || s->list) && s->options.out ? scenarios[i]->name : NULL);
-    if (s->list) {
-        s->outcome->took_s = (double)(clock_now_ns() - start_ns) * 1e-9;
-        code = s->list->note(s->list->arg, i, code);
-    }
-    return code;
+    *launches = NULL;
+    if (s->options.max_time_s <= 0 || s->opts != run_option_table)
+        return EXIT_GOOD;
+    *launches = calloc((size_t)n + 1, sizeof(**launches));
+    return *launches ? count_launches(s, scenarios, n, *launches) : EXIT_NOT_RUN;
 }
 
-static int run_list(struct session *s, const struct scenario *const *scenarios, int n, int code)
+static void begin_scenario(struct session *s, const char *name, int i, int n)
 {
-    uint64_t start_ns = clock_now_ns();
-    size_t *launches = calloc((size_t)n + 1, sizeof(*launches));
-    bool divided = s->options.max_time_s > 0 && !s->task && s->opts == run_option_table;
-    if (!launches || (divided && count_launches(s, scenarios, n, launches))) {
-        free(launches);
-        return EXIT_NOT_RUN;
-    }
-    for (int i = 0; i < n; i++) {
-        if (divided)
-            s->options.budget_s = share_of(s, start_ns, launches, i, n);
-        int one = run_one(s, scenarios, i, n);
-        code = worse_code(one, code);
-        if (one == EXIT_INTERRUPTED || job_is_lost(&s->job) || (one == EXIT_USAGE && !s->list))
-            break;
-    }
-    free(launches);
-    if (s->options.dry_run && !s->options.json && n > 1 && job_is_first(&s->job))
-        (void)printf("\nexpected time of all %d scenarios: %.0f s\n", n, s->expected_s);
-    return code;
+    if (!s->list)
+        return;
+    s->outcome = &s->outcomes[i];
+    if (!s->options.dry_run)
+        log_info("scenario %d of %d: %s", i + 1, n, name);
+}
+
+static int end_scenario(const struct session *s, int i, uint64_t start_ns, int code)
+{
+    if (!s->list)
+        return code;
+    s->outcome->took_s = (double)(clock_now_ns() - start_ns) * 1e-9;
+    return s->list->note(s->list->arg, i, code);
 }
 
 int session_run(struct session *s, const struct scenario *const *scenarios, int n)
 {
+    size_t *launches = NULL;
     int code = session_open(s);
     if (!code && s->list)
         code = s->list->begin(s->list->arg);
     if (!code)
-        code = run_list(s, scenarios, n, code);
+        code = divide_time(s, scenarios, n, &launches);
+    bool goes_on = !code, has_subdirectories = (n > 1 || s->list) && s->options.out;
+    const uint64_t start_ns = clock_now_ns();
+    for (int i = 0; i < n && goes_on; i++) {
+        const char *name = scenarios[i]->name;
+        const uint64_t begin_ns = clock_now_ns();
+        if (launches)
+            s->options.budget_s = share_of(s, start_ns, launches, i, n);
+        begin_scenario(s, name, i, n);
+        int one = session_run_scenario(s, scenarios[i], has_subdirectories ? name : NULL);
+        one = end_scenario(s, i, begin_ns, one);
+        code = worse_code(one, code);
+        goes_on =
+            one != EXIT_INTERRUPTED && !job_is_lost(&s->job) && (one != EXIT_USAGE || s->list);
+    }
+    free(launches);
+    if (s->expected_s > 0 && s->options.dry_run && !s->options.json && n > 1 &&
+        job_is_first(&s->job))
+        (void)printf("\nexpected time of all %d scenarios: %.0f s\n", n, s->expected_s);
     code = job_close(&s->job, code);
     session_close(s);
     return code;

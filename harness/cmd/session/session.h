@@ -19,15 +19,17 @@
 #include "harness/store/files/trace_file.h"
 #include "harness/verdict/odd/collection.h"
 
-/* What a command that chooses its arms itself makes of the rounds. */
+/* How a command differs from `run`. Each function takes the arg of `arrange`, and may be NULL. */
 struct session_task {
-    struct arrange arrange; /* who chooses them, of a scenario of one part */
-    /* Each with that one's arg. After every arm and round, as run_hooks say; or NULL. */
+    struct arrange arrange; /* who chooses the arms of a scenario of one part; or none */
     void (*after_arm)(void *arg, struct result *result);
-    int (*next)(void *arg, const struct analysis *analysis, struct result *result, struct err *err);
-    /* What is to be said, beside what is of every run. */
+    int (*after_round)(void *arg, const struct verdict *verdict, struct result *result,
+                       struct err *err);
+    /* Adds findings to those of every run. */
     int (*judge)(const void *arg, const struct analysis *analysis, struct findings *findings,
                  struct err *err);
+    int (*exit_code)(const void *arg, const struct verdict *verdict); /* in place of EXIT_GOOD */
+    bool no_figures;
 };
 
 /* Who makes one result of all scenarios of a session. */

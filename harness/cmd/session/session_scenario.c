@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/compared.h"
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/session/run_dry.h"
 #include "harness/cmd/session/session.h"
@@ -20,7 +19,6 @@
 #include "harness/verdict/odd/busy.h"
 #include "harness/verdict/odd/gpus.h"
 #include "harness/verdict/odd/statuses.h"
-#include "harness/verdict/pairs/ab.h"
 #include "version.h"
 
 /* Output of several ranks is taken by mpirun, at a terminal of its own, and may end in a file. */
@@ -41,7 +39,8 @@ static void on_arm(void *arg, const struct arm *arm, unsigned round, size_t done
                        arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
                        arm->workers, arm->workers == 1 ? "" : "s", arm->alone ? " alone" : "");
     (void)snprintf(label, sizeof(label), "round %u: %.50s", round + 1, what);
-    if (s->task && s->task->next) { /* nobody knows how many rounds there will be: its time */
+    if (s->setup->result.purpose ==
+        PURPOSE_TUNE) { /* its rounds have no number, its time has a limit */
         total = (size_t)s->options.max_time_s;
         done = (size_t)difftime(time(NULL), s->started);
         done = done < total ? done : total;
@@ -94,19 +93,11 @@ static int make_verdict(const struct session *s, struct verdict *verdict, struct
     const struct session_task *task = s->task;
     int rc = s->builds.setup ? builds_judge(&s->builds, &s->topo, verdict, err)
                              : verdict_make(&s->setup->result, &s->topo, verdict, err);
-    if (!rc && task)
+    if (!rc && task && task->judge)
         rc = task->judge(task->arrange.arg, &verdict->analysis, &verdict->findings, err);
     if (!rc && s->options.comms)
         rc = s->env->comms->judge(&s->comms, &verdict->findings, err);
     return rc;
-}
-
-/* An ab that may take as many rounds as it needs. */
-static void end_when_clear(const struct session *s, const struct comparisons *comparisons)
-{
-    struct result *result = &s->setup->result;
-    if (result->variants && result->rounds_s > 0 && ab_is_clear(comparisons))
-        result->rounds_planned = result->rounds_done;
 }
 
 /* Where a user's command is to print to, and logs go, now and after each round that is published.
@@ -127,29 +118,6 @@ static int open_outputs(struct session *s, struct err *err)
     return s->setup->config.outputs ? 0 : -EIO;
 }
 
-/* What is on disk is what counts: a round that cannot be written is as one that was not done. */
-static int write_round(struct session *s, unsigned round, struct err *err)
-{
-    struct err why = {0};
-    struct verdict verdict;
-    int rc = make_verdict(s, &verdict, &why);
-    struct run_record record = make_record(s, "interrupted", 0, &verdict);
-    if (!rc)
-        rc = run_dir_round(&s->run_dir, &record, round, &why);
-    if (rc) {
-        run_drop_round(&s->setup->result, round);
-        (void)err_set(err, rc, "round %u is not in the results: %.200s", round + 1, why.msg);
-    }
-    if (!rc)
-        rc = open_outputs(s, err);
-    if (!rc)
-        end_when_clear(s, &verdict.comparisons);
-    if (!rc && s->task && s->task->next)
-        rc = s->task->next(s->task->arrange.arg, &verdict.analysis, &s->setup->result, err);
-    verdict_free(&verdict);
-    return rc;
-}
-
 /* Arms of the next round. */
 static size_t count_measured(const struct result *result)
 {
@@ -164,7 +132,7 @@ static void tell_round(const struct session *s, unsigned round)
     const struct result *result = &s->setup->result;
     enum { EACH = 10 }; /* the rounds of an ab are many, and of a number that nobody knows before */
     const size_t settings = count_measured(result);
-    if (s->task && s->task->next)
+    if (result->purpose == PURPOSE_TUNE)
         log_info("round %u done, %zu setting%s", round + 1, settings, settings == 1 ? "" : "s");
     else if (!result->variants || result->rounds_s <= 0)
         log_info("round %u of %u done", round + 1, result->rounds_planned);
@@ -208,11 +176,36 @@ static int open_trace(struct session *s, struct err *err)
     return trace_file_open(&s->trace, s->options.trace, err);
 }
 
+/* Prepares the round after one that is written. */
+static int prepare_next_round(struct session *s, const struct verdict *verdict, struct err *err)
+{
+    int rc = open_outputs(s, err);
+    if (!rc && s->task && s->task->after_round)
+        rc = s->task->after_round(s->task->arrange.arg, verdict, &s->setup->result, err);
+    return rc;
+}
+
+/* A round that cannot be written counts as not done: the files are the result. */
 static int on_round(void *arg, unsigned round, struct err *err)
 {
     struct session *s = arg;
+    struct err why = {0};
+    int rc = 0;
     note_nccl(&s->setup->result, &s->environment);
-    int rc = job_is_first(&s->job) ? write_round(s, round, err) : 0;
+    if (job_is_first(&s->job)) {
+        struct verdict verdict;
+        rc = make_verdict(s, &verdict, &why);
+        const struct run_record record = make_record(s, "interrupted", 0, &verdict);
+        if (!rc)
+            rc = run_dir_round(&s->run_dir, &record, round, &why);
+        if (!rc)
+            rc = prepare_next_round(s, &verdict, err);
+        else {
+            run_drop_round(&s->setup->result, round);
+            (void)err_set(err, rc, "round %u is not in the results: %.200s", round + 1, why.msg);
+        }
+        verdict_free(&verdict);
+    }
     if (!rc && !on_terminal(s, STDERR_FILENO))
         tell_round(s, round);
     return job_run_round(&s->job, rc, err);
@@ -259,19 +252,15 @@ static void prepare_builds(struct session *s)
     s->setup->config.observe_arg = &s->builds;
 }
 
-static int run_measure(struct session *s, struct err *err)
+static struct run_hooks make_hooks(struct session *s)
 {
-    prepare_builds(s);
     bool bar = on_terminal(s, STDERR_FILENO);
-    const struct run_hooks hooks = {.on_arm = bar ? on_arm : NULL,
-                                    .after_arm = s->task && s->task->after_arm ? after_arm : NULL,
-                                    .on_observation = s->options.trace ? on_observation : NULL,
-                                    .on_round = on_round,
-                                    .arg = s};
     s->setup->config.on_wait = bar ? on_wait : NULL;
-    int rc = run_rounds(&s->setup->config, &hooks, &s->signals, &s->setup->result, err);
-    progress_end();
-    return rc;
+    return (struct run_hooks){.on_arm = bar ? on_arm : NULL,
+                              .after_arm = s->task && s->task->after_arm ? after_arm : NULL,
+                              .on_observation = s->options.trace ? on_observation : NULL,
+                              .on_round = on_round,
+                              .arg = s};
 }
 
 /* Of a run that did not come to its end. */
@@ -291,7 +280,7 @@ static int show(struct session *s, const struct verdict *verdict, int code)
     struct err err = {0};
     int drawn = 0;
     const struct result *result = &s->setup->result;
-    bool has_figures = !result->variants && result->purpose != PURPOSE_TUNE;
+    bool has_figures = !s->task || !s->task->no_figures;
     if (!job_is_lost(&s->job) && result->rounds_done && has_figures)
         drawn = figures_draw(&verdict->analysis, s->host, !s->options.no_plots, s->run_dir.dir.fd,
                              &s->signals, &err);
@@ -375,8 +364,8 @@ static int conclude(struct session *s, int rc, const struct err *measured)
         log_warn("%s", busy->sentence);
     if (!code && s->options.strict && busy)
         code = EXIT_INCONCLUSIVE;
-    if (!code && result->variants)
-        code = compared_code(&verdict.comparisons, s->options.fail_on);
+    if (!code && s->task && s->task->exit_code)
+        code = s->task->exit_code(s->task->arrange.arg, &verdict);
     if (s->outcome)
         note_outcome(s, &verdict);
     if (!rc && !unwritten && !run_measured_anything(result) && verdict.analysis.rows.n)
@@ -410,40 +399,6 @@ static void tell_error(const struct session *s, const struct err *err)
         (void)snprintf(s->outcome->sentence, sizeof(s->outcome->sentence), "%s", err->msg);
 }
 
-static int run_for_real(struct session *s, const char *subdirectory)
-{
-    struct err err = {0};
-    s->started = time(NULL);
-    struct run_record record = make_record(s, "interrupted", 0, NULL);
-    int code;
-    const struct run_dir_request request = {.out = s->options.out,
-                                            .host = s->host,
-                                            .scenario = s->setup->scenario->name,
-                                            .subdirectory = subdirectory,
-                                            .remove_figures = page_remove_drawn};
-    int rc = job_is_first(&s->job) ? run_dir_open(&s->run_dir, &request, &record, &err) : 0;
-    if (!rc)
-        rc = open_outputs(s, &err);
-    if (!rc)
-        rc = open_trace(s, &err);
-    rc = job_agree(&s->job, rc, &err);
-    if (rc) {
-        tell_error(s, &err);
-        code = rc == -EFBIG ? EXIT_NOT_RUN
-                            : session_not_started(s, rc); /* a limit is not the directory's */
-        goto close;
-    }
-    warn(s);
-    rc = run_measure(s, &err);
-    signals_let_stop(!s->job.calls); /* figures and tables: who reads along may stop us with him */
-    code = conclude(s, rc, &err);
-    signals_let_stop(false);
-close:
-    builds_free(&s->builds);
-    run_dir_close(&s->run_dir);
-    return code;
-}
-
 static int open_comms(struct session *s, struct err *err)
 {
     if (!s->env->comms)
@@ -452,31 +407,67 @@ static int open_comms(struct session *s, struct err *err)
     return s->env->comms->open(s->setup, &s->comms, err);
 }
 
+/* What is measured and by whom, before anything is written. */
+static int plan(struct session *s, const struct scenario *scenario, struct err *err)
+{
+    struct run_setup *setup = s->setup;
+    int rc = run_setup_make(s->env->benches, scenario, &s->options, &s->cli, &s->topo, setup, err);
+    setup->result.program = s->program;
+    if (!rc && variants_any_build(&setup->variants))
+        rc = builds_check(setup, err);
+    if (!rc && s->options.trace && s->job_env.launcher)
+        rc = err_set(err, -EINVAL, "--trace is of one machine: start it without mpirun or srun");
+    rc = job_run_join(&s->job, &s->crew, &s->topo, rc, setup, err);
+    return !rc && s->options.comms ? open_comms(s, err) : rc;
+}
+
+static int open_files(struct session *s, const char *subdirectory, struct err *err)
+{
+    s->started = time(NULL);
+    const struct run_record record = make_record(s, "interrupted", 0, NULL);
+    const struct run_dir_request request = {.out = s->options.out,
+                                            .host = s->host,
+                                            .scenario = s->setup->scenario->name,
+                                            .subdirectory = subdirectory,
+                                            .remove_figures = page_remove_drawn};
+    int rc = job_is_first(&s->job) ? run_dir_open(&s->run_dir, &request, &record, err) : 0;
+    if (!rc)
+        rc = open_outputs(s, err);
+    if (!rc)
+        rc = open_trace(s, err);
+    return job_agree(&s->job, rc, err);
+}
+
 int session_run_scenario(struct session *s, const struct scenario *scenario,
                          const char *subdirectory)
 {
     struct err err = {0};
     struct run_setup setup = {0};
-    s->setup = &setup;
     int code;
-    int rc =
-        run_setup_make(s->env->benches, scenario, &s->options, &s->cli, &s->topo, &setup, &err);
-    setup.result.program = s->program;
-    if (!rc && variants_any_build(&setup.variants))
-        rc = builds_check(&setup, &err);
-    if (!rc && s->options.trace && s->job_env.launcher)
-        rc = err_set(&err, -EINVAL, "--trace is of one machine: start it without mpirun or srun");
-    rc = job_run_join(&s->job, &s->crew, &s->topo, rc, &setup, &err);
-    if (!rc && s->options.comms)
-        rc = open_comms(s, &err);
+    s->setup = &setup;
+    int rc = plan(s, scenario, &err);
+    bool is_dry = !rc && s->options.dry_run;
+    if (!rc && !is_dry)
+        rc = open_files(s, subdirectory, &err);
     if (rc) {
         tell_error(s, &err);
-        code = session_not_started(s, rc);
+        /* A limit on the size of files is not the user's error. */
+        code = rc == -EFBIG ? EXIT_NOT_RUN : session_not_started(s, rc);
+    } else if (is_dry) {
+        code = run_dry_print(&setup, s->options.json);
+        s->expected_s += setup.expected_s;
     } else {
-        code = s->options.dry_run ? run_dry_print(&setup, s->options.json)
-                                  : run_for_real(s, subdirectory);
+        warn(s);
+        prepare_builds(s);
+        const struct run_hooks hooks = make_hooks(s);
+        rc = run_rounds(&setup.config, &hooks, &s->signals, &setup.result, &err);
+        progress_end();
+        signals_let_stop(!s->job.calls); /* figures and tables: who reads along may stop us */
+        code = conclude(s, rc, &err);
+        signals_let_stop(false);
     }
-    s->expected_s += rc ? 0 : setup.expected_s;
+    builds_free(&s->builds);
+    run_dir_close(&s->run_dir);
     if (s->comms.arg)
         s->env->comms->close(&s->comms);
     run_setup_free(&setup);

@@ -14,7 +14,6 @@
 
 #include "harness/cmd/common/start.h"
 #include "harness/cmd/exec.h"
-#include "harness/engine/worker/launch.h"
 #include "harness/verdict/search/tune.h"
 #include "tests/lib/fixture_dir.h"
 
@@ -22,10 +21,11 @@ static const struct bench *const benches[] = {NULL};
 static const struct scenario scenarios[] = {{.name = NULL}};
 static const struct cmd_env env = {.benches = benches, .scenarios = scenarios};
 
-static int next(void *arg, const struct analysis *analysis, struct result *result, struct err *err)
+static int after_round(void *arg, const struct verdict *verdict, struct result *result,
+                       struct err *err)
 {
     (void)arg;
-    (void)analysis;
+    (void)verdict;
     (void)result;
     return err_set(err, -ENOMEM, "the task is told to fail");
 }
@@ -57,7 +57,7 @@ static void test_session_keeps_the_round_before_a_failure(void **state)
     struct tune tune = {.max_time_s = 60, .tolerance = 0.05};
     const struct session_task task = {
         .arrange = {.purpose = PURPOSE_TUNE, .add = tune_arrange, .arg = &tune},
-        .next = next,
+        .after_round = after_round,
         .judge = judge};
     char *argv[] = {"contend",  "tune", "--workers",  "1",         "--placement", "passive",
                     "--time",   "0.01", "--max-time", "60",        "--out",       fixture_dir,
@@ -87,7 +87,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_session_keeps_the_round_before_a_failure,
                                         fixture_make_dir, fixture_remove_dir),
     };
-    if (argc > 1 && !strcmp(argv[1], LAUNCH_WORKER_COMMAND)) /* ours */
-        return start(&env, argc, argv, NULL);
+    int code;
+    if (argc > 1 && start(&env, argc, argv, &code)) /* a worker */
+        return code;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
