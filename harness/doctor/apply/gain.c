@@ -27,12 +27,17 @@ static double total_at(const struct gain_sample *samples, size_t n, double at_s)
     return one->value + (one->value - one[-1].value) * fmin((at_s - one->at_s) / took_s, 1);
 }
 
+size_t gain_count(const struct gain_sample *samples, size_t n, double from_s, double to_s)
+{
+    size_t seen = 0;
+    for (size_t i = 0; i < n; i++)
+        seen += samples[i].at_s > from_s && samples[i].at_s <= to_s;
+    return seen;
+}
+
 double gain_growth(const struct gain_sample *samples, size_t n, double from_s, double to_s)
 {
-    unsigned ended = 0;
-    for (size_t i = 1; i < n; i++)
-        ended += samples[i].at_s > from_s && samples[i].at_s <= to_s;
-    if (ended < 2)
+    if (gain_count(samples, n, from_s, to_s) < 2)
         return NAN;
     return (total_at(samples, n, to_s) - total_at(samples, n, from_s)) / (to_s - from_s);
 }
@@ -53,25 +58,38 @@ double gain_mean(const struct gain_sample *samples, size_t n, double from_s, dou
     return count > 0 ? sum / count : (double)NAN;
 }
 
+double gain_block_s(double left_s, double change_s, size_t done, double shortest_s,
+                    double longest_s)
+{
+    double pairs = done < GAIN_PAIRS_WANTED ? (double)(GAIN_PAIRS_WANTED - done) : 1;
+    return fmin(fmax(left_s / (2 * pairs) - change_s, shortest_s), longest_s);
+}
+
 struct gain gain_make(const struct gain_pairs *pairs)
 {
     struct gain gain = {.verdict = GAIN_UNCLEAR, .ratio = NAN, .low = NAN, .high = NAN};
-    double n = (double)pairs->n, mean = 0, squares = 0;
+    double n = (double)pairs->n, before = 0, after = 0, squares = 0;
     for (size_t i = 0; i < pairs->n; i++) {
         gain.before += pairs->before[i] / n;
         gain.after += pairs->after[i] / n;
-        mean += log(pairs->after[i] / pairs->before[i]) / n;
+        before += log(pairs->before[i]) / n;
+        after += log(pairs->after[i]) / n;
     }
     if (pairs->n < GAIN_PAIRS_LEAST)
         return gain;
     for (size_t i = 0; i < pairs->n; i++) {
-        double off = log(pairs->after[i] / pairs->before[i]) - mean;
-        squares += off * off;
+        double off_before = log(pairs->before[i]) - before,
+               off_after = log(pairs->after[i]) - after;
+        squares += pairs->are_starts ? off_before * off_before + off_after * off_after
+                                     : (off_after - off_before) * (off_after - off_before);
     }
-    double half = student_quantile(0.025, n - 1) * sqrt(squares / (n - 1) / n);
-    gain.ratio = exp(mean);
-    gain.low = exp(mean - half);
-    gain.high = exp(mean + half);
+    /* Of starts the difference has twice the variance of one, and twice the degrees of freedom. */
+    double free = (pairs->are_starts ? 2 : 1) * (n - 1);
+    double variance = squares / free * (pairs->are_starts ? 2 : 1);
+    double half = student_quantile(0.025, free) * sqrt(variance / n);
+    gain.ratio = exp(after - before);
+    gain.low = exp(after - before - half);
+    gain.high = exp(after - before + half);
     if (gain.low > 1)
         gain.verdict = GAIN_PROVEN;
     else if (gain.high <= least_gain)

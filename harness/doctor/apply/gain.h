@@ -20,6 +20,9 @@ struct gain_sample {
  */
 double gain_growth(const struct gain_sample *samples, size_t n, double from_s, double to_s);
 
+/* How many of them were seen from the one time to the other. */
+size_t gain_count(const struct gain_sample *samples, size_t n, double from_s, double to_s);
+
 /*
  * The mean of the rates seen from the one time to the other; `leave_first`: the first of them is an
  * average of time before. NaN where there is none.
@@ -27,7 +30,14 @@ double gain_growth(const struct gain_sample *samples, size_t n, double from_s, d
 double gain_mean(const struct gain_sample *samples, size_t n, double from_s, double to_s,
                  bool leave_first);
 
-enum { GAIN_PAIRS_LEAST = 2, GAIN_PAIRS_MOST = 64 };
+enum { GAIN_PAIRS_LEAST = 2, GAIN_PAIRS_WANTED = 6, GAIN_PAIRS_MOST = 64 };
+
+/*
+ * How long the next blocks are at the least, so that GAIN_PAIRS_WANTED pairs fit into what is left
+ * of the time, each block behind a change that takes so long; `done` pairs were measured.
+ */
+double gain_block_s(double left_s, double change_s, size_t done, double shortest_s,
+                    double longest_s);
 
 enum gain_verdict {
     GAIN_PROVEN,  /* the interval is above 1 */
@@ -40,6 +50,7 @@ extern const char *const gain_verdict_names[];
 /* Rates of neighbouring blocks without the change and with it. */
 struct gain_pairs {
     size_t n;
+    bool are_starts; /* each block is of a job started for it: gain_make */
     double before[GAIN_PAIRS_MOST], after[GAIN_PAIRS_MOST];
 };
 
@@ -50,8 +61,16 @@ struct gain {
 };
 
 /*
- * The geometric mean of the ratios, and its 95% interval by Student's t over their logarithms:
- * drift of the machine cancels within a pair. All rates are above 0.
+ * The geometric mean of the ratios, and its 95% interval by Student's t over logarithms. Of one job
+ * that runs, over those of the ratios: drift of the machine cancels within a pair.
+ *
+ * Starts differ by themselves, and the two of a pair are no more alike than others. So their
+ * interval is by how much those of the same kind differ, pooled: with two pairs a third as wide.
+ * Where the change does nothing, both kinds are of one distribution, and 2.5% of trials call it a
+ * gain, however few pairs. For the size of a gain, starts are taken to differ as much with the
+ * change as without; where the one kind hardly differs, two pairs cover 85%, four 91%.
+ *
+ * All rates are above 0.
  */
 struct gain gain_make(const struct gain_pairs *pairs);
 

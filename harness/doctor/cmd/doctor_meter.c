@@ -8,7 +8,10 @@
 #include "harness/lib/say/progress.h"
 #include "harness/lib/sys/clock.h"
 
-const double meter_settle_s = 1;
+const double meter_settle_s = 1, meter_shortest_s = 1.5;
+
+/* So many steps or numbers of each worker tell its rate: starts differ by more than they do. */
+enum { STEPS_ENOUGH = 20 };
 
 /* GPUs that are so busy could not show more work. */
 static const double gpus_full = 0.97;
@@ -117,19 +120,31 @@ static int sum_rates(const struct meter *meter, double from_s, double to_s, doub
     return 0;
 }
 
-int meter_measure(struct meter *meter, double seconds, struct reader *reader,
+static bool has_enough(const struct meter *meter, double from_s, double to_s)
+{
+    bool enough = true;
+    for (size_t i = 0; i < meter->n; i++)
+        enough &= gain_count(meter->all[i].samples, meter->all[i].n, from_s, to_s) >= STEPS_ENOUGH;
+    return enough;
+}
+
+int meter_measure(struct meter *meter, double least_s, double most_s, struct reader *reader,
                   struct signals *signals, double *rate, struct err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < meter->n && !rc; i++)
         rc = metric_begin(&meter->all[i], err);
-    double from_s = clock_now_s() + meter_settle_s, to_s = from_s + seconds - meter_settle_s;
+    double begin_s = clock_now_s(), from_s = begin_s + meter_settle_s, to_s = begin_s + least_s;
     if (!rc)
         rc = watch_until(meter, from_s, signals, err);
     if (!rc)
         rc = reader_mark(reader, err);
     if (!rc)
         rc = watch_until(meter, to_s, signals, err);
+    while (!rc && to_s < begin_s + most_s && !has_enough(meter, from_s, to_s)) {
+        to_s = fmin(to_s + metric_period_s(&meter->all[0]), begin_s + most_s);
+        rc = watch_until(meter, to_s, signals, err);
+    }
     if (!rc)
         rc = reader_tick(reader, READER_WHOLE, err);
     return rc ? rc : sum_rates(meter, from_s, to_s, rate, err);

@@ -15,8 +15,8 @@ struct meter {
     struct metric all[METER_MOST]; /* of one kind: their rates are summed */
 };
 
-/* Seconds of a block that are left out: what ran before still shows. */
-extern const double meter_settle_s;
+/* Seconds of a block that are left out: what ran before still shows. And no block is shorter. */
+extern const double meter_settle_s, meter_shortest_s;
 
 /* Sleeps; -EINTR where a signal asked to stop, or to pause (Ctrl-Z), which a trial cannot. */
 int meter_rest(double seconds, struct signals *signals, struct err *err);
@@ -30,10 +30,11 @@ void meter_free(struct meter *meter);
 void meter_set_gpus(struct meter *meter, const struct view *view);
 
 /*
- * A block of that length; the view has then what happened behind its first second. -ENODATA: too
- * little was seen, and -ERANGE GPUs that are busy all the time; what a metric fails with; -EINTR.
+ * A block: it ends once enough was seen, between the two lengths. The view has then what happened
+ * behind its first second. -ENODATA: too little was seen, and -ERANGE GPUs that are busy all the
+ * time; what a metric fails with; -EINTR.
  */
-int meter_measure(struct meter *meter, double seconds, struct reader *reader,
+int meter_measure(struct meter *meter, double least_s, double most_s, struct reader *reader,
                   struct signals *signals, double *rate, struct err *err);
 
 /* The job has just been started: waits until each metric has news, up to a time of clock_now_ns.

@@ -98,7 +98,9 @@ int doctor_verify_start(struct doctor_verify *verify, struct reader *reader, pid
     verify->end_s = clock_now_s() + verify->options->max_time_s;
     log_info("starts '%.100s' for up to %.0f s in all; Ctrl-C ends it", verify->options->restart,
              verify->options->max_time_s);
+    double begin_s = clock_now_s();
     rc = start_job(verify, NULL, err);
+    verify->change_s = clock_now_s() - begin_s;
     verify->is_fresh = !rc;
     *pid = verify->job.process.pid;
     return rc ? rc
@@ -119,6 +121,7 @@ static int set_job(struct doctor_verify *verify, struct reader *reader, bool cha
 
 int doctor_verify_restart(struct doctor_verify *verify, struct reader *reader, struct err *err)
 {
+    verify->trial.pairs.are_starts = true;
     int rc = doctor_verify_pairs(verify, reader, set_job, err);
     doctor_launch_end(&verify->job);
     /* The last start found no time: what was measured before it holds. */

@@ -12,8 +12,8 @@
 #include "harness/lib/say/progress.h"
 #include "harness/lib/sys/clock.h"
 
-/* What changing masks takes, at the most, beside a block; and the guard's patience beyond the
- * limit. */
+/* What changing masks takes, at the most, and starting a job at the least, beside a block; and the
+ * guard's patience beyond the limit. */
 static const double switch_s = 0.25, guard_s = 2;
 
 int doctor_verify_open(const struct doctor_verify_options *options,
@@ -62,36 +62,51 @@ static int check_workers(const struct doctor_verify *verify, int rc, struct err 
     return rc;
 }
 
+/* A block with the change, or without; *longest_s: grows to what it took. */
+static int measure_block(struct doctor_verify *verify, struct reader *reader, doctor_set *set,
+                         bool changed, double *rate, double *longest_s, struct err *err)
+{
+    double begin_s = clock_now_s();
+    int rc = set(verify, reader, changed, err);
+    double from_s = clock_now_s();
+    verify->change_s = fmax(verify->change_s, from_s - begin_s);
+    if (!rc) {
+        double least_s =
+            gain_block_s(verify->end_s - begin_s, verify->change_s, verify->trial.pairs.n,
+                         meter_shortest_s, verify->options->block_s);
+        rc = meter_measure(&verify->meter, least_s, verify->options->block_s, reader,
+                           verify->signals, rate, err);
+        rc = doctor_verify_check_job(verify, rc, err);
+    }
+    *longest_s = fmax(*longest_s, clock_now_s() - from_s);
+    rc = check_workers(verify, rc, err);
+    if (!rc)
+        beside_note(&verify->trial.beside, &reader->view, changed);
+    return rc;
+}
+
 /* ABBA: what drifts with time is the same in both. */
 int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doctor_set *set,
                         struct err *err)
 {
     struct gain_pairs *pairs = &verify->trial.pairs;
-    double begin_s = clock_now_s(), pair_s = 2 * (verify->options->block_s + switch_s);
+    double begin_s = clock_now_s(), longest_s = meter_shortest_s;
+    double pair_s = 2 * (longest_s + fmax(verify->change_s, switch_s));
     int rc = 0;
     while (!rc && pairs->n < GAIN_PAIRS_MOST && clock_now_s() + pair_s <= verify->end_s) {
-        double rates[2] = {0, 0}, from_s = clock_now_s();
+        double rates[2] = {0, 0};
         for (int half = 0; half < 2 && !rc; half++) {
             bool changed = ((size_t)half + pairs->n) % 2;
             progress_set("verify", 2 * pairs->n + (size_t)half,
                          2 * (size_t)((verify->end_s - begin_s) / pair_s), verify->end_s - begin_s);
-            rc = set(verify, reader, changed, err);
-            if (!rc)
-                rc = doctor_verify_check_job(verify,
-                                             meter_measure(&verify->meter, verify->options->block_s,
-                                                           reader, verify->signals, &rates[changed],
-                                                           err),
-                                             err);
-            rc = check_workers(verify, rc, err);
-            if (!rc)
-                beside_note(&verify->trial.beside, &reader->view, changed);
+            rc = measure_block(verify, reader, set, changed, &rates[changed], &longest_s, err);
         }
         /* We were stopped meanwhile, and the guard has undone it. */
         if (rc || clock_now_s() > verify->end_s + guard_s)
             break;
         pairs->before[pairs->n] = rates[0];
         pairs->after[pairs->n++] = rates[1];
-        pair_s = fmax(pair_s, clock_now_s() - from_s);
+        pair_s = 2 * (longest_s + fmax(verify->change_s, switch_s));
     }
     progress_end();
     verify->trial.gain = gain_make(pairs);
@@ -152,10 +167,13 @@ static void print(const struct doctor_verify *verify)
         (void)fprintf(verify->out, "UNDO     contend doctor --undo%s\n", verify->state_option);
     else if (verify->trial.gain.verdict == GAIN_PROVEN)
         (void)fprintf(verify->out, "APPLY    %s\n", verify->trial.redo);
-    (void)fprintf(verify->out,
-                  "\n%zu pairs of blocks of %.3g s, without it and with it in "
-                  "alternation; 95%% interval\n",
-                  verify->trial.pairs.n, verify->options->block_s - meter_settle_s);
+    (void)fprintf(
+        verify->out,
+        verify->trial.pairs.are_starts
+            ? "\n%zu starts without it and as many with it, in alternation; 95%% interval\n"
+              "by how much such starts differ\n"
+            : "\n%zu pairs of blocks, without it and with it in alternation; 95%% interval\n",
+        verify->trial.pairs.n);
     doctor_tell_cost(&verify->trial.beside, verify->out);
     if (verify->cure.n && !verify->options->restart) {
         char settings[1024];

@@ -35,6 +35,7 @@ struct doctor_verify {
     bool is_bound;
     struct doctor_launch job; /* of --restart; zeroed = none runs */
     bool is_fresh;            /* it was not measured yet */
+    double change_s;          /* what a change took, at the most */
     int output_fd;            /* what it prints */
 
     struct cure cure; /* of the next start: what the findings name */

@@ -24,7 +24,7 @@ static const struct opt doctor_opts[] = {
     OPT_FLAG("less-is-better", doctor_args, verify.less_is_better, NULL,
              "with --verify file: and rate:: the number is a time or a cost"),
     OPT_SECONDS("block", doctor_args, verify.block_s, "4", 1.5, 600, "TIME",
-                "with --verify: how long each block is, of which the first second does not count"),
+                "with --verify: how long a block is at the most; its first second does not count"),
     OPT_SECONDS("max-time", doctor_args, verify.max_time_s, "60", 1, 86400, "TIME",
                 "with --verify: how long anything is changed, at the most"),
     OPT_FLAG("keep", doctor_args, verify.keep, NULL, "with --verify: a gain that is proven stays"),

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 
 #include "harness/doctor/check/check.h"
+#include "harness/lib/stats/random.h"
+#include "tests/lib/trials.h"
 
 static void assert_near(double value, double expected)
 {
@@ -53,12 +55,12 @@ static void test_gain_mean_leaves_out_what_spans_the_change(void **state)
 /* Against scipy.stats.t.interval(0.95, n - 1, mean, sem) of the logarithms. */
 static void test_gain_make_has_the_interval_of_pairs(void **state)
 {
-    const struct gain_pairs twice = {4, {10, 12, 9, 11}, {20.5, 23, 18.4, 21.8}};
-    const struct gain_pairs same = {4, {10, 12, 9, 11}, {10.1, 11.9, 9.05, 10.9}};
-    const struct gain_pairs noisy = {4, {10, 12, 9, 11}, {15, 10, 12, 9}};
-    const struct gain_pairs slower = {3, {10, 12, 9}, {5, 6.1, 4.4}};
-    const struct gain_pairs one = {1, {10}, {20}};
-    const struct gain_pairs equal = {3, {5, 5, 5}, {5, 5, 5}};
+    const struct gain_pairs twice = {4, false, {10, 12, 9, 11}, {20.5, 23, 18.4, 21.8}};
+    const struct gain_pairs same = {4, false, {10, 12, 9, 11}, {10.1, 11.9, 9.05, 10.9}};
+    const struct gain_pairs noisy = {4, false, {10, 12, 9, 11}, {15, 10, 12, 9}};
+    const struct gain_pairs slower = {3, false, {10, 12, 9}, {5, 6.1, 4.4}};
+    const struct gain_pairs one = {1, false, {10}, {20}};
+    const struct gain_pairs equal = {3, false, {5, 5, 5}, {5, 5, 5}};
     (void)state;
     struct gain gain = gain_make(&twice);
     assert_int_equal(gain.verdict, GAIN_PROVEN);
@@ -74,6 +76,76 @@ static void test_gain_make_has_the_interval_of_pairs(void **state)
     assert_true(isnan(gain_make(&one).ratio));
     assert_int_equal(gain_make(&equal).verdict, GAIN_NONE);
     assert_near(gain_make(&equal).high, 1);
+}
+
+static double even(uint64_t *chance)
+{
+    return ((double)(random_next(chance) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Of a rate whose logarithm is normal (Box and Muller 1958). */
+static double draw_rate(double mean, double spread, uint64_t *chance)
+{
+    const double pi = 3.14159265358979;
+    return mean * exp(spread * sqrt(-2 * log(even(chance))) * cos(2 * pi * even(chance)));
+}
+
+/* Trials that call a change of that factor a gain; the machine drifts by `drift` a block. */
+static unsigned call_gains(unsigned n, size_t pairs, double factor, double spread, double drift)
+{
+    uint64_t chance = 7;
+    unsigned proven = 0;
+    for (unsigned trial = 0; trial < n; trial++) {
+        struct gain_pairs made = {.n = pairs, .are_starts = true};
+        for (size_t i = 0; i < pairs; i++)
+            for (size_t half = 0; half < 2; half++) {
+                bool changed = (half + i) % 2;
+                double rate = draw_rate(changed ? 12 * factor : 12, spread, &chance) *
+                              exp(drift * (double)(2 * i + half));
+                *(changed ? &made.after[i] : &made.before[i]) = rate;
+            }
+        proven += gain_make(&made).verdict == GAIN_PROVEN;
+    }
+    return proven;
+}
+
+/* 12 -> 174 steps/s in two pairs was inconclusive: starts of one job differ by a third. */
+static void test_gain_of_few_starts_is_found_where_it_is_large(void **state)
+{
+    const unsigned n = trials(20000, 2000);
+    (void)state;
+    assert_true(call_gains(n, 2, 15, 0.3, 0) >= 95 * n / 100);
+    assert_true(call_gains(n, 3, 15, 0.6, 0) >= 95 * n / 100);
+    for (size_t pairs = GAIN_PAIRS_LEAST; pairs <= 8; pairs += 2) {
+        assert_true(call_gains(n, pairs, 1, 0.3, 0) <= trials_most(n, 0.025));
+        assert_true(call_gains(n, pairs, 1, 0.3, 0.05) <= trials_most(n, 0.025));
+    }
+    assert_true(call_gains(n, 6, 1.2, 0.05, 0) >= 95 * n / 100); /* small ones of many */
+}
+
+/* By hand: the t interval of two samples with one variance; of two degrees of freedom 4.302653. */
+static void test_gain_make_has_the_interval_of_starts(void **state)
+{
+    const struct gain_pairs pairs = {2, true, {9.1, 15.3}, {214, 141}};
+    const struct gain_pairs live = {2, false, {9.1, 15.3}, {214, 141}};
+    (void)state;
+    struct gain gain = gain_make(&pairs);
+    assert_int_equal(gain.verdict, GAIN_PROVEN);
+    assert_near(gain.ratio, 14.7214311250);
+    assert_near(gain.low, 3.5104841493);
+    assert_near(gain.high, 61.7352265816);
+    assert_int_equal(gain_make(&live).verdict, GAIN_UNCLEAR);
+}
+
+/* Six pairs fit where the time has room for them, and else the blocks are short. */
+static void test_gain_block_is_as_long_as_the_time_allows(void **state)
+{
+    (void)state;
+    assert_near(gain_block_s(60, 0.25, 0, 1.5, 4), 4);
+    assert_near(gain_block_s(39, 0.25, 0, 1.5, 4), 3);
+    assert_near(gain_block_s(20, 1, 4, 1.5, 10), 4); /* two pairs are left */
+    assert_near(gain_block_s(49, 6, 0, 1.5, 4), 1.5);
+    assert_near(gain_block_s(20, 1, 9, 1.5, 4), 4);
 }
 
 static void test_cure_keeps_the_first_of_each_name(void **state)
@@ -121,6 +193,9 @@ int main(void)
         cmocka_unit_test(test_gain_growth_sees_a_job_that_stops),
         cmocka_unit_test(test_gain_mean_leaves_out_what_spans_the_change),
         cmocka_unit_test(test_gain_make_has_the_interval_of_pairs),
+        cmocka_unit_test(test_gain_of_few_starts_is_found_where_it_is_large),
+        cmocka_unit_test(test_gain_make_has_the_interval_of_starts),
+        cmocka_unit_test(test_gain_block_is_as_long_as_the_time_allows),
         cmocka_unit_test(test_cure_keeps_the_first_of_each_name),
         cmocka_unit_test(test_cure_has_an_end),
     };
