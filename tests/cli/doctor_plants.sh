@@ -55,7 +55,7 @@ look() { # look PID...: the id, the gain, whether that is the least, and the com
     python3 - "$scratch/seen" <<'END'
 import json, sys
 found = json.load(open(sys.argv[1]))["findings"] or [{}]
-print(found[0].get("id", "nothing"), found[0].get("gain") or 0, int(found[0].get("gain_or_more", False)),
+print(found[0].get("id", "nothing"), found[0].get("gain") or 0, int(found[0].get("gain_at_least", False)),
       found[0].get("command") or "", sep="\n")
 END
 }
@@ -92,7 +92,7 @@ follow() {
     sleep 0.5
     is=$(rate)
     [ "$gain" = 0 ] || told=$gain
-    [ "$more" = 0 ] || told+=' or more'
+    [ "$more" = 0 ] || told+=' at least'
     read -r ratio right < <(python3 - "$was" "$is" "$gain" "$more" <<'END'
 import sys
 was, now, gain, more = map(float, sys.argv[1:])

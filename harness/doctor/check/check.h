@@ -29,17 +29,18 @@ struct check {
 };
 extern const struct check checks[];
 
-/* Of a gain: what is larger is told as that much and more. */
-enum { FOUND_PIDS_MAX = 64, CHECK_GAIN_MAX = 10 };
+enum { FOUND_PIDS_MAX = 64 };
 
-/* By which those are faster that spin no more, of whom it is known for which share they do. */
-double check_gain_of_spin(double share);
+/* By which a command multiplies the rate of those it names. */
+struct check_gain {
+    double times;         /* NaN = not known; 0 = it is no matter of a rate */
+    const char *at_least; /* why it may be more; NULL = it is about that */
+};
 
 struct found {
     const struct check *check;
     double cost; /* share of the time of those it names that is lost, 0 to 1; NaN = not known */
-    double gain; /* by which the command multiplies their rate, about; NaN = not known; 0 = it
-                    is no matter of a rate */
+    struct check_gain gain;
     unsigned npids;
     int pids[FOUND_PIDS_MAX];
     struct cure cure; /* of the next start; the command may have it, too */
@@ -98,7 +99,7 @@ void check_tell_cause(const struct checker *checker, size_t group, char *buf, si
 struct said {
     enum finding_severity severity;
     double cost;
-    double gain;                           /* as in struct found; told behind the sentence */
+    struct check_gain gain;                /* told behind the sentence */
     const char *tail;                      /* behind that, with its blank; NULL = nothing */
     const struct view_process *const *who; /* named as its subject */
     size_t nwho;
@@ -153,6 +154,9 @@ size_t check_members(const struct checker *checker, size_t group,
  */
 size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in);
 
+/* Of one of these groups the threads wait for each other on CPUs (check_runtime.h). */
+bool check_teams_wait(const struct checker *checker, const bool *in);
+
 /*
  * What could be dealt to these groups: all that they may have near what they use, less what other
  * busy ones use and what was given away. Returns how many CPUs all of them may have.
@@ -173,11 +177,18 @@ bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
                         const struct bitset *slices, char *command, size_t size);
 
 /*
- * By which the rate of those rises that waited so long, if that time they ran on these CPUs, as far
- * as these idle; NaN = not known: none idles, and who would give way nobody knows.
+ * Of those that had oncpu_s, if they have `more_s` beside it. A team whose threads wait for each
+ * other gains more, as what it spins now is lost: how much more, nobody knows.
  */
-double check_gain_of_idle(const struct view *view, const struct bitset *cpus, double oncpu_s,
-                          double wait_s);
+struct check_gain check_gain_of_more(double oncpu_s, double more_s, bool is_team_waiting);
+
+/* If the time that they waited they ran on these CPUs, as far as these idle. Not known: none does,
+ * and who would give way nobody knows. */
+struct check_gain check_gain_of_idle(const struct view *view, const struct bitset *cpus,
+                                     double oncpu_s, double wait_s, bool is_team_waiting);
+
+/* Of those that spin no more, of whom it is known for which share they do; NaN = it is not. */
+struct check_gain check_gain_of_spin(double share);
 
 /* The checks, by what they look at. */
 void check_overlap(struct checker *checker);

@@ -179,3 +179,13 @@ bool check_team_spins(const struct view_process *process, const struct check_tea
            !(is_openmp &&
              (passive || (block && strcmp(block, "0") == 0) || (count && strcmp(count, "0") == 0)));
 }
+
+const double check_spinning_least = 0.2;
+
+bool check_team_waits(const struct view *view, const struct view_process *process)
+{
+    const struct check_team team = check_team_of(view, process);
+    const double spun = view_spin_share(process);
+    return team.threads > 1 &&
+           (isnan(spun) ? check_team_spins(process, &team) : spun >= check_spinning_least);
+}

@@ -43,4 +43,10 @@ void check_team_tell(const struct check_team *team, char *buf, size_t size);
 /* It lets its threads spin while they wait: by its kind, and by what it was started with. */
 bool check_team_spins(const struct view_process *process, const struct check_team *team);
 
+/* Its threads wait for each other on CPUs: seen, or, where nobody could look, by its kind. */
+bool check_team_waits(const struct view *view, const struct view_process *process);
+
+/* Of their time on CPUs: with less spinning there is little to gain. */
+extern const double check_spinning_least;
+
 #endif

@@ -20,8 +20,6 @@ enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
 /* Wanted, for each CPU that is there: with less there is hardly a queue. */
 static const double crowded = 1.25;
-/* Of their time on CPUs: with less spinning there is little to gain. */
-static const double spinning_least = 0.2;
 
 /* Groups that share CPUs, with their teams. */
 struct teams {
@@ -192,7 +190,7 @@ static void tell_crowd(struct checker *checker, const bool *in, struct teams *te
     char now[LAUNCH_HOW_MAX + COMMAND_MAX];
     struct cure cure = {0};
     const double spun = spin_share(teams);
-    const bool is_loss = spun >= spinning_least || (isnan(spun) && teams->spin_by_kind);
+    const bool is_loss = spun >= check_spinning_least || (isnan(spun) && teams->spin_by_kind);
     tell_size(teams, evidence, sizeof(evidence));
     check_team_tell(&teams->team[0], runtime, sizeof(runtime));
     tell_now(checker, in, teams, now, sizeof(now));
@@ -202,7 +200,7 @@ static void tell_crowd(struct checker *checker, const bool *in, struct teams *te
     (void)check_append(now, sizeof(now), "%s", how);
     const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_DOUBT,
                               .cost = isnan(spun) ? 1 - fmin(teams->room / teams->wanted, 1) : spun,
-                              .gain = isnan(spun) ? (double)NAN : check_gain_of_spin(spun),
+                              .gain = check_gain_of_spin(spun),
                               .tail = now,
                               .who = teams->who,
                               .nwho = teams->nwho,
@@ -231,12 +229,33 @@ void check_crowd(struct checker *checker)
         find_teams(checker, in, teams);
         const double spun = spin_share(teams);
         if (teams->nwho && teams->most > teams->each && teams->nthreads > teams->room &&
-            teams->wanted >= crowded * bitset_count(&teams->cpus) && !(spun < spinning_least))
+            teams->wanted >= crowded * bitset_count(&teams->cpus) && !(spun < check_spinning_least))
             tell_crowd(checker, in, teams);
     }
     free(teams);
     free(in);
     free(done);
+}
+
+/* Its tasks that want a CPU: those that sleep at barriers want one for a part of the time each. */
+static unsigned count_threads(const struct checker *checker, size_t group)
+{
+    unsigned threads = 0;
+    for (size_t i = 0; i < checker->view->nprocesses; i++)
+        if (checker->group_of[i] == (int)group)
+            threads += check_team_of(checker->view, &checker->view->processes[i]).threads;
+    return threads;
+}
+
+/* At most one CPU for each thread, of those that it then has. */
+static struct check_gain find_gain(const struct checker *checker, const bool *in,
+                                   const struct check_group *group, unsigned threads, unsigned cpus)
+{
+    static const double sleeping = 1.25;
+    const double wall_s = checker->view->wall_s, room_s = fmin(threads, cpus) * wall_s;
+    const double wanted_s = fmin(group->oncpu_s + group->wait_s, room_s);
+    return check_gain_of_more(group->oncpu_s, wanted_s - group->oncpu_s,
+                              room_s > sleeping * wanted_s || check_teams_wait(checker, in));
 }
 
 void check_narrow(struct checker *checker)
@@ -245,7 +264,7 @@ void check_narrow(struct checker *checker)
     bool *in = calloc(checker->ngroups + 1, sizeof(*in));
     for (size_t g = 0; in && g < checker->ngroups; g++) {
         const struct check_group *group = &checker->groups[g];
-        const unsigned ncpus = bitset_count(&group->cpus);
+        const unsigned ncpus = bitset_count(&group->cpus), threads = count_threads(checker, g);
         const double wanted = (group->oncpu_s + group->wait_s) / view->wall_s;
         char command[COMMAND_MAX] = "", evidence[200], list[BITSET_LIST_MAX];
         struct bitset idle = {0}, room = group->cpus;
@@ -253,24 +272,23 @@ void check_narrow(struct checker *checker)
         const bool is_own = group->lead->mask >= 0 && /* of its threads: check_idle_beside */
                             !bitset_subset(&view->masks[group->lead->mask], &group->cpus);
         if (!ncpus || is_own || view_is_throttled(view, group->lead) || checker->explained[g] ||
-            group->nrunnable <= ncpus || wanted < crowded * ncpus ||
+            threads <= ncpus || wanted < crowded * ncpus ||
             check_find_overlapping(checker, g, in) > 1)
             continue;
         check_find_idle(checker, in, &idle);
-        unsigned more = group->nrunnable - ncpus, there = bitset_count(&idle);
+        unsigned more = threads - ncpus, there = bitset_count(&idle);
         more = more < there ? more : there;
         while (more && !deal_idle(checker, g, more, &room))
             more--;
         if (!more || !check_append_taskset(checker, g, &room, command, sizeof(command)))
             continue;
         (void)snprintf(evidence, sizeof(evidence),
-                       "%u threads want %.1f CPUs at a time, and may use %u (%.60s)",
-                       group->nrunnable, wanted, ncpus,
-                       bitset_format(&group->cpus, list, sizeof(list)));
-        const double gained_s = fmin(wanted, bitset_count(&room)) * view->wall_s;
+                       "%u threads want %.1f CPUs at a time, and may use %u (%.60s)", threads,
+                       wanted, ncpus, bitset_format(&group->cpus, list, sizeof(list)));
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = check_wait_share(group->oncpu_s, group->wait_s),
-                                  .gain = gained_s / group->oncpu_s,
+                                  .gain =
+                                      find_gain(checker, in, group, threads, bitset_count(&room)),
                                   .who = &group->lead,
                                   .nwho = 1,
                                   .evidence = evidence,

@@ -3,17 +3,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/doctor/check/check_runtime.h"
 #include "harness/doctor/check/deal.h"
 #include "harness/lib/base/text.h"
 
 enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
-double check_gain_of_idle(const struct view *view, const struct bitset *cpus, double oncpu_s,
-                          double wait_s)
+struct check_gain check_gain_of_idle(const struct view *view, const struct bitset *cpus,
+                                     double oncpu_s, double wait_s, bool is_team_waiting)
 {
     static const double least = 1.1;
-    double gain = (oncpu_s + fmin(wait_s, view_idle_s(view, cpus))) / oncpu_s;
-    return isnan(wait_s) || gain < least ? (double)NAN : gain;
+    const struct check_gain gain =
+        check_gain_of_more(oncpu_s, fmin(wait_s, view_idle_s(view, cpus)), is_team_waiting);
+    return isnan(wait_s) || gain.times < least ? (struct check_gain){.times = NAN} : gain;
 }
 
 /* What of it waits while CPUs idle that it may use, or that its first thread may. */
@@ -68,7 +70,8 @@ void check_idle_beside(struct checker *checker)
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = share,
                                   .gain =
-                                      check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s),
+                                      check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s,
+                                                         check_team_waits(view, process)),
                                   .who = &process,
                                   .nwho = 1,
                                   .evidence = evidence,
@@ -100,6 +103,7 @@ static void tell_inherited(struct checker *checker, size_t first)
     char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], percent[16];
     double oncpu_s = 0, wait_s = 0;
     struct bitset allowed;
+    bool is_team_waiting = false;
     size_t n = 0;
     view_allowed_cpus(view, process, &allowed);
     if (bitset_count(&allowed) < 2)
@@ -114,6 +118,7 @@ static void tell_inherited(struct checker *checker, size_t first)
         who[n++] = one;
         oncpu_s += view_oncpu_s(one);
         wait_s += view_wait_s(one);
+        is_team_waiting |= check_team_waits(view, one);
         checker->explained[checker->group_of[i]] = true;
         (void)check_append(command, sizeof(command), "%s%staskset -acp %s %d",
                            command[0] ? " && " : "", check_sudo(view, one), list, one->pid);
@@ -124,13 +129,14 @@ static void tell_inherited(struct checker *checker, size_t first)
                    "run",
                    bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
                    text_percent(share, percent, sizeof(percent)));
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = share,
-                              .gain = check_gain_of_idle(view, &allowed, oncpu_s, wait_s),
-                              .who = who,
-                              .nwho = n,
-                              .evidence = evidence,
-                              .command = command};
+    const struct said said = {
+        .severity = FINDING_BAD,
+        .cost = share,
+        .gain = check_gain_of_idle(view, &allowed, oncpu_s, wait_s, is_team_waiting),
+        .who = who,
+        .nwho = n,
+        .evidence = evidence,
+        .command = command};
     checker_say(checker, &said,
                 "may use one CPU only, as may the parent %s (%d), from which it has that: %s. "
                 "Start the parent without that binding, too.",

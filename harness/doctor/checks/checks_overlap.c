@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/doctor/check/check_runtime.h"
 #include "harness/doctor/check/deal.h"
 #include "harness/lib/base/text.h"
 
@@ -139,6 +140,15 @@ static struct crowd sum_up(const struct checker *checker, const bool *in)
     return crowd;
 }
 
+bool check_teams_wait(const struct checker *checker, const bool *in)
+{
+    bool wait = false;
+    for (size_t i = 0; i < checker->view->nprocesses; i++)
+        if (checker->group_of[i] >= 0 && in[checker->group_of[i]])
+            wait |= check_team_waits(checker->view, &checker->view->processes[i]);
+    return wait;
+}
+
 /*
  * Where a CPU idles that they could have, they gain what it gives them. Where none does, their CPUs
  * are at work all the time, and to deal them out otherwise makes no more of them.
@@ -154,7 +164,7 @@ static void tell_overlap(struct checker *checker, const bool *in)
     check_find_idle(checker, in, &idle);
     const unsigned room = bitset_count(&crowd.cpus) + bitset_count(&idle);
     const bool is_beside = !bitset_empty(&idle);
-    const double wanted_s = fmin(crowd.oncpu_s + crowd.wait_s, room * wall_s);
+    const double more_s = fmin(crowd.wait_s, room * wall_s - crowd.oncpu_s);
     if (is_beside)
         (void)snprintf(beside, sizeof(beside), " while CPU %.60s idles",
                        bitset_format(&idle, list, sizeof(list)));
@@ -172,17 +182,18 @@ static void tell_overlap(struct checker *checker, const bool *in)
                    "they want %.1f CPUs of the %u in %.60s and waited %s of that time",
                    (crowd.oncpu_s + crowd.wait_s) / wall_s, bitset_count(&crowd.cpus), list,
                    text_percent(share, cost, sizeof(cost)));
-    const struct said said = {.severity = is_beside ? FINDING_BAD : FINDING_NOTE,
-                              .cost = share,
-                              .gain = is_beside ? wanted_s / crowd.oncpu_s : 0,
-                              .tail = is_unlike
-                                          ? " The command gives teams unlike cores: at each "
-                                            "barrier the faster ones wait for the slower ones."
-                                          : NULL,
-                              .who = crowd.leads,
-                              .nwho = crowd.told,
-                              .evidence = evidence,
-                              .command = fits ? command : ""};
+    const struct said said = {
+        .severity = is_beside ? FINDING_BAD : FINDING_NOTE,
+        .cost = share,
+        .gain = is_beside ? check_gain_of_more(crowd.oncpu_s, more_s, check_teams_wait(checker, in))
+                          : (struct check_gain){0},
+        .tail = is_unlike ? " The command gives teams unlike cores: at each "
+                            "barrier the faster ones wait for the slower ones."
+                          : NULL,
+        .who = crowd.leads,
+        .nwho = crowd.told,
+        .evidence = evidence,
+        .command = fits ? command : ""};
     const char *cure = is_beside        ? "; let them have it"
                        : most < crowd.n ? "; there are fewer CPUs than processes. With fewer at a "
                                           "time each is faster, and the sum is the same"

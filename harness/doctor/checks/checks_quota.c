@@ -35,7 +35,7 @@ static void tell_team(struct checker *checker, const struct view_process *proces
     const struct check_team team = check_team_of(checker->view, process);
     struct launch launch = {0};
     struct cure cure;
-    const bool is_loss = spun >= 0.2 || (isnan(spun) && check_team_spins(process, &team));
+    const bool is_loss = check_team_waits(checker->view, process);
     check_team_tell(&team, runtime, sizeof(runtime));
     check_team_set(process, &team, fit, &cure);
     if (cure.n)
@@ -45,9 +45,8 @@ static void tell_team(struct checker *checker, const struct view_process *proces
     (void)snprintf(tail, sizeof(tail), "%s%s", launch.how[0] ? " " : "", launch.how);
     const struct said said = {.severity = is_loss ? FINDING_BAD : FINDING_NOTE,
                               .cost = (threads - quota) / threads,
-                              .gain = isnan(spun) ? (double)NAN
-                                      : is_loss   ? check_gain_of_spin(spun)
-                                                  : 0,
+                              .gain = isnan(spun) || is_loss ? check_gain_of_spin(spun)
+                                                             : (struct check_gain){0},
                               .tail = tail,
                               .who = &process,
                               .nwho = 1,
@@ -111,6 +110,7 @@ void check_throttled(struct checker *checker)
         size_t n = 0;
         char evidence[192], command[COMMAND_MAX], percent[16];
         struct bitset cpus = {0};
+        bool is_team_waiting = false;
         double oncpu_s = 0, wait_s = 0, share = cgroup->throttled_periods / cgroup->periods;
         if (!(cgroup->throttled_periods > 1 && share >= least_share) || isnan(cgroup->quota_cpus))
             continue;
@@ -120,6 +120,7 @@ void check_throttled(struct checker *checker)
                 oncpu_s += view->processes[i].cpu_s;
                 wait_s += view_wait_s(&view->processes[i]);
                 view_add_cpus(view, &view->processes[i], &cpus);
+                is_team_waiting |= check_team_waits(view, &view->processes[i]);
                 if (n < FOUND_PIDS_MAX)
                     who[n++] = &view->processes[i];
             }
@@ -130,13 +131,14 @@ void check_throttled(struct checker *checker)
                        text_percent(share, percent, sizeof(percent)), cgroup->throttled_s,
                        cgroup->quota_cpus, cgroup->path);
         write_lift(view, cgroup, command, sizeof(command));
-        const struct said said = {.severity = FINDING_BAD,
-                                  .cost = check_wait_share(oncpu_s, cgroup->throttled_s),
-                                  .gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s),
-                                  .who = who,
-                                  .nwho = n,
-                                  .evidence = evidence,
-                                  .command = command};
+        const struct said said = {
+            .severity = FINDING_BAD,
+            .cost = check_wait_share(oncpu_s, cgroup->throttled_s),
+            .gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s, is_team_waiting),
+            .who = who,
+            .nwho = n,
+            .evidence = evidence,
+            .command = command};
         checker_say(checker, &said, "stopped by a quota of CPU time: %s.", evidence);
     }
 }

@@ -40,9 +40,10 @@ static json_t *found_to_json(const struct diagnosis *diagnosis)
         (void)json_object_set_new(object, "check", json_integer(found->check->number));
         (void)json_object_set_new(object, "cost", json_value_real(found->cost));
         (void)json_object_set_new(object, "gain",
-                                  found->gain > 0 ? json_real(found->gain) : json_null());
-        (void)json_object_set_new(object, "gain_or_more",
-                                  json_boolean(found->gain >= CHECK_GAIN_MAX));
+                                  found->gain.times > 0 ? json_value_real(found->gain.times)
+                                                        : json_null());
+        (void)json_object_set_new(object, "gain_at_least",
+                                  json_boolean(found->gain.at_least != NULL));
         (void)json_object_set_new(object, "pids", pids);
     }
     findings_free(&findings);

@@ -55,18 +55,19 @@ static void test_teams_that_spin_are_told_to_be_smaller(void **state)
     assert_string_equal(found->finding.id, "more_threads_than_cpus");
     assert_int_equal(found->finding.severity, FINDING_BAD);
     assert_string_equal(found->finding.command, "OMP_NUM_THREADS=2 python3 train.py");
-    assert_true(fabs(found->gain - 10) < 1e-9);
+    assert_true(fabs(found->gain.times - 8) < 1e-9);
+    assert_non_null(found->gain.at_least);
     assert_int_equal(found->npids, 2);
     assert_int_equal(found->cure.n, 1);
     assert_string_equal(found->cure.settings[0], "OMP_NUM_THREADS=2");
-    assert_non_null(
-        strstr(found->finding.sentence,
-               "2 processes with 8 runnable threads share 4 CPUs (0-3), and spin for "
-               "94% of their CPU time. Their runtime is libgomp, which reads "
-               "OMP_NUM_THREADS. Start each process with 2 threads. That makes them about 10x "
-               "as fast, or more. Pinning alone (taskset -acp 0-1 "
-               "100 && taskset -acp 2-3 101) will not help: each still has 4 threads "
-               "on 2 CPUs."));
+    assert_non_null(strstr(
+        found->finding.sentence,
+        "2 processes with 8 runnable threads share 4 CPUs (0-3), and spin for "
+        "94% of their CPU time. Their runtime is libgomp, which reads "
+        "OMP_NUM_THREADS. Start each process with 2 threads. That makes them at least "
+        "8.0x as fast: samples of spinning do not resolve more. Pinning alone (taskset -acp 0-1 "
+        "100 && taskset -acp 2-3 101) will not help: each still has 4 threads "
+        "on 2 CPUs."));
     assert_null(view_look_for(&diagnosis, "masks_overlap"));
     diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
@@ -186,7 +187,7 @@ static void test_without_a_look_the_kind_decides(void **state)
         const struct found *found = view_look_for(&diagnosis, "more_threads_than_cpus");
         assert_non_null(found);
         assert_int_equal(found->finding.severity, cases[i].severity);
-        assert_true(isnan(found->gain));
+        assert_true(isnan(found->gain.times));
         assert_non_null(strstr(found->finding.sentence, "What that gains is not known."));
         diagnosis_free(&diagnosis);
         topo_free(&machine.topo);
@@ -477,7 +478,8 @@ static void test_an_idle_cpu_is_given_before_fewer_are_run(void **state)
     assert_string_equal(found->finding.id, "masks_overlap");
     assert_string_equal(found->finding.command,
                         "taskset -acp 0-1 100 && taskset -acp 0-1 101 && taskset -acp 0-1 102");
-    assert_true(fabs(found->gain - 20 / 9.9) < 1e-9);
+    assert_true(fabs(found->gain.times - 20 / 9.9) < 1e-9);
+    assert_null(found->gain.at_least);
     assert_null(strstr(found->finding.sentence, "fewer"));
     diagnosis_free(&diagnosis);
     /* It works for another: then there is nothing to give, and their sum cannot rise. */
@@ -487,6 +489,57 @@ static void test_an_idle_cpu_is_given_before_fewer_are_run(void **state)
     assert_non_null(found);
     assert_int_equal(found->finding.severity, FINDING_NOTE);
     diagnosis_free(&diagnosis);
+}
+
+/* Two threads of libgomp a worker, all on CPU 0 of which there are four; `spins` of 1000 samples.
+ */
+static struct diagnosis judge_narrow(size_t workers, double oncpu_s, double wait_s, unsigned spins)
+{
+    struct machine machine;
+    view_plant(&machine, workers);
+    machine.view.nnodes = 1;
+    machine.view.node_cpus[0] = view_range(0, 3);
+    for (size_t w = 0; w < workers; w++) {
+        machine.processes[w].mask = 0;
+        machine.processes[w].samples = 1000;
+        machine.processes[w].spins = spins;
+        for (int t = 0; t < 2; t++) {
+            view_add_task(&machine, w, 0, oncpu_s, wait_s);
+            (void)snprintf(machine.tasks[w][t].from, VIEW_FROM_MAX, "lib/libgomp.so.1");
+        }
+    }
+    view_occupy(&machine, 0, 9.9);
+    return view_judge(&machine);
+}
+
+static void expect_gain(struct diagnosis diagnosis, const char *id, const char *told)
+{
+    const struct found *found = view_look_for(&diagnosis, id);
+    assert_non_null(found);
+    if (!strstr(found->finding.sentence, told))
+        fail_msg("'%s' is not in: %s", told, found->finding.sentence);
+    diagnosis_free(&diagnosis);
+}
+
+/* Threads that compute gain what CPUs they get; those that wait for each other gain more: 2x was
+ * told where 32x came. */
+static void test_more_cpus_gain_the_least_where_threads_wait_for_each_other(void **state)
+{
+    (void)state;
+    expect_gain(judge_narrow(1, 4.95, 5, 50), "narrow_mask", " That makes it about 2.0x as fast.");
+    expect_gain(
+        judge_narrow(1, 4.95, 5, 940), "narrow_mask",
+        " That makes it at least 2.0x as fast: threads that wait for each other may gain more.");
+    /* Asleep at barriers, they want a part of a CPU each. */
+    expect_gain(judge_narrow(1, 4.95, 1.4, 50), "narrow_mask",
+                " That makes it at least 1.3x as fast:");
+    expect_gain(judge_narrow(2, 2.4, 7.6, 50), "masks_overlap",
+                " That makes them about 4.2x as fast.");
+    expect_gain(judge_narrow(2, 2.4, 7.6, 940), "masks_overlap",
+                " That makes them at least 4.2x as fast:");
+    /* The queue says what it is, however much: no sample of it is taken. */
+    expect_gain(judge_narrow(1, 0.5, 9.5, 50), "narrow_mask",
+                " That makes it about 20.0x as fast.");
 }
 
 /* A mapped driver is no context: NVML says who has one, and else an open device that no parent had.
@@ -533,6 +586,7 @@ int main(void)
         cmocka_unit_test(test_arguments_of_others_are_text),
         cmocka_unit_test(test_environments_of_others_are_text),
         cmocka_unit_test(test_an_idle_cpu_is_given_before_fewer_are_run),
+        cmocka_unit_test(test_more_cpus_gain_the_least_where_threads_wait_for_each_other),
         cmocka_unit_test(test_only_a_context_spins_for_a_gpu),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
