@@ -195,37 +195,55 @@ void check_shared_cache(struct checker *checker)
                 topo->llc_level, topo->hypervisor ? " So the virtual machine reports." : "");
 }
 
-/* Of its CPUs those of the least powerful kind. */
-static void find_small(const struct topo *topo, const struct bitset *cpus, struct bitset *small)
+/* Those of that kind of core, and of faster ones, or not. */
+static struct bitset of_kind(const struct topo *topo, const struct bitset *cpus, int kind,
+                             bool and_faster)
 {
+    struct bitset found = {0};
     for (unsigned i = 0; i < topo->ncpus; i++)
-        if (topo->cpus[i].kind == 0 && bitset_test(cpus, topo->cpus[i].os_cpu))
-            bitset_set(small, topo->cpus[i].os_cpu);
+        if ((topo->cpus[i].kind == kind || (and_faster && topo->cpus[i].kind > kind)) &&
+            bitset_test(cpus, topo->cpus[i].os_cpu))
+            bitset_set(&found, topo->cpus[i].os_cpu);
+    return found;
 }
 
-void check_efficiency_cores(struct checker *checker)
+/* "performance cores: CPUs 0-3; efficiency cores: CPUs 4-7" */
+static void tell_kinds(const struct topo *topo, const struct bitset *cpus, char *buf, size_t size)
+{
+    char list[128];
+    buf[0] = '\0';
+    for (int kind = (int)topo->nkinds - 1; kind >= 0; kind--) {
+        const struct bitset its = of_kind(topo, cpus, kind, false);
+        if (!bitset_empty(&its))
+            (void)check_append(buf, size, "%s%s cores: CPUs %s", buf[0] ? "; " : "",
+                               topo_kind_name(topo, kind), bitset_format(&its, list, sizeof(list)));
+    }
+}
+
+/* Without its slowest kinds, as many as leave a CPU for each thread: a crowd would be slower. */
+static struct bitset without_slow(const struct topo *topo, const struct check_group *group)
+{
+    struct bitset left = {0};
+    for (int kind = (int)topo->nkinds - 1; kind >= 0 && bitset_count(&left) < group->nrunnable;
+         kind--)
+        left = of_kind(topo, &group->cpus, kind, true);
+    return left;
+}
+
+void check_unlike_cores(struct checker *checker)
 {
     const struct topo *topo = host_topo(checker->view);
-    for (size_t g = 0; topo && topo->nkinds > 1 && g < checker->ngroups; g++) {
+    for (size_t g = 0; topo && g < checker->ngroups; g++) {
         const struct check_group *one = &checker->groups[g];
-        struct bitset small = {0}, large = one->cpus;
-        char command[420] = "", evidence[200], list[128];
-        find_small(topo, &one->cpus, &small);
-        bitset_andnot(&large, &small);
-        if (!is_bound(checker, g) || bitset_empty(&small) || bitset_empty(&large) ||
-            one->nrunnable < 2)
+        char command[420] = "", evidence[200];
+        if (!is_bound(checker, g) || one->nrunnable < 2 || !topo_mixes_cores(topo, &one->cpus))
             continue;
-        if (bitset_count(&large) < one->nrunnable || /* a crowd there would be slower still */
-            !check_append_taskset(checker, g, &large, command, sizeof(command)))
+        const struct bitset left = without_slow(topo, one);
+        if (bitset_count(&left) == bitset_count(&one->cpus) ||
+            !check_append_taskset(checker, g, &left, command, sizeof(command)))
             command[0] = '\0';
-        (void)snprintf(evidence, sizeof(evidence), "efficiency cores: CPUs %s",
-                       bitset_format(&small, list, sizeof(list)));
-        const struct said said = {.severity = FINDING_BAD,
-                                  .cost = NAN,
-                                  .who = &one->lead,
-                                  .nwho = 1,
-                                  .evidence = evidence,
-                                  .command = command};
+        tell_kinds(topo, &one->cpus, evidence, sizeof(evidence));
+        const struct said said = said_bad(&one->lead, evidence, command);
         checker_say(checker, &said,
                     "its team has CPUs of different speed, and waits for the slowest (%s).",
                     evidence);
