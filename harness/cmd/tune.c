@@ -4,6 +4,7 @@
 #include "harness/cmd/exec.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
+#include "harness/lib/say/log.h"
 
 static int after_round(void *arg, const struct verdict *verdict, struct result *result,
                        struct err *err)
@@ -19,7 +20,10 @@ static int judge(const void *arg, const struct analysis *analysis, struct findin
 
 static void after_arm(void *arg, struct result *result)
 {
+    char told[200];
     tune_after_arm(arg, result);
+    if (!result->rounds_done && tune_tell_time(arg, told, sizeof(told)))
+        log_warn("%s", told);
 }
 
 static int tune_main(const struct cmd_env *env, int argc, char **argv)

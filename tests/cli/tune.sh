@@ -44,7 +44,9 @@ SECONDS=0
 tr '\n' ' ' < "$scratch/said" | grep -Eq 'There was (no )?time for .* --max-time [0-9]+m? has room' ||
     fail "too few rounds, and nothing said: $(cat "$scratch/said")"
 tr '\n' ' ' < "$scratch/said" | grep -q 'settings were tried' || fail "settings dropped, and nothing said"
-
+tr '\n' ' ' < "$scratch/said" | grep -Eq 'tried [0-9]+ of [0-9]+ settings, others may be better; ' || fail "said as if all were tried: $(cat "$scratch/said")"
+grep -Eq 'a setting takes [0-9.]+ s: .* about [0-9]+ of [0-9]+ settings; --max-time [0-9]+m? tries all' "$scratch/log" ||
+    fail "not said at once: $(cat "$scratch/log")"
 
 unset OMP_NUM_THREADS
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/lib/stats/stats.h"
@@ -19,6 +20,14 @@ void tune_free(struct tune *tune)
     free(tune->rates);
     tune->arms = NULL;
     tune->rates = NULL;
+}
+
+char *tune_say_time(double seconds, char buf[TUNE_TIME_MAX])
+{
+    bool minutes = seconds > 90;
+    (void)snprintf(buf, TUNE_TIME_MAX, minutes ? "%.0fm" : "%.0f",
+                   ceil(minutes ? seconds / 60 : seconds));
+    return buf;
 }
 
 static struct arm *arm_of(const struct tune *tune, const struct result *result, size_t setting)
@@ -83,6 +92,7 @@ int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *
     for (size_t i = 0; i < n; i++) {
         bool possible = is_untried(tune, result, i);
         tune->npossible += possible;
+        tune->nplain += possible && is_plain(tune, i);
         tune->arms[i] =
             (struct halving_arm){.effort = tune->settings.all[i].effort, .failed = !possible};
         set_idle(tune, result, i, true);
@@ -108,14 +118,80 @@ static double usual_s(struct tune *tune, const struct result *result)
     return stats_sort_median(tune->rates, n);
 }
 
-/* What a setting takes; sets what the search may take: fresh rounds come first, but for a few
- * settings. */
-static double plan_search(struct tune *tune, const struct result *result)
+/* What the search may take: fresh rounds come first, but for a few settings. */
+static double budget_s(double arm_s, double time_s)
 {
-    double arm_s = usual_s(tune, result), pair_s = 2 * arm_s, time_s = tune->max_time_s;
+    double pair_s = 2 * arm_s;
     double most_s = fmin(time_s * TUNE_SEARCH_SHARE, time_s - TUNE_FRESH_LEAST * pair_s);
-    tune->halving.budget_s = fmax(most_s, fmin(SEARCHED_LEAST * arm_s, time_s - pair_s));
-    return arm_s;
+    return fmax(most_s, fmin(SEARCHED_LEAST * arm_s, time_s - pair_s));
+}
+
+static void plan_search(struct tune *tune, const struct result *result)
+{
+    tune->arm_s = fmax(usual_s(tune, result), 1e-6);
+    tune->halving.budget_s = budget_s(tune->arm_s, tune->max_time_s);
+}
+
+/* Of the settings that there is room for in a round, how many stay that are known, of which there
+ * are `left`, and how many join. */
+static size_t room_for_known(size_t room)
+{
+    return room < FEW_ROOM ? 1 : room / 4;
+}
+
+static size_t room_for_new(size_t room, size_t left)
+{
+    size_t most = room > left ? room - left : 0;
+    return room >= FEW_ROOM && most > room / 2 ? room / 2 : most;
+}
+
+static size_t room_in(double seconds, double arm_s)
+{
+    return (size_t)fmin(fmax(seconds, 0) / arm_s + 1e-6, SETTINGS_MOST);
+}
+
+/* How many settings would be tried in that time, if all take what those took that were. Beside the
+ * best two simple ones may stay. */
+static size_t expect_tried(const struct tune *tune, double time_s)
+{
+    double left_s = budget_s(tune->arm_s, time_s) - tune->arm_s;
+    size_t tried = 1;
+    for (;;) {
+        size_t room = room_in(left_s, tune->arm_s), left = room_for_known(room) + 2;
+        left = left < tried ? left : tried;
+        /* Placements as they are have a round of their own; then about half of the rest at a time
+         * adds to what did well. */
+        size_t n = room_for_new(room, left), untried = tried < tune->nplain
+                                                           ? tune->nplain - tried
+                                                           : (tune->npossible - tried + 1) / 2;
+        n = n < untried ? n : untried;
+        if (room < 2 || !n)
+            return tried;
+        tried += n;
+        left_s -= (double)(left + n) * tune->arm_s;
+    }
+}
+
+double tune_time_for_all(const struct tune *tune)
+{
+    double time_s = tune->max_time_s;
+    while (expect_tried(tune, time_s) < tune->npossible)
+        time_s *= 1.05;
+    return time_s;
+}
+
+bool tune_tell_time(const struct tune *tune, char *buf, size_t size)
+{
+    char enough[TUNE_TIME_MAX];
+    size_t tried = expect_tried(tune, tune->max_time_s);
+    if (tried >= tune->npossible)
+        return false;
+    (void)snprintf(buf, size,
+                   "a setting takes %.3g s: the time has room for about %zu of %zu settings; "
+                   "--max-time %s tries all",
+                   tune->arm_s, tried, tune->npossible,
+                   tune_say_time(tune_time_for_all(tune), enough));
+    return true;
 }
 
 /* New settings that the time turns out to be too short for have to wait. */
@@ -123,7 +199,8 @@ void tune_after_arm(struct tune *tune, struct result *result)
 {
     if (!tune->is_looking)
         return;
-    double arm_s = plan_search(tune, result), gone_s = tune->halving.spent_s;
+    plan_search(tune, result);
+    double gone_s = tune->halving.spent_s;
     size_t left = 0;
     for (size_t i = 0; i < tune->nsearched; i++) {
         const struct arm *arm = arm_of(tune, result, i);
@@ -133,7 +210,7 @@ void tune_after_arm(struct tune *tune, struct result *result)
         left += !seen && !arm->idle;
     }
     for (size_t i = tune->nsearched;
-         i-- > 0 && gone_s + (double)left * arm_s > tune->halving.budget_s;)
+         i-- > 0 && gone_s + (double)left * tune->arm_s > tune->halving.budget_s;)
         if (is_untried(tune, result, i) && !tune->arms[i].dropped) {
             set_idle(tune, result, i, true);
             left--;
@@ -197,17 +274,15 @@ static void limit_arms(const struct tune *tune, struct result *result)
  */
 static bool look_further(struct tune *tune, struct result *result)
 {
-    double arm_s = fmax(plan_search(tune, result), 1e-6);
-    double left_s = fmax(tune->halving.budget_s - tune->halving.spent_s, 0);
-    size_t room = (size_t)fmin(left_s / arm_s + 1e-6, SETTINGS_MOST), untried = 0, n = 0;
+    plan_search(tune, result);
+    size_t room = room_in(tune->halving.budget_s - tune->halving.spent_s, tune->arm_s);
+    size_t untried = 0, n = 0;
     for (size_t i = 0; i < tune->nsearched; i++)
         untried += is_of(tune, result, i, ANY);
     if (!untried || room < 2 || (result->rounds_done > 1 && !halving_left(&tune->halving)))
         return false;
-    halving_make_room(&tune->halving, room < FEW_ROOM ? 1 : room / 4);
-    size_t left = halving_left(&tune->halving), most = room > left ? room - left : 0;
-    if (room >= FEW_ROOM && most > room / 2)
-        most = room / 2;
+    halving_make_room(&tune->halving, room_for_known(room));
+    size_t most = room_for_new(room, halving_left(&tune->halving));
     for (enum kind kind = PLAIN; kind < KINDS && !n; kind++)
         n = join(tune, result, most, kind);
     limit_arms(tune, result);

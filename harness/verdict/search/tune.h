@@ -47,9 +47,11 @@ struct tune {
     struct settings settings; /* those of the search, then the fresh ones */
     size_t nsearched;
     size_t npossible, ntried; /* settings beside `none` that could run, and those that did */
+    size_t nplain;            /* of the former, placements as they are */
     struct halving halving;
     struct halving_arm *arms;
     double *rates;           /* scratch, one of each */
+    double arm_s;            /* what a setting usually takes */
     bool is_looking;         /* further settings may join the search */
     bool is_fresh;           /* it is over */
     size_t leader;           /* the setting that led it; nsearched = all failed in some round */
@@ -63,6 +65,12 @@ int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *
 
 /* After each arm: new settings that the search has no time for have to wait. */
 void tune_after_arm(struct tune *tune, struct result *result);
+
+/*
+ * After the first arm: how many settings there is time for, and the --max-time that tries all.
+ * False: there is time for all.
+ */
+bool tune_tell_time(const struct tune *tune, char *buf, size_t size);
 
 /*
  * After each round: says who is in the next one, and by rounds_planned whether there is one; adds

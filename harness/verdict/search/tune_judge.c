@@ -98,6 +98,21 @@ static void say_lost(const struct judged *judged, char *buf, size_t size)
                    arms[made->arm].rate_unit, advice_reason_length(lost), lost->reason);
 }
 
+/* In front of what is recommended: it is the best of those alone. */
+static void say_tried(const struct tune *tune, struct finding *finding)
+{
+    enum { MOST = sizeof(finding->sentence) - 1 };
+    char tried[100];
+    const size_t all = tune->npossible + tune->settings.nleft;
+    if (tune->ntried >= all || !finding->sentence[0])
+        return;
+    size_t used = (size_t)snprintf(tried, sizeof(tried),
+                                   "tried %zu of %s%zu settings, others may be better; ",
+                                   tune->ntried, tune->settings.nleft ? "at most " : "", all);
+    memmove(finding->sentence + used, finding->sentence, MOST - used);
+    memcpy(finding->sentence, tried, used);
+}
+
 static int add_recommended(const struct judged *judged, struct findings *findings, struct err *err)
 {
     const struct recommendation *made = &judged->made;
@@ -111,6 +126,7 @@ static int add_recommended(const struct judged *judged, struct findings *finding
         say_gain(judged, finding.sentence, sizeof(finding.sentence));
     else
         advice_say_none(judged->analysis, made, &finding);
+    say_tried(judged->tune, &finding);
     if (setting)
         (void)settings_command(judged->analysis->result, setting, finding.command,
                                sizeof(finding.command));
@@ -181,14 +197,6 @@ static int add_fewer(const struct judged *judged, enum tune_role role, struct fi
     return findings_add(findings, &finding, err);
 }
 
-/* "90", "8m": what an option takes, rounded up. */
-static char *say_time(double seconds, char *buf, size_t size)
-{
-    bool minutes = seconds > 90;
-    (void)snprintf(buf, size, minutes ? "%.0fm" : "%.0f", ceil(minutes ? seconds / 60 : seconds));
-    return buf;
-}
-
 /* A longer time helps nothing that does not end in any. */
 static int add_none_ended(const struct judged *judged, struct findings *findings, struct err *err)
 {
@@ -214,19 +222,19 @@ static int add_short(const struct judged *judged, struct findings *findings, str
     const struct tune *tune = judged->tune;
     struct finding finding = {
         .id = "tune_short", .severity = FINDING_DOUBT, .value = NAN, .low = NAN, .high = NAN};
-    char rounds[80] = "There was no time for a fresh round", enough[32];
+    char rounds[80] = "There was no time for a fresh round", enough[TUNE_TIME_MAX];
     size_t n = has_role(judged, TUNE_NONE) ? arm_of(judged, TUNE_NONE)->nobservations : 0;
     if (tune->fresh_rounds || n >= TUNE_FRESH_LEAST)
         return 0;
     if (n)
         (void)snprintf(rounds, sizeof(rounds), "There was time for %zu fresh round%s of none", n,
                        n == 1 ? "" : "s");
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%s, and an interval takes %d. A round of none and one other setting takes "
-                   "%.3g s here: --max-time %s has room for them.",
-                   rounds, TUNE_FRESH_LEAST, tune->pair_s,
-                   say_time(TUNE_FRESH_LEAST * tune->pair_s / (1 - TUNE_SEARCH_SHARE), enough,
-                            sizeof(enough)));
+    (void)snprintf(
+        finding.sentence, sizeof(finding.sentence),
+        "%s, and an interval takes %d. A round of none and one other setting takes "
+        "%.3g s here: --max-time %s has room for them.",
+        rounds, TUNE_FRESH_LEAST, tune->pair_s,
+        tune_say_time(TUNE_FRESH_LEAST * tune->pair_s / (1 - TUNE_SEARCH_SHARE), enough));
     return findings_add(findings, &finding, err);
 }
 
@@ -234,13 +242,19 @@ static int add_untried(const struct judged *judged, struct findings *findings, s
 {
     const struct tune *tune = judged->tune;
     struct finding finding = {.id = "tune_untried", .value = NAN, .low = NAN, .high = NAN};
-    const size_t left = tune->settings.nleft;
-    if (tune->ntried >= tune->npossible + left)
+    char enough[TUNE_TIME_MAX];
+    const size_t all = tune->npossible + tune->settings.nleft;
+    if (tune->ntried >= all)
         return 0;
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%zu of %s%zu settings were tried: the placements first, then changes of those "
-                   "that did well. A longer --max-time tries more.",
-                   tune->ntried, left ? "at most " : "", tune->npossible + left);
+    int used = snprintf(finding.sentence, sizeof(finding.sentence),
+                        "%zu of %s%zu settings were tried: the placements first, then changes of "
+                        "those that did well.",
+                        tune->ntried, tune->settings.nleft ? "at most " : "", all);
+    if (tune->ntried < tune->npossible)
+        (void)snprintf(finding.sentence + used, sizeof(finding.sentence) - (size_t)used,
+                       " A setting takes %.3g s here: --max-time %s tries %zu of them.",
+                       tune->arm_s, tune_say_time(tune_time_for_all(tune), enough),
+                       tune->npossible);
     return findings_add(findings, &finding, err);
 }
 

@@ -18,6 +18,13 @@ int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err);
 /* After a fresh round: who is in the next one, if there is one. */
 void tune_next_fresh(struct tune *tune, struct result *result);
 
+/* "90", "8m": what an option takes, rounded up. */
+enum { TUNE_TIME_MAX = 32 };
+char *tune_say_time(double seconds, char buf[TUNE_TIME_MAX]);
+
+/* The time in which all settings would be tried, if they take what those took that were. */
+double tune_time_for_all(const struct tune *tune);
+
 /* What the arm took in its last round; 0 where it had none. */
 double tune_took_s(const struct result *result, size_t arm);
 

@@ -461,10 +461,63 @@ static void test_tune_says_what_it_had_no_time_for(void **state)
                            "There was time for 1 fresh round of none, and an interval takes "
                            "5. A round of none and one other setting takes 24 s"));
     assert_non_null(strstr(rounds, "--max-time 5m has room"));
-    assert_non_null(strstr(find(&tuned, "tune_untried")->sentence, "2 of 16 settings were tried"));
+    const char *untried = find(&tuned, "tune_untried")->sentence;
+    assert_non_null(strstr(untried, "2 of 16 settings were tried"));
+    assert_non_null(strstr(untried, "A setting takes 12 s here: --max-time "));
     assert_non_null(strstr(find(&tuned, "tune")->sentence,
-                           "recommended: sized, 4.0x the default in one round"));
+                           "tried 2 of 16 settings, others may be better; recommended: sized, 4.0x "
+                           "the default in one round"));
     end(&tuned);
+}
+
+/* The first arm of a search of so long a time, and what is said then. */
+static bool tell_first(struct tuned *tuned, double time_s, char *told, size_t size)
+{
+    struct err err = {0};
+    uint64_t chance = 1;
+    *tuned = (struct tuned){0};
+    assert_int_equal(arrange(tuned, "package:1 core:8 pu:1", 2, &err), 0);
+    tuned->tune.max_time_s = time_s;
+    measure_round(tuned, sized_is_near, twelve_seconds, &chance);
+    return tune_tell_time(&tuned->tune, told, size);
+}
+
+/* 1 of 27 was tried in 70 s, and nobody was told before the end. */
+static void test_tune_says_at_once_what_there_is_no_time_for(void **state)
+{
+    static const double times[] = {20, 70, 180, 300};
+    struct tuned tuned;
+    char told[200];
+    (void)state;
+    for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++) {
+        unsigned long tried = 0, all = 0, minutes = 0;
+        struct err err = {0};
+        assert_true(tell_first(&tuned, times[t], told, sizeof(told)));
+        end(&tuned);
+        assert_int_equal(sscanf(told,
+                                "a setting takes 12 s: the time has room for about %lu of %lu "
+                                "settings; --max-time %lum tries all",
+                                &tried, &all, &minutes),
+                         3);
+        tuned = (struct tuned){0};
+        assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+        tuned.tune.max_time_s = times[t];
+        measure_for(&tuned, sized_is_near, twelve_seconds);
+        if (fabs((double)tuned.tune.ntried - (double)tried) > 1)
+            fail_msg("%zu were tried of %.0f s: %s", tuned.tune.ntried, times[t], told);
+        assert_int_equal(tuned.tune.npossible, all);
+        end(&tuned);
+        tuned = (struct tuned){0};
+        assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
+        tuned.tune.max_time_s = (double)minutes * 60;
+        measure_for(&tuned, sized_is_near, twelve_seconds);
+        if (tuned.tune.ntried < tuned.tune.npossible)
+            fail_msg("%zu were tried, but: %s", tuned.tune.ntried, told);
+        assert_null(strstr(find(&tuned, "tune")->sentence, "tried"));
+        end(&tuned);
+        assert_false(tell_first(&tuned, (double)minutes * 60, told, sizeof(told)));
+        end(&tuned);
+    }
 }
 
 /* More than there is room for at all: those that change nothing come first. */
@@ -604,7 +657,9 @@ static bool is_right(const struct tuned *tuned, const struct truth *truth, doubl
 {
     const char *sentence = find(tuned, "tune")->sentence;
     char name[48] = "";
-    (void)sscanf(sentence, "recommended: %47[^,]", name);
+    sentence = strstr(sentence, "recommended: ");
+    if (sentence)
+        (void)sscanf(sentence, "recommended: %47[^,]", name);
     for (size_t i = 0; i < truth->n; i++) {
         if (strcmp(truth->all[i].name, name) != 0)
             continue;
@@ -830,6 +885,7 @@ int main(void)
         cmocka_unit_test(test_tune_proves_in_rounds_that_the_search_has_not_seen),
         cmocka_unit_test(test_tune_keeps_to_its_time_however_long_an_arm_takes),
         cmocka_unit_test(test_tune_says_what_it_had_no_time_for),
+        cmocka_unit_test(test_tune_says_at_once_what_there_is_no_time_for),
         cmocka_unit_test(test_tune_keeps_each_placement_however_many_settings_there_are),
         cmocka_unit_test(test_tune_drops_first_what_is_far_from_the_usual_teams),
         cmocka_unit_test(test_tune_has_room_in_the_time_that_it_asks_for),
