@@ -66,11 +66,22 @@ static void find_hogs(const struct checker *checker, size_t group, struct blame 
     }
 }
 
+/* What others that are watched ran on its CPUs. */
+static double beside_s(const struct checker *checker, size_t group)
+{
+    double sum = 0;
+    for (size_t g = 0; g < checker->ngroups; g++)
+        if (g != group && bitset_intersects(&checker->groups[group].cpus, &checker->groups[g].cpus))
+            sum += checker->groups[g].oncpu_s;
+    return sum;
+}
+
 /*
  * While it waited, its CPUs were with somebody. What a quota did is known; the rest is split as the
  * time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
  * n that want to run, each waits for the other n - 1. n: those that want to most of the time, or as
- * many as want to on average.
+ * many as want to on average. CPUs that the system does not list, as under lxcfs, have no time
+ * there: then those that are watched are the others.
  */
 static void find_blame(const struct checker *checker, size_t group, struct blame *blame)
 {
@@ -80,7 +91,8 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
     double busy_s = view_busy_s(view, &one->cpus), stolen_s = view_steal_s(view, &one->cpus);
     double n = fmax(one->nrunnable, (one->oncpu_s + one->wait_s) / view->wall_s);
     double self_s = n > 1 ? one->oncpu_s * (1 - 1 / n) : 0;
-    double others_s = fmax(busy_s - one->oncpu_s, 0), all_s = self_s + others_s + stolen_s;
+    double others_s = busy_s > 0 ? fmax(busy_s - one->oncpu_s, 0) : beside_s(checker, group);
+    double all_s = self_s + others_s + stolen_s;
     double rest = 1 - quota_share(view, one->lead, one->wait_s);
     blame->quota = 1 - rest;
     blame->self = all_s > 0 ? rest * self_s / all_s : 0;
@@ -125,16 +137,6 @@ void check_tell_cause(const struct checker *checker, size_t group, char *buf, si
                        : most == blame.quota ? "its quota"
                        : most == blame.self  ? "itself"
                                              : "the hypervisor");
-}
-
-/* What others that are watched ran on its CPUs. */
-static double beside_s(const struct checker *checker, size_t group)
-{
-    double sum = 0;
-    for (size_t g = 0; g < checker->ngroups; g++)
-        if (g != group && bitset_intersects(&checker->groups[group].cpus, &checker->groups[g].cpus))
-            sum += checker->groups[g].oncpu_s;
-    return sum;
 }
 
 /* Each thread has a niceness of its own: that of a process is the one of its first thread. None

@@ -130,6 +130,27 @@ static void test_no_thread_waits_for_itself(void **state)
     diagnosis_free(&diagnosis);
 }
 
+/* Under lxcfs CPU 2 has another number: no time of it is told, and yet each waits for the other. */
+static void test_on_a_cpu_without_times_those_that_are_watched_are_to_blame(void **state)
+{
+    struct machine machine;
+    struct checker checker;
+    struct err err;
+    char because[32];
+    (void)state;
+    view_plant(&machine, 2);
+    machine.view.ncpus = 1;
+    for (size_t w = 0; w < 2; w++) {
+        machine.processes[w].mask = 2;
+        view_add_task(&machine, w, 2, 4, 6.1);
+        (void)snprintf(machine.processes[w].name, VIEW_NAME_MAX, "python3");
+    }
+    assert_int_equal(checker_open(&machine.view, &checker, &err), 0);
+    check_tell_cause(&checker, 0, because, sizeof(because));
+    assert_string_equal(because, "101 python3");
+    checker_close(&checker);
+}
+
 struct away {
     int mask; /* of `backup` */
     uint64_t gpus;
@@ -526,6 +547,7 @@ int main(void)
         cmocka_unit_test(test_what_is_hidden_is_told),
         cmocka_unit_test(test_blame_is_split_as_the_cpu_was),
         cmocka_unit_test(test_no_thread_waits_for_itself),
+        cmocka_unit_test(test_on_a_cpu_without_times_those_that_are_watched_are_to_blame),
         cmocka_unit_test(test_who_is_in_the_way_is_sent_away),
         cmocka_unit_test(test_whose_is_in_the_way_is_told),
         cmocka_unit_test(test_renice_is_told_where_it_helps),
