@@ -24,6 +24,11 @@ done
 expect 0 'warning|GPU . is near NUMA node|near other NUMA nodes' "$CONTEND_BINARY" place -n 2 -P partition --emit sh \
     --xml "package:2 numa:1 core:2 pu:1" --fake-gpus 01:00.0@1,81:00.0@0 -- x
 
+# A container of its own keeps GPUs apart, which is said where there are several.
+docker=("$CONTEND_BINARY" place -n 2 -P gpu-local --emit docker --xml "numa:2 core:2 pu:1" --fake-gpus "01:00.0@0,81:00.0@1")
+expect 0 'cannot copy from GPU to GPU \(P2P, CUDA IPC\)' "${docker[@]}" -- x
+! "${docker[@]}" -- x '{gpu}' 2>/dev/null | grep -q '(P2P' || fail "a command with {gpu} has all GPUs"
+
 # ---- a kubelet ----
 k8s=("$CONTEND_BINARY" place --emit k8s)
 "${k8s[@]}" --xml "numa:16 core:4 pu:2" --fake-gpus 0000:01:00.0@0,0000:02:00.0@1 -n 2 -P gpu-local -- x \
