@@ -63,6 +63,18 @@ expect 3 'takes longer than 2 s' "${rate[@]}" --verify 'rate:sleep 100; echo 1'
 unbound || fail "a command that fails: $(masks)"
 expect 3 'NVML lists none of these processes' env CONTEND_LIBNVML=/nonexistent "${rate[@]}" --verify gpu
 unbound || fail "gpu: $(masks)"
+
+# What it cost who else is at work: the one on the CPU that a worker goes to has less of it, or is beside others that have.
+plant taskset -c "$second" "$CONTEND_BUSY"
+"${rate[@]}" --verify 'rate:echo 7' --json >"$scratch/seen" 2>"$scratch/errors"
+grep -Eq 'The other busy processes had [0-9.]+ CPUs before and [0-9.]+ with it' "$scratch/errors" &&
+    grep -Eq "^  busy \(${faulty[2]}\): [0-9.]+ -> [0-9.]+ CPUs$|^  and .* more" "$scratch/errors" ||
+    fail "not said what it cost others: $(cat "$scratch/errors")"
+python3 - "$scratch/seen" "${faulty[2]}" <<'END' || fail "the other is not in the JSON: $(cat "$scratch/seen")"
+import json, sys
+sys.exit(not [one for one in json.load(open(sys.argv[1]))["verify"]["others"]
+              if one["pid"] == int(sys.argv[2]) and one["cpus_before"] >= 0 and one["cpus_after"] >= 0])
+END
 end_faults
 
 # How busy its GPUs are, by a stand-in for NVML; one that is always busy cannot show more.
@@ -122,6 +134,18 @@ if grep -q more_threads_than_cpus "$scratch/seen"; then # else it had no CPU to 
     esac
 else
     [ "$code" = 4 ] || fail "restart: exit $code: $(cat "$scratch/seen" "$scratch/errors")"
+fi
+none_of_ours spinners= || fail "the job is still there"
+# A job that needs a second to start, and makes 10x the steps with it, is told so, however few starts its time has
+# room for. Its steps are sleeps, on the other CPU than its crowd.
+cat >"$scratch/job" <<END
+taskset -c $first "$CONTEND_BUSY" threads=1 spinners=\$((\${OMP_NUM_THREADS:-4} - 1)) &
+exec taskset -c $second sh -c 'sleep 1; while echo step; do sleep \${OMP_NUM_THREADS:+0.0}\${OMP_NUM_THREADS:-0.2}; done'
+END
+env -u OMP_NUM_THREADS "${restart[@]}" --max-time 20 --restart "sh '$scratch/job'" --json >"$scratch/seen" 2>"$scratch/errors"
+code=$?
+if grep -q more_threads_than_cpus "$scratch/seen"; then
+    [ "$code:$(of verdict)" = 0:proven ] || fail "a large gain by a restart: exit $code: $(cat "$scratch/seen" "$scratch/errors")"
 fi
 none_of_ours spinners= || fail "the job is still there"
 ended=("$CONTEND_BINARY" doctor --watch 0.5 --yes --state "$state" --restart 'echo no such model; exit 1')
