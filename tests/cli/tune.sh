@@ -10,7 +10,7 @@ can_be_quiet || skip "needs a mount namespace of its own"
 # A step that takes longer by each thread: sized is the simplest of the best.
 quietly "${tune[@]}" -p mode=per-thread -p step=0.01 --max-time 20 --reserve 0 -o "$scratch/tune" > "$scratch/said" \
     2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
-grep -q 'recommended: sized, .* the default' "$scratch/said" || fail "no gain: $(cat "$scratch/said")"
+tr '\n' ' ' < "$scratch/said" | grep -q 'recommended: sized, .* the default' || fail "no gain: $(cat "$scratch/said")"
 grep -Eq '^to apply it: .* place --workers 2 --placement sized' "$scratch/said" || fail "not sized: $(cat "$scratch/said")"
 [ "$(wc -L < "$scratch/said")" -le 100 ] || fail "wide: $(cat "$scratch/said")"
 "$CONTEND_FAKE" report "$scratch/tune" > "$scratch/again" 2> "$scratch/log" < /dev/null || fail "$(cat "$scratch/log")"
@@ -55,7 +55,7 @@ SECONDS=0
 quietly "$CONTEND_BINARY" tune -n 2 --max-time 8 --host h -o "$scratch/hangs" -- sh -c 'exec sleep ${OMP_NUM_THREADS:+0.}20' \
     > "$scratch/said" 2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
 [ "$SECONDS" -le 24 ] || fail "--max-time 8 took $SECONDS s"
-grep -Eq 'recommended: sized, more than [0-9.]+x the default' "$scratch/said" || fail "no bound: $(cat "$scratch/said")"
+tr '\n' ' ' < "$scratch/said" | grep -Eq 'recommended: sized, more than [0-9.]+x the default' || fail "no bound: $(cat "$scratch/said")"
 grep -q 'variant=fresh.none,.*,censored,' "$scratch/hangs/rounds.csv" || fail "none was not cut off"
 
 # No time for a fresh round: the result is whole all the same, without the settings that nobody tried.

@@ -252,9 +252,9 @@ static int add_untried(const struct judged *judged, struct findings *findings, s
                         tune->ntried, tune->settings.nleft ? "at most " : "", all);
     if (tune->ntried < tune->npossible)
         (void)snprintf(finding.sentence + used, sizeof(finding.sentence) - (size_t)used,
-                       " A setting takes %.3g s here: --max-time %s tries %zu of them.",
-                       tune->arm_s, tune_say_time(tune_time_for_all(tune), enough),
-                       tune->npossible);
+                       " A setting takes %.3g s here: --max-time %s tries %s.", tune->arm_s,
+                       tune_say_time(tune_time_for_all(tune), enough),
+                       tune->settings.nleft ? "more" : "all");
     return findings_add(findings, &finding, err);
 }
 
