@@ -116,12 +116,11 @@ static bool is_main_cause_own(const struct blame *blame)
     return blame->self > fmax(blame->others, fmax(blame->quota, blame->hypervisor));
 }
 
-/* The command sends one away: what that one had is free then. */
-static struct check_gain find_gain(const struct check_group *one, const struct blame *blame,
-                                   bool is_team_waiting)
+/* The command sends one away: what that one had is free then, for others that wait there, too. */
+static struct check_gain find_gain(const struct check_group *one, const struct blame *blame)
 {
-    return check_gain_of_more(
-        one->oncpu_s, fmin(blame->others * one->wait_s, blame->hogs[0]->cpu_s), is_team_waiting);
+    return check_gain_of_more(one->oncpu_s,
+                              fmin(blame->others * one->wait_s, blame->hogs[0]->cpu_s), false);
 }
 
 void check_tell_cause(const struct checker *checker, size_t group, char *buf, size_t size)
@@ -203,24 +202,23 @@ static void tell_queue(struct checker *checker, size_t group)
                    text_percent(blame.hypervisor, stolen, sizeof(stolen)));
     if (beside_s(checker, group) < (blame.nhogs ? blame.hogs[0]->cpu_s : 0))
         suggest(checker, &blame, told, sizeof(told), command, sizeof(command));
-    const bool is_own = is_main_cause_own(&blame),
-               waits = check_team_waits(checker->view, one->lead);
-    const struct check_gain alone =
-        check_gain_of_more(one->oncpu_s, blame.others * one->wait_s, waits);
+    const bool is_own = is_main_cause_own(&blame);
+    const struct check_gain alone = check_gain_of_more(one->oncpu_s, blame.others * one->wait_s,
+                                                       check_team_waits(checker->view, one->lead));
     if (!command[0] && blame.others > fmax(blame.self, blame.quota) && isfinite(alone.times))
         (void)check_append(told, sizeof(told), " Alone on its CPUs it would be %s %.1fx as fast.",
                            alone.at_least ? "at least" : "about", alone.times);
     if (checker->explained[group] && !command[0])
         return;
-    const struct said said = {
-        .severity = is_own || checker->explained[group] ? FINDING_NOTE : FINDING_BAD,
-        .cost = share,
-        .gain = command[0] ? find_gain(one, &blame, waits) : (struct check_gain){0},
-        .tail = told,
-        .who = &one->lead,
-        .nwho = 1,
-        .evidence = evidence,
-        .command = command};
+    const struct said said = {.severity =
+                                  is_own || checker->explained[group] ? FINDING_NOTE : FINDING_BAD,
+                              .cost = share,
+                              .gain = command[0] ? find_gain(one, &blame) : (struct check_gain){0},
+                              .tail = told,
+                              .who = &one->lead,
+                              .nwho = 1,
+                              .evidence = evidence,
+                              .command = command};
     checker_say(checker, &said,
                 "it waits in the run queue for %s of the time that it wants to run, mostly because "
                 "%s (%s%s).%s",
