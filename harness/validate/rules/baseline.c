@@ -7,12 +7,8 @@ static void judge_baseline(struct checks *checks)
 }
 
 const struct rule rules_baseline[] = {
-    {.id = RULES_BASELINE_ID,
-     .kind = RULE_BASELINE,
-     .cause = "hardware",
-     .action = ACTION_WATCH,
-     .needs = "--baseline FILE, and a run of each scenario in it",
-     .about = "Each figure is within the bounds that machines of this kind have.",
-     .source = "contend baseline",
+    {RULES_BASELINE_ID, RULE_BASELINE, "hardware", ACTION_WATCH,
+     "--baseline FILE, and a run of each scenario in it",
+     "Each figure is within the bounds that machines of this kind have.", "contend baseline",
      .judge = judge_baseline},
     {.id = NULL}};

@@ -91,6 +91,11 @@ void check_error(struct checks *checks, const char *fmt, ...)
     SAY(OUTCOME_ERROR, NULL);
 }
 
+enum facts_probe_name check_probe(const struct checks *checks)
+{
+    return (enum facts_probe_name)__builtin_ctz(checks->rule->probes);
+}
+
 bool check_measured(struct checks *checks, enum facts_probe_name name)
 {
     const struct facts_probe *probe = &checks->facts->probes[name];
@@ -103,6 +108,7 @@ bool check_measured(struct checks *checks, enum facts_probe_name name)
         check_error(checks, "could not be measured: %s", probe->reason);
         return false;
     case PROBE_HUNG:
+        check_error(checks, "did not end: %s", probe->reason);
         return false;
     case PROBE_DONE:
         return true;
@@ -123,4 +129,18 @@ bool check_lost(struct checks *checks, enum facts_probe_name name)
                    value->why);
     }
     return any;
+}
+
+bool check_firmware(struct checks *checks, size_t n)
+{
+    const struct facts *facts = checks->facts;
+    if (is_virtual(facts))
+        check_skip(checks, "a virtual machine: its firmware's tables are made up");
+    else if (facts->dmi == FACTS_DENIED)
+        check_skip(checks, "the firmware's tables are readable as root: sudo contend validate");
+    else if (facts->dmi == FACTS_ABSENT || !n)
+        check_skip(checks, "the firmware has no such table here");
+    else
+        return true;
+    return false;
 }

@@ -49,14 +49,22 @@ void check_skip_with(struct checks *checks, const char *evidence, const char *fm
 /* Should have run. */
 void check_error(struct checks *checks, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The measurement of the rule, which has one. */
+enum facts_probe_name check_probe(const struct checks *checks);
+
 /*
  * True where the measurement is there to be judged. Else it has been said why not: a skip where it
- * does not apply or was not asked for, an error where it should have run. One that hung is the
- * caller's, who says what that means.
+ * does not apply or was not asked for, an error where it should have run.
  */
 bool check_measured(struct checks *checks, enum facts_probe_name name);
 
 /* Fails what was lost while the rest was measured, such as a copy that arrived wrong: any was. */
 bool check_lost(struct checks *checks, enum facts_probe_name name);
+
+/*
+ * True where the firmware's tables can be judged, of which there are `n`; else it has been said why
+ * not. Virtual machines have tables, too, and what is in them is made up.
+ */
+bool check_firmware(struct checks *checks, size_t n);
 
 #endif

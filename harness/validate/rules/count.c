@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/machine/gpu/health.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/validate/rules/check.h"
 #include "harness/validate/rules/expect.h"
@@ -108,321 +107,200 @@ static void judge_gpus_judged(struct checks *checks)
                         facts->other_gpus[0] ? "; " : "", facts->other_gpus);
 }
 
-static void judge_gpus_for_cuda(struct checks *checks)
+static double gpus_of_cuda(const struct unit *unit)
 {
-    const struct topo *topo = checks->facts->topo;
-    unsigned visible = topo_visible_gpus(topo);
-    if (!topo->ngpus)
-        check_skip(checks, "no GPU");
-    else if (visible < topo->ngpus)
-        check_warn(checks,
-                   &(struct check){.metric = "cuda_gpus",
-                                   .in = "GPUs",
-                                   .value = visible,
-                                   .low = topo->ngpus,
-                                   .high = NAN},
-                   "CUDA shows %u of the driver's %u GPUs: %s", visible, topo->ngpus,
-                   topo->gpu_note[0] ? topo->gpu_note : "see CUDA_VISIBLE_DEVICES and MIG");
-    else
-        check_pass(checks, "CUDA shows all %u GPUs", visible);
+    return topo_visible_gpus(unit->facts->topo);
 }
 
-static void judge_nvlinks(struct checks *checks)
+static double gpus_of_driver(const struct unit *unit)
 {
-    const struct topo *topo = checks->facts->topo;
-    bool any = false, wrong = false;
-    int links = 0;
-    char name[64];
-    for (unsigned i = 0; i < topo->ngpus; i++) {
-        const struct gpu_health *health = topo->gpus[i].health;
-        if (!health || health->nvlinks <= 0)
-            continue;
-        any = true;
-        links = health->nvlinks;
-        const struct check check = {.unit = topo_gpu_name(&topo->gpus[i], name, sizeof(name)),
-                                    .metric = "nvlinks_active",
-                                    .in = "links",
-                                    .value = health->nvlinks_active,
-                                    .low = health->nvlinks,
-                                    .high = NAN};
-        wrong = wrong || health->nvlinks_active < health->nvlinks;
-        if (health->nvlinks_active == 0)
-            check_warn(checks, &check,
-                       "none of its %d NVLinks is active: no bridge or switch, or the fabric "
-                       "manager has not started",
-                       health->nvlinks);
-        else if (health->nvlinks_active < health->nvlinks)
-            check_fail(checks, &check, "%d of %d NVLinks are down",
-                       health->nvlinks - health->nvlinks_active, health->nvlinks);
-    }
-    if (!any)
-        check_skip(checks, topo->ngpus ? "the driver tells of no NVLinks" : "no GPU");
-    else if (!wrong)
-        check_pass(checks, "all %d NVLinks of each GPU are active", links);
+    return unit->facts->topo->ngpus;
 }
 
-static void judge_cpus_online(struct checks *checks)
+static const char *why_hidden(const struct unit *unit, char buf[static 96])
 {
-    const struct facts *facts = checks->facts;
-    const struct check check = {.metric = "cpus_online",
-                                .in = "CPUs",
-                                .value = facts->cpus_online,
-                                .low = facts->cpus_present,
-                                .high = NAN};
-    bool no_smt = strcmp(facts->smt, "off") == 0 || strcmp(facts->smt, "forceoff") == 0;
-    if (facts->cpus_present < 0 || facts->cpus_online < 0)
-        check_skip(checks, "the kernel does not say which CPUs are online");
-    else if (facts->cpus_online >= facts->cpus_present)
-        check_pass_value(checks, &check, "all %d CPUs are online", facts->cpus_online);
-    else if (no_smt && facts->cpus_online * 2 >= facts->cpus_present)
-        check_warn(checks, &check, "SMT is switched off: %d of %d CPUs are online",
-                   facts->cpus_online, facts->cpus_present);
-    else
-        check_fail(checks, &check, "%d of %d CPUs are online", facts->cpus_online,
-                   facts->cpus_present);
+    (void)buf;
+    return unit->facts->topo->gpu_note[0] ? unit->facts->topo->gpu_note
+                                          : "see CUDA_VISIBLE_DEVICES and MIG";
 }
 
-static int count_list(const char *list)
+static bool has_no_smt(const struct unit *unit)
+{
+    const struct facts *facts = unit->facts;
+    return (strcmp(facts->smt, "off") == 0 || strcmp(facts->smt, "forceoff") == 0) &&
+           facts->cpus_online * 2 >= facts->cpus_present;
+}
+
+static double cpus_of_machine(const struct unit *unit)
+{
+    const struct facts *facts = unit->facts;
+    return facts->cpus_online > 0 ? facts->cpus_online : (double)facts->topo->ncpus;
+}
+
+static double cpus_allowed(const struct unit *unit)
+{
+    struct bitset allowed = {0};
+    topo_allowed_cpus(unit->facts->topo, &allowed);
+    return bitset_count(&allowed);
+}
+
+static double cpus_of_cgroup(const struct unit *unit)
 {
     struct bitset cpus = {0};
-    return !list[0] || bitset_parse(list, &cpus, NULL) ? -1 : (int)bitset_count(&cpus);
+    const char *list = unit->facts->env.cgroup.cpuset;
+    return !list[0] || bitset_parse(list, &cpus, NULL) ? (double)NAN : bitset_count(&cpus);
 }
 
-static void judge_cpus_allowed(struct checks *checks)
+static bool is_populated(const struct unit *unit)
 {
-    const struct facts *facts = checks->facts;
-    struct bitset allowed = {0};
-    topo_allowed_cpus(facts->topo, &allowed);
-    int cpuset = count_list(facts->env.cgroup.cpuset);
-    int here = (int)bitset_count(&allowed);
-    int all = facts->cpus_online > 0 ? facts->cpus_online : (int)facts->topo->ncpus;
-    struct check check = {
-        .metric = "cpus_allowed", .in = "CPUs", .value = here, .low = all, .high = NAN};
-    if (cpuset >= 0 && cpuset < all) {
-        check.value = cpuset < here ? cpuset : here;
-        check_warn(checks, &check, "its cgroup allows %d of the machine's %d CPUs (%s)", cpuset,
-                   all, facts->env.cgroup.cpuset);
-    } else if (here < all) {
-        check.cause = facts->container ? "container" : "setup";
-        check.command = facts->container ? NULL : "taskset -pc $$";
-        check_warn(checks, &check, "this process may run on %d of the machine's %d CPUs", here,
-                   all);
-    } else {
-        check_pass_value(checks, &check, "all %d CPUs may be used", here);
-    }
+    return ((const struct facts_socket *)unit->at)->populated;
 }
 
-static void judge_cpu_quota(struct checks *checks)
+/* NaN: not told of one of them. */
+static double sum_cores(const struct facts *facts, bool enabled)
 {
-    const struct facts *facts = checks->facts;
-    double limit = facts->env.cgroup.cpus_limit;
-    int all = facts->cpus_online > 0 ? facts->cpus_online : (int)facts->topo->ncpus;
-    if (isnan(limit) || limit >= all)
-        check_pass(checks, "no cgroup limits the CPUs' time");
-    else
-        check_warn(
-            checks,
-            &(struct check){
-                .metric = "cpu_quota", .in = "CPUs", .value = limit, .low = all, .high = NAN},
-            "the cgroup grants the time of %.3g of %d CPUs: who takes more is stopped until "
-            "the next period",
-            limit, all);
-}
-
-/* Virtual machines have tables, too, and what is in them is made up. */
-static bool has_firmware(struct checks *checks, size_t n)
-{
-    const struct facts *facts = checks->facts;
-    if (facts->env.virtual_machine > 0)
-        check_skip(checks, "a virtual machine: its firmware's tables are made up");
-    else if (facts->dmi == FACTS_DENIED)
-        check_skip(checks, "the firmware's tables are readable as root: sudo contend validate");
-    else if (facts->dmi == FACTS_ABSENT || !n)
-        check_skip(checks, "the firmware has no such table here");
-    else
-        return true;
-    return false;
-}
-
-static void judge_sockets(struct checks *checks)
-{
-    const struct facts *facts = checks->facts;
-    int cores = 0, enabled = 0;
-    bool wrong = false, known = true;
-    if (!has_firmware(checks, facts->nsockets))
-        return;
+    double sum = 0;
     for (size_t i = 0; i < facts->nsockets; i++) {
         const struct facts_socket *socket = &facts->sockets[i];
-        if (!socket->populated)
-            continue;
-        if (!socket->enabled) {
-            wrong = true;
-            check_fail(checks, &(struct check){.unit = socket->name},
-                       "a processor is in this socket, and the firmware has disabled it");
-        }
-        known = known && socket->cores > 0 && socket->cores_enabled > 0;
-        cores += socket->cores;
-        enabled += socket->cores_enabled;
+        if (socket->populated && (socket->cores < 1 || socket->cores_enabled < 1))
+            return NAN;
+        if (socket->populated)
+            sum += enabled ? socket->cores_enabled : socket->cores;
     }
-    const struct check check = {
-        .metric = "cores_enabled", .in = "cores", .value = enabled, .low = cores, .high = NAN};
-    if (!wrong && known && enabled < cores)
-        check_warn(checks, &check, "the firmware has enabled %d of the processors' %d cores",
-                   enabled, cores);
-    else if (!wrong && known && (int)facts->topo->ncores < enabled && !facts->container)
-        check_warn(checks, &check, "the firmware has enabled %d cores, and the kernel shows %u",
-                   enabled, facts->topo->ncores);
-    else if (!wrong)
-        check_pass(checks, "every populated socket is enabled");
+    return sum;
 }
 
-static void judge_memory_size(struct checks *checks)
+static double cores_installed(const struct unit *unit)
 {
-    const struct facts *facts = checks->facts;
-    double installed = 0, seen = facts->env.memory_bytes;
-    size_t modules = 0;
-    if (!has_firmware(checks, facts->ndimms))
-        return;
-    for (size_t i = 0; i < facts->ndimms; i++) {
-        if (facts->dimms[i].size_mib <= 0)
-            continue;
-        modules++;
-        installed += (double)facts->dimms[i].size_mib * 0x1p20;
-    }
-    /* The kernel, firmware and graphics keep a few percent. */
-    const struct check check = {.metric = "memory",
-                                .in = "GiB",
-                                .value = seen / 0x1p30,
-                                .low = 0.9 * installed / 0x1p30,
-                                .high = installed / 0x1p30};
-    if (isnan(seen) || modules == 0)
-        check_skip(checks, "no sizes are told");
-    else if (seen < 0.9 * installed)
-        check_fail(checks, &check,
-                   "%zu memory modules have %.0f GiB, and the kernel sees %.0f GiB of it: the "
-                   "firmware may have disabled one",
-                   modules, installed / 0x1p30, seen / 0x1p30);
-    else
-        check_pass_value(checks, &check, "%zu memory modules, %.0f GiB", modules,
-                         installed / 0x1p30);
+    return sum_cores(unit->facts, false);
 }
 
-static void judge_numa_memory(struct checks *checks)
+static double cores_enabled(const struct unit *unit)
 {
-    const struct topo *topo = checks->facts->topo;
-    bool wrong = false;
-    for (unsigned i = 0; i < topo->nnodes; i++) {
-        const struct topo_node *node = &topo->nodes[i];
-        char unit[32];
-        if (node->memory_bytes || bitset_empty(&node->cpus))
-            continue;
-        wrong = true;
-        (void)snprintf(unit, sizeof(unit), "node %u", node->os_node);
-        check_fail(checks, &(struct check){.unit = unit},
-                   "this NUMA node has CPUs and no memory: its modules are missing or disabled");
-    }
-    if (topo->nnodes < 2)
-        check_skip(checks, "one NUMA node");
-    else if (!wrong)
-        check_pass(checks, "each of %u NUMA nodes has memory", topo->nnodes);
+    return sum_cores(unit->facts, true);
+}
+
+static double cores_seen(const struct unit *unit)
+{
+    return unit->facts->topo->ncores;
+}
+
+static double memory_installed(const struct unit *unit)
+{
+    double sum = 0;
+    for (size_t i = 0; i < unit->facts->ndimms; i++)
+        sum += fmax(0, (double)unit->facts->dimms[i].size_mib) * 0x1p20;
+    return sum;
+}
+
+static bool has_sockets(struct checks *checks)
+{
+    return check_firmware(checks, checks->facts->nsockets);
+}
+
+static bool has_modules(struct checks *checks)
+{
+    return check_firmware(checks, checks->facts->ndimms);
+}
+
+static bool has_cpus(const struct unit *unit)
+{
+    return unit->facts->topo->nnodes > 1 &&
+           !bitset_empty(&((const struct topo_node *)unit->at)->cpus);
 }
 
 const struct rule rules_count[] = {
-    {.id = RULES_GPUS_ID,
-     .kind = RULE_COUNT,
-     .cause = "setup",
-     .action = ACTION_MEND,
-     .needs = "a GPU, or --expect gpus=0",
-     .about = "A GPU answers and can be judged, or --expect gpus=0 says that this machine has "
-              "none. Where this is skipped the verdict is SKIP, not PASS.",
-     .source = "a pass is of what the machine is for",
-     .command = "contend topo; lspci",
-     .judge = judge_gpus_judged},
-    {.id = "gpus_on_bus",
-     .kind = RULE_COUNT,
-     .cause = "hardware",
-     .action = ACTION_RESET,
-     .needs = "PCI bus, driver",
-     .about = "Every NVIDIA GPU on the PCI bus is one that the driver shows; a lost one is named "
-              "with its slot.",
-     .source = "sysfs against NVML",
-     .command = "sudo dmesg | grep -i -e nvrm -e xid",
-     .judge = judge_gpus,
-     .of_gpus = true},
-    {.id = "gpus_for_cuda",
-     .kind = RULE_COUNT,
-     .cause = "setup",
-     .action = ACTION_MEND,
-     .needs = "driver",
-     .about = "CUDA shows every GPU that NVML shows: the tests reach those alone.",
-     .source = "CUDA against NVML",
-     .command = "unset CUDA_VISIBLE_DEVICES",
-     .judge = judge_gpus_for_cuda,
-     .of_gpus = true},
-    {.id = "nvlinks",
-     .kind = RULE_COUNT,
-     .cause = "hardware",
-     .action = ACTION_RESET,
-     .needs = "driver",
-     .about = "Every NVLink of every GPU is active.",
-     .source = "NVML, nvmlDeviceGetNvLinkState",
-     .command = "nvidia-smi nvlink --status",
-     .judge = judge_nvlinks,
-     .of_gpus = true},
-    {.id = "cpus_online",
-     .kind = RULE_COUNT,
-     .cause = "configuration",
-     .action = ACTION_MEND,
-     .needs = "sysfs",
-     .about = "Every CPU that is present is online.",
-     .source = "kernel, admin-guide/cputopology",
-     .command = "cat /sys/devices/system/cpu/offline /sys/devices/system/cpu/smt/control",
-     .judge = judge_cpus_online},
-    {.id = "cpus_allowed",
-     .kind = RULE_COUNT,
-     .cause = "container",
-     .action = ACTION_MEND,
-     .needs = "cgroup, affinity",
-     .about = "The cgroup and the affinity of this process allow all of the machine's CPUs: the "
-              "tests see those alone.",
-     .source = "cgroup v2, cpuset.cpus.effective",
-     .command = "cat /proc/self/cgroup /sys/fs/cgroup/cpuset.cpus.effective",
-     .judge = judge_cpus_allowed},
-    {.id = "cpu_quota",
-     .kind = RULE_COUNT,
-     .cause = "container",
-     .action = ACTION_MEND,
-     .needs = "cgroup",
-     .about = "No cgroup grants less time than the CPUs have.",
-     .source = "cgroup v2, cpu.max",
-     .command = "cat /sys/fs/cgroup/cpu.max",
-     .judge = judge_cpu_quota},
-    {.id = "cpu_sockets",
-     .kind = RULE_COUNT,
-     .cause = "configuration",
-     .action = ACTION_MEND,
-     .needs = "firmware's tables (root), no virtual machine",
-     .about = "Every populated socket and all its cores are enabled by the firmware and seen by "
-              "the kernel.",
-     .source = "SMBIOS 3.7, type 4",
-     .command = "sudo dmidecode -t processor",
-     .judge = judge_sockets},
-    {.id = "memory_size",
-     .kind = RULE_COUNT,
-     .cause = "hardware",
-     .action = ACTION_REPLACE,
-     .needs = "firmware's tables (root), no virtual machine",
-     .about = "The kernel sees at least 90% of the memory that the modules have together.",
-     .source = "SMBIOS 3.7, type 17, against MemTotal",
-     .command = "sudo dmidecode -t memory",
-     .judge = judge_memory_size},
-    {.id = "numa_memory",
-     .kind = RULE_COUNT,
-     .cause = "hardware",
-     .action = ACTION_REPLACE,
-     .needs = "topology",
-     .about = "Every NUMA node with CPUs has memory.",
-     .source = "kernel, /sys/devices/system/node",
-     .command = "numactl --hardware",
-     .judge = judge_numa_memory},
+    {RULES_GPUS_ID, RULE_COUNT, "setup", ACTION_MEND, "a GPU, or --expect gpus=0",
+     "A GPU answers and can be judged, or --expect gpus=0 says that this machine has none. Where "
+     "this is skipped the verdict is SKIP, not PASS.",
+     "a pass is of what the machine is for", "contend topo; lspci", .judge = judge_gpus_judged},
+    {"gpus_on_bus", RULE_COUNT, "hardware", ACTION_RESET, "PCI bus, driver",
+     "Every NVIDIA GPU on the PCI bus is one that the driver shows; a lost one is named with its "
+     "slot.",
+     "sysfs against NVML", "sudo dmesg | grep -i -e nvrm -e xid", .of_gpus = true,
+     .judge = judge_gpus},
+    {"gpus_for_cuda", RULE_COUNT, "setup", ACTION_MEND, "driver",
+     "CUDA shows every GPU that NVML shows: the tests reach those alone.", "CUDA against NVML",
+     "unset CUDA_VISIBLE_DEVICES", .of_gpus = true,
+     .limits = {{OF_MACHINE, MADE(gpus_of_cuda), BELOW, MADE(gpus_of_driver), OUTCOME_WARN,
+                 "cuda_gpus", "GPUs", "CUDA shows {v} of the driver's {b} GPUs: {t}",
+                 .text = why_hidden}},
+     .unknown = "no GPU", .passed = "CUDA shows all {v} GPUs"},
+    {"nvlinks", RULE_COUNT, "hardware", ACTION_RESET, "driver",
+     "Every NVLink of every GPU is active.", "NVML, nvmlDeviceGetNvLinkState",
+     "nvidia-smi nvlink --status", .of_gpus = true,
+     .limits = {{OF_GPU, GPU(nvlinks_active), NONE, GPU(nvlinks), OUTCOME_WARN, "nvlinks_active",
+                 "links",
+                 "none of its {b} NVLinks is active: no bridge or switch, or the fabric manager "
+                 "has not started"},
+                {OF_GPU, GPU(nvlinks_active), BELOW, GPU(nvlinks), OUTCOME_FAIL, "nvlinks_active",
+                 "links", "{d} of {b} NVLinks are down"}},
+     .unknown = "the driver tells of no NVLinks",
+     .passed = "all {v} NVLinks of each GPU are active"},
+    {"cpus_online", RULE_COUNT, "configuration", ACTION_MEND, "sysfs",
+     "Every CPU that is present is online.", "kernel, admin-guide/cputopology",
+     "cat /sys/devices/system/cpu/offline /sys/devices/system/cpu/smt/control",
+     .limits = {{OF_MACHINE, FACT(cpus_online), BELOW, FACT(cpus_present), OUTCOME_WARN,
+                 "cpus_online", "CPUs", "SMT is switched off: {v} of {b} CPUs are online",
+                 .when = has_no_smt},
+                {OF_MACHINE, FACT(cpus_online), BELOW, FACT(cpus_present), OUTCOME_FAIL,
+                 "cpus_online", "CPUs", "{v} of {b} CPUs are online"}},
+     .unknown = "the kernel does not say which CPUs are online",
+     .passed = "all {v} CPUs are online"},
+    {"cpus_allowed", RULE_COUNT, "container", ACTION_MEND, "cgroup, affinity",
+     "The cgroup and the affinity of this process allow all of the machine's CPUs: the tests see "
+     "those alone.",
+     "cgroup v2, cpuset.cpus.effective",
+     "cat /proc/self/cgroup /sys/fs/cgroup/cpuset.cpus.effective",
+     .limits = {{OF_MACHINE, MADE(cpus_of_cgroup), BELOW, MADE(cpus_of_machine), OUTCOME_WARN,
+                 "cpus_allowed", "CPUs", "its cgroup allows {v} of the machine's {b} CPUs ({t})",
+                 .setting = SETTING(env.cgroup.cpuset)},
+                {OF_MACHINE, MADE(cpus_allowed), BELOW, MADE(cpus_of_machine), OUTCOME_WARN,
+                 "cpus_allowed", "CPUs", "this process may run on {v} of the machine's {b} CPUs",
+                 .when = in_container},
+                {OF_MACHINE, MADE(cpus_allowed), BELOW, MADE(cpus_of_machine), OUTCOME_WARN,
+                 "cpus_allowed", "CPUs", "this process may run on {v} of the machine's {b} CPUs",
+                 .cause = "setup", .command = "taskset -pc $$"}},
+     .passed = "all {v} CPUs may be used"},
+    {"cpu_quota", RULE_COUNT, "container", ACTION_MEND, "cgroup",
+     "No cgroup grants less time than the CPUs have.", "cgroup v2, cpu.max",
+     "cat /sys/fs/cgroup/cpu.max",
+     .limits = {{OF_MACHINE, FACT(env.cgroup.cpus_limit), BELOW, MADE(cpus_of_machine),
+                 OUTCOME_WARN, "cpu_quota", "CPUs",
+                 "the cgroup grants the time of {v} of {b} CPUs: who takes more is stopped until "
+                 "the next period"}},
+     .passed = "no cgroup limits the CPUs' time"},
+    {"cpu_sockets", RULE_COUNT, "configuration", ACTION_MEND,
+     "firmware's tables (root), no virtual machine",
+     "Every populated socket and all its cores are enabled by the firmware and seen by the "
+     "kernel.",
+     "SMBIOS 3.7, type 4", "sudo dmidecode -t processor", .ready = has_sockets,
+     .limits = {{OF_SOCKET, FIELD(facts_socket, enabled), EQUALS, NUMBER(0), OUTCOME_FAIL, NULL,
+                 NULL, "a processor is in this socket, and the firmware has disabled it",
+                 .when = is_populated},
+                {OF_MACHINE, MADE(cores_enabled), BELOW, MADE(cores_installed), OUTCOME_WARN,
+                 "cores_enabled", "cores",
+                 "the firmware has enabled {v} of the processors' {b} cores", .otherwise = true},
+                {OF_MACHINE, MADE(cores_seen), BELOW, MADE(cores_enabled), OUTCOME_WARN,
+                 "cores_seen", "cores",
+                 "the firmware has enabled {b} cores, and the kernel shows {v}",
+                 .when = not_in_container}},
+     .passed = "every populated socket is enabled"},
+    {"memory_size", RULE_COUNT, "hardware", ACTION_REPLACE,
+     "firmware's tables (root), no virtual machine",
+     "The kernel sees at least 90% of the memory that the modules have together.",
+     "SMBIOS 3.7, type 17, against MemTotal", "sudo dmidecode -t memory", .ready = has_modules,
+     .limits = {{OF_MACHINE, FACT(env.memory_bytes), BELOW, MADE(memory_installed), OUTCOME_FAIL,
+                 "memory", "GiB",
+                 "the memory modules have {w} GiB, and the kernel sees {v} GiB of it: the "
+                 "firmware may have disabled one",
+                 .share = 0.9, .per = 0x1p30}},
+     .unknown = "no sizes are told", .passed = "memory modules of {w} GiB, seen by the kernel"},
+    {"numa_memory", RULE_COUNT, "hardware", ACTION_REPLACE, "topology",
+     "Every NUMA node with CPUs has memory.", "kernel, /sys/devices/system/node",
+     "numactl --hardware",
+     .limits = {{OF_NODE, FIELD(topo_node, memory_bytes), BELOW, NUMBER(1), OUTCOME_FAIL, NULL,
+                 NULL, "this NUMA node has CPUs and no memory: its modules are missing or disabled",
+                 .when = has_cpus}},
+     .unknown = "one NUMA node", .passed = "each NUMA node has memory"},
     {.id = NULL}};

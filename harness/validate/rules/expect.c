@@ -218,15 +218,8 @@ static void judge_expected(struct checks *checks)
 }
 
 const struct rule rules_expect[] = {
-    {.id = RULES_EXPECTED_ID,
-     .kind = RULE_COUNT,
-     .cause = "hardware",
-     .action = ACTION_MEND,
-     .needs = "--expect gpus=8,cpus=128,...",
-     .about =
-         "There is as much as --expect says, of memory at least 90%; more is a warning, but not "
-         "of memory. What never was on the bus, no other rule can miss.",
-     .source = "who ordered the server",
-     .command = "contend topo; lspci",
-     .judge = judge_expected},
+    {RULES_EXPECTED_ID, RULE_COUNT, "hardware", ACTION_MEND, "--expect gpus=8,cpus=128,...",
+     "There is as much as --expect says, of memory at least 90%; more is a warning, but not of "
+     "memory. What never was on the bus, no other rule can miss.",
+     "who ordered the server", "contend topo; lspci", .judge = judge_expected},
     {.id = NULL}};

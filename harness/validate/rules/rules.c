@@ -89,7 +89,7 @@ int rules_judge(const struct facts *facts, const struct rules_request *request,
             if (!rules_asked(request, rule))
                 continue;
             checks.rule = rule;
-            rule->judge(&checks);
+            (rule->judge ? rule->judge : limits_judge)(&checks);
             if (is_in(request->required, request->nrequired, rule))
                 hold_to_account(findings, from);
         }

@@ -1,12 +1,12 @@
 /*
- * The rules of `contend validate`, as data: each looks at the facts and says what it found. Pure.
+ * The rules of `contend validate`, as data: limits of facts, or a function. Pure.
  *
  *   rc = rules_judge(&facts, &request, &findings, &err);
  *   struct rules_verdict verdict = rules_verdict(&findings, strict);
  *
  * A rule without a bound of a model: what a unit should be is what the bus, the firmware, its peers
  * or the physics of its link say. One finding a unit that is wrong, or one that passes, for all of
- * them; never none. Adding a rule: a function and an entry in one of the other files here.
+ * them; never none. Adding a rule: a row in one of the other files here.
  */
 #ifndef CONTEND_VALIDATE_RULES_RULES_H
 #define CONTEND_VALIDATE_RULES_RULES_H
@@ -16,6 +16,7 @@
 
 #include "harness/contract/finding.h"
 #include "harness/machine/facts/facts.h"
+#include "harness/validate/rules/limit.h"
 
 enum rule_kind { RULE_COUNT, RULE_PHYSICAL, RULE_SYMMETRY, RULE_HEALTH, RULE_BASELINE, RULE_KINDS };
 const char *rule_kind_name(enum rule_kind kind); /* "count", "physical", ... */
@@ -26,6 +27,17 @@ const char *rule_action_name(enum rule_action action); /* "replace", "reset", "m
 
 struct checks;
 
+/* Measured values of units that their keys name, "cpu=3", which should be alike. */
+struct alike {
+    const char *metric, *part; /* part: of the key; "" = any */
+    const char *unit, *shown;  /* "cpu" in the key, "CPU" for people */
+    const char *in;
+    bool same_kind;   /* CPUs are compared with those of their kind of core */
+    const char *said; /* what a finding calls the metric; NULL = as it is called */
+};
+
+enum { RULE_LIMITS_MAX = 6 };
+
 struct rule {
     const char *id; /* [a-z0-9_]+, the same in all versions; NULL ends a table */
     enum rule_kind kind;
@@ -34,10 +46,18 @@ struct rule {
     const char *needs;   /* what it reads */
     const char *about;   /* one sentence: what fails, and why it matters */
     const char *source;  /* where the bound comes from */
-    const char *command; /* what mends or shows it; NULL = nothing to type */
+    const char *command; /* what fixes or shows it; NULL = nothing to type */
     unsigned probes;     /* bits of enum facts_probe_name: what has to be measured for it */
     bool of_gpus;        /* it judges GPUs: where it is asked, so is gpus_judged */
-    void (*judge)(struct checks *checks);
+
+    /* By its limits (limit.h), where something is known; else by a function of its own. */
+    struct limit limits[RULE_LIMITS_MAX + 1];
+    const char *passed;  /* where nothing is beyond; with {n} units, and holes of the first limit */
+    const char *unknown; /* why it is skipped where nothing is known; NULL = then it passes, */
+    bool (*knows)(const struct facts *facts); /* as it does where this holds; NULL = it does not */
+    bool (*ready)(struct checks *checks);     /* else it has said why nothing is judged */
+    struct alike alike[2];                    /* what of measured units is to be alike */
+    void (*judge)(struct checks *checks);     /* NULL = by the limits */
 };
 
 /* All tables, in the order of --list; ends with NULL. Each ends with an entry of id NULL. */

@@ -44,7 +44,10 @@ static void test_rules_are_well_formed(void **state)
             assert_ptr_equal(rule_find(rule->id), rule); /* no other one has the name */
             for (size_t i = 0; i < 4; i++)
                 known = known || strcmp(rule->cause, causes[i]) == 0;
-            assert_true(known && rule->judge && rule->needs[0] && rule->source[0]);
+            assert_true(known && rule->needs[0] && rule->source[0]);
+            assert_true(rule->judge || (rule->limits->sentence && rule->passed));
+            for (const struct limit *limit = rule->limits; limit->sentence; limit++)
+                assert_true(limit->text || limit->setting || !strstr(limit->sentence, "{t}"));
             assert_int_equal(rule->about[strlen(rule->about) - 1], '.');
         }
     assert_in_range(n, 30, RULES_MAX);
@@ -250,8 +253,8 @@ static void test_rules_of_the_log(void **state)
     fixture_finds("pcie_errors", "0000:00:01.0", OUTCOME_WARN, "hardware", ACTION_WATCH);
     fixture_finds("out_of_memory", NULL, OUTCOME_WARN, "configuration", ACTION_WATCH);
     fixture_finds("memory_errors", "CPU0_DIMM_C1", OUTCOME_FAIL, "hardware", ACTION_REPLACE);
-    PLANT(w->devices[2].aer_nonfatal = 3, "pcie_errors", "0000:03:00.0 (slot 7)", FAIL, "hardware",
-          WATCH);
+    PLANT(w->devices[2].aer_nonfatal = 3, "pcie_errors", "GPU 0000:03:00.0 (slot 7)", FAIL,
+          "hardware", WATCH);
     w->facts.log = FACTS_DENIED;
     assert_non_null(strstr(fixture_judged("xid", NULL)->sentence, "as root"));
     PLANT(w->facts.throttle_events = 4, "cpu_heat", NULL, WARN, "hardware", WATCH);

@@ -1,0 +1,413 @@
+#include "harness/validate/rules/limit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/machine/topo/topo_gpu.h"
+#include "harness/validate/rules/check.h"
+
+enum { SENTENCE_MAX = 400 };
+
+/* Over all limits of a rule. */
+struct tally {
+    unsigned known; /* units of which something is known */
+    bool wrong;
+    char passed[SENTENCE_MAX]; /* what is said where nothing is wrong, */
+    struct check check;        /* and its number */
+};
+
+bool in_container(const struct unit *unit)
+{
+    return unit->facts->container;
+}
+
+bool not_in_container(const struct unit *unit)
+{
+    return !unit->facts->container;
+}
+
+bool is_virtual(const struct facts *facts)
+{
+    return facts->env.virtual_machine > 0;
+}
+
+bool key_has_part(const char *key, const char *part)
+{
+    size_t length = strlen(part);
+    for (const char *at = key; (at = strstr(at, part)) && length; at++)
+        if ((at == key || at[-1] == ';') && (!at[length] || at[length] == ';'))
+            return true;
+    return !length;
+}
+
+/* Of a GPU what its number in CUDA stands beside. */
+static double measured(const struct number *number, const struct unit *unit)
+{
+    const struct facts_probe *probe = &unit->facts->probes[number->probe];
+    char gpu[32] = "";
+    double most = NAN;
+    if (unit->of == OF_GPU)
+        (void)snprintf(gpu, sizeof(gpu), "gpu=%d", unit->facts->topo->gpus[unit->i].cuda_ordinal);
+    for (size_t i = 0; i < probe->n; i++)
+        if (strcmp(probe->values[i].metric, number->metric) == 0 &&
+            key_has_part(probe->values[i].key, number->part) &&
+            key_has_part(probe->values[i].key, gpu))
+            most = fmax(most, probe->values[i].value);
+    return most;
+}
+
+double number_of(const struct number *number, const struct unit *unit)
+{
+    const void *at = (const char *)unit->at + number->at;
+    double value = NAN;
+    switch (number->from) {
+    case CONSTANT:
+        return number->constant;
+    case FUNCTION:
+        return number->make(unit);
+    case MEASUREMENT:
+        return measured(number, unit);
+    case PEER_VALUE:
+        break;
+    case FIELD_INT:
+        value = *(const int *)at;
+        break;
+    case FIELD_UNSIGNED:
+        value = *(const unsigned *)at;
+        break;
+    case FIELD_INT64:
+        value = (double)*(const int64_t *)at;
+        break;
+    case FIELD_UINT64:
+        value = (double)*(const uint64_t *)at;
+        break;
+    case FIELD_DOUBLE:
+        value = *(const double *)at;
+        break;
+    case FIELD_BOOL:
+        value = *(const bool *)at;
+        break;
+    }
+    return value < 0 ? (double)NAN : value;
+}
+
+/* The i-th of its kind; false behind the last. *at is NULL where nothing is known of it. */
+static bool find_unit(const struct facts *facts, enum limit_of of, size_t i, struct unit *unit)
+{
+    const struct topo *topo = facts->topo;
+    *unit = (struct unit){.facts = facts, .of = of, .i = i};
+    switch (of) {
+    case OF_MACHINE:
+        unit->at = facts;
+        return i < 1;
+    case OF_GPU:
+        unit->at = i < topo->ngpus ? topo->gpus[i].health : NULL;
+        return i < topo->ngpus;
+    case OF_NODE:
+        unit->at = i < topo->nnodes ? &topo->nodes[i] : NULL;
+        return i < topo->nnodes;
+    case OF_DEVICE:
+        unit->at = facts->devices + i;
+        return i < facts->ndevices;
+    case OF_SOCKET:
+        unit->at = facts->sockets + i;
+        return i < facts->nsockets;
+    case OF_DIMM:
+        unit->at = facts->dimms + i;
+        return i < facts->ndimms;
+    case OF_EDAC:
+        unit->at = facts->edacs + i;
+        return i < facts->nedac;
+    case OF_EVENT:
+        unit->at = facts->events + i;
+        return i < facts->nevents;
+    }
+    return false;
+}
+
+/* What most of its peers have; NaN where none is known. */
+static double usual(const struct number *number, const struct unit *unit)
+{
+    double common = NAN;
+    unsigned most = 0;
+    struct unit one, other;
+    for (size_t i = 0; find_unit(unit->facts, unit->of, i, &one); i++) {
+        unsigned n = 0;
+        double value = one.at ? number_of(number, &one) : (double)NAN;
+        for (size_t j = 0; find_unit(unit->facts, unit->of, j, &other); j++)
+            n += other.at && number_of(number, &other) == value;
+        common = n > most ? value : common;
+        most = n > most ? n : most;
+    }
+    return common;
+}
+
+static void name_event(const struct facts_event *event, char *buf, size_t size)
+{
+    (void)snprintf(buf, size, "%s%s",
+                   event->kind == EVENT_XID    ? "GPU "
+                   : event->kind == EVENT_SXID ? "NVSwitch "
+                                               : "",
+                   event->unit);
+}
+
+static void name_unit(const struct unit *unit, char *buf, size_t size)
+{
+    const struct facts *facts = unit->facts;
+    static const char *const kinds[] = {"GPU ", "NVSwitch ", "NIC ", "NVMe ", ""};
+    char name[96];
+    buf[0] = '\0';
+    switch (unit->of) {
+    case OF_MACHINE:
+        break;
+    case OF_GPU:
+        (void)topo_gpu_name(&facts->topo->gpus[unit->i], buf, size);
+        break;
+    case OF_DEVICE:
+        (void)snprintf(buf, size, "%s%s", kinds[facts->devices[unit->i].kind],
+                       facts_device_name(&facts->devices[unit->i], name, sizeof(name)));
+        break;
+    case OF_SOCKET:
+        (void)snprintf(buf, size, "%s", facts->sockets[unit->i].name);
+        break;
+    case OF_DIMM:
+        (void)snprintf(buf, size, "%s", facts->dimms[unit->i].locator);
+        break;
+    case OF_NODE:
+        (void)snprintf(buf, size, "node %u", facts->topo->nodes[unit->i].os_node);
+        break;
+    case OF_EDAC:
+        (void)snprintf(buf, size, "%s", facts->edacs[unit->i].name);
+        break;
+    case OF_EVENT:
+        name_event(&facts->events[unit->i], buf, size);
+        break;
+    }
+}
+
+/* "3 times, 12 to 3401 s after boot: LINE" */
+static void tell_event(const struct facts_event *event, char *buf, size_t size)
+{
+    if (event->count == 1)
+        (void)snprintf(buf, size, "%.0f s after boot: %s", event->first_s, event->line);
+    else
+        (void)snprintf(buf, size, "%u times, %.0f to %.0f s after boot: %s", event->count,
+                       event->first_s, event->last_s, event->line);
+}
+
+/* One unit by one limit. */
+struct look {
+    const struct limit *limit;
+    const struct unit *unit;
+    double value, bound, whole; /* whole: the bound without the share */
+    unsigned known;
+};
+
+/* False: not known, or nothing that this limit is for. */
+static bool look_at(struct look *look)
+{
+    const struct limit *limit = look->limit;
+    if (limit->of == OF_EVENT && ((const struct facts_event *)look->unit->at)->kind != limit->event)
+        return false;
+    if (limit->when && !limit->when(look->unit))
+        return false;
+    const char *setting = (const char *)look->unit->facts + limit->setting;
+    if (limit->setting && (!setting[0] || (limit->is && strcmp(setting, limit->is) != 0) ||
+                           (limit->is_not && strcmp(setting, limit->is_not) == 0)))
+        return false;
+    look->value = number_of(&limit->value, look->unit);
+    look->whole = limit->bound.from == PEER_VALUE ? usual(&limit->value, look->unit)
+                                                  : number_of(&limit->bound, look->unit);
+    look->bound = look->whole * (limit->share > 0 ? limit->share : 1);
+    return !isnan(look->value) && !isnan(look->bound) &&
+           !((limit->op == BELOW || limit->op == NONE) && look->bound <= 0);
+}
+
+static bool is_beyond(const struct look *look)
+{
+    switch (look->limit->op) {
+    case BELOW:
+        return look->value < look->bound;
+    case ABOVE:
+        return look->value > look->bound;
+    case EQUALS:
+        return look->value == look->bound;
+    case DIFFERS:
+        return look->value != look->bound;
+    case NONE:
+        return look->value == 0;
+    case HAS:
+        return (uint64_t)look->value & (uint64_t)look->bound;
+    case ANY:
+        return true;
+    case TOLD:
+        break;
+    }
+    return false;
+}
+
+static size_t put_number(double value, char *buf, size_t size)
+{
+    bool whole = value == rint(value) || fabs(value) >= 1000;
+    int length = snprintf(buf, size, whole ? "%.0f" : "%.4g", value);
+    return (size_t)length < size ? (size_t)length : size - 1;
+}
+
+/* One hole of a sentence. */
+static size_t put_hole(const struct look *look, char hole, char *buf, size_t size)
+{
+    const double per = look->limit->per > 0 ? look->limit->per : 1;
+    char text[96] = "";
+    size_t used;
+    switch (hole) {
+    case 'v':
+        return put_number(look->value / per, buf, size);
+    case 'b':
+        return put_number(look->bound / per, buf, size);
+    case 'w':
+        return put_number(look->whole / per, buf, size);
+    case 'd':
+        return put_number((look->whole - look->value) / per, buf, size);
+    case 'p':
+        return put_number(rint(100 * look->value / look->whole), buf, size);
+    case '%':
+        return put_number(rint(1000 * look->value) / 10, buf, size);
+    case 'n':
+        return put_number(look->known, buf, size);
+    case 's':
+        used = (size_t)snprintf(buf, size, "%s", look->known == 1 ? "" : "s");
+        break;
+    default:
+        used = (size_t)snprintf(buf, size, "%s",
+                                look->limit->text
+                                    ? look->limit->text(look->unit, text)
+                                    : (const char *)look->unit->facts + look->limit->setting);
+    }
+    return used < size ? used : size - 1;
+}
+
+static void fill_in(const struct look *look, const char *sentence, char *buf, size_t size)
+{
+    size_t used = 0;
+    for (const char *at = sentence; *at && used + 1 < size; at++)
+        if (at[0] == '{' && at[1] && at[2] == '}') {
+            used += put_hole(look, at[1], buf + used, size - used);
+            at += 2;
+        } else {
+            buf[used++] = *at;
+        }
+    buf[used] = '\0';
+}
+
+/* The number of a finding. */
+static struct check check_of(const struct look *look)
+{
+    const struct limit *limit = look->limit;
+    const double per = limit->per > 0 ? limit->per : 1, bound = look->bound / per;
+    bool is_shown = limit->shown.from != CONSTANT;
+    struct check check = {.metric = limit->metric,
+                          .in = limit->in,
+                          .value = look->value / per,
+                          .low = NAN,
+                          .high = NAN};
+    if (is_shown)
+        check.value = number_of(&limit->shown, look->unit);
+    else if (limit->op == ABOVE)
+        check.high = bound;
+    else if (limit->op != ANY && limit->op != TOLD)
+        check.low = bound;
+    if (limit->op == DIFFERS)
+        check.high = bound;
+    return check;
+}
+
+static void say_beyond(struct checks *checks, const struct look *look)
+{
+    const struct limit *limit = look->limit;
+    const struct facts *facts = checks->facts;
+    struct check check = check_of(look);
+    char name[160], evidence[200] = "", sentence[SENTENCE_MAX];
+    bool warns = limit->outcome == OUTCOME_WARN || (limit->virtual_warns && is_virtual(facts));
+    name_unit(look->unit, name, sizeof(name));
+    size_t used = strlen(name);
+    if (limit->part)
+        (void)snprintf(name + used, sizeof(name) - used, " %s", limit->part);
+    if (limit->of == OF_EVENT)
+        tell_event(look->unit->at, evidence, sizeof(evidence));
+    fill_in(look, limit->sentence, sentence, sizeof(sentence));
+    bool contained = limit->in_container && facts->container;
+    check.unit = name;
+    check.evidence = evidence;
+    check.cause = contained ? "container" : limit->cause;
+    check.command = contained ? limit->in_container : limit->command;
+    (warns ? check_warn : check_fail)(checks, &check, "%s%s", sentence,
+                                      limit->virtual_warns && is_virtual(facts)
+                                          ? "; of a virtual machine that may be the host's to do"
+                                          : "");
+}
+
+/* The limits of one kind of unit, each unit in turn. */
+static void judge_units(struct checks *checks, const struct limit *first, const struct limit *end,
+                        struct tally *tally)
+{
+    struct unit unit;
+    bool wrong = false;
+    for (size_t i = 0; !(wrong && first->once) && find_unit(checks->facts, first->of, i, &unit);
+         i++) {
+        bool known = false, beyond = false; /* known: by the first that is, what passes is told */
+        for (const struct limit *limit = first; unit.at && limit < end && !beyond; limit++) {
+            struct look look = {.limit = limit, .unit = &unit};
+            if (!look_at(&look))
+                continue;
+            look.known = tally->known + 1;
+            beyond = is_beyond(&look);
+            if (beyond)
+                say_beyond(checks, &look);
+            else if (!known) {
+                fill_in(&look, checks->rule->passed, tally->passed, sizeof(tally->passed));
+                if (limit->of == OF_MACHINE || limit->once)
+                    tally->check = check_of(&look);
+            }
+            known = true;
+        }
+        tally->known += known;
+        wrong = wrong || beyond;
+    }
+    tally->wrong = tally->wrong || wrong;
+}
+
+void limits_judge(struct checks *checks)
+{
+    const struct rule *rule = checks->rule;
+    const struct facts *facts = checks->facts;
+    const struct unit machine = {.facts = facts, .at = facts};
+    const struct look none = {.limit = rule->limits, .unit = &machine, .value = NAN};
+    struct tally tally = {0};
+    const struct limit *end;
+    if ((rule->ready && !rule->ready(checks)) ||
+        (rule->probes && !check_measured(checks, check_probe(checks))))
+        return;
+    if (rule->limits->value.from == MEASUREMENT && rule->limits->of == OF_MACHINE &&
+        isnan(number_of(&rule->limits->value, &machine))) {
+        check_error(checks, "nothing was measured");
+        return;
+    }
+    for (const struct limit *first = rule->limits; first->sentence; first = end) {
+        for (end = first + 1; end->sentence && end->of == first->of && !end->also;)
+            end++;
+        if (!first->otherwise || !tally.wrong)
+            judge_units(checks, first, end, &tally);
+    }
+    if (tally.wrong)
+        return;
+    if (!tally.known && rule->of_gpus && !facts->topo->ngpus)
+        check_skip(checks, "no GPU");
+    else if (!tally.known && rule->unknown && !(rule->knows && rule->knows(facts)))
+        check_skip(checks, "%s", rule->unknown);
+    else {
+        if (!tally.passed[0])
+            fill_in(&none, rule->passed, tally.passed, sizeof(tally.passed));
+        check_pass_value(checks, &tally.check, "%s", tally.passed);
+    }
+}
