@@ -97,7 +97,7 @@ static int add_machine(struct fleet *fleet, const char *name, uint32_t *machine,
     if (!grown)
         return err_set(err, -ENOMEM, "out of memory for %u machines", nbefore + 1);
     fleet->machines = grown;
-    grown[nbefore] = (struct fleet_machine){.kind = INTERN_NONE, .troubled = INTERN_NONE};
+    grown[nbefore] = (struct fleet_machine){.kind = INTERN_NONE};
     return 0;
 }
 
@@ -148,51 +148,36 @@ void fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *text)
         (void)snprintf(machine->trouble, sizeof(machine->trouble), "%s", text);
 }
 
-/* "pipeline\037partition\037prep": what is skipped or fails as one. */
-static size_t join_arm(const char *scenario, const char *placement, const char *bench, char *buf,
-                       size_t size)
+/* "17\037pipeline\037partition\037prep": what is skipped or fails as one. */
+static size_t join_arm(uint32_t machine, const char *scenario, const char *placement,
+                       const char *bench, char *buf, size_t size)
 {
-    int length =
-        snprintf(buf, size, "%s%c%s%c%s", scenario, SEPARATOR, placement, SEPARATOR, bench);
+    int length = snprintf(buf, size, "%u%c%s%c%s%c%s", machine, SEPARATOR, scenario, SEPARATOR,
+                          placement, SEPARATOR, bench);
     return (size_t)length < size ? (size_t)length : size - 1;
-}
-
-static struct fleet_trouble *find_trouble(const struct fleet *fleet, uint32_t machine, uint32_t arm)
-{
-    uint32_t at = fleet->machines[machine].troubled;
-    while (at != INTERN_NONE && fleet->troubles[at].arm != arm)
-        at = fleet->troubles[at].before;
-    return at == INTERN_NONE ? NULL : &fleet->troubles[at];
 }
 
 int fleet_add_arm_trouble(struct fleet *fleet, uint32_t run,
                           const char *const columns[FLEET_COLUMNS], bool failed, const char *text,
                           struct err *err)
 {
-    struct fleet_machine *machine = &fleet->machines[fleet->runs[run].machine];
-    struct fleet_trouble trouble = {.before = machine->troubled, .failed = failed};
     char arm[FLEET_KEY_MAX];
-    size_t length = join_arm(columns[FLEET_SCENARIO], columns[FLEET_PLACEMENT],
-                             columns[FLEET_BENCH], arm, sizeof(arm));
-    int rc = intern_add(&fleet->arms, arm, length, &trouble.arm, err);
-    if (!rc)
-        rc = intern_add(&fleet->texts, text, strlen(text), &trouble.text, err);
-    if (rc)
-        return rc;
-    struct fleet_trouble *known = find_trouble(fleet, fleet->runs[run].machine, trouble.arm);
-    if (known) {
-        known->text = failed && !known->failed ? trouble.text : known->text;
-        known->failed = failed || known->failed;
-        return 0;
-    }
+    uint32_t at, nbefore = fleet->arms.n;
+    size_t length = join_arm(fleet->runs[run].machine, columns[FLEET_SCENARIO],
+                             columns[FLEET_PLACEMENT], columns[FLEET_BENCH], arm, sizeof(arm));
     struct fleet_trouble *grown =
-        array_grown(fleet->troubles, fleet->ntroubles, &fleet->troubles_capacity, sizeof(*grown));
+        array_grown(fleet->troubles, nbefore, &fleet->troubles_capacity, sizeof(*grown));
     if (!grown)
-        return err_set(err, -ENOMEM, "out of memory for %zu reasons", fleet->ntroubles + 1);
+        return err_set(err, -ENOMEM, "out of memory for %u reasons", nbefore + 1);
     fleet->troubles = grown;
-    machine->troubled = (uint32_t)fleet->ntroubles;
-    grown[fleet->ntroubles++] = trouble;
-    return 0;
+    int rc = intern_add(&fleet->arms, arm, length, &at, err);
+    if (!rc && at == nbefore)
+        grown[at] = (struct fleet_trouble){.text = INTERN_NONE};
+    if (!rc && (grown[at].text == INTERN_NONE || (failed && !grown[at].failed)))
+        rc = intern_add(&fleet->texts, text, strlen(text), &grown[at].text, err);
+    if (!rc)
+        grown[at].failed = grown[at].failed || failed;
+    return rc;
 }
 
 const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const char *key)
@@ -200,12 +185,12 @@ const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const 
     char scenario[FLEET_KEY_MAX], placement[FLEET_KEY_MAX], bench[FLEET_KEY_MAX];
     char arm[FLEET_KEY_MAX];
     size_t length =
-        join_arm(fleet_key_column(key, FLEET_SCENARIO, scenario, sizeof(scenario)),
+        join_arm(machine, fleet_key_column(key, FLEET_SCENARIO, scenario, sizeof(scenario)),
                  fleet_key_column(key, FLEET_PLACEMENT, placement, sizeof(placement)),
                  fleet_key_column(key, FLEET_BENCH, bench, sizeof(bench)), arm, sizeof(arm));
-    uint32_t of = intern_find(&fleet->arms, arm, length);
-    const struct fleet_trouble *known = of == INTERN_NONE ? NULL : find_trouble(fleet, machine, of);
-    return known ? intern_text(&fleet->texts, known->text) : fleet->machines[machine].trouble;
+    uint32_t at = intern_find(&fleet->arms, arm, length);
+    return at == INTERN_NONE ? fleet->machines[machine].trouble
+                             : intern_text(&fleet->texts, fleet->troubles[at].text);
 }
 
 void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text, bool inconclusive)

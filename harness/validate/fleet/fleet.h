@@ -91,20 +91,18 @@ struct fleet {
         uint64_t newest;    /* when that began */
         char identity[20];  /* "" = unknown */
         char trouble[96];   /* why any figure of it may be missing: "the run failed"; or "" */
-        uint32_t troubled;  /* the newest of its troubles below; INTERN_NONE = there are none */
         uint64_t validated; /* when its newest validation began */
         char verdict[96];   /* what that said, where the machine did not pass; or "" */
         bool inconclusive;  /* and that is SKIP: nothing of what it is for was judged */
     } * machines;           /* one a name */
     size_t machines_capacity;
 
-    struct intern arms, texts; /* of the next */
+    struct intern arms, texts; /* arms of machines */
     struct fleet_trouble {
-        uint32_t arm, text;
-        uint32_t before; /* the next of this machine; INTERN_NONE = none */
-        bool failed;     /* else it was skipped */
-    } * troubles;        /* why the figures of an arm are missing; one an arm of a machine */
-    size_t ntroubles, troubles_capacity;
+        uint32_t text;
+        bool failed; /* else it was skipped */
+    } * troubles;    /* why the figures of an arm are missing; one an arm */
+    size_t troubles_capacity;
 
     struct fleet_run {
         uint32_t machine;

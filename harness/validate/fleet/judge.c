@@ -112,51 +112,52 @@ static int judge_verdicts(struct judge *judge)
     return rc;
 }
 
-static bool lacks(const struct judge *judge, size_t bound, uint32_t machine)
+/* What a machine has of all bounds together. */
+static void look_at_whole(struct judge *judge, uint32_t machine, double *scratch)
 {
-    uint32_t metric = judge->out->metric_of[bound];
-    return metric == INTERN_NONE || !fleet_find(judge->fleet, metric, machine);
-}
-
-static int add_lacking(struct judge *judge, uint32_t machine, size_t count)
-{
-    size_t first = 0;
-    while (!judge->bounds->all[first].required || !lacks(judge, first, machine))
-        first++;
-    return judge_add(judge, &(struct fleet_offence){.machine = machine,
-                                                    .kind = OFFENCE_LACKS,
-                                                    .outcome = OUTCOME_FAIL,
-                                                    .bound = first,
-                                                    .count = count,
-                                                    .score = LACKS_SCORE + (double)count});
-}
-
-/* Of each machine how many of its figures have a bound, or one that is required. NULL: no memory.
- */
-static size_t *count_figures(const struct judge *judge, bool required)
-{
-    const struct fleet *fleet = judge->fleet;
-    size_t *has = calloc((size_t)fleet->names.n + 1, sizeof(*has));
-    for (size_t i = 0; has && i < judge->bounds->n; i++) {
-        uint32_t metric = judge->out->metric_of[i];
-        if (metric == INTERN_NONE || (required && !judge->bounds->all[i].required))
-            continue;
-        for (size_t c = fleet->first[metric]; c < fleet->first[metric + 1]; c++)
-            has[fleet->cells[c].machine]++;
+    struct judge_whole whole = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < judge->bounds->n; i++) {
+        const struct bound *bound = &judge->bounds->all[i];
+        const struct fleet_cell *cell = fleet_judged_cell(judge->fleet, judge->out, i, machine);
+        if (cell) {
+            double log_ratio = log(fmax(cell->value / bound->reference, 1e-3));
+            scratch[n++] = bound->higher ? -log_ratio : log_ratio;
+        } else if (bound->required && !whole.nlacking++)
+            whole.lacking = i;
     }
-    return has;
+    whole.seen = n;
+    whole.worse = n < OVERALL_FIGURES || judge_leaves_out(judge, machine)
+                      ? (double)NAN
+                      : stats_sort_median(scratch, n);
+    judge->whole[machine] = whole;
+}
+
+static int look_at_wholes(struct judge *judge)
+{
+    double *scratch = calloc(judge->bounds->n + 1, sizeof(*scratch));
+    judge->whole = calloc((size_t)judge->fleet->names.n + 1, sizeof(*judge->whole));
+    bool good = scratch && judge->whole;
+    for (uint32_t i = 0; good && i < judge->fleet->names.n; i++)
+        look_at_whole(judge, i, scratch);
+    free(scratch);
+    return good ? 0 : err_set(judge->err, -ENOMEM, "out of memory for machines");
 }
 
 static int judge_lacking(struct judge *judge)
 {
-    size_t *has = count_figures(judge, true), nrequired = 0;
-    int rc = has ? 0 : err_set(judge->err, -ENOMEM, "out of memory for machines");
-    for (size_t i = 0; i < judge->bounds->n; i++)
-        nrequired += judge->bounds->all[i].required;
-    for (uint32_t i = 0; !rc && i < judge->fleet->names.n; i++)
-        if (has[i] < nrequired && !judge_leaves_out(judge, i))
-            rc = add_lacking(judge, i, nrequired - has[i]);
-    free(has);
+    int rc = 0;
+    for (uint32_t i = 0; !rc && i < judge->fleet->names.n; i++) {
+        const struct judge_whole *whole = &judge->whole[i];
+        if (whole->nlacking && !judge_leaves_out(judge, i))
+            rc = judge_add(judge,
+                           &(struct fleet_offence){.machine = i,
+                                                   .kind = OFFENCE_LACKS,
+                                                   .outcome = OUTCOME_FAIL,
+                                                   .bound = whole->lacking,
+                                                   .count = whole->nlacking,
+                                                   .score = LACKS_SCORE + (double)whole->nlacking});
+    }
     return rc;
 }
 
@@ -203,95 +204,28 @@ static int judge_figures(struct judge *judge)
     return rc;
 }
 
-/* Logarithms of how much worse each figure of a machine is; those of one machine together. */
-struct worse {
-    size_t *end; /* of those of a machine; they begin at the end of the machine before it */
-    double *by;
-    double *median; /* one a machine */
-    double *sorted; /* of the machines that have one, and their distances to 0 */
-    size_t n;
-};
-
-static bool worse_init(struct worse *worse, const struct fleet *fleet)
-{
-    size_t n = (size_t)fleet->names.n + 1;
-    *worse = (struct worse){.end = calloc(n, sizeof(*worse->end)),
-                            .by = calloc(fleet->ncells + 1, sizeof(*worse->by)),
-                            .median = calloc(n, sizeof(*worse->median)),
-                            .sorted = calloc(n, sizeof(*worse->sorted))};
-    return worse->end && worse->by && worse->median && worse->sorted;
-}
-
-static void worse_free(struct worse *worse)
-{
-    free(worse->end);
-    free(worse->by);
-    free(worse->median);
-    free(worse->sorted);
-}
-
-/* Counts the figures of each machine, or with `fill` puts them in their places. */
-static void worse_collect(const struct judge *judge, struct worse *worse, bool fill)
-{
-    const struct fleet *fleet = judge->fleet;
-    for (size_t i = 0; i < judge->bounds->n; i++) {
-        const struct bound *bound = &judge->bounds->all[i];
-        uint32_t metric = judge->out->metric_of[i];
-        if (metric == INTERN_NONE)
-            continue;
-        for (size_t c = fleet->first[metric]; c < fleet->first[metric + 1]; c++) {
-            const struct fleet_cell *cell = &fleet->cells[c];
-            double worse_by = log(fmax(cell->value / bound->reference, 1e-3));
-            if (fill)
-                worse->by[worse->end[cell->machine]] = bound->higher ? -worse_by : worse_by;
-            worse->end[cell->machine]++;
-        }
-    }
-}
-
-static void worse_make(const struct judge *judge, struct worse *worse)
-{
-    size_t nmachines = judge->fleet->names.n, before = 0;
-    worse_collect(judge, worse, false);
-    for (size_t i = 0; i < nmachines; i++) {
-        size_t count = worse->end[i];
-        worse->end[i] = before;
-        before += count;
-    }
-    worse_collect(judge, worse, true);
-    before = 0;
-    for (size_t i = 0; i < nmachines; i++) {
-        size_t count = worse->end[i] - before;
-        worse->median[i] =
-            count < OVERALL_FIGURES ? NAN : stats_sort_median(worse->by + before, count);
-        before = worse->end[i];
-        if (!isnan(worse->median[i]) && !judge_leaves_out(judge, (uint32_t)i))
-            worse->sorted[worse->n++] = fabs(worse->median[i]);
-    }
-    worse->n = stats_sort(worse->sorted, worse->n);
-}
-
 static int judge_overall(struct judge *judge)
 {
-    struct worse worse;
-    if (!worse_init(&worse, judge->fleet)) {
-        worse_free(&worse);
+    size_t n = 0, nmachines = judge->fleet->names.n;
+    double *distances = calloc(nmachines + 1, sizeof(*distances));
+    if (!distances)
         return err_set(judge->err, -ENOMEM, "out of memory for machines");
-    }
-    worse_make(judge, &worse);
-    double spread = worse.n < OVERALL_MACHINES
-                        ? OVERALL_PRIOR
-                        : fmax(spread_of_distances(worse.sorted, worse.n), SPREAD_LEAST);
+    for (size_t i = 0; i < nmachines; i++)
+        if (!isnan(judge->whole[i].worse))
+            distances[n++] = fabs(judge->whole[i].worse);
+    n = stats_sort(distances, n);
+    double spread = n < OVERALL_MACHINES ? OVERALL_PRIOR
+                                         : fmax(spread_of_distances(distances, n), SPREAD_LEAST);
     double limit = fmax(-log(1 - OVERALL_LEAST), OVERALL_SPREADS * spread);
     int rc = 0;
-    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
-        if (worse.median[i] > limit && !judge_leaves_out(judge, i))
+    for (uint32_t i = 0; i < nmachines && !rc; i++)
+        if (judge->whole[i].worse > limit)
             rc = judge_add(judge, &(struct fleet_offence){.machine = i,
                                                           .kind = OFFENCE_OVERALL,
                                                           .outcome = OUTCOME_WARN,
-                                                          .ratio = exp(-worse.median[i]),
-                                                          .score = worse.median[i] / limit});
-    worse_free(&worse);
+                                                          .ratio = exp(-judge->whole[i].worse),
+                                                          .score = judge->whole[i].worse / limit});
+    free(distances);
     return rc;
 }
 
@@ -352,14 +286,13 @@ static int rank(struct judge *judge)
 {
     const struct fleet *fleet = judge->fleet;
     struct fleet_judgement *out = judge->out;
-    size_t at = 0, *has = count_figures(judge, false);
-    if (!has)
-        return err_set(judge->err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
+    size_t at = 0;
     if (out->noffences)
         qsort(out->offences, out->noffences, sizeof(*out->offences), compare_offences);
     for (uint32_t i = 0; i < fleet->names.n; i++) {
-        bool validated = fleet->machines[i].validated; /* its own rules have looked */
-        struct fleet_judged machine = judge_machine(judge, i, has[i] || validated, &at);
+        /* Or its own rules have looked. */
+        bool seen = judge->whole[i].seen || fleet->machines[i].validated;
+        struct fleet_judged machine = judge_machine(judge, i, seen, &at);
         if (is_skipped(judge, i))
             continue;
         out->npass += machine.outcome == OUTCOME_PASS;
@@ -368,7 +301,6 @@ static int rank(struct judge *judge)
         out->nskip += machine.outcome == OUTCOME_SKIP;
         out->machines[out->nmachines++] = machine;
     }
-    free(has);
     if (out->nmachines)
         qsort_r(out->machines, out->nmachines, sizeof(*out->machines), compare_machines,
                 (void *)fleet);
@@ -378,9 +310,9 @@ static int rank(struct judge *judge)
 int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bool *skip,
                 struct fleet_judgement *judgement, struct err *err)
 {
-    static int (*const looks[])(struct judge *) = {find_metrics,  judge_kinds,   judge_verdicts,
-                                                   judge_lacking, judge_figures, judge_drifts,
-                                                   judge_overall, rank};
+    static int (*const looks[])(struct judge *) = {find_metrics,   look_at_wholes, judge_kinds,
+                                                   judge_verdicts, judge_lacking,  judge_figures,
+                                                   judge_drifts,   judge_overall,  rank};
     struct judge judge = {
         .fleet = fleet,
         .bounds = bounds,
@@ -399,7 +331,16 @@ int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bo
                  : err_set(err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]) && !rc; i++)
         rc = looks[i](&judge);
+    free(judge.whole);
     return rc;
+}
+
+const struct fleet_cell *fleet_judged_cell(const struct fleet *fleet,
+                                           const struct fleet_judgement *judgement, size_t bound,
+                                           uint32_t machine)
+{
+    uint32_t metric = judgement->metric_of[bound];
+    return metric == INTERN_NONE ? NULL : fleet_find(fleet, metric, machine);
 }
 
 void fleet_judgement_free(struct fleet_judgement *judgement)

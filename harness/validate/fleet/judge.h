@@ -67,6 +67,11 @@ int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bo
                 struct fleet_judgement *judgement, struct err *err);
 void fleet_judgement_free(struct fleet_judgement *judgement);
 
+/* What the machine has of a bound's figure; NULL = it lacks it. */
+const struct fleet_cell *fleet_judged_cell(const struct fleet *fleet,
+                                           const struct fleet_judgement *judgement, size_t bound,
+                                           uint32_t machine);
+
 enum { FLEET_SAID_MAX = 160 };
 
 /* Of a machine that is SKIP without an offence. */

@@ -12,6 +12,12 @@ struct judge {
     struct err *err;
     bool any_kind; /* the bounds are for */
     uint32_t kind;
+    struct judge_whole {
+        bool seen;       /* it has a figure of a bound */
+        size_t nlacking; /* figures that are required and not there; */
+        size_t lacking;  /* the bound of the first */
+        double worse;    /* median of the logarithms of how much worse its figures are; NaN = few */
+    } * whole;           /* owned, one a machine */
 };
 
 /* Whether the machine's figures say nothing by these bounds. */

@@ -19,13 +19,6 @@ void fleet_look_free(struct fleet_look *look)
     fleet_free(&look->fleet);
 }
 
-static const struct fleet_cell *cell_of(const struct fleet_look *look, size_t bound,
-                                        uint32_t machine)
-{
-    uint32_t metric = look->judgement.metric_of[bound];
-    return metric == INTERN_NONE ? NULL : fleet_find(&look->fleet, metric, machine);
-}
-
 static bool is_of(const struct fleet_look *look, const struct bounds *bounds,
                   const struct fleet_offence *offence, size_t bound)
 {
@@ -34,7 +27,8 @@ static bool is_of(const struct fleet_look *look, const struct bounds *bounds,
     case OFFENCE_DRIFT:
         return bound == offence->bound;
     case OFFENCE_LACKS:
-        return bounds->all[bound].required && !cell_of(look, bound, offence->machine);
+        return bounds->all[bound].required &&
+               !fleet_judged_cell(&look->fleet, &look->judgement, bound, offence->machine);
     case OFFENCE_OVERALL:
         return true;
     case OFFENCE_VERDICT:
@@ -77,8 +71,10 @@ static struct finding seen_again(const struct fleet_look *second,
 {
     struct finding again = *first;
     const struct fleet_offence *other = find_again(second, offence);
-    const struct fleet_cell *cell =
-        offence->kind == OFFENCE_FIGURE ? cell_of(second, offence->bound, offence->machine) : NULL;
+    const struct fleet_cell *cell = offence->kind == OFFENCE_FIGURE
+                                        ? fleet_judged_cell(&second->fleet, &second->judgement,
+                                                            offence->bound, offence->machine)
+                                        : NULL;
     again.outcome = other ? other->outcome : OUTCOME_PASS;
     again.value = cell ? cell->value : (double)NAN;
     return again;

@@ -24,19 +24,12 @@ static bool has_part(const char *key, const char *part)
     return false;
 }
 
-static bool lacks(const struct fleet *fleet, const struct fleet_judgement *judgement, size_t bound,
-                  uint32_t machine)
-{
-    uint32_t metric = judgement->metric_of[bound];
-    return metric == INTERN_NONE || !fleet_find(fleet, metric, machine);
-}
-
 /* Whether the machine has no figure at all of that part. */
 static bool lacks_part(const struct fleet *fleet, const struct bounds *bounds,
                        const struct fleet_judgement *judgement, uint32_t machine, const char *part)
 {
     for (size_t i = 0; i < bounds->n; i++)
-        if (has_part(bounds->all[i].key, part) && !lacks(fleet, judgement, i, machine))
+        if (has_part(bounds->all[i].key, part) && fleet_judged_cell(fleet, judgement, i, machine))
             return false;
     return true;
 }
