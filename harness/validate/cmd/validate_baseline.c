@@ -14,7 +14,7 @@
 #include "harness/validate/cmd/fleet.h"
 #include "harness/validate/cmd/validate_parts.h"
 #include "harness/validate/files/fleet_read.h"
-#include "harness/validate/fleet/looks.h"
+#include "harness/validate/fleet/say.h"
 
 enum { NAME_MOST = VALIDATE_NAME_MOST };
 
@@ -236,14 +236,45 @@ int validate_baseline_kind(const struct validation *validation, char *kind, size
     return rc;
 }
 
-static void doubt(void *arg, const char *key)
+static void doubt(struct work *work, const char *key)
 {
-    struct work *work = arg;
     struct validate_part *part = validate_parts_of(&work->parts, key);
     if (strcmp(part->name, FLEET_VALIDATE) == 0)
         work->doubted |= 1u << probe_of(key);
     else
         part->doubted = true;
+}
+
+static bool is_of(const struct work *work, const struct fleet_offence *offence, size_t bound)
+{
+    const struct fleet_look *first = &work->first;
+    if (offence->kind == OFFENCE_LACKS)
+        return work->judged.all[bound].required &&
+               !fleet_judged_cell(&first->fleet, &first->judgement, bound, offence->machine);
+    return offence->kind == OFFENCE_OVERALL || offence->bound == bound;
+}
+
+/* Marks what is measured again: each figure that is off, or lacks; all where all are worse. */
+static bool has_doubts(struct work *work)
+{
+    const struct fleet_judgement *judgement = &work->first.judgement;
+    for (size_t i = 0; i < judgement->noffences; i++)
+        for (size_t b = 0; b < work->judged.n; b++)
+            if (is_of(work, &judgement->offences[i], b))
+                doubt(work, work->judged.all[b].key);
+    return judgement->noffences;
+}
+
+static int judge_look(const struct work *work, struct fleet_look *look, struct err *err)
+{
+    int rc = fleet_arrange(&look->fleet, err);
+    return rc ? rc : fleet_judge(&look->fleet, &work->judged, NULL, &look->judgement, err);
+}
+
+static void free_look(struct fleet_look *look)
+{
+    fleet_judgement_free(&look->judgement);
+    fleet_free(&look->fleet);
 }
 
 /* What was measured for the rules, and again as far as it is doubted. */
@@ -284,8 +315,7 @@ static bool has_time_again(const struct work *work)
 static int look_again(struct work *work, bool *looked, struct err *err)
 {
     int rc = 0;
-    *looked = work->request->measures &&
-              fleet_look_doubts(&work->first, &work->judged, doubt, work) && has_time_again(work);
+    *looked = work->request->measures && has_doubts(work) && has_time_again(work);
     if (!*looked)
         return 0;
     for (size_t i = work->parts.n; i-- > 0 && !rc;)
@@ -293,7 +323,7 @@ static int look_again(struct work *work, bool *looked, struct err *err)
             rc = measure_part_again(work, &work->parts.all[i], err);
     if (!rc)
         rc = add_measured_again(work, err);
-    return rc ? rc : fleet_look_judge(&work->second, &work->judged, err);
+    return rc ? rc : judge_look(work, &work->second, err);
 }
 
 /* Of the bounds, how many have a figure. */
@@ -306,38 +336,36 @@ static size_t count_looked_at(const struct work *work)
 }
 
 /* Nothing is off: but was anything looked at? */
-static void say_good(const struct work *work, struct finding *finding)
+static int add_good(const struct work *work, struct findings *findings, struct err *err)
 {
     size_t n = count_looked_at(work);
+    struct finding finding;
+    init(&finding, n ? OUTCOME_PASS : outcome_of_skipped(work, false));
     if (n)
-        (void)snprintf(finding->sentence, sizeof(finding->sentence),
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
                        "%zu figure%s within the bounds of %u machines", n, n == 1 ? " is" : "s are",
                        work->judged.machines);
-    else {
-        init(finding, outcome_of_skipped(work, false));
-        (void)snprintf(finding->sentence, sizeof(finding->sentence),
+    else
+        (void)snprintf(finding.sentence, sizeof(finding.sentence),
                        "none of the figures that were measured has a bound");
-    }
+    return findings_add(findings, &finding, err);
 }
 
-/* As findings of our rule, and of a figure, not of a machine. */
 static int tell(const struct work *work, bool looked_again, struct findings *findings,
                 struct err *err)
 {
-    struct findings told = {0};
-    int rc = fleet_look_findings(&work->first, looked_again ? &work->second : NULL, &work->judged,
-                                 &told, err);
-    for (size_t i = 0; i < told.n && !rc; i++) {
-        struct finding finding = told.all[i];
-        (void)snprintf(finding.id, sizeof(finding.id), RULES_BASELINE_ID);
-        if (!finding.cause[0])
-            (void)snprintf(finding.cause, sizeof(finding.cause), "hardware");
-        finding.subject[0] = '\0';
-        if (finding.outcome == OUTCOME_PASS || finding.outcome == OUTCOME_SKIP)
-            say_good(work, &finding);
-        rc = findings_add(findings, &finding, err);
-    }
+    struct findings told = {0}, again = {0};
+    int rc = fleet_look_findings(&work->first, NULL, &work->judged, &told, err);
+    if (!rc && looked_again)
+        rc = fleet_look_findings(&work->second, &work->first, &work->judged, &again, err);
+    if (!rc && looked_again)
+        rc = rules_second_look(&told, &again, RULES_RUNS, err);
+    if (!rc && !told.n)
+        rc = add_good(work, findings, err);
+    for (size_t i = 0; i < told.n && !rc; i++)
+        rc = findings_add(findings, &told.all[i], err);
     findings_free(&told);
+    findings_free(&again);
     return rc;
 }
 
@@ -380,7 +408,7 @@ static int judge(struct work *work, struct findings *findings, struct err *err)
     if (!rc)
         rc = split(work, findings, err);
     if (!rc && work->judged.n)
-        rc = fleet_look_judge(&work->first, &work->judged, err);
+        rc = judge_look(work, &work->first, err);
     if (!rc && work->judged.n)
         rc = look_again(work, &looked_again, err);
     if (!rc && work->judged.n)
@@ -420,8 +448,8 @@ int validate_by_baseline(const struct validate_baseline *request, struct finding
         rc = validate_parts_find(&work.parts, err);
     if (!rc)
         rc = judge(&work, findings, err);
-    fleet_look_free(&work.first);
-    fleet_look_free(&work.second);
+    free_look(&work.first);
+    free_look(&work.second);
     bounds_free(&work.judged);
     validate_parts_free(&work.parts);
     free(work.child);

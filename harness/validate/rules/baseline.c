@@ -10,5 +10,5 @@ const struct rule rules_baseline[] = {
     {RULES_BASELINE_ID, RULE_BASELINE, "hardware", ACTION_WATCH,
      "--baseline FILE, and a run of each scenario in it",
      "Each figure is within the bounds that machines of this kind have.", "contend baseline",
-     .judge = judge_baseline},
+     .probes = RULES_RUNS, .judge = judge_baseline},
     {.id = NULL}};

@@ -66,7 +66,7 @@ unsigned rules_probes(const struct rules_request *request)
     for (const struct rule *const *table = rule_tables; *table; table++)
         for (const struct rule *rule = *table; rule->id; rule++)
             probes |= rules_asked(request, rule) ? rule->probes : 0;
-    return probes;
+    return probes & ~RULES_RUNS;
 }
 
 /* What was required and did not run is an error, whatever kept it. */
@@ -150,12 +150,17 @@ static void only_warn(struct finding *finding)
     finding->severity = FINDING_DOUBT;
 }
 
-void rules_merge_looks(struct finding *first, const struct finding *second)
+/* The evidence gets both results (second NULL: it was not seen there), before what it had. */
+static void merge_looks(struct finding *first, const struct finding *second)
 {
-    char a[64], b[64];
+    char a[64], b[64], had[sizeof(first->evidence)];
     tell_look(first, a, sizeof(a));
     tell_look(second, b, sizeof(b));
-    (void)snprintf(first->evidence, sizeof(first->evidence), "first look %s, second %s", a, b);
+    (void)snprintf(had, sizeof(had), "%s", first->evidence);
+    int used = snprintf(first->evidence, sizeof(first->evidence), "first look %s, second %s", a, b);
+    if (had[0])
+        (void)snprintf(first->evidence + used, sizeof(first->evidence) - (size_t)used, "; %.120s",
+                       had);
     if (first->outcome == OUTCOME_FAIL && second &&
         (second->outcome == OUTCOME_PASS || second->outcome == OUTCOME_WARN))
         only_warn(first);
@@ -173,7 +178,7 @@ static bool has_looked(const struct findings *findings, const char *id)
 static void merge_unit(struct finding *first, const struct findings *second)
 {
     const struct finding *again = find_again(second, first);
-    rules_merge_looks(first, again);
+    merge_looks(first, again);
     if (!again && has_looked(second, first->id))
         only_warn(first);
 }
@@ -194,7 +199,7 @@ int rules_second_look(struct findings *first, const struct findings *second, uns
         const struct rule *rule = rule_find(late.id);
         const struct finding *before = find_again(first, &late);
         if (!rule || !(rule->probes & probes) || !is_wrong(&late) ||
-            (before && strcmp(before->subject, late.subject) == 0))
+            (before && strcmp(before->subject, late.subject) == 0 && same_metric(before, &late)))
             continue;
         only_warn(&late);
         (void)snprintf(late.evidence, sizeof(late.evidence), "%s", "on the second look alone");

@@ -65,6 +65,9 @@ extern const struct rule *const rule_tables[];
 extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rules_health[],
     rules_system[], rules_log[], rules_expect[], rules_baseline[];
 
+/* In place of a measurement for rules: runs of scenarios. */
+#define RULES_RUNS (1u << PROBES)
+
 /* What is beyond a bound of --baseline has this id. */
 #define RULES_BASELINE_ID "baseline"
 
@@ -119,13 +122,6 @@ unsigned rules_doubted(const struct findings *findings);
  */
 int rules_second_look(struct findings *first, const struct findings *second, unsigned probes,
                       struct err *err);
-
-/*
- * One finding on a first look, and on a second one (NULL: it was not seen there): its evidence gets
- * both results, and a failure that is good the second time warns. What was not seen, or could not
- * be looked at, refutes nothing.
- */
-void rules_merge_looks(struct finding *first, const struct finding *second);
 
 /* Worst first, and otherwise in the order of the rules. */
 void rules_sort(struct findings *findings);

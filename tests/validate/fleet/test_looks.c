@@ -1,5 +1,5 @@
-/* harness/validate/fleet/looks.h: what was off once, twice, and the second time alone. */
-#include "harness/validate/fleet/looks.h"
+/* One machine by bounds, twice: what was off once, twice, and the second time alone. */
+#include "harness/validate/fleet/say.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "harness/validate/rules/rules.h"
 #include "tests/lib/fixture_fleet.h"
 
 enum { FIGURES = 3, LOOKS = 2 };
@@ -41,17 +42,27 @@ static void look(struct looked *looked, const double first[FIGURES], const doubl
         for (unsigned i = 0; i < FIGURES; i++)
             if (!isnan(values[l][i]))
                 fixture_fleet_add(&looked->looks[l].fleet, "m", i + 1, i, values[l][i]);
-        assert_int_equal(fleet_look_judge(&looked->looks[l], &looked->bounds, &err), 0);
+        assert_int_equal(fleet_arrange(&looked->looks[l].fleet, &err), 0);
+        assert_int_equal(fleet_judge(&looked->looks[l].fleet, &looked->bounds, NULL,
+                                     &looked->looks[l].judgement, &err),
+                         0);
     }
-    assert_int_equal(fleet_look_findings(&looked->looks[0], &looked->looks[1], &looked->bounds,
-                                         &looked->findings, &err),
-                     0);
+    struct findings again = {0};
+    assert_int_equal(
+        fleet_look_findings(&looked->looks[0], NULL, &looked->bounds, &looked->findings, &err), 0);
+    assert_int_equal(
+        fleet_look_findings(&looked->looks[1], &looked->looks[0], &looked->bounds, &again, &err),
+        0);
+    assert_int_equal(rules_second_look(&looked->findings, &again, RULES_RUNS, &err), 0);
+    findings_free(&again);
 }
 
 static void forget(struct looked *looked)
 {
-    for (unsigned l = 0; l < LOOKS; l++)
-        fleet_look_free(&looked->looks[l]);
+    for (unsigned l = 0; l < LOOKS; l++) {
+        fleet_judgement_free(&looked->looks[l].judgement);
+        fleet_free(&looked->looks[l].fleet);
+    }
     findings_free(&looked->findings);
     bounds_free(&looked->bounds);
 }
@@ -117,30 +128,9 @@ static void test_what_is_lost_on_the_second_look_still_fails(void **state)
     look(&looked, (const double[]){50, 100, 100}, (const double[]){NAN, 100, 100});
     assert_int_equal(looked.findings.n, 2);
     assert_int_equal(looked.findings.all[0].outcome, OUTCOME_FAIL);
-    assert_non_null(strstr(looked.findings.all[0].evidence, "second not seen"));
+    assert_non_null(strstr(looked.findings.all[0].evidence, "second FAIL (1 figures)"));
     assert_non_null(strstr(looked.findings.all[1].sentence, "lacks "));
     assert_int_equal(looked.findings.all[1].outcome, OUTCOME_WARN);
-    forget(&looked);
-}
-
-static void mark(void *arg, const char *key)
-{
-    char expected[FLEET_KEY_MAX];
-    unsigned *seen = arg;
-    for (unsigned i = 0; i < FIGURES; i++)
-        if (strcmp(key, fixture_fleet_key(i, expected)) == 0)
-            *seen |= 1u << i;
-}
-
-static void test_doubted_is_what_is_off_or_lacks(void **state)
-{
-    (void)state;
-    struct looked looked;
-    unsigned seen = 0;
-    look(&looked, (const double[]){50, 100, NAN}, (const double[]){100, 100, 100});
-    assert_true(fleet_look_doubts(&looked.looks[0], &looked.bounds, mark, &seen));
-    assert_int_equal(seen, 1u << 0 | 1u << 2);
-    assert_false(fleet_look_doubts(&looked.looks[1], &looked.bounds, mark, &seen));
     forget(&looked);
 }
 
@@ -152,7 +142,6 @@ int main(void)
         cmocka_unit_test(test_what_is_too_good_warns),
         cmocka_unit_test(test_what_the_second_look_alone_saw_warns),
         cmocka_unit_test(test_what_is_lost_on_the_second_look_still_fails),
-        cmocka_unit_test(test_doubted_is_what_is_off_or_lacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
