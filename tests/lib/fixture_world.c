@@ -106,7 +106,7 @@ int fixture_world_make(void **state)
     facts->rdma = facts->peermem = true;
     facts->shm_bytes = 0x1p34;
     facts->steal = facts->machine_checks = facts->throttle_events = 0;
-    facts->swap_bytes = facts->swap_used_bytes = 0;
+    facts->swap_used_bytes = 0;
     (void)snprintf(facts->env.governor, sizeof(facts->env.governor), "performance");
     (void)snprintf(facts->env.thp, sizeof(facts->env.thp), "madvise");
     (void)snprintf(facts->env.clocksource, sizeof(facts->env.clocksource), "tsc");

@@ -30,7 +30,7 @@ void facts_init(struct facts *facts)
 {
     memset(facts, 0, sizeof(*facts));
     facts->cpus_present = facts->cpus_online = -1;
-    facts->shm_bytes = facts->swap_bytes = facts->swap_used_bytes = NAN;
+    facts->shm_bytes = facts->swap_used_bytes = NAN;
     facts->steal = facts->throttle_events = facts->machine_checks = NAN;
     facts->env.boost = facts->env.mps = facts->env.numa_balancing = facts->env.swappiness = NAN;
     facts->env.memory_bytes = facts->env.memlock_bytes = facts->env.virtual_machine = NAN;
@@ -117,9 +117,7 @@ static void read_memory(const char *root, struct facts *facts)
 {
     char path[PATH_MAX];
     struct statvfs shm;
-    double free_bytes = read_kib(root, "SwapFree");
-    facts->swap_bytes = read_kib(root, "SwapTotal");
-    facts->swap_used_bytes = facts->swap_bytes - free_bytes;
+    facts->swap_used_bytes = read_kib(root, "SwapTotal") - read_kib(root, "SwapFree");
     (void)snprintf(path, sizeof(path), "%s/dev/shm", root);
     if (statvfs(path, &shm) == 0)
         facts->shm_bytes = (double)shm.f_blocks * (double)shm.f_frsize;
@@ -209,8 +207,6 @@ static void read_settings(const char *root, struct facts *facts)
                          sizeof(facts->smt));
     (void)proc_read_text(root, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver",
                          facts->scaling_driver, sizeof(facts->scaling_driver));
-    (void)proc_read_text(root, "/sys/devices/system/cpu/cpuidle/current_driver", facts->idle_driver,
-                         sizeof(facts->idle_driver));
     facts->peermem = is_there(root, "/sys/module/nvidia_peermem");
     facts->rdma = has_entries(root, "/sys/class/infiniband");
     facts->machine_checks = read_machine_checks(root);

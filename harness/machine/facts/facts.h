@@ -134,12 +134,11 @@ struct facts {
     int cpus_present, cpus_online; /* logical CPUs of the whole machine */
     char smt[16];                  /* "on", "off", "forceoff", "notsupported" */
     double shm_bytes;              /* size of /dev/shm */
-    double swap_bytes, swap_used_bytes;
+    double swap_used_bytes;
     double steal;           /* share of the CPUs' time over a second */
     double throttle_events; /* thermal throttling of CPUs since boot, all together */
     double machine_checks;  /* exceptions since boot, all CPUs */
     char scaling_driver[32];
-    char idle_driver[32];
     bool peermem, rdma; /* module nvidia_peermem; an RDMA device */
 
     enum facts_source pci;

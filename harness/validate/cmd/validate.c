@@ -43,9 +43,8 @@ static int unknown_rule(const char *name, struct err *err)
 {
     char hint[SIMILAR_HINT_MAX];
     struct similar near = similar_to(name, strlen(name));
-    for (const struct rule *const *table = rule_tables; *table; table++)
-        for (const struct rule *rule = *table; rule->id; rule++)
-            similar_offer(&near, rule->id);
+    for (size_t i = 0; rule_name(i); i++)
+        similar_offer(&near, rule_name(i));
     return err_set(err, -EINVAL, "there is no rule '%.60s'%s see 'contend validate --list'", name,
                    similar_hint(&near, "", hint, sizeof(hint)));
 }

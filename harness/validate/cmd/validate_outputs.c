@@ -31,16 +31,10 @@ static int fill_in(const char *pattern, const char *host, char *path, size_t siz
 
 static int write_whole(const char *path, const char *text, size_t size, struct err *err)
 {
-    char before[PATH_MAX];
-    (void)snprintf(before, sizeof(before), "%s.tmp", path);
     int rc = directory_make_parents(path, err);
     if (rc)
         return rc;
-    rc = file_write(AT_FDCWD, before, text, size);
-    if (!rc && rename(before, path)) {
-        rc = -errno;
-        (void)remove(before);
-    }
+    rc = file_replace(AT_FDCWD, path, text, size);
     return rc ? err_sys(err, rc, "cannot write '%.150s'", path) : 0;
 }
 

@@ -8,6 +8,7 @@
 #include "harness/cmd/common/program.h"
 #include "harness/engine/run/setup.h"
 #include "harness/rows/row.h"
+#include "harness/validate/rules/limit.h"
 #include "harness/verdict/pairs/new_params.h"
 
 static void add_word(char *list, size_t size, const char *word)
@@ -95,15 +96,6 @@ static const char *key_in(const char *params)
     return *at ? at + 1 : at;
 }
 
-/* Whether "rows=4096" stands in the column as a whole. */
-static bool has_part(const char *params, const char *part, size_t length)
-{
-    for (const char *at = params; (at = strstr(at, part)); at++)
-        if ((at == params || at[-1] == ';') && (!at[length] || at[length] == ';'))
-            return true;
-    return false;
-}
-
 /* What of the bound's parameters the arm's are not; `other` (or NULL) gets the first ones. */
 static size_t differ(const char *bound, const char *arm, struct validate_part *other)
 {
@@ -113,7 +105,7 @@ static size_t differ(const char *bound, const char *arm, struct validate_part *o
         char pair[VALIDATE_NAME_MOST];
         length = strcspn(at, ";");
         (void)snprintf(pair, sizeof(pair), "%.*s", (int)length, at);
-        if (has_part(arm, pair, strlen(pair)))
+        if (key_has_part(arm, pair))
             continue;
         n++;
         if (other && other->nparams < VALIDATE_PARAMS_MOST)

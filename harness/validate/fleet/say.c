@@ -13,16 +13,10 @@ enum { PART_MAX = 64 };
 /* Parts of keys that are of one thing among equal ones. */
 static const char *const unit_names[] = {"gpu=", "rank=", "src=", "dst=", "from=", "to=", "node="};
 
-/* Whether the part stands in that key of a bound as a whole. */
 static bool has_part(const char *key, const char *part)
 {
-    size_t length = strlen(part);
-    for (const char *at = key; (at = strstr(at, part)); at++) {
-        bool begins = at == key || at[-1] == ';' || at[-1] == '\037';
-        if (begins && (!at[length] || at[length] == ';' || at[length] == '\037'))
-            return true;
-    }
-    return false;
+    char params[FLEET_KEY_MAX];
+    return key_has_part(fleet_key_column(key, FLEET_PARAMS, params, sizeof(params)), part);
 }
 
 /* Whether the machine has no figure at all of that part. */

@@ -23,62 +23,64 @@ static unsigned count_gpus(const struct facts *facts)
     return n;
 }
 
-/* In a container the bus shows all GPUs of the host, and the driver those that were handed in. */
-static void say_hidden(struct checks *checks, const struct facts_device *device, unsigned shown,
-                       unsigned all)
+static bool is_gpu(const struct unit *unit)
 {
-    const struct facts *facts = checks->facts;
-    char name[96];
-    struct check check = {.unit = facts_device_name(device, name, sizeof(name)),
-                          .metric = "gpus",
-                          .in = "GPUs",
-                          .value = shown,
-                          .low = all,
-                          .high = all};
-    if (strcmp(device->driver, "vfio-pci") == 0) {
-        check.cause = "configuration";
-        check_warn(checks, &check, "this GPU is bound to vfio-pci: it is meant for a guest");
-    } else if (facts->container) {
-        check.cause = "container";
-        check.command = "docker run --gpus all ...";
-        check_warn(checks, &check, "this GPU of the host was not handed to the container");
-    } else if (!shown) {
-        check.cause = "configuration";
-        check.command = "lsmod | grep nvidia; sudo dmesg | grep -i nvrm";
-        check_fail(checks, &check, "no GPU answers: %s",
-                   facts->why_no_gpus[0] ? facts->why_no_gpus : "the driver shows none");
-    } else {
-        check_fail(checks, &check,
-                   "this GPU is on the PCI bus, and the driver does not show it: %u of %u GPUs",
-                   shown, all);
-    }
+    return ((const struct facts_device *)unit->at)->kind == FACTS_GPU;
 }
 
-static void judge_gpus(struct checks *checks)
+/* In a container the bus shows all GPUs of the host, and the driver those that were handed in. */
+static bool is_hidden(const struct unit *unit)
+{
+    return is_gpu(unit) &&
+           !driver_shows(unit->facts->topo, ((const struct facts_device *)unit->at)->bdf);
+}
+
+static bool is_for_guest(const struct unit *unit)
+{
+    return is_hidden(unit) &&
+           strcmp(((const struct facts_device *)unit->at)->driver, "vfio-pci") == 0;
+}
+
+static bool is_kept_back(const struct unit *unit)
+{
+    return is_hidden(unit) && in_container(unit);
+}
+
+static double gpus_shown(const struct unit *unit)
+{
+    const struct facts *facts = unit->facts;
+    unsigned n = 0;
+    for (size_t i = 0; i < facts->ndevices; i++)
+        n +=
+            facts->devices[i].kind == FACTS_GPU && driver_shows(facts->topo, facts->devices[i].bdf);
+    return n;
+}
+
+static double gpus_on_bus(const struct unit *unit)
+{
+    return count_gpus(unit->facts);
+}
+
+static bool is_silent(const struct unit *unit)
+{
+    return is_hidden(unit) && gpus_shown(unit) < 1;
+}
+
+static const char *why_silent(const struct unit *unit, char buf[static 96])
+{
+    (void)buf;
+    return unit->facts->why_no_gpus[0] ? unit->facts->why_no_gpus : "the driver shows none";
+}
+
+static bool can_read_bus(struct checks *checks)
 {
     const struct facts *facts = checks->facts;
-    unsigned all = count_gpus(facts), shown = 0;
-    bool wrong = false;
-    if (facts->pci != FACTS_READ)
-        check_skip(checks, "the PCI bus cannot be read here");
-    else if (!all && !facts->topo->ngpus)
-        check_skip(checks, "no NVIDIA GPU is on the PCI bus");
-    else if (!all)
-        check_skip(checks, "the PCI bus of this container does not show the GPUs");
-    if (facts->pci != FACTS_READ || !all)
-        return;
-    for (size_t i = 0; i < facts->ndevices; i++)
-        shown +=
-            facts->devices[i].kind == FACTS_GPU && driver_shows(facts->topo, facts->devices[i].bdf);
-    for (size_t i = 0; i < facts->ndevices; i++) {
-        const struct facts_device *device = &facts->devices[i];
-        if (device->kind != FACTS_GPU || driver_shows(facts->topo, device->bdf))
-            continue;
-        wrong = true;
-        say_hidden(checks, device, shown, all);
-    }
-    if (!wrong)
-        check_pass(checks, "%u GPU%s on the bus, known to the driver", all, all == 1 ? "" : "s");
+    if (facts->pci == FACTS_READ && count_gpus(facts))
+        return true;
+    check_skip(checks, facts->pci != FACTS_READ ? "the PCI bus cannot be read here"
+                       : facts->topo->ngpus ? "the PCI bus of this container does not show the GPUs"
+                                            : "no NVIDIA GPU is on the PCI bus");
+    return false;
 }
 
 /* The rules of GPUs skip where there is none; that must not add up to a pass of a GPU server. */
@@ -209,6 +211,10 @@ static bool has_cpus(const struct unit *unit)
            !bitset_empty(&((const struct topo_node *)unit->at)->cpus);
 }
 
+#define GPUS(outcome, said, which)                                                                 \
+    OF_DEVICE, MADE(gpus_shown), BELOW, MADE(gpus_on_bus), OUTCOME_##outcome, "gpus", "GPUs",      \
+        said, .when = (which)
+
 const struct rule rules_count[] = {
     {RULES_GPUS_ID, RULE_COUNT, "setup", ACTION_MEND, "a GPU, or --expect gpus=0",
      "A GPU answers and can be judged, or --expect gpus=0 says that this machine has none. Where "
@@ -217,8 +223,21 @@ const struct rule rules_count[] = {
     {"gpus_on_bus", RULE_COUNT, "hardware", ACTION_RESET, "PCI bus, driver",
      "Every NVIDIA GPU on the PCI bus is one that the driver shows; a lost one is named with its "
      "slot.",
-     "sysfs against NVML", "sudo dmesg | grep -i -e nvrm -e xid", .of_gpus = true,
-     .judge = judge_gpus},
+     "sysfs against NVML", "sudo dmesg | grep -i -e nvrm -e xid", .ready = can_read_bus,
+     .of_gpus = true,
+     .limits =
+         {{GPUS(WARN, "this GPU is bound to vfio-pci: it is meant for a guest", is_for_guest),
+           .cause = "configuration"},
+          {GPUS(WARN, "this GPU of the host was not handed to the container", is_kept_back),
+           .in_container = "docker run --gpus all ..."},
+          {GPUS(FAIL, "no GPU answers: {t}", is_silent), .text = why_silent,
+           .cause = "configuration", .command = "lsmod | grep nvidia; sudo dmesg | grep -i nvrm"},
+          {GPUS(FAIL,
+                "this GPU is on the PCI bus, and the driver does not show it: {v} of {b} GPUs",
+                is_hidden)},
+          {OF_DEVICE, MADE(gpus_shown), TOLD, NUMBER(0), OUTCOME_PASS, NULL, NULL, "",
+           .when = is_gpu}},
+     .passed = "{n} GPU{s} on the bus, known to the driver"},
     {"gpus_for_cuda", RULE_COUNT, "setup", ACTION_MEND, "driver",
      "CUDA shows every GPU that NVML shows: the tests reach those alone.", "CUDA against NVML",
      "unset CUDA_VISIBLE_DEVICES", .of_gpus = true,

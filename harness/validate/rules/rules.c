@@ -7,9 +7,9 @@
 
 #include "harness/validate/rules/check.h"
 
-const struct rule *const rule_tables[] = {rules_expect,   rules_count,    rules_physical,
-                                          rules_symmetry, rules_health,   rules_log,
-                                          rules_system,   rules_baseline, NULL};
+static const struct rule *const tables[] = {rules_expect,   rules_count,    rules_physical,
+                                            rules_symmetry, rules_health,   rules_log,
+                                            rules_system,   rules_baseline, NULL};
 
 const char *rule_kind_name(enum rule_kind kind)
 {
@@ -24,22 +24,27 @@ const char *rule_action_name(enum rule_action action)
     return names[action];
 }
 
-const char *rule_name(size_t i)
+const struct rule *rule_at(size_t i)
 {
-    for (const struct rule *const *table = rule_tables; *table; table++)
+    for (const struct rule *const *table = tables; *table; table++)
         for (const struct rule *rule = *table; rule->id; rule++)
             if (i-- == 0)
-                return rule->id;
+                return rule;
     return NULL;
+}
+
+const char *rule_name(size_t i)
+{
+    const struct rule *rule = rule_at(i);
+    return rule ? rule->id : NULL;
 }
 
 const struct rule *rule_find(const char *id)
 {
-    for (const struct rule *const *table = rule_tables; *table; table++)
-        for (const struct rule *rule = *table; rule->id; rule++)
-            if (strcmp(rule->id, id) == 0)
-                return rule;
-    return NULL;
+    const struct rule *rule;
+    for (size_t i = 0; (rule = rule_at(i)) && strcmp(rule->id, id) != 0;)
+        i++;
+    return rule;
 }
 
 static bool is_in(const struct rule *const *rules, size_t n, const struct rule *rule)
@@ -63,9 +68,9 @@ bool rules_asked(const struct rules_request *request, const struct rule *rule)
 unsigned rules_probes(const struct rules_request *request)
 {
     unsigned probes = 0;
-    for (const struct rule *const *table = rule_tables; *table; table++)
-        for (const struct rule *rule = *table; rule->id; rule++)
-            probes |= rules_asked(request, rule) ? rule->probes : 0;
+    const struct rule *rule;
+    for (size_t i = 0; (rule = rule_at(i)); i++)
+        probes |= rules_asked(request, rule) ? rule->probes : 0;
     return probes & ~RULES_RUNS;
 }
 
@@ -83,16 +88,14 @@ int rules_judge(const struct facts *facts, const struct rules_request *request,
                 struct findings *findings, struct err *err)
 {
     struct checks checks = {.facts = facts, .request = request, .findings = findings, .err = err};
-    for (const struct rule *const *table = rule_tables; *table; table++)
-        for (const struct rule *rule = *table; rule->id && !checks.rc; rule++) {
-            size_t from = findings->n;
-            if (!rules_asked(request, rule))
-                continue;
-            checks.rule = rule;
-            (rule->judge ? rule->judge : limits_judge)(&checks);
-            if (is_in(request->required, request->nrequired, rule))
-                hold_to_account(findings, from);
-        }
+    for (size_t i = 0; (checks.rule = rule_at(i)) && !checks.rc; i++) {
+        size_t from = findings->n;
+        if (!rules_asked(request, checks.rule))
+            continue;
+        (checks.rule->judge ? checks.rule->judge : limits_judge)(&checks);
+        if (is_in(request->required, request->nrequired, checks.rule))
+            hold_to_account(findings, from);
+    }
     return checks.rc;
 }
 

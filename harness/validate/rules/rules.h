@@ -60,8 +60,7 @@ struct rule {
     void (*judge)(struct checks *checks);     /* NULL = by the limits */
 };
 
-/* All tables, in the order of --list; ends with NULL. Each ends with an entry of id NULL. */
-extern const struct rule *const rule_tables[];
+/* The tables, each of which ends with an entry of id NULL. */
 extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rules_health[],
     rules_system[], rules_log[], rules_expect[], rules_baseline[];
 
@@ -80,7 +79,8 @@ extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rule
 /* NULL = there is no such rule. */
 const struct rule *rule_find(const char *id);
 
-/* The i-th of all tables; NULL behind the last. */
+/* The i-th of all, in the order of --list; NULL behind the last. */
+const struct rule *rule_at(size_t i);
 const char *rule_name(size_t i);
 
 enum { RULES_MAX = 64, RULES_EXPECTED_MAX = 8 };

@@ -116,44 +116,27 @@ void validation_print(const struct findings *findings, const struct rules_verdic
 void validation_print_rules(FILE *out)
 {
     char line[LINE];
-    for (const struct rule *const *table = rule_tables; *table; table++)
-        for (const struct rule *rule = *table; rule->id; rule++) {
-            (void)fprintf(out, "%s%s (%s; %s: %s)\n",
-                          table == rule_tables && rule == *table ? "" : "\n", rule->id,
-                          rule_kind_name(rule->kind), rule->cause, rule_action_name(rule->action));
-            (void)fputs("  ", out);
-            text_wrap(rule->about, 2, 2, out);
-            (void)snprintf(line, sizeof(line), "needs: %s; source: %s", rule->needs, rule->source);
-            (void)fputs("  ", out);
-            text_wrap(line, 2, 2, out);
-            if (rule->command)
-                (void)fprintf(out, "  $ %s\n", rule->command);
-        }
-}
-
-/* In a cell: what would end it is escaped. */
-static void print_cell(const char *text, FILE *out)
-{
-    for (; *text; text++) {
-        if (*text == '|')
-            (void)fputc('\\', out);
-        (void)fputc(*text, out);
+    const struct rule *rule;
+    for (size_t i = 0; (rule = rule_at(i)); i++) {
+        (void)fprintf(out, "%s%s (%s; %s: %s)\n  ", i ? "\n" : "", rule->id,
+                      rule_kind_name(rule->kind), rule->cause, rule_action_name(rule->action));
+        text_wrap(rule->about, 2, 2, out);
+        (void)snprintf(line, sizeof(line), "needs: %s; source: %s", rule->needs, rule->source);
+        (void)fputs("  ", out);
+        text_wrap(line, 2, 2, out);
+        if (rule->command)
+            (void)fprintf(out, "  $ %s\n", rule->command);
     }
 }
 
 void validation_print_rules_markdown(FILE *out)
 {
+    const struct rule *rule;
     (void)fputs("| rule | kind | what passes | class: action | needs | source |\n"
                 "|---|---|---|---|---|---|\n",
                 out);
-    for (const struct rule *const *table = rule_tables; *table; table++)
-        for (const struct rule *rule = *table; rule->id; rule++) {
-            (void)fprintf(out, "| `%s` | %s | ", rule->id, rule_kind_name(rule->kind));
-            print_cell(rule->about, out);
-            (void)fprintf(out, " | %s: %s | ", rule->cause, rule_action_name(rule->action));
-            print_cell(rule->needs, out);
-            (void)fputs(" | ", out);
-            print_cell(rule->source, out);
-            (void)fputs(" |\n", out);
-        }
+    for (size_t i = 0; (rule = rule_at(i)); i++)
+        (void)fprintf(out, "| `%s` | %s | %s | %s: %s | %s | %s |\n", rule->id,
+                      rule_kind_name(rule->kind), rule->about, rule->cause,
+                      rule_action_name(rule->action), rule->needs, rule->source);
 }
