@@ -217,10 +217,8 @@ static int add_measured(const struct validation *validation, struct fleet *fleet
 {
     json_t *json = validation_to_json(validation);
     (void)json_object_del(json, "verdict"); /* there is none yet */
-    char *text = json ? json_dumps(json, 0) : NULL;
-    int rc = text ? fleet_add_validation_text(text, strlen(text), fleet, err)
+    int rc = json ? fleet_add_validation(json, fleet, err)
                   : err_set(err, -ENOMEM, "no memory for what was measured");
-    free(text);
     json_decref(json);
     return rc;
 }

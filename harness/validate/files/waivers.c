@@ -10,35 +10,17 @@
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
+#include "harness/store/files/json_walk.h"
 #include "harness/validate/rules/rules.h"
 
 enum { FILE_MOST = 1 << 20 };
 
 struct reader {
-    const char *path, *text;
+    const char *path;
     struct waivers *waivers;
+    unsigned line; /* of the entry */
     struct err *err;
 };
-
-/* The line on which entry `index` of the outer array begins: jansson does not tell. */
-static unsigned line_of(const char *text, size_t index)
-{
-    unsigned line = 1, depth = 0;
-    size_t entries = 0;
-    bool quoted = false;
-    for (const char *at = text; *at; at++) {
-        line += *at == '\n';
-        if (quoted && *at == '\\' && at[1])
-            at++;
-        else if (*at == '"')
-            quoted = !quoted;
-        else if (!quoted && (*at == '{' || *at == '[') && ++depth == 2 && entries++ == index)
-            return line;
-        else if (!quoted && (*at == '}' || *at == ']') && depth > 0)
-            depth--;
-    }
-    return line;
-}
 
 static bool is_date(const char *text)
 {
@@ -77,12 +59,12 @@ static bool knows_all_fields(const json_t *entry)
     return known == json_object_size(entry);
 }
 
-static int read_entry(const struct reader *reader, const json_t *entry, size_t index)
+static int read_entry(const struct reader *reader, const json_t *entry)
 {
-    struct waiver waiver = {.line = line_of(reader->text, index)};
+    struct waiver waiver = {.line = reader->line};
     if (!json_is_object(entry))
-        return err_set(reader->err, -EINVAL, "%.100s: entry %zu is no object", reader->path,
-                       index + 1);
+        return err_set(reader->err, -EINVAL, "%.100s:%u: this is no object", reader->path,
+                       reader->line);
     if (!get(entry, "rule", waiver.rule, sizeof(waiver.rule)) ||
         !get(entry, "unit", waiver.unit, sizeof(waiver.unit)) ||
         !get(entry, "reason", waiver.reason, sizeof(waiver.reason)) ||
@@ -108,7 +90,9 @@ static int read_entry(const struct reader *reader, const json_t *entry, size_t i
 
 int waivers_read(const char *path, struct waivers *waivers, struct err *err)
 {
-    struct reader reader = {.path = path, .waivers = waivers, .err = err};
+    struct reader reader = {.path = path, .waivers = waivers, .line = 1, .err = err};
+    struct json_walk walk;
+    struct json_piece name, piece;
     json_error_t error;
     char *text = NULL;
     size_t size;
@@ -116,15 +100,20 @@ int waivers_read(const char *path, struct waivers *waivers, struct err *err)
     int rc = file_read(AT_FDCWD, path, FILE_MOST, &text, &size);
     if (rc)
         return err_sys(err, rc, "cannot read the waivers %.150s", path);
-    reader.text = text;
+    const char *counted = text;
     json_t *list = json_loadb(text, size, JSON_REJECT_DUPLICATES, &error);
     if (!list)
         rc =
             err_set(err, -EINVAL, "%.100s:%d: %.120s", path, error.line, text_one_line(error.text));
     else if (!json_is_array(list))
         rc = err_set(err, -EINVAL, "%.150s: no array of waivers", path);
-    for (size_t i = 0; !rc && i < json_array_size(list); i++)
-        rc = read_entry(&reader, json_array_get(list, i), i);
+    if (!rc)
+        rc = json_walk_open(&walk, (struct json_piece){text, size}, '[');
+    for (size_t i = 0; !rc && json_walk_next(&walk, &name, &piece) == 1; i++) {
+        for (; counted < piece.at; counted++)
+            reader.line += *counted == '\n';
+        rc = read_entry(&reader, json_array_get(list, i));
+    }
     json_decref(list);
     free(text);
     return rc;

@@ -85,33 +85,6 @@ static int find_metrics(struct judge *judge)
     return 0;
 }
 
-static int judge_kinds(struct judge *judge)
-{
-    int rc = 0;
-    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
-        if (!is_skipped(judge, i) && is_of_another_kind(judge, i))
-            rc = judge_add(judge, &(struct fleet_offence){.machine = i,
-                                                          .kind = OFFENCE_KIND,
-                                                          .outcome = OUTCOME_FAIL,
-                                                          .score = KIND_SCORE});
-    return rc;
-}
-
-static int judge_verdicts(struct judge *judge)
-{
-    int rc = 0;
-    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++)
-        if (judge->fleet->machines[i].verdict[0] && !is_skipped(judge, i)) {
-            bool open = judge->fleet->machines[i].inconclusive; /* what is off comes before it */
-            rc = judge_add(judge,
-                           &(struct fleet_offence){.machine = i,
-                                                   .kind = OFFENCE_VERDICT,
-                                                   .outcome = open ? OUTCOME_SKIP : OUTCOME_FAIL,
-                                                   .score = open ? 0 : VERDICT_SCORE});
-        }
-    return rc;
-}
-
 /* What a machine has of all bounds together. */
 static void look_at_whole(struct judge *judge, uint32_t machine, double *scratch)
 {
@@ -144,19 +117,36 @@ static int look_at_wholes(struct judge *judge)
     return good ? 0 : err_set(judge->err, -ENOMEM, "out of memory for machines");
 }
 
-static int judge_lacking(struct judge *judge)
+/* What is off without any figure: another kind, its own verdict, what it lacks. */
+static int judge_machines(struct judge *judge)
 {
     int rc = 0;
-    for (uint32_t i = 0; !rc && i < judge->fleet->names.n; i++) {
+    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++) {
+        const struct fleet_machine *machine = &judge->fleet->machines[i];
         const struct judge_whole *whole = &judge->whole[i];
-        if (whole->nlacking && !judge_leaves_out(judge, i))
-            rc = judge_add(judge,
-                           &(struct fleet_offence){.machine = i,
-                                                   .kind = OFFENCE_LACKS,
-                                                   .outcome = OUTCOME_FAIL,
-                                                   .bound = whole->lacking,
-                                                   .count = whole->nlacking,
-                                                   .score = LACKS_SCORE + (double)whole->nlacking});
+        struct fleet_offence offence = {.machine = i, .outcome = OUTCOME_FAIL};
+        if (is_skipped(judge, i))
+            continue;
+        if (machine->verdict[0]) {
+            bool open = machine->inconclusive; /* what is off comes before it */
+            offence.kind = OFFENCE_VERDICT;
+            offence.outcome = open ? OUTCOME_SKIP : OUTCOME_FAIL;
+            offence.score = open ? 0 : VERDICT_SCORE;
+            rc = judge_add(judge, &offence);
+        }
+        offence.outcome = OUTCOME_FAIL;
+        if (is_of_another_kind(judge, i)) {
+            offence.kind = OFFENCE_KIND;
+            offence.score = KIND_SCORE;
+        } else if (whole->nlacking) {
+            offence.kind = OFFENCE_LACKS;
+            offence.bound = whole->lacking;
+            offence.count = whole->nlacking;
+            offence.score = LACKS_SCORE + (double)whole->nlacking;
+        } else
+            continue;
+        if (!rc)
+            rc = judge_add(judge, &offence);
     }
     return rc;
 }
@@ -310,9 +300,9 @@ static int rank(struct judge *judge)
 int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bool *skip,
                 struct fleet_judgement *judgement, struct err *err)
 {
-    static int (*const looks[])(struct judge *) = {find_metrics,   look_at_wholes, judge_kinds,
-                                                   judge_verdicts, judge_lacking,  judge_figures,
-                                                   judge_drifts,   judge_overall,  rank};
+    static int (*const looks[])(struct judge *) = {find_metrics,  look_at_wholes, judge_machines,
+                                                   judge_figures, judge_drifts,   judge_overall,
+                                                   rank};
     struct judge judge = {
         .fleet = fleet,
         .bounds = bounds,

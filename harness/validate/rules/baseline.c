@@ -3,7 +3,7 @@
 
 static void judge_baseline(struct checks *checks)
 {
-    check_skip(checks, "needs --baseline FILE");
+    check_say(checks, OUTCOME_SKIP, NULL, "needs --baseline FILE");
 }
 
 const struct rule rules_baseline[] = {

@@ -2,9 +2,9 @@
  * How a rule says what it found: one finding a unit, with the rule's own class, kind and action.
  * Pure.
  *
- *   check_fail(checks, &(struct check){.unit = "GPU 2", .metric = "pcie_width", .in = "lanes",
- *              .value = 8, .low = 16, .high = NAN}, "PCIe width is x8 of x16");
- *   check_pass(checks, "%zu GPUs are on the bus and known to the driver", n);
+ *   check_say(checks, OUTCOME_FAIL, &(struct check){.unit = "GPU 2", .metric = "pcie_width",
+ *             .in = "lanes", .value = 8, .low = 16, .high = NAN}, "PCIe width is x8 of x16");
+ *   check_say(checks, OUTCOME_PASS, NULL, "%zu GPUs are known to the driver", n);
  */
 #ifndef CONTEND_VALIDATE_RULES_CHECK_H
 #define CONTEND_VALIDATE_RULES_CHECK_H
@@ -32,22 +32,12 @@ struct check {
     double value, low, high; /* NaN = open; looked at where there is a metric */
 };
 
-void check_fail(struct checks *checks, const struct check *check, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-void check_warn(struct checks *checks, const struct check *check, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-/* One a rule, where no unit of it failed or warns. */
-void check_pass(struct checks *checks, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* With its number, so that JSON and Prometheus have it of good machines, too. */
-void check_pass_value(struct checks *checks, const struct check *check, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-/* Does not apply here, or cannot be known, for this reason. */
-void check_skip(struct checks *checks, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* With what to type, as evidence. */
-void check_skip_with(struct checks *checks, const char *evidence, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-/* Should have run. */
-void check_error(struct checks *checks, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * PASS: one a rule, where no unit of it failed or warns. SKIP: does not apply here, or cannot be
+ * known, for this reason. ERROR: should have run. check: NULL = nothing beside the sentence.
+ */
+void check_say(struct checks *checks, enum finding_outcome outcome, const struct check *check,
+               const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* The measurement of the rule, which has one. */
 enum facts_probe_name check_probe(const struct checks *checks);

@@ -77,9 +77,10 @@ static bool can_read_bus(struct checks *checks)
     const struct facts *facts = checks->facts;
     if (facts->pci == FACTS_READ && count_gpus(facts))
         return true;
-    check_skip(checks, facts->pci != FACTS_READ ? "the PCI bus cannot be read here"
-                       : facts->topo->ngpus ? "the PCI bus of this container does not show the GPUs"
-                                            : "no NVIDIA GPU is on the PCI bus");
+    check_say(checks, OUTCOME_SKIP, NULL,
+              facts->pci != FACTS_READ ? "the PCI bus cannot be read here"
+              : facts->topo->ngpus     ? "the PCI bus of this container does not show the GPUs"
+                                       : "no NVIDIA GPU is on the PCI bus");
     return false;
 }
 
@@ -92,21 +93,24 @@ static void judge_gpus_judged(struct checks *checks)
     const struct rule_expected *expected = expect_of_gpus(checks->request);
     unsigned shown = facts->topo->ngpus, on_bus = count_gpus(facts);
     if (shown)
-        check_pass(checks, "%u GPU%s answer%s and can be judged", shown, shown == 1 ? "" : "s",
-                   shown == 1 ? "s" : "");
+        check_say(checks, OUTCOME_PASS, NULL, "%u GPU%s answer%s and can be judged", shown,
+                  shown == 1 ? "" : "s", shown == 1 ? "s" : "");
     else if (expected && expected->count < 1)
-        check_pass(checks, "there is no GPU to judge, as expected");
+        check_say(checks, OUTCOME_PASS, NULL, "there is no GPU to judge, as expected");
     else if (!expected && checks->request->of_known_kind)
-        check_pass(checks, "there is no GPU to judge, as in the machines of the baseline");
+        check_say(checks, OUTCOME_PASS, NULL,
+                  "there is no GPU to judge, as in the machines of the baseline");
     else if (on_bus)
-        check_skip_with(checks, type, "%u NVIDIA GPU%s on the PCI bus, and none answers%s", on_bus,
-                        on_bus == 1 ? " is" : "s are",
-                        facts->container ? " in this container" : "");
+        check_say(checks, OUTCOME_SKIP, &(struct check){.evidence = type},
+                  "%u NVIDIA GPU%s on the PCI bus, and none answers%s", on_bus,
+                  on_bus == 1 ? " is" : "s are", facts->container ? " in this container" : "");
     else if (facts->pci != FACTS_READ)
-        check_skip_with(checks, type, "no driver shows a GPU, and the PCI bus cannot be read");
+        check_say(checks, OUTCOME_SKIP, &(struct check){.evidence = type},
+                  "no driver shows a GPU, and the PCI bus cannot be read");
     else
-        check_skip_with(checks, type, "no NVIDIA GPU is on the PCI bus%s%s",
-                        facts->other_gpus[0] ? "; " : "", facts->other_gpus);
+        check_say(checks, OUTCOME_SKIP, &(struct check){.evidence = type},
+                  "no NVIDIA GPU is on the PCI bus%s%s", facts->other_gpus[0] ? "; " : "",
+                  facts->other_gpus);
 }
 
 static double gpus_of_cuda(const struct unit *unit)

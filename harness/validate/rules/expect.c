@@ -20,7 +20,8 @@ enum { COUNT_MOST = 1000000 };
 struct expectable {
     const char *name;                           /* of --expect */
     const char *shown;                          /* "GPUs" */
-    double (*count)(const struct facts *facts); /* negative: it cannot be known here */
+    double (*count)(const struct facts *facts); /* negative: it cannot be known here; NULL = it */
+    enum facts_kind kind;                       /* is of the bus */
     bool is_size;                               /* bytes; more is no matter */
     const char *unknown;                        /* why it cannot be known */
 };
@@ -36,21 +37,6 @@ static double count_devices(const struct facts *facts, enum facts_kind kind)
 static double count_gpus(const struct facts *facts)
 {
     return facts->topo->ngpus;
-}
-
-static double count_nics(const struct facts *facts)
-{
-    return count_devices(facts, FACTS_NIC);
-}
-
-static double count_nvme(const struct facts *facts)
-{
-    return count_devices(facts, FACTS_NVME);
-}
-
-static double count_nvswitches(const struct facts *facts)
-{
-    return count_devices(facts, FACTS_NVSWITCH);
 }
 
 static double count_cpus(const struct facts *facts)
@@ -73,17 +59,16 @@ static double count_memory(const struct facts *facts)
     return isnan(facts->env.memory_bytes) ? -1 : facts->env.memory_bytes;
 }
 
-static const char no_bus[] = "the PCI bus cannot be read";
-
 static const struct expectable expectable[] = {
-    {"gpus", "GPUs", count_gpus, false},
-    {"cpus", "CPUs", count_cpus, false},
-    {"sockets", "sockets", count_sockets, false},
-    {"nodes", "NUMA nodes", count_nodes, false},
-    {"memory", "memory", count_memory, true, "the kernel does not tell how much there is"},
-    {"nics", "NICs", count_nics, false, no_bus},
-    {"nvme", "NVMe drives", count_nvme, false, no_bus},
-    {"nvswitches", "NVSwitches", count_nvswitches, false, no_bus}};
+    {"gpus", "GPUs", count_gpus},
+    {"cpus", "CPUs", count_cpus},
+    {"sockets", "sockets", count_sockets},
+    {"nodes", "NUMA nodes", count_nodes},
+    {"memory", "memory", count_memory, .is_size = true,
+     .unknown = "the kernel does not tell how much there is"},
+    {"nics", "NICs", .kind = FACTS_NIC, .unknown = "the PCI bus cannot be read"},
+    {"nvme", "NVMe drives", .kind = FACTS_NVME, .unknown = "the PCI bus cannot be read"},
+    {"nvswitches", "NVSwitches", .kind = FACTS_NVSWITCH, .unknown = "the PCI bus cannot be read"}};
 enum { EXPECTABLE = sizeof(expectable) / sizeof(expectable[0]) };
 _Static_assert((int)EXPECTABLE <= (int)RULES_EXPECTED_MAX, "each can be expected once");
 
@@ -166,7 +151,8 @@ static void say_bus(const struct facts *facts, char *buf, size_t size)
 static bool judge_one(struct checks *checks, const struct expectable *of, double expected)
 {
     const struct facts *facts = checks->facts;
-    double here = of->count(facts), in = of->is_size ? 0x1p30 : 1;
+    double here = of->count ? of->count(facts) : count_devices(facts, of->kind),
+           in = of->is_size ? 0x1p30 : 1;
     char evidence[160] = "";
     bool is_gpu = of->count == count_gpus;
     if (is_gpu)
@@ -180,15 +166,17 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
                                 .low = (of->is_size ? MEMORY_LEAST : 1) * expected / in,
                                 .high = of->is_size ? (double)NAN : expected};
     if (here < 0)
-        check_error(checks, "%s %s expected and cannot be %s here: %s", of->shown,
-                    of->is_size ? "is" : "are", of->is_size ? "known" : "counted", of->unknown);
+        check_say(checks, OUTCOME_ERROR, NULL, "%s %s expected and cannot be %s here: %s",
+                  of->shown, of->is_size ? "is" : "are", of->is_size ? "known" : "counted",
+                  of->unknown);
     else if (here / in < check.low)
-        check_fail(checks, &check, "%.4g%s of the %.4g that are expected", check.value,
-                   of->is_size ? " GiB" : "", expected / in);
+        check_say(checks, OUTCOME_FAIL, &check, "%.4g%s of the %.4g that are expected", check.value,
+                  of->is_size ? " GiB" : "", expected / in);
     else if (here / in > check.high)
-        check_warn(checks, &check, "%.0f, and %.0f are expected", here, expected);
+        check_say(checks, OUTCOME_WARN, &check, "%.0f, and %.0f are expected", here, expected);
     else if (is_gpu && here < 1 && facts->other_gpus[0])
-        check_warn(checks, &check, "no NVIDIA GPU, as expected; %s", facts->other_gpus);
+        check_say(checks, OUTCOME_WARN, &check, "no NVIDIA GPU, as expected; %s",
+                  facts->other_gpus);
     else
         return true;
     return false;
@@ -212,9 +200,9 @@ static void judge_expected(struct checks *checks)
                                      bytes, of->is_size ? "of memory" : of->shown);
     }
     if (!request->nexpected)
-        check_skip(checks, "needs --expect, such as gpus=8");
+        check_say(checks, OUTCOME_SKIP, NULL, "needs --expect, such as gpus=8");
     else if (all)
-        check_pass(checks, "%s, as expected", said);
+        check_say(checks, OUTCOME_PASS, NULL, "%s, as expected", said);
 }
 
 const struct rule rules_expect[] = {

@@ -92,38 +92,41 @@ double number_of(const struct number *number, const struct unit *unit)
     return value < 0 ? (double)NAN : value;
 }
 
-/* The i-th of its kind; false behind the last. *at is NULL where nothing is known of it. */
+/* Where the facts have the units of a kind, and a unit its name. */
+static const struct {
+    size_t array, n, size, name;
+} arrays[] = {[OF_DEVICE] = {offsetof(struct facts, devices), offsetof(struct facts, ndevices),
+                             sizeof(struct facts_device), 0},
+              [OF_SOCKET] = {offsetof(struct facts, sockets), offsetof(struct facts, nsockets),
+                             sizeof(struct facts_socket), offsetof(struct facts_socket, name)},
+              [OF_DIMM] = {offsetof(struct facts, dimms), offsetof(struct facts, ndimms),
+                           sizeof(struct facts_dimm), offsetof(struct facts_dimm, locator)},
+              [OF_EDAC] = {offsetof(struct facts, edacs), offsetof(struct facts, nedac),
+                           sizeof(struct facts_edac), offsetof(struct facts_edac, name)},
+              [OF_EVENT] = {offsetof(struct facts, events), offsetof(struct facts, nevents),
+                            sizeof(struct facts_event), 0}};
+
+/* The i-th of its kind; false behind the last. `at` is NULL where nothing is known of it. */
 static bool find_unit(const struct facts *facts, enum limit_of of, size_t i, struct unit *unit)
 {
     const struct topo *topo = facts->topo;
     *unit = (struct unit){.facts = facts, .of = of, .i = i};
-    switch (of) {
-    case OF_MACHINE:
+    if (of == OF_MACHINE) {
         unit->at = facts;
         return i < 1;
-    case OF_GPU:
+    }
+    if (of == OF_GPU) {
         unit->at = i < topo->ngpus ? topo->gpus[i].health : NULL;
         return i < topo->ngpus;
-    case OF_NODE:
+    }
+    if (of == OF_NODE) {
         unit->at = i < topo->nnodes ? &topo->nodes[i] : NULL;
         return i < topo->nnodes;
-    case OF_DEVICE:
-        unit->at = facts->devices + i;
-        return i < facts->ndevices;
-    case OF_SOCKET:
-        unit->at = facts->sockets + i;
-        return i < facts->nsockets;
-    case OF_DIMM:
-        unit->at = facts->dimms + i;
-        return i < facts->ndimms;
-    case OF_EDAC:
-        unit->at = facts->edacs + i;
-        return i < facts->nedac;
-    case OF_EVENT:
-        unit->at = facts->events + i;
-        return i < facts->nevents;
     }
-    return false;
+    const char *array = *(char *const *)((const char *)facts + arrays[of].array);
+    size_t n = *(const size_t *)((const char *)facts + arrays[of].n);
+    unit->at = i < n ? array + i * arrays[of].size : NULL;
+    return i < n;
 }
 
 /* What most of its peers have; NaN where none is known. */
@@ -169,16 +172,12 @@ static void name_unit(const struct unit *unit, char *buf, size_t size)
                        facts_device_name(&facts->devices[unit->i], name, sizeof(name)));
         break;
     case OF_SOCKET:
-        (void)snprintf(buf, size, "%s", facts->sockets[unit->i].name);
-        break;
     case OF_DIMM:
-        (void)snprintf(buf, size, "%s", facts->dimms[unit->i].locator);
+    case OF_EDAC:
+        (void)snprintf(buf, size, "%s", (const char *)unit->at + arrays[unit->of].name);
         break;
     case OF_NODE:
         (void)snprintf(buf, size, "node %u", facts->topo->nodes[unit->i].os_node);
-        break;
-    case OF_EDAC:
-        (void)snprintf(buf, size, "%s", facts->edacs[unit->i].name);
         break;
     case OF_EVENT:
         name_event(&facts->events[unit->i], buf, size);
@@ -341,10 +340,10 @@ static void say_beyond(struct checks *checks, const struct look *look)
     check.evidence = evidence;
     check.cause = contained ? "container" : limit->cause;
     check.command = contained ? limit->in_container : limit->command;
-    (warns ? check_warn : check_fail)(checks, &check, "%s%s", sentence,
-                                      limit->virtual_warns && is_virtual(facts)
-                                          ? "; of a virtual machine that may be the host's to do"
-                                          : "");
+    check_say(checks, warns ? OUTCOME_WARN : OUTCOME_FAIL, &check, "%s%s", sentence,
+              limit->virtual_warns && is_virtual(facts)
+                  ? "; of a virtual machine that may be the host's to do"
+                  : "");
 }
 
 /* The limits of one kind of unit, each unit in turn. */
@@ -390,7 +389,7 @@ void limits_judge(struct checks *checks)
         return;
     if (rule->limits->value.from == MEASUREMENT && rule->limits->of == OF_MACHINE &&
         isnan(number_of(&rule->limits->value, &machine))) {
-        check_error(checks, "nothing was measured");
+        check_say(checks, OUTCOME_ERROR, NULL, "nothing was measured");
         return;
     }
     for (const struct limit *first = rule->limits; first->sentence; first = end) {
@@ -402,12 +401,12 @@ void limits_judge(struct checks *checks)
     if (tally.wrong)
         return;
     if (!tally.known && rule->of_gpus && !facts->topo->ngpus)
-        check_skip(checks, "no GPU");
+        check_say(checks, OUTCOME_SKIP, NULL, "no GPU");
     else if (!tally.known && rule->unknown && !(rule->knows && rule->knows(facts)))
-        check_skip(checks, "%s", rule->unknown);
+        check_say(checks, OUTCOME_SKIP, NULL, "%s", rule->unknown);
     else {
         if (!tally.passed[0])
             fill_in(&none, rule->passed, tally.passed, sizeof(tally.passed));
-        check_pass_value(checks, &tally.check, "%s", tally.passed);
+        check_say(checks, OUTCOME_PASS, &tally.check, "%s", tally.passed);
     }
 }

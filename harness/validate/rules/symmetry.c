@@ -14,16 +14,16 @@ static bool are_of_one_model(struct checks *checks)
     const struct topo *topo = checks->facts->topo;
     char name[64];
     if (topo->ngpus < 2) {
-        check_skip(checks, topo->ngpus ? "one GPU" : "no GPU");
+        check_say(checks, OUTCOME_SKIP, NULL, topo->ngpus ? "one GPU" : "no GPU");
         return false;
     }
     for (unsigned i = 1; i < topo->ngpus; i++) {
         if (strcmp(topo->gpus[i].name, topo->gpus[0].name) == 0)
             continue;
-        check_warn(checks,
-                   &(struct check){.unit = topo_gpu_name(&topo->gpus[i], name, sizeof(name))},
-                   "this is a %s, and the first GPU a %s: their figures are not compared",
-                   topo->gpus[i].name, topo->gpus[0].name);
+        check_say(checks, OUTCOME_WARN,
+                  &(struct check){.unit = topo_gpu_name(&topo->gpus[i], name, sizeof(name))},
+                  "this is a %s, and the first GPU a %s: their figures are not compared",
+                  topo->gpus[i].name, topo->gpus[0].name);
         return false;
     }
     return true;
@@ -50,7 +50,7 @@ static bool has_modules(struct checks *checks)
     if (!check_firmware(checks, checks->facts->ndimms))
         return false;
     if (n < 2)
-        check_skip(checks, "the firmware lists no two memory modules");
+        check_say(checks, OUTCOME_SKIP, NULL, "the firmware lists no two memory modules");
     return n > 1;
 }
 
@@ -137,13 +137,13 @@ static void say_odd(struct checks *checks, const struct alike *alike,
                                 .high = NAN};
     /* A virtual CPU may share its core with strangers. */
     if (is_virtual(checks->facts) && strcmp(alike->unit, "gpu") != 0)
-        check_warn(checks, &check,
-                   "%s is %.4g %s, %.2f of its peers' %.4g: on a virtual machine, perhaps of a "
-                   "shared core",
-                   metric_of(alike), value->value, alike->in, ratio, judgement->typical);
+        check_say(checks, OUTCOME_WARN, &check,
+                  "%s is %.4g %s, %.2f of its peers' %.4g: on a virtual machine, perhaps of a "
+                  "shared core",
+                  metric_of(alike), value->value, alike->in, ratio, judgement->typical);
     else
-        check_fail(checks, &check, "%s is %.4g %s, %.2f of its peers' %.4g", metric_of(alike),
-                   value->value, alike->in, ratio, judgement->typical);
+        check_say(checks, OUTCOME_FAIL, &check, "%s is %.4g %s, %.2f of its peers' %.4g",
+                  metric_of(alike), value->value, alike->in, ratio, judgement->typical);
 }
 
 /* Those of one kind. Returns how many were compared; *wrong when something was said. */
@@ -173,21 +173,21 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
         char unit[64];
         *wrong = true;
         name_unit(checks->facts, alike, low->id, unit, sizeof(unit));
-        check_warn(checks,
-                   &(struct check){.unit = unit,
-                                   .metric = metric_of(alike),
-                                   .in = alike->in,
-                                   .value = low->value,
-                                   .low = OUTLIER_RATIO * high->value,
-                                   .high = NAN},
-                   "%s is %.4g %s, and of %s %d it is %.4g: of two, nobody can say which is odd",
-                   metric_of(alike), low->value, alike->in, alike->shown, high->id, high->value);
+        check_say(checks, OUTCOME_WARN,
+                  &(struct check){.unit = unit,
+                                  .metric = metric_of(alike),
+                                  .in = alike->in,
+                                  .value = low->value,
+                                  .low = OUTLIER_RATIO * high->value,
+                                  .high = NAN},
+                  "%s is %.4g %s, and of %s %d it is %.4g: of two, nobody can say which is odd",
+                  metric_of(alike), low->value, alike->in, alike->shown, high->id, high->value);
     } else if (judgement.verdict == OUTLIER_SPLIT) {
         *wrong = true;
-        check_warn(checks, NULL,
-                   "%s of %zu %ss falls into groups, or differs by more than a tenth: none of them "
-                   "alone is odd",
-                   metric_of(alike), compared, alike->shown);
+        check_say(checks, OUTCOME_WARN, NULL,
+                  "%s of %zu %ss falls into groups, or differs by more than a tenth: none of them "
+                  "alone is odd",
+                  metric_of(alike), compared, alike->shown);
     }
     return compared;
 }
@@ -207,12 +207,14 @@ static void judge_alike(struct checks *checks)
             compared += judge_alike_of(checks, &alike[p], values, found, kind, &wrong);
     }
     if (!compared)
-        check_skip(checks, "one %s, and no peer to hold it against", alike->shown);
+        check_say(checks, OUTCOME_SKIP, NULL, "one %s, and no peer to hold it against",
+                  alike->shown);
     else if (left_out)
-        check_warn(checks, NULL, "the first %d %ss were compared with each other, and no more",
-                   OUTLIER_UNITS_MAX, alike->shown);
+        check_say(checks, OUTCOME_WARN, NULL,
+                  "the first %d %ss were compared with each other, and no more", OUTLIER_UNITS_MAX,
+                  alike->shown);
     else if (!wrong)
-        check_pass(checks, "%zu %ss are alike", compared / n, alike->shown);
+        check_say(checks, OUTCOME_PASS, NULL, "%zu %ss are alike", compared / n, alike->shown);
 }
 
 static const char outlier_source[] =

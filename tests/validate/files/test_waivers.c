@@ -71,7 +71,7 @@ static void test_waivers_are_refused_by_line(void **state)
             "a field that is not");
     refuses("{\"rule\": \"nvlinks\"}", "no array");
     refuses("[\n{\"rule\": }]", "waivers.json:2:");
-    refuses("[3]", "entry 1 is no object");
+    refuses("[3]", "waivers.json:1: this is no object");
 }
 
 static void test_waivers_of_no_file(void **state)
