@@ -43,7 +43,7 @@ put /sys/bus/pci/devices/0000:5e:00.0/vendor 0x15b3
 put /sys/bus/pci/devices/0000:5e:00.0/class 0x020700
 judge 4 --junit "$scratch/none/junit.xml" --prometheus "$scratch/none/prom" --out "$scratch/none"
 skipped 'no NVIDIA GPU is on the PCI bus ('
-found gpus_judged SKIP '' mend
+found gpus_judged SKIP '' fix
 grep -q '<error message="SKIP: no GPU was judged' "$scratch/none/junit.xml" || fail "JUnit reads as a pass"
 grep -q '^contend_verdict{.*} 0$' "$scratch/none/prom" || fail "Prometheus: $(grep verdict "$scratch/none/prom")"
 grep -q '^SKIP: no GPU was judged' "$scratch/none/summary.txt" || fail "summary.txt"
@@ -63,7 +63,7 @@ put /sys/bus/pci/devices/0000:00:02.0/class 0x030000
 judge 4
 skipped "2 AMD GPUs are there; contend measures NVIDIA's"
 judge 0 --expect gpus=0
-found expected WARN hardware mend GPUs
+found expected WARN hardware fix GPUs
 put /.dockerenv ''
 put /sys/bus/pci/devices/0000:3b:00.0/vendor 0x10de
 put /sys/bus/pci/devices/0000:3b:00.0/class 0x030200
@@ -100,8 +100,8 @@ put /sys/bus/pci/devices/0000:5e:00.0/class 0x020700
 put /sys/bus/pci/devices/0000:5e:00.0/current_link_width 8
 put /sys/bus/pci/devices/0000:5e:00.0/max_link_width 16
 judge 1
-found cpus_allowed WARN container mend
-found governor FAIL configuration mend
+found cpus_allowed WARN container fix
+found governor FAIL configuration fix
 found xid FAIL hardware reset 0000:3b:00
 found pcie_width FAIL hardware replace 0000:5e:00.0
 jq -e '.findings[] | select(.id == "governor") | .command | contains("performance")' "$scratch/json" \
@@ -121,9 +121,9 @@ expect 1 '^PASS   all 8 CPUs are online \(cpus_online\)' \
     "$CONTEND_BINARY" validate --no-measure --root "$root" --all
 
 # The limit of this process: 64 KiB may be locked, where no container explains it.
-(ulimit -l 64 && judge 1 --only memlock && found memlock FAIL configuration mend) || fail "memlock"
+(ulimit -l 64 && judge 1 --only memlock && found memlock FAIL configuration fix) || fail "memlock"
 put /.dockerenv ''
-(ulimit -l 64 && judge 0 --only memlock && found memlock WARN container mend) || fail "memlock in a container"
+(ulimit -l 64 && judge 0 --only memlock && found memlock WARN container fix) || fail "memlock in a container"
 rm "$root/.dockerenv"
 
 # --only, --require, --strict.
@@ -150,11 +150,11 @@ expect 2 "results needs directories" "$CONTEND_BINARY" validate --results
 judge 0 --only cpus_online --expect cpus=8
 jq -e '[.findings[].id] | sort == ["cpus_online", "expected"]' "$scratch/json" >/dev/null || fail "$(cat "$scratch/json")"
 judge 1 --only cpus_online --expect cpus=16
-found expected FAIL hardware mend CPUs
+found expected FAIL hardware fix CPUs
 jq -e '.findings[] | select(.id == "expected") | .value == 8 and .low == 16 and
     .sentence == "8 of the 16 that are expected"' "$scratch/json" >/dev/null || fail "$(cat "$scratch/json")"
 judge 0 --only cpus_online --expect cpus=4
-found expected WARN hardware mend CPUs
+found expected WARN hardware fix CPUs
 expect 2 "expect: 'gpu=8' is not NAME=COUNT of gpus, cpus" "$CONTEND_BINARY" validate --expect gpu=8
 expect 2 "expect: 'gpus=many' is no count" "$CONTEND_BINARY" validate --expect gpus=many
 expect 2 'expect says nothing of --results' "$CONTEND_BINARY" validate --results x --expect gpus=8
@@ -165,7 +165,7 @@ printf '[{"rule": "governor", "reason": "set by the batch system", "until": "299
     '{"rule": "pcie_width", "unit": "0000:5e:00.0", "reason": "riser", "until": "2999-12-31"},' \
     '{"rule": "xid", "reason": "old", "until": "2020-01-01"}]' >"$waivers"
 judge 1 --waivers "$waivers"
-found governor WARN configuration mend
+found governor WARN configuration fix
 found pcie_width WARN hardware replace
 found xid FAIL hardware reset
 jq -e '.findings[] | select(.id == "governor") | .evidence | contains("set by the batch system")' \
@@ -208,7 +208,7 @@ if cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c 2>/dev/null;
     done
     put /sys/bus/pci/slots/12/address beef:0a:00
     FAKE_GPU='' judge 1 --only cpus_online --expect gpus=8
-    found expected FAIL hardware mend GPUs
+    found expected FAIL hardware fix GPUs
     FAKE_GPU='uncorrected1=2 rows_pending0=1 links_down2=6 width2=8 persistence=0 fabric=1' judge 1
     found gpus_on_bus FAIL hardware reset 'beef:0a:00.0 (slot 12)'
     jq -e '.findings[] | select(.id == "gpus_on_bus") | .value == 3 and .low == 4' "$scratch/json" \
@@ -217,8 +217,8 @@ if cc -shared -fPIC -DFULL -o "$driver" tests/lib/fake_gpu_driver.c 2>/dev/null;
     found gpu_rows FAIL hardware reset 'beef:07:00.0'
     found nvlinks FAIL hardware reset 'beef:09:00.0'
     found pcie_width FAIL hardware replace 'beef:09:00.0'
-    found gpu_persistence WARN configuration mend
-    found gpu_fabric FAIL configuration mend
+    found gpu_persistence WARN configuration fix
+    found gpu_fabric FAIL configuration fix
 fi
 
 # The table of the documentation is the rules'.

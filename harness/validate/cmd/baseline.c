@@ -73,7 +73,7 @@ int baseline_main(const struct cmd_env *env, int argc, char **argv)
     if (!code)
         code = make(&fleet, options.out);
     else if (results)
-        log_error("no baseline while results are damaged: mend them, or take them away");
+        log_error("no baseline while results are damaged: fix or remove them");
     fleet_free(&fleet);
     return code;
 }

@@ -220,7 +220,7 @@ static bool has_cpus(const struct unit *unit)
         said, .when = (which)
 
 const struct rule rules_count[] = {
-    {RULES_GPUS_ID, RULE_COUNT, "setup", ACTION_MEND, "a GPU, or --expect gpus=0",
+    {RULES_GPUS_ID, RULE_COUNT, "setup", ACTION_FIX, "a GPU, or --expect gpus=0",
      "A GPU answers and can be judged, or --expect gpus=0 says that this machine has none. Where "
      "this is skipped the verdict is SKIP, not PASS.",
      "a pass is of what the machine is for", "contend topo; lspci", .judge = judge_gpus_judged},
@@ -242,7 +242,7 @@ const struct rule rules_count[] = {
           {OF_DEVICE, MADE(gpus_shown), TOLD, NUMBER(0), OUTCOME_PASS, NULL, NULL, "",
            .when = is_gpu}},
      .passed = "{n} GPU{s} on the bus, known to the driver"},
-    {"gpus_for_cuda", RULE_COUNT, "setup", ACTION_MEND, "driver",
+    {"gpus_for_cuda", RULE_COUNT, "setup", ACTION_FIX, "driver",
      "CUDA shows every GPU that NVML shows: the tests reach those alone.", "CUDA against NVML",
      "unset CUDA_VISIBLE_DEVICES", .of_gpus = true,
      .limits = {{OF_MACHINE, MADE(gpus_of_cuda), BELOW, MADE(gpus_of_driver), OUTCOME_WARN,
@@ -260,7 +260,7 @@ const struct rule rules_count[] = {
                  "links", "{d} of {b} NVLinks are down"}},
      .unknown = "the driver tells of no NVLinks",
      .passed = "all {v} NVLinks of each GPU are active"},
-    {"cpus_online", RULE_COUNT, "configuration", ACTION_MEND, "sysfs",
+    {"cpus_online", RULE_COUNT, "configuration", ACTION_FIX, "sysfs",
      "Every CPU that is present is online.", "kernel, admin-guide/cputopology",
      "cat /sys/devices/system/cpu/offline /sys/devices/system/cpu/smt/control",
      .limits = {{OF_MACHINE, FACT(cpus_online), BELOW, FACT(cpus_present), OUTCOME_WARN,
@@ -270,7 +270,7 @@ const struct rule rules_count[] = {
                  "cpus_online", "CPUs", "{v} of {b} CPUs are online"}},
      .unknown = "the kernel does not say which CPUs are online",
      .passed = "all {v} CPUs are online"},
-    {"cpus_allowed", RULE_COUNT, "container", ACTION_MEND, "cgroup, affinity",
+    {"cpus_allowed", RULE_COUNT, "container", ACTION_FIX, "cgroup, affinity",
      "The cgroup and the affinity of this process allow all of the machine's CPUs: the tests see "
      "those alone.",
      "cgroup v2, cpuset.cpus.effective",
@@ -285,7 +285,7 @@ const struct rule rules_count[] = {
                  "cpus_allowed", "CPUs", "this process may run on {v} of the machine's {b} CPUs",
                  .cause = "setup", .command = "taskset -pc $$"}},
      .passed = "all {v} CPUs may be used"},
-    {"cpu_quota", RULE_COUNT, "container", ACTION_MEND, "cgroup",
+    {"cpu_quota", RULE_COUNT, "container", ACTION_FIX, "cgroup",
      "No cgroup grants less time than the CPUs have.", "cgroup v2, cpu.max",
      "cat /sys/fs/cgroup/cpu.max",
      .limits = {{OF_MACHINE, FACT(env.cgroup.cpus_limit), BELOW, MADE(cpus_of_machine),
@@ -293,7 +293,7 @@ const struct rule rules_count[] = {
                  "the cgroup grants the time of {v} of {b} CPUs: who takes more is stopped until "
                  "the next period"}},
      .passed = "no cgroup limits the CPUs' time"},
-    {"cpu_sockets", RULE_COUNT, "configuration", ACTION_MEND,
+    {"cpu_sockets", RULE_COUNT, "configuration", ACTION_FIX,
      "firmware's tables (root), no virtual machine",
      "Every populated socket and all its cores are enabled by the firmware and seen by the "
      "kernel.",

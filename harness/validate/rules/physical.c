@@ -245,7 +245,7 @@ const struct rule rules_physical[] = {
                  "slot and board allow PCIe gen {v}, the GPU gen {b}"}},
      .unknown = "no GPU, NIC or NVMe drive whose PCIe speed is told",
      .passed = "{n} PCIe link{s} at full speed"},
-    {"memory_speed", RULE_PHYSICAL, "configuration", ACTION_MEND, "firmware's tables (root)",
+    {"memory_speed", RULE_PHYSICAL, "configuration", ACTION_FIX, "firmware's tables (root)",
      "Memory modules run at the speed that they are rated for.", "SMBIOS 3.7, type 17",
      "sudo dmidecode -t memory", .ready = may_read_firmware,
      .limits = {{OF_DIMM, FIELD(facts_dimm, configured_mts), BELOW, FIELD(facts_dimm, rated_mts),

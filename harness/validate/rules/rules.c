@@ -20,7 +20,7 @@ const char *rule_kind_name(enum rule_kind kind)
 
 const char *rule_action_name(enum rule_action action)
 {
-    static const char *const names[] = {"replace", "reset", "mend", "watch"};
+    static const char *const names[] = {"replace", "reset", "fix", "watch"};
     return names[action];
 }
 

@@ -227,7 +227,7 @@ static const char outlier_source[] =
     }
 
 const struct rule rules_symmetry[] = {
-    {"gpus_alike", RULE_SYMMETRY, "configuration", ACTION_MEND, "driver, two GPUs",
+    {"gpus_alike", RULE_SYMMETRY, "configuration", ACTION_FIX, "driver, two GPUs",
      "All GPUs have the same links, lanes, power limit, highest clock and ECC mode.",
      "NVML; what most of them have", "nvidia-smi -q", .of_gpus = true, .ready = are_of_one_model,
      .limits = {TRAIT("nvlinks", nvlinks, "links"), TRAIT("pcie_width", pcie_width, "lanes"),

@@ -101,13 +101,13 @@ static void test_rules_count(void **state)
     PLANT(w->topo.ngpus = 0, "gpus_on_bus", "GPU 0000:03:00.0 (slot 7)", FAIL, "configuration",
           RESET);
     w->topo.ngpus = GPUS;
-    PLANT(w->gpus[3].cuda_ordinal = -1, "gpus_for_cuda", NULL, WARN, "setup", MEND);
+    PLANT(w->gpus[3].cuda_ordinal = -1, "gpus_for_cuda", NULL, WARN, "setup", FIX);
     PLANT(w->health[1].nvlinks_active = 14, "nvlinks", "GPU 1 (0000:02:00.0)", FAIL, "hardware",
           RESET);
-    PLANT(w->facts.cpus_present = CPUS + 1, "cpus_online", NULL, FAIL, "configuration", MEND);
-    PLANT(SET(w->facts.env.cgroup.cpuset, "0-3"), "cpus_allowed", NULL, WARN, "container", MEND);
+    PLANT(w->facts.cpus_present = CPUS + 1, "cpus_online", NULL, FAIL, "configuration", FIX);
+    PLANT(SET(w->facts.env.cgroup.cpuset, "0-3"), "cpus_allowed", NULL, WARN, "container", FIX);
     assert_true(fixture_judged("cpus_allowed", NULL)->value == 4);
-    PLANT(w->facts.env.cgroup.cpus_limit = 2.5, "cpu_quota", NULL, WARN, "container", MEND);
+    PLANT(w->facts.env.cgroup.cpus_limit = 2.5, "cpu_quota", NULL, WARN, "container", FIX);
     PLANT(w->facts.env.memory_bytes = 48.0 * 0x1p30, "memory_size", NULL, FAIL, "hardware",
           REPLACE);
     PLANT(w->nodes[1].memory_bytes = 0, "numa_memory", "node 1", FAIL, "hardware", REPLACE);
@@ -116,7 +116,7 @@ static void test_rules_count(void **state)
 static void test_rules_of_the_affinity(void **state)
 {
     (void)state;
-    PLANT(w->cpus[0].allowed = false, "cpus_allowed", NULL, WARN, "setup", MEND);
+    PLANT(w->cpus[0].allowed = false, "cpus_allowed", NULL, WARN, "setup", FIX);
 }
 
 static void test_rules_of_links(void **state)
@@ -143,7 +143,7 @@ static void test_rules_of_memory(void **state)
     PLANT(w->bandwidth.value = 160, "memory_bandwidth", NULL, FAIL, "setup", REPLACE);
     SET(w->dimms[1].locator, "DIMM_A2"); /* three channels */
     PLANT(w->bandwidth.value = 120, "memory_bandwidth", NULL, FAIL, "setup", REPLACE);
-    PLANT(w->dimms[3].configured_mts = 4000, "memory_speed", NULL, WARN, "configuration", MEND);
+    PLANT(w->dimms[3].configured_mts = 4000, "memory_speed", NULL, WARN, "configuration", FIX);
     PLANT(w->dimms[3].size_mib = 8192, "modules_alike", "DIMM_D1", WARN, "hardware", REPLACE);
 }
 
@@ -188,8 +188,8 @@ static void test_rules_of_symmetry(void **state)
         w->cpus[i].kind = 1;
     fixture_passes("cpus_alike");
     static const char gpu[] = "GPU 3 (0000:04:00.0)";
-    PLANT(w->health[3].power_limit_w = 500, "gpus_alike", gpu, FAIL, "configuration", MEND);
-    fixture_finds("gpu_power_limit", gpu, OUTCOME_WARN, "configuration", ACTION_MEND);
+    PLANT(w->health[3].power_limit_w = 500, "gpus_alike", gpu, FAIL, "configuration", FIX);
+    fixture_finds("gpu_power_limit", gpu, OUTCOME_WARN, "configuration", ACTION_FIX);
 }
 
 static void test_rules_of_gpu_health(void **state)
@@ -205,14 +205,14 @@ static void test_rules_of_gpu_health(void **state)
     fixture_passes("gpu_throttling"); /* both are usual */
     PLANT(health->throttle_reasons = NVML_THROTTLE_HW_THERMAL, "gpu_throttling", gpu, FAIL,
           "hardware", WATCH);
-    PLANT(health->persistence = 0, "gpu_persistence", gpu, WARN, "configuration", MEND);
-    PLANT(health->mig = 1, "gpu_modes", gpu, WARN, "configuration", MEND);
-    PLANT(health->nprocesses = 1, "gpu_processes", gpu, WARN, "setup", MEND);
+    PLANT(health->persistence = 0, "gpu_persistence", gpu, WARN, "configuration", FIX);
+    PLANT(health->mig = 1, "gpu_modes", gpu, WARN, "configuration", FIX);
+    PLANT(health->nprocesses = 1, "gpu_processes", gpu, WARN, "setup", FIX);
     PLANT(health->fabric_state = NVML_FABRIC_NOT_STARTED, "gpu_fabric", gpu, FAIL, "configuration",
-          MEND);
+          FIX);
     /* Whose host may have the fabric manager. */
-    PLANT(w->facts.env.virtual_machine = 1, "gpu_fabric", gpu, WARN, "configuration", MEND);
-    PLANT(w->facts.peermem = false, "peermem", NULL, WARN, "configuration", MEND);
+    PLANT(w->facts.env.virtual_machine = 1, "gpu_fabric", gpu, WARN, "configuration", FIX);
+    PLANT(w->facts.peermem = false, "peermem", NULL, WARN, "configuration", FIX);
 }
 
 static void test_rules_of_collectives(void **state)
@@ -264,25 +264,25 @@ static void test_rules_of_settings(void **state)
 {
     (void)state;
     struct environment *env = &w->facts.env;
-    PLANT(SET(env->governor, "powersave"), "governor", NULL, FAIL, "configuration", MEND);
+    PLANT(SET(env->governor, "powersave"), "governor", NULL, FAIL, "configuration", FIX);
     PLANT(SET(w->facts.scaling_driver, "intel_pstate"), "governor", NULL, WARN, "configuration",
-          MEND);
-    PLANT(env->memlock_bytes = 64 * 1024, "memlock", NULL, FAIL, "configuration", MEND);
-    PLANT(w->facts.rdma = false, "memlock", NULL, FAIL, "configuration", MEND);
-    PLANT(w->facts.container = true, "memlock", NULL, WARN, "container", MEND);
+          FIX);
+    PLANT(env->memlock_bytes = 64 * 1024, "memlock", NULL, FAIL, "configuration", FIX);
+    PLANT(w->facts.rdma = false, "memlock", NULL, FAIL, "configuration", FIX);
+    PLANT(w->facts.container = true, "memlock", NULL, WARN, "container", FIX);
     env->memlock_bytes = 8 << 20;
     fixture_passes("memlock");
-    PLANT(w->facts.shm_bytes = 0x1p26, "shm", NULL, WARN, "container", MEND);
-    PLANT(env->numa_balancing = 1, "numa_balancing", NULL, WARN, "configuration", MEND);
+    PLANT(w->facts.shm_bytes = 0x1p26, "shm", NULL, WARN, "container", FIX);
+    PLANT(env->numa_balancing = 1, "numa_balancing", NULL, WARN, "configuration", FIX);
     PLANT(w->facts.steal = 0.05, "steal", NULL, WARN, "setup", WATCH);
     PLANT(w->facts.swap_used_bytes = 0x1p33, "swap", NULL, WARN, "configuration", WATCH);
-    PLANT(SET(env->thp, "never"), "huge_pages", NULL, WARN, "configuration", MEND);
-    PLANT(SET(env->clocksource, "hpet"), "clock", NULL, WARN, "configuration", MEND);
+    PLANT(SET(env->thp, "never"), "huge_pages", NULL, WARN, "configuration", FIX);
+    PLANT(SET(env->clocksource, "hpet"), "clock", NULL, WARN, "configuration", FIX);
     struct facts_value exits[] = {{.metric = "idle_exit", .key = "cpu=0", .value = 3},
                                   {.metric = "idle_exit", .key = "cpu=1", .value = 130}};
     w->facts.probes[PROBE_IDLE_EXIT] =
         (struct facts_probe){.status = PROBE_DONE, .n = 2, .values = exits};
-    fixture_finds("idle_exit", NULL, OUTCOME_WARN, "configuration", ACTION_MEND);
+    fixture_finds("idle_exit", NULL, OUTCOME_WARN, "configuration", ACTION_FIX);
     env->virtual_machine = 1;
     fixture_passes("idle_exit");
 }
