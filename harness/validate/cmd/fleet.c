@@ -15,6 +15,7 @@
 #include "harness/show/report/markdown.h"
 #include "harness/store/files/directory.h"
 #include "harness/store/json/findings.h"
+#include "harness/validate/cmd/validate_outputs.h"
 #include "harness/validate/figures/fleet.h"
 #include "harness/validate/files/bounds_file.h"
 #include "harness/validate/files/fleet_read.h"
@@ -117,24 +118,18 @@ static int draw(const struct fleet *fleet, const struct bounds *bounds,
     return rc == -EINTR ? EXIT_INTERRUPTED : rc && rc != -ENOENT ? EXIT_NOT_RUN : EXIT_GOOD;
 }
 
-static int write_junit(const struct findings *findings, size_t nskip, const char *path)
+struct judged_fleet {
+    const struct findings *findings;
+    size_t nskip;
+};
+
+static int print_junit(const void *of, FILE *out, struct err *err)
 {
+    const struct judged_fleet *judged = of;
     char open[96];
-    struct err err = {0};
-    FILE *out = fopen(path, "wex");
-    if (!out) {
-        (void)err_sys(&err, -errno, "cannot create '%.150s'", path);
-        log_error("%s", err.msg);
-        return EXIT_USAGE;
-    }
-    (void)snprintf(open, sizeof(open), "SKIP: %zu machine%s could not be judged", nskip,
-                   nskip == 1 ? "" : "s");
-    int rc = junit_print_verdict("fleet", findings, nskip ? open : NULL, out, &err);
-    if (fclose(out) && !rc)
-        rc = err_sys(&err, -errno, "cannot write '%.150s'", path);
-    if (rc)
-        log_error("%s", err.msg);
-    return rc ? EXIT_NOT_RUN : EXIT_GOOD;
+    (void)snprintf(open, sizeof(open), "SKIP: %zu machine%s could not be judged", judged->nskip,
+                   judged->nskip == 1 ? "" : "s");
+    return junit_print_verdict("fleet", judged->findings, judged->nskip ? open : NULL, out, err);
 }
 
 /* On stdout, in the form that was asked for. */
@@ -179,8 +174,12 @@ static int show(const struct fleet *fleet, const struct bounds *bounds,
         code = EXIT_INCONCLUSIVE;
     } else if (!rc)
         code = print(fleet, bounds, &judgement, &findings, options);
-    if (!rc && !code && options->junit)
-        code = write_junit(&findings, judgement.nskip, options->junit);
+    const struct judged_fleet judged = {&findings, judgement.nskip};
+    if (!rc && !code && options->junit &&
+        validate_write_file(options->junit, print_junit, &judged, &err)) {
+        log_error("%s", err.msg);
+        code = EXIT_USAGE;
+    }
     if (!rc && !code && options->plots)
         code = draw(fleet, bounds, &judgement, options->plots);
     if (!rc && !code)

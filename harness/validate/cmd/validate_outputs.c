@@ -29,87 +29,76 @@ static int fill_in(const char *pattern, const char *host, char *path, size_t siz
     return 0;
 }
 
-static int write_whole(const char *path, const char *text, size_t size, struct err *err)
-{
-    int rc = directory_make_parents(path, err);
-    if (rc)
-        return rc;
-    rc = file_replace(AT_FDCWD, path, text, size);
-    return rc ? err_sys(err, rc, "cannot write '%.150s'", path) : 0;
-}
-
-enum form { FORM_JUNIT, FORM_PROMETHEUS, FORM_JSON, FORM_TEXT };
-
-static int print_form(enum form form, const struct validation *validation, FILE *out,
-                      struct err *err)
-{
-    const char *labels[] = {"host", validation->facts->host, NULL};
-    int rc = 0;
-    switch (form) {
-    case FORM_JUNIT:
-        return junit_print_verdict(
-            "validate", validation->findings,
-            validation->verdict->outcome == OUTCOME_SKIP ? validation->verdict->text : NULL, out,
-            err);
-    case FORM_PROMETHEUS:
-        prometheus_print(validation->findings, labels, out);
-        prometheus_print_verdict(validation->verdict->outcome, time(NULL), labels, out);
-        break;
-    case FORM_TEXT:
-        validation_print(validation->findings, validation->verdict, true, out, false);
-        break;
-    case FORM_JSON: {
-        json_t *json = validation_to_json(validation);
-        if (!json || json_dumpf(json, out, JSON_INDENT(2)) || fputc('\n', out) == EOF)
-            rc = err_set(err, -ENOMEM, "no memory for validate.json");
-        json_decref(json);
-    }
-    }
-    return rc;
-}
-
-static int write_form(enum form form, const char *path, const struct validation *validation,
-                      struct err *err)
+int validate_write_file(const char *path, validate_print *print, const void *of, struct err *err)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return err_set(err, -ENOMEM, "no memory for '%.150s'", path);
-    int rc = print_form(form, validation, out, err);
-    if (fclose(out) && !rc)
+    int rc = out ? print(of, out, err) : -ENOMEM;
+    if ((!out || fclose(out)) && (!rc || rc == -ENOMEM))
         rc = err_set(err, -ENOMEM, "no memory for '%.150s'", path);
     if (!rc)
-        rc = write_whole(path, text, size, err);
+        rc = directory_make_parents(path, err);
+    if (!rc) {
+        rc = file_replace(AT_FDCWD, path, text, size);
+        rc = rc ? err_sys(err, rc, "cannot write '%.150s'", path) : 0;
+    }
     free(text);
     return rc;
 }
 
-static int write_file(enum form form, const char *pattern, const char *name,
-                      const struct validation *validation, struct err *err)
+static int print_junit(const void *of, FILE *out, struct err *err)
 {
-    char path[PATH_MAX];
-    int rc = 0;
-    if (!pattern)
-        return 0;
-    rc = fill_in(pattern, validation->facts->host, path, sizeof(path) - 64, err);
-    if (rc)
-        return rc;
-    size_t used = strlen(path);
-    if (name)
-        (void)snprintf(path + used, sizeof(path) - used, "/%s", name);
-    return write_form(form, path, validation, err);
+    const struct validation *validation = of;
+    const struct rules_verdict *verdict = validation->verdict;
+    return junit_print_verdict("validate", validation->findings,
+                               verdict->outcome == OUTCOME_SKIP ? verdict->text : NULL, out, err);
+}
+
+static int print_prometheus(const void *of, FILE *out, struct err *err)
+{
+    const struct validation *validation = of;
+    const char *labels[] = {"host", validation->facts->host, NULL};
+    (void)err;
+    prometheus_print(validation->findings, labels, out);
+    prometheus_print_verdict(validation->verdict->outcome, time(NULL), labels, out);
+    return 0;
+}
+
+static int print_text(const void *of, FILE *out, struct err *err)
+{
+    const struct validation *validation = of;
+    (void)err;
+    validation_print(validation->findings, validation->verdict, true, out, false);
+    return 0;
+}
+
+static int print_json(const void *of, FILE *out, struct err *err)
+{
+    json_t *json = validation_to_json(of);
+    bool good = json && !json_dumpf(json, out, JSON_INDENT(2)) && fputc('\n', out) != EOF;
+    json_decref(json);
+    return good ? 0 : err_set(err, -ENOMEM, "no memory for validate.json");
 }
 
 int validate_write(const struct validate_outputs *outputs, const struct validation *validation,
                    struct err *err)
 {
-    int rc = write_file(FORM_JUNIT, outputs->junit, NULL, validation, err);
-    if (!rc)
-        rc = write_file(FORM_PROMETHEUS, outputs->prometheus, NULL, validation, err);
-    if (!rc)
-        rc = write_file(FORM_JSON, outputs->dir, "validate.json", validation, err);
-    if (!rc)
-        rc = write_file(FORM_TEXT, outputs->dir, "summary.txt", validation, err);
+    const struct {
+        const char *pattern, *name;
+        validate_print *print;
+    } files[] = {{outputs->junit, "", print_junit},
+                 {outputs->prometheus, "", print_prometheus},
+                 {outputs->dir, "/validate.json", print_json},
+                 {outputs->dir, "/summary.txt", print_text}};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++) {
+        char path[PATH_MAX];
+        if (!files[i].pattern)
+            continue;
+        rc = fill_in(files[i].pattern, validation->facts->host, path, sizeof(path) - 64, err);
+        if (!rc)
+            rc = validate_write_file(strcat(path, files[i].name), files[i].print, validation, err);
+    }
     return rc;
 }

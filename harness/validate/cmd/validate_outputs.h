@@ -2,6 +2,8 @@
 #ifndef CONTEND_VALIDATE_CMD_VALIDATE_OUTPUTS_H
 #define CONTEND_VALIDATE_CMD_VALIDATE_OUTPUTS_H
 
+#include <stdio.h>
+
 #include "harness/lib/base/err.h"
 #include "harness/validate/json/validation.h"
 
@@ -10,6 +12,12 @@ struct validate_outputs {
     const char *junit, *prometheus; /* files */
     const char *dir;                /* for validate.json and summary.txt */
 };
+
+/* What prints `of`; 0 or an error. */
+typedef int validate_print(const void *of, FILE *out, struct err *err);
+
+/* Writes a file whole, in place of one that is there; makes folders that are not. */
+int validate_write_file(const char *path, validate_print *print, const void *of, struct err *err);
 
 /*
  * Writes each file whole, under a name of its own that is then changed, since others may read at

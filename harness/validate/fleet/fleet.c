@@ -267,40 +267,18 @@ int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t k
     return 0;
 }
 
-struct ordered_run {
-    struct fleet_run run;
-    uint32_t before; /* its number */
-};
-
-static int compare_runs(const void *a, const void *b)
-{
-    const struct ordered_run *one = a, *other = b;
-    if (one->run.machine != other->run.machine)
-        return one->run.machine < other->run.machine ? -1 : 1;
-    if (one->run.started != other->run.started)
-        return one->run.started < other->run.started ? -1 : 1;
-    return one->before < other->before ? -1 : one->before > other->before;
-}
-
-/* `order` and `number` are scratch for all runs. */
-static void order_runs(struct fleet *fleet, struct ordered_run *order, uint32_t *number)
-{
-    for (size_t i = 0; i < fleet->nruns; i++)
-        order[i] = (struct ordered_run){fleet->runs[i], (uint32_t)i};
-    qsort(order, fleet->nruns, sizeof(*order), compare_runs);
-    for (size_t i = 0; i < fleet->nruns; i++) {
-        fleet->runs[i] = order[i].run;
-        number[order[i].before] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < fleet->nvalues; i++)
-        fleet->values[i].run = number[fleet->values[i].run];
-}
-
-static int compare_values(const void *a, const void *b)
+/* By metric, machine and time, and otherwise as they were added. */
+static int compare_values(const void *a, const void *b, void *runs_of)
 {
     const struct fleet_value *one = a, *other = b;
+    const struct fleet_run *run = (const struct fleet_run *)runs_of + one->run,
+                           *other_run = (const struct fleet_run *)runs_of + other->run;
     if (one->metric != other->metric)
         return one->metric < other->metric ? -1 : 1;
+    if (run->machine != other_run->machine)
+        return run->machine < other_run->machine ? -1 : 1;
+    if (run->started != other_run->started)
+        return run->started < other_run->started ? -1 : 1;
     return one->run < other->run ? -1 : one->run > other->run;
 }
 
@@ -340,17 +318,8 @@ static int make_cells(struct fleet *fleet, struct err *err)
 
 int fleet_arrange(struct fleet *fleet, struct err *err)
 {
-    struct ordered_run *order = calloc(fleet->nruns + 1, sizeof(*order));
-    uint32_t *number = calloc(fleet->nruns + 1, sizeof(*number));
-    bool room = order && number;
-    if (room)
-        order_runs(fleet, order, number);
-    free(order);
-    free(number);
-    if (!room)
-        return err_set(err, -ENOMEM, "out of memory for %zu runs", fleet->nruns);
     if (fleet->nvalues)
-        qsort(fleet->values, fleet->nvalues, sizeof(*fleet->values), compare_values);
+        qsort_r(fleet->values, fleet->nvalues, sizeof(*fleet->values), compare_values, fleet->runs);
     return make_cells(fleet, err);
 }
 

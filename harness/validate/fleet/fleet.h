@@ -107,7 +107,7 @@ struct fleet {
     struct fleet_run {
         uint32_t machine;
         uint64_t started; /* larger is later */
-    } * runs;             /* fleet_arrange puts them in the order of machine and time */
+    } * runs;
     size_t nruns, runs_capacity;
 
     struct fleet_value {

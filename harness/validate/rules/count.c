@@ -43,7 +43,7 @@ static bool is_for_guest(const struct unit *unit)
 
 static bool is_kept_back(const struct unit *unit)
 {
-    return is_hidden(unit) && in_container(unit);
+    return is_hidden(unit) && unit->facts->container;
 }
 
 static double gpus_shown(const struct unit *unit)
@@ -155,11 +155,6 @@ static double cpus_of_cgroup(const struct unit *unit)
     struct bitset cpus = {0};
     const char *list = unit->facts->env.cgroup.cpuset;
     return !list[0] || bitset_parse(list, &cpus, NULL) ? (double)NAN : bitset_count(&cpus);
-}
-
-static bool is_populated(const struct unit *unit)
-{
-    return ((const struct facts_socket *)unit->at)->populated;
 }
 
 /* NaN: not told of one of them. */
@@ -280,7 +275,7 @@ const struct rule rules_count[] = {
                  .setting = SETTING(env.cgroup.cpuset)},
                 {OF_MACHINE, MADE(cpus_allowed), BELOW, MADE(cpus_of_machine), OUTCOME_WARN,
                  "cpus_allowed", "CPUs", "this process may run on {v} of the machine's {b} CPUs",
-                 .when = in_container},
+                 .only = FACT(container)},
                 {OF_MACHINE, MADE(cpus_allowed), BELOW, MADE(cpus_of_machine), OUTCOME_WARN,
                  "cpus_allowed", "CPUs", "this process may run on {v} of the machine's {b} CPUs",
                  .cause = "setup", .command = "taskset -pc $$"}},
@@ -300,7 +295,7 @@ const struct rule rules_count[] = {
      "SMBIOS 3.7, type 4", "sudo dmidecode -t processor", .ready = has_sockets,
      .limits = {{OF_SOCKET, FIELD(facts_socket, enabled), EQUALS, NUMBER(0), OUTCOME_FAIL, NULL,
                  NULL, "a processor is in this socket, and the firmware has disabled it",
-                 .when = is_populated},
+                 .only = FIELD(facts_socket, populated)},
                 {OF_MACHINE, MADE(cores_enabled), BELOW, MADE(cores_installed), OUTCOME_WARN,
                  "cores_enabled", "cores",
                  "the firmware has enabled {v} of the processors' {b} cores", .otherwise = true},

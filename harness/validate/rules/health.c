@@ -6,11 +6,6 @@
 #include "harness/machine/gpu/driver.h"
 #include "harness/validate/rules/check.h"
 
-static bool tells_clock(const struct unit *unit)
-{
-    return !isnan(((const struct gpu_health *)unit->at)->clock_mhz);
-}
-
 static bool is_shared_without_mps(const struct unit *unit)
 {
     const struct gpu_health *health = unit->at;
@@ -64,7 +59,7 @@ static bool has_ended(struct checks *checks)
 #define THROTTLED(reasons, why)                                                                    \
     {                                                                                              \
         OF_GPU, GPU(throttle_reasons), HAS, NUMBER(reasons), OUTCOME_FAIL, "temperature", "C",     \
-            why, .when = tells_clock, .shown = GPU(temperature_c)                                  \
+            why, .only = GPU(clock_mhz), .shown = GPU(temperature_c)                               \
     }
 #define BUSBW(name)                                                                                \
     {                                                                                              \

@@ -17,11 +17,6 @@ struct tally {
     struct check check;        /* and its number */
 };
 
-bool in_container(const struct unit *unit)
-{
-    return unit->facts->container;
-}
-
 bool not_in_container(const struct unit *unit)
 {
     return !unit->facts->container;
@@ -210,6 +205,8 @@ static bool look_at(struct look *look)
     if (limit->of == OF_EVENT && ((const struct facts_event *)look->unit->at)->kind != limit->event)
         return false;
     if (limit->when && !limit->when(look->unit))
+        return false;
+    if (limit->only.from != CONSTANT && !(number_of(&limit->only, look->unit) > 0))
         return false;
     const char *setting = (const char *)look->unit->facts + limit->setting;
     if (limit->setting && (!setting[0] || (limit->is && strcmp(setting, limit->is) != 0) ||

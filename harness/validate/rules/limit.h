@@ -101,9 +101,9 @@ struct limit {
     double share;                          /* of the bound; 0 = all of it */
     double per;                            /* numbers are shown in units of it; 0 = 1 */
     bool (*when)(const struct unit *unit); /* it is for these alone; NULL = for all */
+    struct number only;                    /* and for those of which this is above 0 */
     const char *(*text)(const struct unit *unit, char buf[static 96]);
-    size_t
-        setting; /* SETTING(name) of the facts, as the text; where it is empty nothing is known */
+    size_t setting;              /* of the facts, as the text; "" = nothing is known */
     const char *is, *is_not;     /* it is for this word of the setting alone, or for all others */
     struct number shown;         /* in place of the value in the finding */
     const char *cause, *command; /* in place of the rule's; NULL = as there */
@@ -121,9 +121,7 @@ struct checks;
 /* Judges by checks->rule->limits. */
 void limits_judge(struct checks *checks);
 
-/* For `when`, `knows` and `make`. */
 double number_of(const struct number *number, const struct unit *unit);
-bool in_container(const struct unit *unit);
 bool not_in_container(const struct unit *unit);
 bool is_virtual(const struct facts *facts);
 

@@ -17,8 +17,9 @@
 #define HBM_LEAST 0.7
 #define MOST 1.02
 
-#define TOO_MUCH "{v} GB/s is more than {t} can do ({w} GB/s): not what was meant to be measured"
-#define TOO_LITTLE "{v} GB/s is {p}% of what {t} can do ({w} GB/s)"
+#define TOO_MUCH(what)                                                                             \
+    "{v} GB/s is more than " what " can do ({w} GB/s): not what was meant to be measured"
+#define TOO_LITTLE(what) "{v} GB/s is {p}% of what " what " can do ({w} GB/s)"
 
 static bool has_link(const struct unit *unit)
 {
@@ -45,12 +46,6 @@ static bool is_nic_or_nvme(const struct unit *unit)
 {
     const struct facts_device *device = unit->at;
     return device->kind == FACTS_NIC || device->kind == FACTS_NVME;
-}
-
-static bool has_speed(const struct unit *unit)
-{
-    const struct facts_dimm *dimm = unit->at;
-    return dimm->size_mib > 0 && dimm->configured_mts > 0;
 }
 
 static bool may_read_firmware(struct checks *checks)
@@ -176,44 +171,24 @@ static double hbm_gbps(const struct unit *unit)
     return 2 * health->memory_clock_max_mhz * 1e6 * (health->memory_bus_bits / 8.0) / 1e9;
 }
 
-static const char *its_memory(const struct unit *unit, char buf[static 96])
-{
-    (void)unit;
-    (void)buf;
-    return "its memory";
-}
-
 static bool none_lost(struct checks *checks)
 {
     return !check_lost(checks, check_probe(checks));
 }
 
 /* A unit's measured value within a share of what it can do. */
-#define WITHIN(unit, measured, least, can, what, name)                                             \
-    {unit, measured, BELOW,      MADE(can),        OUTCOME_FAIL,                                   \
-     name, "GB/s",   TOO_LITTLE, .share = (least), .text = (what)},                                \
+#define WITHIN(unit, measured, least, can, name, what, ...)                                        \
+    {unit,       measured,         BELOW,                                                          \
+     MADE(can),  OUTCOME_FAIL,     name,                                                           \
+     "GB/s",     TOO_LITTLE(what), .share = (least),                                               \
+     __VA_ARGS__},                                                                                 \
     {                                                                                              \
-        unit, measured, ABOVE, MADE(can), OUTCOME_FAIL, name, "GB/s", TOO_MUCH,                    \
-            .share = MOST, .text = (what), .cause = "setup"                                        \
+        unit, measured, ABOVE, MADE(can), OUTCOME_FAIL, name, "GB/s", TOO_MUCH(what),              \
+            .share = MOST, .cause = "setup", __VA_ARGS__                                           \
     }
 #define COPY(dir)                                                                                  \
-    {OF_GPU,                                                                                       \
-     MEASURED(PROBE_GPU_COPY, "copy_bandwidth", "dir=" dir),                                       \
-     BELOW,                                                                                        \
-     MADE(link_gbps),                                                                              \
-     OUTCOME_FAIL,                                                                                 \
-     "pcie_copy",                                                                                  \
-     "GB/s",                                                                                       \
-     TOO_LITTLE,                                                                                   \
-     .share = PCIE_LEAST,                                                                          \
-     .text = link_of,                                                                              \
-     .part = (dir),                                                                                \
-     .also = true},                                                                                \
-    {                                                                                              \
-        OF_GPU, MEASURED(PROBE_GPU_COPY, "copy_bandwidth", "dir=" dir), ABOVE, MADE(link_gbps),    \
-            OUTCOME_FAIL, "pcie_copy", "GB/s", TOO_MUCH, .share = MOST, .text = link_of,           \
-                                                         .part = (dir), .cause = "setup"           \
-    }
+    WITHIN(OF_GPU, MEASURED(PROBE_GPU_COPY, "copy_bandwidth", "dir=" dir), PCIE_LEAST, link_gbps,  \
+           "pcie_copy", "{t}", .text = link_of, .part = (dir), .also = true)
 
 const struct rule rules_physical[] = {
     {"pcie_width", RULE_PHYSICAL, "hardware", ACTION_REPLACE, "PCI bus or driver",
@@ -252,7 +227,7 @@ const struct rule rules_physical[] = {
                  OUTCOME_WARN, "memory_speed", "MT/s",
                  "memory runs at {v} of {b} MT/s: two modules a channel, a mix, or a setting of "
                  "the firmware",
-                 .when = has_speed, .once = true}},
+                 .only = FIELD(facts_dimm, size_mib), .once = true}},
      .unknown = "no speeds of memory modules are told", .passed = "memory runs at its {v} MT/s"},
     {"memory_bandwidth", RULE_PHYSICAL, "hardware", ACTION_REPLACE,
      "measurement; firmware's tables (root)",
@@ -261,7 +236,7 @@ const struct rule rules_physical[] = {
      "STREAM (McCalpin) against SMBIOS type 17", "contend bench mem_bandwidth",
      .probes = 1u << PROBE_MEMORY_BANDWIDTH, .ready = can_judge_memory,
      .limits = {WITHIN(OF_MACHINE, MEASURED(PROBE_MEMORY_BANDWIDTH, "bandwidth", ""), DDR_LEAST,
-                       memory_gbps, channels_of, "memory_bandwidth")},
+                       memory_gbps, "memory_bandwidth", "{t}", .text = channels_of)},
      .passed = "{v} GB/s, {p}% of {t}"},
     {"pcie_bandwidth", RULE_PHYSICAL, "hardware", ACTION_REPLACE, "measurement, driver",
      "Copies between pinned memory and a GPU reach 60% or more of its PCIe generation and width, "
@@ -276,7 +251,7 @@ const struct rule rules_physical[] = {
      "NVML, nvmlDeviceGetMemoryBusWidth and nvmlDeviceGetMaxClockInfo", "contend bench gpu_stream",
      .probes = 1u << PROBE_GPU_STREAM, .of_gpus = true, .ready = none_lost,
      .limits = {WITHIN(OF_GPU, MEASURED(PROBE_GPU_STREAM, "device_bandwidth", ""), HBM_LEAST,
-                       hbm_gbps, its_memory, "device_bandwidth")},
+                       hbm_gbps, "device_bandwidth", "its memory", .part = NULL)},
      .unknown = "the driver does not tell the GPUs' memory clock and width",
      .passed = "{n} GPU{s} with memory as fast as its clock and width"},
     {.id = NULL}};

@@ -29,11 +29,6 @@ static bool are_of_one_model(struct checks *checks)
     return true;
 }
 
-static bool has_module(const struct unit *unit)
-{
-    return ((const struct facts_dimm *)unit->at)->size_mib > 0;
-}
-
 static double first_module_mib(const struct unit *unit)
 {
     for (size_t i = 0; i < unit->facts->ndimms; i++)
@@ -242,7 +237,7 @@ const struct rule rules_symmetry[] = {
                  OUTCOME_WARN, "module_size", "MiB",
                  "this module has {v} MiB, and the first one {b}: part of the memory is on fewer "
                  "channels",
-                 .when = has_module, .once = true}},
+                 .only = FIELD(facts_dimm, size_mib), .once = true}},
      .passed = "memory modules of one size, {v} MiB"},
     {"cpus_alike", RULE_SYMMETRY, "hardware", ACTION_WATCH, "measurement",
      "Every CPU, alone, multiplies and copies as fast as its peers of the same kind.",

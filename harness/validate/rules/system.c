@@ -27,11 +27,6 @@ static bool has_nodes(const struct unit *unit)
     return unit->facts->topo->nnodes > 1;
 }
 
-static bool has_rdma(const struct unit *unit)
-{
-    return unit->facts->rdma;
-}
-
 /* A setting, which is no number; its words are tried in turn. */
 #define WORDS(name, op, outcome, said)                                                             \
     OF_MACHINE, NUMBER(1), op, NUMBER(0), OUTCOME_##outcome, NULL, NULL, said,                     \
@@ -90,9 +85,9 @@ const struct rule rules_system[] = {
      .limits = {{MEMLOCK(INFINITY, FAIL,
                          "locked memory is limited to {v} KiB: RDMA devices cannot register "
                          "buffers"),
-                 .when = has_rdma},
+                 .only = FACT(rdma)},
                 {MEMLOCK(MEMLOCK_LEAST, WARN, "the container limits locked memory to {v} KiB"),
-                 .when = in_container},
+                 .only = FACT(container)},
                 {MEMLOCK(MEMLOCK_LEAST, FAIL,
                          "locked memory is limited to {v} KiB: MPI and io_uring need more, RDMA "
                          "has no limit")}},
