@@ -21,20 +21,16 @@
 static const size_t file_most = (size_t)64 << 20;
 enum { DIGITS = 6, NAME_MOST = 150 };
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *bound_to_json(const struct bound *bound)
 {
     char text[FLEET_KEY_MAX];
-    json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:s, s:s, s:b, s:o, s:i}", "metric",
-                             fleet_key_column(bound->key, FLEET_METRIC, text, sizeof(text)),
-                             "reference", number(bound->reference), "lower", number(bound->lower),
-                             "upper", number(bound->upper), "unit", bound->unit, "better",
-                             bound->higher ? "higher" : "lower", "required", bound->required,
-                             "spread", number(bound->spread), "machines", (int)bound->machines);
+    json_t *json =
+        json_pack("{s:s, s:o, s:o, s:o, s:s, s:s, s:b, s:o, s:i}", "metric",
+                  fleet_key_column(bound->key, FLEET_METRIC, text, sizeof(text)), "reference",
+                  json_value_real(bound->reference), "lower", json_value_real(bound->lower),
+                  "upper", json_value_real(bound->upper), "unit", bound->unit, "better",
+                  bound->higher ? "higher" : "lower", "required", bound->required, "spread",
+                  json_value_real(bound->spread), "machines", (int)bound->machines);
     for (int i = 0; i < FLEET_METRIC; i++)
         (void)json_object_set_new(
             json, fleet_columns[i],
@@ -89,33 +85,19 @@ static bool put(const struct bounds *bounds, time_t made, FILE *out)
     return good && !ferror(out);
 }
 
-static int write_new(const char *path, const char *text, size_t size, struct err *err)
+int bounds_file_write(const char *path, const struct bounds *bounds, time_t made, struct err *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno == EEXIST)
+    FILE *out = fopen(path, "wex");
+    if (!out && errno == EEXIST)
         return err_set(err, -EEXIST, "'%.*s' is there already: move it, or name another file",
                        NAME_MOST, path);
-    if (fd < 0)
+    if (!out)
         return err_sys(err, -errno, "cannot create '%.*s'", NAME_MOST, path);
-    int rc = file_write_at(fd, text, size, 0);
-    if (close(fd) && !rc)
-        rc = -errno;
+    bool good = put(bounds, made, out);
+    int rc = fclose(out) ? -errno : good ? 0 : -EIO;
     if (rc)
         (void)unlink(path);
     return rc ? err_sys(err, rc, "cannot write '%.*s'", NAME_MOST, path) : 0;
-}
-
-int bounds_file_write(const char *path, const struct bounds *bounds, time_t made, struct err *err)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    bool good = out && put(bounds, made, out);
-    good = out && fclose(out) == 0 && good;
-    int rc = good ? write_new(path, text, size, err)
-                  : err_set(err, -ENOMEM, "no memory for '%.*s'", NAME_MOST, path);
-    free(text);
-    return rc;
 }
 
 struct reader {
@@ -207,17 +189,19 @@ static int check_order(struct reader *reader, const char *at, const struct bound
 static int read_numbers(struct reader *reader, const char *at, const json_t *json,
                         struct bound *bound)
 {
-    double machines;
-    int rc = read_number(reader, at, json, "reference", &bound->reference);
-    if (!rc)
-        rc = read_number(reader, at, json, "lower", &bound->lower);
-    if (!rc)
-        rc = read_number(reader, at, json, "upper", &bound->upper);
-    if (!rc)
-        rc = read_number(reader, at, json, "spread", &bound->spread);
-    if (!rc)
-        rc = read_number(reader, at, json, "machines", &machines);
-    bound->machines = !rc && machines >= 0 && machines < 1e9 ? (unsigned)machines : 0;
+    double machines = 0;
+    const struct {
+        const char *name;
+        double *to;
+    } numbers[] = {{"reference", &bound->reference},
+                   {"lower", &bound->lower},
+                   {"upper", &bound->upper},
+                   {"spread", &bound->spread},
+                   {"machines", &machines}};
+    int rc = 0;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]) && !rc; i++)
+        rc = read_number(reader, at, json, numbers[i].name, numbers[i].to);
+    bound->machines = machines >= 0 && machines < 1e9 ? (unsigned)machines : 0;
     const json_t *required = json_object_get(json, "required");
     if (!rc && required && !json_is_boolean(required))
         rc = wrong(reader, at, "required is neither true nor false");

@@ -90,15 +90,14 @@ static void add_gpus(const json_t *gpus, char *text, size_t size)
  * The kind in words, from what its key is made of, and with that where there is one: machines of
  * equal words may differ in what the key alone knows.
  */
-static void say_kind(struct json_piece record, const json_t *machine, char *kind, size_t size)
+static void say_kind(const json_t *record, char *kind, size_t size)
 {
+    const json_t *machine = json_object_get(record, "machine");
     const json_t *parts = json_object_get(machine, "parts");
-    json_t *topo = parts ? NULL : json_value_one_line(json_walk_member(record, "topology"));
-    const json_t *from = parts ? parts : topo;
+    const json_t *from = parts ? parts : json_object_get(record, "topology");
     json_int_t packages = json_integer_value(json_object_get(from, "packages"));
-    json_int_t cpus =
-        parts ? json_integer_value(json_object_get(parts, "cpus"))
-              : json_integer_value(json_object_get(json_object_get(topo, "cpus"), "count"));
+    const json_t *all = json_object_get(from, "cpus");
+    json_int_t cpus = json_integer_value(parts ? all : json_object_get(all, "count"));
     const char *model = text_in(from, "cpu_model"), *key = text_in(machine, "kind");
     (void)snprintf(kind, size, "%lld x %s, %lld CPUs", packages ? packages : 1,
                    *model ? model : "unknown CPU", cpus);
@@ -106,7 +105,6 @@ static void say_kind(struct json_piece record, const json_t *machine, char *kind
     size_t used = strlen(kind);
     if (*key)
         (void)snprintf(kind + used, size - used, " (%s)", key);
-    json_decref(topo);
     (void)text_one_line(kind);
 }
 
@@ -120,47 +118,42 @@ static int check_new(struct fleet *fleet, const char *name, const char *run_id, 
     return rc || !*run_id || at == nbefore ? rc : -EALREADY;
 }
 
+/* Of run.json, which may be large, what is needed. NULL: no memory. */
+static json_t *take_members(struct json_piece text)
+{
+    static const char *const names[] = {"schema_version", "environment", "machine", "topology",
+                                        "started",        "run_id",      "status"};
+    json_t *record = json_object();
+    for (size_t i = 0; record && i < sizeof(names) / sizeof(names[0]); i++)
+        (void)json_object_set_new(record, names[i], json_walk_member(text, names[i]));
+    return record ? json_value_one_line(record) : NULL;
+}
+
 /* Whose run it is: -EINVAL where run.json does not say so; -EALREADY. */
-static int add_run(struct reader *reader, struct json_piece record, uint32_t *run, struct err *why)
+static int add_run(struct reader *reader, const json_t *record, uint32_t *run, struct err *why)
 {
     char kind[512];
-    json_t *schema = json_walk_member(record, "schema_version");
-    json_t *environment = json_value_one_line(json_walk_member(record, "environment"));
-    json_t *machine = json_value_one_line(json_walk_member(record, "machine"));
-    json_t *started = json_walk_member(record, "started");
-    json_t *run_id = json_value_one_line(json_walk_member(record, "run_id"));
-    json_t *status = json_walk_member(record, "status");
-    const char *name = text_in(environment, "hostname");
-    int rc = 0;
-    if (json_integer_value(schema) != RUN_SCHEMA_VERSION)
-        rc = err_set(why, -EPROTO, "run.json: schema_version is %lld, and this version reads %d",
-                     json_integer_value(schema), RUN_SCHEMA_VERSION);
-    else if (!*name || !json_is_string(started))
-        rc = err_set(why, -EINVAL, "run.json: it has no %s, or is cut off",
-                     *name ? "started" : "environment.hostname");
-    if (!rc)
-        rc = check_new(reader->fleet, name, json_is_string(run_id) ? json_string_value(run_id) : "",
-                       why);
-    if (!rc) {
-        const char *identified = text_in(machine, "identity");
-        say_kind(record, machine, kind, sizeof(kind));
-        const struct fleet_origin origin = {name, *identified ? text_in(machine, "key") : "", kind,
-                                            time_of(json_string_value(started))};
-        rc = fleet_add_run(reader->fleet, &origin, run, why);
-    }
-    const char *ended = json_string_value(status);
-    if (!rc && ended && strcmp(ended, "complete") != 0) {
-        char text[40];
-        (void)snprintf(text, sizeof(text), "the run %s",
-                       strcmp(ended, "failed") == 0 ? "failed" : "was interrupted");
-        fleet_add_trouble(reader->fleet, *run, text);
-    }
-    json_decref(schema);
-    json_decref(environment);
-    json_decref(machine);
-    json_decref(started);
-    json_decref(run_id);
-    json_decref(status);
+    const json_t *machine = json_object_get(record, "machine");
+    const json_int_t schema = json_integer_value(json_object_get(record, "schema_version"));
+    const char *name = text_in(json_object_get(record, "environment"), "hostname");
+    const char *started = text_in(record, "started"), *ended = text_in(record, "status");
+    if (schema != RUN_SCHEMA_VERSION)
+        return err_set(why, -EPROTO, "run.json: schema_version is %lld, and this version reads %d",
+                       schema, RUN_SCHEMA_VERSION);
+    if (!*name || !*started)
+        return err_set(why, -EINVAL, "run.json: it has no %s, or is cut off",
+                       *name ? "started" : "environment.hostname");
+    int rc = check_new(reader->fleet, name, text_in(record, "run_id"), why);
+    if (rc)
+        return rc;
+    say_kind(record, kind, sizeof(kind));
+    const struct fleet_origin origin = {
+        name, *text_in(machine, "identity") ? text_in(machine, "key") : "", kind, time_of(started)};
+    rc = fleet_add_run(reader->fleet, &origin, run, why);
+    if (!rc && *ended && strcmp(ended, "complete") != 0)
+        fleet_add_trouble(reader->fleet, *run,
+                          strcmp(ended, "failed") == 0 ? "the run failed"
+                                                       : "the run was interrupted");
     return rc;
 }
 
@@ -251,14 +244,12 @@ static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size
 
 static int read_result(struct reader *reader, int dir_fd, struct err *why)
 {
-    char *record = NULL, *rows = NULL;
+    char *text = NULL, *rows = NULL;
     size_t size = 0;
     uint32_t run = 0;
-    int rc = file_read(dir_fd, "run.json", file_most, &record, &size);
-    if (rc)
-        rc = err_sys(why, rc, "cannot read run.json");
-    else
-        rc = add_run(reader, (struct json_piece){record, size}, &run, why);
+    int rc = file_read(dir_fd, "run.json", file_most, &text, &size);
+    json_t *record = rc ? NULL : take_members((struct json_piece){text, size});
+    rc = rc ? err_sys(why, rc, "cannot read run.json") : add_run(reader, record, &run, why);
     if (!rc) {
         rc = file_read(dir_fd, CSV_ROWS_NAME, file_most, &rows, &size);
         rc = rc ? err_sys(why, rc, "cannot read " CSV_ROWS_NAME)
@@ -266,7 +257,8 @@ static int read_result(struct reader *reader, int dir_fd, struct err *why)
     }
     if (rc && rows)
         fleet_add_trouble(reader->fleet, run, "its " CSV_ROWS_NAME " is damaged");
-    free(record);
+    json_decref(record);
+    free(text);
     free(rows);
     return rc;
 }
@@ -343,7 +335,7 @@ int fleet_add_validation(const json_t *json, struct fleet *fleet, struct err *wh
         return err_set(why, -EINVAL,
                        VALIDATION_NAME
                        ": no schema 1, host, utc or machine, or of an earlier version");
-    say_kind((struct json_piece){"", 0}, machine, kind, sizeof(kind));
+    say_kind(json, kind, sizeof(kind));
     const struct fleet_origin origin = {
         name, *text_in(machine, "identity") ? text_in(machine, "key") : "", kind, time_of(utc)};
     int rc = fleet_add_run(fleet, &origin, &run, why);

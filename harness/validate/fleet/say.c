@@ -132,7 +132,6 @@ static void say_bounds(const struct bound *bound, double value, char *buf, size_
 static void fill_numbers(const struct bounds *bounds, const struct fleet_offence *offence,
                          struct finding *finding)
 {
-    const struct bound *bound = &bounds->all[offence->bound];
     finding->value = finding->low = finding->high = NAN;
     if (offence->kind == OFFENCE_LACKS || offence->kind == OFFENCE_OVERALL) {
         bool lacks = offence->kind == OFFENCE_LACKS;
@@ -140,6 +139,7 @@ static void fill_numbers(const struct bounds *bounds, const struct fleet_offence
         (void)snprintf(finding->unit, sizeof(finding->unit), lacks ? "figures" : "ratio");
         finding->value = lacks ? (double)offence->count : offence->ratio;
     } else if (offence->kind == OFFENCE_FIGURE || offence->kind == OFFENCE_DRIFT) {
+        const struct bound *bound = &bounds->all[offence->bound];
         (void)fleet_key_column(bound->key, FLEET_METRIC, finding->metric, sizeof(finding->metric));
         (void)snprintf(finding->unit, sizeof(finding->unit), "%s", bound->unit);
         finding->value = offence->value;
