@@ -92,7 +92,7 @@ bool check_lost(struct checks *checks, enum facts_probe_name name)
 bool check_firmware(struct checks *checks, size_t n)
 {
     const struct facts *facts = checks->facts;
-    if (is_virtual(facts))
+    if (machine_is_virtual(facts))
         check_say(checks, OUTCOME_SKIP, NULL,
                   "a virtual machine: its firmware's tables are made up");
     else if (facts->dmi == FACTS_DENIED)

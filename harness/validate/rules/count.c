@@ -302,7 +302,7 @@ const struct rule rules_count[] = {
                 {OF_MACHINE, MADE(cores_seen), BELOW, MADE(cores_enabled), OUTCOME_WARN,
                  "cores_seen", "cores",
                  "the firmware has enabled {b} cores, and the kernel shows {v}",
-                 .when = not_in_container}},
+                 .when = unit_is_outside}},
      .passed = "every populated socket is enabled"},
     {"memory_size", RULE_COUNT, "hardware", ACTION_REPLACE,
      "firmware's tables (root), no virtual machine",

@@ -17,12 +17,12 @@ struct tally {
     struct check check;        /* and its number */
 };
 
-bool not_in_container(const struct unit *unit)
+bool unit_is_outside(const struct unit *unit)
 {
     return !unit->facts->container;
 }
 
-bool is_virtual(const struct facts *facts)
+bool machine_is_virtual(const struct facts *facts)
 {
     return facts->env.virtual_machine > 0;
 }
@@ -52,7 +52,7 @@ static double measured(const struct number *number, const struct unit *unit)
     return most;
 }
 
-double number_of(const struct number *number, const struct unit *unit)
+double unit_number(const struct number *number, const struct unit *unit)
 {
     const void *at = (const char *)unit->at + number->at;
     double value = NAN;
@@ -132,9 +132,9 @@ static double usual(const struct number *number, const struct unit *unit)
     struct unit one, other;
     for (size_t i = 0; find_unit(unit->facts, unit->of, i, &one); i++) {
         unsigned n = 0;
-        double value = one.at ? number_of(number, &one) : (double)NAN;
+        double value = one.at ? unit_number(number, &one) : (double)NAN;
         for (size_t j = 0; find_unit(unit->facts, unit->of, j, &other); j++)
-            n += other.at && number_of(number, &other) == value;
+            n += other.at && unit_number(number, &other) == value;
         common = n > most ? value : common;
         most = n > most ? n : most;
     }
@@ -206,15 +206,15 @@ static bool look_at(struct look *look)
         return false;
     if (limit->when && !limit->when(look->unit))
         return false;
-    if (limit->only.from != CONSTANT && !(number_of(&limit->only, look->unit) > 0))
+    if (limit->only.from != CONSTANT && !(unit_number(&limit->only, look->unit) > 0))
         return false;
     const char *setting = (const char *)look->unit->facts + limit->setting;
     if (limit->setting && (!setting[0] || (limit->is && strcmp(setting, limit->is) != 0) ||
                            (limit->is_not && strcmp(setting, limit->is_not) == 0)))
         return false;
-    look->value = number_of(&limit->value, look->unit);
+    look->value = unit_number(&limit->value, look->unit);
     look->whole = limit->bound.from == PEER_VALUE ? usual(&limit->value, look->unit)
-                                                  : number_of(&limit->bound, look->unit);
+                                                  : unit_number(&limit->bound, look->unit);
     look->bound = look->whole * (limit->share > 0 ? limit->share : 1);
     return !isnan(look->value) && !isnan(look->bound) &&
            !((limit->op == BELOW || limit->op == NONE) && look->bound <= 0);
@@ -308,7 +308,7 @@ static struct check check_of(const struct look *look)
                           .low = NAN,
                           .high = NAN};
     if (is_shown)
-        check.value = number_of(&limit->shown, look->unit);
+        check.value = unit_number(&limit->shown, look->unit);
     else if (limit->op == ABOVE)
         check.high = bound;
     else if (limit->op != ANY && limit->op != TOLD)
@@ -324,7 +324,8 @@ static void say_beyond(struct checks *checks, const struct look *look)
     const struct facts *facts = checks->facts;
     struct check check = check_of(look);
     char name[160], evidence[200] = "", sentence[SENTENCE_MAX];
-    bool warns = limit->outcome == OUTCOME_WARN || (limit->virtual_warns && is_virtual(facts));
+    bool warns =
+        limit->outcome == OUTCOME_WARN || (limit->virtual_warns && machine_is_virtual(facts));
     name_unit(look->unit, name, sizeof(name));
     size_t used = strlen(name);
     if (limit->part)
@@ -338,7 +339,7 @@ static void say_beyond(struct checks *checks, const struct look *look)
     check.cause = contained ? "container" : limit->cause;
     check.command = contained ? limit->in_container : limit->command;
     check_say(checks, warns ? OUTCOME_WARN : OUTCOME_FAIL, &check, "%s%s", sentence,
-              limit->virtual_warns && is_virtual(facts)
+              limit->virtual_warns && machine_is_virtual(facts)
                   ? "; of a virtual machine that may be the host's to do"
                   : "");
 }
@@ -385,7 +386,7 @@ void limits_judge(struct checks *checks)
         (rule->probes && !check_measured(checks, check_probe(checks))))
         return;
     if (rule->limits->value.from == MEASUREMENT && rule->limits->of == OF_MACHINE &&
-        isnan(number_of(&rule->limits->value, &machine))) {
+        isnan(unit_number(&rule->limits->value, &machine))) {
         check_say(checks, OUTCOME_ERROR, NULL, "nothing was measured");
         return;
     }

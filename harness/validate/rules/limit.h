@@ -121,9 +121,9 @@ struct checks;
 /* Judges by checks->rule->limits. */
 void limits_judge(struct checks *checks);
 
-double number_of(const struct number *number, const struct unit *unit);
-bool not_in_container(const struct unit *unit);
-bool is_virtual(const struct facts *facts);
+double unit_number(const struct number *number, const struct unit *unit);
+bool unit_is_outside(const struct unit *unit);
+bool machine_is_virtual(const struct facts *facts);
 
 /* Whether "gpu=3" is a part of the key as a whole; "" is one of any. */
 bool key_has_part(const char *key, const char *part);

@@ -121,13 +121,14 @@ static bool can_judge_memory(struct checks *checks)
     const struct unit machine = {.facts = facts, .at = facts};
     struct bitset allowed = {0};
     unsigned channels;
-    double value = number_of(&measured, &machine);
+    double value = unit_number(&measured, &machine);
     topo_allowed_cpus(facts->topo, &allowed);
     if (facts->probes[PROBE_MEMORY_BANDWIDTH].status != PROBE_DONE || isnan(value))
         return true; /* which is said for us */
-    if (isnan(memory_limit_gbps(facts, &channels)) || is_virtual(facts))
+    if (isnan(memory_limit_gbps(facts, &channels)) || machine_is_virtual(facts))
         check_say(checks, OUTCOME_SKIP, NULL, "%.4g GB/s; %s", value,
-                  is_virtual(facts) ? "a virtual machine does not tell its memory's channels"
+                  machine_is_virtual(facts)
+                      ? "a virtual machine does not tell its memory's channels"
                   : facts->dmi == FACTS_DENIED
                       ? "channels and speed are readable as root: sudo contend validate"
                       : "the firmware does not tell the memory's channels and speed");

@@ -131,7 +131,7 @@ static void say_odd(struct checks *checks, const struct alike *alike,
                                 .low = OUTLIER_RATIO * judgement->typical,
                                 .high = NAN};
     /* A virtual CPU may share its core with strangers. */
-    if (is_virtual(checks->facts) && strcmp(alike->unit, "gpu") != 0)
+    if (machine_is_virtual(checks->facts) && strcmp(alike->unit, "gpu") != 0)
         check_say(checks, OUTCOME_WARN, &check,
                   "%s is %.4g %s, %.2f of its peers' %.4g: on a virtual machine, perhaps of a "
                   "shared core",

@@ -19,7 +19,8 @@ static bool has_no_pstate(const struct unit *unit)
 
 static double idle_exit_most_us(const struct unit *unit)
 {
-    return is_virtual(unit->facts) ? FACTS_IDLE_EXIT_MOST_VIRTUAL_US : FACTS_IDLE_EXIT_MOST_US;
+    return machine_is_virtual(unit->facts) ? FACTS_IDLE_EXIT_MOST_VIRTUAL_US
+                                           : FACTS_IDLE_EXIT_MOST_US;
 }
 
 static bool has_nodes(const struct unit *unit)
