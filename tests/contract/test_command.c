@@ -1,18 +1,11 @@
 /* What is asked of a user's command: its checks, how it crosses exec, and texts taken apart. */
 #include "harness/contract/command.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-static void test_command_is_named_by_what_is_compared(void **state)
+TEST(command_is_named_by_what_is_compared)
 {
-    (void)state;
     assert_string_equal(command_bench_name(&(struct command_options){0}), "command");
     assert_string_equal(command_bench_name(&(struct command_options){.by_lines = true}),
                         "command_lines");
@@ -23,9 +16,8 @@ static void test_command_is_named_by_what_is_compared(void **state)
         "command_cost");
 }
 
-static void test_command_refuses_options_that_contradict(void **state)
+TEST(command_refuses_options_that_contradict)
 {
-    (void)state;
     static const struct {
         struct command_options options;
         const char *said;
@@ -55,9 +47,8 @@ static void test_command_refuses_options_that_contradict(void **state)
     assert_int_equal(command_check(&good, &err), 0);
 }
 
-static void test_command_has_the_unit_of_what_is_compared(void **state)
+TEST(command_has_the_unit_of_what_is_compared)
 {
-    (void)state;
     char unit[COMMAND_UNIT_MAX];
     assert_null(command_rate_unit(&(struct command_options){.metric = "(1)"}, unit));
     assert_string_equal(command_rate_unit(&(struct command_options){.unit = "images/s"}, unit),
@@ -66,9 +57,8 @@ static void test_command_has_the_unit_of_what_is_compared(void **state)
     assert_string_equal(command_rate_unit(&cost, unit), "1/123456789012345678901");
 }
 
-static void test_command_crosses_exec_as_it_is(void **state)
+TEST(command_crosses_exec_as_it_is)
 {
-    (void)state;
     char *argv[] = {"sh", "-c", "echo '--metric=x' \n--", "", NULL};
     const struct user_command said = {
         .options = {.metric = "a \"(b)\"", .duration_s = 0.1, .grace_s = 2.5, .unit = "x y"},
@@ -99,9 +89,8 @@ static void test_command_crosses_exec_as_it_is(void **state)
     command_words_free(words, 2);
 }
 
-static void test_command_needs_words_behind_the_dashes(void **state)
+TEST(command_needs_words_behind_the_dashes)
 {
-    (void)state;
     char *none[] = {"--output=x", "--", NULL}, *no_dashes[] = {"true", NULL};
     struct user_command got;
     struct err err = {0};
@@ -109,9 +98,8 @@ static void test_command_needs_words_behind_the_dashes(void **state)
     assert_int_equal(command_read(1, no_dashes, &got, &err), -EINVAL);
 }
 
-static void test_command_splits_as_a_shell_and_expands_nothing(void **state)
+TEST(command_splits_as_a_shell_and_expands_nothing)
 {
-    (void)state;
     static const struct {
         const char *text;
         const char *words[5];
@@ -136,27 +124,12 @@ static void test_command_splits_as_a_shell_and_expands_nothing(void **state)
     }
 }
 
-static void test_command_splits_no_open_quote(void **state)
+TEST(command_splits_no_open_quote)
 {
-    (void)state;
     static const char *const bad[] = {"", "  ", "a 'b", "\"", "a \"b'"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct err err = {0};
         assert_null(command_split(bad[i], &err));
         assert_true(strstr(err.msg, "not closed") || strstr(err.msg, "is empty"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_command_is_named_by_what_is_compared),
-        cmocka_unit_test(test_command_refuses_options_that_contradict),
-        cmocka_unit_test(test_command_has_the_unit_of_what_is_compared),
-        cmocka_unit_test(test_command_crosses_exec_as_it_is),
-        cmocka_unit_test(test_command_needs_words_behind_the_dashes),
-        cmocka_unit_test(test_command_splits_as_a_shell_and_expands_nothing),
-        cmocka_unit_test(test_command_splits_no_open_quote),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

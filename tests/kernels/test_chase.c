@@ -1,12 +1,6 @@
 /* Chains by walking them and by counting what they visit. */
 #include "kernels/cpu/chase.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 enum { MOST = 5000, GUARD = 4 };
 
@@ -48,9 +42,8 @@ static void assert_cycle(const struct chase_line *chain, size_t lines)
     assert_int_equal(chase_find_fault(chain, lines, seen), lines);
 }
 
-static void test_chase_grow_makes_one_cycle(void **state)
+TEST(chase_grow_makes_one_cycle)
 {
-    (void)state;
     for (int s = 0; s < SIZES; s++)
         for (uint64_t seed = 0; seed < 5; seed++) {
             spoil(memory);
@@ -60,9 +53,8 @@ static void test_chase_grow_makes_one_cycle(void **state)
 }
 
 /* A working set that grows from size to size has the chains that it would have had at once. */
-static void test_chase_grow_in_steps_is_growing_at_once(void **state)
+TEST(chase_grow_in_steps_is_growing_at_once)
 {
-    (void)state;
     spoil(memory);
     for (int s = 0; s < SIZES; s++) {
         chase_grow(memory, s ? sizes[s - 1] : 0, sizes[s], 11);
@@ -102,9 +94,8 @@ static void grow_five(uint64_t seed)
     chase_grow(memory, 0, 5, seed);
 }
 
-static void test_chase_grow_is_uniform_over_cycles(void **state)
+TEST(chase_grow_is_uniform_over_cycles)
 {
-    (void)state;
     assert_uniform(grow_five);
 }
 
@@ -120,17 +111,15 @@ static void link_five_groups(uint64_t seed)
     chase_link_local(memory, 5, 1, seed, scratch);
 }
 
-static void test_chase_link_local_is_uniform_in_and_over_groups(void **state)
+TEST(chase_link_local_is_uniform_in_and_over_groups)
 {
-    (void)state;
     assert_uniform(link_five_in_a_group);
     assert_uniform(link_five_groups);
 }
 
 /* No prefetcher's delight: few lines follow their neighbour. */
-static void test_chase_grow_is_not_sequential(void **state)
+TEST(chase_grow_is_not_sequential)
 {
-    (void)state;
     size_t near = 0;
     chase_grow(memory, 0, MOST, 3);
     for (size_t i = 0; i < MOST; i++)
@@ -159,9 +148,8 @@ static void link_local(size_t lines, size_t group, uint64_t seed)
     free(scratch);
 }
 
-static void test_chase_link_local_visits_group_after_group(void **state)
+TEST(chase_link_local_visits_group_after_group)
 {
-    (void)state;
     static const size_t groups[] = {1, 2, 7, 64, 1000, MOST};
     for (int s = 0; s < SIZES; s++)
         for (int g = 0; g < 6; g++)
@@ -174,9 +162,8 @@ static void test_chase_link_local_visits_group_after_group(void **state)
             }
 }
 
-static void test_chase_link_local_is_random(void **state)
+TEST(chase_link_local_is_random)
 {
-    (void)state;
     size_t near = 0, same = 0;
     link_local(MOST, 500, 1);
     memcpy(other, memory, sizeof(other));
@@ -189,9 +176,8 @@ static void test_chase_link_local_is_random(void **state)
     assert_true(same < MOST / 50);
 }
 
-static void test_chase_walk_makes_the_loads(void **state)
+TEST(chase_walk_makes_the_loads)
 {
-    (void)state;
     static const struct {
         uint64_t asked, made;
     } walks[] = {{0, 0}, {1, 64}, {64, 64}, {65, 128}, {6400, 6400}, {6401, 6464}};
@@ -219,9 +205,8 @@ static void assert_fault(struct chase_line *chain, size_t at, struct chase_line 
     assert_int_equal(chase_find_fault(chain, LINES, seen), LINES);
 }
 
-static void test_chase_find_fault_finds_it(void **state)
+TEST(chase_find_fault_finds_it)
 {
-    (void)state;
     struct chase_line *chain = memory + 1; /* so that there is a line in front */
     chase_grow(chain, 0, LINES, 9);
     static const size_t places[] = {0, 1, 63, 64, 500, LINES - 1};
@@ -239,9 +224,8 @@ static void test_chase_find_fault_finds_it(void **state)
 }
 
 /* Two links swapped: every line is named once, but there are two cycles. */
-static void test_chase_is_cycle_sees_two(void **state)
+TEST(chase_is_cycle_sees_two)
 {
-    (void)state;
     for (size_t lines = 2; lines <= 1000; lines += 499) {
         chase_grow(memory, 0, lines, 13);
         struct chase_line *next = memory[0].next;
@@ -250,21 +234,4 @@ static void test_chase_is_cycle_sees_two(void **state)
         assert_int_equal(chase_find_fault(memory, lines, seen), lines);
         assert_false(chase_is_cycle(memory, lines));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chase_grow_makes_one_cycle),
-        cmocka_unit_test(test_chase_grow_in_steps_is_growing_at_once),
-        cmocka_unit_test(test_chase_grow_is_uniform_over_cycles),
-        cmocka_unit_test(test_chase_grow_is_not_sequential),
-        cmocka_unit_test(test_chase_link_local_visits_group_after_group),
-        cmocka_unit_test(test_chase_link_local_is_uniform_in_and_over_groups),
-        cmocka_unit_test(test_chase_link_local_is_random),
-        cmocka_unit_test(test_chase_walk_makes_the_loads),
-        cmocka_unit_test(test_chase_find_fault_finds_it),
-        cmocka_unit_test(test_chase_is_cycle_sees_two),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

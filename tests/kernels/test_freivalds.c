@@ -4,18 +4,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "kernels/matmul/gpu_matmul_data.h"
 #include "tests/lib/fixture_product.h"
+#include "tests/lib/unit.h"
 
 /* A last group of 15 columns; a tile of a GPU's. */
 enum { M = 257, N = 271, K = 304, SEED = 11, TILE = 128 };
@@ -81,9 +73,8 @@ static int judge(const struct product *p, char *msg, size_t size)
     return freivalds_judge(&sums, p->type, &p->shape, msg, size);
 }
 
-static void test_freivalds_passes_good_products(void **state)
+TEST(freivalds_passes_good_products)
 {
-    (void)state;
     for (int type = 0; type < MATMUL_TYPES; type++) {
         char msg[240] = "";
         struct product p = make((enum matmul_type)type);
@@ -99,9 +90,8 @@ static void test_freivalds_passes_good_products(void **state)
 }
 
 /* Anywhere: in the first, in an inner and in the last place, off by two usual entries. */
-static void test_freivalds_finds_one_wrong_entry(void **state)
+TEST(freivalds_finds_one_wrong_entry)
 {
-    (void)state;
     static const size_t places[][2] = {{0, 0},    {M - 1, N - 1}, {0, N - 1}, {M - 1, 0},
                                        {100, 63}, {101, 64},      {7, 200}};
     for (int type = 0; type < MATMUL_TYPES; type++) {
@@ -124,9 +114,8 @@ static void test_freivalds_finds_one_wrong_entry(void **state)
 }
 
 /* One that holds what is right elsewhere, one of zeros, and one that lacks half of its sums. */
-static void test_freivalds_finds_a_wrong_tile(void **state)
+TEST(freivalds_finds_a_wrong_tile)
 {
-    (void)state;
     for (int type = 0; type < MATMUL_TYPES; type++)
         for (int kind = 0; kind < 3; kind++) {
             char msg[240] = "";
@@ -142,9 +131,8 @@ static void test_freivalds_finds_a_wrong_tile(void **state)
 }
 
 /* Where all is wrong alike, no residual is worse than the others: the limit finds it. */
-static void test_freivalds_finds_a_product_that_is_wrong_as_a_whole(void **state)
+TEST(freivalds_finds_a_product_that_is_wrong_as_a_whole)
 {
-    (void)state;
     for (int type = 0; type < MATMUL_TYPES; type++) {
         char msg[240] = "";
         struct product p = make((enum matmul_type)type), other = make((enum matmul_type)type);
@@ -157,9 +145,8 @@ static void test_freivalds_finds_a_product_that_is_wrong_as_a_whole(void **state
 }
 
 /* In each layout a product is right as what it is, and no product of another one. */
-static void test_freivalds_tells_layouts_apart(void **state)
+TEST(freivalds_tells_layouts_apart)
 {
-    (void)state;
     static const enum matmul_type types[] = {MATMUL_FP64, MATMUL_BF16, MATMUL_INT8};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         for (int layout = 0; layout < MATMUL_LAYOUTS; layout++) {
@@ -174,9 +161,8 @@ static void test_freivalds_tells_layouts_apart(void **state)
 }
 
 /* Nothing is rounded, so 1 of 10^5 is found, and so are entries that were never written. */
-static void test_freivalds_is_exact_for_int8(void **state)
+TEST(freivalds_is_exact_for_int8)
 {
-    (void)state;
     char msg[240] = "";
     struct product p = make(MATMUL_INT8);
     struct freivalds sums = product_sums(&p);
@@ -195,9 +181,8 @@ static void test_freivalds_is_exact_for_int8(void **state)
 }
 
 /* Sums of so few terms that some rows round much more than others. */
-static void test_freivalds_passes_short_sums(void **state)
+TEST(freivalds_passes_short_sums)
 {
-    (void)state;
     const struct matmul_shape shape = {M, N, 1, MATMUL_TN};
     struct freivalds sums = {0};
     char msg[240] = "";
@@ -210,9 +195,8 @@ static void test_freivalds_passes_short_sums(void **state)
 }
 
 /* Signs are as often 1 as -1, and no two vectors are alike. */
-static void test_freivalds_signs_are_fair(void **state)
+TEST(freivalds_signs_are_fair)
 {
-    (void)state;
     enum { COUNT = 1 << 14 };
     for (unsigned a = 0; a < FREIVALDS_VECTORS; a++)
         for (unsigned b = 0; b <= a; b++) {
@@ -221,19 +205,4 @@ static void test_freivalds_signs_are_fair(void **state)
                 sum += freivalds_sign(SEED, a, j) * (a == b ? 1 : freivalds_sign(SEED, b, j));
             assert_true(fabs(sum) < 5 * sqrt(COUNT));
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_freivalds_passes_good_products),
-        cmocka_unit_test(test_freivalds_finds_one_wrong_entry),
-        cmocka_unit_test(test_freivalds_finds_a_wrong_tile),
-        cmocka_unit_test(test_freivalds_finds_a_product_that_is_wrong_as_a_whole),
-        cmocka_unit_test(test_freivalds_tells_layouts_apart),
-        cmocka_unit_test(test_freivalds_is_exact_for_int8),
-        cmocka_unit_test(test_freivalds_passes_short_sums),
-        cmocka_unit_test(test_freivalds_signs_are_fair),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* The choice among algorithms of made-up speed: the fastest, and in time also where all are slow.
  */
 #include "kernels/matmul/gpu_matmul_choose.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { MOST = 8 };
 
@@ -45,9 +40,8 @@ static int choose(struct fake *fake, int n, double *seconds)
     return best;
 }
 
-static void test_matmul_choose_the_fastest(void **state)
+TEST(matmul_choose_the_fastest)
 {
-    (void)state;
     struct fake fake = {.product_s = {0.002, -1, 0.001, 0.003}, .load_s = 0.3};
     double seconds = 0;
     assert_int_equal(choose(&fake, 4, &seconds), 2);
@@ -56,9 +50,8 @@ static void test_matmul_choose_the_fastest(void **state)
         assert_int_equal(fake.products[i], i == 1 ? 0 : 6); /* two passes of one and two */
 }
 
-static void test_matmul_choose_keeps_the_first_of_equals(void **state)
+TEST(matmul_choose_keeps_the_first_of_equals)
 {
-    (void)state;
     struct fake fake = {.product_s = {0.001, 0.000995, 0.00098}};
     double seconds;
     assert_int_equal(choose(&fake, 2, &seconds), 0);
@@ -66,9 +59,8 @@ static void test_matmul_choose_keeps_the_first_of_equals(void **state)
 }
 
 /* Half of a minute a product: one trial. Two seconds: four of them, then the time is over. */
-static void test_matmul_choose_in_time(void **state)
+TEST(matmul_choose_in_time)
 {
-    (void)state;
     struct fake slowest = {.product_s = {30, 1, 1, 1}};
     double seconds;
     assert_int_equal(choose(&slowest, 4, &seconds), 0);
@@ -80,9 +72,8 @@ static void test_matmul_choose_in_time(void **state)
 }
 
 /* A library that takes long to load its code for the first time is no slow algorithm. */
-static void test_matmul_choose_after_slow_loading(void **state)
+TEST(matmul_choose_after_slow_loading)
 {
-    (void)state;
     struct fake fake = {.product_s = {0.001, 0.002}, .load_s = 1.5};
     double seconds;
     assert_int_equal(choose(&fake, 2, &seconds), 0);
@@ -90,25 +81,12 @@ static void test_matmul_choose_after_slow_loading(void **state)
 }
 
 /* One that works is looked for beyond the time. */
-static void test_matmul_choose_what_works(void **state)
+TEST(matmul_choose_what_works)
 {
-    (void)state;
     struct fake none = {.product_s = {-1, -1}}, last = {.product_s = {-1, -1, 20}};
     double seconds = 7;
     assert_int_equal(choose(&none, 2, &seconds), -1);
     assert_true(seconds > 6.9);
     assert_int_equal(none.calls, 2);
     assert_int_equal(choose(&last, 3, &seconds), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul_choose_the_fastest),
-        cmocka_unit_test(test_matmul_choose_keeps_the_first_of_equals),
-        cmocka_unit_test(test_matmul_choose_in_time),
-        cmocka_unit_test(test_matmul_choose_after_slow_loading),
-        cmocka_unit_test(test_matmul_choose_what_works),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

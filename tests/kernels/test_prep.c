@@ -2,21 +2,13 @@
 #include <float.h>
 #include <math.h>
 #include <omp.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "kernels/prep/prep.h"
 #include "kernels/prep/prep_isa.h"
 #include "kernels/prep/prep_ref.h"
+#include "tests/lib/unit.h"
 
 /* A batch and all outputs, poisoned, with room for what `params` says. */
 struct job {
@@ -112,9 +104,8 @@ static void assert_right_on_every_isa(const struct prep_params *params)
     }
 }
 
-static void test_prep_shapes_agree_with_reference(void **state)
+TEST(prep_shapes_agree_with_reference)
 {
-    (void)state;
     static const struct {
         size_t rows, cols, block, window, hop, cov_cols;
     } shapes[] = {
@@ -137,9 +128,8 @@ static void test_prep_shapes_agree_with_reference(void **state)
         }
 }
 
-static void test_prep_lambdas_agree_with_reference(void **state)
+TEST(prep_lambdas_agree_with_reference)
 {
-    (void)state;
     static const float lambdas[] = {0,     2,      0.5f, 1,    -1,      -5,          5,
                                     1e-7f, -1e-7f, 1.5f, 2.5f, 1.9999f, 0.00390625f, 3};
     for (size_t i = 0; i < sizeof(lambdas) / sizeof(lambdas[0]); i++) {
@@ -149,9 +139,8 @@ static void test_prep_lambdas_agree_with_reference(void **state)
     }
 }
 
-static void test_prep_alphas_agree_with_reference(void **state)
+TEST(prep_alphas_agree_with_reference)
 {
-    (void)state;
     static const float alphas[] = {1, 0.5f, 0.01f, 1e-4f};
     for (size_t i = 0; i < sizeof(alphas) / sizeof(alphas[0]); i++) {
         struct prep_params params = small;
@@ -161,9 +150,8 @@ static void test_prep_alphas_agree_with_reference(void **state)
 }
 
 /* float sums of 0.1 or 1e30 are inexact, yet these columns have no variance: zeros, no NaN. */
-static void test_prep_constant_columns_become_zeros(void **state)
+TEST(prep_constant_columns_become_zeros)
 {
-    (void)state;
     static const float constants[] = {0.1f, -1e30f, 0, 1e-30f, 16777217.0f};
     for (const struct prep_isa *isa = prep_isas; isa->name; isa++) {
         struct job job;
@@ -183,9 +171,8 @@ static void test_prep_constant_columns_become_zeros(void **state)
     }
 }
 
-static void test_prep_constant_batch_has_zero_features(void **state)
+TEST(prep_constant_batch_has_zero_features)
 {
-    (void)state;
     for (const struct prep_isa *isa = prep_isas; isa->name; isa++) {
         struct job job;
         if (!isa->supported())
@@ -229,9 +216,8 @@ static void assert_transform_accuracy(const struct prep_isa *isa, float lambda, 
     }
 }
 
-static void test_prep_yeo_johnson_keeps_its_promised_accuracy(void **state)
+TEST(prep_yeo_johnson_keeps_its_promised_accuracy)
 {
-    (void)state;
     for (const struct prep_isa *isa = prep_isas; isa->name; isa++) {
         double worst = 0;
         if (!isa->supported())
@@ -243,9 +229,8 @@ static void test_prep_yeo_johnson_keeps_its_promised_accuracy(void **state)
 }
 
 /* By hand: ((1+1)^0.5 - 1)/0.5, -((1+3)^1.5 - 1)/1.5, log 4, -log 3, the identity at lambda 1. */
-static void test_prep_reference_yeo_johnson_by_hand(void **state)
+TEST(prep_reference_yeo_johnson_by_hand)
 {
-    (void)state;
     assert_true(fabs(prep_ref_yeo_johnson(1, 0.5) - 0.82842712474619) < 1e-13);
     assert_true(fabs(prep_ref_yeo_johnson(-3, 0.5) + 14.0 / 3) < 1e-13);
     assert_true(fabs(prep_ref_yeo_johnson(3, 0) - 1.38629436111989) < 1e-13);
@@ -255,9 +240,8 @@ static void test_prep_reference_yeo_johnson_by_hand(void **state)
 }
 
 /* {1, 2, 6}: mean 3, m2 = (4+1+9)/3, m3 = (-8-1+27)/3 = 6. */
-static void test_prep_reference_moments_by_hand(void **state)
+TEST(prep_reference_moments_by_hand)
 {
-    (void)state;
     static const float values[] = {1, 9, 2, 9, 6, 9}, other[] = {2, 0, 1, 0, 0, 0};
     struct prep_ref_moments m = prep_ref_moments(values, 3, 2);
     assert_true(fabs(m.mean - 3) < 1e-15);
@@ -268,9 +252,8 @@ static void test_prep_reference_moments_by_hand(void **state)
     assert_true(fabs(prep_ref_covariance(values, other, 3, 2) + 5.0 / 3) < 1e-14);
 }
 
-static void test_prep_reference_finds_one_wrong_value(void **state)
+TEST(prep_reference_finds_one_wrong_value)
 {
-    (void)state;
     struct job job;
     struct prep_diff diff;
     job_open(&job, &small);
@@ -304,9 +287,8 @@ static void test_prep_reference_finds_one_wrong_value(void **state)
 }
 
 /* One NaN spoils its column in its block, and nothing else of the transform. */
-static void test_prep_nan_stays_in_its_block_and_column(void **state)
+TEST(prep_nan_stays_in_its_block_and_column)
 {
-    (void)state;
     enum { ROW = 40, COL = 9 };
     for (const struct prep_isa *isa = prep_isas; isa->name; isa++) {
         struct job job;
@@ -329,9 +311,8 @@ static void count_mark(void *arg)
     atomic_fetch_add((_Atomic unsigned *)arg, 1);
 }
 
-static void test_prep_every_thread_marks_every_region(void **state)
+TEST(prep_every_thread_marks_every_region)
 {
-    (void)state;
     _Atomic unsigned marks = 0;
     struct job job;
     job_open(&job, &small);
@@ -345,9 +326,8 @@ static void test_prep_every_thread_marks_every_region(void **state)
     job_close(&job);
 }
 
-static void test_prep_result_does_not_depend_on_the_team(void **state)
+TEST(prep_result_does_not_depend_on_the_team)
 {
-    (void)state;
     struct job one, many;
     job_open(&one, &small);
     job_open(&many, &small);
@@ -376,9 +356,8 @@ static void note_row(const float *x, const float *mean, const float *scale, size
 }
 
 /* What touches data first for the team asks prep_share_of: the rows of each block, not of all. */
-static void test_prep_shares_are_who_works(void **state)
+TEST(prep_shares_are_who_works)
 {
-    (void)state;
     enum { ROWS = 100, BLOCK = 32, TEAM = 3 };
     struct prep_isa isa = prep_isas[0];
     isa.transform = note_row;
@@ -405,24 +384,4 @@ static void test_prep_shares_are_who_works(void **state)
         }
     assert_int_equal(noted, ROWS);
     job_close(&job);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prep_shares_are_who_works),
-        cmocka_unit_test(test_prep_shapes_agree_with_reference),
-        cmocka_unit_test(test_prep_lambdas_agree_with_reference),
-        cmocka_unit_test(test_prep_alphas_agree_with_reference),
-        cmocka_unit_test(test_prep_constant_columns_become_zeros),
-        cmocka_unit_test(test_prep_constant_batch_has_zero_features),
-        cmocka_unit_test(test_prep_yeo_johnson_keeps_its_promised_accuracy),
-        cmocka_unit_test(test_prep_reference_yeo_johnson_by_hand),
-        cmocka_unit_test(test_prep_reference_moments_by_hand),
-        cmocka_unit_test(test_prep_reference_finds_one_wrong_value),
-        cmocka_unit_test(test_prep_nan_stays_in_its_block_and_column),
-        cmocka_unit_test(test_prep_every_thread_marks_every_region),
-        cmocka_unit_test(test_prep_result_does_not_depend_on_the_team),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,15 @@
 /* Which GPUs and drivers a build serves, and what it says of the others. */
 #include "kernels/gpu/gpu_reach.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* What nvcc 13 and 12 make of -arch=all-major. */
 static const int of_13[] = {750, 800, 900, 1000, 1100, 1200};
 static const int of_12[] = {900, 500, 600, 700, 800};
 
-static void test_reach_old_gpus_are_a_stated_skip(void **state)
+TEST(reach_old_gpus_are_a_stated_skip)
 {
-    (void)state;
     char msg[240] = "";
     assert_int_equal(gpu_reach_check(70, of_13, 6, 13000, msg, sizeof(msg)), -ENOTSUP);
     assert_string_equal(msg, "it has compute capability 7.0, and this program, built with CUDA "
@@ -24,9 +18,8 @@ static void test_reach_old_gpus_are_a_stated_skip(void **state)
     assert_int_equal(gpu_reach_check(37, of_12, 5, 12090, msg, sizeof(msg)), -ENOTSUP);
 }
 
-static void test_reach_covers_what_there_is_code_for_and_newer(void **state)
+TEST(reach_covers_what_there_is_code_for_and_newer)
 {
-    (void)state;
     static const int served[] = {75, 80, 86, 89, 90, 100, 103, 120, 121, 130};
     char msg[240] = "";
     for (size_t i = 0; i < sizeof(served) / sizeof(served[0]); i++)
@@ -36,9 +29,8 @@ static void test_reach_covers_what_there_is_code_for_and_newer(void **state)
     assert_string_equal(msg, "");
 }
 
-static void test_reach_names_the_driver_that_a_build_needs(void **state)
+TEST(reach_names_the_driver_that_a_build_needs)
 {
-    (void)state;
     char msg[240] = "";
     assert_string_equal(gpu_reach_say_driver(12040, 13000, msg, sizeof(msg)),
                         "the NVIDIA driver knows CUDA 12.4 at most, and this program was built "
@@ -50,14 +42,4 @@ static void test_reach_names_the_driver_that_a_build_needs(void **state)
     assert_string_equal(gpu_reach_say_driver(13000, 14000, msg, sizeof(msg)),
                         "the NVIDIA driver knows CUDA 13.0 at most, and this program was built "
                         "with 14.0");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reach_old_gpus_are_a_stated_skip),
-        cmocka_unit_test(test_reach_covers_what_there_is_code_for_and_newer),
-        cmocka_unit_test(test_reach_names_the_driver_that_a_build_needs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,10 @@
 /* Every kernel, kind of store and instruction set that this CPU has, against a scalar loop. */
 #include "kernels/cpu/stream.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Longest array; on either side of it as many elements that belong to nobody. */
 enum { LONGEST = 9001, GUARD = 64, ROOM = LONGEST + 2 * GUARD };
@@ -109,9 +104,8 @@ static void all_sizes_and_shifts(const struct stream_isa *isa, enum stream_op op
             run_apart(isa, op, store, sizes[s], shift);
 }
 
-static void test_stream_kernels_equal_the_scalar_loop(void **state)
+TEST(stream_kernels_equal_the_scalar_loop)
 {
-    (void)state;
     for_each_kernel(all_sizes_and_shifts);
 }
 
@@ -131,9 +125,8 @@ static void in_place(const struct stream_isa *isa, enum stream_op op, enum strea
     }
 }
 
-static void test_stream_kernels_work_in_place(void **state)
+TEST(stream_kernels_work_in_place)
 {
-    (void)state;
     for_each_kernel(in_place);
 }
 
@@ -161,9 +154,8 @@ static void up_to_the_edge(const struct stream_isa *isa, enum stream_op op, enum
 }
 
 /* One element read or written too far ends the test. */
-static void test_stream_kernels_stop_at_the_end(void **state)
+TEST(stream_kernels_stop_at_the_end)
 {
-    (void)state;
     for (int i = 0; i < 3; i++)
         edge[i] = map_to_the_edge(EDGE);
     for_each_kernel(up_to_the_edge);
@@ -188,15 +180,13 @@ static void without_the_unused(const struct stream_isa *isa, enum stream_op op,
         assert_true(to[99] == reference(op, x_at(99), y_at(99)));
 }
 
-static void test_stream_kernels_need_no_more_than_they_use(void **state)
+TEST(stream_kernels_need_no_more_than_they_use)
 {
-    (void)state;
     for_each_kernel(without_the_unused);
 }
 
-static void test_stream_names_and_bytes(void **state)
+TEST(stream_names_and_bytes)
 {
-    (void)state;
     static const char *const names[] = {"read", "write", "copy", "scale", "add", "triad"};
     static const unsigned arrays[] = {1, 1, 2, 2, 3, 3};
     for (int op = 0; op < STREAM_OPS; op++) {
@@ -205,9 +195,8 @@ static void test_stream_names_and_bytes(void **state)
     }
 }
 
-static void test_stream_isa_best_is_the_last_supported(void **state)
+TEST(stream_isa_best_is_the_last_supported)
 {
-    (void)state;
     const struct stream_isa *last = NULL;
     assert_true(stream_isas[0]->supported());
     for (const struct stream_isa *const *isa = stream_isas; *isa; isa++) {
@@ -219,17 +208,4 @@ static void test_stream_isa_best_is_the_last_supported(void **state)
     }
     assert_ptr_equal(stream_isa_best(), last);
     assert_null(stream_isa_find("mmx"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stream_kernels_equal_the_scalar_loop),
-        cmocka_unit_test(test_stream_kernels_work_in_place),
-        cmocka_unit_test(test_stream_kernels_stop_at_the_end),
-        cmocka_unit_test(test_stream_kernels_need_no_more_than_they_use),
-        cmocka_unit_test(test_stream_names_and_bytes),
-        cmocka_unit_test(test_stream_isa_best_is_the_last_supported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

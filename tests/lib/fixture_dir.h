@@ -6,6 +6,8 @@
 extern char fixture_dir[];
 extern int fixture_dir_fd;
 
+#define TEST_IN_DIR(name) TEST_WITHIN(name, fixture_make_dir, fixture_remove_dir)
+
 /* Set-up and tear-down of cmocka. */
 int fixture_make_dir(void **state);
 int fixture_remove_dir(void **state);

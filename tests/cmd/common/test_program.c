@@ -1,17 +1,10 @@
 /* The program's own name in commands that are to be pasted. */
 #include "harness/cmd/common/program.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void assert_named(const char *argv0, const char *expected)
 {
@@ -19,9 +12,8 @@ static void assert_named(const char *argv0, const char *expected)
     assert_string_equal(program_name(argv0, name, sizeof(name)), expected);
 }
 
-static void test_program_is_what_was_typed(void **state)
+TEST(program_is_what_was_typed)
 {
-    (void)state;
     assert_int_equal(unsetenv("CONTEND_PROGRAM"), 0);
     assert_named("contend", "contend");
     assert_named("../build/contend", "../build/contend");
@@ -31,9 +23,8 @@ static void test_program_is_what_was_typed(void **state)
 }
 
 /* ./contend starts the program by a path that nobody typed, and says so. */
-static void test_program_is_the_front_door(void **state)
+TEST(program_is_the_front_door)
 {
-    (void)state;
     assert_int_equal(setenv("CONTEND_PROGRAM", "./contend", 1), 0);
     assert_named("/src/build/release/contend", "./contend");
     assert_int_equal(setenv("CONTEND_PROGRAM", "", 1), 0);
@@ -42,9 +33,8 @@ static void test_program_is_the_front_door(void **state)
 }
 
 /* Never half a path, and no line of its own. */
-static void test_program_that_cannot_be_pasted(void **state)
+TEST(program_that_cannot_be_pasted)
 {
-    (void)state;
     char longest[100];
     memset(longest, 'a', sizeof(longest));
     longest[sizeof(longest) - 1] = '\0';
@@ -57,9 +47,8 @@ static void test_program_that_cannot_be_pasted(void **state)
 }
 
 /* As of an installation, whose bin is our folder of tests. */
-static void test_program_finds_what_it_was_installed_with(void **state)
+TEST(program_finds_what_it_was_installed_with)
 {
-    (void)state;
     char folder[3][4096], path[4096];
     const char *build = getenv("CONTEND_BUILD_DIR");
     struct err err;
@@ -75,15 +64,4 @@ static void test_program_finds_what_it_was_installed_with(void **state)
         (void)rmdir(folder[i]);
     assert_int_equal(rc, 0);
     assert_int_equal(program_share("nowhere_else", path, sizeof(path), &err), -ENOENT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_program_is_what_was_typed),
-        cmocka_unit_test(test_program_is_the_front_door),
-        cmocka_unit_test(test_program_that_cannot_be_pasted),
-        cmocka_unit_test(test_program_finds_what_it_was_installed_with),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

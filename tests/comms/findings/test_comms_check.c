@@ -1,15 +1,8 @@
 /* What a program knows it called against what its log tells: the same, less, and none. */
 #include "harness/comms/findings/check.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "harness/comms/logs/names.h"
+#include "tests/lib/unit.h"
 
 enum { PID = 7, COUNTS = 2 };
 
@@ -48,9 +41,8 @@ static void expect(const char *id, uint64_t differ)
     findings_free(&findings);
 }
 
-static void test_check_finds_what_is_not_the_same(void **state)
+TEST(check_finds_what_is_not_the_same)
 {
-    (void)state;
     begin();
     expect("", 0);
     made.func[0].sum.bytes++;
@@ -67,9 +59,8 @@ static void test_check_finds_what_is_not_the_same(void **state)
 }
 
 /* Before interface 5 work is all that is told. */
-static void test_check_of_work_alone(void **state)
+TEST(check_of_work_alone)
 {
-    (void)state;
     begin();
     log_of_it.header.interface = 4;
     counts[0].calls = counts[0].bytes = 0;
@@ -83,22 +74,11 @@ static void test_check_of_work_alone(void **state)
     expect("comms_graphs", 0);
 }
 
-static void test_check_without_a_log(void **state)
+TEST(check_without_a_log)
 {
-    (void)state;
     begin();
     log_of_it.header.pid = PID + 1;
     expect("comms_no_log", 1);
     made.n = 0; /* nor did it call anything */
     expect("", 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_check_finds_what_is_not_the_same),
-        cmocka_unit_test(test_check_of_work_alone),
-        cmocka_unit_test(test_check_without_a_log),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* Each thing that logs should not have, planted alone into good ones: its finding, and no other. */
 #include "harness/comms/findings/findings.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "harness/comms/logs/names.h"
+#include "tests/lib/unit.h"
 
 enum { RANKS = 2, CALLS = 3, SIZE = 64 };
 
@@ -59,16 +52,14 @@ static void expect(const char *id)
     findings_free(&findings);
 }
 
-static void test_good_logs_have_no_finding(void **state)
+TEST(good_logs_have_no_finding)
 {
-    (void)state;
     begin();
     expect("");
 }
 
-static void test_ranks(void **state)
+TEST(ranks)
 {
-    (void)state;
     begin();
     members[1].state = COMMS_ALIVE;
     expect("comms_alive");
@@ -103,9 +94,8 @@ static void expect_severity(size_t at, const char *id, enum finding_severity sev
 }
 
 /* Copies of logs are of different moments, unless their processes ended. */
-static void test_copies_from_before_the_end(void **state)
+TEST(copies_from_before_the_end)
 {
-    (void)state;
     begin();
     log_of[0].header.copied_ns = 1;
     expect(""); /* finalized: what follows is no part of it */
@@ -121,9 +111,8 @@ static void test_copies_from_before_the_end(void **state)
     expect_severity(1, "comms_no_calls", FINDING_NOTE);
 }
 
-static void test_calls(void **state)
+TEST(calls)
 {
-    (void)state;
     begin();
     done[1].count.calls++;
     expect("comms_uneven");
@@ -149,9 +138,8 @@ static void test_calls(void **state)
     expect("comms_coarse");
 }
 
-static void test_what_logs_had_no_room_for(void **state)
+TEST(what_logs_had_no_room_for)
 {
-    (void)state;
     begin();
     log_of[1].dropped = 1;
     expect("comms_dropped");
@@ -169,14 +157,4 @@ static void test_what_logs_had_no_room_for(void **state)
     expect("");
     log_of[1].header.nmembers++;
     expect("comms_left_out");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good_logs_have_no_finding),  cmocka_unit_test(test_ranks),
-        cmocka_unit_test(test_copies_from_before_the_end), cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_what_logs_had_no_room_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

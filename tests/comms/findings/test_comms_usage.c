@@ -2,15 +2,9 @@
 #include "harness/comms/findings/usage.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/comms/logs/names.h"
+#include "tests/lib/unit.h"
 
 enum { RANKS = 4, DONE_MOST = 64, MOMENTS_MOST = 20000 };
 
@@ -67,9 +61,8 @@ static const char *judged(void)
 }
 
 /* Buckets of 25 MiB, one small one for the loss, a broadcast of every buffer when it begins. */
-static void test_nothing_is_said_of_data_parallel_training(void **state)
+TEST_WITHIN(nothing_is_said_of_data_parallel_training, begin, end)
 {
-    (void)state;
     enum { STEPS = 1500, BUCKETS = 4 };
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         did(rank, COMMS_ALL_REDUCE, -1, STEPS, 4);
@@ -82,9 +75,8 @@ static void test_nothing_is_said_of_data_parallel_training(void **state)
     assert_string_equal(judged(), "");
 }
 
-static void test_small_calls_in_a_row_are_to_be_joined(void **state)
+TEST_WITHIN(small_calls_in_a_row_are_to_be_joined, begin, end)
 {
-    (void)state;
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         did(rank, COMMS_ALL_REDUCE, -1, 5000, 256);
         did(rank, COMMS_ALL_REDUCE, -1, 50, 25 << 20);
@@ -98,9 +90,8 @@ static void test_small_calls_in_a_row_are_to_be_joined(void **state)
                                                      "100.0 in a row; not timed"));
 }
 
-static void test_small_calls_apart_cannot_be_joined(void **state)
+TEST_WITHIN(small_calls_apart_cannot_be_joined, begin, end)
 {
-    (void)state;
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         did(rank, COMMS_ALL_REDUCE, -1, 5000, 256);
         did(rank, COMMS_ALL_GATHER, -1, 5000, 25 << 20);
@@ -112,9 +103,8 @@ static void test_small_calls_apart_cannot_be_joined(void **state)
 }
 
 /* 10 us whatever the size, up to 100 GB/s: both are equal at 1 MB. */
-static void test_the_knee_is_that_of_timed_calls(void **state)
+TEST_WITHIN(the_knee_is_that_of_timed_calls, begin, end)
 {
-    (void)state;
     struct comms_knee knee;
     did(0, COMMS_ALL_REDUCE, -1, 2000, 500000);
     did(0, COMMS_ALL_REDUCE, -1, 10, 1000000000);
@@ -142,17 +132,15 @@ static void all_to_all(uint64_t size)
                 did(from, COMMS_SEND, to, 10, size);
 }
 
-static void test_even_exchanges_are_well(void **state)
+TEST_WITHIN(even_exchanges_are_well, begin, end)
 {
-    (void)state;
     all_to_all(10 << 20);
     assert_string_equal(judged(), "");
 }
 
 /* Forward and back through stages: those at the ends send half as much. */
-static void test_a_pipeline_is_well(void **state)
+TEST_WITHIN(a_pipeline_is_well, begin, end)
 {
-    (void)state;
     for (uint32_t rank = 0; rank < RANKS; rank++) {
         if (rank)
             did(rank, COMMS_SEND, (int32_t)rank - 1, 100, 10 << 20);
@@ -162,9 +150,8 @@ static void test_a_pipeline_is_well(void **state)
     assert_string_equal(judged(), "");
 }
 
-static void test_an_uneven_pair_is_named(void **state)
+TEST_WITHIN(an_uneven_pair_is_named, begin, end)
 {
-    (void)state;
     all_to_all(10 << 20);
     done[7].count.bytes *= 3; /* of rank 2 its second peer: 1 */
     assert_string_equal(judged(), "comms_uneven_peers");
@@ -172,29 +159,11 @@ static void test_an_uneven_pair_is_named(void **state)
     assert_non_null(strstr(findings.all[0].evidence, "2 to 1"));
 }
 
-static void test_an_uneven_rank_is_named(void **state)
+TEST_WITHIN(an_uneven_rank_is_named, begin, end)
 {
-    (void)state;
     for (int32_t to = 1; to < RANKS; to++)
         did(0, COMMS_SEND, to, 10, 100 << 20);
     assert_string_equal(judged(), "comms_uneven_ranks");
     assert_int_equal(findings.n, 1);
     assert_non_null(strstr(findings.all[0].sentence, "rank 0 sends 4.0 times"));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_nothing_is_said_of_data_parallel_training),
-        TEST(test_small_calls_in_a_row_are_to_be_joined),
-        TEST(test_small_calls_apart_cannot_be_joined),
-        TEST(test_the_knee_is_that_of_timed_calls),
-        TEST(test_even_exchanges_are_well),
-        TEST(test_a_pipeline_is_well),
-        TEST(test_an_uneven_pair_is_named),
-        TEST(test_an_uneven_rank_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,9 @@
 #include "harness/comms/findings/copies.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/comms/plugin/inject_cupti.h"
+#include "tests/lib/unit.h"
 
 #if __has_include(<cupti_activity.h>)
 #include <cupti.h>
@@ -80,9 +75,8 @@ static long long parse(size_t size, const char *said)
     return bytes;
 }
 
-static void test_copies_takes_the_latest_whole_sums(void **state)
+TEST(copies_takes_the_latest_whole_sums)
 {
-    (void)state;
     begin();
     assert_int_equal(parse(sizeof(file), ""), 300);
     file.slot[0].entry[1].bytes++; /* half-written when the process was killed */
@@ -101,10 +95,9 @@ static void refused(struct copies_slot *slot, const char *said)
     begin();
 }
 
-static void test_copies_refuses_what_cannot_be(void **state)
+TEST(copies_refuses_what_cannot_be)
 {
     struct copies_slot *slot = &file.slot[0];
-    (void)state;
     begin();
     assert_int_equal(parse(sizeof(file) - 1, "cut"), -1);
     assert_int_equal(parse(3, "cut"), -1);
@@ -133,11 +126,10 @@ static void test_copies_refuses_what_cannot_be(void **state)
     assert_int_equal(parse(sizeof(file), ""), 100);
 }
 
-static void test_copies_of_processes_are_added(void **state)
+TEST(copies_of_processes_are_added)
 {
     struct copies copies = {.log = calloc(2, sizeof(struct copies_log))};
     struct err err = {0};
-    (void)state;
     begin();
     for (; copies.nlogs < 2; copies.nlogs++)
         assert_int_equal(
@@ -228,13 +220,3 @@ EQUAL(COPIES_PAGEABLE, CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE);
 EQUAL(COPIES_PINNED, CUPTI_ACTIVITY_MEMORY_KIND_PINNED);
 EQUAL(COPIES_MANAGED_STATIC, CUPTI_ACTIVITY_MEMORY_KIND_MANAGED_STATIC);
 #endif
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copies_takes_the_latest_whole_sums),
-        cmocka_unit_test(test_copies_refuses_what_cannot_be),
-        cmocka_unit_test(test_copies_of_processes_are_added),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}

@@ -1,16 +1,8 @@
 /* Machines by their kernel, of files that call them one way or another. */
 #include "harness/comms/findings/hosts.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "harness/comms/logs/host.h"
+#include "tests/lib/unit.h"
 
 enum { LOGS = 4 };
 
@@ -57,9 +49,8 @@ static void check(const char *const machines[LOGS], const char *counted, const c
     assert_string_equal(found, findings);
 }
 
-static void test_machines_of_one_name_are_two(void **state)
+TEST(machines_of_one_name_are_two)
 {
-    (void)state;
     check((const char *[]){"localhost=1", "localhost=2", "localhost=3", "localhost=2"},
           "localhost=2", "localhost",
           (const char *[]){"localhost", "localhost#2", "localhost#3", "localhost#2", "localhost#2",
@@ -67,24 +58,21 @@ static void test_machines_of_one_name_are_two(void **state)
           "comms_same_name host localhost;comms_same_name host localhost;");
 }
 
-static void test_pods_of_one_machine_are_one(void **state)
+TEST(pods_of_one_machine_are_one)
 {
-    (void)state;
     check((const char *[]){"pod-a=1", "pod-b=1", "pod-c=2", "pod-b=1"}, "pod-b=1", "pod-b",
           (const char *[]){"pod-a", "pod-a", "pod-c", "pod-a", "pod-a", "pod-a"},
           "comms_one_machine host pod-b;");
 }
 
-static void test_without_boot_ids_names_count(void **state)
+TEST(without_boot_ids_names_count)
 {
-    (void)state;
     check((const char *[]){"a=0", "b=0", "a=0", "a=1"}, "a=1", "c",
           (const char *[]){"a", "b", "a", "a", "a", "c"}, "");
 }
 
-static void test_boot_ids_are_parsed(void **state)
+TEST(boot_ids_are_parsed)
 {
-    (void)state;
     uint8_t boot[COMMS_BOOT_MAX];
     assert_true(comms_boot_parse("01234567-89ab-cdef-0123-456789abcdef\n", boot));
     assert_int_equal(boot[0], 0x01);
@@ -95,15 +83,4 @@ static void test_boot_ids_are_parsed(void **state)
     assert_false(comms_boot_parse("x123456789abcdef0123456789abcdef", boot));
     assert_int_equal(boot[0], 0);
     assert_false(comms_boot_parse("", boot));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_machines_of_one_name_are_two),
-        cmocka_unit_test(test_pods_of_one_machine_are_one),
-        cmocka_unit_test(test_without_boot_ids_names_count),
-        cmocka_unit_test(test_boot_ids_are_parsed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

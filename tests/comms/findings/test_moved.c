@@ -1,13 +1,8 @@
 /* Counters of three made-up GPUs beside jobs that are given. */
 #include "harness/comms/findings/moved.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const struct nvlink_counts counts = {
     .n = 3,
@@ -37,9 +32,8 @@ static bool is(double value, double expected)
 }
 
 /* A rank is on the GPU of NVML's number, unless it is elsewhere, dead, or has none. */
-static void test_ranks_are_laid_on_gpus_of_this_machine(void **state)
+TEST(ranks_are_laid_on_gpus_of_this_machine)
 {
-    (void)state;
     struct ras_rank world[] = {{.rank = 0, .pid = 10, .gpu = 0, .host = "there"},
                                {.rank = 5, .pid = 15, .gpu = 1, .host = "here"},
                                {.rank = 6, .pid = 16, .gpu = 3, .host = "here"},
@@ -67,9 +61,8 @@ static void test_ranks_are_laid_on_gpus_of_this_machine(void **state)
 }
 
 /* By a process alone where no rank is here. */
-static void test_a_process_tells_where_no_rank_does(void **state)
+TEST(a_process_tells_where_no_rank_does)
 {
-    (void)state;
     struct ras_rank far[] = {{.gpu = 0, .host = "there"}};
     struct ras_communicator communicator = {.size = 1, .nranks = 1, .rank = far};
     const struct ras ras = {.n = 1, .communicator = &communicator};
@@ -96,9 +89,8 @@ static void test_a_process_tells_where_no_rank_does(void **state)
 }
 
 /* What is not told is no zero, and what one link can carry nobody knows all of them can. */
-static void test_sums_are_of_what_is_told(void **state)
+TEST(sums_are_of_what_is_told)
 {
-    (void)state;
     struct ras_rank ranks[] = {{.gpu = 0, .host = "here"}, {.gpu = 2, .host = "here"}};
     struct ras_communicator communicator = {.size = 2, .nranks = 2, .rank = ranks};
     const struct ras ras = {.n = 1, .communicator = &communicator};
@@ -122,14 +114,4 @@ static void test_sums_are_of_what_is_told(void **state)
     assert_true(is(sides.sent.share, 1000 / 75e9)); /* of the one that is told */
     assert_true(is(sides.received.bytes, 507));
     assert_true(isnan(sides.received.share));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranks_are_laid_on_gpus_of_this_machine),
-        cmocka_unit_test(test_a_process_tells_where_no_rank_does),
-        cmocka_unit_test(test_sums_are_of_what_is_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

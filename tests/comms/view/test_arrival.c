@@ -2,16 +2,10 @@
 #include "harness/comms/view/arrival.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/comms/logs/names.h"
 #include "harness/comms/view/lines.h"
+#include "tests/lib/unit.h"
 
 enum { RANKS = 3, CALLS = 40 };
 
@@ -57,9 +51,8 @@ static size_t count_findings(const struct comms_arrival *arrival)
     return n;
 }
 
-static void test_arrival_names_who_is_late_and_who_waited(void **state)
+TEST(arrival_names_who_is_late_and_who_waited)
 {
-    (void)state;
     struct comms_communicator communicator =
         communicator_of((unsigned[]){0, 200, 50}, (unsigned[]){300, 100, 250});
     struct comms_arrival arrival;
@@ -78,9 +71,8 @@ static void test_arrival_names_who_is_late_and_who_waited(void **state)
 }
 
 /* Always last in one process: its turn, unless another one is last at times. */
-static void test_arrival_tells_turns_from_lateness(void **state)
+TEST(arrival_tells_turns_from_lateness)
 {
-    (void)state;
     static const char *const ids[] = {"comms_in_turn", "comms_late"};
     for (int c = 0; c < 2; c++) {
         struct comms_communicator communicator =
@@ -114,9 +106,8 @@ static void test_arrival_tells_turns_from_lateness(void **state)
 }
 
 /* Last, but by next to nothing: no finding. Not timed: no share. */
-static void test_arrival_lets_trifles_be(void **state)
+TEST(arrival_lets_trifles_be)
 {
-    (void)state;
     struct comms_communicator communicator =
         communicator_of((unsigned[]){0, 5, 0}, (unsigned[]){300, 100, 0});
     struct comms_arrival arrival;
@@ -129,9 +120,8 @@ static void test_arrival_lets_trifles_be(void **state)
 }
 
 /* Always last, and nobody waits: GPUs had work queued up. */
-static void test_arrival_lets_lateness_be_that_costs_nothing(void **state)
+TEST(arrival_lets_lateness_be_that_costs_nothing)
 {
-    (void)state;
     struct comms_communicator communicator =
         communicator_of((unsigned[]){0, 500, 0}, (unsigned[]){100, 100, 101});
     struct comms_arrival arrival;
@@ -141,9 +131,8 @@ static void test_arrival_lets_lateness_be_that_costs_nothing(void **state)
 }
 
 /* Calls that one rank lacks are left out; clocks of two machines are not compared. */
-static void test_arrival_compares_the_same_calls_by_one_clock(void **state)
+TEST(arrival_compares_the_same_calls_by_one_clock)
 {
-    (void)state;
     struct comms_communicator communicator =
         communicator_of((unsigned[]){0, 200, 50}, (unsigned[]){1, 1, 1});
     struct comms_arrival arrival;
@@ -159,9 +148,8 @@ static void test_arrival_compares_the_same_calls_by_one_clock(void **state)
     comms_arrival_free(&arrival);
 }
 
-static void test_line_speed_is_that_of_nccl_tests(void **state)
+TEST(line_speed_is_that_of_nccl_tests)
 {
-    (void)state;
     static const struct {
         uint32_t func;
         double algbw, busbw;
@@ -180,17 +168,4 @@ static void test_line_speed_is_that_of_nccl_tests(void **state)
     }
     const struct comms_line untimed = {.func = COMMS_ALL_REDUCE, .calls = 3};
     assert_true(isnan(comms_line_speed(&untimed, 4).time));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrival_names_who_is_late_and_who_waited),
-        cmocka_unit_test(test_arrival_tells_turns_from_lateness),
-        cmocka_unit_test(test_arrival_lets_trifles_be),
-        cmocka_unit_test(test_arrival_lets_lateness_be_that_costs_nothing),
-        cmocka_unit_test(test_arrival_compares_the_same_calls_by_one_clock),
-        cmocka_unit_test(test_line_speed_is_that_of_nccl_tests),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* Bytes between made-up GPUs, laid over links that are given. */
 #include "harness/comms/view/links.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { GPUS = 5 };
 static struct comms_log logs[2] = {{.header.host = "a"}, {.header.host = "b"}};
@@ -47,9 +42,8 @@ static uint64_t bytes_over(const struct comms_links *links, const char *called)
 }
 
 /* NVLink where it is, else PCIe, the network between hosts; a busy slow link is hotter. */
-static void test_pairs_take_the_shortest_way(void **state)
+TEST(pairs_take_the_shortest_way)
 {
-    (void)state;
     struct comms_links links;
     char name[120];
     memset(wire, 0, sizeof(wire));
@@ -72,9 +66,8 @@ static void test_pairs_take_the_shortest_way(void **state)
     comms_links_free(&links);
 }
 
-static void test_a_switch_is_passed_out_and_in(void **state)
+TEST(a_switch_is_passed_out_and_in)
 {
-    (void)state;
     struct comms_links links;
     memset(wire, 0, sizeof(wire));
     wire[0 * GPUS + 1] = 10;
@@ -89,9 +82,8 @@ static void test_a_switch_is_passed_out_and_in(void **state)
     comms_links_free(&links);
 }
 
-static void test_nothing_is_guessed_without_links(void **state)
+TEST(nothing_is_guessed_without_links)
 {
-    (void)state;
     struct comms_links links;
     memset(wire, 0, sizeof(wire));
     wire[0 * GPUS + 1] = 10;
@@ -101,9 +93,8 @@ static void test_nothing_is_guessed_without_links(void **state)
     comms_links_free(&links);
 }
 
-static void test_bad_links_are_refused_by_line(void **state)
+TEST(bad_links_are_refused_by_line)
 {
-    (void)state;
     static const char *const bad[] = {
         "a,0000:01:00.0,pcie,,16\n",      "a,0000:01:00.0,pcie,,16,1,2\n",
         "a,nowhere,pcie,,16,1\n",         "a,0000:01:00.0,wire,,16,1\n",
@@ -125,23 +116,10 @@ static void test_bad_links_are_refused_by_line(void **state)
     }
 }
 
-static void test_rates_of_links(void **state)
+TEST(rates_of_links)
 {
-    (void)state;
     assert_true(18 * gpu_nvlink_gbps(6) > 449 && 18 * gpu_nvlink_gbps(6) < 451); /* H100 */
     assert_true(gpu_nvlink_gbps(5) <= 0 && gpu_nvlink_gbps(99) <= 0);
     assert_true(16 * gpu_pcie_lane_gbps(5) > 62 && 16 * gpu_pcie_lane_gbps(5) < 64);
     assert_true(gpu_pcie_lane_gbps(-1) <= 0 && gpu_pcie_lane_gbps(7) <= 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs_take_the_shortest_way),
-        cmocka_unit_test(test_a_switch_is_passed_out_and_in),
-        cmocka_unit_test(test_nothing_is_guessed_without_links),
-        cmocka_unit_test(test_bad_links_are_refused_by_line),
-        cmocka_unit_test(test_rates_of_links),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

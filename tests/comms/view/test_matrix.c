@@ -2,14 +2,9 @@
 #include "harness/comms/view/matrix.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/comms/logs/names.h"
+#include "tests/lib/unit.h"
 
 enum { RANKS_MOST = 64 };
 static struct comms_done done[RANKS_MOST];
@@ -33,9 +28,8 @@ static struct comms_communicator communicator_of(uint32_t n, uint32_t nodes, uin
                                        .done = done};
 }
 
-static void test_matrix_follows_the_order_of_nccl(void **state)
+TEST(matrix_follows_the_order_of_nccl)
 {
-    (void)state;
     static uint32_t rings[] = {0, 2, 1, 3, /* and the other way round */ 3, 1, 2, 0};
     struct comms_communicator communicator =
         communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 101);
@@ -53,9 +47,8 @@ static void test_matrix_follows_the_order_of_nccl(void **state)
 }
 
 /* Of three channels two go one way round. */
-static void test_matrix_shares_bytes_over_channels(void **state)
+TEST(matrix_shares_bytes_over_channels)
 {
-    (void)state;
     static uint32_t rings[] = {0, 2, 1, 3, 3, 1, 2, 0};
     struct comms_communicator communicator =
         communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 300);
@@ -70,9 +63,8 @@ static void test_matrix_shares_bytes_over_channels(void **state)
     comms_matrix_free(&matrix);
 }
 
-static void test_matrix_adds_the_flags_of_protocols_to_the_wire(void **state)
+TEST(matrix_adds_the_flags_of_protocols_to_the_wire)
 {
-    (void)state;
     static const struct {
         uint32_t proto;
         uint64_t wire;
@@ -92,9 +84,8 @@ static void test_matrix_adds_the_flags_of_protocols_to_the_wire(void **state)
 }
 
 /* Of sends it is not told whether they went by LL; large ones never do. */
-static void test_matrix_tells_what_flags_small_sends_may_have(void **state)
+TEST(matrix_tells_what_flags_small_sends_may_have)
 {
-    (void)state;
     static const struct {
         uint32_t func, algo;
         uint64_t size, flags;
@@ -143,9 +134,8 @@ static bool is_leaf(uint32_t rank, uint32_t n, bool second)
 
 /* Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and
  * scan", Parallel Computing 35 (2009): who has children in one tree has none in the other. */
-static void test_trees_are_a_pair(void **state)
+TEST(trees_are_a_pair)
 {
-    (void)state;
     for (uint32_t n = 2; n <= RANKS_MOST; n++)
         for (int second = 0; second < 2; second++) {
             check_tree(n, n, second);
@@ -158,9 +148,8 @@ static void test_trees_are_a_pair(void **state)
             assert_true(is_leaf(rank, n, false) != is_leaf(rank, n, true));
 }
 
-static void test_ring_sums_are_exact(void **state)
+TEST(ring_sums_are_exact)
 {
-    (void)state;
     for (uint32_t n = 2; n <= RANKS_MOST; n++) {
         struct comms_communicator communicator =
             communicator_of(n, 1, COMMS_ALL_REDUCE, COMMS_RING, 1000003);
@@ -175,9 +164,8 @@ static void test_ring_sums_are_exact(void **state)
     }
 }
 
-static void test_matrix_is_refused(void **state)
+TEST(matrix_is_refused)
 {
-    (void)state;
     struct comms_communicator communicator =
         communicator_of(4, 1, COMMS_ALL_GATHER, COMMS_RING, 1ull << 62);
     struct comms_matrix matrix;
@@ -188,9 +176,8 @@ static void test_matrix_is_refused(void **state)
 }
 
 /* Without a formula nothing is guessed: calls and bytes are unknown, and the matrix is empty. */
-static void test_matrix_guesses_nothing(void **state)
+TEST(matrix_guesses_nothing)
 {
-    (void)state;
     static const uint32_t unknown[][2] = {
         {COMMS_ALL_REDUCE, COMMS_NVLS},       {COMMS_ALL_REDUCE, COMMS_NVLS_TREE},
         {COMMS_ALL_GATHER, COMMS_PAT},        {COMMS_ALL_REDUCE, COMMS_COLLNET_DIRECT},
@@ -218,19 +205,4 @@ static void test_matrix_guesses_nothing(void **state)
     assert_int_equal(comms_matrix_make(&communicator, &matrix, &err), 0);
     assert_int_equal(matrix.unknown_calls, 8);
     comms_matrix_free(&matrix);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matrix_follows_the_order_of_nccl),
-        cmocka_unit_test(test_matrix_shares_bytes_over_channels),
-        cmocka_unit_test(test_matrix_adds_the_flags_of_protocols_to_the_wire),
-        cmocka_unit_test(test_matrix_tells_what_flags_small_sends_may_have),
-        cmocka_unit_test(test_trees_are_a_pair),
-        cmocka_unit_test(test_ring_sums_are_exact),
-        cmocka_unit_test(test_matrix_is_refused),
-        cmocka_unit_test(test_matrix_guesses_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* Graphs as NCCL writes them, cut, and made up. */
 #include "harness/comms/view/order.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "harness/lib/base/strbuf.h"
+#include "tests/lib/unit.h"
 
 #define RING "<channel><gpu dev=\"0\"/><gpu dev=\"0x1\"/></channel>"
 
@@ -31,9 +23,8 @@ static bool parse(unsigned rings, const char *more, struct comms_graph *graph)
     return good;
 }
 
-static void test_order_reads_rings(void **state)
+TEST(order_reads_rings)
 {
-    (void)state;
     struct comms_graph graph;
     assert_true(parse(3, "", &graph));
     assert_int_equal(graph.nrings, 3);
@@ -43,9 +34,8 @@ static void test_order_reads_rings(void **state)
     assert_int_equal(graph.nrings, COMMS_RINGS);
 }
 
-static void test_order_refuses_what_is_none(void **state)
+TEST(order_refuses_what_is_none)
 {
-    (void)state;
     char ends[COMMS_RINGS * 20] = "";
     struct comms_graph graph;
     for (unsigned i = 0; i < COMMS_RINGS + 9; i++)
@@ -58,13 +48,4 @@ static void test_order_refuses_what_is_none(void **state)
     assert_false(parse(1, "<channel><gpu dev=\"-1\"/><gpu dev=\"1\"/></channel>", &graph));
     assert_false(comms_graph_parse("<graphs version=\"1\"><graph id=\"0\">" RING, &graph));
     assert_false(comms_graph_parse("", &graph));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_reads_rings),
-        cmocka_unit_test(test_order_refuses_what_is_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

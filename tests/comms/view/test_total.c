@@ -2,18 +2,15 @@
 #include "harness/comms/view/total.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/comms/logs/names.h"
+#include "tests/lib/unit.h"
 
 enum { PROCESSES = 3, SENDS_MOST = 8 };
 
-static struct comms_log logs[PROCESSES];
+/* The last one is on another host. */
+static struct comms_log logs[PROCESSES] = {
+    {.header.pid = 100}, {.header.pid = 101}, {.header.pid = 102, .header.host = "b"}};
 static const struct comms_member member = {.state = COMMS_FINALIZED};
 
 static struct comms_done send_of(uint32_t from, int32_t to, uint64_t bytes)
@@ -31,9 +28,8 @@ static uint64_t bytes_of(const struct comms_total *total, uint32_t from, uint32_
 }
 
 /* The same two processes as ranks 0 and 1 of one communicator, and 1 and 0 of another. */
-static void test_total_adds_up_by_process(void **state)
+TEST(total_adds_up_by_process)
 {
-    (void)state;
     struct comms_rank world[] = {{0, &logs[0], &member}, {1, &logs[1], &member}};
     struct comms_rank half[] = {{0, &logs[1], &member}, {1, &logs[0], &member}};
     struct comms_done of_world[] = {send_of(0, 1, 100), send_of(1, 0, 7)};
@@ -55,9 +51,8 @@ static void test_total_adds_up_by_process(void **state)
 }
 
 /* A process with two ranks of a communicator has two GPUs; what they are in the next is assumed. */
-static void test_total_tells_gpus_of_a_process_apart(void **state)
+TEST(total_tells_gpus_of_a_process_apart)
 {
-    (void)state;
     struct comms_rank world[] = {
         {0, &logs[0], &member}, {1, &logs[0], &member}, {1, &logs[1], &member}};
     struct comms_done done[] = {send_of(0, 1, 5)};
@@ -83,9 +78,8 @@ static void test_total_tells_gpus_of_a_process_apart(void **state)
 }
 
 /* Two processes on one GPU are one, and one process on two is two. */
-static void test_total_goes_by_the_gpu_that_is_told(void **state)
+TEST(total_goes_by_the_gpu_that_is_told)
 {
-    (void)state;
     struct comms_rank present[] = {{0, &logs[0], &member, "0000:01:00.0"},
                                    {1, &logs[1], &member, "0000:01:00.0"},
                                    {2, &logs[0], &member, "0000:02:00.0"},
@@ -106,9 +100,8 @@ static void test_total_goes_by_the_gpu_that_is_told(void **state)
 }
 
 /* Who left no log, and got something, is a GPU of its own; who got nothing, is none. */
-static void test_total_knows_ranks_without_logs(void **state)
+TEST(total_knows_ranks_without_logs)
 {
-    (void)state;
     struct comms_rank present[] = {{2, &logs[0], &member}};
     struct comms_done done[] = {send_of(2, 1, 50)};
     struct comms_communicator all[] = {
@@ -128,24 +121,8 @@ static void test_total_knows_ranks_without_logs(void **state)
     comms_total_free(&total);
 }
 
-static void test_log10_has_none_of_zero(void **state)
+TEST(log10_has_none_of_zero)
 {
-    (void)state;
     assert_true(isnan(comms_log10(0)));
     assert_true(comms_log10(1000) > 2.999 && comms_log10(1000) < 3.001);
-}
-
-int main(void)
-{
-    for (int i = 0; i < PROCESSES; i++)
-        logs[i].header.pid = 100 + i;
-    logs[2].header.host[0] = 'b';
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_total_adds_up_by_process),
-        cmocka_unit_test(test_total_tells_gpus_of_a_process_apart),
-        cmocka_unit_test(test_total_goes_by_the_gpu_that_is_told),
-        cmocka_unit_test(test_total_knows_ranks_without_logs),
-        cmocka_unit_test(test_log10_has_none_of_zero),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

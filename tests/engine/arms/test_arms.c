@@ -1,13 +1,7 @@
 /* Which slice a baseline has in which round, and which baselines are measured once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "harness/engine/arms/arms.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 enum { SLOTS = 4, ROUNDS = 12 };
 
@@ -30,9 +24,8 @@ static struct arm *one_alone(struct result *result, enum placement placement)
     return &result->arms[arm];
 }
 
-static void test_arms_baselines_have_all_slices_in_turn(void **state)
+TEST(arms_baselines_have_all_slices_in_turn)
 {
-    (void)state;
     struct result result;
     struct arm *arm = one_alone(&result, PLACE_PARTITION);
     unsigned first[SLOTS] = {0};
@@ -47,9 +40,8 @@ static void test_arms_baselines_have_all_slices_in_turn(void **state)
     fixture_result_free(&result);
 }
 
-static void test_arms_smaller_slices_have_no_turn(void **state)
+TEST(arms_smaller_slices_have_no_turn)
 {
-    (void)state;
     struct result result;
     struct arm *arm = one_alone(&result, PLACE_PARTITION);
     bitset_clear(&arm->plan.workers[SLOTS - 1].cpus, FIXTURE_CPUS - 1);
@@ -58,9 +50,8 @@ static void test_arms_smaller_slices_have_no_turn(void **state)
 }
 
 /* Unpinned workers differ by their GPUs alone, of which two may share one. */
-static void test_arms_equal_slices_have_one_turn(void **state)
+TEST(arms_equal_slices_have_one_turn)
 {
-    (void)state;
     struct result result;
     struct arm *arm = one_alone(&result, PLACE_NONE);
     assert_string_equal(turns(arm, 1), "<000");
@@ -70,9 +61,8 @@ static void test_arms_equal_slices_have_one_turn(void **state)
     fixture_result_free(&result);
 }
 
-static void test_arms_only_baselines_take_turns(void **state)
+TEST(arms_only_baselines_take_turns)
 {
-    (void)state;
     struct result result;
     fixture_result_init(&result);
     size_t arm = fixture_add_arm(&result, PLACE_PARTITION, SLOTS, false);
@@ -83,9 +73,8 @@ static void test_arms_only_baselines_take_turns(void **state)
 
 /* Baselines of none for any number of workers are one; of same and partition, the first slice is.
  */
-static void test_arms_same_slices_are_measured_once(void **state)
+TEST(arms_same_slices_are_measured_once)
 {
-    (void)state;
     static const struct bench bench = {.name = "bench"};
     const struct topo_options options = {.xml = "package:1 core:8 pu:1"};
     const enum placement placements[] = {PLACE_NONE, PLACE_SAME, PLACE_PARTITION, PLACE_CORES};
@@ -108,16 +97,4 @@ static void test_arms_same_slices_are_measured_once(void **state)
     }
     arms_free(&result);
     topo_free(&topo);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arms_baselines_have_all_slices_in_turn),
-        cmocka_unit_test(test_arms_smaller_slices_have_no_turn),
-        cmocka_unit_test(test_arms_equal_slices_have_one_turn),
-        cmocka_unit_test(test_arms_only_baselines_take_turns),
-        cmocka_unit_test(test_arms_same_slices_are_measured_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,10 @@
 #include "harness/engine/arms/collect.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/engine/worker/shared.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 /* The status of a round of two workers, of which the second waited that share. */
 static enum status judge(enum placement placement, unsigned threads, double share, const char *why)
@@ -30,9 +24,8 @@ static enum status judge(enum placement placement, unsigned threads, double shar
     return status;
 }
 
-static void test_collect_waits_for_ones_own_cpus_are_noise(void **state)
+TEST(collect_waits_for_ones_own_cpus_are_noise)
 {
-    (void)state;
     const char said[] = "worker 1 waited 5% of its time for CPUs that are its own";
     assert_int_equal(judge(PLACE_PARTITION, 4, 0.05, said), STATUS_NOISY);
     assert_int_equal(judge(PLACE_PARTITION, 4, 0.015, ""), STATUS_OK);
@@ -46,9 +39,8 @@ static void test_collect_waits_for_ones_own_cpus_are_noise(void **state)
  * counts as none, where it was one of 584 years. Who was ended before it was first looked at has
  * used what nobody knows.
  */
-static void test_collect_no_step_behind_the_kill(void **state)
+TEST(collect_no_step_behind_the_kill)
 {
-    (void)state;
     static struct shared_worker worker;
     static const uint64_t started[] = {0, 5002, 4000};
     const uint64_t killed_ns = 5000;
@@ -88,23 +80,12 @@ static enum status judge_heat(double heat, const char *why)
     return status;
 }
 
-static void test_collect_heat_of_a_gpu_is_noise(void **state)
+TEST(collect_heat_of_a_gpu_is_noise)
 {
-    (void)state;
     assert_int_equal(judge_heat(0, ""), STATUS_OK);
     assert_int_equal(judge_heat(0.005, ""), STATUS_OK);
     assert_int_equal(judge_heat(NAN, ""), STATUS_OK);
     assert_int_equal(
         judge_heat(0.25, "heat held back the clock of GPU 0000:02:00.0 for 25% of the time"),
         STATUS_NOISY);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_collect_waits_for_ones_own_cpus_are_noise),
-        cmocka_unit_test(test_collect_no_step_behind_the_kill),
-        cmocka_unit_test(test_collect_heat_of_a_gpu_is_noise),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

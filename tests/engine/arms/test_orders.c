@@ -1,15 +1,9 @@
 /* What workers are told of the round that they are in. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/engine/arms/arms.h"
 #include "harness/engine/run/observe_parts.h"
+#include "tests/lib/unit.h"
 
 enum { WORKERS = 2 };
 
@@ -40,9 +34,8 @@ static uint64_t orders_of(uint64_t run_seed, unsigned round, uint64_t seeds[WORK
     return round_seed;
 }
 
-static void test_orders_draw_a_seed_for_each_round(void **state)
+TEST(orders_draw_a_seed_for_each_round)
 {
-    (void)state;
     uint64_t seeds[WORKERS], seeds_then[WORKERS];
     uint64_t first = orders_of(5, 0, seeds), second = orders_of(5, 1, seeds_then);
     assert_true(first != second);
@@ -55,9 +48,8 @@ static void test_orders_draw_a_seed_for_each_round(void **state)
 }
 
 /* The slice of another slot, but the data and the place in the team of one who is alone. */
-static void test_orders_give_a_baseline_its_slice(void **state)
+TEST(orders_give_a_baseline_its_slice)
 {
-    (void)state;
     static const struct bench bench = {.name = "none"};
     static struct topo topo;
     struct plan_worker workers[WORKERS] = {{.gpu = -1, .threads = 3}, {.gpu = -1, .threads = 4}};
@@ -77,13 +69,4 @@ static void test_orders_give_a_baseline_its_slice(void **state)
     assert_int_equal(o.shared->worker[0].team, 1);
     shared_destroy(o.shared);
     (void)close(fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_orders_draw_a_seed_for_each_round),
-        cmocka_unit_test(test_orders_give_a_baseline_its_slice),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* The variants of a command line: what they are taken for, and what is refused. */
 #include "harness/engine/arms/variant.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static int parse(const char *const *texts, struct variants *variants, struct err *err)
 {
@@ -20,11 +14,10 @@ static int parse(const char *const *texts, struct variants *variants, struct err
     return variants_parse(&given, variants, err);
 }
 
-static void test_variant_takes_what_stands_behind_its_name(void **state)
+TEST(variant_takes_what_stands_behind_its_name)
 {
     static struct variants variants;
     struct err err;
-    (void)state;
     assert_int_equal(
         parse((const char *const[]){"plain", "b.1=env:OMP_WAIT_POLICY=passive", "b.1=param:rows=64",
                                     "b.1=placement:sized", "b.1=lib:nccl=/opt/x=y/libnccl.so",
@@ -46,11 +39,10 @@ static void test_variant_takes_what_stands_behind_its_name(void **state)
     assert_false(variants_any_build(&variants));
 }
 
-static void test_variant_commands_may_hold_anything(void **state)
+TEST(variant_commands_may_hold_anything)
 {
     static struct variants variants;
     struct err err;
-    (void)state;
     assert_int_equal(
         parse((const char *const[]){"a", "b=before:x=1; echo a:b > /tmp/f", "b=after:true", NULL},
               &variants, &err),
@@ -59,7 +51,7 @@ static void test_variant_commands_may_hold_anything(void **state)
     assert_string_equal(variants.all[1].after, "true");
 }
 
-static void test_variant_refuses_what_it_cannot_take(void **state)
+TEST(variant_refuses_what_it_cannot_take)
 {
     static const struct {
         const char *texts[4], *says;
@@ -84,7 +76,6 @@ static void test_variant_refuses_what_it_cannot_take(void **state)
     };
     static struct variants variants;
     struct err err;
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_true(parse(bad[i].texts, &variants, &err) < 0);
         if (!strstr(err.msg, bad[i].says))
@@ -97,14 +88,4 @@ static void test_variant_refuses_what_it_cannot_take(void **state)
                            &variants, &err),
                      -EINVAL);
     assert_non_null(strstr(err.msg, "one too many"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_variant_takes_what_stands_behind_its_name),
-        cmocka_unit_test(test_variant_commands_may_hold_anything),
-        cmocka_unit_test(test_variant_refuses_what_it_cannot_take),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,13 @@
 #include "harness/engine/command/command_bench.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/lib/files/file.h"
 #include "harness/lib/sys/affinity.h"
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 static struct {
     struct bench_ctx ctx;
@@ -61,17 +53,15 @@ static int step(const struct command_options *options, const char *script, struc
 
 static const struct command_options plain = {.grace_s = 5};
 
-static void test_command_a_run_is_a_step(void **state)
+TEST_IN_DIR(command_a_run_is_a_step)
 {
-    (void)state;
     struct sample sample;
     assert_int_equal(step(&plain, "true", &sample), 0);
     assert_int_equal(sample.ops, 1);
 }
 
-static void test_command_fails_with_its_status_and_last_line(void **state)
+TEST_IN_DIR(command_fails_with_its_status_and_last_line)
 {
-    (void)state;
     struct sample sample;
     assert_int_equal(step(&plain, "echo one; echo two >&2; echo; exit 3", &sample), -ECHILD);
     assert_non_null(strstr(w.err.msg, "exited with status 3; its last line: two"));
@@ -79,17 +69,15 @@ static void test_command_fails_with_its_status_and_last_line(void **state)
     assert_non_null(strstr(w.err.msg, "killed by signal 9"));
 }
 
-static void test_command_that_goes_into_the_background_is_ended(void **state)
+TEST_IN_DIR(command_that_goes_into_the_background_is_ended)
 {
-    (void)state;
     struct sample sample;
     assert_int_equal(step(&plain, "sleep 5471 >/dev/null 2>&1 &", &sample), -ECHILD);
     assert_non_null(strstr(w.err.msg, "left 1 process,"));
 }
 
-static void test_command_that_is_none_says_why(void **state)
+TEST_IN_DIR(command_that_is_none_says_why)
 {
-    (void)state;
     struct sample sample = {0};
     assert_int_equal(begin(&plain, ""), 0);
     argv[0] = "/nosuch/program";
@@ -98,9 +86,8 @@ static void test_command_that_is_none_says_why(void **state)
     w.bench->teardown(&w.ctx);
 }
 
-static void test_command_gives_the_last_number_that_matches(void **state)
+TEST_IN_DIR(command_gives_the_last_number_that_matches)
 {
-    (void)state;
     struct sample sample;
     struct command_options options = {.metric = "rate ([0-9.]+)", .grace_s = 5};
     assert_int_equal(step(&options, "echo rate 1; echo rate 2.5; printf 'rate 7.5'", &sample), 0);
@@ -110,9 +97,8 @@ static void test_command_gives_the_last_number_that_matches(void **state)
     assert_true(sample.rate == 0.25);
 }
 
-static void test_command_without_a_number_above_0_fails(void **state)
+TEST_IN_DIR(command_without_a_number_above_0_fails)
 {
-    (void)state;
     static const struct {
         const char *script;
         int rc;
@@ -126,9 +112,8 @@ static void test_command_without_a_number_above_0_fails(void **state)
         assert_int_equal(step(&options, bad[i].script, &sample), bad[i].rc);
 }
 
-static void test_command_leaves_its_number_in_a_file(void **state)
+TEST_IN_DIR(command_leaves_its_number_in_a_file)
 {
-    (void)state;
     char path[256], script[512];
     struct sample sample;
     (void)snprintf(path, sizeof(path), "%s/metric", fixture_dir);
@@ -140,9 +125,8 @@ static void test_command_leaves_its_number_in_a_file(void **state)
     assert_non_null(strstr(w.err.msg, "left no metric in"));
 }
 
-static void test_command_that_does_not_end_is_told_to(void **state)
+TEST_IN_DIR(command_that_does_not_end_is_told_to)
 {
-    (void)state;
     struct sample sample;
     struct command_options options = {.metric = "n=([0-9]+)", .duration_s = 0.2, .grace_s = 5};
     assert_int_equal(step(&options, "echo n=5; exec sleep 5472", &sample), 0);
@@ -154,9 +138,8 @@ static void test_command_that_does_not_end_is_told_to(void **state)
     assert_int_equal(w.report.killed, 1);
 }
 
-static void test_command_lines_that_match_are_steps(void **state)
+TEST_IN_DIR(command_lines_that_match_are_steps)
 {
-    (void)state;
     struct sample sample = {0};
     const struct command_options options = {.by_lines = true, .line = "^step", .grace_s = 0};
     assert_int_equal(begin(&options, "while :; do echo step; echo other; sleep 0.01; done"), 0);
@@ -166,9 +149,8 @@ static void test_command_lines_that_match_are_steps(void **state)
     assert_int_equal(step(&options, "echo other", &sample), -ENODATA);
 }
 
-static void test_command_load_that_nobody_waits_for_is_cut(void **state)
+TEST_IN_DIR(command_load_that_nobody_waits_for_is_cut)
 {
-    (void)state;
     struct sample sample = {0};
     assert_int_equal(begin(&plain, "exec sleep 5474"), 0);
     w.ctx.measuring = false;
@@ -178,9 +160,8 @@ static void test_command_load_that_nobody_waits_for_is_cut(void **state)
     w.bench->teardown(&w.ctx);
 }
 
-static void test_command_keeps_so_much_of_its_output(void **state)
+TEST_IN_DIR(command_keeps_so_much_of_its_output)
 {
-    (void)state;
     char path[256], *text;
     size_t size;
     struct sample sample = {0};
@@ -195,24 +176,4 @@ static void test_command_keeps_so_much_of_its_output(void **state)
     assert_int_equal(file_read(fixture_dir_fd, "output", 1 << 21, &text, &size), 0);
     assert_int_equal(size, COMMAND_OUTPUT_MAX);
     free(text);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_dir, fixture_remove_dir)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_command_a_run_is_a_step),
-        TEST(test_command_fails_with_its_status_and_last_line),
-        TEST(test_command_that_goes_into_the_background_is_ended),
-        TEST(test_command_that_is_none_says_why),
-        TEST(test_command_gives_the_last_number_that_matches),
-        TEST(test_command_without_a_number_above_0_fails),
-        TEST(test_command_leaves_its_number_in_a_file),
-        TEST(test_command_that_does_not_end_is_told_to),
-        TEST(test_command_lines_that_match_are_steps),
-        TEST(test_command_load_that_nobody_waits_for_is_cut),
-        TEST(test_command_keeps_so_much_of_its_output),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

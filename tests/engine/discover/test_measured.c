@@ -3,16 +3,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/plan/placement/plan.h"
 #include "kernels/cpu/mix64.h"
+#include "tests/lib/unit.h"
 
 enum { SCANS_MAX = 4 };
 
@@ -126,9 +120,8 @@ static struct truth bare_smt2(unsigned a, unsigned b, unsigned scan)
     return a / 2 == b / 2 ? (struct truth){40, 1.7} : (struct truth){95 + (a * b) % 13, 1.0};
 }
 
-static void test_measured_bare_metal_agrees(void **state)
+TEST(measured_bare_metal_agrees)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 l3:1 core:8 pu:2");
     for (unsigned scan = 0; scan < 2; scan++)
@@ -153,9 +146,8 @@ static struct truth hidden(unsigned a, unsigned b, unsigned scan)
     return b == a + 32 ? (struct truth){25, 1.41} : (struct truth){60 + (a * 7 + b * 3) % 20, 1.0};
 }
 
-static void test_measured_hidden_siblings_are_named(void **state)
+TEST(measured_hidden_siblings_are_named)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 l3:1 core:64 pu:1");
     for (unsigned scan = 0; scan < 3; scan++)
@@ -191,9 +183,8 @@ static void assert_cores_plan(const struct topo *topo, enum plan_status status, 
     plan_free(&plan);
 }
 
-static void test_measured_apply_makes_cores_use_one_of_each_pair(void **state)
+TEST(measured_apply_makes_cores_use_one_of_each_pair)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 l3:1 core:64 pu:1");
     lab_scan(&lab, 64, 0, hidden);
@@ -214,9 +205,8 @@ static void test_measured_apply_makes_cores_use_one_of_each_pair(void **state)
 }
 
 /* CPUs 4 and 5 are reported outside of the last-level caches, and nothing says otherwise. */
-static void test_measured_apply_keeps_what_is_outside_of_caches(void **state)
+TEST(measured_apply_keeps_what_is_outside_of_caches)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 l3:3 core:2 pu:1");
     lab.topo.nllcs = 2;
@@ -237,9 +227,8 @@ static struct truth moving(unsigned a, unsigned b, unsigned scan)
     return together ? (struct truth){25, 1.41} : (struct truth){60 + (a * 7 + b * 3) % 20, 1.0};
 }
 
-static void test_measured_moving_cpus_float(void **state)
+TEST(measured_moving_cpus_float)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 l3:1 core:64 pu:1");
     for (unsigned scan = 0; scan < 2; scan++)
@@ -266,9 +255,8 @@ static struct truth twofold(unsigned a, unsigned b, unsigned scan)
     return a == 0 && b <= 2 ? (struct truth){25, NAN} : (struct truth){70, NAN};
 }
 
-static void test_measured_two_partners_float_in_one_scan(void **state)
+TEST(measured_two_partners_float_in_one_scan)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 core:8 pu:1");
     lab_scan(&lab, 8, 0, twofold);
@@ -285,9 +273,8 @@ static struct truth smt4(unsigned a, unsigned b, unsigned scan)
     return a / 4 == b / 4 ? (struct truth){30, 2.4} : (struct truth){100, 1.0};
 }
 
-static void test_measured_four_threads_a_core_do_not_float(void **state)
+TEST(measured_four_threads_a_core_do_not_float)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 core:16 pu:1");
     lab_scan(&lab, 16, 0, smt4);
@@ -307,9 +294,8 @@ static struct truth sockets(unsigned a, unsigned b, unsigned scan)
                           : (struct truth){200 + (a * b) % 17, 1.0};
 }
 
-static void test_measured_two_sockets_that_are_not_reported(void **state)
+TEST(measured_two_sockets_that_are_not_reported)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 l3:1 core:16 pu:1");
     lab_scan(&lab, 16, 0, sockets);
@@ -341,9 +327,8 @@ static struct truth nested(unsigned a, unsigned b, unsigned scan)
     return (struct truth){a / 4 == b / 4 ? 45 : a / 8 == b / 8 ? 120 : 260, 1.0};
 }
 
-static void test_measured_levels_and_siblings_as_reported(void **state)
+TEST(measured_levels_and_siblings_as_reported)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:2 l3:2 core:2 pu:2");
     lab_scan(&lab, 16, 0, nested);
@@ -369,9 +354,8 @@ static struct truth wandering(unsigned a, unsigned b, unsigned scan)
                                                                 : (struct truth){220, 1.0};
 }
 
-static void test_measured_clusters_that_change_are_not_used(void **state)
+TEST(measured_clusters_that_change_are_not_used)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 l3:1 core:16 pu:1");
     lab_scan(&lab, 16, 0, wandering);
@@ -391,9 +375,8 @@ static struct truth noise(unsigned a, unsigned b, unsigned scan)
     return (struct truth){60 + (double)(random % 100), 0.9 + (double)(random >> 40 & 255) / 1024};
 }
 
-static void test_measured_noise_shows_nothing(void **state)
+TEST(measured_noise_shows_nothing)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 l3:1 core:32 pu:1");
     for (unsigned scan = 0; scan < 3; scan++)
@@ -413,9 +396,8 @@ static struct truth equals(unsigned a, unsigned b, unsigned scan)
     return (struct truth){110, 1.0};
 }
 
-static void test_measured_two_cpus_say_nothing_of_clusters(void **state)
+TEST(measured_two_cpus_say_nothing_of_clusters)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 core:2 pu:1");
     lab_scan(&lab, 2, 0, equals);
@@ -427,9 +409,8 @@ static void test_measured_two_cpus_say_nothing_of_clusters(void **state)
     lab_close(&lab);
 }
 
-static void test_measured_two_cpus_may_be_siblings(void **state)
+TEST(measured_two_cpus_may_be_siblings)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 core:2 pu:1");
     put(&lab, 0, "pair_slowdown", 0, 1, 1.6);
@@ -443,9 +424,8 @@ static void test_measured_two_cpus_may_be_siblings(void **state)
 }
 
 /* There is nobody else whose partner one of them could be. */
-static void test_measured_two_cpus_float_without_others(void **state)
+TEST(measured_two_cpus_float_without_others)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 core:2 pu:1");
     put(&lab, 0, "pair_slowdown", 0, 1, 1.6);
@@ -460,9 +440,8 @@ static void test_measured_two_cpus_float_without_others(void **state)
     lab_close(&lab);
 }
 
-static void test_measured_reported_siblings_that_are_none(void **state)
+TEST(measured_reported_siblings_that_are_none)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 core:4 pu:2");
     lab_scan(&lab, 8, 0, equals);
@@ -474,9 +453,8 @@ static void test_measured_reported_siblings_that_are_none(void **state)
     lab_close(&lab);
 }
 
-static void test_measured_pairs_without_values_are_not_against(void **state)
+TEST(measured_pairs_without_values_are_not_against)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 core:8 pu:1");
     lab_scan(&lab, 8, 0, bare_smt2);
@@ -490,9 +468,8 @@ static void test_measured_pairs_without_values_are_not_against(void **state)
 }
 
 /* The first and the last CPU were not there to be measured. */
-static void test_measured_some_cpus_only(void **state)
+TEST(measured_some_cpus_only)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 core:8 pu:1");
     for (unsigned a = 1; a < 7; a++)
@@ -509,9 +486,8 @@ static void test_measured_some_cpus_only(void **state)
     lab_close(&lab);
 }
 
-static void test_measured_caches_felt(void **state)
+TEST(measured_caches_felt)
 {
-    (void)state;
     struct lab lab;
     const uint64_t felt[] = {48 << 10, 2 << 20, 16 << 20};
     lab_open(&lab, "package:1 l3:1(size=314572800) core:4 pu:1");
@@ -527,9 +503,8 @@ static void test_measured_caches_felt(void **state)
     lab_close(&lab);
 }
 
-static void test_measured_refuses_nothing_and_strangers(void **state)
+TEST(measured_refuses_nothing_and_strangers)
 {
-    (void)state;
     struct lab lab;
     lab_open(&lab, "package:1 core:2 pu:1");
     assert_int_equal(measured_find(&lab.input, &lab.measured, &lab.err), -EINVAL);
@@ -544,30 +519,4 @@ static void test_measured_refuses_nothing_and_strangers(void **state)
                      -EINVAL);
     assert_string_equal(lab.err.msg, "CPU 7 was measured, but is not in the topology");
     lab_close(&lab);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_measured_bare_metal_agrees),
-        cmocka_unit_test(test_measured_hidden_siblings_are_named),
-        cmocka_unit_test(test_measured_apply_makes_cores_use_one_of_each_pair),
-        cmocka_unit_test(test_measured_apply_keeps_what_is_outside_of_caches),
-        cmocka_unit_test(test_measured_moving_cpus_float),
-        cmocka_unit_test(test_measured_two_partners_float_in_one_scan),
-        cmocka_unit_test(test_measured_four_threads_a_core_do_not_float),
-        cmocka_unit_test(test_measured_two_sockets_that_are_not_reported),
-        cmocka_unit_test(test_measured_levels_and_siblings_as_reported),
-        cmocka_unit_test(test_measured_clusters_that_change_are_not_used),
-        cmocka_unit_test(test_measured_noise_shows_nothing),
-        cmocka_unit_test(test_measured_two_cpus_say_nothing_of_clusters),
-        cmocka_unit_test(test_measured_two_cpus_may_be_siblings),
-        cmocka_unit_test(test_measured_two_cpus_float_without_others),
-        cmocka_unit_test(test_measured_reported_siblings_that_are_none),
-        cmocka_unit_test(test_measured_pairs_without_values_are_not_against),
-        cmocka_unit_test(test_measured_some_cpus_only),
-        cmocka_unit_test(test_measured_caches_felt),
-        cmocka_unit_test(test_measured_refuses_nothing_and_strangers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* harness/engine/run/canaries.c: what watches the machine beside which arms. */
 #include "harness/engine/run/canaries.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 static const struct bench watcher = {.name = "canary", .scan = fixture_no_scan};
 static const struct bench gpu_watcher = {
@@ -61,9 +54,8 @@ static size_t add(const struct bench *const *table, const struct run_options *op
     return result.narms - before;
 }
 
-static void test_canaries_stand_behind_the_arms(void **state)
+TEST_WITHIN(canaries_stand_behind_the_arms, set_up, tear_down)
 {
-    (void)state;
     result.device = DEVICE_SIM;
     assert_int_equal(add(benches, &(struct run_options){0}), 1);
     const struct arm *arm = &result.arms[1];
@@ -74,9 +66,8 @@ static void test_canaries_stand_behind_the_arms(void **state)
 }
 
 #ifdef CONTEND_HAVE_CUDA
-static void test_canaries_use_the_gpus_that_the_arms_use(void **state)
+TEST_WITHIN(canaries_use_the_gpus_that_the_arms_use, set_up, tear_down)
 {
-    (void)state;
     assert_int_equal(add(benches, &(struct run_options){0}), 2);
     assert_ptr_equal(result.arms[2].bench, &gpu_watcher);
     assert_int_equal(result.arms[2].workers, 2);
@@ -87,17 +78,15 @@ static void test_canaries_use_the_gpus_that_the_arms_use(void **state)
 #endif
 
 /* A test's, which nobody can use. */
-static void test_canaries_use_no_gpu_that_is_not_there(void **state)
+TEST_WITHIN(canaries_use_no_gpu_that_is_not_there, set_up, tear_down)
 {
-    (void)state;
     const struct run_options pretended = {.topo.fake_gpus = "0000:01:00.0"};
     assert_int_equal(add(benches, &pretended), 1);
     assert_ptr_equal(result.arms[1].bench, &watcher);
 }
 
-static void test_canaries_may_be_none(void **state)
+TEST_WITHIN(canaries_may_be_none, set_up, tear_down)
 {
-    (void)state;
     static const struct bench *const bare[] = {&feeder, NULL};
     assert_int_equal(add(benches, &(struct run_options){.no_canary = true}), 0);
     assert_int_equal(add(benches, &(struct run_options){.ranks = 2}), 0);
@@ -109,26 +98,11 @@ static void test_canaries_may_be_none(void **state)
 }
 
 /* A plan on two of the CPUs is one for these arms too. */
-static void test_canaries_stay_on_the_cpus_told(void **state)
+TEST_WITHIN(canaries_stay_on_the_cpus_told, set_up, tear_down)
 {
-    (void)state;
     char list[BITSET_LIST_MAX];
     result.device = DEVICE_SIM;
     assert_int_equal(add(benches, &(struct run_options){.plan.cpus = "1-2"}), 1);
     assert_string_equal(bitset_format(&result.arms[1].plan.workers[0].cpus, list, sizeof(list)),
                         "1-2");
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_canaries_stand_behind_the_arms),
-#ifdef CONTEND_HAVE_CUDA
-        TEST(test_canaries_use_the_gpus_that_the_arms_use),
-#endif
-        TEST(test_canaries_use_no_gpu_that_is_not_there),   TEST(test_canaries_may_be_none),
-        TEST(test_canaries_stay_on_the_cpus_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

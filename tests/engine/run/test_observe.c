@@ -1,17 +1,11 @@
 /* What becomes of workers that are ended for another one's sake. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/engine/run/observe_parts.h"
 #include "harness/lib/sys/clock.h"
+#include "tests/lib/unit.h"
 
 /* A worker that moves itself on again and again, as one does that is caught between two states. */
 static int be_restless(void *arg)
@@ -55,9 +49,8 @@ static void end_restless_worker(void)
 }
 
 /* Whether it moves on between being told and being killed is luck: once in many times it does. */
-static void test_observer_cancels_who_moves_on_meanwhile(void **state)
+TEST(observer_cancels_who_moves_on_meanwhile)
 {
-    (void)state;
     for (int i = 0; i < 100; i++)
         end_restless_worker();
 }
@@ -70,9 +63,8 @@ static int pause_for_ever(void *arg)
 }
 
 /* As one in the kernel: signals do not reach it, here since they go to another. */
-static void test_observer_waits_for_nobody_for_ever(void **state)
+TEST(observer_waits_for_nobody_for_ever)
 {
-    (void)state;
     struct err err = {0};
     int fd = -1, status;
     struct shared *shared = shared_create(1, &fd, &err);
@@ -102,13 +94,4 @@ static void test_observer_waits_for_nobody_for_ever(void **state)
     process_wait(&other, &status);
     shared_destroy(shared);
     (void)close(fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_observer_cancels_who_moves_on_meanwhile),
-        cmocka_unit_test(test_observer_waits_for_nobody_for_ever),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* Rounds: how many, where there is not time for all. No arm here runs; the hook takes the time. */
 #include "harness/engine/run/run.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 enum { ROUNDS = 40, LEAST = 3, HOOK_MS = 5 };
 
@@ -35,9 +30,8 @@ static unsigned measure(unsigned least, double rounds_s, struct result *result)
     return rounds;
 }
 
-static void test_run_rounds_are_all_measured(void **state)
+TEST(run_rounds_are_all_measured)
 {
-    (void)state;
     struct result result;
     assert_int_equal(measure(LEAST, 0, &result), ROUNDS);
     assert_int_equal(measure(LEAST, 3600, &result), ROUNDS);
@@ -45,20 +39,10 @@ static void test_run_rounds_are_all_measured(void **state)
 }
 
 /* However slow the machine, never fewer than the least; the rest only in time. */
-static void test_run_rounds_that_take_too_long_are_fewer(void **state)
+TEST(run_rounds_that_take_too_long_are_fewer)
 {
-    (void)state;
     struct result result;
     assert_int_equal(measure(LEAST, 1e-6, &result), LEAST);
     unsigned some = measure(LEAST, ROUNDS * HOOK_MS * 1e-3 / 2, &result);
     assert_in_range(some, LEAST, ROUNDS - 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_run_rounds_are_all_measured),
-        cmocka_unit_test(test_run_rounds_that_take_too_long_are_fewer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,11 @@
 /* Ranks as threads in one meeting; and one rank whose parent stands in for other nodes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
 #include "harness/engine/worker/meeting.h"
+#include "tests/lib/unit.h"
 
 enum { RANKS = 7, MEETINGS = 2000 };
 
@@ -52,9 +44,8 @@ static void *attend(void *arg)
     return NULL;
 }
 
-static void test_meeting_everyone_gets_what_everyone_gave(void **state)
+TEST(meeting_everyone_gets_what_everyone_gave)
 {
-    (void)state;
     struct rank ranks[RANKS];
     pthread_t threads[RANKS];
     struct meeting *meeting = meeting_map();
@@ -69,9 +60,8 @@ static void test_meeting_everyone_gets_what_everyone_gave(void **state)
     assert_int_equal(munmap(meeting, sizeof(*meeting)), 0);
 }
 
-static void test_meeting_one_rank_is_alone(void **state)
+TEST(meeting_one_rank_is_alone)
 {
-    (void)state;
     struct meeting_seat seat = {0};
     struct peers peers;
     struct meeting *meeting = meeting_map();
@@ -83,9 +73,8 @@ static void test_meeting_one_rank_is_alone(void **state)
     assert_int_equal(munmap(meeting, sizeof(*meeting)), 0);
 }
 
-static void test_meeting_refuses_more_than_a_block(void **state)
+TEST(meeting_refuses_more_than_a_block)
 {
-    (void)state;
     struct peers peers = {.size = 2};
     struct err err = {0};
     assert_int_equal(peers_gather(&peers, NULL, NULL, PEERS_BLOCK_MAX + 1, &err), -EINVAL);
@@ -113,9 +102,8 @@ static void *attend_by_relay(void *arg)
     return NULL;
 }
 
-static void test_meeting_relay_waits_for_the_parent(void **state)
+TEST(meeting_relay_waits_for_the_parent)
 {
-    (void)state;
     pthread_t thread;
     struct meeting *meeting = meeting_map();
     struct rank rank = {.meeting = meeting};
@@ -134,15 +122,4 @@ static void test_meeting_relay_waits_for_the_parent(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(rank.wrong, 0);
     assert_int_equal(munmap(meeting, sizeof(*meeting)), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_meeting_everyone_gets_what_everyone_gave),
-        cmocka_unit_test(test_meeting_one_rank_is_alone),
-        cmocka_unit_test(test_meeting_refuses_more_than_a_block),
-        cmocka_unit_test(test_meeting_relay_waits_for_the_parent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 /* Ranks as threads that meet in every step, some of them late: all must leave at the same one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <pthread.h>
 #include <time.h>
 
 #include "harness/engine/worker/pace.h"
+#include "tests/lib/unit.h"
 
 enum { RANKS = 5, GAMES = 200, LONGEST = 40, ENDLESS = 2 * LONGEST };
 
@@ -45,9 +39,8 @@ static void *march(void *arg)
     return NULL;
 }
 
-static void test_pace_all_leave_at_the_step_that_rank_0_chose(void **state)
+TEST(pace_all_leave_at_the_step_that_rank_0_chose)
 {
-    (void)state;
     struct rank rank[RANKS] = {{0}};
     pthread_t thread[RANKS];
     assert_int_equal(pthread_barrier_init(&shared.meeting, NULL, RANKS), 0);
@@ -61,12 +54,4 @@ static void test_pace_all_leave_at_the_step_that_rank_0_chose(void **state)
         for (uint64_t game = 0; game < GAMES; game++)
             assert_int_equal(rank[r].steps[game], 1 + game % LONGEST);
     (void)pthread_barrier_destroy(&shared.meeting);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pace_all_leave_at_the_step_that_rank_0_chose),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

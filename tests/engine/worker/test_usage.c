@@ -1,16 +1,7 @@
 /* What a worker used between two moments: what was not read at both is unknown, and nothing else.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 #include <pthread.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/contract/visit.h"
@@ -18,10 +9,10 @@
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
+#include "tests/lib/unit.h"
 
-static void test_usage_diff_knows_what_both_moments_know(void **state)
+TEST(usage_diff_knows_what_both_moments_know)
 {
-    (void)state;
     struct usage_snapshot go = {
         .nthreads = 1,
         .thread = {{.tid = 7, .oncpu_ns = 1000000000, .runqueue_ns = 5}},
@@ -69,9 +60,8 @@ static struct usage usage_with_quota(double own_s, double shared_s, unsigned sha
     return usage;
 }
 
-static void test_usage_throttled_is_taken_out_of_the_wait(void **state)
+TEST(usage_throttled_is_taken_out_of_the_wait)
 {
-    (void)state;
     struct usage usage = usage_with_quota(0.4, NAN, 2, true);
     assert_true(fabs(usage.throttled_s - 0.2) < 1e-9 && fabs(usage.runqueue_s - 0.3) < 1e-9);
     usage = usage_with_quota(NAN, 0.4, 2, true); /* half of it is of the other worker */
@@ -89,9 +79,8 @@ static void test_usage_throttled_is_taken_out_of_the_wait(void **state)
 }
 
 /* Of a field that is not read at all, a difference would be a number. */
-static void test_usage_read_leaves_counters_unknown(void **state)
+TEST(usage_read_leaves_counters_unknown)
 {
-    (void)state;
     struct usage_snapshot snapshot;
     struct perf refused;
     memset(&refused, -1, sizeof(refused));
@@ -154,9 +143,8 @@ static double helper_s(void *(*thread)(void *), struct visit_log *visits)
     return usage.helper_cpu_s;
 }
 
-static void test_usage_helpers_are_threads_of_others(void **state)
+TEST(usage_helpers_are_threads_of_others)
 {
-    (void)state;
     static struct visit_log visits;
     visit_mark(&visits);
     double expected_s = HELPER_NS * 1e-9;
@@ -165,9 +153,8 @@ static void test_usage_helpers_are_threads_of_others(void **state)
     assert_true(helper_s(work, &visits) < 0.5 * expected_s);
 }
 
-static void test_usage_fields_name_their_values(void **state)
+TEST(usage_fields_name_their_values)
 {
-    (void)state;
     const struct usage usage = {.wall_s = 1, .cpus_visited = 2, .cache_misses = 3};
     double wall_s = NAN, cpus = NAN, misses = NAN;
     for (const struct usage_field *field = usage_fields; field->name; field++) {
@@ -197,9 +184,8 @@ static double total_cpu_s(void)
 }
 
 /* All CPUs one by one are what the system says of all, but for what passes between the readings. */
-static void test_usage_machine_is_of_the_cpus_asked_for(void **state)
+TEST(usage_machine_is_of_the_cpus_asked_for)
 {
-    (void)state;
     struct bitset all = {0}, first = {0};
     struct usage_machine sum, one;
     assert_int_equal(affinity_get(0, &all), 0);
@@ -216,17 +202,4 @@ static void test_usage_machine_is_of_the_cpus_asked_for(void **state)
     bitset_set(&first, BITSET_BITS - 1); /* whose line is of another CPU, under lxcfs */
     usage_machine_read(&first, &one);
     assert_true(isnan(one.cpu_s) && isnan(one.busy_s) && isnan(one.steal_s));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_usage_machine_is_of_the_cpus_asked_for),
-        cmocka_unit_test(test_usage_diff_knows_what_both_moments_know),
-        cmocka_unit_test(test_usage_throttled_is_taken_out_of_the_wait),
-        cmocka_unit_test(test_usage_read_leaves_counters_unknown),
-        cmocka_unit_test(test_usage_helpers_are_threads_of_others),
-        cmocka_unit_test(test_usage_fields_name_their_values),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* Sets of CPU numbers: the operations against a plain array, the list form in and out. */
 #include "harness/lib/base/bitset.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static struct bitset parse(const char *text)
 {
@@ -25,9 +18,8 @@ static void assert_format(const struct bitset *set, const char *want)
     assert_string_equal(bitset_format(set, text, sizeof(text)), want);
 }
 
-static void test_bitset_parse_and_format(void **state)
+TEST(bitset_parse_and_format)
 {
-    (void)state;
     static const struct {
         const char *in, *out;
         unsigned count;
@@ -51,9 +43,8 @@ static void test_bitset_parse_and_format(void **state)
     }
 }
 
-static void test_bitset_parse_refuses(void **state)
+TEST(bitset_parse_refuses)
 {
-    (void)state;
     static const char *const bad[] = {
         "",     " ",     "a",          "1,",
         ",1",   "1,,2",  "1-",         "-1",
@@ -77,9 +68,8 @@ static void test_bitset_parse_refuses(void **state)
     assert_int_equal(bitset_parse("x", &set, NULL), -EINVAL);
 }
 
-static void test_bitset_next_visits_members_in_order(void **state)
+TEST(bitset_next_visits_members_in_order)
 {
-    (void)state;
     struct bitset set = parse("0,63-64,127,8191");
     static const int want[] = {0, 63, 64, 127, 8191};
     size_t n = 0;
@@ -94,9 +84,8 @@ static void test_bitset_next_visits_members_in_order(void **state)
     assert_int_equal(bitset_next(&empty, 0), -1);
 }
 
-static void test_bitset_test_is_false_outside(void **state)
+TEST(bitset_test_is_false_outside)
 {
-    (void)state;
     struct bitset set = parse("0-8191");
     assert_true(bitset_test(&set, 8191));
     assert_false(bitset_test(&set, 8192));
@@ -106,9 +95,8 @@ static void test_bitset_test_is_false_outside(void **state)
 }
 
 /* Two random sets as arrays of bool; every operation must agree with the obvious loop. */
-static void test_bitset_operations_agree_with_arrays(void **state)
+TEST(bitset_operations_agree_with_arrays)
 {
-    (void)state;
     static bool in_a[BITSET_BITS], in_b[BITSET_BITS];
     uint32_t random = 1;
     for (int round = 0; round < 20; round++) {
@@ -145,9 +133,8 @@ static void test_bitset_operations_agree_with_arrays(void **state)
     }
 }
 
-static void test_bitset_round_trip(void **state)
+TEST(bitset_round_trip)
 {
-    (void)state;
     uint32_t random = 7;
     static char text[BITSET_LIST_MAX];
     for (int round = 0; round < 50; round++) {
@@ -169,9 +156,8 @@ static void test_bitset_round_trip(void **state)
     assert_true(bitset_equal(&even, &again));
 }
 
-static void test_bitset_format_cuts_between_members(void **state)
+TEST(bitset_format_cuts_between_members)
 {
-    (void)state;
     struct bitset set = parse("0-3,8,1000-1001");
     char text[16];
     memset(text, '#', sizeof(text));
@@ -182,18 +168,4 @@ static void test_bitset_format_cuts_between_members(void **state)
     assert_string_equal(bitset_format(&set, text, 1), "");
     struct bitset empty = {0};
     assert_string_equal(bitset_format(&empty, text, sizeof(text)), "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bitset_parse_and_format),
-        cmocka_unit_test(test_bitset_parse_refuses),
-        cmocka_unit_test(test_bitset_next_visits_members_in_order),
-        cmocka_unit_test(test_bitset_test_is_false_outside),
-        cmocka_unit_test(test_bitset_operations_agree_with_arrays),
-        cmocka_unit_test(test_bitset_round_trip),
-        cmocka_unit_test(test_bitset_format_cuts_between_members),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* Command lines as users type them, right and wrong. */
 #include "harness/lib/base/cli.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 struct values {
     int64_t workers;
@@ -48,9 +42,8 @@ static struct parsed parse(bool accept_pairs, const char *const *arguments)
 #define PARSE(...) parse(true, (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
 #define PARSE_WITHOUT_PAIRS(...) parse(false, (const char *const[]){__VA_ARGS__, NULL})
 
-static void test_cli_nothing_gives_defaults(void **state)
+TEST(cli_nothing_gives_defaults)
 {
-    (void)state;
     struct parsed got = PARSE();
     assert_int_equal(got.rc, 0);
     assert_int_equal(got.values.workers, 2);
@@ -60,9 +53,8 @@ static void test_cli_nothing_gives_defaults(void **state)
     assert_false(got.cli.help);
 }
 
-static void test_cli_forms_of_a_value(void **state)
+TEST(cli_forms_of_a_value)
 {
-    (void)state;
     assert_int_equal(PARSE("--workers", "4").values.workers, 4);
     assert_int_equal(PARSE("--workers=4").values.workers, 4);
     assert_int_equal(PARSE("-w", "4").values.workers, 4);
@@ -73,9 +65,8 @@ static void test_cli_forms_of_a_value(void **state)
     assert_string_equal(PARSE("-o", "-").values.out, "-");
 }
 
-static void test_cli_flags(void **state)
+TEST(cli_flags)
 {
-    (void)state;
     assert_true(PARSE("-v").values.verbose);
     assert_true(PARSE("--verbose").values.verbose);
     assert_false(PARSE("-v", "--verbose=0").values.verbose);
@@ -84,9 +75,8 @@ static void test_cli_flags(void **state)
     assert_string_equal(got.cli.positional[0], "pipeline");
 }
 
-static void test_cli_positionals_mix_with_options(void **state)
+TEST(cli_positionals_mix_with_options)
 {
-    (void)state;
     struct parsed got = PARSE("a", "-w", "3", "b", "--", "--workers", "-v", "--", "--help");
     assert_int_equal(got.rc, 0);
     assert_int_equal(got.values.workers, 3);
@@ -98,9 +88,8 @@ static void test_cli_positionals_mix_with_options(void **state)
         assert_string_equal(got.cli.positional[i], want[i]);
 }
 
-static void test_cli_pairs(void **state)
+TEST(cli_pairs)
 {
-    (void)state;
     struct parsed got = PARSE("-p", "rows=4", "--param", "cols=8", "--param=wait=spin", "-pa=b");
     static const char *const want[] = {"rows=4", "cols=8", "wait=spin", "a=b"};
     assert_int_equal(got.rc, 0);
@@ -113,9 +102,8 @@ static void test_cli_pairs(void **state)
     assert_int_equal(PARSE_WITHOUT_PAIRS("--param=rows=4").rc, -EINVAL);
 }
 
-static void test_cli_help_wins(void **state)
+TEST(cli_help_wins)
 {
-    (void)state;
     assert_true(PARSE("--help").cli.help);
     assert_true(PARSE("-h").cli.help);
     struct parsed got = PARSE("--nonsense", "-w", "none", "-h");
@@ -128,9 +116,8 @@ static void test_cli_help_wins(void **state)
     assert_string_equal(got.cli.positional[1], "train");
 }
 
-static void test_cli_refuses(void **state)
+TEST(cli_refuses)
 {
-    (void)state;
     static const struct {
         const char *arguments[3], *message;
     } bad[] = {
@@ -161,17 +148,15 @@ static void test_cli_refuses(void **state)
     }
 }
 
-static void test_cli_too_long_a_name_is_unknown(void **state)
+TEST(cli_too_long_a_name_is_unknown)
 {
-    (void)state;
     char name[200] = "--workers";
     memset(name + 9, 's', sizeof(name) - 10);
     assert_int_equal(PARSE(name, "4").rc, -EINVAL);
 }
 
-static void test_cli_too_many_arguments(void **state)
+TEST(cli_too_many_arguments)
 {
-    (void)state;
     const char *arguments[CLI_LIST_MAX + 2];
     for (int i = 0; i <= CLI_LIST_MAX; i++)
         arguments[i] = "x";
@@ -181,20 +166,4 @@ static void test_cli_too_many_arguments(void **state)
     assert_string_equal(got.err.msg, "'x' is one argument too many (at most 64)");
     arguments[CLI_LIST_MAX] = NULL;
     assert_int_equal(parse(true, arguments).cli.npositional, CLI_LIST_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cli_nothing_gives_defaults),
-        cmocka_unit_test(test_cli_forms_of_a_value),
-        cmocka_unit_test(test_cli_flags),
-        cmocka_unit_test(test_cli_positionals_mix_with_options),
-        cmocka_unit_test(test_cli_pairs),
-        cmocka_unit_test(test_cli_help_wins),
-        cmocka_unit_test(test_cli_refuses),
-        cmocka_unit_test(test_cli_too_long_a_name_is_unknown),
-        cmocka_unit_test(test_cli_too_many_arguments),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

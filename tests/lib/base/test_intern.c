@@ -1,13 +1,6 @@
 /* harness/lib/base/intern.h: equal strings have one number. */
 #include "harness/lib/base/intern.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 static uint32_t add(struct intern *intern, const char *text)
 {
@@ -17,9 +10,8 @@ static uint32_t add(struct intern *intern, const char *text)
     return number;
 }
 
-static void test_numbers_follow_each_other(void **state)
+TEST(numbers_follow_each_other)
 {
-    (void)state;
     struct intern intern = {0};
     assert_int_equal(intern_find(&intern, "a", 1), INTERN_NONE);
     assert_int_equal(add(&intern, "a"), 0);
@@ -32,9 +24,8 @@ static void test_numbers_follow_each_other(void **state)
     intern_free(&intern);
 }
 
-static void test_many_keep_their_numbers(void **state)
+TEST(many_keep_their_numbers)
 {
-    (void)state;
     struct intern intern = {0};
     char text[32];
     for (uint32_t i = 0; i < 20000; i++) {
@@ -47,13 +38,4 @@ static void test_many_keep_their_numbers(void **state)
         assert_string_equal(intern_text(&intern, i), text);
     }
     intern_free(&intern);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers_follow_each_other),
-        cmocka_unit_test(test_many_keep_their_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

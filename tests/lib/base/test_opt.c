@@ -1,16 +1,9 @@
 /* Option tables: every kind in and out, ranges, defaults, pairs and the help. */
 #include "harness/lib/base/opt.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 struct values {
     int64_t count, any;
@@ -43,9 +36,8 @@ static struct values defaults(void)
     return values;
 }
 
-static void test_opt_defaults(void **state)
+TEST(opt_defaults)
 {
-    (void)state;
     struct values values = defaults();
     assert_int_equal(values.count, 4);
     assert_int_equal(values.any, 0);
@@ -58,9 +50,8 @@ static void test_opt_defaults(void **state)
     opts_set_defaults(NULL, &values);
 }
 
-static void test_opt_pairs(void **state)
+TEST(opt_pairs)
 {
-    (void)state;
     static const char *const pairs[] = {"count=1000", "any=-9223372036854775808",
                                         "size=1M",    "ratio=1e-3",
                                         "limit=2m",   "quiet=yes",
@@ -79,9 +70,8 @@ static void test_opt_pairs(void **state)
 }
 
 /* Every message names the option and the value, and says what is allowed. */
-static void test_opt_refuses(void **state)
+TEST(opt_refuses)
 {
-    (void)state;
     static const struct {
         const char *pair, *message;
     } bad[] = {
@@ -126,9 +116,8 @@ static void test_opt_refuses(void **state)
     assert_string_equal(err.msg, "unknown parameter 'a'; known: none");
 }
 
-static void test_opt_long_names_and_values_are_cut(void **state)
+TEST(opt_long_names_and_values_are_cut)
 {
-    (void)state;
     char pair[600];
     struct values values = defaults();
     struct err err;
@@ -143,9 +132,8 @@ static void test_opt_long_names_and_values_are_cut(void **state)
     assert_int_equal(opts_set_pair(opts, &values, pair, &err), -EINVAL);
 }
 
-static void test_opt_format_reads_back(void **state)
+TEST(opt_format_reads_back)
 {
-    (void)state;
     struct values values = defaults(), again = {0};
     (void)opts_set_pair(opts, &values, "limit=0.123456789", NULL);
     (void)opts_set_pair(opts, &values, "out=somewhere", NULL);
@@ -164,18 +152,16 @@ static void test_opt_format_reads_back(void **state)
     assert_string_equal(opts_format(opts, &values, text, 1), "");
 }
 
-static void test_opt_find(void **state)
+TEST(opt_find)
 {
-    (void)state;
     assert_ptr_equal(opts_find(opts, "size"), &opts[2]);
     assert_null(opts_find(opts, "siz"));
     assert_null(opts_find(opts, ""));
     assert_null(opts_find(NULL, "size"));
 }
 
-static void test_opt_help_fits_80_columns(void **state)
+TEST(opt_help_fits_80_columns)
 {
-    (void)state;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -191,18 +177,4 @@ static void test_opt_help_fits_80_columns(void **state)
     char help[OPT_HELP_MAX];
     const struct opt flag = {.name = "check", .kind = OPT_FLAG, .help = "look"};
     assert_string_equal(opt_format_help(&flag, help, sizeof(help)), "look");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_opt_defaults),
-        cmocka_unit_test(test_opt_pairs),
-        cmocka_unit_test(test_opt_refuses),
-        cmocka_unit_test(test_opt_long_names_and_values_are_cut),
-        cmocka_unit_test(test_opt_format_reads_back),
-        cmocka_unit_test(test_opt_find),
-        cmocka_unit_test(test_opt_help_fits_80_columns),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

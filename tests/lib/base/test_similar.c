@@ -1,17 +1,9 @@
 /* Distances worked out by hand, and which name is offered for a mistyped one. */
 #include "harness/lib/base/similar.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static void test_similar_distances(void **state)
+TEST(similar_distances)
 {
-    (void)state;
     static const struct {
         const char *a, *b;
         unsigned distance;
@@ -39,9 +31,8 @@ static void test_similar_distances(void **state)
     }
 }
 
-static void test_similar_long_names_are_far(void **state)
+TEST(similar_long_names_are_far)
 {
-    (void)state;
     char name[200];
     memset(name, 'a', sizeof(name));
     assert_int_equal(similar_distance(name, sizeof(name), name, sizeof(name)), SIMILAR_NAME_MAX);
@@ -60,9 +51,8 @@ static const char *hint(const char *typed, size_t length)
     return similar_hint(&near, "--", buf, sizeof(buf));
 }
 
-static void test_similar_offers_the_nearest(void **state)
+TEST(similar_offers_the_nearest)
 {
-    (void)state;
     static const struct {
         const char *typed, *hint;
     } known[] = {
@@ -82,14 +72,4 @@ static void test_similar_offers_the_nearest(void **state)
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         assert_string_equal(hint(known[i].typed, strlen(known[i].typed)), known[i].hint);
     assert_string_equal(hint("worker=4", 6), "; did you mean '--workers'?");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_similar_distances),
-        cmocka_unit_test(test_similar_long_names_are_far),
-        cmocka_unit_test(test_similar_offers_the_nearest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,9 @@
 /* Text that grows: what is added stands there, whatever its length. */
 #include "harness/lib/base/strbuf.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static void test_strbuf_grows(void **state)
+TEST(strbuf_grows)
 {
-    (void)state;
     struct strbuf buf = {0};
     for (int i = 0; i < 1000; i++)
         strbuf_addf(&buf, "%03d,", i);
@@ -30,9 +21,8 @@ static void test_strbuf_grows(void **state)
     assert_null(buf.text);
 }
 
-static void test_strbuf_fills_its_room_to_the_last_byte(void **state)
+TEST(strbuf_fills_its_room_to_the_last_byte)
 {
-    (void)state;
     for (size_t length = 0; length < 300; length++) {
         struct strbuf buf = {0};
         for (size_t i = 0; i < length; i++)
@@ -45,23 +35,12 @@ static void test_strbuf_fills_its_room_to_the_last_byte(void **state)
     }
 }
 
-static void test_strbuf_empty(void **state)
+TEST(strbuf_empty)
 {
-    (void)state;
     struct strbuf buf = {0};
     char *text = strbuf_take(&buf);
     assert_string_equal(text, "");
     free(text);
     strbuf_free(&buf);
     strbuf_free(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strbuf_grows),
-        cmocka_unit_test(test_strbuf_fills_its_room_to_the_last_byte),
-        cmocka_unit_test(test_strbuf_empty),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,11 @@
 /* Numbers and lines for people. */
 #include "harness/lib/base/text.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-static void test_percent(void **state)
+TEST(percent)
 {
-    (void)state;
     static const struct {
         double share;
         const char *text;
@@ -26,9 +18,8 @@ static void test_percent(void **state)
     }
 }
 
-static void test_wrap(void **state)
+TEST(wrap)
 {
-    (void)state;
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -46,9 +37,8 @@ static void test_wrap(void **state)
     free(text);
 }
 
-static void test_shell_word(void **state)
+TEST(shell_word)
 {
-    (void)state;
     static const struct {
         const char *word, *quoted;
     } cases[] = {{"--rows=4,x/y:z@1%", "'--rows=4,x/y:z@1%'"},
@@ -67,9 +57,8 @@ static void test_shell_word(void **state)
     assert_string_equal(buf, "'a ");
 }
 
-static void test_utf8_length(void **state)
+TEST(utf8_length)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t length;
@@ -87,12 +76,4 @@ static void test_utf8_length(void **state)
                  {"\xe2\x82", 0}};        /* cut short */
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_int_equal(text_utf8_length(cases[i].text), cases[i].length);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_percent), cmocka_unit_test(test_wrap),
-                                       cmocka_unit_test(test_shell_word),
-                                       cmocka_unit_test(test_utf8_length)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,12 @@
 /* Numbers with units, in and out; what is refused, and what rounding must not do. */
 #include "harness/lib/base/units.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-static void test_units_parse_size(void **state)
+TEST(units_parse_size)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t bytes;
@@ -36,9 +29,8 @@ static void test_units_parse_size(void **state)
     }
 }
 
-static void test_units_parse_size_refuses(void **state)
+TEST(units_parse_size_refuses)
 {
-    (void)state;
     static const char *const bad[] = {
         "",
         " ",
@@ -74,9 +66,8 @@ static void test_units_parse_size_refuses(void **state)
     }
 }
 
-static void test_units_parse_duration(void **state)
+TEST(units_parse_duration)
 {
-    (void)state;
     static const struct {
         const char *text;
         double seconds;
@@ -90,9 +81,8 @@ static void test_units_parse_duration(void **state)
     }
 }
 
-static void test_units_parse_duration_refuses(void **state)
+TEST(units_parse_duration_refuses)
 {
-    (void)state;
     static const char *const bad[] = {"",    "s",   "-1",    "+1",   " 1",    "1 s",    "1h",
                                       "nan", "inf", "1e999", "0x10", "0X1p3", "1e308m", "1sec",
                                       "ms",  ".",   "1s1",   "1ms ", "1,5"};
@@ -120,9 +110,8 @@ static void assert_all(char *(*format)(double, char *, size_t), const struct for
         assert_string_equal(format(want[i].value, text, sizeof(text)), want[i].text);
 }
 
-static void test_units_format_seconds(void **state)
+TEST(units_format_seconds)
 {
-    (void)state;
     static const struct formatted want[] = {{0.00213, "2.13 ms"},
                                             {0, "0 s"},
                                             {NAN, "-"},
@@ -143,9 +132,8 @@ static void test_units_format_seconds(void **state)
     assert_all(units_format_seconds, want, sizeof(want) / sizeof(want[0]));
 }
 
-static void test_units_format_si(void **state)
+TEST(units_format_si)
 {
-    (void)state;
     static const struct formatted want[] = {
         {1234567, "1.23 M"}, {0, "0"},           {NAN, "-"},          {1, "1.00"},
         {0.37, "0.370"},     {0.0123, "0.0123"}, {999.4, "999"},      {999.6, "1.00 k"},
@@ -154,9 +142,8 @@ static void test_units_format_si(void **state)
     assert_all(units_format_si, want, sizeof(want) / sizeof(want[0]));
 }
 
-static void test_units_format_bytes(void **state)
+TEST(units_format_bytes)
 {
-    (void)state;
     static const struct {
         uint64_t bytes;
         const char *text;
@@ -175,24 +162,8 @@ static void test_units_format_bytes(void **state)
         assert_string_equal(units_format_bytes(want[i].bytes, text, sizeof(text)), want[i].text);
 }
 
-static void test_units_format_cuts(void **state)
+TEST(units_format_cuts)
 {
-    (void)state;
     char text[4] = "###";
     assert_string_equal(units_format_seconds(0.00213, text, sizeof(text)), "2.1");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_units_parse_size),
-        cmocka_unit_test(test_units_parse_size_refuses),
-        cmocka_unit_test(test_units_parse_duration),
-        cmocka_unit_test(test_units_parse_duration_refuses),
-        cmocka_unit_test(test_units_format_seconds),
-        cmocka_unit_test(test_units_format_si),
-        cmocka_unit_test(test_units_format_bytes),
-        cmocka_unit_test(test_units_format_cuts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,19 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 /* What removes the directory is found by it, too. */
 static void set_path(const char *path)
@@ -32,9 +24,8 @@ static void put(const char *name, mode_t mode)
     (void)close(fd);
 }
 
-static void test_file_finds_the_first_program_in_path(void **state)
+TEST_IN_DIR(file_finds_the_first_program_in_path)
 {
-    (void)state;
     char path[PATH_MAX], list[64];
     assert_int_equal(mkdirat(fixture_dir_fd, "one", 0755), 0);
     assert_int_equal(mkdirat(fixture_dir_fd, "one/tool", 0755), 0); /* is no program */
@@ -54,9 +45,8 @@ static void test_file_finds_the_first_program_in_path(void **state)
     set_path("/usr/bin:/bin");
 }
 
-static void test_file_finds_none_in_the_working_directory_where_that_is_not_wanted(void **state)
+TEST_IN_DIR(file_finds_none_in_the_working_directory_where_that_is_not_wanted)
 {
-    (void)state;
     char path[PATH_MAX];
     put("here", 0755);
     assert_int_equal(fchdir(fixture_dir_fd), 0);
@@ -66,16 +56,4 @@ static void test_file_finds_none_in_the_working_directory_where_that_is_not_want
     assert_int_equal(file_find_program("here", true, path, sizeof(path)), -ENOENT);
     assert_int_equal(chdir("/"), 0);
     set_path("/usr/bin:/bin");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_file_finds_the_first_program_in_path, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(
-            test_file_finds_none_in_the_working_directory_where_that_is_not_wanted,
-            fixture_make_dir, fixture_remove_dir),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* harness/lib/files/sha256.c: what coreutils' sha256sum says of the same bytes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "harness/lib/files/sha256.h"
+#include "tests/lib/unit.h"
 
 static void assert_digest(const char *text, size_t size, const char *want)
 {
@@ -20,9 +12,8 @@ static void assert_digest(const char *text, size_t size, const char *want)
     assert_string_equal(got, want);
 }
 
-static void test_sha256_of_the_standard(void **state)
+TEST(sha256_of_the_standard)
 {
-    (void)state;
     assert_digest("", 0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
     assert_digest("abc", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     const char *two = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
@@ -31,9 +22,8 @@ static void test_sha256_of_the_standard(void **state)
 }
 
 /* Where the length no longer fits behind the text, and where it begins a block of its own. */
-static void test_sha256_at_the_end_of_a_block(void **state)
+TEST(sha256_at_the_end_of_a_block)
 {
-    (void)state;
     static const struct {
         size_t size;
         const char *want;
@@ -50,13 +40,4 @@ static void test_sha256_at_the_end_of_a_block(void **state)
     memset(text, 'x', sizeof(text));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_digest(text, cases[i].size, cases[i].want);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sha256_of_the_standard),
-        cmocka_unit_test(test_sha256_at_the_end_of_a_block),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,9 @@
 /* The progress bar as a line: what stays of it where the terminal is narrow. */
 #include "harness/lib/say/progress.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static void test_progress_gives_way_step_by_step(void **state)
+TEST(progress_gives_way_step_by_step)
 {
-    (void)state;
     static const struct {
         unsigned columns;
         const char *line;
@@ -36,9 +28,8 @@ static void test_progress_gives_way_step_by_step(void **state)
     }
 }
 
-static void test_progress_never_fills_the_last_column(void **state)
+TEST(progress_never_fills_the_last_column)
 {
-    (void)state;
     static const struct progress several[] = {
         {"", 0, 0, 0},
         {"mem_latency", 0, 1, 15},
@@ -51,13 +42,4 @@ static void test_progress_never_fills_the_last_column(void **state)
             size_t used = strlen(progress_format(&several[i], columns, line, sizeof(line)));
             assert_true(used < (columns ? columns : 160));
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_progress_gives_way_step_by_step),
-        cmocka_unit_test(test_progress_never_fills_the_last_column),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,13 @@
 /* Orders that a seed draws. */
 #include "harness/lib/stats/random.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { N = 6 };
 
-static void test_random_shuffle_is_a_permutation(void **state)
+TEST(random_shuffle_is_a_permutation)
 {
-    (void)state;
     size_t order[N + 1] = {[N] = 77};
     for (uint64_t seed = 0; seed < 100; seed++) {
         unsigned seen = 0;
@@ -26,9 +20,8 @@ static void test_random_shuffle_is_a_permutation(void **state)
     random_shuffle(1, 0, NULL);
 }
 
-static void test_random_shuffle_is_the_same_for_the_same_seed(void **state)
+TEST(random_shuffle_is_the_same_for_the_same_seed)
 {
-    (void)state;
     size_t once[64], again[64], other[64];
     random_shuffle(42, 64, once);
     random_shuffle(42, 64, again);
@@ -38,9 +31,8 @@ static void test_random_shuffle_is_the_same_for_the_same_seed(void **state)
 }
 
 /* Each in each place about equally often: 6000 draws, 1000 expected, 6 standard deviations. */
-static void test_random_shuffle_prefers_no_place(void **state)
+TEST(random_shuffle_prefers_no_place)
 {
-    (void)state;
     unsigned count[N][N] = {{0}};
     for (uint64_t seed = 0; seed < 1000 * N; seed++) {
         size_t order[N];
@@ -51,14 +43,4 @@ static void test_random_shuffle_prefers_no_place(void **state)
     for (size_t place = 0; place < N; place++)
         for (size_t i = 0; i < N; i++)
             assert_in_range(count[place][i], 1000 - 173, 1000 + 173);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_shuffle_is_a_permutation),
-        cmocka_unit_test(test_random_shuffle_is_the_same_for_the_same_seed),
-        cmocka_unit_test(test_random_shuffle_prefers_no_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,9 @@
 #include "harness/lib/stats/stats.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 static double median_of(const double *values, size_t n)
 {
@@ -19,9 +13,8 @@ static double median_of(const double *values, size_t n)
     return stats_sort_median(sorted, n);
 }
 
-static void test_stats_sort_drops_nan(void **state)
+TEST(stats_sort_drops_nan)
 {
-    (void)state;
     double values[] = {3, NAN, -1, NAN, 2};
     assert_int_equal(stats_sort(values, 5), 3);
     assert_near(values[0], -1);
@@ -32,9 +25,8 @@ static void test_stats_sort_drops_nan(void **state)
     assert_int_equal(stats_sort(NULL, 0), 0);
 }
 
-static void test_stats_median(void **state)
+TEST(stats_median)
 {
-    (void)state;
     assert_near(median_of((double[]){5}, 1), 5);
     assert_near(median_of((double[]){9, 1}, 2), 5);
     assert_near(median_of((double[]){9, 1, 2}, 3), 2);
@@ -44,17 +36,15 @@ static void test_stats_median(void **state)
     assert_true(isnan(stats_median(NULL, 0)));
 }
 
-static void test_stats_infinity_is_far_away(void **state)
+TEST(stats_infinity_is_far_away)
 {
-    (void)state;
     assert_near(median_of((double[]){1, 2, INFINITY}, 3), 2);
     assert_near(median_of((double[]){-INFINITY, 2, INFINITY}, 3), 2);
     assert_true(isinf(median_of((double[]){1, INFINITY}, 2)));
 }
 
-static void test_stats_percentile_is_type_7(void **state)
+TEST(stats_percentile_is_type_7)
 {
-    (void)state;
     /* numpy.percentile([1, 2, 3, 4], 25) and R's quantile(1:10, c(.25, .95)), type 7. */
     const double four[] = {1, 2, 3, 4};
     assert_near(stats_percentile(four, 4, 0.25), 1.75);
@@ -68,9 +58,8 @@ static void test_stats_percentile_is_type_7(void **state)
     assert_true(isnan(stats_percentile(NULL, 0, 0.5)));
 }
 
-static void test_stats_nearest_rank_is_one_of_the_values(void **state)
+TEST(stats_nearest_rank_is_one_of_the_values)
 {
-    (void)state;
     const double ten[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     assert_true(stats_nearest_rank(ten, 10, 0) == 1);
     assert_true(stats_nearest_rank(ten, 10, 50) == 5);
@@ -79,9 +68,8 @@ static void test_stats_nearest_rank_is_one_of_the_values(void **state)
     assert_true(stats_nearest_rank(ten, 1, 99) == 1);
 }
 
-static void test_stats_mean(void **state)
+TEST(stats_mean)
 {
-    (void)state;
     assert_near(stats_mean((double[]){1, 2, 6}, 3), 3);
     assert_true(isnan(stats_mean(NULL, 0)));
 }
@@ -100,9 +88,8 @@ static size_t fill_random(double *values, size_t n, uint32_t *state)
     return stats_sort(values, n);
 }
 
-static void test_stats_percentiles_are_monotone(void **state)
+TEST(stats_percentiles_are_monotone)
 {
-    (void)state;
     uint32_t random = 1;
     for (size_t n = 1; n <= 64; n++) {
         double values[64];
@@ -117,9 +104,8 @@ static void test_stats_percentiles_are_monotone(void **state)
     }
 }
 
-static void test_stats_interval_needs_two_values(void **state)
+TEST(stats_interval_needs_two_values)
 {
-    (void)state;
     uint32_t counts[1];
     struct stats_interval none = stats_median_interval(NULL, 0, 1, counts);
     struct stats_interval one = stats_median_interval((double[]){4}, 1, 1, counts);
@@ -142,9 +128,8 @@ static void test_stats_interval_needs_two_values(void **state)
  * 13/256 = 5.1% of the resamples: the range again. Of n = 6 and 8 the bootstrap alone would be
  * narrower than the range; Q(1) = 1/64 and 1/256, Q(2) = 7/64 and 9/256.
  */
-static void test_stats_interval_matches_exact_chances(void **state)
+TEST(stats_interval_matches_exact_chances)
 {
-    (void)state;
     static const struct {
         size_t n;
         double low, high;
@@ -174,9 +159,8 @@ static double coverage(size_t n, size_t low, size_t high)
 }
 
 /* From six values on it is 95% for any distribution, and not by many values more than that. */
-static void test_stats_interval_is_never_below_95(void **state)
+TEST(stats_interval_is_never_below_95)
 {
-    (void)state;
     enum { MOST = 200 };
     double values[MOST];
     uint32_t counts[MOST];
@@ -202,9 +186,8 @@ static void test_stats_interval_is_never_below_95(void **state)
     free(room);
 }
 
-static void test_stats_interval_properties(void **state)
+TEST(stats_interval_properties)
 {
-    (void)state;
     uint32_t random = 7, counts[64];
     bool seeds_differ = false;
     for (size_t n = 2; n <= 64; n++) {
@@ -231,9 +214,8 @@ static void test_stats_interval_properties(void **state)
  * hold it; of 15 values 96.5% for any distribution. 400 experiments have a standard error of 1.1
  * points.
  */
-static void test_stats_interval_covers_the_truth(void **state)
+TEST(stats_interval_covers_the_truth)
 {
-    (void)state;
     enum { EXPERIMENTS = 400, N = 15 };
     uint32_t random = 99, counts[N];
     int holds = 0;
@@ -248,9 +230,8 @@ static void test_stats_interval_covers_the_truth(void **state)
     assert_in_range(holds, EXPERIMENTS * 90 / 100, EXPERIMENTS * 99 / 100);
 }
 
-static void test_stats_share_interval_is_clopper_and_pearsons(void **state)
+TEST(stats_share_interval_is_clopper_and_pearsons)
 {
-    (void)state;
     /* Worked out with exact binomial sums, in rational numbers. */
     static const struct {
         unsigned hits, n;
@@ -266,24 +247,4 @@ static void test_stats_share_interval_is_clopper_and_pearsons(void **state)
         assert_true(fabs(got.high - known[i].high) < 1e-9);
     }
     assert_true(isnan(stats_share_interval(0, 0).low) && isnan(stats_share_interval(0, 0).high));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stats_sort_drops_nan),
-        cmocka_unit_test(test_stats_median),
-        cmocka_unit_test(test_stats_infinity_is_far_away),
-        cmocka_unit_test(test_stats_percentile_is_type_7),
-        cmocka_unit_test(test_stats_nearest_rank_is_one_of_the_values),
-        cmocka_unit_test(test_stats_mean),
-        cmocka_unit_test(test_stats_percentiles_are_monotone),
-        cmocka_unit_test(test_stats_interval_needs_two_values),
-        cmocka_unit_test(test_stats_interval_matches_exact_chances),
-        cmocka_unit_test(test_stats_interval_is_never_below_95),
-        cmocka_unit_test(test_stats_interval_properties),
-        cmocka_unit_test(test_stats_interval_covers_the_truth),
-        cmocka_unit_test(test_stats_share_interval_is_clopper_and_pearsons),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* Student's t against values of R 4.3 (pt, qt). */
 #include "harness/lib/stats/student.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 static const struct known {
     double tail, df, t;
@@ -17,28 +12,17 @@ static const struct known {
     {0.005, 2, 9.924843201},  {0.025, 30, 2.042272456},
 };
 
-static void test_student_quantile_is_that_of_tables(void **state)
+TEST(student_quantile_is_that_of_tables)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         assert_true(fabs(student_quantile(known[i].tail, known[i].df) / known[i].t - 1) < 1e-7);
 }
 
-static void test_student_tail_is_its_inverse(void **state)
+TEST(student_tail_is_its_inverse)
 {
-    (void)state;
     for (double df = 0.7; df < 200; df *= 1.9)
         for (double tail = 0.4; tail > 1e-9; tail /= 7)
             assert_true(fabs(student_tail(student_quantile(tail, df), df) / tail - 1) < 1e-6);
     assert_true(student_tail(0, 5) == 0.5);
     assert_true(fabs(student_tail(-2.228138852, 10) - 0.975) < 1e-7);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_student_quantile_is_that_of_tables),
-        cmocka_unit_test(test_student_tail_is_its_inverse),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

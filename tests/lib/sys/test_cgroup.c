@@ -2,16 +2,9 @@
 #include "harness/lib/files/proc.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 /* With `groups` as /proc/self/cgroup; NaN where nothing limits. */
 static double available(const char *groups)
@@ -29,9 +22,8 @@ static void put(const char *path, const char *text)
     fixture_put(full, text);
 }
 
-static void test_cgroup_v2_least_of_all_above(void **state)
+TEST_IN_DIR(cgroup_v2_least_of_all_above)
 {
-    (void)state;
     assert_true(isnan(available("0::/a/b\n")));
     put("a/b/memory.max", "max\n");
     put("a/b/memory.current", "1000\n");
@@ -50,9 +42,8 @@ static void test_cgroup_v2_least_of_all_above(void **state)
     assert_true(available("0::/gone/away\n") == 100);
 }
 
-static void test_cgroup_counts_file_pages_as_free(void **state)
+TEST_IN_DIR(cgroup_counts_file_pages_as_free)
 {
-    (void)state;
     put("a/memory.max", "5000\n");
     put("a/memory.current", "4500\n");
     put("a/memory.stat", "anon 10\nactive_file 300\ninactive_file 2000\nslab 7\n");
@@ -64,9 +55,8 @@ static void test_cgroup_counts_file_pages_as_free(void **state)
     assert_true(available("0::/a\n") == 0);
 }
 
-static void test_cgroup_v1_and_both(void **state)
+TEST_IN_DIR(cgroup_v1_and_both)
 {
-    (void)state;
     const char *const v1 = "12:cpu,cpuacct:/job\n5:memory:/job\n1:name=systemd:/job\n";
     put("memory/job/memory.limit_in_bytes", "8000\n");
     put("memory/job/memory.usage_in_bytes", "3000\n");
@@ -80,9 +70,8 @@ static void test_cgroup_v1_and_both(void **state)
     assert_true(available(both) == 100);
 }
 
-static void test_cgroup_survives_odd_text(void **state)
+TEST_IN_DIR(cgroup_survives_odd_text)
 {
-    (void)state;
     char longest[4096] = "0::/";
     memset(longest + 4, 'x', sizeof(longest) - 5);
     assert_true(isnan(available(longest)));
@@ -95,9 +84,8 @@ static void test_cgroup_survives_odd_text(void **state)
 }
 
 /* Names of containers in pods are long, and the limit is often on the last. */
-static void test_cgroup_takes_a_long_path_whole(void **state)
+TEST_IN_DIR(cgroup_takes_a_long_path_whole)
 {
-    (void)state;
     char deep[400] = "", file[450], groups[450];
     for (int i = 0; i < 6; i++)
         (void)snprintf(deep + strlen(deep), sizeof(deep) - strlen(deep), "/%050d", i);
@@ -119,10 +107,9 @@ static struct cgroup_throttled throttled(const char *worker, const char *parent)
 }
 
 /* What stops a worker alone, and what stops all of them, of those above with a quota. */
-static void test_cgroup_throttled_is_told_apart_by_who_shares_it(void **state)
+TEST_IN_DIR(cgroup_throttled_is_told_apart_by_who_shares_it)
 {
     struct cgroup_throttled none = throttled("0::/pod/contend-1/worker-0\n", "0::/pod\n");
-    (void)state;
     assert_true(isnan(none.own_s) && isnan(none.shared_s));
     put("cpu.stat", "usage_usec 1\nthrottled_usec 90000000\n"); /* no quota: not ours to count */
     put("pod/cpu.max", "200000 100000\n");
@@ -140,28 +127,11 @@ static void test_cgroup_throttled_is_told_apart_by_who_shares_it(void **state)
     assert_true(fabs(beside.own_s - 1.5) < 1e-9 && isnan(beside.shared_s));
 }
 
-static void test_cgroup_throttled_of_version_1_is_in_ns(void **state)
+TEST_IN_DIR(cgroup_throttled_of_version_1_is_in_ns)
 {
-    (void)state;
     put("cpu/job/cpu.cfs_quota_us", "50000\n");
     put("cpu/job/cpu.cfs_period_us", "100000\n");
     put("cpu/job/cpu.stat", "nr_periods 5\nnr_throttled 5\nthrottled_time 334494899\n");
     struct cgroup_throttled seen = throttled("4:cpu,cpuacct:/job\n0::/\n", "4:cpu,cpuacct:/job\n");
     assert_true(isnan(seen.own_s) && fabs(seen.shared_s - 0.334494899) < 1e-9);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_make_dir, fixture_remove_dir)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_cgroup_v2_least_of_all_above),
-        TEST(test_cgroup_counts_file_pages_as_free),
-        TEST(test_cgroup_v1_and_both),
-        TEST(test_cgroup_throttled_is_told_apart_by_who_shares_it),
-        TEST(test_cgroup_throttled_of_version_1_is_in_ns),
-        TEST(test_cgroup_survives_odd_text),
-        TEST(test_cgroup_takes_a_long_path_whole),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

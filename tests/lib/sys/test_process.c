@@ -1,18 +1,13 @@
 /* Child processes that cannot be started, that end, and that somebody else has waited for. */
 #include "harness/lib/sys/process.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { ITS_CODE = 9 };
 
@@ -45,10 +40,9 @@ static void kill_and_wait(struct process *process)
 }
 
 /* kill(2) takes each of these for many processes, or for one that is none of ours. */
-static void test_process_refuses_numbers_of_no_child(void **state)
+TEST(process_refuses_numbers_of_no_child)
 {
     static const pid_t numbers[] = {0, -1, 1, -2};
-    (void)state;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         struct process process = {.pid = numbers[i], .pidfd = -1, .leads = true};
         int status = 0;
@@ -59,11 +53,10 @@ static void test_process_refuses_numbers_of_no_child(void **state)
     }
 }
 
-static void test_process_tells_the_code_and_forgets(void **state)
+TEST(process_tells_the_code_and_forgets)
 {
     struct process process;
     int status;
-    (void)state;
     assert_int_equal(process_start(&process, true, end_at_once, NULL), 0);
     assert_true(process.pid > 1);
     process_wait(&process, &status);
@@ -74,11 +67,10 @@ static void test_process_tells_the_code_and_forgets(void **state)
 }
 
 /* As an old kernel leaves it. */
-static void test_process_works_without_pidfd(void **state)
+TEST(process_works_without_pidfd)
 {
     struct process process;
     int status;
-    (void)state;
     assert_int_equal(process_start(&process, false, wait_for_signal, NULL), 0);
     if (process.pidfd >= 0)
         (void)close(process.pidfd);
@@ -97,12 +89,11 @@ static int start_another(void *line)
 }
 
 /* The line is open as long as one of both lives. */
-static void test_process_ends_what_it_started(void **state)
+TEST(process_ends_what_it_started)
 {
     struct process process;
     int line[2];
     char text[2];
-    (void)state;
     assert_int_equal(pipe(line), 0);
     assert_int_equal(process_start(&process, true, start_another, &line[1]), 0);
     (void)close(line[1]);
@@ -113,11 +104,10 @@ static void test_process_ends_what_it_started(void **state)
 }
 
 /* Its number may be another's by now. */
-static void test_process_leaves_alone_whom_another_reaped(void **state)
+TEST(process_leaves_alone_whom_another_reaped)
 {
     struct process process;
     int status = 0;
-    (void)state;
     assert_int_equal(process_start(&process, true, end_at_once, NULL), 0);
     assert_int_equal(waitpid(process.pid, &status, 0), process.pid);
     if (process.pidfd >= 0)
@@ -128,11 +118,10 @@ static void test_process_leaves_alone_whom_another_reaped(void **state)
 }
 
 /* wait4 answers ECHILD while it still runs, too. */
-static void test_process_ends_where_sigchld_is_ignored(void **state)
+TEST(process_ends_where_sigchld_is_ignored)
 {
     struct process process;
     int status;
-    (void)state;
     (void)signal(SIGCHLD, SIG_IGN);
     assert_int_equal(process_start(&process, true, wait_for_signal, NULL), 0);
     bool has_pidfd = process.pidfd >= 0;
@@ -152,11 +141,10 @@ static void test_process_ends_where_sigchld_is_ignored(void **state)
 }
 
 /* Of so many, none takes the descriptors that all else needs. */
-static void test_process_leaves_descriptors(void **state)
+TEST(process_leaves_descriptors)
 {
     struct process process[8];
     struct rlimit before, few;
-    (void)state;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     int next = dup(STDIN_FILENO);
     if (next < 0)
@@ -171,18 +159,4 @@ static void test_process_leaves_descriptors(void **state)
     for (int i = 0; i < 8; i++)
         kill_and_wait(&process[i]);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_process_refuses_numbers_of_no_child),
-        cmocka_unit_test(test_process_tells_the_code_and_forgets),
-        cmocka_unit_test(test_process_works_without_pidfd),
-        cmocka_unit_test(test_process_ends_what_it_started),
-        cmocka_unit_test(test_process_leaves_alone_whom_another_reaped),
-        cmocka_unit_test(test_process_ends_where_sigchld_is_ignored),
-        cmocka_unit_test(test_process_leaves_descriptors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

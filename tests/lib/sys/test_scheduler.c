@@ -1,14 +1,8 @@
 /* Which scheduler is in force, on made-up files of /proc and /sys. */
 #include "harness/lib/sys/scheduler.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 static void expect(const char *want)
 {
@@ -16,18 +10,16 @@ static void expect(const char *want)
     assert_string_equal(scheduler_read(fixture_dir, got, sizeof(got)), want);
 }
 
-static void test_scheduler_is_unknown_where_nothing_shows(void **state)
+TEST_IN_DIR(scheduler_is_unknown_where_nothing_shows)
 {
-    (void)state;
     expect("");
     fixture_put("/proc/version", "Linux version 4.4.0\n");
     fixture_put("/proc/kallsyms", "0000000000000000 T schedule\n");
     expect("");
 }
 
-static void test_scheduler_is_told_by_symbols(void **state)
+TEST_IN_DIR(scheduler_is_told_by_symbols)
 {
-    (void)state;
     fixture_put("/proc/kallsyms", "0000000000000000 t task_tick_fair\n0000 T schedule\n");
     expect("CFS");
     fixture_put("/proc/kallsyms", "0000000000000000 t task_tick_fair\n"
@@ -38,9 +30,8 @@ static void test_scheduler_is_told_by_symbols(void **state)
     expect("EEVDF");
 }
 
-static void test_scheduler_is_told_by_slices(void **state)
+TEST_IN_DIR(scheduler_is_told_by_slices)
 {
-    (void)state;
     fixture_put("/proc/self/sched", "a (1, #threads: 1)\n---\nse.slice      :     2800000\n");
     expect("EEVDF");
     fixture_put("/proc/sys/kernel/sched_bore", "0\n");
@@ -49,9 +40,8 @@ static void test_scheduler_is_told_by_slices(void **state)
     expect("EEVDF with BORE");
 }
 
-static void test_scheduler_of_a_user(void **state)
+TEST_IN_DIR(scheduler_of_a_user)
 {
-    (void)state;
     fixture_put("/proc/self/sched", "se.slice      :     2800000\n");
     fixture_put("/sys/kernel/sched_ext/state", "disabled\n");
     expect("EEVDF");
@@ -63,18 +53,4 @@ static void test_scheduler_of_a_user(void **state)
     expect("sched_ext: lavd_1.0");
     fixture_put("/sys/kernel/sched_ext/switch_all", "0\n");
     expect("EEVDF, and sched_ext: lavd_1.0 for some");
-}
-
-#define IN_A_DIRECTORY(test)                                                                       \
-    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_A_DIRECTORY(test_scheduler_is_unknown_where_nothing_shows),
-        IN_A_DIRECTORY(test_scheduler_is_told_by_symbols),
-        IN_A_DIRECTORY(test_scheduler_is_told_by_slices),
-        IN_A_DIRECTORY(test_scheduler_of_a_user),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

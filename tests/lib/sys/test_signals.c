@@ -1,17 +1,12 @@
 /* The end of a program that was asked to stop, once or twice. */
 #include "harness/lib/sys/signals.h"
+#include "tests/lib/unit.h"
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { ITS_OWN_CODE = 9 };
 
@@ -41,25 +36,22 @@ static int end_of_child(enum when asked)
     return status;
 }
 
-static void test_second_request_changes_nothing(void **state)
+TEST(second_request_changes_nothing)
 {
-    (void)state;
     int status = end_of_child(BEFORE_ITS_LAST_LOOK);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), ITS_OWN_CODE);
 }
 
-static void test_late_request_does_not_end_it_before_its_last_words(void **state)
+TEST(late_request_does_not_end_it_before_its_last_words)
 {
-    (void)state;
     int status = end_of_child(AFTER_ITS_LAST_LOOK);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), ITS_OWN_CODE);
 }
 
-static void test_mask_is_restored_otherwise(void **state)
+TEST(mask_is_restored_otherwise)
 {
-    (void)state;
     int status = end_of_child(NOT_BEFORE);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGTERM);
@@ -98,9 +90,8 @@ static int end_with_a_thread_of_a_library(bool is_held)
     return status;
 }
 
-static void test_threads_of_libraries_take_no_signal(void **state)
+TEST(threads_of_libraries_take_no_signal)
 {
-    (void)state;
     int status = end_with_a_thread_of_a_library(true);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), ITS_OWN_CODE);
@@ -108,9 +99,8 @@ static void test_threads_of_libraries_take_no_signal(void **state)
 }
 
 /* SIGHUP ends a run, but not one that was started by nohup. */
-static void test_ignored_hangup(void **state)
+TEST(ignored_hangup)
 {
-    (void)state;
     for (int ignored = 0; ignored < 2; ignored++) {
         struct signals signals;
         struct err err;
@@ -126,9 +116,8 @@ static void test_ignored_hangup(void **state)
 }
 
 /* Ctrl-Z is no request to end; where it is ignored, nothing happens. */
-static void test_stop_is_told_apart(void **state)
+TEST(stop_is_told_apart)
 {
-    (void)state;
     for (int ignored = 0; ignored < 2; ignored++) {
         struct signals signals;
         struct err err;
@@ -140,17 +129,4 @@ static void test_stop_is_told_apart(void **state)
         signals_close(&signals);
         (void)signal(SIGTSTP, before);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_second_request_changes_nothing),
-        cmocka_unit_test(test_late_request_does_not_end_it_before_its_last_words),
-        cmocka_unit_test(test_mask_is_restored_otherwise),
-        cmocka_unit_test(test_threads_of_libraries_take_no_signal),
-        cmocka_unit_test(test_ignored_hangup),
-        cmocka_unit_test(test_stop_is_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

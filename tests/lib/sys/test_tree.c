@@ -1,17 +1,12 @@
 /* Processes below this one: listed, looked at, adopted, and ended. */
 #include "harness/lib/sys/tree.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/process.h"
+#include "tests/lib/unit.h"
 
 static int sleep_on(void *arg)
 {
@@ -55,9 +50,8 @@ static void await_below(unsigned n)
         (void)usleep(1000);
 }
 
-static void test_tree_lists_parents_first(void **state)
+TEST(tree_lists_parents_first)
 {
-    (void)state;
     struct process process;
     struct tree_process below[TREE_PROCESSES];
     assert_int_equal(process_start(&process, false, leave_one, &process), 0);
@@ -77,9 +71,8 @@ static void test_tree_lists_parents_first(void **state)
     process_wait(&process, &(int){0});
 }
 
-static void test_tree_new_ones_are_ended_and_known_ones_stay(void **state)
+TEST(tree_new_ones_are_ended_and_known_ones_stay)
 {
-    (void)state;
     struct process known_one, killed;
     struct process_known known;
     assert_int_equal(process_start(&known_one, true, leave_one, &known), 0);
@@ -114,9 +107,8 @@ static void note_seen(void *arg, int tid, unsigned os_cpu, uint64_t at_ns)
     *(int *)arg = tid;
 }
 
-static void test_tree_tells_who_ran_and_what_it_used(void **state)
+TEST(tree_tells_who_ran_and_what_it_used)
 {
-    (void)state;
     static struct tree tree;
     struct process process;
     struct bitset all = {0};
@@ -140,9 +132,8 @@ static void test_tree_tells_who_ran_and_what_it_used(void **state)
     assert_int_equal(tree.used.team, 1);
 }
 
-static void test_tree_names_a_thread_that_is_bound_beyond_its_plan(void **state)
+TEST(tree_names_a_thread_that_is_bound_beyond_its_plan)
 {
-    (void)state;
     static struct tree tree;
     struct process process;
     struct bitset none = {0};
@@ -158,15 +149,4 @@ static void test_tree_names_a_thread_that_is_bound_beyond_its_plan(void **state)
     assert_true(process_end_below(getpid()));
     process_adopt(false);
     process_wait(&process, &(int){0});
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tree_lists_parents_first),
-        cmocka_unit_test(test_tree_new_ones_are_ended_and_known_ones_stay),
-        cmocka_unit_test(test_tree_tells_who_ran_and_what_it_used),
-        cmocka_unit_test(test_tree_names_a_thread_that_is_bound_beyond_its_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,11 @@
 /* harness/machine/facts/env.c: what is there is read, what is absent is null, nothing hostile gets
  * through. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/machine/facts/env.h"
 #include "harness/store/json/environment.h"
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -38,9 +30,8 @@ static void put_server(void)
     fixture_put("/sys/class/dmi/id/sys_vendor", "Some \xff Vendor\n");
 }
 
-static void test_env_reads_a_server(void **state)
+TEST_IN_DIR(env_reads_a_server)
 {
-    (void)state;
     put_server();
     struct environment env;
     struct env_request request = {.root = fixture_dir, .driver = "580.1"};
@@ -64,9 +55,8 @@ static void test_env_reads_a_server(void **state)
     env_free(&env);
 }
 
-static void test_env_governors_that_differ_are_mixed(void **state)
+TEST_IN_DIR(env_governors_that_differ_are_mixed)
 {
-    (void)state;
     put_server();
     fixture_put("/sys/devices/system/cpu/cpufreq/policy2/scaling_governor", "powersave\n");
     struct environment env;
@@ -97,9 +87,8 @@ static void expect_arm(const char *model, double is_virtual, const char *hypervi
     env_free(&env);
 }
 
-static void test_env_reads_a_server_of_arm(void **state)
+TEST_IN_DIR(env_reads_a_server_of_arm)
 {
-    (void)state;
     put_arm("0xd4f");
     expect_arm("Neoverse V2", NAN, "");
     fixture_put("/sys/firmware/devicetree/base/compatible", "linux,dummy-virt");
@@ -117,9 +106,8 @@ static void test_env_reads_a_server_of_arm(void **state)
 }
 
 /* A container sees a limit only where it was set: often on a parent of its own cgroup. */
-static void test_env_takes_the_tightest_cgroup_limit(void **state)
+TEST_IN_DIR(env_takes_the_tightest_cgroup_limit)
 {
-    (void)state;
     fixture_put("/proc/self/cgroup", "1:cpu:/elsewhere\n0::/pod/job\n");
     fixture_put("/sys/fs/cgroup/pod/job/cpu.max", "max 100000\n");
     fixture_put("/sys/fs/cgroup/pod/job/cpuset.cpus.effective", "0-3,8\n");
@@ -141,9 +129,8 @@ static void test_env_takes_the_tightest_cgroup_limit(void **state)
 }
 
 /* Version 1 names hierarchies by controllers; a container's own cgroup is the root it sees. */
-static void test_env_reads_cgroups_of_version_1(void **state)
+TEST_IN_DIR(env_reads_cgroups_of_version_1)
 {
-    (void)state;
     fixture_put("/proc/self/cgroup",
                 "12:cpuset:/docker/1f\n5:cpu,cpuacct:/docker/1f\n4:memory:/docker/1f\n");
     fixture_put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "400000\n");
@@ -176,9 +163,8 @@ static double mps_here(void)
 }
 
 /* By a daemon that runs; what is left of one, or one that is not seen from here, is none. */
-static void test_env_tells_whether_mps_is_on(void **state)
+TEST_IN_DIR(env_tells_whether_mps_is_on)
 {
-    (void)state;
     (void)setenv("CUDA_MPS_PIPE_DIRECTORY", "/run/pipes", 1);
     assert_true(mps_here() == 0);
     fixture_put("/run/pipes/nvidia-cuda-mps-control.pid", "412\n");
@@ -193,9 +179,8 @@ static void test_env_tells_whether_mps_is_on(void **state)
     assert_true(mps_here() == 0);
 }
 
-static void test_env_absent_is_null(void **state)
+TEST(env_absent_is_null)
 {
-    (void)state;
     static const char *const keys[] = {"os",           "cpu_model",   "governor",
                                        "boost",        "nccl",        "numa_balancing",
                                        "memory_bytes", "clocksource", "driver"};
@@ -213,9 +198,8 @@ static void test_env_absent_is_null(void **state)
     env_free(&env);
 }
 
-static void test_env_keeps_only_variables_that_matter(void **state)
+TEST(env_keeps_only_variables_that_matter)
 {
-    (void)state;
     setenv("OMP_NUM_THREADS", "4", 1);
     setenv("NCCL_DEBUG", "bad \xc3(", 1);
     setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 1);
@@ -236,9 +220,8 @@ static void test_env_keeps_only_variables_that_matter(void **state)
     env_free(NULL);
 }
 
-static void test_env_host_label_is_a_safe_directory_name(void **state)
+TEST(env_host_label_is_a_safe_directory_name)
 {
-    (void)state;
     static const char *const names[][2] = {{"node-7.example.org", "node-7.example.org"},
                                            {"", "host"},
                                            {"..", "x."},
@@ -251,26 +234,4 @@ static void test_env_host_label_is_a_safe_directory_name(void **state)
         (void)snprintf(env.hostname, sizeof(env.hostname), "%s", names[i][0]);
         assert_string_equal(env_host_label(&env, label), names[i][1]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_env_reads_a_server, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_env_tells_whether_mps_is_on, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_env_governors_that_differ_are_mixed, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_env_reads_a_server_of_arm, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_env_takes_the_tightest_cgroup_limit, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_env_reads_cgroups_of_version_1, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test(test_env_absent_is_null),
-        cmocka_unit_test(test_env_keeps_only_variables_that_matter),
-        cmocka_unit_test(test_env_host_label_is_a_safe_directory_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,11 @@
 #include "harness/machine/facts/facts.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 static struct topo topo;
 
@@ -45,9 +39,8 @@ static void put_device(const char *bdf, const char *vendor, const char *class_co
     }
 }
 
-static void test_facts_of_the_bus(void **state)
+TEST_IN_DIR(facts_of_the_bus)
 {
-    (void)state;
     struct facts facts;
     char name[96];
     put_device("0000:3b:00.0", "0x10de\n", "0x030200\n", "8\n");
@@ -76,9 +69,8 @@ static void test_facts_of_the_bus(void **state)
     facts_free(&facts);
 }
 
-static void test_facts_of_the_kernel_log(void **state)
+TEST_IN_DIR(facts_of_the_kernel_log)
 {
-    (void)state;
     struct facts facts;
     fixture_put("/dev/kmsg",
                 "6,100,1500000,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the "
@@ -174,9 +166,8 @@ static void make_tables(struct tables *tables)
     put_structure(tables, large, sizeof(large), unnamed, 2);
 }
 
-static void test_facts_of_the_firmware(void **state)
+TEST_IN_DIR(facts_of_the_firmware)
 {
-    (void)state;
     struct facts facts;
     struct tables tables = {.n = 0};
     make_tables(&tables);
@@ -202,9 +193,8 @@ static void test_facts_of_the_firmware(void **state)
 }
 
 /* Cut off anywhere, the tables are read as far as they go. */
-static void test_facts_survive_cut_tables(void **state)
+TEST_IN_DIR(facts_survive_cut_tables)
 {
-    (void)state;
     struct tables whole = {.n = 0};
     make_tables(&whole);
     for (size_t n = 0; n < whole.n; n++) {
@@ -220,9 +210,8 @@ static void test_facts_survive_cut_tables(void **state)
     }
 }
 
-static void test_facts_of_settings_and_counters(void **state)
+TEST_IN_DIR(facts_of_settings_and_counters)
 {
-    (void)state;
     struct facts facts;
     fixture_put("/sys/devices/system/cpu/present", "0-7\n");
     fixture_put("/sys/devices/system/cpu/online", "0-3,6\n");
@@ -254,9 +243,8 @@ static void test_facts_of_settings_and_counters(void **state)
     facts_free(&facts);
 }
 
-static void test_facts_of_nothing(void **state)
+TEST_IN_DIR(facts_of_nothing)
 {
-    (void)state;
     struct facts facts;
     read_all(&facts);
     assert_int_equal(facts.pci, FACTS_ABSENT);
@@ -270,9 +258,8 @@ static void test_facts_of_nothing(void **state)
 }
 
 /* What is there and may not be read is told from what is not there. */
-static void test_facts_denied(void **state)
+TEST_IN_DIR(facts_denied)
 {
-    (void)state;
     struct facts facts;
     char path[256];
     fixture_put("/sys/firmware/dmi/tables/DMI", "x");
@@ -289,20 +276,4 @@ static void test_facts_denied(void **state)
     assert_int_equal(facts.dmi, FACTS_DENIED);
     assert_int_equal(facts.log, FACTS_DENIED);
     facts_free(&facts);
-}
-
-#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_DIR(test_facts_of_the_bus),
-        IN_DIR(test_facts_of_the_kernel_log),
-        IN_DIR(test_facts_of_the_firmware),
-        IN_DIR(test_facts_survive_cut_tables),
-        IN_DIR(test_facts_of_settings_and_counters),
-        IN_DIR(test_facts_of_nothing),
-        IN_DIR(test_facts_denied),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,9 @@
 /* harness/machine/facts/key.c: the same machine has one key whatever it does, another one has
  * another. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/machine/facts/key.h"
 #include "harness/store/json/machine.h"
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 static const struct environment server = {
     .hostname = "node7",
@@ -48,18 +39,16 @@ static struct machine_key key_of(const struct environment *env, const struct top
 }
 
 /* A change of how keys are made divides every history: it must be meant. */
-static void test_key_of_a_server_is_what_it_was(void **state)
+TEST(key_of_a_server_is_what_it_was)
 {
-    (void)state;
     struct machine_key key = key_of(&server, &topo);
     assert_string_equal(key.kind, "a28f7862c82066cb");
     assert_string_equal(key.key, "ed6bc4c48f07c725");
     assert_string_equal(key.identity, "uuid");
 }
 
-static void test_key_does_not_change_with_what_changes(void **state)
+TEST(key_does_not_change_with_what_changes)
 {
-    (void)state;
     struct environment env = server;
     struct topo_gpu turned[] = {gpus[1], gpus[0]}; /* by CUDA_VISIBLE_DEVICES */
     struct topo_node small[] = {{.memory_bytes = 1}, {.memory_bytes = 2}};
@@ -87,9 +76,8 @@ static void assert_same_kind_only(const struct environment *env, const struct to
     assert_string_not_equal(key.key, was.key);
 }
 
-static void test_key_of_another_machine_of_that_kind(void **state)
+TEST(key_of_another_machine_of_that_kind)
 {
-    (void)state;
     struct environment env = server;
     env.machine_uuid[0] = '5';
     assert_same_kind_only(&env, &topo);
@@ -101,9 +89,8 @@ static void test_key_of_another_machine_of_that_kind(void **state)
     assert_same_kind_only(&server, &lost);
 }
 
-static void test_key_of_another_kind(void **state)
+TEST(key_of_another_kind)
 {
-    (void)state;
     struct topo half = topo;
     half.ncpus = 32;
     assert_string_not_equal(key_of(&server, &half).kind, key_of(&server, &topo).kind);
@@ -118,9 +105,8 @@ static void test_key_of_another_kind(void **state)
 }
 
 /* The best mark that there is tells machines apart, and a worse one does not spoil it. */
-static void test_key_names_what_it_rests_on(void **state)
+TEST(key_names_what_it_rests_on)
 {
-    (void)state;
     struct environment env = server, other;
     struct topo bare = topo;
     env.machine_uuid[0] = '\0';
@@ -138,9 +124,8 @@ static void test_key_names_what_it_rests_on(void **state)
 }
 
 /* Slices of a GPU come and go with their UUIDs. */
-static void test_key_of_a_sliced_gpu_is_its_address(void **state)
+TEST(key_of_a_sliced_gpu_is_its_address)
 {
-    (void)state;
     struct topo_gpu one[] = {gpus[0]}, two[] = {gpus[0]};
     struct topo a = topo, b = topo;
     struct environment env = server;
@@ -154,9 +139,8 @@ static void test_key_of_a_sliced_gpu_is_its_address(void **state)
     assert_string_equal(key_of(&env, &a).identity, "id");
 }
 
-static void test_key_is_written_without_what_it_hides(void **state)
+TEST(key_is_written_without_what_it_hides)
 {
-    (void)state;
     struct machine_parts parts;
     machine_parts_of(&server, &topo, &parts);
     json_t *json = machine_to_json(&parts);
@@ -183,9 +167,8 @@ static void read_uuid(const char *uuid, const char *want)
 }
 
 /* Boards are sold with no UUID, or with all the same. */
-static void test_key_knows_uuids_that_are_none(void **state)
+TEST_IN_DIR(key_knows_uuids_that_are_none)
 {
-    (void)state;
     fixture_put("/sys/class/dmi/id/board_name", "B1\n");
     fixture_put("/etc/machine-id", "0123\n");
     read_uuid("4c4c4544-0042-3310-8044-b4c04f4d3232\n", "4c4c4544-0042-3310-8044-b4c04f4d3232");
@@ -194,20 +177,4 @@ static void test_key_knows_uuids_that_are_none(void **state)
     read_uuid("03000200-0400-0500-0006-000700080009\n", "");
     fixture_put("/sys/hypervisor/uuid", "ec2e1916\n");
     read_uuid("", "ec2e1916");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_key_of_a_server_is_what_it_was),
-        cmocka_unit_test(test_key_does_not_change_with_what_changes),
-        cmocka_unit_test(test_key_of_another_machine_of_that_kind),
-        cmocka_unit_test(test_key_of_another_kind),
-        cmocka_unit_test(test_key_names_what_it_rests_on),
-        cmocka_unit_test(test_key_of_a_sliced_gpu_is_its_address),
-        cmocka_unit_test(test_key_is_written_without_what_it_hides),
-        cmocka_unit_test_setup_teardown(test_key_knows_uuids_that_are_none, fixture_make_dir,
-                                        fixture_remove_dir),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

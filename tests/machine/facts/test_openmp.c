@@ -1,15 +1,7 @@
 /* harness/machine/facts/openmp.c: what is said of the user's own settings, and of those that change
  * nothing. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "harness/machine/facts/openmp.h"
+#include "tests/lib/unit.h"
 
 static const char *const *environment; /* name, value, name, value, ... NULL */
 
@@ -30,9 +22,8 @@ static struct openmp_notes tell(const char *const *variables)
     return notes;
 }
 
-static void test_openmp_says_nothing_of_what_changes_nothing(void **state)
+TEST(openmp_says_nothing_of_what_changes_nothing)
 {
-    (void)state;
     static const char *const none[] = {NULL};
     static const char *const idle[] = {"OMP_PROC_BIND",
                                        "FALSE",
@@ -51,9 +42,8 @@ static void test_openmp_says_nothing_of_what_changes_nothing(void **state)
     assert_int_equal(tell(idle).n, 0);
 }
 
-static void test_openmp_names_the_setting_and_its_value(void **state)
+TEST(openmp_names_the_setting_and_its_value)
 {
-    (void)state;
     static const char *const all[] = {"OMP_PROC_BIND",
                                       "true",
                                       "OMP_PLACES",
@@ -83,9 +73,8 @@ static void test_openmp_names_the_setting_and_its_value(void **state)
     }
 }
 
-static void test_openmp_notes_keep_their_end_behind_a_long_value(void **state)
+TEST(openmp_notes_keep_their_end_behind_a_long_value)
 {
-    (void)state;
     char value[400];
     memset(value, '1', sizeof(value) - 1);
     value[sizeof(value) - 1] = '\0';
@@ -99,9 +88,8 @@ static void test_openmp_notes_keep_their_end_behind_a_long_value(void **state)
     }
 }
 
-static void test_openmp_binds_as_libgomp_does(void **state)
+TEST(openmp_binds_as_libgomp_does)
 {
-    (void)state;
     static const struct {
         const char *variables[5];
         bool binds;
@@ -118,15 +106,4 @@ static void test_openmp_binds_as_libgomp_does(void **state)
         environment = cases[i].variables;
         assert_int_equal(openmp_binds(get), cases[i].binds);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_openmp_says_nothing_of_what_changes_nothing),
-        cmocka_unit_test(test_openmp_names_the_setting_and_its_value),
-        cmocka_unit_test(test_openmp_notes_keep_their_end_behind_a_long_value),
-        cmocka_unit_test(test_openmp_binds_as_libgomp_does),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,23 +3,15 @@
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/store/json/health.h"
 #include "tests/lib/fixture_driver.h"
+#include "tests/lib/unit.h"
 
 static const char gpu0[] = "beef:07:00.0", gpu1[] = "beef:08:00.0";
 
@@ -185,33 +177,29 @@ static int check_no_nvml(void)
     return 0;
 }
 
-static void test_gpu_health_of_a_good_gpu(void **state)
+TEST(gpu_health_of_a_good_gpu)
 {
-    (void)state;
     fixture_driver_check("-DFULL", NULL, check_good);
 }
 
-static void test_gpu_health_links(void **state)
+TEST(gpu_health_links)
 {
-    (void)state;
     fixture_driver_check("-DFULL",
                          "gen0=1 width0=8 links_down0=4 gen1=3 gen_link1=3 links1=12 "
                          "links_down1=12 links2=0",
                          check_links);
 }
 
-static void test_gpu_health_memory(void **state)
+TEST(gpu_health_memory)
 {
-    (void)state;
     fixture_driver_check("-DFULL",
                          "uncorrected0=2 uncorrected_life0=5 corrected0=1 rows_pending0=1 "
                          "pages_pending=1 rows_bad0=3 ecc1=0 ecc_pending1=1 rows_failed1=1",
                          check_memory);
 }
 
-static void test_gpu_health_modes(void **state)
+TEST(gpu_health_modes)
 {
-    (void)state;
     fixture_driver_check("-DFULL",
                          "persistence0=0 mode0=3 limit0=500000 throttle0=0x40 mode1=2 mig1=1 "
                          "mig2=1 mig_pending2=0 instances2=0",
@@ -253,9 +241,8 @@ static int check_mps_server(void)
     return 0;
 }
 
-static void test_gpu_health_server_of_mps_is_nobody(void **state)
+TEST(gpu_health_server_of_mps_is_nobody)
 {
-    (void)state;
     fixture_driver_check("-DFULL", NULL, check_mps_server);
 }
 
@@ -277,15 +264,13 @@ static int check_mps(void)
     return 0;
 }
 
-static void test_gpu_health_exclusive_under_mps_is_good(void **state)
+TEST(gpu_health_exclusive_under_mps_is_good)
 {
-    (void)state;
     fixture_driver_check("-DFULL", "mode0=3 mode1=2", check_mps);
 }
 
-static void test_gpu_health_processes(void **state)
+TEST(gpu_health_processes)
 {
-    (void)state;
     static const char states[] = "pid0=1 used0=42949672960 pid1=400000000 pids1=100 pid2=1 "
                                  "pids2=4000";
     fixture_driver_check("-DFULL", states, check_processes);
@@ -293,9 +278,8 @@ static void test_gpu_health_processes(void **state)
     fixture_driver_check("-DFULL", NULL, check_own_process);
 }
 
-static void test_gpu_health_survives_garbage(void **state)
+TEST(gpu_health_survives_garbage)
 {
-    (void)state;
     fixture_driver_check("-DFULL",
                          "gen=4294967295 gen_link=77 width=0 ecc=9 mig=5 uncorrected=0xffffffff"
                          "ffffffff rows=0xffffffff rows_pending=7 persistence=fails mode=1000 "
@@ -303,18 +287,16 @@ static void test_gpu_health_survives_garbage(void **state)
                          check_garbage);
 }
 
-static void test_gpu_health_survives_absent_calls(void **state)
+TEST(gpu_health_survives_absent_calls)
 {
-    (void)state;
     fixture_driver_check("-DBARE", NULL, check_absent);
     fixture_driver_check("-DBROKEN", NULL, check_no_nvml);
     assert_int_equal(fixture_driver_in_child("/nonexistent/libnvidia-ml.so.1", NULL, check_no_nvml),
                      0);
 }
 
-static void test_gpu_health_json_of_nothing(void **state)
+TEST(gpu_health_json_of_nothing)
 {
-    (void)state;
     struct gpu_health h;
     json_t *json = gpu_health_to_json(NULL, "");
     assert_true(json_is_null(json));
@@ -325,9 +307,8 @@ static void test_gpu_health_json_of_nothing(void **state)
     json_decref(json);
 }
 
-static void test_gpu_driver_and_runtime(void **state)
+TEST(gpu_driver_and_runtime)
 {
-    (void)state;
     char note[200] = "";
     assert_int_equal(topo_check_cuda(13000, "13.0.88", note, sizeof(note)), 0);
     assert_int_equal(topo_check_cuda(12000, "12.9.1", note, sizeof(note)), 0);
@@ -337,22 +318,4 @@ static void test_gpu_driver_and_runtime(void **state)
     assert_int_equal(topo_check_cuda(12040, "13.0.88", note, sizeof(note)), -ENOTSUP);
     assert_non_null(strstr(note, "knows CUDA 12.4 at most"));
     assert_non_null(strstr(note, "built with 13.0"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpu_health_of_a_good_gpu),
-        cmocka_unit_test(test_gpu_health_links),
-        cmocka_unit_test(test_gpu_health_memory),
-        cmocka_unit_test(test_gpu_health_modes),
-        cmocka_unit_test(test_gpu_health_exclusive_under_mps_is_good),
-        cmocka_unit_test(test_gpu_health_server_of_mps_is_nobody),
-        cmocka_unit_test(test_gpu_health_processes),
-        cmocka_unit_test(test_gpu_health_survives_garbage),
-        cmocka_unit_test(test_gpu_health_survives_absent_calls),
-        cmocka_unit_test(test_gpu_health_json_of_nothing),
-        cmocka_unit_test(test_gpu_driver_and_runtime),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

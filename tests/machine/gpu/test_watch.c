@@ -2,17 +2,9 @@
 #include "harness/machine/gpu/watch.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_driver.h"
+#include "tests/lib/unit.h"
 
 static const char bdfs[][PCI_BDF_MAX] = {"beef:07:00.0", "beef:08:00.0"};
 
@@ -158,9 +150,8 @@ static int check_no_nvml(void)
     return 0;
 }
 
-static void test_watch_what_changes(void **state)
+TEST(watch_what_changes)
 {
-    (void)state;
     fixture_driver_check("-DFULL", "corrected=9 uncorrected=2 rows=1", check_good);
     fixture_driver_check("-DFULL",
                          "corrected0=9 uncorrected0=2 uncorrected_more0=1 rows_more0=3 "
@@ -168,43 +159,38 @@ static void test_watch_what_changes(void **state)
                          check_errors);
 }
 
-static void test_watch_takes_no_reset_for_errors(void **state)
+TEST(watch_takes_no_reset_for_errors)
 {
-    (void)state;
     fixture_driver_check("-DFULL",
                          "uncorrected0=7 uncorrected_more0=-5 replays0=fails limited_heat0=9000 "
                          "limited_heat_more0=-1",
                          check_unknown);
 }
 
-static void test_watch_links_under_load(void **state)
+TEST(watch_links_under_load)
 {
-    (void)state;
     static const char idle[] = "throttle=0x1 gen=1 width=16";
     fixture_driver_check("-DFULL", idle, check_link_wakes_up);
     fixture_driver_check("-DFULL", idle, check_link_stays_slow);
     fixture_driver_check("-DFULL", idle, check_link_never_loaded);
 }
 
-static void test_watch_xids_and_heat(void **state)
+TEST(watch_xids_and_heat)
 {
-    (void)state;
     fixture_driver_check("-DFULL", "xid0=79", check_xid);
     fixture_driver_check("-DFULL", "limited_heat0=0 limited_heat_more0=1000000000", check_heat);
 }
 
-static void test_watch_does_without_what_is_absent(void **state)
+TEST(watch_does_without_what_is_absent)
 {
-    (void)state;
     fixture_driver_check("-DBARE", NULL, check_nothing_known);
     fixture_driver_check("-DFULL", "fields=fails gen_link=fails width_max=fails",
                          check_nothing_known);
     fixture_driver_check("-DBROKEN", NULL, check_no_nvml);
 }
 
-static void test_watch_sums_by_kind(void **state)
+TEST(watch_sums_by_kind)
 {
-    (void)state;
     struct gpu_change change = {.pci_bdf = "0000:01:00.0",
                                 .xid = 48,
                                 .pcie_generation = 3,
@@ -225,17 +211,4 @@ static void test_watch_sums_by_kind(void **state)
     gpu_change_add(&sum, &part);
     assert_true(says(&sum, "bad gpu_xid: Xid 48 during none: the kernel's log says more\n"
                            "bad gpu_pcie: PCIe gen 1 of 5 under load, during none\n"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_watch_what_changes),
-        cmocka_unit_test(test_watch_takes_no_reset_for_errors),
-        cmocka_unit_test(test_watch_links_under_load),
-        cmocka_unit_test(test_watch_xids_and_heat),
-        cmocka_unit_test(test_watch_does_without_what_is_absent),
-        cmocka_unit_test(test_watch_sums_by_kind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

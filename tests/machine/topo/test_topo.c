@@ -1,16 +1,8 @@
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/machine/gpu/state.h"
 #include "harness/machine/topo/topo.h"
@@ -18,10 +10,10 @@
 #include "harness/store/json/machine.h"
 #include "tests/lib/fixture_driver.h"
 #include "tests/lib/fixture_topo.h"
+#include "tests/lib/unit.h"
 
-static void test_topo_synthetic(void **state)
+TEST(topo_synthetic)
 {
-    (void)state;
     struct topo topo;
     struct err err;
     assert_int_equal(
@@ -49,9 +41,8 @@ static void test_topo_synthetic(void **state)
     topo_free(&topo);
 }
 
-static void test_topo_without_caches_has_one_llc_a_package(void **state)
+TEST(topo_without_caches_has_one_llc_a_package)
 {
-    (void)state;
     struct topo topo;
     struct err err;
     assert_int_equal(fixture_load_topo("package:3 core:2 pu:1", &topo, &err), 0);
@@ -65,9 +56,8 @@ static void test_topo_without_caches_has_one_llc_a_package(void **state)
     topo_free(&topo);
 }
 
-static void test_topo_this_machine(void **state)
+TEST(topo_this_machine)
 {
-    (void)state;
     struct topo_options options = {0};
     struct topo topo;
     struct err err;
@@ -83,9 +73,8 @@ static void test_topo_this_machine(void **state)
     topo_free(&topo);
 }
 
-static void test_topo_bad_input(void **state)
+TEST(topo_bad_input)
 {
-    (void)state;
     static const struct {
         const char *xml;
         int rc;
@@ -111,9 +100,8 @@ static void test_topo_bad_input(void **state)
     }
 }
 
-static void test_topo_fake_gpus(void **state)
+TEST(topo_fake_gpus)
 {
-    (void)state;
     struct topo_options options = {.xml = "package:2 numa:1 core:2 pu:1",
                                    .fake_gpus = "0000:02:00.0@1,03:00.0"};
     struct topo topo;
@@ -135,9 +123,8 @@ static void test_topo_fake_gpus(void **state)
     }
 }
 
-static void test_topo_normalises_pci_addresses(void **state)
+TEST(topo_normalises_pci_addresses)
 {
-    (void)state;
     char bdf[PCI_BDF_MAX];
     assert_int_equal(pci_bdf_normalise("00000000:3B:00.0", bdf), 0);
     assert_string_equal(bdf, "0000:3b:00.0");
@@ -162,9 +149,8 @@ static void test_topo_normalises_pci_addresses(void **state)
         assert_int_equal(pci_bdf_normalise(bad[i], bdf), -EINVAL);
 }
 
-static void test_topo_locates_gpus_by_evidence(void **state)
+TEST(topo_locates_gpus_by_evidence)
 {
-    (void)state;
     static const struct {
         struct gpu_evidence evidence; /* sysfs, nvml, hwloc */
         int node;
@@ -196,9 +182,8 @@ static void test_topo_locates_gpus_by_evidence(void **state)
     topo_free(&topo);
 }
 
-static void test_topo_throttling_that_is_noise(void **state)
+TEST(topo_throttling_that_is_noise)
 {
-    (void)state;
     assert_false(gpu_throttle_is_noise(0));
     assert_false(gpu_throttle_is_noise(0x1 | 0x2 | 0x4 | 0x10 | 0x100));
     assert_true(gpu_throttle_is_noise(0x8));
@@ -262,36 +247,31 @@ static int check_no_driver(void)
     return 0;
 }
 
-static void test_topo_probes_a_full_driver(void **state)
+TEST(topo_probes_a_full_driver)
 {
-    (void)state;
     fixture_driver_check("-DFULL", "throttle=0x44", check_full_driver);
 }
 
-static void test_topo_probes_a_bare_driver(void **state)
+TEST(topo_probes_a_bare_driver)
 {
-    (void)state;
     fixture_driver_check("-DBARE", NULL, check_bare_driver);
 }
 
-static void test_topo_survives_a_broken_driver(void **state)
+TEST(topo_survives_a_broken_driver)
 {
-    (void)state;
     fixture_driver_check("-DBROKEN", NULL, check_no_driver);
 }
 
-static void test_topo_survives_no_driver(void **state)
+TEST(topo_survives_no_driver)
 {
-    (void)state;
     assert_int_equal(fixture_driver_in_child("/nonexistent/libcuda.so.1", NULL, check_no_driver),
                      0);
     /* A library without the calls, as after a botched installation. */
     assert_int_equal(fixture_driver_in_child("libm.so.6", NULL, check_no_driver), 0);
 }
 
-static void test_topo_json(void **state)
+TEST(topo_json)
 {
-    (void)state;
     struct topo_options options = {.xml = "package:2 numa:1 core:2 pu:2",
                                    .fake_gpus = "01:00.0@1,02:00.0"};
     struct topo topo;
@@ -310,24 +290,4 @@ static void test_topo_json(void **state)
     assert_string_equal(json_string_value(json_object_get(json_array_get(gpus, 1), "name")), "?");
     json_decref(json);
     topo_free(&topo);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_topo_synthetic),
-        cmocka_unit_test(test_topo_without_caches_has_one_llc_a_package),
-        cmocka_unit_test(test_topo_this_machine),
-        cmocka_unit_test(test_topo_bad_input),
-        cmocka_unit_test(test_topo_fake_gpus),
-        cmocka_unit_test(test_topo_normalises_pci_addresses),
-        cmocka_unit_test(test_topo_locates_gpus_by_evidence),
-        cmocka_unit_test(test_topo_throttling_that_is_noise),
-        cmocka_unit_test(test_topo_probes_a_full_driver),
-        cmocka_unit_test(test_topo_probes_a_bare_driver),
-        cmocka_unit_test(test_topo_survives_a_broken_driver),
-        cmocka_unit_test(test_topo_survives_no_driver),
-        cmocka_unit_test(test_topo_json),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,10 @@
 /* What is told of a machine: hidden and isolated CPUs, nodes without memory, GPUs of others. */
 #include "harness/machine/topo/topo_check.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/lib/fixture_machines.h"
+#include "tests/lib/unit.h"
 
 /* Four CPUs on two nodes, all allowed. */
 static struct topo_cpu cpus[4];
@@ -44,9 +36,8 @@ static void expect(const struct topo *topo, const char *all)
     findings_free(&findings);
 }
 
-static void test_a_usual_machine_has_none(void **state)
+TEST(a_usual_machine_has_none)
 {
-    (void)state;
     struct topo topo = make();
     expect(&topo, "");
     memset(nodes, 0, sizeof(nodes)); /* sizes not reported, as in some virtual machines */
@@ -54,9 +45,8 @@ static void test_a_usual_machine_has_none(void **state)
     expect(&topo, "");
 }
 
-static void test_cpus_beside_the_usual_are_told(void **state)
+TEST(cpus_beside_the_usual_are_told)
 {
-    (void)state;
     struct topo topo = make();
     bitset_set(&topo.hidden, 1);
     bitset_set(&topo.hidden, 9); /* not even described */
@@ -68,9 +58,8 @@ static void test_cpus_beside_the_usual_are_told(void **state)
     expect(&topo, "cpus_isolated CPUs 1-2; cpus_isolated_out CPU 3");
 }
 
-static void test_nodes_without_memory_are_told(void **state)
+TEST(nodes_without_memory_are_told)
 {
-    (void)state;
     struct topo topo = make();
     nodes[1].memory_bytes = 0;
     nodes[1].allowed = false;
@@ -86,9 +75,8 @@ static void test_nodes_without_memory_are_told(void **state)
     expect(&topo, "");
 }
 
-static void test_gpus_of_others_are_counted(void **state)
+TEST(gpus_of_others_are_counted)
 {
-    (void)state;
     static const struct {
         unsigned vendor, class_code;
         const char *said;
@@ -111,9 +99,8 @@ static void test_gpus_of_others_are_counted(void **state)
 }
 
 /* In an XML of another machine they are no GPUs for workers. */
-static void test_gpus_of_others_are_read(void **state)
+TEST(gpus_of_others_are_read)
 {
-    (void)state;
     char *xml = fixture_machine_xml(fixture_machine("nps4_eight_gpus")), path[] = "/tmp/XXXXXX.xml";
     struct topo topo;
     struct err err = {0};
@@ -129,16 +116,4 @@ static void test_gpus_of_others_are_read(void **state)
     (void)close(fd);
     (void)unlink(path);
     free(xml);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_usual_machine_has_none),
-        cmocka_unit_test(test_cpus_beside_the_usual_are_told),
-        cmocka_unit_test(test_nodes_without_memory_are_told),
-        cmocka_unit_test(test_gpus_of_others_are_counted),
-        cmocka_unit_test(test_gpus_of_others_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,15 @@
 /* Topologies from files: machines of tables, and what is malformed or no topology at all. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
 #include <hwloc.h>
 
 #include "harness/machine/topo/topo.h"
 #include "harness/store/json/machine.h"
 #include "tests/lib/fixture_machines.h"
 #include "tests/lib/fixture_topo.h"
+#include "tests/lib/unit.h"
 
 static void load_machine(const char *name, struct topo *topo)
 {
@@ -74,9 +68,8 @@ static void in_child(const char *parser, void (*check)(void *arg), void *arg)
 #define NODE "<object type='NUMANode' os_index='0' local_memory='4096' " SETS "/>"
 #define PU "<object type='PU' os_index='0' " SETS "/>"
 
-static void test_topo_malformed_xml(void **state)
+TEST(topo_malformed_xml)
 {
-    (void)state;
     char noise[512];
     struct err err = {0};
     for (size_t i = 0; i < sizeof(noise); i++)
@@ -114,9 +107,8 @@ static void check_refused(void *arg)
         fail_msg("%s: not '%s'", err.msg, one->message);
 }
 
-static void test_topo_says_why_hwloc_refuses(void **state)
+TEST(topo_says_why_hwloc_refuses)
 {
-    (void)state;
     if (hwloc_get_api_version() >> 16 != 2)
         skip(); /* their words and versions */
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
@@ -145,9 +137,8 @@ static void check_odd(void *arg)
     assert_null(getenv("HWLOC_LIBXML_IMPORT"));
 }
 
-static void test_topo_reads_xml_that_hwloc_would_not_write(void **state)
+TEST(topo_reads_xml_that_hwloc_would_not_write)
 {
-    (void)state;
     in_child("0", check_odd, NULL);
     in_child("1", check_odd, NULL);
 }
@@ -166,9 +157,8 @@ static void dump(void *path)
     topo_free(&topo);
 }
 
-static void test_topo_is_the_same_by_both_parsers(void **state)
+TEST(topo_is_the_same_by_both_parsers)
 {
-    (void)state;
     for (const struct fixture_machine *machine = fixture_machines; machine->name; machine++) {
         char path[] = "/tmp/contend-test-XXXXXX.xml", to[2][sizeof(path) + 12];
         json_t *json[2];
@@ -188,9 +178,8 @@ static void test_topo_is_the_same_by_both_parsers(void **state)
     }
 }
 
-static void test_topo_heterogeneous_memory(void **state)
+TEST(topo_heterogeneous_memory)
 {
-    (void)state;
     struct topo topo;
     load_machine("hbm_beside_dram", &topo);
     assert_int_equal(topo.nnodes, 8);
@@ -204,9 +193,8 @@ static void test_topo_heterogeneous_memory(void **state)
     topo_free(&topo);
 }
 
-static void test_topo_hybrid(void **state)
+TEST(topo_hybrid)
 {
-    (void)state;
     struct topo topo;
     unsigned min, max;
     load_machine("hybrid_6p8e", &topo);
@@ -224,9 +212,8 @@ static void test_topo_hybrid(void **state)
     topo_free(&topo);
 }
 
-static void test_topo_three_kinds_of_cores(void **state)
+TEST(topo_three_kinds_of_cores)
 {
-    (void)state;
     struct topo topo;
     load_machine("hybrid_2p8e2lpe", &topo);
     assert_int_equal(topo.nkinds, 3);
@@ -242,9 +229,8 @@ static void test_topo_three_kinds_of_cores(void **state)
     topo_free(&topo);
 }
 
-static void test_topo_allowed_subset(void **state)
+TEST(topo_allowed_subset)
 {
-    (void)state;
     struct topo topo;
     struct bitset set = {0};
     load_machine("cgroup_of_four_cores", &topo);
@@ -256,9 +242,8 @@ static void test_topo_allowed_subset(void **state)
     topo_free(&topo);
 }
 
-static void test_topo_odd_numbers(void **state)
+TEST(topo_odd_numbers)
 {
-    (void)state;
     struct topo topo;
     struct bitset set = {0};
     load_machine("gaps_in_numbers", &topo);
@@ -277,9 +262,8 @@ static void test_topo_odd_numbers(void **state)
     topo_free(&topo);
 }
 
-static void test_topo_nodes_inside_a_cache(void **state)
+TEST(topo_nodes_inside_a_cache)
 {
-    (void)state;
     struct topo topo;
     load_machine("snc4_four_gpus", &topo);
     assert_int_equal(topo.nnodes, 8);
@@ -290,9 +274,8 @@ static void test_topo_nodes_inside_a_cache(void **state)
     topo_free(&topo);
 }
 
-static void test_topo_gpus_of_xml(void **state)
+TEST(topo_gpus_of_xml)
 {
-    (void)state;
     struct topo topo;
     load_machine("sixteen_gpus", &topo);
     assert_int_equal(topo.ngpus, 16);
@@ -306,22 +289,4 @@ static void test_topo_gpus_of_xml(void **state)
     fixture_assert_list(&topo.gpus[15].cpus, "24-25");
     assert_int_equal(topo.distances[1], 21);
     topo_free(&topo);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_topo_malformed_xml),
-        cmocka_unit_test(test_topo_says_why_hwloc_refuses),
-        cmocka_unit_test(test_topo_reads_xml_that_hwloc_would_not_write),
-        cmocka_unit_test(test_topo_is_the_same_by_both_parsers),
-        cmocka_unit_test(test_topo_heterogeneous_memory),
-        cmocka_unit_test(test_topo_hybrid),
-        cmocka_unit_test(test_topo_three_kinds_of_cores),
-        cmocka_unit_test(test_topo_allowed_subset),
-        cmocka_unit_test(test_topo_odd_numbers),
-        cmocka_unit_test(test_topo_nodes_inside_a_cache),
-        cmocka_unit_test(test_topo_gpus_of_xml),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/machine/topo/topo_xml.h"
+#include "tests/lib/unit.h"
 
 #define HEAD                                                                                       \
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"
@@ -25,9 +19,8 @@ static int normalise(const char *text, size_t bytes, struct topo_xml *xml, struc
     return rc;
 }
 
-static void test_topo_xml_puts_each_part_where_hwloc_wants_it(void **state)
+TEST(topo_xml_puts_each_part_where_hwloc_wants_it)
 {
-    (void)state;
     static const struct {
         const char *text, *expected;
     } cases[] = {
@@ -62,9 +55,8 @@ static void test_topo_xml_puts_each_part_where_hwloc_wants_it(void **state)
     }
 }
 
-static void test_topo_xml_tells_the_version(void **state)
+TEST(topo_xml_tells_the_version)
 {
-    (void)state;
     static const struct {
         const char *text;
         unsigned major, minor;
@@ -82,9 +74,8 @@ static void test_topo_xml_tells_the_version(void **state)
     }
 }
 
-static void test_topo_xml_says_what_else_a_file_is(void **state)
+TEST(topo_xml_says_what_else_a_file_is)
 {
-    (void)state;
 #define BYTES(text) text, sizeof(text) - 1
     static const struct {
         const char *text;
@@ -125,9 +116,8 @@ static void test_topo_xml_says_what_else_a_file_is(void **state)
     }
 }
 
-static void test_topo_xml_refuses_every_part_of_a_file(void **state)
+TEST(topo_xml_refuses_every_part_of_a_file)
 {
-    (void)state;
     static const char whole[] =
         "\xef\xbb\xbf<?xml version='1.0'?><!DOCTYPE topology SYSTEM 'x' [<!-- ' --> <!ENTITY a "
         "'>'>]>"
@@ -143,9 +133,8 @@ static void test_topo_xml_refuses_every_part_of_a_file(void **state)
     topo_xml_free(&xml);
 }
 
-static void test_topo_xml_bounds_the_depth(void **state)
+TEST(topo_xml_bounds_the_depth)
 {
-    (void)state;
     char text[1024] = "<topology>";
     struct topo_xml xml;
     struct err err;
@@ -154,16 +143,4 @@ static void test_topo_xml_bounds_the_depth(void **state)
     assert_int_equal(normalise(text, strlen(text), &xml, &err), -EINVAL);
     assert_non_null(strstr(err.msg, "more than 256 deep"));
     topo_xml_free(&xml);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_topo_xml_puts_each_part_where_hwloc_wants_it),
-        cmocka_unit_test(test_topo_xml_tells_the_version),
-        cmocka_unit_test(test_topo_xml_says_what_else_a_file_is),
-        cmocka_unit_test(test_topo_xml_refuses_every_part_of_a_file),
-        cmocka_unit_test(test_topo_xml_bounds_the_depth),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* What the texts of a plan say, and what is refused. That they run: tests/cli/emit.sh. */
 #include "harness/plan/emit/emit.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 struct machine {
     const char *description, *gpus;
@@ -68,9 +61,8 @@ static void assert_says(const struct machine *machine, enum emit_format format,
 }
 
 /* Worker 0 of two_nodes is on node 1 with the GPU that is second on the bus. */
-static void test_emit_says_cpus_memory_and_gpus(void **state)
+TEST(emit_says_cpus_memory_and_gpus)
 {
-    (void)state;
     static const char *const words[] = {"./w", "--rank={worker}/{workers}", NULL};
     static const struct {
         enum emit_format format;
@@ -107,9 +99,8 @@ static void test_emit_says_cpus_memory_and_gpus(void **state)
 
 /* Pods get what is not reserved: all that they ask for has to be there, and cores where they fill
  * them. */
-static void test_emit_k8s_reserves_what_the_plan_leaves(void **state)
+TEST(emit_k8s_reserves_what_the_plan_leaves)
 {
-    (void)state;
     static const char *const words[] = {"./w", "--rank={worker}/{workers}", NULL};
     static const struct {
         struct machine machine;
@@ -135,9 +126,8 @@ static void test_emit_k8s_reserves_what_the_plan_leaves(void **state)
 }
 
 /* Half of six is neither worker's twice: 0-2 and 3-5, and no memory to bind. */
-static void test_emit_batch_file_gives_no_cpu_to_two_workers(void **state)
+TEST(emit_batch_file_gives_no_cpu_to_two_workers)
 {
-    (void)state;
     static const char *const parts[] = {
         "start \"worker 0\" wsl.exe --exec env OMP_NUM_THREADS=3 MKL_NUM_THREADS=3 "
         "OPENBLAS_NUM_THREADS=3 taskset -c 0-2 ./your_command\r\n",
@@ -148,9 +138,8 @@ static void test_emit_batch_file_gives_no_cpu_to_two_workers(void **state)
 }
 
 /* Whatever is in the command, no line holds a character that ends a batch file's word. */
-static void test_emit_batch_file_holds_no_word_of_a_hostile_command(void **state)
+TEST(emit_batch_file_holds_no_word_of_a_hostile_command)
 {
-    (void)state;
     static const char *const words[] = {"./w", "%PATH%", "a\" & del *", "^!", "\r\nexit", NULL};
     struct err err = {0};
     char *text = emit_for(&two_nodes, EMIT_WSL_BAT, words, &err);
@@ -165,9 +154,8 @@ static void test_emit_batch_file_holds_no_word_of_a_hostile_command(void **state
     free(text);
 }
 
-static void test_emit_numbers_gpus_where_the_command_asks(void **state)
+TEST(emit_numbers_gpus_where_the_command_asks)
 {
-    (void)state;
     static const char *const words[] = {"./w", "cuda:{gpu}", NULL};
     static const char *const sh[] = {"export CUDA_DEVICE_ORDER=PCI_BUS_ID OMP_NUM_THREADS=4 "
                                      "MKL_NUM_THREADS=4 OPENBLAS_NUM_THREADS=4\n",
@@ -180,9 +168,8 @@ static void test_emit_numbers_gpus_where_the_command_asks(void **state)
 }
 
 /* More workers than GPUs: no launcher can give each its own. */
-static void test_emit_shares_gpus(void **state)
+TEST(emit_shares_gpus)
 {
-    (void)state;
     static const struct machine shared = {
         "package:2 numa:1 core:4 pu:1", "01:00.0@0", PLACE_PARTITION, 2, 0, false};
     static const char *const each[] = {"export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0",
@@ -191,9 +178,8 @@ static void test_emit_shares_gpus(void **state)
     assert_says(&shared, EMIT_TORCHRUN, NULL, each);
 }
 
-static void test_emit_masks_beyond_64_cpus(void **state)
+TEST(emit_masks_beyond_64_cpus)
 {
-    (void)state;
     static const struct machine large = {
         "package:1 core:144 pu:1", NULL, PLACE_PARTITION, 2, 0, false};
     static const char *const parts[] = {"--cpu-bind=mask_cpu:0xffffffffffffffffff,"
@@ -202,9 +188,8 @@ static void test_emit_masks_beyond_64_cpus(void **state)
     assert_says(&large, EMIT_SLURM, NULL, parts);
 }
 
-static void test_emit_binds_nothing_where_the_plan_does_not(void **state)
+TEST(emit_binds_nothing_where_the_plan_does_not)
 {
-    (void)state;
     static const struct machine sized = {"package:1 core:6 pu:1", NULL, PLACE_SIZED, 2, 1, false};
     static const char *const sh[] = {"exec setsid -- ./your_command\n", "!may",
                                      "exec setsid -- ./your_background_load\n", NULL};
@@ -214,9 +199,8 @@ static void test_emit_binds_nothing_where_the_plan_does_not(void **state)
 }
 
 /* Started by a daemon, a worker has not our mask: left out, the list would widen it. */
-static void test_emit_says_our_own_mask(void **state)
+TEST(emit_says_our_own_mask)
 {
-    (void)state;
     static const struct machine none = {
         "package:1 core:8 pu:1", NULL, PLACE_NONE, 2, 0, false, 0, 3};
     static const struct machine one = {
@@ -251,9 +235,8 @@ static void test_emit_says_our_own_mask(void **state)
 }
 
 /* Each thread on a CPU of its own would be another placement than none. */
-static void test_emit_env_lets_threads_of_unpinned_workers_move(void **state)
+TEST(emit_env_lets_threads_of_unpinned_workers_move)
 {
-    (void)state;
     static const struct machine none = {
         "package:1 core:8 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)",
         NULL,
@@ -270,9 +253,8 @@ static void test_emit_env_lets_threads_of_unpinned_workers_move(void **state)
     assert_says(&all, EMIT_ENV, NULL, nothing);
 }
 
-static void test_emit_refuses(void **state)
+TEST(emit_refuses)
 {
-    (void)state;
     static const struct machine behind = {
         "package:1 core:6 pu:1", NULL, PLACE_PARTITION, 2, 1, false};
     static const struct machine sized = {"package:1 core:6 pu:1", NULL, PLACE_SIZED, 2, 0, false};
@@ -318,22 +300,4 @@ static void test_emit_refuses(void **state)
         if (!strstr(err.msg, cases[i].says))
             fail_msg("'%s' is not in '%s'", cases[i].says, err.msg);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_emit_says_cpus_memory_and_gpus),
-        cmocka_unit_test(test_emit_k8s_reserves_what_the_plan_leaves),
-        cmocka_unit_test(test_emit_batch_file_gives_no_cpu_to_two_workers),
-        cmocka_unit_test(test_emit_batch_file_holds_no_word_of_a_hostile_command),
-        cmocka_unit_test(test_emit_numbers_gpus_where_the_command_asks),
-        cmocka_unit_test(test_emit_shares_gpus),
-        cmocka_unit_test(test_emit_masks_beyond_64_cpus),
-        cmocka_unit_test(test_emit_binds_nothing_where_the_plan_does_not),
-        cmocka_unit_test(test_emit_says_our_own_mask),
-        cmocka_unit_test(test_emit_env_lets_threads_of_unpinned_workers_move),
-        cmocka_unit_test(test_emit_refuses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* Words that mean something to a shell, systemd, YAML or Windows, in the quoting of each. */
 #include "harness/plan/emit/quote.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #define E_ACUTE "\xc3\xa9"
 #define SMILE "\xf0\x9f\x98\x80"
@@ -45,9 +37,8 @@ static void assert_quoted(void (*quote)(struct strbuf *out, const char *word), c
     free(text);
 }
 
-static void test_quote_for_each_language(void **state)
+TEST(quote_for_each_language)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_quoted(quote_shell, cases[i].word, cases[i].shell);
         assert_quoted(quote_unit, cases[i].word, cases[i].unit);
@@ -55,9 +46,8 @@ static void test_quote_for_each_language(void **state)
     }
 }
 
-static void test_quote_yaml(void **state)
+TEST(quote_yaml)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct strbuf out = {0};
         assert_int_equal(quote_yaml_arg(&out, cases[i].word), cases[i].yaml != NULL);
@@ -70,9 +60,8 @@ static void test_quote_yaml(void **state)
 }
 
 /* RFC 4648, section 10. */
-static void test_quote_base64(void **state)
+TEST(quote_base64)
 {
-    (void)state;
     static const char *const vectors[] = {"",         "Zg==",     "Zm8=",    "Zm9v",
                                           "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"};
     for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
@@ -89,24 +78,12 @@ static void test_quote_base64(void **state)
     free(text);
 }
 
-static void test_quote_plain_everywhere(void **state)
+TEST(quote_plain_everywhere)
 {
-    (void)state;
     assert_true(quote_is_plain_everywhere("./train.py"));
     assert_true(quote_is_plain_everywhere("0-3,8"));
     static const char *const others[] = {"",  "a b", "%PATH%", "^", "&", "\"", "'", "!",
                                          "$", "\\",  "a=b",    "|", "<", "(",  ";", E_ACUTE};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         assert_false(quote_is_plain_everywhere(others[i]));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_quote_for_each_language),
-        cmocka_unit_test(test_quote_yaml),
-        cmocka_unit_test(test_quote_base64),
-        cmocka_unit_test(test_quote_plain_everywhere),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* What is found in plans: slices over packages and nodes, cores divided, far GPUs, what is left. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/plan/placement/check.h"
 #include "tests/lib/fixture_machines.h"
+#include "tests/lib/unit.h"
 
 static void load_with(const char *xml, const char *gpus, struct topo *topo)
 {
@@ -47,9 +41,8 @@ static const char *list_findings(const struct findings *findings, char *buf, siz
     return buf;
 }
 
-static void test_check_finds_divided_cores_and_workers_over_packages(void **state)
+TEST(check_finds_divided_cores_and_workers_over_packages)
 {
-    (void)state;
     /* Two packages, two caches each, of two cores with two threads. */
     static const struct {
         enum placement placement;
@@ -90,9 +83,8 @@ static void test_check_finds_divided_cores_and_workers_over_packages(void **stat
 }
 
 /* Only what the machine has is advised. */
-static void test_check_advises_what_helps(void **state)
+TEST(check_advises_what_helps)
 {
-    (void)state;
     static const struct {
         const char *machine;
         unsigned workers;
@@ -134,9 +126,8 @@ static void expect(const struct topo *topo, const struct plan_request *request, 
     findings_free(&findings);
 }
 
-static void test_check_finds_slices_over_nodes_of_a_package(void **state)
+TEST(check_finds_slices_over_nodes_of_a_package)
 {
-    (void)state;
     struct topo topo;
     struct plan_request one = {.placement = PLACE_PARTITION, .workers = 1};
     struct plan_request two = {.placement = PLACE_PARTITION, .workers = 2};
@@ -151,9 +142,8 @@ static void test_check_finds_slices_over_nodes_of_a_package(void **state)
 }
 
 /* numa is skipped where one node alone has memory that we may use. */
-static void test_check_advises_no_placement_that_is_skipped(void **state)
+TEST(check_advises_no_placement_that_is_skipped)
 {
-    (void)state;
     struct topo topo;
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 1};
     load("package:2 numa:1 core:3 pu:1", &topo);
@@ -164,9 +154,8 @@ static void test_check_advises_no_placement_that_is_skipped(void **state)
     topo_free(&topo);
 }
 
-static void test_check_finds_gpus_far_from_their_workers(void **state)
+TEST(check_finds_gpus_far_from_their_workers)
 {
-    (void)state;
     struct topo topo;
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
     load_with("package:2 numa:1 core:4 pu:1", "01:00.0@0,02:00.0@0", &topo);
@@ -199,9 +188,8 @@ static void test_check_finds_gpus_far_from_their_workers(void **state)
 }
 
 /* What the request leaves out is meant, and so is the second thread of a core of `cores`. */
-static void test_check_finds_cpus_that_nobody_has(void **state)
+TEST(check_finds_cpus_that_nobody_has)
 {
-    (void)state;
     static const struct {
         struct plan_request request;
         const char *found, *sentence;
@@ -227,9 +215,8 @@ static void test_check_finds_cpus_that_nobody_has(void **state)
     topo_free(&topo);
 }
 
-static void test_check_finds_slices_of_other_kinds_of_cores(void **state)
+TEST(check_finds_slices_of_other_kinds_of_cores)
 {
-    (void)state;
     struct topo topo;
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
     load("package:1 l3:2 core:4 pu:1", &topo);
@@ -273,9 +260,8 @@ static void test_check_finds_slices_of_other_kinds_of_cores(void **state)
 }
 
 /* What pcores would not give either is no advice, and is found of it, too. */
-static void test_check_of_three_kinds_of_cores(void **state)
+TEST(check_of_three_kinds_of_cores)
 {
-    (void)state;
     struct topo topo;
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
     char path[] = "/tmp/contend-test-XXXXXX.xml";
@@ -298,9 +284,8 @@ static void test_check_of_three_kinds_of_cores(void **state)
     (void)unlink(path);
 }
 
-static void test_check_finds_cores_outside_of_the_last_level_caches(void **state)
+TEST(check_finds_cores_outside_of_the_last_level_caches)
 {
-    (void)state;
     struct topo topo;
     struct plan_request request = {.placement = PLACE_LLC, .workers = 2};
     load("package:1 l3:3 core:2 pu:1", &topo);
@@ -312,9 +297,8 @@ static void test_check_finds_cores_outside_of_the_last_level_caches(void **state
 }
 
 /* The CPUs of a job's workers are those of their own hosts. */
-static void test_check_leaves_plans_over_several_hosts_alone(void **state)
+TEST(check_leaves_plans_over_several_hosts_alone)
 {
-    (void)state;
     struct topo topo;
     struct plan plan = {0};
     struct err err = {0};
@@ -332,9 +316,8 @@ static void test_check_leaves_plans_over_several_hosts_alone(void **state)
 }
 
 /* Workers of a node that has no memory for them, and teams on isolated CPUs. */
-static void test_check_finds_cpus_that_lack_something(void **state)
+TEST(check_finds_cpus_that_lack_something)
 {
-    (void)state;
     static const struct {
         enum placement placement;
         unsigned workers;
@@ -366,22 +349,4 @@ static void test_check_finds_cpus_that_lack_something(void **state)
         findings_free(&findings);
         topo_free(&topo);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_check_finds_cpus_that_lack_something),
-        cmocka_unit_test(test_check_finds_divided_cores_and_workers_over_packages),
-        cmocka_unit_test(test_check_advises_what_helps),
-        cmocka_unit_test(test_check_advises_no_placement_that_is_skipped),
-        cmocka_unit_test(test_check_finds_slices_over_nodes_of_a_package),
-        cmocka_unit_test(test_check_finds_gpus_far_from_their_workers),
-        cmocka_unit_test(test_check_finds_cpus_that_nobody_has),
-        cmocka_unit_test(test_check_finds_slices_of_other_kinds_of_cores),
-        cmocka_unit_test(test_check_of_three_kinds_of_cores),
-        cmocka_unit_test(test_check_finds_cores_outside_of_the_last_level_caches),
-        cmocka_unit_test(test_check_leaves_plans_over_several_hosts_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* The placement package-local, and teams under a quota of CPU time. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/plan/placement/check.h"
+#include "tests/lib/unit.h"
 
 struct machine {
     const char *xml, *gpus;
@@ -45,9 +38,8 @@ static void describe(const struct topo *topo, const struct plan_request *request
 static const struct machine two_of_two = {"package:2 numa:2 core:4 pu:2",
                                           "01:00.0@1,02:00.0@1,81:00.0@2"};
 
-static void test_package_local_shares_the_package_near_node_first(void **state)
+TEST(package_local_shares_the_package_near_node_first)
 {
-    (void)state;
     static const struct machine one_gpu = {"package:2 numa:2 core:4 pu:2", "01:00.0@1"};
     static const struct machine even = {"package:2 numa:4 core:2 pu:1",
                                         "01:00.0@3,02:00.0@3,03:00.0@1,04:00.0@1"};
@@ -88,9 +80,8 @@ static void test_package_local_shares_the_package_near_node_first(void **state)
     }
 }
 
-static void test_package_local_is_refused_where_it_would_be_gpu_local(void **state)
+TEST(package_local_is_refused_where_it_would_be_gpu_local)
 {
-    (void)state;
     static const struct {
         struct machine machine;
         const char *reason;
@@ -113,9 +104,8 @@ static void test_package_local_is_refused_where_it_would_be_gpu_local(void **sta
 }
 
 /* The nearest other node comes first: 0 and 1 are near each other, as are 2 and 3. */
-static void test_package_local_takes_near_nodes_before_far_ones(void **state)
+TEST(package_local_takes_near_nodes_before_far_ones)
 {
-    (void)state;
     static const struct machine one_package = {"package:1 numa:4 core:2 pu:1",
                                                "01:00.0@2,02:00.0@0"};
     static const unsigned distances[16] = {10, 12, 20, 20, 12, 10, 20, 20,
@@ -149,9 +139,8 @@ static void find(const struct topo *topo, const struct plan_request *request, co
     plan_free(&plan);
 }
 
-static void test_package_local_is_advised_where_gpu_local_leaves_cpus(void **state)
+TEST(package_local_is_advised_where_gpu_local_leaves_cpus)
 {
-    (void)state;
     char sentence[900];
     struct topo topo;
     struct plan_request request = {.placement = PLACE_GPU_LOCAL, .workers = 3};
@@ -175,9 +164,8 @@ static void test_package_local_is_advised_where_gpu_local_leaves_cpus(void **sta
     topo_free(&topo);
 }
 
-static void test_teams_are_no_larger_than_a_quota(void **state)
+TEST(teams_are_no_larger_than_a_quota)
 {
-    (void)state;
     static const struct machine eight = {"package:1 core:8 pu:1", NULL};
     static const struct {
         struct plan_request request;
@@ -212,16 +200,4 @@ static void test_teams_are_no_larger_than_a_quota(void **state)
             fail_msg("case %zu: '%s', not '%s'", i, sentence, cases[i].says);
     }
     topo_free(&topo);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_package_local_shares_the_package_near_node_first),
-        cmocka_unit_test(test_package_local_is_refused_where_it_would_be_gpu_local),
-        cmocka_unit_test(test_package_local_takes_near_nodes_before_far_ones),
-        cmocka_unit_test(test_package_local_is_advised_where_gpu_local_leaves_cpus),
-        cmocka_unit_test(test_teams_are_no_larger_than_a_quota),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,22 +1,14 @@
 /* {worker} and its like in a user's command: what is replaced, what is refused, what passes. */
 #include "harness/plan/placement/placeholders.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const struct placeholder_values values = {
     .number = "1", .gpu = "3", .workers = "4", .cpus = "0-3,8", .node = "0"};
 
-static void test_placeholders_are_replaced(void **state)
+TEST(placeholders_are_replaced)
 {
-    (void)state;
     static const struct {
         const char *text, *expanded;
     } cases[] = {
@@ -48,9 +40,8 @@ static void test_placeholders_are_replaced(void **state)
     }
 }
 
-static void test_placeholders_refuse_what_is_not_known(void **state)
+TEST(placeholders_refuse_what_is_not_known)
 {
-    (void)state;
     static const struct {
         const char *text, *says;
     } cases[] = {
@@ -75,9 +66,8 @@ static void test_placeholders_refuse_what_is_not_known(void **state)
     assert_string_equal(err.msg, "the command asks for {gpu}, and worker 1 has none");
 }
 
-static void test_placeholders_use(void **state)
+TEST(placeholders_use)
 {
-    (void)state;
     assert_true(placeholders_use("a {worker} {gpu}", PLACEHOLDER_GPU));
     assert_false(placeholders_use("a {worker} {{gpu}} ${gpu} {gpus} gpu", PLACEHOLDER_GPU));
     assert_false(placeholders_use("{workers}", PLACEHOLDER_WORKER));
@@ -93,9 +83,8 @@ static void plan_for(const char *machine, const char *gpus, enum placement place
         fail_msg("%s: %s", machine, err.msg);
 }
 
-static void test_placeholders_of_a_plan(void **state)
+TEST(placeholders_of_a_plan)
 {
-    (void)state;
     static const struct {
         const char *machine, *gpus;
         enum placement placement;
@@ -125,15 +114,4 @@ static void test_placeholders_of_a_plan(void **state)
         plan_free(&plan);
         topo_free(&topo);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_placeholders_are_replaced),
-        cmocka_unit_test(test_placeholders_refuse_what_is_not_known),
-        cmocka_unit_test(test_placeholders_use),
-        cmocka_unit_test(test_placeholders_of_a_plan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

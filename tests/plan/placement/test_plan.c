@@ -1,17 +1,10 @@
 /* The rules of each placement, one by one. The promises common to all: test_plan_properties.c. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/plan/placement/options.h"
 #include "harness/plan/placement/plan.h"
 #include "harness/store/json/plan.h"
+#include "tests/lib/unit.h"
 
 static void load(const char *xml, const char *fake_gpus, struct topo *topo)
 {
@@ -42,9 +35,8 @@ static void assert_nodes(const struct plan *plan, unsigned worker, const char *e
                         expected);
 }
 
-static void test_plan_slices_of_each_placement(void **state)
+TEST(plan_slices_of_each_placement)
 {
-    (void)state;
     /* Two packages, two caches each, of two cores with two threads. */
     static const struct {
         enum placement placement;
@@ -78,9 +70,8 @@ static void test_plan_slices_of_each_placement(void **state)
 
 /* Near the GPU of each as far as nodes, or caches, are filled alike: not half of them on the other.
  */
-static void test_plan_numa_and_llc_are_near_their_gpus(void **state)
+TEST(plan_numa_and_llc_are_near_their_gpus)
 {
-    (void)state;
     static const enum placement placements[] = {PLACE_NUMA, PLACE_LLC};
     static const char *const cpus[] = {"0-3", "4-7", "8-11", "12-15"};
     struct topo topo;
@@ -97,9 +88,8 @@ static void test_plan_numa_and_llc_are_near_their_gpus(void **state)
 }
 
 /* Fewer workers than nodes: those of their GPUs, also where a core of these is reserved. */
-static void test_plan_numa_takes_the_nodes_of_gpus(void **state)
+TEST(plan_numa_takes_the_nodes_of_gpus)
 {
-    (void)state;
     static const struct {
         const char *gpus;
         struct plan_request request;
@@ -128,9 +118,8 @@ static void test_plan_numa_takes_the_nodes_of_gpus(void **state)
 }
 
 /* The third cache is one of cores outside of the last level. */
-static void test_plan_llc_leaves_cores_without_one_out(void **state)
+TEST(plan_llc_leaves_cores_without_one_out)
 {
-    (void)state;
     struct topo topo;
     struct plan plan;
     struct plan_request request = {.placement = PLACE_LLC, .workers = 2};
@@ -154,9 +143,8 @@ static void test_plan_llc_leaves_cores_without_one_out(void **state)
 }
 
 /* CPUs of a node without memory have another one, far away: no slice has CPUs of both. */
-static void test_plan_numa_leaves_cpus_without_memory_out(void **state)
+TEST(plan_numa_leaves_cpus_without_memory_out)
 {
-    (void)state;
     struct topo topo;
     struct plan plan;
     struct plan_request request = {.placement = PLACE_NUMA, .workers = 2};
@@ -170,9 +158,8 @@ static void test_plan_numa_leaves_cpus_without_memory_out(void **state)
 }
 
 /* Halves of one core are no cores, wherever Linux numbers the second threads. */
-static void test_plan_cores_each_are_whole(void **state)
+TEST(plan_cores_each_are_whole)
 {
-    (void)state;
     struct topo topo;
     struct plan plan;
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2, .cores_each = 1};
@@ -190,9 +177,8 @@ static void test_plan_cores_each_are_whole(void **state)
 }
 
 /* A shared GPU beside an idle one would measure the sharing. */
-static void test_plan_remote_shares_no_gpu_while_one_is_idle(void **state)
+TEST(plan_remote_shares_no_gpu_while_one_is_idle)
 {
-    (void)state;
     struct topo topo;
     struct plan plan;
     struct plan_request request = {.placement = PLACE_REMOTE, .workers = 2};
@@ -204,9 +190,8 @@ static void test_plan_remote_shares_no_gpu_while_one_is_idle(void **state)
 }
 
 /* Fewer workers than GPUs: from all nodes that have CPUs for them, in order. */
-static void test_plan_takes_gpus_of_all_nodes(void **state)
+TEST(plan_takes_gpus_of_all_nodes)
 {
-    (void)state;
     static const struct {
         unsigned workers, reserve;
         int gpus[8];
@@ -252,9 +237,8 @@ static void test_plan_takes_gpus_of_all_nodes(void **state)
     topo_free(&topo);
 }
 
-static void test_plan_remote_takes_memory_and_gpu_of_the_far_node(void **state)
+TEST(plan_remote_takes_memory_and_gpu_of_the_far_node)
 {
-    (void)state;
     struct topo topo;
     struct plan plan;
     struct plan_request request = {.placement = PLACE_REMOTE, .workers = 3};
@@ -275,9 +259,8 @@ static void test_plan_remote_takes_memory_and_gpu_of_the_far_node(void **state)
 }
 
 /* Of equally far nodes each lends to one, before one lends to two. */
-static void test_plan_remote_spreads_over_far_nodes(void **state)
+TEST(plan_remote_spreads_over_far_nodes)
 {
-    (void)state;
     struct topo topo;
     struct plan plan;
     struct plan_request request = {.placement = PLACE_REMOTE, .workers = 4};
@@ -294,9 +277,8 @@ static void test_plan_remote_spreads_over_far_nodes(void **state)
     topo_free(&topo);
 }
 
-static void test_plan_pcores_leaves_weak_cores_to_background(void **state)
+TEST(plan_pcores_leaves_weak_cores_to_background)
 {
-    (void)state;
     struct topo topo;
     struct plan plan;
     struct plan_request request = {.placement = PLACE_PCORES, .workers = 2};
@@ -317,9 +299,8 @@ static void test_plan_pcores_leaves_weak_cores_to_background(void **state)
     topo_free(&topo);
 }
 
-static void test_plan_memory_override(void **state)
+TEST(plan_memory_override)
 {
-    (void)state;
     static const struct {
         enum placement placement;
         enum mem_policy policy;
@@ -364,9 +345,8 @@ static void assert_refused(const struct topo *topo, const struct plan_request *r
     plan_free(&plan);
 }
 
-static void test_plan_refuses_with_the_numbers(void **state)
+TEST(plan_refuses_with_the_numbers)
 {
-    (void)state;
     struct topo topo;
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 5};
     load("package:2 numa:1 core:2 pu:1", "01:00.0@0", &topo);
@@ -391,9 +371,8 @@ static void test_plan_refuses_with_the_numbers(void **state)
     topo_free(&topo);
 }
 
-static void test_plan_skips_with_the_reason(void **state)
+TEST(plan_skips_with_the_reason)
 {
-    (void)state;
     static const struct {
         enum placement placement;
         const char *reason;
@@ -420,9 +399,8 @@ static void test_plan_skips_with_the_reason(void **state)
 }
 
 /* One thread a core, and one cache, are no reason where partition deals other slices. */
-static void test_plan_expresses_what_partition_does_not(void **state)
+TEST(plan_expresses_what_partition_does_not)
 {
-    (void)state;
     static const char interleaved[] = "package:1 l3:1 core:4 pu:2(indexes=0,4,1,5,2,6,3,7)";
     static const struct {
         const char *machine;
@@ -484,9 +462,8 @@ static void test_plan_expresses_what_partition_does_not(void **state)
 }
 
 /* partition gives the first workers all cores of the kind that is numbered first. */
-static void test_plan_spreads_kinds_of_cores_in_one_cache(void **state)
+TEST(plan_spreads_kinds_of_cores_in_one_cache)
 {
-    (void)state;
     struct topo topo;
     struct plan plan;
     struct plan_request request = {.placement = PLACE_SPREAD, .workers = 2};
@@ -501,9 +478,8 @@ static void test_plan_spreads_kinds_of_cores_in_one_cache(void **state)
     topo_free(&topo);
 }
 
-static void test_plan_parses_placements(void **state)
+TEST(plan_parses_placements)
 {
-    (void)state;
     enum placement list[PLACEMENTS];
     struct err err;
     assert_int_equal(placement_parse_list("numa,none,numa", list, &err), 2);
@@ -523,9 +499,8 @@ struct planning_command {
     struct plan_options plan;
 };
 
-static void test_plan_options_fill_a_request(void **state)
+TEST(plan_options_fill_a_request)
 {
-    (void)state;
     static const struct opt table[] = {PLAN_OPTIONS(planning_command, plan), {.name = NULL}};
     struct planning_command command = {0};
     struct plan_request request = {.workers = 3};
@@ -561,9 +536,8 @@ static void test_plan_options_fill_a_request(void **state)
     assert_int_equal(plan_options_apply(&command.plan, &request, &err), -EINVAL);
 }
 
-static void test_plan_cores_each_cuts_slices_by_whole_cores(void **state)
+TEST(plan_cores_each_cuts_slices_by_whole_cores)
 {
-    (void)state;
     struct topo topo;
     struct plan plan;
     struct err err = {0};
@@ -588,9 +562,8 @@ static void test_plan_cores_each_cuts_slices_by_whole_cores(void **state)
     topo_free(&topo);
 }
 
-static void test_plan_json_has_what_was_read_back(void **state)
+TEST(plan_json_has_what_was_read_back)
 {
-    (void)state;
     struct topo topo;
     struct plan plan;
     struct plan_request request = {.placement = PLACE_NUMA, .workers = 2, .background = 1};
@@ -623,31 +596,4 @@ static void test_plan_json_has_what_was_read_back(void **state)
     json_decref(json);
     plan_free(&plan);
     topo_free(&topo);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan_slices_of_each_placement),
-        cmocka_unit_test(test_plan_takes_gpus_of_all_nodes),
-        cmocka_unit_test(test_plan_remote_takes_memory_and_gpu_of_the_far_node),
-        cmocka_unit_test(test_plan_pcores_leaves_weak_cores_to_background),
-        cmocka_unit_test(test_plan_memory_override),
-        cmocka_unit_test(test_plan_refuses_with_the_numbers),
-        cmocka_unit_test(test_plan_skips_with_the_reason),
-        cmocka_unit_test(test_plan_expresses_what_partition_does_not),
-        cmocka_unit_test(test_plan_spreads_kinds_of_cores_in_one_cache),
-        cmocka_unit_test(test_plan_parses_placements),
-        cmocka_unit_test(test_plan_options_fill_a_request),
-        cmocka_unit_test(test_plan_cores_each_cuts_slices_by_whole_cores),
-        cmocka_unit_test(test_plan_cores_each_are_whole),
-        cmocka_unit_test(test_plan_numa_and_llc_are_near_their_gpus),
-        cmocka_unit_test(test_plan_numa_takes_the_nodes_of_gpus),
-        cmocka_unit_test(test_plan_numa_leaves_cpus_without_memory_out),
-        cmocka_unit_test(test_plan_llc_leaves_cores_without_one_out),
-        cmocka_unit_test(test_plan_remote_spreads_over_far_nodes),
-        cmocka_unit_test(test_plan_remote_shares_no_gpu_while_one_is_idle),
-        cmocka_unit_test(test_plan_json_has_what_was_read_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,11 @@
 /* Plans of some machines, byte for byte. CONTEND_UPDATE_GOLDEN=1 writes the files anew. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/plan/placement/plan.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_machines.h"
+#include "tests/lib/unit.h"
 
 enum { PATH_SIZE = 512 };
 
@@ -115,9 +108,8 @@ static void check_golden(const struct golden *golden, const char *machine)
     free(text);
 }
 
-static void test_plan_golden_files(void **state)
+TEST(plan_golden_files)
 {
-    (void)state;
     (void)unsetenv("CUDA_VISIBLE_DEVICES"); /* it changes the commands that are printed */
     for (size_t i = 0; i < sizeof(goldens) / sizeof(goldens[0]); i++) {
         const struct fixture_machine *machine = fixture_machine(goldens[i].machine);
@@ -128,12 +120,4 @@ static void test_plan_golden_files(void **state)
         if (machine)
             (void)unlink(path);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan_golden_files),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,20 +4,13 @@
  * any.
  */
 #include <dirent.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/lib/sys/clock.h"
 #include "harness/plan/placement/plan.h"
 #include "tests/lib/fixture_machines.h"
 #include "tests/lib/fixture_plan_properties.h"
+#include "tests/lib/unit.h"
 
 enum { PATH_SIZE = 512 };
 
@@ -67,9 +60,8 @@ static void check_file(const char *path)
     topo_free(&topo);
 }
 
-static void test_plan_properties_of_tabled_machines(void **state)
+TEST(plan_properties_of_tabled_machines)
 {
-    (void)state;
     for (const struct fixture_machine *machine = fixture_machines; machine->name; machine++) {
         char path[] = "/tmp/contend-test-XXXXXX.xml";
         fixture_machine_write(machine, path);
@@ -78,9 +70,8 @@ static void test_plan_properties_of_tabled_machines(void **state)
     }
 }
 
-static void test_plan_properties_of_captured_machines(void **state)
+TEST(plan_properties_of_captured_machines)
 {
-    (void)state;
     const char *asked = getenv("CONTEND_TOPOLOGIES");
     const char *topologies = asked ? asked : "../shared/topologies";
     DIR *folder = opendir(topologies);
@@ -96,9 +87,8 @@ static void test_plan_properties_of_captured_machines(void **state)
         (void)closedir(folder);
 }
 
-static void test_plan_properties_of_synthetic_machines(void **state)
+TEST(plan_properties_of_synthetic_machines)
 {
-    (void)state;
     for (unsigned packages = 1; packages <= 8; packages++)
         for (unsigned smt = 1; smt <= 4; smt++) {
             char text[128], gpus[64];
@@ -143,9 +133,8 @@ static void random_request(const struct topo *topo, struct plan_request *request
             bitset_set(&request->cpus, topo->cpus[i].os_cpu);
 }
 
-static void test_plan_properties_of_random_allowed_sets(void **state)
+TEST(plan_properties_of_random_allowed_sets)
 {
-    (void)state;
     static const char *const machines[] = {
         "package:1 l3:1 core:8 pu:2",        "package:2 numa:1 l3:2 core:4 pu:2",
         "package:4 numa:2 l3:1 core:3 pu:4", "package:2 numa:4 l3:2 core:2 pu:1",
@@ -166,9 +155,8 @@ static void test_plan_properties_of_random_allowed_sets(void **state)
     }
 }
 
-static void test_plan_64_workers_on_4096_cpus_in_50_ms(void **state)
+TEST(plan_64_workers_on_4096_cpus_in_50_ms)
 {
-    (void)state;
     struct topo topo;
     load("package:8 numa:2 l3:8 core:8 pu:4", "01:00.0@0,02:00.0@5", &topo);
     assert_int_equal(topo.ncpus, 4096);
@@ -188,16 +176,4 @@ static void test_plan_64_workers_on_4096_cpus_in_50_ms(void **state)
         fixture_check_plan(&topo, &request);
     }
     topo_free(&topo);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plan_properties_of_tabled_machines),
-        cmocka_unit_test(test_plan_properties_of_captured_machines),
-        cmocka_unit_test(test_plan_properties_of_synthetic_machines),
-        cmocka_unit_test(test_plan_properties_of_random_allowed_sets),
-        cmocka_unit_test(test_plan_64_workers_on_4096_cpus_in_50_ms),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/engine/arms/arms.h"
 #include "harness/engine/worker/shared.h"
@@ -19,6 +11,7 @@
 #include "harness/ranks/job/results.h"
 #include "harness/ranks/job/watch.h"
 #include "harness/ranks/mpi/exchange.h"
+#include "tests/lib/unit.h"
 
 enum { RANKS = 3, LETTERS = 64, LETTER_MAX = 1 << 17 };
 
@@ -191,9 +184,8 @@ static void gather_many(struct rank *rank)
     }
 }
 
-static void test_job_gather(void **state)
+TEST(job_gather)
 {
-    (void)state;
     struct rank *ranks = run_ranks(gather_many);
     for (unsigned r = 0; r < RANKS; r++)
         assert_int_equal(ranks[r].rc, 0);
@@ -210,9 +202,8 @@ static void agree_on_all(struct rank *rank)
     rank->rc = job_agree(&rank->job, err_set(&rank->err, -EINVAL, "no such thing"), &rank->err);
 }
 
-static void test_job_agree(void **state)
+TEST(job_agree)
 {
-    (void)state;
     struct rank *ranks = run_ranks(agree_on_third);
     for (unsigned r = 0; r < RANKS; r++) {
         assert_int_equal(ranks[r].rc, -ENOSPC);
@@ -228,9 +219,8 @@ static void differ(struct rank *rank)
     rank->rc = job_require_same(&rank->job, "arguments", rank->number == 1 ? "x" : "y", &rank->err);
 }
 
-static void test_job_require_same(void **state)
+TEST(job_require_same)
 {
-    (void)state;
     struct rank *ranks = run_ranks(differ);
     for (unsigned r = 0; r < RANKS; r++) {
         assert_int_equal(ranks[r].rc, -EINVAL);
@@ -247,9 +237,8 @@ static void second_is_dead(struct rank *rank)
         rank->rc = job_gather(&rank->job, &mine, all, sizeof(mine), &rank->err);
 }
 
-static void test_job_names_the_lost_rank(void **state)
+TEST(job_names_the_lost_rank)
 {
-    (void)state;
     struct rank *ranks = run_ranks(second_is_dead);
     assert_int_equal(ranks[0].rc, -EIO);
     assert_string_equal(ranks[0].err.msg, "rank 1 (host a) does not answer");
@@ -270,9 +259,8 @@ static void collect_texts(struct rank *rank)
         (void)snprintf(rank->text, sizeof(rank->text), "%s, %s", all[1], all[2]);
 }
 
-static void test_job_collect(void **state)
+TEST(job_collect)
 {
-    (void)state;
     struct rank *ranks = run_ranks(collect_texts);
     assert_string_equal(ranks[0].text, "four, bytes: 9");
     assert_int_equal(ranks[2].rc, 0);
@@ -355,9 +343,8 @@ static void join_gpus(struct rank *rank)
     observation_free(&out);
 }
 
-static void test_job_joins_what_gpus_met(void **state)
+TEST(job_joins_what_gpus_met)
 {
-    (void)state;
     struct rank *ranks = run_ranks(join_gpus);
     for (unsigned r = 0; r < RANKS; r++)
         assert_int_equal(ranks[r].rc, 0);
@@ -427,27 +414,24 @@ static void join_waiting_unpinned(struct rank *rank)
     join_readings(rank, &readings, PLACE_NONE, 0.05);
 }
 
-static void test_job_noise_is_of_each_ranks_own_cpus(void **state)
+TEST(job_noise_is_of_each_ranks_own_cpus)
 {
-    (void)state;
     /* 7 s of which its worker had 4, and the two ranks of its machine 0.5 s each. */
     assert_string_equal(run_ranks(join_apart)[0].text,
                         "noisy, 0.20 foreign: 20% of the CPU time went to other processes");
     assert_string_equal(run_ranks(join_shared)[0].text, "ok, 0.00 foreign: ");
 }
 
-static void test_job_waits_for_ones_own_cpus_are_noise(void **state)
+TEST(job_waits_for_ones_own_cpus_are_noise)
 {
-    (void)state;
     assert_string_equal(run_ranks(join_waiting)[0].text,
                         "noisy, 0.00 foreign: rank 1 (host a) waited 5% of its time for CPUs that "
                         "are its own");
     assert_string_equal(run_ranks(join_waiting_unpinned)[0].text, "ok, 0.00 foreign: ");
 }
 
-static void test_job_plan_needs_equal_backgrounds(void **state)
+TEST(job_plan_needs_equal_backgrounds)
 {
-    (void)state;
     struct rank *ranks = run_ranks(spread_as_workers);
     for (unsigned r = 0; r < RANKS; r++) {
         assert_int_equal(ranks[r].rc, -EINVAL);
@@ -458,9 +442,8 @@ static void test_job_plan_needs_equal_backgrounds(void **state)
     }
 }
 
-static void test_job_plan_spread(void **state)
+TEST(job_plan_spread)
 {
-    (void)state;
     struct rank *ranks = run_ranks(spread);
     for (unsigned r = 0; r < RANKS; r++)
         assert_int_equal(ranks[r].rc, 0);
@@ -505,9 +488,8 @@ static void watch_one_lost(struct rank *rank)
     watch_until(rank, true);
 }
 
-static void test_job_watch(void **state)
+TEST(job_watch)
 {
-    (void)state;
     struct rank *ranks = run_ranks(watch_all_done);
     for (unsigned r = 0; r < RANKS; r++) {
         assert_int_equal(ranks[r].rc, 0);
@@ -534,9 +516,8 @@ static void watch_signal(struct rank *rank)
     free(meeting);
 }
 
-static void test_job_watch_interrupt(void **state)
+TEST(job_watch_interrupt)
 {
-    (void)state;
     struct rank *ranks = run_ranks(watch_signal);
     for (unsigned r = 0; r < RANKS; r++)
         assert_int_equal(ranks[r].rc, -EINTR);
@@ -585,32 +566,11 @@ static void relay(struct rank *rank)
     free(meeting);
 }
 
-static void test_job_watch_holds_meetings(void **state)
+TEST(job_watch_holds_meetings)
 {
-    (void)state;
     struct rank *ranks = run_ranks(relay);
     for (unsigned r = 0; r < RANKS; r++) {
         assert_int_equal(ranks[r].rc, 0);
         assert_string_equal(ranks[r].text, "met");
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_job_gather),
-        cmocka_unit_test(test_job_agree),
-        cmocka_unit_test(test_job_require_same),
-        cmocka_unit_test(test_job_names_the_lost_rank),
-        cmocka_unit_test(test_job_collect),
-        cmocka_unit_test(test_job_plan_spread),
-        cmocka_unit_test(test_job_joins_what_gpus_met),
-        cmocka_unit_test(test_job_noise_is_of_each_ranks_own_cpus),
-        cmocka_unit_test(test_job_waits_for_ones_own_cpus_are_noise),
-        cmocka_unit_test(test_job_plan_needs_equal_backgrounds),
-        cmocka_unit_test(test_job_watch),
-        cmocka_unit_test(test_job_watch_interrupt),
-        cmocka_unit_test(test_job_watch_holds_meetings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,6 @@
 /* Started alone, or by whom: what launchers leave in the environment. */
 #include "harness/ranks/job/launcher.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 /* The environment of the test that runs: name, value, ..., NULL. */
 static const char *const *variables;
@@ -26,17 +19,15 @@ static char *get(const char *name)
     variables = set;                                                                               \
     job_env_read(get, &env)
 
-static void test_job_env_alone(void **state)
+TEST(job_env_alone)
 {
-    (void)state;
     ENVIRONMENT("HOME", "/root");
     assert_null(env.launcher);
     assert_int_equal(env.rank, 0);
 }
 
-static void test_job_env_open_mpi(void **state)
+TEST(job_env_open_mpi)
 {
-    (void)state;
     ENVIRONMENT("OMPI_COMM_WORLD_SIZE", "4", "OMPI_COMM_WORLD_RANK", "3", "SLURM_STEP_ID", "0",
                 "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1");
     assert_string_equal(env.launcher, "mpirun");
@@ -45,18 +36,16 @@ static void test_job_env_open_mpi(void **state)
     assert_true(env.wired);
 }
 
-static void test_job_env_one_task_of_mpirun_in_a_larger_step(void **state)
+TEST(job_env_one_task_of_mpirun_in_a_larger_step)
 {
-    (void)state;
     ENVIRONMENT("OMPI_COMM_WORLD_SIZE", "1", "OMPI_COMM_WORLD_RANK", "0", "SLURM_STEP_ID", "0",
                 "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1");
     assert_null(env.launcher);
 }
 
 /* mpiexec.hydra -n 2 in a step of one shell; of one proxy a node; and srun's own PMI-2. */
-static void test_job_env_hydra_in_a_step(void **state)
+TEST(job_env_hydra_in_a_step)
 {
-    (void)state;
     ENVIRONMENT("SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "1", "SLURM_PROCID", "0", "PMI_SIZE",
                 "2", "PMI_RANK", "1", "PMI_FD", "7");
     assert_string_equal(env.launcher, "mpirun");
@@ -65,9 +54,8 @@ static void test_job_env_hydra_in_a_step(void **state)
     assert_true(env.wired);
 }
 
-static void test_job_env_hydra_over_srun(void **state)
+TEST(job_env_hydra_over_srun)
 {
-    (void)state;
     ENVIRONMENT("SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1", "PMI_SIZE",
                 "8", "PMI_RANK", "5", "PMI_FD", "7");
     assert_string_equal(env.launcher, "mpirun");
@@ -75,9 +63,8 @@ static void test_job_env_hydra_over_srun(void **state)
     assert_int_equal(env.rank, 5);
 }
 
-static void test_job_env_srun_with_pmi2(void **state)
+TEST(job_env_srun_with_pmi2)
 {
-    (void)state;
     ENVIRONMENT("SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "8", "SLURM_PROCID", "5", "PMI_SIZE",
                 "8", "PMI_RANK", "5", "PMI_FD", "7");
     assert_string_equal(env.launcher, "srun");
@@ -85,17 +72,15 @@ static void test_job_env_srun_with_pmi2(void **state)
     assert_true(env.wired);
 }
 
-static void test_job_env_mpich(void **state)
+TEST(job_env_mpich)
 {
-    (void)state;
     ENVIRONMENT("PMI_SIZE", "2", "PMI_RANK", "0");
     assert_string_equal(env.launcher, "mpirun");
     assert_int_equal(env.size, 2);
 }
 
-static void test_job_env_srun(void **state)
+TEST(job_env_srun)
 {
-    (void)state;
     ENVIRONMENT("SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "8", "SLURM_PROCID", "7", "PMIX_RANK",
                 "7");
     assert_string_equal(env.launcher, "srun");
@@ -104,44 +89,23 @@ static void test_job_env_srun(void **state)
     assert_true(env.wired);
 }
 
-static void test_job_env_srun_without_pmi(void **state)
+TEST(job_env_srun_without_pmi)
 {
-    (void)state;
     ENVIRONMENT("SLURM_STEP_ID", "0", "SLURM_STEP_NUM_TASKS", "2", "SLURM_PROCID", "1");
     assert_string_equal(env.launcher, "srun");
     assert_false(env.wired);
 }
 
 /* sbatch's own script and salloc's shell: an allocation of many tasks, but no step of ours. */
-static void test_job_env_shell_in_an_allocation(void **state)
+TEST(job_env_shell_in_an_allocation)
 {
-    (void)state;
     ENVIRONMENT("SLURM_JOB_ID", "12", "SLURM_NTASKS", "8", "SLURM_PROCID", "0");
     assert_null(env.launcher);
 }
 
-static void test_job_env_nonsense(void **state)
+TEST(job_env_nonsense)
 {
-    (void)state;
     ENVIRONMENT("OMPI_COMM_WORLD_SIZE", "two", "OMPI_COMM_WORLD_RANK", "0", "PMI_SIZE", "2",
                 "PMI_RANK", "2");
     assert_null(env.launcher);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_job_env_alone),
-        cmocka_unit_test(test_job_env_open_mpi),
-        cmocka_unit_test(test_job_env_one_task_of_mpirun_in_a_larger_step),
-        cmocka_unit_test(test_job_env_hydra_in_a_step),
-        cmocka_unit_test(test_job_env_hydra_over_srun),
-        cmocka_unit_test(test_job_env_srun_with_pmi2),
-        cmocka_unit_test(test_job_env_mpich),
-        cmocka_unit_test(test_job_env_srun),
-        cmocka_unit_test(test_job_env_srun_without_pmi),
-        cmocka_unit_test(test_job_env_shell_in_an_allocation),
-        cmocka_unit_test(test_job_env_nonsense),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* Lines from ranks to rank 0 over the loopback: who is lost, how, and who is not. */
 #include "harness/ranks/mpi/lifeline.h"
+#include "tests/lib/unit.h"
 
 #include <netinet/in.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { RANKS = 4 };
 
@@ -82,9 +77,8 @@ static int wait_for_lost(struct lifeline *lines, enum lifeline_end *end, const c
     return rank;
 }
 
-static void test_all_alive(void **state)
+TEST(all_alive)
 {
-    (void)state;
     struct lifeline lines, guests[RANKS];
     enum lifeline_end end;
     const char *words;
@@ -99,9 +93,8 @@ static void test_all_alive(void **state)
 }
 
 /* As the kernel does for a process that was killed. */
-static void test_closed(void **state)
+TEST(closed)
 {
-    (void)state;
     struct lifeline lines, guests[RANKS];
     enum lifeline_end end;
     const char *words;
@@ -118,9 +111,8 @@ static void test_closed(void **state)
     lifeline_close(&lines);
 }
 
-static void test_last_words(void **state)
+TEST(last_words)
 {
-    (void)state;
     struct lifeline lines, guests[RANKS];
     enum lifeline_end end;
     const char *words;
@@ -139,9 +131,8 @@ static void test_last_words(void **state)
 }
 
 /* Rank 0 is lost, too. */
-static void test_first_is_lost(void **state)
+TEST(first_is_lost)
 {
-    (void)state;
     struct lifeline lines, guests[RANKS];
     enum lifeline_end end;
     const char *words;
@@ -153,9 +144,8 @@ static void test_first_is_lost(void **state)
 }
 
 /* Who follows another one is no loss to rank 0, but says why; rank 0 that follows is, to others. */
-static void test_followers(void **state)
+TEST(followers)
 {
-    (void)state;
     struct lifeline lines, guests[RANKS];
     enum lifeline_end end;
     const char *words = NULL;
@@ -185,9 +175,8 @@ static void *close_later(void *arg)
     return NULL;
 }
 
-static void test_await_first(void **state)
+TEST(await_first)
 {
-    (void)state;
     struct lifeline lines, guests[RANKS], none = {0};
     pthread_t thread;
     make(&lines, guests, 1);
@@ -200,9 +189,8 @@ static void test_await_first(void **state)
 }
 
 /* A guest that has given up before it was answered: there is no line then, and nobody is lost. */
-static void test_guest_gave_up(void **state)
+TEST(guest_gave_up)
 {
-    (void)state;
     struct lifeline lines, guests[RANKS];
     enum lifeline_end end;
     const char *words;
@@ -233,9 +221,8 @@ static void test_guest_gave_up(void **state)
 }
 
 /* Who says nothing keeps nobody waiting: more of them than there is room for would. */
-static void test_silent_strangers(void **state)
+TEST(silent_strangers)
 {
-    (void)state;
     struct lifeline lines, guest = {.n = 1};
     pthread_t thread;
     void *made;
@@ -266,9 +253,8 @@ static void *connect_stranger(void *arg)
 }
 
 /* Who does not know the token is not taken, nor a rank that does not exist. */
-static void test_strangers(void **state)
+TEST(strangers)
 {
-    (void)state;
     struct lifeline lines, stranger, guest = {.n = RANKS};
     pthread_t thread;
     void *made;
@@ -290,9 +276,8 @@ static void test_strangers(void **state)
 }
 
 /* Nobody listens; nothing was ever opened. */
-static void test_no_line(void **state)
+TEST(no_line)
 {
-    (void)state;
     struct lifeline lines, guest, none = {0};
     enum lifeline_end end;
     const char *words;
@@ -307,16 +292,4 @@ static void test_no_line(void **state)
     lifeline_close(&guest);
     assert_int_equal(lifeline_lost(&none, &end, &words), -1);
     lifeline_close(&none);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_alive),     cmocka_unit_test(test_closed),
-        cmocka_unit_test(test_last_words),    cmocka_unit_test(test_first_is_lost),
-        cmocka_unit_test(test_strangers),     cmocka_unit_test(test_no_line),
-        cmocka_unit_test(test_followers),     cmocka_unit_test(test_await_first),
-        cmocka_unit_test(test_guest_gave_up), cmocka_unit_test(test_silent_strangers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

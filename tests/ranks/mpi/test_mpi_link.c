@@ -1,16 +1,12 @@
 /* Calls between a rank and its MPI process, and what becomes of them when one side is not there. */
 #include "harness/ranks/mpi/link.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { LARGE = 16 << 20, CHUNK = 32768 };
 
@@ -25,9 +21,8 @@ static void close_link(const int ends[2])
     (void)close(ends[1]);
 }
 
-static void test_mpi_link_brings_descriptors(void **state)
+TEST(mpi_link_brings_descriptors)
 {
-    (void)state;
     int ends[2], inside[2], fds[MPI_LINK_FDS];
     char byte = 0;
     struct mpi_link_call call = {.kind = MPI_LINK_SERVE, .index = 7, .bytes = LARGE};
@@ -53,9 +48,8 @@ static void test_mpi_link_brings_descriptors(void **state)
 }
 
 /* What the client counts on: a socket that is writable takes a chunk of 32 KiB without waiting. */
-static void test_mpi_link_writable_takes_a_chunk(void **state)
+TEST(mpi_link_writable_takes_a_chunk)
 {
-    (void)state;
     int ends[2];
     char *data = calloc(1, CHUNK);
     struct pollfd writable = {.events = POLLOUT};
@@ -70,9 +64,8 @@ static void test_mpi_link_writable_takes_a_chunk(void **state)
     close_link(ends);
 }
 
-static void test_mpi_link_nobody_is_there(void **state)
+TEST(mpi_link_nobody_is_there)
 {
-    (void)state;
     int ends[2];
     char byte;
     open_link(ends);
@@ -81,14 +74,4 @@ static void test_mpi_link_nobody_is_there(void **state)
     assert_int_equal(mpi_link_write(ends[0], &byte, 1), -EPIPE);
     assert_int_equal(mpi_link_write_call(ends[0], &(struct mpi_link_call){0}, NULL), -EPIPE);
     (void)close(ends[0]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mpi_link_brings_descriptors),
-        cmocka_unit_test(test_mpi_link_writable_takes_a_chunk),
-        cmocka_unit_test(test_mpi_link_nobody_is_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

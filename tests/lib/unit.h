@@ -1,0 +1,32 @@
+/*
+ * A unit test: TEST(name) { ... } in tests/<room>/test_<module>.c, which cmocka runs when
+ * units_<room> is told test_<module>. It adds itself, so there is no list to forget it in.
+ */
+#ifndef TESTS_LIB_UNIT_H
+#define TESTS_LIB_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The last one calls a function before the test, and one after it, whatever came of it; NULL =
+ * none. */
+#define TEST(name) TEST_WITHIN(name, NULL, NULL)
+#define TEST_WITHIN(name, setup, teardown)                                                         \
+    static void test_##name(void **state);                                                         \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        unit_add(__FILE__, (struct CMUnitTest){#name, test_##name, setup, teardown, NULL});        \
+    }                                                                                              \
+    static void test_##name(__attribute__((unused)) void **state)
+
+/* Called before main, in the order in which a file has its tests. */
+void unit_add(const char *file, struct CMUnitTest test);
+
+#endif
