@@ -1,5 +1,6 @@
 /* What the texts of a plan say, and what is refused. That they run: tests/cli/emit.sh. */
 #include "harness/plan/emit/emit.h"
+#include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
@@ -21,15 +22,12 @@ static const struct machine one_node = {
 static char *emit_for(const struct machine *machine, enum emit_format format,
                       const char *const *words, struct err *err)
 {
-    struct topo topo;
+    struct topo topo = fixture_topo(machine->description, machine->gpus);
     struct plan plan = {0};
-    struct topo_options options = {.xml = machine->description, .fake_gpus = machine->gpus};
     struct plan_request request = {.placement = machine->placement,
                                    .workers = machine->workers,
                                    .background = machine->background,
                                    .reserve_cores = machine->reserve};
-    if (topo_load(&options, &topo, err))
-        fail_msg("%s: %s", machine->description, err->msg);
     for (unsigned i = 0; i < topo.ncpus; i++)
         topo.cpus[i].allowed = topo.cpus[i].os_cpu >= machine->from;
     if (plan_make(&topo, &request, &plan, err))

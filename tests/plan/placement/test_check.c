@@ -4,20 +4,8 @@
 
 #include "harness/plan/placement/check.h"
 #include "tests/lib/fixture_machines.h"
+#include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
-
-static void load_with(const char *xml, const char *gpus, struct topo *topo)
-{
-    struct topo_options options = {.xml = xml, .fake_gpus = gpus};
-    struct err err = {0};
-    if (topo_load(&options, topo, &err))
-        fail_msg("%s: %s", xml, err.msg);
-}
-
-static void load(const char *xml, struct topo *topo)
-{
-    load_with(xml, NULL, topo);
-}
 
 static void check(const struct topo *topo, const struct plan_request *request,
                   struct findings *findings)
@@ -67,8 +55,7 @@ TEST(check_finds_divided_cores_and_workers_over_packages)
         {PLACE_NUMA, 3, 0, ""},
         {PLACE_REMOTE, 3, 0, ""},
     };
-    struct topo topo;
-    load("package:2 numa:1 l3:2 core:2 pu:2", &topo);
+    struct topo topo = fixture_topo("package:2 numa:1 l3:2 core:2 pu:2", NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char found[400];
         struct findings findings;
@@ -97,10 +84,9 @@ TEST(check_advises_what_helps)
         {"package:2 numa:1 core:3 pu:1", 1, "CPUs of more than one package:", "numa keeps each"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct topo topo;
         struct findings findings;
         struct plan_request request = {.placement = PLACE_PARTITION, .workers = cases[i].workers};
-        load(cases[i].machine, &topo);
+        struct topo topo = fixture_topo(cases[i].machine, NULL);
         check(&topo, &request, &findings);
         assert_int_equal(findings.n, 1);
         const char *sentence = findings.all[0].sentence;
@@ -128,11 +114,10 @@ static void expect(const struct topo *topo, const struct plan_request *request, 
 
 TEST(check_finds_slices_over_nodes_of_a_package)
 {
-    struct topo topo;
     struct plan_request one = {.placement = PLACE_PARTITION, .workers = 1};
     struct plan_request two = {.placement = PLACE_PARTITION, .workers = 2};
     struct plan_request spread = {.placement = PLACE_SPREAD, .workers = 2};
-    load("package:1 numa:2 l3:1 core:4 pu:1", &topo);
+    struct topo topo = fixture_topo("package:1 numa:2 l3:1 core:4 pu:1", NULL);
     expect(&topo, &one, "worker_over_nodes worker 0",
            "CPUs of more than one NUMA node: memory that the threads of a worker share is far from "
            "some of them; numa keeps each worker inside one node");
@@ -144,9 +129,8 @@ TEST(check_finds_slices_over_nodes_of_a_package)
 /* numa is skipped where one node alone has memory that we may use. */
 TEST(check_advises_no_placement_that_is_skipped)
 {
-    struct topo topo;
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 1};
-    load("package:2 numa:1 core:3 pu:1", &topo);
+    struct topo topo = fixture_topo("package:2 numa:1 core:3 pu:1", NULL);
     topo.nodes[1].allowed = false;
     expect(&topo, &request, "worker_some_no_memory worker 0; worker_over_packages worker 0",
            "CPUs of more than one package: what the threads of a worker share goes from one to the "
@@ -156,9 +140,8 @@ TEST(check_advises_no_placement_that_is_skipped)
 
 TEST(check_finds_gpus_far_from_their_workers)
 {
-    struct topo topo;
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
-    load_with("package:2 numa:1 core:4 pu:1", "01:00.0@0,02:00.0@0", &topo);
+    struct topo topo = fixture_topo("package:2 numa:1 core:4 pu:1", "01:00.0@0,02:00.0@0");
     expect(&topo, &request, "gpu_far worker 1",
            "GPU 1 is near NUMA node 0, and its CPUs are on node 1; gpu-local gives each worker "
            "CPUs near "
@@ -208,8 +191,7 @@ TEST(check_finds_cpus_that_nobody_has)
         {{.placement = PLACE_SAME, .workers = 4}, "", ""},
         {{.placement = PLACE_NONE, .workers = 2}, "", ""},
     };
-    struct topo topo;
-    load("package:4 numa:1 core:2 pu:2", &topo);
+    struct topo topo = fixture_topo("package:4 numa:1 core:2 pu:2", NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         expect(&topo, &cases[i].request, cases[i].found, cases[i].sentence);
     topo_free(&topo);
@@ -217,9 +199,8 @@ TEST(check_finds_cpus_that_nobody_has)
 
 TEST(check_finds_slices_of_other_kinds_of_cores)
 {
-    struct topo topo;
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
-    load("package:1 l3:2 core:4 pu:1", &topo);
+    struct topo topo = fixture_topo("package:1 l3:2 core:4 pu:1", NULL);
     expect(&topo, &request, "", "");
     topo.nkinds = 2;
     for (unsigned i = 0; i < 4; i++)
@@ -262,11 +243,10 @@ TEST(check_finds_slices_of_other_kinds_of_cores)
 /* What pcores would not give either is no advice, and is found of it, too. */
 TEST(check_of_three_kinds_of_cores)
 {
-    struct topo topo;
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 2};
     char path[] = "/tmp/contend-test-XXXXXX.xml";
     fixture_machine_write(fixture_machine("hybrid_2p8e2lpe"), path);
-    load(path, &topo);
+    struct topo topo = fixture_topo(path, NULL);
     expect(&topo, &request, "team_kinds workers 0-1; core_kinds workers 0-1",
            "their slices are not alike: of the fastest cores worker 0 has 2, and worker 1 none; "
            "pcores gives all workers the fastest cores");
@@ -286,9 +266,8 @@ TEST(check_of_three_kinds_of_cores)
 
 TEST(check_finds_cores_outside_of_the_last_level_caches)
 {
-    struct topo topo;
     struct plan_request request = {.placement = PLACE_LLC, .workers = 2};
-    load("package:1 l3:3 core:2 pu:1", &topo);
+    struct topo topo = fixture_topo("package:1 l3:3 core:2 pu:1", NULL);
     topo.nllcs = 2;
     expect(&topo, &request, "cpus_left CPUs 4-5",
            "2 of 6 are in no worker's slice, as their cores are outside of the last-level caches; "
@@ -299,12 +278,11 @@ TEST(check_finds_cores_outside_of_the_last_level_caches)
 /* The CPUs of a job's workers are those of their own hosts. */
 TEST(check_leaves_plans_over_several_hosts_alone)
 {
-    struct topo topo;
     struct plan plan = {0};
     struct err err = {0};
     struct findings findings = {0};
     struct plan_request request = {.placement = PLACE_PARTITION, .workers = 3};
-    load("package:1 core:2 pu:2", &topo);
+    struct topo topo = fixture_topo("package:1 core:2 pu:2", NULL);
     assert_int_equal(plan_make(&topo, &request, &plan, &err), 0);
     for (unsigned w = 0; w < plan.nworkers; w++)
         (void)snprintf(plan.workers[w].host, sizeof(plan.workers[w].host), "host%u", w);
@@ -336,11 +314,10 @@ TEST(check_finds_cpus_that_lack_something)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char buf[400];
-        struct topo topo;
         struct findings findings;
         struct plan_request request = {.placement = cases[i].placement,
                                        .workers = cases[i].workers};
-        load("package:1 numa:2 core:4 pu:1", &topo);
+        struct topo topo = fixture_topo("package:1 numa:2 core:4 pu:1", NULL);
         topo.nodes[1].allowed = !cases[i].refused;
         for (unsigned cpu = 6; cpu < 8 && cases[i].isolated; cpu++)
             bitset_set(&topo.isolated, cpu);

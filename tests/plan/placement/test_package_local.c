@@ -2,19 +2,12 @@
 #include <errno.h>
 
 #include "harness/plan/placement/check.h"
+#include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
 
 struct machine {
     const char *xml, *gpus;
 };
-
-static void load(const struct machine *machine, struct topo *topo)
-{
-    struct topo_options options = {.xml = machine->xml, .fake_gpus = machine->gpus};
-    struct err err = {0};
-    if (topo_load(&options, topo, &err))
-        fail_msg("%s: %s", machine->xml, err.msg);
-}
 
 /* "CPUS memory NODES; ..." of all workers, or why there is no plan. */
 static void describe(const struct topo *topo, const struct plan_request *request, char *buf,
@@ -66,12 +59,11 @@ TEST(package_local_shares_the_package_near_node_first)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char plan[1024];
-        struct topo topo;
         struct err err;
         struct plan_request request = {.placement = PLACE_PACKAGE_LOCAL,
                                        .workers = cases[i].workers,
                                        .background = cases[i].background};
-        load(cases[i].machine, &topo);
+        struct topo topo = fixture_topo(cases[i].machine->xml, cases[i].machine->gpus);
         if (cases[i].cpus[0])
             assert_int_equal(bitset_parse(cases[i].cpus, &request.cpus, &err), 0);
         describe(&topo, &request, plan, sizeof(plan));
@@ -93,9 +85,8 @@ TEST(package_local_is_refused_where_it_would_be_gpu_local)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char plan[1024];
-        struct topo topo;
         struct plan_request request = {.placement = PLACE_PACKAGE_LOCAL, .workers = 2};
-        load(&cases[i].machine, &topo);
+        struct topo topo = fixture_topo(cases[i].machine.xml, cases[i].machine.gpus);
         describe(&topo, &request, plan, sizeof(plan));
         if (!strstr(plan, cases[i].reason))
             fail_msg("no '%s' in '%s'", cases[i].reason, plan);
@@ -111,9 +102,8 @@ TEST(package_local_takes_near_nodes_before_far_ones)
     static const unsigned distances[16] = {10, 12, 20, 20, 12, 10, 20, 20,
                                            20, 20, 10, 12, 20, 20, 12, 10};
     char plan[1024];
-    struct topo topo;
     struct plan_request request = {.placement = PLACE_PACKAGE_LOCAL, .workers = 2};
-    load(&one_package, &topo);
+    struct topo topo = fixture_topo(one_package.xml, one_package.gpus);
     free(topo.distances);
     topo.distances = malloc(sizeof(distances));
     assert_non_null(topo.distances);
@@ -142,9 +132,8 @@ static void find(const struct topo *topo, const struct plan_request *request, co
 TEST(package_local_is_advised_where_gpu_local_leaves_cpus)
 {
     char sentence[900];
-    struct topo topo;
     struct plan_request request = {.placement = PLACE_GPU_LOCAL, .workers = 3};
-    load(&two_of_two, &topo);
+    struct topo topo = fixture_topo(two_of_two.xml, two_of_two.gpus);
     find(&topo, &request, "cpus_left", sentence, sizeof(sentence));
     assert_string_equal(sentence, "16 of 32 are in no worker's slice, as each is kept inside one "
                                   "NUMA node; package-local gives them to the workers whose GPUs "
@@ -186,8 +175,7 @@ TEST(teams_are_no_larger_than_a_quota)
         {{.placement = PLACE_NONE, .workers = 2, .cpu_quota = 2}, 8, "plan fewer threads"},
         {{.placement = PLACE_PASSIVE, .workers = 2, .cpu_quota = 2}, 8, "plan fewer threads"},
     };
-    struct topo topo;
-    load(&eight, &topo);
+    struct topo topo = fixture_topo(eight.xml, eight.gpus);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char sentence[900];
         struct plan plan = {0};

@@ -1,5 +1,6 @@
 /* {worker} and its like in a user's command: what is replaced, what is refused, what passes. */
 #include "harness/plan/placement/placeholders.h"
+#include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
@@ -73,16 +74,6 @@ TEST(placeholders_use)
     assert_false(placeholders_use("{workers}", PLACEHOLDER_WORKER));
 }
 
-static void plan_for(const char *machine, const char *gpus, enum placement placement,
-                     struct topo *topo, struct plan *plan)
-{
-    struct err err = {0};
-    struct topo_options options = {.xml = machine, .fake_gpus = gpus};
-    struct plan_request request = {.placement = placement, .workers = 2, .background = 1};
-    if (topo_load(&options, topo, &err) || plan_make(topo, &request, plan, &err))
-        fail_msg("%s: %s", machine, err.msg);
-}
-
 TEST(placeholders_of_a_plan)
 {
     static const struct {
@@ -100,11 +91,13 @@ TEST(placeholders_of_a_plan)
          "{worker} {workers} {threads} {cpus} {node}", "2 2 2 4-5 0"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct topo topo;
+        struct topo topo = fixture_topo(cases[i].machine, cases[i].gpus);
+        const struct plan_request request = {
+            .placement = cases[i].placement, .workers = 2, .background = 1};
         struct plan plan;
         struct err err = {0};
         struct placeholder_values of = {0};
-        plan_for(cases[i].machine, cases[i].gpus, cases[i].placement, &topo, &plan);
+        assert_int_equal(plan_make(&topo, &request, &plan, &err), 0);
         placeholders_of(&topo, &plan, cases[i].worker, &of);
         char *expanded = placeholders_expand(cases[i].text, &of, &err);
         if (!expanded)

@@ -10,17 +10,10 @@
 #include "harness/plan/placement/plan.h"
 #include "tests/lib/fixture_machines.h"
 #include "tests/lib/fixture_plan_properties.h"
+#include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
 
 enum { PATH_SIZE = 512 };
-
-static void load(const char *xml, const char *fake_gpus, struct topo *topo)
-{
-    struct topo_options options = {.xml = xml, .fake_gpus = fake_gpus};
-    struct err err = {0};
-    if (topo_load(&options, topo, &err))
-        fail_msg("%s: %s", xml, err.msg);
-}
 
 /* A small generator, so that the same machines are tested everywhere. */
 static uint64_t random_state = 88172645463325252;
@@ -54,8 +47,7 @@ static void check_machine(const struct topo *topo)
 
 static void check_file(const char *path)
 {
-    struct topo topo;
-    load(path, NULL, &topo);
+    struct topo topo = fixture_topo(path, NULL);
     check_machine(&topo);
     topo_free(&topo);
 }
@@ -92,12 +84,11 @@ TEST(plan_properties_of_synthetic_machines)
     for (unsigned packages = 1; packages <= 8; packages++)
         for (unsigned smt = 1; smt <= 4; smt++) {
             char text[128], gpus[64];
-            struct topo topo;
             (void)snprintf(text, sizeof(text), "package:%u numa:%u l3:%u core:%u pu:%u", packages,
                            1 + packages % 2, 1 + smt % 3, 1 + (packages * smt) % 5, smt);
             (void)snprintf(gpus, sizeof(gpus), "01:00.0@%u,02:00.0@0,03:00.0@%u", packages - 1,
                            packages / 2);
-            load(text, gpus, &topo);
+            struct topo topo = fixture_topo(text, gpus);
             check_machine(&topo);
             topo_free(&topo);
         }
@@ -141,9 +132,8 @@ TEST(plan_properties_of_random_allowed_sets)
         "package:8 numa:1 l2:4 core:2 pu:2", "package:3 core:5 pu:3",
     };
     for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++) {
-        struct topo topo;
         struct plan_request request;
-        load(machines[m], "01:00.0,02:00.0,03:00.0,04:00.0", &topo);
+        struct topo topo = fixture_topo(machines[m], "01:00.0,02:00.0,03:00.0,04:00.0");
         const unsigned nllcs = topo.nllcs;
         for (unsigned round = 0; round < 60; round++) {
             disturb(&topo);
@@ -157,8 +147,7 @@ TEST(plan_properties_of_random_allowed_sets)
 
 TEST(plan_64_workers_on_4096_cpus_in_50_ms)
 {
-    struct topo topo;
-    load("package:8 numa:2 l3:8 core:8 pu:4", "01:00.0@0,02:00.0@5", &topo);
+    struct topo topo = fixture_topo("package:8 numa:2 l3:8 core:8 pu:4", "01:00.0@0,02:00.0@5");
     assert_int_equal(topo.ncpus, 4096);
     for (int p = 0; p < PLACEMENTS; p++) {
         struct plan_request request = {.placement = (enum placement)p, .workers = 64};
