@@ -1,18 +1,10 @@
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 char fixture_dir[] = "/tmp/contend-test-XXXXXX";
 int fixture_dir_fd;

@@ -1,16 +1,9 @@
 #include "tests/lib/fixture_driver.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
 #include <spawn.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 extern char **environ;
 

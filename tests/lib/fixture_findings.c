@@ -1,13 +1,7 @@
 #include "tests/lib/fixture_findings.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 const char fixture_hostile[] = "]]><script>alert(\"1\")</script> 'a'&|`b`\nc\\\x01\xff @all";
 

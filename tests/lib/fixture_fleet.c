@@ -1,15 +1,9 @@
 #include "tests/lib/fixture_fleet.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/lib/stats/random.h"
+#include "tests/lib/unit.h"
 
 static double uniform(uint64_t *state)
 {

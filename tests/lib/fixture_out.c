@@ -2,23 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/show/draw/gnuplot.h"
 #include "harness/show/figures/figures.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 bool fixture_has_gnuplot(void)
 {

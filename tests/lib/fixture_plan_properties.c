@@ -1,13 +1,7 @@
 #include "tests/lib/fixture_plan_properties.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* What the request leaves to plan on, worked out without the planner. */
 static struct bitset usable_cpus(const struct topo *topo, const struct plan_request *request)

@@ -1,12 +1,8 @@
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static struct value_log values;
 static struct peers alone = {.size = 1};

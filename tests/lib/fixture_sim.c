@@ -1,17 +1,11 @@
 #include "tests/lib/fixture_sim.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "harness/lib/stats/random.h"
 #include "harness/lib/stats/stats.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 double sim_uniform(uint64_t *state)
 {

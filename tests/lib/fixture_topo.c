@@ -1,11 +1,5 @@
 #include "tests/lib/fixture_topo.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 int fixture_load_topo(const char *xml, struct topo *topo, struct err *err)
 {

@@ -1,14 +1,7 @@
 #include "tests/lib/fixture_view.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 struct bitset view_range(unsigned first, unsigned last)
 {

@@ -1,15 +1,9 @@
 #include "tests/lib/fixture_world.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/machine/gpu/driver.h"
+#include "tests/lib/unit.h"
 
 struct fixture_world fixture_world;
 static struct fixture_world *const w = &fixture_world;
