@@ -17,13 +17,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-int cuInit(unsigned flags);
-int cuDeviceGetCount(int *count);
-int cuDeviceGet(int *device, int ordinal);
-int cuDeviceGetPCIBusId(char *bdf, int len, int device);
-int nvmlInit_v2(void);
-int nvmlDeviceGetHandleByPciBusId_v2(const char *bdf, int **device);
-
 static int handles[3] = {0, 1, 2}; /* PCI buses 7, 8, 9 */
 
 /* As CUDA: the first name that is no device ends the list. */
@@ -124,7 +117,6 @@ static unsigned long long state(const char *name, int device, unsigned long long
 
 /* A call that gives one number. */
 #define NUMBER(function, name, otherwise)                                                          \
-    int function(int *device, unsigned *value);                                                    \
     int function(int *device, unsigned *value)                                                     \
     {                                                                                              \
         int fails;                                                                                 \
@@ -134,7 +126,6 @@ static unsigned long long state(const char *name, int device, unsigned long long
 
 /* A call that gives what is now and what will be. */
 #define PAIR(function, name, otherwise)                                                            \
-    int function(int *device, unsigned *now, unsigned *pending);                                   \
     int function(int *device, unsigned *now, unsigned *pending)                                    \
     {                                                                                              \
         int fails;                                                                                 \
@@ -158,31 +149,6 @@ NUMBER(nvmlDeviceGetEnforcedPowerLimit, "limit", 700000)
 NUMBER(nvmlDeviceGetPowerManagementDefaultLimit, "limit_default", 700000)
 PAIR(nvmlDeviceGetEccMode, "ecc", 1)
 PAIR(nvmlDeviceGetMigMode, "mig", 0)
-
-int cuDriverGetVersion(int *version);
-int cuGetErrorString(int error, const char **text);
-int nvmlDeviceGetNvLinkState(int *device, unsigned link, unsigned *active);
-int nvmlDeviceGetNvLinkVersion(int *device, unsigned link, unsigned *version);
-int nvmlDeviceGetTotalEccErrors(int *device, int kind, int since, unsigned long long *count);
-int nvmlDeviceGetRemappedRows(int *device, unsigned *corrected, unsigned *uncorrected,
-                              unsigned *pending, unsigned *failed);
-int nvmlDeviceGetMaxClockInfo(int *device, int clock, unsigned *mhz);
-int nvmlDeviceGetMigDeviceHandleByIndex(int *device, unsigned index, int **instance);
-int nvmlDeviceGetUUID(int *device, char *uuid, unsigned len);
-int nvmlDeviceGetVbiosVersion(int *device, char *version, unsigned len);
-int cuDeviceGetName(char *name, int len, int device);
-int cuDeviceGetUuid(unsigned char *uuid, int device);
-int nvmlDeviceGetCount_v2(unsigned *count);
-int nvmlDeviceGetHandleByIndex_v2(unsigned index, int **device);
-int nvmlDeviceGetPciInfo_v3(int *device, struct pci *pci);
-int nvmlDeviceGetName(int *device, char *name, unsigned len);
-int nvmlDeviceGetMemoryAffinity(int *device, unsigned words, unsigned long *nodes, int scope);
-int nvmlDeviceGetCpuAffinity(int *device, unsigned words, unsigned long *cpus);
-int nvmlDeviceGetClockInfo(int *device, int clock, unsigned *mhz);
-int nvmlDeviceGetTemperature(int *device, int sensor, unsigned *celsius);
-int nvmlDeviceGetCurrentClocksThrottleReasons(int *device, unsigned long long *reasons);
-int nvmlDeviceGetUtilizationRates(int *device, unsigned *shares);
-int nvmlSystemGetDriverVersion(char *version, unsigned len);
 
 int cuDeviceGetName(char *name, int len, int device)
 {
@@ -339,7 +305,6 @@ static void read_counter(int device, struct field *field)
     }
 }
 
-int nvmlDeviceGetFieldValues(int *device, int count, struct field *fields);
 int nvmlDeviceGetFieldValues(int *device, int count, struct field *fields)
 {
     int fails;
@@ -358,11 +323,6 @@ struct event {
 static struct set {
     int told[3], open;
 } events;
-
-int nvmlEventSetCreate(struct set **set);
-int nvmlDeviceRegisterEvents(int *device, unsigned long long types, struct set *set);
-int nvmlEventSetWait_v2(struct set *set, struct event *event, unsigned most_ms);
-int nvmlEventSetFree(struct set *set);
 
 int nvmlEventSetCreate(struct set **set)
 {
@@ -430,7 +390,6 @@ struct fabric {
     unsigned clique;
     unsigned char state;
 };
-int nvmlDeviceGetGpuFabricInfo(int *device, struct fabric *fabric);
 int nvmlDeviceGetGpuFabricInfo(int *device, struct fabric *fabric)
 {
     fabric->state = (unsigned char)state("fabric", *device, 0, NULL);
@@ -502,8 +461,6 @@ struct process {
 };
 #define LIST_PROCESSES nvmlDeviceGetComputeRunningProcesses_v3
 #endif
-
-int LIST_PROCESSES(int *device, unsigned *count, struct process *list);
 
 int LIST_PROCESSES(int *device, unsigned *count, struct process *list)
 {

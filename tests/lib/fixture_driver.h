@@ -21,4 +21,13 @@ int fixture_driver_in_child(const char *library, const char *states, int (*check
  */
 void fixture_driver_check(const char *define, const char *states, int (*check)(void));
 
+/* A test that is one such check over the full driver: its body returns 0. */
+#define DRIVER_TEST(name, states)                                                                  \
+    static int check_##name(void);                                                                 \
+    TEST(name)                                                                                     \
+    {                                                                                              \
+        fixture_driver_check("-DFULL", states, check_##name);                                      \
+    }                                                                                              \
+    static int check_##name(void)
+
 #endif

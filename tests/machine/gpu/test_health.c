@@ -51,7 +51,7 @@ static bool is_unknown(const struct gpu_health *health)
            gpu_health_format(health, line, sizeof(line))[0] == '\0';
 }
 
-static int check_good(void)
+DRIVER_TEST(gpu_health_of_a_good_gpu, NULL)
 {
     struct gpu_health h;
     char line[200];
@@ -69,7 +69,8 @@ static int check_good(void)
 }
 
 /* An idle GPU lowers the generation, and that is no finding. */
-static int check_links(void)
+DRIVER_TEST(gpu_health_links, "gen0=1 width0=8 links_down0=4 gen1=3 gen_link1=3 links1=12 "
+                              "links_down1=12 links2=0")
 {
     struct gpu_health h;
     char line[200];
@@ -84,7 +85,8 @@ static int check_links(void)
     return 0;
 }
 
-static int check_memory(void)
+DRIVER_TEST(gpu_health_memory, "uncorrected0=2 uncorrected_life0=5 corrected0=1 rows_pending0=1 "
+                               "pages_pending=1 rows_bad0=3 ecc1=0 ecc_pending1=1 rows_failed1=1")
 {
     struct gpu_health h;
     CHECK(gpu_health_read(gpu0, &h) == 0 && count(&h) == 5);
@@ -100,7 +102,8 @@ static int check_memory(void)
     return 0;
 }
 
-static int check_modes(void)
+DRIVER_TEST(gpu_health_modes, "persistence0=0 mode0=3 limit0=500000 throttle0=0x40 mode1=2 mig1=1 "
+                              "mig2=1 mig_pending2=0 instances2=0")
 {
     struct gpu_health h;
     CHECK(gpu_health_read(gpu0, &h) == 0 && count(&h) == 4);
@@ -147,7 +150,10 @@ static int check_own_process(void)
     return 0;
 }
 
-static int check_garbage(void)
+DRIVER_TEST(gpu_health_survives_garbage,
+            "gen=4294967295 gen_link=77 width=0 ecc=9 mig=5 uncorrected=0xffffffff"
+            "ffffffff rows=0xffffffff rows_pending=7 persistence=fails mode=1000 "
+            "pid=0xffffffff power=0xffffffff clock_max=0xffffffff link_version=0")
 {
     struct gpu_health h;
     CHECK(gpu_health_read(gpu0, &h) == 0);
@@ -177,35 +183,6 @@ static int check_no_nvml(void)
     return 0;
 }
 
-TEST(gpu_health_of_a_good_gpu)
-{
-    fixture_driver_check("-DFULL", NULL, check_good);
-}
-
-TEST(gpu_health_links)
-{
-    fixture_driver_check("-DFULL",
-                         "gen0=1 width0=8 links_down0=4 gen1=3 gen_link1=3 links1=12 "
-                         "links_down1=12 links2=0",
-                         check_links);
-}
-
-TEST(gpu_health_memory)
-{
-    fixture_driver_check("-DFULL",
-                         "uncorrected0=2 uncorrected_life0=5 corrected0=1 rows_pending0=1 "
-                         "pages_pending=1 rows_bad0=3 ecc1=0 ecc_pending1=1 rows_failed1=1",
-                         check_memory);
-}
-
-TEST(gpu_health_modes)
-{
-    fixture_driver_check("-DFULL",
-                         "persistence0=0 mode0=3 limit0=500000 throttle0=0x40 mode1=2 mig1=1 "
-                         "mig2=1 mig_pending2=0 instances2=0",
-                         check_modes);
-}
-
 /* A process of another name, until the pipe is closed; 0 = none. */
 static pid_t start_process(const char *name, int *to_end)
 {
@@ -224,7 +201,7 @@ static pid_t start_process(const char *name, int *to_end)
 }
 
 /* The server of MPS works for others, and is none of them. */
-static int check_mps_server(void)
+DRIVER_TEST(gpu_health_server_of_mps_is_nobody, NULL)
 {
     struct gpu_health h;
     int to_end, status;
@@ -241,13 +218,8 @@ static int check_mps_server(void)
     return 0;
 }
 
-TEST(gpu_health_server_of_mps_is_nobody)
-{
-    fixture_driver_check("-DFULL", NULL, check_mps_server);
-}
-
 /* The recommended setting under MPS is as good as the default; without the daemon it is not. */
-static int check_mps(void)
+DRIVER_TEST(gpu_health_exclusive_under_mps_is_good, "mode0=3 mode1=2")
 {
     struct gpu_health h;
     char folder[] = "/tmp/contend-test-XXXXXX", pipe[64];
@@ -264,11 +236,6 @@ static int check_mps(void)
     return 0;
 }
 
-TEST(gpu_health_exclusive_under_mps_is_good)
-{
-    fixture_driver_check("-DFULL", "mode0=3 mode1=2", check_mps);
-}
-
 TEST(gpu_health_processes)
 {
     static const char states[] = "pid0=1 used0=42949672960 pid1=400000000 pids1=100 pid2=1 "
@@ -276,15 +243,6 @@ TEST(gpu_health_processes)
     fixture_driver_check("-DFULL", states, check_processes);
     fixture_driver_check("-DOLD", states, check_processes);
     fixture_driver_check("-DFULL", NULL, check_own_process);
-}
-
-TEST(gpu_health_survives_garbage)
-{
-    fixture_driver_check("-DFULL",
-                         "gen=4294967295 gen_link=77 width=0 ecc=9 mig=5 uncorrected=0xffffffff"
-                         "ffffffff rows=0xffffffff rows_pending=7 persistence=fails mode=1000 "
-                         "pid=0xffffffff power=0xffffffff clock_max=0xffffffff link_version=0",
-                         check_garbage);
 }
 
 TEST(gpu_health_survives_absent_calls)

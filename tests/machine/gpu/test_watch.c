@@ -76,7 +76,9 @@ static int check_errors(void)
 }
 
 /* A counter that falls was reset, and one that is not there says nothing. */
-static int check_unknown(void)
+DRIVER_TEST(watch_takes_no_reset_for_errors,
+            "uncorrected0=7 uncorrected_more0=-5 replays0=fails limited_heat0=9000 "
+            "limited_heat_more0=-1")
 {
     unsigned n = 0;
     struct gpu_change change = watch(NULL, &n);
@@ -157,14 +159,6 @@ TEST(watch_what_changes)
                          "corrected0=9 uncorrected0=2 uncorrected_more0=1 rows_more0=3 "
                          "replays_more0=2 recoveries_more0=4",
                          check_errors);
-}
-
-TEST(watch_takes_no_reset_for_errors)
-{
-    fixture_driver_check("-DFULL",
-                         "uncorrected0=7 uncorrected_more0=-5 replays0=fails limited_heat0=9000 "
-                         "limited_heat_more0=-1",
-                         check_unknown);
 }
 
 TEST(watch_links_under_load)

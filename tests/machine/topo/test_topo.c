@@ -14,11 +14,8 @@
 
 TEST(topo_synthetic)
 {
-    struct topo topo;
-    struct err err;
-    assert_int_equal(
-        fixture_load_topo("package:2 numa:1(memory=2GB) l3:2(size=8MB) core:3 pu:2", &topo, &err),
-        0);
+    struct topo topo =
+        fixture_topo("package:2 numa:1(memory=2GB) l3:2(size=8MB) core:3 pu:2", NULL);
     assert_int_equal(topo.ncpus, 24);
     assert_int_equal(topo.ncores, 12);
     assert_int_equal(topo.nllcs, 4);
@@ -43,14 +40,12 @@ TEST(topo_synthetic)
 
 TEST(topo_without_caches_has_one_llc_a_package)
 {
-    struct topo topo;
-    struct err err;
-    assert_int_equal(fixture_load_topo("package:3 core:2 pu:1", &topo, &err), 0);
+    struct topo topo = fixture_topo("package:3 core:2 pu:1", NULL);
     assert_int_equal(topo.nllcs, 3);
     assert_int_equal(topo.llc_level, 0);
     assert_int_equal(fixture_find_cpu(&topo, 5)->llc, 2);
     topo_free(&topo);
-    assert_int_equal(fixture_load_topo("package:1 l2:2 core:2 pu:1", &topo, &err), 0);
+    topo = fixture_topo("package:1 l2:2 core:2 pu:1", NULL);
     assert_int_equal(topo.nllcs, 2);
     assert_int_equal(topo.llc_level, 2);
     topo_free(&topo);
@@ -102,11 +97,7 @@ TEST(topo_bad_input)
 
 TEST(topo_fake_gpus)
 {
-    struct topo_options options = {.xml = "package:2 numa:1 core:2 pu:1",
-                                   .fake_gpus = "0000:02:00.0@1,03:00.0"};
-    struct topo topo;
-    struct err err;
-    assert_int_equal(topo_load(&options, &topo, &err), 0);
+    struct topo topo = fixture_topo("package:2 numa:1 core:2 pu:1", "0000:02:00.0@1,03:00.0");
     assert_int_equal(topo.ngpus, 2);
     assert_int_equal(topo.gpus[0].node, 1);
     assert_int_equal(topo.gpus[0].source, TOPO_OPTION);
@@ -117,8 +108,9 @@ TEST(topo_fake_gpus)
     topo_free(&topo);
     static const char *const bad[] = {"", "x", "01:00.0@", "01:00.0@9", "01:00.0@0x", "01:00.0,"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        options.fake_gpus = bad[i];
-        assert_int_equal(topo_load(&options, &topo, &err), -EINVAL);
+        const struct topo_options options = {.xml = "package:2 numa:1 core:2 pu:1",
+                                             .fake_gpus = bad[i]};
+        assert_int_equal(topo_load(&options, &topo, NULL), -EINVAL);
         topo_free(&topo);
     }
 }
@@ -165,9 +157,7 @@ TEST(topo_locates_gpus_by_evidence)
         {{-1, -1, -2}, -1, TOPO_UNKNOWN, "virtual machines"},
         {{7, -2, -2}, -1, TOPO_UNKNOWN, "does not list"},
     };
-    struct topo topo;
-    struct err err;
-    assert_int_equal(fixture_load_topo("package:2 numa:1 core:2 pu:1", &topo, &err), 0);
+    struct topo topo = fixture_topo("package:2 numa:1 core:2 pu:1", NULL);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct topo_gpu gpu = {.node = 5};
         topo_locate_gpu(&topo, &cases[i].evidence, &gpu);
@@ -192,7 +182,7 @@ TEST(topo_throttling_that_is_noise)
     assert_true(gpu_throttle_is_noise(0x80));
 }
 
-static int check_full_driver(void)
+DRIVER_TEST(topo_probes_a_full_driver, "throttle=0x44")
 {
     struct topo topo;
     struct err err;
@@ -247,11 +237,6 @@ static int check_no_driver(void)
     return 0;
 }
 
-TEST(topo_probes_a_full_driver)
-{
-    fixture_driver_check("-DFULL", "throttle=0x44", check_full_driver);
-}
-
 TEST(topo_probes_a_bare_driver)
 {
     fixture_driver_check("-DBARE", NULL, check_bare_driver);
@@ -272,11 +257,7 @@ TEST(topo_survives_no_driver)
 
 TEST(topo_json)
 {
-    struct topo_options options = {.xml = "package:2 numa:1 core:2 pu:2",
-                                   .fake_gpus = "01:00.0@1,02:00.0"};
-    struct topo topo;
-    struct err err;
-    assert_int_equal(topo_load(&options, &topo, &err), 0);
+    struct topo topo = fixture_topo("package:2 numa:1 core:2 pu:2", "01:00.0@1,02:00.0");
     topo.cpus[0].allowed = false;
     (void)snprintf(topo.gpus[1].name, sizeof(topo.gpus[1].name), "\xff");
     json_t *json = topo_to_json(&topo);

@@ -11,14 +11,13 @@
 #include "tests/lib/fixture_topo.h"
 #include "tests/lib/unit.h"
 
-static void load_machine(const char *name, struct topo *topo)
+static struct topo topo_of(const char *name)
 {
     char path[] = "/tmp/contend-test-XXXXXX.xml";
-    struct err err;
     fixture_machine_write(fixture_machine(name), path);
-    if (fixture_load_topo(path, topo, &err))
-        fail_msg("%s", err.msg);
+    struct topo topo = fixture_topo(path, NULL);
     (void)unlink(path);
+    return topo;
 }
 
 /* Writes bytes to a file of this name, which mkstemps completes, loads it and removes it. */
@@ -180,8 +179,7 @@ TEST(topo_is_the_same_by_both_parsers)
 
 TEST(topo_heterogeneous_memory)
 {
-    struct topo topo;
-    load_machine("hbm_beside_dram", &topo);
+    struct topo topo = topo_of("hbm_beside_dram");
     assert_int_equal(topo.nnodes, 8);
     assert_int_equal(topo.nllcs, 4);
     for (unsigned i = 0; i < topo.ncpus; i++)
@@ -195,9 +193,8 @@ TEST(topo_heterogeneous_memory)
 
 TEST(topo_hybrid)
 {
-    struct topo topo;
     unsigned min, max;
-    load_machine("hybrid_6p8e", &topo);
+    struct topo topo = topo_of("hybrid_6p8e");
     assert_int_equal(topo.nkinds, 2);
     for (unsigned i = 0; i < topo.ncpus; i++)
         assert_int_equal(topo.cpus[i].kind, topo.cpus[i].os_cpu < 12);
@@ -214,8 +211,7 @@ TEST(topo_hybrid)
 
 TEST(topo_three_kinds_of_cores)
 {
-    struct topo topo;
-    load_machine("hybrid_2p8e2lpe", &topo);
+    struct topo topo = topo_of("hybrid_2p8e2lpe");
     assert_int_equal(topo.nkinds, 3);
     assert_int_equal(fixture_find_cpu(&topo, 3)->kind, 2);
     assert_int_equal(fixture_find_cpu(&topo, 11)->kind, 1);
@@ -231,9 +227,8 @@ TEST(topo_three_kinds_of_cores)
 
 TEST(topo_allowed_subset)
 {
-    struct topo topo;
     struct bitset set = {0};
-    load_machine("cgroup_of_four_cores", &topo);
+    struct topo topo = topo_of("cgroup_of_four_cores");
     assert_int_equal(topo.ncpus, 64);
     topo_allowed_cpus(&topo, &set);
     fixture_assert_list(&set, "4-7,36-39");
@@ -244,19 +239,18 @@ TEST(topo_allowed_subset)
 
 TEST(topo_odd_numbers)
 {
-    struct topo topo;
     struct bitset set = {0};
-    load_machine("gaps_in_numbers", &topo);
+    struct topo topo = topo_of("gaps_in_numbers");
     topo_allowed_cpus(&topo, &set);
     fixture_assert_list(&set, "0,2,10,18");
     assert_int_equal(topo.gpus[0].node, -1);
     topo_free(&topo);
-    load_machine("superchips_gpu_memory", &topo);
+    topo = topo_of("superchips_gpu_memory");
     assert_int_equal(topo.nnodes, 6);
     assert_true(bitset_empty(&topo.nodes[topo_node_index(&topo, 26)].cpus));
     assert_int_equal(topo.gpus[2].node, 1);
     topo_free(&topo);
-    load_machine("cpus_1920", &topo);
+    topo = topo_of("cpus_1920");
     assert_int_equal(topo.ncpus, 1920);
     assert_int_equal(fixture_find_cpu(&topo, 1919)->package, 15);
     topo_free(&topo);
@@ -264,8 +258,7 @@ TEST(topo_odd_numbers)
 
 TEST(topo_nodes_inside_a_cache)
 {
-    struct topo topo;
-    load_machine("snc4_four_gpus", &topo);
+    struct topo topo = topo_of("snc4_four_gpus");
     assert_int_equal(topo.nnodes, 8);
     assert_int_equal(topo.nllcs, 2);
     assert_int_equal(topo.distances[1], 12);
@@ -276,8 +269,7 @@ TEST(topo_nodes_inside_a_cache)
 
 TEST(topo_gpus_of_xml)
 {
-    struct topo topo;
-    load_machine("sixteen_gpus", &topo);
+    struct topo topo = topo_of("sixteen_gpus");
     assert_int_equal(topo.ngpus, 16);
     assert_int_equal(topo_visible_gpus(&topo), 16);
     for (unsigned i = 0; i < topo.ngpus; i++) {

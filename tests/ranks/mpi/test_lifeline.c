@@ -11,6 +11,11 @@ enum { RANKS = 4 };
 
 static struct lifeline_offer offer;
 
+/* Rank 0's lines, the others', and what was said of the last one that was lost. */
+static struct lifeline lines, guests[RANKS];
+static enum lifeline_end end;
+static const char *words;
+
 static void *connect_guest(void *arg)
 {
     struct lifeline *guest = arg;
@@ -18,33 +23,33 @@ static void *connect_guest(void *arg)
     return lifeline_connect(guest, &offer, rank, true, 8) ? guest : NULL;
 }
 
-static unsigned count_lines(const struct lifeline *lines)
+static unsigned count_lines(void)
 {
     unsigned n = 0;
-    for (unsigned r = 0; r < lines->n; r++)
-        n += lines->line[r].fd >= 0;
+    for (unsigned r = 0; r < lines.n; r++)
+        n += lines.line[r].fd >= 0;
     return n;
 }
 
 /* As rank 0 does: takes who comes, until there are `n` lines or `ms` have passed. */
-static unsigned take_lines(struct lifeline *lines, unsigned n, unsigned ms)
+static unsigned take_lines(unsigned n, unsigned ms)
 {
-    for (unsigned i = 0; i < ms && count_lines(lines) < n; i++) {
-        lifeline_take(lines);
+    for (unsigned i = 0; i < ms && count_lines() < n; i++) {
+        lifeline_take(&lines);
         (void)usleep(1000);
     }
-    return count_lines(lines);
+    return count_lines();
 }
 
-/* Rank 0's lines, and the others', of which `n` are made. */
-static void make(struct lifeline *lines, struct lifeline *guests, unsigned n)
+/* Rank 0's lines, and n of the others'. */
+static void make(unsigned n)
 {
     pthread_t threads[RANKS];
     void *made;
-    lifeline_offer(lines, RANKS, &offer);
+    lifeline_offer(&lines, RANKS, &offer);
     if (!offer.port || !offer.naddresses) {
         print_message("no network here, not even a loopback\n");
-        lifeline_close(lines);
+        lifeline_close(&lines);
         skip();
     }
     for (unsigned r = 1; r <= n; r++) {
@@ -52,26 +57,26 @@ static void make(struct lifeline *lines, struct lifeline *guests, unsigned n)
         assert_int_equal(pthread_create(&threads[r], NULL, connect_guest, &guests[r]), 0);
     }
     bool settled[RANKS] = {false};
-    assert_int_equal(take_lines(lines, n, 60000), n);
+    assert_int_equal(take_lines(n, 60000), n);
     for (unsigned r = 1; r <= n; r++) {
         assert_int_equal(pthread_join(threads[r], &made), 0);
         assert_non_null(made);
         settled[r] = true;
     }
-    lifeline_settle(lines, settled);
+    lifeline_settle(&lines, settled);
 }
 
-static void leave(struct lifeline *lines, enum lifeline_end end, const char *words)
+static void leave(struct lifeline *one, enum lifeline_end how, const char *last_words)
 {
-    lifeline_say(lines, end, words);
-    lifeline_close(lines);
+    lifeline_say(one, how, last_words);
+    lifeline_close(one);
 }
 
-static int wait_for_lost(struct lifeline *lines, enum lifeline_end *end, const char **words)
+static int wait_for_lost(struct lifeline *of)
 {
     int rank = -1;
     for (unsigned i = 0; i < 5000 && rank < 0; i++) {
-        rank = lifeline_lost(lines, end, words);
+        rank = lifeline_lost(of, &end, &words);
         (void)usleep(1000);
     }
     return rank;
@@ -79,10 +84,7 @@ static int wait_for_lost(struct lifeline *lines, enum lifeline_end *end, const c
 
 TEST(all_alive)
 {
-    struct lifeline lines, guests[RANKS];
-    enum lifeline_end end;
-    const char *words;
-    make(&lines, guests, RANKS - 1);
+    make(RANKS - 1);
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
     assert_int_equal(lifeline_lost(&guests[1], &end, &words), -1);
     lifeline_close(&lines);
@@ -95,14 +97,11 @@ TEST(all_alive)
 /* As the kernel does for a process that was killed. */
 TEST(closed)
 {
-    struct lifeline lines, guests[RANKS];
-    enum lifeline_end end;
-    const char *words;
-    make(&lines, guests, RANKS - 1);
+    make(RANKS - 1);
     leave(&guests[1], LIFELINE_LEFT, "done");
     leave(&guests[3], LIFELINE_FOLLOWS, "MPI ended");
     (void)shutdown(guests[2].line[0].fd, SHUT_RDWR);
-    assert_int_equal(wait_for_lost(&lines, &end, &words), 2);
+    assert_int_equal(wait_for_lost(&lines), 2);
     assert_int_equal(end, LIFELINE_CLOSED);
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1); /* said once */
     assert_int_equal(lines.line[1].end, LIFELINE_LEFT);
@@ -113,19 +112,16 @@ TEST(closed)
 
 TEST(last_words)
 {
-    struct lifeline lines, guests[RANKS];
-    enum lifeline_end end;
-    const char *words;
     char long_words[2 * LIFELINE_WORDS];
-    make(&lines, guests, 2);
+    make(2);
     leave(&guests[2], LIFELINE_FAILED, "killed by signal 9");
-    assert_int_equal(wait_for_lost(&lines, &end, &words), 2);
+    assert_int_equal(wait_for_lost(&lines), 2);
     assert_int_equal(end, LIFELINE_FAILED);
     assert_string_equal(words, "killed by signal 9");
     memset(long_words, 'x', sizeof(long_words) - 1);
     long_words[sizeof(long_words) - 1] = '\0';
     leave(&guests[1], LIFELINE_FAILED, long_words);
-    assert_int_equal(wait_for_lost(&lines, &end, &words), 1);
+    assert_int_equal(wait_for_lost(&lines), 1);
     assert_int_equal(strlen(words), LIFELINE_WORDS - 1);
     lifeline_close(&lines);
 }
@@ -133,12 +129,9 @@ TEST(last_words)
 /* Rank 0 is lost, too. */
 TEST(first_is_lost)
 {
-    struct lifeline lines, guests[RANKS];
-    enum lifeline_end end;
-    const char *words;
-    make(&lines, guests, 1);
+    make(1);
     leave(&lines, LIFELINE_FAILED, "no room");
-    assert_int_equal(wait_for_lost(&guests[1], &end, &words), 0);
+    assert_int_equal(wait_for_lost(&guests[1]), 0);
     assert_string_equal(words, "no room");
     leave(&guests[1], LIFELINE_FOLLOWS, "");
 }
@@ -146,10 +139,7 @@ TEST(first_is_lost)
 /* Who follows another one is no loss to rank 0, but says why; rank 0 that follows is, to others. */
 TEST(followers)
 {
-    struct lifeline lines, guests[RANKS];
-    enum lifeline_end end;
-    const char *words = NULL;
-    make(&lines, guests, 2);
+    make(2);
     assert_int_equal(lifeline_follower(&lines, &words), -1);
     lifeline_say(&guests[2], LIFELINE_FOLLOWS, "MPI ended");
     for (unsigned i = 0; i < 5000 && lifeline_follower(&lines, &words) < 0; i++) {
@@ -159,10 +149,9 @@ TEST(followers)
     assert_int_equal(lifeline_follower(&lines, &words), 2);
     assert_string_equal(words, "MPI ended");
     lifeline_say(&lines, LIFELINE_FOLLOWS, "rank 2: MPI ended");
-    assert_int_equal(wait_for_lost(&guests[1], &end, &words), 0);
+    assert_int_equal(wait_for_lost(&guests[1]), 0);
     assert_string_equal(words, "rank 2: MPI ended");
-    assert_int_equal(wait_for_lost(&guests[2], &end, &words),
-                     0); /* heard also behind its own end */
+    assert_int_equal(wait_for_lost(&guests[2]), 0); /* heard also behind its own end */
     lifeline_close(&guests[1]);
     lifeline_close(&guests[2]);
     lifeline_close(&lines);
@@ -177,9 +166,9 @@ static void *close_later(void *arg)
 
 TEST(await_first)
 {
-    struct lifeline lines, guests[RANKS], none = {0};
+    struct lifeline none = {0};
     pthread_t thread;
-    make(&lines, guests, 1);
+    make(1);
     lifeline_say(&guests[1], LIFELINE_FAILED, "killed");
     assert_int_equal(pthread_create(&thread, NULL, close_later, &lines), 0);
     assert_true(lifeline_await_first(&guests[1], 60));
@@ -191,9 +180,6 @@ TEST(await_first)
 /* A guest that has given up before it was answered: there is no line then, and nobody is lost. */
 TEST(guest_gave_up)
 {
-    struct lifeline lines, guests[RANKS];
-    enum lifeline_end end;
-    const char *words;
     pthread_t thread;
     void *made;
     const bool settled[RANKS] = {[2] = true};
@@ -201,20 +187,20 @@ TEST(guest_gave_up)
     for (unsigned r = 1; r <= 2; r++) {
         guests[r].n = r;
         assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guests[r]), 0);
-        assert_int_equal(take_lines(&lines, r, 60000), r);
+        assert_int_equal(take_lines(r, 60000), r);
         assert_int_equal(pthread_join(thread, &made), 0);
         assert_non_null(made);
     }
     (void)shutdown(guests[1].line[0].fd, SHUT_RDWR);
     assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
     lifeline_settle(&lines, settled);
-    assert_int_equal(count_lines(&lines), 1);
+    assert_int_equal(count_lines(), 1);
     for (unsigned i = 0; i < 100; i++) {
         assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
         (void)usleep(1000);
     }
     (void)shutdown(guests[2].line[0].fd, SHUT_RDWR);
-    assert_int_equal(wait_for_lost(&lines, &end, &words), 2);
+    assert_int_equal(wait_for_lost(&lines), 2);
     lifeline_close(&guests[1]);
     lifeline_close(&guests[2]);
     lifeline_close(&lines);
@@ -223,7 +209,7 @@ TEST(guest_gave_up)
 /* Who says nothing keeps nobody waiting: more of them than there is room for would. */
 TEST(silent_strangers)
 {
-    struct lifeline lines, guest = {.n = 1};
+    struct lifeline guest = {.n = 1};
     pthread_t thread;
     void *made;
     int silent[LIFELINE_COMING / 2];
@@ -235,7 +221,7 @@ TEST(silent_strangers)
         assert_int_equal(connect(silent[i], (struct sockaddr *)&address, sizeof(address)), 0);
     }
     assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guest), 0);
-    assert_int_equal(take_lines(&lines, 1, 60000), 1);
+    assert_int_equal(take_lines(1, 60000), 1);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_non_null(made);
     lifeline_close(&guest);
@@ -255,12 +241,12 @@ static void *connect_stranger(void *arg)
 /* Who does not know the token is not taken, nor a rank that does not exist. */
 TEST(strangers)
 {
-    struct lifeline lines, stranger, guest = {.n = RANKS};
+    struct lifeline stranger, guest = {.n = RANKS};
     pthread_t thread;
     void *made;
     lifeline_offer(&lines, RANKS, &offer);
     assert_int_equal(pthread_create(&thread, NULL, connect_stranger, &stranger), 0);
-    assert_int_equal(take_lines(&lines, 1, 500), 0);
+    assert_int_equal(take_lines(1, 500), 0);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_null(made);
     lifeline_close(&stranger);
@@ -268,7 +254,7 @@ TEST(strangers)
 
     lifeline_offer(&lines, RANKS, &offer);
     assert_int_equal(pthread_create(&thread, NULL, connect_guest, &guest), 0);
-    assert_int_equal(take_lines(&lines, 1, 500), 0);
+    assert_int_equal(take_lines(1, 500), 0);
     assert_int_equal(pthread_join(thread, &made), 0);
     assert_null(made);
     lifeline_close(&guest);
@@ -278,9 +264,7 @@ TEST(strangers)
 /* Nobody listens; nothing was ever opened. */
 TEST(no_line)
 {
-    struct lifeline lines, guest, none = {0};
-    enum lifeline_end end;
-    const char *words;
+    struct lifeline guest, none = {0};
     lifeline_offer(&lines, RANKS, &offer);
     lifeline_settle(&lines, (const bool[RANKS]){false});
     assert_false(lifeline_connect(&guest, &offer, 1, true, 1));
