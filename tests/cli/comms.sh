@@ -11,11 +11,6 @@ read_json() {
     "$CONTEND_BINARY" comms --read "$1" --json | jq -c "$2"
 }
 
-# is WHAT GOT EXPECTED
-is() {
-    [ "$2" = "$3" ] || fail "$1: $2, expected $3"
-}
-
 # Under the command: its stdin, stdout and exit code are its own, the report is on stderr.
 out=$(echo in | "$CONTEND_BINARY" comms --out "$scratch/of/mine/kept" -- sh -c \
     "read x; echo \"out \$x\"; $stub - 5 init:a1:2:0:1:dp $all_reduce:3:0 finalize; exit 5" \

@@ -33,10 +33,6 @@ attach() {
 found() { # found ARG...: ids
     attach --json "$@" | jq -c '[.findings[].id]'
 }
-is() {
-    [ "$2" = "$3" ] || fail "$1: $2, expected $3"
-}
-
 job 7 6 >"$scratch/a"
 job 1007 1006 >"$scratch/b"
 job 7 7 >"$scratch/even"

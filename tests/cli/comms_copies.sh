@@ -12,11 +12,6 @@ read_json() {
     "$CONTEND_BINARY" comms --read "$1" --json | jq -c "$2"
 }
 
-# is WHAT GOT EXPECTED
-is() {
-    [ "$2" = "$3" ] || fail "$1: $2, expected $3"
-}
-
 # counted DIR STEP...: the stub under the command; what is said goes to $scratch/err.
 counted() {
     local dir=$1

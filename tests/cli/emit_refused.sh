@@ -3,6 +3,7 @@
 # inherited. What a cell has, read back from the workers: the exit code; of each worker its CPUs (those of its team, of what it
 # forks and of its plain threads, once where they are equal), its threads and its memory policy; + what the text said of it.
 . tests/lib/cli.sh
+. tests/lib/quota.sh
 needs two-cpus numactl
 export NO_COLOR=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 IMAGE=image SAW=$scratch/saw
 unset CUDA_VISIBLE_DEVICES "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}" "${!MKL_@}" "${!OPENBLAS_@}"
@@ -208,28 +209,16 @@ if command -v systemd-analyze >/dev/null; then
 fi
 
 # A quota: teams are as large as the time that is granted.
-group=
-trap '[ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
-if [ "$(id -u)" = 0 ] && [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then # version 1
-    group=$(mktemp -d /sys/fs/cgroup/cpu/contend-XXXXXX 2>/dev/null) && echo 100000 >"$group/cpu.cfs_period_us" &&
-        echo 100000 >"$group/cpu.cfs_quota_us"
-elif [ "$(id -u)" = 0 ] && grep -qw cpu /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null; then
-    group=$(mktemp -d /sys/fs/cgroup/contend-XXXXXX 2>/dev/null) && echo "100000 100000" >"$group/cpu.max"
-fi
-cat >"$scratch/inside" <<SH
-#!/bin/sh
-echo \$\$ >"$group/cgroup.procs" && exec "\$@"
-SH
-chmod +x "$scratch/inside"
+make_group && quota 100
 for format in $formats; do
     [ -n "$group" ] || break
     refusal="quota of 1 CPU"
-    "$scratch/inside" "$CONTEND_BINARY" place --emit "$format" -n 1 -P sized -- ./worker '{worker}' >"$scratch/text" 2>"$scratch/stderr"
+    "${within[@]}" "$CONTEND_BINARY" place --emit "$format" -n 1 -P sized -- ./worker '{worker}' >"$scratch/text" 2>"$scratch/stderr"
     [ "$format" = commands ] || grep -q 'CPU quota: the cgroup grants the time of 1 CPU,' "$scratch/stderr" ||
         fail "$format: the quota is not said: $(cat "$scratch/stderr")"
     grep -q 'CPU quota: the cgroup grants' "$scratch/text" || fail "$format: the text does not say the quota"
     [ "$format" != commands ] || sed -i '1,/^Commands/d' "$scratch/text"
-    runs "$scratch/inside"
+    runs "${within[@]}"
     case $cell in "0 "*" t1 default, none") is "$cell" ;; *) is "0 ... t1 default, none" ;; esac
 done
 finish

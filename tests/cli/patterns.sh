@@ -13,10 +13,6 @@ train() {
         's/^\(step_bytes\|step_calls\|step_sent\),.*;slots=2;*\([^,]*\),/\1,\2,/p' | sort | paste -sd' '
 }
 
-is() {
-    [ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"
-}
-
 is whole "$(train whole)" ""
 is ddp "$(train ddp)" \
     "step_bytes,func=AllReduce,67108864 step_calls,func=AllReduce,3 step_sent,,67108864"

@@ -2,6 +2,7 @@
 # place knows what would undo its plan here: a quota of CPU time, settings of OpenMP, memory policies that are refused; and
 # says what the plan leaves idle, also where it prints a text.
 . tests/lib/cli.sh
+. tests/lib/quota.sh
 export NO_COLOR=1
 unset CUDA_VISIBLE_DEVICES "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}" "${!MKL_@}" "${!OPENBLAS_@}"
 
@@ -79,36 +80,18 @@ if "$CONTEND_REFUSE" set_mempolicy EPERM true; then
 fi
 
 # ---- a quota ----
-group=
-trap '[ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
-quota() { # quota CPUS/100
-    if [ -e "$group/cpu.cfs_quota_us" ]; then echo "$(($1 * 1000))" >"$group/cpu.cfs_quota_us"; else echo "$(($1 * 1000)) 100000" >"$group/cpu.max"; fi
-}
-if [ "$(id -u)" = 0 ] && [ "$(nproc)" -ge 2 ]; then
-    if [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then # version 1
-        group=$(mktemp -d /sys/fs/cgroup/cpu/contend-XXXXXX 2>/dev/null) && echo 100000 >"$group/cpu.cfs_period_us"
-    elif grep -qw cpu /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null; then
-        group=$(mktemp -d /sys/fs/cgroup/contend-XXXXXX 2>/dev/null)
-    fi
-fi
-if [ -n "$group" ]; then
-    within() { # within CODE PATTERN COMMAND...
-        local code=$1 pattern=$2
-        shift 2
-        # shellcheck disable=SC2016
-        expect "$code" "$pattern" sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$@"
-    }
+if [ "$(nproc)" -ge 2 ] && make_group; then
     quota 50
-    within 0 'warning: CPU quota: the cgroup grants the time of 0.5 CPUs' "$CONTEND_BINARY" place -n 1 -P sized --emit sh -- x
-    within 0 'export .*OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1' "$CONTEND_BINARY" place -n 1 -P sized --emit sh -- x
-    within 0 '^~ CPU quota: the cgroup grants' "$CONTEND_BINARY" place -n 1 -P sized -- x
-    within 0 '"id": "cpu_quota"' "$CONTEND_BINARY" place -n 1 -P sized --json
+    expect 0 'warning: CPU quota: the cgroup grants the time of 0.5 CPUs' "${within[@]}" "$CONTEND_BINARY" place -n 1 -P sized --emit sh -- x
+    expect 0 'export .*OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1' "${within[@]}" "$CONTEND_BINARY" place -n 1 -P sized --emit sh -- x
+    expect 0 '^~ CPU quota: the cgroup grants' "${within[@]}" "$CONTEND_BINARY" place -n 1 -P sized -- x
+    expect 0 '"id": "cpu_quota"' "${within[@]}" "$CONTEND_BINARY" place -n 1 -P sized --json
     quota 150
-    within 0 'CPU quota: the cgroup grants the time of 1.5 CPUs, and [0-9]+ are allowed: the plan has 1 thread in all' \
+    expect 0 'CPU quota: the cgroup grants the time of 1.5 CPUs, and [0-9]+ are allowed: the plan has 1 thread in all' "${within[@]}" \
         "$CONTEND_BINARY" place -n 1 -P partition --emit slurm -- x
-    within 0 'plan fewer threads' "$CONTEND_BINARY" place -n 1 -P none --emit sh -- x
+    expect 0 'plan fewer threads' "${within[@]}" "$CONTEND_BINARY" place -n 1 -P none --emit sh -- x
     quota 10000 # more than there is
-    ! sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$CONTEND_BINARY" place -n 1 -P sized --emit sh -- x 2>&1 |
+    ! "${within[@]}" "$CONTEND_BINARY" place -n 1 -P sized --emit sh -- x 2>&1 |
         grep -q quota || fail "a quota that nobody reaches is said"
 fi
 finish

@@ -1,28 +1,18 @@
 #!/usr/bin/env bash
 # A cgroup that grants less time than the CPUs have is said when a run starts.
 . tests/lib/cli.sh
+. tests/lib/quota.sh
 needs root
+make_group && quota 50 || skip "no cgroup with a CPU controller can be made here"
 
-group=
-trap '[ -z "$group" ] || rmdir "$group"; rm -rf "$scratch"' EXIT
-if [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then # version 1
-    group=$(mktemp -d /sys/fs/cgroup/cpu/contend-XXXXXX 2>/dev/null) &&
-        echo 100000 >"$group/cpu.cfs_period_us" && echo 50000 >"$group/cpu.cfs_quota_us"
-elif grep -qw cpu /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null; then
-    group=$(mktemp -d /sys/fs/cgroup/contend-XXXXXX 2>/dev/null) &&
-        echo "50000 100000" >"$group/cpu.max"
-fi
-[ -n "$group" ] || skip "no cgroup with a CPU controller can be made here"
-
-expect 0 'warning: the cgroup grants the time of 0.5 CPUs and allows' sh -c \
-    'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" "$CONTEND_FAKE" bench fake --rounds 1 \
-    --time 0.1 --no-plots --out "$scratch/out"
+expect 0 'warning: the cgroup grants the time of 0.5 CPUs and allows' "${within[@]}" \
+    "$CONTEND_FAKE" bench fake --rounds 1 --time 0.1 --no-plots --out "$scratch/out"
 grep -q '"the cgroup grants the time of 0.5 CPUs' "$scratch/out/run.json" || fail "not in run.json"
 
 # A worker that wants more is stopped: that is a part of its steps' time, and not also of its wait. A
 # tenth of a CPU is less than a busy machine leaves, too.
-if [ -e "$group/cpu.cfs_quota_us" ]; then echo 10000 >"$group/cpu.cfs_quota_us"; else echo "10000 100000" >"$group/cpu.max"; fi
-expect 0 'none[~ ]' sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" \
+quota 10
+expect 0 'none[~ ]' "${within[@]}" \
     "$CONTEND_BINARY" exec --workers 2 --placement none --rounds 1 --time 1 --no-canary --no-baselines --no-plots --out "$scratch/stopped" -- \
     sh -c 'i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done'
 tr -s '\n ' ' ' <"$scratch/stopped/summary.txt" | grep -q 'a quota of CPU time (cpu.max) stopped it' ||

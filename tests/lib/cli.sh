@@ -54,6 +54,11 @@ expect() {
         fail "no /$pattern/ in the output of: $*"$'\n'"$output"
 }
 
+# is WHAT GOT EXPECTED
+is() {
+    [ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"
+}
+
 # cell FILE PLACEMENT WORKERS METRIC COLUMN: one field of rows.csv; no quoted commas before it.
 cell() {
     awk -F, -v p="$2" -v w="$3" -v m="$4" -v c="$5" '
