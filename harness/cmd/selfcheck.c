@@ -1,7 +1,10 @@
-/* contend selfcheck: how often ab and compare are right on this machine, where the truth is known.
+/*
+ * contend selfcheck: how often ab and compare are right on this machine, where the truth is known.
+ * A loop over these commands, which counts what they say.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +12,42 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/cmd/common/child_run.h"
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
-#include "harness/cmd/session/selfcheck_trials.h"
+#include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
-#include "harness/lib/say/terminal.h"
+#include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/machine/facts/env.h"
-#include "harness/show/summary/findings.h"
-#include "harness/show/summary/selfcheck.h"
+#include "harness/show/figures/figures.h"
+#include "harness/store/files/csv.h"
 #include "harness/store/files/directory.h"
-#include "harness/store/files/trials.h"
-#include "harness/store/forms/selfcheck.h"
+#include "harness/store/json/value.h"
+#include "harness/store/read/runs.h"
+#include "harness/verdict/runs/compare.h"
+#include "version.h"
 
 #define RECORD_NAME "selfcheck.json"
+#define TRIALS_NAME "trials.csv"
+
+/* With so few trials an interval leaves half of all shares open: 5 of 5 is [48%, 100%]. */
+enum { TRIALS_LEAST = 6, COMPARE_ROUNDS = 3, PATH_MOST = 4096 };
+
+enum { KIND_COMPARE = 1, KINDS = 5 };
+static const struct kind {
+    const char *name, *title;
+    unsigned busy;  /* per cent by which the second variant is slower */
+    double promise; /* the share that should be found; 0 = none is promised */
+    double limit_s; /* of one trial by ab; of a promise, the time within which it holds */
+    double usual_s; /* that a trial takes */
+} kinds[KINDS] = {
+    {"aa", "ab, equal variants", 0, 0, 20, 20},  {"compare", "compare, equal runs", 0, 0, 0, 30},
+    {"10", "ab, 10% slower", 10, 0.99, 180, 15}, {"5", "ab, 5% slower", 5, 0.95, 180, 30},
+    {"2", "ab, 2% slower", 2, 0, 600, 300},
+};
 
 struct selfcheck_args {
     int64_t trials;
@@ -32,7 +56,7 @@ struct selfcheck_args {
     bool json, dry_run;
 };
 
-/* For shells: the names of selfcheck_kinds. */
+/* For shells: the names of kinds. */
 static const char *const kind_names[] = {"aa", "compare", "10", "5", "2", NULL};
 
 static const struct opt selfcheck_opts[] = {
@@ -61,81 +85,78 @@ static const struct opt selfcheck_opts[] = {
     {.name = NULL},
 };
 
+struct trial {
+    int kind;
+    unsigned number; /* within its kind, from 1 */
+    enum finding_outcome
+        outcome;     /* of the whole; ERROR: it did not end well, MISSING: nothing gated */
+    unsigned rounds; /* that both sides have */
+    double took_s;
+    char said[200]; /* of an ERROR why */
+};
+
 /* While it goes on. */
 struct work {
+    const struct cmd_env *env;
     const struct selfcheck_args *args;
-    bool asked[SELFCHECK_KINDS];
+    const struct cli *cli; /* the parameters */
+    const char *scenario;
+    bool asked[KINDS];
+    double limit_s[KINDS];
     char host[ENV_HOST_LABEL_MAX];
     char utc[32];
-    char dir[4096];
-    int dir_fd; /* -1 = closed */
+    char dir[PATH_MOST]; /* a trial's is DIR/KIND/NUMBER */
+    int dir_fd;          /* -1 = closed */
+    FILE *csv;
     uint64_t start_ns;
     bool complete;
     struct signals signals;
-    struct selfcheck_trials trials;
-    struct selfcheck check;
-    struct findings findings;
+    size_t n, capacity;
+    struct trial *trials;
 };
 
-static int parse_kinds(const char *list, bool asked[SELFCHECK_KINDS], struct err *err)
+/* What the trials of a kind came to. */
+struct count {
+    unsigned trials, hits, errors, wrong; /* wrong: slowed, and called FASTER */
+    struct stats_interval share;          /* of hits: Clopper and Pearson 1934, 95% */
+    double rounds, rounds_worst, took_s;  /* of those that were found, or of all equal ones; NaN */
+    enum finding_outcome outcome;         /* PASS, FAIL, ERROR, UNCLEAR; NONE: no promise */
+    const char *why;                      /* of the first error */
+};
+
+static int parse_kinds(const char *list, bool asked[KINDS], struct err *err)
 {
     for (const char *at = list; at; at = strchr(at, ',')) {
         at += *at == ',';
         size_t length = strcspn(at, ",");
         int kind = 0;
-        while (kind < SELFCHECK_KINDS && (strlen(selfcheck_kinds[kind].name) != length ||
-                                          strncmp(selfcheck_kinds[kind].name, at, length) != 0))
+        while (kind < KINDS &&
+               (strlen(kinds[kind].name) != length || strncmp(kinds[kind].name, at, length) != 0))
             kind++;
-        if (kind == SELFCHECK_KINDS)
+        if (kind == KINDS)
             return err_set(err, -EINVAL, "only '%.60s' is none of: aa, compare, 10, 5, 2", at);
         asked[kind] = true;
     }
     return 0;
 }
 
-static void set_limits(struct work *work)
-{
-    for (int kind = 0; kind < SELFCHECK_KINDS; kind++) {
-        double usual = selfcheck_kinds[kind].limit_s;
-        bool given = work->args->limit_s > 0 && usual > 0;
-        work->check.limit_s[kind] = given ? work->args->limit_s : usual;
-        work->trials.limit_s[kind] = work->check.limit_s[kind];
-    }
-}
-
-/* How long it will take as far as is known, and at most. */
-static double expect(const struct work *work, double *most_s)
-{
-    double expected_s = 0, longest_s = 0;
-    for (int kind = 0; kind < SELFCHECK_KINDS; kind++) {
-        double limit_s = work->check.limit_s[kind], usual_s = selfcheck_kinds[kind].usual_s;
-        if (!work->asked[kind])
-            continue;
-        expected_s +=
-            (double)work->args->trials * (limit_s > 0 && limit_s < usual_s ? limit_s : usual_s);
-        if (longest_s < (limit_s > 0 ? limit_s : usual_s))
-            longest_s = limit_s > 0 ? limit_s : usual_s;
-    }
-    *most_s = work->args->max_time_s + longest_s;
-    return expected_s < *most_s ? expected_s : *most_s;
-}
-
 static void say_plan(const struct work *work, char *text, size_t size)
 {
-    double most_s, expected_s = expect(work, &most_s);
-    size_t used = (size_t)snprintf(text, size,
-                                   "%lld trial%s of each in turns:", (long long)work->args->trials,
-                                   work->args->trials == 1 ? "" : "s");
-    const char *between = " ";
-    for (int kind = 0; kind < SELFCHECK_KINDS && used < size; kind++)
-        if (work->asked[kind]) {
-            used += (size_t)snprintf(text + used, size - used, "%s%s", between,
-                                     selfcheck_kinds[kind].title);
-            between = "; ";
-        }
-    if (used < size)
-        (void)snprintf(text + used, size - used, ". About %.0f min, at most %.0f",
-                       expected_s / 60 < 1 ? 1 : expected_s / 60, most_s / 60 + 0.5);
+    double trials = (double)work->args->trials, expected_s = 0, longest_s = 0;
+    size_t used = (size_t)snprintf(text, size, "%.0f trial%s of each in turns:", trials,
+                                   trials > 1 ? "s" : "");
+    for (int kind = 0; kind < KINDS; kind++) {
+        double limit_s = work->limit_s[kind], usual_s = kinds[kind].usual_s;
+        if (!work->asked[kind])
+            continue;
+        expected_s += trials * (limit_s > 0 ? fmin(limit_s, usual_s) : usual_s);
+        used += (size_t)snprintf(text + used, size - used, "%s %s", longest_s > 0 ? ";" : "",
+                                 kinds[kind].title);
+        longest_s = fmax(longest_s, limit_s > 0 ? limit_s : usual_s);
+    }
+    double most_s = work->args->max_time_s + longest_s;
+    (void)snprintf(text + used, size - used, ". About %.0f min, at most %.0f",
+                   fmax(1, fmin(expected_s, most_s) / 60), most_s / 60 + 0.5);
 }
 
 static int open_directory(struct work *work, struct err *err)
@@ -156,28 +177,177 @@ static int open_directory(struct work *work, struct err *err)
     if ((mkdir(work->dir, 0777) && errno != EEXIST) ||
         (work->dir_fd = open(work->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
         return err_sys(err, -errno, "cannot use the directory '%.150s'", work->dir);
-    if (faccessat(work->dir_fd, TRIALS_NAME, F_OK, 0) == 0)
+    int fd = openat(work->dir_fd, TRIALS_NAME, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EEXIST)
         return err_set(err, -EEXIST, "'%.150s' holds a selfcheck", work->dir);
-    return trials_write(work->dir_fd, &work->check, err);
+    work->csv = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!work->csv)
+        return err_sys(err, -errno, "cannot write " TRIALS_NAME);
+    (void)fputs("kind,trial,busy_percent,outcome,rounds,took_s,said\n", work->csv);
+    return 0;
 }
 
-static bool is_over(const struct work *work)
+/* Its command line; that of a run is as short as one that is compared may be: more rounds would
+ * make single runs no more alike. */
+static struct child_run *make_command(const struct work *work, int kind, const char *dir)
 {
-    return (double)(clock_now_ns() - work->start_ns) / 1e9 >= work->args->max_time_s;
+    struct child_run *run = calloc(1, sizeof(*run));
+    if (!run)
+        return NULL;
+    child_run_add(run, CHILD_RUN_SELF);
+    child_run_add(run, kind == KIND_COMPARE ? "run" : "ab");
+    child_run_add(run, "%s", work->scenario);
+    if (kind == KIND_COMPARE) {
+        child_run_add(run, "--placement=sized,partition");
+        child_run_add(run, "--rounds=%d", COMPARE_ROUNDS);
+        child_run_add(run, "--no-baselines");
+        child_run_add(run, "--no-plots");
+    } else {
+        child_run_add(run, "--variant=a");
+        if (kinds[kind].busy)
+            child_run_add(run, "--variant=b=param:busy=%u", kinds[kind].busy);
+        else
+            child_run_add(run, "--variant=b");
+        child_run_add(run, "--max-time=%.9g", work->limit_s[kind]);
+    }
+    child_run_add(run, "--out=%s", dir);
+    if (work->args->workers)
+        child_run_add(run, "--workers=%s", work->args->workers);
+    if (work->args->device)
+        child_run_add(run, "--device=%s", work->args->device);
+    for (size_t i = 0; i < work->cli->npairs; i++)
+        child_run_add(run, "--param=%s", work->cli->pairs[i]);
+    return run;
 }
 
-static int make_one(struct work *work, enum selfcheck_kind kind, unsigned number, struct err *err)
+/* The last line that it said, without its own name. */
+static const char *said_by(const struct child_run *run)
 {
-    struct selfcheck_trial trial = {.kind = kind, .number = number};
-    int rc = selfcheck_make(&work->trials, &trial, err);
-    if (!rc)
-        rc = selfcheck_add(&work->check, &trial, err);
-    if (!rc)
-        rc = trials_write(work->dir_fd, &work->check, err);
-    if (!rc)
-        log_info("%s, %u of %lld: %s in %.0f s", selfcheck_kinds[kind].title, number,
-                 (long long)work->args->trials, finding_outcome_name(trial.outcome), trial.took_s);
+    static const char prefix[] = "contend: error: ";
+    return strncmp(run->said, prefix, strlen(prefix)) == 0 ? run->said + strlen(prefix) : run->said;
+}
+
+/* Whether such trials can be planned here. */
+static int plan(struct work *work, struct err *err)
+{
+    int rc = 0;
+    for (int kind = 0; kind < KINDS && !rc; kind++) {
+        struct child_run *run = work->asked[kind] ? make_command(work, kind, work->dir) : NULL;
+        if (!work->asked[kind])
+            continue;
+        if (!run)
+            return err_set(err, -ENOMEM, "no memory for a trial");
+        child_run_add(run, "--dry-run");
+        rc = child_run(run, &work->signals, err);
+        if (rc > 0 || rc == -ECHILD)
+            rc = err_set(err, -EINVAL, "'contend %s' says: %s", run->argv[1],
+                         run->said[0] ? said_by(run) : "nothing, and ended");
+        free(run);
+    }
     return rc;
+}
+
+/* Runs a command to its end, again where it was stopped (Ctrl-Z) meanwhile. -EINTR, -ENOMEM. */
+static int measure(struct work *work, const char *dir, struct trial *trial, struct err *err)
+{
+    struct err why = {0};
+    int rc;
+    do {
+        struct child_run *run = make_command(work, trial->kind, dir);
+        if (!run)
+            return err_set(err, -ENOMEM, "no memory for a trial");
+        uint64_t start_ns = clock_now_ns();
+        rc = child_run(run, &work->signals, &why);
+        trial->took_s += (double)(clock_now_ns() - start_ns) / 1e9;
+        bool bad = rc != EXIT_GOOD && rc != EXIT_INCONCLUSIVE && rc != -EINTR && rc != -ERESTART;
+        if (bad)
+            trial->outcome = OUTCOME_ERROR;
+        if (bad && rc > 0)
+            (void)snprintf(trial->said, sizeof(trial->said), "%s: exit code %d: %.150s",
+                           run->argv[1], rc, said_by(run));
+        else if (bad)
+            (void)snprintf(trial->said, sizeof(trial->said), "%s: %.150s", run->argv[1],
+                           rc == -ECHILD ? "was killed by a signal" : why.msg);
+        free(run);
+    } while (rc == -ERESTART);
+    return rc == -EINTR ? rc : 0;
+}
+
+/* FASTER where anything that gates is, else SLOWER where anything is, and so on. */
+static void take(const struct comparisons *comparisons, struct trial *trial)
+{
+    static const enum finding_outcome order[] = {OUTCOME_FASTER, OUTCOME_SLOWER, OUTCOME_MISSING,
+                                                 OUTCOME_UNCLEAR, OUTCOME_SAME};
+    struct finding whole;
+    trial->outcome = OUTCOME_MISSING;
+    for (size_t i = sizeof(order) / sizeof(order[0]); i-- > 0;)
+        if (comparisons_count(comparisons, order[i]))
+            trial->outcome = order[i];
+    for (size_t i = 0; i < comparisons->n; i++)
+        if (comparisons->all[i].gates && comparisons->all[i].pairs > trial->rounds)
+            trial->rounds = comparisons->all[i].pairs;
+    comparisons_to_finding(comparisons, &whole);
+    (void)snprintf(trial->said, sizeof(trial->said), "%.190s", whole.sentence);
+}
+
+static int compare_two(const struct runs *runs, struct comparisons *comparisons, struct err *err)
+{
+    const struct analysis *analyses[] = {&runs->all[0].recorded->analysis,
+                                         &runs->all[1].recorded->analysis};
+    const struct pairing_runs sides[PAIRING_SIDES] = {
+        {.name = "base", .n = 1, .runs = &analyses[0]},
+        {.name = "new", .n = 1, .runs = &analyses[1]},
+        {.name = "history"}};
+    return compare_make(sides, &(struct compare_options){.threshold = 0.05}, comparisons, err);
+}
+
+/* What goes wrong in it is its outcome. -EINTR: we were asked to stop; -ENOMEM. */
+static int make_trial(struct work *work, struct trial *trial, struct err *err)
+{
+    char dir[PATH_MOST], path[PATH_MOST + 16];
+    struct runs runs = {0};
+    struct comparisons compared = {0};
+    struct err why = {0};
+    int rc = 0, read = 0, parts = trial->kind == KIND_COMPARE ? 2 : 1;
+    (void)snprintf(dir, sizeof(dir), "%.4000s/%s/%u", work->dir, kinds[trial->kind].name,
+                   trial->number);
+    for (int i = 1; i <= parts && !rc && !read && trial->outcome != OUTCOME_ERROR; i++) {
+        (void)snprintf(path, sizeof(path), parts > 1 ? "%s/%d" : "%s", dir, i);
+        rc = measure(work, path, trial, err);
+        if (!rc && trial->outcome != OUTCOME_ERROR)
+            read = runs_read(path, work->env->benches, figures_remove, &runs, &why);
+    }
+    bool ended = !rc && !read && trial->outcome != OUTCOME_ERROR;
+    if (ended && parts > 1)
+        read = compare_two(&runs, &compared, &why);
+    if (ended && !read)
+        take(parts > 1 ? &compared : &runs.all[0].recorded->comparisons, trial);
+    if (read == -ENOMEM)
+        rc = err_set(err, read, "%s", why.msg);
+    else if (read) {
+        trial->outcome = OUTCOME_ERROR;
+        (void)snprintf(trial->said, sizeof(trial->said), "'%.60s': %.120s", dir, why.msg);
+    }
+    comparisons_free(&compared);
+    runs_free(&runs);
+    return rc;
+}
+
+static int keep(struct work *work, const struct trial *trial, struct err *err)
+{
+    struct trial *grown = array_grown(work->trials, work->n, &work->capacity, sizeof(*grown));
+    if (!grown)
+        return err_set(err, -ENOMEM, "no memory for %zu trials", work->n + 1);
+    work->trials = grown;
+    grown[work->n++] = *trial;
+    (void)fprintf(work->csv, "%s,%u,%u,%s,%u,%.3f,", kinds[trial->kind].name, trial->number,
+                  kinds[trial->kind].busy, finding_outcome_name(trial->outcome), trial->rounds,
+                  trial->took_s);
+    csv_put_text(trial->said, work->csv);
+    (void)fputc('\n', work->csv);
+    log_info("%s, %u of %lld: %s in %.0f s", kinds[trial->kind].title, trial->number,
+             (long long)work->args->trials, finding_outcome_name(trial->outcome), trial->took_s);
+    return fflush(work->csv) ? err_sys(err, -errno, "cannot write " TRIALS_NAME) : 0;
 }
 
 /* Kinds in turns, so that what the machine does meanwhile is shared by all. */
@@ -185,93 +355,173 @@ static int make_all(struct work *work, struct err *err)
 {
     int rc = 0;
     for (unsigned number = 1; number <= work->args->trials && !rc; number++)
-        for (int kind = 0; kind < SELFCHECK_KINDS && !rc; kind++) {
+        for (int kind = 0; kind < KINDS && !rc; kind++) {
+            struct trial trial = {.kind = kind, .number = number};
             if (!work->asked[kind])
                 continue;
-            if (is_over(work)) {
+            if ((double)(clock_now_ns() - work->start_ns) / 1e9 >= work->args->max_time_s) {
                 log_warn("the time is over: raise --max-time for all trials");
                 return 0;
             }
-            rc = make_one(work, (enum selfcheck_kind)kind, number, err);
+            rc = make_trial(work, &trial, err);
+            rc = rc ? rc : keep(work, &trial, err);
         }
     work->complete = !rc;
     return rc;
 }
 
-/* Exit code of what was counted. */
-static int code_of(const struct findings *findings)
+static enum finding_outcome judge(const struct work *work, int kind, const struct count *count)
 {
-    bool failed = false, errors = false, unclear = findings->n == 0;
-    for (size_t i = 0; i < findings->n; i++) {
-        failed |= findings->all[i].outcome == OUTCOME_FAIL;
-        errors |= findings->all[i].outcome == OUTCOME_ERROR;
-        unclear |= findings->all[i].outcome == OUTCOME_UNCLEAR;
+    const struct kind *of = &kinds[kind];
+    bool in_time = work->limit_s[kind] >= of->limit_s, few = count->trials < TRIALS_LEAST;
+    unsigned alarms = of->busy ? count->wrong : count->hits;
+    if (stats_share_interval(alarms, count->trials).low > COMPARE_ERROR ||
+        (of->promise > 0 && in_time && !few && count->share.high < of->promise))
+        return OUTCOME_FAIL;
+    if (count->errors)
+        return OUTCOME_ERROR;
+    if (few || (of->promise > 0 && !in_time))
+        return OUTCOME_UNCLEAR;
+    return of->busy && of->promise <= 0 ? OUTCOME_NONE : OUTCOME_PASS;
+}
+
+/* `scratch` has room for a number of each trial. */
+static struct count count_kind(const struct work *work, int kind, double *scratch)
+{
+    struct count count = {.rounds = NAN, .rounds_worst = NAN, .took_s = NAN};
+    double *rounds = scratch, *took_s = scratch + work->n;
+    size_t n = 0;
+    for (size_t i = 0; i < work->n; i++) {
+        const struct trial *trial = &work->trials[i];
+        bool bad = trial->outcome == OUTCOME_ERROR || trial->outcome == OUTCOME_MISSING;
+        bool slower = trial->outcome == OUTCOME_SLOWER, faster = trial->outcome == OUTCOME_FASTER;
+        if (trial->kind != kind)
+            continue;
+        if (bad && !count.errors++)
+            count.why = trial->said;
+        count.trials += !bad;
+        count.hits += slower || (faster && !kinds[kind].busy);
+        count.wrong += faster && kinds[kind].busy;
+        if (kinds[kind].busy ? slower : !bad) {
+            rounds[n] = trial->rounds ? (double)trial->rounds : NAN;
+            took_s[n++] = trial->took_s;
+        }
     }
-    return failed ? EXIT_VERDICT : errors ? EXIT_NOT_RUN : unclear ? EXIT_INCONCLUSIVE : EXIT_GOOD;
+    size_t known = stats_sort(rounds, n);
+    count.rounds = stats_median(rounds, known);
+    count.rounds_worst = known ? rounds[known - 1] : NAN;
+    count.took_s = stats_sort_median(took_s, n);
+    count.share = stats_share_interval(count.hits, count.trials);
+    count.outcome = judge(work, kind, &count);
+    return count;
 }
 
-static json_t *to_json(const struct work *work, int code)
+static const char *percent(double share, char buf[static 16])
 {
-    const struct selfcheck_about about = {.host = work->host,
-                                          .utc = work->utc,
-                                          .scenario = work->trials.scenario,
-                                          .complete = work->complete,
-                                          .exit_code = code};
-    return selfcheck_to_json(&work->check, &about, &work->findings);
+    return share == 0 ? "0%" : text_percent(share, buf, 16);
 }
 
-static int write_record(const struct work *work, int code, struct err *err)
+static void print_kind(int kind, const struct count *count)
 {
-    json_t *json = to_json(work, code);
+    char interval[48] = "-", rounds[32] = "-", took[32] = "-", low[16], high[16], share[16];
+    if (count->trials)
+        (void)snprintf(interval, sizeof(interval), "%s..%s", percent(count->share.low, low),
+                       percent(count->share.high, high));
+    if (!isnan(count->rounds))
+        (void)snprintf(rounds, sizeof(rounds), "%.0f (%.0f)", count->rounds, count->rounds_worst);
+    if (!isnan(count->took_s))
+        (void)snprintf(took, sizeof(took), "%.0f s", count->took_s);
+    (void)printf("  %-20s %6u %8u %6s %13s %10s %6s\n", kinds[kind].title, count->trials,
+                 count->hits, percent((double)count->hits / count->trials, share), interval, rounds,
+                 took);
+    if (count->errors)
+        (void)printf("    %u did not end well, such as: %s\n", count->errors, count->why);
+    (void)printf("    %s: ", finding_outcome_name(count->outcome));
+    if (count->wrong)
+        (void)printf("%u called FASTER; ", count->wrong);
+    if (count->outcome == OUTCOME_UNCLEAR)
+        (void)printf("%s; ", count->trials < TRIALS_LEAST
+                                 ? "so few trials say nothing"
+                                 : "trials were shorter than the promise is for");
+    if (!kinds[kind].busy)
+        (void)printf("at most %s are promised\n", percent(COMPARE_ERROR, share));
+    else if (kinds[kind].promise > 0)
+        (void)printf("%s within %.0f s are promised\n", percent(kinds[kind].promise, share),
+                     kinds[kind].limit_s);
+    else
+        (void)printf("no share is promised\n");
+}
+
+static json_t *kind_to_json(const struct work *work, int kind, const struct count *count)
+{
+    double limit_s = work->limit_s[kind], promise = kinds[kind].promise;
+    return json_pack(
+        "{s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s}", "kind",
+        kinds[kind].name, "title", kinds[kind].title, "trials", (int)count->trials, "hits",
+        (int)count->hits, "wrong", (int)count->wrong, "errors", (int)count->errors, "share",
+        json_value_real((double)count->hits / count->trials), "low",
+        json_value_real(count->share.low), "high", json_value_real(count->share.high), "promise",
+        json_value_real(promise > 0 ? promise : (double)NAN), "limit_s",
+        json_value_real(limit_s > 0 ? limit_s : (double)NAN), "rounds_median",
+        json_value_real(count->rounds), "rounds_worst", json_value_real(count->rounds_worst),
+        "took_median_s", json_value_real(count->took_s), "outcome",
+        finding_outcome_name(count->outcome));
+}
+
+static int write_record(const struct work *work, json_t *json, struct err *err)
+{
     char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
     int rc = text ? file_replace(work->dir_fd, RECORD_NAME, text, strlen(text)) : -ENOMEM;
     free(text);
-    json_decref(json);
     return rc ? err_sys(err, rc, "cannot write " RECORD_NAME) : 0;
 }
 
-static int print(const struct work *work, int code, struct err *err)
+/* Exit code of what was counted. */
+static int code_of(const bool any[OUTCOMES])
 {
-    bool color = terminal_has_color(STDOUT_FILENO);
-    if (work->args->json)
-        return cmd_print_json(to_json(work, code), 2);
-    if (selfcheck_print(&work->check, stdout, err))
+    if (any[OUTCOME_FAIL])
+        return EXIT_VERDICT;
+    if (any[OUTCOME_ERROR])
         return EXIT_NOT_RUN;
-    findings_print(&work->findings, stdout, color);
-    (void)printf("\nResults: %s\n", work->dir);
-    return cmd_finish();
+    return any[OUTCOME_UNCLEAR] ? EXIT_INCONCLUSIVE : EXIT_GOOD;
 }
 
-/* What was counted, also where an interrupt or an error ended it. */
+/* What was counted, also where an interrupt or an error ended it: `rc`. */
 static int conclude(struct work *work, int rc, struct err *err)
 {
-    struct err why = {0};
-    int told = selfcheck_all_pairs(&work->trials, &work->check, &why);
-    if (!told)
-        told = selfcheck_judge(&work->check, &work->findings, &why);
-    int code = rc == -EINTR ? EXIT_INTERRUPTED
-               : rc || told ? EXIT_NOT_RUN
-                            : code_of(&work->findings);
-    if (!told)
-        told = write_record(work, code, &why);
-    if (!told && work->check.n) {
-        int printed = print(work, code, &why);
-        code = printed ? printed : code;
-    }
-    if (told)
-        log_error("%s", why.msg);
+    bool any[OUTCOMES] = {[OUTCOME_UNCLEAR] = !work->n}, json_asked = work->args->json;
+    double *scratch = calloc(2 * work->n + 1, sizeof(*scratch));
+    json_t *all = json_array();
     if (rc && rc != -EINTR)
         log_error("%s", err->msg);
-    return told ? EXIT_NOT_RUN : code;
-}
-
-static int plan(struct work *work, struct err *err)
-{
-    int rc = 0;
-    for (int kind = 0; kind < SELFCHECK_KINDS && !rc; kind++)
-        if (work->asked[kind])
-            rc = selfcheck_try(&work->trials, (enum selfcheck_kind)kind, err);
-    return rc;
+    if (work->n && !json_asked)
+        (void)printf("  %-20s %6s %8s %6s %13s %10s %6s\n", "", "trials", "changed", "",
+                     "95% interval", "rounds", "time");
+    for (int kind = 0; scratch && kind < KINDS; kind++) {
+        struct count count = count_kind(work, kind, scratch);
+        if (!count.trials && !count.errors)
+            continue;
+        any[count.outcome] = true;
+        (void)json_array_append_new(all, kind_to_json(work, kind, &count));
+        if (!json_asked)
+            print_kind(kind, &count);
+    }
+    int code = rc == -EINTR ? EXIT_INTERRUPTED : rc || !scratch ? EXIT_NOT_RUN : code_of(any);
+    free(scratch);
+    json_t *json = json_pack("{s:i, s:o, s:s, s:s, s:o, s:b, s:i, s:o}", "schema", 2, "host",
+                             json_value_text(work->host), "utc", work->utc, "contend",
+                             CONTEND_VERSION, "scenario", json_value_text(work->scenario),
+                             "complete", work->complete, "exit_code", code, "kinds", all);
+    if (write_record(work, json, err)) {
+        log_error("%s", err->msg);
+        code = EXIT_NOT_RUN;
+    }
+    if (json_asked && work->n)
+        return cmd_print_json(json, 2) ? EXIT_NOT_RUN : code;
+    json_decref(json);
+    if (work->n)
+        (void)printf("\nResults: %s\n", work->dir);
+    return cmd_finish() ? EXIT_NOT_RUN : code;
 }
 
 static int run(struct work *work)
@@ -315,12 +565,13 @@ static int selfcheck_main(const struct cmd_env *env, int argc, char **argv)
     int code;
     if (!cmd_parse(env, &selfcheck_command, argc, argv, &args, &cli, &code))
         return code;
-    struct work work = {.args = &args, .dir_fd = -1};
+    struct work work = {.env = env, .args = &args, .cli = &cli, .dir_fd = -1};
     int n = named_scenarios(env, &cli, scenarios);
     if (n > 1)
         log_error("one scenario at a time: unexpected argument '%.80s'", cli.positional[1]);
     if (n != 1)
         return EXIT_USAGE;
+    work.scenario = scenarios[0]->name;
     int rc = parse_kinds(args.only, work.asked, &err);
     if (!rc)
         rc = signals_open(&work.signals, &err);
@@ -328,22 +579,17 @@ static int selfcheck_main(const struct cmd_env *env, int argc, char **argv)
         log_error("%s", err.msg);
         return rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN;
     }
-    work.trials = (struct selfcheck_trials){.benches = env->benches,
-                                            .cli = &cli,
-                                            .scenario = scenarios[0]->name,
-                                            .workers = args.workers,
-                                            .device = args.device,
-                                            .dir = work.dir,
-                                            .signals = &work.signals};
-    set_limits(&work);
+    for (int kind = 0; kind < KINDS; kind++)
+        work.limit_s[kind] =
+            args.limit_s > 0 && kind != KIND_COMPARE ? args.limit_s : kinds[kind].limit_s;
     name_host(&work);
     code = run(&work);
     signals_close(&work.signals);
+    if (work.csv)
+        (void)fclose(work.csv);
     if (work.dir_fd >= 0)
         (void)close(work.dir_fd);
-    runs_free(&work.trials.runs);
-    selfcheck_free(&work.check);
-    findings_free(&work.findings);
+    free(work.trials);
     return code;
 }
 
