@@ -17,9 +17,9 @@ lib|harness/lib/stats/student.c|s/-(df + 1) \/ 2 \*/-df \/ 2 */|lib/test_student
 bench|bench/gpu/gpu_overlap.c|s/fmax(slice_s/fmin(slice_s/|bench/test_overlap|GPUs settle for less than 0.1 s
 cmd|harness/cmd/common/program.c|s/\.\.\/share\/contend/..\/share/|cmd/test_program|files of an installation sought elsewhere
 comms|harness/comms/view/total.c|s/gpu->slot + 1/gpu->slot/|comms/test_total|GPUs of a process counted from 0
-verdict|harness/verdict/pairs/measured.c|s/"lower") ? -1 : 1/"lower") ? 1 : -1/|verdict/test_compare|sign of what is better when lower
+verdict|harness/verdict/runs/measured.c|s/"lower") ? -1 : 1/"lower") ? 1 : -1/|verdict/test_compare|sign of what is better when lower
 verdict|harness/verdict/runs/compare.c|s/COMPARE_ERROR \/ fmax(measurements, 1)/COMPARE_ERROR/|verdict/test_compare_rates|each measurement has the whole error rate
-verdict|harness/verdict/pairs/run_spread.h|s/\(RUN_SPREAD_BEFORE\) 0.03/\1 0.003/|verdict/test_compare_rates|spread between runs is a tenth
+verdict|harness/verdict/runs/run_spread.h|s/\(RUN_SPREAD_BEFORE\) 0.03/\1 0.003/|verdict/test_compare_rates|spread between runs is a tenth
 doctor|harness/doctor/checks/checks_quota.c|s/team > granted/team >= granted/|doctor/test_checks|a team that fits its quota is too large
 validate|harness/validate/fleet/tail.c|s/50 \/ (double)n/5 \/ (double)n/|validate/test_tail|tail fitted to a tenth of the machines
 store|harness/store/json/comparison.c|s/of(object, "low")/of(object, "high")/|store/test_comparison_json|lower end read from the upper one

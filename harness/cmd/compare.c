@@ -20,10 +20,10 @@
 #include "harness/store/json/findings.h"
 #include "harness/store/read/runs.h"
 #include "harness/verdict/odd/busy.h"
-#include "harness/verdict/pairs/disturbed.h"
-#include "harness/verdict/pairs/run_spread.h"
 #include "harness/verdict/runs/canary.h"
 #include "harness/verdict/runs/compare.h"
+#include "harness/verdict/runs/disturbed.h"
+#include "harness/verdict/runs/run_spread.h"
 
 struct compare_args {
     double threshold; /* percent */

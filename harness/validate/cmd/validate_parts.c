@@ -9,7 +9,7 @@
 #include "harness/engine/run/setup.h"
 #include "harness/rows/row.h"
 #include "harness/validate/rules/limit.h"
-#include "harness/verdict/pairs/new_params.h"
+#include "harness/verdict/runs/new_params.h"
 
 static void add_word(char *list, size_t size, const char *word)
 {

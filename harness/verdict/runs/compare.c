@@ -9,9 +9,9 @@
 
 #include "harness/rows/key.h"
 #include "harness/verdict/pairs/floor.h"
-#include "harness/verdict/pairs/measured.h"
-#include "harness/verdict/pairs/new_params.h"
 #include "harness/verdict/runs/canary.h"
+#include "harness/verdict/runs/measured.h"
+#include "harness/verdict/runs/new_params.h"
 
 /* Two-sided 90%: SAME. */
 #define SAME_TAIL 0.05

@@ -29,7 +29,7 @@
 #define CONTEND_VERDICT_RUNS_COMPARE_H
 
 #include "harness/verdict/pairs/comparison.h"
-#include "harness/verdict/pairs/pairing.h"
+#include "harness/verdict/runs/pairing.h"
 
 /* Of whole comparisons with nothing changed, how many may say FASTER or SLOWER of anything. */
 #define COMPARE_ERROR 0.01

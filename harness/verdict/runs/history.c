@@ -10,8 +10,8 @@
 #include "harness/lib/base/array.h"
 #include "harness/rows/key.h"
 #include "harness/rows/metric.h"
-#include "harness/verdict/pairs/new_params.h"
 #include "harness/verdict/runs/history_say.h"
+#include "harness/verdict/runs/new_params.h"
 
 int history_add_run(struct history *history, const struct history_run *run, uint32_t *at,
                     struct err *err)

@@ -2,10 +2,10 @@
  * Parameters of benchmarks that some runs have and others, of another version of contend, lack:
  * rows in which such a parameter is at its default are of the same as rows without it. Pure.
  */
-#ifndef CONTEND_VERDICT_PAIRS_NEW_PARAMS_H
-#define CONTEND_VERDICT_PAIRS_NEW_PARAMS_H
+#ifndef CONTEND_VERDICT_RUNS_NEW_PARAMS_H
+#define CONTEND_VERDICT_RUNS_NEW_PARAMS_H
 
-#include "harness/verdict/pairs/pairing.h"
+#include "harness/verdict/runs/pairing.h"
 
 /*
  * Sets the params by which rows are paired, as pairing.h has them: without the parameters that

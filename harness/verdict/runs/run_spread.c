@@ -1,4 +1,4 @@
-#include "harness/verdict/pairs/run_spread.h"
+#include "harness/verdict/runs/run_spread.h"
 
 #include <math.h>
 #include <stdbool.h>

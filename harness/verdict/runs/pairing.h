@@ -4,8 +4,8 @@
  * counts where it is not at its default (new_params.h). Rows of `sim` are so never beside those of
  * `cuda`. Pure.
  */
-#ifndef CONTEND_VERDICT_PAIRS_PAIRING_H
-#define CONTEND_VERDICT_PAIRS_PAIRING_H
+#ifndef CONTEND_VERDICT_RUNS_PAIRING_H
+#define CONTEND_VERDICT_RUNS_PAIRING_H
 
 #include "harness/rows/analysis.h"
 

@@ -1,4 +1,4 @@
-#include "harness/verdict/pairs/measured.h"
+#include "harness/verdict/runs/measured.h"
 
 #include <math.h>
 #include <string.h>

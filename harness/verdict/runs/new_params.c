@@ -1,4 +1,4 @@
-#include "harness/verdict/pairs/new_params.h"
+#include "harness/verdict/runs/new_params.h"
 
 #include <errno.h>
 #include <stdalign.h>

@@ -12,8 +12,8 @@
  * s0 are not moderated: what was known before does not hold for them, and would raise false alarms
  * (of runs that vary by 6% from 1.2 to 2.1% of whole comparisons, in simulations).
  */
-#ifndef CONTEND_VERDICT_PAIRS_RUN_SPREAD_H
-#define CONTEND_VERDICT_PAIRS_RUN_SPREAD_H
+#ifndef CONTEND_VERDICT_RUNS_RUN_SPREAD_H
+#define CONTEND_VERDICT_RUNS_RUN_SPREAD_H
 
 #include <stddef.h>
 

@@ -9,8 +9,8 @@
  *   spread of machines that were quiet, a history's or what is known of others, says nothing.
  * Such verdicts become UNCLEAR.
  */
-#ifndef CONTEND_VERDICT_PAIRS_DISTURBED_H
-#define CONTEND_VERDICT_PAIRS_DISTURBED_H
+#ifndef CONTEND_VERDICT_RUNS_DISTURBED_H
+#define CONTEND_VERDICT_RUNS_DISTURBED_H
 
 #include "harness/verdict/pairs/comparison.h"
 

@@ -1,5 +1,5 @@
 /* Runs that say of themselves that they are no evidence: which verdicts they bear. */
-#include "harness/verdict/pairs/disturbed.h"
+#include "harness/verdict/runs/disturbed.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

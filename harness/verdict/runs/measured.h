@@ -2,11 +2,11 @@
  * The values that a pair of rows has on both sides and in the history: how far the sides are apart,
  * and what equal runs may be apart by. Pure.
  */
-#ifndef CONTEND_VERDICT_PAIRS_MEASURED_H
-#define CONTEND_VERDICT_PAIRS_MEASURED_H
+#ifndef CONTEND_VERDICT_RUNS_MEASURED_H
+#define CONTEND_VERDICT_RUNS_MEASURED_H
 
-#include "harness/verdict/pairs/pairing.h"
-#include "harness/verdict/pairs/run_spread.h"
+#include "harness/verdict/runs/pairing.h"
+#include "harness/verdict/runs/run_spread.h"
 
 /* A pair's values on both sides and in the history. Gains: logarithms, more is better. */
 struct measured {

@@ -1,10 +1,10 @@
-#include "harness/verdict/pairs/pairing.h"
+#include "harness/verdict/runs/pairing.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/verdict/pairs/new_params.h"
+#include "harness/verdict/runs/new_params.h"
 
 /* <0, 0, >0: by what makes a row one of its arm, without the metric. */
 static int compare_arms(const struct paired_row *first, const struct paired_row *second)

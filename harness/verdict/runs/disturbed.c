@@ -1,9 +1,9 @@
-#include "harness/verdict/pairs/disturbed.h"
+#include "harness/verdict/runs/disturbed.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/verdict/pairs/run_spread.h"
+#include "harness/verdict/runs/run_spread.h"
 
 static bool is_disturbed(const struct disturbed_runs *side)
 {

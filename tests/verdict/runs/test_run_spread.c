@@ -1,5 +1,5 @@
 /* The spread between runs, against values worked out by hand. */
-#include "harness/verdict/pairs/run_spread.h"
+#include "harness/verdict/runs/run_spread.h"
 
 #include <math.h>
 #include <setjmp.h>
