@@ -258,6 +258,13 @@ static int advise(struct work *work, struct err *err)
     return findings_add(&work->findings, &finding, err);
 }
 
+/* As they were told; the sides agree in it, or are not compared. 0 = as usual. */
+static double round_s_of(const struct work *work)
+{
+    const json_t *record = work->sides[PAIRING_BASE].all[0].recorded->record;
+    return json_number_value(json_object_get(json_object_get(record, "options"), "time"));
+}
+
 static int compare(struct work *work, const struct compare_args *args, struct err *err)
 {
     struct pairing_runs sides[PAIRING_SIDES];
@@ -274,6 +281,7 @@ static int compare(struct work *work, const struct compare_args *args, struct er
     if (!rc)
         rc = compare_make(sides,
                           &(struct compare_options){.threshold = args->threshold / 100,
+                                                    .round_s = round_s_of(work),
                                                     .refused = refused[0] ? refused : NULL},
                           &work->comparisons, err);
     if (!rc)

@@ -300,7 +300,8 @@ static bool is_changed(const struct judge *judge, const struct candidate *candid
         return false;
     if (!candidate->mate)
         return true;
-    measured_of(candidate->pair, candidate->mate->pair, judge->tail, &both);
+    measured_of(candidate->pair, candidate->mate->pair, judge->options->round_s, judge->tail,
+                &both);
     return fabs(both.gain) > both.half;
 }
 
@@ -309,7 +310,7 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
 {
     const struct row *row = pair_first(candidate->pair)->row;
     struct measured measured;
-    measured_of(candidate->pair, NULL, judge->tail, &measured);
+    measured_of(candidate->pair, NULL, judge->options->round_s, judge->tail, &measured);
     bool is_bound = measured.bound[PAIRING_BASE] || measured.bound[PAIRING_OTHER];
     bool changed = is_changed(judge, candidate, &measured);
     double threshold = threshold_of(judge, row, comparison->base_median), tail = judge->tail;

@@ -36,6 +36,7 @@
 
 struct compare_options {
     double threshold;    /* relative: 0.05 = 5% */
+    double round_s;      /* how long all runs measured a round; 0 = as usual */
     const char *refused; /* why the sides may not be compared: no verdict of anything; NULL = they
                             may be */
 };

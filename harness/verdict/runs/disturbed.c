@@ -37,7 +37,7 @@ char *disturbed_say(const struct disturbed *of, char *buf, size_t size)
 
 static bool speak_for_themselves(const struct disturbed *of)
 {
-    return (of->history >= RUN_SPREAD_HISTORY_LEAST && 2 * of->busy > of->history) ||
+    return (of->history >= RUN_SPREAD_LONG && 2 * of->busy > of->history) ||
            (of->side[DISTURBED_BASE].runs >= RUN_SPREAD_RUNS_LEAST &&
             of->side[DISTURBED_OTHER].runs >= RUN_SPREAD_RUNS_LEAST);
 }

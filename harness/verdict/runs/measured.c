@@ -38,7 +38,7 @@ static void add_row(struct measured *measured, enum pairing_side side, const str
     measured->bound[side] = measured->bound[side] || row->status == STATUS_CENSORED;
 }
 
-void measured_of(const struct pair *pair, const struct pair *mate, double tail,
+void measured_of(const struct pair *pair, const struct pair *mate, double round_s, double tail,
                  struct measured *measured)
 {
     *measured = (struct measured){0};
@@ -54,9 +54,10 @@ void measured_of(const struct pair *pair, const struct pair *mate, double tail,
                         2);
         }
     size_t runs = measured->sides[PAIRING_BASE].n + measured->sides[PAIRING_OTHER].n;
-    measured->spread =
-        run_spread_of(measured->sides, RUN_SPREAD_BEFORE * (measured->noisy ? RUN_SPREAD_NOISY : 1),
-                      sqrt(measured->rounds / (double)runs));
+    const struct run_spread_known known = {.noisy = measured->noisy,
+                                           .round_s = round_s,
+                                           .rounds = sqrt(measured->rounds / (double)runs)};
+    measured->spread = run_spread_of(measured->sides, &known);
     measured->gain = measured->sides[PAIRING_OTHER].mean - measured->sides[PAIRING_BASE].mean;
     measured->half = run_spread_half_width(&measured->spread, measured->sides[PAIRING_BASE].n,
                                            measured->sides[PAIRING_OTHER].n, tail);

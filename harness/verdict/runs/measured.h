@@ -18,8 +18,9 @@ struct measured {
     double gain, half; /* of other against base; half the width of its interval */
 };
 
-/* Of the pair, or with `mate` of the mean of the gains of both, run by run. */
-void measured_of(const struct pair *pair, const struct pair *mate, double tail,
+/* Of the pair, or with `mate` of the mean of the gains of both, run by run; `round_s` as in struct
+ * run_spread_known. */
+void measured_of(const struct pair *pair, const struct pair *mate, double round_s, double tail,
                  struct measured *measured);
 
 /* Rows of that side with a median of which there are ratios; whether both sides have one. */

@@ -1,7 +1,6 @@
 #include "harness/verdict/runs/run_spread.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/stats/student.h"
@@ -14,31 +13,56 @@ void moments_add(struct moments *moments, double value)
     moments->squares += from * (value - moments->mean);
 }
 
-struct run_spread run_spread_of(const struct moments groups[RUN_SPREAD_GROUPS], double before,
-                                double rounds)
+struct run_spread run_spread_of(const struct moments groups[RUN_SPREAD_GROUPS],
+                                const struct run_spread_known *known)
 {
-    double squares = 0, df = 0;
+    double squares = 0, df = 0, before = RUN_SPREAD_BEFORE * (known->noisy ? RUN_SPREAD_NOISY : 1);
     bool few = groups[RUN_SPREAD_BASE].n < RUN_SPREAD_RUNS_LEAST ||
                groups[RUN_SPREAD_OTHER].n < RUN_SPREAD_RUNS_LEAST;
-    bool speak = !few || groups[RUN_SPREAD_HISTORY].n >= RUN_SPREAD_HISTORY_LEAST;
+    bool speak = !few;
     for (size_t i = 0; i < RUN_SPREAD_GROUPS; i++) {
         squares += groups[i].squares;
         df += groups[i].n ? (double)groups[i].n - 1 : 0;
+        speak = speak || groups[i].n >= RUN_SPREAD_LONG;
     }
     if (speak && squares > df * before * before)
-        before = 0;
-    else
-        squares += RUN_SPREAD_BEFORE_DF * before * before;
-    double known = before > 0 ? RUN_SPREAD_BEFORE_DF : 0;
-    double sd = sqrt(squares / (df + known));
-    return (struct run_spread){.sd = few ? fmax(sd, rounds) : sd, .df = speak ? df + known : known};
+        return (struct run_spread){.sd = fmax(sqrt(squares / df), few ? known->rounds : 0),
+                                   .df = df};
+    if (!speak && known->round_s > 0)
+        before *= sqrt(fmax(1, RUN_SPREAD_ROUND_S / known->round_s));
+    struct run_spread spread = {.sd = sqrt((squares + RUN_SPREAD_BEFORE_DF * before * before) /
+                                           (df + RUN_SPREAD_BEFORE_DF)),
+                                .df = RUN_SPREAD_BEFORE_DF + (speak ? df : 0),
+                                .own_sd = df > 0 ? sqrt(squares / df) : 0,
+                                .own_df = speak ? 0 : df};
+    if (few)
+        spread.sd = fmax(spread.sd, known->rounds);
+    return spread;
+}
+
+/* Of the difference of two means, where the spread of a run is 1. */
+static double error_of(size_t base_runs, size_t other_runs)
+{
+    return sqrt(1 / (double)base_runs + 1 / (double)other_runs);
 }
 
 double run_spread_half_width(const struct run_spread *spread, size_t base_runs, size_t other_runs,
                              double tail)
 {
-    return student_quantile(tail, spread->df) * spread->sd *
-           sqrt(1 / (double)base_runs + 1 / (double)other_runs);
+    double half = student_quantile(tail, spread->df) * spread->sd;
+    if (spread->own_df > 0)
+        half = fmax(half, student_quantile(tail, spread->own_df) * spread->own_sd);
+    return half * error_of(base_runs, other_runs);
+}
+
+double run_spread_chance(const struct run_spread *spread, size_t base_runs, size_t other_runs,
+                         double difference)
+{
+    double off = fabs(difference) / error_of(base_runs, other_runs);
+    double chance = student_tail(off / spread->sd, spread->df);
+    if (spread->own_df > 0 && spread->own_sd > 0)
+        chance = fmax(chance, student_tail(off / spread->own_sd, spread->own_df));
+    return 2 * chance;
 }
 
 unsigned run_spread_runs_needed(const struct run_spread *spread, double difference, double tail,

@@ -12,6 +12,8 @@
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_sim.h"
 
+static const struct run_spread_known usual;
+
 static struct moments moments_of(const double *values, size_t n)
 {
     struct moments moments = {0};
@@ -34,7 +36,7 @@ static void test_run_spread_of_single_runs_is_what_is_known_before(void **state)
     (void)state;
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of((const double[]){1}, 1),
                                                 moments_of((const double[]){5}, 1)};
-    struct run_spread spread = run_spread_of(groups, 0.03, 0);
+    struct run_spread spread = run_spread_of(groups, &usual);
     assert_near(spread.sd, 0.03);
     assert_near(spread.df, RUN_SPREAD_BEFORE_DF);
     /* t of 3 degrees of freedom at 0.5% is 5.840909. */
@@ -45,11 +47,12 @@ static void test_run_spread_of_single_runs_is_what_is_known_before(void **state)
 static void test_run_spread_of_many_runs_is_theirs(void **state)
 {
     (void)state;
-    const double values[] = {-2, -1, 0, 1, 2}; /* 10 squares, 4 degrees of freedom */
+    const double values[] = {-0.02, -0.01, 0, 0.01, 0.02}; /* 0.001 squares, 4 degrees of freedom */
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 5), moments_of(values, 5)};
-    struct run_spread spread = run_spread_of(groups, 2, 0);
+    struct run_spread spread = run_spread_of(groups, &usual);
     assert_near(spread.df, 8 + RUN_SPREAD_BEFORE_DF);
-    assert_near(spread.sd, sqrt((20.0 + 3 * 4) / 11));
+    assert_near(spread.sd, sqrt((0.002 + 3 * 0.0009) / 11));
+    assert_near(spread.own_df, 0);
 }
 
 /* Three and three that look alike within a side may be two modes: they are not believed. */
@@ -58,7 +61,7 @@ static void test_run_spread_of_few_runs_keeps_its_doubt(void **state)
     (void)state;
     const double values[] = {0, 0, 0};
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 3), moments_of(values, 3)};
-    struct run_spread spread = run_spread_of(groups, 0.03, 0);
+    struct run_spread spread = run_spread_of(groups, &usual);
     assert_near(spread.df, RUN_SPREAD_BEFORE_DF);
     assert_near(spread.sd, 0.03 * sqrt(3.0 / 7));
 }
@@ -68,7 +71,7 @@ static void test_run_spread_says_how_many_runs_would_do(void **state)
     (void)state;
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of((const double[]){1}, 1),
                                                 moments_of((const double[]){1}, 1)};
-    struct run_spread spread = run_spread_of(groups, 0.03, 0);
+    struct run_spread spread = run_spread_of(groups, &usual);
     unsigned of_10 = run_spread_runs_needed(&spread, 0.1, 0.0005, 20);
     assert_int_equal(of_10, 6);
     assert_true(run_spread_runs_needed(&spread, 0.3, 0.0005, 20) <= of_10);
@@ -82,7 +85,7 @@ static bool finds(double difference, double sd, unsigned runs, double tail, uint
         moments_add(&groups[RUN_SPREAD_BASE], sd * sim_normal(seed));
         moments_add(&groups[RUN_SPREAD_OTHER], difference + sd * sim_normal(seed));
     }
-    struct run_spread spread = run_spread_of(groups, RUN_SPREAD_BEFORE, 0);
+    struct run_spread spread = run_spread_of(groups, &usual);
     return groups[RUN_SPREAD_OTHER].mean - groups[RUN_SPREAD_BASE].mean >
            run_spread_half_width(&spread, runs, runs, tail);
 }
@@ -124,7 +127,7 @@ static void test_run_spread_beyond_what_is_known_is_not_moderated(void **state)
     (void)state;
     const double values[] = {-2, -1, 0, 1, 2};
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 5), moments_of(values, 5)};
-    struct run_spread spread = run_spread_of(groups, 0.03, 5);
+    struct run_spread spread = run_spread_of(groups, &(struct run_spread_known){.rounds = 5});
     assert_near(spread.df, 8);
     assert_near(spread.sd, sqrt(20.0 / 8));
 }
@@ -134,7 +137,32 @@ static void test_run_spread_of_few_runs_is_not_below_that_of_rounds(void **state
     (void)state;
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of((const double[]){1}, 1),
                                                 moments_of((const double[]){1}, 1)};
-    assert_near(run_spread_of(groups, 0.03, 0.2).sd, 0.2);
+    assert_near(run_spread_of(groups, &(struct run_spread_known){.rounds = 0.2}).sd, 0.2);
+}
+
+/* Two runs a side that are far apart, by hand: of Student's t with 2 degrees of freedom the upper
+ * 0.25% are above 14.0890; that of 3 with what is known before would be 7.4533. */
+static void test_run_spread_of_few_runs_is_their_own_too(void **state)
+{
+    (void)state;
+    const double values[] = {-0.1, 0.1};
+    struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 2), moments_of(values, 2)};
+    struct run_spread spread = run_spread_of(groups, &usual);
+    double half = run_spread_half_width(&spread, 2, 2, 0.0025);
+    assert_true(fixture_near(half, 14.0890 * sqrt(0.04 / 2), 1e-4));
+    assert_true(fixture_near(run_spread_chance(&spread, 2, 2, half), 0.005, 1e-6));
+}
+
+/* Rounds of a hundredth of the usual length: ten times as much is known of their runs. */
+static void test_run_spread_of_short_rounds_is_wider(void **state)
+{
+    (void)state;
+    const double values[] = {0, 0};
+    struct run_spread_known shorter = {.round_s = RUN_SPREAD_ROUND_S / 100};
+    struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 2), moments_of(values, 2)};
+    assert_near(run_spread_of(groups, &shorter).sd, 10 * run_spread_of(groups, &usual).sd);
+    groups[RUN_SPREAD_BASE].n = groups[RUN_SPREAD_OTHER].n = RUN_SPREAD_RUNS_LEAST;
+    assert_near(run_spread_of(groups, &shorter).sd, run_spread_of(groups, &usual).sd);
 }
 
 static void test_run_spread_of_a_long_history_counts(void **state)
@@ -142,9 +170,9 @@ static void test_run_spread_of_a_long_history_counts(void **state)
     (void)state;
     struct moments groups[RUN_SPREAD_GROUPS] = {
         {.n = 1}, {.n = 1}, {.n = 15, .squares = 14 * 0.0008}};
-    assert_near(run_spread_of(groups, 0.03, 0).df, 14 + RUN_SPREAD_BEFORE_DF);
+    assert_near(run_spread_of(groups, &usual).df, 14 + RUN_SPREAD_BEFORE_DF);
     groups[RUN_SPREAD_HISTORY].n = 14;
-    assert_near(run_spread_of(groups, 0.03, 0).df, RUN_SPREAD_BEFORE_DF);
+    assert_near(run_spread_of(groups, &usual).df, RUN_SPREAD_BEFORE_DF);
 }
 
 int main(void)
@@ -159,6 +187,8 @@ int main(void)
         cmocka_unit_test(test_run_spread_of_rounds_from_their_interval),
         cmocka_unit_test(test_run_spread_beyond_what_is_known_is_not_moderated),
         cmocka_unit_test(test_run_spread_of_few_runs_is_not_below_that_of_rounds),
+        cmocka_unit_test(test_run_spread_of_few_runs_is_their_own_too),
+        cmocka_unit_test(test_run_spread_of_short_rounds_is_wider),
         cmocka_unit_test(test_run_spread_of_a_long_history_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
