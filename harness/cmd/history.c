@@ -103,11 +103,11 @@ static void note_failed(struct reading *reading, const struct recorded *recorded
     reading->failed += row != NULL;
     if (!row || strcmp(started, reading->failed_at) < 0)
         return;
-    char arm[ROW_PARAMS_MAX], params[ROW_PARAMS_MAX];
-    history_name(row, arm, params);
+    struct history_figure figure;
+    history_name(row, &figure);
     (void)snprintf(reading->failed_at, sizeof(reading->failed_at), "%s", started);
-    (void)snprintf(reading->failed_what, sizeof(reading->failed_what), "%.200s: %s: %.150s", arm,
-                   status_name(row->status), row->reason);
+    (void)snprintf(reading->failed_what, sizeof(reading->failed_what), "%.200s: %s: %.150s",
+                   figure.arm, status_name(row->status), row->reason);
 }
 
 static bool failed_at_last(const struct reading *reading)
@@ -137,7 +137,7 @@ static int add_rows(struct history *history, const struct recorded *recorded, st
 {
     struct history_run run = {0};
     const struct rows *rows = &recorded->analysis.rows;
-    char arm[ROW_PARAMS_MAX], params[2 * ROW_PARAMS_MAX], measure[ROW_PARAMS_MAX];
+    char measure[ROW_PARAMS_MAX];
     uint32_t at;
     (void)snprintf(run.started, sizeof(run.started), "%s",
                    recorded->started ? recorded->started : "");
@@ -149,14 +149,10 @@ static int add_rows(struct history *history, const struct recorded *recorded, st
         const struct row *row = &rows->row[i];
         if (!history_takes(row))
             continue;
-        history_name(row, arm, params);
-        (void)snprintf(params + strlen(params), sizeof(params) - strlen(params), "%s", measure);
-        const struct history_figure figure = {.arm = arm,
-                                              .params = params,
-                                              .metric = row->metric,
-                                              .unit = row->unit,
-                                              .better = row->better,
-                                              .canary = row->arm->canary};
+        struct history_figure figure;
+        history_name(row, &figure);
+        size_t used = strlen(figure.params);
+        (void)snprintf(figure.params + used, sizeof(figure.params) - used, "%s", measure);
         rc = history_add(history, &figure, at, row->median, err);
     }
     return rc;
@@ -272,9 +268,8 @@ static int exit_code(const struct reading *reading, const struct findings *findi
 
 static int judge(struct reading *reading, struct err *err)
 {
-    const struct history_options options = {.threshold = reading->args->threshold / 100};
     struct findings findings = {0};
-    int rc = history_judge(&reading->history, &options, &findings, err);
+    int rc = history_judge(&reading->history, reading->args->threshold / 100, &findings, err);
     if (!rc)
         rc = say_failed(reading, &findings, err);
     if (!rc && reading->args->out)
@@ -315,9 +310,9 @@ const struct command history_command = {
     .operands = "DIR...",
     .about =
         "Reads all results below the directories, which must be of one machine, and looks for "
-        "changes of level and for drift in each figure that a comparison may fail on. A change has "
-        "at least four runs on either side, so that a single odd run is none; one that the canary "
-        "rows show, too, is the machine's own and UNCLEAR. Exit codes: 0, 1 by --fail-on, 2 bad "
+        "changes of level in each figure that a comparison may fail on. A change has at least four "
+        "runs on either side, so that a single odd run is none; one that the canary rows show, "
+        "too, is the machine's own and UNCLEAR. Exit codes: 0, 1 by --fail-on, 2 bad "
         "input, 4 too few runs, or something failed in the last one.",
     .opts = history_opts,
 };

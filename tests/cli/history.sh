@@ -46,7 +46,7 @@ expect 0 '0 ended SLOWER, 10 FASTER' "$CONTEND_BINARY" history "$scratch/faster"
 # A loss that came back in part is there still, and so is one that came little by little.
 year "$scratch/part" "${even[@]}" 0.70 0.71 0.69 0.70 0.705 0.695 0.7 0.7 0.735 0.74 0.73 0.735 0.737 0.733 0.735 0.736
 expect 1 '10 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" history "$scratch/part" --fail-on slower
-"$CONTEND_BINARY" history "$scratch/part" | tr -s '\n ' ' ' | grep -q 'recovered in part: still -2[67]' ||
+"$CONTEND_BINARY" history "$scratch/part" | tr -s '\n ' ' ' | grep -q -- '-2[67].*recovered in part' ||
     fail "it does not say what is lost still"
 mapfile -t falling < <(awk 'BEGIN { for (i = 0; i < 24; i++) print 0.99 ^ i * (1 + i * 7 % 5 / 1000) }')
 year "$scratch/drift" "${falling[@]}"

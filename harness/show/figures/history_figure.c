@@ -27,7 +27,7 @@ struct panels {
 /* How much there is to be seen in it. */
 static double weight(const struct history_series *series)
 {
-    double most = series->changes.drifts ? fabs(log(series->changes.drift)) : 0;
+    double most = 0;
     for (size_t i = 0; i < series->changes.n; i++)
         most = fmax(most, fabs(log(series->changes.change[i].ratio)));
     return most;
@@ -46,8 +46,8 @@ static void choose(const struct history *history, bool canary, size_t most, stru
     for (size_t i = 0; i < most; i++) {
         const struct history_series *best = NULL;
         for (size_t s = 0; s < history->nseries; s++) {
-            const struct history_series *series = history->series[s];
-            if (series->canary == canary && series->n && !has(panels, series) &&
+            const struct history_series *series = &history->series[s];
+            if (series->figure.canary == canary && series->n && !has(panels, series) &&
                 (!best || weight(series) > weight(best)))
                 best = series;
         }
@@ -67,7 +67,8 @@ static void put_panels(const struct panels *panels, FILE *out)
             high = fmax(high, series->point[i].value);
         }
         double room = fmax((high - low) * 0.15, high * 0.01);
-        (void)snprintf(text, sizeof(text), "%s, %s: %s", series->metric, series->unit, series->arm);
+        (void)snprintf(text, sizeof(text), "%s, %s: %.200s", series->figure.metric,
+                       series->figure.unit, series->figure.arm);
         (void)fprintf(out, "%zu", p);
         dat_put_text(out, text, 110);
         (void)fprintf(out, " %.9g %.9g\n", low - room, high + 2 * room);
@@ -95,8 +96,8 @@ static int put_levels(const struct panels *panels, FILE *out)
         if (!values)
             return -ENOMEM;
         for (size_t s = 0; s <= series->changes.n; s++) {
-            size_t from = s ? series->changes.change[s - 1].at : 0;
-            size_t to = s < series->changes.n ? series->changes.change[s].at : series->n;
+            size_t from = changes_begin(&series->changes, s, series->n);
+            size_t to = changes_begin(&series->changes, s + 1, series->n);
             for (size_t i = from; i < to; i++)
                 values[i - from] = series->point[i].value;
             (void)fprintf(out, "%zu %u %u %.9g\n", p, series->point[from].run + 1,

@@ -37,12 +37,12 @@ static json_t *series_to_json(const struct history_series *series)
         (void)json_array_append_new(runs, json_integer(series->point[i].run));
         (void)json_array_append_new(values, json_value_real(series->point[i].value));
     }
+    const struct history_figure *figure = &series->figure;
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:o}", "arm", json_value_text(series->arm),
-        "params", json_value_text(series->params), "metric", json_value_text(series->metric),
-        "unit", json_value_text(series->unit), "better", json_value_text(series->better), "canary",
-        series->canary, "runs", runs, "values", values, "changes", changes_to_json(series), "drift",
-        series->changes.drifts ? json_value_real(series->changes.drift) : json_null());
+        "{s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o}", "arm", json_value_text(figure->arm),
+        "params", json_value_text(figure->params), "metric", json_value_text(figure->metric),
+        "unit", json_value_text(figure->unit), "better", json_value_text(figure->better), "canary",
+        figure->canary, "runs", runs, "values", values, "changes", changes_to_json(series));
 }
 
 json_t *history_to_json(const struct history *history, const char *machine,
@@ -50,7 +50,7 @@ json_t *history_to_json(const struct history *history, const char *machine,
 {
     json_t *figures = json_array();
     for (size_t i = 0; i < history->nseries; i++)
-        (void)json_array_append_new(figures, series_to_json(history->series[i]));
+        (void)json_array_append_new(figures, series_to_json(&history->series[i]));
     return json_pack("{s:o, s:o, s:o, s:o}", "machine", json_value_text_or_null(machine), "runs",
                      runs_to_json(history), "figures", figures, "findings",
                      findings_to_json(findings));

@@ -9,7 +9,7 @@
 /*
  * {"machine": key, "runs": [{"started", "run_id", "commit"}], "figures": [{"arm", "params",
  *  "metric", "unit", "better", "canary": bool, "runs": [number of the run, from 0], "values": [],
- *  "changes": [{"run", "ratio", "low", "high", "before", "after"}], "drift": ratio | null}],
+ *  "changes": [{"run", "ratio", "low", "high", "before", "after"}]}],
  *  "findings": as findings_to_json}
  * Of one that was judged. NULL: no memory. The caller owns it.
  */
