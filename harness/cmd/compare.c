@@ -20,7 +20,6 @@
 #include "harness/store/json/findings.h"
 #include "harness/store/read/runs.h"
 #include "harness/verdict/odd/busy.h"
-#include "harness/verdict/runs/canary.h"
 #include "harness/verdict/runs/compare.h"
 #include "harness/verdict/runs/disturbed.h"
 #include "harness/verdict/runs/run_spread.h"
@@ -159,22 +158,15 @@ static int fill_sides(const struct work *work, const char *allow, const struct a
 static const double told_share = 0.01;
 
 /* What the canaries of both sides say of the machine; the verdicts have taken it into account. */
-static int tell_moved(const struct pairing_runs *base, const struct pairing_runs *other,
-                      double threshold, struct findings *findings, struct err *err)
+static int tell_moved(const struct comparisons *comparisons, double threshold,
+                      struct findings *findings, struct err *err)
 {
-    struct canary_moves moves = {0};
-    int rc = canary_compare(base->runs, base->n, other->runs, other->n, &moves, err);
-    const struct canary_move *most = rc ? NULL : canary_largest(&moves);
-    if (most && canary_is_beyond(most, told_share)) {
-        struct finding finding = {.id = "machine_moved",
-                                  .severity = canary_is_beyond(most, threshold) ? FINDING_DOUBT
+    struct finding finding = {.id = "machine_moved",
+                              .severity = comparisons->moved_beyond > threshold ? FINDING_DOUBT
                                                                                 : FINDING_NOTE,
-                                  .subject = "the machine itself"};
-        (void)canary_say(most, finding.sentence, sizeof(finding.sentence));
-        rc = findings_add(findings, &finding, err);
-    }
-    canary_moves_free(&moves);
-    return rc;
+                              .subject = "the machine itself"};
+    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", comparisons->moved);
+    return comparisons->moved_beyond > told_share ? findings_add(findings, &finding, err) : 0;
 }
 
 static int tell_new_params(const struct comparisons *comparisons, struct findings *findings,
@@ -287,8 +279,7 @@ static int compare(struct work *work, const struct compare_args *args, struct er
     if (!rc)
         rc = doubt_disturbed(work, args->allow, &sides[PAIRING_HISTORY], err);
     if (!rc)
-        rc = tell_moved(&sides[PAIRING_BASE], &sides[PAIRING_OTHER], args->threshold / 100,
-                        &work->findings, err);
+        rc = tell_moved(&work->comparisons, args->threshold / 100, &work->findings, err);
     free(analyses);
     if (!rc)
         rc = tell_new_params(&work->comparisons, &work->findings, err);

@@ -31,6 +31,8 @@ struct comparison {
 struct comparisons {
     size_t n, capacity;
     struct comparison *all; /* owned */
+    char moved[160];        /* by how much the machine itself did, as canary_say; or "" */
+    double moved_beyond;    /* and that beyond what equal runs may, as a share */
     char new_params[400];   /* parameters that one side lacks, as new_params_say; or "" */
 };
 

@@ -2,12 +2,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/array.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/key.h"
 
@@ -61,136 +59,15 @@ static bool is_same(const struct round_value *value, const char *metric, const c
     return strcmp(value->metric, metric) == 0 && strcmp(value->key, key) == 0;
 }
 
-/* One metric at one key, over all rounds of a side. */
-struct series {
-    size_t n;
-    double *values; /* scratch of the caller's, sorted */
-    double median;
-    struct stats_interval interval;
-};
-
-static int take_series(const struct analysis *const *runs, size_t nruns, const char *metric,
-                       const char *key, struct series *series, struct err *err)
-{
-    size_t most = 1, n = 0;
-    for (size_t i = 0; i < nruns; i++)
-        most += runs[i]->values.n;
-    *series = (struct series){.median = NAN, .interval = {NAN, NAN}};
-    double *values = malloc(most * sizeof(*values));
-    uint32_t *counts = malloc(most * sizeof(*counts));
-    for (size_t i = 0; i < nruns && values; i++) {
-        const struct round_value *end, *at = first_of(runs[i], &end);
-        for (; at < end; at++)
-            if (is_number(at) && is_same(at, metric, key))
-                values[n++] = at->value;
-    }
-    if (values && counts) {
-        series->n = stats_sort(values, n);
-        series->median = stats_median(values, series->n);
-        series->interval = stats_median_interval(values, series->n, 1, counts);
-    }
-    int rc = values && counts ? 0 : err_set(err, -ENOMEM, "no memory for canary rows");
-    free(values);
-    free(counts);
-    return rc;
-}
-
-static int add_move(struct canary_moves *moves, const struct canary_move *move, struct err *err)
-{
-    struct canary_move *grown = array_grown(moves->all, moves->n, &moves->capacity, sizeof(*grown));
-    if (!grown)
-        return err_set(err, -ENOMEM, "no memory for canary rows");
-    moves->all = grown;
-    grown[moves->n++] = *move;
-    return 0;
-}
-
-static bool has_move(const struct canary_moves *moves, const struct round_value *value)
-{
-    for (size_t i = 0; i < moves->n; i++)
-        if (is_same(value, moves->all[i].metric, moves->all[i].key))
-            return true;
-    return false;
-}
-
-struct sides {
-    const struct analysis *const *base, *const *other;
-    size_t nbase, nother;
-};
-
-static int compare_value(const struct sides *sides, const struct round_value *value,
-                         struct canary_moves *moves, struct err *err)
-{
-    struct series base, other;
-    int rc = take_series(sides->base, sides->nbase, value->metric, value->key, &base, err);
-    if (!rc)
-        rc = take_series(sides->other, sides->nother, value->metric, value->key, &other, err);
-    if (rc || !other.n || !(base.median > 0) || !(other.median > 0))
-        return rc;
-    struct canary_move move = {.ratio = other.median / base.median,
-                               .low = other.interval.low / base.interval.high,
-                               .high = other.interval.high / base.interval.low};
-    (void)snprintf(move.metric, sizeof(move.metric), "%s", value->metric);
-    (void)snprintf(move.key, sizeof(move.key), "%s", value->key);
-    (void)snprintf(move.unit, sizeof(move.unit), "%s", value->unit);
-    return add_move(moves, &move, err);
-}
-
-int canary_compare(const struct analysis *const *base, size_t nbase,
-                   const struct analysis *const *other, size_t nother, struct canary_moves *moves,
-                   struct err *err)
-{
-    const struct sides sides = {base, other, nbase, nother};
-    int rc = 0;
-    *moves = (struct canary_moves){0};
-    for (size_t i = 0; i < nbase && !rc; i++) {
-        const struct round_value *end, *at = first_of(base[i], &end);
-        for (; at < end && !rc; at++)
-            if (is_number(at) && !has_move(moves, at))
-                rc = compare_value(&sides, at, moves, err);
-    }
-    return rc;
-}
-
-void canary_moves_free(struct canary_moves *moves)
-{
-    free(moves->all);
-    *moves = (struct canary_moves){0};
-}
-
-/* How far the nearer end of the interval is from 1, as a factor: 1 = it holds 1. */
-static double distance(const struct canary_move *move)
-{
-    if (move->low > 1)
-        return move->low;
-    return move->high < 1 ? 1 / move->high : 1;
-}
-
-const struct canary_move *canary_largest(const struct canary_moves *moves)
-{
-    const struct canary_move *largest = NULL;
-    for (size_t i = 0; i < moves->n; i++) {
-        const struct canary_move *move = &moves->all[i];
-        if (distance(move) > (largest ? distance(largest) : 1))
-            largest = move;
-    }
-    return largest;
-}
-
-bool canary_is_beyond(const struct canary_move *move, double share)
-{
-    return distance(move) > 1 + share;
-}
-
-char *canary_say(const struct canary_move *move, char *buf, size_t size)
+char *canary_say(const char *metric, const char *key, double ratio, char *buf, size_t size)
 {
     char name[160];
-    const struct word *word = word_of(move->metric);
-    name_value(move->metric, move->key, name, sizeof(name));
-    double percent = 100 * fabs(move->ratio - 1);
+    const struct word *word = word_of(metric);
+    name_value(metric, key, name, sizeof(name));
+    double percent = 100 * fabs(ratio - 1);
     int decimals = percent >= 0.95 ? 0 : percent >= 0.095 ? 1 : 2;
     (void)snprintf(buf, size, "%s: %.*f%% %s", name, decimals, fmax(percent, 0.01),
-                   move->ratio > 1 ? word->more : word->less);
+                   ratio > 1 ? word->more : word->less);
     return buf;
 }
 
@@ -218,17 +95,23 @@ static double find_widest(const struct analysis *analysis, const struct round_va
 static int say_which(const struct analysis *analysis, const struct round_value *widest, char *buf,
                      size_t size, struct err *err)
 {
-    struct series series;
     unsigned far = 0;
-    const struct round_value *end, *at = first_of(analysis, &end);
-    int rc = take_series(&analysis, 1, widest->metric, widest->key, &series, err);
-    for (; at < end && !rc; at++)
+    size_t n = 0;
+    const struct round_value *end, *first = first_of(analysis, &end);
+    double *values = calloc((size_t)(end - first) + 1, sizeof(*values));
+    if (!values)
+        return err_set(err, -ENOMEM, "no memory for canary rows");
+    for (const struct round_value *at = first; at < end; at++)
         if (is_number(at) && is_same(at, widest->metric, widest->key))
-            far += fmax(at->value / series.median, series.median / at->value) > 1 + CANARY_STEADY;
+            values[n++] = at->value;
+    double median = stats_sort_median(values, n);
+    for (size_t i = 0; i < n; i++)
+        far += fmax(values[i] / median, median / values[i]) > 1 + CANARY_STEADY;
     buf[0] = '\0';
-    if (!rc && far)
-        (void)snprintf(buf, size, ", %u of %zu rounds", far, series.n);
-    return rc;
+    if (far)
+        (void)snprintf(buf, size, ", %u of %zu rounds", far, n);
+    free(values);
+    return 0;
 }
 
 int canary_find(const struct analysis *analysis, struct findings *findings, struct err *err)

@@ -13,8 +13,9 @@
 #include "harness/verdict/runs/measured.h"
 #include "harness/verdict/runs/new_params.h"
 
-/* Two-sided 90%: SAME. */
+/* Two-sided 90%: SAME; and 95%: that the machine itself moved. */
 #define SAME_TAIL 0.05
+#define MOVED_TAIL 0.025
 
 /* Where equal runs can differ by more than the double, as a logarithm, no ratio means much. */
 #define TOO_NOISY 0.693
@@ -37,7 +38,7 @@ struct judge {
     struct candidate *candidates; /* owned */
     double tail;                  /* of each end of an interval */
     double moved;                 /* what the canaries moved by, as a logarithm */
-    char moved_what[160];
+    const char *moved_what;
 };
 
 static bool have_equal_runs(const struct pair *pair, const struct pair *other)
@@ -91,20 +92,26 @@ static const struct candidate *find_candidate(const struct judge *judge, const s
     return NULL;
 }
 
-/* What the canary that moved the most did, of those that did beyond what their rounds differ by. */
-static int watch_canaries(struct judge *judge, struct err *err)
+/* What the canary that moved the most did, of those that differ beyond chance. */
+static void watch_canaries(struct judge *judge, struct comparisons *comparisons)
 {
-    const struct pairing_runs *base = &judge->sides[PAIRING_BASE];
-    const struct pairing_runs *other = &judge->sides[PAIRING_OTHER];
-    struct canary_moves moves = {0};
-    int rc = canary_compare(base->runs, base->n, other->runs, other->n, &moves, err);
-    const struct canary_move *most = rc ? NULL : canary_largest(&moves);
-    if (most) {
-        judge->moved = fabs(log(most->ratio));
-        (void)canary_say(most, judge->moved_what, sizeof(judge->moved_what));
+    for (size_t i = 0; i < judge->pairing.n; i++) {
+        const struct pair *pair = &judge->pairing.pairs[i];
+        const struct row *row = pair_first(pair)->row;
+        struct measured measured;
+        char key[VALUE_KEY_MAX];
+        if (!row->arm->canary || !measured_on_both(pair))
+            continue;
+        measured_of(pair, NULL, judge->options->round_s, MOVED_TAIL, &measured);
+        double beyond = expm1(fabs(measured.gain) - measured.half);
+        if (!(beyond > comparisons->moved_beyond))
+            continue;
+        comparisons->moved_beyond = beyond;
+        judge->moved = fabs(measured.gain);
+        (void)canary_say(row->metric, key_copy(row, key),
+                         measured_median(pair, PAIRING_OTHER) / measured_median(pair, PAIRING_BASE),
+                         comparisons->moved, sizeof(comparisons->moved));
     }
-    canary_moves_free(&moves);
-    return rc;
 }
 
 /* Appends to the reason, which is cut where it ends. */
@@ -410,13 +417,13 @@ int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
                  const struct compare_options *options, struct comparisons *comparisons,
                  struct err *err)
 {
-    struct judge judge = {.sides = sides, .options = options};
+    struct judge judge = {.sides = sides, .options = options, .moved_what = comparisons->moved};
     *comparisons = (struct comparisons){0};
     int rc = pairing_make(sides, &judge.pairing, err);
     if (!rc)
         rc = find_candidates(&judge, err);
     if (!rc)
-        rc = watch_canaries(&judge, err);
+        watch_canaries(&judge, comparisons);
     for (size_t i = 0; i < judge.pairing.n && !rc; i++)
         rc = compare_pair(&judge, &judge.pairing.pairs[i], comparisons, err);
     if (!rc)
