@@ -87,10 +87,9 @@ static const struct opt selfcheck_opts[] = {
 
 struct trial {
     int kind;
-    unsigned number; /* within its kind, from 1 */
-    enum finding_outcome
-        outcome;     /* of the whole; ERROR: it did not end well, MISSING: nothing gated */
-    unsigned rounds; /* that both sides have */
+    unsigned number;              /* within its kind, from 1 */
+    enum finding_outcome outcome; /* of the whole; ERROR: it did not end well */
+    unsigned rounds;              /* that both sides have */
     double took_s;
     char said[200]; /* of an ERROR why */
 };

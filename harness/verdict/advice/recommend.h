@@ -3,10 +3,13 @@
  * names a setting, marks it or gives the command that applies it takes it from here. Pure.
  *
  * The evidence is throughput, paired by round. One setting is ahead of another where the median of
- * the ratio is above the tolerance and, of several rounds, its interval lies above 1; else the two
- * are indistinguishable. A setting that failed in a round, did not end within the limit, or was
- * disturbed in all rounds that it shares with the reference is no evidence: it can neither be the
- * best nor be recommended.
+ * the ratio is above the tolerance and, of several rounds, its interval lies above 1
+ * (stats_median_interval); else the two are indistinguishable. This is verdict/pairs/ab.h where the
+ * rounds are few and their number is fixed beforehand: it assumes the same, and of two equal
+ * settings one is called ahead in at most one of 2^n cases of n < 6 rounds (3% of five), fewer
+ * where they differ by less than the tolerance. A setting that failed in a round, did not end
+ * within the limit, or was disturbed in all rounds that it shares with the reference is no
+ * evidence: it can neither be the best nor be recommended.
  */
 #ifndef CONTEND_VERDICT_ADVICE_RECOMMEND_H
 #define CONTEND_VERDICT_ADVICE_RECOMMEND_H

@@ -13,12 +13,14 @@
 #include "harness/verdict/pairs/floor.h"
 #include "harness/verdict/pairs/sequential.h"
 
+/* As logarithm: more is as good, and this fits into a double. */
+static const double EVIDENCE_MOST = 500;
+
 /* Two arms that differ by their variants, and room for a value a round. */
 struct duel {
     const struct analysis *analysis;
     const struct variants *variants;
     size_t base, other; /* arms */
-    double alpha[2];    /* of one that does not gate, and of one that does */
     double *log_ratio, *scale, *scratch;
     double *base_value, *other_value;
     struct comparisons *comparisons;
@@ -109,10 +111,11 @@ static void describe(const struct duel *duel, const struct round_value *value,
                                .ratio = NAN,
                                .low = NAN,
                                .high = NAN,
+                               .level = 1 - AB_ALPHA,
+                               .evidence = NAN,
                                .base_runs = 1,
                                .other_runs = 1,
                                .gates = metric_gates(base->bench, value->metric, value->key)};
-    one->level = 1 - duel->alpha[one->gates];
     (void)snprintf(one->base, sizeof(one->base), "%s", base->variant->name);
     (void)snprintf(one->other, sizeof(one->other), "%s", other->variant->name);
     (void)snprintf(one->metric, sizeof(one->metric), "%s", value->metric);
@@ -143,7 +146,7 @@ static double more_rounds(const struct sequential *of, double threshold, double 
 
 static void say_unclear(const struct sequential *of, double threshold, struct comparison *one)
 {
-    double more = more_rounds(of, threshold, log(2 / (1 - one->level)));
+    double more = more_rounds(of, threshold, log(2 / AB_ALPHA));
     char how_many[80] = "many more rounds are needed";
     if (of->n < 2)
         (void)snprintf(how_many, sizeof(how_many), "more rounds are needed");
@@ -198,7 +201,8 @@ static void compare_pairs(const struct duel *duel, size_t n, struct comparison *
     struct sequential of = {
         .x = duel->log_ratio, .scale = duel->scale, .scratch = duel->scratch, .n = n};
     sequential_scale(&of);
-    struct sequential_interval interval = sequential_interval(&of, 1 - one->level);
+    struct sequential_interval interval = sequential_interval(&of, AB_ALPHA);
+    one->evidence = fmax(sequential_above(&of, 0), sequential_below(&of, 0)) - log(2);
     one->pairs = (unsigned)n;
     one->base_median = median_of(duel, duel->base_value, n);
     one->other_median = median_of(duel, duel->other_value, n);
@@ -355,41 +359,66 @@ static bool find_other(const struct result *result, size_t base, const struct va
     return false;
 }
 
-/* How many values of the base do not gate, and how many do. */
-static void count_values(const struct duel *duel, size_t counts[2])
-{
-    const struct round_values *values = &duel->analysis->values;
-    const struct bench *bench = arm_at(duel, duel->base)->bench;
-    size_t end = values->first[duel->base + 1];
-    for (size_t at = values->first[duel->base]; at < end; at += values_group(values, at, end)) {
-        const struct round_value *value = &values->value[at];
-        if (is_comparable(value))
-            counts[metric_gates(bench, value->metric, value->key)]++;
-    }
-}
-
-/* Calls count_values for each pair of arms or, without counts, compare_arms. */
-static int for_all_pairs(struct duel *duel, size_t counts[2], struct err *err)
+static int compare_all(struct duel *duel, struct err *err)
 {
     const struct result *result = duel->analysis->result;
     const struct variant *variants = duel->variants->all;
     int rc = 0;
     for (size_t v = 1; v < duel->variants->n; v++)
-        for (duel->base = 0; duel->base < result->narms && !rc; duel->base++) {
-            if (arm_at(duel, duel->base)->variant != &variants[0] ||
-                !find_other(result, duel->base, &variants[v], &duel->other))
-                continue;
-            if (counts)
-                count_values(duel, counts);
-            else
+        for (duel->base = 0; duel->base < result->narms && !rc; duel->base++)
+            if (arm_at(duel, duel->base)->variant == &variants[0] &&
+                find_other(result, duel->base, &variants[v], &duel->other))
                 rc = compare_arms(duel, err);
-        }
     return rc;
+}
+
+/* The least mean of its evidence and that of any others, as a logarithm; `sorted` has all. */
+static double least_mean(const double *sorted, size_t n, double own)
+{
+    double sum = exp(own), least = sum;
+    size_t counted = 1;
+    bool is_left_out = false;
+    for (size_t i = 0; i < n; i++) {
+        if (!is_left_out && sorted[i] == own) {
+            is_left_out = true;
+            continue;
+        }
+        sum += exp(sorted[i]);
+        least = fmin(least, sum / (double)++counted);
+    }
+    return log(least);
+}
+
+/* What is beyond chance by itself, but not among all that were looked at, is not shown. */
+static int close_family(struct comparisons *comparisons, bool gates, struct err *err)
+{
+    double *sorted = calloc(comparisons->n + 1, sizeof(*sorted));
+    size_t n = 0;
+    if (!sorted)
+        return err_set(err, -ENOMEM, "no memory for %zu comparisons", comparisons->n);
+    for (size_t i = 0; i < comparisons->n; i++)
+        if (comparisons->all[i].gates == gates && !isnan(comparisons->all[i].evidence))
+            sorted[n++] = fmin(comparisons->all[i].evidence, EVIDENCE_MOST);
+    n = stats_sort(sorted, n);
+    for (size_t i = 0; i < comparisons->n; i++) {
+        struct comparison *one = &comparisons->all[i];
+        bool changed = one->outcome == OUTCOME_FASTER || one->outcome == OUTCOME_SLOWER;
+        double own = fmin(one->evidence, EVIDENCE_MOST);
+        if (!changed || one->gates != gates || least_mean(sorted, n, own) >= -log(AB_ALPHA))
+            continue;
+        one->outcome = OUTCOME_UNCLEAR;
+        (void)snprintf(one->reason, sizeof(one->reason),
+                       "After %u paired rounds a change is shown of it alone, not yet among the "
+                       "%zu that were compared; a few more rounds probably do.",
+                       one->pairs, n);
+    }
+    free(sorted);
+    return 0;
 }
 
 int ab_compare(const struct analysis *analysis, struct comparisons *comparisons, struct err *err)
 {
-    size_t rounds = analysis->result->rounds_done + 1, counts[2] = {0};
+    size_t rounds = analysis->result->rounds_done + 1;
     double *room = calloc(5 * rounds, sizeof(*room));
     struct duel duel = {
         .analysis = analysis,
@@ -403,12 +432,11 @@ int ab_compare(const struct analysis *analysis, struct comparisons *comparisons,
     };
     if (!room)
         return err_set(err, -ENOMEM, "no memory to compare %zu rounds", rounds);
-    (void)for_all_pairs(&duel, counts, err);
-    for (size_t i = 0; i < 2; i++)
-        duel.alpha[i] = AB_ALPHA / (double)(counts[i] ? counts[i] : 1);
-    int rc = for_all_pairs(&duel, NULL, err);
+    int rc = compare_all(&duel, err);
     free(room);
-    return rc;
+    if (!rc)
+        rc = close_family(comparisons, true, err);
+    return rc ? rc : close_family(comparisons, false, err);
 }
 
 bool ab_is_clear(const struct comparisons *comparisons)

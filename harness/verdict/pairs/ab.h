@@ -2,13 +2,20 @@
  * The arms of two variants that were measured in the same rounds, compared pair by pair: `contend
  * ab`. Pure apart from allocation.
  *
- * Of each metric and key the logarithms of other / base, one a round, go through the sequential
- * test (sequential.h), at 1% for all that gate together: each has 1% / their number (Bonferroni,
- * which holds however they depend on each other; throughput and step time are nearly the same
- * thing. A mean of the evidence of all would need no such division, but could not say which one
- * changed). Those that do not gate share 1% of their own. FASTER and SLOWER: the interval excludes
- * no change. SAME: it lies within the threshold. UNCLEAR otherwise, with how many more rounds it
- * probably takes.
+ * The engine within a run. Of each metric and key the logarithms of other / base, one a round, go
+ * through the sequential test (sequential.h), which may be looked at after every round.
+ *
+ * Clearly different: the evidence against "no change" is 1/AB_ALPHA, and so is the mean of it and
+ * of that of any others that gate: a closed test (Marcus, Peritz and Gabriel 1976) by means of
+ * evidence (Vovk and Wang 2021). So of all that gate together, however often one looks, the chance
+ * to call any changed with nothing changed is AB_ALPHA; where all of them changed none pays for the
+ * others. Those that do not gate are a family of their own. It assumes that the difference of two
+ * equal arms is as often positive as negative, as the order of a round is drawn, and nothing else:
+ * neither how they are spread nor that rounds are independent. So at least ten rounds are needed:
+ * fewer have one sign too often, whatever their size.
+ *
+ * FASTER and SLOWER: clearly different. SAME: the interval, at 1 - AB_ALPHA, lies within the
+ * threshold. UNCLEAR otherwise, with how many more rounds it probably takes.
  */
 #ifndef CONTEND_VERDICT_PAIRS_AB_H
 #define CONTEND_VERDICT_PAIRS_AB_H

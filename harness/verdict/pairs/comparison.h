@@ -22,6 +22,7 @@ struct comparison {
     double level;                         /* of that interval: 0.95, or what many metrics left */
     unsigned base_runs, other_runs;       /* separate runs a side; 1 and 1 in ab */
     unsigned pairs;                       /* rounds that both sides have, where they are paired */
+    double evidence;                      /* of ab: against "no change", a logarithm; or NaN */
     enum finding_outcome outcome;         /* FASTER, SLOWER, SAME, UNCLEAR, MISSING */
     bool gates;                           /* one of those that a build may fail on */
     char reason[400]; /* why that outcome and what would change it, a sentence */

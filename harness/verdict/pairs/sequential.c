@@ -3,9 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Small ones for small changes over many rounds, large ones for large changes over few. */
+/* Small ones for small changes over many rounds, and one for large changes over few, which has a
+ * ninth of the stake: so ten rounds of one sign are enough at 1%, and others lose next to nothing.
+ */
 static const double lambdas[] = {0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4,
                                  0.5,  0.6,  0.7, 0.8,  0.9, 0.99};
+static const double stake_on_large = 1.0 / 9;
 enum { LAMBDAS = sizeof(lambdas) / sizeof(lambdas[0]), CHUNK = 64, BISECTIONS = 40 };
 
 /* Of the first rounds, whose spread nobody knows yet; and the least: equal figures have none. */
@@ -64,12 +67,13 @@ static double evidence(const struct sequential *of, double theta, double sign)
 {
     double logs[LAMBDAS], most = -(double)INFINITY, sum = 0;
     for (size_t k = 0; k < LAMBDAS; k++) {
-        logs[k] = bet(of, theta, sign, lambdas[k]);
+        double stake = k < LAMBDAS - 1 ? (1 - stake_on_large) / (LAMBDAS - 1) : stake_on_large;
+        logs[k] = log(stake) + bet(of, theta, sign, lambdas[k]);
         most = fmax(most, logs[k]);
     }
     for (size_t k = 0; k < LAMBDAS; k++)
         sum += exp(logs[k] - most);
-    return most + log(sum / LAMBDAS);
+    return most + log(sum);
 }
 
 double sequential_above(const struct sequential *of, double theta)

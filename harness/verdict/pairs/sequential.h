@@ -45,7 +45,8 @@ void sequential_scale(struct sequential *of);
 
 /*
  * Logarithm of the evidence that the centre lies above theta, and below it: of 1/alpha' and more
- * it rejects at the level alpha'.
+ * it rejects at the level alpha'. The mean of the evidence of several is evidence against all of
+ * them together, however they depend on each other (Vovk and Wang 2021).
  */
 double sequential_above(const struct sequential *of, double theta);
 double sequential_below(const struct sequential *of, double theta);

@@ -13,10 +13,10 @@
 
 #include <cmocka.h>
 
-#include "harness/lib/stats/random.h"
+#include "tests/lib/fixture_sim.h"
 #include "tests/lib/trials.h"
 
-enum { RUNS_MOST = 128, FULL = 200 };
+enum { RUNS_MOST = 128, FULL = 1000 };
 
 /* Of a whole history with ten figures. */
 static const double error = 0.01 / 10;
@@ -24,18 +24,6 @@ static const double cv = 0.03;
 
 static uint64_t state_of_chance;
 static unsigned nseries; /* of each rate */
-
-/* In [0, 1). */
-static double uniform(void)
-{
-    return (double)(random_next(&state_of_chance) >> 11) * 0x1p-53;
-}
-
-static double normal(void)
-{
-    double u = 1 - uniform(), v = uniform();
-    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
-}
 
 /* The share that a rate over so few series may reach, where it is `share` of very many. */
 static double most(double share)
@@ -49,41 +37,42 @@ typedef double noise_maker(size_t i, size_t n);
 static double plain(size_t i, size_t n)
 {
     (void)i, (void)n;
-    return normal();
+    return sim_normal(&state_of_chance);
 }
 
 static double heavy(size_t i, size_t n) /* Student's t of 3 degrees of freedom */
 {
     (void)i, (void)n;
-    double a = normal(), b = normal(), c = normal();
-    return normal() / sqrt((a * a + b * b + c * c) / 3);
+    double a = sim_normal(&state_of_chance), b = sim_normal(&state_of_chance),
+           c = sim_normal(&state_of_chance);
+    return sim_normal(&state_of_chance) / sqrt((a * a + b * b + c * c) / 3);
 }
 
 static double skewed(size_t i, size_t n)
 {
     (void)i, (void)n;
-    return exp(normal());
+    return exp(sim_normal(&state_of_chance));
 }
 
 static double two_modes(size_t i, size_t n) /* a slow one in three of ten runs, by chance */
 {
     (void)i, (void)n;
-    return 0.3 * normal() + (uniform() < 0.3 ? 6 : 0);
+    return 0.3 * sim_normal(&state_of_chance) + (sim_uniform(&state_of_chance) < 0.3 ? 6 : 0);
 }
 
 static double correlated(size_t i, size_t n)
 {
     static double before;
     (void)n;
-    before = (i ? 0.3 * before : 0) + normal();
+    before = (i ? 0.3 * before : 0) + sim_normal(&state_of_chance);
     return before;
 }
 
 static double with_spike(size_t i, size_t n)
 {
     static size_t where;
-    where = i ? where : (size_t)(uniform() * (double)n);
-    return normal() + (i == where ? 20 : 0);
+    where = i ? where : (size_t)(sim_uniform(&state_of_chance) * (double)n);
+    return sim_normal(&state_of_chance) + (i == where ? 20 : 0);
 }
 
 static double with_spike_at_end(size_t i, size_t n)
@@ -191,7 +180,7 @@ static void test_changes_finds_one_that_was_taken_back(void **state)
     for (unsigned s = 0; s < nseries; s++) {
         double values[40];
         for (size_t i = 0; i < 40; i++)
-            values[i] = cv * normal() + (i >= 14 && i < 26 ? log(1.2) : 0);
+            values[i] = cv * sim_normal(&state_of_chance) + (i >= 14 && i < 26 ? log(1.2) : 0);
         struct changes changes = find(values, 40, error);
         found += changes.n == 2 && changes.change[0].ratio > 1 && changes.change[1].ratio < 1;
     }

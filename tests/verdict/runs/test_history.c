@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "harness/lib/stats/random.h"
+#include "tests/lib/fixture_sim.h"
 
 static struct history history;
 static struct findings findings;
@@ -283,18 +283,11 @@ static void test_history_of_a_drift_for_the_worse_is_slower(void **state)
 
 static uint64_t state_of_chance;
 
-static double normal(void)
-{
-    double u = 1 - (double)(random_next(&state_of_chance) >> 11) * 0x1p-53;
-    double v = (double)(random_next(&state_of_chance) >> 11) * 0x1p-53;
-    return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
-}
-
 static void add_noisy(const char *metric, bool canary, size_t n, const double *levels, double cv)
 {
     double values[160];
     for (size_t i = 0; i < n; i++)
-        values[i] = levels[i] * exp(cv * normal());
+        values[i] = levels[i] * exp(cv * sim_normal(&state_of_chance));
     add_levels(metric, canary, n, values, n, 0);
 }
 
