@@ -15,7 +15,7 @@ static const struct field {
     {"machine", "number of CPUs", "topology.cpus.count"},
     {"machine", "GPUs", "topology.gpus"},
     {"cpus", "allowed CPUs", "topology.cpus.allowed"},
-    {"cpus", "CPU limit of the cgroup", "environment.cgroup.cpu_max"},
+    {"cpus", "CPU limit of the cgroup", "environment.cgroup.cpus_limit"},
     {"kernel", "kernel", "environment.kernel"},
     {"kernel", "scheduler", "environment.scheduler"},
     {"driver", "GPU driver", "environment.driver"},

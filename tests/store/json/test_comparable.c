@@ -13,7 +13,8 @@
 
 static const char same[] =
     "{'version': '1', 'machine': {'key': 'aa'}, 'environment': {'cpu_model': 'X', 'kernel': '6.1',"
-    " 'nccl': null, 'governor': null}, 'topology': {'cpus': {'count': 16, 'allowed': '0-15'},"
+    " 'nccl': null, 'governor': null, 'cgroup': {'cpu_max': null, 'cpus_limit': null}}, "
+    "'topology': {'cpus': {'count': 16, 'allowed': '0-15'},"
     " 'gpus': [{'name': 'H100'}]}, 'options': {'profile': 'quick'}}";
 
 /* The record with `from` replaced by `to`, of which it has one; single quotes are double ones. */
@@ -60,6 +61,7 @@ static void test_comparable_refuses_what_differs(void **state)
         {"16", "32", "machine"},
         {"'H100'", "'H200'", "machine"},
         {"0-15", "0-7", "cpus"},
+        {"'cpus_limit': null", "'cpus_limit': 2", "cpus"},
         {"6.1", "6.2", "kernel"},
         {"'nccl': null", "'nccl': '2.28'", "nccl"},
         {"'governor': null", "'governor': 'x'", "governor"},
@@ -78,6 +80,15 @@ static void test_comparable_refuses_what_differs(void **state)
         findings_free(&refused.findings);
         findings_free(&allowed.findings);
     }
+}
+
+/* A cgroup has a file for the quota only while some process wants one: "max" in it is no limit. */
+static void test_comparable_takes_no_quota_for_what_it_is(void **state)
+{
+    (void)state;
+    struct checked checked = check("'cpu_max': null", "'cpu_max': 'max 100000'", NULL);
+    assert_string_equal(checked.refused, "");
+    assert_int_equal(checked.findings.n, 0);
 }
 
 /* Of long lists, too, the last ones count: of CPUs, and of GPUs. */
@@ -176,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comparable_refuses_what_differs),
+        cmocka_unit_test(test_comparable_takes_no_quota_for_what_it_is),
         cmocka_unit_test(test_comparable_sees_differences_far_behind),
         cmocka_unit_test(test_comparable_tells_commands_apart),
         cmocka_unit_test(test_comparable_does_not_count_what_a_record_lacks),
