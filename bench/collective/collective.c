@@ -89,6 +89,21 @@ static const struct opt collective_opts[] = {
     {.name = NULL},
 };
 
+static const struct bench_dim collective_dims[] = {
+    [BY_OP] = {"op", .labels = collective_op_names,
+               .said = (const char *const[]){"all-reduce", "all-gather", "reduce-scatter",
+                                             "broadcast", "reduce", "all-to-all", "send-recv",
+                                             "gather", "scatter", NULL}},
+    [BY_RANK] = {"rank", DIM_RANK},
+    [BY_PLACE] = {"place", .labels = place_names,
+                  .said = (const char *const[]){"out of place", "in place", NULL}},
+    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "p99", "max", NULL}},
+    [BY_SIZE] = {"size", DIM_BYTES},
+    [BY_WHY] = {"why", .labels = (const char *const[]){"small", "memory", NULL}},
+    [BY_HOST] = {"host"}, /* its name */
+    {.name = NULL},
+};
+
 static const struct bench_metric collective_metrics[] = {
     [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower", .kept = true, .by_size = true,
                             .gates = true},
@@ -106,9 +121,9 @@ static const struct bench_metric collective_metrics[] = {
     {.name = NULL},
 };
 
-#define BY_SIZE                                                                                    \
+#define SIZE_AXIS                                                                                  \
     {                                                                                              \
-        "size (bytes, log scale)", "size", .log = true, .bytes = true                              \
+        "size (bytes, log scale)", BY_SIZE, .log = true, .bytes = true                             \
     }
 
 static const struct bench_figure collective_figures[] = {
@@ -116,36 +131,21 @@ static const struct bench_figure collective_figures[] = {
      .kind = FIGURE_LINES,
      .metric = "collective_busbw",
      .title = "bus bandwidth of collectives by size",
-     .x = BY_SIZE,
+     .x = SIZE_AXIS,
      .y = {"bus bandwidth (log scale)", .log = true, .ticks = FIGURE_TICKS_GBPS}},
     {.name = "collective_latency",
      .kind = FIGURE_LINES,
      .metric = "collective_latency",
      .title = "time of a collective by size",
-     .x = BY_SIZE,
+     .x = SIZE_AXIS,
      .y = {"time of an operation (log scale)", .log = true, .ticks = FIGURE_TICKS_US}},
     {.name = "retention",
      .kind = FIGURE_LINES,
      .metric = "retention",
      .title = "what is kept of the speed under CPU load",
-     .x = BY_SIZE,
+     .x = SIZE_AXIS,
      .y = {"share of the idle speed (ratio, log scale)", .log = true}},
     {.name = NULL},
-};
-
-static const struct bench_saying collective_sayings[] = {
-    {"op", "allreduce", "all-reduce"},
-    {"op", "allgather", "all-gather"},
-    {"op", "reducescatter", "reduce-scatter"},
-    {"op", "broadcast", "broadcast"},
-    {"op", "reduce", "reduce"},
-    {"op", "alltoall", "all-to-all"},
-    {"op", "sendrecv", "send-recv"},
-    {"op", "gather", "gather"},
-    {"op", "scatter", "scatter"},
-    {"place", "in", "in place"},
-    {"place", "out", "out of place"},
-    {.part = NULL},
 };
 
 static int collective_validate(const void *base, struct err *err)
@@ -331,7 +331,7 @@ const struct bench bench_collective = {
     .params_size = sizeof(struct collective_params),
     .metrics = collective_metrics,
     .figures = collective_figures,
-    .sayings = collective_sayings,
+    .dims = collective_dims,
     .together = true,
     .validate = collective_validate,
     .probe = collective_probe,

@@ -50,31 +50,26 @@ static int calibrate(struct bench_ctx *ctx, double *each_s)
     return rc;
 }
 
-/* Key of a point: "op=allreduce;" + `middle` + "size=8"; place only where both are run. */
-__attribute__((format(printf, 5, 6))) static int emit(struct bench_ctx *ctx, unsigned metric,
-                                                      double value,
-                                                      const struct collective_call *call,
-                                                      const char *middle_fmt, ...)
+/* At a point; its place only where both are run. */
+static int emit(struct bench_ctx *ctx, unsigned metric, double value,
+                const struct collective_call *call, struct dims more)
 {
     const struct collective_params *params = ctx->params;
     bool is_of_rank = metric == RANK_LAST_SHARE || metric == RANK_WAITED;
-    const char *place = "";
-    char middle[VALUE_KEY_MAX];
-    va_list args;
-    va_start(args, middle_fmt);
-    (void)vsnprintf(middle, sizeof(middle), middle_fmt, args);
-    va_end(args);
+    struct dims at = DIMS({BY_OP, call->op});
     if (params->place == PLACE_BOTH && !is_of_rank)
-        place = call->in_place ? "place=in;" : "place=out;";
-    return bench_emit(ctx, metric, value, "op=%s;%s%ssize=%zu", collective_op_names[call->op],
-                      place, middle, call->bytes);
+        at = dims_with(at, BY_PLACE, call->in_place ? PLACE_IN : PLACE_OUT);
+    if (more.n)
+        at = dims_with(at, more.of[0].dim, more.of[0].at);
+    return bench_emit(ctx, metric, value, dims_with(at, BY_SIZE, (double)call->bytes));
 }
 
 static int emit_rank(struct bench_ctx *ctx, const struct collective_call *call,
                      const struct collective_blame *blame)
 {
-    int rc = emit(ctx, RANK_LAST_SHARE, blame->last_share, call, "rank=%u;", blame->rank);
-    return rc ? rc : emit(ctx, RANK_WAITED, blame->waited_us, call, "rank=%u;", blame->rank);
+    const struct dims rank = DIMS({BY_RANK, blame->rank});
+    int rc = emit(ctx, RANK_LAST_SHARE, blame->last_share, call, rank);
+    return rc ? rc : emit(ctx, RANK_WAITED, blame->waited_us, call, rank);
 }
 
 static int compare_blame(const void *a, const void *b)
@@ -114,11 +109,9 @@ static int time_each(struct bench_ctx *ctx, const struct collective_call *call, 
         return rc;
     struct collective_spread spread =
         collective_spread_of(scan->times, scan->team.ranks, iters, scan->scratch);
-    rc = emit(ctx, COLLECTIVE_TIME, spread.p50_us, call, "stat=p50;");
-    if (!rc)
-        rc = emit(ctx, COLLECTIVE_TIME, spread.p99_us, call, "stat=p99;");
-    if (!rc)
-        rc = emit(ctx, COLLECTIVE_TIME, spread.max_us, call, "stat=max;");
+    const double stats_us[] = {spread.p50_us, spread.p99_us, spread.max_us};
+    for (unsigned i = 0; i < 3 && !rc; i++)
+        rc = emit(ctx, COLLECTIVE_TIME, stats_us[i], call, DIMS({BY_STAT, i}));
     return rc ? rc : emit_blame(ctx, call, iters);
 }
 
@@ -152,12 +145,12 @@ static int emit_rates(struct bench_ctx *ctx, const struct collective_call *call,
 {
     struct collective_scan *scan = ctx->state;
     double algbw = (double)call->bytes / each_s * 1e-9;
-    int rc = emit(ctx, COLLECTIVE_LATENCY, 1e6 * each_s, call, "%s", "");
+    int rc = emit(ctx, COLLECTIVE_LATENCY, 1e6 * each_s, call, NO_DIMS);
     if (!rc)
-        rc = emit(ctx, COLLECTIVE_ALGBW, algbw, call, "%s", "");
+        rc = emit(ctx, COLLECTIVE_ALGBW, algbw, call, NO_DIMS);
     if (!rc)
         rc = emit(ctx, COLLECTIVE_BUSBW, algbw * collective_bus_factor(call->op, scan->team.ranks),
-                  call, "%s", "");
+                  call, NO_DIMS);
     return rc;
 }
 
@@ -194,11 +187,11 @@ static int emit_skipped(struct bench_ctx *ctx)
     for (enum collective_op op = 0; op < COLLECTIVE_OPS && !rc; op++) {
         const struct skipped *skipped = &scan->skipped[op];
         if (skipped->small)
-            rc = bench_emit(ctx, SKIPPED_SIZE, (double)skipped->small, "op=%s;why=small",
-                            collective_op_names[op]);
+            rc = bench_emit(ctx, SKIPPED_SIZE, (double)skipped->small,
+                            DIMS({BY_OP, op}, {BY_WHY, 0}));
         if (skipped->large && !rc)
-            rc = bench_emit(ctx, SKIPPED_SIZE, (double)skipped->large, "op=%s;why=memory",
-                            collective_op_names[op]);
+            rc = bench_emit(ctx, SKIPPED_SIZE, (double)skipped->large,
+                            DIMS({BY_OP, op}, {BY_WHY, 1}));
     }
     return rc;
 }
@@ -212,7 +205,8 @@ static int emit_hosts(struct bench_ctx *ctx)
         unsigned before = 0;
         for (unsigned other = 0; other < i; other++)
             before += strcmp(scan->hosts[other], scan->hosts[i]) == 0;
-        rc = bench_emit(ctx, RANK_ON_HOST, before, "rank=%u;host=%s", i, scan->hosts[i]);
+        rc = bench_emit(ctx, RANK_ON_HOST, before,
+                        dims_with_text(DIMS({BY_RANK, i}), BY_HOST, scan->hosts[i]));
     }
     return rc;
 }
@@ -221,9 +215,9 @@ int collective_scan_run(struct bench_ctx *ctx)
 {
     struct collective_scan *scan = ctx->state;
     scan->share_s = ctx->budget_s / (double)scan->npoints;
-    int rc = bench_emit(ctx, COLLECTIVE_RANKS, scan->team.ranks, "%s", "");
+    int rc = bench_emit(ctx, COLLECTIVE_RANKS, scan->team.ranks, NO_DIMS);
     if (!rc && scan->team.version)
-        rc = bench_emit(ctx, LIBRARY_VERSION, scan->team.version, "%s", "");
+        rc = bench_emit(ctx, LIBRARY_VERSION, scan->team.version, NO_DIMS);
     if (!rc)
         rc = emit_skipped(ctx);
     if (!rc)

@@ -19,6 +19,9 @@ extern const char *const collective_op_names[];
 extern const char *const collective_type_names[];
 extern const char *const collective_redop_names[];
 
+/* The dimensions of its values. */
+enum { BY_OP = 1, BY_RANK, BY_PLACE, BY_STAT, BY_SIZE, BY_WHY, BY_HOST };
+
 /* Indices of bench_collective.metrics. */
 enum {
     COLLECTIVE_LATENCY,

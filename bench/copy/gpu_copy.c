@@ -86,10 +86,10 @@ enum {
 static const struct bench_metric copy_metrics[] = {
     /* Copies that the CPU stages are too noisy to compare, as are tails. */
     [COPY_BANDWIDTH] = {"copy_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL,
-                        .calm = "mem=pinned", .gates = true},
+                        .calm = &DIMS({BY_MEM, COPY_PINNED}), .gates = true},
     [COPY_SHARED] = {"copy_shared", "ratio", "higher"},
     [COPY_LATENCY] = {"copy_latency", "us", "lower", .peers = PEERS_EQUAL, .least = 0.3,
-                      .calm = "stat=p50", .gates = true},
+                      .calm = &DIMS({BY_STAT, STAT_P50}), .gates = true},
     [CHASE_LATENCY] = {"chase_latency", "ns", "lower", .peers = PEERS_EQUAL, .least = 30,
                        .gates = true},
     [PEER_ACCESS] = {"peer_access", "count", "none"},
@@ -102,25 +102,25 @@ static const struct bench_figure copy_figures[] = {
     {.name = "gpu_copy",
      .kind = FIGURE_HEAT,
      .metric = "copy_bandwidth",
-     .only = "dir=d2d;via=ce;op=read",
+     .only = &DIMS({BY_DIR, COPY_D2D}, {BY_VIA, COPY_CE}, {BY_OP, OP_READ}),
      .title = "copies from the memory of one GPU to that of another",
      .how = "GB/s by the copy engine of the GPU that receives",
-     .x = {"to GPU (number)", "dst"},
-     .y = {"from GPU (number)", "src"},
+     .x = {"to GPU (number)", BY_TARGET},
+     .y = {"from GPU (number)", BY_SOURCE},
      .colours = "bandwidth (GB/s)",
      .digits = 1},
     {.name = "host_copy",
      .kind = FIGURE_HEAT,
      .metric = "copy_bandwidth",
-     .only = "mem=pinned;via=ce;with=alone",
+     .only = &DIMS({BY_MEM, COPY_PINNED}, {BY_VIA, COPY_CE}, {BY_WITH, WITH_ALONE}),
      .title = "copies between the memory of NUMA nodes and GPUs, one at a time",
      .how = "GB/s of page-locked memory by copy engine",
-     .x = {"GPU (number)", "gpu"},
-     .y = {"node (number), direction", "node"},
+     .x = {"GPU (number)", BY_GPU},
+     .y = {"node (number), direction", BY_NODE},
      .apart = true,
      .colours = "bandwidth (GB/s)",
-     .split = "dir",
-     .splits = {"h2d", "d2h"},
+     .split = BY_DIR,
+     .nsplits = COPY_BOTH, /* to and from GPUs */
      .digits = 1},
     {.name = NULL},
 };
@@ -185,7 +185,7 @@ struct copy_scan {
 static int run_on_home(struct copy_scan *scan, team_job *what, unsigned gpu)
 {
     struct copy_job *job = &scan->job;
-    char key[VALUE_KEY_MAX], msg[VALUE_KEY_MAX + GPU_MSG];
+    char key[DIMS_KEY_MAX], msg[DIMS_KEY_MAX + GPU_MSG];
     unsigned member = scan->shape.home[gpu], at;
     (void)team_run(&scan->team, &member, 1, what, job);
     if (!job->rc)
@@ -193,8 +193,8 @@ static int run_on_home(struct copy_scan *scan, team_job *what, unsigned gpu)
     at = gpu_copy_at(scan->copy);
     if (!gpu_set_has(&scan->set, at))
         at = job->flow[0].gpu;
-    (void)snprintf(msg, sizeof(msg), "%s: %s", copy_key(&scan->shape, job->point, gpu, key),
-                   job->msg);
+    const struct dims point = copy_point_dims(&scan->shape, job->point, gpu);
+    (void)snprintf(msg, sizeof(msg), "%s: %s", dims_format(&bench_gpu_copy, &point, key), job->msg);
     return gpu_set_lose(&scan->set, at, job->rc, msg);
 }
 
@@ -221,12 +221,10 @@ static bool point_runs(const struct copy_scan *scan, const struct copy_point *po
 static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, const struct copy_point *point,
                     unsigned gpu, double gbps)
 {
-    char key[VALUE_KEY_MAX];
     double *alone = &scan->alone[point->dir][gpu];
-    int rc = bench_emit(ctx, COPY_BANDWIDTH, gbps, "%s", copy_key(&scan->shape, point, gpu, key));
+    int rc = bench_emit(ctx, COPY_BANDWIDTH, gbps, copy_point_dims(&scan->shape, point, gpu));
     if (point->all && *alone > 0 && !rc)
-        rc = bench_emit(ctx, COPY_SHARED, gbps / *alone, "dir=%s;gpu=%u",
-                        copy_dir_names[1 + point->dir], gpu);
+        rc = bench_emit(ctx, COPY_SHARED, gbps / *alone, DIMS({BY_DIR, point->dir}, {BY_GPU, gpu}));
     if (!point->all && !copy_is_between_gpus(point) && point->node == scan->shape.home[gpu] &&
         point->mem == COPY_PINNED && point->via == COPY_CE)
         *alone = gbps;
@@ -263,11 +261,10 @@ static int emit_bandwidth(struct copy_scan *scan, struct bench_ctx *ctx, size_t 
 {
     const struct copy_point *point = &scan->points[i];
     const struct err lost = lost_node(scan, point);
-    char key[VALUE_KEY_MAX];
     int rc = 0;
     if (lost.code && gpu_set_has(&scan->set, point->gpu))
-        return bench_emit_absent(ctx, COPY_BANDWIDTH, &lost, "%s",
-                                 copy_key(&scan->shape, point, point->gpu, key));
+        return bench_emit_absent(ctx, COPY_BANDWIDTH, &lost,
+                                 copy_point_dims(&scan->shape, point, point->gpu));
     if (!point_runs(scan, point))
         return 0;
     if (!point->all)
@@ -299,14 +296,13 @@ static void measure_latency(struct copy_scan *scan, const struct bench_ctx *ctx,
 
 static int emit_latency(struct bench_ctx *ctx, const struct copy_small *small)
 {
-    const char *dir = copy_dir_names[1 + small->point->dir];
+    const struct dims at = DIMS({BY_DIR, small->point->dir}, {BY_GPU, small->point->gpu},
+                                {BY_SIZE, (double)small->bytes});
     if (!point_runs(ctx->state, small->point))
         return 0;
-    int rc = bench_emit(ctx, COPY_LATENCY, small->p50_ns * 1e-3, "dir=%s;gpu=%u;size=%zu;stat=p50",
-                        dir, small->point->gpu, small->bytes);
+    int rc = bench_emit(ctx, COPY_LATENCY, small->p50_ns * 1e-3, dims_with(at, BY_STAT, STAT_P50));
     if (!rc)
-        rc = bench_emit(ctx, COPY_LATENCY, small->p99_ns * 1e-3, "dir=%s;gpu=%u;size=%zu;stat=p99",
-                        dir, small->point->gpu, small->bytes);
+        rc = bench_emit(ctx, COPY_LATENCY, small->p99_ns * 1e-3, dims_with(at, BY_STAT, STAT_P99));
     return rc;
 }
 
@@ -343,16 +339,17 @@ static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
     for (unsigned a = 0; a < shape->ngpus && !rc; a++)
         for (unsigned b = 0; b < shape->ngpus && !rc; b++)
             if (a != b && gpu_set_has(&scan->set, a) && gpu_set_has(&scan->set, b))
-                rc = bench_emit(ctx, PEER_ACCESS, shape->direct[a][b], "src=%u;dst=%u", a, b);
+                rc = bench_emit(ctx, PEER_ACCESS, shape->direct[a][b],
+                                DIMS({BY_SOURCE, a}, {BY_TARGET, b}));
     for (unsigned mem = 0; mem < COPY_MEMS && !rc; mem++)
         rc = bench_emit(ctx, COPY_SIZE, (double)copy_host_bytes(&scan->host, (enum copy_mem)mem),
-                        "mem=%s", copy_mem_names[1 + mem]);
+                        DIMS({BY_MEM, mem}));
     for (unsigned node = 0; node < shape->nnodes && shape->bound && !rc; node++) {
         if (scan->host.lost[node].code)
             continue;
         rc = copy_host_share(&scan->host, node, &share, ctx->err);
         if (!rc)
-            rc = bench_emit(ctx, BUFFER_ON_NODE, share, "node=%u", shape->os_node[node]);
+            rc = bench_emit(ctx, BUFFER_ON_NODE, share, DIMS({BY_NODE, shape->os_node[node]}));
     }
     return rc;
 }
@@ -365,7 +362,7 @@ static int copy_scan(struct bench_ctx *ctx)
     int rc = emit_machine(scan, ctx);
     if (!rc)
         rc = points_run(ctx, scan->npoints + scan->nsmall + scan->walks.n, measure_any, emit_any);
-    return rc ? rc : gpu_set_emit(ctx, &scan->set, COPY_BANDWIDTH);
+    return rc ? rc : gpu_set_emit(ctx, &scan->set, COPY_BANDWIDTH, BY_GPU);
 }
 
 static void close_memory(struct copy_scan *scan)
@@ -545,6 +542,7 @@ const struct bench bench_gpu_copy = {
     .opts = copy_opts,
     .params_size = sizeof(struct copy_params),
     .metrics = copy_metrics,
+    .dims = copy_dims,
     .figures = copy_figures,
     .validate = copy_validate,
     .probe = gpu_probe,

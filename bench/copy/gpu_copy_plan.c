@@ -11,6 +11,22 @@ const char *const copy_dir_names[] = {"all",      "h2d",        "d2h",        "b
 const char *const copy_mem_names[] = {"all", "pinned", "paged", "wc", NULL};
 const char *const copy_via_names[] = {"all", "ce", "sm", NULL};
 
+const struct bench_dim copy_dims[] = {
+    [BY_DIR] = {"dir", .labels = copy_dir_names + 1},
+    [BY_MEM] = {"mem",
+                .labels = (const char *const[]){"pinned", "paged", "wc", "device", "peer", NULL}},
+    [BY_GPU] = {"gpu", DIM_GPU},
+    [BY_NODE] = {"node", DIM_NODE},
+    [BY_VIA] = {"via", .labels = copy_via_names + 1},
+    [BY_WITH] = {"with", .labels = (const char *const[]){"alone", "all", NULL}},
+    [BY_SOURCE] = {"src", DIM_SOURCE},
+    [BY_TARGET] = {"dst", DIM_TARGET},
+    [BY_OP] = {"op", .labels = (const char *const[]){"read", "write", NULL}},
+    [BY_SIZE] = {"size", DIM_BYTES},
+    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "p99", NULL}},
+    {.name = NULL},
+};
+
 /* Where the points go, as long as there is room. */
 struct list {
     const struct copy_shape *shape;
@@ -172,18 +188,20 @@ size_t copy_chases(const struct copy_shape *shape, const struct copy_wish *wish,
     return n;
 }
 
-char *copy_chase_key(const struct copy_shape *shape, const struct copy_chase *chase,
-                     char key[static VALUE_KEY_MAX])
+static struct dims with_node(struct dims at, const struct copy_shape *shape, unsigned node)
 {
-    char node[16];
+    return shape->named ? dims_with(at, BY_NODE, shape->os_node[node])
+                        : dims_with_text(at, BY_NODE, "any");
+}
+
+struct dims copy_chase_dims(const struct copy_shape *shape, const struct copy_chase *chase)
+{
     if (chase->mem == CHASE_PEER)
-        (void)snprintf(key, VALUE_KEY_MAX, "mem=peer;src=%u;dst=%u", chase->peer, chase->gpu);
-    else if (chase->mem == CHASE_HOST)
-        (void)snprintf(key, VALUE_KEY_MAX, "mem=pinned;gpu=%u;node=%s", chase->gpu,
-                       copy_node_name(shape, shape->home[chase->gpu], node, sizeof(node)));
-    else
-        (void)snprintf(key, VALUE_KEY_MAX, "mem=device;gpu=%u", chase->gpu);
-    return key;
+        return DIMS({BY_MEM, MEM_PEER}, {BY_SOURCE, chase->peer}, {BY_TARGET, chase->gpu});
+    if (chase->mem == CHASE_DEVICE)
+        return DIMS({BY_MEM, MEM_DEVICE}, {BY_GPU, chase->gpu});
+    return with_node(DIMS({BY_MEM, COPY_PINNED}, {BY_GPU, chase->gpu}), shape,
+                     shape->home[chase->gpu]);
 }
 
 unsigned copy_settle(double share_s, double once_s, bool staged)
@@ -222,30 +240,18 @@ double copy_rate(const struct gpu_copy_progress *flows, unsigned nflows, unsigne
     return flows[i].seconds[mark] > 0 ? flows[i].copies[mark] / flows[i].seconds[mark] : 0;
 }
 
-char *copy_node_name(const struct copy_shape *shape, unsigned node, char *buf, size_t size)
+struct dims copy_point_dims(const struct copy_shape *shape, const struct copy_point *point,
+                            unsigned gpu)
 {
-    if (shape->named)
-        (void)snprintf(buf, size, "%u", shape->os_node[node]);
-    else
-        (void)snprintf(buf, size, "any");
-    return buf;
-}
-
-char *copy_key(const struct copy_shape *shape, const struct copy_point *point, unsigned gpu,
-               char key[static VALUE_KEY_MAX])
-{
-    const char *via = copy_via_names[1 + point->via];
-    const char *dir = copy_dir_names[1 + point->dir], *op = point->write ? "write" : "read";
-    char node[16];
+    struct dims at = DIMS({BY_DIR, point->dir});
     if (point->dir == COPY_D2D || point->dir == COPY_SWAP)
-        (void)snprintf(key, VALUE_KEY_MAX, "dir=%s;src=%u;dst=%u;via=%s;op=%s", dir, point->gpu,
-                       point->peer, via, op);
-    else if (copy_is_between_gpus(point))
-        (void)snprintf(key, VALUE_KEY_MAX, "dir=%s;gpu=%u;via=%s;op=%s", dir, point->gpu, via, op);
+        at = dims_with(dims_with(at, BY_SOURCE, point->gpu), BY_TARGET, point->peer);
     else
-        (void)snprintf(
-            key, VALUE_KEY_MAX, "dir=%s;gpu=%u;node=%s;mem=%s;via=%s;with=%s", dir, gpu,
-            copy_node_name(shape, point->all ? shape->home[gpu] : point->node, node, sizeof(node)),
-            copy_mem_names[1 + point->mem], via, point->all ? "all" : "alone");
-    return key;
+        at = dims_with(at, BY_GPU, copy_is_between_gpus(point) ? point->gpu : gpu);
+    if (copy_is_between_gpus(point))
+        return dims_with(dims_with(at, BY_VIA, point->via), BY_OP,
+                         point->write ? OP_WRITE : OP_READ);
+    at = with_node(at, shape, point->all ? shape->home[gpu] : point->node);
+    at = dims_with(dims_with(at, BY_MEM, point->mem), BY_VIA, point->via);
+    return dims_with(at, BY_WITH, point->all ? WITH_ALL : WITH_ALONE);
 }

@@ -1,6 +1,6 @@
 /*
- * What gpu_copy measures and in which order it says so, how its time is shared out, and under which
- * keys its values go. Pure: knows no GPU.
+ * What gpu_copy measures and in which order it says so, how its time is shared out, and where its
+ * values stand. Pure: knows no GPU.
  */
 #ifndef CONTEND_BENCH_COPY_GPU_COPY_PLAN_H
 #define CONTEND_BENCH_COPY_GPU_COPY_PLAN_H
@@ -31,6 +31,26 @@ enum copy_via { COPY_CE, COPY_SM, COPY_VIAS };
 
 /* "all", "h2d", ..., NULL and so on: a name's index is 1 + the value, 0 is all of them. */
 extern const char *const copy_dir_names[], *const copy_mem_names[], *const copy_via_names[];
+
+/* The dimensions of its values. */
+enum {
+    BY_DIR = 1,
+    BY_MEM,
+    BY_GPU,
+    BY_NODE,
+    BY_VIA,
+    BY_WITH,
+    BY_SOURCE,
+    BY_TARGET,
+    BY_OP,
+    BY_SIZE,
+    BY_STAT
+};
+enum { WITH_ALONE, WITH_ALL };
+enum { OP_READ, OP_WRITE };
+enum { STAT_P50, STAT_P99 };
+enum { MEM_DEVICE = COPY_MEMS, MEM_PEER }; /* of chases, behind those of the host */
+extern const struct bench_dim copy_dims[];
 
 enum { COPY_NODES = 64 };
 
@@ -91,9 +111,8 @@ struct copy_chase {
 size_t copy_chases(const struct copy_shape *shape, const struct copy_wish *wish,
                    struct copy_chase *chases, size_t room);
 
-/* "mem=pinned;gpu=0;node=0", "mem=device;gpu=0", "mem=peer;src=1;dst=0". Returns key. */
-char *copy_chase_key(const struct copy_shape *shape, const struct copy_chase *chase,
-                     char key[static VALUE_KEY_MAX]);
+/* As keys "mem=pinned;gpu=0;node=0", "mem=device;gpu=0", "mem=peer;src=1;dst=0". */
+struct dims copy_chase_dims(const struct copy_shape *shape, const struct copy_chase *chase);
 
 enum { COPY_BATCHES = 3 };
 
@@ -123,11 +142,11 @@ struct copy_split copy_split(double share_s, double once_s, unsigned nflows);
  */
 double copy_rate(const struct gpu_copy_progress *flows, unsigned nflows, unsigned i);
 
-/* "dir=h2d;gpu=0;node=0;mem=pinned;via=ce;with=alone", for GPU `gpu` of the point. Returns key. */
-char *copy_key(const struct copy_shape *shape, const struct copy_point *point, unsigned gpu,
-               char key[static VALUE_KEY_MAX]);
-
-/* The node's number, or "any". Returns buf. */
-char *copy_node_name(const struct copy_shape *shape, unsigned node, char *buf, size_t size);
+/*
+ * As a key "dir=h2d;gpu=0;node=0;mem=pinned;via=ce;with=alone", for GPU `gpu` of the point; a node
+ * of which nothing is known is "any".
+ */
+struct dims copy_point_dims(const struct copy_shape *shape, const struct copy_point *point,
+                            unsigned gpu);
 
 #endif

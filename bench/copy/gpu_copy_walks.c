@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "bench/registry.h"
 #include "kernels/gpu/gpu_chase.h"
 
 int copy_walks_open(struct copy_walks *walks, const struct copy_shape *shape,
@@ -58,25 +59,24 @@ void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job
 {
     const struct copy_chase *chase = &walks->chases[i];
     struct walk walk = {.job = job, .chase = chase, .seed = walks->seed};
-    char key[VALUE_KEY_MAX], msg[VALUE_KEY_MAX + GPU_MSG];
+    char key[DIMS_KEY_MAX], msg[DIMS_KEY_MAX + GPU_MSG];
     if (!has_gpus(set, chase))
         return;
     (void)team_run(team, &walks->shape->home[chase->gpu], 1, walk_run, &walk);
     walks->ns[i] = walk.ns;
     if (!job->rc)
         return;
-    (void)snprintf(msg, sizeof(msg), "%s: %s", copy_chase_key(walks->shape, chase, key), job->msg);
+    const struct dims at = copy_chase_dims(walks->shape, chase);
+    (void)snprintf(msg, sizeof(msg), "%s: %s", dims_format(&bench_gpu_copy, &at, key), job->msg);
     (void)gpu_set_lose(set, chase->gpu, job->rc, msg);
 }
 
 int copy_walks_emit(struct bench_ctx *ctx, const struct copy_walks *walks, size_t i,
                     unsigned metric, const struct gpu_set *set)
 {
-    char key[VALUE_KEY_MAX];
     if (!has_gpus(set, &walks->chases[i]))
         return 0;
-    return bench_emit(ctx, metric, walks->ns[i], "%s",
-                      copy_chase_key(walks->shape, &walks->chases[i], key));
+    return bench_emit(ctx, metric, walks->ns[i], copy_chase_dims(walks->shape, &walks->chases[i]));
 }
 
 void copy_walks_close(struct copy_walks *walks)

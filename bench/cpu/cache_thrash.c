@@ -70,6 +70,22 @@ static const struct opt cache_thrash_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_VICTIM = 1, BY_AGGRESSOR, BY_WHERE, BY_N };
+static const struct bench_dim cache_thrash_dims[] = {
+    [BY_VICTIM] = {"victim", .labels = victim_names,
+                   .said = (const char *const[]){"victim in its L2", "victim in the L3",
+                                                 "victim preprocesses"}},
+    [BY_AGGRESSOR] = {"aggressor", .labels = aggressor_names,
+                      .said =
+                          (const char *const[]){"aggressors stay in their L1", "aggressors stream",
+                                                "aggressors walk at random", NULL}},
+    [BY_WHERE] = {"where", .labels = where_names,
+                  .said = (const char *const[]){"SMT sibling", "same last-level cache",
+                                                "other last-level cache", "other NUMA node"}},
+    [BY_N] = {"n"},
+    {.name = NULL},
+};
+
 enum {
     METRIC_TIME,
     METRIC_ALONE,
@@ -106,24 +122,10 @@ static const struct bench_figure cache_thrash_figures[] = {
      .metric = "victim_slowdown",
      .title = "what aggressors on other CPUs cost a victim",
      .how = "Time of the victim with / without them",
-     .x = {"aggressors (number)", "n", .log = true},
+     .x = {"aggressors (number)", BY_N, .log = true},
      .y = {"slowdown of the victim (ratio)", .from = 1},
-     .series = {"where"}},
+     .series = {BY_WHERE}},
     {.name = NULL},
-};
-
-static const struct bench_saying cache_thrash_sayings[] = {
-    {"where", "smt", "SMT sibling"},
-    {"where", "same-llc", "same last-level cache"},
-    {"where", "other-llc", "other last-level cache"},
-    {"where", "other-node", "other NUMA node"},
-    {"aggressor", "l1", "aggressors stay in their L1"},
-    {"aggressor", "stream", "aggressors stream"},
-    {"aggressor", "random", "aggressors walk at random"},
-    {"victim", "l2", "victim in its L2"},
-    {"victim", "l3", "victim in the L3"},
-    {"victim", "prep", "victim preprocesses"},
-    {.part = NULL},
 };
 
 /* What a round made of a cell: medians over the pairs. */
@@ -417,22 +419,20 @@ static int emit_cell(struct bench_ctx *ctx, size_t point)
     const struct cache_thrash *t = ctx->state;
     const struct thrash_cell *cell = &t->cells.cell[point];
     const struct outcome *outcome = &t->outcomes[point];
-    char key[VALUE_KEY_MAX];
+    const struct dims at = DIMS({BY_VICTIM, t->fight.victim.kind}, {BY_AGGRESSOR, cell->kind},
+                                {BY_WHERE, cell->where}, {BY_N, cell->n});
     struct err why = {0};
     int rc = 0;
     if (!outcome->pairs)
         return 0;
-    (void)snprintf(key, sizeof(key), "victim=%s;aggressor=%s;where=%s;n=%u",
-                   victim_names[t->fight.victim.kind], aggressor_names[cell->kind],
-                   where_names[cell->where], cell->n);
     if (why_absent(outcome))
         (void)err_set(&why, -ENOTSUP, "%s", why_absent(outcome));
     for (unsigned metric = 0; metric < CELL_METRICS && !rc; metric++) {
         if (metric == METRIC_COLD && !is_cold(outcome))
             continue;
         rc = metric == METRIC_SLOWDOWN && why.code
-                 ? bench_emit_absent(ctx, metric, &why, "%s", key)
-                 : bench_emit(ctx, metric, outcome->value[metric], "%s", key);
+                 ? bench_emit_absent(ctx, metric, &why, at)
+                 : bench_emit(ctx, metric, outcome->value[metric], at);
     }
     return rc;
 }
@@ -441,20 +441,19 @@ static int emit_sizes(struct bench_ctx *ctx)
 {
     const struct cache_thrash_params *params = ctx->params;
     struct cache_thrash *t = ctx->state;
-    const char *victim = victim_names[params->victim];
+    const struct dims victim = DIMS({BY_VICTIM, params->victim});
     unsigned left = 0;
     for (unsigned i = 0; i < t->cells.n; i++)
         left += !t->outcomes[i].pairs;
-    int rc = bench_emit(ctx, METRIC_LEFT, left, "victim=%s", victim);
+    int rc = bench_emit(ctx, METRIC_LEFT, left, victim);
     if (!rc)
-        rc = bench_emit(ctx, METRIC_VICTIM_BYTES, (double)t->fight.victim.bytes, "victim=%s",
-                        victim);
+        rc = bench_emit(ctx, METRIC_VICTIM_BYTES, (double)t->fight.victim.bytes, victim);
     for (enum aggressor_kind kind = 0; kind < AGGRESSOR_KINDS && !rc; kind++)
         if (params->aggressor == AGGRESSOR_KINDS || params->aggressor == (int)kind)
             rc =
                 bench_emit(ctx, METRIC_AGGRESSOR_BYTES,
                            (double)(kind == AGGRESSOR_L1 ? t->sizes.l1_bytes : t->sizes.area_bytes),
-                           "aggressor=%s", aggressor_names[kind]);
+                           DIMS({BY_AGGRESSOR, kind}));
     return rc;
 }
 
@@ -494,7 +493,7 @@ const struct bench bench_cache_thrash = {
     .params_size = sizeof(struct cache_thrash_params),
     .metrics = cache_thrash_metrics,
     .figures = cache_thrash_figures,
-    .sayings = cache_thrash_sayings,
+    .dims = cache_thrash_dims,
     .probe = cache_thrash_probe,
     .setup = cache_thrash_setup,
     .scan = cache_thrash_scan,

@@ -155,7 +155,7 @@ static int canary_scan(struct bench_ctx *ctx)
     };
     int rc = 0;
     for (unsigned i = 0; i < sizeof(values) / sizeof(values[0]) && !rc; i++)
-        rc = bench_emit(ctx, i, values[i], "%s", "");
+        rc = bench_emit(ctx, i, values[i], NO_DIMS);
     return rc;
 }
 

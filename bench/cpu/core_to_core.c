@@ -67,8 +67,8 @@ static const struct bench_figure core_to_core_figures[] = {
      .metric = "pair_latency",
      .title = "round trip of a cache line between two CPUs",
      .how = "ns, median of several lines",
-     .x = {"CPU (number)", "a"},
-     .y = {"CPU (number)", "b"},
+     .x = {"CPU (number)", BY_A},
+     .y = {"CPU (number)", BY_B},
      .symmetric = true,
      .colours = "round trip (ns)"},
     {.name = NULL},
@@ -428,7 +428,7 @@ static int core_to_core_scan(struct bench_ctx *ctx)
         play_the_rest(c, length_ns);
     int rc = emit_all(ctx, doubt);
     if (!rc && !isnan(disturbance))
-        rc = bench_emit(ctx, METRIC_DISTURBANCE, disturbance, "%s", "");
+        rc = bench_emit(ctx, METRIC_DISTURBANCE, disturbance, NO_DIMS);
     return rc;
 }
 
@@ -450,6 +450,7 @@ const struct bench bench_core_to_core = {
     .name = "core_to_core",
     .summary = "round trip of a cache line between every two CPUs",
     .metrics = core_to_core_metrics,
+    .dims = pairs_dims,
     .figures = core_to_core_figures,
     .probe = core_to_core_probe,
     .setup = core_to_core_setup,

@@ -31,6 +31,9 @@ enum { ELEMENTS = 16384, BATCH_STEPS = 8192, COPIES = 4, SETTLE_SHARE = 3, ALIGN
 
 static const double turn_least_ns = 4e6, turn_most_ns = 2e8;
 
+enum { BY_CPU = 1 };
+static const struct bench_dim speed_dims[] = {[BY_CPU] = {"cpu"}, {.name = NULL}};
+
 enum { CPU_RATE, CPU_COPY };
 static const struct bench_metric speed_metrics[] = {
     [CPU_RATE] = {"cpu_rate", "G/s", "higher"},
@@ -156,10 +159,10 @@ static int speed_scan(struct bench_ctx *ctx)
         (void)team_run(&s->team, &s->cpu, 1, take_turn, s);
     }
     for (unsigned cpu = 0; cpu < s->n && !rc; cpu++) {
-        unsigned os_cpu = ctx->machine->cpus[cpu].os_cpu;
-        rc = bench_emit(ctx, CPU_RATE, s->turns[cpu].rate, "cpu=%u", os_cpu);
+        const struct dims at = DIMS({BY_CPU, ctx->machine->cpus[cpu].os_cpu});
+        rc = bench_emit(ctx, CPU_RATE, s->turns[cpu].rate, at);
         if (!rc)
-            rc = bench_emit(ctx, CPU_COPY, s->turns[cpu].copy_gbps, "cpu=%u", os_cpu);
+            rc = bench_emit(ctx, CPU_COPY, s->turns[cpu].copy_gbps, at);
     }
     free(order);
     return rc;
@@ -188,6 +191,7 @@ const struct bench bench_cpu_speed = {
     .name = "cpu_speed",
     .summary = "how fast every CPU is alone: multiplications, and copies in its caches",
     .metrics = speed_metrics,
+    .dims = speed_dims,
     .setup = speed_setup,
     .scan = speed_scan,
     .check = speed_check,

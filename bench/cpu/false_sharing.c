@@ -35,13 +35,15 @@ enum { BURST = 1024, TURNS_MIN = 3, TURNS_MAX = 200, PADDED_BYTES = 256 };
 static const double slice_s = 0.005;
 
 enum layout { LAYOUT_SAME, LAYOUT_ADJACENT, LAYOUT_PADDED, LAYOUTS };
-static const struct {
-    const char *name;
-    size_t stride_bytes;
-} layouts[LAYOUTS] = {
-    {"same", 1},
-    {"adjacent", SHARE_LINE_BYTES},
-    {"padded", PADDED_BYTES},
+static const char *const layout_names[] = {"same", "adjacent", "padded", NULL};
+static const size_t stride_bytes[LAYOUTS] = {1, SHARE_LINE_BYTES, PADDED_BYTES};
+
+enum { BY_LAYOUT = 1, BY_THREADS };
+enum { THREADS_2, THREADS_ALL };
+static const struct bench_dim false_sharing_dims[] = {
+    [BY_LAYOUT] = {"layout", .labels = layout_names},
+    [BY_THREADS] = {"threads", .labels = (const char *const[]){"2", "all", NULL}},
+    {.name = NULL},
 };
 
 enum { METRIC_WRITES, METRIC_SLOWDOWN };
@@ -110,7 +112,7 @@ static void false_sharing_teardown(struct bench_ctx *ctx)
 
 static _Atomic uint8_t *counter_of(const struct false_sharing *f, unsigned rank)
 {
-    return f->area + rank * layouts[f->layout].stride_bytes;
+    return f->area + rank * stride_bytes[f->layout];
 }
 
 static void count(void *arg, unsigned rank, unsigned n)
@@ -136,7 +138,7 @@ static void compare_counters(struct false_sharing *f, unsigned n)
         if (got != want)
             (void)snprintf(f->wrong, sizeof(f->wrong),
                            "layout %s: the counter of thread %u of %u is %u, not %u",
-                           layouts[f->layout].name, rank, n, got, want);
+                           layout_names[f->layout], rank, n, got, want);
     }
 }
 
@@ -154,14 +156,13 @@ static double run_slice(struct false_sharing *f, enum layout layout, unsigned n)
     return sum / n;
 }
 
-static int emit_layout(struct bench_ctx *ctx, enum layout layout, const char *threads,
-                       double *rates, double *ratios, unsigned turns)
+static int emit_layout(struct bench_ctx *ctx, enum layout layout, unsigned threads, double *rates,
+                       double *ratios, unsigned turns)
 {
-    int rc = bench_emit(ctx, METRIC_WRITES, stats_sort_median(rates, turns), "layout=%s;threads=%s",
-                        layouts[layout].name, threads);
+    const struct dims at = DIMS({BY_LAYOUT, layout}, {BY_THREADS, threads});
+    int rc = bench_emit(ctx, METRIC_WRITES, stats_sort_median(rates, turns), at);
     if (!rc && layout != LAYOUT_PADDED)
-        rc = bench_emit(ctx, METRIC_SLOWDOWN, stats_sort_median(ratios, turns),
-                        "layout=%s;threads=%s", layouts[layout].name, threads);
+        rc = bench_emit(ctx, METRIC_SLOWDOWN, stats_sort_median(ratios, turns), at);
     return rc;
 }
 
@@ -186,7 +187,7 @@ static int scan_threads(struct bench_ctx *ctx, unsigned n, double budget_s)
     }
     int rc = 0;
     for (unsigned layout = 0; layout < LAYOUTS && !rc; layout++)
-        rc = emit_layout(ctx, (enum layout)layout, n == 2 ? "2" : "all", rates[layout],
+        rc = emit_layout(ctx, (enum layout)layout, n == 2 ? THREADS_2 : THREADS_ALL, rates[layout],
                          ratios[layout], turn);
     return rc;
 }
@@ -210,6 +211,7 @@ const struct bench bench_false_sharing = {
     .name = "false_sharing",
     .summary = "threads that write the same, neighbouring or separate cache lines",
     .metrics = false_sharing_metrics,
+    .dims = false_sharing_dims,
     .probe = false_sharing_probe,
     .setup = false_sharing_setup,
     .scan = false_sharing_scan,

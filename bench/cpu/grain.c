@@ -39,6 +39,9 @@ static const uint64_t calibration_steps = 1 << 18; /* a millisecond */
 static const unsigned work_us[] = {4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144};
 enum { WORKS = sizeof(work_us) / sizeof(work_us[0]) };
 
+enum { BY_US = 1 };
+static const struct bench_dim grain_dims[] = {[BY_US] = {"us"}, {.name = NULL}};
+
 enum { METRIC_SLOWDOWN, METRIC_TIME, METRIC_TEAMS };
 static const struct bench_metric grain_metrics[] = {
     {"region_slowdown", "ratio", "lower"},
@@ -54,7 +57,7 @@ static const struct bench_figure grain_figures[] = {
      .title = "what several teams lose, by how finely their work is divided",
      .how = "All workers at once",
      .note = "A run of pipeline or train says below its table how much work its regions have",
-     .x = {"work of a parallel region (us of one thread)", "us", .log = true},
+     .x = {"work of a parallel region (us of one thread)", BY_US, .log = true},
      .y = {"time of a region / its share of the CPUs (ratio)", .log = true}},
     {.name = NULL},
 };
@@ -188,9 +191,9 @@ static int emit_point(struct bench_ctx *ctx, size_t point)
     const struct grain *grain = ctx->state;
     if (isnan(grain->time_us[point]))
         return 0;
-    int rc = bench_emit(ctx, METRIC_SLOWDOWN, grain->time_us[point] / ideal_us(ctx, point), "us=%u",
-                        work_us[point]);
-    return rc ? rc : bench_emit(ctx, METRIC_TIME, grain->time_us[point], "us=%u", work_us[point]);
+    const struct dims at = DIMS({BY_US, work_us[point]});
+    int rc = bench_emit(ctx, METRIC_SLOWDOWN, grain->time_us[point] / ideal_us(ctx, point), at);
+    return rc ? rc : bench_emit(ctx, METRIC_TIME, grain->time_us[point], at);
 }
 
 static int grain_scan(struct bench_ctx *ctx)
@@ -206,7 +209,7 @@ static int grain_scan(struct bench_ctx *ctx)
     if (grain->npoints == 0)
         return err_set(ctx->err, -ENOTSUP, "too little time for a slice");
     grain->share_s = ctx->budget_s / (double)grain->npoints;
-    rc = bench_emit(ctx, METRIC_TEAMS, ctx->peers->size, "%s", "");
+    rc = bench_emit(ctx, METRIC_TEAMS, ctx->peers->size, NO_DIMS);
     return rc ? rc : points_run(ctx, grain->npoints, measure_point, emit_point);
 }
 
@@ -228,6 +231,7 @@ const struct bench bench_grain = {
     .name = "grain",
     .summary = "what teams of several workers lose, by how much work their regions have",
     .metrics = grain_metrics,
+    .dims = grain_dims,
     .figures = grain_figures,
     .together = true,
     .setup = grain_setup,

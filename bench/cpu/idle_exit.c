@@ -30,6 +30,14 @@ enum { SLEEPS_LEAST = 10, SLEEPS_MOST = 400, STATES = 2 };
 
 static const double mean_sleep_s = 5.5e-3;
 
+enum { BY_CPU = 1, BY_STATE };
+enum { STATE_IDLE, STATE_BUSY };
+static const struct bench_dim idle_dims[] = {
+    [BY_CPU] = {"cpu"},
+    [BY_STATE] = {"state", .labels = (const char *const[]){"idle", "busy", NULL}},
+    {.name = NULL},
+};
+
 enum { IDLE_EXIT, WAKEUP_LATE };
 static const struct bench_metric idle_metrics[] = {
     [IDLE_EXIT] = {"idle_exit", "us", "lower"},
@@ -113,13 +121,14 @@ static int idle_scan(struct bench_ctx *ctx)
     for (unsigned i = 0; i < s->n && !rc; i++) {
         const double *median_us = s->median_us[i];
         unsigned os_cpu = ctx->machine->cpus[i].os_cpu;
-        rc = bench_emit(ctx, WAKEUP_LATE, median_us[0], "cpu=%u;state=idle", os_cpu);
+        const struct dims at = DIMS({BY_CPU, os_cpu});
+        rc = bench_emit(ctx, WAKEUP_LATE, median_us[0], dims_with(at, BY_STATE, STATE_IDLE));
         if (!rc && isnan(median_us[1]))
-            rc = bench_emit_absent(ctx, IDLE_EXIT, &refused, "cpu=%u", os_cpu);
+            rc = bench_emit_absent(ctx, IDLE_EXIT, &refused, at);
         else if (!rc)
-            rc = bench_emit(ctx, IDLE_EXIT, fmax(median_us[0] - median_us[1], 0), "cpu=%u", os_cpu);
+            rc = bench_emit(ctx, IDLE_EXIT, fmax(median_us[0] - median_us[1], 0), at);
         if (!rc && !isnan(median_us[1]))
-            rc = bench_emit(ctx, WAKEUP_LATE, median_us[1], "cpu=%u;state=busy", os_cpu);
+            rc = bench_emit(ctx, WAKEUP_LATE, median_us[1], dims_with(at, BY_STATE, STATE_BUSY));
     }
     return rc;
 }
@@ -128,6 +137,7 @@ const struct bench bench_idle_exit = {
     .name = "idle_exit",
     .summary = "how much longer an idle CPU takes to wake up than a busy one",
     .metrics = idle_metrics,
+    .dims = idle_dims,
     .setup = idle_setup,
     .scan = idle_scan,
     .teardown = idle_teardown,

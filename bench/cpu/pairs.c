@@ -6,6 +6,9 @@
 
 #include "kernels/cpu/mix64.h"
 
+const struct bench_dim pairs_dims[] = {
+    [BY_A] = {"a", DIM_PAIR}, [BY_B] = {"b", DIM_PAIR}, {.name = NULL}};
+
 size_t pairs_count(unsigned n)
 {
     return (size_t)n * (n - 1) / 2;
@@ -133,5 +136,6 @@ int pairs_emit(struct bench_ctx *ctx, unsigned metric, unsigned a, unsigned b, d
     unsigned x = ctx->machine->cpus[a].os_cpu, y = ctx->machine->cpus[b].os_cpu;
     if (isnan(value))
         return 0;
-    return bench_emit_doubt(ctx, metric, value, doubt, "a=%u;b=%u", x < y ? x : y, x < y ? y : x);
+    return bench_emit_doubt(ctx, metric, value, doubt,
+                            DIMS({BY_A, x < y ? x : y}, {BY_B, x < y ? y : x}));
 }

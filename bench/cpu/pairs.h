@@ -12,6 +12,10 @@
 
 #include "harness/contract/bench.h"
 
+/* The dimensions of their values. */
+enum { BY_A = 1, BY_B };
+extern const struct bench_dim pairs_dims[];
+
 size_t pairs_count(unsigned n);
 
 /* 0..pairs_count - 1; a != b, in either order. */
@@ -77,8 +81,8 @@ bool pairs_fit_one_by_one(unsigned n, double pair_s, double budget_s);
 int pairs_probe(const struct bench_ctx *ctx, unsigned metrics);
 
 /*
- * Emits under "a=0;b=1", os_cpu, a < b. NaN = not measured: emits nothing. `doubt` as in
- * bench_emit_doubt.
+ * Emits at the os_cpu of both, the smaller one first. NaN = not measured: emits nothing. `doubt` as
+ * in bench_emit_doubt.
  */
 int pairs_emit(struct bench_ctx *ctx, unsigned metric, unsigned a, unsigned b, double value,
                const char *doubt);

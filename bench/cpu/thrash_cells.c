@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-const char *const where_names[WHERES] = {"smt", "same-llc", "other-llc", "other-node"};
+const char *const where_names[] = {"smt", "same-llc", "other-llc", "other-node", NULL};
 
 static enum where place_of(const struct bench_cpu *cpu, const struct bench_cpu *victim)
 {

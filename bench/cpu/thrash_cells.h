@@ -14,7 +14,7 @@
 enum where { WHERE_SMT, WHERE_SAME_LLC, WHERE_OTHER_LLC, WHERE_OTHER_NODE, WHERES };
 
 /* "smt", "same-llc", "other-llc", "other-node". */
-extern const char *const where_names[WHERES];
+extern const char *const where_names[];
 
 struct thrash_cell {
     enum aggressor_kind kind;

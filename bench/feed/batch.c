@@ -389,6 +389,6 @@ int batches_tell(const struct batches *b, bool raw, float *target, unsigned firs
             prep_run(&alone, source_of(b, 0), &out);
         least_s = fmin(least_s, (double)(clock_thread_cpu_ns() - before_ns) * 1e-9);
     }
-    int rc = bench_emit(ctx, first, regions, "%s", "");
-    return rc ? rc : bench_emit(ctx, first + 1, least_s / regions, "%s", "");
+    int rc = bench_emit(ctx, first, regions, NO_DIMS);
+    return rc ? rc : bench_emit(ctx, first + 1, least_s / regions, NO_DIMS);
 }

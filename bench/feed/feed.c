@@ -246,11 +246,11 @@ static int tell_shares(const struct feed *feed, unsigned first_metric, struct be
     double did = 2 * rows * cols * cols * passes, moved = 4 * (2 * rows + cols) * cols * passes;
     did += feed->raw ? prep_gpu_flops(&prep) : 0;
     moved += feed->raw ? prep_gpu_bytes(&prep) : 0;
-    int rc = bench_emit(ctx, first_metric + GPU_COMPUTE_SHARE, batches * did / seconds / flops,
-                        "%s", "");
+    int rc =
+        bench_emit(ctx, first_metric + GPU_COMPUTE_SHARE, batches * did / seconds / flops, NO_DIMS);
     return rc ? rc
               : bench_emit(ctx, first_metric + GPU_MEMORY_SHARE, batches * moved / seconds / bytes,
-                           "%s", "");
+                           NO_DIMS);
 }
 
 int feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
@@ -259,9 +259,9 @@ int feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
                           first_metric, ctx);
     if (!rc && feed->slept.asked_ns)
         rc = bench_emit(ctx, first_metric + SIM_OVERSHOOT,
-                        (double)feed->slept.over_ns / (double)feed->slept.asked_ns, "%s", "");
+                        (double)feed->slept.over_ns / (double)feed->slept.asked_ns, NO_DIMS);
     double share = device_host_share(&feed->device);
     if (!rc && !isnan(share))
-        rc = bench_emit(ctx, first_metric + BUFFER_ON_NODE, share, "%s", "");
+        rc = bench_emit(ctx, first_metric + BUFFER_ON_NODE, share, NO_DIMS);
     return rc ? rc : tell_shares(feed, first_metric, ctx);
 }

@@ -91,6 +91,19 @@ static const struct opt serve_opts[] = {
     {.name = NULL},
 };
 
+/* Arrivals and percentiles speak for themselves. */
+enum { BY_ARRIVAL = 1, BY_LOAD, BY_STAT, BY_AT, BY_HOW };
+enum { HOW_SCHEDULE, HOW_MEASURED };
+static const struct bench_dim serve_dims[] = {
+    [BY_ARRIVAL] = {"arrival", .labels = pattern_choices + 1,
+                    .said = (const char *const[]){"Poisson", "bursts"}},
+    [BY_LOAD] = {"load", .unit = "% of alone"},
+    [BY_STAT] = {"stat", .labels = serve_stats, .said = serve_stats},
+    [BY_AT] = {"at"},
+    [BY_HOW] = {"how", .labels = (const char *const[]){"schedule", "measured", NULL}},
+    {.name = NULL},
+};
+
 enum {
     LATENCY,
     SATURATION,
@@ -127,50 +140,38 @@ static const struct bench_figure serve_figures[] = {
     {.name = "serve",
      .kind = FIGURE_LINES,
      .metric = "serve_latency",
-     .only = "arrival=poisson;stat=p99",
+     .only = &DIMS({BY_ARRIVAL, ARRIVALS_POISSON}, {BY_STAT, SERVE_P99}),
      .title = "how late answers are, by load",
      .how = "p99 from when each request was to come, Poisson arrivals",
-     .x = {"load (% of what one worker does alone)", "load"},
+     .x = {"load (% of what one worker does alone)", BY_LOAD},
      .y = {"latency (ms, log scale)", .log = true}},
     {.name = "serve_bursts",
      .kind = FIGURE_LINES,
      .metric = "serve_latency",
-     .only = "arrival=bursts;stat=p99",
+     .only = &DIMS({BY_ARRIVAL, ARRIVALS_BURSTS}, {BY_STAT, SERVE_P99}),
      .title = "how late answers are, by load, where requests come in bursts",
      .how = "p99 from when each request was to come",
-     .x = {"load (% of what one worker does alone)", "load"},
+     .x = {"load (% of what one worker does alone)", BY_LOAD},
      .y = {"latency (ms, log scale)", .log = true}},
     {.name = "serve_rate",
      .kind = FIGURE_LINES,
      .metric = "serve_achieved",
-     .only = "arrival=poisson",
+     .only = &DIMS({BY_ARRIVAL, ARRIVALS_POISSON}),
      .title = "requests that are done, by how many come",
      .how = "Of all workers, Poisson arrivals",
-     .x = {"requests that come (1/s)", "load", .metric = "serve_offered"},
+     .x = {"requests that come (1/s)", BY_LOAD, .metric = "serve_offered"},
      .y = {"requests that are done (1/s)"}},
     {.name = "serve_worst",
      .kind = FIGURE_LINES,
      .metric = "serve_worst",
-     .only = "arrival=poisson",
+     .only = &DIMS({BY_ARRIVAL, ARRIVALS_POISSON}),
      .title = "the latest request of each moment",
      .how = "From when each was to come, Poisson arrivals",
      .note = "What nobody began in time counts with what it had waited. Each round has its own "
              "spikes: rounds.csv",
-     .x = {"time (ms)", "at"},
+     .x = {"time (ms)", BY_AT},
      .y = {"latency (ms, log scale)", .log = true}},
     {.name = NULL},
-};
-
-/* arrival= and stat= speak for themselves. */
-static const struct bench_saying serve_sayings[] = {
-    {"arrival", "poisson", "Poisson"},
-    {"arrival", "bursts", "bursts"},
-    {"stat", "p50", "p50"},
-    {"stat", "p99", "p99"},
-    {"stat", "p99.9", "p99.9"},
-    {"stat", "max", "max"},
-    {"load", NULL, "% of alone"},
-    {.part = NULL},
 };
 
 struct serve {
@@ -283,13 +284,6 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
 
 /* ---- what is told ---- */
 
-static char *key_of(const struct serve_point *point, char key[static VALUE_KEY_MAX])
-{
-    (void)snprintf(key, VALUE_KEY_MAX, "arrival=%s;load=%u", pattern_choices[point->pattern + 1],
-                   point->load);
-    return key;
-}
-
 /* What is to be asked for where the requests of a point do not tell a percentile. */
 static void say_beyond(const struct bench_ctx *ctx, const struct serve_point *point, unsigned stat,
                        struct err *why)
@@ -304,42 +298,42 @@ static void say_beyond(const struct bench_ctx *ctx, const struct serve_point *po
 }
 
 static int emit_latency(struct bench_ctx *ctx, const struct serve_point *point, unsigned stat,
-                        const char *key)
+                        struct dims at)
 {
     enum served_known known = serve_point_knows(point, stat);
     struct err why;
     if (known == SERVED_BEYOND) {
         say_beyond(ctx, point, stat, &why);
-        return bench_emit_absent(ctx, LATENCY, &why, "%s;stat=%s", key, serve_stats[stat]);
+        return bench_emit_absent(ctx, LATENCY, &why, dims_with(at, BY_STAT, stat));
     }
     return bench_emit_doubt(ctx, LATENCY, point->late[stat].ms,
                             point->late[stat].at_least
                                 ? "at least: some requests were not begun in time"
                             : known == SERVED_FEW ? "fewer than 10 requests of a round lie above it"
                                                   : "",
-                            "%s;stat=%s", key, serve_stats[stat]);
+                            dims_with(at, BY_STAT, stat));
 }
 
-static int emit_latencies(struct bench_ctx *ctx, const struct serve_point *point, const char *key)
+static int emit_latencies(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
 {
     int rc = 0;
     for (unsigned i = 0; i < SERVE_STATS && !rc; i++)
-        rc = emit_latency(ctx, point, i, key);
+        rc = emit_latency(ctx, point, i, at);
     return rc;
 }
 
 static int emit_stats(struct bench_ctx *ctx, unsigned metric, const struct serve_point *point,
-                      const double values[static SERVE_STATS], const char *key)
+                      const double values[static SERVE_STATS], struct dims at)
 {
     int rc = 0;
     for (unsigned i = 0; i < SERVE_STATS && !rc; i++)
         if (serve_point_knows(point, i) != SERVED_BEYOND && !isnan(values[i]))
-            rc = bench_emit(ctx, metric, values[i], "%s;stat=%s", key, serve_stats[i]);
+            rc = bench_emit(ctx, metric, values[i], dims_with(at, BY_STAT, i));
     return rc;
 }
 
 /* Of one load, lest rows of bins bury the others. */
-static int emit_worst(struct bench_ctx *ctx, const struct serve_point *point, const char *key)
+static int emit_worst(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
 {
     const struct serve_params *params = ctx->params;
     double bin_ms = 1e-6 * (double)point->times.bin_ns;
@@ -348,67 +342,66 @@ static int emit_worst(struct bench_ctx *ctx, const struct serve_point *point, co
         return 0;
     for (size_t bin = 0; bin < point->times.nbins && !rc; bin++)
         if (!isnan(point->worst_ms[bin]))
-            rc = bench_emit(ctx, WORST, point->worst_ms[bin], "%s;at=%.0f", key,
-                            bin_ms * (double)bin);
+            rc = bench_emit(ctx, WORST, point->worst_ms[bin],
+                            dims_with(at, BY_AT, nearbyint(bin_ms * (double)bin)));
     return rc;
 }
 
-static int emit_stall(struct bench_ctx *ctx, const struct serve_point *point, const char *key)
+static int emit_stall(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
 {
-    int rc = emit_stats(ctx, FLOOR, point, point->floor_ms, key);
+    int rc = emit_stats(ctx, FLOOR, point, point->floor_ms, at);
     if (!rc)
-        rc = bench_emit(ctx, STALLED, point->must_stall, "%s;how=schedule", key);
-    return rc ? rc : bench_emit(ctx, STALLED, point->stalled, "%s;how=measured", key);
+        rc = bench_emit(ctx, STALLED, point->must_stall, dims_with(at, BY_HOW, HOW_SCHEDULE));
+    return rc ? rc : bench_emit(ctx, STALLED, point->stalled, dims_with(at, BY_HOW, HOW_MEASURED));
 }
 
 static int emit_point(struct bench_ctx *ctx, size_t index)
 {
     const struct serve *s = ctx->state;
     const struct serve_point *point = &s->points[index];
-    char key[VALUE_KEY_MAX];
-    (void)key_of(point, key);
+    const struct dims at = DIMS({BY_ARRIVAL, point->pattern}, {BY_LOAD, point->load});
     if (ctx->worker || !point->n) /* so few came that none counts: that is no value */
         return 0;
-    int rc = emit_latencies(ctx, point, key);
+    int rc = emit_latencies(ctx, point, at);
     if (!rc)
-        rc = bench_emit(ctx, OFFERED, point->offered, "%s", key);
+        rc = bench_emit(ctx, OFFERED, point->offered, at);
     if (!rc)
-        rc = bench_emit(ctx, ACHIEVED, point->achieved, "%s", key);
+        rc = bench_emit(ctx, ACHIEVED, point->achieved, at);
     if (!rc)
-        rc = bench_emit(ctx, UNSERVED, (double)point->unserved / (double)point->n, "%s", key);
+        rc = bench_emit(ctx, UNSERVED, (double)point->unserved / (double)point->n, at);
     if (!rc)
-        rc = emit_stats(ctx, SERVICE, point, point->service_ms, key);
+        rc = emit_stats(ctx, SERVICE, point, point->service_ms, at);
     if (!rc)
-        rc = emit_stats(ctx, QUEUE, point, point->queue, key);
+        rc = emit_stats(ctx, QUEUE, point, point->queue, at);
     if (!rc)
-        rc = emit_worst(ctx, point, key);
-    return rc || !point->times.stall_ns ? rc : emit_stall(ctx, point, key);
+        rc = emit_worst(ctx, point, at);
+    return rc || !point->times.stall_ns ? rc : emit_stall(ctx, point, at);
 }
 
 /* Of the points first..n-1, which have one pattern and ever higher loads. */
 static int emit_saturation(struct bench_ctx *ctx, size_t first, size_t n)
 {
     const struct serve *s = ctx->state;
-    double at[LOADS], p99_ms[LOADS];
+    double load[LOADS], p99_ms[LOADS];
     size_t known = 0;
     bool few = false;
     for (size_t i = first; i < n; i++)
         if (s->points[i].n) {
-            at[known] = s->points[i].load;
+            load[known] = s->points[i].load;
             p99_ms[known++] = s->points[i].late[SERVE_P99].ms;
             few = few || serve_point_knows(&s->points[i], SERVE_P99) == SERVED_BEYOND;
         }
     if (!known)
         return 0;
-    const struct served_saturation found = served_saturate(at, p99_ms, known, s->limit_ms);
+    const struct served_saturation found = served_saturate(load, p99_ms, known, s->limit_ms);
     const char *why = found.low    ? "at most: p99 is too late at the least load"
                       : found.high ? "at least: p99 is in time at the highest load"
                       : few        ? "so few requests in a round that its p99 is the latest one"
                                    : "";
-    const char *name = pattern_choices[s->points[first].pattern + 1];
+    const struct dims at = DIMS({BY_ARRIVAL, s->points[first].pattern});
     double rate = s->alone * found.load / 100 * ctx->peers->size;
-    int rc = bench_emit_doubt(ctx, SATURATION, found.load, why, "arrival=%s", name);
-    return rc ? rc : bench_emit_doubt(ctx, SATURATION_RATE, rate, why, "arrival=%s", name);
+    int rc = bench_emit_doubt(ctx, SATURATION, found.load, why, at);
+    return rc ? rc : bench_emit_doubt(ctx, SATURATION_RATE, rate, why, at);
 }
 
 static int serve_scan(struct bench_ctx *ctx)
@@ -417,9 +410,9 @@ static int serve_scan(struct bench_ctx *ctx)
     int rc = points_run(ctx, s->npoints, measure_point, emit_point);
     if (rc || ctx->worker)
         return rc;
-    rc = bench_emit(ctx, ALONE, s->alone, "%s", "");
+    rc = bench_emit(ctx, ALONE, s->alone, NO_DIMS);
     if (!rc)
-        rc = bench_emit(ctx, LIMIT, s->limit_ms, "%s", "");
+        rc = bench_emit(ctx, LIMIT, s->limit_ms, NO_DIMS);
     for (size_t first = 0, n; !rc && first < s->npoints; first = n) {
         for (n = first; n < s->npoints && s->points[n].pattern == s->points[first].pattern;)
             n++;
@@ -443,7 +436,7 @@ const struct bench bench_serve = {
     .params_size = sizeof(struct serve_params),
     .metrics = serve_metrics,
     .figures = serve_figures,
-    .sayings = serve_sayings,
+    .dims = serve_dims,
     .together = true,
     .validate = serve_validate,
     .probe = serve_probe,

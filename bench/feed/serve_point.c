@@ -17,7 +17,7 @@ enum {
     REQUESTS_MOST = 1 << 22, /* of a worker */
 };
 
-const char *const serve_stats[SERVE_STATS] = {"p50", "p99", "p99.9", "max"};
+const char *const serve_stats[] = {"p50", "p99", "p99.9", "max", NULL};
 static const double fractions[SERVE_STATS] = {0.5, 0.99, 0.999, 1};
 
 enum served_known serve_point_knows(const struct serve_point *point, unsigned stat)

@@ -13,7 +13,7 @@ enum { SERVE_STATS = 4, SERVE_BINS_MOST = 200 };
 
 /* "p50", "p99", "p99.9", "max". */
 enum { SERVE_P50, SERVE_P99, SERVE_P999, SERVE_MAX };
-extern const char *const serve_stats[SERVE_STATS];
+extern const char *const serve_stats[];
 
 /* From a point's beginning, in ns. */
 struct serve_times {

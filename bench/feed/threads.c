@@ -33,6 +33,10 @@ enum { OVER = 4, THREADS_MOST = 2048, TEAMS = 16, CREWS = 16 };
 
 static const struct opt threads_opts[] = {BATCH_OPTS, {.name = NULL}};
 
+enum { BY_WORKERS = 1, BY_THREADS };
+static const struct bench_dim threads_dims[] = {
+    [BY_WORKERS] = {"workers"}, [BY_THREADS] = {"threads"}, {.name = NULL}};
+
 enum { METRIC_RATE, METRIC_STEP, METRIC_BEST, METRIC_CLIFF };
 static const struct bench_metric threads_metrics[] = {
     {"threads_rate", "items/s", "higher", .gates = true},
@@ -48,15 +52,15 @@ static const struct bench_figure threads_figures[] = {
      .metric = "threads_rate",
      .title = "what workers prepare together, by how many threads each has",
      .how = "All of them at once",
-     .x = {"threads of a worker", "threads", .log = true},
+     .x = {"threads of a worker", BY_THREADS, .log = true},
      .y = {"batch rows of all workers (items/s)", .log = true}},
     {.name = "threads_map",
      .kind = FIGURE_HEAT,
      .metric = "threads_step",
      .title = "time of a batch, by workers and by threads of each",
      .how = "All of them at once",
-     .x = {"threads of a worker", "threads"},
-     .y = {"workers", "workers"},
+     .x = {"threads of a worker", BY_THREADS},
+     .y = {"workers", BY_WORKERS},
      .colours = "time of a batch (us)",
      .apart = true},
     {.name = NULL},
@@ -159,11 +163,9 @@ static int emit_point(struct bench_ctx *ctx, size_t index)
     const struct point *point = &threads->points[index];
     if (!isfinite(point->step_us)) /* a worker came too late: that is no value of the point */
         return 0;
-    int rc = bench_emit(ctx, METRIC_RATE, point->rate, "workers=%u;threads=%u", point->workers,
-                        point->threads);
-    return rc ? rc
-              : bench_emit(ctx, METRIC_STEP, point->step_us, "workers=%u;threads=%u",
-                           point->workers, point->threads);
+    const struct dims at = DIMS({BY_WORKERS, point->workers}, {BY_THREADS, point->threads});
+    int rc = bench_emit(ctx, METRIC_RATE, point->rate, at);
+    return rc ? rc : bench_emit(ctx, METRIC_STEP, point->step_us, at);
 }
 
 /* Of the points first..n-1, which have one count of workers and ever larger teams. */
@@ -180,11 +182,10 @@ static int emit_setting(struct bench_ctx *ctx, size_t first, size_t n)
     }
     while (setting + 1 < n && !(points[setting].rate >= 0.97 * best))
         setting++;
-    int rc =
-        bench_emit(ctx, METRIC_BEST, points[setting].threads, "workers=%u", points[first].workers);
+    const struct dims at = DIMS({BY_WORKERS, points[first].workers});
+    int rc = bench_emit(ctx, METRIC_BEST, points[setting].threads, at);
     if (!rc && cliff < n)
-        rc = bench_emit(ctx, METRIC_CLIFF, points[cliff].threads, "workers=%u",
-                        points[first].workers);
+        rc = bench_emit(ctx, METRIC_CLIFF, points[cliff].threads, at);
     return rc;
 }
 
@@ -222,6 +223,7 @@ const struct bench bench_threads = {
     .opts = threads_opts,
     .params_size = sizeof(struct batch_params),
     .metrics = threads_metrics,
+    .dims = threads_dims,
     .figures = threads_figures,
     .together = true,
     .validate = threads_validate,

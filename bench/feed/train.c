@@ -249,6 +249,10 @@ static int add_up(const struct train *train, struct peers *peers, struct latenes
     return rc;
 }
 
+enum { BY_RANK = 1, BY_FUNC };
+static const struct bench_dim train_dims[] = {
+    [BY_RANK] = {"rank", DIM_RANK}, [BY_FUNC] = {"func"}, {.name = NULL}};
+
 enum { WAITED_FOR_SHARE, WAITED_FOR_TIME, WAIT_TIME, STEP_BYTES, STEP_CALLS, STEP_SENT, OF_FEED };
 
 static const struct bench_metric train_metrics[] = {
@@ -268,12 +272,12 @@ static int emit_rank(struct bench_ctx *ctx, unsigned rank, const struct lateness
                      uint64_t steps)
 {
     double all = (double)steps, last = (double)lateness->last;
-    int rc = bench_emit(ctx, WAITED_FOR_SHARE, last / all, "rank=%u", rank);
+    const struct dims at = DIMS({BY_RANK, rank});
+    int rc = bench_emit(ctx, WAITED_FOR_SHARE, last / all, at);
     if (!rc && lateness->last)
-        rc = bench_emit(ctx, WAITED_FOR_TIME, (double)lateness->late_ns * 1e-9 / last, "rank=%u",
-                        rank);
+        rc = bench_emit(ctx, WAITED_FOR_TIME, (double)lateness->late_ns * 1e-9 / last, at);
     if (!rc)
-        rc = bench_emit(ctx, WAIT_TIME, (double)lateness->wait_ns * 1e-9 / all, "rank=%u", rank);
+        rc = bench_emit(ctx, WAIT_TIME, (double)lateness->wait_ns * 1e-9 / all, at);
     return rc;
 }
 
@@ -293,7 +297,7 @@ static int tell_lateness(struct train *train, struct bench_ctx *ctx)
         rc = clocks_ask(ctx, &one_clock);
     if (!rc && !one_clock && ctx->worker == 0) {
         (void)err_set(&none, -ENOTSUP, "ranks of several machines have no clock in common");
-        rc = bench_emit_absent(ctx, WAITED_FOR_SHARE, &none, "%s", "");
+        rc = bench_emit_absent(ctx, WAITED_FOR_SHARE, &none, NO_DIMS);
     }
     for (unsigned r = 0; r < n && !rc && one_clock && ctx->worker == 0 && train->steps; r++)
         rc = emit_rank(ctx, r, &work.ranks[r], train->steps);
@@ -317,14 +321,15 @@ static int tell_pattern(const struct train *train, struct bench_ctx *ctx)
         sent += pattern_sent(call, ctx->peers->size);
     }
     for (enum collective_op op = 0; op <= COLLECTIVE_REDUCESCATTER && !rc; op++) {
-        const char *func = collective_func_name((enum collective_func)op);
+        const struct dims at =
+            dims_with_text(NO_DIMS, BY_FUNC, collective_func_name((enum collective_func)op));
         if (!(calls[op] > 0))
             continue;
-        rc = bench_emit(ctx, STEP_BYTES, bytes[op], "func=%s", func);
+        rc = bench_emit(ctx, STEP_BYTES, bytes[op], at);
         if (!rc)
-            rc = bench_emit(ctx, STEP_CALLS, calls[op], "func=%s", func);
+            rc = bench_emit(ctx, STEP_CALLS, calls[op], at);
     }
-    return rc ? rc : bench_emit(ctx, STEP_SENT, sent, "%s", "");
+    return rc ? rc : bench_emit(ctx, STEP_SENT, sent, NO_DIMS);
 }
 
 static int train_check(struct bench_ctx *ctx)
@@ -348,6 +353,7 @@ const struct bench bench_train = {
     .opts = train_opts,
     .params_size = sizeof(struct train_params),
     .metrics = train_metrics,
+    .dims = train_dims,
     .stages = train_stages,
     .together = true,
     .validate = train_validate,

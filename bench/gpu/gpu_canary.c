@@ -23,6 +23,9 @@
 #include "harness/lib/sys/clock.h"
 #include "kernels/gpu/gpu_canary.h"
 
+enum { BY_GPU = 1 };
+static const struct bench_dim canary_dims[] = {[BY_GPU] = {"gpu", DIM_GPU}, {.name = NULL}};
+
 enum { CANARY_TIME, CANARY_CYCLES };
 static const struct bench_metric canary_metrics[] = {
     [CANARY_TIME] = {"canary_time", "us", "lower", .peers = PEERS_EQUAL},
@@ -122,9 +125,9 @@ static int emit_gpu(struct bench_ctx *ctx, const struct told *told)
     const char *pci_bdf =
         told->gpu < ctx->machine->ngpus ? ctx->machine->gpus[told->gpu].pci_bdf : ctx->pci_bdf;
     if (gpu_error_of(told->code, gpu_name(ctx->machine, pci_bdf, name), told->msg, &why))
-        return bench_emit_absent(ctx, CANARY_TIME, &why, "gpu=%u", told->gpu);
-    int rc = bench_emit(ctx, CANARY_TIME, told->time_us, "gpu=%u", told->gpu);
-    return rc ? rc : bench_emit(ctx, CANARY_CYCLES, told->cycles, "gpu=%u", told->gpu);
+        return bench_emit_absent(ctx, CANARY_TIME, &why, DIMS({BY_GPU, told->gpu}));
+    int rc = bench_emit(ctx, CANARY_TIME, told->time_us, DIMS({BY_GPU, told->gpu}));
+    return rc ? rc : bench_emit(ctx, CANARY_CYCLES, told->cycles, DIMS({BY_GPU, told->gpu}));
 }
 
 static int canary_scan(struct bench_ctx *ctx)
@@ -156,6 +159,7 @@ const struct bench bench_gpu_canary = {
     .summary = "how fast GPUs are right now: beside the arms of every run on GPUs",
     .needs = NEED_GPU,
     .metrics = canary_metrics,
+    .dims = canary_dims,
     .together = true,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA

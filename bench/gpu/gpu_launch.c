@@ -40,24 +40,44 @@
 #include "kernels/cpu/mix64.h"
 #include "kernels/gpu/gpu_launch.h"
 
+enum { BY_WHAT = 1, BY_WAIT, BY_LOAD, BY_STAT, BY_GPU };
+enum load { LOAD_IDLE, LOAD_BUSY, LOADS };
+enum what { WHAT_LAUNCH, WHAT_QUEUE, WHAT_SYNC, WHAT_GRAPH1, WHAT_GRAPH20 };
+static const struct bench_dim launch_dims[] = {
+    [BY_WHAT] = {"what", .labels = (const char *const[]){"launch", "queue", "sync", "graph1",
+                                                         "graph20", NULL}},
+    [BY_WAIT] = {"wait", .labels = (const char *const[]){"spin", "yield", "block", NULL}},
+    [BY_LOAD] = {"load", .labels = (const char *const[]){"idle", "busy", NULL},
+                 .said = (const char *const[]){"idle CPUs", "busy CPUs"}},
+    [BY_STAT] = {"stat", .labels = launch_stat_names},
+    [BY_GPU] = {"gpu", DIM_GPU},
+    {.name = NULL},
+};
+
 enum { LAUNCH_LATENCY, WAIT_CPU_SHARE, LOAD_SHARE };
 static const struct bench_metric launch_metrics[] = {
     /* Sleepers and tails are too noisy to compare, and load is not shared evenly. */
     [LAUNCH_LATENCY] = {"launch_latency", "us", "lower", .peers = PEERS_EQUAL, .least = 0.5,
-                        .calm = "wait=spin;load=idle;stat=p50", .gates = true},
+                        .calm = &DIMS({BY_WAIT, GPU_WAIT_SPIN}, {BY_LOAD, LOAD_IDLE},
+                                      {BY_STAT, LAUNCH_P50}),
+                        .gates = true},
     [WAIT_CPU_SHARE] = {"wait_cpu_share", "ratio", "none"},
     [LOAD_SHARE] = {"load_share", "ratio", "none"},
     {.name = NULL},
 };
 
 static const struct figure_panel launch_panels[] = {
-    {"launch_latency", "median (us, log scale)", {"what", "wait"}, "stat=p50", .log = true},
+    {"launch_latency",
+     "median (us, log scale)",
+     {BY_WHAT, BY_WAIT},
+     &DIMS({BY_STAT, LAUNCH_P50}),
+     .log = true},
     {"launch_latency",
      "99th percentile (us, log scale)",
-     {"what", "wait"},
-     "stat=p99",
+     {BY_WHAT, BY_WAIT},
+     &DIMS({BY_STAT, LAUNCH_P99}),
      .log = true},
-    {"wait_cpu_share", "CPU time of the thread that waits (share)", {"wait"}},
+    {"wait_cpu_share", "CPU time of the thread that waits (share)", {BY_WAIT}},
     {.metric = NULL},
 };
 
@@ -67,17 +87,11 @@ static const struct bench_figure launch_figures[] = {
      .metric = "launch_latency",
      .title = "launches of small kernels and graphs, and waits for them",
      .how = "One thread launches",
-     .x = {"GPU", "gpu"},
-     .split = "load",
-     .splits = {"idle", "busy"},
+     .x = {"GPU", BY_GPU},
+     .split = BY_LOAD,
+     .nsplits = LOADS,
      .panels = launch_panels},
     {.name = NULL},
-};
-
-static const struct bench_saying launch_sayings[] = {
-    {"load", "idle", "idle CPUs"},
-    {"load", "busy", "busy CPUs"},
-    {.part = NULL},
 };
 
 #ifdef CONTEND_HAVE_CUDA
@@ -91,14 +105,6 @@ enum {
 
 static const double slice_s = 0.006;
 static const uint64_t delay_ns = 5000000;
-
-static const char *const wait_names[GPU_WAITS] = {"spin", "yield", "block"};
-
-enum load { LOAD_IDLE, LOAD_BUSY, LOADS };
-static const char *const load_names[LOADS] = {"idle", "busy"};
-
-enum what { WHAT_LAUNCH, WHAT_QUEUE, WHAT_SYNC, WHAT_GRAPH1, WHAT_GRAPH20 };
-static const char *const what_names[] = {"launch", "queue", "sync", "graph1", "graph20"};
 
 static const struct way {
     enum what what;
@@ -292,16 +298,16 @@ static int emit_gpu(struct bench_ctx *ctx, unsigned gpu)
     struct launch *t = ctx->state;
     int rc = 0;
     for (unsigned wait = 0; wait < GPU_WAITS && !rc; wait++)
-        rc = bench_emit(ctx, WAIT_CPU_SHARE, t->wait_share[wait], "wait=%s;gpu=%u",
-                        wait_names[wait], gpu);
+        rc = bench_emit(ctx, WAIT_CPU_SHARE, t->wait_share[wait],
+                        DIMS({BY_WAIT, wait}, {BY_GPU, gpu}));
     for (unsigned way = 0; way < WAYS; way++)
         for (unsigned load = 0; load < LOADS; load++) {
             struct series *series = series_of(t, way, (enum load)load);
             for (int stat = 0; stat < LAUNCH_STATS && !rc; stat++)
-                rc = bench_emit(
-                    ctx, LAUNCH_LATENCY, launch_stat(series->us, series->n, (enum launch_stat)stat),
-                    "what=%s;wait=%s;load=%s;stat=%s;gpu=%u", what_names[ways[way].what],
-                    wait_names[ways[way].wait], load_names[load], launch_stat_names[stat], gpu);
+                rc = bench_emit(ctx, LAUNCH_LATENCY,
+                                launch_stat(series->us, series->n, (enum launch_stat)stat),
+                                DIMS({BY_WHAT, ways[way].what}, {BY_WAIT, ways[way].wait},
+                                     {BY_LOAD, load}, {BY_STAT, stat}, {BY_GPU, gpu}));
         }
     return rc;
 }
@@ -358,8 +364,8 @@ static int launch_scan(struct bench_ctx *ctx)
     }
     int rc = gpu_set_check(&t->set, ctx->err);
     if (!rc)
-        rc = bench_emit(ctx, LOAD_SHARE, busy_team_share(&t->busy), "%s", "");
-    return rc ? rc : gpu_set_emit(ctx, &t->set, LAUNCH_LATENCY);
+        rc = bench_emit(ctx, LOAD_SHARE, busy_team_share(&t->busy), NO_DIMS);
+    return rc ? rc : gpu_set_emit(ctx, &t->set, LAUNCH_LATENCY, BY_GPU);
 }
 
 static int launch_check(struct bench_ctx *ctx)
@@ -376,7 +382,7 @@ const struct bench bench_gpu_launch = {
     .needs = NEED_GPU,
     .metrics = launch_metrics,
     .figures = launch_figures,
-    .sayings = launch_sayings,
+    .dims = launch_dims,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
     .setup = launch_setup,

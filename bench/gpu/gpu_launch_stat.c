@@ -4,7 +4,7 @@
 
 #include "harness/lib/stats/stats.h"
 
-const char *const launch_stat_names[LAUNCH_STATS] = {"p50", "p99", "max"};
+const char *const launch_stat_names[] = {"p50", "p99", "max", NULL};
 
 double launch_stat(double *values, size_t n, enum launch_stat stat)
 {

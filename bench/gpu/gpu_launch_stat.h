@@ -7,7 +7,7 @@
 enum launch_stat { LAUNCH_P50, LAUNCH_P99, LAUNCH_MAX, LAUNCH_STATS };
 
 /* "p50", "p99", "max" */
-extern const char *const launch_stat_names[LAUNCH_STATS];
+extern const char *const launch_stat_names[];
 
 /*
  * Sorts values[0..n-1], n >= 1. p50 is the median; p99 the least value that 99% of all are not

@@ -73,6 +73,21 @@ static const struct opt matmul_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_TYPE = 1, BY_REASON, BY_WITH, BY_GPU, BY_ALGORITHM, BY_OF };
+enum { WITH_ALONE, WITH_ALL };
+enum { ALGORITHM_FIRST, ALGORITHM_BEST };
+enum { OF_M, OF_K };
+static const struct bench_dim matmul_dims[] = {
+    [BY_TYPE] = {"type", .labels = type_names + 1},
+    [BY_REASON] = {"reason", .labels = gpu_throttle_names},
+    [BY_WITH] = {"with", .labels = (const char *const[]){"alone", "all", NULL},
+                 .said = (const char *const[]){"alone", "all at once"}},
+    [BY_GPU] = {"gpu", DIM_GPU},
+    [BY_ALGORITHM] = {"algorithm", .labels = (const char *const[]){"first", "best", NULL}},
+    [BY_OF] = {"of", .labels = (const char *const[]){"m", "k", NULL}},
+    {.name = NULL},
+};
+
 enum { RATE, INT_RATE, PEAK_SHARE, CLOCK_SM, POWER, TEMPERATURE, THROTTLE, TRIAL, INT_TRIAL, SIZE };
 static const struct bench_metric matmul_metrics[] = {
     /* Clock and the like are no peers': what they do harm to is, and at its power limit a GPU's
@@ -86,7 +101,7 @@ static const struct bench_metric matmul_metrics[] = {
     [POWER] = {"gpu_power", "W", "none"},
     [TEMPERATURE] = {"gpu_temperature", "degC", "lower"},
     [THROTTLE] = {"gpu_throttle", "ratio", "lower", .only_held = true,
-                  .power_limit = "reason=power"},
+                  .power_limit = &DIMS({BY_REASON, GPU_THROTTLE_POWER})},
     [TRIAL] = {"matmul_trial", "TFLOP/s", "higher"},
     [INT_TRIAL] = {"matmul_int_trial", "TOP/s", "higher"},
     [SIZE] = {"matmul_size", "count", "none"},
@@ -94,13 +109,13 @@ static const struct bench_metric matmul_metrics[] = {
 };
 
 static const struct figure_panel matmul_panels[] = {
-    {"matmul_rate", "rate (TFLOP/s)", {"type"}},
-    {"matmul_peak_share", "rate / that of the data sheet (ratio)", {"type"}},
-    {"gpu_clock_sm", "clock of the SMs (MHz)", {"type"}},
-    {"gpu_power", "power (W)", {"type"}},
-    {"gpu_temperature", "temperature (degC)", {"type"}},
-    {"gpu_throttle", "time for which a limit held the clock (share)", {"reason"}},
-    {"matmul_int_rate", "rate of whole numbers (TOP/s)", {"type"}},
+    {"matmul_rate", "rate (TFLOP/s)", {BY_TYPE}},
+    {"matmul_peak_share", "rate / that of the data sheet (ratio)", {BY_TYPE}},
+    {"gpu_clock_sm", "clock of the SMs (MHz)", {BY_TYPE}},
+    {"gpu_power", "power (W)", {BY_TYPE}},
+    {"gpu_temperature", "temperature (degC)", {BY_TYPE}},
+    {"gpu_throttle", "time for which a limit held the clock (share)", {BY_REASON}},
+    {"matmul_int_rate", "rate of whole numbers (TOP/s)", {BY_TYPE}},
     {.metric = NULL},
 };
 
@@ -110,17 +125,11 @@ static const struct bench_figure matmul_figures[] = {
      .metric = "matmul_rate",
      .title = "matrix products by type, and what each GPU says of itself meanwhile",
      .how = "Large products, the fastest of the algorithms",
-     .x = {"GPU", "gpu"},
-     .split = "with",
-     .splits = {"alone", "all"},
+     .x = {"GPU", BY_GPU},
+     .split = BY_WITH,
+     .nsplits = 2,
      .panels = matmul_panels},
     {.name = NULL},
-};
-
-static const struct bench_saying matmul_sayings[] = {
-    {"with", "alone", "alone"},
-    {"with", "all", "all at once"},
-    {.part = NULL},
 };
 
 static int matmul_validate(const void *params, struct err *err)
@@ -313,8 +322,8 @@ static void matmul_teardown(struct bench_ctx *ctx)
     free(t);
 }
 
-static int emit_readings(struct bench_ctx *ctx, const struct gpu_average *average, const char *type,
-                         const char *with, unsigned gpu)
+static int emit_readings(struct bench_ctx *ctx, const struct gpu_average *average, unsigned type,
+                         unsigned with, unsigned gpu)
 {
     struct gpu_means means = gpu_average_get(average);
     const struct {
@@ -325,12 +334,12 @@ static int emit_readings(struct bench_ctx *ctx, const struct gpu_average *averag
     int rc = 0;
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]) && !rc; i++)
         if (!isnan(values[i].value))
-            rc = bench_emit(ctx, values[i].metric, values[i].value, "type=%s;with=%s;gpu=%u", type,
-                            with, gpu);
+            rc = bench_emit(ctx, values[i].metric, values[i].value,
+                            DIMS({BY_TYPE, type}, {BY_WITH, with}, {BY_GPU, gpu}));
     for (int i = 0; i < GPU_THROTTLES && !rc; i++)
         if (!isnan(means.throttle[i]))
-            rc = bench_emit(ctx, THROTTLE, means.throttle[i], "type=%s;reason=%s;with=%s;gpu=%u",
-                            type, gpu_throttle_names[i], with, gpu);
+            rc = bench_emit(ctx, THROTTLE, means.throttle[i],
+                            DIMS({BY_TYPE, type}, {BY_REASON, i}, {BY_WITH, with}, {BY_GPU, gpu}));
     return rc;
 }
 
@@ -347,13 +356,12 @@ static int emit_gpu(struct bench_ctx *ctx, enum matmul_type which, bool all, uns
     const struct matmul_result *result = &gpu->result[which][all];
     double tflops = matmul_flops(&t->shape) * result->products / result->seconds * 1e-12;
     double peak_tflops = gpu_peak_tflops(gpu->device.name, which);
-    const char *type = matmul_type_name(which), *with = all ? "all" : "alone";
-    int rc = bench_emit(ctx, metric_of(which, RATE, INT_RATE), tflops, "type=%s;with=%s;gpu=%u",
-                        type, with, i);
+    unsigned with = all ? WITH_ALL : WITH_ALONE;
+    const struct dims at = DIMS({BY_TYPE, which}, {BY_WITH, with}, {BY_GPU, i});
+    int rc = bench_emit(ctx, metric_of(which, RATE, INT_RATE), tflops, at);
     if (!rc && peak_tflops > 0)
-        rc = bench_emit(ctx, PEAK_SHARE, tflops / peak_tflops, "type=%s;with=%s;gpu=%u", type, with,
-                        i);
-    return rc ? rc : emit_readings(ctx, &result->average, type, with, i);
+        rc = bench_emit(ctx, PEAK_SHARE, tflops / peak_tflops, at);
+    return rc ? rc : emit_readings(ctx, &result->average, which, with, i);
 }
 
 static unsigned count_types(const struct matmul *t)
@@ -405,14 +413,13 @@ static int emit_trials(struct bench_ctx *ctx, unsigned i, enum matmul_type type)
     const struct gpu_matmul *of = t->gpus[i].of[type];
     double work = matmul_flops(&t->shape) * 1e-12;
     unsigned metric = metric_of(type, TRIAL, INT_TRIAL);
-    const char *name = matmul_type_name(type);
     if (!of || gpu_matmul_first(of) <= 0)
         return 0;
-    int rc = bench_emit(ctx, metric, work / gpu_matmul_first(of), "type=%s;algorithm=first;gpu=%u",
-                        name, i);
+    int rc = bench_emit(ctx, metric, work / gpu_matmul_first(of),
+                        DIMS({BY_TYPE, type}, {BY_ALGORITHM, ALGORITHM_FIRST}, {BY_GPU, i}));
     return rc ? rc
               : bench_emit(ctx, metric, work / gpu_matmul_guess(of),
-                           "type=%s;algorithm=best;gpu=%u", name, i);
+                           DIMS({BY_TYPE, type}, {BY_ALGORITHM, ALGORITHM_BEST}, {BY_GPU, i}));
 }
 
 /* What a type cannot have here, and how it was chosen where it can. */
@@ -425,7 +432,7 @@ static int emit_types(struct bench_ctx *ctx, unsigned i)
         const struct err *why = &t->gpus[i].absent[type];
         if (why->code)
             rc = bench_emit_absent(ctx, metric_of(which, RATE, INT_RATE), why,
-                                   "type=%s;with=alone;gpu=%u", matmul_type_name(which), i);
+                                   DIMS({BY_TYPE, which}, {BY_WITH, WITH_ALONE}, {BY_GPU, i}));
         else
             rc = emit_trials(ctx, i, which);
     }
@@ -436,11 +443,11 @@ static int emit_size(struct bench_ctx *ctx)
 {
     const struct matmul *t = ctx->state;
     const struct matmul_shape *shape = &t->shape;
-    int rc = bench_emit(ctx, SIZE, (double)shape->n, "%s", "");
+    int rc = bench_emit(ctx, SIZE, (double)shape->n, NO_DIMS);
     if (!rc && shape->m != shape->n)
-        rc = bench_emit(ctx, SIZE, (double)shape->m, "of=m");
+        rc = bench_emit(ctx, SIZE, (double)shape->m, DIMS({BY_OF, OF_M}));
     if (!rc && shape->k != shape->n)
-        rc = bench_emit(ctx, SIZE, (double)shape->k, "of=k");
+        rc = bench_emit(ctx, SIZE, (double)shape->k, DIMS({BY_OF, OF_K}));
     return rc;
 }
 
@@ -458,7 +465,9 @@ static int matmul_scan(struct bench_ctx *ctx)
             rc = emit_types(ctx, i);
     if (!rc)
         rc = emit_size(ctx);
-    return rc ? rc : gpu_set_emit(ctx, &t->set, params->type == MATMUL_INT8 + 1 ? INT_RATE : RATE);
+    return rc ? rc
+              : gpu_set_emit(ctx, &t->set, params->type == MATMUL_INT8 + 1 ? INT_RATE : RATE,
+                             BY_GPU);
 }
 
 #else
@@ -478,7 +487,7 @@ const struct bench bench_gpu_matmul = {
     .params_size = sizeof(struct matmul_params),
     .metrics = matmul_metrics,
     .figures = matmul_figures,
-    .sayings = matmul_sayings,
+    .dims = matmul_dims,
     .validate = matmul_validate,
     .probe = matmul_probe,
 #ifdef CONTEND_HAVE_CUDA

@@ -8,8 +8,8 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/machine/gpu/driver.h"
 
-const char *const gpu_throttle_names[GPU_THROTTLES] = {
-    "power", "thermal", "sync_boost", "board_limit", "low_utilization", "reliability"};
+const char *const gpu_throttle_names[] = {
+    "power", "thermal", "sync_boost", "board_limit", "low_utilization", "reliability", NULL};
 
 enum { ENERGY = GPU_THROTTLES, COUNTERS };
 

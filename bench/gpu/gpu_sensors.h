@@ -41,7 +41,7 @@ enum gpu_throttle {
 };
 
 /* "power", "thermal", "sync_boost", "board_limit", "low_utilization", "reliability" */
-extern const char *const gpu_throttle_names[GPU_THROTTLES];
+extern const char *const gpu_throttle_names[];
 
 struct gpu_sensors {
     struct nvml_device *device; /* NULL = closed: readings hold nothing */

@@ -43,12 +43,12 @@ int gpu_set_check(const struct gpu_set *set, struct err *err)
     return err_set(err, set->lost[0].code, "%s", set->lost[0].msg);
 }
 
-int gpu_set_emit(struct bench_ctx *ctx, const struct gpu_set *set, unsigned metric)
+int gpu_set_emit(struct bench_ctx *ctx, const struct gpu_set *set, unsigned metric, unsigned by_gpu)
 {
     int rc = 0;
     for (unsigned gpu = 0; gpu < set->n && !rc; gpu++)
         if (!gpu_set_has(set, gpu))
-            rc = bench_emit_absent(ctx, metric, &set->lost[gpu], "gpu=%u", gpu);
+            rc = bench_emit_absent(ctx, metric, &set->lost[gpu], DIMS({by_gpu, gpu}));
     return rc;
 }
 

@@ -58,6 +58,21 @@ static const struct opt stream_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_OP = 1, BY_VIA, BY_WITH, BY_GPU, BY_SHAPE };
+enum { VIA_KERNEL, VIA_DRIVER };
+enum { WITH_ALONE, WITH_ALL };
+static const struct bench_dim stream_dims[] = {
+    /* In the order of enum gpu_stream_op. */
+    [BY_OP] = {"op", .labels = (const char *const[]){"copy", "scale", "add", "triad", "read",
+                                                     "write", NULL}},
+    [BY_VIA] = {"via", .labels = (const char *const[]){"kernel", "driver", NULL}},
+    [BY_WITH] = {"with", .labels = (const char *const[]){"alone", "all", NULL},
+                 .said = (const char *const[]){"alone", "all at once"}},
+    [BY_GPU] = {"gpu", DIM_GPU},
+    [BY_SHAPE] = {"shape", .labels = shape_names + 1},
+    {.name = NULL},
+};
+
 enum { DEVICE_BANDWIDTH, STREAM_SIZE, L2_SHARE, SHAPE_BANDWIDTH };
 static const struct bench_metric stream_metrics[] = {
     [DEVICE_BANDWIDTH] = {"device_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL,
@@ -69,7 +84,7 @@ static const struct bench_metric stream_metrics[] = {
 };
 
 static const struct figure_panel stream_panels[] = {
-    {"device_bandwidth", "bandwidth (GB/s)", {"op", "via"}},
+    {"device_bandwidth", "bandwidth (GB/s)", {BY_OP, BY_VIA}},
     {.metric = NULL},
 };
 
@@ -79,17 +94,11 @@ static const struct bench_figure stream_figures[] = {
      .metric = "device_bandwidth",
      .title = "bandwidth of the own memory of each GPU",
      .how = "STREAM bytes, from device events",
-     .x = {"GPU", "gpu"},
-     .split = "with",
-     .splits = {"alone", "all"},
+     .x = {"GPU", BY_GPU},
+     .split = BY_WITH,
+     .nsplits = 2,
      .panels = stream_panels},
     {.name = NULL},
-};
-
-static const struct bench_saying stream_sayings[] = {
-    {"with", "alone", "alone"},
-    {"with", "all", "all at once"},
-    {.part = NULL},
 };
 
 #ifdef CONTEND_HAVE_CUDA
@@ -403,10 +412,10 @@ static int emit_point(struct bench_ctx *ctx, size_t point)
     for (unsigned i = group.first; i < group.end && !rc; i++)
         if (gpu_set_has(&t->set, i))
             rc = bench_emit_doubt(ctx, DEVICE_BANDWIDTH, t->gpus[i].median_gbps[turn][group.all],
-                                  say_doubt(t, i, doubt), "op=%s;via=%s;with=%s;gpu=%u",
-                                  gpu_stream_op_name(op_of(turn)),
-                                  turn == GPU_STREAM_OPS ? "driver" : "kernel",
-                                  group.all ? "all" : "alone", i);
+                                  say_doubt(t, i, doubt),
+                                  DIMS({BY_OP, op_of(turn)},
+                                       {BY_VIA, turn == GPU_STREAM_OPS ? VIA_DRIVER : VIA_KERNEL},
+                                       {BY_WITH, group.all ? WITH_ALL : WITH_ALONE}, {BY_GPU, i}));
     return rc;
 }
 
@@ -419,9 +428,8 @@ static int emit_shapes(struct bench_ctx *ctx, unsigned i)
         for (unsigned shape = 0; shape < GPU_STREAM_SHAPES && !rc; shape++)
             if (t->gpus[i].shape_gbps[op][shape] > 0)
                 rc = bench_emit_doubt(ctx, SHAPE_BANDWIDTH, t->gpus[i].shape_gbps[op][shape],
-                                      say_doubt(t, i, doubt), "op=%s;shape=%s;gpu=%u",
-                                      gpu_stream_op_name((enum gpu_stream_op)op),
-                                      gpu_stream_shape_name(shape), i);
+                                      say_doubt(t, i, doubt),
+                                      DIMS({BY_OP, op}, {BY_SHAPE, shape}, {BY_GPU, i}));
     return rc;
 }
 
@@ -430,16 +438,16 @@ static int stream_scan(struct bench_ctx *ctx)
     const struct stream *t = ctx->state;
     int rc = points_run(ctx, (size_t)TURNS * gpu_groups(t->set.n), measure_point, emit_point);
     if (!rc)
-        rc = bench_emit(ctx, STREAM_SIZE, (double)t->bytes, "%s", "");
+        rc = bench_emit(ctx, STREAM_SIZE, (double)t->bytes, NO_DIMS);
     for (unsigned i = 0; i < t->set.n && !rc; i++) {
         if (!gpu_set_has(&t->set, i))
             continue;
         rc = bench_emit(ctx, L2_SHARE, (double)t->gpus[i].l2_bytes / (3 * (double)t->bytes),
-                        "gpu=%u", i);
+                        DIMS({BY_GPU, i}));
         if (!rc)
             rc = emit_shapes(ctx, i);
     }
-    return rc ? rc : gpu_set_emit(ctx, &t->set, DEVICE_BANDWIDTH);
+    return rc ? rc : gpu_set_emit(ctx, &t->set, DEVICE_BANDWIDTH, BY_GPU);
 }
 
 #endif
@@ -452,7 +460,7 @@ const struct bench bench_gpu_stream = {
     .params_size = sizeof(struct stream_params),
     .metrics = stream_metrics,
     .figures = stream_figures,
-    .sayings = stream_sayings,
+    .dims = stream_dims,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
     .setup = stream_setup,

@@ -54,6 +54,15 @@ static const struct opt event_loop_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_HOW = 1, BY_VIA, BY_CONNECTIONS, BY_STAT };
+static const struct bench_dim event_loop_dims[] = {
+    [BY_HOW] = {"how", .labels = how_names + 1},
+    [BY_VIA] = {"via", .labels = via_names + 1},
+    [BY_CONNECTIONS] = {"connections"},
+    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "p99", NULL}},
+    {.name = NULL},
+};
+
 enum { ECHOES, LATENCY, CPU };
 static const struct bench_metric event_loop_metrics[] = {
     [ECHOES] = {"echoes", "kops/s", "higher", .gates = true},
@@ -68,17 +77,17 @@ static const struct bench_figure event_loop_figures[] = {
      .metric = "echoes",
      .title = "messages echoed by one thread, by how many connections it has",
      .how = "One message on its way on each",
-     .x = {"connections (log scale)", "connections", .log = true},
+     .x = {"connections (log scale)", BY_CONNECTIONS, .log = true},
      .y = {"messages (1e3 a second)"},
-     .series = {"how", "via"}},
+     .series = {BY_HOW, BY_VIA}},
     {.name = "echo_cpu",
      .kind = FIGURE_LINES,
      .metric = "echo_cpu",
      .title = "CPU time of the server for a message, by how many connections it has",
      .how = "One message on its way on each",
-     .x = {"connections (log scale)", "connections", .log = true},
+     .x = {"connections (log scale)", BY_CONNECTIONS, .log = true},
      .y = {"CPU time of a message (us)"},
-     .series = {"how", "via"}},
+     .series = {BY_HOW, BY_VIA}},
     {.name = NULL},
 };
 
@@ -185,19 +194,17 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
 
 static int emit_point(struct bench_ctx *ctx, size_t which)
 {
-    static const char *const stat_names[] = {"p50", "p99"};
     const struct event_loop *s = ctx->state;
     const struct point *point = &s->points[which];
-    char key[VALUE_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "how=%s;via=%s;connections=%u", how_names[point->how + 1],
-                   via_names[point->via + 1], point->connections);
+    const struct dims at =
+        DIMS({BY_HOW, point->how}, {BY_VIA, point->via}, {BY_CONNECTIONS, point->connections});
     if (point->absent.code)
-        return bench_emit_absent(ctx, ECHOES, &point->absent, "%s", key);
-    int rc = bench_emit(ctx, ECHOES, point->rate, "%s", key);
+        return bench_emit_absent(ctx, ECHOES, &point->absent, at);
+    int rc = bench_emit(ctx, ECHOES, point->rate, at);
     if (!rc)
-        rc = bench_emit(ctx, CPU, point->cpu_us, "%s", key);
+        rc = bench_emit(ctx, CPU, point->cpu_us, at);
     for (unsigned i = 0; i < 2 && !rc; i++)
-        rc = bench_emit(ctx, LATENCY, point->late_us[i], "%s;stat=%s", key, stat_names[i]);
+        rc = bench_emit(ctx, LATENCY, point->late_us[i], dims_with(at, BY_STAT, i));
     return rc;
 }
 
@@ -219,6 +226,7 @@ const struct bench bench_event_loop = {
     .opts = event_loop_opts,
     .params_size = sizeof(struct event_loop_params),
     .metrics = event_loop_metrics,
+    .dims = event_loop_dims,
     .figures = event_loop_figures,
     .setup = event_loop_setup,
     .scan = event_loop_scan,

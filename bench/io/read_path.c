@@ -60,6 +60,18 @@ static const struct opt read_path_opts[] = {
     {.name = NULL},
 };
 
+static const struct bench_dim read_path_dims[] = {
+    [BY_HOW] = {"how", .labels = read_how_names + 1},
+    [BY_ORDER] = {"order", .labels = read_part_names + 1},
+    [BY_CACHE] = {"cache", .labels = read_cache_names + 1},
+    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "p99", NULL}},
+    [BY_DEPTH] = {"depth"},
+    [BY_READERS] = {"readers"},
+    [BY_LOAD] = {"load", .labels = (const char *const[]){"idle", "busy", NULL}},
+    [BY_FS] = {"fs"}, /* the name of a file system */
+    {.name = NULL},
+};
+
 static const struct bench_metric read_path_metrics[] = {
     [READ_SPEED] = {"read_speed", "GB/s", "higher", .gates = true},
     [CPU_PER_GB] = {"cpu_per_gb", "s/GB", "lower"},
@@ -82,33 +94,33 @@ static const struct bench_metric read_path_metrics[] = {
 /* Bars of one order: those of all together are too many to tell apart. */
 #define SPEED_FIGURE(of_name, of_order, what)                                                      \
     {                                                                                              \
-        .name = (of_name), .kind = FIGURE_BARS, .metric = "read_speed", .only = "order=" of_order, \
-        .title = what ", by the way they are read",                                                \
+        .name = (of_name), .kind = FIGURE_BARS, .metric = "read_speed",                            \
+        .only = &DIMS({BY_ORDER, of_order}), .title = what ", by the way they are read",           \
         .how = "One reader. Cold and warm are of the page cache, none is past it",                 \
-        .x = {"way", "how"}, .y = {"speed (GB/s)"}, .series = {                                    \
-            "cache"                                                                                \
+        .x = {"way", BY_HOW}, .y = {"speed (GB/s)"}, .series = {                                   \
+            BY_CACHE                                                                               \
         }                                                                                          \
     }
 
 static const struct bench_figure read_path_figures[] = {
-    SPEED_FIGURE("read_seq", "seq", "blocks in order"),
-    SPEED_FIGURE("read_random", "random", "blocks in random order"),
-    SPEED_FIGURE("read_files", "files", "small files"),
+    SPEED_FIGURE("read_seq", PART_SEQUENTIAL, "blocks in order"),
+    SPEED_FIGURE("read_random", PART_RANDOM, "blocks in random order"),
+    SPEED_FIGURE("read_files", PART_FILES, "small files"),
     {.name = "read_cpu",
      .kind = FIGURE_BARS,
      .metric = "cpu_per_gb",
-     .only = "order=seq",
+     .only = &DIMS({BY_ORDER, PART_SEQUENTIAL}),
      .title = "CPU time of a GB in order, by the way it is read",
      .how = "One reader and the threads of io_uring. Cold and warm are of the page cache",
-     .x = {"way", "how"},
+     .x = {"way", BY_HOW},
      .y = {"CPU time (s/GB)"},
-     .series = {"cache"}},
+     .series = {BY_CACHE}},
     {.name = "read_depth",
      .kind = FIGURE_LINES,
      .metric = "depth_rate",
      .title = "random reads past the page cache, by how many are in flight",
      .how = "One reader with io_uring",
-     .x = {"reads in flight (log scale)", "depth", .log = true},
+     .x = {"reads in flight (log scale)", BY_DEPTH, .log = true},
      .y = {"reads (1e3 a second)"}},
     {.name = NULL},
 };
@@ -237,8 +249,8 @@ static int read_path_scan(struct bench_ctx *ctx)
     const struct read_path *s = ctx->state;
     int rc = read_points_run(ctx);
     return rc ? rc
-              : bench_emit(ctx, DATA_SET, (double)s->whole.file_bytes / 1e9, "fs=%s",
-                           s->place.file_system);
+              : bench_emit(ctx, DATA_SET, (double)s->whole.file_bytes / 1e9,
+                           dims_with_text(NO_DIMS, BY_FS, s->place.file_system));
 }
 
 static int read_path_check(struct bench_ctx *ctx)
@@ -253,6 +265,7 @@ const struct bench bench_read_path = {
     .opts = read_path_opts,
     .params_size = sizeof(struct read_path_params),
     .metrics = read_path_metrics,
+    .dims = read_path_dims,
     .figures = read_path_figures,
     .validate = read_path_validate,
     .probe = read_path_probe,

@@ -21,13 +21,20 @@ const char *const read_part_names[] = {"all",   "seq",    "random", "files",
                                        "depth", "shared", "write",  NULL};
 const char *const read_how_names[] = {"all",   "read",   "pread", "mmap",   "uring",
                                       "fixed", "sqpoll", "write", "direct", NULL};
+enum { HOW_DIRECT = 8 }; /* in the line above */
 const char *const read_cache_names[] = {"all", "cold", "warm", "none", NULL};
 
 /* ---- which there are ---- */
 
-static const char *how_of(const struct read_point *point)
+/* In read_how_names. */
+static int how_of(const struct read_point *point)
 {
-    return point->part == PART_WRITE ? write_way_names[point->way] : read_way_names[point->way];
+    const char *name =
+        point->part == PART_WRITE ? write_way_names[point->way] : read_way_names[point->way];
+    int how = 1;
+    while (strcmp(read_how_names[how], name) != 0)
+        how++;
+    return how;
 }
 
 static void add(struct read_path *s, struct read_point point)
@@ -35,7 +42,7 @@ static void add(struct read_path *s, struct read_point point)
     const struct read_path_params *params = s->params;
     if ((params->part && params->part - 1 != (int)point.part) ||
         (params->cache && params->cache - 1 != (int)point.cache && point.part != PART_WRITE) ||
-        (params->how && strcmp(read_how_names[params->how], how_of(&point)) != 0))
+        (params->how && params->how != how_of(&point)))
         return;
     if (s->npoints < READ_POINTS_MOST)
         s->points[s->npoints++] = point;
@@ -330,82 +337,77 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
 /* ---- how they are told ---- */
 
 static int emit(struct bench_ctx *ctx, unsigned metric, const struct read_point *point,
-                double value, const char *key)
+                double value, struct dims at)
 {
     if (isnan(value))
         return 0;
-    return bench_emit_doubt(ctx, metric, value, point->doubt, "%s", key);
+    return bench_emit_doubt(ctx, metric, value, point->doubt, at);
 }
 
 static int emit_latency(struct bench_ctx *ctx, unsigned metric, const struct read_point *point,
-                        const char *key)
+                        struct dims at)
 {
-    static const char *const stat_names[] = {"p50", "p99"};
     int rc = 0;
     for (unsigned i = 0; i < 2 && !rc; i++)
         if (!isnan(point->late_us[i]))
-            rc = bench_emit_doubt(ctx, metric, point->late_us[i], point->doubt, "%s;stat=%s", key,
-                                  stat_names[i]);
+            rc = bench_emit_doubt(ctx, metric, point->late_us[i], point->doubt,
+                                  dims_with(at, BY_STAT, i));
     return rc;
 }
 
 static int emit_read(struct bench_ctx *ctx, const struct read_point *point)
 {
-    char key[VALUE_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "how=%s;order=%s;cache=%s", how_of(point),
-                   read_part_names[point->part + 1], read_cache_names[point->cache + 1]);
+    const struct dims at =
+        DIMS({BY_HOW, how_of(point) - 1}, {BY_ORDER, point->part}, {BY_CACHE, point->cache});
     if (point->absent.code)
-        return bench_emit_absent(ctx, READ_SPEED, &point->absent, "%s", key);
-    int rc = emit(ctx, READ_SPEED, point, point->speed, key);
+        return bench_emit_absent(ctx, READ_SPEED, &point->absent, at);
+    int rc = emit(ctx, READ_SPEED, point, point->speed, at);
     if (!rc)
-        rc = emit(ctx, CPU_PER_GB, point, point->cpu_per_gb, key);
+        rc = emit(ctx, CPU_PER_GB, point, point->cpu_per_gb, at);
     if (!rc)
-        rc = emit(ctx, CACHED, point, point->cached, key);
+        rc = emit(ctx, CACHED, point, point->cached, at);
     if (!rc && point->cache != CACHE_WARM)
-        rc = emit(ctx, AT_DEVICE, point, point->at_device, key);
+        rc = emit(ctx, AT_DEVICE, point, point->at_device, at);
     if (!rc && read_way_is_ring(point->way))
-        rc = emit(ctx, IN_FLIGHT, point, point->in_flight, key);
-    return rc ? rc : emit_latency(ctx, LATENCY, point, key);
+        rc = emit(ctx, IN_FLIGHT, point, point->in_flight, at);
+    return rc ? rc : emit_latency(ctx, LATENCY, point, at);
 }
 
 static int emit_depth(struct bench_ctx *ctx, const struct read_point *point)
 {
     const struct read_path *s = ctx->state;
-    char key[VALUE_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "depth=%u", point->depth);
+    const struct dims at = DIMS({BY_DEPTH, point->depth});
     if (point->absent.code)
-        return bench_emit_absent(ctx, DEPTH_RATE, &point->absent, "%s", key);
+        return bench_emit_absent(ctx, DEPTH_RATE, &point->absent, at);
     double rate = point->speed * 1e6 / (double)s->params->random_block;
-    int rc = emit(ctx, DEPTH_RATE, point, rate, key);
+    int rc = emit(ctx, DEPTH_RATE, point, rate, at);
     if (!rc)
-        rc = emit(ctx, DEPTH_REACHED, point, point->in_flight, key);
+        rc = emit(ctx, DEPTH_REACHED, point, point->in_flight, at);
     if (!rc)
-        rc = emit(ctx, AT_DEVICE, point, point->at_device, key);
-    return rc ? rc : emit_latency(ctx, DEPTH_LATENCY, point, key);
+        rc = emit(ctx, AT_DEVICE, point, point->at_device, at);
+    return rc ? rc : emit_latency(ctx, DEPTH_LATENCY, point, at);
 }
 
 static int emit_shared(struct bench_ctx *ctx, const struct read_point *point)
 {
-    char key[VALUE_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "how=%s;readers=%u;load=%s",
-                   point->way == READ_DIRECT ? "direct" : how_of(point), point->readers,
-                   point->busy ? "busy" : "idle");
+    int how = point->way == READ_DIRECT ? HOW_DIRECT : how_of(point);
+    const struct dims at =
+        DIMS({BY_HOW, how - 1}, {BY_READERS, point->readers}, {BY_LOAD, point->busy});
     if (point->absent.code)
-        return bench_emit_absent(ctx, SHARED_SPEED, &point->absent, "%s", key);
-    int rc = emit(ctx, SHARED_SPEED, point, point->speed, key);
-    return rc ? rc : emit(ctx, LOAD_SHARE, point, point->load_share, key);
+        return bench_emit_absent(ctx, SHARED_SPEED, &point->absent, at);
+    int rc = emit(ctx, SHARED_SPEED, point, point->speed, at);
+    return rc ? rc : emit(ctx, LOAD_SHARE, point, point->load_share, at);
 }
 
 static int emit_write(struct bench_ctx *ctx, const struct read_point *point)
 {
-    char key[VALUE_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "how=%s", how_of(point));
+    const struct dims at = DIMS({BY_HOW, how_of(point) - 1});
     if (point->absent.code)
-        return bench_emit_absent(ctx, WRITE_SPEED, &point->absent, "%s", key);
-    int rc = emit(ctx, WRITE_SPEED, point, point->speed, key);
+        return bench_emit_absent(ctx, WRITE_SPEED, &point->absent, at);
+    int rc = emit(ctx, WRITE_SPEED, point, point->speed, at);
     if (!rc)
-        rc = emit(ctx, FSYNC_SHARE, point, point->fsync_share, key);
-    return rc ? rc : emit(ctx, WRITE_CPU, point, point->cpu_per_gb, key);
+        rc = emit(ctx, FSYNC_SHARE, point, point->fsync_share, at);
+    return rc ? rc : emit(ctx, WRITE_CPU, point, point->cpu_per_gb, at);
 }
 
 static int emit_point(struct bench_ctx *ctx, size_t which)

@@ -13,6 +13,9 @@ struct read_path_params {
     int where, part, how, cache;
 };
 
+/* The dimensions of its values. */
+enum { BY_HOW = 1, BY_ORDER, BY_CACHE, BY_STAT, BY_DEPTH, BY_READERS, BY_LOAD, BY_FS };
+
 /* Indices of the metrics. */
 enum {
     READ_SPEED,

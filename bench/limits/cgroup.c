@@ -41,6 +41,22 @@ enum { PERIODS_LEAST = 5, POINTS_MOST = 24, MIB = 1 << 20 };
 
 static const struct opt cgroup_opts[] = {BATCH_OPTS, {.name = NULL}};
 
+enum { BY_LIMIT = 1, BY_CPUS, BY_PERIOD, BY_TEAM, BY_LEFT, BY_STAT };
+enum { LIMIT_NONE, LIMIT_CPU_MAX, LIMIT_CPUSET, LIMIT_HIGH, LIMIT_MEMORY_MAX, LIMIT_PIDS };
+enum { TEAM_ALL, TEAM_GIVEN };
+static const char *const limit_names[] = {"none",       "cpu.max",  "cpuset", "memory.high",
+                                          "memory.max", "pids.max", NULL};
+static const struct bench_dim cgroup_dims[] = {
+    [BY_LIMIT] = {"limit", .labels = limit_names},
+    [BY_CPUS] = {"cpus"},
+    [BY_PERIOD] = {"period"},
+    [BY_TEAM] = {"team", .labels = (const char *const[]){"all", "given", NULL},
+                 .said = (const char *const[]){"a thread a CPU", "as many as given"}},
+    [BY_LEFT] = {"left"},
+    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "p99", "max", NULL}},
+    {.name = NULL},
+};
+
 enum {
     LIMIT_RATE,
     LIMIT_STEP,
@@ -67,27 +83,21 @@ static const struct bench_figure cgroup_figures[] = {
     {.name = "limits_tail",
      .kind = FIGURE_LINES,
      .metric = "limit_step",
-     .only = "stat=p99",
+     .only = &DIMS({BY_STAT, 1}),
      .title = "the slowest steps by the CPU time that a cgroup gives",
      .how = "p99 of steps, each process in a cgroup of its own",
-     .x = {"CPUs given", "cpus"},
+     .x = {"CPUs given", BY_CPUS},
      .y = {"step, p99 (ms)", .log = true},
-     .series = {"limit", "period", "team"}},
+     .series = {BY_LIMIT, BY_PERIOD, BY_TEAM}},
     {.name = "limits_kept",
      .kind = FIGURE_LINES,
      .metric = "share_kept",
      .title = "work done under a limit, over its share of the work without one",
      .how = "Each process in a cgroup of its own",
-     .x = {"CPUs given", "cpus"},
+     .x = {"CPUs given", BY_CPUS},
      .y = {"work over its share (1: in proportion)", .from = 1},
-     .series = {"limit", "period", "team"}},
+     .series = {BY_LIMIT, BY_PERIOD, BY_TEAM}},
     {.name = NULL},
-};
-
-static const struct bench_saying cgroup_sayings[] = {
-    {"team", "all", "a thread a CPU"},
-    {"team", "given", "as many as given"},
-    {.part = NULL},
 };
 
 enum kind { NO_LIMIT, CPU_MAX, CPUSET, MEMORY, PIDS, KINDS };
@@ -95,8 +105,11 @@ static const char *const controllers[KINDS] = {NULL, "cpu", "cpuset", "memory", 
 
 /* Of memory one point has all of them, since each needs what the one before has found. */
 enum { MEMORY_FREE, MEMORY_HIGH, MEMORY_MAX, MEMORY_OOM, MEMORIES };
-static const char *const memory_names[MEMORIES] = {"none", "memory.high", "memory.max",
-                                                   "memory.max"};
+static const struct {
+    unsigned limit;
+    double left; /* of what it needs */
+} memories[MEMORIES] = {
+    {LIMIT_NONE, 1}, {LIMIT_HIGH, 0.5}, {LIMIT_MEMORY_MAX, 0.5}, {LIMIT_MEMORY_MAX, 0}};
 
 struct point {
     enum kind kind;
@@ -216,9 +229,10 @@ static int measure_memory(struct bench_ctx *ctx, struct point *point)
         if (i != MEMORY_FREE && !(point->result[MEMORY_FREE].anon_bytes > 0))
             break;
         if (i == MEMORY_OOM)
-            limit_memory(&limited, memory_names[i], point->result[MEMORY_FREE].least_bytes / 2);
+            limit_memory(&limited, limit_names[memories[i].limit],
+                         point->result[MEMORY_FREE].least_bytes / 2);
         else if (i != MEMORY_FREE)
-            limit_memory(&limited, memory_names[i], own_bytes + half_bytes);
+            limit_memory(&limited, limit_names[memories[i].limit], own_bytes + half_bytes);
         if (i != MEMORY_FREE)
             forbid_swap(scan, &limited);
         if (i != MEMORY_OOM) {
@@ -255,41 +269,35 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
 
 /* ---- its rows ---- */
 
-enum { KEY = 96 };
-
-static void name_point(const struct point *point, char key[static KEY])
+static struct dims place_of(const struct point *point)
 {
     if (point->kind == CPU_MAX)
-        (void)snprintf(key, KEY, "limit=cpu.max;cpus=%g;period=%u;team=%s", point->cpus,
-                       point->period_ms, point->threads ? "given" : "all");
-    else if (point->kind == PIDS)
-        (void)snprintf(key, KEY, "limit=pids.max");
-    else
-        (void)snprintf(key, KEY, "limit=%s;cpus=%g", point->kind == CPUSET ? "cpuset" : "none",
-                       point->cpus);
+        return DIMS({BY_LIMIT, LIMIT_CPU_MAX}, {BY_CPUS, point->cpus},
+                    {BY_PERIOD, point->period_ms},
+                    {BY_TEAM, point->threads ? TEAM_GIVEN : TEAM_ALL});
+    if (point->kind == PIDS)
+        return DIMS({BY_LIMIT, LIMIT_PIDS});
+    return DIMS({BY_LIMIT, point->kind == CPUSET ? LIMIT_CPUSET : LIMIT_NONE},
+                {BY_CPUS, point->cpus});
 }
 
 /* Of a child that did not end well; that the kernel refuses what cannot be is no failure. */
-static int emit_end(struct bench_ctx *ctx, const struct limited_result *result, const char *key)
+static int emit_end(struct bench_ctx *ctx, const struct limited_result *result, struct dims at)
 {
     struct err why = result->why;
     if (result->end == LIMITED_REFUSED)
         why.code = -ENOTSUP;
-    return bench_emit_absent(ctx, LIMIT_RATE, &why, "%s", key);
+    return bench_emit_absent(ctx, LIMIT_RATE, &why, at);
 }
 
-static int emit_steps(struct bench_ctx *ctx, const struct limited_result *result, const char *key)
+static int emit_steps(struct bench_ctx *ctx, const struct limited_result *result, struct dims at)
 {
-    const struct {
-        const char *stat;
-        double ms;
-    } stats[] = {{"p50", result->p50_ms}, {"p99", result->p99_ms}, {"max", result->max_ms}};
-    int rc = bench_emit(ctx, LIMIT_RATE, result->rate, "%s", key);
-    for (size_t i = 0; i < 3 && !rc; i++)
-        rc = bench_emit(ctx, LIMIT_STEP, stats[i].ms, "%s;stat=%s", key, stats[i].stat);
-    return !rc && !isnan(result->cpus_used)
-               ? bench_emit(ctx, CPUS_USED, result->cpus_used, "%s", key)
-               : rc;
+    const double stats_ms[] = {result->p50_ms, result->p99_ms, result->max_ms};
+    int rc = bench_emit(ctx, LIMIT_RATE, result->rate, at);
+    for (unsigned i = 0; i < 3 && !rc; i++)
+        rc = bench_emit(ctx, LIMIT_STEP, stats_ms[i], dims_with(at, BY_STAT, i));
+    return !rc && !isnan(result->cpus_used) ? bench_emit(ctx, CPUS_USED, result->cpus_used, at)
+                                            : rc;
 }
 
 /* The first point has no limit: what others could have had. */
@@ -297,35 +305,34 @@ static int emit_cpus(struct bench_ctx *ctx, const struct point *point)
 {
     const struct scan *scan = ctx->state;
     const struct limited_result *result = &point->result[0], *free = &scan->points[0].result[0];
-    char key[KEY];
-    name_point(point, key);
+    const struct dims at = place_of(point);
     if (result->end != LIMITED_DONE)
-        return emit_end(ctx, result, key);
-    int rc = emit_steps(ctx, result, key);
+        return emit_end(ctx, result, at);
+    int rc = emit_steps(ctx, result, at);
     if (!rc && point->kind != NO_LIMIT && free->end == LIMITED_DONE)
         rc = bench_emit(ctx, SHARE_KEPT, result->rate / (free->rate * point->cpus / scan->ncpus),
-                        "%s", key);
+                        at);
     if (!rc && point->kind == CPU_MAX && !isnan(result->throttled))
-        rc = bench_emit(ctx, THROTTLED, result->throttled, "%s", key);
+        rc = bench_emit(ctx, THROTTLED, result->throttled, at);
     if (!rc && point->kind == CPU_MAX && !isnan(result->throttled_periods))
-        rc = bench_emit(ctx, THROTTLED_PERIODS, result->throttled_periods, "%s", key);
+        rc = bench_emit(ctx, THROTTLED_PERIODS, result->throttled_periods, at);
     return rc;
 }
 
 /* What is there to fail: that it did, how often the kernel counted it, and what it said. */
 static int emit_failing(struct bench_ctx *ctx, const struct limited_result *result, double events,
-                        const char *what, const char *key)
+                        const char *what, struct dims at)
 {
     struct err why = {0};
     if (result->end == LIMITED_DONE || result->end == LIMITED_WRONG || !(events > 0)) {
         (void)err_set(&why, -EBADMSG, "under %s it %s", what,
                       result->end == LIMITED_DONE ? "ran as if there were no limit"
                                                   : result->why.msg);
-        return bench_emit_absent(ctx, LIMIT_EVENTS, &why, "%s", key);
+        return bench_emit_absent(ctx, LIMIT_EVENTS, &why, at);
     }
-    int rc = bench_emit(ctx, LIMIT_EVENTS, events, "%s", key);
+    int rc = bench_emit(ctx, LIMIT_EVENTS, events, at);
     (void)err_set(&why, -ENOTSUP, "%s: %.180s", what, result->why.msg);
-    return rc ? rc : bench_emit_absent(ctx, LIMIT_RATE, &why, "%s", key);
+    return rc ? rc : bench_emit_absent(ctx, LIMIT_RATE, &why, at);
 }
 
 static int emit_memory(struct bench_ctx *ctx, const struct point *point)
@@ -335,23 +342,19 @@ static int emit_memory(struct bench_ctx *ctx, const struct point *point)
     double least_bytes = point->result[MEMORY_FREE].least_bytes;
     for (unsigned i = 0; i < MEMORIES && !rc; i++) {
         const struct limited_result *result = &point->result[i];
-        char key[KEY];
-        (void)snprintf(key, KEY, "limit=%s;left=%s", memory_names[i],
-                       i == MEMORY_FREE  ? "1"
-                       : i == MEMORY_OOM ? "0"
-                                         : "0.5");
+        const struct dims at = DIMS({BY_LIMIT, memories[i].limit}, {BY_LEFT, memories[i].left});
         (void)snprintf(what, sizeof(what), "memory.max of %.1f MiB for one that needs %.1f",
                        least_bytes / 2 / MIB, least_bytes / MIB);
         if (i == MEMORY_OOM && least_bytes > 0)
-            rc = emit_failing(ctx, result, result->oom_kills, what, key);
+            rc = emit_failing(ctx, result, result->oom_kills, what, at);
         else if (i && !(least_bytes > 0))
             break; /* the first one did not end well, and says so */
         else if (result->end != LIMITED_DONE)
-            rc = emit_end(ctx, result, key);
+            rc = emit_end(ctx, result, at);
         else
-            rc = emit_steps(ctx, result, key);
+            rc = emit_steps(ctx, result, at);
         if (!rc && i != MEMORY_OOM && result->end == LIMITED_DONE && !isnan(result->refaults))
-            rc = bench_emit(ctx, REFAULTS, result->refaults, "%s", key);
+            rc = bench_emit(ctx, REFAULTS, result->refaults, at);
     }
     return rc;
 }
@@ -360,11 +363,11 @@ static int emit_pids(struct bench_ctx *ctx, const struct point *point)
 {
     const struct scan *scan = ctx->state;
     unsigned threads = scan->ncpus > 1 ? scan->ncpus : 2;
-    char what[80], key[KEY];
+    char what[80];
     (void)snprintf(what, sizeof(what), "pids.max of %u for a team of %u threads", threads - 1,
                    threads);
-    name_point(point, key);
-    return emit_failing(ctx, &point->result[0], point->result[0].threads_refused, what, key);
+    return emit_failing(ctx, &point->result[0], point->result[0].threads_refused, what,
+                        place_of(point));
 }
 
 static int emit_point(struct bench_ctx *ctx, size_t index)
@@ -374,12 +377,10 @@ static int emit_point(struct bench_ctx *ctx, size_t index)
     const struct err *absent = scan->absent[point->kind].code ? &scan->absent[point->kind]
                                : point->kind == MEMORY        ? &scan->no_data
                                                               : NULL;
-    char key[KEY];
-    if (absent && absent->code) {
-        name_point(point, key);
-        return bench_emit_absent(ctx, LIMIT_RATE, absent, "%s",
-                                 point->kind == MEMORY ? "limit=memory.max" : key);
-    }
+    if (absent && absent->code)
+        return bench_emit_absent(ctx, LIMIT_RATE, absent,
+                                 point->kind == MEMORY ? DIMS({BY_LIMIT, LIMIT_MEMORY_MAX})
+                                                       : place_of(point));
     if (point->kind == MEMORY)
         return emit_memory(ctx, point);
     return point->kind == PIDS ? emit_pids(ctx, point) : emit_cpus(ctx, point);
@@ -455,7 +456,7 @@ const struct bench bench_cgroup = {
     .params_size = sizeof(struct batch_params),
     .metrics = cgroup_metrics,
     .figures = cgroup_figures,
-    .sayings = cgroup_sayings,
+    .dims = cgroup_dims,
     .validate = cgroup_validate,
     .probe = cgroup_probe,
     .setup = cgroup_setup,

@@ -50,16 +50,35 @@ static const double pytorch_per_s = 32;
 /* "all" is the first. */
 static const char *const mode_names[] = {
     "all", "process", "thread", "python-process", "python-thread", "python-free", "pytorch", NULL};
-/* Of each mode, how keys and people call it. */
+
+enum { BY_LANG = 1, BY_WHOM, BY_LOADERS };
+enum { LANG_C, LANG_PYTHON, LANG_PYTORCH };
+enum { WHOM_PROCESS, WHOM_THREAD, WHOM_FREE };
+static const struct bench_dim loader_dims[] = {
+    [BY_LANG] = {"lang", .labels = (const char *const[]){"c", "python", "pytorch", NULL},
+                 .said = (const char *const[]){"C", "Python", "PyTorch"}},
+    [BY_WHOM] = {"by", .labels = (const char *const[]){"process", "thread", "free", NULL},
+                 .said = (const char *const[]){"processes", "threads", "threads without a lock"}},
+    [BY_LOADERS] = {"loaders"},
+    {.name = NULL},
+};
+
+/* Of each mode, where its values stand, and how people call it. */
 static const struct {
-    const char *key, *title;
+    struct dims at;
+    const char *title;
 } modes[LOAD_MODES] = {
-    [LOAD_PROCESS] = {"lang=c;by=process", "processes in C"},
-    [LOAD_THREAD] = {"lang=c;by=thread", "threads in C"},
-    [LOAD_PYTHON_PROCESS] = {"lang=python;by=process", "processes in Python"},
-    [LOAD_PYTHON_THREAD] = {"lang=python;by=thread", "threads in Python"},
-    [LOAD_PYTHON_FREE] = {"lang=python;by=free", "threads in Python without its lock"},
-    [LOAD_PYTORCH] = {"lang=pytorch;by=process", "workers of PyTorch"},
+#define AT(lang, whom)                                                                             \
+    {                                                                                              \
+        .of = {{BY_LANG, (lang)}, {BY_WHOM, (whom)}}, .n = 2                                       \
+    }
+    [LOAD_PROCESS] = {AT(LANG_C, WHOM_PROCESS), "processes in C"},
+    [LOAD_THREAD] = {AT(LANG_C, WHOM_THREAD), "threads in C"},
+    [LOAD_PYTHON_PROCESS] = {AT(LANG_PYTHON, WHOM_PROCESS), "processes in Python"},
+    [LOAD_PYTHON_THREAD] = {AT(LANG_PYTHON, WHOM_THREAD), "threads in Python"},
+    [LOAD_PYTHON_FREE] = {AT(LANG_PYTHON, WHOM_FREE), "threads in Python without its lock"},
+    [LOAD_PYTORCH] = {AT(LANG_PYTORCH, WHOM_PROCESS), "workers of PyTorch"},
+#undef AT
 };
 enum { SLICE, REST };
 static const char *const where_names[] = {"slice", "rest", NULL};
@@ -117,28 +136,18 @@ static const struct bench_figure loader_figures[] = {
      .metric = "starvation",
      .title = "time for which a GPU waits for batches, by how many loaders make them",
      .note = "waits: it has nothing to do, and no batch is ready",
-     .x = {"loaders of a worker", "loaders", .log = true},
+     .x = {"loaders of a worker", BY_LOADERS, .log = true},
      .y = {"share of the time"},
-     .series = {"lang", "by"}},
+     .series = {BY_LANG, BY_WHOM}},
     {.name = "loader_batches",
      .kind = FIGURE_LINES,
      .metric = "batches",
      .title = "what loaders make, by how many there are",
      .note = "at most what the GPUs take",
-     .x = {"loaders of a worker", "loaders", .log = true},
+     .x = {"loaders of a worker", BY_LOADERS, .log = true},
      .y = {"batches of all workers (1/s)", .log = true},
-     .series = {"lang", "by"}},
+     .series = {BY_LANG, BY_WHOM}},
     {.name = NULL},
-};
-
-static const struct bench_saying loader_sayings[] = {
-    {"lang", "c", "C"},
-    {"lang", "python", "Python"},
-    {"lang", "pytorch", "PyTorch"},
-    {"by", "process", "processes"},
-    {"by", "thread", "threads"},
-    {"by", "free", "threads without a lock"},
-    {.part = NULL},
 };
 
 /* What workers have to agree on. */
@@ -420,45 +429,44 @@ static int emit_point(struct bench_ctx *ctx, size_t index)
 {
     const struct loader *loader = ctx->state;
     const struct point *point = &loader->points[index];
-    char key[VALUE_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "%s;loaders=%u", modes[point->mode].key, point->loaders);
+    const struct dims at = dims_with(modes[point->mode].at, BY_LOADERS, point->loaders);
     if (point->fed.err.code)
-        return bench_emit_absent(ctx, STARVATION, &point->fed.err, "%s", key);
+        return bench_emit_absent(ctx, STARVATION, &point->fed.err, at);
     if (!sweep_has_values(point)) {
         struct err late;
         (void)err_set(&late, -ENOTSUP, "%u %s were not at work within %.2g s: --time gives more",
                       point->loaders, modes[point->mode].title, loader->share_s);
-        return bench_emit_absent(ctx, STARVATION, &late, "%s", key);
+        return bench_emit_absent(ctx, STARVATION, &late, at);
     }
-    int rc = bench_emit(ctx, STARVATION, sweep_starvation(point), "%s", key);
+    int rc = bench_emit(ctx, STARVATION, sweep_starvation(point), at);
     if (!rc)
-        rc = bench_emit(ctx, BATCHES, point->fed.batches, "%s", key);
+        rc = bench_emit(ctx, BATCHES, point->fed.batches, at);
     if (!rc && isfinite(point->fed.first_s))
-        rc = bench_emit(ctx, FIRST_BATCH, 1e3 * point->fed.first_s, "%s", key);
+        rc = bench_emit(ctx, FIRST_BATCH, 1e3 * point->fed.first_s, at);
     if (!rc && isfinite(point->fed.depth))
-        rc = bench_emit(ctx, QUEUE_DEPTH, point->fed.depth, "%s", key);
+        rc = bench_emit(ctx, QUEUE_DEPTH, point->fed.depth, at);
     return rc;
 }
 
 static int emit_verdict(struct bench_ctx *ctx, const struct point *points, size_t n)
 {
-    const char *key = modes[points[0].mode].key;
+    const struct dims at = modes[points[0].mode].at;
     const struct sweep_verdict verdict = sweep_judge(points, n);
     struct err none;
     int rc;
     if (!verdict.n)
         return 0;
     if (verdict.needed < verdict.n)
-        rc = bench_emit(ctx, NEEDED, points[verdict.needed].loaders, "%s", key);
+        rc = bench_emit(ctx, NEEDED, points[verdict.needed].loaders, at);
     else {
         (void)err_set(&none, -ENOTSUP, "%s: up to %u do not feed the GPU",
                       modes[points[0].mode].title, points[verdict.n - 1].loaders);
-        rc = bench_emit_absent(ctx, NEEDED, &none, "%s", key);
+        rc = bench_emit_absent(ctx, NEEDED, &none, at);
     }
     if (!rc && !isnan(verdict.scaling))
-        rc = bench_emit(ctx, SCALING, verdict.scaling, "%s", key);
+        rc = bench_emit(ctx, SCALING, verdict.scaling, at);
     if (!rc && !isnan(verdict.more))
-        rc = bench_emit(ctx, MORE, verdict.more, "%s", key);
+        rc = bench_emit(ctx, MORE, verdict.more, at);
     return rc;
 }
 
@@ -470,12 +478,11 @@ static int emit_kinds(struct bench_ctx *ctx)
         rc = emit_verdict(ctx, &loader->points[first], loader->ncounts);
     for (int mode = 0; mode < LOAD_MODES && !rc; mode++)
         if (asked(ctx, (enum load_mode)mode) && loader->told.absent[mode].code)
-            rc = bench_emit_absent(ctx, STARVATION, &loader->told.absent[mode], "%s",
-                                   modes[mode].key);
+            rc = bench_emit_absent(ctx, STARVATION, &loader->told.absent[mode], modes[mode].at);
     const struct feeding *feeding = &loader->feeding;
     if (!rc && feeding->gpu_batches)
-        rc = bench_emit(ctx, GPU_BATCH, 1e3 * feeding->gpu_s / (double)feeding->gpu_batches, "%s",
-                        "");
+        rc = bench_emit(ctx, GPU_BATCH, 1e3 * feeding->gpu_s / (double)feeding->gpu_batches,
+                        NO_DIMS);
     return rc;
 }
 
@@ -507,7 +514,7 @@ const struct bench bench_loader = {
     .params_size = sizeof(struct loader_params),
     .metrics = loader_metrics,
     .figures = loader_figures,
-    .sayings = loader_sayings,
+    .dims = loader_dims,
     .together = true,
     .validate = loader_validate,
     .setup = loader_setup,

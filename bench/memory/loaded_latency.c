@@ -71,6 +71,15 @@ static const struct opt loaded_opts[] = {
 /* Of the idle latency. */
 #define KNEE_RATIO 1.5
 
+enum { BY_INJECT = 1, BY_STEP };
+static const struct bench_dim loaded_dims[] = {
+    [BY_INJECT] = {"inject", .labels = inject_names,
+                   .said = (const char *const[]){"others read", "others read and write (1:1)",
+                                                 "others read and write (2:1)"}},
+    [BY_STEP] = {"step", .digits = 2},
+    {.name = NULL},
+};
+
 enum { LOADED_LATENCY, LOADED_BANDWIDTH, KNEE_BANDWIDTH, RETENTION, SET_BYTES };
 static const struct bench_metric loaded_metrics[] = {
     [LOADED_LATENCY] = {"loaded_latency", "ns", "lower", .gates = true},
@@ -87,17 +96,10 @@ static const struct bench_figure loaded_figures[] = {
      .metric = "loaded_latency",
      .title = "latency of memory while other CPUs use its bandwidth",
      .how = "One CPU follows a chain, the others load",
-     .x = {"bandwidth that the other CPUs use (GB/s)", "step", .metric = "loaded_bandwidth"},
+     .x = {"bandwidth that the other CPUs use (GB/s)", BY_STEP, .metric = "loaded_bandwidth"},
      .y = {"latency of a load (ns)"},
      .cross = {"knee_bandwidth", "knee", KNEE_RATIO}},
     {.name = NULL},
-};
-
-static const struct bench_saying loaded_sayings[] = {
-    {"inject", "r", "others read"},
-    {"inject", "rw", "others read and write (1:1)"},
-    {"inject", "rrw", "others read and write (2:1)"},
-    {.part = NULL},
 };
 
 struct injector {
@@ -346,7 +348,7 @@ static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs,
                         const struct doubts *doubts)
 {
     const struct loaded *loaded = ctx->state;
-    const char *how = inject_names[loaded->inject];
+    const struct dims at = DIMS({BY_INJECT, loaded->inject});
     double latency_ns[STEPS], gbps[STEPS];
     for (int step = 0; step < STEPS; step++) {
         latency_ns[step] = pairs[step].latency_ns;
@@ -354,18 +356,17 @@ static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs,
     }
     double knee = curve_find_knee(gbps, latency_ns, STEPS, KNEE_RATIO * latency_ns[0]);
     int rc = bench_emit_doubt(ctx, RETENTION, latency_ns[0] / latency_ns[STEPS - 1],
-                              doubts->latency, "inject=%s", how);
+                              doubts->latency, at);
     if (!rc && !isnan(knee))
-        rc = bench_emit_doubt(ctx, KNEE_BANDWIDTH, knee, doubts->bandwidth, "inject=%s", how);
+        rc = bench_emit_doubt(ctx, KNEE_BANDWIDTH, knee, doubts->bandwidth, at);
     if (!rc)
-        rc = bench_emit(ctx, SET_BYTES, (double)loaded->lines * CHASE_LINE_BYTES, "%s", "");
+        rc = bench_emit(ctx, SET_BYTES, (double)loaded->lines * CHASE_LINE_BYTES, NO_DIMS);
     return rc;
 }
 
 static int loaded_scan(struct bench_ctx *ctx)
 {
     struct loaded *loaded = ctx->state;
-    const char *how = inject_names[loaded->inject];
     const struct doubts doubts = find_doubts(loaded, ctx->machine);
     struct pair pairs[STEPS];
     int rc = 0;
@@ -374,11 +375,10 @@ static int loaded_scan(struct bench_ctx *ctx)
     for (int step = 0; step < STEPS && !rc; step++) {
         if (step < STEPS - 1)
             pairs[step] = measure(loaded, rates[step], pairs[STEPS - 1].gbps);
-        rc = bench_emit_doubt(ctx, LOADED_LATENCY, pairs[step].latency_ns, doubts.latency,
-                              "inject=%s;step=%02d", how, step);
+        const struct dims at = DIMS({BY_INJECT, loaded->inject}, {BY_STEP, step});
+        rc = bench_emit_doubt(ctx, LOADED_LATENCY, pairs[step].latency_ns, doubts.latency, at);
         if (!rc)
-            rc = bench_emit_doubt(ctx, LOADED_BANDWIDTH, pairs[step].gbps, doubts.bandwidth,
-                                  "inject=%s;step=%02d", how, step);
+            rc = bench_emit_doubt(ctx, LOADED_BANDWIDTH, pairs[step].gbps, doubts.bandwidth, at);
     }
     if (!rc)
         rc = emit_summary(ctx, pairs, &doubts);
@@ -439,7 +439,7 @@ const struct bench bench_loaded_latency = {
     .params_size = sizeof(struct loaded_params),
     .metrics = loaded_metrics,
     .figures = loaded_figures,
-    .sayings = loaded_sayings,
+    .dims = loaded_dims,
     .probe = loaded_probe,
     .setup = loaded_setup,
     .scan = loaded_scan,

@@ -69,11 +69,22 @@ static const struct opt bandwidth_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_OP = 1, BY_STORES, BY_THREADS, BY_PAGES };
+enum { STORES_NONE, STORES_PLAIN, STORES_NT };
+static const struct bench_dim bandwidth_dims[] = {
+    [BY_OP] = {"op", .labels = op_names + 1},
+    [BY_STORES] = {"stores", .labels = (const char *const[]){"none", "plain", "nt", NULL},
+                   .said = (const char *const[]){NULL, "plain", "nt"}},
+    [BY_THREADS] = {"threads", .unit = "threads", .special = {1, "1 thread"}},
+    [BY_PAGES] = {"pages", .labels = memory_pages_names},
+    {.name = NULL},
+};
+
 enum { BANDWIDTH, BANDWIDTH_BEST, ARRAY_BYTES, ARRAY_PER_CACHE, PAGE_SHARE };
 static const struct bench_metric bandwidth_metrics[] = {
     /* Loads alone have no kind of stores, and stand with plain. */
-    [BANDWIDTH] = {"bandwidth", "GB/s", "higher", .hidden = "stores=none", .shown = "stores=plain",
-                   .gates = true},
+    [BANDWIDTH] = {"bandwidth", "GB/s", "higher", .hidden = {BY_STORES, STORES_NONE},
+                   .shown = STORES_PLAIN, .gates = true},
     [BANDWIDTH_BEST] = {"bandwidth_best", "GB/s", "higher", .quiet = true},
     [ARRAY_BYTES] = {"array_bytes", "B", "none", .quiet = true},
     [ARRAY_PER_CACHE] = {"array_per_cache", "ratio", "none"},
@@ -87,18 +98,10 @@ static const struct bench_figure bandwidth_figures[] = {
      .metric = "bandwidth",
      .title = "bandwidth of memory",
      .how = "STREAM bytes. nt: non-temporal stores",
-     .x = {"operation (on arrays of 8-byte numbers)", "op"},
+     .x = {"operation (on arrays of 8-byte numbers)", BY_OP},
      .y = {"bandwidth (GB/s)"},
-     .series = {"threads", "stores"}},
+     .series = {BY_THREADS, BY_STORES}},
     {.name = NULL},
-};
-
-static const struct bench_saying bandwidth_sayings[] = {
-    {"threads", "1", "1 thread"},
-    {"threads", NULL, "threads"},
-    {"stores", "nt", "nt"},
-    {"stores", "plain", "plain"},
-    {.part = NULL},
 };
 
 struct point {
@@ -369,21 +372,19 @@ static void run_round(struct bandwidth *bw, unsigned threads, unsigned round)
 
 static int emit_points(struct bandwidth *bw, struct bench_ctx *ctx, unsigned threads)
 {
-    static const char *const stores[] = {"plain", "nt"};
     int rc = 0;
     char doubt[MEMORY_DOUBT_MAX];
     (void)memory_doubt("arrays", bw->n * sizeof(double), "last-level caches",
                        memory_llc_reached(ctx->machine, NULL, threads), doubt);
     for (unsigned p = 0; p < bw->npoints && !rc; p++) {
         struct point *point = &bw->points[p];
-        const char *op = stream_op_name(point->op);
-        const char *store = point->op == STREAM_READ ? "none" : stores[point->store];
+        unsigned stores = point->op == STREAM_READ ? STORES_NONE : STORES_PLAIN + point->store;
+        const struct dims at = DIMS({BY_OP, point->op}, {BY_STORES, stores}, {BY_THREADS, threads});
         rc = bench_emit_doubt(ctx, BANDWIDTH, stats_sort_median(point->gbps, point->rounds), doubt,
-                              "op=%s;stores=%s;threads=%u", op, store, threads);
+                              at);
         /* stats_sort_median has sorted them. */
         if (!rc)
-            rc = bench_emit_doubt(ctx, BANDWIDTH_BEST, point->gbps[point->rounds - 1], doubt,
-                                  "op=%s;stores=%s;threads=%u", op, store, threads);
+            rc = bench_emit_doubt(ctx, BANDWIDTH_BEST, point->gbps[point->rounds - 1], doubt, at);
     }
     return rc;
 }
@@ -413,13 +414,13 @@ static int bandwidth_scan(struct bench_ctx *ctx)
     for (unsigned i = 0; i < bw->ncounts && !rc; i++)
         rc = scan_threads(bw, ctx, bw->counts[i]);
     if (!rc)
-        rc = bench_emit(ctx, ARRAY_BYTES, bytes, "%s", "");
+        rc = bench_emit(ctx, ARRAY_BYTES, bytes, NO_DIMS);
     if (!rc)
-        rc = bench_emit(ctx, ARRAY_PER_CACHE, bytes / (double)memory_llc_bytes(ctx->machine), "%s",
-                        "");
+        rc = bench_emit(ctx, ARRAY_PER_CACHE, bytes / (double)memory_llc_bytes(ctx->machine),
+                        NO_DIMS);
     double share = memory_page_share(&bw->block);
     if (!rc && !isnan(share))
-        rc = bench_emit(ctx, PAGE_SHARE, share, "pages=%s", memory_pages_names[bw->block.pages]);
+        rc = bench_emit(ctx, PAGE_SHARE, share, DIMS({BY_PAGES, bw->block.pages}));
     return rc;
 }
 
@@ -497,7 +498,7 @@ const struct bench bench_mem_bandwidth = {
     .params_size = sizeof(struct bandwidth_params),
     .metrics = bandwidth_metrics,
     .figures = bandwidth_figures,
-    .sayings = bandwidth_sayings,
+    .dims = bandwidth_dims,
     .validate = bandwidth_validate,
     .probe = bandwidth_probe,
     .setup = bandwidth_setup,

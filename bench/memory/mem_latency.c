@@ -58,6 +58,16 @@ static const struct opt latency_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_SIZE = 1, BY_PAGES, BY_LEVEL };
+static const struct bench_dim latency_dims[] = {
+    [BY_SIZE] = {"size", DIM_BYTES},
+    [BY_PAGES] = {"pages", .labels = memory_pages_names,
+                  .said = (const char *const[]){"4 KiB pages", "transparent huge pages",
+                                                "huge pages of the pool"}},
+    [BY_LEVEL] = {"level"},
+    {.name = NULL},
+};
+
 enum { LATENCY, TLB_COST, CACHE_SIZE, CACHE_SIZE_REPORTED, PAGE_SHARE, WALKED_SHARE };
 static const struct bench_metric latency_metrics[] = {
     [LATENCY] = {"latency", "ns", "lower", .gates = true},
@@ -76,19 +86,12 @@ static const struct bench_figure latency_figures[] = {
      .title = "latency of a load over the size of the working set",
      .how = "One thread, dependent loads in random order",
      .note = "felt: where the curve steps up, reported: what the system says",
-     .x = {"working set (bytes, log scale)", "size", .log = true, .bytes = true},
+     .x = {"working set (bytes, log scale)", BY_SIZE, .log = true, .bytes = true},
      .y = {"latency of a load (ns, log scale)", .log = true},
      .marks = (const struct figure_mark[]){{"cache_size", "felt", .solid = true},
-                                           {"cache_size_reported", "reported", "level", "L"},
+                                           {"cache_size_reported", "reported", BY_LEVEL, "L"},
                                            {.metric = NULL}}},
     {.name = NULL},
-};
-
-static const struct bench_saying latency_sayings[] = {
-    {"pages", "4k", "4 KiB pages"},
-    {"pages", "thp", "transparent huge pages"},
-    {"pages", "hugetlb", "huge pages of the pool"},
-    {.part = NULL},
 };
 
 /* One kind of page: its memory, the chain in it, and what was measured. */
@@ -365,19 +368,16 @@ static int scan_size(struct latency *latency, struct bench_ctx *ctx, unsigned si
             continue;
         struct order order = {latency, &latency->kinds[pages], size};
         (void)team_run(&latency->team, NULL, 1, measure, &order);
-        rc =
-            bench_emit(ctx, LATENCY, *latency_at(latency, pages, size), "size=%" PRIu64 ";pages=%s",
-                       latency->sizes[size], memory_pages_names[pages]);
+        const struct dims at = DIMS({BY_SIZE, (double)latency->sizes[size]}, {BY_PAGES, pages});
+        rc = bench_emit(ctx, LATENCY, *latency_at(latency, pages, size), at);
         if (!rc)
-            rc = bench_emit(ctx, WALKED_SHARE, latency->kinds[pages].walked[size],
-                            "size=%" PRIu64 ";pages=%s", latency->sizes[size],
-                            memory_pages_names[pages]);
+            rc = bench_emit(ctx, WALKED_SHARE, latency->kinds[pages].walked[size], at);
     }
     int huge = huge_kind(latency, size);
     if (!rc && usable(latency, MEMORY_4K, size) && huge != MEMORY_4K)
         rc = bench_emit(ctx, TLB_COST,
                         *latency_at(latency, MEMORY_4K, size) - *latency_at(latency, huge, size),
-                        "size=%" PRIu64, latency->sizes[size]);
+                        DIMS({BY_SIZE, (double)latency->sizes[size]}));
     return rc;
 }
 
@@ -396,10 +396,10 @@ static int emit_caches(struct latency *latency, struct bench_ctx *ctx)
                                                *latency_at(latency, pages, size)};
     size_t found = curve_find_steps(points, n, steps);
     for (size_t i = 0; i < found && !rc; i++)
-        rc = bench_emit(ctx, CACHE_SIZE, steps[i].size_bytes, "level=%zu", i + 1);
+        rc = bench_emit(ctx, CACHE_SIZE, steps[i].size_bytes, DIMS({BY_LEVEL, (double)i + 1}));
     for (unsigned i = 0; i < machine->ncaches && !rc; i++)
-        rc = bench_emit(ctx, CACHE_SIZE_REPORTED, (double)machine->caches[i].size_bytes, "level=%d",
-                        machine->caches[i].level);
+        rc = bench_emit(ctx, CACHE_SIZE_REPORTED, (double)machine->caches[i].size_bytes,
+                        DIMS({BY_LEVEL, machine->caches[i].level}));
     return rc;
 }
 
@@ -412,7 +412,7 @@ static int latency_scan(struct bench_ctx *ctx)
         const struct kind *kind = &latency->kinds[pages];
         kinds += usable(latency, pages, 0);
         if (kind->asked && !isnan(kind->share))
-            rc = bench_emit(ctx, PAGE_SHARE, kind->share, "pages=%s", memory_pages_names[pages]);
+            rc = bench_emit(ctx, PAGE_SHARE, kind->share, DIMS({BY_PAGES, pages}));
     }
     latency->slice_ns = (uint64_t)(ctx->budget_s * 1e9 / latency->nsizes / (kinds ? kinds : 1));
     for (unsigned size = 0; size < latency->nsizes && !rc; size++)
@@ -459,7 +459,7 @@ const struct bench bench_mem_latency = {
     .params_size = sizeof(struct latency_params),
     .metrics = latency_metrics,
     .figures = latency_figures,
-    .sayings = latency_sayings,
+    .dims = latency_dims,
     .validate = latency_validate,
     .probe = latency_probe,
     .setup = latency_setup,

@@ -47,6 +47,10 @@ static const struct opt matrix_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_FROM = 1, BY_TO };
+static const struct bench_dim matrix_dims[] = {
+    [BY_FROM] = {"from", DIM_NODE}, [BY_TO] = {"to", DIM_NODE}, {.name = NULL}};
+
 enum { NODE_BANDWIDTH, NODE_LATENCY, PAGES_ON_NODE, NODE_BYTES };
 static const struct bench_metric matrix_metrics[] = {
     [NODE_BANDWIDTH] = {"node_bandwidth", "GB/s", "higher", .gates = true},
@@ -62,8 +66,8 @@ static const struct bench_figure matrix_figures[] = {
      .metric = "node_bandwidth",
      .title = "bandwidth from the CPUs of one NUMA node to the memory of each",
      .how = "GB/s read by all CPUs of one node, the others idle",
-     .x = {"memory of node (number)", "to"},
-     .y = {"CPUs of node (number)", "from"},
+     .x = {"memory of node (number)", BY_TO},
+     .y = {"CPUs of node (number)", BY_FROM},
      .colours = "bandwidth (GB/s)",
      .digits = 1},
     {.name = "numa_latency",
@@ -71,8 +75,8 @@ static const struct bench_figure matrix_figures[] = {
      .metric = "node_latency",
      .title = "latency from a CPU of one NUMA node to the memory of each",
      .how = "ns a load, all other CPUs idle",
-     .x = {"memory of node (number)", "to"},
-     .y = {"CPUs of node (number)", "from"},
+     .x = {"memory of node (number)", BY_TO},
+     .y = {"CPUs of node (number)", BY_FROM},
      .colours = "latency of a load (ns)"},
     {.name = NULL},
 };
@@ -319,19 +323,18 @@ static int measure_pair(struct matrix *matrix, struct bench_ctx *ctx, const stru
                         const struct node *to)
 {
     char doubt[MEMORY_DOUBT_MAX];
+    const struct dims at = DIMS({BY_FROM, from->os_node}, {BY_TO, to->os_node});
     uint64_t half = to->block.bytes / 2;
     matrix->to = to;
     (void)team_run(&matrix->team, from->cpus, 1, walk, matrix);
     (void)memory_doubt("a chain", half, "last-level cache",
                        memory_llc_reached(ctx->machine, from->cpus, 1), doubt);
-    int rc = bench_emit_doubt(ctx, NODE_LATENCY, matrix->latency_ns, doubt, "from=%u;to=%u",
-                              from->os_node, to->os_node);
+    int rc = bench_emit_doubt(ctx, NODE_LATENCY, matrix->latency_ns, doubt, at);
     if (rc)
         return rc;
     (void)memory_doubt("arrays", half, "last-level caches",
                        memory_llc_reached(ctx->machine, from->cpus, from->ncpus), doubt);
-    return bench_emit_doubt(ctx, NODE_BANDWIDTH, measure_bandwidth(matrix, from), doubt,
-                            "from=%u;to=%u", from->os_node, to->os_node);
+    return bench_emit_doubt(ctx, NODE_BANDWIDTH, measure_bandwidth(matrix, from), doubt, at);
 }
 
 static int emit_node(struct bench_ctx *ctx, const struct node *node)
@@ -339,9 +342,9 @@ static int emit_node(struct bench_ctx *ctx, const struct node *node)
     double share;
     int rc = memory_node_share(&node->block, node->os_node, &share, ctx->err);
     if (!rc)
-        rc = bench_emit(ctx, PAGES_ON_NODE, share, "to=%u", node->os_node);
+        rc = bench_emit(ctx, PAGES_ON_NODE, share, DIMS({BY_TO, node->os_node}));
     if (!rc)
-        rc = bench_emit(ctx, NODE_BYTES, (double)node->block.bytes, "to=%u", node->os_node);
+        rc = bench_emit(ctx, NODE_BYTES, (double)node->block.bytes, DIMS({BY_TO, node->os_node}));
     return rc;
 }
 
@@ -404,6 +407,7 @@ const struct bench bench_numa_matrix = {
     .opts = matrix_opts,
     .params_size = sizeof(struct matrix_params),
     .metrics = matrix_metrics,
+    .dims = matrix_dims,
     .figures = matrix_figures,
     .probe = matrix_probe,
     .setup = matrix_setup,

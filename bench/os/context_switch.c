@@ -55,6 +55,16 @@ static const struct opt switch_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_HOW = 1, BY_BETWEEN, BY_CPUS, BY_SIZE };
+static const struct bench_dim switch_dims[] = {
+    [BY_HOW] = {"how", .labels = how_names + 1},
+    [BY_BETWEEN] = {"between", .labels = between_names + 1},
+    [BY_CPUS] = {"cpus", .labels = cpus_names + 1,
+                 .said = (const char *const[]){"one CPU", "two CPUs"}},
+    [BY_SIZE] = {"size", DIM_BYTES},
+    {.name = NULL},
+};
+
 enum { ROUND_TRIP, DIRECT_COST, CACHE_COST, YIELDS, CALLS, TOUCH };
 static const struct bench_metric switch_metrics[] = {
     [ROUND_TRIP] = {"round_trip", "us", "lower", .quiet = true, .gates = true},
@@ -72,25 +82,19 @@ static const struct bench_figure switch_figures[] = {
      .metric = "direct_cost",
      .title = "a switch to another thread or process, without a working set",
      .how = "half a round trip, less its system calls",
-     .x = {"handed over by", "how"},
+     .x = {"handed over by", BY_HOW},
      .y = {"time of a switch (us)"},
-     .series = {"between", "cpus"}},
+     .series = {BY_BETWEEN, BY_CPUS}},
     {.name = "context_switch_cache",
      .kind = FIGURE_LINES,
      .metric = "cache_cost",
-     .only = "how=pipe",
+     .only = &DIMS({BY_HOW, GAME_PIPE}),
      .title = "what a switch by a pipe costs in caches, over the working set",
      .how = "Beyond the switch itself and going over the set alone",
-     .x = {"working set of each player (bytes, log scale)", "size", .log = true, .bytes = true},
+     .x = {"working set of each player (bytes, log scale)", BY_SIZE, .log = true, .bytes = true},
      .y = {"time of a switch (us)"},
-     .series = {"between", "cpus"}},
+     .series = {BY_BETWEEN, BY_CPUS}},
     {.name = NULL},
-};
-
-static const struct bench_saying switch_sayings[] = {
-    {"cpus", "one", "one CPU"},
-    {"cpus", "two", "two CPUs"},
-    {.part = NULL},
 };
 
 struct point {
@@ -245,18 +249,18 @@ static const struct point *bare_point(const struct switching *s, unsigned place)
 }
 
 /* The part of the costs of a switch that is this point's. */
-static int emit_cost(struct bench_ctx *ctx, unsigned place, const char *key)
+static int emit_cost(struct bench_ctx *ctx, unsigned place, struct dims at)
 {
     const struct switching *s = ctx->state;
     const struct point *point = &s->points[place], *bare = bare_point(s, place);
-    struct setting at = setting_of(place);
+    const struct setting of = setting_of(place);
     double half_us = point->round_trip_us / 2;
-    if (at.size == 0)
-        return bench_emit(ctx, DIRECT_COST, half_us - s->calls_us[at.how], "%s", key);
+    if (of.size == 0)
+        return bench_emit(ctx, DIRECT_COST, half_us - s->calls_us[of.how], at);
     if (!bare)
         return 0;
-    return bench_emit(ctx, CACHE_COST, half_us - bare->round_trip_us / 2 - s->touch_us[at.size],
-                      "%s;size=%zu", key, working_set_sizes[at.size]);
+    return bench_emit(ctx, CACHE_COST, half_us - bare->round_trip_us / 2 - s->touch_us[of.size],
+                      dims_with(at, BY_SIZE, (double)working_set_sizes[of.size]));
 }
 
 static int emit_point(struct bench_ctx *ctx, size_t which)
@@ -264,18 +268,15 @@ static int emit_point(struct bench_ctx *ctx, size_t which)
     const struct switching *s = ctx->state;
     unsigned place = s->place[which];
     const struct point *point = &s->points[place];
-    struct setting at = setting_of(place);
-    char key[VALUE_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "how=%s;between=%s;cpus=%s", how_names[at.how + 1],
-                   between_names[at.between + 1], cpus_names[at.cpus + 1]);
+    const struct setting of = setting_of(place);
+    const struct dims at = DIMS({BY_HOW, of.how}, {BY_BETWEEN, of.between}, {BY_CPUS, of.cpus});
+    const struct dims sized = dims_with(at, BY_SIZE, (double)working_set_sizes[of.size]);
     if (point->absent.code)
-        return bench_emit_absent(ctx, ROUND_TRIP, &point->absent, "%s;size=%zu", key,
-                                 working_set_sizes[at.size]);
-    int rc = bench_emit(ctx, ROUND_TRIP, point->round_trip_us, "%s;size=%zu", key,
-                        working_set_sizes[at.size]);
-    if (!rc && at.how == GAME_YIELD)
-        rc = bench_emit(ctx, YIELDS, point->yields, "%s;size=%zu", key, working_set_sizes[at.size]);
-    return rc ? rc : emit_cost(ctx, place, key);
+        return bench_emit_absent(ctx, ROUND_TRIP, &point->absent, sized);
+    int rc = bench_emit(ctx, ROUND_TRIP, point->round_trip_us, sized);
+    if (!rc && of.how == GAME_YIELD)
+        rc = bench_emit(ctx, YIELDS, point->yields, sized);
+    return rc ? rc : emit_cost(ctx, place, at);
 }
 
 static int emit_alone(struct bench_ctx *ctx)
@@ -283,9 +284,10 @@ static int emit_alone(struct bench_ctx *ctx)
     const struct switching *s = ctx->state;
     int rc = 0;
     for (unsigned how = 0; how < GAME_HOWS && !rc; how++)
-        rc = bench_emit(ctx, CALLS, s->calls_us[how], "how=%s", how_names[how + 1]);
+        rc = bench_emit(ctx, CALLS, s->calls_us[how], DIMS({BY_HOW, how}));
     for (unsigned size = 1; size < SIZES && !rc; size++)
-        rc = bench_emit(ctx, TOUCH, s->touch_us[size], "size=%zu", working_set_sizes[size]);
+        rc = bench_emit(ctx, TOUCH, s->touch_us[size],
+                        DIMS({BY_SIZE, (double)working_set_sizes[size]}));
     return rc;
 }
 
@@ -314,7 +316,7 @@ const struct bench bench_context_switch = {
     .params_size = sizeof(struct switch_params),
     .metrics = switch_metrics,
     .figures = switch_figures,
-    .sayings = switch_sayings,
+    .dims = switch_dims,
     .validate = switch_validate,
     .setup = switch_setup,
     .scan = switch_scan,

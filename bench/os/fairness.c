@@ -49,9 +49,9 @@ static const double weights[NICE_MOST - NICE_LEAST + 1] = {
     1024,  820,   655,   526,   423,   335,   272,   215,   172,   137,   /* 0 to 9 */
     110,   87,    70,    56,    45,    36,    29,    23,    18,    15,    /* 10 to 19 */
 };
-static const char *const policy_names[POLICIES] = {"other", "fifo", "rr"};
+static const char *const policy_names[] = {"other", "fifo", "rr", NULL};
 static const int policies[POLICIES] = {SCHED_OTHER, SCHED_FIFO, SCHED_RR};
-static const char *const stat_names[] = {"p50", "p99", "max"};
+static const char *const stat_names[] = {"p50", "p99", "max", NULL};
 
 struct fairness_params {
     double long_s, short_s, every_s;
@@ -64,6 +64,14 @@ static const struct opt fairness_opts[] = {
                 "work of the short one"),
     OPT_SECONDS("every", fairness_params, every_s, "7ms", 1e-4, 10, "TIME",
                 "from one wake-up of the short one to the next"),
+    {.name = NULL},
+};
+
+enum { BY_NICE = 1, BY_POLICY, BY_STAT };
+static const struct bench_dim fairness_dims[] = {
+    [BY_NICE] = {"nice"},
+    [BY_POLICY] = {"policy", .labels = policy_names},
+    [BY_STAT] = {"stat", .labels = stat_names},
     {.name = NULL},
 };
 
@@ -81,9 +89,9 @@ static const struct bench_figure fairness_figures[] = {
      .metric = "short_wait",
      .title = "what a short task waits behind two long ones",
      .how = "All of one policy and priority, on one CPU",
-     .x = {"policy", "policy"},
+     .x = {"policy", BY_POLICY},
      .y = {"wait (ms)"},
-     .series = {"stat"}},
+     .series = {BY_STAT}},
     {.name = NULL},
 };
 
@@ -299,15 +307,15 @@ static int emit_shares(struct bench_ctx *ctx)
     double sum = 0;
     int rc = 0;
     if (s->no_room.code)
-        return bench_emit_absent(ctx, SHARE_ERROR, &s->no_room, "nice=%d", s->nice);
+        return bench_emit_absent(ctx, SHARE_ERROR, &s->no_room, DIMS({BY_NICE, s->nice}));
     for (unsigned task = 0; task < TASKS; task++)
         sum += weights[nice_of(s, task) - NICE_LEAST];
     for (unsigned task = 0; task < TASKS && !rc; task++) {
         int nice = nice_of(s, task);
         double due = weights[nice - NICE_LEAST] / sum;
-        rc = bench_emit(ctx, CPU_SHARE, s->share[task], "nice=%d", nice);
+        rc = bench_emit(ctx, CPU_SHARE, s->share[task], DIMS({BY_NICE, nice}));
         if (!rc)
-            rc = bench_emit(ctx, SHARE_ERROR, s->share[task] / due - 1, "nice=%d", nice);
+            rc = bench_emit(ctx, SHARE_ERROR, s->share[task] / due - 1, DIMS({BY_NICE, nice}));
     }
     return rc;
 }
@@ -318,12 +326,12 @@ static int emit_point(struct bench_ctx *ctx, size_t point)
     int rc = 0;
     if (!point)
         return emit_shares(ctx);
-    const char *name = policy_names[point - 1];
+    const struct dims at = DIMS({BY_POLICY, (double)point - 1});
     const struct short_waits *waits = &s->waits[point - 1];
     if (waits->absent.code)
-        return bench_emit_absent(ctx, SHORT_WAIT, &waits->absent, "policy=%s;stat=p50", name);
+        return bench_emit_absent(ctx, SHORT_WAIT, &waits->absent, dims_with(at, BY_STAT, 0));
     for (unsigned i = 0; i < 3 && !rc; i++)
-        rc = bench_emit(ctx, SHORT_WAIT, waits->ms[i], "policy=%s;stat=%s", name, stat_names[i]);
+        rc = bench_emit(ctx, SHORT_WAIT, waits->ms[i], dims_with(at, BY_STAT, i));
     return rc;
 }
 
@@ -338,6 +346,7 @@ const struct bench bench_fairness = {
     .opts = fairness_opts,
     .params_size = sizeof(struct fairness_params),
     .metrics = fairness_metrics,
+    .dims = fairness_dims,
     .figures = fairness_figures,
     .setup = fairness_setup,
     .scan = fairness_scan,

@@ -59,6 +59,17 @@ static const struct opt migration_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_TO = 1, BY_CPUS, BY_SIZE };
+static const struct bench_dim migration_dims[] = {
+    [BY_TO] = {"to", .labels = near_names + 1,
+               .said =
+                   (const char *const[]){"SMT sibling", "same cache", "same node", "another node"}},
+    [BY_CPUS] = {"cpus", .labels = cpus_names + 1,
+                 .said = (const char *const[]){"idle", "kept awake"}},
+    [BY_SIZE] = {"size", DIM_BYTES},
+    {.name = NULL},
+};
+
 enum { ROUND_TRIP, MOVE_COST, CACHE_COST, CALL, TOUCH };
 static const struct bench_metric migration_metrics[] = {
     [ROUND_TRIP] = {"move_round_trip", "us", "lower", .quiet = true, .gates = true},
@@ -75,28 +86,18 @@ static const struct bench_figure migration_figures[] = {
      .metric = "move_cost",
      .title = "moving a running thread to another CPU, without a working set",
      .how = "Half a round trip, less the system call",
-     .x = {"moved to", "to"},
+     .x = {"moved to", BY_TO},
      .y = {"time of a move (us)"},
-     .series = {"cpus"}},
+     .series = {BY_CPUS}},
     {.name = "migration_cache",
      .kind = FIGURE_LINES,
      .metric = "move_cache_cost",
      .title = "what a move costs in caches, over the working set",
      .how = "Beyond the move itself and going over the set alone",
-     .x = {"working set (bytes, log scale)", "size", .log = true, .bytes = true},
+     .x = {"working set (bytes, log scale)", BY_SIZE, .log = true, .bytes = true},
      .y = {"time of a move (us)"},
-     .series = {"to", "cpus"}},
+     .series = {BY_TO, BY_CPUS}},
     {.name = NULL},
-};
-
-static const struct bench_saying migration_sayings[] = {
-    {"to", "sibling", "SMT sibling"},
-    {"to", "cache", "same cache"},
-    {"to", "node", "same node"},
-    {"to", "remote", "another node"},
-    {"cpus", "idle", "idle"},
-    {"cpus", "awake", "kept awake"},
-    {.part = NULL},
 };
 
 /* The two CPUs that a thread moves between. */
@@ -350,19 +351,19 @@ static int measure_alone(struct bench_ctx *ctx)
 /* ---- rows ---- */
 
 /* The part of the costs of a move that is this point's. */
-static int emit_cost(struct bench_ctx *ctx, unsigned place, const char *key)
+static int emit_cost(struct bench_ctx *ctx, unsigned place, struct dims at)
 {
     const struct migration *s = ctx->state;
     const struct point *point = &s->points[place], *bare = &s->points[place - place % SIZES];
     size_t bytes = working_set_sizes[place % SIZES];
     double half_us = point->round_trip_us / 2;
     if (!bytes)
-        return bench_emit(ctx, MOVE_COST, half_us - s->call_us, "%s", key);
+        return bench_emit(ctx, MOVE_COST, half_us - s->call_us, at);
     if (!(bare->round_trip_us > 0))
         return 0;
     return bench_emit(ctx, CACHE_COST,
-                      half_us - bare->round_trip_us / 2 - s->touch_us[place % SIZES], "%s;size=%zu",
-                      key, bytes);
+                      half_us - bare->round_trip_us / 2 - s->touch_us[place % SIZES],
+                      dims_with(at, BY_SIZE, (double)bytes));
 }
 
 /* A way that there is not is said once. */
@@ -371,25 +372,24 @@ static int emit_point(struct bench_ctx *ctx, size_t which)
     const struct migration *s = ctx->state;
     unsigned place = s->place[which];
     const struct point *point = &s->points[place];
-    struct setting at = setting_of(place);
-    size_t bytes = working_set_sizes[at.size];
-    char key[VALUE_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "to=%s;cpus=%s", near_names[at.to + 1],
-                   cpus_names[at.cpus + 1]);
+    const struct setting of = setting_of(place);
+    const struct dims at = DIMS({BY_TO, of.to}, {BY_CPUS, of.cpus});
     if (point->absent.code) {
         bool said = which && !strcmp(s->points[s->place[which - 1]].absent.msg, point->absent.msg);
-        return said ? 0 : bench_emit_absent(ctx, MOVE_COST, &point->absent, "%s", key);
+        return said ? 0 : bench_emit_absent(ctx, MOVE_COST, &point->absent, at);
     }
-    int rc = bench_emit(ctx, ROUND_TRIP, point->round_trip_us, "%s;size=%zu", key, bytes);
-    return rc ? rc : emit_cost(ctx, place, key);
+    int rc = bench_emit(ctx, ROUND_TRIP, point->round_trip_us,
+                        dims_with(at, BY_SIZE, (double)working_set_sizes[of.size]));
+    return rc ? rc : emit_cost(ctx, place, at);
 }
 
 static int emit_alone(struct bench_ctx *ctx)
 {
     const struct migration *s = ctx->state;
-    int rc = bench_emit(ctx, CALL, s->call_us, "%s", "");
+    int rc = bench_emit(ctx, CALL, s->call_us, NO_DIMS);
     for (unsigned size = 1; size < SIZES && !rc; size++)
-        rc = bench_emit(ctx, TOUCH, s->touch_us[size], "size=%zu", working_set_sizes[size]);
+        rc = bench_emit(ctx, TOUCH, s->touch_us[size],
+                        DIMS({BY_SIZE, (double)working_set_sizes[size]}));
     return rc;
 }
 
@@ -418,7 +418,7 @@ const struct bench bench_migration = {
     .params_size = sizeof(struct migration_params),
     .metrics = migration_metrics,
     .figures = migration_figures,
-    .sayings = migration_sayings,
+    .dims = migration_dims,
     .setup = migration_setup,
     .scan = migration_scan,
     .check = migration_check,

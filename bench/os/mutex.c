@@ -139,6 +139,16 @@ static const struct opt mutex_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_LOCK = 1, BY_THREADS, BY_TO };
+static const struct bench_dim mutex_dims[] = {
+    [BY_LOCK] = {"lock", .labels = lock_names + 1},
+    [BY_THREADS] = {"threads"},
+    [BY_TO] = {"to", .labels = near_names + 1,
+               .said = (const char *const[]){"threads of one core", "same cache", "another cache",
+                                             "another NUMA node"}},
+    {.name = NULL},
+};
+
 enum { RATE, FAIRNESS, PAIR_RATE, PAIR_FAIRNESS };
 static const struct bench_metric mutex_metrics[] = {
     [RATE] = {"lock_rate", "Mops/s", "higher", .gates = true},
@@ -154,35 +164,27 @@ static const struct bench_figure mutex_figures[] = {
      .metric = "lock_rate",
      .title = "how often threads get one lock, all together",
      .how = "With work inside the lock and outside. The last has two threads a CPU",
-     .x = {"threads (log scale)", "threads", .log = true},
+     .x = {"threads (log scale)", BY_THREADS, .log = true},
      .y = {"acquisitions (1e6 a second)"},
-     .series = {"lock"}},
+     .series = {BY_LOCK}},
     {.name = "lock_fairness",
      .kind = FIGURE_LINES,
      .metric = "lock_fairness",
      .title = "how evenly threads get one lock",
      .how = "index of Jain: 1 where all get it as often, 1/threads where one has it alone",
-     .x = {"threads (log scale)", "threads", .log = true},
+     .x = {"threads (log scale)", BY_THREADS, .log = true},
      .y = {"fairness"},
-     .series = {"lock"}},
+     .series = {BY_LOCK}},
     {.name = "lock_pairs",
      .kind = FIGURE_BARS,
      .metric = "pair_rate",
      .title = "how often two threads get one lock, by how near their CPUs are",
      .how = "Both together, with work inside the lock and outside",
-     .x = {"lock", "lock"},
+     .x = {"lock", BY_LOCK},
      .y = {"acquisitions (1e6 a second)"},
-     .series = {"to"}},
+     .series = {BY_TO}},
     {.name = NULL},
 };
-static const struct bench_saying mutex_sayings[] = {
-    {"to", "sibling", "threads of one core"},
-    {"to", "cache", "same cache"},
-    {"to", "node", "another cache"},
-    {"to", "remote", "another NUMA node"},
-    {.part = NULL},
-};
-
 /* Who contends: the first so many of the team, or two of it. */
 struct crowd {
     unsigned n;
@@ -360,16 +362,11 @@ static int emit_point(struct bench_ctx *ctx, size_t point)
     const struct contention *c = ctx->state;
     const struct crowd *crowd = &c->crowds[point % c->ncrowds];
     unsigned kind = c->first + (unsigned)(point / c->ncrowds);
-    char key[VALUE_KEY_MAX];
-    if (crowd->is_pair)
-        (void)snprintf(key, sizeof(key), "lock=%s;to=%s", lock_names[kind + 1],
-                       near_names[crowd->near + 1]);
-    else
-        (void)snprintf(key, sizeof(key), "lock=%s;threads=%u", lock_names[kind + 1], crowd->n);
-    int rc = bench_emit(ctx, crowd->is_pair ? PAIR_RATE : RATE, crowd->rate[kind], "%s", key);
+    const struct dims at = crowd->is_pair ? DIMS({BY_LOCK, kind}, {BY_TO, crowd->near})
+                                          : DIMS({BY_LOCK, kind}, {BY_THREADS, crowd->n});
+    int rc = bench_emit(ctx, crowd->is_pair ? PAIR_RATE : RATE, crowd->rate[kind], at);
     if (!rc && crowd->n > 1)
-        rc = bench_emit(ctx, crowd->is_pair ? PAIR_FAIRNESS : FAIRNESS, crowd->fairness[kind], "%s",
-                        key);
+        rc = bench_emit(ctx, crowd->is_pair ? PAIR_FAIRNESS : FAIRNESS, crowd->fairness[kind], at);
     return rc;
 }
 
@@ -379,7 +376,7 @@ static int mutex_scan(struct bench_ctx *ctx)
     int rc = points_run(ctx, (size_t)c->nlocks * c->ncrowds, measure_point, emit_point);
     for (int near = 0; near < NEARS && !rc; near++)
         if (c->absent[near].code)
-            rc = bench_emit_absent(ctx, PAIR_RATE, &c->absent[near], "to=%s", near_names[near + 1]);
+            rc = bench_emit_absent(ctx, PAIR_RATE, &c->absent[near], DIMS({BY_TO, near}));
     return rc;
 }
 
@@ -400,7 +397,7 @@ const struct bench bench_mutex = {
     .params_size = sizeof(struct mutex_params),
     .metrics = mutex_metrics,
     .figures = mutex_figures,
-    .sayings = mutex_sayings,
+    .dims = mutex_dims,
     .setup = mutex_setup,
     .scan = mutex_scan,
     .check = mutex_check,

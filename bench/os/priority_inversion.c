@@ -40,7 +40,7 @@ enum { GAMES_LEAST = 3, GAMES_MOST = 500, PRIORITY = 10, BURST = 256 };
 enum role { LOW, MIDDLE, HIGH, ROLES };
 enum protocol { NONE, INHERIT, PROTOCOLS };
 
-static const char *const protocol_names[] = {"none", "inherit"};
+static const char *const protocol_names[] = {"none", "inherit", NULL};
 
 /* Of nice levels; 0 = as it is. */
 static const int niceness[ROLES] = {19, 0, -10};
@@ -57,6 +57,16 @@ static const struct opt inversion_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_PROTOCOL = 1, BY_POLICY, BY_STAT };
+enum { NICE, FIFO };
+enum { STAT_P50, STAT_MAX };
+static const struct bench_dim inversion_dims[] = {
+    [BY_PROTOCOL] = {"protocol", .labels = protocol_names},
+    [BY_POLICY] = {"policy", .labels = (const char *const[]){"nice", "fifo", NULL}},
+    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "max", NULL}},
+    {.name = NULL},
+};
+
 enum { HIGH_WAIT, BOUNDED };
 static const struct bench_metric inversion_metrics[] = {
     [HIGH_WAIT] = {"high_wait", "ms", "lower", .gates = true},
@@ -70,9 +80,9 @@ static const struct bench_figure inversion_figures[] = {
      .metric = "high_wait",
      .title = "how long a high priority waits for a lock that a low one has",
      .how = "while a middle one works, on one CPU",
-     .x = {"protocol of the mutex", "protocol"},
+     .x = {"protocol of the mutex", BY_PROTOCOL},
      .y = {"wait for the lock (ms)"},
-     .series = {"policy", "stat"}},
+     .series = {BY_POLICY, BY_STAT}},
     {.name = NULL},
 };
 
@@ -242,24 +252,22 @@ static void try_fifo(void *arg, unsigned rank, unsigned n)
 static int emit_protocol(struct bench_ctx *ctx, enum protocol protocol)
 {
     struct inversion *s = ctx->state;
-    const char *name = protocol_names[protocol], *policy = s->fifo ? "fifo" : "nice";
+    const struct dims at = DIMS({BY_PROTOCOL, protocol}, {BY_POLICY, s->fifo ? FIFO : NICE});
     double *wait_ms = s->wait_ms[protocol], kept_ms = (double)s->work_ns[MIDDLE] / 1e6;
     unsigned n = s->games[protocol], bounded = 0;
     int rc = 0;
     for (unsigned game = 0; game < n; game++)
         bounded += wait_ms[game] < kept_ms;
     if (!s->fifo)
-        rc = bench_emit_absent(ctx, HIGH_WAIT, &s->refused, "protocol=%s;policy=fifo;stat=p50",
-                               name);
+        rc = bench_emit_absent(
+            ctx, HIGH_WAIT, &s->refused,
+            DIMS({BY_PROTOCOL, protocol}, {BY_POLICY, FIFO}, {BY_STAT, STAT_P50}));
     if (!rc)
         rc = bench_emit(ctx, HIGH_WAIT, stats_sort_median(wait_ms, n),
-                        "protocol=%s;policy=%s;stat=p50", name, policy);
+                        dims_with(at, BY_STAT, STAT_P50));
     if (!rc)
-        rc = bench_emit(ctx, HIGH_WAIT, wait_ms[n - 1], "protocol=%s;policy=%s;stat=max", name,
-                        policy);
-    return rc ? rc
-              : bench_emit(ctx, BOUNDED, (double)bounded / n, "protocol=%s;policy=%s", name,
-                           policy);
+        rc = bench_emit(ctx, HIGH_WAIT, wait_ms[n - 1], dims_with(at, BY_STAT, STAT_MAX));
+    return rc ? rc : bench_emit(ctx, BOUNDED, (double)bounded / n, at);
 }
 
 static int inversion_scan(struct bench_ctx *ctx)
@@ -289,6 +297,7 @@ const struct bench bench_priority_inversion = {
     .opts = inversion_opts,
     .params_size = sizeof(struct inversion_params),
     .metrics = inversion_metrics,
+    .dims = inversion_dims,
     .figures = inversion_figures,
     .setup = inversion_setup,
     .scan = inversion_scan,

@@ -63,6 +63,17 @@ static const struct opt exchange_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_HOW = 1, BY_SIDES, BY_THREADS, BY_CAPACITY };
+static const struct bench_dim exchange_dims[] = {
+    [BY_HOW] = {"how", .labels = how_names + 1, .said = how_names + 1},
+    [BY_SIDES] = {"sides", .labels = sides_names + 1,
+                  .said = (const char *const[]){"one CPU", "SMT siblings", "same cache",
+                                                "same node", "two nodes", "a CPU each"}},
+    [BY_THREADS] = {"threads"}, /* "4x1": that put, that get */
+    [BY_CAPACITY] = {"capacity"},
+    {.name = NULL},
+};
+
 enum { RATE, SLEEPS, WAIT, WAIT_P99 };
 static const struct bench_metric exchange_metrics[] = {
     [RATE] = {"item_rate", "items/s", "higher", .gates = true},
@@ -76,34 +87,22 @@ static const struct bench_figure exchange_figures[] = {
     {.name = "producer_consumer",
      .kind = FIGURE_LINES,
      .metric = "item_rate",
-     .only = "threads=1x1",
+     .only = &(struct dims){.of = {{BY_THREADS}}, .n = 1, .text_at = {1}, .text = "1x1"},
      .title = "items that one thread hands to another, by what the buffer holds",
      .how = "Nobody works on them",
-     .x = {"capacity (items, log scale)", "capacity", .log = true},
+     .x = {"capacity (items, log scale)", BY_CAPACITY, .log = true},
      .y = {"items a second (log scale)", .log = true},
-     .series = {"how", "sides"}},
+     .series = {BY_HOW, BY_SIDES}},
     {.name = "producer_consumer_threads",
      .kind = FIGURE_BARS,
      .metric = "item_rate",
-     .only = "capacity=16",
+     .only = &DIMS({BY_CAPACITY, 16}),
      .title = "items handed over, by how many put and how many get",
      .how = "Through a buffer of 16 items",
-     .x = {"putting x getting", "threads"},
+     .x = {"putting x getting", BY_THREADS},
      .y = {"items a second"},
-     .series = {"how", "sides"}},
+     .series = {BY_HOW, BY_SIDES}},
     {.name = NULL},
-};
-
-static const struct bench_saying exchange_sayings[] = {
-    {"how", "condvar", "condvar"},
-    {"how", "semaphore", "semaphore"},
-    {"sides", "one", "one CPU"},
-    {"sides", "sibling", "SMT siblings"},
-    {"sides", "cache", "same cache"},
-    {"sides", "node", "same node"},
-    {"sides", "remote", "two nodes"},
-    {"sides", "spread", "a CPU each"},
-    {.part = NULL},
 };
 
 struct point {
@@ -376,20 +375,20 @@ static int emit_point(struct bench_ctx *ctx, size_t which)
 {
     const struct exchange *s = ctx->state;
     const struct point *point = &s->points[which];
-    char key[VALUE_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "how=%s;sides=%s;threads=%ux%u;capacity=%u",
-                   how_names[point->how + 1], sides_names[point->sides + 1], point->producers,
-                   point->consumers, point->capacity);
+    char threads[24];
+    struct dims at = DIMS({BY_HOW, point->how}, {BY_SIDES, point->sides});
+    (void)snprintf(threads, sizeof(threads), "%ux%u", point->producers, point->consumers);
+    at = dims_with(dims_with_text(at, BY_THREADS, threads), BY_CAPACITY, point->capacity);
     if (point->absent.code) {
         bool said = which && s->points[which - 1].sides == point->sides;
-        return said ? 0 : bench_emit_absent(ctx, RATE, &point->absent, "%s", key);
+        return said ? 0 : bench_emit_absent(ctx, RATE, &point->absent, at);
     }
-    int rc = bench_emit(ctx, RATE, point->rate, "%s", key);
+    int rc = bench_emit(ctx, RATE, point->rate, at);
     if (!rc)
-        rc = bench_emit(ctx, SLEEPS, point->sleeps, "%s", key);
+        rc = bench_emit(ctx, SLEEPS, point->sleeps, at);
     if (!rc)
-        rc = bench_emit(ctx, WAIT, point->wait_us, "%s", key);
-    return rc ? rc : bench_emit(ctx, WAIT_P99, point->wait_p99_us, "%s", key);
+        rc = bench_emit(ctx, WAIT, point->wait_us, at);
+    return rc ? rc : bench_emit(ctx, WAIT_P99, point->wait_p99_us, at);
 }
 
 static int exchange_scan(struct bench_ctx *ctx)
@@ -411,7 +410,7 @@ const struct bench bench_producer_consumer = {
     .params_size = sizeof(struct exchange_params),
     .metrics = exchange_metrics,
     .figures = exchange_figures,
-    .sayings = exchange_sayings,
+    .dims = exchange_dims,
     .validate = exchange_validate,
     .setup = exchange_setup,
     .scan = exchange_scan,

@@ -55,7 +55,6 @@ static const char *const how_names[] = {"all",   "fork",   "exec", "vfork",
                                         "spawn", "thread", "cow",  NULL};
 static const char *const size_names[] = {"all", "0", "64M", "256M", NULL};
 static const char *const page_names[] = {"all", "4k", "thp", NULL};
-static const char *const who_names[WHO] = {"parent", "child"};
 
 struct spawn_params {
     int how, size, pages;
@@ -68,6 +67,16 @@ static const struct opt spawn_opts[] = {
                "that the parent has touched"),
     OPT_CHOICE("pages", spawn_params, pages, "all", page_names, "PAGES",
                "base pages, or transparent huge ones"),
+    {.name = NULL},
+};
+
+enum { BY_HOW = 1, BY_WHO, BY_MIB, BY_PAGES };
+static const struct bench_dim spawn_dims[] = {
+    [BY_HOW] = {"how", .labels = how_names + 1},
+    [BY_WHO] = {"by", .labels = (const char *const[]){"parent", "child", NULL}},
+    [BY_MIB] = {"mib", .unit = "MiB", .special = {0, "small parent"}},
+    [BY_PAGES] = {"pages", .labels = page_names + 1,
+                  .said = (const char *const[]){"base pages", "huge pages"}},
     {.name = NULL},
 };
 
@@ -87,15 +96,10 @@ static const struct bench_figure spawn_figures[] = {
      .metric = "spawn_time",
      .title = "starting a process or a thread and seeing its end",
      .how = "By how much memory the parent has touched",
-     .x = {"started by", "how"},
+     .x = {"started by", BY_HOW},
      .y = {"time (us)"},
-     .series = {"mib", "pages"}},
+     .series = {BY_MIB, BY_PAGES}},
     {.name = NULL},
-};
-
-static const struct bench_saying spawn_sayings[] = {
-    {"mib", "0", "small parent"},   {"mib", NULL, "MiB"}, {"pages", "4k", "base pages"},
-    {"pages", "thp", "huge pages"}, {.part = NULL},
 };
 
 /* A parent's number: 0 without memory, then each size by kind of page. */
@@ -406,32 +410,39 @@ static int measure_parent(struct bench_ctx *ctx, size_t which)
 
 /* ---- rows ---- */
 
-static int emit_way(struct bench_ctx *ctx, const struct parent *parent, unsigned way,
-                    const char *key)
+/* Where a parent stands, behind what tells more. */
+static struct dims at_parent(struct dims more, unsigned place)
 {
-    const char *name = how_names[way + 1];
+    more = dims_with(more, BY_MIB, (double)(size_of(place) / MIB));
+    return dims_with(more, BY_PAGES, pages_of(place));
+}
+
+static int emit_way(struct bench_ctx *ctx, const struct parent *parent, unsigned way,
+                    unsigned place)
+{
+    const struct dims at = at_parent(DIMS({BY_HOW, way}), place);
     if (parent->refused[way].code)
-        return bench_emit_absent(ctx, TIME, &parent->refused[way], "how=%s;%s", name, key);
-    int rc = bench_emit(ctx, TIME, parent->us[way], "how=%s;%s", name, key);
+        return bench_emit_absent(ctx, TIME, &parent->refused[way], at);
+    int rc = bench_emit(ctx, TIME, parent->us[way], at);
     for (enum who who = PARENT; who < WHO && !rc; who++)
         if (who == PARENT || way != SPAWN_THREAD)
-            rc = bench_emit(ctx, FAULTS, parent->faults[way][who], "how=%s;by=%s;%s", name,
-                            who_names[who], key);
+            rc = bench_emit(ctx, FAULTS, parent->faults[way][who],
+                            at_parent(DIMS({BY_HOW, way}, {BY_WHO, who}), place));
     return rc;
 }
 
-static int emit_cow(struct bench_ctx *ctx, const struct parent *parent, const char *key)
+static int emit_cow(struct bench_ctx *ctx, const struct parent *parent, unsigned place)
 {
     int rc = 0;
     if (parent->refused[COW].code)
-        return bench_emit_absent(ctx, COW_TIME, &parent->refused[COW], "%s", key);
+        return bench_emit_absent(ctx, COW_TIME, &parent->refused[COW], at_parent(NO_DIMS, place));
     for (enum who who = PARENT; who < WHO && !rc; who++) {
+        const struct dims at = at_parent(DIMS({BY_WHO, who}), place);
         if (isnan(parent->cow_us[who]))
             continue;
-        rc = bench_emit(ctx, COW_TIME, parent->cow_us[who], "by=%s;%s", who_names[who], key);
+        rc = bench_emit(ctx, COW_TIME, parent->cow_us[who], at);
         if (!rc)
-            rc = bench_emit(ctx, COW_FAULTS, parent->cow_faults[who], "by=%s;%s", who_names[who],
-                            key);
+            rc = bench_emit(ctx, COW_FAULTS, parent->cow_faults[who], at);
     }
     return rc;
 }
@@ -441,16 +452,14 @@ static int emit_parent(struct bench_ctx *ctx, size_t which)
     const struct spawn *s = ctx->state;
     unsigned place = s->place[which];
     const struct parent *parent = &s->parents[place];
-    char key[VALUE_KEY_MAX];
-    (void)snprintf(key, sizeof(key), "mib=%zu;pages=%s", size_of(place) / MIB,
-                   memory_pages_names[pages_of(place)]);
+    const struct dims at = at_parent(NO_DIMS, place);
     if (parent->absent.code)
-        return bench_emit_absent(ctx, TIME, &parent->absent, "%s", key);
-    int rc = bench_emit(ctx, RESIDENT, parent->resident_mib, "%s", key);
+        return bench_emit_absent(ctx, TIME, &parent->absent, at);
+    int rc = bench_emit(ctx, RESIDENT, parent->resident_mib, at);
     for (unsigned way = 0; way < SPAWN_WAYS && !rc; way++)
         if (s->asked[way])
-            rc = emit_way(ctx, parent, way, key);
-    return rc || !s->asked[COW] ? rc : emit_cow(ctx, parent, key);
+            rc = emit_way(ctx, parent, way, place);
+    return rc || !s->asked[COW] ? rc : emit_cow(ctx, parent, place);
 }
 
 static int spawn_scan(struct bench_ctx *ctx)
@@ -474,7 +483,7 @@ const struct bench bench_spawn = {
     .params_size = sizeof(struct spawn_params),
     .metrics = spawn_metrics,
     .figures = spawn_figures,
-    .sayings = spawn_sayings,
+    .dims = spawn_dims,
     .validate = spawn_validate,
     .setup = spawn_setup,
     .scan = spawn_scan,

@@ -81,6 +81,18 @@ static const struct opt wakeup_opts[] = {
     {.name = NULL},
 };
 
+enum { BY_POLICY = 1, BY_LOAD, BY_STAT, BY_US, BY_WHAT, BY_OF };
+enum { OF_LATE, OF_ON_TIME };
+static const struct bench_dim wakeup_dims[] = {
+    [BY_POLICY] = {"policy", .labels = policy_names + 1},
+    [BY_LOAD] = {"load", .labels = load_names + 1},
+    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "p99", "max", NULL}},
+    [BY_US] = {"us"},
+    [BY_WHAT] = {"what"}, /* an interrupt, as the kernel calls it */
+    [BY_OF] = {"of", .labels = (const char *const[]){"late", "on_time", NULL}},
+    {.name = NULL},
+};
+
 enum { LATENCY, WAKEUPS, SKIPPED, LATE_SHARE, LATE_QUEUED, LATE_WITH };
 static const struct bench_metric wakeup_metrics[] = {
     [LATENCY] = {"wakeup_latency", "us", "lower", .gates = true},
@@ -98,9 +110,9 @@ static const struct bench_figure wakeup_figures[] = {
      .metric = "wakeups",
      .title = "how late threads run that a timer wakes up",
      .how = "Share of wake-ups not later than this, and later than the point before",
-     .x = {"lateness (us, log scale)", "us", .log = true},
+     .x = {"lateness (us, log scale)", BY_US, .log = true},
      .y = {"share of wake-ups"},
-     .series = {"policy", "load"}},
+     .series = {BY_POLICY, BY_LOAD}},
     {.name = NULL},
 };
 
@@ -131,8 +143,6 @@ struct wakeup {
         struct late_log *log;      /* NULL = the pass does not look */
     } * sleepers;                  /* [n] */
 };
-
-static const char *const stat_names[] = {"p50", "p99", "max"};
 
 static bool asked(const struct wakeup_params *params, unsigned place)
 {
@@ -339,23 +349,21 @@ static int emit_point(struct bench_ctx *ctx, size_t which)
     const struct wakeup *s = ctx->state;
     unsigned place = s->place[which];
     const struct wakeup_point *point = &s->points[place];
-    char key[VALUE_KEY_MAX];
+    const struct dims at = DIMS({BY_POLICY, place / LOADS}, {BY_LOAD, place % LOADS});
     int rc = 0;
-    (void)snprintf(key, sizeof(key), "policy=%s;load=%s", policy_names[place / LOADS + 1],
-                   load_names[place % LOADS + 1]);
     if (point->absent.code)
-        return bench_emit_absent(ctx, LATENCY, &point->absent, "%s;stat=p50", key);
+        return bench_emit_absent(ctx, LATENCY, &point->absent, dims_with(at, BY_STAT, 0));
     for (unsigned i = 0; i < 3 && !rc; i++)
-        rc = bench_emit(ctx, LATENCY, point->late_us[i], "%s;stat=%s", key, stat_names[i]);
+        rc = bench_emit(ctx, LATENCY, point->late_us[i], dims_with(at, BY_STAT, i));
     for (unsigned i = 0; i < BOUNDS && !rc; i++)
-        rc = bench_emit(ctx, WAKEUPS, point->share[i], "%s;us=%u", key, bounds_us[i]);
+        rc = bench_emit(ctx, WAKEUPS, point->share[i], dims_with(at, BY_US, bounds_us[i]));
     if (!rc)
-        rc = bench_emit(ctx, SKIPPED, point->skipped, "%s", key);
+        rc = bench_emit(ctx, SKIPPED, point->skipped, at);
     if (!rc)
-        rc = bench_emit(ctx, LATE_SHARE, point->late_share, "%s", key);
+        rc = bench_emit(ctx, LATE_SHARE, point->late_share, at);
     return rc || !isfinite(point->late_queued)
                ? rc
-               : bench_emit(ctx, LATE_QUEUED, point->late_queued, "%s", key);
+               : bench_emit(ctx, LATE_QUEUED, point->late_queued, at);
 }
 
 /* ---- what came with late ones ---- */
@@ -368,7 +376,7 @@ static int open_logs(struct wakeup *s, const struct bench_machine *machine, stru
     return rc;
 }
 
-static int emit_tells(struct bench_ctx *ctx, const char *load)
+static int emit_tells(struct bench_ctx *ctx, unsigned load)
 {
     const struct wakeup *s = ctx->state;
     struct late_tell tells[LATE_TELLS];
@@ -381,11 +389,10 @@ static int emit_tells(struct bench_ctx *ctx, const char *load)
     size_t n = late_tell(logs, s->n, tells, LATE_TELLS);
     free(logs);
     for (size_t i = 0; i < n && !rc; i++) {
-        rc = bench_emit(ctx, LATE_WITH, tells[i].late, "load=%s;what=%s;of=late", load,
-                        tells[i].what);
+        const struct dims at = dims_with_text(DIMS({BY_LOAD, load}), BY_WHAT, tells[i].what);
+        rc = bench_emit(ctx, LATE_WITH, tells[i].late, dims_with(at, BY_OF, OF_LATE));
         if (!rc)
-            rc = bench_emit(ctx, LATE_WITH, tells[i].on_time, "load=%s;what=%s;of=on_time", load,
-                            tells[i].what);
+            rc = bench_emit(ctx, LATE_WITH, tells[i].on_time, dims_with(at, BY_OF, OF_ON_TIME));
     }
     return rc;
 }
@@ -394,7 +401,6 @@ static int emit_tells(struct bench_ctx *ctx, const char *load)
 static int look_for_reasons(struct bench_ctx *ctx, unsigned load)
 {
     struct wakeup *s = ctx->state;
-    const char *name = load_names[load + 1];
     struct err absent = {0};
     int64_t interval_ns = s->interval_ns;
     unsigned most = s->most;
@@ -407,9 +413,9 @@ static int look_for_reasons(struct bench_ctx *ctx, unsigned load)
         s->interval_ns = interval_ns;
         s->most = most;
         if (!rc && !s->sleepers[0].refused)
-            rc = emit_tells(ctx, name);
+            rc = emit_tells(ctx, load);
     } else
-        rc = bench_emit_absent(ctx, LATE_WITH, &absent, "load=%s", name);
+        rc = bench_emit_absent(ctx, LATE_WITH, &absent, DIMS({BY_LOAD, load}));
     close_logs(s);
     return rc;
 }
@@ -437,6 +443,7 @@ const struct bench bench_wakeup_latency = {
     .opts = wakeup_opts,
     .params_size = sizeof(struct wakeup_params),
     .metrics = wakeup_metrics,
+    .dims = wakeup_dims,
     .figures = wakeup_figures,
     .setup = wakeup_setup,
     .scan = wakeup_scan,

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,26 +67,18 @@ void bench_made(const struct bench_ctx *ctx, const char *func, const struct made
     made->func[at].sum = *calls;
 }
 
-__attribute__((format(printf, 3, 0))) static int
-add_value(struct bench_ctx *ctx, struct value value, const char *key_fmt, va_list args)
+static int add_value(struct bench_ctx *ctx, const struct value *value)
 {
     struct value_log *log = ctx->values;
     if (log->n == VALUES_MAX)
         return err_set(ctx->err, -ENOSPC, "more than %d values in one scan", VALUES_MAX);
-    int length = vsnprintf(value.key, sizeof(value.key), key_fmt, args);
-    if (length < 0 || (size_t)length >= sizeof(value.key))
-        return err_set(ctx->err, -ENAMETOOLONG, "key '%s...' of a value is too long", value.key);
-    log->value[log->n++] = value;
+    log->value[log->n++] = *value;
     return 0;
 }
 
-int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char *key_fmt, ...)
+int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, struct dims at)
 {
-    va_list args;
-    va_start(args, key_fmt);
-    int rc = add_value(ctx, (struct value){.metric = metric, .value = value}, key_fmt, args);
-    va_end(args);
-    return rc;
+    return bench_emit_doubt(ctx, metric, value, "", at);
 }
 
 /* 1 + the index of the reason; where the log is full of them, of the last one. */
@@ -101,28 +92,21 @@ static uint32_t add_reason(struct value_log *log, const struct err *why)
     return log->nreasons;
 }
 
-int bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why,
-                      const char *key_fmt, ...)
+int bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why, struct dims at)
 {
-    const struct value value = {
-        .metric = metric, .value = NAN, .reason = add_reason(ctx->values, why)};
-    va_list args;
-    va_start(args, key_fmt);
-    int rc = add_value(ctx, value, key_fmt, args);
-    va_end(args);
-    return rc;
+    return add_value(ctx, &(struct value){.value = NAN,
+                                          .metric = metric,
+                                          .reason = add_reason(ctx->values, why),
+                                          .dims = at});
 }
 
 int bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const char *why,
-                     const char *key_fmt, ...)
+                     struct dims at)
 {
     struct err doubt = {0};
     (void)snprintf(doubt.msg, sizeof(doubt.msg), "%s", why);
-    const struct value emitted = {
-        .metric = metric, .value = value, .reason = why[0] ? add_reason(ctx->values, &doubt) : 0};
-    va_list args;
-    va_start(args, key_fmt);
-    int rc = add_value(ctx, emitted, key_fmt, args);
-    va_end(args);
-    return rc;
+    return add_value(ctx, &(struct value){.value = value,
+                                          .metric = metric,
+                                          .reason = why[0] ? add_reason(ctx->values, &doubt) : 0,
+                                          .dims = at});
 }

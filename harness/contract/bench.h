@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "harness/contract/device.h"
+#include "harness/contract/dims.h"
 #include "harness/contract/figure.h"
 #include "harness/contract/made.h"
 #include "harness/contract/peers.h"
@@ -96,34 +97,31 @@ struct bench_metric {
      * under load stands a row of `retention`, its ratio to the baseline's.
      */
     bool kept;
-    bool by_size; /* of many sizes (size= in keys): a line each, beside others that say so */
+    bool by_size; /* of many sizes (DIM_BYTES): a line each, beside others that say so */
     /*
-     * Units that are told apart by gpu=, rank=, or src= and dst= in keys are compared; the row says
-     * which side is worse. `least` is a difference that is nothing, in the metric's unit. `calm`,
-     * or NULL, names what may be compared: "stat=p50;load=idle" leaves keys out that have another
-     * value there, tails and values under load.
+     * Units (DIM_GPU, DIM_RANK, or DIM_SOURCE and DIM_TARGET) are compared; the row says which side
+     * is worse. `least` is a difference that is nothing, in the metric's unit. `calm`, or NULL,
+     * names what may be compared: values that stand elsewhere along its dimensions, such as tails
+     * and values under load, are left out.
      */
     enum { PEERS_DIFFER, PEERS_EQUAL, PEERS_WAITED } peers; /* waits: the low one is odd */
     double least;
-    const char *calm;
+    const struct dims *calm;
     /*
-     * Of a metric that is the share of time for which something held a GPU back, the part of its
-     * keys, "reason=power", that means its power limit; or NULL. GPUs that differ where the worst
-     * one was at that limit are no doubt: equal limits make no equal GPUs.
+     * Of a metric that is the share of time for which something held a GPU back, where it stands
+     * when that is its power limit; or NULL. GPUs that differ where the worst one was at that limit
+     * are no doubt: equal limits make no equal GPUs.
      */
-    const char *power_limit;
+    const struct dims *power_limit;
     /*
-     * Of a rate, the metric at the same keys that tells the clock it ran at; or NULL. A comparison
-     * says what is left of a change in clock cycles: a throttled GPU is no slower kernel.
+     * Of a rate, the metric with values at the same places that tells the clock it ran at; or NULL.
+     * A comparison says what is left of a change in clock cycles: a throttled GPU is no slower
+     * kernel.
      */
     const char *clock;
-    const char *hidden, *shown; /* "stores=none" in keys is shown as "stores=plain"; or NULL */
+    struct dim_value hidden; /* shown as if it stood at `shown`; dim 0 = none is */
+    double shown;
     const char *below_one; /* or NULL: of a ratio, what it means where its interval lies below 1 */
-};
-
-/* A value of keys as people say it; without `value` any other, before `text`: "8 threads". */
-struct bench_saying {
-    const char *part, *value, *text; /* part NULL ends the table */
 };
 
 /* Limits the size of benchmark parameters, which cross exec by value. */
@@ -177,8 +175,8 @@ struct bench {
     const struct opt *opts; /* may be NULL */
     size_t params_size;
     const struct bench_metric *metrics; /* that bench_emit may name, ends with name NULL; or NULL */
+    const struct bench_dim *dims; /* of the values of those, as contract/dims.h says; or NULL */
     const struct bench_figure *figures; /* ends with name NULL; or NULL */
-    const struct bench_saying *sayings; /* of its keys, in figures and titles; or NULL */
     const struct bench_stage *stages;   /* that its steps mark, all their time; or NULL */
     /*
      * The foreground workers are one unit, ranks that wait for each other: when one is lost the
@@ -219,26 +217,25 @@ struct bench {
 };
 
 /*
- * Records one value of metrics[metric] at a key such as "size=16384;pages=4k" ("" for a benchmark's
- * only value): one row a metric and key, its median and interval over rounds. -ENOSPC when the log
- * is full, -ENAMETOOLONG for the key. Not thread-safe.
+ * Records one value of metrics[metric] where it stands along the benchmark's dimensions (NO_DIMS: a
+ * metric's only value): one row a metric and place, its median and interval over rounds. -ENOSPC
+ * when the log is full. Not thread-safe.
  */
-int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, const char *key_fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, struct dims at);
 
 /*
  * In the place of a value that cannot be had, while others of the scan can: a row without numbers,
  * skipped where why->code is -ENOTSUP and else failed, with the reason why->msg. As bench_emit.
  */
 int bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why,
-                      const char *key_fmt, ...) __attribute__((format(printf, 4, 5)));
+                      struct dims at);
 
 /*
  * A value that is not, or in part not, what the metric says: a noisy row, with the sentence `why`,
  * "at most: ..." or "at least: ..." of a bound. "" = no doubt, as bench_emit.
  */
 int bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const char *why,
-                     const char *key_fmt, ...) __attribute__((format(printf, 5, 6)));
+                     struct dims at);
 
 /* Says which library was loaded at run time, with its version: "NCCL 2.28.9". Cut if too long. */
 void bench_library(const struct bench_ctx *ctx, const char *name, const char *version);

@@ -1,13 +1,15 @@
 /*
  * Figures of a benchmark's values, as data: harness/plot/ writes and draws them. A figure shows one
- * metric, over one or two parts of the keys under which its values were emitted. Lines and bars
- * stand on a value axis; of a heat map the colours are the values, and both axes parts of keys.
+ * metric, over one or two of the dimensions of its values. Lines and bars stand on a value axis; of
+ * a heat map the colours are the values, and both axes dimensions.
  * Dots show several metrics, a panel each, of units that should be alike, such as GPUs.
  */
 #ifndef CONTEND_CONTRACT_FIGURE_H
 #define CONTEND_CONTRACT_FIGURE_H
 
 #include <stdbool.h>
+
+#include "harness/contract/dims.h"
 
 enum figure_kind { FIGURE_LINES, FIGURE_BARS, FIGURE_HEAT, FIGURE_DOTS };
 
@@ -19,13 +21,13 @@ enum { FIGURE_NAME_MAX = 48, FIGURE_SERIES = 3 };
 
 struct figure_axis {
     const char *label; /* with the unit: "latency of a load (ns)" */
-    const char *part;  /* the part of the keys along it; NULL on the value axis of lines and bars */
+    unsigned dim;      /* 0 on the value axis of lines and bars */
     /* The rest is of lines. */
-    const char
-        *metric; /* or NULL: points stand where this metric is, and follow each other by part */
-    bool log;    /* the scale, else linear */
-    bool bytes;  /* "64 KiB" for 65536 */
-    double from; /* a linear scale holds it; drawn as a line where it is not 0 */
+    const char *metric;      /* or NULL: points stand where this metric is, and follow each other by
+                                dimension */
+    bool log;                /* the scale, else linear */
+    bool bytes;              /* "64 KiB" for 65536 */
+    double from;             /* a linear scale holds it; drawn as a line where it is not 0 */
     enum figure_ticks ticks; /* of a value axis with a log scale */
 };
 
@@ -34,17 +36,17 @@ struct figure_axis {
 struct figure_mark {
     const char *metric; /* NULL ends the table */
     const char *text;
-    const char *part;   /* of its keys, "level"; or NULL: the text goes on with its value */
+    unsigned dim;       /* the text goes on with where it stands along this; 0 = does not */
     const char *before; /* and with this in front of that, "L" */
     bool solid;         /* the line, else it is dotted */
 };
 
-/* Of dots: a line for each value of the parts `lines` of keys, and on it a dot for each unit. */
+/* Of dots: a line for each place along the dimensions `lines`, and on it a dot for each unit. */
 struct figure_panel {
     const char *metric; /* NULL ends the table */
     const char *label;  /* of its axis, with the unit */
-    const char *lines[FIGURE_SERIES];
-    const char *only; /* as that of the figure */
+    unsigned lines[FIGURE_SERIES];
+    const struct dims *only; /* as that of the figure */
     bool log;
 };
 
@@ -52,37 +54,37 @@ struct bench_figure {
     const char *name; /* [a-z0-9_]+, no other benchmark's; NULL ends the table */
     enum figure_kind kind;
     const char *metric;
-    const char *only;  /* "dir=d2d;via=ce": left out are keys with another value there; or NULL */
-    const char *title; /* what it shows */
-    const char *how;   /* how that was measured; of lines NULL: over which transport */
-    const char *note;  /* for the footnote, or NULL */
+    const struct dims *only; /* left out is what stands elsewhere along these; or NULL */
+    const char *title;       /* what it shows */
+    const char *how;         /* how that was measured; of lines NULL: over which transport */
+    const char *note;        /* for the footnote, or NULL */
     struct figure_axis x, y;
 
     /*
-     * Of lines and bars: the parts of keys that tell lines, or the bars of one place, apart. What
-     * is left of the keys of lines is their panel. None: all of the key does, in one panel.
+     * Of lines and bars: the dimensions that tell lines, or the bars of one place, apart. Those
+     * that are left are the panel of a line. None: all of them do, in one panel.
      */
-    const char *series[FIGURE_SERIES];
+    unsigned series[FIGURE_SERIES];
 
     /* Of lines: marks on the horizontal axis, or NULL; and, on linear axes, a cross on each line at
      * a metric. */
     const struct figure_mark *marks;
     struct {
-        const char *metric; /* where on the horizontal axis, at the line's key; NULL = none */
+        const char *metric; /* where on the horizontal axis, at the line's place; NULL = none */
         const char *text;
         double rise; /* it is about so many times as high as the line's first value */
     } cross;
 
     /* Of heat maps. */
-    const char *colours;   /* label of the colours, with the unit */
-    bool symmetric;        /* a key stands for either order of its pair */
-    bool apart;            /* the axes are of different things, else both have all members */
-    const char *split;     /* a part of which each of `splits` has lines of its own, or NULL */
-    const char *splits[3]; /* ends with NULL; of dots two, which have marks of their own */
-    double range[2];       /* the colours reach at least from, and to; 0, 0 = the values' own */
-    int digits;            /* behind the point of a number in a cell */
+    const char *colours; /* label of the colours, with the unit */
+    bool symmetric;      /* a value stands for either order of its pair */
+    bool apart;          /* the axes are of different things, else both have all members */
+    unsigned split;   /* a dimension whose first `nsplits` labels have lines of their own; or 0 */
+    unsigned nsplits; /* of dots two, which have marks of their own */
+    double range[2];  /* the colours reach at least from, and to; 0, 0 = the values' own */
+    int digits;       /* behind the point of a number in a cell */
 
-    /* Of dots: x.part tells units apart, "gpu", and x.label is what one is called. */
+    /* Of dots: x.dim tells units apart, and x.label is what one is called. */
     const struct figure_panel *panels; /* up to eight; those without a value are left out */
 };
 

@@ -1,5 +1,6 @@
 #include "harness/rows/grid.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,87 +9,102 @@
 
 enum { PAIRS_MOST = 24 }; /* in a table, which for pairs is mostly half empty */
 
-/* The place of a text in a list, added where it is new; `most` when there is no room. */
-static size_t place_of(char (*list)[VALUE_KEY_MAX], size_t *n, size_t most, const char *text)
+/* Its place in a list, added where it is new; `most` when there is no room. */
+static size_t place_of(struct dims *list, size_t *n, size_t most, const struct dims *at)
 {
     for (size_t i = 0; i < *n; i++)
-        if (strcmp(list[i], text) == 0)
+        if (dims_compare(&list[i], at) == 0)
             return i;
     if (*n == most)
         return most;
-    (void)snprintf(list[*n], VALUE_KEY_MAX, "%s", text);
+    list[*n] = *at;
     return (*n)++;
 }
 
-/* The values of a part where keys have it; most + 1 where they are more. */
-static size_t list_values(const struct grid *grid, const char *part, char (*list)[VALUE_KEY_MAX],
-                          size_t most)
+/* Where those stand that do along a dimension; most + 1 where they are more. */
+static size_t list_values(const struct grid *grid, unsigned dim, struct dims *list, size_t most)
 {
-    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t n = 0;
-    for (size_t i = 0; i < grid->n; i++)
-        if (key_get(key_shown(grid->row[i], key), part, value) &&
-            place_of(list, &n, most, value) == most)
+    for (size_t i = 0; i < grid->n; i++) {
+        struct dims at = row_shown(grid->row[i]);
+        at = dims_only(&at, dim);
+        if (at.n && place_of(list, &n, most, &at) == most)
             return most + 1;
+    }
     return n;
 }
 
-size_t grid_values(const struct grid *grid, const char *part, char (*values)[VALUE_KEY_MAX])
+size_t grid_values(const struct grid *grid, unsigned dim, struct dims *values)
 {
-    return list_values(grid, part, values, GRID_SPLITS);
+    return list_values(grid, dim, values, GRID_SPLITS);
 }
 
 /* Columns are the part with the most values, and of equals the last: rows vary in the others. */
 static void choose_columns(struct grid *grid)
 {
-    char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t most = 0;
-    (void)key_shown(grid->row[0], key);
-    for (unsigned part = 0; key_part(key, part, name, value); part++) {
-        size_t n = list_values(grid, name, grid->column, GRID_COLUMNS);
+    const struct dims *first = &grid->row[0]->dims;
+    grid->fits = first->n > 0;
+    for (unsigned part = 0; part < first->n; part++) {
+        size_t n = list_values(grid, first->of[part].dim, grid->column, GRID_COLUMNS);
         if (n >= most)
-            memcpy(grid->across, name, sizeof(name));
+            grid->across = first->of[part].dim;
         most = n > most ? n : most;
     }
+    grid->name = dim_name(grid->row[0]->arm->bench, grid->across);
 }
 
 bool grid_is_pair(const struct row *row)
 {
-    char key[VALUE_KEY_MAX];
-    return key_number(key_copy(row, key), "a") >= 0 && key_number(key, "b") >= 0;
+    const struct bench *bench = row->arm->bench;
+    return row->dims.n == 2 && dim_kind(bench, row->dims.of[0].dim) == DIM_PAIR &&
+           dim_kind(bench, row->dims.of[1].dim) == DIM_PAIR;
 }
 
-static int compare_columns(const void *a, const void *b)
+double grid_number(const struct grid *grid, size_t column)
 {
-    double x = strtod(a, NULL), y = strtod(b, NULL);
-    return (x > y) - (x < y);
+    return dims_number(grid->row[0]->arm->bench, &grid->column[column], grid->across);
+}
+
+const char *grid_column(const struct grid *grid, size_t column, char *buf, size_t size)
+{
+    char value[DIMS_KEY_MAX];
+    const struct bench *bench = grid->row[0]->arm->bench;
+    double number = grid_number(grid, column);
+    if (dim_kind(bench, grid->across) == DIM_BYTES && !isnan(number))
+        return number_format_bytes(number, buf, size);
+    (void)snprintf(buf, size, "%s", dims_value(bench, &grid->column[column], grid->across, value));
+    return buf;
 }
 
 /* Numbers ascend, also where the first row lacks some; names stay as they came. */
 static void sort_columns(struct grid *grid)
 {
-    for (size_t i = 0; i < grid->ncolumns; i++) {
-        char *end;
-        (void)strtod(grid->column[i], &end);
-        if (*end || end == grid->column[i])
+    for (size_t i = 0; i < grid->ncolumns; i++)
+        if (isnan(grid_number(grid, i)))
             return;
-    }
-    qsort(grid->column, grid->ncolumns, sizeof(grid->column[0]), compare_columns);
+    for (size_t i = 1; i < grid->ncolumns; i++)
+        for (size_t at = i; at > 0 && grid_number(grid, at - 1) > grid_number(grid, at); at--) {
+            struct dims swapped = grid->column[at];
+            grid->column[at] = grid->column[at - 1];
+            grid->column[at - 1] = swapped;
+        }
 }
 
 /* Fills columns and lines; without room for all of them there is no table. */
 static void lay_out(struct grid *grid)
 {
-    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     if (grid->n < 2 || (grid_is_pair(grid->row[0]) && grid->n > PAIRS_MOST))
         return;
     choose_columns(grid);
-    for (size_t i = 0; i < grid->n && grid->across[0]; i++) {
-        bool has = key_get(key_shown(grid->row[i], key), grid->across, value);
-        key_drop(key, grid->across);
-        if (!has || place_of(grid->column, &grid->ncolumns, GRID_COLUMNS, value) == GRID_COLUMNS ||
-            place_of(grid->line, &grid->nlines, GRID_LINES, key) == GRID_LINES)
-            grid->across[0] = '\0';
+    for (size_t i = 0; i < grid->n && grid->fits; i++) {
+        const struct dims at = row_shown(grid->row[i]);
+        const struct dims column = dims_only(&at, grid->across);
+        const struct dims line = dims_without(&at, grid->across);
+        grid->fits =
+            column.n &&
+            place_of(grid->column, &grid->ncolumns, GRID_COLUMNS, &column) < GRID_COLUMNS &&
+            place_of(grid->line, &grid->nlines, GRID_LINES, &line) < GRID_LINES;
     }
     sort_columns(grid);
 }
@@ -106,13 +122,11 @@ char *grid_say(const struct grid *grid, const struct row *row, bool with_unit, c
 
 const struct row *grid_at(const struct grid *grid, size_t line, size_t column)
 {
-    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     for (size_t i = 0; i < grid->n; i++) {
-        (void)key_shown(grid->row[i], key);
-        if (strcmp(key_get(key, grid->across, value), grid->column[column]) != 0)
-            continue;
-        key_drop(key, grid->across);
-        if (strcmp(key, grid->line[line]) == 0)
+        const struct dims at = row_shown(grid->row[i]);
+        const struct dims along = dims_only(&at, grid->across);
+        const struct dims rest = dims_without(&at, grid->across);
+        if (!dims_compare(&along, &grid->column[column]) && !dims_compare(&rest, &grid->line[line]))
             return grid->row[i];
     }
     return NULL;
@@ -148,22 +162,23 @@ struct grid *grid_make(const struct rows *rows, const struct arm *arm,
     struct grid *grid = new_grid(metric, rounds, rows->n);
     if (!grid)
         return NULL;
-    for (const struct row *row; (row = key_next_row(rows, arm, metric->name, &at));)
+    for (const struct row *row; (row = rows_next(rows, arm, metric->name, &at));)
         if (!metric->only_held || row->max > 0)
             grid->row[grid->n++] = row;
     lay_out(grid);
     return grid;
 }
 
-struct grid *grid_take(const struct grid *whole, const char *part, const char *value)
+struct grid *grid_take(const struct grid *whole, const struct dims *at)
 {
-    char key[VALUE_KEY_MAX], own[VALUE_KEY_MAX];
     struct grid *some = new_grid(whole->metric, whole->rounds, whole->n);
     if (!some)
         return NULL;
-    for (size_t i = 0; i < whole->n; i++)
-        if (key_get(key_shown(whole->row[i], key), part, own) && strcmp(own, value) == 0)
+    for (size_t i = 0; i < whole->n; i++) {
+        const struct dims shown = row_shown(whole->row[i]);
+        if (dims_has(&shown, at->of[0].dim) && dims_agree(&shown, at))
             some->row[some->n++] = whole->row[i];
+    }
     lay_out(some);
     return some;
 }
@@ -175,33 +190,32 @@ void grid_free(struct grid *grid)
     free(grid);
 }
 
-static bool all_have(const struct grid *grid, const char *part)
+static bool all_have(const struct grid *grid, unsigned dim)
 {
-    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     for (size_t i = 0; i < grid->n; i++)
-        if (!key_get(key_shown(grid->row[i], key), part, value))
+        if (!dims_has(&grid->row[i]->dims, dim))
             return false;
     return true;
 }
 
-/* Keys of other kinds are told apart by what comes first in them; of one kind, few tables do. */
-size_t grid_split(const struct grid *grid, char part[static VALUE_KEY_MAX],
-                  char (*values)[VALUE_KEY_MAX])
+/* Those of other kinds are told apart by what comes first in them; of one kind, few tables do. */
+size_t grid_split(const struct grid *grid, struct dims *values)
 {
-    char key[VALUE_KEY_MAX], name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     size_t least = GRID_SPLITS + 1;
+    unsigned by = 0;
     bool mixed = false;
-    if (grid->n < 2 || grid->across[0] || grid_is_pair(grid->row[0]))
+    if (grid->n < 2 || grid->fits || grid_is_pair(grid->row[0]))
         return 0;
-    (void)key_shown(grid->row[0], key);
-    for (unsigned i = 0; key_part(key, i, name, value); i++)
-        mixed = mixed || !all_have(grid, name);
-    for (unsigned i = 0; key_part(key, i, name, value); i++) {
-        size_t n = all_have(grid, name) ? grid_values(grid, name, values) : 0;
+    const struct dims *first = &grid->row[0]->dims;
+    for (unsigned part = 0; part < first->n; part++)
+        mixed = mixed || !all_have(grid, first->of[part].dim);
+    for (unsigned part = 0; part < first->n; part++) {
+        unsigned dim = first->of[part].dim;
+        size_t n = all_have(grid, dim) ? grid_values(grid, dim, values) : 0;
         if (n < 2 || n >= least)
             continue;
-        memcpy(part, name, sizeof(name));
+        by = dim;
         least = mixed ? 0 : n;
     }
-    return least <= GRID_SPLITS ? grid_values(grid, part, values) : 0;
+    return least <= GRID_SPLITS ? grid_values(grid, by, values) : 0;
 }

@@ -1,6 +1,6 @@
 /*
- * The values of one metric of a scan as a table: one part of their keys along the columns, the rest
- * down the lines. Those whose keys fit no table fall into smaller ones.
+ * The values of one metric of a scan as a table: one dimension along the columns, the rest down the
+ * lines. Those that fit no table fall into smaller ones.
  */
 #ifndef CONTEND_ROWS_GRID_H
 #define CONTEND_ROWS_GRID_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/rows/key.h"
+#include "harness/rows/row.h"
 
 enum {
     GRID_LINES = 12,
@@ -21,19 +21,21 @@ struct grid {
     const struct bench_metric *metric;
     const struct arm_rounds *rounds; /* borrowed: of its arm */
     size_t n;
-    const struct row **row;     /* owned */
-    char across[VALUE_KEY_MAX]; /* the part of the keys along the columns; "" = no table fits */
+    const struct row **row; /* owned */
+    bool fits;              /* one table has all of them */
+    unsigned across;        /* the dimension along its columns */
+    const char *name;       /* of that */
     size_t ncolumns, nlines;
-    char column[GRID_COLUMNS][VALUE_KEY_MAX]; /* values of that part */
-    char line[GRID_LINES][VALUE_KEY_MAX];     /* the rest of the keys */
+    struct dims column[GRID_COLUMNS]; /* where they stand along it */
+    struct dims line[GRID_LINES];     /* the rest */
 };
 
 /* All rows of the metric; NULL: out of memory. */
 struct grid *grid_make(const struct rows *rows, const struct arm *arm,
                        const struct arm_rounds *rounds, const struct bench_metric *metric);
 
-/* Those whose keys have that value; NULL: out of memory. */
-struct grid *grid_take(const struct grid *whole, const char *part, const char *value);
+/* Those that stand there; NULL: out of memory. */
+struct grid *grid_take(const struct grid *whole, const struct dims *at);
 
 void grid_free(struct grid *grid);
 
@@ -51,17 +53,20 @@ const struct row *grid_at(const struct grid *grid, size_t line, size_t column);
 const char *grid_format(const struct grid *grid, size_t line, size_t column, char *buf,
                         size_t size);
 
-/* Of two CPUs: keys "a=..;b=..". */
+/* Where a column stands, NaN of a label; and as text, a size as people write it. Returns buf. */
+double grid_number(const struct grid *grid, size_t column);
+const char *grid_column(const struct grid *grid, size_t column, char *buf, size_t size);
+
+/* Of two CPUs. */
 bool grid_is_pair(const struct row *row);
 
-/* The values of a part of the keys, in the order of the rows; GRID_SPLITS + 1: too many. */
-size_t grid_values(const struct grid *grid, const char *part, char (*values)[VALUE_KEY_MAX]);
+/* Where they stand along a dimension, in the order of the rows; GRID_SPLITS + 1: too many. */
+size_t grid_values(const struct grid *grid, unsigned dim, struct dims *values);
 
 /*
- * The part to split a grid without a table by, and its values, of which there are as many; 0 where
- * it has a table, needs none, or is best told as a whole.
+ * Where the parts stand that a grid without a table is split into, of which there are as many; 0
+ * where it has a table, needs none, or is best told as a whole.
  */
-size_t grid_split(const struct grid *grid, char part[static VALUE_KEY_MAX],
-                  char (*values)[VALUE_KEY_MAX]);
+size_t grid_split(const struct grid *grid, struct dims *values);
 
 #endif

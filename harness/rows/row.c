@@ -8,7 +8,6 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/stats/stats.h"
-#include "harness/rows/key.h"
 #include "harness/rows/metric.h"
 
 /* clang-format off */
@@ -81,8 +80,18 @@ static const struct arm_rounds *rounds_of(const struct maker *maker)
     return &maker->rounds->arms[maker->arm];
 }
 
-size_t row_put_params(const struct result *result, const struct arm *arm, const char *key,
-                      char params[static ROW_PARAMS_MAX])
+/* Whether the key has a value for that name. */
+static bool key_has(const char *key, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = key; at && *at; at = strchr(at, ';'), at += at != NULL)
+        if (strncmp(at, name, length) == 0 && at[length] == '=')
+            return true;
+    return false;
+}
+
+void row_put_params(const struct result *result, const struct arm *arm, const char *key,
+                    char params[static ROW_PARAMS_MAX])
 {
     const size_t size = ROW_PARAMS_MAX;
     size_t used = 0;
@@ -105,8 +114,22 @@ size_t row_put_params(const struct result *result, const struct arm *arm, const 
     if (used < size && arm->variant)
         used += (size_t)snprintf(params + used, size - used, ";variant=%s", arm->variant->name);
     if (used < size && key[0])
-        used += (size_t)snprintf(params + used, size - used, ";%s", key);
-    return used < size ? used - strlen(key) : size - 1;
+        (void)snprintf(params + used, size - used, ";%s", key);
+}
+
+const char *row_key(const char *params)
+{
+    const char *at = params;
+    while (*at && strncmp(at, "slots=", strlen("slots=")) != 0)
+        at += strcspn(at, ";") + (at[strcspn(at, ";")] == ';');
+    bool ours = *at;
+    while (ours) {
+        at += strcspn(at, ";");
+        at += *at == ';';
+        ours = !strncmp(at, "background=", strlen("background=")) ||
+               !strncmp(at, "variant=", strlen("variant="));
+    }
+    return at;
 }
 
 const char *row_role(const struct arm *arm)
@@ -119,6 +142,7 @@ static void describe(const struct maker *maker, const struct round_value *value,
 {
     const struct result *result = maker->result;
     const struct arm *arm = arm_of(maker);
+    char key[DIMS_KEY_MAX];
     *row = (struct row){
         .arm = arm,
         .scenario = result->scenario,
@@ -128,6 +152,7 @@ static void describe(const struct maker *maker, const struct round_value *value,
         .device = device_name(arm_device(result, arm)),
         .workers = arm->workers,
         .slots = arm->slots,
+        .dims = value->dims,
         .metric = value->metric,
         .better = value->better,
         .median = NAN,
@@ -141,8 +166,7 @@ static void describe(const struct maker *maker, const struct round_value *value,
     };
     (void)snprintf(row->unit, sizeof(row->unit), "%s", value->unit);
     (void)snprintf(row->run_id, sizeof(row->run_id), "%s", result->run_id);
-    row->key_at = row_put_params(result, arm, value->key, row->params);
-    row->key_length = strlen(row->params + row->key_at);
+    row_put_params(result, arm, dims_format(arm->bench, &value->dims, key), row->params);
     (void)snprintf(row->reason, sizeof(row->reason), "%s", rounds_of(maker)->reason);
 }
 
@@ -268,7 +292,7 @@ static int append_group(const struct maker *maker, const struct round_value *val
     struct row row;
     bool of_rounds = values->round != VALUE_NO_ROUND;
     const struct metric_info *metric =
-        arm_of(maker)->bench->scan || values->key[0] ? NULL : metric_find(values->metric);
+        arm_of(maker)->bench->scan || values->dims.n ? NULL : metric_find(values->metric);
     if (!strcmp(values->metric, VALUE_STATUS) && rounds_of(maker)->n)
         return 0; /* the other rows have what the arm's rounds came to */
     describe(maker, values, &row);
@@ -341,20 +365,19 @@ char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *bu
     return buf;
 }
 
-bool metric_gates(const struct bench *bench, const char *metric, const char *key)
+bool metric_gates(const struct bench *bench, const char *metric, const struct dims *at)
 {
     const struct bench_metric *own = bench_metric_find(bench, metric);
     const struct metric_info *general = metric_find(metric);
     if (own)
-        return own->gates && key_agrees(key, own->calm);
+        return own->gates && dims_agree(at, own->calm);
     return general && general->gates && !bench->scan;
 }
 
 bool row_gates(const struct row *row)
 {
-    char key[VALUE_KEY_MAX];
     return !row->arm->canary && !row->arm->alone &&
-           metric_gates(row->arm->bench, row->metric, key_copy(row, key));
+           metric_gates(row->arm->bench, row->metric, &row->dims);
 }
 
 const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric)
@@ -363,6 +386,37 @@ const struct row *rows_find(const struct rows *rows, const struct arm *arm, cons
         if (rows->row[i].arm == arm && !strcmp(rows->row[i].metric, metric))
             return &rows->row[i];
     return NULL;
+}
+
+const struct row *rows_next(const struct rows *rows, const struct arm *arm, const char *metric,
+                            size_t *at)
+{
+    while (*at < rows->n) {
+        const struct row *row = &rows->row[(*at)++];
+        if (row->arm == arm && !isnan(row->median) && strcmp(row->metric, metric) == 0)
+            return row;
+    }
+    return NULL;
+}
+
+const struct row *rows_at(const struct rows *rows, const struct arm *arm, const char *metric,
+                          const struct dims *dims)
+{
+    size_t at = 0;
+    const struct row *row = rows_next(rows, arm, metric, &at);
+    while (row && dims_compare(&row->dims, dims) != 0)
+        row = rows_next(rows, arm, metric, &at);
+    return row;
+}
+
+struct dims row_shown(const struct row *row)
+{
+    const struct bench_metric *metric = bench_metric_find(row->arm->bench, row->metric);
+    struct dims shown = row->dims;
+    for (unsigned part = 0; metric && metric->hidden.dim && part < shown.n; part++)
+        if (shown.of[part].dim == metric->hidden.dim && shown.of[part].at == metric->hidden.at)
+            shown.of[part].at = metric->shown;
+    return shown;
 }
 
 double rows_stolen_share(const struct result *result, const struct rows *rows)

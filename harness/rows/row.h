@@ -23,9 +23,9 @@ struct row {
     unsigned workers;
     unsigned slots; /* not a column of its own: params carries it as slots=N */
     char params[ROW_PARAMS_MAX];
-    size_t key_at, key_length; /* of a scan's value: where its key stands in params; not columns */
-    const struct arm *arm;     /* borrowed: whose row it is; not a column */
-    const char *metric;        /* borrowed */
+    struct dims dims;      /* where its value stands; not a column: params ends in it, as a key */
+    const struct arm *arm; /* borrowed: whose row it is; not a column */
+    const char *metric;    /* borrowed */
     char unit[32];
     const char *better; /* "higher", "lower" or "none" */
     unsigned rounds;    /* how many the interval is over */
@@ -79,6 +79,17 @@ void rows_free(struct rows *rows);
 /* The arm's row of the metric, of a scan the first one; or NULL. Its median may be NaN. */
 const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric);
 
+/* The same at or behind *at, of those with a value; *at then points behind it. NULL = no more. */
+const struct row *rows_next(const struct rows *rows, const struct arm *arm, const char *metric,
+                            size_t *at);
+
+/* The one that stands there, of those with a value; or NULL. */
+const struct row *rows_at(const struct rows *rows, const struct arm *arm, const char *metric,
+                          const struct dims *dims);
+
+/* Where it stands as tables and figures have it: see `hidden` of struct bench_metric. */
+struct dims row_shown(const struct row *row);
+
 /*
  * What its benchmark says that the row may not show (bench_emit_doubt), without what disturbed its
  * arm; "" = nothing. Of rows that were read back, too. Returns buf.
@@ -90,18 +101,20 @@ char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *bu
  * of the metric), of measured workers, without tails and values under load (`calm`).
  */
 bool row_gates(const struct row *row);
-/* The same of a metric at a key, or with the params column that ends in it, whatever the arm. */
-bool metric_gates(const struct bench *bench, const char *metric, const char *key);
+/* The same of a metric, whatever the arm. */
+bool metric_gates(const struct bench *bench, const char *metric, const struct dims *at);
 
 /*
  * The params column: the benchmark's parameters, then slots=N, then what makes load behind the arm:
  * background=NAME:WORKERS, or none in the baselines of such a run, then variant=NAME in an ab, then
  * the key. A name stands
- * once: where the key says which of several a value is for, the parameter gives way. Returns where
- * the key begins.
+ * once: where the key says which of several a value is for, the parameter gives way.
  */
-size_t row_put_params(const struct result *result, const struct arm *arm, const char *key,
-                      char params[static ROW_PARAMS_MAX]);
+void row_put_params(const struct result *result, const struct arm *arm, const char *key,
+                    char params[static ROW_PARAMS_MAX]);
+
+/* Where the key of such a column begins: its end where it has none. */
+const char *row_key(const char *params);
 
 /* "foreground", "baseline" or "canary". */
 const char *row_role(const struct arm *arm);

@@ -96,7 +96,6 @@ static int append_status(const struct maker *maker, int round, enum status statu
     const struct round_value value = {.metric = VALUE_STATUS,
                                       .unit = "",
                                       .better = "none",
-                                      .key = "",
                                       .round = round,
                                       .value = NAN,
                                       .status = status,
@@ -128,8 +127,7 @@ static int append_metric(const struct maker *maker, const struct metric_info *me
     size_t before = maker->values->n;
     struct round_value value = {.metric = metric->name,
                                 .unit = metric->unit ? metric->unit : rounds->rate_unit,
-                                .better = metric->better,
-                                .key = ""};
+                                .better = metric->better};
     for (size_t i = 0; i < rounds->n && !rc; i++) {
         const struct round_fields *own = &rounds->fields[i];
         const struct round_fields *base = rounds_find(maker->rounds, base_arm, own->round);
@@ -154,8 +152,10 @@ static int append_metric(const struct maker *maker, const struct metric_info *me
 static int append_stage(const struct maker *maker, const struct bench_stage *stage, unsigned index)
 {
     const struct arm_rounds *rounds = rounds_of(maker);
-    struct round_value value = {
-        .metric = METRIC_STAGE, .unit = "s", .better = "lower", .key = stage->key};
+    struct round_value value = {.metric = METRIC_STAGE,
+                                .unit = "s",
+                                .better = "lower",
+                                .dims = dims_parse(arm_of(maker)->bench, stage->key)};
     bool any = stage->kind == STAGE_OTHER;
     int rc = 0;
     for (size_t i = 0; i < rounds->n; i++)
@@ -192,7 +192,6 @@ static int append_stages(const struct maker *maker)
     const struct round_value none = {.metric = METRIC_STAGE,
                                      .unit = "s",
                                      .better = "lower",
-                                     .key = "",
                                      .round = VALUE_NO_ROUND,
                                      .value = NAN,
                                      .status = STATUS_SKIPPED,
@@ -223,7 +222,7 @@ static const struct value *find_like(const struct observation *of, const struct 
     const struct worker_result *worker = emitted(of);
     for (size_t i = 0; worker && i < worker->nvalues; i++) {
         const struct value *value = &worker->values[(hint + i) % worker->nvalues];
-        if (value->metric == like->metric && strcmp(value->key, like->key) == 0)
+        if (value->metric == like->metric && !dims_compare(&value->dims, &like->dims))
             return value;
     }
     return NULL;
@@ -252,7 +251,7 @@ static int append_emitted(const struct maker *maker, size_t observation, const s
         const struct round_value value = {.metric = metric->name,
                                           .unit = metric->unit,
                                           .better = metric->better,
-                                          .key = like->key,
+                                          .dims = like->dims,
                                           .value = found ? found->value : (double)NAN,
                                           .doubt = why && !why->code ? why->msg : NULL};
         if (!isnan(value.value))
@@ -274,7 +273,7 @@ static int append_retention(const struct maker *maker, const struct value *like,
         const struct value *loaded = find_like(own, like, hint);
         const struct value *alone = find_like(base, like, hint);
         struct round_value value = {
-            .metric = "retention", .unit = "ratio", .better = "higher", .key = like->key};
+            .metric = "retention", .unit = "ratio", .better = "higher", .dims = like->dims};
         if (!loaded || !alone)
             continue;
         value.value = higher ? loaded->value / alone->value : alone->value / loaded->value;
@@ -362,10 +361,14 @@ size_t values_group(const struct round_values *values, size_t at, size_t end)
 {
     size_t n = 0;
     const struct round_value *first = &values->value[at];
-    while (at + n < end && !strcmp(first[n].metric, first->metric) &&
-           !strcmp(first[n].key, first->key))
+    while (at + n < end && values_alike(&first[n], first))
         n++;
     return n;
+}
+
+bool values_alike(const struct round_value *a, const struct round_value *b)
+{
+    return !strcmp(a->metric, b->metric) && !dims_compare(&a->dims, &b->dims);
 }
 
 /* The arm's rate in a round; NaN where it has none, or it was disturbed and that does not count. */

@@ -19,7 +19,7 @@ enum { VALUE_NO_ROUND = -1 };
 /* Texts are borrowed: from tables, the observations, or what a reader holds. */
 struct round_value {
     const char *metric, *unit, *better;
-    const char *key; /* as given to bench_emit, such as "size=16384;pages=4k"; "" without one */
+    struct dims dims; /* where it stands, as given to bench_emit */
     int round;
     double value;       /* NaN: none */
     enum status status; /* the worse of its round's and of its baseline's round */
@@ -54,6 +54,9 @@ int values_close_arm(struct round_values *values, struct err *err);
 /* Why a value is not simply ok, in one line: of its own round, its baseline's, or shared. */
 char *values_say_reason(const struct result *result, const struct rounds *rounds, size_t arm,
                         const struct round_value *value, char *buf, size_t size);
+
+/* Whether they are of the same metric and key. */
+bool values_alike(const struct round_value *a, const struct round_value *b);
 
 /* How many values, from `at` on, are of the same metric and key; `end` is behind the last one. */
 size_t values_group(const struct round_values *values, size_t at, size_t end);

@@ -64,7 +64,7 @@ static double budget_of(const struct subject *subject)
 
 static double value(const struct subject *subject, const char *format, unsigned gpu)
 {
-    char key[VALUE_KEY_MAX];
+    char key[DIMS_KEY_MAX];
     const char *at = strstr(format, "%u");
     assert_non_null(at);
     (void)snprintf(key, sizeof(key), "%.*s%u%s", (int)(at - format), format, gpu, at + 2);

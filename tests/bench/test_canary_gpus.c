@@ -12,6 +12,7 @@
 
 #include "bench/registry.h"
 #include "tests/lib/fake_gpu_kernels.h"
+#include "tests/lib/fixture_dims.h"
 
 enum { GPUS = 3, WORKERS = 4 }; /* the last one shares GPU 0 */
 
@@ -96,7 +97,7 @@ static const struct value *find(const char *metric, const char *key)
     const struct value_log *log = &workers[0].values;
     for (uint32_t i = 0; i < log->n; i++)
         if (!strcmp(bench_gpu_canary.metrics[log->value[i].metric].name, metric) &&
-            !strcmp(log->value[i].key, key))
+            stands_at(&bench_gpu_canary, &log->value[i].dims, key))
             return &log->value[i];
     return NULL;
 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "bench/registry.h"
+#include "tests/lib/fixture_dims.h"
 #include "tests/lib/fixture_scan.h"
 
 enum { POINTS = 4096 };
@@ -45,12 +46,13 @@ static size_t plan(const struct copy_shape *shape, const struct copy_wish *wish)
 
 static bool has_key(const struct copy_shape *shape, size_t n, const char *want)
 {
-    char key[VALUE_KEY_MAX];
     for (size_t i = 0; i < n; i++)
-        for (unsigned gpu = 0; gpu < (points[i].all ? shape->ngpus : 1); gpu++)
-            if (strcmp(copy_key(shape, &points[i], points[i].all ? gpu : points[i].gpu, key),
-                       want) == 0)
+        for (unsigned gpu = 0; gpu < (points[i].all ? shape->ngpus : 1); gpu++) {
+            const struct dims at =
+                copy_point_dims(shape, &points[i], points[i].all ? gpu : points[i].gpu);
+            if (stands_at(&bench_gpu_copy, &at, want))
                 return true;
+        }
     return false;
 }
 
@@ -61,12 +63,13 @@ static void test_copy_plan_keys_are_unique_and_fit(void **state)
     for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++) {
         struct copy_shape shape = shape_of(machines[m][0], machines[m][1]);
         size_t n = plan(&shape, &everything), nkeys = 0;
-        static char keys[POINTS][VALUE_KEY_MAX];
+        static char keys[POINTS][DIMS_KEY_MAX];
         for (size_t i = 0; i < n; i++) {
             unsigned first = points[i].all ? 0 : points[i].gpu;
             unsigned last = points[i].all ? shape.ngpus - 1 : points[i].gpu;
             for (unsigned gpu = first; gpu <= last; gpu++) {
-                (void)copy_key(&shape, &points[i], gpu, keys[nkeys]);
+                const struct dims at = copy_point_dims(&shape, &points[i], gpu);
+                (void)dims_format(&bench_gpu_copy, &at, keys[nkeys]);
                 /* A cut key would have its end missing. */
                 const char *end = !copy_is_between_gpus(&points[i])
                                       ? points[i].all ? "=all" : "=alone"
@@ -143,17 +146,23 @@ static size_t chases_of(const struct copy_shape *shape, const struct copy_wish *
     return n;
 }
 
+static void assert_chase(const struct copy_shape *shape, const struct copy_chase *chase,
+                         const char *key)
+{
+    const struct dims at = copy_chase_dims(shape, chase);
+    assert_true(stands_at(&bench_gpu_copy, &at, key));
+}
+
 static void test_copy_plan_chases_what_a_kernel_reaches(void **state)
 {
     (void)state;
     struct copy_chase chases[64];
-    char key[VALUE_KEY_MAX];
     struct copy_shape shape = shape_of(4, 2);
     assert_int_equal(chases_of(&shape, &everything, chases), 4 + 4 + 10);
-    assert_string_equal(copy_chase_key(&shape, &chases[0], key), "mem=device;gpu=0");
-    assert_string_equal(copy_chase_key(&shape, &chases[1], key), "mem=pinned;gpu=0;node=0");
-    assert_string_equal(copy_chase_key(&shape, &chases[2], key), "mem=peer;src=1;dst=0");
-    assert_string_equal(copy_chase_key(&shape, &chases[15], key), "mem=pinned;gpu=3;node=2");
+    assert_chase(&shape, &chases[0], "mem=device;gpu=0");
+    assert_chase(&shape, &chases[1], "mem=pinned;gpu=0;node=0");
+    assert_chase(&shape, &chases[2], "mem=peer;src=1;dst=0");
+    assert_chase(&shape, &chases[15], "mem=pinned;gpu=3;node=2");
     static const struct {
         struct copy_wish wish;
         unsigned n;

@@ -84,7 +84,7 @@ static void test_gpu_launch_unknown_address_is_no_device(void **state)
 static double latency(const struct scan *scan, const char *what, const char *wait, const char *load,
                       const char *stat)
 {
-    char key[VALUE_KEY_MAX];
+    char key[DIMS_KEY_MAX];
     (void)snprintf(key, sizeof(key), "what=%s;wait=%s;load=%s;stat=%s;gpu=0", what, wait, load,
                    stat);
     double us = scan_value(scan, "launch_latency", key);

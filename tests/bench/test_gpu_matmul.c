@@ -231,7 +231,7 @@ static void test_gpu_matmul_scan_emits_rates_and_readings(void **state)
     unsigned groups = machine.ngpus > 1 ? 2 : 1;
     scan_run(&scan, &bench_gpu_matmul, &machine, (const char *[]){"n=4096", NULL}, 2.4);
     for (int type = 0; type < MATMUL_TYPES; type++) {
-        char key[VALUE_KEY_MAX];
+        char key[DIMS_KEY_MAX];
         (void)snprintf(key, sizeof(key), "type=%s;with=alone;gpu=0",
                        matmul_type_name((enum matmul_type)type));
         bool whole = type == MATMUL_INT8;

@@ -152,7 +152,7 @@ static void test_gpu_stream_scan_emits_every_operation(void **state)
         assert_true(gbps > 20 && gbps < 50000);
     }
     for (unsigned shape = 0; shape < GPU_STREAM_SHAPES; shape++) {
-        char key[VALUE_KEY_MAX];
+        char key[DIMS_KEY_MAX];
         (void)snprintf(key, sizeof(key), "op=copy;shape=%s;gpu=0", gpu_stream_shape_name(shape));
         double gbps = scan_value(&scan, "shape_bandwidth", key);
         (void)snprintf(key, sizeof(key), "op=triad;shape=%s;gpu=0", gpu_stream_shape_name(shape));

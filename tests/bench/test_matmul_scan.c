@@ -38,7 +38,7 @@ static void assert_shape(size_t m, size_t n, size_t k, enum matmul_layout layout
 /* A product of the fake takes 1 ms, by what is proposed first 2 ms. */
 static void assert_trials(const char *metric, const char *type, double work)
 {
-    char key[VALUE_KEY_MAX];
+    char key[DIMS_KEY_MAX];
     (void)snprintf(key, sizeof(key), "type=%s;algorithm=best;gpu=0", type);
     assert_true(fabs(scan_value(&scan, metric, key) / (work * 1e-9) - 1) < 1e-9);
     (void)snprintf(key, sizeof(key), "type=%s;algorithm=first;gpu=0", type);

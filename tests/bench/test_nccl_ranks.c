@@ -21,6 +21,7 @@
 #include "harness/engine/worker/meeting.h"
 #include "harness/lib/sys/clock.h"
 #include "tests/lib/fake_gpus.h"
+#include "tests/lib/fixture_dims.h"
 #include "tests/lib/patience.h"
 
 enum { RANKS = 3 };
@@ -268,7 +269,7 @@ static double value_of(const char *metric, const char *key)
     const struct value_log *log = ranks[0].values;
     for (uint32_t i = 0; i < log->n; i++)
         if (strcmp(bench_collective.metrics[log->value[i].metric].name, metric) == 0 &&
-            strcmp(log->value[i].key, key) == 0)
+            stands_at(&bench_collective, &log->value[i].dims, key))
             return log->value[i].value;
     return NAN;
 }

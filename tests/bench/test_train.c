@@ -21,6 +21,7 @@
 #include "bench/registry.h"
 #include "harness/engine/worker/meeting.h"
 #include "harness/lib/sys/clock.h"
+#include "tests/lib/fixture_dims.h"
 #include "tests/lib/patience.h"
 
 enum { RANKS = 3, WARM_UP = 2, STEPS = 12 };
@@ -131,12 +132,12 @@ static void team_free(struct rank ranks[RANKS])
 /* What rank 0 emitted for rank r; -1 = nothing. */
 static double emitted(const struct rank *ranks, const char *metric, unsigned r)
 {
-    char key[VALUE_KEY_MAX];
+    char key[DIMS_KEY_MAX];
     const struct value_log *log = ranks[0].ctx.values;
     (void)snprintf(key, sizeof(key), "rank=%u", r);
     for (uint32_t i = 0; i < log->n; i++)
         if (strcmp(bench_train.metrics[log->value[i].metric].name, metric) == 0 &&
-            strcmp(log->value[i].key, key) == 0)
+            stands_at(&bench_train, &log->value[i].dims, key))
             return log->value[i].value;
     return -1;
 }

@@ -130,7 +130,7 @@ static int fake_check(struct bench_ctx *ctx)
     if (is(ctx, MODE_FAIL_CHECK))
         return err_set(ctx->err, -EBADMSG, "the fake is told that its result is wrong");
     bool emits = ctx->worker == 0 && !ctx->background && fake_early_steps;
-    return emits ? bench_emit(ctx, 0, (double)fake_early_steps, "%s", "") : 0;
+    return emits ? bench_emit(ctx, 0, (double)fake_early_steps, NO_DIMS) : 0;
 }
 
 /* As a communicator does whose other ranks are gone. */
@@ -161,11 +161,13 @@ static const struct bench fake = {
  */
 static int fake_scan_run(struct bench_ctx *ctx)
 {
-    int rc = bench_emit(ctx, 1, ctx->machine->ncpus, "%s", "");
+    int rc = bench_emit(ctx, 1, ctx->machine->ncpus, NO_DIMS);
     for (int a = 0; a < 3 && !rc; a++)
-        rc = bench_emit(ctx, 0, a * a, "a=%d", a);
-    return rc ? rc : bench_emit(ctx, 2, 0.5, "%s", "");
+        rc = bench_emit(ctx, 0, a * a, DIMS({1, a}));
+    return rc ? rc : bench_emit(ctx, 2, 0.5, NO_DIMS);
 }
+
+static const struct bench_dim fake_dims[] = {{""}, {"a"}, {.name = NULL}};
 
 static const struct bench_metric fake_metrics[] = {
     {"square", "count", "none"},
@@ -180,7 +182,7 @@ static const struct bench_figure fake_figures[] = {
      .metric = "square",
      .title = "squares of small numbers",
      .how = "Known before",
-     .x = {"number", "a"},
+     .x = {"number", 1},
      .y = {"square (count)"}},
     {.name = NULL},
 };
@@ -189,6 +191,7 @@ static const struct bench fake_scan = {
     .name = "fakescan",
     .summary = "emits values as a scan does",
     .metrics = fake_metrics,
+    .dims = fake_dims,
     .figures = fake_figures,
     .setup = fake_setup_nothing,
     .scan = fake_scan_run,
@@ -199,16 +202,17 @@ static int fake_part_run(struct bench_ctx *ctx)
 {
     const struct err broken = {.code = -EIO, .msg = "the fake is told to fail at 1"};
     const struct err missing = {.code = -ENOTSUP, .msg = "the fake is told that there is no 2"};
-    int rc = bench_emit(ctx, 0, 0, "a=0");
+    int rc = bench_emit(ctx, 0, 0, DIMS({1, 0}));
     if (!rc)
-        rc = bench_emit_absent(ctx, 0, &broken, "a=1");
-    return rc ? rc : bench_emit_absent(ctx, 0, &missing, "a=2");
+        rc = bench_emit_absent(ctx, 0, &broken, DIMS({1, 1}));
+    return rc ? rc : bench_emit_absent(ctx, 0, &missing, DIMS({1, 2}));
 }
 
 static const struct bench fake_part = {
     .name = "fakepart",
     .summary = "a scan that can have a part of its values",
     .metrics = fake_metrics,
+    .dims = fake_dims,
     .setup = fake_setup_nothing,
     .scan = fake_part_run,
 };
@@ -224,6 +228,7 @@ static const struct bench fake_mute = {
     .name = "fakemute",
     .summary = "a scan that emits nothing",
     .metrics = fake_metrics,
+    .dims = fake_dims,
     .setup = fake_setup_nothing,
     .scan = fake_mute_run,
 };
@@ -231,7 +236,7 @@ static const struct bench fake_mute = {
 /* Emits what it is to draw its order from, as much of it as a double holds. */
 static int fake_order_run(struct bench_ctx *ctx)
 {
-    return bench_emit(ctx, 0, (double)(ctx->round_seed >> 32), "%s", "");
+    return bench_emit(ctx, 0, (double)(ctx->round_seed >> 32), NO_DIMS);
 }
 
 static const struct bench_metric fake_order_metrics[] = {
@@ -272,7 +277,7 @@ static int fake_team_run(struct bench_ctx *ctx)
         sum += ranks[r];
     if (rc || is(ctx, MODE_NO_VALUE))
         return rc;
-    return bench_emit(ctx, 0, 1 + sum, "ranks=%u", ctx->peers->size);
+    return bench_emit(ctx, 0, 1 + sum, DIMS({1, ctx->peers->size}));
 }
 
 static const struct bench_metric fake_team_metrics[] = {
@@ -284,11 +289,23 @@ static const struct bench fake_team = {
     .opts = fake_opts,
     .params_size = sizeof(struct fake_params),
     .metrics = fake_team_metrics,
+    .dims = (const struct bench_dim[]){{""}, {"ranks"}, {.name = NULL}},
     .together = true,
     .setup = fake_setup,
     .scan = fake_team_run,
     .check = fake_check,
     .teardown = fake_teardown,
+};
+
+enum { BY_DIR = 1, BY_GPU, BY_SRC, BY_DST, BY_MEM, BY_VIA };
+static const struct bench_dim fake_copies_dims[] = {
+    [BY_DIR] = {"dir", .labels = (const char *const[]){"h2d", "d2d", NULL}},
+    [BY_GPU] = {"gpu", DIM_GPU},
+    [BY_SRC] = {"src", DIM_SOURCE},
+    [BY_DST] = {"dst", DIM_TARGET},
+    [BY_MEM] = {"mem", .labels = (const char *const[]){"pinned", NULL}},
+    [BY_VIA] = {"via", .labels = (const char *const[]){"ce", NULL}},
+    {.name = NULL},
 };
 
 /* Copies to four GPUs, of which the third is slow, as is what goes from the first to the second. */
@@ -297,11 +314,11 @@ static int fake_copies_run(struct bench_ctx *ctx)
     int rc = 0;
     for (int gpu = 0; gpu < 4 && !rc; gpu++)
         rc = bench_emit(ctx, 0, gpu == 2 ? 14.1 : 56.8 + 0.1 * gpu,
-                        "dir=h2d;gpu=%d;mem=pinned;via=ce", gpu);
+                        DIMS({BY_DIR, 0}, {BY_GPU, gpu}, {BY_MEM, 0}, {BY_VIA, 0}));
     for (int gpu = 0; gpu < 16 && !rc; gpu++)
         if (gpu / 4 != gpu % 4)
-            rc = bench_emit(ctx, 0, gpu == 1 ? 99 : 390 + gpu, "dir=d2d;src=%d;dst=%d;via=ce",
-                            gpu / 4, gpu % 4);
+            rc = bench_emit(ctx, 0, gpu == 1 ? 99 : 390 + gpu,
+                            DIMS({BY_DIR, 1}, {BY_SRC, gpu / 4}, {BY_DST, gpu % 4}, {BY_VIA, 0}));
     return rc;
 }
 
@@ -312,6 +329,7 @@ static const struct bench fake_copies = {
     .name = "fakecopies",
     .summary = "emits what GPUs would that are not alike",
     .metrics = fake_copies_metrics,
+    .dims = fake_copies_dims,
     .setup = fake_setup_nothing,
     .scan = fake_copies_run,
 };
@@ -319,7 +337,7 @@ static const struct bench fake_copies = {
 /* Says that it works on GPUs. */
 static int fake_gpus_run(struct bench_ctx *ctx)
 {
-    return bench_emit(ctx, 0, 1, "%s", "");
+    return bench_emit(ctx, 0, 1, NO_DIMS);
 }
 
 static const struct bench_metric fake_gpus_metrics[] = {{"gpu_rate", "GB/s", "higher"},
@@ -356,7 +374,7 @@ static int fake_march_check(struct bench_ctx *ctx)
     uint64_t steps[64];
     int rc = peers_gather(ctx->peers, &fake_march_steps, steps, sizeof(fake_march_steps), ctx->err);
     for (unsigned r = 0; r < ctx->peers->size && !rc && ctx->worker == 0; r++)
-        rc = bench_emit(ctx, 0, (double)steps[r], "rank=%u", r);
+        rc = bench_emit(ctx, 0, (double)steps[r], DIMS({1, r}));
     return rc;
 }
 
@@ -370,6 +388,7 @@ static const struct bench fake_march = {
     .opts = fake_opts,
     .params_size = sizeof(struct fake_params),
     .metrics = fake_march_metrics,
+    .dims = (const struct bench_dim[]){{""}, {"rank", DIM_RANK}, {.name = NULL}},
     .together = true,
     .setup = fake_setup_nothing,
     .step = fake_march_step,

@@ -11,6 +11,7 @@
 #include "bench/registry.h"
 #include "harness/engine/worker/meeting.h"
 #include "kernels/collective/collective_value.h"
+#include "tests/lib/fixture_dims.h"
 
 static struct fake_world *world;
 static struct meeting meeting;
@@ -296,7 +297,7 @@ double fake_value(const struct fake_world *of, const char *metric, const char *k
     const struct value_log *log = of->outcome[0].values;
     for (uint32_t i = 0; i < log->n; i++)
         if (strcmp(bench_collective.metrics[log->value[i].metric].name, metric) == 0 &&
-            strcmp(log->value[i].key, key) == 0)
+            stands_at(&bench_collective, &log->value[i].dims, key))
             return log->value[i].value;
     return NAN;
 }

@@ -1,5 +1,6 @@
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"
+#include "tests/lib/fixture_dims.h"
 
 #include <math.h>
 #include <sched.h>
@@ -91,7 +92,7 @@ double scan_value(const struct scan *scan, const char *metric, const char *key)
     for (uint32_t i = 0; i < values.n; i++) {
         const struct value *value = &values.value[i];
         if (strcmp(scan->bench->metrics[value->metric].name, metric) != 0 ||
-            strcmp(value->key, key) != 0)
+            !stands_at(scan->bench, &value->dims, key))
             continue;
         assert_true(isnan(found));
         found = value->value;
@@ -103,7 +104,7 @@ const char *scan_reason(const struct scan *scan, const char *metric, const char 
 {
     for (uint32_t i = 0; i < values.n; i++) {
         const struct value *value = &values.value[i];
-        if (value->reason && strcmp(value->key, key) == 0 &&
+        if (value->reason && stands_at(scan->bench, &value->dims, key) &&
             strcmp(scan->bench->metrics[value->metric].name, metric) == 0)
             return values.reason[value->reason - 1].msg;
     }

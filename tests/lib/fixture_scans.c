@@ -37,11 +37,13 @@ __attribute__((format(printf, 4, 5))) static void emit(struct emitter *to, unsig
     }
     struct value *added = &to->worker->values[to->worker->nvalues++];
     *added = (struct value){.value = value, .metric = metric};
+    char key[DIMS_KEY_MAX];
     va_list args;
     va_start(args, key_fmt);
-    int length = vsnprintf(added->key, sizeof(added->key), key_fmt, args);
+    int length = vsnprintf(key, sizeof(key), key_fmt, args);
     va_end(args);
-    assert(length >= 0 && length < VALUE_KEY_MAX);
+    assert(length >= 0 && length < DIMS_KEY_MAX);
+    added->dims = dims_parse(to->arm->bench, key);
 }
 
 static double jitter(struct emitter *to, double sigma)
@@ -385,7 +387,7 @@ static const struct bench *imitate(struct scan *scan)
                                  .opts = scan->opts,
                                  .metrics = like->metrics,
                                  .figures = like->figures,
-                                 .sayings = like->sayings,
+                                 .dims = like->dims,
                                  .together = like->together,
                                  .scan = fixture_no_scan};
     return &scan->bench;

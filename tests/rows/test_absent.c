@@ -19,8 +19,12 @@ static struct value_log values;
 
 static const struct bench_metric metrics_of_scan[] = {{"rate", "GB/s", "higher"}, {.name = NULL}};
 
+enum { BY_GPU = 1, BY_SIZE, BY_I };
+static const struct bench_dim dims_of_scan[] = {
+    {""}, {"gpu", DIM_GPU}, {"size", DIM_BYTES}, {"i"}, {.name = NULL}};
+
 static const struct bench scan = {
-    .name = "scan", .metrics = metrics_of_scan, .scan = fixture_no_scan};
+    .name = "scan", .metrics = metrics_of_scan, .dims = dims_of_scan, .scan = fixture_no_scan};
 
 static const struct err broken = {.code = -EIO, .msg = "GPU 1 (0000:08:00.0): it broke"};
 
@@ -53,7 +57,7 @@ static void add_round(struct arm *arm, unsigned round)
 static const struct row *find(const struct rows *rows, const char *key)
 {
     for (size_t i = 0; i < rows->n; i++)
-        if (strcmp(rows->row[i].params + rows->row[i].key_at, key) == 0)
+        if (strcmp(row_key(rows->row[i].params), key) == 0)
             return &rows->row[i];
     fail_msg("no row of %s", key);
     return NULL;
@@ -65,16 +69,16 @@ static void emit_round(struct arm *arm, unsigned round)
 {
     const struct err missing = {.code = -ENOTSUP, .msg = "GPU 2 is too old"};
     struct bench_ctx ctx = new_log();
-    assert_int_equal(bench_emit(&ctx, 0, 10 + round, "gpu=0"), 0);
+    assert_int_equal(bench_emit(&ctx, 0, 10 + round, DIMS({BY_GPU, 0})), 0);
     if (round == 0)
-        assert_int_equal(bench_emit(&ctx, 0, 20, "gpu=1"), 0);
+        assert_int_equal(bench_emit(&ctx, 0, 20, DIMS({BY_GPU, 1})), 0);
     else
-        assert_int_equal(bench_emit_absent(&ctx, 0, &broken, "gpu=1"), 0);
-    assert_int_equal(bench_emit_absent(&ctx, 0, &missing, "gpu=2"), 0);
+        assert_int_equal(bench_emit_absent(&ctx, 0, &broken, DIMS({BY_GPU, 1})), 0);
+    assert_int_equal(bench_emit_absent(&ctx, 0, &missing, DIMS({BY_GPU, 2})), 0);
     if (round == 0)
-        assert_int_equal(bench_emit_absent(&ctx, 0, &missing, "gpu=3"), 0);
+        assert_int_equal(bench_emit_absent(&ctx, 0, &missing, DIMS({BY_GPU, 3})), 0);
     else
-        assert_int_equal(bench_emit(&ctx, 0, 30, "gpu=3"), 0);
+        assert_int_equal(bench_emit(&ctx, 0, 30, DIMS({BY_GPU, 3})), 0);
     add_round(arm, round);
 }
 
@@ -132,8 +136,8 @@ static void make_doubtful(struct result *result, bool disturbed)
     arm->params = NULL;
     for (unsigned round = 0; round < 2; round++) {
         struct bench_ctx ctx = new_log();
-        assert_int_equal(bench_emit_doubt(&ctx, 0, 10 + round, why, "size=1"), 0);
-        assert_int_equal(bench_emit_doubt(&ctx, 0, 5, "", "size=9"), 0);
+        assert_int_equal(bench_emit_doubt(&ctx, 0, 10 + round, why, DIMS({BY_SIZE, 1})), 0);
+        assert_int_equal(bench_emit_doubt(&ctx, 0, 5, "", DIMS({BY_SIZE, 9})), 0);
         add_round(arm, round);
     }
     if (!disturbed)
@@ -200,7 +204,7 @@ static void test_absent_doubt_of_a_team_without_load_is_told(void **state)
     arm->bench = &team;
     arm->params = NULL;
     struct bench_ctx ctx = new_log();
-    assert_int_equal(bench_emit_doubt(&ctx, 0, 5, "at least", "size=1"), 0);
+    assert_int_equal(bench_emit_doubt(&ctx, 0, 5, "at least", DIMS({BY_SIZE, 1})), 0);
     add_round(arm, 0);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     const struct row *row = find(&analysis.rows, "size=1");
@@ -224,11 +228,11 @@ static void test_absent_values_of_several_arms_share_a_finding(void **state)
         struct bench_ctx ctx = new_log();
         result.arms[index].bench = &scan;
         result.arms[index].params = NULL;
-        assert_int_equal(bench_emit(&ctx, 0, 10, "gpu=0"), 0);
+        assert_int_equal(bench_emit(&ctx, 0, 10, DIMS({BY_GPU, 0})), 0);
         for (int i = 0; i < 3; i++)
-            assert_int_equal(bench_emit_absent(&ctx, 0, &missing, "gpu=2;i=%d", i), 0);
+            assert_int_equal(bench_emit_absent(&ctx, 0, &missing, DIMS({BY_GPU, 2}, {BY_I, i})), 0);
         if (a == 0)
-            assert_int_equal(bench_emit_absent(&ctx, 0, &broken, "gpu=1"), 0);
+            assert_int_equal(bench_emit_absent(&ctx, 0, &broken, DIMS({BY_GPU, 1})), 0);
         add_round(&result.arms[index], 0);
     }
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
@@ -249,7 +253,7 @@ static void test_absent_values_share_reasons(void **state)
     struct bench_ctx ctx = new_log();
     const struct err other = {.code = -EIO, .msg = "another"};
     for (int i = 0; i < 2 * VALUE_REASONS_MAX; i++)
-        assert_int_equal(bench_emit_absent(&ctx, 0, i % 2 ? &broken : &other, "i=%d", i), 0);
+        assert_int_equal(bench_emit_absent(&ctx, 0, i % 2 ? &broken : &other, DIMS({BY_I, i})), 0);
     assert_int_equal(values.nreasons, 2);
     assert_int_equal(values.value[4].reason, 1);
     assert_int_equal(values.value[5].reason, 2);
@@ -262,7 +266,7 @@ static void test_absent_values_without_room_have_a_reason(void **state)
     for (int i = 0; i < VALUE_REASONS_MAX + 10; i++) {
         struct err why = {.code = -EIO};
         (void)snprintf(why.msg, sizeof(why.msg), "reason %d", i);
-        assert_int_equal(bench_emit_absent(&ctx, 0, &why, "i=%d", i), 0);
+        assert_int_equal(bench_emit_absent(&ctx, 0, &why, DIMS({BY_I, i})), 0);
     }
     assert_int_equal(values.nreasons, VALUE_REASONS_MAX);
     assert_int_equal(values.value[VALUE_REASONS_MAX + 9].reason, VALUE_REASONS_MAX);

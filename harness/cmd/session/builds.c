@@ -188,7 +188,7 @@ static const struct round_value *find_value(const struct build_run *run,
     size_t n;
     const struct round_value *values = values_of(run, &n);
     for (size_t i = 0; i < n; i++)
-        if (!strcmp(values[i].metric, like->metric) && !strcmp(values[i].key, like->key))
+        if (values_alike(&values[i], like))
             return &values[i];
     return NULL;
 }

@@ -33,16 +33,14 @@ int measured_scan_init(struct measured_scan *scan, const struct topo *topo, stru
     return 0;
 }
 
-int measured_scan_put(struct measured_scan *scan, const char *metric, const char *key, double value,
-                      struct err *err)
+int measured_scan_put(struct measured_scan *scan, const char *metric, unsigned cpu_a,
+                      unsigned cpu_b, double value, struct err *err)
 {
-    unsigned cpus[2];
-    int end = 0;
+    const unsigned cpus[2] = {cpu_a, cpu_b};
     double *to = strcmp(metric, "pair_latency") == 0    ? scan->latency_ns
                  : strcmp(metric, "pair_slowdown") == 0 ? scan->slowdown
                                                         : NULL;
-    if (!to || sscanf(key, "a=%u;b=%u%n", &cpus[0], &cpus[1], &end) != 2 || key[end] != '\0' ||
-        cpus[0] >= cpus[1])
+    if (!to)
         return 0;
     for (int i = 0; i < 2; i++)
         if (cpus[i] >= BITSET_BITS || scan->place[cpus[i]] < 0)

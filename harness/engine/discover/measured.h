@@ -6,7 +6,7 @@
  * that stays so. Pure.
  *
  *   measured_scan_init(&scans[round], &topo, &err);                            // each
- *   measured_scan_put(&scans[round], "pair_latency", "a=0;b=1", 71.0, &err);   // every value
+ *   measured_scan_put(&scans[round], "pair_latency", 0, 1, 71.0, &err);        // every value
  *   struct measured_input input = {.reported = &topo, .scans = scans, .nscans = 3};
  *   measured_find(&input, &measured, &err);
  *   for (i < measured.findings.n) print(measured.findings.all[i].sentence);
@@ -57,11 +57,11 @@ struct measured_scan {
 int measured_scan_init(struct measured_scan *scan, const struct topo *topo, struct err *err);
 
 /*
- * Takes a value that core_to_core or smt_pairs emitted ("pair_latency", "pair_slowdown"; keys
- * "a=0;b=1"). Other metrics and keys are passed over. -EINVAL: a CPU that the topology lacks.
+ * Takes a value that core_to_core or smt_pairs emitted of two CPUs ("pair_latency",
+ * "pair_slowdown"). Other metrics are passed over. -EINVAL: a CPU that the topology lacks.
  */
-int measured_scan_put(struct measured_scan *scan, const char *metric, const char *key, double value,
-                      struct err *err);
+int measured_scan_put(struct measured_scan *scan, const char *metric, unsigned cpu_a,
+                      unsigned cpu_b, double value, struct err *err);
 void measured_scan_free(struct measured_scan *scan);
 
 struct measured_input {

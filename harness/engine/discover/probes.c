@@ -165,29 +165,27 @@ static int put_value(struct facts_probe *out, const struct bench_metric *metric,
 
 /* Of numa_matrix those of a node's own memory, "from=1;to=1", which is "node=1". False: leave out.
  */
-static bool rename_key(enum facts_probe_name name, const char *key, char out[VALUE_KEY_MAX])
+static bool name_place(enum facts_probe_name name, const struct bench *bench, const struct dims *at,
+                       char key[static DIMS_KEY_MAX])
 {
-    unsigned from, to;
-    (void)snprintf(out, VALUE_KEY_MAX, "%s", key);
+    (void)dims_format(bench, at, key);
     if (name != PROBE_NODE_BANDWIDTH)
         return true;
-    if (sscanf(key, "from=%u;to=%u", &from, &to) != 2 || from != to)
-        return false;
-    (void)snprintf(out, VALUE_KEY_MAX, "node=%u", from);
-    return true;
+    (void)snprintf(key, DIMS_KEY_MAX, "node=%.0f", at->of[0].at);
+    return at->n == 2 && at->of[0].at == at->of[1].at;
 }
 
 static int put_worker(enum facts_probe_name name, const struct bench *bench,
                       const struct worker_result *worker, struct facts_probe *out, struct err *err)
 {
-    char key[VALUE_KEY_MAX];
+    char key[DIMS_KEY_MAX];
     int rc = 0;
     for (size_t i = 0; i < worker->nvalues && !rc; i++) {
         const struct value *value = &worker->values[i];
         const struct err *why = value->reason ? &worker->reasons[value->reason - 1] : NULL;
         if (isnan(value->value) && (!why || why->code == -ENOTSUP))
             continue;
-        if (rename_key(name, value->key, key))
+        if (name_place(name, bench, &value->dims, key))
             rc = put_value(out, &bench->metrics[value->metric], key, value->value,
                            isnan(value->value) && why ? why->msg : "", err);
     }

@@ -93,8 +93,9 @@ static int put_pairs(const struct result *result, struct measured_scan *scans, s
             for (size_t i = 0; i < worker->nvalues; i++) {
                 const struct value *value = &worker->values[i];
                 int rc = measured_scan_put(&scans[arm->observations[o].round],
-                                           arm->bench->metrics[value->metric].name, value->key,
-                                           value->value, err);
+                                           arm->bench->metrics[value->metric].name,
+                                           (unsigned)value->dims.of[0].at,
+                                           (unsigned)value->dims.of[1].at, value->value, err);
                 if (rc)
                     return rc;
             }

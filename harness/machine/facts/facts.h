@@ -94,7 +94,7 @@ enum facts_probe_status {
 
 struct facts_value {
     char metric[32];
-    char key[VALUE_KEY_MAX];
+    char key[DIMS_KEY_MAX];
     double value; /* of several rounds the best; NaN = it failed, for this reason */
     char why[200];
     const char *unit, *better; /* as its metric says; NULL = unknown */

@@ -6,7 +6,7 @@
 
 #include "harness/lib/stats/stats.h"
 
-#include "harness/rows/key.h"
+#include "harness/rows/say.h"
 
 enum { HOST_MOST = 48, LINE_MOST = 150 };
 
@@ -109,7 +109,7 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *arm = &data->result->arms[i];
-        if (arm->bench == data->bench && key_next_row(data->rows, arm, metric, &at))
+        if (arm->bench == data->bench && rows_next(data->rows, arm, metric, &at))
             return arm;
     }
     return NULL;
@@ -120,14 +120,14 @@ const char *dat_say_only(const struct figure_data *data, const struct arm *arm, 
 {
     char name[96];
     const char *placement = placement_infos[arm->placement].name;
-    (void)key_say_arm(data->result, arm, "", name, sizeof(name));
+    (void)say_arm(data->result, arm, NULL, name, sizeof(name));
     bool by_placement = strncmp(name, placement, strlen(placement)) == 0;
     buf[0] = '\0';
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *other = &data->result->arms[i];
         if (other != arm && other->bench == arm->bench &&
-            key_next_row(data->rows, other, data->figure->metric, &at))
+            rows_next(data->rows, other, data->figure->metric, &at))
             (void)snprintf(buf, size, "%s%s only. Others are in rows.csv%s",
                            by_placement ? "Placement " : "", name[0] ? name : "One arm", end);
     }

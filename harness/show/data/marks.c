@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "harness/lib/base/units.h"
-#include "harness/rows/key.h"
 
 enum { MARKS_MOST = 16, MARK_ROWS = 5 };
 
@@ -22,8 +21,10 @@ struct mark {
 static void say_mark(const struct figure_data *data, const struct figure_mark *kind,
                      const struct row *row, char *buf, size_t size)
 {
-    char key[VALUE_KEY_MAX], part[VALUE_KEY_MAX] = "", value[32];
-    bool known = kind->part && key_get(key_copy(row, key), kind->part, part);
+    char part[DIMS_KEY_MAX] = "", value[32];
+    bool known = kind->dim && dims_has(&row->dims, kind->dim);
+    if (known)
+        (void)dims_value(row->arm->bench, &row->dims, kind->dim, part);
     if (data->figure->x.bytes)
         (void)units_format_bytes((uint64_t)row->median, value, sizeof(value));
     else
@@ -38,7 +39,7 @@ static size_t add_marks(const struct figure_data *data, const struct arm *arm,
 {
     size_t at = 0;
     for (const struct row *row;
-         n < MARKS_MOST && (row = key_next_row(data->rows, arm, kind->metric, &at));) {
+         n < MARKS_MOST && (row = rows_next(data->rows, arm, kind->metric, &at));) {
         struct mark mark = {.value = row->median, .solid = kind->solid};
         say_mark(data, kind, row, mark.text, sizeof(mark.text));
         size_t to = n++;

@@ -7,18 +7,18 @@
 
 #include "harness/lib/base/array.h"
 
-static struct series *find_series(struct series_list *list, const struct arm *arm, const char *key)
+static struct series *find_series(struct series_list *list, const struct arm *arm,
+                                  const struct dims *at)
 {
     for (size_t i = 0; i < list->n; i++)
-        if (list->series[i].arm == arm && strcmp(list->series[i].key, key) == 0)
+        if (list->series[i].arm == arm && !dims_compare(&list->series[i].dims, at))
             return &list->series[i];
     struct series *grown = array_grown(list->series, list->n, &list->capacity, sizeof(*grown));
     if (!grown)
         return NULL;
     list->series = grown;
     struct series *added = &list->series[list->n++];
-    *added = (struct series){.arm = arm};
-    (void)snprintf(added->key, sizeof(added->key), "%s", key);
+    *added = (struct series){.arm = arm, .dims = *at};
     return added;
 }
 
@@ -40,13 +40,13 @@ static bool add_arm(const struct figure_data *data, const struct arm *arm, struc
 {
     const struct bench_figure *figure = data->figure;
     size_t at = 0;
-    for (const struct row *row; (row = key_next_row(data->rows, arm, figure->metric, &at));) {
-        char key[VALUE_KEY_MAX];
-        double x = key_number(key_shown(row, key), figure->x.part);
-        if (isnan(x) || !key_agrees(key, figure->only))
+    for (const struct row *row; (row = rows_next(data->rows, arm, figure->metric, &at));) {
+        struct dims shown = row_shown(row);
+        double x = dims_number(arm->bench, &shown, figure->x.dim);
+        if (isnan(x) || !dims_agree(&shown, figure->only))
             continue;
-        key_drop(key, figure->x.part);
-        struct series *series = find_series(list, arm, key);
+        shown = dims_without(&shown, figure->x.dim);
+        struct series *series = find_series(list, arm, &shown);
         if (!series || !add_point(series, x, row))
             return false;
     }
@@ -57,9 +57,8 @@ static bool add_arm(const struct figure_data *data, const struct arm *arm, struc
 static void move_points(const struct figure_data *data, struct series *series)
 {
     for (size_t i = 0; i < series->n; i++) {
-        char key[VALUE_KEY_MAX];
-        const struct row *at = key_find_row(data->rows, series->arm, data->figure->x.metric,
-                                            key_copy(series->points[i].row, key));
+        const struct row *at =
+            rows_at(data->rows, series->arm, data->figure->x.metric, &series->points[i].row->dims);
         series->points[i].x = at ? at->median : (double)NAN;
     }
 }
@@ -86,22 +85,13 @@ void series_free(struct series_list *list)
     *list = (struct series_list){0};
 }
 
-void series_split(const struct bench_figure *figure, const char *key,
-                  char own[static VALUE_KEY_MAX], char rest[static VALUE_KEY_MAX])
+void series_split(const struct bench_figure *figure, const struct dims *at, struct dims *own,
+                  struct dims *rest)
 {
-    size_t used = 0;
-    own[0] = '\0';
-    (void)snprintf(rest, VALUE_KEY_MAX, "%s", key);
+    *own = *rest = (struct dims){.n = 0};
+    *(figure->series[0] ? rest : own) = *at;
     for (size_t i = 0; i < FIGURE_SERIES && figure->series[i]; i++) {
-        const char *name = figure->series[i];
-        char value[VALUE_KEY_MAX];
-        if (key_get(key, name, value) && used < VALUE_KEY_MAX)
-            used += (size_t)snprintf(own + used, VALUE_KEY_MAX - used, "%s%s=%s", used ? ";" : "",
-                                     name, value);
-        key_drop(rest, name);
+        dims_take(own, at, figure->series[i]);
+        *rest = dims_without(rest, figure->series[i]);
     }
-    if (figure->series[0])
-        return;
-    (void)snprintf(own, VALUE_KEY_MAX, "%s", key);
-    rest[0] = '\0';
 }

@@ -25,17 +25,18 @@ static void collect(const struct figure_data *data, const struct arm *arm, struc
     const struct bench_figure *figure = data->figure;
     size_t at = 0;
     for (const struct row *row;
-         bars->n < BARS_MOST && (row = key_next_row(data->rows, arm, figure->metric, &at));) {
-        char key[VALUE_KEY_MAX], place[VALUE_KEY_MAX], own[VALUE_KEY_MAX], rest[VALUE_KEY_MAX];
-        char text[NAMES_TEXT];
-        if (!key_get(key_shown(row, key), figure->x.part, place) || !key_agrees(key, figure->only))
+         bars->n < BARS_MOST && (row = rows_next(data->rows, arm, figure->metric, &at));) {
+        char place[DIMS_KEY_MAX], text[NAMES_TEXT];
+        struct dims shown = row_shown(row), own, rest;
+        if (!dims_has(&shown, figure->x.dim) || !dims_agree(&shown, figure->only))
             continue;
-        key_drop(key, figure->x.part);
-        series_split(figure, key, own, rest);
+        (void)dims_value(data->bench, &shown, figure->x.dim, place);
+        shown = dims_without(&shown, figure->x.dim);
+        series_split(figure, &shown, &own, &rest);
         struct bar *bar = &bars->bar[bars->n];
         *bar = (struct bar){
             names_place(&bars->places, place),
-            names_place(&bars->kinds, key_say(data->bench, own, text, sizeof(text))), row};
+            names_place(&bars->kinds, say_dims(data->bench, &own, text, sizeof(text))), row};
         if (bar->place < NAMES_MOST && bar->kind < KINDS_MOST)
             bars->n++;
     }
@@ -104,7 +105,8 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
     for (size_t i = 0; i < bars.n; i++)
         most = fmax(most, fmax(bars.bar[i].row->median, bars.bar[i].row->ci_high));
     if (!(most > 0))
-        return err_set(err, -ENODATA, "the run has no %s of an %s", figure->metric, figure->x.part);
+        return err_set(err, -ENODATA, "the run has no %s of an %s", figure->metric,
+                       dim_name(data->bench, figure->x.dim));
     (void)snprintf(rest, sizeof(rest), "%s%s",
                    dat_say_only(data, arm, note[0] ? ". " : "", only, sizeof(only)), note);
     dat_put_figure_heading(data, arm, dat_say_rounds(data, figure->how, how, sizeof(how)), rest,

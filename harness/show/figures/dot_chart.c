@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "harness/rows/key.h"
+#include "harness/rows/say.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/data/dots.h"
 
@@ -18,15 +18,17 @@ struct chart {
     bool has_both;  /* there are dots of both marks */
 };
 
-/* "sync, spin": the values of the parts of a key that make a line. */
-static void say_line(const struct figure_panel *panel, const char *key, char *buf, size_t size)
+/* "sync, spin": where it stands along the dimensions that make a line. */
+static void say_line(const struct chart *chart, const struct figure_panel *panel,
+                     const struct dims *at, char *buf, size_t size)
 {
-    char value[VALUE_KEY_MAX];
+    char value[DIMS_KEY_MAX];
     size_t used = 0;
     buf[0] = '\0';
     for (size_t i = 0; i < FIGURE_SERIES && panel->lines[i]; i++)
-        if (key_get(key, panel->lines[i], value) && used < size)
-            used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", value);
+        if (dims_has(at, panel->lines[i]) && used < size)
+            used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
+                                     dims_value(chart->data->bench, at, panel->lines[i], value));
 }
 
 static size_t find_line(struct chart *chart, unsigned panel, const char *label)
@@ -38,21 +40,19 @@ static size_t find_line(struct chart *chart, unsigned panel, const char *label)
     return dots_add_line(dots, panel, label);
 }
 
-/* Which of the two marks a key has: that of the second of `splits` is a diamond. */
-static enum dot_mark mark_of(const struct bench_figure *figure, const char *key)
+/* Which of the two marks a value has: that of the second label of `split` is a diamond. */
+static enum dot_mark mark_of(const struct bench_figure *figure, const struct dims *at)
 {
-    char value[VALUE_KEY_MAX];
-    return figure->split && figure->splits[0] && figure->splits[1] &&
-                   key_get(key, figure->split, value) && strcmp(value, figure->splits[1]) == 0
-               ? DOT_DIAMOND
-               : DOT_CIRCLE;
+    const struct dims diamond = DIMS({figure->split, 1});
+    return figure->split && dims_has(at, figure->split) && dims_agree(at, &diamond) ? DOT_DIAMOND
+                                                                                    : DOT_CIRCLE;
 }
 
-/* The number of a GPU in a key, or -1. */
-static int unit_of(const struct bench_figure *figure, const char *key)
+/* The number of a GPU, or -1. */
+static int unit_of(const struct figure_data *data, const struct dims *at)
 {
-    double unit = key_number(key, figure->x.part);
-    return unit >= 0 && unit < BENCH_NODES ? (int)unit : -1;
+    int unit = dims_ordinal(data->bench, at, data->figure->x.dim);
+    return unit < BENCH_NODES ? unit : -1;
 }
 
 /* GPUs from the top of a line; of two marks the first has the upper half. */
@@ -67,15 +67,16 @@ static int add_row(struct chart *chart, unsigned panel, const struct figure_pane
                    const struct row *row)
 {
     const struct bench_figure *figure = chart->data->figure;
-    char key[VALUE_KEY_MAX], label[DOTS_NAME];
-    int unit = unit_of(figure, key_shown(row, key));
-    if (unit < 0 || !key_agrees(key, of->only))
+    char label[DOTS_NAME];
+    const struct dims shown = row_shown(row);
+    int unit = unit_of(chart->data, &shown);
+    if (unit < 0 || !dims_agree(&shown, of->only))
         return 0;
-    say_line(of, key, label, sizeof(label));
+    say_line(chart, of, &shown, label, sizeof(label));
     size_t line = find_line(chart, panel, label);
     if (line == SIZE_MAX)
         return -ENOMEM;
-    enum dot_mark mark = mark_of(figure, key);
+    enum dot_mark mark = mark_of(figure, &shown);
     const struct dot dot = {line,
                             row->median,
                             row->ci_low,
@@ -93,9 +94,8 @@ static int add_panel(struct chart *chart, const struct figure_panel *of)
     unsigned number = dots_add_panel(&chart->dots, &panel);
     size_t at = 0;
     int rc = 0;
-    for (const struct row *row;
-         number < DOTS_PANELS && !rc &&
-         (row = key_next_row(chart->data->rows, chart->arm, of->metric, &at));)
+    for (const struct row *row; number < DOTS_PANELS && !rc &&
+                                (row = rows_next(chart->data->rows, chart->arm, of->metric, &at));)
         rc = add_row(chart, number, of, row);
     if (number < DOTS_PANELS && !chart->dots.panels[number].nlines)
         chart->dots.npanels--;
@@ -108,11 +108,11 @@ static void count_units(struct chart *chart)
     const struct figure_data *data = chart->data;
     for (const struct figure_panel *panel = data->figure->panels; panel->metric; panel++) {
         size_t at = 0;
-        char key[VALUE_KEY_MAX];
         for (const struct row *row;
-             (row = key_next_row(data->rows, chart->arm, panel->metric, &at));) {
-            int unit = unit_of(data->figure, key_shown(row, key));
-            chart->has_both = chart->has_both || mark_of(data->figure, key) == DOT_DIAMOND;
+             (row = rows_next(data->rows, chart->arm, panel->metric, &at));) {
+            const struct dims shown = row_shown(row);
+            int unit = unit_of(data, &shown);
+            chart->has_both = chart->has_both || mark_of(data->figure, &shown) == DOT_DIAMOND;
             chart->units = unit >= (int)chart->units ? (unsigned)unit + 1 : chart->units;
         }
     }
@@ -149,10 +149,10 @@ static void add_keys(struct chart *chart)
         dots_add_key(&chart->dots, (int)unit, DOT_CIRCLE, text);
     }
     for (int i = 0; i < MARKS && chart->has_both; i++) {
-        char key[VALUE_KEY_MAX], text[DOTS_TEXT];
-        (void)snprintf(key, sizeof(key), "%s=%s", figure->split, figure->splits[i]);
+        char text[DOTS_TEXT];
+        const struct dims split = DIMS({figure->split, i});
         dots_add_key(&chart->dots, -1, i ? DOT_DIAMOND : DOT_CIRCLE,
-                     key_say(chart->data->bench, key, text, sizeof(text)));
+                     say_dims(chart->data->bench, &split, text, sizeof(text)));
     }
 }
 
@@ -163,8 +163,7 @@ static void say_absent(const struct chart *chart, char *buf, size_t size)
     size_t used = strlen(buf);
     for (size_t i = 0; i < data->rows->n && used < size; i++) {
         const struct row *row = &data->rows->row[i];
-        char key[VALUE_KEY_MAX];
-        int unit = row->arm == chart->arm ? unit_of(data->figure, key_copy(row, key)) : -1;
+        int unit = row->arm == chart->arm ? unit_of(data, &row->dims) : -1;
         if (unit >= 0 && isnan(row->median) && strcmp(row->metric, data->figure->metric) == 0)
             used += (size_t)snprintf(buf + used, size - used, "%s%s %d: %s: %.*s", used ? ". " : "",
                                      data->figure->x.label, unit, status_name(row->status),

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "harness/lib/say/log.h"
-#include "harness/rows/key.h"
 #include "harness/rows/rounds.h"
 #include "harness/rows/scaling.h"
 #include "harness/show/data/dat.h"
@@ -61,13 +60,12 @@ static void queue_add(struct queue *queue, const char *name, const char *script)
 static bool has_metric(const struct figure_data *data, const char *metric)
 {
     const struct bench_figure *figure = data->figure;
-    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *arm = &data->result->arms[i];
         for (const struct row *row;
-             arm->bench == data->bench && (row = key_next_row(data->rows, arm, metric, &at));)
-            if (key_get(key_copy(row, key), figure->x.part, value) && key_agrees(key, figure->only))
+             arm->bench == data->bench && (row = rows_next(data->rows, arm, metric, &at));)
+            if (dims_has(&row->dims, figure->x.dim) && dims_agree(&row->dims, figure->only))
                 return true;
     }
     return false;

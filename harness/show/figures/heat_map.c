@@ -8,7 +8,6 @@
 
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/stats/stats.h"
-#include "harness/rows/key.h"
 #include "harness/show/data/dat.h"
 
 enum { ACROSS, DOWN, AXES };
@@ -30,34 +29,31 @@ struct matrix {
 
 static unsigned count_splits(const struct bench_figure *figure)
 {
-    unsigned n = 0;
-    while (figure->split && figure->splits[n])
-        n++;
-    return n ? n : 1;
+    return figure->split ? figure->nsplits : 1;
 }
 
-/* Which of the splits a key is of; as many as there are where it is of none. */
-static unsigned find_split(const struct bench_figure *figure, const char *key)
+/* Which of the splits a value is of; as many as there are where it is of none. */
+static unsigned find_split(const struct bench_figure *figure, const struct dims *at)
 {
-    char value[VALUE_KEY_MAX];
     unsigned n = 0;
-    if (!figure->split)
-        return 0;
-    bool has = key_get(key, figure->split, value);
-    while (figure->splits[n] && !(has && strcmp(value, figure->splits[n]) == 0))
-        n++;
+    for (; n < figure->nsplits && figure->split; n++) {
+        const struct dims split = DIMS({figure->split, n});
+        if (dims_has(at, figure->split) && dims_agree(at, &split))
+            break;
+    }
     return n;
 }
 
-/* The two numbers of a row's key; false when it has none that belong here. */
+/* The two numbers of a row; false when it has none that belong here. */
 static bool read_pair(const struct bench_figure *figure, const struct row *row,
                       unsigned pair[static AXES])
 {
-    char key[VALUE_KEY_MAX];
-    unsigned splits = count_splits(figure), split = find_split(figure, key_shown(row, key));
+    const struct dims shown = row_shown(row);
+    unsigned splits = count_splits(figure), split = find_split(figure, &shown);
     unsigned most = BITSET_BITS / splits;
-    double x = key_number(key, figure->x.part), y = key_number(key, figure->y.part);
-    if (split == splits || !key_agrees(key, figure->only) || !(x >= 0 && x < BITSET_BITS) ||
+    double x = dims_number(row->arm->bench, &shown, figure->x.dim);
+    double y = dims_number(row->arm->bench, &shown, figure->y.dim);
+    if (split == splits || !dims_agree(&shown, figure->only) || !(x >= 0 && x < BITSET_BITS) ||
         !(y >= 0 && y < most))
         return false;
     pair[ACROSS] = (unsigned)x;
@@ -84,7 +80,7 @@ static void fill(const struct figure_data *data, const struct arm *arm, struct m
     unsigned pair[AXES];
     for (size_t i = 0; i < (size_t)matrix->n[ACROSS] * matrix->n[DOWN]; i++)
         matrix->value[i] = NAN;
-    for (const struct row *row; (row = key_next_row(data->rows, arm, figure->metric, &at));) {
+    for (const struct row *row; (row = rows_next(data->rows, arm, figure->metric, &at));) {
         if (!read_pair(figure, row, pair))
             continue;
         unsigned x = matrix->place[ACROSS][pair[ACROSS]], y = matrix->place[DOWN][pair[DOWN]];
@@ -102,7 +98,7 @@ static int make_matrix(const struct figure_data *data, const struct arm *arm, st
     const struct bench_figure *figure = data->figure;
     size_t at = 0, rows = 0;
     unsigned pair[AXES];
-    for (const struct row *row; (row = key_next_row(data->rows, arm, figure->metric, &at));) {
+    for (const struct row *row; (row = rows_next(data->rows, arm, figure->metric, &at));) {
         if (!read_pair(figure, row, pair))
             continue;
         for (unsigned axis = 0; axis < AXES; axis++) {
@@ -188,22 +184,23 @@ static void put_heat_heading(const struct figure_data *data, const struct arm *a
 }
 
 /* "3", or "1 d2h" where the lines are split; "" behind the last. */
-static const char *name_member(const struct bench_figure *figure, const struct matrix *matrix,
+static const char *name_member(const struct figure_data *data, const struct matrix *matrix,
                                unsigned axis, unsigned place, char *buf, size_t size)
 {
-    unsigned splits = axis == DOWN ? count_splits(figure) : 1;
+    unsigned split = data->figure->split;
+    unsigned splits = axis == DOWN ? count_splits(data->figure) : 1;
     buf[0] = '\0';
     for (unsigned at = 0; at < BITSET_BITS && place < matrix->n[axis]; at++) {
         if (!bitset_test(&matrix->members[axis], at) || matrix->place[axis][at] != place)
             continue;
         (void)snprintf(buf, size, "%u%s%s", at / splits, splits > 1 ? " " : "",
-                       splits > 1 ? figure->splits[at % splits] : "");
+                       splits > 1 ? data->bench->dims[split].labels[at % splits] : "");
     }
     return buf;
 }
 
 /* Few enough to read. */
-static void put_ticks(const struct bench_figure *figure, const struct matrix *matrix, FILE *out)
+static void put_ticks(const struct figure_data *data, const struct matrix *matrix, FILE *out)
 {
     char across[32], down[32];
     unsigned step = 1;
@@ -211,8 +208,8 @@ static void put_ticks(const struct bench_figure *figure, const struct matrix *ma
         step *= 2;
     for (unsigned place = 0; place < longer(matrix); place += step)
         (void)fprintf(out, "%u \"%s\" \"%s\"\n", place,
-                      name_member(figure, matrix, ACROSS, place, across, sizeof(across)),
-                      name_member(figure, matrix, DOWN, place, down, sizeof(down)));
+                      name_member(data, matrix, ACROSS, place, across, sizeof(across)),
+                      name_member(data, matrix, DOWN, place, down, sizeof(down)));
     dat_end_block(out);
 }
 
@@ -254,7 +251,7 @@ int figure_heat(const struct figure_data *data, FILE *out, struct err *err)
     int rc = make_matrix(data, arm, matrix, err);
     if (!rc) {
         put_heat_heading(data, arm, matrix, out);
-        put_ticks(figure, matrix, out);
+        put_ticks(data, matrix, out);
         put_cells(figure, matrix, out);
         put_matrix(matrix, out);
     }

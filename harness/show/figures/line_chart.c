@@ -30,28 +30,29 @@ static size_t find_place(struct names *names, const char *text, size_t most)
     return at < most ? at : NAMES_MOST;
 }
 
-/* What is left of a key beside the lines' own parts, and the arm, where there are others. */
-static void say_panel(const struct figure_data *data, const struct series *series, const char *rest,
-                      char panel[static NAMES_TEXT])
+/* What is left beside the lines' own parts, and the arm, where there are others. */
+static void say_panel(const struct figure_data *data, const struct series *series,
+                      const struct dims *rest, char panel[static NAMES_TEXT])
 {
     enum { SEPARATOR = 2, HALF = NAMES_TEXT / 2 };
     char arm[HALF], left[HALF - SEPARATOR];
-    (void)key_say_part(data->result, series->arm, series->key, arm, sizeof(arm));
-    (void)key_say_in_part(data->result, series->arm, rest, left, sizeof(left));
+    (void)say_part(data->result, series->arm, &series->dims, arm, sizeof(arm));
+    (void)say_in_part(data->result, series->arm, rest, left, sizeof(left));
     (void)snprintf(panel, NAMES_TEXT, "%s%s%s", arm, arm[0] && left[0] ? ", " : "", left);
 }
 
 /* Without names of its own a figure has a panel for each part of the run. */
 static bool place(const struct figure_data *data, struct series *series, struct chart *chart)
 {
-    char own[VALUE_KEY_MAX], rest[VALUE_KEY_MAX], panel[NAMES_TEXT], name[NAMES_TEXT];
-    series_split(data->figure, series->key, own, rest);
+    char panel[NAMES_TEXT], name[NAMES_TEXT];
+    struct dims own, rest;
+    series_split(data->figure, &series->dims, &own, &rest);
     if (data->figure->series[0]) {
-        say_panel(data, series, rest, panel);
-        (void)key_say(data->bench, own, name, sizeof(name));
+        say_panel(data, series, &rest, panel);
+        (void)say_dims(data->bench, &own, name, sizeof(name));
     } else {
-        (void)key_say_part(data->result, series->arm, own, panel, sizeof(panel));
-        (void)key_say_in_part(data->result, series->arm, own, name, sizeof(name));
+        (void)say_part(data->result, series->arm, &own, panel, sizeof(panel));
+        (void)say_in_part(data->result, series->arm, &own, name, sizeof(name));
     }
     series->panel = find_place(&chart->panels, panel, NAMES_MOST);
     series->name = find_place(&chart->names, name, LINES_MOST);
@@ -134,7 +135,7 @@ static int find_ends(const struct figure_data *data, struct chart *chart, struct
     stretch(&figure->x, 0.05, chart->x);
     stretch(&figure->y, 0.12, chart->y);
     if (!(chart->x[0] < chart->x[1]) && !figure->series[0])
-        return err_set(err, -ENODATA, "one %s makes no line", figure->x.part);
+        return err_set(err, -ENODATA, "one %s makes no line", dim_name(data->bench, figure->x.dim));
     if (figure->y.log) {
         chart->y[0] = dat_round_125(chart->y[0] / 1.02, false);
         chart->y[1] = dat_round_125(chart->y[1] * 1.02, true);
@@ -198,7 +199,7 @@ static void put_crosses(const struct figure_data *data, const struct chart *char
     dat_start_block(out, "NaN NaN \"\"");
     for (size_t i = 0; metric && i < chart->list.n; i++) {
         const struct series *series = &chart->list.series[i];
-        const struct row *row = key_find_row(data->rows, series->arm, metric, series->key);
+        const struct row *row = rows_at(data->rows, series->arm, metric, &series->dims);
         char text[64];
         if (!row)
             continue;

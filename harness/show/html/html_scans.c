@@ -4,19 +4,9 @@
 
 #include "harness/rows/grid.h"
 #include "harness/rows/number.h"
+#include "harness/rows/say.h"
 #include "harness/show/html/html_parts.h"
 #include "harness/show/report/escape.h"
-
-/* Of "size=65536" of a table: "size 64 KiB". */
-static void say_column(const struct grid *grid, size_t column, FILE *out)
-{
-    char text[32], *end;
-    unsigned long long bytes = strtoull(grid->column[column], &end, 10);
-    bool is_size = strcmp(grid->across, "size") == 0 && !*end;
-    html_say(out, "%s",
-             is_size ? number_format_bytes((double)bytes, text, sizeof(text))
-                     : grid->column[column]);
-}
 
 static void print_caption(const struct grid *grid, FILE *out)
 {
@@ -26,22 +16,22 @@ static void print_caption(const struct grid *grid, FILE *out)
 
 static void print_grid(const struct grid *grid, FILE *out)
 {
+    char text[DIMS_KEY_MAX + 32];
     const struct bench *bench = grid->row[0]->arm->bench;
     (void)fputs("<div class=\"scroll\"><table><caption>", out);
     print_caption(grid, out);
     (void)fputs("</caption>\n<tr><th scope=\"col\">", out);
-    html_say(out, "%s", grid->across);
+    html_say(out, "%s", grid->name);
     (void)fputs("</th>", out);
     for (size_t i = 0; i < grid->ncolumns; i++) {
         (void)fputs("<th scope=\"col\">", out);
-        say_column(grid, i, out);
+        html_say(out, "%s", grid_column(grid, i, text, sizeof(text)));
         (void)fputs("</th>", out);
     }
     (void)fputs("</tr>\n", out);
     for (size_t line = 0; line < grid->nlines; line++) {
-        char text[VALUE_KEY_MAX + 32];
         (void)fputs("<tr><th scope=\"row\">", out);
-        html_say(out, "%s", key_say(bench, grid->line[line], text, sizeof(text)));
+        html_say(out, "%s", say_dims(bench, &grid->line[line], text, sizeof(text)));
         (void)fputs("</th>", out);
         for (size_t i = 0; i < grid->ncolumns; i++) {
             (void)fputs("<td>", out);
@@ -55,9 +45,10 @@ static void print_grid(const struct grid *grid, FILE *out)
 
 static void print_value(const struct grid *grid, const struct row *row, FILE *out)
 {
-    char key[VALUE_KEY_MAX], text[VALUE_KEY_MAX + 32], value[32];
+    char text[DIMS_KEY_MAX + 32], value[32];
+    const struct dims shown = row_shown(row);
     html_say(out, "%s", grid_say(grid, row, true, value, sizeof(value)));
-    (void)key_say(row->arm->bench, key_shown(row, key), text, sizeof(text));
+    (void)say_dims(row->arm->bench, &shown, text, sizeof(text));
     if (text[0])
         html_say(out, " (%s)", text);
 }
@@ -91,17 +82,17 @@ static void print_range(const struct grid *grid, FILE *out)
 /* The grid, or where it makes no table the smaller ones that it falls into. */
 static void print_split(struct grid *grid, FILE *out)
 {
-    char part[VALUE_KEY_MAX], value[GRID_SPLITS][VALUE_KEY_MAX];
-    size_t n = grid_split(grid, part, value);
+    struct dims parts[GRID_SPLITS];
+    size_t n = grid_split(grid, parts);
     for (size_t i = 0; i < n; i++) {
-        struct grid *some = grid_take(grid, part, value[i]);
+        struct grid *some = grid_take(grid, &parts[i]);
         if (some)
             print_split(some, out);
         grid_free(some);
     }
     if (n || !grid->n)
         return;
-    if (grid->n > 1 && grid->across[0])
+    if (grid->n > 1 && grid->fits)
         print_grid(grid, out);
     else
         print_range(grid, out);
@@ -112,7 +103,7 @@ static bool has_values(const struct rows *rows, const struct arm *arm)
     const struct bench_metric *metric = arm->bench->metrics;
     for (; metric && metric->name; metric++) {
         size_t at = 0;
-        if (!metric->quiet && key_next_row(rows, arm, metric->name, &at))
+        if (!metric->quiet && rows_next(rows, arm, metric->name, &at))
             return true;
     }
     return false;
@@ -123,7 +114,7 @@ static void print_arm(const struct html_side *side, size_t index, FILE *out)
     const struct analysis *analysis = &side->recorded->analysis;
     const struct arm *arm = &side->recorded->result.arms[index];
     char what[96];
-    (void)key_say_arm(&side->recorded->result, arm, "", what, sizeof(what));
+    (void)say_arm(&side->recorded->result, arm, NULL, what, sizeof(what));
     (void)fputs("<h4>", out);
     html_say(out, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
     (void)fputs("</h4>\n", out);

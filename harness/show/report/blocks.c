@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "harness/engine/arms/variant.h"
-#include "harness/rows/key.h"
 #include "harness/rows/metric.h"
+#include "harness/rows/say.h"
 #include "harness/verdict/advice/advice.h"
 
 static const struct arm *arm_of(const struct block *block, size_t i)
@@ -83,7 +83,7 @@ char *block_name(const struct block *block, char *buf, size_t size)
 {
     char what[96];
     const struct arm *arm = arm_of(block, 0);
-    (void)key_say_params(block->analysis->result, arm, what, sizeof(what));
+    (void)say_params(block->analysis->result, arm, what, sizeof(what));
     (void)snprintf(buf, size, "%s, %u worker%s%s%s", arm->bench->name, arm->slots,
                    arm->slots == 1 ? "" : "s", what[0] ? ", " : "", what);
     return buf;

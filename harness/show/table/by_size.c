@@ -25,18 +25,18 @@ enum { HEAD_NAME, HEAD_WHICH, HEAD_UNIT, HEADS }; /* "time" over "p99" over "us"
 struct column {
     const struct grid *grid;
     size_t line;
-    char head[HEADS][VALUE_KEY_MAX];
+    char head[HEADS][DIMS_KEY_MAX];
     int width;
 };
 
-/* The table of a group: what has one value of a part of the keys. */
+/* The table of a group: what stands at one place along a dimension. */
 struct table {
     const struct result *result;
     const struct rows *rows;
     const struct arm *arm;
     const struct arm_rounds *rounds; /* of that arm */
     FILE *out;
-    char part[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    struct dims at;
     struct grid *grid[METRICS_MOST]; /* of the group, by metric; NULL = none; owned */
     struct column column[COLUMNS_MOST];
     size_t ncolumns;
@@ -52,15 +52,16 @@ static const char *short_name(const struct bench *bench, const char *metric)
     return begins ? metric + length + 1 : metric;
 }
 
-/* The values of a line's key but the group's: "p99", "in p50", "rank 3". */
-static void name_line(const struct table *table, const char *key, char *buf, size_t size)
+/* Where a line stands but for the group: "p99", "in p50", "rank 3". */
+static void name_line(const struct table *table, const struct dims *at, char *buf, size_t size)
 {
-    char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
     size_t used = 0;
     buf[0] = '\0';
-    for (unsigned part = 0; key_part(key, part, name, value) && used < size; part++) {
+    for (unsigned part = 0; part < at->n && used < size; part++) {
+        dims_part(table->arm->bench, at, part, name, value);
         bool number = isdigit((unsigned char)value[0]);
-        if (strcmp(name, table->part) != 0)
+        if (at->of[part].dim != table->at.of[0].dim)
             used += (size_t)snprintf(buf + used, size - used, "%s%s%s%s", used ? " " : "",
                                      number ? name : "", number ? " " : "", value);
     }
@@ -71,10 +72,10 @@ static bool add_column(struct table *table, const struct grid *grid, size_t line
 {
     struct column *column = &table->column[table->ncolumns++];
     *column = (struct column){.grid = grid, .line = line, .width = NUMBER + GAP};
-    (void)snprintf(column->head[HEAD_NAME], VALUE_KEY_MAX, "%s",
+    (void)snprintf(column->head[HEAD_NAME], DIMS_KEY_MAX, "%s",
                    short_name(table->arm->bench, grid->metric->name));
-    name_line(table, grid->line[line], column->head[HEAD_WHICH], VALUE_KEY_MAX);
-    (void)snprintf(column->head[HEAD_UNIT], VALUE_KEY_MAX, "%s", number_unit(grid->metric->unit));
+    name_line(table, &grid->line[line], column->head[HEAD_WHICH], DIMS_KEY_MAX);
+    (void)snprintf(column->head[HEAD_UNIT], DIMS_KEY_MAX, "%s", number_unit(grid->metric->unit));
     for (int head = 0; head < HEADS; head++) {
         int width = (int)strlen(column->head[head]) + GAP;
         column->width = width > column->width ? width : column->width;
@@ -87,7 +88,7 @@ static bool same_sizes(const struct grid *a, const struct grid *b)
 {
     bool same = a->ncolumns == b->ncolumns;
     for (size_t i = 0; i < a->ncolumns && same; i++)
-        same = strcmp(a->column[i], b->column[i]) == 0;
+        same = !dims_compare(&a->column[i], &b->column[i]);
     return same;
 }
 
@@ -113,12 +114,12 @@ static int fill(struct table *table, uint64_t *told)
         if (!(*told >> m & 1))
             continue;
         struct grid *whole = grid_make(table->rows, table->arm, table->rounds, &metrics[m]);
-        struct grid *grid = whole ? grid_take(whole, table->part, table->value) : NULL;
+        struct grid *grid = whole ? grid_take(whole, &table->at) : NULL;
         grid_free(whole);
         table->grid[m] = grid;
         if (!grid)
             return -ENOMEM;
-        bool by_size = strcmp(grid->across, "size") == 0;
+        bool by_size = grid->fits && dim_kind(table->arm->bench, grid->across) == DIM_BYTES;
         first = !first && by_size ? grid : first;
         bool same = by_size && same_sizes(first, grid);
         full = full || (same && !add_grid(table, grid));
@@ -148,7 +149,7 @@ static void print_table(struct table *table, const char *group)
         (void)fputc('\n', table->out);
     }
     for (size_t size = 0; size < first->ncolumns; size++) {
-        (void)number_format_bytes(strtod(first->column[size], NULL), text, sizeof(text));
+        (void)number_format_bytes(grid_number(first, size), text, sizeof(text));
         (void)fprintf(table->out, "%-*s", table->left, text);
         for (size_t i = 0; i < table->ncolumns; i++)
             (void)fprintf(table->out, "%*s", table->column[i].width,
@@ -161,11 +162,11 @@ static void print_table(struct table *table, const char *group)
 /* One group: takes out of `told` what its table cannot hold, or prints the table. */
 static int visit(struct table *table, bool print, uint64_t *told)
 {
-    bool in_title = number_in_title(table->result, table->arm, table->part);
     uint64_t fits = *told;
-    char group[2 * VALUE_KEY_MAX] = "";
-    if (!in_title)
-        (void)snprintf(group, sizeof(group), "%s %s", table->part, table->value);
+    char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX], group[2 * DIMS_KEY_MAX] = "";
+    dims_part(table->arm->bench, &table->at, 0, name, value);
+    if (!number_in_title(table->result, table->arm, name))
+        (void)snprintf(group, sizeof(group), "%s %s", name, value);
     table->left = (int)strlen(group) > LEFT ? (int)strlen(group) : LEFT;
     table->width = table->left;
     table->ncolumns = 0;
@@ -181,11 +182,9 @@ static int visit(struct table *table, bool print, uint64_t *told)
     return rc;
 }
 
-/* Metrics that are shown by size and have values; of the first, the groups that its keys make. */
-static int find_groups(struct table *table, uint64_t *told, char (*group)[VALUE_KEY_MAX],
-                       size_t *ngroups)
+/* Metrics that are shown by size and have values; of the first, the groups that those make. */
+static int find_groups(struct table *table, uint64_t *told, struct dims *group, size_t *ngroups)
 {
-    char key[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
     const struct bench_metric *metrics = table->arm->bench->metrics;
     for (size_t m = 0; metrics && metrics[m].name && m < METRICS_MOST; m++) {
         if (!metrics[m].by_size)
@@ -193,8 +192,8 @@ static int find_groups(struct table *table, uint64_t *told, char (*group)[VALUE_
         struct grid *grid = grid_make(table->rows, table->arm, table->rounds, &metrics[m]);
         if (!grid)
             return -ENOMEM;
-        if (grid->n && !*told && key_part(key_copy(grid->row[0], key), 0, table->part, value))
-            *ngroups = grid_values(grid, table->part, group);
+        if (grid->n && !*told && grid->row[0]->dims.n)
+            *ngroups = grid_values(grid, grid->row[0]->dims.of[0].dim, group);
         *told |= (uint64_t)(grid->n > 0) << m;
         grid_free(grid);
     }
@@ -205,7 +204,7 @@ int by_size_print(const struct result *result, const struct rows *rows, const st
                   const struct arm_rounds *rounds, FILE *out, uint64_t *told)
 {
     struct table table = {.result = result, .rows = rows, .arm = arm, .rounds = rounds, .out = out};
-    char group[GRID_SPLITS][VALUE_KEY_MAX];
+    struct dims group[GRID_SPLITS];
     size_t n = 0;
     *told = 0;
     int rc = find_groups(&table, told, group, &n);
@@ -213,7 +212,7 @@ int by_size_print(const struct result *result, const struct rows *rows, const st
         if (n > GRID_SPLITS || !(*told & (*told - 1))) /* less than two metrics */
             *told = n = 0;
         for (size_t i = 0; i < n && !rc; i++) {
-            memcpy(table.value, group[i], VALUE_KEY_MAX);
+            table.at = group[i];
             rc = visit(&table, print, told);
         }
     }

@@ -8,15 +8,6 @@
 
 #include "harness/rows/number.h"
 
-const char *columns_name(const struct grid *grid, size_t column, char *buf, size_t size)
-{
-    char *end;
-    unsigned long long bytes = strtoull(grid->column[column], &end, 10);
-    if (strcmp(grid->across, "size") != 0 || *end)
-        return grid->column[column];
-    return number_format_bytes((double)bytes, buf, size);
-}
-
 static int wider(int width, const char *text)
 {
     int own = (int)strlen(text);
@@ -25,10 +16,10 @@ static int wider(int width, const char *text)
 
 int columns_cell_least(const struct grid *grid)
 {
-    char text[32];
+    char text[DIMS_KEY_MAX];
     int widest = COLUMNS_CELL_LEAST - 1;
     for (size_t column = 0; column < grid->ncolumns; column++) {
-        widest = wider(widest, columns_name(grid, column, text, sizeof(text)));
+        widest = wider(widest, grid_column(grid, column, text, sizeof(text)));
         for (size_t line = 0; line < grid->nlines; line++)
             widest = wider(widest, grid_format(grid, line, column, text, sizeof(text)));
     }
@@ -45,17 +36,10 @@ int columns_cell(const struct grid *grid, int room)
 
 bool columns_stand_alone(const struct grid *grid)
 {
-    static const char *const units[] = {"gpu", "rank", "node", "src", "dst", "from", "to"};
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-        if (strcmp(grid->across, units[i]) == 0)
-            return true;
-    for (size_t i = 0; i < grid->ncolumns; i++) {
-        char *end;
-        (void)strtod(grid->column[i], &end);
-        if (*end || end == grid->column[i])
-            return true;
-    }
-    return false;
+    bool alone = dim_kind(grid->row[0]->arm->bench, grid->across) > DIM_PAIR;
+    for (size_t column = 0; column < grid->ncolumns; column++)
+        alone = alone || isnan(grid_number(grid, column));
+    return alone;
 }
 
 /* NAN where there is none. */
@@ -126,10 +110,8 @@ static size_t find_cliff(const struct grid *grid)
 
 static bool is_wanted(const struct grid *grid, size_t column, const struct columns_wanted *wanted)
 {
-    char name[sizeof(wanted->of[0])];
-    (void)snprintf(name, sizeof(name), "%s=%s", grid->across, grid->column[column]);
     for (size_t i = 0; i < wanted->n; i++)
-        if (strcmp(name, wanted->of[i]) == 0)
+        if (dims_compare(&grid->column[column], &wanted->of[i]) == 0)
             return true;
     return false;
 }
@@ -137,8 +119,7 @@ static bool is_wanted(const struct grid *grid, size_t column, const struct colum
 static void want(const struct grid *grid, size_t column, struct columns_wanted *wanted)
 {
     if (wanted->n < COLUMNS_WANTED && !is_wanted(grid, column, wanted))
-        (void)snprintf(wanted->of[wanted->n++], sizeof(wanted->of[0]), "%s=%s", grid->across,
-                       grid->column[column]);
+        wanted->of[wanted->n++] = grid->column[column];
 }
 
 void columns_want(const struct grid *grid, size_t most, struct columns_wanted *wanted)

@@ -27,11 +27,8 @@ struct columns {
  * there is no room for more of them, all tables show all. */
 struct columns_wanted {
     size_t n;
-    char of[COLUMNS_WANTED][2 * VALUE_KEY_MAX]; /* "threads=32" */
+    struct dims of[COLUMNS_WANTED];
 };
-
-/* Sizes in bytes as people write them; `buf` is for those. */
-const char *columns_name(const struct grid *grid, size_t column, char *buf, size_t size);
 
 /* The least width of each: a blank and the widest of their texts. */
 int columns_cell_least(const struct grid *grid);

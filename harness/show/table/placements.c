@@ -8,9 +8,9 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
-#include "harness/rows/key.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/number.h"
+#include "harness/rows/say.h"
 #include "harness/show/table/retention.h"
 #include "harness/show/table/scaling.h"
 #include "harness/show/table/scan.h"
@@ -251,7 +251,7 @@ static const struct row *largest(const struct table *table, const struct arm *ar
 {
     const struct row *most = NULL;
     size_t at = 0;
-    for (const struct row *row; (row = key_next_row(table->rows, arm, metric->name, &at));)
+    for (const struct row *row; (row = rows_next(table->rows, arm, metric->name, &at));)
         if (!most || row->median > most->median)
             most = row;
     return most;
@@ -260,7 +260,7 @@ static const struct row *largest(const struct table *table, const struct arm *ar
 /* "81% (rank 0)": a value and whose it is. */
 static const char *format_whose(const struct row *row, char *buf, size_t size)
 {
-    char value[CELL], key[VALUE_KEY_MAX], name[64];
+    char value[CELL], name[64];
     if (!row)
         return "-";
     if (strcmp(row->unit, "ratio") == 0)
@@ -269,7 +269,7 @@ static const char *format_whose(const struct row *row, char *buf, size_t size)
         (void)units_format_seconds(row->median, value, sizeof(value));
     else
         (void)snprintf(value, sizeof(value), "%.4g", row->median);
-    (void)key_say(row->arm->bench, key_copy(row, key), name, sizeof(name));
+    (void)say_dims(row->arm->bench, &row->dims, name, sizeof(name));
     (void)snprintf(buf, size, "%s%s%s%s", value, name[0] ? " (" : "", name, name[0] ? ")" : "");
     return buf;
 }
@@ -326,7 +326,7 @@ static const struct row *least(const struct table *table, const struct bench *be
         size_t at = 0;
         const struct arm *arm = arm_at(table, i);
         const struct row *row = arm->bench == bench && arm->slots == table->slots
-                                    ? key_next_row(table->rows, arm, metric, &at)
+                                    ? rows_next(table->rows, arm, metric, &at)
                                     : NULL;
         if (row && (!found || row->median < found->median))
             found = row;

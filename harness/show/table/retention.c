@@ -7,8 +7,8 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
-#include "harness/rows/key.h"
 #include "harness/rows/number.h"
+#include "harness/rows/say.h"
 #include "harness/verdict/advice/advice.h"
 
 enum { LABEL = 10, VALUE = 9, KEPT = 6, ARMS_A_BLOCK = 4 };
@@ -29,28 +29,33 @@ static double median(const struct row *row)
 }
 
 /* What a choice has decided stands in the title already. */
-static void drop_choices(const struct retention *r, char key[static VALUE_KEY_MAX])
+static struct dims without_choices(const struct retention *r, struct dims at)
 {
-    char own[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
-    for (const struct opt *opt = r->idle->bench->opts; opt && opt->name; opt++)
-        if (key_get(key, opt->name, own) &&
-            !strcmp(own, opt_format_value(opt, r->idle->params, value, sizeof(value))))
-            key_drop(key, opt->name);
+    char own[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
+    for (const struct opt *opt = r->idle->bench->opts; opt && opt->name; opt++) {
+        unsigned dim = dim_find(r->idle->bench, opt->name);
+        if (dim && !strcmp(dims_value(r->idle->bench, &at, dim, own),
+                           opt_format_value(opt, r->idle->params, value, sizeof(value))))
+            at = dims_without(&at, dim);
+    }
+    return at;
 }
 
-/* "2 MiB" for "size=2097152", else the key as people say it. */
-static const char *label_of(const struct retention *r, const char *key, char *buf, size_t size)
+/* "2 MiB" of a size, else the place as people say it. */
+static const char *label_of(const struct retention *r, const struct dims *at, char *buf,
+                            size_t size)
 {
-    double bytes = key_number(key, "size");
-    char rest[VALUE_KEY_MAX], name[VALUE_KEY_MAX], text[32];
-    (void)snprintf(rest, sizeof(rest), "%s", key);
-    drop_choices(r, rest);
-    if (isnan(bytes))
-        return key_say(r->idle->bench, rest, buf, size);
-    key_drop(rest, "size");
+    const struct bench *bench = r->idle->bench;
+    unsigned by_size = dim_find_kind(bench, DIM_BYTES);
+    double bytes = dims_number(bench, at, by_size);
+    char name[DIMS_KEY_MAX], text[32];
+    struct dims rest = without_choices(r, *at);
+    if (!by_size || isnan(bytes))
+        return say_dims(bench, &rest, buf, size);
+    rest = dims_without(&rest, by_size);
     (void)units_format_bytes((uint64_t)bytes, text, sizeof(text));
-    (void)snprintf(buf, size, "%s%s%s", text, rest[0] ? " " : "",
-                   key_say(r->idle->bench, rest, name, sizeof(name)));
+    (void)snprintf(buf, size, "%s%s%s", text, rest.n ? " " : "",
+                   say_dims(bench, &rest, name, sizeof(name)));
     return buf;
 }
 
@@ -84,14 +89,14 @@ static void print_block(const struct retention *r, const struct arm *const *arms
     for (size_t i = 0; i < n; i++)
         (void)fprintf(r->out, "%*s%*s", VALUE, "", KEPT, "kept");
     (void)fputc('\n', r->out);
-    for (const struct row *row; (row = key_next_row(r->rows, r->idle, r->metric->name, &at));) {
-        char key[VALUE_KEY_MAX], label[96];
-        (void)key_copy(row, key);
-        (void)fprintf(r->out, "%-*.*s", LABEL, LABEL, label_of(r, key, label, sizeof(label)));
+    for (const struct row *row; (row = rows_next(r->rows, r->idle, r->metric->name, &at));) {
+        char label[96];
+        (void)fprintf(r->out, "%-*.*s", LABEL, LABEL,
+                      label_of(r, &row->dims, label, sizeof(label)));
         print_number(r, row->median);
         for (size_t i = 0; i < n; i++) {
-            print_number(r, median(key_find_row(r->rows, arms[i], r->metric->name, key)));
-            print_kept(r, median(key_find_row(r->rows, arms[i], "retention", key)));
+            print_number(r, median(rows_at(r->rows, arms[i], r->metric->name, &row->dims)));
+            print_kept(r, median(rows_at(r->rows, arms[i], "retention", &row->dims)));
         }
         (void)fputc('\n', r->out);
     }

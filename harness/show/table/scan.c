@@ -8,8 +8,8 @@
 #include "harness/lib/base/strbuf.h"
 #include "harness/lib/base/text.h"
 #include "harness/rows/grid.h"
-#include "harness/rows/key.h"
 #include "harness/rows/number.h"
+#include "harness/rows/say.h"
 #include "harness/show/table/by_size.h"
 #include "harness/show/table/columns.h"
 
@@ -42,20 +42,21 @@ struct values {
 };
 
 /*
- * Of a key among others, the parts that are the same in all, or those that are not; without what
- * the title says. What is the same in all lines of a table goes into its head.
+ * Of where a value stands among others, the parts that are the same in all, or those that are not;
+ * without what the title says. What is the same in all lines of a table goes into its head.
  */
-static void say_parts(const struct values *values, const char *key,
-                      const char (*keys)[VALUE_KEY_MAX], size_t nkeys, bool common, char *buf,
-                      size_t size)
+static void say_parts(const struct values *values, const struct dims *at, const struct dims *all,
+                      size_t nall, bool common, char *buf, size_t size)
 {
-    char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX], other[VALUE_KEY_MAX];
+    char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
     size_t used = 0;
     buf[0] = '\0';
-    for (unsigned part = 0; key_part(key, part, name, value) && used < size; part++) {
+    for (unsigned part = 0; part < at->n && used < size; part++) {
+        const struct dims only = dims_only(at, at->of[part].dim);
         bool same = true;
-        for (size_t i = 0; i < nkeys; i++)
-            same = same && key_get(keys[i], name, other) && !strcmp(value, other);
+        for (size_t i = 0; i < nall; i++)
+            same = same && dims_has(&all[i], at->of[part].dim) && dims_agree(&all[i], &only);
+        dims_part(values->arm->bench, at, part, name, value);
         if (same == common && !number_in_title(values->result, values->arm, name))
             used +=
                 (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
@@ -76,15 +77,15 @@ static const char *fit_label(const struct values *values, const char *label, siz
 static void print_header(struct values *values, const struct grid *grid, const char *label)
 {
     char header[sizeof(values->header)];
-    const char *left = fit_label(values, label, strlen(grid->across) + 1);
+    const char *left = fit_label(values, label, strlen(grid->name) + 1);
     size_t used = (size_t)snprintf(header, sizeof(header), "%s%*s", left,
-                                   values->label - (int)strlen(left), grid->across);
+                                   values->label - (int)strlen(left), grid->name);
     for (size_t i = 0; i < values->shown.n && used < sizeof(header); i++) {
-        char text[32];
-        const char *name = columns_name(grid, values->shown.at[i], text, sizeof(text));
+        char text[DIMS_KEY_MAX];
+        const char *name = grid_column(grid, values->shown.at[i], text, sizeof(text));
         used += (size_t)snprintf(header + used, sizeof(header) - used, "%*s", values->cell, name);
     }
-    size_t columns = left[0] ? 0 : (size_t)values->label - strlen(grid->across);
+    size_t columns = left[0] ? 0 : (size_t)values->label - strlen(grid->name);
     if (strcmp(header + columns, values->header + columns) != 0)
         (void)fprintf(values->out, "%s\n", header);
     memcpy(values->header, header, sizeof(header));
@@ -111,18 +112,18 @@ static void print_line(const struct values *values, const struct grid *grid, siz
 /* What stands left of the columns' names: of a table of one line, only what all keys share. */
 static void label_head(const struct values *values, const struct grid *grid, char *buf, size_t size)
 {
-    char name[64] = "", rest[VALUE_KEY_MAX];
+    char name[64] = "", rest[DIMS_KEY_MAX];
     if (grid->nlines > 1)
         name_grid(grid, name, sizeof(name));
-    say_parts(values, grid->line[0], grid->line, grid->nlines, true, rest, sizeof(rest));
+    say_parts(values, &grid->line[0], grid->line, grid->nlines, true, rest, sizeof(rest));
     (void)snprintf(buf, size, "%s%s%s", name, name[0] && rest[0] ? ", " : "", rest);
 }
 
 static void label_line(const struct values *values, const struct grid *grid, size_t line, char *buf,
                        size_t size)
 {
-    char rest[VALUE_KEY_MAX];
-    say_parts(values, grid->line[line], grid->line, grid->nlines, false, rest, sizeof(rest));
+    char rest[DIMS_KEY_MAX];
+    say_parts(values, &grid->line[line], grid->line, grid->nlines, false, rest, sizeof(rest));
     if (grid->nlines == 1)
         name_grid(grid, buf, size);
     else
@@ -140,11 +141,11 @@ static size_t fit_columns(struct values *values, const struct grid *grid)
 /* "threads 4, 16" of a few that the table does not show, else "size (12 of 19)"; "" = shows all. */
 static void say_left_out(const struct values *values, const struct grid *grid, struct strbuf *text)
 {
-    char name[32];
+    char name[DIMS_KEY_MAX];
     size_t n = grid->ncolumns - values->shown.n, at = 0;
     if (n == 0)
         return;
-    strbuf_adds(text, grid->across);
+    strbuf_adds(text, grid->name);
     if (n > LEFT_OUT_NAMED) {
         strbuf_addf(text, " (%zu of %zu)", n, grid->ncolumns);
         return;
@@ -154,7 +155,7 @@ static void say_left_out(const struct values *values, const struct grid *grid, s
             at++;
         else
             strbuf_addf(text, "%s %s", listed++ ? "," : "",
-                        columns_name(grid, i, name, sizeof(name)));
+                        grid_column(grid, i, name, sizeof(name)));
 }
 
 /* The block's entry of those columns, new where there is none; takes them. NULL: no memory. */
@@ -257,15 +258,14 @@ static int compare_rows(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* "2-38" for "a=2;b=38", else "layout same, threads 2", without what the title says. */
-static char *format_key(const struct values *values, const struct row *row, char *buf, size_t size)
+/* "2-38" of a pair, else "layout same, threads 2", without what the title says. */
+static char *format_place(const struct values *values, const struct row *row, char *buf,
+                          size_t size)
 {
-    char key[VALUE_KEY_MAX];
-    (void)key_copy(row, key);
     if (grid_is_pair(row))
-        (void)snprintf(buf, size, "%.0f-%.0f", key_number(key, "a"), key_number(key, "b"));
+        (void)snprintf(buf, size, "%.0f-%.0f", row->dims.of[0].at, row->dims.of[1].at);
     else
-        say_parts(values, key, NULL, 0, true, buf, size);
+        say_parts(values, &row->dims, NULL, 0, true, buf, size);
     return buf;
 }
 
@@ -279,10 +279,10 @@ static void print_range(const struct values *values, struct grid *grid)
     (void)snprintf(line, sizeof(line), "%s: %zu %s, %s (%s) .. %s median .. %s (%s)",
                    grid->metric->name, grid->n, grid_is_pair(first) ? "pairs" : "values",
                    grid_say(grid, first, true, least, sizeof(least)),
-                   format_key(values, first, least_key, sizeof(least_key)),
+                   format_place(values, first, least_key, sizeof(least_key)),
                    number_format(median, unit, true, middle, sizeof(middle)),
                    grid_say(grid, last, true, most, sizeof(most)),
-                   format_key(values, last, most_key, sizeof(most_key)));
+                   format_place(values, last, most_key, sizeof(most_key)));
     text_wrap(line, 0, 2, values->out);
 }
 
@@ -290,7 +290,7 @@ static void note_single(struct values *values, const struct grid *grid)
 {
     char value[32], name[96];
     size_t used = strlen(values->singles), size = sizeof(values->singles) - used;
-    (void)format_key(values, grid->row[0], name, sizeof(name));
+    (void)format_place(values, grid->row[0], name, sizeof(name));
     (void)snprintf(values->singles + used, size, "%s%s %s%s%s%s", used ? "; " : "",
                    grid->metric->name, grid_say(grid, grid->row[0], true, value, sizeof(value)),
                    name[0] ? " (" : "", name, name[0] ? ")" : "");
@@ -310,10 +310,10 @@ static int imax(int a, int b)
 static void widen_label(struct values *values, struct grid *grid)
 {
     char label[128];
-    if (!grid->across[0])
+    if (!grid->fits)
         return;
     label_head(values, grid, label, sizeof(label));
-    size_t width = strlen(label) + 2 + strlen(grid->across);
+    size_t width = strlen(label) + 2 + strlen(grid->name);
     for (size_t line = 0; line < grid->nlines; line++) {
         label_line(values, grid, line, label, sizeof(label));
         width = strlen(label) > width ? strlen(label) : width;
@@ -326,7 +326,7 @@ static void widen_label(struct values *values, struct grid *grid)
  */
 static void note_wanted(struct values *values, struct grid *grid)
 {
-    if (!grid->across[0])
+    if (!grid->fits)
         return;
     int left = TEXT_WIDTH - (int)grid->ncolumns * columns_cell_least(grid);
     if (columns_stand_alone(grid) && left >= values->lines_label)
@@ -338,7 +338,7 @@ static void print_one(struct values *values, struct grid *grid)
 {
     if (grid->n == 1)
         note_single(values, grid);
-    else if (grid->across[0])
+    else if (grid->fits)
         print_grid(values, grid);
     else if (grid->n)
         print_range(values, grid);
@@ -348,13 +348,13 @@ static void print_one(struct values *values, struct grid *grid)
 static int visit(struct values *values, struct grid *grid,
                  void (*what)(struct values *values, struct grid *grid))
 {
-    char part[VALUE_KEY_MAX], value[GRID_SPLITS][VALUE_KEY_MAX];
-    size_t n = grid_split(grid, part, value);
+    struct dims parts[GRID_SPLITS];
+    size_t n = grid_split(grid, parts);
     int rc = 0;
     if (n == 0)
         what(values, grid);
     for (size_t i = 0; i < n && !rc; i++) {
-        struct grid *some = grid_take(grid, part, value[i]);
+        struct grid *some = grid_take(grid, &parts[i]);
         rc = some ? visit(values, some, what) : -ENOMEM;
         grid_free(some);
     }
@@ -383,7 +383,7 @@ static int print_grids(struct values *values)
 static int print_block(struct values *values)
 {
     char what[96];
-    (void)key_say_arm(values->result, values->arm, "", what, sizeof(what));
+    (void)say_arm(values->result, values->arm, NULL, what, sizeof(what));
     (void)fprintf(values->out, "\n%s%s%s%s%s\n", values->color ? "\033[1m" : "",
                   values->arm->bench->name, what[0] ? ", " : "", what,
                   values->color ? "\033[0m" : "");
@@ -405,7 +405,7 @@ static int print_block(struct values *values)
 static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
 {
     size_t at = 0;
-    return bench_kept(arm->bench) && key_next_row(rows, arm, "retention", &at);
+    return bench_kept(arm->bench) && rows_next(rows, arm, "retention", &at);
 }
 
 int scan_print(const struct result *result, const struct rows *rows, const struct rounds *rounds,

@@ -120,7 +120,7 @@ static void put_exact(double value, FILE *out)
 static void put_arm(const struct result *result, const struct arm *arm, const char *key, FILE *out)
 {
     char params[ROW_PARAMS_MAX];
-    (void)row_put_params(result, arm, key, params);
+    row_put_params(result, arm, key, params);
     csv_put_text(result->run_id, out);
     (void)fputc(',', out);
     csv_put_text(result->scenario, out);
@@ -133,8 +133,9 @@ static void put_arm(const struct result *result, const struct arm *arm, const ch
 static void put_value(const struct analysis *analysis, size_t arm, const struct round_value *value,
                       FILE *out)
 {
-    char reason[300];
-    put_arm(analysis->result, &analysis->result->arms[arm], value->key, out);
+    char reason[300], key[DIMS_KEY_MAX];
+    const struct arm *of = &analysis->result->arms[arm];
+    put_arm(analysis->result, of, dims_format(of->bench, &value->dims, key), out);
     (void)fprintf(out, "%s,", value->metric);
     csv_put_text(value->unit, out);
     (void)fprintf(out, ",%s,", value->better);
@@ -201,7 +202,7 @@ static void put_samples(const struct result *result, const struct arm *arm,
     const struct worker_result *of = &observation->workers[worker];
     char params[ROW_PARAMS_MAX];
     uint64_t iter = 0;
-    (void)row_put_params(result, arm, "", params);
+    row_put_params(result, arm, "", params);
     for (size_t i = 0; i < of->nsamples; i++) {
         const struct sample *sample = &of->samples[i];
         bool censored = of->censored && i + 1 == of->nsamples;

@@ -26,11 +26,13 @@ static json_t *odd_to_json(const struct symmetry_comparison *c, const struct top
 static json_t *comparison_to_json(const struct symmetry_comparison *c, const struct topo *topo)
 {
     bool judged = c->verdict != OUTLIER_NONE;
+    char key[DIMS_KEY_MAX];
     json_t *object = json_pack(
         "{s:s, s:s, s:o, s:s, s:o, s:s, s:s, s:o, s:I, s:s, s:o, s:o, s:o}", "bench", c->row->bench,
         "placement", c->row->placement, "params", json_value_text(c->row->params), "metric",
         c->row->metric, "unit", json_value_text(c->row->unit), "better", c->row->better, "of",
-        symmetry_kind_name(c->kind), "key", json_value_text(c->key), "units", (json_int_t)c->n,
+        symmetry_kind_name(c->kind), "key",
+        json_value_text(dims_format(c->row->arm->bench, &c->dims, key)), "units", (json_int_t)c->n,
         "verdict", outlier_verdict_name(c->verdict), "typical",
         json_value_real(judged ? c->typical : (double)NAN), "spread",
         json_value_real(judged ? c->spread : (double)NAN), "odd", odd_to_json(c, topo));

@@ -15,8 +15,8 @@ struct group {
     bool told;                                /* rows.csv has it */
 };
 
-static int append(struct groups *groups, const struct round_values *values, unsigned line,
-                  struct err *err)
+static int append(struct groups *groups, const struct round_values *values, const char *key,
+                  unsigned line, struct err *err)
 {
     const struct round_value *value = &values->value[values->n - 1];
     struct group *grown = array_grown(groups->group, groups->n, &groups->capacity, sizeof(*grown));
@@ -24,7 +24,7 @@ static int append(struct groups *groups, const struct round_values *values, unsi
         return err_set(err, -ENOMEM, "no memory for the values of " CSV_ROUNDS_NAME);
     groups->group = grown;
     grown[groups->n++] = (struct group){.metric = value->metric,
-                                        .key = value->key,
+                                        .key = key,
                                         .unit = value->unit,
                                         .better = value->better,
                                         .first = values->n - 1,
@@ -33,13 +33,12 @@ static int append(struct groups *groups, const struct round_values *values, unsi
     return 0;
 }
 
-int groups_add(struct groups *groups, const struct round_values *values, bool first_of_arm,
-               const struct csv_reader *reader, struct err *err)
+int groups_add(struct groups *groups, const struct round_values *values, const char *key,
+               bool first_of_arm, const struct csv_reader *reader, struct err *err)
 {
     const struct round_value *value = &values->value[values->n - 1], *before = value - 1;
-    if (first_of_arm || strcmp(value->metric, before->metric) != 0 ||
-        strcmp(value->key, before->key) != 0)
-        return append(groups, values, reader->line, err);
+    if (first_of_arm || !values_alike(value, before))
+        return append(groups, values, key, reader->line, err);
     if (value->round <= before->round || before->round == VALUE_NO_ROUND)
         return csv_refuse(reader, err, "a round of %.60s that is not behind the one before it",
                           value->metric);
@@ -132,9 +131,9 @@ static int check_numbers(const struct group *group, const struct round_value *va
 }
 
 int groups_check_row(struct groups *groups, const struct round_values *values, size_t arm,
-                     const struct row *row, const struct csv_reader *reader, struct err *err)
+                     const struct row *row, const char *key, const struct csv_reader *reader,
+                     struct err *err)
 {
-    const char *key = row->params + row->key_at;
     struct group *group = find(groups, arm, row->metric, key);
     if (!group)
         return csv_refuse(reader, err, "%.60s%s%.60s is not in " CSV_ROUNDS_NAME, row->metric,

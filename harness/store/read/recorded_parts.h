@@ -32,15 +32,18 @@ struct groups {
     size_t *first; /* narms: where the groups of each arm begin, which are sorted */
 };
 
-/* Of the value that was appended last; -EINVAL: its rounds do not ascend, or its unit is another.
+/*
+ * Of the value that was appended last, with its key, which is borrowed; -EINVAL: its rounds do not
+ * ascend, or its unit is another.
  */
-int groups_add(struct groups *groups, const struct round_values *values, bool first_of_arm,
-               const struct csv_reader *reader, struct err *err);
+int groups_add(struct groups *groups, const struct round_values *values, const char *key,
+               bool first_of_arm, const struct csv_reader *reader, struct err *err);
 /* -EINVAL: the arm has a group twice. */
 int groups_close_arm(struct groups *groups, const struct csv_reader *reader, struct err *err);
 /* -EINVAL: the row is of no group, or of one that had a row, or says something else than it. */
 int groups_check_row(struct groups *groups, const struct round_values *values, size_t arm,
-                     const struct row *row, const struct csv_reader *reader, struct err *err);
+                     const struct row *row, const char *key, const struct csv_reader *reader,
+                     struct err *err);
 /* -EINVAL: a group of the arm that should have a row had none. */
 int groups_check_told(const struct groups *groups, size_t arm, struct err *err);
 void groups_free(struct groups *groups);

@@ -55,22 +55,6 @@ static int refuse_rest(const struct csv_reader *reader, struct err *err)
     return csv_refuse(&behind, err, "more lines than run.json counts");
 }
 
-/* Behind slots=N, and what follows of background= and variant=; the end where there is no key. */
-static size_t find_key(const char *params)
-{
-    const char *at = params;
-    while (*at && strncmp(at, "slots=", strlen("slots=")) != 0)
-        at += strcspn(at, ";") + (at[strcspn(at, ";")] == ';');
-    bool ours = *at;
-    while (ours) {
-        at += strcspn(at, ";");
-        at += *at == ';';
-        ours = !strncmp(at, "background=", strlen("background=")) ||
-               !strncmp(at, "variant=", strlen("variant="));
-    }
-    return (size_t)(at - params);
-}
-
 static bool has_slots(const char *params, unsigned slots)
 {
     char part[32];
@@ -104,8 +88,8 @@ static int check_place(const struct csv_reader *reader, const struct recorded *r
         return csv_refuse(reader, err, "not what run.json says: %s of %.40s, %s, workers=%u here",
                           row_role(arm), arm->bench->name, placement_infos[arm->placement].name,
                           arm->workers);
-    if (strlen(cells[PARAMS] + find_key(cells[PARAMS])) >= VALUE_KEY_MAX)
-        return csv_refuse(reader, err, "a key of more than %d bytes", VALUE_KEY_MAX - 1);
+    if (strlen(row_key(cells[PARAMS])) >= DIMS_KEY_MAX)
+        return csv_refuse(reader, err, "a key of more than %d bytes", DIMS_KEY_MAX - 1);
     if (!cells[METRIC][0])
         return csv_refuse(reader, err, "no metric");
     if (strcmp(cells[BETTER], "higher") != 0 && strcmp(cells[BETTER], "lower") != 0 &&
@@ -123,7 +107,7 @@ static int check_status(const struct csv_reader *reader, const char *cell, struc
 }
 
 static int read_value(struct csv_reader *reader, const struct recorded *recorded, size_t arm,
-                      struct round_value *value, struct err *err)
+                      struct round_value *value, const char **key, struct err *err)
 {
     const struct result *result = &recorded->result;
     char *cells[ROUND_CELLS];
@@ -136,11 +120,11 @@ static int read_value(struct csv_reader *reader, const struct recorded *recorded
         rc = csv_count(reader, "round", cells[ROUND], result->rounds_done - 1, &round, err);
     if (!rc)
         rc = check_status(reader, cells[STATUS], err);
+    *key = row_key(cells[PARAMS]);
     *value = (struct round_value){
         .metric = cells[METRIC],
         .unit = cells[UNIT],
         .better = cells[BETTER],
-        .key = cells[PARAMS] + find_key(cells[PARAMS]),
         .round = cells[ROUND][0] ? (int)round : VALUE_NO_ROUND,
         .status = status_find(cells[STATUS]),
         .base = -1,
@@ -148,6 +132,8 @@ static int read_value(struct csv_reader *reader, const struct recorded *recorded
     };
     if (!rc)
         rc = csv_number(reader, "value", cells[VALUE], &value->value, err);
+    if (!rc)
+        value->dims = dims_parse(result->arms[arm].bench, *key);
     return rc ? rc : 1;
 }
 
@@ -161,12 +147,13 @@ static int read_values(struct recorded *recorded, struct groups *groups, struct 
         size_t n = count_of(recorded, arm, "round_values");
         for (size_t i = 0; i < n && !rc; i++) {
             struct round_value value;
-            rc = read_value(&reader, recorded, arm, &value, err);
+            const char *key;
+            rc = read_value(&reader, recorded, arm, &value, &key, err);
             if (!rc)
                 return refuse_end(&reader, n - i, err);
             rc = rc < 0 ? rc : values_append(values, &value, err);
             if (!rc)
-                rc = groups_add(groups, values, i == 0, &reader, err);
+                rc = groups_add(groups, values, key, i == 0, &reader, err);
         }
         if (!rc)
             rc = values_close_arm(values, err);
@@ -222,8 +209,7 @@ static int read_row(struct csv_reader *reader, const struct recorded *recorded,
     }
     if (rc)
         return rc;
-    row->key_at = find_key(row->params);
-    row->key_length = strlen(row->params + row->key_at);
+    row->dims = dims_parse(arm->bench, row_key(row->params));
     return 1;
 }
 
@@ -242,7 +228,7 @@ static int add_metric(struct recorded *recorded, const struct csv_reader *reader
     /* Made by recorded_arms.c, which lends it to the arms. */
     struct bench *bench = (struct bench *)(uintptr_t)row->arm->bench;
     size_t n = 0;
-    if (!(bench->scan || row->key_length) || knows(bench, row->metric) ||
+    if (!(bench->scan || row->dims.n) || knows(bench, row->metric) ||
         !strcmp(row->metric, VALUE_STATUS) || !strcmp(row->metric, "retention") ||
         !strcmp(row->metric, METRIC_STAGE))
         return 0;
@@ -275,7 +261,9 @@ static int read_rows(struct recorded *recorded, struct groups *groups, struct er
             rc = read_row(&reader, recorded, &recorded->result.arms[arm], &row, err);
             if (!rc)
                 return refuse_end(&reader, n - i, err);
-            rc = rc < 0 ? rc : groups_check_row(groups, values, arm, &row, &reader, err);
+            rc = rc < 0 ? rc
+                        : groups_check_row(groups, values, arm, &row, row_key(row.params), &reader,
+                                           err);
             if (!rc)
                 rc = add_metric(recorded, &reader, &row, err);
             if (!rc)

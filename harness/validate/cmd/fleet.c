@@ -30,7 +30,8 @@ enum { MACHINES_LEAST = 3 };
 static bool gates(const void *benches, const char *name, const char *metric, const char *params)
 {
     const struct bench *bench = bench_find(benches, name);
-    return bench && metric_gates(bench, metric, params);
+    const struct dims at = dims_parse(bench, row_key(params));
+    return bench && metric_gates(bench, metric, &at);
 }
 
 static void tell(const char *line)

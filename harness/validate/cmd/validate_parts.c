@@ -86,16 +86,6 @@ static int plan(const struct validate_parts *parts, const struct validate_part *
                           setup, err);
 }
 
-/* Of a params column the key of a scan's value: what is behind slots=N, but for what loads it. */
-static const char *key_in(const char *params)
-{
-    const char *at = strstr(params, "slots=");
-    at = at ? at + strcspn(at, ";") : "";
-    while (strncmp(at, ";background=", strlen(";background=")) == 0)
-        at += 1 + strcspn(at + 1, ";");
-    return *at ? at + 1 : at;
-}
-
 /* What of the bound's parameters the arm's are not; `other` (or NULL) gets the first ones. */
 static size_t differ(const char *bound, const char *arm, struct validate_part *other)
 {
@@ -139,7 +129,7 @@ static bool is_given(const struct result *result, const char *key, struct valida
         if (!is_of(result, &result->arms[i], key))
             continue;
         const struct opt *opts = result->arms[i].bench->opts;
-        (void)row_put_params(result, &result->arms[i], key_in(bound), params);
+        row_put_params(result, &result->arms[i], row_key(bound), params);
         if (strcmp(new_params_without_defaults(opts, params, plain, sizeof(plain)),
                    new_params_without_defaults(opts, bound, plain_bound, sizeof(plain_bound))) == 0)
             return true;

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "harness/lib/base/text.h"
-#include "harness/rows/key.h"
+#include "harness/rows/say.h"
 #include "harness/verdict/advice/advice.h"
 
 /* A placement is clearly better where it keeps that much more at the size that loses most. */
 static const double clear_gain = 0.1;
 
-/* The least and the most that an arm keeps over all keys. */
+/* The least and the most that an arm keeps of all values. */
 struct range {
     const struct row *least; /* NULL = nothing */
     double most;
@@ -20,7 +20,7 @@ static struct range range_of(const struct rows *rows, const struct arm *arm)
 {
     struct range range = {NULL, -INFINITY};
     size_t at = 0;
-    for (const struct row *row; (row = key_next_row(rows, arm, "retention", &at));) {
+    for (const struct row *row; (row = rows_next(rows, arm, "retention", &at));) {
         if (!range.least || row->median < range.least->median)
             range.least = row;
         range.most = fmax(range.most, row->median);
@@ -39,11 +39,10 @@ static char *format_range(const struct range *range, char *buf, size_t size)
     return buf;
 }
 
-/* At the key where `worst` keeps least, the other arm keeps clearly more, by its intervals too. */
+/* Where `worst` keeps least the other arm keeps clearly more, by its intervals too. */
 static bool is_clear(const struct rows *rows, const struct arm *arm, const struct row *worst)
 {
-    char key[VALUE_KEY_MAX];
-    const struct row *row = key_find_row(rows, arm, "retention", key_copy(worst, key));
+    const struct row *row = rows_at(rows, arm, "retention", &worst->dims);
     if (!row || row->median <= worst->median + clear_gain)
         return false;
     return row->rounds < 2 || worst->rounds < 2 || row->ci_low > worst->ci_high;
@@ -60,7 +59,7 @@ bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
 {
     size_t at = 0;
     return !arm->alone && arm->bench == idle->bench && arm->params == idle->params &&
-           arm->slots == idle->slots && key_next_row(&analysis->rows, arm, "retention", &at);
+           arm->slots == idle->slots && rows_next(&analysis->rows, arm, "retention", &at);
 }
 
 /* By the rule of recommend.h, at what each keeps least of: by more than chance and the tolerance.
@@ -121,7 +120,7 @@ bool advice_retention(const struct analysis *analysis, const struct arm *idle,
         return false;
     bool clear = ends.best && is_clear(&analysis->rows, ends.best, ends.low.least);
     unsigned behind = arm_background(ends.worst);
-    (void)key_say_part(result, idle, "", part, sizeof(part));
+    (void)say_part(result, idle, NULL, part, sizeof(part));
     int used = snprintf(
         line, size,
         "Under %u background worker%s (%s) %s%s%s keeps %s of its idle speed with placement %s",

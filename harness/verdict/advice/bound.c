@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/rows/key.h"
 #include "harness/rows/metric.h"
+#include "harness/rows/row.h"
 #include "harness/verdict/advice/recommend.h"
 #include "harness/verdict/odd/statuses.h"
 
@@ -98,9 +98,9 @@ static double median_of(const struct subject *of, const struct arm *arm, const c
 static double stage_of(const struct subject *of, const struct arm *arm,
                        const struct bench_stage *stage)
 {
+    const struct dims at = dims_parse(of->arm->bench, stage->key);
     const struct row *any = arm ? rows_find(&of->analysis->rows, arm, METRIC_STAGE) : NULL;
-    const struct row *row =
-        any ? key_find_row(&of->analysis->rows, arm, METRIC_STAGE, stage->key) : NULL;
+    const struct row *row = any ? rows_at(&of->analysis->rows, arm, METRIC_STAGE, &at) : NULL;
     return !any || isnan(any->median) ? (double)NAN : row ? row->median : 0;
 }
 

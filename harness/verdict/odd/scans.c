@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/rows/key.h"
+#include "harness/rows/say.h"
 
 enum { ROUNDS_LEAST = 3 };
 
@@ -38,8 +38,8 @@ static struct some find(const struct rows *rows, const struct arm *arm, const ch
 /* "n 8, aggressor stream" of a row, as its benchmark says it, and of how many it is one. */
 static void say_where(const struct bench *bench, const struct some *some, char *buf, size_t size)
 {
-    char key[VALUE_KEY_MAX], what[120];
-    (void)key_say(bench, key_copy(some->row, key), what, sizeof(what));
+    char what[120];
+    (void)say_dims(bench, &some->row->dims, what, sizeof(what));
     (void)snprintf(buf, size, "%zu of %zu values, such as %s", some->told, some->rows, what);
 }
 
@@ -53,8 +53,8 @@ static int judge_metric(const struct analysis *analysis, const struct arm *arm,
     bool many = (double)some.told >= SCANS_BELOW_SHARE * (double)some.rows;
     if (!metric->below_one || !some.told || !many)
         return 0;
-    (void)key_say_part(analysis->result, arm, "", part, sizeof(part));
-    (void)key_say_in_part(analysis->result, arm, "", where, sizeof(where));
+    (void)say_part(analysis->result, arm, NULL, part, sizeof(part));
+    (void)say_in_part(analysis->result, arm, NULL, where, sizeof(where));
     (void)snprintf(finding.subject, sizeof(finding.subject), "%s, %s%s%s%s%s", arm->bench->name,
                    metric->name, part[0] ? ", " : "", part, where[0] ? ", " : "", where);
     (void)snprintf(finding.sentence, sizeof(finding.sentence), "%.3f: %s", some.row->median,

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "harness/rows/key.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/number.h"
+#include "harness/rows/say.h"
 #include "harness/verdict/odd/busy.h"
 
 enum { REASONS_MAX = 2 }; /* of placements that are not here; of more only the names are told */
@@ -18,7 +18,7 @@ char *statuses_name_arm(const struct result *result, const struct arm *arm, char
 {
     char what[96], slots[32] = "";
     if (arm->bench->scan) {
-        (void)key_say_arm(result, arm, "", what, sizeof(what));
+        (void)say_arm(result, arm, NULL, what, sizeof(what));
         (void)snprintf(buf, size, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
         return buf;
     }

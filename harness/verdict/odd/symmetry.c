@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
-#include "harness/rows/key.h"
 
 const char *symmetry_kind_name(enum symmetry_kind kind)
 {
@@ -32,70 +31,69 @@ static enum outlier_sense sense_of(const struct row *row)
 /* Not with a background: there the scheduler decides who is waited for. */
 static bool is_judged(const struct row *row)
 {
-    char key[VALUE_KEY_MAX];
     const struct bench_metric *metric = metric_of(row);
-    if (!row->key_length || isnan(row->median) || strcmp(row->better, "none") == 0 || !metric ||
+    if (!row->dims.n || isnan(row->median) || strcmp(row->better, "none") == 0 || !metric ||
         metric->peers == PEERS_DIFFER || arm_background(row->arm))
         return false;
-    return key_agrees(key_copy(row, key), metric->calm);
+    return dims_agree(&row->dims, metric->calm);
 }
 
-/* An ordinal, or -1. */
-static int key_ordinal(const char *key, const char *name)
+/* Takes the number of such a unit out of where a row stands; -1 where it has none. */
+static int take(const struct row *row, enum dim_kind kind, struct dims *at)
 {
-    double number = key_number(key, name);
-    return number >= 0 && number < 1e6 && number == floor(number) ? (int)number : -1;
+    unsigned dim = dim_find_kind(row->arm->bench, kind);
+    int ordinal = dim ? dims_ordinal(row->arm->bench, at, dim) : -1;
+    if (ordinal >= 0)
+        *at = dims_without(at, dim);
+    return ordinal;
 }
 
 /* In place of the node its distance, where that is known. */
-static void replace_node(char *key, const struct symmetry_distance *distance,
-                         struct symmetry_unit *unit)
+static void replace_node(const struct row *row, const struct symmetry_distance *distance,
+                         struct dims *at, struct symmetry_unit *unit)
 {
-    int os_node = key_ordinal(key, "node");
+    struct dims rest = *at;
+    char text[32];
+    int os_node = take(row, DIM_NODE, &rest);
     int far = os_node < 0 || !distance->ask ? -1 : distance->ask(distance->arg, unit->id, os_node);
     if (far < 0)
         return;
-    key_drop(key, "node");
-    size_t used = strlen(key);
-    (void)snprintf(key + used, VALUE_KEY_MAX - used, "%sdistance=%d", used ? ";" : "", far);
+    (void)snprintf(text, sizeof(text), "distance=%d", far);
+    *at = dims_with_text(rest, 0, text);
     unit->other = os_node;
 }
 
-/* Takes the unit out of the key; false where the row has none. */
-static bool take_unit(const struct row *row, const struct symmetry_distance *distance, char *key,
-                      struct symmetry_unit *unit)
+/* Takes the unit out of where the row stands; false where the row has none. */
+static bool take_unit(const struct row *row, const struct symmetry_distance *distance,
+                      struct dims *at, struct symmetry_unit *unit)
 {
     *unit = (struct symmetry_unit){.id = -1, .other = -1, .ratio = NAN, .z = NAN};
     unit->value.value = row->median;
     unit->value.low = row->ci_low;
     unit->value.high = row->ci_high;
-    (void)key_copy(row, key);
-    if ((unit->id = key_ordinal(key, "gpu")) >= 0) {
+    *at = row->dims;
+    if ((unit->id = take(row, DIM_GPU, at)) >= 0) {
         unit->kind = SYMMETRY_GPU;
-        key_drop(key, "gpu");
-        replace_node(key, distance, unit);
-    } else if ((unit->id = key_ordinal(key, "rank")) >= 0) {
+        replace_node(row, distance, at, unit);
+    } else if ((unit->id = take(row, DIM_RANK, at)) >= 0) {
         unit->kind = SYMMETRY_RANK;
-        key_drop(key, "rank");
-    } else if ((unit->id = key_ordinal(key, "src")) >= 0 &&
-               (unit->other = key_ordinal(key, "dst")) >= 0 && unit->other != unit->id) {
-        unit->kind = SYMMETRY_PAIR;
-        key_drop(key, "src");
-        key_drop(key, "dst");
     } else {
-        return false;
+        unit->kind = SYMMETRY_PAIR;
+        unit->id = take(row, DIM_SOURCE, at);
+        unit->other = take(row, DIM_TARGET, at);
+        return unit->id >= 0 && unit->other >= 0 && unit->other != unit->id;
     }
     return true;
 }
 
 /* The comparison that the unit belongs to, added where it is the first. NULL: no memory. */
 static struct symmetry_comparison *find_comparison(struct symmetry *symmetry, const struct row *row,
-                                                   enum symmetry_kind kind, const char *key)
+                                                   enum symmetry_kind kind, const struct dims *at)
 {
     for (size_t i = 0; i < symmetry->n; i++) {
         struct symmetry_comparison *c = &symmetry->all[i];
         if (c->row->arm == row->arm && c->kind == kind && !strcmp(c->row->metric, row->metric) &&
-            !strcmp(c->key, key))
+            !dims_compare(&c->dims, at))
             return c;
     }
     struct symmetry_comparison *grown =
@@ -104,8 +102,8 @@ static struct symmetry_comparison *find_comparison(struct symmetry *symmetry, co
         return NULL;
     symmetry->all = grown;
     struct symmetry_comparison *added = &grown[symmetry->n++];
-    *added = (struct symmetry_comparison){.row = row, .kind = kind, .sense = sense_of(row)};
-    (void)snprintf(added->key, sizeof(added->key), "%s", key);
+    *added =
+        (struct symmetry_comparison){.row = row, .kind = kind, .sense = sense_of(row), .dims = *at};
     return added;
 }
 
@@ -281,10 +279,10 @@ static bool is_power_limited(const struct rows *rows, const struct symmetry_comp
     for (size_t i = 0; i < rows->n && c->kind == SYMMETRY_GPU && !limited; i++) {
         const struct row *row = &rows->row[i];
         const struct bench_metric *metric = row->arm == c->row->arm ? metric_of(row) : NULL;
-        char key[VALUE_KEY_MAX];
-        limited = metric && metric->power_limit &&
-                  key_agrees(key_copy(row, key), metric->power_limit) && key_agrees(key, c->key) &&
-                  key_ordinal(key, "gpu") == worst->id && row->median > SYMMETRY_LIMITED;
+        struct dims at = row->dims;
+        limited = metric && metric->power_limit && dims_agree(&at, metric->power_limit) &&
+                  dims_agree(&at, &c->dims) && take(row, DIM_GPU, &at) == worst->id &&
+                  row->median > SYMMETRY_LIMITED;
     }
     return limited;
 }
@@ -296,11 +294,11 @@ int symmetry_make(const struct rows *rows, const struct symmetry_distance *dista
     int rc = 0;
     for (size_t i = 0; i < rows->n && !rc; i++) {
         const struct row *row = &rows->row[i];
-        char key[VALUE_KEY_MAX];
+        struct dims at;
         struct symmetry_unit unit;
-        if (!is_judged(row) || !take_unit(row, distance, key, &unit))
+        if (!is_judged(row) || !take_unit(row, distance, &at, &unit))
             continue;
-        struct symmetry_comparison *c = find_comparison(out, row, unit.kind, key);
+        struct symmetry_comparison *c = find_comparison(out, row, unit.kind, &at);
         rc = c ? append_unit(&c->units, &c->n, &unit) : -ENOMEM;
     }
     struct bench_of_judges *judges = calloc(1, sizeof(*judges));

@@ -1,17 +1,17 @@
 /*
- * The symmetry verdict on the rows of scans. Rows of one arm and metric whose keys differ in
+ * The symmetry verdict on the rows of scans. Rows of one arm and metric that stand apart in
  * nothing but the unit are compared with each other (harness/verdict/odd/outlier.h): of metrics of
  * which the benchmark says that equal units are to be equal (`peers`), as far as they are `calm`.
  * Of a wait the low side is odd, though less of it is better: that rank is the one that the others
  * wait for. Pure.
  *
- * Units are told by the names in the keys: gpu=, rank=, and src= with dst=, which is an ordered
- * pair of GPUs. Pairs are looked at three times: as GPUs, by the best that one reaches with any
- * other; as GPUs sending or receiving; and one by one, without those already named. So a GPU whose
- * pairs are all slow is named once, and does not hide behind being half of all pairs. Where none is
- * odd, but one of the looks finds them split, that is the verdict.
+ * Units are told by the kinds of dimensions: a GPU, a rank, and source with target, which is an
+ * ordered pair of GPUs. Pairs are looked at three times: as GPUs, by the best that one reaches with
+ * any other; as GPUs sending or receiving; and one by one, without those already named. So a GPU
+ * whose pairs are all slow is named once, and does not hide behind being half of all pairs. Where
+ * none is odd, but one of the looks finds them split, that is the verdict.
  *
- * Of a key with gpu= and node=, the node gives way to how far it is from the GPU, where that is
+ * Of a GPU and a node, the node gives way to how far it is from the GPU, where that is
  * known: each GPU from its near node is one comparison.
  */
 #ifndef CONTEND_VERDICT_ODD_SYMMETRY_H
@@ -42,7 +42,7 @@ struct symmetry_comparison {
     const struct row *row; /* one of them: its arm, metric, unit; borrowed */
     enum symmetry_kind kind;
     enum outlier_sense sense;
-    char key[VALUE_KEY_MAX]; /* without the unit: "dir=h2d;mem=pinned;distance=10" */
+    struct dims dims; /* without the unit: as a key "dir=h2d;mem=pinned;distance=10" */
     enum outlier_verdict verdict;
     double typical, spread; /* as in struct outlier_judgement */
     size_t nlow;

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/lib/base/units.h"
-#include "harness/rows/key.h"
 
 /* Findings of one kind, so that a machine of many oddities still fits a screen. */
 enum { ODD_MAX = 8, UNDECIDED_MAX = 3 };
@@ -39,9 +38,10 @@ static char *name_unit(const struct teller *teller, const struct symmetry_unit *
 /* "copy_bandwidth h2d pinned ce alone near": names only where the value is a number. */
 static char *name_comparison(const struct symmetry_comparison *c, char *buf, size_t size)
 {
-    char name[VALUE_KEY_MAX], value[VALUE_KEY_MAX];
+    char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
     size_t used = (size_t)snprintf(buf, size, "%s", c->row->metric);
-    for (unsigned part = 0; key_part(c->key, part, name, value) && used < size; part++) {
+    for (unsigned part = 0; part < c->dims.n && used < size; part++) {
+        dims_part(c->row->arm->bench, &c->dims, part, name, value);
         bool number = value[0] >= '0' && value[0] <= '9';
         if (strcmp(name, "distance") == 0 && atoi(value) == SYMMETRY_NEAR)
             used += (size_t)snprintf(buf + used, size - used, " near");

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "harness/lib/stats/stats.h"
-#include "harness/rows/key.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/row.h"
+#include "harness/rows/say.h"
 #include "harness/verdict/pairs/floor.h"
 #include "harness/verdict/pairs/sequential.h"
 
@@ -46,7 +46,7 @@ static const struct round_value *find_group(const struct round_values *values, s
     for (size_t at = values->first[arm]; at < end; at += *n) {
         *n = values_group(values, at, end);
         const struct round_value *group = &values->value[at];
-        if (!strcmp(group->metric, like->metric) && !strcmp(group->key, like->key))
+        if (values_alike(group, like))
             return group;
     }
     *n = 0;
@@ -83,20 +83,34 @@ static double median_of(const struct duel *duel, const double *values, size_t n)
     return stats_sort_median(duel->scratch, n);
 }
 
-/* The columns that both have: the base's, without the variant and what the two set. */
-static void put_params(const struct duel *duel, const char *key, char *params, size_t size)
+/* Takes out the parts of the name that `pair` begins with. */
+static void drop(char *params, const char *pair)
 {
-    char text[ROW_PARAMS_MAX], name[VALUE_KEY_MAX];
+    size_t length = strcspn(pair, "="), left;
+    for (char *at = params, *end; *at; at = end) {
+        end = at + strcspn(at, ";");
+        end += *end == ';';
+        if (strncmp(at, pair, length) == 0 && at[length] == '=') {
+            memmove(at, end, strlen(end) + 1);
+            end = at;
+        }
+    }
+    left = strlen(params);
+    if (left && params[left - 1] == ';')
+        params[left - 1] = '\0';
+}
+
+/* The columns that both have: the base's, without the variant and what the two set. */
+static void put_params(const struct duel *duel, const struct dims *at, char *params, size_t size)
+{
+    char text[ROW_PARAMS_MAX], key[DIMS_KEY_MAX];
     struct arm plain = *arm_at(duel, duel->base);
     const struct variant *const both[] = {plain.variant, arm_at(duel, duel->other)->variant};
     plain.variant = NULL;
-    (void)row_put_params(duel->analysis->result, &plain, key, text);
+    row_put_params(duel->analysis->result, &plain, dims_format(plain.bench, at, key), text);
     for (size_t v = 0; v < 2; v++)
-        for (size_t i = 0; i < both[v]->params.n; i++) {
-            const char *pair_text = both[v]->params.text[i];
-            (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(pair_text, "="), pair_text);
-            key_drop(text, name);
-        }
+        for (size_t i = 0; i < both[v]->params.n; i++)
+            drop(text, both[v]->params.text[i]);
     (void)snprintf(params, size, "%s", text);
 }
 
@@ -104,7 +118,7 @@ static void describe(const struct duel *duel, const struct round_value *value,
                      struct comparison *one)
 {
     const struct arm *base = arm_at(duel, duel->base), *other = arm_at(duel, duel->other);
-    char key[VALUE_KEY_MAX + 64], placement[80];
+    char key[DIMS_KEY_MAX + 64], placement[80];
     const char *name = placement_infos[base->placement].name;
     *one = (struct comparison){.base_median = NAN,
                                .other_median = NAN,
@@ -115,7 +129,7 @@ static void describe(const struct duel *duel, const struct round_value *value,
                                .evidence = NAN,
                                .base_runs = 1,
                                .other_runs = 1,
-                               .gates = metric_gates(base->bench, value->metric, value->key)};
+                               .gates = metric_gates(base->bench, value->metric, &value->dims)};
     (void)snprintf(one->base, sizeof(one->base), "%s", base->variant->name);
     (void)snprintf(one->other, sizeof(one->other), "%s", other->variant->name);
     (void)snprintf(one->metric, sizeof(one->metric), "%s", value->metric);
@@ -126,11 +140,11 @@ static void describe(const struct duel *duel, const struct round_value *value,
     else
         (void)snprintf(placement, sizeof(placement), "%s against %s", name,
                        placement_infos[other->placement].name);
-    (void)key_say(base->bench, value->key, key, sizeof(key));
+    (void)say_dims(base->bench, &value->dims, key, sizeof(key));
     (void)snprintf(one->arm, sizeof(one->arm), "%.40s, %s, %u worker%s%s%s%.100s",
                    base->bench->name, placement, base->workers, base->workers == 1 ? "" : "s",
                    device_mark(arm_device(duel->analysis->result, base)), key[0] ? ", " : "", key);
-    put_params(duel, value->key, one->params, sizeof(one->params));
+    put_params(duel, &value->dims, one->params, sizeof(one->params));
 }
 
 /* Of the nearest verdict: evidence grows by the round, behind what not knowing lambda costs. */
@@ -318,8 +332,7 @@ static int compare_group(const struct duel *duel, const struct round_value *grou
 /* An arm that failed in all rounds has no group: what gates is missed all the same. */
 static int note_failure(const struct duel *duel, struct err *err)
 {
-    const struct round_value none = {
-        .metric = METRIC_RATE, .unit = "1/s", .better = "higher", .key = ""};
+    const struct round_value none = {.metric = METRIC_RATE, .unit = "1/s", .better = "higher"};
     struct comparison one;
     describe(duel, &none, &one);
     one.gates = true;

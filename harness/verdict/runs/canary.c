@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/lib/stats/stats.h"
-#include "harness/rows/key.h"
 
 /* What a metric is, for people: more of it is `more`, and the machine was `worse` then or not. */
 static const struct word {
@@ -29,14 +28,14 @@ static const struct word *word_of(const char *metric)
     return &other;
 }
 
-/* "copy of memory", "kernel on GPU 0". */
-static void name_value(const char *metric, const char *key, char *buf, size_t size)
+/* "copy of memory", "kernel on GPU 0": the GPU is the one dimension that canaries have. */
+static void name_value(const char *metric, const struct dims *at, char *buf, size_t size)
 {
-    char gpu[VALUE_KEY_MAX];
+    char gpu[32] = "";
     const char *name = word_of(metric)->name;
-    bool on_gpu = key_get(key, "gpu", gpu) != NULL;
-    (void)snprintf(buf, size, "%s%s%s", name[0] ? name : metric, on_gpu ? " on GPU " : "",
-                   on_gpu ? gpu : "");
+    if (at->n)
+        (void)snprintf(gpu, sizeof(gpu), " on GPU %.0f", at->of[0].at);
+    (void)snprintf(buf, size, "%s%s", name[0] ? name : metric, gpu);
 }
 
 static bool is_number(const struct round_value *value)
@@ -54,16 +53,11 @@ static const struct round_value *first_of(const struct analysis *analysis,
     return values->n ? values->value + values->first[measured] : *end;
 }
 
-static bool is_same(const struct round_value *value, const char *metric, const char *key)
-{
-    return strcmp(value->metric, metric) == 0 && strcmp(value->key, key) == 0;
-}
-
-char *canary_say(const char *metric, const char *key, double ratio, char *buf, size_t size)
+char *canary_say(const char *metric, const struct dims *at, double ratio, char *buf, size_t size)
 {
     char name[160];
     const struct word *word = word_of(metric);
-    name_value(metric, key, name, sizeof(name));
+    name_value(metric, at, name, sizeof(name));
     double percent = 100 * fabs(ratio - 1);
     int decimals = percent >= 0.95 ? 0 : percent >= 0.095 ? 1 : 2;
     (void)snprintf(buf, size, "%s: %.*f%% %s", name, decimals, fmax(percent, 0.01),
@@ -79,7 +73,7 @@ static double find_widest(const struct analysis *analysis, const struct round_va
     while (at < end) {
         const struct round_value *first = at;
         double low = INFINITY, high = 0;
-        for (; at < end && is_same(at, first->metric, first->key); at++) {
+        for (; at < end && values_alike(at, first); at++) {
             low = fmin(low, is_number(at) ? at->value : (double)INFINITY);
             high = fmax(high, is_number(at) ? at->value : 0);
         }
@@ -102,7 +96,7 @@ static int say_which(const struct analysis *analysis, const struct round_value *
     if (!values)
         return err_set(err, -ENOMEM, "no memory for canary rows");
     for (const struct round_value *at = first; at < end; at++)
-        if (is_number(at) && is_same(at, widest->metric, widest->key))
+        if (is_number(at) && values_alike(at, widest))
             values[n++] = at->value;
     double median = stats_sort_median(values, n);
     for (size_t i = 0; i < n; i++)
@@ -122,7 +116,7 @@ int canary_find(const struct analysis *analysis, struct findings *findings, stru
     if (!widest || range <= 1 + CANARY_STEADY)
         return 0;
     struct finding finding = {.id = "machine_moved", .subject = "the machine itself"};
-    name_value(widest->metric, widest->key, name, sizeof(name));
+    name_value(widest->metric, &widest->dims, name, sizeof(name));
     int rc = say_which(analysis, widest, which, sizeof(which), err);
     if (rc)
         return rc;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/rows/key.h"
+#include "harness/rows/say.h"
 #include "harness/verdict/pairs/floor.h"
 #include "harness/verdict/runs/canary.h"
 #include "harness/verdict/runs/measured.h"
@@ -99,7 +99,6 @@ static void watch_canaries(struct judge *judge, struct comparisons *comparisons)
         const struct pair *pair = &judge->pairing.pairs[i];
         const struct row *row = pair_first(pair)->row;
         struct measured measured;
-        char key[VALUE_KEY_MAX];
         if (!row->arm->canary || !measured_on_both(pair))
             continue;
         measured_of(pair, NULL, judge->options->round_s, MOVED_TAIL, &measured);
@@ -108,7 +107,7 @@ static void watch_canaries(struct judge *judge, struct comparisons *comparisons)
             continue;
         comparisons->moved_beyond = beyond;
         judge->moved = fabs(measured.gain);
-        (void)canary_say(row->metric, key_copy(row, key),
+        (void)canary_say(row->metric, &row->dims,
                          measured_median(pair, PAIRING_OTHER) / measured_median(pair, PAIRING_BASE),
                          comparisons->moved, sizeof(comparisons->moved));
     }
@@ -125,11 +124,11 @@ __attribute__((format(printf, 2, 3))) static void say(struct comparison *compari
     va_end(args);
 }
 
-static void say_arm(const struct paired_row *first, struct comparison *comparison)
+static void name_arm(const struct paired_row *first, struct comparison *comparison)
 {
     const struct row *row = first->row;
-    char key[VALUE_KEY_MAX], said[160];
-    (void)key_say_arm(first->result, row->arm, key_copy(row, key), said, sizeof(said));
+    char said[160];
+    (void)say_arm(first->result, row->arm, &row->dims, said, sizeof(said));
     bool named = row->arm->alone || strstr(said, row->placement) || row->arm->bench->scan;
     (void)snprintf(comparison->arm, sizeof(comparison->arm), "%s%s%s%s%s, %u worker%s%s",
                    row->bench, said[0] ? ", " : "", said, named ? "" : ", ",
@@ -163,7 +162,7 @@ static void describe(const struct judge *judge, const struct pair *pair,
     (void)snprintf(comparison->metric, sizeof(comparison->metric), "%s", row->metric);
     (void)snprintf(comparison->unit, sizeof(comparison->unit), "%s", row->unit);
     (void)snprintf(comparison->better, sizeof(comparison->better), "%s", row->better);
-    say_arm(first, comparison);
+    name_arm(first, comparison);
 }
 
 /* The interval of the ratio at which a change, or none, was shown. */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
-#include "harness/rows/key.h"
 #include "harness/rows/metric.h"
+#include "harness/rows/say.h"
 #include "harness/verdict/runs/new_params.h"
 
 int history_add_run(struct history *history, const struct history_run *run, uint32_t *at,
@@ -87,10 +87,9 @@ bool history_takes(const struct row *row)
 
 void history_name(const struct row *row, struct history_figure *figure)
 {
-    char key[VALUE_KEY_MAX] = "", said[VALUE_KEY_MAX + 64] = "", own[ROW_PARAMS_MAX];
+    char said[DIMS_KEY_MAX + 64], own[ROW_PARAMS_MAX];
     *figure = (struct history_figure){.canary = row->arm->canary};
-    if (row->key_length)
-        (void)key_say(row->arm->bench, key_copy(row, key), said, sizeof(said));
+    (void)say_dims(row->arm->bench, &row->dims, said, sizeof(said));
     (void)snprintf(figure->arm, sizeof(figure->arm), "%s, %s, %u worker%s%s%s%s", row->bench,
                    row->placement, row->workers, row->workers == 1 ? "" : "s",
                    device_mark(device_find(row->device)), said[0] ? ", " : "", said);

@@ -41,8 +41,13 @@ static void test_texts_of_figures_are_shown_as_they_are(void **state)
             assert_shown(bench->name, f->x.label);
             assert_shown(bench->name, f->y.label);
         }
-        for (const struct bench_saying *s = bench->sayings; s && s->part; s++)
-            assert_shown(bench->name, s->text);
+        for (unsigned d = 1; bench->dims && bench->dims[d].name; d++) {
+            const struct bench_dim *dim = &bench->dims[d];
+            assert_shown(bench->name, dim->unit);
+            assert_shown(bench->name, dim->special.text);
+            for (unsigned i = 0; dim->said && dim->labels[i]; i++)
+                assert_shown(bench->name, dim->said[i]);
+        }
     }
     assert_true(figures > 10);
 }

@@ -108,15 +108,17 @@ static void test_dots_name_a_gpu_that_failed(void **state)
     (void)state;
     struct result result;
     fixture_scans_make(&fixture_gpus, "gpu_stream", &result);
+    const struct bench *bench = result.arms[0].bench;
+    unsigned by_gpu = dim_find(bench, "gpu");
     for (size_t o = 0; o < result.arms[0].nobservations; o++) {
         struct worker_result *worker = &result.arms[0].observations[o].workers[0];
         size_t kept = 0;
         for (size_t i = 0; i < worker->nvalues; i++)
-            if (!strstr(worker->values[i].key, "gpu=2"))
+            if (dims_ordinal(bench, &worker->values[i].dims, by_gpu) != 2)
                 worker->values[kept++] = worker->values[i];
         worker->nvalues = kept + 1;
         worker->values[kept] =
-            (struct value){.value = (double)NAN, .metric = 0, .reason = 1, .key = "gpu=2"};
+            (struct value){.value = NAN, .metric = 0, .reason = 1, .dims = DIMS({by_gpu, 2})};
         worker->reasons = calloc(1, sizeof(*worker->reasons));
         assert_non_null(worker->reasons);
         worker->nreasons = 1;
@@ -134,11 +136,14 @@ static void test_dots_need_no_metric_of_all(void **state)
     (void)state;
     struct result result;
     fixture_scans_make(&fixture_gpus, "gpu_matmul", &result);
+    const struct bench *bench = result.arms[0].bench;
+    unsigned by_type = dim_find(bench, "type");
+    char type[DIMS_KEY_MAX];
     for (size_t o = 0; o < result.arms[0].nobservations; o++) {
         struct worker_result *worker = &result.arms[0].observations[o].workers[0];
         size_t kept = 0;
         for (size_t i = 0; i < worker->nvalues; i++)
-            if (strstr(worker->values[i].key, "type=int8"))
+            if (!strcmp(dims_value(bench, &worker->values[i].dims, by_type, type), "int8"))
                 worker->values[kept++] = worker->values[i];
         worker->nvalues = kept;
     }

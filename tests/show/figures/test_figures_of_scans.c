@@ -336,8 +336,10 @@ static void test_scans_hostile_text_is_only_text(void **state)
     struct result result;
     fixture_scans_make(&fixture_vm, "mem_latency cache_thrash", &result);
     struct observation *first = &result.arms[0].observations[0];
-    strcpy(first->workers[0].values[1].key, "size=8192;pages='.system(\"touch pwned\").'");
-    strcpy(first->workers[0].values[3].key, "size=8192;pages=`touch pwned`");
+    first->workers[0].values[1].dims =
+        dims_parse(result.arms[0].bench, "size=8192;pages='.system(\"touch pwned\").'");
+    first->workers[0].values[3].dims =
+        dims_parse(result.arms[0].bench, "size=8192;pages=`touch pwned`");
     fixture_draw(&result, "x\"; system(\"touch pwned\") '`touch pwned`' \\\"\n\n\n@a %s \xff");
     assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
     fixture_assert_svg_has("latency_curve", "pages _.system(_touch pwned_)._<");

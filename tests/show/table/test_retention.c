@@ -30,7 +30,7 @@ static const struct bench_figure team_figures[] = {
      .kind = FIGURE_LINES,
      .metric = "retention",
      .title = "what is kept",
-     .x = {"size (bytes, log scale)", "size", .log = true, .bytes = true},
+     .x = {"size (bytes, log scale)", 1, .log = true, .bytes = true},
      .y = {"share of the idle speed (ratio, log scale)", .log = true}},
     {.name = NULL},
 };
@@ -38,6 +38,7 @@ static const struct bench_figure team_figures[] = {
 static const struct bench team = {
     .name = "team",
     .metrics = team_metrics,
+    .dims = (const struct bench_dim[]){{""}, {"size", DIM_BYTES}, {.name = NULL}},
     .figures = team_figures,
     .scan = fixture_no_scan,
     .together = true,
@@ -55,9 +56,9 @@ static void add_round(struct arm *arm, unsigned round, double small, double larg
     o->workers = calloc(RANKS, sizeof(*o->workers));
     struct value *values = calloc(3, sizeof(*values));
     assert_true(o->workers && values);
-    values[0] = (struct value){.value = small, .metric = 0, .key = "size=8"};
-    values[1] = (struct value){.value = large, .metric = 0, .key = "size=64"};
-    values[2] = (struct value){.value = 64 / large, .metric = 1, .key = "size=64"};
+    values[0] = (struct value){.value = small, .metric = 0, .dims = DIMS({1, 8})};
+    values[1] = (struct value){.value = large, .metric = 0, .dims = DIMS({1, 64})};
+    values[2] = (struct value){.value = 64 / large, .metric = 1, .dims = DIMS({1, 64})};
     o->workers[0].values = values;
     o->workers[0].nvalues = 3;
 }

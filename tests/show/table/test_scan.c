@@ -15,6 +15,21 @@
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
 
+enum { BY_TEAM = 1, BY_LINE, BY_THREADS, BY_X, BY_Y, BY_Z, BY_REASON, BY_GPU, BY_WHAT, BY_TYPE };
+static const struct bench_dim dims[] = {
+    [BY_TEAM] = {"team"},
+    [BY_LINE] = {"line"},
+    [BY_THREADS] = {"threads"},
+    [BY_X] = {"x"},
+    [BY_Y] = {"y"},
+    [BY_Z] = {"z"},
+    [BY_REASON] = {"reason"},
+    [BY_GPU] = {"gpu", DIM_GPU},
+    [BY_WHAT] = {"what"},
+    [BY_TYPE] = {"type"},
+    {.name = NULL},
+};
+
 static char *print_result(const struct result *result)
 {
     char *text = fixture_print(result, false);
@@ -103,7 +118,7 @@ static char *print_columns(size_t n, const char *before, const char *after,
 {
     static const struct bench_metric metrics[] = {{"rate", "items/s", "higher"}, {.name = NULL}};
     static const struct bench bench = {
-        .name = "teams", .metrics = metrics, .scan = fixture_no_scan};
+        .name = "teams", .metrics = metrics, .dims = dims, .scan = fixture_no_scan};
     struct result result;
     fixture_scans_make(&fixture_vm, "mem_latency", &result);
     result.arms[0].bench = &bench;
@@ -114,7 +129,9 @@ static char *print_columns(size_t n, const char *before, const char *after,
         for (size_t i = 0; i < n; i++) {
             worker->values[i].metric = 0;
             worker->values[i].value = value_of(i, odd);
-            (void)snprintf(worker->values[i].key, VALUE_KEY_MAX, "%s%zu%s", before, i, after);
+            char key[DIMS_KEY_MAX];
+            (void)snprintf(key, sizeof(key), "%s%zu%s", before, i, after);
+            worker->values[i].dims = dims_parse(&bench, key);
         }
     }
     char *text = print_result(&result);
@@ -169,7 +186,7 @@ static char *print_sweep(const double *const *lines, size_t nlines, size_t n)
 {
     static const struct bench_metric metrics[] = {{"rate", "items/s", "higher"}, {.name = NULL}};
     static const struct bench bench = {
-        .name = "teams", .metrics = metrics, .scan = fixture_no_scan};
+        .name = "teams", .metrics = metrics, .dims = dims, .scan = fixture_no_scan};
     struct result result;
     fixture_scans_make(&fixture_vm, "mem_latency", &result);
     result.arms[0].bench = &bench;
@@ -180,8 +197,8 @@ static char *print_sweep(const double *const *lines, size_t nlines, size_t n)
         for (size_t i = 0; i < nlines * n; i++) {
             worker->values[i].metric = 0;
             worker->values[i].value = lines[i / n][i % n];
-            (void)snprintf(worker->values[i].key, VALUE_KEY_MAX, "line=%zu;threads=%zu", i / n,
-                           i % n);
+            worker->values[i].dims =
+                DIMS({BY_LINE, (double)(i / n)}, {BY_THREADS, (double)(i % n)});
         }
     }
     char *text = print_result(&result);
@@ -237,7 +254,7 @@ static void test_table_values_say_whose_columns_are_left_out(void **state)
     static const struct bench_metric metrics[] = {
         {"a", "1", "none"}, {"b", "1", "none"}, {"c", "1", "none"}, {.name = NULL}};
     static const struct bench bench = {
-        .name = "teams", .metrics = metrics, .scan = fixture_no_scan};
+        .name = "teams", .metrics = metrics, .dims = dims, .scan = fixture_no_scan};
     static const unsigned teams[] = {9, 8, 9};
     struct result result;
     fixture_scans_make(&fixture_vm, "mem_latency", &result);
@@ -250,7 +267,7 @@ static void test_table_values_say_whose_columns_are_left_out(void **state)
                 assert_true(n < worker->nvalues);
                 worker->values[n].metric = metric;
                 worker->values[n].value = 1000123;
-                (void)snprintf(worker->values[n].key, VALUE_KEY_MAX, "team=%u", team);
+                worker->values[n].dims = DIMS({BY_TEAM, team});
             }
         worker->nvalues = n;
     }
@@ -397,9 +414,13 @@ static void test_table_values_unknown_metrics_print_too(void **state)
     one.rounds = 1;
     struct result result;
     fixture_scans_make(&one, "false_sharing", &result);
+    struct bench bench = *result.arms[0].bench;
+    bench.dims = dims;
+    result.arms[0].bench = &bench;
     struct worker_result *worker = result.arms[0].observations[0].workers;
     for (size_t i = 0; i < worker->nvalues; i++)
-        (void)snprintf(worker->values[i].key, VALUE_KEY_MAX, "x=%zu;y=%zu;z=%zu", i, i * i, i);
+        worker->values[i].dims =
+            DIMS({BY_X, (double)i}, {BY_Y, (double)(i * i)}, {BY_Z, (double)i});
     char *text = print_result(&result);
     assert_says(text, "\nwrite_rate, Mops/s  z ");
     assert_says(text, "\n  x 9, y 81 ");
@@ -415,7 +436,7 @@ static void test_table_values_leave_out_what_the_metric_says(void **state)
                                                   {"doubt", "ratio", "none", .quiet = true},
                                                   {.name = NULL}};
     static const struct bench bench = {
-        .name = "reasons", .metrics = metrics, .scan = fixture_no_scan};
+        .name = "reasons", .metrics = metrics, .dims = dims, .scan = fixture_no_scan};
     struct result result;
     fixture_scans_make(&fixture_vm, "false_sharing", &result);
     result.arms[0].bench = &bench;
@@ -423,7 +444,9 @@ static void test_table_values_leave_out_what_the_metric_says(void **state)
         struct worker_result *worker = result.arms[0].observations[round].workers;
         for (size_t i = 0; i < worker->nvalues; i++) {
             struct value *value = &worker->values[i];
-            (void)snprintf(value->key, VALUE_KEY_MAX, "reason=r%zu", i);
+            char reason[24];
+            (void)snprintf(reason, sizeof(reason), "r%zu", i);
+            value->dims = dims_with_text(NO_DIMS, BY_REASON, reason);
             value->value = i == 2 ? 0.25 : 0;
         }
     }
@@ -441,15 +464,18 @@ static char *print_two_operations(unsigned keep)
 {
     struct result result;
     fixture_scans_make(&fixture_server, "collective", &result);
+    const struct bench *bench = result.arms[0].bench;
     for (unsigned round = 0; round < fixture_server.rounds; round++) {
         struct worker_result *worker = result.arms[0].observations[round].workers;
         size_t kept = 0;
         for (size_t i = 0; i < worker->nvalues; i++) {
             struct value *value = &worker->values[i];
-            bool in_place = strstr(value->key, "place=in") != NULL;
-            unsigned long size = strtoul(strstr(value->key, "size=") + 5, NULL, 10);
-            (void)snprintf(value->key, sizeof(value->key), "op=%s;size=%lu",
-                           in_place ? "broadcast" : "allreduce", size);
+            char key[DIMS_KEY_MAX];
+            bool in_place = strstr(dims_format(bench, &value->dims, key), "place=in") != NULL;
+            unsigned long size = strtoul(strstr(key, "size=") + 5, NULL, 10);
+            (void)snprintf(key, sizeof(key), "op=%s;size=%lu", in_place ? "broadcast" : "allreduce",
+                           size);
+            value->dims = dims_parse(bench, key);
             if (!in_place || size < 8ul << 2 * keep)
                 worker->values[kept++] = *value;
         }

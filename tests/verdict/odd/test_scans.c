@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "bench/registry.h"
+#include "tests/lib/fixture_dims.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
 
@@ -24,7 +25,7 @@ static void set(struct run *run, const char *key, unsigned round, double value)
     for (; round < arm->nobservations; round++) {
         struct worker_result *worker = &arm->observations[round].workers[0];
         for (size_t i = 0; i < worker->nvalues; i++)
-            if ((!key || !strcmp(worker->values[i].key, key)) &&
+            if ((!key || stands_at(arm->bench, &worker->values[i].dims, key)) &&
                 !strcmp(arm->bench->metrics[worker->values[i].metric].name, "victim_slowdown"))
                 worker->values[i].value = value;
     }

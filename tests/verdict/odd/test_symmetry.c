@@ -16,6 +16,7 @@
 #include "harness/show/summary/findings.h"
 #include "harness/store/forms/judged.h"
 #include "harness/verdict/odd/symmetry_findings.h"
+#include "tests/lib/fixture_dims.h"
 
 /* Rows of a run that was never made. */
 struct sheet {
@@ -67,20 +68,18 @@ __attribute__((format(printf, 5, 6))) static void add(struct sheet *sheet, const
 {
     assert_true(sheet->rows.n < sizeof(sheet->row) / sizeof(sheet->row[0]));
     struct row *row = &sheet->row[sheet->rows.n++];
-    char key[VALUE_KEY_MAX];
+    char key[DIMS_KEY_MAX];
     va_list args;
     va_start(args, key_fmt);
     int length = vsnprintf(key, sizeof(key), key_fmt, args);
     va_end(args);
-    assert_in_range(length, 0, VALUE_KEY_MAX - 1);
+    assert_in_range(length, 0, DIMS_KEY_MAX - 1);
     *row = (struct row){.bench = "fake", .placement = "none", .metric = metric};
     row->arm = arm_of(sheet, metric);
     row->better = better;
     row->median = value;
     row->ci_low = row->ci_high = NAN;
-    row->key_at = (size_t)snprintf(row->params, sizeof(row->params), "bytes=1;");
-    row->key_length = (size_t)length;
-    (void)snprintf(row->params + row->key_at, sizeof(row->params) - row->key_at, "%s;slots=1", key);
+    row->dims = dims_parse(row->arm->bench, key);
     (void)snprintf(row->unit, sizeof(row->unit), "%s", strcmp(better, "lower") ? "GB/s" : "us");
 }
 
@@ -308,7 +307,8 @@ static void test_symmetry_compare_at_equal_distance(void **state)
     for (unsigned gpu = 0; gpu < 8; gpu++)
         sheet->topo.gpus[gpu].node = gpu >= 6;
     assert_told(sheet, "\n- symmetry: 8 GPUs alike in 2 comparisons\n");
-    assert_string_equal(sheet->symmetry.all[0].key, "dir=h2d;distance=10");
+    assert_true(stands_at(sheet->symmetry.all[0].row->arm->bench, &sheet->symmetry.all[0].dims,
+                          "dir=h2d;distance=10"));
     assert_int_equal(sheet->symmetry.all[0].n, 8);
     sheet_free(sheet);
 }

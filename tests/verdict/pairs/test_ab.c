@@ -278,9 +278,9 @@ static void test_ab_variant_is_a_parameter(void **state)
     struct fixture *f = *state;
     char params[ROW_PARAMS_MAX];
     size_t arm = add_arm(f, PLACE_PARTITION, 1);
-    size_t at = row_put_params(&f->result, &f->result.arms[arm], "size=8", params);
+    row_put_params(&f->result, &f->result.arms[arm], "size=8", params);
     assert_string_equal(params, "rows=64;cols=8;slots=2;variant=b;size=8");
-    assert_string_equal(params + at, "size=8");
+    assert_string_equal(row_key(params), "size=8");
 }
 
 /* All of it in a sentence among the findings, and no advice on placements. */

@@ -22,7 +22,11 @@ static const struct bench_metric metrics[] = {
     {.name = NULL},
 };
 static const struct bench bench = {
-    .name = "canary", .ops_unit = "", .metrics = metrics, .scan = fixture_no_scan};
+    .name = "canary",
+    .ops_unit = "",
+    .metrics = metrics,
+    .dims = (const struct bench_dim[]){{""}, {"gpu", DIM_GPU}, {.name = NULL}},
+    .scan = fixture_no_scan};
 
 enum { ROUNDS = 3 };
 
@@ -33,7 +37,7 @@ static void put_values(struct worker_result *worker, unsigned round, double copy
     const struct value values[] = {
         {.metric = 0, .value = 0.25 * jitter},
         {.metric = 1, .value = copy * jitter * (round == ROUNDS - 1 ? spread : 1)},
-        {.metric = 2, .value = 200, .key = "gpu=3"},
+        {.metric = 2, .value = 200, .dims = DIMS({1, 3})},
     };
     worker->values = malloc(sizeof(values));
     assert_non_null(worker->values);
@@ -59,11 +63,12 @@ static void test_canary_says_how_the_machine_moved(void **state)
 {
     (void)state;
     char text[128];
-    assert_string_equal(canary_say("canary_copy", "", 0.88, text, sizeof(text)),
+    const struct dims none = NO_DIMS, third = DIMS({1, 3});
+    assert_string_equal(canary_say("canary_copy", &none, 0.88, text, sizeof(text)),
                         "copy of memory: 12% slower");
-    assert_string_equal(canary_say("canary_integer", "", 1.003, text, sizeof(text)),
+    assert_string_equal(canary_say("canary_integer", &none, 1.003, text, sizeof(text)),
                         "integer loop: 0.3% slower");
-    assert_string_equal(canary_say("canary_time", "gpu=3", 1, text, sizeof(text)),
+    assert_string_equal(canary_say("canary_time", &third, 1, text, sizeof(text)),
                         "kernel on GPU 3: 0.01% faster");
 }
 

@@ -1,0 +1,15 @@
+/* Where values stand, compared with keys. */
+#ifndef CONTEND_TESTS_LIB_FIXTURE_DIMS_H
+#define CONTEND_TESTS_LIB_FIXTURE_DIMS_H
+
+#include <string.h>
+
+#include "harness/contract/bench.h"
+
+static inline bool stands_at(const struct bench *bench, const struct dims *at, const char *key)
+{
+    char own[DIMS_KEY_MAX];
+    return strcmp(dims_format(bench, at, own), key) == 0;
+}
+
+#endif
