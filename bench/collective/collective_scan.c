@@ -51,8 +51,8 @@ static int calibrate(struct bench_ctx *ctx, double *each_s)
 }
 
 /* At a point; its place only where both are run. */
-static int emit(struct bench_ctx *ctx, unsigned metric, double value,
-                const struct collective_call *call, struct dims more)
+static void emit(struct bench_ctx *ctx, unsigned metric, double value,
+                 const struct collective_call *call, struct dims more)
 {
     const struct collective_params *params = ctx->params;
     bool is_of_rank = metric == RANK_LAST_SHARE || metric == RANK_WAITED;
@@ -61,15 +61,15 @@ static int emit(struct bench_ctx *ctx, unsigned metric, double value,
         at = dims_with(at, BY_PLACE, call->in_place ? PLACE_IN : PLACE_OUT);
     if (more.n)
         at = dims_with(at, more.of[0].dim, more.of[0].at);
-    return bench_emit(ctx, metric, value, dims_with(at, BY_SIZE, (double)call->bytes));
+    bench_emit(ctx, metric, value, dims_with(at, BY_SIZE, (double)call->bytes));
 }
 
-static int emit_rank(struct bench_ctx *ctx, const struct collective_call *call,
-                     const struct collective_blame *blame)
+static void emit_rank(struct bench_ctx *ctx, const struct collective_call *call,
+                      const struct collective_blame *blame)
 {
     const struct dims rank = DIMS({BY_RANK, blame->rank});
-    int rc = emit(ctx, RANK_LAST_SHARE, blame->last_share, call, rank);
-    return rc ? rc : emit(ctx, RANK_WAITED, blame->waited_us, call, rank);
+    emit(ctx, RANK_LAST_SHARE, blame->last_share, call, rank);
+    emit(ctx, RANK_WAITED, blame->waited_us, call, rank);
 }
 
 static int compare_blame(const void *a, const void *b)
@@ -80,20 +80,18 @@ static int compare_blame(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static int emit_blame(struct bench_ctx *ctx, const struct collective_call *call, unsigned iters)
+static void emit_blame(struct bench_ctx *ctx, const struct collective_call *call, unsigned iters)
 {
     struct collective_scan *scan = ctx->state;
     const struct collective_params *params = ctx->params;
     unsigned ranks = scan->team.ranks;
     if (!collective_names_last(call->op) || (call->in_place && params->place == PLACE_BOTH))
-        return 0;
+        return;
     collective_blame_ranks(scan->times, ranks, iters, scan->blame);
     if (ranks > RANKS_NAMED)
         qsort(scan->blame, ranks, sizeof(*scan->blame), compare_blame);
-    int rc = 0;
-    for (unsigned i = 0; i < ranks && i < RANKS_NAMED && !rc; i++)
-        rc = emit_rank(ctx, call, &scan->blame[i]);
-    return rc;
+    for (unsigned i = 0; i < ranks && i < RANKS_NAMED; i++)
+        emit_rank(ctx, call, &scan->blame[i]);
 }
 
 static int time_each(struct bench_ctx *ctx, const struct collective_call *call, unsigned iters)
@@ -110,9 +108,10 @@ static int time_each(struct bench_ctx *ctx, const struct collective_call *call, 
     struct collective_spread spread =
         collective_spread_of(scan->times, scan->team.ranks, iters, scan->scratch);
     const double stats_us[] = {spread.p50_us, spread.p99_us, spread.max_us};
-    for (unsigned i = 0; i < 3 && !rc; i++)
-        rc = emit(ctx, COLLECTIVE_TIME, stats_us[i], call, DIMS({BY_STAT, i}));
-    return rc ? rc : emit_blame(ctx, call, iters);
+    for (unsigned i = 0; i < 3; i++)
+        emit(ctx, COLLECTIVE_TIME, stats_us[i], call, DIMS({BY_STAT, i}));
+    emit_blame(ctx, call, iters);
+    return 0;
 }
 
 /* Keeps the message of the first point that is wrong, for collective_check. */
@@ -141,17 +140,14 @@ static int check_point(struct bench_ctx *ctx, const struct collective_call *call
     return rc;
 }
 
-static int emit_rates(struct bench_ctx *ctx, const struct collective_call *call, double each_s)
+static void emit_rates(struct bench_ctx *ctx, const struct collective_call *call, double each_s)
 {
     struct collective_scan *scan = ctx->state;
     double algbw = (double)call->bytes / each_s * 1e-9;
-    int rc = emit(ctx, COLLECTIVE_LATENCY, 1e6 * each_s, call, NO_DIMS);
-    if (!rc)
-        rc = emit(ctx, COLLECTIVE_ALGBW, algbw, call, NO_DIMS);
-    if (!rc)
-        rc = emit(ctx, COLLECTIVE_BUSBW, algbw * collective_bus_factor(call->op, scan->team.ranks),
-                  call, NO_DIMS);
-    return rc;
+    emit(ctx, COLLECTIVE_LATENCY, 1e6 * each_s, call, NO_DIMS);
+    emit(ctx, COLLECTIVE_ALGBW, algbw, call, NO_DIMS);
+    emit(ctx, COLLECTIVE_BUSBW, algbw * collective_bus_factor(call->op, scan->team.ranks), call,
+         NO_DIMS);
 }
 
 static int run_point(struct bench_ctx *ctx, const struct collective_call *call, unsigned repetition)
@@ -170,7 +166,7 @@ static int run_point(struct bench_ctx *ctx, const struct collective_call *call, 
         collective_iters(batch_share * scan->share_s, each_s, 1, batch_of(scan), ITERS_MOST);
     rc = run_batch(ctx, iters, &took_s);
     if (!rc)
-        rc = emit_rates(ctx, call, took_s / (double)iters);
+        emit_rates(ctx, call, took_s / (double)iters);
     uint64_t timed =
         collective_iters(times_share * scan->share_s, took_s, iters, 1, COLLECTIVE_TIMES_MAX);
     if (!rc)
@@ -180,48 +176,41 @@ static int run_point(struct bench_ctx *ctx, const struct collective_call *call, 
     return rc;
 }
 
-static int emit_skipped(struct bench_ctx *ctx)
+static void emit_skipped(struct bench_ctx *ctx)
 {
     const struct collective_scan *scan = ctx->state;
-    int rc = 0;
-    for (enum collective_op op = 0; op < COLLECTIVE_OPS && !rc; op++) {
+    for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++) {
         const struct skipped *skipped = &scan->skipped[op];
         if (skipped->small)
-            rc = bench_emit(ctx, SKIPPED_SIZE, (double)skipped->small,
-                            DIMS({BY_OP, op}, {BY_WHY, 0}));
-        if (skipped->large && !rc)
-            rc = bench_emit(ctx, SKIPPED_SIZE, (double)skipped->large,
-                            DIMS({BY_OP, op}, {BY_WHY, 1}));
+            bench_emit(ctx, SKIPPED_SIZE, (double)skipped->small, DIMS({BY_OP, op}, {BY_WHY, 0}));
+        if (skipped->large)
+            bench_emit(ctx, SKIPPED_SIZE, (double)skipped->large, DIMS({BY_OP, op}, {BY_WHY, 1}));
     }
-    return rc;
 }
 
 /* Which host a rank is on, for people; the value counts the host's ranks. */
-static int emit_hosts(struct bench_ctx *ctx)
+static void emit_hosts(struct bench_ctx *ctx)
 {
     const struct collective_scan *scan = ctx->state;
-    int rc = 0;
-    for (unsigned i = 0; i < ctx->peers->size && scan->several_hosts && !rc; i++) {
+    for (unsigned i = 0; i < ctx->peers->size && scan->several_hosts; i++) {
         unsigned before = 0;
         for (unsigned other = 0; other < i; other++)
             before += strcmp(scan->hosts[other], scan->hosts[i]) == 0;
-        rc = bench_emit(ctx, RANK_ON_HOST, before,
-                        dims_with_text(DIMS({BY_RANK, i}), BY_HOST, scan->hosts[i]));
+        bench_emit(ctx, RANK_ON_HOST, before,
+                   dims_with_text(DIMS({BY_RANK, i}), BY_HOST, scan->hosts[i]));
     }
-    return rc;
 }
 
 int collective_scan_run(struct bench_ctx *ctx)
 {
     struct collective_scan *scan = ctx->state;
+    int rc = 0;
     scan->share_s = ctx->budget_s / (double)scan->npoints;
-    int rc = bench_emit(ctx, COLLECTIVE_RANKS, scan->team.ranks, NO_DIMS);
-    if (!rc && scan->team.version)
-        rc = bench_emit(ctx, LIBRARY_VERSION, scan->team.version, NO_DIMS);
-    if (!rc)
-        rc = emit_skipped(ctx);
-    if (!rc)
-        rc = emit_hosts(ctx);
+    bench_emit(ctx, COLLECTIVE_RANKS, scan->team.ranks, NO_DIMS);
+    if (scan->team.version)
+        bench_emit(ctx, LIBRARY_VERSION, scan->team.version, NO_DIMS);
+    emit_skipped(ctx);
+    emit_hosts(ctx);
     for (size_t i = 0; i < scan->npoints && !rc; i++)
         rc = run_point(ctx, &scan->points[i], (unsigned)i);
     return rc;

@@ -6,7 +6,7 @@
 #include "harness/lib/stats/random.h"
 
 int points_run(struct bench_ctx *ctx, size_t n, int (*measure)(struct bench_ctx *ctx, size_t point),
-               int (*emit)(struct bench_ctx *ctx, size_t point))
+               void (*emit)(struct bench_ctx *ctx, size_t point))
 {
     size_t *order = calloc(n ? n : 1, sizeof(*order));
     int rc = 0;
@@ -17,6 +17,6 @@ int points_run(struct bench_ctx *ctx, size_t n, int (*measure)(struct bench_ctx 
         rc = measure(ctx, order[i]);
     free(order);
     for (size_t point = 0; point < n && !rc; point++)
-        rc = emit(ctx, point);
+        emit(ctx, point);
     return rc;
 }

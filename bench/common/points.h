@@ -14,6 +14,6 @@
 
 /* 0 or the first error, -errno with its reason in ctx->err; behind an error nothing is called. */
 int points_run(struct bench_ctx *ctx, size_t n, int (*measure)(struct bench_ctx *ctx, size_t point),
-               int (*emit)(struct bench_ctx *ctx, size_t point));
+               void (*emit)(struct bench_ctx *ctx, size_t point));
 
 #endif

@@ -218,17 +218,16 @@ static bool point_runs(const struct copy_scan *scan, const struct copy_point *po
            (!copy_is_between_gpus(point) || gpu_set_has(&scan->set, point->peer));
 }
 
-static int emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, const struct copy_point *point,
-                    unsigned gpu, double gbps)
+static void emit_gpu(struct copy_scan *scan, struct bench_ctx *ctx, const struct copy_point *point,
+                     unsigned gpu, double gbps)
 {
     double *alone = &scan->alone[point->dir][gpu];
-    int rc = bench_emit(ctx, COPY_BANDWIDTH, gbps, copy_point_dims(&scan->shape, point, gpu));
-    if (point->all && *alone > 0 && !rc)
-        rc = bench_emit(ctx, COPY_SHARED, gbps / *alone, DIMS({BY_DIR, point->dir}, {BY_GPU, gpu}));
+    bench_emit(ctx, COPY_BANDWIDTH, gbps, copy_point_dims(&scan->shape, point, gpu));
+    if (point->all && *alone > 0)
+        bench_emit(ctx, COPY_SHARED, gbps / *alone, DIMS({BY_DIR, point->dir}, {BY_GPU, gpu}));
     if (!point->all && !copy_is_between_gpus(point) && point->node == scan->shape.home[gpu] &&
         point->mem == COPY_PINNED && point->via == COPY_CE)
         *alone = gbps;
-    return rc;
 }
 
 static void keep_bandwidth(struct copy_scan *scan, size_t i)
@@ -257,22 +256,21 @@ static void measure_bandwidth(struct copy_scan *scan, size_t i)
     scan->left_s -= (double)(clock_now_ns() - start_ns) * 1e-9;
 }
 
-static int emit_bandwidth(struct copy_scan *scan, struct bench_ctx *ctx, size_t i)
+static void emit_bandwidth(struct copy_scan *scan, struct bench_ctx *ctx, size_t i)
 {
     const struct copy_point *point = &scan->points[i];
     const struct err lost = lost_node(scan, point);
-    int rc = 0;
-    if (lost.code && gpu_set_has(&scan->set, point->gpu))
-        return bench_emit_absent(ctx, COPY_BANDWIDTH, &lost,
-                                 copy_point_dims(&scan->shape, point, point->gpu));
+    if (gpu_set_has(&scan->set, point->gpu) &&
+        bench_emit_absent(ctx, COPY_BANDWIDTH, &lost,
+                          copy_point_dims(&scan->shape, point, point->gpu)))
+        return;
     if (!point_runs(scan, point))
-        return 0;
+        return;
     if (!point->all)
-        return emit_gpu(scan, ctx, point, point->gpu, scan->gbps[i]);
-    for (unsigned gpu = 0; gpu < scan->shape.ngpus && !rc; gpu++)
+        emit_gpu(scan, ctx, point, point->gpu, scan->gbps[i]);
+    for (unsigned gpu = 0; gpu < scan->shape.ngpus && point->all; gpu++)
         if (gpu_set_has(&scan->set, gpu))
-            rc = emit_gpu(scan, ctx, point, gpu, scan->all[point->dir][gpu]);
-    return rc;
+            emit_gpu(scan, ctx, point, gpu, scan->all[point->dir][gpu]);
 }
 
 static void measure_latency(struct copy_scan *scan, const struct bench_ctx *ctx,
@@ -294,16 +292,14 @@ static void measure_latency(struct copy_scan *scan, const struct bench_ctx *ctx,
     small->p99_ns = stats_nearest_rank(job->ns, job->samples, 99);
 }
 
-static int emit_latency(struct bench_ctx *ctx, const struct copy_small *small)
+static void emit_latency(struct bench_ctx *ctx, const struct copy_small *small)
 {
     const struct dims at = DIMS({BY_DIR, small->point->dir}, {BY_GPU, small->point->gpu},
                                 {BY_SIZE, (double)small->bytes});
     if (!point_runs(ctx->state, small->point))
-        return 0;
-    int rc = bench_emit(ctx, COPY_LATENCY, small->p50_ns * 1e-3, dims_with(at, BY_STAT, STAT_P50));
-    if (!rc)
-        rc = bench_emit(ctx, COPY_LATENCY, small->p99_ns * 1e-3, dims_with(at, BY_STAT, STAT_P99));
-    return rc;
+        return;
+    bench_emit(ctx, COPY_LATENCY, small->p50_ns * 1e-3, dims_with(at, BY_STAT, STAT_P50));
+    bench_emit(ctx, COPY_LATENCY, small->p99_ns * 1e-3, dims_with(at, BY_STAT, STAT_P99));
 }
 
 /* Bandwidths, then latencies of copies, then of loads. */
@@ -320,15 +316,16 @@ static int measure_any(struct bench_ctx *ctx, size_t i)
     return gpu_set_check(&scan->set, ctx->err);
 }
 
-static int emit_any(struct bench_ctx *ctx, size_t i)
+static void emit_any(struct bench_ctx *ctx, size_t i)
 {
     struct copy_scan *scan = ctx->state;
     if (i < scan->npoints)
-        return emit_bandwidth(scan, ctx, i);
-    i -= scan->npoints;
-    return i < scan->nsmall
-               ? emit_latency(ctx, &scan->small[i])
-               : copy_walks_emit(ctx, &scan->walks, i - scan->nsmall, CHASE_LATENCY, &scan->set);
+        emit_bandwidth(scan, ctx, i);
+    else if (i < scan->npoints + scan->nsmall)
+        emit_latency(ctx, &scan->small[i - scan->npoints]);
+    else
+        copy_walks_emit(ctx, &scan->walks, i - scan->npoints - scan->nsmall, CHASE_LATENCY,
+                        &scan->set);
 }
 
 static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
@@ -336,20 +333,20 @@ static int emit_machine(const struct copy_scan *scan, struct bench_ctx *ctx)
     const struct copy_shape *shape = &scan->shape;
     double share;
     int rc = 0;
-    for (unsigned a = 0; a < shape->ngpus && !rc; a++)
-        for (unsigned b = 0; b < shape->ngpus && !rc; b++)
+    for (unsigned a = 0; a < shape->ngpus; a++)
+        for (unsigned b = 0; b < shape->ngpus; b++)
             if (a != b && gpu_set_has(&scan->set, a) && gpu_set_has(&scan->set, b))
-                rc = bench_emit(ctx, PEER_ACCESS, shape->direct[a][b],
-                                DIMS({BY_SOURCE, a}, {BY_TARGET, b}));
-    for (unsigned mem = 0; mem < COPY_MEMS && !rc; mem++)
-        rc = bench_emit(ctx, COPY_SIZE, (double)copy_host_bytes(&scan->host, (enum copy_mem)mem),
-                        DIMS({BY_MEM, mem}));
+                bench_emit(ctx, PEER_ACCESS, shape->direct[a][b],
+                           DIMS({BY_SOURCE, a}, {BY_TARGET, b}));
+    for (unsigned mem = 0; mem < COPY_MEMS; mem++)
+        bench_emit(ctx, COPY_SIZE, (double)copy_host_bytes(&scan->host, (enum copy_mem)mem),
+                   DIMS({BY_MEM, mem}));
     for (unsigned node = 0; node < shape->nnodes && shape->bound && !rc; node++) {
         if (scan->host.lost[node].code)
             continue;
         rc = copy_host_share(&scan->host, node, &share, ctx->err);
         if (!rc)
-            rc = bench_emit(ctx, BUFFER_ON_NODE, share, DIMS({BY_NODE, shape->os_node[node]}));
+            bench_emit(ctx, BUFFER_ON_NODE, share, DIMS({BY_NODE, shape->os_node[node]}));
     }
     return rc;
 }
@@ -362,7 +359,9 @@ static int copy_scan(struct bench_ctx *ctx)
     int rc = emit_machine(scan, ctx);
     if (!rc)
         rc = points_run(ctx, scan->npoints + scan->nsmall + scan->walks.n, measure_any, emit_any);
-    return rc ? rc : gpu_set_emit(ctx, &scan->set, COPY_BANDWIDTH, BY_GPU);
+    if (!rc)
+        gpu_set_emit(ctx, &scan->set, COPY_BANDWIDTH, BY_GPU);
+    return rc;
 }
 
 static void close_memory(struct copy_scan *scan)

@@ -13,17 +13,16 @@ const char *const copy_via_names[] = {"all", "ce", "sm", NULL};
 
 const struct bench_dim copy_dims[] = {
     [BY_DIR] = {"dir", .labels = copy_dir_names + 1},
-    [BY_MEM] = {"mem",
-                .labels = (const char *const[]){"pinned", "paged", "wc", "device", "peer", NULL}},
+    [BY_MEM] = {"mem", .labels = LABELS("pinned", "paged", "wc", "device", "peer")},
     [BY_GPU] = {"gpu", DIM_GPU},
     [BY_NODE] = {"node", DIM_NODE},
     [BY_VIA] = {"via", .labels = copy_via_names + 1},
-    [BY_WITH] = {"with", .labels = (const char *const[]){"alone", "all", NULL}},
+    [BY_WITH] = {"with", .labels = LABELS("alone", "all")},
     [BY_SOURCE] = {"src", DIM_SOURCE},
     [BY_TARGET] = {"dst", DIM_TARGET},
-    [BY_OP] = {"op", .labels = (const char *const[]){"read", "write", NULL}},
+    [BY_OP] = {"op", .labels = LABELS("read", "write")},
     [BY_SIZE] = {"size", DIM_BYTES},
-    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "p99", NULL}},
+    [BY_STAT] = {"stat", .labels = LABELS("p50", "p99")},
     {.name = NULL},
 };
 

@@ -71,12 +71,11 @@ void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job
     (void)gpu_set_lose(set, chase->gpu, job->rc, msg);
 }
 
-int copy_walks_emit(struct bench_ctx *ctx, const struct copy_walks *walks, size_t i,
-                    unsigned metric, const struct gpu_set *set)
+void copy_walks_emit(struct bench_ctx *ctx, const struct copy_walks *walks, size_t i,
+                     unsigned metric, const struct gpu_set *set)
 {
-    if (!has_gpus(set, &walks->chases[i]))
-        return 0;
-    return bench_emit(ctx, metric, walks->ns[i], copy_chase_dims(walks->shape, &walks->chases[i]));
+    if (has_gpus(set, &walks->chases[i]))
+        bench_emit(ctx, metric, walks->ns[i], copy_chase_dims(walks->shape, &walks->chases[i]));
 }
 
 void copy_walks_close(struct copy_walks *walks)

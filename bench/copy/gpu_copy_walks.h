@@ -5,7 +5,7 @@
  *   struct copy_walks walks = {0};
  *   rc = copy_walks_open(&walks, &shape, &wish, err);
  *   copy_walks_measure(&walks, i, &job, &team, &set);      for i < walks.n
- *   rc = copy_walks_emit(ctx, &walks, i, METRIC, &set);
+ *   copy_walks_emit(ctx, &walks, i, METRIC, &set);
  *   copy_walks_close(&walks);
  */
 #ifndef CONTEND_BENCH_COPY_GPU_COPY_WALKS_H
@@ -31,8 +31,8 @@ void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job
                         struct gpu_set *set);
 
 /* Nothing where one of its GPUs is left out. */
-int copy_walks_emit(struct bench_ctx *ctx, const struct copy_walks *walks, size_t i,
-                    unsigned metric, const struct gpu_set *set);
+void copy_walks_emit(struct bench_ctx *ctx, const struct copy_walks *walks, size_t i,
+                     unsigned metric, const struct gpu_set *set);
 
 void copy_walks_close(struct copy_walks *walks);
 

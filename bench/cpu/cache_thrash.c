@@ -73,15 +73,13 @@ static const struct opt cache_thrash_opts[] = {
 enum { BY_VICTIM = 1, BY_AGGRESSOR, BY_WHERE, BY_N };
 static const struct bench_dim cache_thrash_dims[] = {
     [BY_VICTIM] = {"victim", .labels = victim_names,
-                   .said = (const char *const[]){"victim in its L2", "victim in the L3",
-                                                 "victim preprocesses"}},
+                   .said = LABELS("victim in its L2", "victim in the L3", "victim preprocesses")},
     [BY_AGGRESSOR] = {"aggressor", .labels = aggressor_names,
-                      .said =
-                          (const char *const[]){"aggressors stay in their L1", "aggressors stream",
-                                                "aggressors walk at random", NULL}},
+                      .said = LABELS("aggressors stay in their L1", "aggressors stream",
+                                     "aggressors walk at random", NULL)},
     [BY_WHERE] = {"where", .labels = where_names,
-                  .said = (const char *const[]){"SMT sibling", "same last-level cache",
-                                                "other last-level cache", "other NUMA node"}},
+                  .said = LABELS("SMT sibling", "same last-level cache", "other last-level cache",
+                                 "other NUMA node")},
     [BY_N] = {"n"},
     {.name = NULL},
 };
@@ -414,7 +412,7 @@ static int run_cell(struct bench_ctx *ctx, size_t point)
     return 0;
 }
 
-static int emit_cell(struct bench_ctx *ctx, size_t point)
+static void emit_cell(struct bench_ctx *ctx, size_t point)
 {
     const struct cache_thrash *t = ctx->state;
     const struct thrash_cell *cell = &t->cells.cell[point];
@@ -422,22 +420,18 @@ static int emit_cell(struct bench_ctx *ctx, size_t point)
     const struct dims at = DIMS({BY_VICTIM, t->fight.victim.kind}, {BY_AGGRESSOR, cell->kind},
                                 {BY_WHERE, cell->where}, {BY_N, cell->n});
     struct err why = {0};
-    int rc = 0;
     if (!outcome->pairs)
-        return 0;
+        return;
     if (why_absent(outcome))
         (void)err_set(&why, -ENOTSUP, "%s", why_absent(outcome));
-    for (unsigned metric = 0; metric < CELL_METRICS && !rc; metric++) {
-        if (metric == METRIC_COLD && !is_cold(outcome))
-            continue;
-        rc = metric == METRIC_SLOWDOWN && why.code
-                 ? bench_emit_absent(ctx, metric, &why, at)
-                 : bench_emit(ctx, metric, outcome->value[metric], at);
+    for (unsigned metric = 0; metric < CELL_METRICS; metric++) {
+        bool absent = metric == METRIC_SLOWDOWN && bench_emit_absent(ctx, metric, &why, at);
+        if (!absent && (metric != METRIC_COLD || is_cold(outcome)))
+            bench_emit(ctx, metric, outcome->value[metric], at);
     }
-    return rc;
 }
 
-static int emit_sizes(struct bench_ctx *ctx)
+static void emit_sizes(struct bench_ctx *ctx)
 {
     const struct cache_thrash_params *params = ctx->params;
     struct cache_thrash *t = ctx->state;
@@ -445,16 +439,13 @@ static int emit_sizes(struct bench_ctx *ctx)
     unsigned left = 0;
     for (unsigned i = 0; i < t->cells.n; i++)
         left += !t->outcomes[i].pairs;
-    int rc = bench_emit(ctx, METRIC_LEFT, left, victim);
-    if (!rc)
-        rc = bench_emit(ctx, METRIC_VICTIM_BYTES, (double)t->fight.victim.bytes, victim);
-    for (enum aggressor_kind kind = 0; kind < AGGRESSOR_KINDS && !rc; kind++)
+    bench_emit(ctx, METRIC_LEFT, left, victim);
+    bench_emit(ctx, METRIC_VICTIM_BYTES, (double)t->fight.victim.bytes, victim);
+    for (enum aggressor_kind kind = 0; kind < AGGRESSOR_KINDS; kind++)
         if (params->aggressor == AGGRESSOR_KINDS || params->aggressor == (int)kind)
-            rc =
-                bench_emit(ctx, METRIC_AGGRESSOR_BYTES,
-                           (double)(kind == AGGRESSOR_L1 ? t->sizes.l1_bytes : t->sizes.area_bytes),
-                           DIMS({BY_AGGRESSOR, kind}));
-    return rc;
+            bench_emit(ctx, METRIC_AGGRESSOR_BYTES,
+                       (double)(kind == AGGRESSOR_L1 ? t->sizes.l1_bytes : t->sizes.area_bytes),
+                       DIMS({BY_AGGRESSOR, kind}));
 }
 
 static int cache_thrash_scan(struct bench_ctx *ctx)
@@ -467,7 +458,9 @@ static int cache_thrash_scan(struct bench_ctx *ctx)
     t->left = t->cells.n;
     (void)team_run(&t->team, NULL, 1, size_victim, t);
     int rc = points_run(ctx, t->cells.n, run_cell, emit_cell);
-    return rc ? rc : emit_sizes(ctx);
+    if (!rc)
+        emit_sizes(ctx);
+    return rc;
 }
 
 static void sum_touches(void *arg, unsigned rank, unsigned n)

@@ -42,7 +42,7 @@ enum { BY_LAYOUT = 1, BY_THREADS };
 enum { THREADS_2, THREADS_ALL };
 static const struct bench_dim false_sharing_dims[] = {
     [BY_LAYOUT] = {"layout", .labels = layout_names},
-    [BY_THREADS] = {"threads", .labels = (const char *const[]){"2", "all", NULL}},
+    [BY_THREADS] = {"threads", .labels = LABELS("2", "all")},
     {.name = NULL},
 };
 
@@ -156,17 +156,16 @@ static double run_slice(struct false_sharing *f, enum layout layout, unsigned n)
     return sum / n;
 }
 
-static int emit_layout(struct bench_ctx *ctx, enum layout layout, unsigned threads, double *rates,
-                       double *ratios, unsigned turns)
+static void emit_layout(struct bench_ctx *ctx, enum layout layout, unsigned threads, double *rates,
+                        double *ratios, unsigned turns)
 {
     const struct dims at = DIMS({BY_LAYOUT, layout}, {BY_THREADS, threads});
-    int rc = bench_emit(ctx, METRIC_WRITES, stats_sort_median(rates, turns), at);
-    if (!rc && layout != LAYOUT_PADDED)
-        rc = bench_emit(ctx, METRIC_SLOWDOWN, stats_sort_median(ratios, turns), at);
-    return rc;
+    bench_emit(ctx, METRIC_WRITES, stats_sort_median(rates, turns), at);
+    if (layout != LAYOUT_PADDED)
+        bench_emit(ctx, METRIC_SLOWDOWN, stats_sort_median(ratios, turns), at);
 }
 
-static int scan_threads(struct bench_ctx *ctx, unsigned n, double budget_s)
+static void scan_threads(struct bench_ctx *ctx, unsigned n, double budget_s)
 {
     struct false_sharing *f = ctx->state;
     double rates[LAYOUTS][TURNS_MAX], ratios[LAYOUTS][TURNS_MAX];
@@ -185,20 +184,18 @@ static int scan_threads(struct bench_ctx *ctx, unsigned n, double budget_s)
         for (unsigned layout = 0; layout < LAYOUTS; layout++)
             ratios[layout][turn] = rates[LAYOUT_PADDED][turn] / rates[layout][turn];
     }
-    int rc = 0;
-    for (unsigned layout = 0; layout < LAYOUTS && !rc; layout++)
-        rc = emit_layout(ctx, (enum layout)layout, n == 2 ? THREADS_2 : THREADS_ALL, rates[layout],
-                         ratios[layout], turn);
-    return rc;
+    for (unsigned layout = 0; layout < LAYOUTS; layout++)
+        emit_layout(ctx, (enum layout)layout, n == 2 ? THREADS_2 : THREADS_ALL, rates[layout],
+                    ratios[layout], turn);
 }
 
 static int false_sharing_scan(struct bench_ctx *ctx)
 {
     struct false_sharing *f = ctx->state;
-    if (f->n == 2)
-        return scan_threads(ctx, 2, ctx->budget_s);
-    int rc = scan_threads(ctx, 2, ctx->budget_s / 2);
-    return rc ? rc : scan_threads(ctx, f->n, ctx->budget_s / 2);
+    scan_threads(ctx, 2, f->n == 2 ? ctx->budget_s : ctx->budget_s / 2);
+    if (f->n > 2)
+        scan_threads(ctx, f->n, ctx->budget_s / 2);
+    return 0;
 }
 
 static int false_sharing_check(struct bench_ctx *ctx)

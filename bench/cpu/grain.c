@@ -186,14 +186,12 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
     return rc;
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t point)
+static void emit_point(struct bench_ctx *ctx, size_t point)
 {
     const struct grain *grain = ctx->state;
-    if (isnan(grain->time_us[point]))
-        return 0;
     const struct dims at = DIMS({BY_US, work_us[point]});
-    int rc = bench_emit(ctx, METRIC_SLOWDOWN, grain->time_us[point] / ideal_us(ctx, point), at);
-    return rc ? rc : bench_emit(ctx, METRIC_TIME, grain->time_us[point], at);
+    bench_emit(ctx, METRIC_SLOWDOWN, grain->time_us[point] / ideal_us(ctx, point), at);
+    bench_emit(ctx, METRIC_TIME, grain->time_us[point], at);
 }
 
 static int grain_scan(struct bench_ctx *ctx)
@@ -209,8 +207,8 @@ static int grain_scan(struct bench_ctx *ctx)
     if (grain->npoints == 0)
         return err_set(ctx->err, -ENOTSUP, "too little time for a slice");
     grain->share_s = ctx->budget_s / (double)grain->npoints;
-    rc = bench_emit(ctx, METRIC_TEAMS, ctx->peers->size, NO_DIMS);
-    return rc ? rc : points_run(ctx, grain->npoints, measure_point, emit_point);
+    bench_emit(ctx, METRIC_TEAMS, ctx->peers->size, NO_DIMS);
+    return points_run(ctx, grain->npoints, measure_point, emit_point);
 }
 
 /* Each thread's chains are what so many steps make of their starts. */

@@ -34,7 +34,7 @@ enum { BY_CPU = 1, BY_STATE };
 enum { STATE_IDLE, STATE_BUSY };
 static const struct bench_dim idle_dims[] = {
     [BY_CPU] = {"cpu"},
-    [BY_STATE] = {"state", .labels = (const char *const[]){"idle", "busy", NULL}},
+    [BY_STATE] = {"state", .labels = LABELS("idle", "busy")},
     {.name = NULL},
 };
 
@@ -116,21 +116,17 @@ static int idle_scan(struct bench_ctx *ctx)
     static const struct err refused = {.code = -ENOTSUP,
                                        .msg = "the system refuses a thread of policy SCHED_IDLE"};
     struct idle *s = ctx->state;
-    int rc = 0;
     (void)team_run(&s->team, NULL, s->n, sleep_both_ways, s);
-    for (unsigned i = 0; i < s->n && !rc; i++) {
+    for (unsigned i = 0; i < s->n; i++) {
         const double *median_us = s->median_us[i];
-        unsigned os_cpu = ctx->machine->cpus[i].os_cpu;
-        const struct dims at = DIMS({BY_CPU, os_cpu});
-        rc = bench_emit(ctx, WAKEUP_LATE, median_us[0], dims_with(at, BY_STATE, STATE_IDLE));
-        if (!rc && isnan(median_us[1]))
-            rc = bench_emit_absent(ctx, IDLE_EXIT, &refused, at);
-        else if (!rc)
-            rc = bench_emit(ctx, IDLE_EXIT, fmax(median_us[0] - median_us[1], 0), at);
-        if (!rc && !isnan(median_us[1]))
-            rc = bench_emit(ctx, WAKEUP_LATE, median_us[1], dims_with(at, BY_STATE, STATE_BUSY));
+        const struct dims at = DIMS({BY_CPU, ctx->machine->cpus[i].os_cpu});
+        bench_emit(ctx, WAKEUP_LATE, median_us[0], dims_with(at, BY_STATE, STATE_IDLE));
+        if (isnan(median_us[1]) && bench_emit_absent(ctx, IDLE_EXIT, &refused, at))
+            continue;
+        bench_emit(ctx, IDLE_EXIT, fmax(median_us[0] - median_us[1], 0), at);
+        bench_emit(ctx, WAKEUP_LATE, median_us[1], dims_with(at, BY_STATE, STATE_BUSY));
     }
-    return rc;
+    return 0;
 }
 
 const struct bench bench_idle_exit = {

@@ -84,7 +84,7 @@ int pairs_probe(const struct bench_ctx *ctx, unsigned metrics);
  * Emits at the os_cpu of both, the smaller one first. NaN = not measured: emits nothing. `doubt` as
  * in bench_emit_doubt.
  */
-int pairs_emit(struct bench_ctx *ctx, unsigned metric, unsigned a, unsigned b, double value,
-               const char *doubt);
+void pairs_emit(struct bench_ctx *ctx, unsigned metric, unsigned a, unsigned b, double value,
+                const char *doubt);
 
 #endif

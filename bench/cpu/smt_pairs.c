@@ -195,12 +195,10 @@ static int smt_pairs_scan(struct bench_ctx *ctx)
     /* Time for everybody to wake up; who is later than that loses part of the first slot. */
     s->start_ns = clock_now_ns() + 1000000 + 10000ull * s->n;
     (void)team_run(&s->team, NULL, s->n, follow_plan, s);
-    int rc = 0;
-    for (unsigned a = 0; a < s->n && !rc; a++)
-        for (unsigned b = a + 1; b < s->n && !rc; b++)
-            rc = pairs_emit(ctx, METRIC_SLOWDOWN, a, b, pairs_slowdown(&s->plan, s->rates, a, b),
-                            "");
-    return rc;
+    for (unsigned a = 0; a < s->n; a++)
+        for (unsigned b = a + 1; b < s->n; b++)
+            pairs_emit(ctx, METRIC_SLOWDOWN, a, b, pairs_slowdown(&s->plan, s->rates, a, b), "");
+    return 0;
 }
 
 /* The chains are where that many steps lead: the work was done, all of it. */

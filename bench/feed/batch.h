@@ -109,8 +109,8 @@ int batches_check(const struct batches *batches, uint64_t index, const float *ta
  * Outside the timing: emits the BATCH_METRICS, which are `first` and the next of the benchmark's,
  * of batches_prepare, or of batches_copy where batches are `raw`. Writes a batch into `target`.
  */
-int batches_tell(const struct batches *batches, bool raw, float *target, unsigned first,
-                 struct bench_ctx *ctx);
+void batches_tell(const struct batches *batches, bool raw, float *target, unsigned first,
+                  struct bench_ctx *ctx);
 
 /* A float array that fits cache lines; free it with free. -ENOMEM with its size. */
 int batches_allocate(float **array, size_t count, struct err *err);

@@ -234,34 +234,29 @@ int feed_check(struct feed *feed, const struct bench_ctx *ctx)
 }
 
 /* How near the GPU was to what it can do, while it worked. */
-static int tell_shares(const struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
+static void tell_shares(const struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
 {
     double flops, bytes, passes = feed->work, seconds = (double)feed->device_ns * 1e-9;
     double rows = (double)feed->batches.prep.rows, cols = (double)feed->batches.prep.cols;
     const struct prep_gpu_params prep = prep_gpu_params_of(&feed->batches.prep);
     device_peak(&feed->device, &flops, &bytes);
     if (!(seconds > 0 && flops > 0 && bytes > 0))
-        return 0;
+        return;
     double batches = (double)feed->device_batches;
     double did = 2 * rows * cols * cols * passes, moved = 4 * (2 * rows + cols) * cols * passes;
     did += feed->raw ? prep_gpu_flops(&prep) : 0;
     moved += feed->raw ? prep_gpu_bytes(&prep) : 0;
-    int rc =
-        bench_emit(ctx, first_metric + GPU_COMPUTE_SHARE, batches * did / seconds / flops, NO_DIMS);
-    return rc ? rc
-              : bench_emit(ctx, first_metric + GPU_MEMORY_SHARE, batches * moved / seconds / bytes,
-                           NO_DIMS);
+    bench_emit(ctx, first_metric + GPU_COMPUTE_SHARE, batches * did / seconds / flops, NO_DIMS);
+    bench_emit(ctx, first_metric + GPU_MEMORY_SHARE, batches * moved / seconds / bytes, NO_DIMS);
 }
 
-int feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
+void feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
 {
-    int rc = batches_tell(&feed->batches, feed->raw, device_host_buffer(&feed->device, 0),
-                          first_metric, ctx);
-    if (!rc && feed->slept.asked_ns)
-        rc = bench_emit(ctx, first_metric + SIM_OVERSHOOT,
-                        (double)feed->slept.over_ns / (double)feed->slept.asked_ns, NO_DIMS);
-    double share = device_host_share(&feed->device);
-    if (!rc && !isnan(share))
-        rc = bench_emit(ctx, first_metric + BUFFER_ON_NODE, share, NO_DIMS);
-    return rc ? rc : tell_shares(feed, first_metric, ctx);
+    batches_tell(&feed->batches, feed->raw, device_host_buffer(&feed->device, 0), first_metric,
+                 ctx);
+    if (feed->slept.asked_ns)
+        bench_emit(ctx, first_metric + SIM_OVERSHOOT,
+                   (double)feed->slept.over_ns / (double)feed->slept.asked_ns, NO_DIMS);
+    bench_emit(ctx, first_metric + BUFFER_ON_NODE, device_host_share(&feed->device), NO_DIMS);
+    tell_shares(feed, first_metric, ctx);
 }

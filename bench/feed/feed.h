@@ -147,7 +147,7 @@ int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample,
                const struct bench_ctx *ctx);
 
 /* Emits the FEED_METRICS, as batches_tell does; nothing may be in flight. */
-int feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx);
+void feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx);
 
 /* Repeats one step over poisoned outputs and compares the host's and the device's results. */
 int feed_check(struct feed *feed, const struct bench_ctx *ctx);

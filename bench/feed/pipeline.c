@@ -145,7 +145,9 @@ static int pipeline_check(struct bench_ctx *ctx)
 {
     struct pipeline *pipeline = ctx->state;
     int rc = feed_check(&pipeline->feed, ctx);
-    return rc || ctx->worker ? rc : feed_tell(&pipeline->feed, 0, ctx);
+    if (!rc && !ctx->worker)
+        feed_tell(&pipeline->feed, 0, ctx);
+    return rc;
 }
 
 static const struct bench_metric pipeline_metrics[] = {FEED_METRICS, {.name = NULL}};

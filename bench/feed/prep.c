@@ -75,7 +75,9 @@ static int prep_check(struct bench_ctx *ctx)
     batches_poison_target(&prep->batches, prep->target);
     step(prep, &sample);
     int rc = batches_check(&prep->batches, batch, prep->target, ctx->err);
-    return rc || ctx->worker ? rc : batches_tell(&prep->batches, false, prep->target, 0, ctx);
+    if (!rc && !ctx->worker)
+        batches_tell(&prep->batches, false, prep->target, 0, ctx);
+    return rc;
 }
 
 static const struct bench_metric prep_metrics[] = {BATCH_METRICS, {.name = NULL}};

@@ -95,12 +95,11 @@ static const struct opt serve_opts[] = {
 enum { BY_ARRIVAL = 1, BY_LOAD, BY_STAT, BY_AT, BY_HOW };
 enum { HOW_SCHEDULE, HOW_MEASURED };
 static const struct bench_dim serve_dims[] = {
-    [BY_ARRIVAL] = {"arrival", .labels = pattern_choices + 1,
-                    .said = (const char *const[]){"Poisson", "bursts"}},
+    [BY_ARRIVAL] = {"arrival", .labels = pattern_choices + 1, .said = LABELS("Poisson", "bursts")},
     [BY_LOAD] = {"load", .unit = "% of alone"},
     [BY_STAT] = {"stat", .labels = serve_stats, .said = serve_stats},
     [BY_AT] = {"at"},
-    [BY_HOW] = {"how", .labels = (const char *const[]){"schedule", "measured", NULL}},
+    [BY_HOW] = {"how", .labels = LABELS("schedule", "measured")},
     {.name = NULL},
 };
 
@@ -297,89 +296,72 @@ static void say_beyond(const struct bench_ctx *ctx, const struct serve_point *po
                   serve_seconds_for(stat, rate));
 }
 
-static int emit_latency(struct bench_ctx *ctx, const struct serve_point *point, unsigned stat,
-                        struct dims at)
+static void emit_latency(struct bench_ctx *ctx, const struct serve_point *point, unsigned stat,
+                         struct dims at)
 {
     enum served_known known = serve_point_knows(point, stat);
     struct err why;
+    at = dims_with(at, BY_STAT, stat);
     if (known == SERVED_BEYOND) {
         say_beyond(ctx, point, stat, &why);
-        return bench_emit_absent(ctx, LATENCY, &why, dims_with(at, BY_STAT, stat));
+        (void)bench_emit_absent(ctx, LATENCY, &why, at);
+        return;
     }
-    return bench_emit_doubt(ctx, LATENCY, point->late[stat].ms,
-                            point->late[stat].at_least
-                                ? "at least: some requests were not begun in time"
-                            : known == SERVED_FEW ? "fewer than 10 requests of a round lie above it"
-                                                  : "",
-                            dims_with(at, BY_STAT, stat));
+    bench_emit_doubt(ctx, LATENCY, point->late[stat].ms,
+                     point->late[stat].at_least ? "at least: some requests were not begun in time"
+                     : known == SERVED_FEW      ? "fewer than 10 requests of a round lie above it"
+                                                : "",
+                     at);
 }
 
-static int emit_latencies(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
+static void emit_stats(struct bench_ctx *ctx, unsigned metric, const struct serve_point *point,
+                       const double values[static SERVE_STATS], struct dims at)
 {
-    int rc = 0;
-    for (unsigned i = 0; i < SERVE_STATS && !rc; i++)
-        rc = emit_latency(ctx, point, i, at);
-    return rc;
-}
-
-static int emit_stats(struct bench_ctx *ctx, unsigned metric, const struct serve_point *point,
-                      const double values[static SERVE_STATS], struct dims at)
-{
-    int rc = 0;
-    for (unsigned i = 0; i < SERVE_STATS && !rc; i++)
-        if (serve_point_knows(point, i) != SERVED_BEYOND && !isnan(values[i]))
-            rc = bench_emit(ctx, metric, values[i], dims_with(at, BY_STAT, i));
-    return rc;
+    for (unsigned i = 0; i < SERVE_STATS; i++)
+        if (serve_point_knows(point, i) != SERVED_BEYOND)
+            bench_emit(ctx, metric, values[i], dims_with(at, BY_STAT, i));
 }
 
 /* Of one load, lest rows of bins bury the others. */
-static int emit_worst(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
+static void emit_worst(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
 {
     const struct serve_params *params = ctx->params;
     double bin_ms = 1e-6 * (double)point->times.bin_ns;
-    int rc = 0;
     if (!params->load && point->load != WATCHED_LOAD)
-        return 0;
-    for (size_t bin = 0; bin < point->times.nbins && !rc; bin++)
-        if (!isnan(point->worst_ms[bin]))
-            rc = bench_emit(ctx, WORST, point->worst_ms[bin],
-                            dims_with(at, BY_AT, nearbyint(bin_ms * (double)bin)));
-    return rc;
+        return;
+    for (size_t bin = 0; bin < point->times.nbins; bin++)
+        bench_emit(ctx, WORST, point->worst_ms[bin],
+                   dims_with(at, BY_AT, nearbyint(bin_ms * (double)bin)));
 }
 
-static int emit_stall(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
+static void emit_stall(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
 {
-    int rc = emit_stats(ctx, FLOOR, point, point->floor_ms, at);
-    if (!rc)
-        rc = bench_emit(ctx, STALLED, point->must_stall, dims_with(at, BY_HOW, HOW_SCHEDULE));
-    return rc ? rc : bench_emit(ctx, STALLED, point->stalled, dims_with(at, BY_HOW, HOW_MEASURED));
+    emit_stats(ctx, FLOOR, point, point->floor_ms, at);
+    bench_emit(ctx, STALLED, point->must_stall, dims_with(at, BY_HOW, HOW_SCHEDULE));
+    bench_emit(ctx, STALLED, point->stalled, dims_with(at, BY_HOW, HOW_MEASURED));
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t index)
+static void emit_point(struct bench_ctx *ctx, size_t index)
 {
     const struct serve *s = ctx->state;
     const struct serve_point *point = &s->points[index];
     const struct dims at = DIMS({BY_ARRIVAL, point->pattern}, {BY_LOAD, point->load});
     if (ctx->worker || !point->n) /* so few came that none counts: that is no value */
-        return 0;
-    int rc = emit_latencies(ctx, point, at);
-    if (!rc)
-        rc = bench_emit(ctx, OFFERED, point->offered, at);
-    if (!rc)
-        rc = bench_emit(ctx, ACHIEVED, point->achieved, at);
-    if (!rc)
-        rc = bench_emit(ctx, UNSERVED, (double)point->unserved / (double)point->n, at);
-    if (!rc)
-        rc = emit_stats(ctx, SERVICE, point, point->service_ms, at);
-    if (!rc)
-        rc = emit_stats(ctx, QUEUE, point, point->queue, at);
-    if (!rc)
-        rc = emit_worst(ctx, point, at);
-    return rc || !point->times.stall_ns ? rc : emit_stall(ctx, point, at);
+        return;
+    for (unsigned i = 0; i < SERVE_STATS; i++)
+        emit_latency(ctx, point, i, at);
+    bench_emit(ctx, OFFERED, point->offered, at);
+    bench_emit(ctx, ACHIEVED, point->achieved, at);
+    bench_emit(ctx, UNSERVED, (double)point->unserved / (double)point->n, at);
+    emit_stats(ctx, SERVICE, point, point->service_ms, at);
+    emit_stats(ctx, QUEUE, point, point->queue, at);
+    emit_worst(ctx, point, at);
+    if (point->times.stall_ns)
+        emit_stall(ctx, point, at);
 }
 
 /* Of the points first..n-1, which have one pattern and ever higher loads. */
-static int emit_saturation(struct bench_ctx *ctx, size_t first, size_t n)
+static void emit_saturation(struct bench_ctx *ctx, size_t first, size_t n)
 {
     const struct serve *s = ctx->state;
     double load[LOADS], p99_ms[LOADS];
@@ -392,7 +374,7 @@ static int emit_saturation(struct bench_ctx *ctx, size_t first, size_t n)
             few = few || serve_point_knows(&s->points[i], SERVE_P99) == SERVED_BEYOND;
         }
     if (!known)
-        return 0;
+        return;
     const struct served_saturation found = served_saturate(load, p99_ms, known, s->limit_ms);
     const char *why = found.low    ? "at most: p99 is too late at the least load"
                       : found.high ? "at least: p99 is in time at the highest load"
@@ -400,8 +382,8 @@ static int emit_saturation(struct bench_ctx *ctx, size_t first, size_t n)
                                    : "";
     const struct dims at = DIMS({BY_ARRIVAL, s->points[first].pattern});
     double rate = s->alone * found.load / 100 * ctx->peers->size;
-    int rc = bench_emit_doubt(ctx, SATURATION, found.load, why, at);
-    return rc ? rc : bench_emit_doubt(ctx, SATURATION_RATE, rate, why, at);
+    bench_emit_doubt(ctx, SATURATION, found.load, why, at);
+    bench_emit_doubt(ctx, SATURATION_RATE, rate, why, at);
 }
 
 static int serve_scan(struct bench_ctx *ctx)
@@ -410,16 +392,15 @@ static int serve_scan(struct bench_ctx *ctx)
     int rc = points_run(ctx, s->npoints, measure_point, emit_point);
     if (rc || ctx->worker)
         return rc;
-    rc = bench_emit(ctx, ALONE, s->alone, NO_DIMS);
-    if (!rc)
-        rc = bench_emit(ctx, LIMIT, s->limit_ms, NO_DIMS);
-    for (size_t first = 0, n; !rc && first < s->npoints; first = n) {
+    bench_emit(ctx, ALONE, s->alone, NO_DIMS);
+    bench_emit(ctx, LIMIT, s->limit_ms, NO_DIMS);
+    for (size_t first = 0, n; first < s->npoints; first = n) {
         for (n = first; n < s->npoints && s->points[n].pattern == s->points[first].pattern;)
             n++;
         if (n > first + 1)
-            rc = emit_saturation(ctx, first, n);
+            emit_saturation(ctx, first, n);
     }
-    return rc;
+    return 0;
 }
 
 static int serve_check(struct bench_ctx *ctx)

@@ -157,19 +157,19 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
     return rc;
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t index)
+static void emit_point(struct bench_ctx *ctx, size_t index)
 {
     const struct threads *threads = ctx->state;
     const struct point *point = &threads->points[index];
-    if (!isfinite(point->step_us)) /* a worker came too late: that is no value of the point */
-        return 0;
     const struct dims at = DIMS({BY_WORKERS, point->workers}, {BY_THREADS, point->threads});
-    int rc = bench_emit(ctx, METRIC_RATE, point->rate, at);
-    return rc ? rc : bench_emit(ctx, METRIC_STEP, point->step_us, at);
+    if (!isfinite(point->step_us)) /* a worker came too late: that is no value of the point */
+        return;
+    bench_emit(ctx, METRIC_RATE, point->rate, at);
+    bench_emit(ctx, METRIC_STEP, point->step_us, at);
 }
 
 /* Of the points first..n-1, which have one count of workers and ever larger teams. */
-static int emit_setting(struct bench_ctx *ctx, size_t first, size_t n)
+static void emit_setting(struct bench_ctx *ctx, size_t first, size_t n)
 {
     const struct threads *threads = ctx->state;
     const struct point *points = threads->points;
@@ -183,10 +183,9 @@ static int emit_setting(struct bench_ctx *ctx, size_t first, size_t n)
     while (setting + 1 < n && !(points[setting].rate >= 0.97 * best))
         setting++;
     const struct dims at = DIMS({BY_WORKERS, points[first].workers});
-    int rc = bench_emit(ctx, METRIC_BEST, points[setting].threads, at);
-    if (!rc && cliff < n)
-        rc = bench_emit(ctx, METRIC_CLIFF, points[cliff].threads, at);
-    return rc;
+    bench_emit(ctx, METRIC_BEST, points[setting].threads, at);
+    if (cliff < n)
+        bench_emit(ctx, METRIC_CLIFF, points[cliff].threads, at);
 }
 
 static int threads_scan(struct bench_ctx *ctx)
@@ -200,7 +199,7 @@ static int threads_scan(struct bench_ctx *ctx)
         for (n = first;
              n < threads->npoints && threads->points[n].workers == threads->points[first].workers;)
             n++;
-        rc = emit_setting(ctx, first, n);
+        emit_setting(ctx, first, n);
     }
     threads->batches.prep.threads = ctx->threads;
     return rc;

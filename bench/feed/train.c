@@ -268,17 +268,15 @@ static const struct bench_metric train_metrics[] = {
 };
 
 /* A rank that nobody waited for has no such time: 0 would be the mean of nothing. */
-static int emit_rank(struct bench_ctx *ctx, unsigned rank, const struct lateness *lateness,
-                     uint64_t steps)
+static void emit_rank(struct bench_ctx *ctx, unsigned rank, const struct lateness *lateness,
+                      uint64_t steps)
 {
     double all = (double)steps, last = (double)lateness->last;
     const struct dims at = DIMS({BY_RANK, rank});
-    int rc = bench_emit(ctx, WAITED_FOR_SHARE, last / all, at);
-    if (!rc && lateness->last)
-        rc = bench_emit(ctx, WAITED_FOR_TIME, (double)lateness->late_ns * 1e-9 / last, at);
-    if (!rc)
-        rc = bench_emit(ctx, WAIT_TIME, (double)lateness->wait_ns * 1e-9 / all, at);
-    return rc;
+    bench_emit(ctx, WAITED_FOR_SHARE, last / all, at);
+    if (lateness->last)
+        bench_emit(ctx, WAITED_FOR_TIME, (double)lateness->late_ns * 1e-9 / last, at);
+    bench_emit(ctx, WAIT_TIME, (double)lateness->wait_ns * 1e-9 / all, at);
 }
 
 /* All ranks together; rank 0 tells. */
@@ -297,39 +295,37 @@ static int tell_lateness(struct train *train, struct bench_ctx *ctx)
         rc = clocks_ask(ctx, &one_clock);
     if (!rc && !one_clock && ctx->worker == 0) {
         (void)err_set(&none, -ENOTSUP, "ranks of several machines have no clock in common");
-        rc = bench_emit_absent(ctx, WAITED_FOR_SHARE, &none, NO_DIMS);
+        (void)bench_emit_absent(ctx, WAITED_FOR_SHARE, &none, NO_DIMS);
     }
     for (unsigned r = 0; r < n && !rc && one_clock && ctx->worker == 0 && train->steps; r++)
-        rc = emit_rank(ctx, r, &work.ranks[r], train->steps);
+        emit_rank(ctx, r, &work.ranks[r], train->steps);
     free(work.ranks);
     free(work.came_ns);
     return rc;
 }
 
 /* By the formula alone; of the default nothing, which is one all-reduce of `gradient` bytes. */
-static int tell_pattern(const struct train *train, struct bench_ctx *ctx)
+static void tell_pattern(const struct train *train, struct bench_ctx *ctx)
 {
     const struct train_params *params = ctx->params;
     double bytes[COLLECTIVE_OPS] = {0}, calls[COLLECTIVE_OPS] = {0}, sent = 0;
-    int rc = 0;
     if (params->pattern == PATTERN_WHOLE || ctx->worker)
-        return 0;
+        return;
     for (size_t i = 0; i < train->calls.n; i++) {
         const struct collective_call *call = &train->calls.call[i];
         bytes[call->op] += (double)call->bytes;
         calls[call->op]++;
         sent += pattern_sent(call, ctx->peers->size);
     }
-    for (enum collective_op op = 0; op <= COLLECTIVE_REDUCESCATTER && !rc; op++) {
+    for (enum collective_op op = 0; op <= COLLECTIVE_REDUCESCATTER; op++) {
         const struct dims at =
             dims_with_text(NO_DIMS, BY_FUNC, collective_func_name((enum collective_func)op));
         if (!(calls[op] > 0))
             continue;
-        rc = bench_emit(ctx, STEP_BYTES, bytes[op], at);
-        if (!rc)
-            rc = bench_emit(ctx, STEP_CALLS, calls[op], at);
+        bench_emit(ctx, STEP_BYTES, bytes[op], at);
+        bench_emit(ctx, STEP_CALLS, calls[op], at);
     }
-    return rc ? rc : bench_emit(ctx, STEP_SENT, sent, NO_DIMS);
+    bench_emit(ctx, STEP_SENT, sent, NO_DIMS);
 }
 
 static int train_check(struct bench_ctx *ctx)
@@ -341,8 +337,10 @@ static int train_check(struct bench_ctx *ctx)
     if (!rc && train->reduce.ops)
         rc = tell_lateness(train, ctx);
     if (!rc && train->reduce.ops)
-        rc = tell_pattern(train, ctx);
-    return rc || ctx->worker ? rc : feed_tell(&train->feed, OF_FEED, ctx);
+        tell_pattern(train, ctx);
+    if (!rc && !ctx->worker)
+        feed_tell(&train->feed, OF_FEED, ctx);
+    return rc;
 }
 
 const struct bench bench_train = {

@@ -118,16 +118,18 @@ static bool is_told(const struct canary *c, unsigned rank)
     return false;
 }
 
-static int emit_gpu(struct bench_ctx *ctx, const struct told *told)
+static void emit_gpu(struct bench_ctx *ctx, const struct told *told)
 {
     struct err why = {0};
     char name[GPU_NAME_MAX];
     const char *pci_bdf =
         told->gpu < ctx->machine->ngpus ? ctx->machine->gpus[told->gpu].pci_bdf : ctx->pci_bdf;
-    if (gpu_error_of(told->code, gpu_name(ctx->machine, pci_bdf, name), told->msg, &why))
-        return bench_emit_absent(ctx, CANARY_TIME, &why, DIMS({BY_GPU, told->gpu}));
-    int rc = bench_emit(ctx, CANARY_TIME, told->time_us, DIMS({BY_GPU, told->gpu}));
-    return rc ? rc : bench_emit(ctx, CANARY_CYCLES, told->cycles, DIMS({BY_GPU, told->gpu}));
+    const struct dims at = DIMS({BY_GPU, told->gpu});
+    (void)gpu_error_of(told->code, gpu_name(ctx->machine, pci_bdf, name), told->msg, &why);
+    if (bench_emit_absent(ctx, CANARY_TIME, &why, at))
+        return;
+    bench_emit(ctx, CANARY_TIME, told->time_us, at);
+    bench_emit(ctx, CANARY_CYCLES, told->cycles, at);
 }
 
 static int canary_scan(struct bench_ctx *ctx)
@@ -138,7 +140,7 @@ static int canary_scan(struct bench_ctx *ctx)
     int rc = peers_gather(ctx->peers, &c->told, c->all, sizeof(c->told), ctx->err);
     for (unsigned rank = 0; !rc && ctx->peers->rank == 0 && rank < ctx->peers->size; rank++)
         if (!is_told(c, rank))
-            rc = emit_gpu(ctx, &c->all[rank]);
+            emit_gpu(ctx, &c->all[rank]);
     return rc;
 }
 

@@ -44,11 +44,10 @@ enum { BY_WHAT = 1, BY_WAIT, BY_LOAD, BY_STAT, BY_GPU };
 enum load { LOAD_IDLE, LOAD_BUSY, LOADS };
 enum what { WHAT_LAUNCH, WHAT_QUEUE, WHAT_SYNC, WHAT_GRAPH1, WHAT_GRAPH20 };
 static const struct bench_dim launch_dims[] = {
-    [BY_WHAT] = {"what", .labels = (const char *const[]){"launch", "queue", "sync", "graph1",
-                                                         "graph20", NULL}},
-    [BY_WAIT] = {"wait", .labels = (const char *const[]){"spin", "yield", "block", NULL}},
-    [BY_LOAD] = {"load", .labels = (const char *const[]){"idle", "busy", NULL},
-                 .said = (const char *const[]){"idle CPUs", "busy CPUs"}},
+    [BY_WHAT] = {"what", .labels = LABELS("launch", "queue", "sync", "graph1", "graph20")},
+    [BY_WAIT] = {"wait", .labels = LABELS("spin", "yield", "block")},
+    [BY_LOAD] = {"load", .labels = LABELS("idle", "busy"),
+                 .said = LABELS("idle CPUs", "busy CPUs")},
     [BY_STAT] = {"stat", .labels = launch_stat_names},
     [BY_GPU] = {"gpu", DIM_GPU},
     {.name = NULL},
@@ -293,23 +292,20 @@ static int run_ways(struct bench_ctx *ctx, unsigned gpu, enum load load, unsigne
     return rc;
 }
 
-static int emit_gpu(struct bench_ctx *ctx, unsigned gpu)
+static void emit_gpu(struct bench_ctx *ctx, unsigned gpu)
 {
     struct launch *t = ctx->state;
-    int rc = 0;
-    for (unsigned wait = 0; wait < GPU_WAITS && !rc; wait++)
-        rc = bench_emit(ctx, WAIT_CPU_SHARE, t->wait_share[wait],
-                        DIMS({BY_WAIT, wait}, {BY_GPU, gpu}));
+    for (unsigned wait = 0; wait < GPU_WAITS; wait++)
+        bench_emit(ctx, WAIT_CPU_SHARE, t->wait_share[wait], DIMS({BY_WAIT, wait}, {BY_GPU, gpu}));
     for (unsigned way = 0; way < WAYS; way++)
         for (unsigned load = 0; load < LOADS; load++) {
             struct series *series = series_of(t, way, (enum load)load);
-            for (int stat = 0; stat < LAUNCH_STATS && !rc; stat++)
-                rc = bench_emit(ctx, LAUNCH_LATENCY,
-                                launch_stat(series->us, series->n, (enum launch_stat)stat),
-                                DIMS({BY_WHAT, ways[way].what}, {BY_WAIT, ways[way].wait},
-                                     {BY_LOAD, load}, {BY_STAT, stat}, {BY_GPU, gpu}));
+            for (int stat = 0; stat < LAUNCH_STATS; stat++)
+                bench_emit(ctx, LAUNCH_LATENCY,
+                           launch_stat(series->us, series->n, (enum launch_stat)stat),
+                           DIMS({BY_WHAT, ways[way].what}, {BY_WAIT, ways[way].wait},
+                                {BY_LOAD, load}, {BY_STAT, stat}, {BY_GPU, gpu}));
         }
-    return rc;
 }
 
 /* All that was launched since the GPU was opened, in what was timed too. */
@@ -348,7 +344,9 @@ static int run_gpu(struct bench_ctx *ctx, unsigned gpu, double budget_s)
     }
     if (!rc)
         rc = check_count(t, gpu);
-    return rc ? rc : emit_gpu(ctx, gpu);
+    if (!rc)
+        emit_gpu(ctx, gpu);
+    return rc;
 }
 
 static int launch_scan(struct bench_ctx *ctx)
@@ -363,9 +361,11 @@ static int launch_scan(struct bench_ctx *ctx)
             return rc;
     }
     int rc = gpu_set_check(&t->set, ctx->err);
-    if (!rc)
-        rc = bench_emit(ctx, LOAD_SHARE, busy_team_share(&t->busy), NO_DIMS);
-    return rc ? rc : gpu_set_emit(ctx, &t->set, LAUNCH_LATENCY, BY_GPU);
+    if (rc)
+        return rc;
+    bench_emit(ctx, LOAD_SHARE, busy_team_share(&t->busy), NO_DIMS);
+    gpu_set_emit(ctx, &t->set, LAUNCH_LATENCY, BY_GPU);
+    return 0;
 }
 
 static int launch_check(struct bench_ctx *ctx)

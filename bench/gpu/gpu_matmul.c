@@ -74,17 +74,16 @@ static const struct opt matmul_opts[] = {
 };
 
 enum { BY_TYPE = 1, BY_REASON, BY_WITH, BY_GPU, BY_ALGORITHM, BY_OF };
-enum { WITH_ALONE, WITH_ALL };
 enum { ALGORITHM_FIRST, ALGORITHM_BEST };
 enum { OF_M, OF_K };
+enum { WITH_ALONE, WITH_ALL };
 static const struct bench_dim matmul_dims[] = {
     [BY_TYPE] = {"type", .labels = type_names + 1},
     [BY_REASON] = {"reason", .labels = gpu_throttle_names},
-    [BY_WITH] = {"with", .labels = (const char *const[]){"alone", "all", NULL},
-                 .said = (const char *const[]){"alone", "all at once"}},
+    [BY_WITH] = {"with", .labels = LABELS("alone", "all"), .said = LABELS("alone", "all at once")},
     [BY_GPU] = {"gpu", DIM_GPU},
-    [BY_ALGORITHM] = {"algorithm", .labels = (const char *const[]){"first", "best", NULL}},
-    [BY_OF] = {"of", .labels = (const char *const[]){"m", "k", NULL}},
+    [BY_ALGORITHM] = {"algorithm", .labels = LABELS("first", "best")},
+    [BY_OF] = {"of", .labels = LABELS("m", "k")},
     {.name = NULL},
 };
 
@@ -322,8 +321,8 @@ static void matmul_teardown(struct bench_ctx *ctx)
     free(t);
 }
 
-static int emit_readings(struct bench_ctx *ctx, const struct gpu_average *average, unsigned type,
-                         unsigned with, unsigned gpu)
+static void emit_readings(struct bench_ctx *ctx, const struct gpu_average *average, unsigned type,
+                          unsigned with, unsigned gpu)
 {
     struct gpu_means means = gpu_average_get(average);
     const struct {
@@ -331,16 +330,12 @@ static int emit_readings(struct bench_ctx *ctx, const struct gpu_average *averag
         double value;
     } values[] = {
         {CLOCK_SM, means.clock_mhz}, {POWER, means.power_w}, {TEMPERATURE, means.temperature_c}};
-    int rc = 0;
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]) && !rc; i++)
-        if (!isnan(values[i].value))
-            rc = bench_emit(ctx, values[i].metric, values[i].value,
-                            DIMS({BY_TYPE, type}, {BY_WITH, with}, {BY_GPU, gpu}));
-    for (int i = 0; i < GPU_THROTTLES && !rc; i++)
-        if (!isnan(means.throttle[i]))
-            rc = bench_emit(ctx, THROTTLE, means.throttle[i],
-                            DIMS({BY_TYPE, type}, {BY_REASON, i}, {BY_WITH, with}, {BY_GPU, gpu}));
-    return rc;
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+        bench_emit(ctx, values[i].metric, values[i].value,
+                   DIMS({BY_TYPE, type}, {BY_WITH, with}, {BY_GPU, gpu}));
+    for (int i = 0; i < GPU_THROTTLES; i++)
+        bench_emit(ctx, THROTTLE, means.throttle[i],
+                   DIMS({BY_TYPE, type}, {BY_REASON, i}, {BY_WITH, with}, {BY_GPU, gpu}));
 }
 
 /* Whole numbers have a unit of their own. */
@@ -349,7 +344,7 @@ static unsigned metric_of(enum matmul_type type, unsigned of_floats, unsigned of
     return type == MATMUL_INT8 ? of_int : of_floats;
 }
 
-static int emit_gpu(struct bench_ctx *ctx, enum matmul_type which, bool all, unsigned i)
+static void emit_gpu(struct bench_ctx *ctx, enum matmul_type which, bool all, unsigned i)
 {
     const struct matmul *t = ctx->state;
     const struct matmul_gpu *gpu = &t->gpus[i];
@@ -358,10 +353,10 @@ static int emit_gpu(struct bench_ctx *ctx, enum matmul_type which, bool all, uns
     double peak_tflops = gpu_peak_tflops(gpu->device.name, which);
     unsigned with = all ? WITH_ALL : WITH_ALONE;
     const struct dims at = DIMS({BY_TYPE, which}, {BY_WITH, with}, {BY_GPU, i});
-    int rc = bench_emit(ctx, metric_of(which, RATE, INT_RATE), tflops, at);
-    if (!rc && peak_tflops > 0)
-        rc = bench_emit(ctx, PEAK_SHARE, tflops / peak_tflops, at);
-    return rc ? rc : emit_readings(ctx, &result->average, which, with, i);
+    bench_emit(ctx, metric_of(which, RATE, INT_RATE), tflops, at);
+    if (peak_tflops > 0)
+        bench_emit(ctx, PEAK_SHARE, tflops / peak_tflops, at);
+    emit_readings(ctx, &result->average, which, with, i);
 }
 
 static unsigned count_types(const struct matmul *t)
@@ -391,64 +386,54 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
     return gpu_set_check(&t->set, ctx->err);
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t point)
+static void emit_point(struct bench_ctx *ctx, size_t point)
 {
     const struct matmul *t = ctx->state;
     unsigned groups = gpu_groups(t->set.n);
     enum matmul_type type = (enum matmul_type)(point / groups);
     struct gpu_group group = gpu_group_at(t->set.n, (unsigned)(point % groups));
-    int rc = 0;
-    if (!gpu_set_runs(&t->set, &group))
-        return 0;
-    for (unsigned i = group.first; i < group.end && !rc; i++)
+    for (unsigned i = group.first; i < group.end && gpu_set_runs(&t->set, &group); i++)
         if (gpu_set_has(&t->set, i) && t->gpus[i].of[type])
-            rc = emit_gpu(ctx, type, group.all, i);
-    return rc;
+            emit_gpu(ctx, type, group.all, i);
 }
 
 /* What cuBLASLt proposes first, which is what a job gets, beside the best of its proposals. */
-static int emit_trials(struct bench_ctx *ctx, unsigned i, enum matmul_type type)
+static void emit_trials(struct bench_ctx *ctx, unsigned i, enum matmul_type type)
 {
     const struct matmul *t = ctx->state;
     const struct gpu_matmul *of = t->gpus[i].of[type];
     double work = matmul_flops(&t->shape) * 1e-12;
     unsigned metric = metric_of(type, TRIAL, INT_TRIAL);
     if (!of || gpu_matmul_first(of) <= 0)
-        return 0;
-    int rc = bench_emit(ctx, metric, work / gpu_matmul_first(of),
-                        DIMS({BY_TYPE, type}, {BY_ALGORITHM, ALGORITHM_FIRST}, {BY_GPU, i}));
-    return rc ? rc
-              : bench_emit(ctx, metric, work / gpu_matmul_guess(of),
-                           DIMS({BY_TYPE, type}, {BY_ALGORITHM, ALGORITHM_BEST}, {BY_GPU, i}));
+        return;
+    bench_emit(ctx, metric, work / gpu_matmul_first(of),
+               DIMS({BY_TYPE, type}, {BY_ALGORITHM, ALGORITHM_FIRST}, {BY_GPU, i}));
+    bench_emit(ctx, metric, work / gpu_matmul_guess(of),
+               DIMS({BY_TYPE, type}, {BY_ALGORITHM, ALGORITHM_BEST}, {BY_GPU, i}));
 }
 
 /* What a type cannot have here, and how it was chosen where it can. */
-static int emit_types(struct bench_ctx *ctx, unsigned i)
+static void emit_types(struct bench_ctx *ctx, unsigned i)
 {
     const struct matmul *t = ctx->state;
-    int rc = 0;
-    for (unsigned type = 0; type < MATMUL_TYPES && !rc; type++) {
+    for (unsigned type = 0; type < MATMUL_TYPES; type++) {
         enum matmul_type which = (enum matmul_type)type;
         const struct err *why = &t->gpus[i].absent[type];
-        if (why->code)
-            rc = bench_emit_absent(ctx, metric_of(which, RATE, INT_RATE), why,
-                                   DIMS({BY_TYPE, which}, {BY_WITH, WITH_ALONE}, {BY_GPU, i}));
-        else
-            rc = emit_trials(ctx, i, which);
+        if (!bench_emit_absent(ctx, metric_of(which, RATE, INT_RATE), why,
+                               DIMS({BY_TYPE, which}, {BY_WITH, WITH_ALONE}, {BY_GPU, i})))
+            emit_trials(ctx, i, which);
     }
-    return rc;
 }
 
-static int emit_size(struct bench_ctx *ctx)
+static void emit_size(struct bench_ctx *ctx)
 {
     const struct matmul *t = ctx->state;
     const struct matmul_shape *shape = &t->shape;
-    int rc = bench_emit(ctx, SIZE, (double)shape->n, NO_DIMS);
-    if (!rc && shape->m != shape->n)
-        rc = bench_emit(ctx, SIZE, (double)shape->m, DIMS({BY_OF, OF_M}));
-    if (!rc && shape->k != shape->n)
-        rc = bench_emit(ctx, SIZE, (double)shape->k, DIMS({BY_OF, OF_K}));
-    return rc;
+    bench_emit(ctx, SIZE, (double)shape->n, NO_DIMS);
+    if (shape->m != shape->n)
+        bench_emit(ctx, SIZE, (double)shape->m, DIMS({BY_OF, OF_M}));
+    if (shape->k != shape->n)
+        bench_emit(ctx, SIZE, (double)shape->k, DIMS({BY_OF, OF_K}));
 }
 
 static int matmul_scan(struct bench_ctx *ctx)
@@ -460,14 +445,14 @@ static int matmul_scan(struct bench_ctx *ctx)
     if (t->ntypes > 0)
         rc =
             points_run(ctx, (size_t)MATMUL_TYPES * gpu_groups(t->set.n), measure_point, emit_point);
-    for (unsigned i = 0; i < t->set.n && !rc; i++)
+    if (rc)
+        return rc;
+    for (unsigned i = 0; i < t->set.n; i++)
         if (gpu_set_has(&t->set, i))
-            rc = emit_types(ctx, i);
-    if (!rc)
-        rc = emit_size(ctx);
-    return rc ? rc
-              : gpu_set_emit(ctx, &t->set, params->type == MATMUL_INT8 + 1 ? INT_RATE : RATE,
-                             BY_GPU);
+            emit_types(ctx, i);
+    emit_size(ctx);
+    gpu_set_emit(ctx, &t->set, params->type == MATMUL_INT8 + 1 ? INT_RATE : RATE, BY_GPU);
+    return 0;
 }
 
 #else

@@ -43,13 +43,12 @@ int gpu_set_check(const struct gpu_set *set, struct err *err)
     return err_set(err, set->lost[0].code, "%s", set->lost[0].msg);
 }
 
-int gpu_set_emit(struct bench_ctx *ctx, const struct gpu_set *set, unsigned metric, unsigned by_gpu)
+void gpu_set_emit(struct bench_ctx *ctx, const struct gpu_set *set, unsigned metric,
+                  unsigned by_gpu)
 {
-    int rc = 0;
-    for (unsigned gpu = 0; gpu < set->n && !rc; gpu++)
+    for (unsigned gpu = 0; gpu < set->n; gpu++)
         if (!gpu_set_has(set, gpu))
-            rc = bench_emit_absent(ctx, metric, &set->lost[gpu], DIMS({by_gpu, gpu}));
-    return rc;
+            (void)bench_emit_absent(ctx, metric, &set->lost[gpu], DIMS({by_gpu, gpu}));
 }
 
 #ifdef CONTEND_HAVE_CUDA

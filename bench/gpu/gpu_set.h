@@ -8,7 +8,7 @@
  *       gpu_set_lose(&set, gpu, rc, msg);
  *   ... for all GPUs: if (gpu_set_has(&set, gpu)) ...
  *   rc = gpu_set_check(&set, ctx->err);       none is left
- *   rc = gpu_set_emit(ctx, &set, METRIC, BY_GPU);     a row for each that is left out
+ *   gpu_set_emit(ctx, &set, METRIC, BY_GPU);  a row for each that is left out
  */
 #ifndef CONTEND_BENCH_GPU_GPU_SET_H
 #define CONTEND_BENCH_GPU_GPU_SET_H
@@ -51,7 +51,7 @@ int gpu_set_lose(struct gpu_set *set, unsigned gpu, int rc, const char *msg);
 int gpu_set_check(const struct gpu_set *set, struct err *err);
 
 /* "gpu=N" of that metric, absent, for each that is left out. */
-int gpu_set_emit(struct bench_ctx *ctx, const struct gpu_set *set, unsigned metric,
-                 unsigned by_gpu);
+void gpu_set_emit(struct bench_ctx *ctx, const struct gpu_set *set, unsigned metric,
+                  unsigned by_gpu);
 
 #endif

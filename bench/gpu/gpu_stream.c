@@ -63,11 +63,9 @@ enum { VIA_KERNEL, VIA_DRIVER };
 enum { WITH_ALONE, WITH_ALL };
 static const struct bench_dim stream_dims[] = {
     /* In the order of enum gpu_stream_op. */
-    [BY_OP] = {"op", .labels = (const char *const[]){"copy", "scale", "add", "triad", "read",
-                                                     "write", NULL}},
-    [BY_VIA] = {"via", .labels = (const char *const[]){"kernel", "driver", NULL}},
-    [BY_WITH] = {"with", .labels = (const char *const[]){"alone", "all", NULL},
-                 .said = (const char *const[]){"alone", "all at once"}},
+    [BY_OP] = {"op", .labels = LABELS("copy", "scale", "add", "triad", "read", "write")},
+    [BY_VIA] = {"via", .labels = LABELS("kernel", "driver")},
+    [BY_WITH] = {"with", .labels = LABELS("alone", "all"), .said = LABELS("alone", "all at once")},
     [BY_GPU] = {"gpu", DIM_GPU},
     [BY_SHAPE] = {"shape", .labels = shape_names + 1},
     {.name = NULL},
@@ -400,54 +398,49 @@ static const char *say_doubt(const struct stream *t, unsigned i, char buf[static
     return memory_doubt("arrays", t->bytes, "L2", t->gpus[i].l2_bytes, buf);
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t point)
+static void emit_point(struct bench_ctx *ctx, size_t point)
 {
     char doubt[MEMORY_DOUBT_MAX];
     const struct stream *t = ctx->state;
     struct gpu_group group = gpu_group_at(t->set.n, (unsigned)(point / TURNS));
     unsigned turn = (unsigned)(point % TURNS);
-    int rc = 0;
-    if (!gpu_set_runs(&t->set, &group))
-        return 0;
-    for (unsigned i = group.first; i < group.end && !rc; i++)
+    for (unsigned i = group.first; i < group.end && gpu_set_runs(&t->set, &group); i++)
         if (gpu_set_has(&t->set, i))
-            rc = bench_emit_doubt(ctx, DEVICE_BANDWIDTH, t->gpus[i].median_gbps[turn][group.all],
-                                  say_doubt(t, i, doubt),
-                                  DIMS({BY_OP, op_of(turn)},
-                                       {BY_VIA, turn == GPU_STREAM_OPS ? VIA_DRIVER : VIA_KERNEL},
-                                       {BY_WITH, group.all ? WITH_ALL : WITH_ALONE}, {BY_GPU, i}));
-    return rc;
+            bench_emit_doubt(ctx, DEVICE_BANDWIDTH, t->gpus[i].median_gbps[turn][group.all],
+                             say_doubt(t, i, doubt),
+                             DIMS({BY_OP, op_of(turn)},
+                                  {BY_VIA, turn == GPU_STREAM_OPS ? VIA_DRIVER : VIA_KERNEL},
+                                  {BY_WITH, group.all ? WITH_ALL : WITH_ALONE}, {BY_GPU, i}));
 }
 
-static int emit_shapes(struct bench_ctx *ctx, unsigned i)
+static void emit_shapes(struct bench_ctx *ctx, unsigned i)
 {
     const struct stream *t = ctx->state;
     char doubt[MEMORY_DOUBT_MAX];
-    int rc = 0;
     for (unsigned op = 0; op < GPU_STREAM_OPS; op++)
-        for (unsigned shape = 0; shape < GPU_STREAM_SHAPES && !rc; shape++)
+        for (unsigned shape = 0; shape < GPU_STREAM_SHAPES; shape++)
             if (t->gpus[i].shape_gbps[op][shape] > 0)
-                rc = bench_emit_doubt(ctx, SHAPE_BANDWIDTH, t->gpus[i].shape_gbps[op][shape],
-                                      say_doubt(t, i, doubt),
-                                      DIMS({BY_OP, op}, {BY_SHAPE, shape}, {BY_GPU, i}));
-    return rc;
+                bench_emit_doubt(ctx, SHAPE_BANDWIDTH, t->gpus[i].shape_gbps[op][shape],
+                                 say_doubt(t, i, doubt),
+                                 DIMS({BY_OP, op}, {BY_SHAPE, shape}, {BY_GPU, i}));
 }
 
 static int stream_scan(struct bench_ctx *ctx)
 {
     const struct stream *t = ctx->state;
     int rc = points_run(ctx, (size_t)TURNS * gpu_groups(t->set.n), measure_point, emit_point);
-    if (!rc)
-        rc = bench_emit(ctx, STREAM_SIZE, (double)t->bytes, NO_DIMS);
-    for (unsigned i = 0; i < t->set.n && !rc; i++) {
+    if (rc)
+        return rc;
+    bench_emit(ctx, STREAM_SIZE, (double)t->bytes, NO_DIMS);
+    for (unsigned i = 0; i < t->set.n; i++) {
         if (!gpu_set_has(&t->set, i))
             continue;
-        rc = bench_emit(ctx, L2_SHARE, (double)t->gpus[i].l2_bytes / (3 * (double)t->bytes),
-                        DIMS({BY_GPU, i}));
-        if (!rc)
-            rc = emit_shapes(ctx, i);
+        bench_emit(ctx, L2_SHARE, (double)t->gpus[i].l2_bytes / (3 * (double)t->bytes),
+                   DIMS({BY_GPU, i}));
+        emit_shapes(ctx, i);
     }
-    return rc ? rc : gpu_set_emit(ctx, &t->set, DEVICE_BANDWIDTH, BY_GPU);
+    gpu_set_emit(ctx, &t->set, DEVICE_BANDWIDTH, BY_GPU);
+    return 0;
 }
 
 #endif

@@ -59,7 +59,7 @@ static const struct bench_dim event_loop_dims[] = {
     [BY_HOW] = {"how", .labels = how_names + 1},
     [BY_VIA] = {"via", .labels = via_names + 1},
     [BY_CONNECTIONS] = {"connections"},
-    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "p99", NULL}},
+    [BY_STAT] = {"stat", .labels = LABELS("p50", "p99")},
     {.name = NULL},
 };
 
@@ -192,20 +192,18 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
     return 0;
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t which)
+static void emit_point(struct bench_ctx *ctx, size_t which)
 {
     const struct event_loop *s = ctx->state;
     const struct point *point = &s->points[which];
     const struct dims at =
         DIMS({BY_HOW, point->how}, {BY_VIA, point->via}, {BY_CONNECTIONS, point->connections});
-    if (point->absent.code)
-        return bench_emit_absent(ctx, ECHOES, &point->absent, at);
-    int rc = bench_emit(ctx, ECHOES, point->rate, at);
-    if (!rc)
-        rc = bench_emit(ctx, CPU, point->cpu_us, at);
-    for (unsigned i = 0; i < 2 && !rc; i++)
-        rc = bench_emit(ctx, LATENCY, point->late_us[i], dims_with(at, BY_STAT, i));
-    return rc;
+    if (bench_emit_absent(ctx, ECHOES, &point->absent, at))
+        return;
+    bench_emit(ctx, ECHOES, point->rate, at);
+    bench_emit(ctx, CPU, point->cpu_us, at);
+    for (unsigned i = 0; i < 2; i++)
+        bench_emit(ctx, LATENCY, point->late_us[i], dims_with(at, BY_STAT, i));
 }
 
 static int event_loop_scan(struct bench_ctx *ctx)

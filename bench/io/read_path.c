@@ -64,10 +64,10 @@ static const struct bench_dim read_path_dims[] = {
     [BY_HOW] = {"how", .labels = read_how_names + 1},
     [BY_ORDER] = {"order", .labels = read_part_names + 1},
     [BY_CACHE] = {"cache", .labels = read_cache_names + 1},
-    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "p99", NULL}},
+    [BY_STAT] = {"stat", .labels = LABELS("p50", "p99")},
     [BY_DEPTH] = {"depth"},
     [BY_READERS] = {"readers"},
-    [BY_LOAD] = {"load", .labels = (const char *const[]){"idle", "busy", NULL}},
+    [BY_LOAD] = {"load", .labels = LABELS("idle", "busy")},
     [BY_FS] = {"fs"}, /* the name of a file system */
     {.name = NULL},
 };
@@ -248,9 +248,10 @@ static int read_path_scan(struct bench_ctx *ctx)
 {
     const struct read_path *s = ctx->state;
     int rc = read_points_run(ctx);
-    return rc ? rc
-              : bench_emit(ctx, DATA_SET, (double)s->whole.file_bytes / 1e9,
-                           dims_with_text(NO_DIMS, BY_FS, s->place.file_system));
+    if (!rc)
+        bench_emit(ctx, DATA_SET, (double)s->whole.file_bytes / 1e9,
+                   dims_with_text(NO_DIMS, BY_FS, s->place.file_system));
+    return rc;
 }
 
 static int read_path_check(struct bench_ctx *ctx)

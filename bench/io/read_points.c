@@ -336,94 +336,76 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
 
 /* ---- how they are told ---- */
 
-static int emit(struct bench_ctx *ctx, unsigned metric, const struct read_point *point,
-                double value, struct dims at)
+static void emit(struct bench_ctx *ctx, unsigned metric, const struct read_point *point,
+                 double value, struct dims at)
 {
-    if (isnan(value))
-        return 0;
-    return bench_emit_doubt(ctx, metric, value, point->doubt, at);
+    bench_emit_doubt(ctx, metric, value, point->doubt, at);
 }
 
-static int emit_latency(struct bench_ctx *ctx, unsigned metric, const struct read_point *point,
-                        struct dims at)
+static void emit_latency(struct bench_ctx *ctx, unsigned metric, const struct read_point *point,
+                         struct dims at)
 {
-    int rc = 0;
-    for (unsigned i = 0; i < 2 && !rc; i++)
-        if (!isnan(point->late_us[i]))
-            rc = bench_emit_doubt(ctx, metric, point->late_us[i], point->doubt,
-                                  dims_with(at, BY_STAT, i));
-    return rc;
+    for (unsigned i = 0; i < 2; i++)
+        emit(ctx, metric, point, point->late_us[i], dims_with(at, BY_STAT, i));
 }
 
-static int emit_read(struct bench_ctx *ctx, const struct read_point *point)
+static void emit_read(struct bench_ctx *ctx, const struct read_point *point)
 {
     const struct dims at =
         DIMS({BY_HOW, how_of(point) - 1}, {BY_ORDER, point->part}, {BY_CACHE, point->cache});
-    if (point->absent.code)
-        return bench_emit_absent(ctx, READ_SPEED, &point->absent, at);
-    int rc = emit(ctx, READ_SPEED, point, point->speed, at);
-    if (!rc)
-        rc = emit(ctx, CPU_PER_GB, point, point->cpu_per_gb, at);
-    if (!rc)
-        rc = emit(ctx, CACHED, point, point->cached, at);
-    if (!rc && point->cache != CACHE_WARM)
-        rc = emit(ctx, AT_DEVICE, point, point->at_device, at);
-    if (!rc && read_way_is_ring(point->way))
-        rc = emit(ctx, IN_FLIGHT, point, point->in_flight, at);
-    return rc ? rc : emit_latency(ctx, LATENCY, point, at);
+    if (bench_emit_absent(ctx, READ_SPEED, &point->absent, at))
+        return;
+    emit(ctx, READ_SPEED, point, point->speed, at);
+    emit(ctx, CPU_PER_GB, point, point->cpu_per_gb, at);
+    emit(ctx, CACHED, point, point->cached, at);
+    if (point->cache != CACHE_WARM)
+        emit(ctx, AT_DEVICE, point, point->at_device, at);
+    if (read_way_is_ring(point->way))
+        emit(ctx, IN_FLIGHT, point, point->in_flight, at);
+    emit_latency(ctx, LATENCY, point, at);
 }
 
-static int emit_depth(struct bench_ctx *ctx, const struct read_point *point)
+static void emit_depth(struct bench_ctx *ctx, const struct read_point *point)
 {
     const struct read_path *s = ctx->state;
     const struct dims at = DIMS({BY_DEPTH, point->depth});
-    if (point->absent.code)
-        return bench_emit_absent(ctx, DEPTH_RATE, &point->absent, at);
-    double rate = point->speed * 1e6 / (double)s->params->random_block;
-    int rc = emit(ctx, DEPTH_RATE, point, rate, at);
-    if (!rc)
-        rc = emit(ctx, DEPTH_REACHED, point, point->in_flight, at);
-    if (!rc)
-        rc = emit(ctx, AT_DEVICE, point, point->at_device, at);
-    return rc ? rc : emit_latency(ctx, DEPTH_LATENCY, point, at);
+    if (bench_emit_absent(ctx, DEPTH_RATE, &point->absent, at))
+        return;
+    emit(ctx, DEPTH_RATE, point, point->speed * 1e6 / (double)s->params->random_block, at);
+    emit(ctx, DEPTH_REACHED, point, point->in_flight, at);
+    emit(ctx, AT_DEVICE, point, point->at_device, at);
+    emit_latency(ctx, DEPTH_LATENCY, point, at);
 }
 
-static int emit_shared(struct bench_ctx *ctx, const struct read_point *point)
+static void emit_shared(struct bench_ctx *ctx, const struct read_point *point)
 {
     int how = point->way == READ_DIRECT ? HOW_DIRECT : how_of(point);
     const struct dims at =
         DIMS({BY_HOW, how - 1}, {BY_READERS, point->readers}, {BY_LOAD, point->busy});
-    if (point->absent.code)
-        return bench_emit_absent(ctx, SHARED_SPEED, &point->absent, at);
-    int rc = emit(ctx, SHARED_SPEED, point, point->speed, at);
-    return rc ? rc : emit(ctx, LOAD_SHARE, point, point->load_share, at);
+    if (bench_emit_absent(ctx, SHARED_SPEED, &point->absent, at))
+        return;
+    emit(ctx, SHARED_SPEED, point, point->speed, at);
+    emit(ctx, LOAD_SHARE, point, point->load_share, at);
 }
 
-static int emit_write(struct bench_ctx *ctx, const struct read_point *point)
+static void emit_write(struct bench_ctx *ctx, const struct read_point *point)
 {
     const struct dims at = DIMS({BY_HOW, how_of(point) - 1});
-    if (point->absent.code)
-        return bench_emit_absent(ctx, WRITE_SPEED, &point->absent, at);
-    int rc = emit(ctx, WRITE_SPEED, point, point->speed, at);
-    if (!rc)
-        rc = emit(ctx, FSYNC_SHARE, point, point->fsync_share, at);
-    return rc ? rc : emit(ctx, WRITE_CPU, point, point->cpu_per_gb, at);
+    if (bench_emit_absent(ctx, WRITE_SPEED, &point->absent, at))
+        return;
+    emit(ctx, WRITE_SPEED, point, point->speed, at);
+    emit(ctx, FSYNC_SHARE, point, point->fsync_share, at);
+    emit(ctx, WRITE_CPU, point, point->cpu_per_gb, at);
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t which)
+static void emit_point(struct bench_ctx *ctx, size_t which)
 {
     const struct read_path *s = ctx->state;
     const struct read_point *point = &s->points[s->first + which];
-    switch (point->part) {
-    case PART_DEPTH:
-        return emit_depth(ctx, point);
-    case PART_SHARED:
-        return emit_shared(ctx, point);
-    case PART_WRITE:
-        return emit_write(ctx, point);
-    default:
-        return emit_read(ctx, point);
-    }
+    static void (*const emit_part[])(struct bench_ctx * ctx, const struct read_point *point) = {
+        [PART_SEQUENTIAL] = emit_read, [PART_RANDOM] = emit_read,   [PART_FILES] = emit_read,
+        [PART_DEPTH] = emit_depth,     [PART_SHARED] = emit_shared, [PART_WRITE] = emit_write};
+    emit_part[point->part](ctx, point);
 }
 
 /* Warm ones last: to read all of a slow disk for each of them would take the time of all. */

@@ -50,10 +50,10 @@ static const struct bench_dim cgroup_dims[] = {
     [BY_LIMIT] = {"limit", .labels = limit_names},
     [BY_CPUS] = {"cpus"},
     [BY_PERIOD] = {"period"},
-    [BY_TEAM] = {"team", .labels = (const char *const[]){"all", "given", NULL},
-                 .said = (const char *const[]){"a thread a CPU", "as many as given"}},
+    [BY_TEAM] = {"team", .labels = LABELS("all", "given"),
+                 .said = LABELS("a thread a CPU", "as many as given")},
     [BY_LEFT] = {"left"},
-    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "p99", "max", NULL}},
+    [BY_STAT] = {"stat", .labels = LABELS("p50", "p99", "max")},
     {.name = NULL},
 };
 
@@ -282,108 +282,108 @@ static struct dims place_of(const struct point *point)
 }
 
 /* Of a child that did not end well; that the kernel refuses what cannot be is no failure. */
-static int emit_end(struct bench_ctx *ctx, const struct limited_result *result, struct dims at)
+static void emit_end(struct bench_ctx *ctx, const struct limited_result *result, struct dims at)
 {
     struct err why = result->why;
     if (result->end == LIMITED_REFUSED)
         why.code = -ENOTSUP;
-    return bench_emit_absent(ctx, LIMIT_RATE, &why, at);
+    (void)bench_emit_absent(ctx, LIMIT_RATE, &why, at);
 }
 
-static int emit_steps(struct bench_ctx *ctx, const struct limited_result *result, struct dims at)
+static void emit_steps(struct bench_ctx *ctx, const struct limited_result *result, struct dims at)
 {
     const double stats_ms[] = {result->p50_ms, result->p99_ms, result->max_ms};
-    int rc = bench_emit(ctx, LIMIT_RATE, result->rate, at);
-    for (unsigned i = 0; i < 3 && !rc; i++)
-        rc = bench_emit(ctx, LIMIT_STEP, stats_ms[i], dims_with(at, BY_STAT, i));
-    return !rc && !isnan(result->cpus_used) ? bench_emit(ctx, CPUS_USED, result->cpus_used, at)
-                                            : rc;
+    bench_emit(ctx, LIMIT_RATE, result->rate, at);
+    for (unsigned i = 0; i < 3; i++)
+        bench_emit(ctx, LIMIT_STEP, stats_ms[i], dims_with(at, BY_STAT, i));
+    bench_emit(ctx, CPUS_USED, result->cpus_used, at);
 }
 
 /* The first point has no limit: what others could have had. */
-static int emit_cpus(struct bench_ctx *ctx, const struct point *point)
+static void emit_cpus(struct bench_ctx *ctx, const struct point *point)
 {
     const struct scan *scan = ctx->state;
     const struct limited_result *result = &point->result[0], *free = &scan->points[0].result[0];
     const struct dims at = place_of(point);
-    if (result->end != LIMITED_DONE)
-        return emit_end(ctx, result, at);
-    int rc = emit_steps(ctx, result, at);
-    if (!rc && point->kind != NO_LIMIT && free->end == LIMITED_DONE)
-        rc = bench_emit(ctx, SHARE_KEPT, result->rate / (free->rate * point->cpus / scan->ncpus),
-                        at);
-    if (!rc && point->kind == CPU_MAX && !isnan(result->throttled))
-        rc = bench_emit(ctx, THROTTLED, result->throttled, at);
-    if (!rc && point->kind == CPU_MAX && !isnan(result->throttled_periods))
-        rc = bench_emit(ctx, THROTTLED_PERIODS, result->throttled_periods, at);
-    return rc;
+    if (result->end != LIMITED_DONE) {
+        emit_end(ctx, result, at);
+        return;
+    }
+    emit_steps(ctx, result, at);
+    if (point->kind != NO_LIMIT && free->end == LIMITED_DONE)
+        bench_emit(ctx, SHARE_KEPT, result->rate / (free->rate * point->cpus / scan->ncpus), at);
+    if (point->kind == CPU_MAX) {
+        bench_emit(ctx, THROTTLED, result->throttled, at);
+        bench_emit(ctx, THROTTLED_PERIODS, result->throttled_periods, at);
+    }
 }
 
 /* What is there to fail: that it did, how often the kernel counted it, and what it said. */
-static int emit_failing(struct bench_ctx *ctx, const struct limited_result *result, double events,
-                        const char *what, struct dims at)
+static void emit_failing(struct bench_ctx *ctx, const struct limited_result *result, double events,
+                         const char *what, struct dims at)
 {
     struct err why = {0};
     if (result->end == LIMITED_DONE || result->end == LIMITED_WRONG || !(events > 0)) {
         (void)err_set(&why, -EBADMSG, "under %s it %s", what,
                       result->end == LIMITED_DONE ? "ran as if there were no limit"
                                                   : result->why.msg);
-        return bench_emit_absent(ctx, LIMIT_EVENTS, &why, at);
+        (void)bench_emit_absent(ctx, LIMIT_EVENTS, &why, at);
+        return;
     }
-    int rc = bench_emit(ctx, LIMIT_EVENTS, events, at);
     (void)err_set(&why, -ENOTSUP, "%s: %.180s", what, result->why.msg);
-    return rc ? rc : bench_emit_absent(ctx, LIMIT_RATE, &why, at);
+    bench_emit(ctx, LIMIT_EVENTS, events, at);
+    (void)bench_emit_absent(ctx, LIMIT_RATE, &why, at);
 }
 
-static int emit_memory(struct bench_ctx *ctx, const struct point *point)
+static void emit_memory(struct bench_ctx *ctx, const struct point *point)
 {
     char what[80];
-    int rc = 0;
     double least_bytes = point->result[MEMORY_FREE].least_bytes;
-    for (unsigned i = 0; i < MEMORIES && !rc; i++) {
+    for (unsigned i = 0; i < MEMORIES; i++) {
         const struct limited_result *result = &point->result[i];
         const struct dims at = DIMS({BY_LIMIT, memories[i].limit}, {BY_LEFT, memories[i].left});
         (void)snprintf(what, sizeof(what), "memory.max of %.1f MiB for one that needs %.1f",
                        least_bytes / 2 / MIB, least_bytes / MIB);
         if (i == MEMORY_OOM && least_bytes > 0)
-            rc = emit_failing(ctx, result, result->oom_kills, what, at);
+            emit_failing(ctx, result, result->oom_kills, what, at);
         else if (i && !(least_bytes > 0))
             break; /* the first one did not end well, and says so */
         else if (result->end != LIMITED_DONE)
-            rc = emit_end(ctx, result, at);
+            emit_end(ctx, result, at);
         else
-            rc = emit_steps(ctx, result, at);
-        if (!rc && i != MEMORY_OOM && result->end == LIMITED_DONE && !isnan(result->refaults))
-            rc = bench_emit(ctx, REFAULTS, result->refaults, at);
+            emit_steps(ctx, result, at);
+        if (i != MEMORY_OOM && result->end == LIMITED_DONE)
+            bench_emit(ctx, REFAULTS, result->refaults, at);
     }
-    return rc;
 }
 
-static int emit_pids(struct bench_ctx *ctx, const struct point *point)
+static void emit_pids(struct bench_ctx *ctx, const struct point *point)
 {
     const struct scan *scan = ctx->state;
     unsigned threads = scan->ncpus > 1 ? scan->ncpus : 2;
     char what[80];
     (void)snprintf(what, sizeof(what), "pids.max of %u for a team of %u threads", threads - 1,
                    threads);
-    return emit_failing(ctx, &point->result[0], point->result[0].threads_refused, what,
-                        place_of(point));
+    emit_failing(ctx, &point->result[0], point->result[0].threads_refused, what, place_of(point));
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t index)
+static void emit_point(struct bench_ctx *ctx, size_t index)
 {
     const struct scan *scan = ctx->state;
     const struct point *point = &scan->points[index];
     const struct err *absent = scan->absent[point->kind].code ? &scan->absent[point->kind]
                                : point->kind == MEMORY        ? &scan->no_data
                                                               : NULL;
-    if (absent && absent->code)
-        return bench_emit_absent(ctx, LIMIT_RATE, absent,
-                                 point->kind == MEMORY ? DIMS({BY_LIMIT, LIMIT_MEMORY_MAX})
-                                                       : place_of(point));
+    const struct dims at =
+        point->kind == MEMORY ? DIMS({BY_LIMIT, LIMIT_MEMORY_MAX}) : place_of(point);
+    if (absent && bench_emit_absent(ctx, LIMIT_RATE, absent, at))
+        return;
     if (point->kind == MEMORY)
-        return emit_memory(ctx, point);
-    return point->kind == PIDS ? emit_pids(ctx, point) : emit_cpus(ctx, point);
+        emit_memory(ctx, point);
+    else if (point->kind == PIDS)
+        emit_pids(ctx, point);
+    else
+        emit_cpus(ctx, point);
 }
 
 /* ---- the scan ---- */

@@ -55,10 +55,10 @@ enum { BY_LANG = 1, BY_WHOM, BY_LOADERS };
 enum { LANG_C, LANG_PYTHON, LANG_PYTORCH };
 enum { WHOM_PROCESS, WHOM_THREAD, WHOM_FREE };
 static const struct bench_dim loader_dims[] = {
-    [BY_LANG] = {"lang", .labels = (const char *const[]){"c", "python", "pytorch", NULL},
-                 .said = (const char *const[]){"C", "Python", "PyTorch"}},
-    [BY_WHOM] = {"by", .labels = (const char *const[]){"process", "thread", "free", NULL},
-                 .said = (const char *const[]){"processes", "threads", "threads without a lock"}},
+    [BY_LANG] = {"lang", .labels = LABELS("c", "python", "pytorch"),
+                 .said = LABELS("C", "Python", "PyTorch")},
+    [BY_WHOM] = {"by", .labels = LABELS("process", "thread", "free"),
+                 .said = LABELS("processes", "threads", "threads without a lock")},
     [BY_LOADERS] = {"loaders"},
     {.name = NULL},
 };
@@ -425,65 +425,54 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
     return rc;
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t index)
+static void emit_point(struct bench_ctx *ctx, size_t index)
 {
     const struct loader *loader = ctx->state;
     const struct point *point = &loader->points[index];
     const struct dims at = dims_with(modes[point->mode].at, BY_LOADERS, point->loaders);
-    if (point->fed.err.code)
-        return bench_emit_absent(ctx, STARVATION, &point->fed.err, at);
-    if (!sweep_has_values(point)) {
-        struct err late;
-        (void)err_set(&late, -ENOTSUP, "%u %s were not at work within %.2g s: --time gives more",
+    struct err absent = point->fed.err;
+    if (!absent.code && !sweep_has_values(point))
+        (void)err_set(&absent, -ENOTSUP, "%u %s were not at work within %.2g s: --time gives more",
                       point->loaders, modes[point->mode].title, loader->share_s);
-        return bench_emit_absent(ctx, STARVATION, &late, at);
-    }
-    int rc = bench_emit(ctx, STARVATION, sweep_starvation(point), at);
-    if (!rc)
-        rc = bench_emit(ctx, BATCHES, point->fed.batches, at);
-    if (!rc && isfinite(point->fed.first_s))
-        rc = bench_emit(ctx, FIRST_BATCH, 1e3 * point->fed.first_s, at);
-    if (!rc && isfinite(point->fed.depth))
-        rc = bench_emit(ctx, QUEUE_DEPTH, point->fed.depth, at);
-    return rc;
+    if (bench_emit_absent(ctx, STARVATION, &absent, at))
+        return;
+    bench_emit(ctx, STARVATION, sweep_starvation(point), at);
+    bench_emit(ctx, BATCHES, point->fed.batches, at);
+    if (isfinite(point->fed.first_s))
+        bench_emit(ctx, FIRST_BATCH, 1e3 * point->fed.first_s, at);
+    if (isfinite(point->fed.depth))
+        bench_emit(ctx, QUEUE_DEPTH, point->fed.depth, at);
 }
 
-static int emit_verdict(struct bench_ctx *ctx, const struct point *points, size_t n)
+static void emit_verdict(struct bench_ctx *ctx, const struct point *points, size_t n)
 {
     const struct dims at = modes[points[0].mode].at;
     const struct sweep_verdict verdict = sweep_judge(points, n);
     struct err none;
-    int rc;
     if (!verdict.n)
-        return 0;
+        return;
     if (verdict.needed < verdict.n)
-        rc = bench_emit(ctx, NEEDED, points[verdict.needed].loaders, at);
+        bench_emit(ctx, NEEDED, points[verdict.needed].loaders, at);
     else {
         (void)err_set(&none, -ENOTSUP, "%s: up to %u do not feed the GPU",
                       modes[points[0].mode].title, points[verdict.n - 1].loaders);
-        rc = bench_emit_absent(ctx, NEEDED, &none, at);
+        (void)bench_emit_absent(ctx, NEEDED, &none, at);
     }
-    if (!rc && !isnan(verdict.scaling))
-        rc = bench_emit(ctx, SCALING, verdict.scaling, at);
-    if (!rc && !isnan(verdict.more))
-        rc = bench_emit(ctx, MORE, verdict.more, at);
-    return rc;
+    bench_emit(ctx, SCALING, verdict.scaling, at);
+    bench_emit(ctx, MORE, verdict.more, at);
 }
 
-static int emit_kinds(struct bench_ctx *ctx)
+static void emit_kinds(struct bench_ctx *ctx)
 {
     const struct loader *loader = ctx->state;
-    int rc = 0;
-    for (size_t first = 0; first < loader->npoints && !rc; first += loader->ncounts)
-        rc = emit_verdict(ctx, &loader->points[first], loader->ncounts);
-    for (int mode = 0; mode < LOAD_MODES && !rc; mode++)
-        if (asked(ctx, (enum load_mode)mode) && loader->told.absent[mode].code)
-            rc = bench_emit_absent(ctx, STARVATION, &loader->told.absent[mode], modes[mode].at);
     const struct feeding *feeding = &loader->feeding;
-    if (!rc && feeding->gpu_batches)
-        rc = bench_emit(ctx, GPU_BATCH, 1e3 * feeding->gpu_s / (double)feeding->gpu_batches,
-                        NO_DIMS);
-    return rc;
+    for (size_t first = 0; first < loader->npoints; first += loader->ncounts)
+        emit_verdict(ctx, &loader->points[first], loader->ncounts);
+    for (int mode = 0; mode < LOAD_MODES; mode++)
+        if (asked(ctx, (enum load_mode)mode))
+            (void)bench_emit_absent(ctx, STARVATION, &loader->told.absent[mode], modes[mode].at);
+    if (feeding->gpu_batches)
+        bench_emit(ctx, GPU_BATCH, 1e3 * feeding->gpu_s / (double)feeding->gpu_batches, NO_DIMS);
 }
 
 static int loader_scan(struct bench_ctx *ctx)
@@ -492,7 +481,9 @@ static int loader_scan(struct bench_ctx *ctx)
     int rc = calibrate(loader, ctx);
     if (!rc)
         rc = points_run(ctx, loader->npoints, measure_point, emit_point);
-    return rc ? rc : emit_kinds(ctx);
+    if (!rc)
+        emit_kinds(ctx);
+    return rc;
 }
 
 /* Each point has compared a batch with ours: is that right? */

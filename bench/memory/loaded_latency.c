@@ -74,8 +74,8 @@ static const struct opt loaded_opts[] = {
 enum { BY_INJECT = 1, BY_STEP };
 static const struct bench_dim loaded_dims[] = {
     [BY_INJECT] = {"inject", .labels = inject_names,
-                   .said = (const char *const[]){"others read", "others read and write (1:1)",
-                                                 "others read and write (2:1)"}},
+                   .said = LABELS("others read", "others read and write (1:1)",
+                                  "others read and write (2:1)")},
     [BY_STEP] = {"step", .digits = 2},
     {.name = NULL},
 };
@@ -344,8 +344,8 @@ static struct pair measure(struct loaded *loaded, double rate, double most_gbps)
                          stats_sort_median(loaded->gbps, REPETITIONS)};
 }
 
-static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs,
-                        const struct doubts *doubts)
+static void emit_summary(struct bench_ctx *ctx, const struct pair *pairs,
+                         const struct doubts *doubts)
 {
     const struct loaded *loaded = ctx->state;
     const struct dims at = DIMS({BY_INJECT, loaded->inject});
@@ -355,13 +355,9 @@ static int emit_summary(struct bench_ctx *ctx, const struct pair *pairs,
         gbps[step] = pairs[step].gbps;
     }
     double knee = curve_find_knee(gbps, latency_ns, STEPS, KNEE_RATIO * latency_ns[0]);
-    int rc = bench_emit_doubt(ctx, RETENTION, latency_ns[0] / latency_ns[STEPS - 1],
-                              doubts->latency, at);
-    if (!rc && !isnan(knee))
-        rc = bench_emit_doubt(ctx, KNEE_BANDWIDTH, knee, doubts->bandwidth, at);
-    if (!rc)
-        rc = bench_emit(ctx, SET_BYTES, (double)loaded->lines * CHASE_LINE_BYTES, NO_DIMS);
-    return rc;
+    bench_emit_doubt(ctx, RETENTION, latency_ns[0] / latency_ns[STEPS - 1], doubts->latency, at);
+    bench_emit_doubt(ctx, KNEE_BANDWIDTH, knee, doubts->bandwidth, at);
+    bench_emit(ctx, SET_BYTES, (double)loaded->lines * CHASE_LINE_BYTES, NO_DIMS);
 }
 
 static int loaded_scan(struct bench_ctx *ctx)
@@ -369,20 +365,17 @@ static int loaded_scan(struct bench_ctx *ctx)
     struct loaded *loaded = ctx->state;
     const struct doubts doubts = find_doubts(loaded, ctx->machine);
     struct pair pairs[STEPS];
-    int rc = 0;
     loaded->target_ns = (uint64_t)(ctx->budget_s * 1e9 / STEPS / (REPETITIONS + 1));
     pairs[STEPS - 1] = measure(loaded, INFINITY, 0);
-    for (int step = 0; step < STEPS && !rc; step++) {
+    for (int step = 0; step < STEPS; step++) {
+        const struct dims at = DIMS({BY_INJECT, loaded->inject}, {BY_STEP, step});
         if (step < STEPS - 1)
             pairs[step] = measure(loaded, rates[step], pairs[STEPS - 1].gbps);
-        const struct dims at = DIMS({BY_INJECT, loaded->inject}, {BY_STEP, step});
-        rc = bench_emit_doubt(ctx, LOADED_LATENCY, pairs[step].latency_ns, doubts.latency, at);
-        if (!rc)
-            rc = bench_emit_doubt(ctx, LOADED_BANDWIDTH, pairs[step].gbps, doubts.bandwidth, at);
+        bench_emit_doubt(ctx, LOADED_LATENCY, pairs[step].latency_ns, doubts.latency, at);
+        bench_emit_doubt(ctx, LOADED_BANDWIDTH, pairs[step].gbps, doubts.bandwidth, at);
     }
-    if (!rc)
-        rc = emit_summary(ctx, pairs, &doubts);
-    return rc;
+    emit_summary(ctx, pairs, &doubts);
+    return 0;
 }
 
 static int check_sums(const struct loaded *loaded, struct err *err)

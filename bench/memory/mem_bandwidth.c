@@ -73,8 +73,8 @@ enum { BY_OP = 1, BY_STORES, BY_THREADS, BY_PAGES };
 enum { STORES_NONE, STORES_PLAIN, STORES_NT };
 static const struct bench_dim bandwidth_dims[] = {
     [BY_OP] = {"op", .labels = op_names + 1},
-    [BY_STORES] = {"stores", .labels = (const char *const[]){"none", "plain", "nt", NULL},
-                   .said = (const char *const[]){NULL, "plain", "nt"}},
+    [BY_STORES] = {"stores", .labels = LABELS("none", "plain", "nt"),
+                   .said = LABELS(NULL, "plain", "nt")},
     [BY_THREADS] = {"threads", .unit = "threads", .special = {1, "1 thread"}},
     [BY_PAGES] = {"pages", .labels = memory_pages_names},
     {.name = NULL},
@@ -370,26 +370,22 @@ static void run_round(struct bandwidth *bw, unsigned threads, unsigned round)
     }
 }
 
-static int emit_points(struct bandwidth *bw, struct bench_ctx *ctx, unsigned threads)
+static void emit_points(struct bandwidth *bw, struct bench_ctx *ctx, unsigned threads)
 {
-    int rc = 0;
     char doubt[MEMORY_DOUBT_MAX];
     (void)memory_doubt("arrays", bw->n * sizeof(double), "last-level caches",
                        memory_llc_reached(ctx->machine, NULL, threads), doubt);
-    for (unsigned p = 0; p < bw->npoints && !rc; p++) {
+    for (unsigned p = 0; p < bw->npoints; p++) {
         struct point *point = &bw->points[p];
         unsigned stores = point->op == STREAM_READ ? STORES_NONE : STORES_PLAIN + point->store;
         const struct dims at = DIMS({BY_OP, point->op}, {BY_STORES, stores}, {BY_THREADS, threads});
-        rc = bench_emit_doubt(ctx, BANDWIDTH, stats_sort_median(point->gbps, point->rounds), doubt,
-                              at);
+        bench_emit_doubt(ctx, BANDWIDTH, stats_sort_median(point->gbps, point->rounds), doubt, at);
         /* stats_sort_median has sorted them. */
-        if (!rc)
-            rc = bench_emit_doubt(ctx, BANDWIDTH_BEST, point->gbps[point->rounds - 1], doubt, at);
+        bench_emit_doubt(ctx, BANDWIDTH_BEST, point->gbps[point->rounds - 1], doubt, at);
     }
-    return rc;
 }
 
-static int scan_threads(struct bandwidth *bw, struct bench_ctx *ctx, unsigned threads)
+static void scan_threads(struct bandwidth *bw, struct bench_ctx *ctx, unsigned threads)
 {
     uint64_t budget_ns = (uint64_t)(ctx->budget_s * 1e9 / bw->ncounts);
     if (ctx->machine->nnodes > 1)
@@ -403,25 +399,19 @@ static int scan_threads(struct bandwidth *bw, struct bench_ctx *ctx, unsigned th
         if (round >= ROUNDS_MIN && spent_ns + spent_ns / (round + 1) > budget_ns)
             break;
     }
-    return emit_points(bw, ctx, threads);
+    emit_points(bw, ctx, threads);
 }
 
 static int bandwidth_scan(struct bench_ctx *ctx)
 {
     struct bandwidth *bw = ctx->state;
     double bytes = (double)bw->n * sizeof(double);
-    int rc = 0;
-    for (unsigned i = 0; i < bw->ncounts && !rc; i++)
-        rc = scan_threads(bw, ctx, bw->counts[i]);
-    if (!rc)
-        rc = bench_emit(ctx, ARRAY_BYTES, bytes, NO_DIMS);
-    if (!rc)
-        rc = bench_emit(ctx, ARRAY_PER_CACHE, bytes / (double)memory_llc_bytes(ctx->machine),
-                        NO_DIMS);
-    double share = memory_page_share(&bw->block);
-    if (!rc && !isnan(share))
-        rc = bench_emit(ctx, PAGE_SHARE, share, DIMS({BY_PAGES, bw->block.pages}));
-    return rc;
+    for (unsigned i = 0; i < bw->ncounts; i++)
+        scan_threads(bw, ctx, bw->counts[i]);
+    bench_emit(ctx, ARRAY_BYTES, bytes, NO_DIMS);
+    bench_emit(ctx, ARRAY_PER_CACHE, bytes / (double)memory_llc_bytes(ctx->machine), NO_DIMS);
+    bench_emit(ctx, PAGE_SHARE, memory_page_share(&bw->block), DIMS({BY_PAGES, bw->block.pages}));
+    return 0;
 }
 
 /* What a thread found wrong in its part. */

@@ -62,8 +62,8 @@ enum { BY_SIZE = 1, BY_PAGES, BY_LEVEL };
 static const struct bench_dim latency_dims[] = {
     [BY_SIZE] = {"size", DIM_BYTES},
     [BY_PAGES] = {"pages", .labels = memory_pages_names,
-                  .said = (const char *const[]){"4 KiB pages", "transparent huge pages",
-                                                "huge pages of the pool"}},
+                  .said =
+                      LABELS("4 KiB pages", "transparent huge pages", "huge pages of the pool")},
     [BY_LEVEL] = {"level"},
     {.name = NULL},
 };
@@ -360,34 +360,30 @@ static int huge_kind(const struct latency *latency, unsigned size)
     return usable(latency, MEMORY_THP, size) ? MEMORY_THP : MEMORY_4K;
 }
 
-static int scan_size(struct latency *latency, struct bench_ctx *ctx, unsigned size)
+static void scan_size(struct latency *latency, struct bench_ctx *ctx, unsigned size)
 {
-    int rc = 0;
-    for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++) {
+    const struct dims at = DIMS({BY_SIZE, (double)latency->sizes[size]});
+    for (int pages = 0; pages < MEMORY_PAGES; pages++) {
         if (!usable(latency, pages, size))
             continue;
         struct order order = {latency, &latency->kinds[pages], size};
         (void)team_run(&latency->team, NULL, 1, measure, &order);
-        const struct dims at = DIMS({BY_SIZE, (double)latency->sizes[size]}, {BY_PAGES, pages});
-        rc = bench_emit(ctx, LATENCY, *latency_at(latency, pages, size), at);
-        if (!rc)
-            rc = bench_emit(ctx, WALKED_SHARE, latency->kinds[pages].walked[size], at);
+        const struct dims with_pages = dims_with(at, BY_PAGES, pages);
+        bench_emit(ctx, LATENCY, *latency_at(latency, pages, size), with_pages);
+        bench_emit(ctx, WALKED_SHARE, latency->kinds[pages].walked[size], with_pages);
     }
     int huge = huge_kind(latency, size);
-    if (!rc && usable(latency, MEMORY_4K, size) && huge != MEMORY_4K)
-        rc = bench_emit(ctx, TLB_COST,
-                        *latency_at(latency, MEMORY_4K, size) - *latency_at(latency, huge, size),
-                        DIMS({BY_SIZE, (double)latency->sizes[size]}));
-    return rc;
+    if (usable(latency, MEMORY_4K, size) && huge != MEMORY_4K)
+        bench_emit(ctx, TLB_COST,
+                   *latency_at(latency, MEMORY_4K, size) - *latency_at(latency, huge, size), at);
 }
 
-static int emit_caches(struct latency *latency, struct bench_ctx *ctx)
+static void emit_caches(struct latency *latency, struct bench_ctx *ctx)
 {
     struct curve_point points[SIZES_MAX];
     struct curve_step steps[CURVE_STEPS_MAX];
     const struct bench_machine *machine = ctx->machine;
     size_t n = 0;
-    int rc = 0;
     /* One kind for the whole curve: a change of kind on the way would look like a cache. */
     int pages = huge_kind(latency, latency->nsizes - 1);
     for (unsigned size = 0; size < latency->nsizes; size++)
@@ -395,31 +391,28 @@ static int emit_caches(struct latency *latency, struct bench_ctx *ctx)
             points[n++] = (struct curve_point){(double)latency->sizes[size],
                                                *latency_at(latency, pages, size)};
     size_t found = curve_find_steps(points, n, steps);
-    for (size_t i = 0; i < found && !rc; i++)
-        rc = bench_emit(ctx, CACHE_SIZE, steps[i].size_bytes, DIMS({BY_LEVEL, (double)i + 1}));
-    for (unsigned i = 0; i < machine->ncaches && !rc; i++)
-        rc = bench_emit(ctx, CACHE_SIZE_REPORTED, (double)machine->caches[i].size_bytes,
-                        DIMS({BY_LEVEL, machine->caches[i].level}));
-    return rc;
+    for (size_t i = 0; i < found; i++)
+        bench_emit(ctx, CACHE_SIZE, steps[i].size_bytes, DIMS({BY_LEVEL, (double)i + 1}));
+    for (unsigned i = 0; i < machine->ncaches; i++)
+        bench_emit(ctx, CACHE_SIZE_REPORTED, (double)machine->caches[i].size_bytes,
+                   DIMS({BY_LEVEL, machine->caches[i].level}));
 }
 
 static int latency_scan(struct bench_ctx *ctx)
 {
     struct latency *latency = ctx->state;
     unsigned kinds = 0;
-    int rc = 0;
-    for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++) {
+    for (int pages = 0; pages < MEMORY_PAGES; pages++) {
         const struct kind *kind = &latency->kinds[pages];
         kinds += usable(latency, pages, 0);
-        if (kind->asked && !isnan(kind->share))
-            rc = bench_emit(ctx, PAGE_SHARE, kind->share, DIMS({BY_PAGES, pages}));
+        if (kind->asked)
+            bench_emit(ctx, PAGE_SHARE, kind->share, DIMS({BY_PAGES, pages}));
     }
     latency->slice_ns = (uint64_t)(ctx->budget_s * 1e9 / latency->nsizes / (kinds ? kinds : 1));
-    for (unsigned size = 0; size < latency->nsizes && !rc; size++)
-        rc = scan_size(latency, ctx, size);
-    if (!rc)
-        rc = emit_caches(latency, ctx);
-    return rc;
+    for (unsigned size = 0; size < latency->nsizes; size++)
+        scan_size(latency, ctx, size);
+    emit_caches(latency, ctx);
+    return 0;
 }
 
 static int check_kind(const struct kind *kind, int pages, uint64_t *seen, struct err *err)

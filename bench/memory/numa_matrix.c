@@ -319,8 +319,8 @@ static void walk(void *arg, unsigned rank, unsigned n)
     matrix->latency_ns = stats_sort_median(values, REPETITIONS);
 }
 
-static int measure_pair(struct matrix *matrix, struct bench_ctx *ctx, const struct node *from,
-                        const struct node *to)
+static void measure_pair(struct matrix *matrix, struct bench_ctx *ctx, const struct node *from,
+                         const struct node *to)
 {
     char doubt[MEMORY_DOUBT_MAX];
     const struct dims at = DIMS({BY_FROM, from->os_node}, {BY_TO, to->os_node});
@@ -329,23 +329,22 @@ static int measure_pair(struct matrix *matrix, struct bench_ctx *ctx, const stru
     (void)team_run(&matrix->team, from->cpus, 1, walk, matrix);
     (void)memory_doubt("a chain", half, "last-level cache",
                        memory_llc_reached(ctx->machine, from->cpus, 1), doubt);
-    int rc = bench_emit_doubt(ctx, NODE_LATENCY, matrix->latency_ns, doubt, at);
-    if (rc)
-        return rc;
+    bench_emit_doubt(ctx, NODE_LATENCY, matrix->latency_ns, doubt, at);
     (void)memory_doubt("arrays", half, "last-level caches",
                        memory_llc_reached(ctx->machine, from->cpus, from->ncpus), doubt);
-    return bench_emit_doubt(ctx, NODE_BANDWIDTH, measure_bandwidth(matrix, from), doubt, at);
+    bench_emit_doubt(ctx, NODE_BANDWIDTH, measure_bandwidth(matrix, from), doubt, at);
 }
 
 static int emit_node(struct bench_ctx *ctx, const struct node *node)
 {
     double share;
+    const struct dims at = DIMS({BY_TO, node->os_node});
     int rc = memory_node_share(&node->block, node->os_node, &share, ctx->err);
-    if (!rc)
-        rc = bench_emit(ctx, PAGES_ON_NODE, share, DIMS({BY_TO, node->os_node}));
-    if (!rc)
-        rc = bench_emit(ctx, NODE_BYTES, (double)node->block.bytes, DIMS({BY_TO, node->os_node}));
-    return rc;
+    if (rc)
+        return rc;
+    bench_emit(ctx, PAGES_ON_NODE, share, at);
+    bench_emit(ctx, NODE_BYTES, (double)node->block.bytes, at);
+    return 0;
 }
 
 static int matrix_scan(struct bench_ctx *ctx)
@@ -358,7 +357,7 @@ static int matrix_scan(struct bench_ctx *ctx)
         rc = emit_node(ctx, &matrix->nodes[to]);
         for (unsigned from = 0; from < n && !rc; from++)
             if (matrix->nodes[from].ncpus)
-                rc = measure_pair(matrix, ctx, &matrix->nodes[from], &matrix->nodes[to]);
+                measure_pair(matrix, ctx, &matrix->nodes[from], &matrix->nodes[to]);
     }
     return rc;
 }

@@ -59,8 +59,7 @@ enum { BY_HOW = 1, BY_BETWEEN, BY_CPUS, BY_SIZE };
 static const struct bench_dim switch_dims[] = {
     [BY_HOW] = {"how", .labels = how_names + 1},
     [BY_BETWEEN] = {"between", .labels = between_names + 1},
-    [BY_CPUS] = {"cpus", .labels = cpus_names + 1,
-                 .said = (const char *const[]){"one CPU", "two CPUs"}},
+    [BY_CPUS] = {"cpus", .labels = cpus_names + 1, .said = LABELS("one CPU", "two CPUs")},
     [BY_SIZE] = {"size", DIM_BYTES},
     {.name = NULL},
 };
@@ -249,21 +248,20 @@ static const struct point *bare_point(const struct switching *s, unsigned place)
 }
 
 /* The part of the costs of a switch that is this point's. */
-static int emit_cost(struct bench_ctx *ctx, unsigned place, struct dims at)
+static void emit_cost(struct bench_ctx *ctx, unsigned place, struct dims at)
 {
     const struct switching *s = ctx->state;
     const struct point *point = &s->points[place], *bare = bare_point(s, place);
     const struct setting of = setting_of(place);
     double half_us = point->round_trip_us / 2;
     if (of.size == 0)
-        return bench_emit(ctx, DIRECT_COST, half_us - s->calls_us[of.how], at);
-    if (!bare)
-        return 0;
-    return bench_emit(ctx, CACHE_COST, half_us - bare->round_trip_us / 2 - s->touch_us[of.size],
-                      dims_with(at, BY_SIZE, (double)working_set_sizes[of.size]));
+        bench_emit(ctx, DIRECT_COST, half_us - s->calls_us[of.how], at);
+    else if (bare)
+        bench_emit(ctx, CACHE_COST, half_us - bare->round_trip_us / 2 - s->touch_us[of.size],
+                   dims_with(at, BY_SIZE, (double)working_set_sizes[of.size]));
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t which)
+static void emit_point(struct bench_ctx *ctx, size_t which)
 {
     const struct switching *s = ctx->state;
     unsigned place = s->place[which];
@@ -271,24 +269,21 @@ static int emit_point(struct bench_ctx *ctx, size_t which)
     const struct setting of = setting_of(place);
     const struct dims at = DIMS({BY_HOW, of.how}, {BY_BETWEEN, of.between}, {BY_CPUS, of.cpus});
     const struct dims sized = dims_with(at, BY_SIZE, (double)working_set_sizes[of.size]);
-    if (point->absent.code)
-        return bench_emit_absent(ctx, ROUND_TRIP, &point->absent, sized);
-    int rc = bench_emit(ctx, ROUND_TRIP, point->round_trip_us, sized);
-    if (!rc && of.how == GAME_YIELD)
-        rc = bench_emit(ctx, YIELDS, point->yields, sized);
-    return rc ? rc : emit_cost(ctx, place, at);
+    if (bench_emit_absent(ctx, ROUND_TRIP, &point->absent, sized))
+        return;
+    bench_emit(ctx, ROUND_TRIP, point->round_trip_us, sized);
+    if (of.how == GAME_YIELD)
+        bench_emit(ctx, YIELDS, point->yields, sized);
+    emit_cost(ctx, place, at);
 }
 
-static int emit_alone(struct bench_ctx *ctx)
+static void emit_alone(struct bench_ctx *ctx)
 {
     const struct switching *s = ctx->state;
-    int rc = 0;
-    for (unsigned how = 0; how < GAME_HOWS && !rc; how++)
-        rc = bench_emit(ctx, CALLS, s->calls_us[how], DIMS({BY_HOW, how}));
-    for (unsigned size = 1; size < SIZES && !rc; size++)
-        rc = bench_emit(ctx, TOUCH, s->touch_us[size],
-                        DIMS({BY_SIZE, (double)working_set_sizes[size]}));
-    return rc;
+    for (unsigned how = 0; how < GAME_HOWS; how++)
+        bench_emit(ctx, CALLS, s->calls_us[how], DIMS({BY_HOW, how}));
+    for (unsigned size = 1; size < SIZES; size++)
+        bench_emit(ctx, TOUCH, s->touch_us[size], DIMS({BY_SIZE, (double)working_set_sizes[size]}));
 }
 
 static int switch_scan(struct bench_ctx *ctx)
@@ -297,7 +292,9 @@ static int switch_scan(struct bench_ctx *ctx)
     s->game->repeat.slice_ns = slice_ns(ctx) / (GAME_HOWS + SIZES - 1);
     (void)team_run(&s->team, NULL, 1, time_all_alone, s);
     int rc = points_run(ctx, s->npoints, measure_point, emit_point);
-    return rc ? rc : emit_alone(ctx);
+    if (!rc)
+        emit_alone(ctx);
+    return rc;
 }
 
 static int switch_check(struct bench_ctx *ctx)

@@ -301,38 +301,35 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
     return point ? measure_convoy(ctx->state, (unsigned)point - 1) : measure_shares(ctx);
 }
 
-static int emit_shares(struct bench_ctx *ctx)
+static void emit_shares(struct bench_ctx *ctx)
 {
     const struct fairness *s = ctx->state;
     double sum = 0;
-    int rc = 0;
-    if (s->no_room.code)
-        return bench_emit_absent(ctx, SHARE_ERROR, &s->no_room, DIMS({BY_NICE, s->nice}));
+    if (bench_emit_absent(ctx, SHARE_ERROR, &s->no_room, DIMS({BY_NICE, s->nice})))
+        return;
     for (unsigned task = 0; task < TASKS; task++)
         sum += weights[nice_of(s, task) - NICE_LEAST];
-    for (unsigned task = 0; task < TASKS && !rc; task++) {
+    for (unsigned task = 0; task < TASKS; task++) {
         int nice = nice_of(s, task);
         double due = weights[nice - NICE_LEAST] / sum;
-        rc = bench_emit(ctx, CPU_SHARE, s->share[task], DIMS({BY_NICE, nice}));
-        if (!rc)
-            rc = bench_emit(ctx, SHARE_ERROR, s->share[task] / due - 1, DIMS({BY_NICE, nice}));
+        bench_emit(ctx, CPU_SHARE, s->share[task], DIMS({BY_NICE, nice}));
+        bench_emit(ctx, SHARE_ERROR, s->share[task] / due - 1, DIMS({BY_NICE, nice}));
     }
-    return rc;
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t point)
+static void emit_point(struct bench_ctx *ctx, size_t point)
 {
     const struct fairness *s = ctx->state;
-    int rc = 0;
-    if (!point)
-        return emit_shares(ctx);
+    if (!point) {
+        emit_shares(ctx);
+        return;
+    }
     const struct dims at = DIMS({BY_POLICY, (double)point - 1});
     const struct short_waits *waits = &s->waits[point - 1];
-    if (waits->absent.code)
-        return bench_emit_absent(ctx, SHORT_WAIT, &waits->absent, dims_with(at, BY_STAT, 0));
-    for (unsigned i = 0; i < 3 && !rc; i++)
-        rc = bench_emit(ctx, SHORT_WAIT, waits->ms[i], dims_with(at, BY_STAT, i));
-    return rc;
+    if (bench_emit_absent(ctx, SHORT_WAIT, &waits->absent, dims_with(at, BY_STAT, 0)))
+        return;
+    for (unsigned i = 0; i < 3; i++)
+        bench_emit(ctx, SHORT_WAIT, waits->ms[i], dims_with(at, BY_STAT, i));
 }
 
 static int fairness_scan(struct bench_ctx *ctx)

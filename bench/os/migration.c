@@ -62,10 +62,8 @@ static const struct opt migration_opts[] = {
 enum { BY_TO = 1, BY_CPUS, BY_SIZE };
 static const struct bench_dim migration_dims[] = {
     [BY_TO] = {"to", .labels = near_names + 1,
-               .said =
-                   (const char *const[]){"SMT sibling", "same cache", "same node", "another node"}},
-    [BY_CPUS] = {"cpus", .labels = cpus_names + 1,
-                 .said = (const char *const[]){"idle", "kept awake"}},
+               .said = LABELS("SMT sibling", "same cache", "same node", "another node")},
+    [BY_CPUS] = {"cpus", .labels = cpus_names + 1, .said = LABELS("idle", "kept awake")},
     [BY_SIZE] = {"size", DIM_BYTES},
     {.name = NULL},
 };
@@ -351,23 +349,21 @@ static int measure_alone(struct bench_ctx *ctx)
 /* ---- rows ---- */
 
 /* The part of the costs of a move that is this point's. */
-static int emit_cost(struct bench_ctx *ctx, unsigned place, struct dims at)
+static void emit_cost(struct bench_ctx *ctx, unsigned place, struct dims at)
 {
     const struct migration *s = ctx->state;
     const struct point *point = &s->points[place], *bare = &s->points[place - place % SIZES];
     size_t bytes = working_set_sizes[place % SIZES];
     double half_us = point->round_trip_us / 2;
     if (!bytes)
-        return bench_emit(ctx, MOVE_COST, half_us - s->call_us, at);
-    if (!(bare->round_trip_us > 0))
-        return 0;
-    return bench_emit(ctx, CACHE_COST,
-                      half_us - bare->round_trip_us / 2 - s->touch_us[place % SIZES],
-                      dims_with(at, BY_SIZE, (double)bytes));
+        bench_emit(ctx, MOVE_COST, half_us - s->call_us, at);
+    else if (bare->round_trip_us > 0)
+        bench_emit(ctx, CACHE_COST, half_us - bare->round_trip_us / 2 - s->touch_us[place % SIZES],
+                   dims_with(at, BY_SIZE, (double)bytes));
 }
 
 /* A way that there is not is said once. */
-static int emit_point(struct bench_ctx *ctx, size_t which)
+static void emit_point(struct bench_ctx *ctx, size_t which)
 {
     const struct migration *s = ctx->state;
     unsigned place = s->place[which];
@@ -375,22 +371,21 @@ static int emit_point(struct bench_ctx *ctx, size_t which)
     const struct setting of = setting_of(place);
     const struct dims at = DIMS({BY_TO, of.to}, {BY_CPUS, of.cpus});
     if (point->absent.code) {
-        bool said = which && !strcmp(s->points[s->place[which - 1]].absent.msg, point->absent.msg);
-        return said ? 0 : bench_emit_absent(ctx, MOVE_COST, &point->absent, at);
+        if (!which || strcmp(s->points[s->place[which - 1]].absent.msg, point->absent.msg) != 0)
+            (void)bench_emit_absent(ctx, MOVE_COST, &point->absent, at);
+        return;
     }
-    int rc = bench_emit(ctx, ROUND_TRIP, point->round_trip_us,
-                        dims_with(at, BY_SIZE, (double)working_set_sizes[of.size]));
-    return rc ? rc : emit_cost(ctx, place, at);
+    bench_emit(ctx, ROUND_TRIP, point->round_trip_us,
+               dims_with(at, BY_SIZE, (double)working_set_sizes[of.size]));
+    emit_cost(ctx, place, at);
 }
 
-static int emit_alone(struct bench_ctx *ctx)
+static void emit_alone(struct bench_ctx *ctx)
 {
     const struct migration *s = ctx->state;
-    int rc = bench_emit(ctx, CALL, s->call_us, NO_DIMS);
-    for (unsigned size = 1; size < SIZES && !rc; size++)
-        rc = bench_emit(ctx, TOUCH, s->touch_us[size],
-                        DIMS({BY_SIZE, (double)working_set_sizes[size]}));
-    return rc;
+    bench_emit(ctx, CALL, s->call_us, NO_DIMS);
+    for (unsigned size = 1; size < SIZES; size++)
+        bench_emit(ctx, TOUCH, s->touch_us[size], DIMS({BY_SIZE, (double)working_set_sizes[size]}));
 }
 
 static int migration_scan(struct bench_ctx *ctx)
@@ -399,7 +394,9 @@ static int migration_scan(struct bench_ctx *ctx)
     int rc = measure_alone(ctx);
     if (!rc)
         rc = points_run(ctx, s->npoints, measure_point, emit_point);
-    return rc ? rc : emit_alone(ctx);
+    if (!rc)
+        emit_alone(ctx);
+    return rc;
 }
 
 static int migration_check(struct bench_ctx *ctx)

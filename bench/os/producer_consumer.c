@@ -67,8 +67,8 @@ enum { BY_HOW = 1, BY_SIDES, BY_THREADS, BY_CAPACITY };
 static const struct bench_dim exchange_dims[] = {
     [BY_HOW] = {"how", .labels = how_names + 1, .said = how_names + 1},
     [BY_SIDES] = {"sides", .labels = sides_names + 1,
-                  .said = (const char *const[]){"one CPU", "SMT siblings", "same cache",
-                                                "same node", "two nodes", "a CPU each"}},
+                  .said = LABELS("one CPU", "SMT siblings", "same cache", "same node", "two nodes",
+                                 "a CPU each")},
     [BY_THREADS] = {"threads"}, /* "4x1": that put, that get */
     [BY_CAPACITY] = {"capacity"},
     {.name = NULL},
@@ -371,7 +371,7 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
 }
 
 /* What there is not is said once. */
-static int emit_point(struct bench_ctx *ctx, size_t which)
+static void emit_point(struct bench_ctx *ctx, size_t which)
 {
     const struct exchange *s = ctx->state;
     const struct point *point = &s->points[which];
@@ -380,15 +380,14 @@ static int emit_point(struct bench_ctx *ctx, size_t which)
     (void)snprintf(threads, sizeof(threads), "%ux%u", point->producers, point->consumers);
     at = dims_with(dims_with_text(at, BY_THREADS, threads), BY_CAPACITY, point->capacity);
     if (point->absent.code) {
-        bool said = which && s->points[which - 1].sides == point->sides;
-        return said ? 0 : bench_emit_absent(ctx, RATE, &point->absent, at);
+        if (!which || s->points[which - 1].sides != point->sides)
+            (void)bench_emit_absent(ctx, RATE, &point->absent, at);
+        return;
     }
-    int rc = bench_emit(ctx, RATE, point->rate, at);
-    if (!rc)
-        rc = bench_emit(ctx, SLEEPS, point->sleeps, at);
-    if (!rc)
-        rc = bench_emit(ctx, WAIT, point->wait_us, at);
-    return rc ? rc : bench_emit(ctx, WAIT_P99, point->wait_p99_us, at);
+    bench_emit(ctx, RATE, point->rate, at);
+    bench_emit(ctx, SLEEPS, point->sleeps, at);
+    bench_emit(ctx, WAIT, point->wait_us, at);
+    bench_emit(ctx, WAIT_P99, point->wait_p99_us, at);
 }
 
 static int exchange_scan(struct bench_ctx *ctx)

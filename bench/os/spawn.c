@@ -73,10 +73,9 @@ static const struct opt spawn_opts[] = {
 enum { BY_HOW = 1, BY_WHO, BY_MIB, BY_PAGES };
 static const struct bench_dim spawn_dims[] = {
     [BY_HOW] = {"how", .labels = how_names + 1},
-    [BY_WHO] = {"by", .labels = (const char *const[]){"parent", "child", NULL}},
+    [BY_WHO] = {"by", .labels = LABELS("parent", "child")},
     [BY_MIB] = {"mib", .unit = "MiB", .special = {0, "small parent"}},
-    [BY_PAGES] = {"pages", .labels = page_names + 1,
-                  .said = (const char *const[]){"base pages", "huge pages"}},
+    [BY_PAGES] = {"pages", .labels = page_names + 1, .said = LABELS("base pages", "huge pages")},
     {.name = NULL},
 };
 
@@ -417,49 +416,45 @@ static struct dims at_parent(struct dims more, unsigned place)
     return dims_with(more, BY_PAGES, pages_of(place));
 }
 
-static int emit_way(struct bench_ctx *ctx, const struct parent *parent, unsigned way,
-                    unsigned place)
+static void emit_way(struct bench_ctx *ctx, const struct parent *parent, unsigned way,
+                     unsigned place)
 {
     const struct dims at = at_parent(DIMS({BY_HOW, way}), place);
-    if (parent->refused[way].code)
-        return bench_emit_absent(ctx, TIME, &parent->refused[way], at);
-    int rc = bench_emit(ctx, TIME, parent->us[way], at);
-    for (enum who who = PARENT; who < WHO && !rc; who++)
+    if (bench_emit_absent(ctx, TIME, &parent->refused[way], at))
+        return;
+    bench_emit(ctx, TIME, parent->us[way], at);
+    for (enum who who = PARENT; who < WHO; who++)
         if (who == PARENT || way != SPAWN_THREAD)
-            rc = bench_emit(ctx, FAULTS, parent->faults[way][who],
-                            at_parent(DIMS({BY_HOW, way}, {BY_WHO, who}), place));
-    return rc;
+            bench_emit(ctx, FAULTS, parent->faults[way][who],
+                       at_parent(DIMS({BY_HOW, way}, {BY_WHO, who}), place));
 }
 
-static int emit_cow(struct bench_ctx *ctx, const struct parent *parent, unsigned place)
+static void emit_cow(struct bench_ctx *ctx, const struct parent *parent, unsigned place)
 {
-    int rc = 0;
-    if (parent->refused[COW].code)
-        return bench_emit_absent(ctx, COW_TIME, &parent->refused[COW], at_parent(NO_DIMS, place));
-    for (enum who who = PARENT; who < WHO && !rc; who++) {
+    if (bench_emit_absent(ctx, COW_TIME, &parent->refused[COW], at_parent(NO_DIMS, place)))
+        return;
+    for (enum who who = PARENT; who < WHO; who++) {
         const struct dims at = at_parent(DIMS({BY_WHO, who}), place);
         if (isnan(parent->cow_us[who]))
             continue;
-        rc = bench_emit(ctx, COW_TIME, parent->cow_us[who], at);
-        if (!rc)
-            rc = bench_emit(ctx, COW_FAULTS, parent->cow_faults[who], at);
+        bench_emit(ctx, COW_TIME, parent->cow_us[who], at);
+        bench_emit(ctx, COW_FAULTS, parent->cow_faults[who], at);
     }
-    return rc;
 }
 
-static int emit_parent(struct bench_ctx *ctx, size_t which)
+static void emit_parent(struct bench_ctx *ctx, size_t which)
 {
     const struct spawn *s = ctx->state;
     unsigned place = s->place[which];
     const struct parent *parent = &s->parents[place];
-    const struct dims at = at_parent(NO_DIMS, place);
-    if (parent->absent.code)
-        return bench_emit_absent(ctx, TIME, &parent->absent, at);
-    int rc = bench_emit(ctx, RESIDENT, parent->resident_mib, at);
-    for (unsigned way = 0; way < SPAWN_WAYS && !rc; way++)
+    if (bench_emit_absent(ctx, TIME, &parent->absent, at_parent(NO_DIMS, place)))
+        return;
+    bench_emit(ctx, RESIDENT, parent->resident_mib, at_parent(NO_DIMS, place));
+    for (unsigned way = 0; way < SPAWN_WAYS; way++)
         if (s->asked[way])
-            rc = emit_way(ctx, parent, way, place);
-    return rc || !s->asked[COW] ? rc : emit_cow(ctx, parent, place);
+            emit_way(ctx, parent, way, place);
+    if (s->asked[COW])
+        emit_cow(ctx, parent, place);
 }
 
 static int spawn_scan(struct bench_ctx *ctx)

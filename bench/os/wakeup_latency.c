@@ -86,10 +86,10 @@ enum { OF_LATE, OF_ON_TIME };
 static const struct bench_dim wakeup_dims[] = {
     [BY_POLICY] = {"policy", .labels = policy_names + 1},
     [BY_LOAD] = {"load", .labels = load_names + 1},
-    [BY_STAT] = {"stat", .labels = (const char *const[]){"p50", "p99", "max", NULL}},
+    [BY_STAT] = {"stat", .labels = LABELS("p50", "p99", "max")},
     [BY_US] = {"us"},
     [BY_WHAT] = {"what"}, /* an interrupt, as the kernel calls it */
-    [BY_OF] = {"of", .labels = (const char *const[]){"late", "on_time", NULL}},
+    [BY_OF] = {"of", .labels = LABELS("late", "on_time")},
     {.name = NULL},
 };
 
@@ -344,26 +344,22 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
     return rc;
 }
 
-static int emit_point(struct bench_ctx *ctx, size_t which)
+static void emit_point(struct bench_ctx *ctx, size_t which)
 {
     const struct wakeup *s = ctx->state;
     unsigned place = s->place[which];
     const struct wakeup_point *point = &s->points[place];
     const struct dims at = DIMS({BY_POLICY, place / LOADS}, {BY_LOAD, place % LOADS});
-    int rc = 0;
-    if (point->absent.code)
-        return bench_emit_absent(ctx, LATENCY, &point->absent, dims_with(at, BY_STAT, 0));
-    for (unsigned i = 0; i < 3 && !rc; i++)
-        rc = bench_emit(ctx, LATENCY, point->late_us[i], dims_with(at, BY_STAT, i));
-    for (unsigned i = 0; i < BOUNDS && !rc; i++)
-        rc = bench_emit(ctx, WAKEUPS, point->share[i], dims_with(at, BY_US, bounds_us[i]));
-    if (!rc)
-        rc = bench_emit(ctx, SKIPPED, point->skipped, at);
-    if (!rc)
-        rc = bench_emit(ctx, LATE_SHARE, point->late_share, at);
-    return rc || !isfinite(point->late_queued)
-               ? rc
-               : bench_emit(ctx, LATE_QUEUED, point->late_queued, at);
+    if (bench_emit_absent(ctx, LATENCY, &point->absent, dims_with(at, BY_STAT, 0)))
+        return;
+    for (unsigned i = 0; i < 3; i++)
+        bench_emit(ctx, LATENCY, point->late_us[i], dims_with(at, BY_STAT, i));
+    for (unsigned i = 0; i < BOUNDS; i++)
+        bench_emit(ctx, WAKEUPS, point->share[i], dims_with(at, BY_US, bounds_us[i]));
+    bench_emit(ctx, SKIPPED, point->skipped, at);
+    bench_emit(ctx, LATE_SHARE, point->late_share, at);
+    if (isfinite(point->late_queued))
+        bench_emit(ctx, LATE_QUEUED, point->late_queued, at);
 }
 
 /* ---- what came with late ones ---- */
@@ -381,20 +377,18 @@ static int emit_tells(struct bench_ctx *ctx, unsigned load)
     const struct wakeup *s = ctx->state;
     struct late_tell tells[LATE_TELLS];
     struct late_log **logs = calloc(s->n, sizeof(struct late_log *));
-    int rc = 0;
     if (!logs)
         return err_set(ctx->err, -ENOMEM, "cannot allocate a list of %u CPUs", s->n);
     for (unsigned rank = 0; rank < s->n; rank++)
         logs[rank] = s->sleepers[rank].log;
     size_t n = late_tell(logs, s->n, tells, LATE_TELLS);
     free(logs);
-    for (size_t i = 0; i < n && !rc; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct dims at = dims_with_text(DIMS({BY_LOAD, load}), BY_WHAT, tells[i].what);
-        rc = bench_emit(ctx, LATE_WITH, tells[i].late, dims_with(at, BY_OF, OF_LATE));
-        if (!rc)
-            rc = bench_emit(ctx, LATE_WITH, tells[i].on_time, dims_with(at, BY_OF, OF_ON_TIME));
+        bench_emit(ctx, LATE_WITH, tells[i].late, dims_with(at, BY_OF, OF_LATE));
+        bench_emit(ctx, LATE_WITH, tells[i].on_time, dims_with(at, BY_OF, OF_ON_TIME));
     }
-    return rc;
+    return 0;
 }
 
 /* Under the first policy that was asked for; its latencies are not those of undisturbed sleeps. */
@@ -414,8 +408,10 @@ static int look_for_reasons(struct bench_ctx *ctx, unsigned load)
         s->most = most;
         if (!rc && !s->sleepers[0].refused)
             rc = emit_tells(ctx, load);
-    } else
-        rc = bench_emit_absent(ctx, LATE_WITH, &absent, DIMS({BY_LOAD, load}));
+    } else {
+        (void)bench_emit_absent(ctx, LATE_WITH, &absent, DIMS({BY_LOAD, load}));
+        rc = 0;
+    }
     close_logs(s);
     return rc;
 }

@@ -67,18 +67,17 @@ void bench_made(const struct bench_ctx *ctx, const char *func, const struct made
     made->func[at].sum = *calls;
 }
 
-static int add_value(struct bench_ctx *ctx, const struct value *value)
+static void add_value(struct value_log *log, const struct value *value)
 {
-    struct value_log *log = ctx->values;
-    if (log->n == VALUES_MAX)
-        return err_set(ctx->err, -ENOSPC, "more than %d values in one scan", VALUES_MAX);
-    log->value[log->n++] = *value;
-    return 0;
+    if (log->n < VALUES_MAX)
+        log->value[log->n++] = *value;
+    else
+        log->lost++;
 }
 
-int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, struct dims at)
+void bench_emit(struct bench_ctx *ctx, unsigned metric, double value, struct dims at)
 {
-    return bench_emit_doubt(ctx, metric, value, "", at);
+    bench_emit_doubt(ctx, metric, value, "", at);
 }
 
 /* 1 + the index of the reason; where the log is full of them, of the last one. */
@@ -92,21 +91,26 @@ static uint32_t add_reason(struct value_log *log, const struct err *why)
     return log->nreasons;
 }
 
-int bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why, struct dims at)
+bool bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why,
+                       struct dims at)
 {
-    return add_value(ctx, &(struct value){.value = NAN,
-                                          .metric = metric,
-                                          .reason = add_reason(ctx->values, why),
-                                          .dims = at});
+    if (why->code)
+        add_value(ctx->values, &(struct value){.value = NAN,
+                                               .metric = metric,
+                                               .reason = add_reason(ctx->values, why),
+                                               .dims = at});
+    return why->code != 0;
 }
 
-int bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const char *why,
-                     struct dims at)
+void bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const char *why,
+                      struct dims at)
 {
     struct err doubt = {0};
+    if (isnan(value))
+        return;
     (void)snprintf(doubt.msg, sizeof(doubt.msg), "%s", why);
-    return add_value(ctx, &(struct value){.value = value,
-                                          .metric = metric,
-                                          .reason = why[0] ? add_reason(ctx->values, &doubt) : 0,
-                                          .dims = at});
+    add_value(ctx->values, &(struct value){.value = value,
+                                           .metric = metric,
+                                           .reason = why[0] ? add_reason(ctx->values, &doubt) : 0,
+                                           .dims = at});
 }

@@ -218,24 +218,25 @@ struct bench {
 
 /*
  * Records one value of metrics[metric] where it stands along the benchmark's dimensions (NO_DIMS: a
- * metric's only value): one row a metric and place, its median and interval over rounds. -ENOSPC
- * when the log is full. Not thread-safe.
+ * metric's only value): one row a metric and place, its median and interval over rounds. NaN is
+ * none. A worker that emits more than VALUES_MAX fails. Not thread-safe.
  */
-int bench_emit(struct bench_ctx *ctx, unsigned metric, double value, struct dims at);
+void bench_emit(struct bench_ctx *ctx, unsigned metric, double value, struct dims at);
 
 /*
  * In the place of a value that cannot be had, while others of the scan can: a row without numbers,
- * skipped where why->code is -ENOTSUP and else failed, with the reason why->msg. As bench_emit.
+ * skipped where why->code is -ENOTSUP and else failed, with the reason why->msg. False, and no row,
+ * where the code is 0.
  */
-int bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why,
-                      struct dims at);
+bool bench_emit_absent(struct bench_ctx *ctx, unsigned metric, const struct err *why,
+                       struct dims at);
 
 /*
  * A value that is not, or in part not, what the metric says: a noisy row, with the sentence `why`,
  * "at most: ..." or "at least: ..." of a bound. "" = no doubt, as bench_emit.
  */
-int bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const char *why,
-                     struct dims at);
+void bench_emit_doubt(struct bench_ctx *ctx, unsigned metric, double value, const char *why,
+                      struct dims at);
 
 /* Says which library was loaded at run time, with its version: "NCCL 2.28.9". Cut if too long. */
 void bench_library(const struct bench_ctx *ctx, const char *name, const char *version);

@@ -6,7 +6,7 @@
  *   enum { BY_SIZE = 1, BY_DIR };
  *   static const struct bench_dim dims[] = {
  *       [BY_SIZE] = {"size", DIM_BYTES}, [BY_DIR] = {"dir", .labels = dir_names}, {.name = NULL}};
- *   rc = bench_emit(ctx, BANDWIDTH, gbps, DIMS({BY_SIZE, 4096}, {BY_DIR, H2D}));
+ *   bench_emit(ctx, BANDWIDTH, gbps, DIMS({BY_SIZE, 4096}, {BY_DIR, H2D}));
  *
  * As text, "size=4096;dir=h2d", they are the key of a value in files, and nowhere else.
  */
@@ -64,6 +64,7 @@ struct dims {
     char text[DIMS_KEY_MAX];   /* each ends with 0 */
 };
 
+#define LABELS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define DIMS(...)                                                                                  \
     ((struct dims){.of = {__VA_ARGS__},                                                            \
                    .n = sizeof((struct dim_value[]){__VA_ARGS__}) / sizeof(struct dim_value)})

@@ -23,6 +23,7 @@ struct value {
 
 struct value_log {
     uint32_t n, nreasons;
+    uint32_t lost; /* for which there was no room */
     struct value value[VALUES_MAX];
     struct err reason[VALUE_REASONS_MAX]; /* shared by values alike; code 0 = of a doubt */
 };

@@ -1,5 +1,6 @@
 #include "harness/rows/grid.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,8 +199,12 @@ static bool all_have(const struct grid *grid, unsigned dim)
     return true;
 }
 
-/* Those of other kinds are told apart by what comes first in them; of one kind, few tables do. */
-size_t grid_split(const struct grid *grid, struct dims *values)
+/*
+ * Where the parts stand that a grid without a table is split into, of which there are as many; 0
+ * where it has a table, needs none, or is best told as a whole. Those of other kinds are told apart
+ * by what comes first in them; of one kind, few tables do.
+ */
+static size_t split(const struct grid *grid, struct dims *values)
 {
     size_t least = GRID_SPLITS + 1;
     unsigned by = 0;
@@ -218,4 +223,30 @@ size_t grid_split(const struct grid *grid, struct dims *values)
         least = mixed ? 0 : n;
     }
     return least <= GRID_SPLITS ? grid_values(grid, by, values) : 0;
+}
+
+int grid_visit(struct grid *grid, void (*what)(void *arg, struct grid *grid), void *arg)
+{
+    struct dims parts[GRID_SPLITS];
+    size_t n = split(grid, parts);
+    int rc = 0;
+    if (n == 0)
+        what(arg, grid);
+    for (size_t i = 0; i < n && !rc; i++) {
+        struct grid *some = grid_take(grid, &parts[i]);
+        rc = some ? grid_visit(some, what, arg) : -ENOMEM;
+        grid_free(some);
+    }
+    return rc;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    double x = (*(const struct row *const *)a)->median, y = (*(const struct row *const *)b)->median;
+    return (x > y) - (x < y);
+}
+
+void grid_sort(struct grid *grid)
+{
+    qsort(grid->row, grid->n, sizeof(const struct row *), compare_rows);
 }

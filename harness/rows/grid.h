@@ -64,9 +64,12 @@ bool grid_is_pair(const struct row *row);
 size_t grid_values(const struct grid *grid, unsigned dim, struct dims *values);
 
 /*
- * Where the parts stand that a grid without a table is split into, of which there are as many; 0
- * where it has a table, needs none, or is best told as a whole.
+ * Calls `what` with the grid, or where it makes no table with the smaller ones that it falls into.
+ * 0 or -ENOMEM.
  */
-size_t grid_split(const struct grid *grid, struct dims *values);
+int grid_visit(struct grid *grid, void (*what)(void *arg, struct grid *grid), void *arg);
+
+/* Its rows by their medians, ascending. */
+void grid_sort(struct grid *grid);
 
 #endif

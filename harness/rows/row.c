@@ -132,6 +132,15 @@ const char *row_key(const char *params)
     return at;
 }
 
+bool row_params_have(const char *params, const char *part)
+{
+    size_t length = strlen(part);
+    for (const char *at = params; (at = strstr(at, part)) && length; at++)
+        if ((at == params || at[-1] == ';') && (!at[length] || at[length] == ';'))
+            return true;
+    return !length;
+}
+
 const char *row_role(const struct arm *arm)
 {
     return arm->canary ? "canary" : arm->alone ? "baseline" : "foreground";

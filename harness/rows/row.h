@@ -115,6 +115,8 @@ void row_put_params(const struct result *result, const struct arm *arm, const ch
 
 /* Where the key of such a column begins: its end where it has none. */
 const char *row_key(const char *params);
+/* Whether "slots=2" stands in it, or in a key, as a whole; "" stands in any. */
+bool row_params_have(const char *params, const char *part);
 
 /* "foreground", "baseline" or "canary". */
 const char *row_role(const struct arm *arm);

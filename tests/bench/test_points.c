@@ -24,11 +24,10 @@ static int measure(struct bench_ctx *ctx, size_t point)
     return point == seen->fails_at ? -EIO : 0;
 }
 
-static int emit(struct bench_ctx *ctx, size_t point)
+static void emit(struct bench_ctx *ctx, size_t point)
 {
     struct seen *seen = ctx->state;
     seen->emitted[seen->nemitted++] = point;
-    return 0;
 }
 
 /* `seed` is that of the worker, which must not matter. */

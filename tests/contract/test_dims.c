@@ -9,8 +9,7 @@
 enum { BY_SIZE = 1, BY_DIR, BY_STEP, BY_THREADS };
 static const struct bench_dim dims[] = {
     [BY_SIZE] = {"size", DIM_BYTES},
-    [BY_DIR] = {"dir", .labels = (const char *const[]){"h2d", "d2h", NULL},
-                .said = (const char *const[]){"to the GPU", NULL}},
+    [BY_DIR] = {"dir", .labels = LABELS("h2d", "d2h"), .said = LABELS("to the GPU", NULL)},
     [BY_STEP] = {"step", .digits = 2},
     [BY_THREADS] = {"threads", .unit = "threads", .special = {1, "1 thread"}},
     {.name = NULL},

@@ -1,6 +1,6 @@
 #include "tests/lib/fixture_scan.h"
-#include "tests/lib/unit.h"
 #include "tests/lib/fixture_dims.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
 #include <sched.h>

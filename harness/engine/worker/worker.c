@@ -288,6 +288,8 @@ static int keep_load(struct worker *w)
 static int require_values(const struct worker *w)
 {
     const struct shared_worker *slot = w->slot;
+    if (slot->values.lost)
+        return err_set(w->ctx.err, -ENOSPC, "more than %d values in one scan", VALUES_MAX);
     if (!w->bench->scan || w->ctx.background || w->ctx.worker != 0 || slot->values.n)
         return 0;
     return err_set(w->ctx.err, -ENOTSUP,

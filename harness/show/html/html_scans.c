@@ -53,18 +53,12 @@ static void print_value(const struct grid *grid, const struct row *row, FILE *ou
         html_say(out, " (%s)", text);
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-    double x = (*(const struct row *const *)a)->median, y = (*(const struct row *const *)b)->median;
-    return (x > y) - (x < y);
-}
-
 /* Too many for a table: the least, the one in the middle and the most. */
-static void print_range(const struct grid *grid, FILE *out)
+static void print_range(struct grid *grid, FILE *out)
 {
     const char *const names[] = {"least", "median", "most"};
     const size_t at[] = {0, (grid->n - 1) / 2, grid->n - 1};
-    qsort(grid->row, grid->n, sizeof(const struct row *), compare_rows);
+    grid_sort(grid);
     (void)fputs("<p>", out);
     print_caption(grid, out);
     (void)fprintf(out, ": %zu value%s", grid->n, grid->n == 1 ? "" : "s");
@@ -79,22 +73,11 @@ static void print_range(const struct grid *grid, FILE *out)
     (void)fputs("</p>\n", out);
 }
 
-/* The grid, or where it makes no table the smaller ones that it falls into. */
-static void print_split(struct grid *grid, FILE *out)
+static void print_one(void *out, struct grid *grid)
 {
-    struct dims parts[GRID_SPLITS];
-    size_t n = grid_split(grid, parts);
-    for (size_t i = 0; i < n; i++) {
-        struct grid *some = grid_take(grid, &parts[i]);
-        if (some)
-            print_split(some, out);
-        grid_free(some);
-    }
-    if (n || !grid->n)
-        return;
     if (grid->n > 1 && grid->fits)
         print_grid(grid, out);
-    else
+    else if (grid->n)
         print_range(grid, out);
 }
 
@@ -123,7 +106,7 @@ static void print_arm(const struct html_side *side, size_t index, FILE *out)
             metric->quiet ? NULL
                           : grid_make(&analysis->rows, arm, &analysis->rounds.arms[index], metric);
         if (grid)
-            print_split(grid, out);
+            (void)grid_visit(grid, print_one, out);
         grid_free(grid);
     }
 }

@@ -252,12 +252,6 @@ static void print_grid(struct values *values, const struct grid *grid)
     }
 }
 
-static int compare_rows(const void *a, const void *b)
-{
-    double x = (*(const struct row *const *)a)->median, y = (*(const struct row *const *)b)->median;
-    return (x > y) - (x < y);
-}
-
 /* "2-38" of a pair, else "layout same, threads 2", without what the title says. */
 static char *format_place(const struct values *values, const struct row *row, char *buf,
                           size_t size)
@@ -273,7 +267,7 @@ static void print_range(const struct values *values, struct grid *grid)
 {
     char line[400], least[32], middle[32], most[32], least_key[96], most_key[96];
     const char *unit = grid->metric->unit;
-    qsort(grid->row, grid->n, sizeof(const struct row *), compare_rows);
+    grid_sort(grid);
     const struct row *first = grid->row[0], *last = grid->row[grid->n - 1];
     double median = (grid->row[(grid->n - 1) / 2]->median + grid->row[grid->n / 2]->median) / 2;
     (void)snprintf(line, sizeof(line), "%s: %zu %s, %s (%s) .. %s median .. %s (%s)",
@@ -307,8 +301,9 @@ static int imax(int a, int b)
 }
 
 /* So that tables of a block that share their columns stand below each other. */
-static void widen_label(struct values *values, struct grid *grid)
+static void widen_label(void *arg, struct grid *grid)
 {
+    struct values *values = arg;
     char label[128];
     if (!grid->fits)
         return;
@@ -324,8 +319,9 @@ static void widen_label(struct values *values, struct grid *grid)
 
 /* Columns that stand alone get the room that they lack from heads, which have lines of their own.
  */
-static void note_wanted(struct values *values, struct grid *grid)
+static void note_wanted(void *arg, struct grid *grid)
 {
+    struct values *values = arg;
     if (!grid->fits)
         return;
     int left = TEXT_WIDTH - (int)grid->ncolumns * columns_cell_least(grid);
@@ -334,8 +330,9 @@ static void note_wanted(struct values *values, struct grid *grid)
     columns_want(grid, fit_columns(values, grid), &values->wanted);
 }
 
-static void print_one(struct values *values, struct grid *grid)
+static void print_one(void *arg, struct grid *grid)
 {
+    struct values *values = arg;
     if (grid->n == 1)
         note_single(values, grid);
     else if (grid->fits)
@@ -344,28 +341,10 @@ static void print_one(struct values *values, struct grid *grid)
         print_range(values, grid);
 }
 
-/* The grid, or where it makes no table the smaller ones that it falls into. */
-static int visit(struct values *values, struct grid *grid,
-                 void (*what)(struct values *values, struct grid *grid))
-{
-    struct dims parts[GRID_SPLITS];
-    size_t n = grid_split(grid, parts);
-    int rc = 0;
-    if (n == 0)
-        what(values, grid);
-    for (size_t i = 0; i < n && !rc; i++) {
-        struct grid *some = grid_take(grid, &parts[i]);
-        rc = some ? visit(values, some, what) : -ENOMEM;
-        grid_free(some);
-    }
-    return rc;
-}
-
 /* Three times over the metrics: for the width of the labels, for what the tables must show. */
 static int print_grids(struct values *values)
 {
-    void (*const passes[])(struct values * values, struct grid * grid) = {widen_label, note_wanted,
-                                                                          print_one};
+    void (*const passes[])(void *arg, struct grid *grid) = {widen_label, note_wanted, print_one};
     int rc = 0;
     for (size_t pass = 0; pass < sizeof(passes) / sizeof(passes[0]) && !rc; pass++) {
         const struct bench_metric *metric = values->arm->bench->metrics;
@@ -373,7 +352,7 @@ static int print_grids(struct values *values)
             if (metric->quiet || values->told & bit)
                 continue;
             struct grid *grid = grid_make(values->rows, values->arm, values->rounds, metric);
-            rc = grid ? visit(values, grid, passes[pass]) : -ENOMEM;
+            rc = grid ? grid_visit(grid, passes[pass], values) : -ENOMEM;
             grid_free(grid);
         }
     }

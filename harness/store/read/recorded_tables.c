@@ -55,24 +55,14 @@ static int refuse_rest(const struct csv_reader *reader, struct err *err)
     return csv_refuse(&behind, err, "more lines than run.json counts");
 }
 
-static bool has_slots(const char *params, unsigned slots)
-{
-    char part[32];
-    size_t length = (size_t)snprintf(part, sizeof(part), "slots=%u", slots);
-    for (const char *at = params; at; at = strchr(at, ';')) {
-        at += *at == ';';
-        if (!strncmp(at, part, length) && (!at[length] || at[length] == ';'))
-            return true;
-    }
-    return false;
-}
-
 /* What a line of either file says of itself, up to BETTER: it must be of this run and arm. */
 static int check_place(const struct csv_reader *reader, const struct recorded *recorded,
                        const struct arm *arm, char **cells, struct err *err)
 {
     const struct result *result = &recorded->result;
     unsigned long long workers;
+    char slots[32];
+    (void)snprintf(slots, sizeof(slots), "slots=%u", arm->slots);
     if (strcmp(cells[RUN_ID], result->run_id) != 0)
         return csv_refuse(reader, err, "of run '%.60s', run.json is of '%.60s'", cells[RUN_ID],
                           result->run_id);
@@ -84,7 +74,7 @@ static int check_place(const struct csv_reader *reader, const struct recorded *r
         return rc;
     if (strcmp(cells[PLACEMENT], placement_infos[arm->placement].name) != 0 ||
         strcmp(cells[ROLE], row_role(arm)) != 0 || strcmp(cells[BENCH], arm->bench->name) != 0 ||
-        workers != arm->workers || !has_slots(cells[PARAMS], arm->slots))
+        workers != arm->workers || !row_params_have(cells[PARAMS], slots))
         return csv_refuse(reader, err, "not what run.json says: %s of %.40s, %s, workers=%u here",
                           row_role(arm), arm->bench->name, placement_infos[arm->placement].name,
                           arm->workers);

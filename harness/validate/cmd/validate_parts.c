@@ -8,7 +8,6 @@
 #include "harness/cmd/common/program.h"
 #include "harness/engine/run/setup.h"
 #include "harness/rows/row.h"
-#include "harness/validate/rules/limit.h"
 #include "harness/verdict/runs/new_params.h"
 
 static void add_word(char *list, size_t size, const char *word)
@@ -95,7 +94,7 @@ static size_t differ(const char *bound, const char *arm, struct validate_part *o
         char pair[VALIDATE_NAME_MOST];
         length = strcspn(at, ";");
         (void)snprintf(pair, sizeof(pair), "%.*s", (int)length, at);
-        if (key_has_part(arm, pair))
+        if (row_params_have(arm, pair))
             continue;
         n++;
         if (other && other->nparams < VALIDATE_PARAMS_MOST)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/rows/row.h"
 #include "harness/validate/fleet/judge.h"
 #include "harness/validate/fleet/say.h"
 #include "harness/validate/rules/rules.h"
@@ -16,7 +17,7 @@ static const char *const unit_names[] = {"gpu=", "rank=", "src=", "dst=", "from=
 static bool has_part(const char *key, const char *part)
 {
     char params[FLEET_KEY_MAX];
-    return key_has_part(fleet_key_column(key, FLEET_PARAMS, params, sizeof(params)), part);
+    return row_params_have(fleet_key_column(key, FLEET_PARAMS, params, sizeof(params)), part);
 }
 
 /* Whether the machine has no figure at all of that part. */

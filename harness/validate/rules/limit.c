@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/machine/topo/topo_gpu.h"
+#include "harness/rows/row.h"
 #include "harness/validate/rules/check.h"
 
 enum { SENTENCE_MAX = 400 };
@@ -27,15 +28,6 @@ bool machine_is_virtual(const struct facts *facts)
     return facts->env.virtual_machine > 0;
 }
 
-bool key_has_part(const char *key, const char *part)
-{
-    size_t length = strlen(part);
-    for (const char *at = key; (at = strstr(at, part)) && length; at++)
-        if ((at == key || at[-1] == ';') && (!at[length] || at[length] == ';'))
-            return true;
-    return !length;
-}
-
 /* Of a GPU what its number in CUDA stands beside. */
 static double measured(const struct number *number, const struct unit *unit)
 {
@@ -46,8 +38,8 @@ static double measured(const struct number *number, const struct unit *unit)
         (void)snprintf(gpu, sizeof(gpu), "gpu=%d", unit->facts->topo->gpus[unit->i].cuda_ordinal);
     for (size_t i = 0; i < probe->n; i++)
         if (strcmp(probe->values[i].metric, number->metric) == 0 &&
-            key_has_part(probe->values[i].key, number->part) &&
-            key_has_part(probe->values[i].key, gpu))
+            row_params_have(probe->values[i].key, number->part) &&
+            row_params_have(probe->values[i].key, gpu))
             most = fmax(most, probe->values[i].value);
     return most;
 }

@@ -125,7 +125,4 @@ double unit_number(const struct number *number, const struct unit *unit);
 bool unit_is_outside(const struct unit *unit);
 bool machine_is_virtual(const struct facts *facts);
 
-/* Whether "gpu=3" is a part of the key as a whole; "" is one of any. */
-bool key_has_part(const char *key, const char *part);
-
 #endif
