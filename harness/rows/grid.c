@@ -27,8 +27,7 @@ static size_t list_values(const struct grid *grid, unsigned dim, struct dims *li
 {
     size_t n = 0;
     for (size_t i = 0; i < grid->n; i++) {
-        struct dims at = row_shown(grid->row[i]);
-        at = dims_only(&at, dim);
+        const struct dims at = dims_only(&grid->row[i]->shown, dim);
         if (at.n && place_of(list, &n, most, &at) == most)
             return most + 1;
     }
@@ -99,9 +98,8 @@ static void lay_out(struct grid *grid)
         return;
     choose_columns(grid);
     for (size_t i = 0; i < grid->n && grid->fits; i++) {
-        const struct dims at = row_shown(grid->row[i]);
-        const struct dims column = dims_only(&at, grid->across);
-        const struct dims line = dims_without(&at, grid->across);
+        const struct dims column = dims_only(&grid->row[i]->shown, grid->across);
+        const struct dims line = dims_without(&grid->row[i]->shown, grid->across);
         grid->fits =
             column.n &&
             place_of(grid->column, &grid->ncolumns, GRID_COLUMNS, &column) < GRID_COLUMNS &&
@@ -124,9 +122,8 @@ char *grid_say(const struct grid *grid, const struct row *row, bool with_unit, c
 const struct row *grid_at(const struct grid *grid, size_t line, size_t column)
 {
     for (size_t i = 0; i < grid->n; i++) {
-        const struct dims at = row_shown(grid->row[i]);
-        const struct dims along = dims_only(&at, grid->across);
-        const struct dims rest = dims_without(&at, grid->across);
+        const struct dims along = dims_only(&grid->row[i]->shown, grid->across);
+        const struct dims rest = dims_without(&grid->row[i]->shown, grid->across);
         if (!dims_compare(&along, &grid->column[column]) && !dims_compare(&rest, &grid->line[line]))
             return grid->row[i];
     }
@@ -175,11 +172,9 @@ struct grid *grid_take(const struct grid *whole, const struct dims *at)
     struct grid *some = new_grid(whole->metric, whole->rounds, whole->n);
     if (!some)
         return NULL;
-    for (size_t i = 0; i < whole->n; i++) {
-        const struct dims shown = row_shown(whole->row[i]);
-        if (dims_has(&shown, at->of[0].dim) && dims_agree(&shown, at))
+    for (size_t i = 0; i < whole->n; i++)
+        if (dims_has(&whole->row[i]->shown, at->of[0].dim) && dims_agree(&whole->row[i]->shown, at))
             some->row[some->n++] = whole->row[i];
-    }
     lay_out(some);
     return some;
 }

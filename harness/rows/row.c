@@ -284,13 +284,24 @@ static double value_in_round(const struct round_value *values, size_t n, int rou
     return NAN;
 }
 
+static struct dims shown(const struct row *row)
+{
+    const struct bench_metric *metric = bench_metric_find(row->arm->bench, row->metric);
+    struct dims at = row->dims;
+    for (unsigned part = 0; metric && metric->hidden.dim && part < at.n; part++)
+        if (at.of[part].dim == metric->hidden.dim && at.of[part].at == metric->hidden.at)
+            at.of[part].at = metric->shown;
+    return at;
+}
+
 int rows_append(struct rows *rows, const struct row *row, struct err *err)
 {
     struct row *grown = array_grown(rows->row, rows->n, &rows->capacity, sizeof(*grown));
     if (!grown)
         return err_set(err, -ENOMEM, "out of memory for %zu rows", rows->n + 1);
     rows->row = grown;
-    grown[rows->n++] = *row;
+    grown[rows->n] = *row;
+    grown[rows->n++].shown = shown(row);
     return 0;
 }
 
@@ -416,16 +427,6 @@ const struct row *rows_at(const struct rows *rows, const struct arm *arm, const 
     while (row && dims_compare(&row->dims, dims) != 0)
         row = rows_next(rows, arm, metric, &at);
     return row;
-}
-
-struct dims row_shown(const struct row *row)
-{
-    const struct bench_metric *metric = bench_metric_find(row->arm->bench, row->metric);
-    struct dims shown = row->dims;
-    for (unsigned part = 0; metric && metric->hidden.dim && part < shown.n; part++)
-        if (shown.of[part].dim == metric->hidden.dim && shown.of[part].at == metric->hidden.at)
-            shown.of[part].at = metric->shown;
-    return shown;
 }
 
 double rows_stolen_share(const struct result *result, const struct rows *rows)

@@ -24,6 +24,7 @@ struct row {
     unsigned slots; /* not a column of its own: params carries it as slots=N */
     char params[ROW_PARAMS_MAX];
     struct dims dims;      /* where its value stands; not a column: params ends in it, as a key */
+    struct dims shown;     /* as tables and figures have it: `hidden` of struct bench_metric */
     const struct arm *arm; /* borrowed: whose row it is; not a column */
     const char *metric;    /* borrowed */
     char unit[32];
@@ -72,7 +73,7 @@ struct rows {
  */
 int rows_make(const struct result *result, const struct rounds *rounds,
               const struct round_values *values, struct rows *rows, struct err *err);
-/* Appends a copy. */
+/* Appends a copy; fills `shown`. */
 int rows_append(struct rows *rows, const struct row *row, struct err *err);
 void rows_free(struct rows *rows);
 
@@ -86,9 +87,6 @@ const struct row *rows_next(const struct rows *rows, const struct arm *arm, cons
 /* The one that stands there, of those with a value; or NULL. */
 const struct row *rows_at(const struct rows *rows, const struct arm *arm, const char *metric,
                           const struct dims *dims);
-
-/* Where it stands as tables and figures have it: see `hidden` of struct bench_metric. */
-struct dims row_shown(const struct row *row);
 
 /*
  * What its benchmark says that the row may not show (bench_emit_doubt), without what disturbed its

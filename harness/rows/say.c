@@ -1,22 +1,8 @@
 #include "harness/rows/say.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-/* Appends to text that is cut where the buffer ends. */
-__attribute__((format(printf, 3, 4))) static void append(char *buf, size_t size, const char *fmt,
-                                                         ...)
-{
-    size_t used = strlen(buf);
-    va_list args;
-    va_start(args, fmt);
-    if (used && used + 2 < size)
-        used += (size_t)snprintf(buf + used, size - used, ", ");
-    if (used < size)
-        (void)vsnprintf(buf + used, size - used, fmt, args);
-    va_end(args);
-}
+#include "harness/lib/base/text.h"
 
 static bool has_other_placement(const struct result *result, const struct arm *arm)
 {
@@ -52,19 +38,19 @@ static void append_params(const struct result *result, const struct arm *arm, co
     char value[64];
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++)
         if (!stands_along(arm->bench, at, opt->name) && arm_option_differs(result, arm, opt))
-            append(buf, size, "%s %s", opt->name,
-                   opt_format_value(opt, arm->params, value, sizeof(value)));
+            text_append(buf, size, ", ", "%s %s", opt->name,
+                        opt_format_value(opt, arm->params, value, sizeof(value)));
 }
 
 static void append_placement(const struct result *result, const struct arm *arm, char *buf,
                              size_t size)
 {
     if (arm->alone)
-        append(buf, size, "%s", bench_is_team(arm->bench) ? "without load" : "alone");
+        text_append(buf, size, ", ", "%s", bench_is_team(arm->bench) ? "without load" : "alone");
     else if (has_other_placement(result, arm) || arm_background(arm))
-        append(buf, size, "%s", placement_infos[arm->placement].name);
+        text_append(buf, size, ", ", "%s", placement_infos[arm->placement].name);
     if (arm->variant)
-        append(buf, size, "variant %s", arm->variant->name);
+        text_append(buf, size, ", ", "variant %s", arm->variant->name);
 }
 
 char *say_dims(const struct bench *bench, const struct dims *at, char *buf, size_t size)
@@ -72,7 +58,7 @@ char *say_dims(const struct bench *bench, const struct dims *at, char *buf, size
     char text[2 * DIMS_KEY_MAX];
     buf[0] = '\0';
     for (unsigned part = 0; at && part < at->n; part++)
-        append(buf, size, "%s", dims_say(bench, at, part, text, sizeof(text)));
+        text_append(buf, size, ", ", "%s", dims_say(bench, at, part, text, sizeof(text)));
     return buf;
 }
 
@@ -98,7 +84,7 @@ char *say_part(const struct result *result, const struct arm *arm, const struct 
     buf[0] = '\0';
     append_params(result, arm, at, buf, size);
     if (has_other_slots(result, arm))
-        append(buf, size, "%u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
+        text_append(buf, size, ", ", "%u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
     return buf;
 }
 

@@ -69,6 +69,18 @@ void text_field(int indent, const char *label, const char *fmt, ...)
     free(text);
 }
 
+void text_append(char *buf, size_t size, const char *separator, const char *fmt, ...)
+{
+    size_t used = strlen(buf);
+    used += (size_t)snprintf(buf + used, size - used, "%s", used ? separator : "");
+    if (used >= size)
+        return;
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(buf + used, size - used, fmt, args);
+    va_end(args);
+}
+
 char *text_one_line(char *text)
 {
     for (char *at = text; *at; at++)

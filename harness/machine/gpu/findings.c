@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/machine/gpu/health.h"
 #include "harness/machine/gpu/state.h"
@@ -237,30 +238,16 @@ int gpu_change_judge(const struct gpu_change *change, const char *subject, const
     return judge.rc;
 }
 
-/* Appends with what separates it from what is there. */
-__attribute__((format(printf, 4, 5))) static void
-append(char *buf, size_t size, const char *separator, const char *fmt, ...)
-{
-    size_t used = strlen(buf);
-    used += (size_t)snprintf(buf + used, size - used, "%s", used ? separator : "");
-    if (used >= size)
-        return;
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(buf + used, size - used, fmt, args);
-    va_end(args);
-}
-
 static void append_links(const struct gpu_health *h, char *buf, size_t size)
 {
     if (h->pcie_width > 0)
-        append(buf, size, "; ", "PCIe x%d", h->pcie_width);
+        text_append(buf, size, "; ", "PCIe x%d", h->pcie_width);
     if (h->pcie_generation > 0)
-        append(buf, size, " ", "%sgen %d", buf[0] ? "" : "PCIe ", h->pcie_generation);
+        text_append(buf, size, " ", "%sgen %d", buf[0] ? "" : "PCIe ", h->pcie_generation);
     if (h->pcie_generation > 0 && h->pcie_generation < h->pcie_generation_link)
-        append(buf, size, "", "/%d", h->pcie_generation_link);
+        text_append(buf, size, "", "/%d", h->pcie_generation_link);
     if (h->nvlinks > 0)
-        append(buf, size, "; ", "%d NVLink%s", h->nvlinks_active, plural(h->nvlinks_active));
+        text_append(buf, size, "; ", "%d NVLink%s", h->nvlinks_active, plural(h->nvlinks_active));
 }
 
 /* "345/1980 MHz", now and at most; nothing where it is unknown. */
@@ -269,9 +256,9 @@ static void append_part(double now, double most, const char *unit, char *buf, si
     if (isnan(now))
         return;
     if (isnan(most))
-        append(buf, size, "; ", "%.0f %s", now, unit);
+        text_append(buf, size, "; ", "%.0f %s", now, unit);
     else
-        append(buf, size, "; ", "%.0f/%.0f %s", now, most, unit);
+        text_append(buf, size, "; ", "%.0f/%.0f %s", now, most, unit);
 }
 
 char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size)
@@ -279,7 +266,7 @@ char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size)
     buf[0] = '\0';
     append_links(health, buf, size);
     if (health->ecc == 1)
-        append(buf, size, "; ", "ECC");
+        text_append(buf, size, "; ", "ECC");
     append_part(health->clock_mhz, health->clock_max_mhz, "MHz", buf, size);
     append_part(health->power_w, health->power_limit_w, "W", buf, size);
     append_part(health->temperature_c, NAN, "C", buf, size);

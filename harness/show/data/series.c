@@ -41,12 +41,11 @@ static bool add_arm(const struct figure_data *data, const struct arm *arm, struc
     const struct bench_figure *figure = data->figure;
     size_t at = 0;
     for (const struct row *row; (row = rows_next(data->rows, arm, figure->metric, &at));) {
-        struct dims shown = row_shown(row);
-        double x = dims_number(arm->bench, &shown, figure->x.dim);
-        if (isnan(x) || !dims_agree(&shown, figure->only))
+        double x = dims_number(arm->bench, &row->shown, figure->x.dim);
+        if (isnan(x) || !dims_agree(&row->shown, figure->only))
             continue;
-        shown = dims_without(&shown, figure->x.dim);
-        struct series *series = find_series(list, arm, &shown);
+        const struct dims rest = dims_without(&row->shown, figure->x.dim);
+        struct series *series = find_series(list, arm, &rest);
         if (!series || !add_point(series, x, row))
             return false;
     }

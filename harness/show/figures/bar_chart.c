@@ -27,12 +27,12 @@ static void collect(const struct figure_data *data, const struct arm *arm, struc
     for (const struct row *row;
          bars->n < BARS_MOST && (row = rows_next(data->rows, arm, figure->metric, &at));) {
         char place[DIMS_KEY_MAX], text[NAMES_TEXT];
-        struct dims shown = row_shown(row), own, rest;
-        if (!dims_has(&shown, figure->x.dim) || !dims_agree(&shown, figure->only))
+        struct dims own, rest, left;
+        if (!dims_has(&row->shown, figure->x.dim) || !dims_agree(&row->shown, figure->only))
             continue;
-        (void)dims_value(data->bench, &shown, figure->x.dim, place);
-        shown = dims_without(&shown, figure->x.dim);
-        series_split(figure, &shown, &own, &rest);
+        (void)dims_value(data->bench, &row->shown, figure->x.dim, place);
+        left = dims_without(&row->shown, figure->x.dim);
+        series_split(figure, &left, &own, &rest);
         struct bar *bar = &bars->bar[bars->n];
         *bar = (struct bar){
             names_place(&bars->places, place),

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/rows/say.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/data/dots.h"
@@ -23,12 +24,11 @@ static void say_line(const struct chart *chart, const struct figure_panel *panel
                      const struct dims *at, char *buf, size_t size)
 {
     char value[DIMS_KEY_MAX];
-    size_t used = 0;
     buf[0] = '\0';
     for (size_t i = 0; i < FIGURE_SERIES && panel->lines[i]; i++)
-        if (dims_has(at, panel->lines[i]) && used < size)
-            used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "",
-                                     dims_value(chart->data->bench, at, panel->lines[i], value));
+        if (dims_has(at, panel->lines[i]))
+            text_append(buf, size, ", ", "%s",
+                        dims_value(chart->data->bench, at, panel->lines[i], value));
 }
 
 static size_t find_line(struct chart *chart, unsigned panel, const char *label)
@@ -68,15 +68,14 @@ static int add_row(struct chart *chart, unsigned panel, const struct figure_pane
 {
     const struct bench_figure *figure = chart->data->figure;
     char label[DOTS_NAME];
-    const struct dims shown = row_shown(row);
-    int unit = unit_of(chart->data, &shown);
-    if (unit < 0 || !dims_agree(&shown, of->only))
+    int unit = unit_of(chart->data, &row->shown);
+    if (unit < 0 || !dims_agree(&row->shown, of->only))
         return 0;
-    say_line(chart, of, &shown, label, sizeof(label));
+    say_line(chart, of, &row->shown, label, sizeof(label));
     size_t line = find_line(chart, panel, label);
     if (line == SIZE_MAX)
         return -ENOMEM;
-    enum dot_mark mark = mark_of(figure, &shown);
+    enum dot_mark mark = mark_of(figure, &row->shown);
     const struct dot dot = {line,
                             row->median,
                             row->ci_low,
@@ -110,9 +109,8 @@ static void count_units(struct chart *chart)
         size_t at = 0;
         for (const struct row *row;
              (row = rows_next(data->rows, chart->arm, panel->metric, &at));) {
-            const struct dims shown = row_shown(row);
-            int unit = unit_of(data, &shown);
-            chart->has_both = chart->has_both || mark_of(data->figure, &shown) == DOT_DIAMOND;
+            int unit = unit_of(data, &row->shown);
+            chart->has_both = chart->has_both || mark_of(data->figure, &row->shown) == DOT_DIAMOND;
             chart->units = unit >= (int)chart->units ? (unsigned)unit + 1 : chart->units;
         }
     }
@@ -160,14 +158,12 @@ static void add_keys(struct chart *chart)
 static void say_absent(const struct chart *chart, char *buf, size_t size)
 {
     const struct figure_data *data = chart->data;
-    size_t used = strlen(buf);
-    for (size_t i = 0; i < data->rows->n && used < size; i++) {
+    for (size_t i = 0; i < data->rows->n; i++) {
         const struct row *row = &data->rows->row[i];
         int unit = row->arm == chart->arm ? unit_of(data, &row->dims) : -1;
         if (unit >= 0 && isnan(row->median) && strcmp(row->metric, data->figure->metric) == 0)
-            used += (size_t)snprintf(buf + used, size - used, "%s%s %d: %s: %.*s", used ? ". " : "",
-                                     data->figure->x.label, unit, status_name(row->status),
-                                     DAT_REASON_MOST, row->reason);
+            text_append(buf, size, ". ", "%s %d: %s: %.*s", data->figure->x.label, unit,
+                        status_name(row->status), DAT_REASON_MOST, row->reason);
     }
 }
 

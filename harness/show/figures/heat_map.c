@@ -48,12 +48,12 @@ static unsigned find_split(const struct bench_figure *figure, const struct dims 
 static bool read_pair(const struct bench_figure *figure, const struct row *row,
                       unsigned pair[static AXES])
 {
-    const struct dims shown = row_shown(row);
-    unsigned splits = count_splits(figure), split = find_split(figure, &shown);
+    const struct dims *at = &row->shown;
+    unsigned splits = count_splits(figure), split = find_split(figure, at);
     unsigned most = BITSET_BITS / splits;
-    double x = dims_number(row->arm->bench, &shown, figure->x.dim);
-    double y = dims_number(row->arm->bench, &shown, figure->y.dim);
-    if (split == splits || !dims_agree(&shown, figure->only) || !(x >= 0 && x < BITSET_BITS) ||
+    double x = dims_number(row->arm->bench, at, figure->x.dim);
+    double y = dims_number(row->arm->bench, at, figure->y.dim);
+    if (split == splits || !dims_agree(at, figure->only) || !(x >= 0 && x < BITSET_BITS) ||
         !(y >= 0 && y < most))
         return false;
     pair[ACROSS] = (unsigned)x;

@@ -84,15 +84,14 @@ static void print_rate(const struct block *block, size_t i, double most, FILE *o
 /* All numbers of the bars, for who cannot see them. */
 static void describe_rates(const struct block *block, char *buf, size_t size)
 {
-    size_t used = 0;
     buf[0] = '\0';
-    for (size_t i = 0; i < block->n && used < size; i++) {
+    for (size_t i = 0; i < block->n; i++) {
         char rate[32], gain[96];
         (void)block_say_gain(block, i, gain, sizeof(gain));
-        used += (size_t)snprintf(
-            buf + used, size - used, "%s%s %s%s%s%s", used ? "; " : "", block_arm_name(block, i),
-            units_format_si(block_median(block, i, METRIC_RATE), rate, sizeof(rate)),
-            gain[0] ? ", " : "", gain, block_is_recommended(block, i) ? ", recommended" : "");
+        text_append(buf, size, "; ", "%s %s%s%s%s", block_arm_name(block, i),
+                    units_format_si(block_median(block, i, METRIC_RATE), rate, sizeof(rate)),
+                    gain[0] ? ", " : "", gain,
+                    block_is_recommended(block, i) ? ", recommended" : "");
     }
 }
 

@@ -46,9 +46,8 @@ static void print_grid(const struct grid *grid, FILE *out)
 static void print_value(const struct grid *grid, const struct row *row, FILE *out)
 {
     char text[DIMS_KEY_MAX + 32], value[32];
-    const struct dims shown = row_shown(row);
     html_say(out, "%s", grid_say(grid, row, true, value, sizeof(value)));
-    (void)say_dims(row->arm->bench, &shown, text, sizeof(text));
+    (void)say_dims(row->arm->bench, &row->shown, text, sizeof(text));
     if (text[0])
         html_say(out, " (%s)", text);
 }

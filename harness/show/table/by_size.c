@@ -56,14 +56,12 @@ static const char *short_name(const struct bench *bench, const char *metric)
 static void name_line(const struct table *table, const struct dims *at, char *buf, size_t size)
 {
     char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
-    size_t used = 0;
     buf[0] = '\0';
-    for (unsigned part = 0; part < at->n && used < size; part++) {
+    for (unsigned part = 0; part < at->n; part++) {
         dims_part(table->arm->bench, at, part, name, value);
         bool number = isdigit((unsigned char)value[0]);
         if (at->of[part].dim != table->at.of[0].dim)
-            used += (size_t)snprintf(buf + used, size - used, "%s%s%s%s", used ? " " : "",
-                                     number ? name : "", number ? " " : "", value);
+            text_append(buf, size, " ", "%s%s%s", number ? name : "", number ? " " : "", value);
     }
 }
 

@@ -338,9 +338,7 @@ static const struct row *least(const struct table *table, const struct bench *be
 static void print_told(const struct table *table, const struct bench *bench)
 {
     char line[300] = "", value[CELL];
-    size_t used = 0;
-    for (const struct bench_metric *metric = bench->metrics;
-         metric && metric->name && used < sizeof(line); metric++) {
+    for (const struct bench_metric *metric = bench->metrics; metric && metric->name; metric++) {
         const struct row *row = metric->told ? least(table, bench, metric->name) : NULL;
         if (!row)
             continue;
@@ -350,10 +348,9 @@ static void print_told(const struct table *table, const struct bench *bench)
             (void)text_percent(row->median, value, sizeof(value));
         else
             (void)number_format(row->median, row->unit, true, value, sizeof(value));
-        used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s", used ? ", " : "",
-                                 value, metric->told);
+        text_append(line, sizeof(line), ", ", "%s %s", value, metric->told);
     }
-    if (used)
+    if (line[0])
         text_wrap(line, 0, 2, table->out);
 }
 

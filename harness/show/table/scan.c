@@ -49,17 +49,15 @@ static void say_parts(const struct values *values, const struct dims *at, const 
                       size_t nall, bool common, char *buf, size_t size)
 {
     char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
-    size_t used = 0;
     buf[0] = '\0';
-    for (unsigned part = 0; part < at->n && used < size; part++) {
+    for (unsigned part = 0; part < at->n; part++) {
         const struct dims only = dims_only(at, at->of[part].dim);
         bool same = true;
         for (size_t i = 0; i < nall; i++)
             same = same && dims_has(&all[i], at->of[part].dim) && dims_agree(&all[i], &only);
         dims_part(values->arm->bench, at, part, name, value);
         if (same == common && !number_in_title(values->result, values->arm, name))
-            used +=
-                (size_t)snprintf(buf + used, size - used, "%s%s %s", used ? ", " : "", name, value);
+            text_append(buf, size, ", ", "%s %s", name, value);
     }
 }
 
@@ -283,11 +281,10 @@ static void print_range(const struct values *values, struct grid *grid)
 static void note_single(struct values *values, const struct grid *grid)
 {
     char value[32], name[96];
-    size_t used = strlen(values->singles), size = sizeof(values->singles) - used;
     (void)format_place(values, grid->row[0], name, sizeof(name));
-    (void)snprintf(values->singles + used, size, "%s%s %s%s%s%s", used ? "; " : "",
-                   grid->metric->name, grid_say(grid, grid->row[0], true, value, sizeof(value)),
-                   name[0] ? " (" : "", name, name[0] ? ")" : "");
+    text_append(values->singles, sizeof(values->singles), "; ", "%s %s%s%s%s", grid->metric->name,
+                grid_say(grid, grid->row[0], true, value, sizeof(value)), name[0] ? " (" : "", name,
+                name[0] ? ")" : "");
 }
 
 static int imin(int a, int b)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/store/read/recorded_parts.h"
 
@@ -131,17 +132,16 @@ static void add_cpus(struct about *about, const json_t *topo)
 static void add_caches(struct about *about, const json_t *topo)
 {
     char text[200] = "", bytes[32];
-    size_t used = 0, i;
+    size_t i;
     json_t *cache;
     json_array_foreach(json_object_get(topo, "caches"), i, cache)
     {
         json_int_t size = json_integer_value(json_object_get(cache, "size_bytes"));
-        if (size > 0 && used < sizeof(text))
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%d x L%d of %s",
-                                     used ? ", " : "",
-                                     (int)json_integer_value(json_object_get(cache, "count")),
-                                     (int)json_integer_value(json_object_get(cache, "level")),
-                                     units_format_bytes((uint64_t)size, bytes, sizeof(bytes)));
+        if (size > 0)
+            text_append(text, sizeof(text), ", ", "%d x L%d of %s",
+                        (int)json_integer_value(json_object_get(cache, "count")),
+                        (int)json_integer_value(json_object_get(cache, "level")),
+                        units_format_bytes((uint64_t)size, bytes, sizeof(bytes)));
     }
     add_fact(about, "caches", text);
 }

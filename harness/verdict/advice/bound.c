@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/row.h"
 #include "harness/verdict/advice/recommend.h"
@@ -177,15 +178,13 @@ static void say_stages(const struct subject *of, const struct bench_stage *const
                        char *buf, size_t size)
 {
     double step_s = sum_of(of, of->arm);
-    size_t used = 0;
     buf[0] = '\0';
-    for (size_t i = 0; i < n && used < size; i++) {
+    for (size_t i = 0; i < n; i++) {
         char alone[32];
         double part = stage_of(of, of->arm, stages[i]) / step_s;
         if (part >= 0.005)
-            used += (size_t)snprintf(buf + used, size - used, "%s%s %.0f%%%s", used ? ", " : "",
-                                     stages[i]->name, 100 * part,
-                                     say_alone(of, stages[i], alone, sizeof(alone)));
+            text_append(buf, size, ", ", "%s %.0f%%%s", stages[i]->name, 100 * part,
+                        say_alone(of, stages[i], alone, sizeof(alone)));
     }
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/machine/gpu/health.h"
 #include "harness/machine/gpu/watch.h"
 #include "harness/machine/topo/topo_gpu.h"
@@ -99,11 +100,10 @@ static void gather_arm(struct gathered *all, const struct result *result, const 
         for (unsigned i = 0; i < arm->observations[o].ngpus; i++)
             if (is_same_gpu(&arm->observations[o].gpus[i], gpu))
                 any |= gather(all, &arm->observations[o].gpus[i], kind);
-    size_t used = strlen(all->arms), size = sizeof(all->arms);
     char name[160];
-    if (any && used < size)
-        (void)snprintf(all->arms + used, size - used, "%s%s", used ? "; " : "",
-                       statuses_name_arm(result, arm, name, sizeof(name)));
+    if (any)
+        text_append(all->arms, sizeof(all->arms), "; ", "%s",
+                    statuses_name_arm(result, arm, name, sizeof(name)));
 }
 
 static int add_changes(const struct topo *topo, const struct result *result,

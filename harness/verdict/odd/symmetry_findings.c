@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
 /* Findings of one kind, so that a machine of many oddities still fits a screen. */
@@ -39,15 +40,14 @@ static char *name_unit(const struct teller *teller, const struct symmetry_unit *
 static char *name_comparison(const struct symmetry_comparison *c, char *buf, size_t size)
 {
     char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
-    size_t used = (size_t)snprintf(buf, size, "%s", c->row->metric);
-    for (unsigned part = 0; part < c->dims.n && used < size; part++) {
+    (void)snprintf(buf, size, "%s", c->row->metric);
+    for (unsigned part = 0; part < c->dims.n; part++) {
         dims_part(c->row->arm->bench, &c->dims, part, name, value);
         bool number = value[0] >= '0' && value[0] <= '9';
         if (strcmp(name, "distance") == 0 && atoi(value) == SYMMETRY_NEAR)
-            used += (size_t)snprintf(buf + used, size - used, " near");
+            text_append(buf, size, " ", "near");
         else
-            used += (size_t)snprintf(buf + used, size - used, " %s%s%s", number ? name : "",
-                                     number ? " " : "", value);
+            text_append(buf, size, " ", "%s%s%s", number ? name : "", number ? " " : "", value);
     }
     return buf;
 }
