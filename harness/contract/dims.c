@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/contract/bench.h"
+#include "harness/lib/base/text.h"
 
 static const struct bench_dim *declared(const struct bench *bench, unsigned dim)
 {
@@ -83,24 +84,15 @@ struct dims dims_with(struct dims at, unsigned dim, double value)
     return at;
 }
 
-/* Behind the texts that are there. */
-static size_t end_of_texts(const struct dims *at)
-{
-    size_t end = 0;
-    for (unsigned part = 0; part < at->n; part++)
-        if (at->text_at[part])
-            end = at->text_at[part] + strlen(text_of(at, part));
-    return end;
-}
-
 struct dims dims_with_text(struct dims at, unsigned dim, const char *text)
 {
-    size_t end = end_of_texts(&at);
-    if (at.n == DIMS_MAX || end >= DIMS_KEY_MAX)
+    size_t room = DIMS_KEY_MAX - (size_t)at.used, length = strlen(text);
+    if (at.n == DIMS_MAX || !room)
         return at;
-    (void)snprintf(at.text + end, DIMS_KEY_MAX - end, "%s", text);
-    at.text_at[at.n] = (uint8_t)(end + 1);
+    (void)snprintf(at.text + at.used, room, "%s", text);
+    at.text_at[at.n] = (uint8_t)(at.used + 1);
     at.of[at.n++] = (struct dim_value){dim, 0};
+    at.used = (uint8_t)(at.used + (length < room ? length + 1 : room));
     return at;
 }
 
@@ -219,16 +211,15 @@ char *dims_say(const struct bench *bench, const struct dims *at, unsigned part, 
 
 char *dims_format(const struct bench *bench, const struct dims *at, char key[static DIMS_KEY_MAX])
 {
-    size_t used = 0;
+    char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
     key[0] = '\0';
-    for (unsigned part = 0; part < at->n && used < DIMS_KEY_MAX; part++) {
-        char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
+    for (unsigned part = 0; part < at->n; part++) {
         const char *text = at->of[part].dim ? NULL : text_of(at, part);
         dims_part(bench, at, part, name, value);
-        used +=
-            (size_t)(text ? snprintf(key + used, DIMS_KEY_MAX - used, "%s%s", part ? ";" : "", text)
-                          : snprintf(key + used, DIMS_KEY_MAX - used, "%s%s=%s", part ? ";" : "",
-                                     name, value));
+        if (text)
+            text_append(key, DIMS_KEY_MAX, ";", "%s", text);
+        else
+            text_append(key, DIMS_KEY_MAX, ";", "%s=%s", name, value);
     }
     return key;
 }

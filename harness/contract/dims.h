@@ -59,9 +59,9 @@ struct dim_value {
  */
 struct dims {
     struct dim_value of[DIMS_MAX]; /* in the order of the key */
-    uint8_t n;
-    uint8_t text_at[DIMS_MAX]; /* 1 + where in `text` it begins; 0: `at` says it */
-    char text[DIMS_KEY_MAX];   /* each ends with 0 */
+    uint8_t n, used;               /* parts; bytes of `text` */
+    uint8_t text_at[DIMS_MAX];     /* 1 + where in `text` it begins; 0: `at` says it */
+    char text[DIMS_KEY_MAX];       /* each ends with 0 */
 };
 
 #define LABELS(...) ((const char *const[]){__VA_ARGS__, NULL})

@@ -1,7 +1,7 @@
 #include "harness/engine/discover/measured_parts.h"
+#include "harness/lib/base/text.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,15 +40,6 @@ static enum measured_state state_of_scans(const struct measured_work *work)
     return work->nscans > 1 ? MEASURED_STABLE : MEASURED_UNCONFIRMED;
 }
 
-__attribute__((format(printf, 2, 3))) static void say(struct finding *finding, const char *fmt, ...)
-{
-    size_t used = strlen(finding->sentence);
-    va_list ap;
-    va_start(ap, fmt);
-    (void)vsnprintf(finding->sentence + used, sizeof(finding->sentence) - used, fmt, ap);
-    va_end(ap);
-}
-
 /* "26 ns against a median of 71, 41% slower together", as far as measured. */
 static void say_evidence(struct finding *finding, const struct measured_story *story, unsigned a,
                          unsigned b)
@@ -57,15 +48,15 @@ static void say_evidence(struct finding *finding, const struct measured_story *s
     double slowdown = measured_slowdown(story->work, a, b);
     double median_ns = story->measured->median_ns;
     if (!isnan(latency_ns))
-        say(finding, "%.0f ns", latency_ns);
+        text_add(finding->sentence, "%.0f ns", latency_ns);
     if (!isnan(latency_ns) && !isnan(median_ns))
-        say(finding, " against a median of %.0f", median_ns);
+        text_add(finding->sentence, " against a median of %.0f", median_ns);
     if (!isnan(latency_ns) && !isnan(slowdown))
-        say(finding, ", ");
+        text_add(finding->sentence, ", ");
     if (slowdown >= 1)
-        say(finding, "%.0f%% slower together", 100 * (slowdown - 1));
+        text_add(finding->sentence, "%.0f%% slower together", 100 * (slowdown - 1));
     else if (!isnan(slowdown))
-        say(finding, "not slower together");
+        text_add(finding->sentence, "not slower together");
 }
 
 static bool reported_siblings(const struct measured_story *story, unsigned a, unsigned b)
@@ -78,9 +69,9 @@ static void say_reported_smt(struct finding *finding, const struct topo *topo)
     unsigned least, most;
     topo_threads_per_core(topo, &least, &most);
     if (most <= 1)
-        say(finding, "; the system reports one thread a core");
+        text_add(finding->sentence, "; the system reports one thread a core");
     else
-        say(finding, "; the system reports them on different cores");
+        text_add(finding->sentence, "; the system reports them on different cores");
 }
 
 static unsigned scans_that_see(const struct measured_work *work, unsigned a, unsigned b)
@@ -106,12 +97,13 @@ static void say_doubts(struct finding *finding, const struct measured_work *work
                        unsigned b, bool reported)
 {
     if (!work->firm[measured_at(work, a, b)])
-        say(finding, "; floating: %s",
-            has_other_partner(work, a, b) ? "one of them has other partners too"
-                                          : "in other scans they do not");
+        text_add(finding->sentence, "; floating: %s",
+                 has_other_partner(work, a, b) ? "one of them has other partners too"
+                                               : "in other scans they do not");
     if (work->n == 2 && !reported)
-        say(finding, "; two CPUs are one pair, and no other to compare it with: other programs, or "
-                     "other guests of the host, slow them alike");
+        text_add(finding->sentence,
+                 "; two CPUs are one pair, and no other to compare it with: other programs, or "
+                 "other guests of the host, slow them alike");
 }
 
 static int tell_siblings(const struct measured_story *story, struct findings *findings, unsigned a,
@@ -122,13 +114,13 @@ static int tell_siblings(const struct measured_story *story, struct findings *fi
     struct finding f =
         begin(story, "smt_siblings", firm ? state_of_scans(work) : MEASURED_FLOATING, !reported);
     set_pair(&f, work, a, b);
-    say(&f, "behave as SMT siblings");
+    text_add(f.sentence, "behave as SMT siblings");
     if (!firm && work->nscans > 1)
-        say(&f, " in %u of %u scans", scans_that_see(work, a, b), work->nscans);
-    say(&f, ": ");
+        text_add(f.sentence, " in %u of %u scans", scans_that_see(work, a, b), work->nscans);
+    text_add(f.sentence, ": ");
     say_evidence(&f, story, a, b);
     if (reported)
-        say(&f, "; as reported");
+        text_add(f.sentence, "; as reported");
     else
         say_reported_smt(&f, work->input->reported);
     say_doubts(&f, work, a, b, reported);
@@ -140,7 +132,7 @@ static int tell_not_siblings(const struct measured_story *story, struct findings
 {
     struct finding f = begin(story, "smt_not_siblings", state_of_scans(story->work), true);
     set_pair(&f, story->work, a, b);
-    say(&f, "are reported as SMT siblings, but do not behave so: ");
+    text_add(f.sentence, "are reported as SMT siblings, but do not behave so: ");
     say_evidence(&f, story, a, b);
     return findings_add(findings, &f, err);
 }
@@ -174,7 +166,8 @@ static void say_cpus(struct finding *finding, const struct measured_story *story
     for (unsigned i = 0; i < story->work->n; i++)
         if (level->label[i] == label)
             bitset_set(&set, story->work->cpus[i]->os_cpu);
-    say(finding, "%s%s", label ? " | " : "", bitset_format(&set, list, sizeof(list)));
+    text_add(finding->sentence, "%s%s", label ? " | " : "",
+             bitset_format(&set, list, sizeof(list)));
 }
 
 /* Does the reported topology have the same partition, by caches or by packages? */
@@ -197,16 +190,17 @@ static int tell_level(const struct measured_story *story, struct findings *findi
     const struct topo *topo = story->work->input->reported;
     bool reported = is_reported(story, level);
     struct finding f = begin(story, "cpu_clusters", story->levels_state, !reported);
-    say(&f, "%u clusters of CPUs, %s: %.0f ns within, %.0f ns across", level->clusters, what,
-        level->within_ns, level->across_ns);
+    text_add(f.sentence, "%u clusters of CPUs, %s: %.0f ns within, %.0f ns across", level->clusters,
+             what, level->within_ns, level->across_ns);
     if (reported)
-        say(&f, "; as reported");
+        text_add(f.sentence, "; as reported");
     else
-        say(&f, "; the system reports %u package%s and %u last-level cache%s", topo->npackages,
-            topo->npackages == 1 ? "" : "s", topo->nllcs, topo->nllcs == 1 ? "" : "s");
+        text_add(f.sentence, "; the system reports %u package%s and %u last-level cache%s",
+                 topo->npackages, topo->npackages == 1 ? "" : "s", topo->nllcs,
+                 topo->nllcs == 1 ? "" : "s");
     if (story->levels_state == MEASURED_FLOATING)
-        say(&f, "; floating: not every scan shows them");
-    say(&f, ": ");
+        text_add(f.sentence, "; floating: not every scan shows them");
+    text_add(f.sentence, ": ");
     for (unsigned label = 0; label < level->clusters; label++)
         say_cpus(&f, story, level, (int)label);
     return findings_add(findings, &f, err);
@@ -245,15 +239,15 @@ static int tell_caches(const struct measured_story *story, struct findings *find
     double ratio = (double)reported / (double)felt;
     bool disagrees = reported && (ratio > cache_factor || ratio < 1 / cache_factor);
     struct finding f = begin(story, "cache_sizes", MEASURED_UNCONFIRMED, disagrees);
-    say(&f, "one CPU feels caches up to ");
+    text_add(f.sentence, "one CPU feels caches up to ");
     for (unsigned i = 0; i < input->ncaches; i++)
-        say(&f, "%s%s", i ? ", " : "",
-            units_format_bytes(input->cache_bytes[i], text, sizeof(text)));
+        text_add(f.sentence, "%s%s", i ? ", " : "",
+                 units_format_bytes(input->cache_bytes[i], text, sizeof(text)));
     if (reported)
-        say(&f, "; the largest that the system reports is %s",
-            units_format_bytes(reported, text, sizeof(text)));
+        text_add(f.sentence, "; the largest that the system reports is %s",
+                 units_format_bytes(reported, text, sizeof(text)));
     if (disagrees && ratio > 1)
-        say(&f, ", %.1f times what is felt: shared with others, or not there", ratio);
+        text_add(f.sentence, ", %.1f times what is felt: shared with others, or not there", ratio);
     return findings_add(findings, &f, err);
 }
 
@@ -265,15 +259,16 @@ static int tell_note(const struct measured_story *story, struct findings *findin
         return 0;
     struct finding f = begin(story, "measured_nothing", state_of_scans(work), false);
     if (work->n == 2) {
-        say(&f, "two CPUs are one pair, and no other to compare it with: nothing can be said of "
-                "clusters, and of siblings only that they do not slow each other (");
+        text_add(f.sentence,
+                 "two CPUs are one pair, and no other to compare it with: nothing can be said of "
+                 "clusters, and of siblings only that they do not slow each other (");
         say_evidence(&f, story, 0, 1);
-        say(&f, ")");
+        text_add(f.sentence, ")");
     } else {
-        say(&f,
-            "no pair of CPUs behaves as SMT siblings, and no group of cores is nearer to each "
-            "other than to the rest (median %.0f ns)",
-            measured->median_ns);
+        text_add(f.sentence,
+                 "no pair of CPUs behaves as SMT siblings, and no group of cores is nearer to each "
+                 "other than to the rest (median %.0f ns)",
+                 measured->median_ns);
     }
     return findings_add(findings, &f, err);
 }

@@ -30,6 +30,7 @@ char *text_one_line(char *text);
 /* Appends to text that is cut where the buffer ends; `separator` in between where there is some. */
 void text_append(char *buf, size_t size, const char *separator, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+#define text_add(array, ...) text_append((array), sizeof(array), "", __VA_ARGS__)
 
 /* Bytes of the well-formed UTF-8 sequence that text begins with (RFC 3629), of "" 1; 0 = it is
  * none. */

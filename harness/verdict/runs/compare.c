@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/rows/say.h"
 #include "harness/verdict/pairs/floor.h"
 #include "harness/verdict/runs/canary.h"
@@ -111,17 +111,6 @@ static void watch_canaries(struct judge *judge, struct comparisons *comparisons)
                          measured_median(pair, PAIRING_OTHER) / measured_median(pair, PAIRING_BASE),
                          comparisons->moved, sizeof(comparisons->moved));
     }
-}
-
-/* Appends to the reason, which is cut where it ends. */
-__attribute__((format(printf, 2, 3))) static void say(struct comparison *comparison,
-                                                      const char *fmt, ...)
-{
-    size_t used = strlen(comparison->reason);
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(comparison->reason + used, sizeof(comparison->reason) - used, fmt, args);
-    va_end(args);
 }
 
 static void name_arm(const struct paired_row *first, struct comparison *comparison)
@@ -230,25 +219,26 @@ static void explain_unclear(const struct judge *judge, const struct candidate *c
     double gain = fabs(measured->gain);
     unsigned needed = runs_needed(judge, measured, threshold);
     (void)comparison_format_ratio(comparison->ratio, change, sizeof(change));
-    say(comparison, "%s%s is %s what equal runs can differ by (%s; %s, spread between runs %s)",
-        measured->half > TOO_NOISY ? "too noisy to say: " : "", change,
-        gain > measured->half ? "beyond" : "within",
-        format_equal(comparison, measured, equal, sizeof(equal)),
-        say_runs(measured, runs, sizeof(runs)),
-        comparison_format_spread(measured->spread.sd, between, sizeof(between)));
+    text_add(comparison->reason,
+             "%s%s is %s what equal runs can differ by (%s; %s, spread between runs %s)",
+             measured->half > TOO_NOISY ? "too noisy to say: " : "", change,
+             gain > measured->half ? "beyond" : "within",
+             format_equal(comparison, measured, equal, sizeof(equal)),
+             say_runs(measured, runs, sizeof(runs)),
+             comparison_format_spread(measured->spread.sd, between, sizeof(between)));
     if (gain > measured->half + judge->moved) {
-        say(comparison, ", but together with %s of the same steps it is not.",
-            pair_first(candidate->mate->pair)->row->metric);
+        text_add(comparison->reason, ", but together with %s of the same steps it is not.",
+                 pair_first(candidate->mate->pair)->row->metric);
         needed = 0;
     } else if (gain > measured->half)
-        say(comparison, ", but by less than the machine itself moved (%s).",
-            comparison_format_spread(judge->moved, equal, sizeof(equal)));
+        text_add(comparison->reason, ", but by less than the machine itself moved (%s).",
+                 comparison_format_spread(judge->moved, equal, sizeof(equal)));
     else
-        say(comparison, ".");
+        text_add(comparison->reason, ".");
     if (needed)
-        say(comparison, " 'contend ab' would tell, or %u runs a side.", needed);
+        text_add(comparison->reason, " 'contend ab' would tell, or %u runs a side.", needed);
     else
-        say(comparison, " 'contend ab' would tell.");
+        text_add(comparison->reason, " 'contend ab' would tell.");
 }
 
 /* The pair that tells the clock behind a rate, on both sides; NULL = there is none. */
@@ -274,19 +264,20 @@ static void explain_clock(const struct judge *judge, const struct pair *pair,
     if (!clock)
         return;
     double ratio = measured_median(clock, PAIRING_OTHER) / measured_median(clock, PAIRING_BASE);
-    say(comparison, " Its clock: %s; so in clock cycles: %s.",
-        comparison_format_ratio(ratio, change, sizeof(change)),
-        comparison_format_ratio(comparison->ratio / ratio, left, sizeof(left)));
+    text_add(comparison->reason, " Its clock: %s; so in clock cycles: %s.",
+             comparison_format_ratio(ratio, change, sizeof(change)),
+             comparison_format_ratio(comparison->ratio / ratio, left, sizeof(left)));
 }
 
 static void explain_changed(const struct judge *judge, const struct measured *measured,
                             struct comparison *comparison)
 {
     char change[32], runs[64], equal[32];
-    say(comparison, "%s is more than equal runs differ by (%s at a level of %.4g%%; %s).",
-        comparison_format_ratio(comparison->ratio, change, sizeof(change)),
-        format_equal(comparison, measured, equal, sizeof(equal)), 100 * (1 - 2 * judge->tail),
-        say_runs(measured, runs, sizeof(runs)));
+    text_add(comparison->reason,
+             "%s is more than equal runs differ by (%s at a level of %.4g%%; %s).",
+             comparison_format_ratio(comparison->ratio, change, sizeof(change)),
+             format_equal(comparison, measured, equal, sizeof(equal)), 100 * (1 - 2 * judge->tail),
+             say_runs(measured, runs, sizeof(runs)));
 }
 
 /* What a bound cannot show: a change towards the side that is one. */
@@ -324,27 +315,28 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
                                         measured.sides[PAIRING_OTHER].n, SAME_TAIL);
     comparison->outcome = OUTCOME_UNCLEAR;
     if (is_bound && !understates(&measured))
-        say(comparison, "a step did not end within the limit: a bound cannot show this.");
+        text_add(comparison->reason,
+                 "a step did not end within the limit: a bound cannot show this.");
     else if (changed && fabs(measured.gain) > threshold) {
         comparison->outcome = measured.gain > 0 ? OUTCOME_FASTER : OUTCOME_SLOWER;
         explain_changed(judge, &measured, comparison);
     } else if (!is_bound && fabs(measured.gain) + same + judge->moved <= threshold) {
         comparison->outcome = OUTCOME_SAME;
         tail = SAME_TAIL;
-        say(comparison, "within the %.2g%% that count, by the 90%% interval.",
-            100 * expm1(threshold));
+        text_add(comparison->reason, "within the %.2g%% that count, by the 90%% interval.",
+                 100 * expm1(threshold));
     } else if (changed)
-        say(comparison, "it changed, but perhaps by less than the %.2g%% that count.",
-            100 * expm1(threshold));
+        text_add(comparison->reason, "it changed, but perhaps by less than the %.2g%% that count.",
+                 100 * expm1(threshold));
     else
         explain_unclear(judge, candidate, &measured, threshold, comparison);
     if (comparison->outcome != OUTCOME_SAME)
         explain_clock(judge, candidate->pair, comparison);
     if (measured.noisy)
-        say(comparison, " The machine was disturbed: noisy, so more spread is taken.");
+        text_add(comparison->reason, " The machine was disturbed: noisy, so more spread is taken.");
     if (judge->moved > 0)
-        say(comparison, " The machine itself moved (%s): so much is not counted.",
-            judge->moved_what);
+        text_add(comparison->reason, " The machine itself moved (%s): so much is not counted.",
+                 judge->moved_what);
     set_interval(comparison, row, measured.gain,
                  (tail == SAME_TAIL ? same : measured.half) + judge->moved, tail);
 }
@@ -358,13 +350,13 @@ static void say_missing(const struct judge *judge, const struct pair *pair,
     const struct row *why = own && own->status >= STATUS_SKIPPED ? own : end;
     comparison->outcome = OUTCOME_MISSING;
     if (why)
-        say(comparison, "%s in %s: %.200s", status_name(why->status), judge->sides[side].name,
-            why->reason);
+        text_add(comparison->reason, "%s in %s: %.200s", status_name(why->status),
+                 judge->sides[side].name, why->reason);
     else if (own)
-        say(comparison, "no value above 0 in %s", judge->sides[side].name);
+        text_add(comparison->reason, "no value above 0 in %s", judge->sides[side].name);
     else
-        say(comparison, "only in %s",
-            judge->sides[side == PAIRING_BASE ? PAIRING_OTHER : PAIRING_BASE].name);
+        text_add(comparison->reason, "only in %s",
+                 judge->sides[side == PAIRING_BASE ? PAIRING_OTHER : PAIRING_BASE].name);
 }
 
 /*
@@ -384,9 +376,9 @@ static void count_ended(const struct judge *judge, const struct pair *pair,
             comparison->outcome = OUTCOME_MISSING;
             comparison->reason[0] = '\0';
         }
-        say(comparison, "%s%s in %zu of %zu runs of %s: %.120s.", comparison->reason[0] ? " " : "",
-            status_name(why->status), ended, judge->sides[side].n, judge->sides[side].name,
-            why->reason);
+        text_add(comparison->reason, "%s%s in %zu of %zu runs of %s: %.120s.",
+                 comparison->reason[0] ? " " : "", status_name(why->status), ended,
+                 judge->sides[side].n, judge->sides[side].name, why->reason);
     }
 }
 
@@ -404,7 +396,7 @@ static int compare_pair(const struct judge *judge, const struct pair *pair,
         say_missing(judge, pair, &comparison);
     else if (candidate && judge->options->refused) {
         comparison.outcome = OUTCOME_MISSING;
-        say(&comparison, "%s", judge->options->refused);
+        text_add(comparison.reason, "%s", judge->options->refused);
     } else if (candidate) {
         decide(judge, candidate, &comparison);
         count_ended(judge, pair, &comparison);

@@ -1,10 +1,10 @@
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/verdict/pairs/comparison.h"
 #include "harness/verdict/runs/history.h"
 
@@ -114,15 +114,6 @@ static struct end judge_end(const struct judged *judged)
     return end;
 }
 
-__attribute__((format(printf, 2, 3))) static void add(struct finding *finding, const char *fmt, ...)
-{
-    size_t used = strlen(finding->sentence);
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(finding->sentence + used, sizeof(finding->sentence) - used, fmt, args);
-    va_end(args);
-}
-
 static struct finding describe(const struct history *history, const struct history_series *series,
                                const char *id, const struct change *change)
 {
@@ -135,11 +126,12 @@ static struct finding describe(const struct history *history, const struct histo
     (void)snprintf(finding.subject, sizeof(finding.subject), "%.230s", series->figure.arm);
     (void)snprintf(finding.metric, sizeof(finding.metric), "%s", series->figure.metric);
     (void)snprintf(finding.unit, sizeof(finding.unit), "ratio");
-    add(&finding, "%s %s (%s to %s) with run %u of %zu, %s: %.4g -> %.4g %s", series->figure.metric,
-        comparison_format_ratio(change->ratio, ratio, sizeof(ratio)),
-        comparison_format_ratio(change->low, low, sizeof(low)),
-        comparison_format_ratio(change->high, high, sizeof(high)), run_of(series, change->at) + 1,
-        history->nruns, run->started, change->before, change->after, series->figure.unit);
+    text_add(finding.sentence, "%s %s (%s to %s) with run %u of %zu, %s: %.4g -> %.4g %s",
+             series->figure.metric, comparison_format_ratio(change->ratio, ratio, sizeof(ratio)),
+             comparison_format_ratio(change->low, low, sizeof(low)),
+             comparison_format_ratio(change->high, high, sizeof(high)),
+             run_of(series, change->at) + 1, history->nruns, run->started, change->before,
+             change->after, series->figure.unit);
     (void)snprintf(finding.evidence, sizeof(finding.evidence),
                    "%.4g -> %.4g %.20s; run %.48s%s%.30s%s%.30s", change->before, change->after,
                    series->figure.unit, run->run_id, other ? "; contend " : "",
@@ -158,12 +150,12 @@ static int say_end(const struct judged *judged, struct findings *findings, struc
         describe(judged->history, judged->series, "history_change", &end.change);
     bool worse = history_is_worse(judged->series, &end.change);
     if (worse && !history_is_worse(judged->series, &changes->change[changes->n - 1]))
-        add(&finding, ", recovered in part");
+        text_add(finding.sentence, ", recovered in part");
     else if (changes->change[changes->n - 1].at != end.change.at)
-        add(&finding, ", in steps");
+        text_add(finding.sentence, ", in steps");
     if (end.canary)
-        add(&finding, "; the machine itself moved: %s %s", end.canary->figure.metric,
-            comparison_format_ratio(end.by, ratio, sizeof(ratio)));
+        text_add(finding.sentence, "; the machine itself moved: %s %s", end.canary->figure.metric,
+                 comparison_format_ratio(end.by, ratio, sizeof(ratio)));
     finding.outcome = end.outcome;
     finding.severity = end.outcome == OUTCOME_SLOWER    ? FINDING_BAD
                        : end.outcome == OUTCOME_UNCLEAR ? FINDING_DOUBT
@@ -218,14 +210,15 @@ static int say_whole(const struct history *history, size_t figures, size_t untes
                               .value = NAN,
                               .low = NAN,
                               .high = NAN};
-    add(&finding,
-        "%zu runs of one machine, %s to %s: of %zu figures %zu ended SLOWER, %zu FASTER, "
-        "%zu UNCLEAR, as the machine moved too, and %zu as they began.",
-        history->nruns, history->runs[0].started, history->runs[history->nruns - 1].started,
-        figures, slower, faster, unclear, figures - slower - faster - unclear);
+    text_add(finding.sentence,
+             "%zu runs of one machine, %s to %s: of %zu figures %zu ended SLOWER, %zu FASTER, "
+             "%zu UNCLEAR, as the machine moved too, and %zu as they began.",
+             history->nruns, history->runs[0].started, history->runs[history->nruns - 1].started,
+             figures, slower, faster, unclear, figures - slower - faster - unclear);
     if (untested)
-        add(&finding, " %zu more %s in fewer than %d runs, and %s not looked at.", untested,
-            untested == 1 ? "is" : "are", CHANGES_RUNS, untested == 1 ? "was" : "were");
+        text_add(finding.sentence, " %zu more %s in fewer than %d runs, and %s not looked at.",
+                 untested, untested == 1 ? "is" : "are", CHANGES_RUNS,
+                 untested == 1 ? "was" : "were");
     return findings_add(findings, &finding, err);
 }
 
@@ -239,12 +232,12 @@ static int say_few(const struct history *history, size_t longest, struct finding
                               .value = NAN,
                               .low = NAN,
                               .high = NAN};
-    add(&finding, "%zu runs of one machine", history->nruns);
+    text_add(finding.sentence, "%zu runs of one machine", history->nruns);
     if (longest < history->nruns)
-        add(&finding, ", %zu with the same figure", longest);
-    add(&finding,
-        ": a change is not to be told from chance below %d, with %d on either side of it.",
-        CHANGES_RUNS, CHANGES_SIDE);
+        text_add(finding.sentence, ", %zu with the same figure", longest);
+    text_add(finding.sentence,
+             ": a change is not to be told from chance below %d, with %d on either side of it.",
+             CHANGES_RUNS, CHANGES_SIDE);
     return findings_add(findings, &finding, err);
 }
 

@@ -1,11 +1,11 @@
 #include "harness/verdict/search/settings.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/verdict/advice/advice.h"
 
 enum { HALF = -1 }; /* of the threads that the placement gives */
@@ -93,29 +93,19 @@ static int read_lists(const struct settings_tried *lists, struct space *space, s
     return rc;
 }
 
-__attribute__((format(printf, 3, 4))) static void append(char *buf, size_t size, const char *fmt,
-                                                         ...)
-{
-    size_t used = strlen(buf);
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(buf + used, size - used, fmt, args);
-    va_end(args);
-}
-
 static void put_name(const struct space *space, struct setting *setting)
 {
     char *name = setting->variant.name;
     enum { SIZE = sizeof(setting->variant.name) };
-    append(name, SIZE, "%s", placement_infos[setting->placement].name);
+    text_append(name, SIZE, "", "%s", placement_infos[setting->placement].name);
     if (setting->plan.threads)
-        append(name, SIZE, "+%lldt", (long long)setting->plan.threads);
+        text_append(name, SIZE, "", "+%lldt", (long long)setting->plan.threads);
     if (setting->plan.reserve)
-        append(name, SIZE, "+r%lld", (long long)setting->plan.reserve);
+        text_append(name, SIZE, "", "+r%lld", (long long)setting->plan.reserve);
     if (setting->plan.wait)
-        append(name, SIZE, "+%s", plan_wait_choices[setting->plan.wait]);
+        text_append(name, SIZE, "", "+%s", plan_wait_choices[setting->plan.wait]);
     if (space->many_counts)
-        append(name, SIZE, "+%uw", setting->workers);
+        text_append(name, SIZE, "", "+%uw", setting->workers);
 }
 
 /* The threads that a worker has under the setting, whose own number is not looked at; 0: it cannot
