@@ -13,22 +13,6 @@
 
 enum { RANKS_TOLD_MOST = 64 };
 
-static const struct comms_header header = {.magic = {'C', 'N', 'T', 'D', 'C', 'O', 'M', 'M'},
-                                           .version = COMMS_VERSION,
-                                           .order = COMMS_ORDER,
-                                           .header_size = sizeof(struct comms_header),
-                                           .member_size = sizeof(struct comms_member),
-                                           .counter_size = sizeof(struct comms_counter),
-                                           .event_size = sizeof(struct comms_event),
-                                           .members = COMMS_MEMBERS,
-                                           .counters = COMMS_COUNTERS,
-                                           .events = COMMS_EVENTS,
-                                           .interface = 5,
-                                           .file_size = COMMS_FILE_SIZE,
-                                           .host = "a",
-                                           .nmembers = 5,
-                                           .nnumbers = 2};
-
 static void put_counter(unsigned char *file, size_t at, struct comms_key key, uint64_t bytes)
 {
     const struct comms_counter counter = {comms_key_pack(&key), 3, bytes, 1, 5, 3};
@@ -53,10 +37,13 @@ unsigned char *made_log(uint32_t part)
         {.stamp = 1, .key = comms_key_pack(&key), .time_ns = 7, .bytes = 200, .sequence = 1},
         {.stamp = 2, .key = comms_key_pack(&key), .time_ns = 9, .bytes = 200, .sequence = 2}};
     unsigned char *file = calloc(1, COMMS_FILE_SIZE);
-    struct comms_header own = header;
+    struct comms_header own = comms_header_begin();
     if (!file)
         abort();
+    own.interface = 5;
     own.host[0] = (char)('a' + part);
+    own.nmembers = 5;
+    own.nnumbers = 2;
     memcpy(file, &own, sizeof(own));
     memcpy(file + COMMS_MEMBERS_AT, members, sizeof(members));
     memcpy(file + COMMS_EVENTS_AT, events, sizeof(events));

@@ -3,61 +3,29 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/comms/logs/folder.h"
+#include "harness/comms/logs/reader.h"
 #include "harness/lib/base/array.h"
-#include "harness/machine/gpu/pci.h"
 
-/* More than any process copies: 53 days at 250 GB/s without a pause. */
-#define MOST (1ull << 60)
-
-struct reader {
-    const char *name;
-    const unsigned char *bytes;
-    size_t size;
-    struct copies_log *log;
-    struct err *err;
-};
-
-__attribute__((format(printf, 3, 4))) static int refuse(struct reader *reader, size_t at,
-                                                        const char *fmt, ...)
+static int check_header(const struct log_reader *reader, struct copies_log *log)
 {
-    char why[160];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(why, sizeof(why), fmt, args);
-    va_end(args);
-    return err_set(reader->err, -EINVAL, "'%.80s', byte %zu: %s", reader->name, at, why);
-}
-
-static int check_header(struct reader *reader)
-{
-    const struct copies_header *header = &reader->log->header;
-    if (memcmp(header->magic, COPIES_MAGIC, sizeof(header->magic)) != 0)
-        return refuse(reader, 0, "no copies of 'contend comms'");
-    if (header->order != COMMS_ORDER)
-        return refuse(reader, offsetof(struct copies_header, order),
-                      "written by a machine of another byte order");
-    if (header->version != COPIES_VERSION)
-        return refuse(reader, offsetof(struct copies_header, version),
-                      "copies of version %u, and this program reads %d", header->version,
-                      COPIES_VERSION);
-    if (header->header_size != sizeof(struct copies_header) ||
-        header->slot_size != sizeof(struct copies_slot) ||
-        header->entry_size != sizeof(struct copies_entry) || header->entries != COPIES_ENTRIES ||
-        header->devices != COPIES_DEVICES || header->file_size != COPIES_FILE_SIZE)
-        return refuse(reader, offsetof(struct copies_header, header_size),
-                      "its sizes are not those of version %d", COPIES_VERSION);
-    if (reader->size != COPIES_FILE_SIZE)
-        return refuse(reader, reader->size, "cut: %zu of %d bytes", reader->size, COPIES_FILE_SIZE);
-    if (!memchr(header->host, '\0', sizeof(header->host)) || !header->host[0] ||
-        !memchr(header->program, '\0', sizeof(header->program)))
-        return refuse(reader, offsetof(struct copies_header, host), "a name without an end");
-    return 0;
+    static const struct log_format format = {"no copies",
+                                             "copies",
+                                             sizeof(struct copies_header),
+                                             COPIES_FILE_SIZE,
+                                             offsetof(struct copies_header, pid),
+                                             offsetof(struct copies_header, cupti)};
+    const struct copies_header *header = &log->header;
+    struct copies_header wanted = copies_header_begin();
+    int rc = log_read_header(reader, &format, &wanted, &log->header);
+    if (!rc && (!header->host[0] || !log_has_end(header->host, sizeof(header->host)) ||
+                !log_has_end(header->program, sizeof(header->program))))
+        rc = log_refuse(reader, offsetof(struct copies_header, host), "a name without an end");
+    return rc;
 }
 
 static bool is_end(int32_t end)
@@ -65,32 +33,31 @@ static bool is_end(int32_t end)
     return end >= COPIES_ELSEWHERE && end < COPIES_DEVICES;
 }
 
-static int check_entry(struct reader *reader, size_t at, const struct copies_entry *entry)
+static int check_entry(const struct log_reader *reader, size_t at, const struct copies_entry *entry)
 {
     if (entry->used != 1 || entry->kind >= COPIES_KINDS || entry->from_memory >= COPIES_MEMORIES ||
         entry->to_memory >= COPIES_MEMORIES || entry->bucket > 64)
-        return refuse(reader, at, "copies of an unknown kind, memory or size");
+        return log_refuse(reader, at, "copies of an unknown kind, memory or size");
     if (!is_end(entry->from) || !is_end(entry->to))
-        return refuse(reader, at, "copies from device %d to %d", entry->from, entry->to);
-    if (entry->calls > MOST || entry->bytes > MOST || entry->timed_ns > MOST ||
+        return log_refuse(reader, at, "copies from device %d to %d", entry->from, entry->to);
+    if (entry->calls > LOG_MOST || entry->bytes > LOG_MOST || entry->timed_ns > LOG_MOST ||
         entry->timed_calls > entry->calls || entry->timed_bytes > entry->bytes)
-        return refuse(reader, at, "more copies, bytes or time than there can be");
+        return log_refuse(reader, at, "more copies, bytes or time than there can be");
     return 0;
 }
 
-static int check_slot(struct reader *reader, size_t at, struct copies_slot *slot)
+static int check_slot(const struct log_reader *reader, size_t at, struct copies_slot *slot)
 {
     char pci[PCI_BDF_MAX];
-    if (slot->finished > COPIES_ENDED_TAKEN || slot->dropped > MOST || slot->unknown > MOST ||
-        slot->broken > MOST || slot->buffers > MOST)
-        return refuse(reader, at, "corrupted");
+    if (slot->finished > COPIES_ENDED_TAKEN || slot->dropped > LOG_MOST ||
+        slot->unknown > LOG_MOST || slot->broken > LOG_MOST || slot->buffers > LOG_MOST)
+        return log_refuse(reader, at, "corrupted");
     for (size_t i = 0; i < COPIES_DEVICES; i++) {
-        if (!memchr(slot->pci[i], '\0', sizeof(slot->pci[i])) ||
-            (slot->pci[i][0] && pci_bdf_normalise(slot->pci[i], pci)))
-            return refuse(reader, at + offsetof(struct copies_slot, pci) + i * sizeof(slot->pci[i]),
-                          "a GPU without a PCI address");
-        if (slot->pci[i][0])
-            (void)snprintf(slot->pci[i], sizeof(slot->pci[i]), "%.23s", pci);
+        if (!log_has_gpu(slot->pci[i], sizeof(slot->pci[i]), pci))
+            return log_refuse(reader,
+                              at + offsetof(struct copies_slot, pci) + i * sizeof(slot->pci[i]),
+                              "a GPU without a PCI address");
+        (void)snprintf(slot->pci[i], sizeof(slot->pci[i]), "%.23s", pci);
     }
     for (size_t i = 0; i < slot->nentries; i++) {
         int rc = check_entry(reader,
@@ -109,9 +76,8 @@ static bool is_whole(const struct copies_slot *slot)
 }
 
 /* The later one of the whole ones: the other may have been half-written when the process ended. */
-static int read_slots(struct reader *reader)
+static int read_slots(const struct log_reader *reader, struct copies_log *log)
 {
-    struct copies_log *log = reader->log;
     struct copies_slot *slots = calloc(COPIES_SLOTS, sizeof(*slots));
     bool begun = false;
     size_t best = COPIES_SLOTS;
@@ -129,7 +95,7 @@ static int read_slots(struct reader *reader)
     }
     int rc = 0;
     if (best == COPIES_SLOTS && begun)
-        rc = refuse(reader, sizeof(struct copies_header), "corrupted: no sums that are whole");
+        rc = log_refuse(reader, sizeof(struct copies_header), "corrupted: no sums that are whole");
     else if (best < COPIES_SLOTS) {
         memcpy(log->slot, &slots[best], copies_slot_size(&slots[best]));
         rc = check_slot(reader, sizeof(struct copies_header) + best * sizeof(*slots), log->slot);
@@ -142,15 +108,10 @@ int copies_log_parse(const char *name, const void *bytes, size_t size, struct co
                      struct err *err)
 {
     *log = (struct copies_log){.name = strdup(name)};
-    struct reader reader = {name, bytes, size, log, err};
+    const struct log_reader reader = {name, bytes, size, err};
     int rc = log->name ? 0 : err_set(err, -ENOMEM, "no memory for copies");
-    if (!rc && size < sizeof(log->header))
-        rc = refuse(&reader, size, "cut: no whole header");
-    if (!rc) {
-        memcpy(&log->header, bytes, sizeof(log->header));
-        rc = check_header(&reader);
-    }
-    rc = rc ? rc : read_slots(&reader);
+    rc = rc ? rc : check_header(&reader, log);
+    rc = rc ? rc : read_slots(&reader, log);
     if (rc)
         copies_log_free(log);
     return rc;

@@ -1,101 +1,60 @@
 #include "harness/comms/logs/read.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/comms/logs/folder.h"
 #include "harness/comms/logs/names.h"
+#include "harness/comms/logs/reader.h"
 #include "harness/lib/base/array.h"
-#include "harness/machine/gpu/pci.h"
 
-/* More than any process sends: 53 days at 250 GB/s without a pause. */
-#define BYTES_MOST (1ull << 60)
-
-struct reader {
-    const char *name;
-    const unsigned char *bytes;
-    size_t size;
-    struct comms_log *log;
-    struct err *err;
-};
-
-__attribute__((format(printf, 3, 4))) static int refuse(struct reader *reader, size_t at,
-                                                        const char *fmt, ...)
+static int check_header(const struct log_reader *reader, struct comms_log *log)
 {
-    char why[160];
-    va_list args;
-    va_start(args, fmt);
-    (void)vsnprintf(why, sizeof(why), fmt, args);
-    va_end(args);
-    return err_set(reader->err, -EINVAL, "'%.80s', byte %zu: %s", reader->name, at, why);
-}
-
-static bool has_end(const char *text, size_t size)
-{
-    return memchr(text, '\0', size) != NULL;
-}
-
-static int check_header(struct reader *reader)
-{
-    const struct comms_header *header = &reader->log->header;
-    if (memcmp(header->magic, COMMS_MAGIC, sizeof(header->magic)) != 0)
-        return refuse(reader, 0, "no log of 'contend comms'");
-    if (header->order != COMMS_ORDER)
-        return refuse(reader, offsetof(struct comms_header, order),
-                      "written by a machine of another byte order");
-    if (header->version != COMMS_VERSION)
-        return refuse(reader, offsetof(struct comms_header, version),
-                      "a log of version %u, and this program reads %d", header->version,
-                      COMMS_VERSION);
-    if (header->header_size != sizeof(struct comms_header) ||
-        header->member_size != sizeof(struct comms_member) ||
-        header->counter_size != sizeof(struct comms_counter) ||
-        header->event_size != sizeof(struct comms_event) || header->members != COMMS_MEMBERS ||
-        header->counters != COMMS_COUNTERS || header->events != COMMS_EVENTS ||
-        header->file_size != COMMS_FILE_SIZE)
-        return refuse(reader, offsetof(struct comms_header, header_size),
-                      "its sizes are not those of version %d", COMMS_VERSION);
-    if (reader->size != header->file_size)
-        return refuse(reader, reader->size, "cut: %zu of %zu bytes", reader->size,
-                      (size_t)header->file_size);
-    if (!has_end(header->host, sizeof(header->host)) ||
-        !has_end(header->program, sizeof(header->program)))
-        return refuse(reader, offsetof(struct comms_header, host), "a name without an end");
+    static const struct log_format format = {"no log",
+                                             "a log",
+                                             sizeof(struct comms_header),
+                                             COMMS_FILE_SIZE,
+                                             offsetof(struct comms_header, pid),
+                                             offsetof(struct comms_header, interface)};
+    const struct comms_header *header = &log->header;
+    struct comms_header wanted = comms_header_begin();
+    int rc = log_read_header(reader, &format, &wanted, &log->header);
+    if (rc)
+        return rc;
+    if (!log_has_end(header->host, sizeof(header->host)) ||
+        !log_has_end(header->program, sizeof(header->program)))
+        return log_refuse(reader, offsetof(struct comms_header, host), "a name without an end");
     if (header->interface < 1 || header->interface > 6)
-        return refuse(reader, offsetof(struct comms_header, interface),
-                      "interface %u of NCCL's profilers is unknown", header->interface);
-    if (header->unplaced_bytes > BYTES_MOST)
-        return refuse(reader, offsetof(struct comms_header, unplaced_bytes), "corrupted");
+        return log_refuse(reader, offsetof(struct comms_header, interface),
+                          "interface %u of NCCL's profilers is unknown", header->interface);
+    if (header->unplaced_bytes > LOG_MOST)
+        return log_refuse(reader, offsetof(struct comms_header, unplaced_bytes), "corrupted");
     return 0;
 }
 
-static int check_member(struct reader *reader, size_t at, const struct comms_member *member)
+static int check_member(const struct log_reader *reader, size_t at,
+                        const struct comms_member *member)
 {
     if (member->state > COMMS_FINALIZED)
-        return refuse(reader, at, "a communicator in state %u", member->state);
+        return log_refuse(reader, at, "a communicator in state %u", member->state);
     if (member->nranks > COMMS_PEERS || member->nodes > member->nranks)
-        return refuse(reader, at, "a communicator of %u ranks on %u nodes", member->nranks,
-                      member->nodes);
+        return log_refuse(reader, at, "a communicator of %u ranks on %u nodes", member->nranks,
+                          member->nodes);
     if (member->rank < -1 || member->rank >= COMMS_PEERS ||
         (member->nranks && (member->rank < 0 || (uint32_t)member->rank >= member->nranks)))
-        return refuse(reader, at, "rank %d of %u", member->rank, member->nranks);
-    if (!has_end(member->name, sizeof(member->name)))
-        return refuse(reader, at, "a name without an end");
+        return log_refuse(reader, at, "rank %d of %u", member->rank, member->nranks);
+    if (!log_has_end(member->name, sizeof(member->name)))
+        return log_refuse(reader, at, "a name without an end");
     char gpu[PCI_BDF_MAX];
-    if (!has_end(member->gpu, sizeof(member->gpu)) ||
-        (member->gpu[0] && pci_bdf_normalise(member->gpu, gpu)))
-        return refuse(reader, at, "a GPU without a PCI address");
+    if (!log_has_gpu(member->gpu, sizeof(member->gpu), gpu))
+        return log_refuse(reader, at, "a GPU without a PCI address");
     return 0;
 }
 
 /* One that was being filled in when its process was killed stays COMMS_NONE, with its number. */
-static int read_members(struct reader *reader)
+static int read_members(const struct log_reader *reader, struct comms_log *log)
 {
-    struct comms_log *log = reader->log;
     uint64_t n = log->header.nmembers;
     log->nmembers = n < COMMS_MEMBERS ? (size_t)n : COMMS_MEMBERS;
     log->member = calloc(log->nmembers + 1, sizeof(*log->member));
@@ -109,25 +68,25 @@ static int read_members(struct reader *reader)
     return rc;
 }
 
-static int check_key(struct reader *reader, size_t at, uint64_t word, struct comms_key *key)
+static int check_key(const struct log_reader *reader, const struct comms_log *log, size_t at,
+                     uint64_t word, struct comms_key *key)
 {
     *key = comms_key_unpack(word);
     if (comms_key_pack(key) != word)
-        return refuse(reader, at, "a key with unknown bits");
+        return log_refuse(reader, at, "a key with unknown bits");
     if (key->func >= COMMS_FUNCS || key->datatype >= COMMS_TYPES || key->algo >= COMMS_ALGOS ||
         (key->bucket > 64 && key->bucket != COMMS_BUCKET_ANY))
-        return refuse(reader, at, "a key of an unknown collective, type, algorithm or size");
-    if (key->member >= reader->log->nmembers || !reader->log->member[key->member].state)
-        return refuse(reader, at, "a key of communicator %u, which is none", key->member);
-    uint32_t nranks = reader->log->member[key->member].nranks;
+        return log_refuse(reader, at, "a key of an unknown collective, type, algorithm or size");
+    if (key->member >= log->nmembers || !log->member[key->member].state)
+        return log_refuse(reader, at, "a key of communicator %u, which is none", key->member);
+    uint32_t nranks = log->member[key->member].nranks;
     if (nranks && key->peer >= (int64_t)nranks)
-        return refuse(reader, at, "rank %d of %u", key->peer, nranks);
+        return log_refuse(reader, at, "rank %d of %u", key->peer, nranks);
     return 0;
 }
 
-static int read_counters(struct reader *reader)
+static int read_counters(const struct log_reader *reader, struct comms_log *log)
 {
-    struct comms_log *log = reader->log;
     struct comms_counter counter;
     size_t used = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -143,11 +102,11 @@ static int read_counters(struct reader *reader)
                                         .timed_calls = counter.timed_calls,
                                         .timed_ns = counter.timed_ns,
                                         .timed_bytes = counter.timed_bytes};
-            int rc = check_key(reader, at, counter.key, &count.key);
-            if (!rc && (counter.calls > BYTES_MOST || counter.bytes > BYTES_MOST ||
+            int rc = check_key(reader, log, at, counter.key, &count.key);
+            if (!rc && (counter.calls > LOG_MOST || counter.bytes > LOG_MOST ||
                         counter.timed_calls > counter.calls ||
-                        counter.timed_bytes > counter.bytes || counter.timed_ns > BYTES_MOST))
-                rc = refuse(reader, at, "more calls, bytes or time than there can be");
+                        counter.timed_bytes > counter.bytes || counter.timed_ns > LOG_MOST))
+                rc = log_refuse(reader, at, "more calls, bytes or time than there can be");
             if (rc)
                 return rc;
             if (pass)
@@ -160,9 +119,8 @@ static int read_counters(struct reader *reader)
 }
 
 /* Numbers that nobody has used, or that were half-written, have no stamp of their own. */
-static int read_events(struct reader *reader)
+static int read_events(const struct log_reader *reader, struct comms_log *log)
 {
-    struct comms_log *log = reader->log;
     uint64_t all = log->header.nnumbers;
     uint64_t kept = all < COMMS_EVENTS ? all : COMMS_EVENTS;
     struct comms_key key;
@@ -175,7 +133,7 @@ static int read_events(struct reader *reader)
         memcpy(event, reader->bytes + at, sizeof(*event));
         if (event->stamp != number + 1)
             continue;
-        int rc = check_key(reader, at, event->key, &key);
+        int rc = check_key(reader, log, at, event->key, &key);
         if (rc)
             return rc;
         log->nevents++;
@@ -198,17 +156,12 @@ int comms_log_parse(const char *name, const void *bytes, size_t size, struct com
                     struct err *err)
 {
     *log = (struct comms_log){.name = strdup(name)};
-    struct reader reader = {name, bytes, size, log, err};
+    const struct log_reader reader = {name, bytes, size, err};
     int rc = log->name ? 0 : err_set(err, -ENOMEM, "no memory for a log");
-    if (!rc && size < sizeof(log->header))
-        rc = refuse(&reader, size, "cut: no whole header");
-    if (!rc) {
-        memcpy(&log->header, bytes, sizeof(log->header));
-        rc = check_header(&reader);
-    }
-    rc = rc ? rc : read_members(&reader);
-    rc = rc ? rc : read_counters(&reader);
-    rc = rc ? rc : read_events(&reader);
+    rc = rc ? rc : check_header(&reader, log);
+    rc = rc ? rc : read_members(&reader, log);
+    rc = rc ? rc : read_counters(&reader, log);
+    rc = rc ? rc : read_events(&reader, log);
     if (rc)
         comms_log_free(log);
     else

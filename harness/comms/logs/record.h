@@ -12,6 +12,7 @@
 #define CONTEND_COMMS_LOGS_RECORD_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "harness/contract/logs.h"
 
@@ -111,6 +112,23 @@ enum {
     COMMS_FILE_SIZE = COMMS_EVENTS_AT + COMMS_EVENTS * sizeof(struct comms_event)
 };
 _Static_assert(COMMS_EVENTS_AT % 64 == 0, "events begin with a cache line");
+
+/* What a header of this version has, whoever it is of. */
+static inline struct comms_header comms_header_begin(void)
+{
+    struct comms_header header = {.version = COMMS_VERSION,
+                                  .order = COMMS_ORDER,
+                                  .header_size = sizeof(struct comms_header),
+                                  .member_size = sizeof(struct comms_member),
+                                  .counter_size = sizeof(struct comms_counter),
+                                  .event_size = sizeof(struct comms_event),
+                                  .members = COMMS_MEMBERS,
+                                  .counters = COMMS_COUNTERS,
+                                  .events = COMMS_EVENTS,
+                                  .file_size = COMMS_FILE_SIZE};
+    memcpy(header.magic, COMMS_MAGIC, sizeof(header.magic));
+    return header;
+}
 
 /*
  * What is counted apart. In a file it is one word, so that a counter is claimed by one atomic

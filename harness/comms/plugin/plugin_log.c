@@ -48,27 +48,15 @@ static void forget_in_child(void)
 static void begin(struct log *log, const struct inside_file *file)
 {
     struct comms_header *header = &log->header;
-    *header = (struct comms_header){
-        .version = COMMS_VERSION,
-        .order = COMMS_ORDER,
-        .header_size = sizeof(struct comms_header),
-        .member_size = sizeof(struct comms_member),
-        .counter_size = sizeof(struct comms_counter),
-        .event_size = sizeof(struct comms_event),
-        .members = COMMS_MEMBERS,
-        .counters = COMMS_COUNTERS,
-        .events = COMMS_EVENTS,
-        .interface = asked_interface,
-        .file_size = COMMS_FILE_SIZE,
-        .pid = getpid(),
-        .start_ns = inside_now_ns(CLOCK_REALTIME),
-        .start_mono_ns = inside_now_ns(CLOCK_MONOTONIC),
-    };
+    *header = comms_header_begin();
+    header->interface = asked_interface;
+    header->pid = getpid();
+    header->start_ns = inside_now_ns(CLOCK_REALTIME);
+    header->start_mono_ns = inside_now_ns(CLOCK_MONOTONIC);
     (void)snprintf(header->host, sizeof(header->host), "%s", file->host);
     header->copied_ns = file->apart ? header->start_mono_ns : 0;
     comms_boot_find(header->boot);
     (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
-    memcpy(header->magic, COMMS_MAGIC, sizeof(header->magic));
 }
 
 static void open_log(void)
