@@ -1,6 +1,7 @@
 #include "harness/contract/finding.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,14 +44,22 @@ int findings_add(struct findings *findings, const struct finding *finding, struc
     return 0;
 }
 
-int findings_tell(struct findings *findings, const struct finding *head, const char *id,
-                  const char *subject, const char *fmt, va_list args, struct err *err)
+void findings_report(struct findings_about *about, const char *id, enum finding_severity severity,
+                     const char *fmt, ...)
 {
-    struct finding finding = *head;
+    struct finding finding = {.severity = severity};
+    va_list args;
+    if (about->rc)
+        return;
+    va_start(args, fmt);
     (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
+    va_end(args);
     (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%s", subject);
-    return findings_add(findings, &finding, err);
+    (void)snprintf(finding.subject, sizeof(finding.subject), "%s",
+                   about->subject ? about->subject : "");
+    (void)snprintf(finding.evidence, sizeof(finding.evidence), "%s",
+                   about->evidence ? about->evidence : "");
+    about->rc = findings_add(about->findings, &finding, about->err);
 }
 
 void findings_free(struct findings *findings)

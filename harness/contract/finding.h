@@ -6,7 +6,6 @@
 #ifndef CONTEND_CONTRACT_FINDING_H
 #define CONTEND_CONTRACT_FINDING_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -70,10 +69,16 @@ struct findings {
 int findings_add(struct findings *findings, const struct finding *finding, struct err *err);
 void findings_free(struct findings *findings);
 
-/* The same of a copy of `head` with this id, subject and sentence. */
-__attribute__((format(printf, 5, 0))) int findings_tell(struct findings *findings,
-                                                        const struct finding *head, const char *id,
-                                                        const char *subject, const char *fmt,
-                                                        va_list args, struct err *err);
+/* Findings of one who judges a subject. */
+struct findings_about {
+    struct findings *findings;
+    struct err *err;
+    const char *subject, *evidence; /* NULL = "" */
+    int rc;                         /* the first error; nothing is added any more */
+};
+__attribute__((format(printf, 4, 5))) void findings_report(struct findings_about *about,
+                                                           const char *id,
+                                                           enum finding_severity severity,
+                                                           const char *fmt, ...);
 
 #endif

@@ -115,16 +115,16 @@ static double seconds_between(const struct seen *seen)
 
 static int judge(const struct seen *seen, struct findings *findings, struct err *err)
 {
-    struct finding other = {.id = "ras_other_job", .severity = FINDING_DOUBT};
+    struct findings_about about = {findings, err};
     const struct ras *now = &seen->looks[1].ras;
     int rc = ras_judge(&seen->looks[0].ras, now, seconds_between(seen), findings, err);
     if (rc || !seen->pid || ras_has_process(now, seen->pid))
         return rc;
-    (void)snprintf(other.sentence, sizeof(other.sentence),
-                   "No communicator here has process %ld: it is in a container with numbers of its "
-                   "own, has not begun to use NCCL, or another job has the socket.",
-                   seen->pid);
-    return findings_add(findings, &other, err);
+    findings_report(&about, "ras_other_job", FINDING_DOUBT,
+                    "No communicator here has process %ld: it is in a container with numbers of "
+                    "its own, has not begun to use NCCL, or another job has the socket.",
+                    seen->pid);
+    return about.rc;
 }
 
 /* 1: something is wrong with the job. */

@@ -1,7 +1,6 @@
 #include "harness/comms/findings/check.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,33 +19,20 @@ struct told {
 struct check {
     const struct comms_logs *logs;
     int64_t pid;
-    const char *subject;
     struct comms_checked *sum;
-    struct findings *findings;
-    struct err *err;
+    struct findings_about about;
     bool tells_calls;
-    int rc;
 };
 
-static bool is_said(const struct check *check, const char *id)
+/* Of each kind the first. */
+static bool is_new(const struct check *check, const char *id)
 {
-    for (size_t i = 0; i < check->findings->n; i++)
-        if (!strcmp(check->findings->all[i].id, id) &&
-            !strcmp(check->findings->all[i].subject, check->subject))
-            return true;
-    return false;
-}
-
-__attribute__((format(printf, 4, 5))) static void
-tell(struct check *check, const char *id, enum finding_severity severity, const char *fmt, ...)
-{
-    const struct finding head = {.severity = severity};
-    va_list args;
-    if (check->rc || is_said(check, id))
-        return;
-    va_start(args, fmt);
-    check->rc = findings_tell(check->findings, &head, id, check->subject, fmt, args, check->err);
-    va_end(args);
+    const struct findings *findings = check->about.findings;
+    for (size_t i = 0; i < findings->n; i++)
+        if (!strcmp(findings->all[i].id, id) &&
+            !strcmp(findings->all[i].subject, check->about.subject))
+            return false;
+    return true;
 }
 
 static void add_log(const struct comms_log *log, struct told told[COMMS_FUNCS])
@@ -82,26 +68,31 @@ static void compare(struct check *check, const char *name, const struct made_cal
 {
     uint64_t calls = check->tells_calls ? told->calls : told->work_calls;
     uint64_t bytes = check->tells_calls ? told->bytes : told->work_bytes;
-    if (made->captured)
-        tell(check, "comms_graphs", FINDING_NOTE,
-             "%" PRIu64 " calls of %s were captured in CUDA graphs, of whose replays NCCL does not "
-             "tell: they are not compared",
-             made->captured, name);
+    if (made->captured && is_new(check, "comms_graphs"))
+        findings_report(&check->about, "comms_graphs", FINDING_NOTE,
+                        "%" PRIu64
+                        " calls of %s were captured in CUDA graphs, of whose replays NCCL does not "
+                        "tell: they are not compared",
+                        made->captured, name);
     if (made->captured && !check->tells_calls)
         return; /* nobody says which of them those were */
     check->sum->calls += made->calls;
     check->sum->bytes += made->bytes;
     if (calls != made->calls || bytes != made->bytes) {
         check->sum->differ++;
-        tell(check, "comms_differs", FINDING_BAD,
-             "%s: the benchmark made %" PRIu64 " calls of %" PRIu64 " bytes in process %" PRId64
-             ", and NCCL told its plugin of %" PRIu64 " calls of %" PRIu64 " bytes",
-             name, made->calls, made->bytes, check->pid, calls, bytes);
-    } else if (told->work_calls != calls || told->work_bytes != bytes)
-        tell(check, "comms_no_work", FINDING_DOUBT,
-             "%s: of %" PRIu64 " calls of %" PRIu64 " bytes NCCL tells the work of %" PRIu64
-             " calls of %" PRIu64 " bytes, so that matrices are not of the whole",
-             name, calls, bytes, told->work_calls, told->work_bytes);
+        if (is_new(check, "comms_differs"))
+            findings_report(&check->about, "comms_differs", FINDING_BAD,
+                            "%s: the benchmark made %" PRIu64 " calls of %" PRIu64
+                            " bytes in process %" PRId64 ", and NCCL told its plugin of %" PRIu64
+                            " calls of %" PRIu64 " bytes",
+                            name, made->calls, made->bytes, check->pid, calls, bytes);
+    } else if ((told->work_calls != calls || told->work_bytes != bytes) &&
+               is_new(check, "comms_no_work"))
+        findings_report(&check->about, "comms_no_work", FINDING_DOUBT,
+                        "%s: of %" PRIu64 " calls of %" PRIu64
+                        " bytes NCCL tells the work of %" PRIu64 " calls of %" PRIu64
+                        " bytes, so that matrices are not of the whole",
+                        name, calls, bytes, told->work_calls, told->work_bytes);
 }
 
 /* What the benchmark says nothing of is none. */
@@ -118,24 +109,26 @@ int comms_check(const struct comms_logs *logs, int64_t pid, const struct made *m
                 struct err *err)
 {
     struct told told[COMMS_FUNCS] = {{0}};
-    struct check check = {logs, pid, subject, sum, findings, err, false, 0};
+    struct check check = {logs, pid, sum, {findings, err, subject}, false};
     bool found = add_logs(&check, told);
     if (!found && !made->n)
         return 0;
     if (!found) {
         sum->differ++;
-        tell(&check, "comms_no_log", FINDING_BAD,
-             "process %" PRId64 " has called NCCL and left no log: NCCL before 2.23, or it has not "
-             "loaded the plugin (NCCL_DEBUG=INFO says why)",
-             pid);
-        return check.rc;
+        if (is_new(&check, "comms_no_log"))
+            findings_report(&check.about, "comms_no_log", FINDING_BAD,
+                            "process %" PRId64
+                            " has called NCCL and left no log: NCCL before 2.23, or it has not "
+                            "loaded the plugin (NCCL_DEBUG=INFO says why)",
+                            pid);
+        return check.about.rc;
     }
     sum->processes++;
     for (uint32_t func = 0; func < COMMS_FUNCS; func++) {
         const struct made_calls mine = made_of(made, func);
         compare(&check, comms_func_name(func), &mine, &told[func]);
     }
-    return check.rc;
+    return check.about.rc;
 }
 
 int comms_check_end(const struct comms_checked *sum, struct findings *findings, struct err *err)

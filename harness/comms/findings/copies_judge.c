@@ -1,33 +1,11 @@
 /* What follows from copies. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/comms/findings/copies.h"
 #include "harness/lib/base/units.h"
-
-struct judge {
-    struct findings *findings;
-    struct err *err;
-    int rc;
-};
-
-__attribute__((format(printf, 4, 5))) static void
-tell(struct judge *judge, const char *id, enum finding_severity severity, const char *fmt, ...)
-{
-    struct finding finding = {.severity = severity};
-    va_list args;
-    if (judge->rc)
-        return;
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
-    (void)snprintf(finding.subject, sizeof(finding.subject), "copies");
-    va_start(args, fmt);
-    (void)vsnprintf(finding.sentence, sizeof(finding.sentence), fmt, args);
-    va_end(args);
-    judge->rc = findings_add(judge->findings, &finding, judge->err);
-}
 
 static bool is_with_host(const struct copies_row *row)
 {
@@ -36,7 +14,7 @@ static bool is_with_host(const struct copies_row *row)
 
 /* Of pageable memory the driver copies by way of pinned memory of its own (CUDA's Best Practices
  * Guide, Pinned Memory): slower, and it keeps a CPU busy. */
-static void judge_pageable(struct judge *judge, const struct copies *copies)
+static void judge_pageable(struct findings_about *about, const struct copies *copies)
 {
     static const uint64_t least_bytes = 64u << 20;
     static const double least_share = 0.1;
@@ -62,15 +40,16 @@ static void judge_pageable(struct judge *judge, const struct copies *copies)
     if (!isnan(slow) && !isnan(fast))
         (void)snprintf(speeds, sizeof(speeds), ", at %.2f GB/s; of pinned memory at %.2f GB/s",
                        slow / 1e9, fast / 1e9);
-    tell(judge, "copies_pageable", FINDING_NOTE,
-         "%sB (%.0f%%) of what was copied between host and GPUs lies in pageable memory%s: the "
-         "driver copies it twice, by the CPU; pin it (cudaHostAlloc, pin_memory=True)",
-         units_format_si((double)pageable.bytes, bytes, sizeof(bytes)),
-         100 * (double)pageable.bytes / (double)all, speeds);
+    findings_report(
+        about, "copies_pageable", FINDING_NOTE,
+        "%sB (%.0f%%) of what was copied between host and GPUs lies in pageable memory%s: the "
+        "driver copies it twice, by the CPU; pin it (cudaHostAlloc, pin_memory=True)",
+        units_format_si((double)pageable.bytes, bytes, sizeof(bytes)),
+        100 * (double)pageable.bytes / (double)all, speeds);
 }
 
 /* Up to 64 KiB a copy costs its call, not its bytes. */
-static void judge_small(struct judge *judge, const struct copies *copies)
+static void judge_small(struct findings_about *about, const struct copies *copies)
 {
     enum { CALLS_LEAST = 1000, TIMES_OTHERS = 4, SMALL_BUCKET = 17 /* below 64 KiB */ };
     for (size_t i = 0; i < copies->n; i++) {
@@ -83,11 +62,12 @@ static void judge_small(struct judge *judge, const struct copies *copies)
         if (row->unplaced || copies_row_is_migration(row) || small < CALLS_LEAST ||
             small / TIMES_OTHERS < row->calls - small)
             continue;
-        tell(judge, "copies_many_small", FINDING_NOTE,
-             "%" PRIu64 " of %" PRIu64 " copies from %s to %s (%s) are below 64 KiB, %" PRIu64
-             " bytes on average: what they cost is the call; join them",
-             small, row->calls, row->from, row->to, copies_memory_name(copies_row_memory(row)),
-             bytes / small);
+        findings_report(about, "copies_many_small", FINDING_NOTE,
+                        "%" PRIu64 " of %" PRIu64
+                        " copies from %s to %s (%s) are below 64 KiB, %" PRIu64
+                        " bytes on average: what they cost is the call; join them",
+                        small, row->calls, row->from, row->to,
+                        copies_memory_name(copies_row_memory(row)), bytes / small);
         return; /* the largest such row of the first host */
     }
 }
@@ -115,7 +95,7 @@ enum { MIGRATED_LEAST = 64 << 20 }; /* bytes */
 /* Moved by page faults and by what the driver guesses from them, in pieces of a few KiB to 2 MiB,
  * for which who touched it has waited (CUDA's Programming Guide, Unified Memory: Data Prefetching).
  */
-static void judge_migrations(struct judge *judge, const struct copies *copies)
+static void judge_migrations(struct findings_about *about, const struct copies *copies)
 {
     struct copies_row asked = {0}, evicted = {0}, other = {0};
     char bytes[24], speed[64], asked_speed[64];
@@ -128,23 +108,25 @@ static void judge_migrations(struct judge *judge, const struct copies *copies)
                     row);
     }
     if (other.bytes >= MIGRATED_LEAST)
-        tell(judge, "copies_migrated", FINDING_NOTE,
-             "%sB of unified memory moved without being asked for, in pieces of %" PRIu64
-             " bytes on average%s%s: ask for it before (cudaMemPrefetchAsync), or use memory that "
-             "does not move",
-             units_format_si((double)other.bytes, bytes, sizeof(bytes)), other.bytes / other.calls,
-             format_speed(&other, "", speed),
-             format_speed(&asked, "; what was asked for,", asked_speed));
+        findings_report(
+            about, "copies_migrated", FINDING_NOTE,
+            "%sB of unified memory moved without being asked for, in pieces of %" PRIu64
+            " bytes on average%s%s: ask for it before (cudaMemPrefetchAsync), or use memory that "
+            "does not move",
+            units_format_si((double)other.bytes, bytes, sizeof(bytes)), other.bytes / other.calls,
+            format_speed(&other, "", speed),
+            format_speed(&asked, "; what was asked for,", asked_speed));
     if (evicted.bytes >= MIGRATED_LEAST)
-        tell(judge, "copies_evicted", FINDING_NOTE,
-             "%sB of unified memory had to leave a GPU for other%s: its memory is too small for "
-             "what it is to hold at once, which asking before does not change",
-             units_format_si((double)evicted.bytes, bytes, sizeof(bytes)),
-             format_speed(&evicted, ",", speed));
+        findings_report(
+            about, "copies_evicted", FINDING_NOTE,
+            "%sB of unified memory had to leave a GPU for other%s: its memory is too small for "
+            "what it is to hold at once, which asking before does not change",
+            units_format_si((double)evicted.bytes, bytes, sizeof(bytes)),
+            format_speed(&evicted, ",", speed));
 }
 
 /* Said of processes that have unified memory alone: others miss nothing. */
-static void judge_untold(struct judge *judge, const struct copies *copies)
+static void judge_untold(struct findings_about *about, const struct copies *copies)
 {
     size_t untold = 0;
     uint32_t error = 0;
@@ -163,13 +145,14 @@ static void judge_untold(struct judge *judge, const struct copies *copies)
     if (error)
         (void)snprintf(why, sizeof(why), "its error %u", error);
     if (untold)
-        tell(judge, "copies_migrations_unknown", FINDING_NOTE,
-             "%zu of %zu processes have unified memory, and CUPTI does not tell what of it moved "
-             "(%s).",
-             untold, copies->nlogs, why);
+        findings_report(
+            about, "copies_migrations_unknown", FINDING_NOTE,
+            "%zu of %zu processes have unified memory, and CUPTI does not tell what of it moved "
+            "(%s).",
+            untold, copies->nlogs, why);
 }
 
-static void judge_logs(struct judge *judge, const struct copies *copies)
+static void judge_logs(struct findings_about *about, const struct copies *copies)
 {
     uint64_t dropped = 0, other = 0, unplaced = 0, bytes = 0;
     size_t unfinished = 0, taken = 0;
@@ -183,36 +166,40 @@ static void judge_logs(struct judge *judge, const struct copies *copies)
         taken += copies_slot_is_taken(slot);
     }
     if (dropped)
-        tell(judge, "copies_dropped", FINDING_DOUBT,
-             "CUPTI had no room for %" PRIu64 " records: so many copies are in no row.", dropped);
+        findings_report(about, "copies_dropped", FINDING_DOUBT,
+                        "CUPTI had no room for %" PRIu64 " records: so many copies are in no row.",
+                        dropped);
     if (other)
-        tell(judge, "copies_unknown", FINDING_DOUBT,
-             "%" PRIu64 " records or buffers of CUPTI were not understood.", other);
+        findings_report(about, "copies_unknown", FINDING_DOUBT,
+                        "%" PRIu64 " records or buffers of CUPTI were not understood.", other);
     if (taken)
-        tell(judge, "copies_taken_over", FINDING_DOUBT,
-             "In %zu of %zu processes another tool, such as PyTorch's profiler, has taken CUPTI "
-             "over: "
-             "what was copied from then on is in no row.",
-             taken, copies->nlogs);
+        findings_report(
+            about, "copies_taken_over", FINDING_DOUBT,
+            "In %zu of %zu processes another tool, such as PyTorch's profiler, has taken CUPTI "
+            "over: "
+            "what was copied from then on is in no row.",
+            taken, copies->nlogs);
     if (unplaced)
-        tell(judge, "copies_unplaced", FINDING_DOUBT,
-             "%" PRIu64 " copies of %" PRIu64 " bytes found no place in the tables of their "
-             "processes: they are in a row of '?'.",
-             unplaced, bytes);
+        findings_report(about, "copies_unplaced", FINDING_DOUBT,
+                        "%" PRIu64 " copies of %" PRIu64
+                        " bytes found no place in the tables of their "
+                        "processes: they are in a row of '?'.",
+                        unplaced, bytes);
     if (unfinished)
-        tell(judge, "copies_unfinished", FINDING_NOTE,
-             "%zu of %zu processes did not end by themselves: their copies are those of about a "
-             "second before the end.",
-             unfinished, copies->nlogs);
+        findings_report(
+            about, "copies_unfinished", FINDING_NOTE,
+            "%zu of %zu processes did not end by themselves: their copies are those of about a "
+            "second before the end.",
+            unfinished, copies->nlogs);
 }
 
 int copies_judge(const struct copies *copies, struct findings *findings, struct err *err)
 {
-    struct judge judge = {findings, err, 0};
-    judge_logs(&judge, copies);
-    judge_untold(&judge, copies);
-    judge_pageable(&judge, copies);
-    judge_migrations(&judge, copies);
-    judge_small(&judge, copies);
-    return judge.rc;
+    struct findings_about about = {findings, err, "copies"};
+    judge_logs(&about, copies);
+    judge_untold(&about, copies);
+    judge_pageable(&about, copies);
+    judge_migrations(&about, copies);
+    judge_small(&about, copies);
+    return about.rc;
 }

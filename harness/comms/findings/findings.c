@@ -1,7 +1,6 @@
 #include "harness/comms/findings/findings.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,10 +14,7 @@ struct judge {
     bool counted;                                  /* there is a call in some communicator */
     const struct comms_communicator *communicator; /* NULL: what follows is of the whole */
     size_t lacking;                                /* of its ranks */
-    char subject[160];
-    struct findings *findings;
-    struct err *err;
-    int rc;
+    struct findings_about about;
 };
 
 char *comms_call_communicator(const struct comms_communicator *communicator, size_t at, char *buf,
@@ -30,18 +26,6 @@ char *comms_call_communicator(const struct comms_communicator *communicator, siz
     (void)snprintf(buf, size, "communicator %zu (%s%016" PRIx64 ")", at + 1, text_one_line(name),
                    communicator->id);
     return buf;
-}
-
-__attribute__((format(printf, 4, 5))) static void
-tell(struct judge *judge, const char *id, enum finding_severity severity, const char *fmt, ...)
-{
-    const struct finding head = {.severity = severity};
-    va_list args;
-    va_start(args, fmt);
-    if (!judge->rc)
-        judge->rc =
-            findings_tell(judge->findings, &head, id, judge->subject, fmt, args, judge->err);
-    va_end(args);
 }
 
 /* ---- of a communicator ---- */
@@ -63,25 +47,29 @@ static void judge_ranks(struct judge *judge)
     for (size_t i = 0; i < communicator->npresent; i++)
         alive += communicator->present[i].member->state == COMMS_ALIVE;
     if (present < communicator->nranks)
-        tell(judge, "comms_missing", FINDING_DOUBT,
-             "%u of %u ranks left no log here: what they sent is missing",
-             (unsigned)(communicator->nranks - present), communicator->nranks);
+        findings_report(&judge->about, "comms_missing", FINDING_DOUBT,
+                        "%u of %u ranks left no log here: what they sent is missing",
+                        (unsigned)(communicator->nranks - present), communicator->nranks);
     if (present < communicator->npresent)
-        tell(judge, "comms_twice", FINDING_DOUBT,
-             "a rank is in several logs, whose sums are added up: are they of one command?");
+        findings_report(
+            &judge->about, "comms_twice", FINDING_DOUBT,
+            "a rank is in several logs, whose sums are added up: are they of one command?");
     if (alive && alive < communicator->npresent)
-        tell(judge, "comms_alive", FINDING_NOTE,
-             "%zu of %zu ranks did not destroy it: killed, or ended without%s", alive,
-             communicator->npresent, judge->lacking ? "" : "; what they had until then is here");
+        findings_report(&judge->about, "comms_alive", FINDING_NOTE,
+                        "%zu of %zu ranks did not destroy it: killed, or ended without%s", alive,
+                        communicator->npresent,
+                        judge->lacking ? "" : "; what they had until then is here");
     if (judge->lacking)
-        tell(judge, "comms_lacking", FINDING_NOTE,
-             "%zu of %zu ranks were killed, or go on: their logs lack what they did after their "
-             "last copies, up to 30 s of it, so sums of ranks need not agree",
-             judge->lacking, communicator->npresent);
+        findings_report(
+            &judge->about, "comms_lacking", FINDING_NOTE,
+            "%zu of %zu ranks were killed, or go on: their logs lack what they did after their "
+            "last copies, up to 30 s of it, so sums of ranks need not agree",
+            judge->lacking, communicator->npresent);
     if (!communicator->told)
-        tell(judge, "comms_size_not_told", FINDING_NOTE,
-             "NCCL before 2.27 does not tell how many ranks there are: %u were seen or spoken of",
-             communicator->nranks);
+        findings_report(
+            &judge->about, "comms_size_not_told", FINDING_NOTE,
+            "NCCL before 2.27 does not tell how many ranks there are: %u were seen or spoken of",
+            communicator->nranks);
 }
 
 /* Frameworks make communicators that nobody uses; but where none has a call, NCCL has told none. */
@@ -89,12 +77,14 @@ static void judge_unused(struct judge *judge)
 {
     if (judge->communicator->ndone || judge->communicator->nranks < 2)
         return;
-    tell(judge, "comms_no_calls", judge->counted || judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
-         "NCCL told no call of it in all its life: %s",
-         judge->lacking   ? "until the last copies of its logs, that is"
-         : judge->counted ? "it was made, and not used"
-                          : "it was not used, or this NCCL does not tell its plugin of calls "
-                            "(NCCL_DEBUG=INFO says what it has loaded)");
+    findings_report(&judge->about, "comms_no_calls",
+                    judge->counted || judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
+                    "NCCL told no call of it in all its life: %s",
+                    judge->lacking ? "until the last copies of its logs, that is"
+                    : judge->counted
+                        ? "it was made, and not used"
+                        : "it was not used, or this NCCL does not tell its plugin of calls "
+                          "(NCCL_DEBUG=INFO says what it has loaded)");
 }
 
 static void judge_line(struct judge *judge, const struct comms_line *line)
@@ -102,21 +92,23 @@ static void judge_line(struct judge *judge, const struct comms_line *line)
     const char *name = comms_func_name(line->func);
     if (!comms_is_point_to_point(line->func) && line->func != COMMS_FUNC_OTHER &&
         line->least != line->most)
-        tell(judge, "comms_uneven", judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
-             "%s by %s %s: %" PRIu64 " calls of one rank and %" PRIu64
-             " of another; a collective has all ranks",
-             name, comms_algo_name(line->algo), comms_proto_name(line->proto), line->least,
-             line->most);
+        findings_report(&judge->about, "comms_uneven",
+                        judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
+                        "%s by %s %s: %" PRIu64 " calls of one rank and %" PRIu64
+                        " of another; a collective has all ranks",
+                        name, comms_algo_name(line->algo), comms_proto_name(line->proto),
+                        line->least, line->most);
     if (line->captured)
-        tell(judge, "comms_captured", FINDING_NOTE,
-             "of calls of %s, %" PRIu64
-             " were captured in CUDA graphs: NCCL tells them once, or at "
-             "each replay where a proxy takes part, and does not say which",
-             name, line->calls);
+        findings_report(&judge->about, "comms_captured", FINDING_NOTE,
+                        "of calls of %s, %" PRIu64
+                        " were captured in CUDA graphs: NCCL tells them once, or at "
+                        "each replay where a proxy takes part, and does not say which",
+                        name, line->calls);
     if (line->any_size)
-        tell(judge, "comms_coarse", FINDING_NOTE,
-             "of calls of %s, %" PRIu64 " were counted without details: there were too many kinds",
-             name, line->any_size);
+        findings_report(&judge->about, "comms_coarse", FINDING_NOTE,
+                        "of calls of %s, %" PRIu64
+                        " were counted without details: there were too many kinds",
+                        name, line->any_size);
 }
 
 /* Calls of the program that NCCL worked off in ways of which it tells nothing. */
@@ -134,14 +126,15 @@ static void judge_untold(struct judge *judge, const struct comms_lines *called,
         if (line->captured || line->calls <= done)
             continue;
         bool pairs = line->func == COMMS_SEND || line->func == COMMS_RECV;
-        tell(judge, "comms_untold", pairs ? FINDING_NOTE : FINDING_DOUBT,
-             "of calls of %s, NCCL tells no work of %" PRIu64 " (%" PRIu64 " bytes): %s, or not "
-             "begun at the end",
-             comms_func_name(line->func), line->calls - done,
-             line->bytes > bytes ? line->bytes - bytes : 0,
-             pairs ? "what a rank sends to itself in place"
-                   : "kernels on symmetric memory, broadcasts joined into one, copy engines before "
-                     "2.29.7");
+        findings_report(
+            &judge->about, "comms_untold", pairs ? FINDING_NOTE : FINDING_DOUBT,
+            "of calls of %s, NCCL tells no work of %" PRIu64 " (%" PRIu64 " bytes): %s, or not "
+            "begun at the end",
+            comms_func_name(line->func), line->calls - done,
+            line->bytes > bytes ? line->bytes - bytes : 0,
+            pairs ? "what a rank sends to itself in place"
+                  : "kernels on symmetric memory, broadcasts joined into one, copy engines before "
+                    "2.29.7");
     }
 }
 
@@ -156,25 +149,27 @@ static void judge_types(struct judge *judge)
         other += done->count.key.datatype == COMMS_TYPE_OTHER ? done->count.calls : 0;
     }
     if (unnamed)
-        tell(judge, "comms_uint8", FINDING_NOTE,
-             "calls of the type for which NCCL has no name: %" PRIu64
-             "; of those that it knows that "
-             "is uint8 alone, so they count as one byte an element",
-             unnamed);
+        findings_report(&judge->about, "comms_uint8", FINDING_NOTE,
+                        "calls of the type for which NCCL has no name: %" PRIu64
+                        "; of those that it knows that "
+                        "is uint8 alone, so they count as one byte an element",
+                        unnamed);
     if (other)
-        tell(judge, "comms_type", FINDING_DOUBT,
-             "calls of a type that this program does not know: %" PRIu64 "; their bytes are not "
-             "counted",
-             other);
+        findings_report(&judge->about, "comms_type", FINDING_DOUBT,
+                        "calls of a type that this program does not know: %" PRIu64
+                        "; their bytes are not "
+                        "counted",
+                        other);
 }
 
 static void judge_arrival(struct judge *judge)
 {
     struct comms_arrival arrival = {0};
-    if (!judge->rc)
-        judge->rc = comms_arrival_make(judge->communicator, &arrival, judge->err);
-    if (!judge->rc)
-        judge->rc = comms_arrival_judge(&arrival, judge->subject, judge->findings, judge->err);
+    if (!judge->about.rc)
+        judge->about.rc = comms_arrival_make(judge->communicator, &arrival, judge->about.err);
+    if (!judge->about.rc)
+        judge->about.rc = comms_arrival_judge(&arrival, judge->about.subject, judge->about.findings,
+                                              judge->about.err);
     comms_arrival_free(&arrival);
 }
 
@@ -184,11 +179,11 @@ static void judge_communicator(struct judge *judge)
     judge->lacking = count_lacking(judge->communicator);
     judge_ranks(judge);
     judge_unused(judge);
-    if (!judge->rc)
-        judge->rc = comms_lines_make(judge->communicator, false, &work, judge->err);
-    if (!judge->rc)
-        judge->rc = comms_lines_make(judge->communicator, true, &called, judge->err);
-    for (size_t i = 0; i < work.n && !judge->rc; i++)
+    if (!judge->about.rc)
+        judge->about.rc = comms_lines_make(judge->communicator, false, &work, judge->about.err);
+    if (!judge->about.rc)
+        judge->about.rc = comms_lines_make(judge->communicator, true, &called, judge->about.err);
+    for (size_t i = 0; i < work.n && !judge->about.rc; i++)
         judge_line(judge, &work.line[i]);
     judge_untold(judge, &called, &work);
     judge_types(judge);
@@ -211,44 +206,50 @@ static void judge_logs(struct judge *judge, const struct comms_logs *logs)
         left_out += header->nmembers > COMMS_MEMBERS ? header->nmembers - COMMS_MEMBERS : 0;
     }
     if (dropped)
-        tell(judge, "comms_dropped", FINDING_NOTE,
-             "The timelines lack their first %" PRIu64 " events: each log keeps the last %d. Sums "
-             "have all of them.",
-             dropped, COMMS_EVENTS);
+        findings_report(&judge->about, "comms_dropped", FINDING_NOTE,
+                        "The timelines lack their first %" PRIu64
+                        " events: each log keeps the last %d. Sums "
+                        "have all of them.",
+                        dropped, COMMS_EVENTS);
     if (unplaced)
-        tell(judge, "comms_unplaced", FINDING_DOUBT,
-             "%" PRIu64 " calls of %" PRIu64 " bytes found no place in the tables of their logs.",
-             unplaced, bytes);
+        findings_report(&judge->about, "comms_unplaced", FINDING_DOUBT,
+                        "%" PRIu64 " calls of %" PRIu64
+                        " bytes found no place in the tables of their logs.",
+                        unplaced, bytes);
     if (unknown)
-        tell(judge, "comms_unknown", FINDING_NOTE,
-             "NCCL told %" PRIu64 " events of types that this program does not know.", unknown);
+        findings_report(&judge->about, "comms_unknown", FINDING_NOTE,
+                        "NCCL told %" PRIu64 " events of types that this program does not know.",
+                        unknown);
     if (left_out)
-        tell(judge, "comms_left_out", FINDING_DOUBT,
-             "%" PRIu64 " communicators more than the %d that a log has room for were not watched.",
-             left_out, COMMS_MEMBERS);
+        findings_report(&judge->about, "comms_left_out", FINDING_DOUBT,
+                        "%" PRIu64
+                        " communicators more than the %d that a log has room for were not watched.",
+                        left_out, COMMS_MEMBERS);
 }
 
 static void judge_silent(struct judge *judge, size_t silent)
 {
     if (silent)
-        tell(judge, "comms_silent", judge->counted ? FINDING_NOTE : FINDING_DOUBT,
-             "%zu ranks began, and NCCL told no call of them: before 2.27 it then does not say of "
-             "which communicator they are.",
-             silent);
+        findings_report(
+            &judge->about, "comms_silent", judge->counted ? FINDING_NOTE : FINDING_DOUBT,
+            "%zu ranks began, and NCCL told no call of them: before 2.27 it then does not say of "
+            "which communicator they are.",
+            silent);
 }
 
 int comms_judge(const struct comms_logs *logs, const struct comms *comms, struct findings *findings,
                 struct err *err)
 {
-    struct judge judge = {.findings = findings, .err = err};
+    char subject[160] = "";
+    struct judge judge = {.about = {findings, err, subject}};
     for (size_t i = 0; i < comms->n; i++)
         judge.counted |= comms->communicator[i].ndone > 0;
     judge_logs(&judge, logs);
     judge_silent(&judge, comms->silent);
-    for (size_t i = 0; i < comms->n && !judge.rc; i++) {
+    for (size_t i = 0; i < comms->n && !judge.about.rc; i++) {
         judge.communicator = &comms->communicator[i];
-        (void)comms_call_communicator(judge.communicator, i, judge.subject, sizeof(judge.subject));
+        (void)comms_call_communicator(judge.communicator, i, subject, sizeof(subject));
         judge_communicator(&judge);
     }
-    return judge.rc;
+    return judge.about.rc;
 }

@@ -58,15 +58,16 @@ static bool is_taken(const struct aliases *aliases, const char *called)
 static int tell(const struct alias *alias, bool same_name, struct findings *findings,
                 struct err *err)
 {
-    struct finding finding = {.severity = FINDING_NOTE};
-    (void)snprintf(finding.id, sizeof(finding.id), "%s",
-                   same_name ? "comms_same_name" : "comms_one_machine");
-    (void)snprintf(finding.subject, sizeof(finding.subject), "host %s", alias->name);
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   same_name ? "another machine has the same name: this one is %s here"
-                             : "it is the same machine as %s, and is called so here",
-                   alias->called);
-    return findings_add(findings, &finding, err);
+    char subject[80];
+    struct findings_about about = {findings, err, subject};
+    (void)snprintf(subject, sizeof(subject), "host %s", alias->name);
+    if (same_name)
+        findings_report(&about, "comms_same_name", FINDING_NOTE,
+                        "another machine has the same name: this one is %s here", alias->called);
+    else
+        findings_report(&about, "comms_one_machine", FINDING_NOTE,
+                        "it is the same machine as %s, and is called so here", alias->called);
+    return about.rc;
 }
 
 static int add(struct aliases *aliases, const char *name, const uint8_t *boot,

@@ -152,15 +152,14 @@ static uint64_t beyond(uint64_t more, uint64_t less)
 static int tell(const struct side *side, bool more, bool has_copies, struct findings *findings,
                 struct err *err)
 {
-    struct finding finding = {.severity = FINDING_DOUBT};
+    char subject[160];
+    struct findings_about about = {findings, err, subject};
     if (!side->gpu)
         return 0;
-    (void)snprintf(finding.id, sizeof(finding.id), "%s",
-                   more ? "comms_unexplained" : "comms_not_counted");
-    (void)snprintf(finding.subject, sizeof(finding.subject), "GPU %s of %s",
-                   side->gpu->counted->pci_bdf, side->gpu->host);
-    (void)snprintf(
-        finding.sentence, sizeof(finding.sentence),
+    (void)snprintf(subject, sizeof(subject), "GPU %s of %s", side->gpu->counted->pci_bdf,
+                   side->gpu->host);
+    findings_report(
+        &about, more ? "comms_unexplained" : "comms_not_counted", FINDING_DOUBT,
         "NVLink's counters say that it %s %" PRIu64 " bytes, NCCL's calls%s %" PRIu64 ": %s%s%s",
         side->did, side->counted, has_copies ? " and copies" : "", side->called,
         more ? "nothing here explains the rest (" : "",
@@ -168,7 +167,7 @@ static int tell(const struct side *side, bool more, bool has_copies, struct find
         more ? "device-side calls, CUDA graphs, algorithms of unknown pairs, other processes)"
              : "the rest went another way (PCIe, shared memory, reductions in NVSwitch), "
                "or along other pairs than modelled");
-    return findings_add(findings, &finding, err);
+    return about.rc;
 }
 
 int comms_truth_judge(const struct comms_truth *truth, struct findings *findings, struct err *err)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,24 +22,8 @@ struct judge {
     const struct comms_communicator *communicator;
     size_t at;
     const struct comms_timeline *timeline;
-    struct findings *findings;
-    struct err *err;
-    int rc;
+    struct findings_about about;
 };
-
-__attribute__((format(printf, 4, 5))) static void tell(struct judge *judge, const char *id,
-                                                       const char *evidence, const char *fmt, ...)
-{
-    struct finding head = {.severity = FINDING_DOUBT, .value = NAN, .low = NAN, .high = NAN};
-    char subject[sizeof(head.subject)];
-    va_list args;
-    (void)snprintf(head.evidence, sizeof(head.evidence), "%s", evidence);
-    (void)comms_call_communicator(judge->communicator, judge->at, subject, sizeof(subject));
-    va_start(args, fmt);
-    if (!judge->rc)
-        judge->rc = findings_tell(judge->findings, &head, id, subject, fmt, args, judge->err);
-    va_end(args);
-}
 
 /* ---- small calls ---- */
 
@@ -125,16 +108,19 @@ static void judge_small(struct judge *judge, uint32_t func)
                    "%.0f calls below %s, %.0f from there on, %.1f in a row%s", small, limit, large,
                    row, isnan(knee.latency_s) ? "; not timed" : "");
     (void)units_format_si(small, calls, sizeof(calls));
+    judge->about.evidence = evidence;
     if (row >= in_a_row && func != COMMS_SEND)
-        tell(judge, "comms_many_small", evidence,
-             "%s calls of %s are below %s, where a call is mostly latency%s. They stand %.0f in a "
-             "row: join them, by larger buckets or ncclGroupStart and ncclGroupEnd",
-             calls, comms_func_name(func), limit, cost, row);
+        findings_report(
+            &judge->about, "comms_many_small", FINDING_DOUBT,
+            "%s calls of %s are below %s, where a call is mostly latency%s. They stand %.0f in a "
+            "row: join them, by larger buckets or ncclGroupStart and ncclGroupEnd",
+            calls, comms_func_name(func), limit, cost, row);
     else
-        tell(judge, "comms_below_knee", evidence,
-             "%s calls of %s are below %s, where a call is mostly latency%s, with other calls "
-             "between them: send less often, or beside work that hides them",
-             calls, comms_func_name(func), limit, cost);
+        findings_report(
+            &judge->about, "comms_below_knee", FINDING_DOUBT,
+            "%s calls of %s are below %s, where a call is mostly latency%s, with other calls "
+            "between them: send less often, or beside work that hides them",
+            calls, comms_func_name(func), limit, cost);
 }
 
 /* ---- uneven sends ---- */
@@ -184,12 +170,13 @@ static void tell_uneven(struct judge *judge, const struct sends *sends)
     double by_pair = (double)sends->all / (double)(sends->pairs ? sends->pairs : 1);
     if (sends->all < COMMS_UNEVEN_BYTES)
         return;
+    judge->about.evidence = evidence;
     if ((double)sends->most_rank >= uneven * by_rank && n > 2) {
         (void)snprintf(evidence, sizeof(evidence), "rank %u sent %sB, a rank on average %sB",
                        sends->rank, units_format_si((double)sends->most_rank, most, sizeof(most)),
                        units_format_si(by_rank, mean, sizeof(mean)));
-        tell(
-            judge, "comms_uneven_ranks", evidence,
+        findings_report(
+            &judge->about, "comms_uneven_ranks", FINDING_DOUBT,
             "rank %u sends %.1f times as much as the mean of ranks: the others wait for it. Spread "
             "what it has, or give it the rank with the shortest ways",
             sends->rank, (double)sends->most_rank / by_rank);
@@ -200,13 +187,14 @@ static void tell_uneven(struct judge *judge, const struct sends *sends)
                        sends->from, sends->to,
                        units_format_si((double)sends->most_pair, most, sizeof(most)),
                        units_format_si(by_pair, mean, sizeof(mean)));
-        tell(judge, "comms_uneven_peers", evidence,
-             "rank %u sends %.1f times as much to rank %u as a pair gets on average, and an "
-             "exchange "
-             "ends with its largest pair: even out what they exchange (of experts their load), or "
-             "put "
-             "the two beside each other",
-             sends->from, (double)sends->most_pair / by_pair, sends->to);
+        findings_report(
+            &judge->about, "comms_uneven_peers", FINDING_DOUBT,
+            "rank %u sends %.1f times as much to rank %u as a pair gets on average, and an "
+            "exchange "
+            "ends with its largest pair: even out what they exchange (of experts their load), or "
+            "put "
+            "the two beside each other",
+            sends->from, (double)sends->most_pair / by_pair, sends->to);
     }
 }
 
@@ -222,7 +210,7 @@ static void judge_sends(struct judge *judge)
         add_sends(judge->communicator, &sends);
         tell_uneven(judge, &sends);
     } else {
-        judge->rc = err_set(judge->err, -ENOMEM, "no memory for %zu ranks", n);
+        judge->about.rc = err_set(judge->about.err, -ENOMEM, "no memory for %zu ranks", n);
     }
     free(sends.by_rank);
     free(sends.by_pair);
@@ -231,15 +219,17 @@ static void judge_sends(struct judge *judge)
 int comms_usage_judge(const struct comms *comms, const struct comms_timeline *timeline,
                       struct findings *findings, struct err *err)
 {
-    struct judge judge = {.timeline = timeline, .findings = findings, .err = err};
-    for (size_t i = 0; i < comms->n && !judge.rc; i++) {
+    char subject[160];
+    struct judge judge = {.timeline = timeline, .about = {findings, err, subject}};
+    for (size_t i = 0; i < comms->n && !judge.about.rc; i++) {
         judge.communicator = &comms->communicator[i];
         judge.at = i;
-        for (uint32_t func = COMMS_ALL_REDUCE; func < COMMS_FUNCS && !judge.rc; func++)
+        (void)comms_call_communicator(judge.communicator, i, subject, sizeof(subject));
+        for (uint32_t func = COMMS_ALL_REDUCE; func < COMMS_FUNCS && !judge.about.rc; func++)
             if (func != COMMS_RECV)
                 judge_small(&judge, func);
-        if (!judge.rc)
+        if (!judge.about.rc)
             judge_sends(&judge);
     }
-    return judge.rc;
+    return judge.about.rc;
 }

@@ -22,17 +22,14 @@ static int judge_unread(const struct comms_unread *unread, struct findings *find
                         struct err *err)
 {
     enum { NAMED = 8 };
-    int rc = 0;
-    for (size_t i = 0; i < unread->n && i < NAMED && !rc; i++) {
-        struct finding finding = {
-            .id = "comms_unreadable", .severity = FINDING_DOUBT, .subject = "left out"};
-        (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", unread->why[i].msg);
+    struct findings_about about = {findings, err, "left out"};
+    for (size_t i = 0; i < unread->n && i < NAMED; i++)
         if (i == NAMED - 1 && unread->n > NAMED)
-            (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                           "%zu more files, the first one: %s", unread->n - i, unread->why[i].msg);
-        rc = findings_add(findings, &finding, err);
-    }
-    return rc;
+            findings_report(&about, "comms_unreadable", FINDING_DOUBT,
+                            "%zu more files, the first one: %s", unread->n - i, unread->why[i].msg);
+        else
+            findings_report(&about, "comms_unreadable", FINDING_DOUBT, "%s", unread->why[i].msg);
+    return about.rc;
 }
 
 /* Of a directory without it nothing is known of links. */

@@ -1,7 +1,6 @@
 #include "harness/comms/logs/ras.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,24 +32,9 @@ bool ras_has_process(const struct ras *ras, int64_t pid)
 }
 
 struct judge {
-    char subject[160];
     double seconds;
-    struct findings *findings;
-    struct err *err;
-    int rc;
+    struct findings_about about;
 };
-
-__attribute__((format(printf, 4, 5))) static void
-tell(struct judge *judge, const char *id, enum finding_severity severity, const char *fmt, ...)
-{
-    const struct finding head = {.severity = severity};
-    va_list args;
-    va_start(args, fmt);
-    if (!judge->rc)
-        judge->rc =
-            findings_tell(judge->findings, &head, id, judge->subject, fmt, args, judge->err);
-    va_end(args);
-}
 
 /* "3 (process 17 on a), 5 (...)"; of many the first ones and how many more. */
 struct ranks_text {
@@ -90,9 +74,9 @@ static void judge_missing(struct judge *judge, const struct ras_communicator *co
                 name_rank(&list, rank);
         }
         if (list.n)
-            tell(judge, "ras_missing", FINDING_BAD,
-                 "%zu of %" PRId64 " ranks %s, and nothing is known of them: %s", list.n,
-                 communicator->size, why[kind], list.text);
+            findings_report(&judge->about, "ras_missing", FINDING_BAD,
+                            "%zu of %" PRId64 " ranks %s, and nothing is known of them: %s", list.n,
+                            communicator->size, why[kind], list.text);
     }
 }
 
@@ -107,9 +91,10 @@ static void judge_errors(struct judge *judge, const struct ras_communicator *com
         if (rank->missing || !failed)
             continue;
         name_rank(&one, rank);
-        tell(judge, "ras_error", FINDING_BAD,
-             "rank %s reports an error of NCCL: %" PRId64 " of its start, %" PRId64 " since",
-             one.text, rank->init_state, rank->async_error);
+        findings_report(&judge->about, "ras_error", FINDING_BAD,
+                        "rank %s reports an error of NCCL: %" PRId64 " of its start, %" PRId64
+                        " since",
+                        one.text, rank->init_state, rank->async_error);
         return; /* of many the first: the others follow from it */
     }
 }
@@ -166,13 +151,15 @@ static bool judge_function(struct judge *judge, const struct ras *ras,
     if (!list.n)
         return false;
     if (moves)
-        tell(judge, "ras_behind", FINDING_NOTE,
-             "%s: ranks have launched %" PRIu64 " to %" PRIu64 " of them, and go on: behind are %s",
-             ras->func[func], least, most, list.text);
+        findings_report(&judge->about, "ras_behind", FINDING_NOTE,
+                        "%s: ranks have launched %" PRIu64 " to %" PRIu64
+                        " of them, and go on: behind are %s",
+                        ras->func[func], least, most, list.text);
     else
-        tell(judge, "ras_stuck", FINDING_BAD,
-             "%s number %" PRIu64 " waits for ranks that have not come to it in %.3g s: %s",
-             ras->func[func], least + 1, judge->seconds, list.text);
+        findings_report(&judge->about, "ras_stuck", FINDING_BAD,
+                        "%s number %" PRIu64
+                        " waits for ranks that have not come to it in %.3g s: %s",
+                        ras->func[func], least + 1, judge->seconds, list.text);
     return true;
 }
 
@@ -190,8 +177,8 @@ static void judge_communicator(struct judge *judge, const struct ras *before, co
             apart_by_asking(judge, before, earlier, now->func[f], most_launched(communicator, f)),
             moves);
     if (!moves && !uneven && all)
-        tell(
-            judge, "ras_silent", FINDING_NOTE,
+        findings_report(
+            &judge->about, "ras_silent", FINDING_NOTE,
             "no rank has launched a collective in %.3g s: idle, at other work, or all of them wait "
             "in the last one",
             judge->seconds);
@@ -200,16 +187,18 @@ static void judge_communicator(struct judge *judge, const struct ras *before, co
 int ras_judge(const struct ras *before, const struct ras *now, double seconds,
               struct findings *findings, struct err *err)
 {
-    struct judge judge = {.seconds = seconds, .findings = findings, .err = err};
+    char subject[160] = "";
+    struct judge judge = {.seconds = seconds, .about = {findings, err, subject}};
     if (now->timeouts)
-        tell(&judge, "ras_timeouts", FINDING_DOUBT,
-             "NCCL's processes did not all answer each other in time: what they would tell is "
-             "missing here.");
-    for (size_t i = 0; i < now->n && !judge.rc; i++) {
+        findings_report(
+            &judge.about, "ras_timeouts", FINDING_DOUBT,
+            "NCCL's processes did not all answer each other in time: what they would tell is "
+            "missing here.");
+    for (size_t i = 0; i < now->n && !judge.about.rc; i++) {
         const struct ras_communicator *communicator = &now->communicator[i];
-        (void)snprintf(judge.subject, sizeof(judge.subject), "communicator %zu (%s)", i + 1,
+        (void)snprintf(subject, sizeof(subject), "communicator %zu (%s)", i + 1,
                        communicator->hash);
         judge_communicator(&judge, before, now, communicator);
     }
-    return judge.rc;
+    return judge.about.rc;
 }

@@ -176,49 +176,33 @@ static const struct comms_arrival_rank *find_late(const struct comms_arrival *ar
     return is_late && !(waited < 0.01) ? latest : NULL;
 }
 
-/* Of ranks that wait for another one. */
-static void say_late(const struct comms_arrival *arrival, const struct comms_arrival_rank *latest,
-                     const char *behind, const char *each, struct finding *finding)
-{
-    char waited[16] = "";
-    if (arrival->timed)
-        (void)text_percent(comms_arrival_waited(arrival), waited, sizeof(waited));
-    (void)snprintf(finding->sentence, sizeof(finding->sentence),
-                   "rank %u is late: it enqueued %" PRIu64 " of %" PRIu64
-                   " collectives last, on average %s behind the first rank, where one comes every "
-                   "%s; %s%s%s",
-                   latest->rank, latest->last, arrival->calls, behind, each,
-                   waited[0] ? "ranks waited on their GPUs " : "the others may wait for it", waited,
-                   waited[0] ? " of the time that collectives took" : "");
-}
-
-static void say_in_turn(const struct comms_arrival_rank *latest, const char *behind,
-                        const char *each, struct finding *finding)
-{
-    (void)snprintf(finding->sentence, sizeof(finding->sentence),
-                   "one process enqueues its ranks in turn, rank %u always last, on average %s "
-                   "behind the first, where a collective comes every %s; a process or thread a "
-                   "rank would not",
-                   latest->rank, behind, each);
-}
-
 int comms_arrival_judge(const struct comms_arrival *arrival, const char *subject,
                         struct findings *findings, struct err *err)
 {
     const struct comms_arrival_rank *latest = find_late(arrival);
-    char behind[24], each[24];
+    struct findings_about about = {findings, err, subject};
+    char behind[24], each[24], waited[16] = "";
     double calls = (double)arrival->calls;
     if (!latest)
         return 0;
-    bool in_turn = arrival->one_process && latest->last == arrival->calls;
-    struct finding finding = {.severity = in_turn ? FINDING_NOTE : FINDING_DOUBT};
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", in_turn ? "comms_in_turn" : "comms_late");
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%.200s", subject);
     (void)units_format_seconds((double)latest->late_ns / calls / 1e9, behind, sizeof(behind));
     (void)units_format_seconds((double)arrival->span_ns / calls / 1e9, each, sizeof(each));
-    if (in_turn)
-        say_in_turn(latest, behind, each, &finding);
+    if (arrival->timed)
+        (void)text_percent(comms_arrival_waited(arrival), waited, sizeof(waited));
+    if (arrival->one_process && latest->last == arrival->calls)
+        findings_report(
+            &about, "comms_in_turn", FINDING_NOTE,
+            "one process enqueues its ranks in turn, rank %u always last, on average %s behind the "
+            "first, where a collective comes every %s; a process or thread a rank would not",
+            latest->rank, behind, each);
     else
-        say_late(arrival, latest, behind, each, &finding);
-    return findings_add(findings, &finding, err);
+        findings_report(
+            &about, "comms_late", FINDING_DOUBT,
+            "rank %u is late: it enqueued %" PRIu64 " of %" PRIu64
+            " collectives last, on average %s behind the first rank, where one comes every %s; "
+            "%s%s%s",
+            latest->rank, latest->last, arrival->calls, behind, each,
+            waited[0] ? "ranks waited on their GPUs " : "the others may wait for it", waited,
+            waited[0] ? " of the time that collectives took" : "");
+    return about.rc;
 }

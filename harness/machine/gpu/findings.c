@@ -11,32 +11,10 @@
 #include "harness/machine/gpu/state.h"
 #include "harness/machine/gpu/watch.h"
 
-struct judge {
-    const struct gpu_health *health;
-    const char *subject, *evidence;
-    struct findings *findings;
-    int rc;
-    struct err *err;
-};
-
 const char *gpu_compute_mode_name(enum gpu_compute_mode mode)
 {
     static const char *const names[] = {"default", "exclusive thread", "prohibited", "exclusive"};
     return mode < GPU_MODE_DEFAULT || mode > GPU_MODE_EXCLUSIVE ? NULL : names[mode];
-}
-
-__attribute__((format(printf, 4, 5))) static void
-say(struct judge *judge, const char *id, enum finding_severity severity, const char *fmt, ...)
-{
-    struct finding head = {.severity = severity};
-    va_list args;
-    (void)snprintf(head.evidence, sizeof(head.evidence), "%s",
-                   judge->evidence ? judge->evidence : "");
-    va_start(args, fmt);
-    if (!judge->rc)
-        judge->rc =
-            findings_tell(judge->findings, &head, id, judge->subject, fmt, args, judge->err);
-    va_end(args);
 }
 
 static const char *plural(int64_t n)
@@ -44,82 +22,84 @@ static const char *plural(int64_t n)
     return n == 1 ? "" : "s";
 }
 
-static void judge_links(struct judge *judge)
+static void judge_links(const struct gpu_health *h, struct findings_about *about)
 {
-    const struct gpu_health *h = judge->health;
     if (h->pcie_width > 0 && h->pcie_width < h->pcie_width_max)
-        say(judge, "gpu_pcie", FINDING_BAD, "PCIe width is x%d of x%d", h->pcie_width,
-            h->pcie_width_max);
+        findings_report(about, "gpu_pcie", FINDING_BAD, "PCIe width is x%d of x%d", h->pcie_width,
+                        h->pcie_width_max);
     if (h->pcie_generation_link > 0 && h->pcie_generation_link < h->pcie_generation_gpu)
-        say(judge, "gpu_pcie", FINDING_NOTE, "PCIe: slot and board allow gen %d, the GPU gen %d",
-            h->pcie_generation_link, h->pcie_generation_gpu);
+        findings_report(about, "gpu_pcie", FINDING_NOTE,
+                        "PCIe: slot and board allow gen %d, the GPU gen %d",
+                        h->pcie_generation_link, h->pcie_generation_gpu);
     if (h->nvlinks > 0 && h->nvlinks_active == 0)
-        say(judge, "gpu_nvlink", FINDING_NOTE,
+        findings_report(
+            about, "gpu_nvlink", FINDING_NOTE,
             "none of its %d NVLinks is active: no bridge or switch, or it has not started",
             h->nvlinks);
     else if (h->nvlinks_active < h->nvlinks)
-        say(judge, "gpu_nvlink", FINDING_BAD, "%d of %d NVLinks are down",
-            h->nvlinks - h->nvlinks_active, h->nvlinks);
+        findings_report(about, "gpu_nvlink", FINDING_BAD, "%d of %d NVLinks are down",
+                        h->nvlinks - h->nvlinks_active, h->nvlinks);
 }
 
-static void judge_ecc(struct judge *judge)
+static void judge_ecc(const struct gpu_health *h, struct findings_about *about)
 {
-    const struct gpu_health *h = judge->health;
     if (h->ecc == 0)
-        say(judge, "gpu_ecc", FINDING_NOTE, "ECC is off%s",
-            h->ecc_pending == 1 ? " until the next reset" : "");
+        findings_report(about, "gpu_ecc", FINDING_NOTE, "ECC is off%s",
+                        h->ecc_pending == 1 ? " until the next reset" : "");
     else if (h->ecc == 1 && h->ecc_pending == 0)
-        say(judge, "gpu_ecc", FINDING_NOTE, "ECC will be off after the next reset");
+        findings_report(about, "gpu_ecc", FINDING_NOTE, "ECC will be off after the next reset");
     if (h->ecc_uncorrected > 0)
-        say(judge, "gpu_ecc", FINDING_BAD,
-            "%lld uncorrected ECC error%s since the driver was loaded",
-            (long long)h->ecc_uncorrected, plural(h->ecc_uncorrected));
+        findings_report(about, "gpu_ecc", FINDING_BAD,
+                        "%lld uncorrected ECC error%s since the driver was loaded",
+                        (long long)h->ecc_uncorrected, plural(h->ecc_uncorrected));
     if (h->ecc_uncorrected_life > 0 && h->ecc_uncorrected_life > h->ecc_uncorrected)
-        say(judge, "gpu_ecc", FINDING_NOTE, "%lld uncorrected ECC error%s in its life",
-            (long long)h->ecc_uncorrected_life, plural(h->ecc_uncorrected_life));
+        findings_report(about, "gpu_ecc", FINDING_NOTE, "%lld uncorrected ECC error%s in its life",
+                        (long long)h->ecc_uncorrected_life, plural(h->ecc_uncorrected_life));
     if (h->ecc_corrected > 0)
-        say(judge, "gpu_ecc", FINDING_NOTE,
-            "%lld corrected ECC error%s since the driver was loaded", (long long)h->ecc_corrected,
-            plural(h->ecc_corrected));
+        findings_report(about, "gpu_ecc", FINDING_NOTE,
+                        "%lld corrected ECC error%s since the driver was loaded",
+                        (long long)h->ecc_corrected, plural(h->ecc_corrected));
 }
 
-static void judge_memory(struct judge *judge)
+static void judge_memory(const struct gpu_health *h, struct findings_about *about)
 {
-    const struct gpu_health *h = judge->health;
     if (h->rows_failed == 1)
-        say(judge, "gpu_memory", FINDING_BAD, "remapping of a bad memory row has failed");
+        findings_report(about, "gpu_memory", FINDING_BAD,
+                        "remapping of a bad memory row has failed");
     if (h->rows_pending == 1)
-        say(judge, "gpu_memory", FINDING_BAD,
-            "row remapping pending: bad memory is in use until the GPU is reset");
+        findings_report(about, "gpu_memory", FINDING_BAD,
+                        "row remapping pending: bad memory is in use until the GPU is reset");
     if (h->pages_pending == 1 && h->rows_pending != 1)
-        say(judge, "gpu_memory", FINDING_BAD,
-            "page retirement pending: bad memory is in use until the GPU is reset");
+        findings_report(about, "gpu_memory", FINDING_BAD,
+                        "page retirement pending: bad memory is in use until the GPU is reset");
     if (h->rows_uncorrected > 0)
-        say(judge, "gpu_memory", FINDING_NOTE, "%d memory row%s remapped after uncorrected errors",
-            h->rows_uncorrected, plural(h->rows_uncorrected));
+        findings_report(about, "gpu_memory", FINDING_NOTE,
+                        "%d memory row%s remapped after uncorrected errors", h->rows_uncorrected,
+                        plural(h->rows_uncorrected));
 }
 
-static void judge_modes(struct judge *judge)
+static void judge_modes(const struct gpu_health *h, struct findings_about *about)
 {
-    const struct gpu_health *h = judge->health;
     const char *mode = gpu_compute_mode_name(h->compute_mode);
     if (h->persistence == 0)
-        say(judge, "gpu_persistence", FINDING_NOTE,
-            "persistence mode off: an idle GPU is shut down, and slow to start");
+        findings_report(about, "gpu_persistence", FINDING_NOTE,
+                        "persistence mode off: an idle GPU is shut down, and slow to start");
     if (h->compute_mode == GPU_MODE_PROHIBITED)
-        say(judge, "gpu_compute_mode", FINDING_BAD,
+        findings_report(
+            about, "gpu_compute_mode", FINDING_BAD,
             "compute mode prohibited: no process can use it ('nvidia-smi -c 0' opens it)");
     else if (h->compute_mode == GPU_MODE_EXCLUSIVE && h->mps)
-        say(judge, "gpu_compute_mode", FINDING_NOTE,
+        findings_report(
+            about, "gpu_compute_mode", FINDING_NOTE,
             "compute mode exclusive, with an MPS daemon: processes share it by way of MPS");
     else if (mode && h->compute_mode != GPU_MODE_DEFAULT)
-        say(judge, "gpu_compute_mode", FINDING_BAD,
+        findings_report(
+            about, "gpu_compute_mode", FINDING_BAD,
             "compute mode %s: one process at a time can use it ('nvidia-smi -c 0' opens it)", mode);
 }
 
-static void judge_processes(struct judge *judge)
+static void judge_processes(const struct gpu_health *h, struct findings_about *about)
 {
-    const struct gpu_health *h = judge->health;
     char list[200] = "";
     size_t used = 0;
     if (h->nprocesses < 1)
@@ -136,60 +116,60 @@ static void judge_processes(struct judge *judge)
     }
     bool all = h->nprocesses <= GPU_PROCESSES_MAX && used < sizeof(list);
     if (h->nprocesses == 1)
-        say(judge, "gpu_processes", FINDING_BAD, "another process uses it: %s", list);
+        findings_report(about, "gpu_processes", FINDING_BAD, "another process uses it: %s", list);
     else
-        say(judge, "gpu_processes", FINDING_BAD, "%d other processes use it: %s%s", h->nprocesses,
-            list, all ? "" : "; ...");
+        findings_report(about, "gpu_processes", FINDING_BAD, "%d other processes use it: %s%s",
+                        h->nprocesses, list, all ? "" : "; ...");
 }
 
-static void judge_mig(struct judge *judge)
+static void judge_mig(const struct gpu_health *h, struct findings_about *about)
 {
-    const struct gpu_health *h = judge->health;
     char list[160] = "";
     size_t used = 0;
     if (h->mig >= 0 && h->mig_pending >= 0 && h->mig != h->mig_pending)
-        say(judge, "gpu_mig", FINDING_NOTE, "MIG will be %s after the next reset",
-            h->mig_pending ? "on" : "off");
+        findings_report(about, "gpu_mig", FINDING_NOTE, "MIG will be %s after the next reset",
+                        h->mig_pending ? "on" : "off");
     if (h->mig != 1)
         return;
     for (int i = 0; i < h->ninstances && i < GPU_INSTANCES_MAX && used < sizeof(list); i++)
         used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : ": ",
                                  h->instances[i].name[0] ? h->instances[i].name : "unnamed");
     if (h->ninstances == 0)
-        say(judge, "gpu_mig", FINDING_BAD, "MIG on without an instance: CUDA cannot use it");
+        findings_report(about, "gpu_mig", FINDING_BAD,
+                        "MIG on without an instance: CUDA cannot use it");
     else if (h->ninstances < 0)
-        say(judge, "gpu_mig", FINDING_NOTE, "MIG on; what CUDA shows of it is what is measured");
+        findings_report(about, "gpu_mig", FINDING_NOTE,
+                        "MIG on; what CUDA shows of it is what is measured");
     else
-        say(judge, "gpu_mig", FINDING_NOTE,
-            "MIG on: %d instance%s%s; what CUDA shows of them is what is measured", h->ninstances,
-            plural(h->ninstances), list);
+        findings_report(about, "gpu_mig", FINDING_NOTE,
+                        "MIG on: %d instance%s%s; what CUDA shows of them is what is measured",
+                        h->ninstances, plural(h->ninstances), list);
 }
 
-static void judge_power(struct judge *judge)
+static void judge_power(const struct gpu_health *h, struct findings_about *about)
 {
-    const struct gpu_health *h = judge->health;
     /* Limits are set in whole watts, so 1% is a decision of somebody. */
     if (h->power_limit_w < 0.99 * h->power_limit_default_w)
-        say(judge, "gpu_power", FINDING_NOTE, "its power is limited to %.0f of %.0f W",
-            h->power_limit_w, h->power_limit_default_w);
+        findings_report(about, "gpu_power", FINDING_NOTE, "its power is limited to %.0f of %.0f W",
+                        h->power_limit_w, h->power_limit_default_w);
     if (gpu_throttle_is_noise(h->throttle_reasons))
-        say(judge, "gpu_slowdown", FINDING_BAD,
-            "slowed down right now, by heat or the power supply (reasons 0x%llx)",
-            (unsigned long long)h->throttle_reasons);
+        findings_report(about, "gpu_slowdown", FINDING_BAD,
+                        "slowed down right now, by heat or the power supply (reasons 0x%llx)",
+                        (unsigned long long)h->throttle_reasons);
 }
 
 int gpu_health_judge(const struct gpu_health *health, const char *subject,
                      struct findings *findings, struct err *err)
 {
-    struct judge judge = {.health = health, .subject = subject, .findings = findings, .err = err};
-    judge_links(&judge);
-    judge_ecc(&judge);
-    judge_memory(&judge);
-    judge_modes(&judge);
-    judge_processes(&judge);
-    judge_mig(&judge);
-    judge_power(&judge);
-    return judge.rc;
+    struct findings_about about = {findings, err, subject};
+    judge_links(health, &about);
+    judge_ecc(health, &about);
+    judge_memory(health, &about);
+    judge_modes(health, &about);
+    judge_processes(health, &about);
+    judge_mig(health, &about);
+    judge_power(health, &about);
+    return about.rc;
 }
 
 /* Singular, and what stands behind it in the plural too. */
@@ -211,31 +191,32 @@ static const struct gain {
     [GPU_NVLINK_RECOVERIES] = {"gpu_nvlink", FINDING_BAD, "restart", " of an NVLink"},
 };
 
-static void judge_load(struct judge *judge, const struct gpu_change *change, const char *during)
+static void judge_load(const struct gpu_change *change, const char *during,
+                       struct findings_about *about)
 {
     if (change->pcie_generation > 0 && change->pcie_generation < change->pcie_generation_most)
-        say(judge, "gpu_pcie", FINDING_BAD, "PCIe gen %d of %d under load, during %s",
-            change->pcie_generation, change->pcie_generation_most, during);
+        findings_report(about, "gpu_pcie", FINDING_BAD, "PCIe gen %d of %d under load, during %s",
+                        change->pcie_generation, change->pcie_generation_most, during);
     if (change->pcie_width > 0 && change->pcie_width < change->pcie_width_most)
-        say(judge, "gpu_pcie", FINDING_BAD, "PCIe width x%d of x%d under load, during %s",
-            change->pcie_width, change->pcie_width_most, during);
+        findings_report(about, "gpu_pcie", FINDING_BAD,
+                        "PCIe width x%d of x%d under load, during %s", change->pcie_width,
+                        change->pcie_width_most, during);
 }
 
 int gpu_change_judge(const struct gpu_change *change, const char *subject, const char *during,
                      const char *evidence, struct findings *findings, struct err *err)
 {
-    struct judge judge = {
-        .subject = subject, .evidence = evidence, .findings = findings, .err = err};
+    struct findings_about about = {findings, err, subject, evidence};
     for (int i = 0; i < GPU_COUNTERS; i++)
         if (change->gained[i] > 0)
-            say(&judge, gains[i].id, gains[i].severity, "%lld %s%s%s during %s",
-                (long long)change->gained[i], gains[i].what, plural(change->gained[i]),
-                gains[i].behind, during);
+            findings_report(&about, gains[i].id, gains[i].severity, "%lld %s%s%s during %s",
+                            (long long)change->gained[i], gains[i].what, plural(change->gained[i]),
+                            gains[i].behind, during);
     if (change->xid)
-        say(&judge, "gpu_xid", FINDING_BAD, "Xid %d during %s: the kernel's log says more",
-            change->xid, during);
-    judge_load(&judge, change, during);
-    return judge.rc;
+        findings_report(&about, "gpu_xid", FINDING_BAD,
+                        "Xid %d during %s: the kernel's log says more", change->xid, during);
+    judge_load(change, during, &about);
+    return about.rc;
 }
 
 static void append_links(const struct gpu_health *h, char *buf, size_t size)
