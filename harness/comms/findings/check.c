@@ -99,7 +99,7 @@ static void compare(struct check *check, const char *name, const struct made_cal
 static struct made_calls made_of(const struct made *made, uint32_t func)
 {
     for (size_t i = 0; i < made->n; i++)
-        if (comms_func_find(made->func[i].name) == func)
+        if (comms_name_find(&comms_funcs, made->func[i].name) == func)
             return made->func[i].sum;
     return (struct made_calls){0};
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Of each, in the order of the enumerations: NCCL's text, NCCL's number, ours to show. */
-struct name {
+struct comms_name {
     const char *text;
     size_t length; /* of the text */
     int number;    /* -1: interface 1 does not have it */
@@ -14,7 +14,7 @@ struct name {
 
 #define TEXT(text) text, sizeof(text) - 1
 
-static const struct name funcs[COMMS_FUNCS] = {
+static const struct comms_name funcs[COMMS_FUNCS] = {
     [COMMS_FUNC_OTHER] = {NULL, 0, -1, "other"},
     [COMMS_ALL_REDUCE] = {TEXT("AllReduce"), 4, "AllReduce"},
     [COMMS_ALL_GATHER] = {TEXT("AllGather"), 2, "AllGather"},
@@ -28,7 +28,7 @@ static const struct name funcs[COMMS_FUNCS] = {
     [COMMS_RECV] = {TEXT("Recv"), 7, "Recv"},
 };
 
-static const struct name datatypes[COMMS_TYPES] = {
+static const struct comms_name datatypes[COMMS_TYPES] = {
     [COMMS_TYPE_OTHER] = {NULL, 0, -1, "other", 0},
     [COMMS_INT8] = {TEXT("ncclInt8"), 0, "int8", 1},
     [COMMS_UINT8] = {TEXT("Unknown"), 1, "uint8", 1},
@@ -44,7 +44,7 @@ static const struct name datatypes[COMMS_TYPES] = {
     [COMMS_FLOAT8E5M2] = {TEXT("ncclFloat8e5m2"), 11, "float8e5m2", 1},
 };
 
-static const struct name algos[COMMS_ALGOS] = {
+static const struct comms_name algos[COMMS_ALGOS] = {
     [COMMS_ALGO_OTHER] = {NULL, 0, -1, "other"},
     [COMMS_RING] = {TEXT("RING"), 1, "RING"},
     [COMMS_TREE] = {TEXT("TREE"), 0, "TREE"},
@@ -58,69 +58,34 @@ static const struct name algos[COMMS_ALGOS] = {
     [COMMS_CALLED] = {NULL, 0, -1, "CALLED"},
 };
 
-static const struct name protos[COMMS_PROTOS] = {
+static const struct comms_name protos[COMMS_PROTOS] = {
     [COMMS_PROTO_OTHER] = {NULL, 0, -1, "-"},
     [COMMS_LL] = {TEXT("LL"), 0, "LL"},
     [COMMS_LL128] = {TEXT("LL128"), 1, "LL128"},
     [COMMS_SIMPLE] = {TEXT("SIMPLE"), 2, "SIMPLE"},
 };
 
-static uint32_t find(const struct name *names, uint32_t n, const char *text)
+const struct comms_names comms_funcs = {funcs, COMMS_FUNCS};
+const struct comms_names comms_datatypes = {datatypes, COMMS_TYPES};
+const struct comms_names comms_algos = {algos, COMMS_ALGOS};
+const struct comms_names comms_protos = {protos, COMMS_PROTOS};
+
+uint32_t comms_name_find(const struct comms_names *names, const char *text)
 {
     /* In the path of each call: most texts of a table begin alike and are of other lengths. */
     size_t length = text ? strlen(text) : 0;
-    for (uint32_t i = 1; length && i < n; i++)
-        if (names[i].length == length && memcmp(names[i].text, text, length) == 0)
+    for (uint32_t i = 1; length && i < names->n; i++)
+        if (names->name[i].length == length && memcmp(names->name[i].text, text, length) == 0)
             return i;
     return 0;
 }
 
-static uint32_t numbered(const struct name *names, uint32_t n, unsigned number)
+uint32_t comms_name_numbered(const struct comms_names *names, unsigned number)
 {
-    for (uint32_t i = 1; i < n; i++)
-        if (names[i].number == (int)number)
+    for (uint32_t i = 1; i < names->n; i++)
+        if (names->name[i].number == (int)number)
             return i;
     return 0;
-}
-
-uint32_t comms_func_find(const char *text)
-{
-    return find(funcs, COMMS_FUNCS, text);
-}
-
-uint32_t comms_datatype_find(const char *text)
-{
-    return find(datatypes, COMMS_TYPES, text);
-}
-
-uint32_t comms_algo_find(const char *text)
-{
-    return find(algos, COMMS_ALGOS, text);
-}
-
-uint32_t comms_proto_find(const char *text)
-{
-    return find(protos, COMMS_PROTOS, text);
-}
-
-uint32_t comms_func_numbered(unsigned number)
-{
-    return numbered(funcs, COMMS_FUNCS, number);
-}
-
-uint32_t comms_datatype_numbered(unsigned number)
-{
-    return numbered(datatypes, COMMS_TYPES, number);
-}
-
-uint32_t comms_algo_numbered(unsigned number)
-{
-    return numbered(algos, COMMS_ALGOS, number);
-}
-
-uint32_t comms_proto_numbered(unsigned number)
-{
-    return numbered(protos, COMMS_PROTOS, number);
 }
 
 const char *comms_func_name(uint32_t func)

@@ -58,18 +58,18 @@ enum comms_algo {
 
 enum comms_proto { COMMS_PROTO_OTHER, COMMS_LL, COMMS_LL128, COMMS_SIMPLE, COMMS_PROTOS };
 
+/* The words of one of these. */
+struct comms_names {
+    const struct comms_name *name;
+    uint32_t n;
+};
+extern const struct comms_names comms_funcs, comms_datatypes, comms_algos, comms_protos;
+
 /* By NCCL's text (interfaces 2 and later); NULL and unknown ones: 0, of a type COMMS_TYPE_OTHER or
  * the one without a name. */
-uint32_t comms_func_find(const char *text);
-uint32_t comms_datatype_find(const char *text);
-uint32_t comms_algo_find(const char *text);
-uint32_t comms_proto_find(const char *text);
-
+uint32_t comms_name_find(const struct comms_names *names, const char *text);
 /* By NCCL's number (interface 1, so NCCL 2.23). */
-uint32_t comms_func_numbered(unsigned number);
-uint32_t comms_datatype_numbered(unsigned number);
-uint32_t comms_algo_numbered(unsigned number);
-uint32_t comms_proto_numbered(unsigned number);
+uint32_t comms_name_numbered(const struct comms_names *names, unsigned number);
 
 /* "AllReduce", "float32", "RING", "LL128"; of what is none of them "?". */
 const char *comms_func_name(uint32_t func);

@@ -138,12 +138,12 @@ static int32_t root_of(uint32_t func, int root)
 static void count_coll(void *context, const struct abi_work *work, const struct abi_way *way,
                        bool captured)
 {
-    uint32_t func = comms_func_find(work->func);
+    uint32_t func = comms_name_find(&comms_funcs, work->func);
     count(context,
           (struct comms_key){.func = func,
-                             .datatype = comms_datatype_find(work->datatype),
-                             .algo = comms_algo_find(way->algo),
-                             .proto = comms_proto_find(way->proto),
+                             .datatype = comms_name_find(&comms_datatypes, work->datatype),
+                             .algo = comms_name_find(&comms_algos, way->algo),
+                             .proto = comms_name_find(&comms_protos, way->proto),
                              .channels = channels_of(way->channels),
                              .captured = captured,
                              .peer = root_of(func, work->root)},
@@ -153,8 +153,8 @@ static void count_coll(void *context, const struct abi_work *work, const struct 
 static void count_p2p(void *context, const struct abi_p2p_4 *p2p, bool captured)
 {
     count(context,
-          (struct comms_key){.func = comms_func_find(p2p->func),
-                             .datatype = comms_datatype_find(p2p->datatype),
+          (struct comms_key){.func = comms_name_find(&comms_funcs, p2p->func),
+                             .datatype = comms_name_find(&comms_datatypes, p2p->datatype),
                              .algo = COMMS_POINT_TO_POINT,
                              .channels = channels_of(p2p->channels),
                              .captured = captured,
@@ -166,8 +166,8 @@ static void count_call(void *context, const char *func, const char *datatype, si
                        bool captured)
 {
     count(context,
-          (struct comms_key){.func = comms_func_find(func),
-                             .datatype = comms_datatype_find(datatype),
+          (struct comms_key){.func = comms_name_find(&comms_funcs, func),
+                             .datatype = comms_name_find(&comms_datatypes, datatype),
                              .algo = COMMS_CALLED,
                              .captured = captured,
                              .peer = -1},
@@ -176,13 +176,13 @@ static void count_call(void *context, const char *func, const char *datatype, si
 
 static void count_coll_1(void *context, int rank, const struct abi_coll_1 *coll)
 {
-    uint32_t func = comms_func_numbered(coll->func);
+    uint32_t func = comms_name_numbered(&comms_funcs, coll->func);
     plugin_log_learn(member_of(context), coll->comm_hash, rank);
     count(context,
           (struct comms_key){.func = func,
-                             .datatype = comms_datatype_numbered(coll->datatype),
-                             .algo = comms_algo_numbered(coll->algo),
-                             .proto = comms_proto_numbered(coll->proto),
+                             .datatype = comms_name_numbered(&comms_datatypes, coll->datatype),
+                             .algo = comms_name_numbered(&comms_algos, coll->algo),
+                             .proto = comms_name_numbered(&comms_protos, coll->proto),
                              .channels = channels_of(coll->channels),
                              .peer = root_of(func, coll->root)},
           coll->count);
@@ -192,8 +192,8 @@ static void count_p2p_1(void *context, int rank, const struct abi_p2p_1 *p2p)
 {
     plugin_log_learn(member_of(context), p2p->comm_hash, rank);
     count(context,
-          (struct comms_key){.func = comms_func_numbered(p2p->func),
-                             .datatype = comms_datatype_numbered(p2p->datatype),
+          (struct comms_key){.func = comms_name_numbered(&comms_funcs, p2p->func),
+                             .datatype = comms_name_numbered(&comms_datatypes, p2p->datatype),
                              .algo = COMMS_POINT_TO_POINT,
                              .peer = p2p->peer},
           p2p->count);
@@ -318,11 +318,11 @@ static int start_6(void *context, void **handle, struct abi_event_5 *event)
     if (!event || event->type != ABI_COPY_COLL)
         return start_5(context, handle, event);
     const struct abi_work *coll = &event->copy_coll;
-    uint32_t func = comms_func_find(coll->func);
+    uint32_t func = comms_name_find(&comms_funcs, coll->func);
     (void)may_count(handle, event);
     count(context,
           (struct comms_key){.func = func,
-                             .datatype = comms_datatype_find(coll->datatype),
+                             .datatype = comms_name_find(&comms_datatypes, coll->datatype),
                              .algo = COMMS_COPY_ENGINE,
                              .captured = event->parent == &captured_call,
                              .peer = root_of(func, coll->root)},
