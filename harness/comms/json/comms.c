@@ -4,10 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "harness/comms/json/comms_arrival.h"
-#include "harness/comms/json/comms_copies.h"
-#include "harness/comms/json/comms_truth.h"
 #include "harness/comms/logs/names.h"
+#include "harness/comms/view/arrival.h"
 #include "harness/comms/view/lines.h"
 #include "harness/comms/view/matrix.h"
 #include "harness/store/json/findings.h"
@@ -89,13 +87,16 @@ static json_t *done_to_json(const struct comms_communicator *communicator)
     return all;
 }
 
-static json_t *cells_to_json(const struct comms_matrix *matrix, const uint64_t *cells)
+static json_t *cells_to_json(const struct comms_matrix *matrix, const uint64_t *cells, bool log)
 {
     json_t *rows = json_array();
     for (uint32_t from = 0; from < matrix->n; from++) {
         json_t *row = json_array();
-        for (uint32_t to = 0; to < matrix->n; to++)
-            (void)json_array_append_new(row, whole(cells[(size_t)from * matrix->n + to]));
+        for (uint32_t to = 0; to < matrix->n; to++) {
+            uint64_t cell = cells[(size_t)from * matrix->n + to];
+            (void)json_array_append_new(row,
+                                        log ? json_value_real(comms_log10(cell)) : whole(cell));
+        }
         (void)json_array_append_new(rows, row);
     }
     return rows;
@@ -112,11 +113,34 @@ static int matrix_to_json(const struct comms_communicator *communicator, json_t 
         return rc == -E2BIG ? 0 : rc;
     }
     *json = json_pack("{s:s, s:o, s:o, s:o, s:o}", "how", comms_how_name(matrix.how), "bytes",
-                      cells_to_json(&matrix, matrix.bytes), "calls",
-                      cells_to_json(&matrix, matrix.calls), "unknown_calls",
+                      cells_to_json(&matrix, matrix.bytes, false), "calls",
+                      cells_to_json(&matrix, matrix.calls, false), "unknown_calls",
                       whole(matrix.unknown_calls), "unknown_bytes", whole(matrix.unknown_bytes));
     comms_matrix_free(&matrix);
     return 0;
+}
+
+/*
+ * {"calls", "span_s", "timed_calls", "waited_share" | null, "ranks": [{"rank", "last_calls",
+ *   "late_s", "timed_s", "waited_s"}]}; null where there is nothing to compare.
+ */
+static json_t *arrival_to_json(const struct comms_arrival *arrival)
+{
+    if (!arrival->calls)
+        return json_null();
+    json_t *ranks = json_array();
+    for (size_t i = 0; i < arrival->n; i++) {
+        const struct comms_arrival_rank *rank = &arrival->rank[i];
+        (void)json_array_append_new(
+            ranks,
+            json_pack("{s:i, s:I, s:f, s:f, s:f}", "rank", (int)rank->rank, "last_calls",
+                      (json_int_t)rank->last, "late_s", (double)rank->late_ns / 1e9, "timed_s",
+                      (double)rank->timed_ns / 1e9, "waited_s", (double)rank->waited_ns / 1e9));
+    }
+    return json_pack("{s:I, s:f, s:I, s:o, s:o}", "calls", (json_int_t)arrival->calls, "span_s",
+                     (double)arrival->span_ns / 1e9, "timed_calls", (json_int_t)arrival->timed,
+                     "waited_share", json_value_real(comms_arrival_waited(arrival)), "ranks",
+                     ranks);
 }
 
 static int communicator_to_json(const struct comms_communicator *communicator, json_t *all,
@@ -142,7 +166,7 @@ static int communicator_to_json(const struct comms_communicator *communicator, j
                       json_value_text_or_null(communicator->name), "ranks",
                       (int)communicator->nranks, "nodes", (int)communicator->nodes, "ranks_told",
                       communicator->told, "present", present_to_json(communicator), "calls", calls,
-                      "matrix", matrix, "arrival", comms_arrival_to_json(&arrival), "done",
+                      "matrix", matrix, "arrival", arrival_to_json(&arrival), "done",
                       done_to_json(communicator)));
     }
     comms_arrival_free(&arrival);
@@ -151,19 +175,6 @@ static int communicator_to_json(const struct comms_communicator *communicator, j
 }
 
 /* ---- all together ---- */
-
-static json_t *log10_to_json(const struct comms_matrix *matrix, const uint64_t *cells)
-{
-    json_t *rows = json_array();
-    for (uint32_t from = 0; from < matrix->n; from++) {
-        json_t *row = json_array();
-        for (uint32_t to = 0; to < matrix->n; to++)
-            (void)json_array_append_new(
-                row, json_value_real(comms_log10(cells[(size_t)from * matrix->n + to])));
-        (void)json_array_append_new(rows, row);
-    }
-    return rows;
-}
 
 static json_t *gpus_to_json(const struct comms_total *total)
 {
@@ -203,10 +214,10 @@ static json_t *total_to_json(const struct comms_view *view)
     return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "how",
                      comms_how_name(matrix->how), "assumed", view->total.assumed, "left_out",
                      whole(view->total.left_out), "gpus", gpus_to_json(&view->total), "ranks",
-                     ranks_to_json(view), "bytes", cells_to_json(matrix, matrix->bytes), "calls",
-                     cells_to_json(matrix, matrix->calls), "bytes_log10",
-                     log10_to_json(matrix, matrix->bytes), "calls_log10",
-                     log10_to_json(matrix, matrix->calls), "unknown_calls",
+                     ranks_to_json(view), "bytes", cells_to_json(matrix, matrix->bytes, false),
+                     "calls", cells_to_json(matrix, matrix->calls, false), "bytes_log10",
+                     cells_to_json(matrix, matrix->bytes, true), "calls_log10",
+                     cells_to_json(matrix, matrix->calls, true), "unknown_calls",
                      whole(matrix->unknown_calls), "unknown_bytes", whole(matrix->unknown_bytes));
 }
 
@@ -226,6 +237,123 @@ static json_t *links_to_json(const struct comms_view *view)
     return all;
 }
 
+/* ---- what NVLink counted ---- */
+
+static json_t *truth_side_to_json(uint64_t called, uint64_t counted)
+{
+    return json_pack("{s:I, s:I, s:I, s:o}", "called_bytes", (json_int_t)called, "counted_bytes",
+                     (json_int_t)counted, "unexplained_bytes", (json_int_t)(counted - called),
+                     "ratio", called ? json_real((double)counted / (double)called) : json_null());
+}
+
+static json_t *truth_gpu_to_json(const struct comms_truth_gpu *gpu)
+{
+    return json_pack("{s:o, s:s, s:i, s:o, s:o}", "host", json_value_text(gpu->host), "pci_bdf",
+                     gpu->counted->pci_bdf, "ranks", (int)gpu->ranks, "sent",
+                     truth_side_to_json(gpu->sent, (uint64_t)gpu->counted->sent_bytes), "received",
+                     truth_side_to_json(gpu->received, (uint64_t)gpu->counted->received_bytes));
+}
+
+/* Machines of which no GPU was counted. */
+static json_t *not_counted_to_json(const struct comms_counters *counters)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; i < counters->n; i++)
+        if (counters->counted[i].why[0])
+            (void)json_array_append_new(
+                all, json_pack("{s:o, s:o}", "host", json_value_text(counters->counted[i].host),
+                               "why", json_value_text(counters->counted[i].why)));
+    return all;
+}
+
+/*
+ * {"gpus": [{"host", "pci_bdf", "ranks", "sent": SIDE, "received": SIDE}],
+ *  "all": {"sent": SIDE, "received": SIDE}, "flags_bytes", "elsewhere_bytes", "copied_bytes"
+ *   between these GPUs, in SIDE too | null where copies were not counted, "left_out",
+ *  "not_counted": [{"host", "why"}]}
+ * with SIDE = {"called_bytes", "counted_bytes", "unexplained_bytes", "ratio" | null of nothing
+ * called}; null where nobody looked.
+ */
+static json_t *truth_to_json(const struct comms_truth *truth, const struct comms_counters *counters)
+{
+    if (!counters->n)
+        return json_null();
+    const struct comms_truth_sum sum = comms_truth_all(truth);
+    json_t *gpus = json_array();
+    for (size_t i = 0; i < truth->n; i++)
+        (void)json_array_append_new(gpus, truth_gpu_to_json(&truth->gpu[i]));
+    return json_pack(
+        "{s:o, s:{s:o, s:o}, s:I, s:I, s:o, s:i, s:o}", "gpus", gpus, "all", "sent",
+        truth_side_to_json(sum.sent, sum.counted_sent), "received",
+        truth_side_to_json(sum.received, sum.counted_received), "flags_bytes",
+        (json_int_t)sum.flags, "elsewhere_bytes", (json_int_t)truth->elsewhere, "copied_bytes",
+        truth->has_copies ? json_integer((json_int_t)truth->copied) : json_null(), "left_out",
+        (int)truth->left_out, "not_counted", not_counted_to_json(counters));
+}
+
+/* ---- copies ---- */
+
+static json_t *copies_log_to_json(const struct copies_log *log)
+{
+    const struct copies_slot *slot = log->slot;
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}", "file",
+        json_value_text(log->name), "host", json_value_text(log->header.host), "pid",
+        whole((uint64_t)log->header.pid), "program", json_value_text(log->header.program), "cupti",
+        whole(log->header.cupti), "start_ns", whole(log->header.start_ns), "finished",
+        slot->finished != COPIES_GOES_ON, "taken_over", copies_slot_is_taken(slot), "dropped",
+        whole(slot->dropped), "unknown", whole(slot->unknown + slot->broken), "buffers_out",
+        whole(slot->buffers), "migrations_since_ns",
+        slot->migrations_ns ? whole(slot->migrations_ns) : json_null(), "migrations_error",
+        whole(slot->migrations_error));
+}
+
+static json_t *copies_sizes_to_json(const struct copies_row *row)
+{
+    json_t *sizes = json_array();
+    for (uint32_t b = 0; b < COPIES_SIZES; b++)
+        if (row->sizes[b])
+            (void)json_array_append_new(sizes, json_pack("{s:o, s:o, s:o}", "from_bytes",
+                                                         least_of(b), "calls", whole(row->sizes[b]),
+                                                         "bytes", whole(row->size_bytes[b])));
+    return sizes;
+}
+
+static json_t *copies_row_to_json(const struct copies_row *row)
+{
+    return json_pack(
+        "{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host",
+        json_value_text(row->host), "from", row->from, "to", row->to, "kind",
+        copies_kind_name(row->kind), "from_memory", copies_memory_name(row->from_memory),
+        "to_memory", copies_memory_name(row->to_memory), "unplaced", row->unplaced, "calls",
+        whole(row->calls), "bytes", whole(row->bytes), "timed_calls", whole(row->timed_calls),
+        "timed_bytes", whole(row->timed_bytes), "time_s",
+        row->timed_ns ? json_real((double)row->timed_ns / 1e9) : json_null(), "bytes_per_s",
+        json_value_real(copies_row_speed(row)), "sizes", copies_sizes_to_json(row));
+}
+
+/*
+ * {"logs": [{"file", "host", "pid", "program", "cupti": its version, "start_ns", "finished": bool,
+ *   "dropped", "unknown", "buffers_out"}],
+ *  "rows": [{"host", "from", "to": "host" | PCI address | "GPUN@PID" | "?", "kind",
+ *   "from_memory", "to_memory", "unplaced": bool, "calls", "bytes", "timed_calls", "timed_bytes",
+ *   "time_s" and "bytes_per_s" | null of not timed, "sizes": [{"from_bytes", "calls", "bytes"}]}]}
+ * null where nobody counted.
+ */
+static json_t *copies_to_json(const struct copies *copies)
+{
+    if (!copies->nlogs)
+        return json_null();
+    json_t *logs = json_array(), *rows = json_array();
+    for (size_t i = 0; i < copies->nlogs; i++)
+        (void)json_array_append_new(logs, copies_log_to_json(&copies->log[i]));
+    for (size_t i = 0; i < copies->n; i++)
+        (void)json_array_append_new(rows, copies_row_to_json(&copies->row[i]));
+    return json_pack("{s:o, s:o}", "logs", logs, "rows", rows);
+}
+
+/* ---- the whole ---- */
+
 json_t *comms_to_json(const struct comms_view *view, struct err *err)
 {
     const struct comms_logs *logs = &view->logs;
@@ -241,7 +369,7 @@ json_t *comms_to_json(const struct comms_view *view, struct err *err)
            : json_pack("{s:i, s:O, s:O, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs",
                        files, "communicators", all, "total", total_to_json(view), "links",
                        links_to_json(view), "links_unknown_bytes", whole(view->links.unknown_bytes),
-                       "nvlink", comms_truth_to_json(&view->truth, &view->counters), "copies",
+                       "nvlink", truth_to_json(&view->truth, &view->counters), "copies",
                        copies_to_json(&view->copies), "findings",
                        findings_to_json(&view->findings));
     json_decref(files);

@@ -16,7 +16,7 @@
  *     "algbw", "busbw" in bytes/s | null}],
  *   "matrix": {"how": "exact"|"order from NCCL"|"modelled", "bytes": [[]], "calls": [[]],
  *     "unknown_calls", "unknown_bytes"} | null of too many ranks,
- *   "arrival": as comms_arrival_to_json,
+ *   "arrival": as arrival_to_json (comms.c),
  *   "done": [{"rank", "collective", "datatype", "algorithm", "protocol", "channels", "captured",
  *     "peer", "from_bytes", "calls", "bytes"}]}],
  *  "total": {"how", "assumed": bool, "left_out", "gpus": [{"gpu", "name", "pci", "host", "pid"}],
@@ -24,7 +24,7 @@
  *   "bytes_log10": [[null of 0]], "calls_log10", "unknown_calls", "unknown_bytes"}
  *   | null of too many GPUs,
  *  "links": [{"name", "gpu", "bytes", "gbps", "share"}], the hottest first, "links_unknown_bytes",
- *  "nvlink": as comms_truth_to_json, "copies": as copies_to_json, "findings": as findings_to_json}
+ *  "nvlink": as truth_to_json, "copies": as copies_to_json, "findings": as findings_to_json}
  * NULL: no memory, or sums that 64 bits do not hold: see err. The caller owns it.
  */
 json_t *comms_to_json(const struct comms_view *view, struct err *err);

@@ -12,7 +12,7 @@ int ras_from_json(const char *text, size_t size, struct ras *ras, struct err *er
 
 /*
  * The job as it is now, with what is wrong: {"nccl", "communicators", "not_told", "findings",
- * "nvlink": as comms_moved_to_json}. Without `ras` the first two are null, and not_told is why;
+ * "nvlink": as moved_to_json (ras.c)}. Without `ras` the first two are null, and not_told is why;
  * else that is null. NULL without memory.
  */
 json_t *ras_to_json(const struct ras *ras, const char *not_told, const struct comms_moved *moved,
