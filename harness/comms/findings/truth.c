@@ -120,15 +120,22 @@ void comms_truth_free(struct comms_truth *truth)
     *truth = (struct comms_truth){0};
 }
 
+struct comms_truth_sum comms_truth_sum_of(const struct comms_truth_gpu *gpu)
+{
+    return (struct comms_truth_sum){gpu->sent, gpu->received, (uint64_t)gpu->counted->sent_bytes,
+                                    (uint64_t)gpu->counted->received_bytes, gpu->sent_flags};
+}
+
 struct comms_truth_sum comms_truth_all(const struct comms_truth *truth)
 {
     struct comms_truth_sum sum = {0};
     for (size_t i = 0; i < truth->n; i++) {
-        sum.sent += truth->gpu[i].sent;
-        sum.received += truth->gpu[i].received;
-        sum.flags += truth->gpu[i].sent_flags;
-        sum.counted_sent += (uint64_t)truth->gpu[i].counted->sent_bytes;
-        sum.counted_received += (uint64_t)truth->gpu[i].counted->received_bytes;
+        const struct comms_truth_sum one = comms_truth_sum_of(&truth->gpu[i]);
+        sum.sent += one.sent;
+        sum.received += one.received;
+        sum.flags += one.flags;
+        sum.counted_sent += one.counted_sent;
+        sum.counted_received += one.counted_received;
     }
     return sum;
 }

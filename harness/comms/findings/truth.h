@@ -40,10 +40,11 @@ int comms_truth_make(const struct comms *comms, const struct comms_counters *cou
                      struct comms_truth *truth, struct err *err);
 void comms_truth_free(struct comms_truth *truth);
 
-/* Of all GPUs together. */
+/* Of one GPU, or of all together. */
 struct comms_truth_sum {
     uint64_t sent, received, counted_sent, counted_received, flags;
 };
+struct comms_truth_sum comms_truth_sum_of(const struct comms_truth_gpu *gpu);
 struct comms_truth_sum comms_truth_all(const struct comms_truth *truth);
 
 /* comms_unexplained, comms_not_counted: more than 1% and a MiB apart, of the GPU where it is most.

@@ -3,12 +3,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/comms/findings/findings.h"
 #include "harness/comms/logs/names.h"
-#include "harness/comms/page/html_comms_measured.h"
+#include "harness/comms/view/arrival.h"
 #include "harness/comms/view/lines.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
@@ -22,8 +23,58 @@ enum {
     EDGE = 64,
     MAP_MOST = 64,     /* GPUs of a map in the page; of more there is gnuplot's picture */
     NUMBERS_MOST = 10, /* that have room for numbers */
-    TABLE_MOST = 16    /* of a table of numbers */
+    TABLE_MOST = 16,   /* of a table of numbers */
+    RANKS_MOST = 64,
+    COPIES_ROWS_MOST = 256
 };
+
+/* ---- tables ---- */
+
+/* Columns are separated by '|'; one of texts begins with ':'. */
+static void begin_table(const char *columns, const char *caption, FILE *out)
+{
+    (void)fputs("<div class=\"scroll\"><table>", out);
+    if (caption[0]) {
+        (void)fputs("<caption>", out);
+        html_say(out, "%s", caption);
+        (void)fputs("</caption>", out);
+    }
+    (void)fputs("\n<tr>", out);
+    for (const char *at = columns; *at; at += *at == '|') {
+        bool is_text = *at == ':';
+        size_t length = strcspn(at, "|");
+        (void)fprintf(out, "<th scope=\"col\"%s>%.*s</th>", is_text ? " class=\"text\"" : "",
+                      (int)length - is_text, at + is_text);
+        at += length;
+    }
+    (void)fputs("</tr>\n", out);
+}
+
+/* A row with a name that is escaped, and cells separated by '|' that need not be. */
+__attribute__((format(printf, 3, 4))) static void print_cells(FILE *out, const char *name,
+                                                              const char *fmt, ...)
+{
+    char text[400], *rest = text;
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    (void)fputs("<tr><th scope=\"row\">", out);
+    html_say(out, "%s", name);
+    (void)fputs("</th>", out);
+    for (const char *cell; (cell = strsep(&rest, "|"));)
+        (void)fprintf(out, "<td>%s</td>", cell);
+}
+
+static void end_row(FILE *out)
+{
+    (void)fputs("</tr>\n", out);
+}
+
+static void end_table(FILE *out)
+{
+    (void)fputs("</table></div>\n", out);
+}
 
 /* ---- the map ---- */
 
@@ -166,24 +217,91 @@ static void print_links(const struct comms_view *view, FILE *out)
     const struct comms_links *links = &view->links;
     if (!links->n)
         return;
-    (void)fputs(
-        "<section id=\"links\">\n<h2>Over which links</h2>\n<p>The shortest way of each pair, "
-        "with what protocols add; the hottest first. Shares are of what a link could carry "
-        "in that time.</p>\n<div class=\"scroll\"><table>\n<tr><th scope=\"col\">link</th>"
-        "<th scope=\"col\">bytes</th><th scope=\"col\">GB/s at most</th>"
-        "<th scope=\"col\">share</th></tr>\n",
-        out);
+    (void)fputs("<section id=\"links\">\n<h2>Over which links</h2>\n<p>The shortest way of each "
+                "pair, with what protocols add; the hottest first. Shares are of what a link could "
+                "carry in that time.</p>\n",
+                out);
+    begin_table("link|bytes|GB/s at most|share", "", out);
     for (size_t i = 0; i < links->n && i < MAP_MOST; i++) {
         const struct comms_link *link = &links->link[i];
         char name[120], share[24], most[24] = "-";
         if (link->gbps > 0)
             (void)snprintf(most, sizeof(most), "%.4g", link->gbps);
-        (void)fputs("<tr><th scope=\"row\">", out);
-        html_say(out, "%s", comms_call_link(&view->total, link, name, sizeof(name)));
-        (void)fprintf(out, "</th><td>%" PRIu64 "</td><td>%s</td><td>%s</td></tr>\n", link->bytes,
-                      most, text_percent(comms_link_share(links, link), share, sizeof(share)));
+        print_cells(out, comms_call_link(&view->total, link, name, sizeof(name)),
+                    "%" PRIu64 "|%s|%s", link->bytes, most,
+                    text_percent(comms_link_share(links, link), share, sizeof(share)));
+        end_row(out);
     }
-    (void)fputs("</table></div>\n</section>\n", out);
+    end_table(out);
+    (void)fputs("</section>\n", out);
+}
+
+/* ---- on the GPUs ---- */
+
+static const char *gigabytes(double rate, char buf[static 24])
+{
+    (void)snprintf(buf, 24, isnan(rate) ? "-" : "%.2f", rate / 1e9);
+    return buf;
+}
+
+static void print_speeds(const struct comms_lines *lines, uint32_t nranks, FILE *out)
+{
+    bool any = false;
+    for (size_t i = 0; i < lines->n; i++)
+        any |= lines->line[i].timed_calls > 0;
+    if (!any)
+        return;
+    begin_table("collective|algorithm|protocol|timed|time|algbw|busbw",
+                "On the GPU, by CUDA events; bandwidth in GB/s", out);
+    for (size_t i = 0; i < lines->n; i++) {
+        const struct comms_line *line = &lines->line[i];
+        const struct comms_speed speed = comms_line_speed(line, nranks);
+        char time[24], algbw[24], busbw[24];
+        if (isnan(speed.time))
+            continue;
+        print_cells(out, comms_func_name(line->func), "%s|%s|%" PRIu64 "|%s|%s|%s",
+                    comms_algo_name(line->algo), comms_proto_name(line->proto), line->timed_calls,
+                    units_format_seconds(speed.time, time, sizeof(time)),
+                    gigabytes(speed.algbw, algbw), gigabytes(speed.busbw, busbw));
+        end_row(out);
+    }
+    end_table(out);
+}
+
+static void print_arrival(const struct comms_arrival *arrival, FILE *out)
+{
+    char text[200], rank[16];
+    if (!arrival->calls)
+        return;
+    (void)snprintf(text, sizeof(text),
+                   "The last %" PRIu64 " collectives: how many a rank came last to, how late it "
+                   "was behind the first, how much of its time on the GPU it waited for the "
+                   "slowest",
+                   arrival->calls);
+    begin_table("rank|last|late|waited", text, out);
+    for (size_t i = 0; i < arrival->n && i < RANKS_MOST; i++) {
+        struct comms_arrival_said said;
+        comms_arrival_say(arrival, &arrival->rank[i], &said);
+        (void)snprintf(rank, sizeof(rank), "%u", arrival->rank[i].rank);
+        print_cells(out, rank, "%s|%s|%s", said.last, said.late, said.waited);
+        end_row(out);
+    }
+    end_table(out);
+}
+
+/* How long the collectives of a communicator took, and who came late; nothing where none was timed,
+ * or where ranks cannot be compared. */
+static int print_times(const struct comms_communicator *communicator,
+                       const struct comms_lines *lines, FILE *out, struct err *err)
+{
+    struct comms_arrival arrival;
+    int rc = comms_arrival_make(communicator, &arrival, err);
+    if (rc)
+        return rc;
+    print_speeds(lines, communicator->nranks, out);
+    print_arrival(&arrival, out);
+    comms_arrival_free(&arrival);
+    return 0;
 }
 
 /* ---- calls ---- */
@@ -207,30 +325,26 @@ static int print_lines(const struct comms_view *view, size_t c, FILE *out, struc
 {
     const struct comms_communicator *communicator = &view->comms.communicator[c];
     struct comms_lines lines;
-    char name[160];
+    char name[160], caption[240];
     int rc = comms_lines_make(communicator, false, &lines, err);
     if (rc)
         return rc;
-    (void)fputs("<div class=\"scroll\"><table><caption>", out);
-    html_say(out, "%s: %u ranks on %u nodes",
-             comms_call_communicator(communicator, c, name, sizeof(name)), communicator->nranks,
-             communicator->nodes);
-    (void)fputs("</caption>\n<tr><th scope=\"col\">collective</th><th scope=\"col\">algorithm</th>"
-                "<th scope=\"col\">protocol</th><th scope=\"col\">calls</th><th scope=\"col\">bytes"
-                "</th><th scope=\"col\" class=\"text\">sizes of calls</th></tr>\n",
-                out);
+    (void)snprintf(caption, sizeof(caption), "%s: %u ranks on %u nodes",
+                   comms_call_communicator(communicator, c, name, sizeof(name)),
+                   communicator->nranks, communicator->nodes);
+    begin_table("collective|algorithm|protocol|calls|bytes|:sizes of calls", caption, out);
     for (size_t i = 0; i < lines.n; i++) {
         const struct comms_line *line = &lines.line[i];
-        (void)fprintf(out,
-                      "<tr><th scope=\"row\">%s</th><td>%s</td><td>%s</td><td>%" PRIu64
-                      "</td><td>%" PRIu64 "</td><td class=\"text\">",
-                      comms_func_name(line->func), comms_algo_name(line->algo),
-                      comms_proto_name(line->proto), line->calls, line->bytes);
+        print_cells(out, comms_func_name(line->func), "%s|%s|%" PRIu64 "|%" PRIu64,
+                    comms_algo_name(line->algo), comms_proto_name(line->proto), line->calls,
+                    line->bytes);
+        (void)fputs("<td class=\"text\">", out);
         print_sizes(line, out);
-        (void)fputs(line->captured ? " (CUDA graph)</td></tr>\n" : "</td></tr>\n", out);
+        (void)fputs(line->captured ? " (CUDA graph)</td>" : "</td>", out);
+        end_row(out);
     }
-    (void)fputs("</table></div>\n", out);
-    rc = html_comms_times(communicator, &lines, out, err);
+    end_table(out);
+    rc = print_times(communicator, &lines, out, err);
     comms_lines_free(&lines);
     return rc;
 }
@@ -246,6 +360,78 @@ static int print_calls(const struct comms_view *view, FILE *out, struct err *err
         rc = print_lines(view, c, out, err);
     (void)fputs("</section>\n", out);
     return rc;
+}
+
+/* ---- copies ---- */
+
+static void print_copies(const struct copies *copies, FILE *out)
+{
+    if (!copies->nlogs)
+        return;
+    (void)fputs("<section id=\"copies\">\n<h2>Copies</h2>\n<p>As CUPTI tells them; time on the "
+                "GPU, each copy by itself.</p>\n",
+                out);
+    begin_table("host|from|to|kind|memory there|and there|calls|bytes|time|GB/s", "", out);
+    for (size_t i = 0; i < copies->n && i < COPIES_ROWS_MOST; i++) {
+        const struct copies_row *row = &copies->row[i];
+        char time[24] = "-", rate[24];
+        if (row->timed_ns)
+            (void)units_format_seconds((double)row->timed_ns / 1e9, time, sizeof(time));
+        print_cells(out, row->host, "%s|%s|%s|%s|%s|%" PRIu64 "|%" PRIu64 "|%s|%s", row->from,
+                    row->to, copies_kind_name(row->kind), copies_memory_name(row->from_memory),
+                    copies_memory_name(row->to_memory), row->calls, row->bytes, time,
+                    gigabytes(copies_row_speed(row), rate));
+        end_row(out);
+    }
+    end_table(out);
+    (void)fputs("</section>\n", out);
+}
+
+/* ---- on NVLink ---- */
+
+static void print_sides(const char *name, const struct comms_truth_sum *sum, FILE *out)
+{
+    char sent[24] = "-", received[24] = "-";
+    if (sum->sent)
+        (void)snprintf(sent, sizeof(sent), "%.4f", (double)sum->counted_sent / (double)sum->sent);
+    if (sum->received)
+        (void)snprintf(received, sizeof(received), "%.4f",
+                       (double)sum->counted_received / (double)sum->received);
+    print_cells(out, name, "%" PRIu64 "|%" PRIu64 "|%s|%" PRIu64 "|%" PRIu64 "|%s", sum->sent,
+                sum->counted_sent, sent, sum->received, sum->counted_received, received);
+    end_row(out);
+}
+
+static void print_truth(const struct comms_truth *truth, FILE *out)
+{
+    const struct comms_truth_sum sum = comms_truth_all(truth);
+    char name[COMMS_HOST_MAX + PCI_BDF_MAX + 4];
+    if (!truth->n)
+        return;
+    (void)fputs("<section id=\"nvlink\">\n<h2>What NVLink counted</h2>\n<p>Bytes by these calls, "
+                "with the flags of protocols, and as the GPUs counted them meanwhile.",
+                out);
+    if (sum.flags)
+        html_say(out,
+                 " Small sends may have sent up to %" PRIu64 " more: NCCL does not tell whether "
+                 "they went by LL.",
+                 sum.flags);
+    if (truth->elsewhere)
+        html_say(out,
+                 " %" PRIu64 " bytes are in none of them: to another node, or of a GPU that is "
+                 "not known.",
+                 truth->elsewhere);
+    (void)fputs("</p>\n", out);
+    begin_table("GPU|sent|counted|ratio|received|counted|ratio", "", out);
+    for (size_t i = 0; i < truth->n; i++) {
+        const struct comms_truth_gpu *gpu = &truth->gpu[i];
+        const struct comms_truth_sum one = comms_truth_sum_of(gpu);
+        (void)snprintf(name, sizeof(name), "%s, %s", gpu->host, gpu->counted->pci_bdf);
+        print_sides(name, &one, out);
+    }
+    print_sides("all", &sum, out);
+    end_table(out);
+    (void)fputs("</section>\n", out);
 }
 
 /* ---- the page ---- */
@@ -286,8 +472,8 @@ int html_comms_print(const struct html_comms *page, FILE *out, struct err *err)
     print_head(page, out);
     print_total(page->view, out);
     print_links(page->view, out);
-    html_comms_copies(page->view, out);
-    html_comms_truth(page->view, out);
+    print_copies(&page->view->copies, out);
+    print_truth(&page->view->truth, out);
     print_figures(page, out);
     int rc = print_calls(page->view, out, err);
     (void)text_shell_word(page->path, word, sizeof(word));

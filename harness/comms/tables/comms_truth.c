@@ -6,11 +6,6 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
-struct row {
-    const char *name;
-    uint64_t sent, counted_sent, received, counted_received;
-};
-
 /* Three columns: by calls, counted, the ratio. */
 static void print_side(uint64_t called, uint64_t counted, FILE *out)
 {
@@ -21,9 +16,9 @@ static void print_side(uint64_t called, uint64_t counted, FILE *out)
                   units_format_si((double)counted, b, sizeof(b)), ratio);
 }
 
-static void print_row(const struct row *row, FILE *out)
+static void print_row(const char *name, const struct comms_truth_sum *row, FILE *out)
 {
-    (void)fprintf(out, "  %-16s", row->name);
+    (void)fprintf(out, "  %-16s", name);
     print_side(row->sent, row->counted_sent, out);
     print_side(row->received, row->counted_received, out);
     (void)fputc('\n', out);
@@ -60,13 +55,11 @@ static void print_gpus(const struct comms_truth *truth, FILE *out)
 {
     for (size_t i = 0; i < truth->n; i++) {
         const struct comms_truth_gpu *gpu = &truth->gpu[i];
-        const struct row row = {gpu->counted->pci_bdf, gpu->sent,
-                                (uint64_t)gpu->counted->sent_bytes, gpu->received,
-                                (uint64_t)gpu->counted->received_bytes};
+        const struct comms_truth_sum row = comms_truth_sum_of(gpu);
         if (i == 0 || strcmp(truth->gpu[i - 1].host, gpu->host) != 0)
             (void)fprintf(out, "  %s\n", gpu->host);
         if (is_of_interest(gpu))
-            print_row(&row, out);
+            print_row(gpu->counted->pci_bdf, &row, out);
     }
 }
 
@@ -91,7 +84,6 @@ void comms_truth_print(const struct comms_truth *truth, const struct comms_count
         return;
     }
     const struct comms_truth_sum sum = comms_truth_all(truth);
-    const struct row all = {"all", sum.sent, sum.counted_sent, sum.received, sum.counted_received};
     (void)snprintf(text, sizeof(text),
                    "Bytes over NVLink: by these calls%s, with the flags of protocols (LL 2, LL128 "
                    "16/15), and as the GPUs counted them",
@@ -100,7 +92,7 @@ void comms_truth_print(const struct comms_truth *truth, const struct comms_count
     (void)fprintf(out, "  %-16s %9s %9s %8s %9s %9s %8s\n", "GPU", "sent", "counted", "ratio",
                   "received", "counted", "ratio");
     print_gpus(truth, out);
-    print_row(&all, out);
+    print_row("all", &sum, out);
     print_unexplained(&sum, out);
     print_flags(sum.flags, out);
     if (truth->elsewhere) {
