@@ -169,7 +169,7 @@ static int watch(const struct comms_args *args, char **argv)
     }
     rc = set_environment(plugin, directory, args, &err);
     struct err why_not = {0};
-    struct comms_driver *before = comms_driver_ask(&why_not);
+    struct comms_driver *before = comms_driver_ask(false, &why_not);
     if (comms_driver_allows_graphs(before))
         ask_for_graphs(directory);
     bool started = false;
@@ -199,9 +199,8 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
         return code;
     bool has_command = options + 1 < argc;
     if (args.attach || args.all) {
-        const struct comms_attach_args attach = {args.attach, args.seconds, args.json};
         if (!has_command && !args.read && !args.out && !args.copies && !(args.attach && args.all))
-            return comms_attach(&attach);
+            return comms_attach(&args);
         log_error("--attach PID or --all is of a job that runs: without a command and logs");
         return EXIT_USAGE;
     }

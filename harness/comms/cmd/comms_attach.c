@@ -12,7 +12,7 @@
 #include "harness/comms/cmd/comms_beside.h"
 #include "harness/comms/json/ras.h"
 #include "harness/comms/logs/ras_ask.h"
-#include "harness/comms/tables/comms_moved.h"
+#include "harness/comms/tables/comms_truth.h"
 #include "harness/comms/tables/ras.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
@@ -97,7 +97,7 @@ static void pause_for(double seconds)
 
 /* All that was seen of a job. */
 struct seen {
-    const struct comms_attach_args *args;
+    const struct comms_args *args;
     long pid; /* 0 = any */
     struct look looks[2];
     int rc;   /* of the job's state; 0 = it is told, as text alone where looks[0] is no JSON */
@@ -231,12 +231,12 @@ static void watch(struct seen *seen)
             err_set(&seen->err, -EPROTO, "the job changed while it was looked at: try again");
 }
 
-int comms_attach(const struct comms_attach_args *args)
+int comms_attach(const struct comms_args *args)
 {
     struct seen seen = {.args = args};
     struct err err = {0};
-    if (!read_pid(args->pid, &seen.pid)) {
-        log_error("'%.40s' is no process", args->pid);
+    if (!read_pid(args->attach, &seen.pid)) {
+        log_error("'%.40s' is no process", args->attach);
         return EXIT_USAGE;
     }
     watch(&seen);

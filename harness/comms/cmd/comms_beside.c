@@ -10,7 +10,7 @@
 /* Sets *why, where there are no counters. */
 static struct comms_driver *ask(struct err *why)
 {
-    struct comms_driver *driver = comms_driver_ask_users(why);
+    struct comms_driver *driver = comms_driver_ask(true, why);
     if (driver && driver->why.code)
         *why = driver->why;
     return driver;

@@ -71,7 +71,7 @@ static bool wait_for(struct process *process, const struct comms_driver *driver)
     return true;
 }
 
-static struct comms_driver *ask_driver(bool users, struct err *err)
+struct comms_driver *comms_driver_ask(bool users, struct err *err)
 {
     struct comms_driver *driver =
         mmap(NULL, sizeof(*driver), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -99,16 +99,6 @@ static struct comms_driver *ask_driver(bool users, struct err *err)
     return driver;
 }
 
-struct comms_driver *comms_driver_ask(struct err *err)
-{
-    return ask_driver(false, err);
-}
-
-struct comms_driver *comms_driver_ask_users(struct err *err)
-{
-    return ask_driver(true, err);
-}
-
 bool comms_driver_allows_graphs(const struct comms_driver *driver)
 {
     enum { GPUS_MOST = 16 };
@@ -118,7 +108,7 @@ bool comms_driver_allows_graphs(const struct comms_driver *driver)
 void comms_driver_write(const char *directory, const struct comms_driver *before, struct err *err)
 {
     static const struct nvlink_counts none;
-    struct comms_driver *after = before ? comms_driver_ask(err) : NULL;
+    struct comms_driver *after = before ? comms_driver_ask(false, err) : NULL;
     if (before && before->why.code)
         *err = before->why;
     else if (after && after->why.code)

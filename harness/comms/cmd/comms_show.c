@@ -57,9 +57,3 @@ int comms_show_logs(const struct comms_showing *showing)
     }
     return code;
 }
-
-int comms_show_directory(const char *directory, const char *html)
-{
-    const struct comms_showing showing = {directory, html, false, true, stdout};
-    return comms_show_logs(&showing);
-}

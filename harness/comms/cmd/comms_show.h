@@ -23,7 +23,4 @@ int comms_show(const struct comms_showing *showing, struct comms_found *found);
 /* The same; that there is no log is EXIT_USAGE. */
 int comms_show_logs(const struct comms_showing *showing);
 
-/* `contend comms --read DIRECTORY`, for who reads results of any kind. */
-int comms_show_directory(const char *directory, const char *html);
-
 #endif

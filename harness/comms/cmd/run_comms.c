@@ -64,7 +64,7 @@ static int clear(const char *folder, struct err *err)
 static void ask_driver(struct run_comms *comms)
 {
     comms_driver_free(comms->driver);
-    comms->driver = comms->why.code ? NULL : comms_driver_ask(&comms->why);
+    comms->driver = comms->why.code ? NULL : comms_driver_ask(false, &comms->why);
 }
 
 /* Logs of the round before are gone then: they were compared, and each has megabytes. */
@@ -232,8 +232,9 @@ static int show(int dir_fd, const char *directory, const char *html, bool markdo
 {
     if (!comms_files_are_in(dir_fd))
         return -ENOENT;
+    const struct comms_showing showing = {directory, html, false, true, stdout};
     if (!markdown)
-        return comms_show_directory(directory, html);
+        return comms_show_logs(&showing);
     log_error("'%.150s' has logs of NCCL calls, of which there is no Markdown", directory);
     return EXIT_USAGE;
 }

@@ -308,23 +308,13 @@ double copies_row_speed(const struct copies_row *row)
     return row->timed_ns ? (double)row->timed_bytes / ((double)row->timed_ns / 1e9) : NAN;
 }
 
-static struct comms_truth_gpu *find_gpu(const struct comms_truth *truth, const char *host,
-                                        const char *pci)
-{
-    for (size_t i = 0; i < truth->n; i++)
-        if (strcmp(truth->gpu[i].counted->pci_bdf, pci) == 0 &&
-            strcmp(truth->gpu[i].host, host) == 0)
-            return &truth->gpu[i];
-    return NULL;
-}
-
 int copies_explain(const struct copies *copies, struct comms_truth *truth, struct err *err)
 {
     truth->has_copies = copies->nlogs > 0;
     for (size_t i = 0; i < copies->n; i++) {
         const struct copies_row *row = &copies->row[i];
-        struct comms_truth_gpu *from = find_gpu(truth, row->host, row->from);
-        struct comms_truth_gpu *to = find_gpu(truth, row->host, row->to);
+        struct comms_truth_gpu *from = comms_truth_find(truth, row->host, row->from);
+        struct comms_truth_gpu *to = comms_truth_find(truth, row->host, row->to);
         if (!from || !to || from == to)
             continue;
         if (!add(&from->sent, row->bytes) || !add(&to->received, row->bytes) ||

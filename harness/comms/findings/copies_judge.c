@@ -12,6 +12,14 @@ static bool is_with_host(const struct copies_row *row)
     return (strcmp(row->from, "host") == 0) != (strcmp(row->to, "host") == 0);
 }
 
+static void add_row(struct copies_row *sum, const struct copies_row *row)
+{
+    sum->calls += row->calls;
+    sum->bytes += row->bytes;
+    sum->timed_bytes += row->timed_bytes;
+    sum->timed_ns += row->timed_ns;
+}
+
 /* Of pageable memory the driver copies by way of pinned memory of its own (CUDA's Best Practices
  * Guide, Pinned Memory): slower, and it keeps a CPU busy. */
 static void judge_pageable(struct findings_about *about, const struct copies *copies)
@@ -25,13 +33,9 @@ static void judge_pageable(struct findings_about *about, const struct copies *co
         const uint32_t memory = copies_row_memory(row);
         if (!is_with_host(row) || copies_row_is_migration(row))
             continue;
-        struct copies_row *sum = memory == COPIES_PAGEABLE ? &pageable : &pinned;
         all += row->bytes;
-        if (memory != COPIES_PAGEABLE && memory != COPIES_PINNED)
-            continue;
-        sum->bytes += row->bytes;
-        sum->timed_bytes += row->timed_bytes;
-        sum->timed_ns += row->timed_ns;
+        if (memory == COPIES_PAGEABLE || memory == COPIES_PINNED)
+            add_row(memory == COPIES_PAGEABLE ? &pageable : &pinned, row);
     }
     char bytes[24], speeds[80] = "";
     double slow = copies_row_speed(&pageable), fast = copies_row_speed(&pinned);
@@ -70,14 +74,6 @@ static void judge_small(struct findings_about *about, const struct copies *copie
                         copies_memory_name(copies_row_memory(row)), bytes / small);
         return; /* the largest such row of the first host */
     }
-}
-
-static void add_row(struct copies_row *sum, const struct copies_row *row)
-{
-    sum->calls += row->calls;
-    sum->bytes += row->bytes;
-    sum->timed_bytes += row->timed_bytes;
-    sum->timed_ns += row->timed_ns;
 }
 
 static const char *format_speed(const struct copies_row *row, const char *before,

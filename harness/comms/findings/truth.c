@@ -8,18 +8,24 @@
 
 /* ---- what calls tell ---- */
 
+struct comms_truth_gpu *comms_truth_find(const struct comms_truth *truth, const char *host,
+                                         const char *pci)
+{
+    for (size_t i = 0; i < truth->n; i++)
+        if (strcmp(truth->gpu[i].counted->pci_bdf, pci) == 0 &&
+            strcmp(truth->gpu[i].host, host) == 0)
+            return &truth->gpu[i];
+    return NULL;
+}
+
 /* Each task of a machine has counted all of its GPUs: the one that looked longest counts. */
 static void list_gpu(struct comms_truth *truth, const char *host, const struct nvlink_gpu *counted)
 {
-    struct comms_truth_gpu *gpu = truth->gpu;
-    while (gpu < truth->gpu + truth->n &&
-           (strcmp(gpu->host, host) != 0 || strcmp(gpu->counted->pci_bdf, counted->pci_bdf) != 0))
-        gpu++;
-    if (gpu == truth->gpu + truth->n) {
-        *gpu = (struct comms_truth_gpu){.host = host, .counted = counted};
-        truth->n++;
-    } else if (counted->sent_bytes + counted->received_bytes >
-               gpu->counted->sent_bytes + gpu->counted->received_bytes)
+    struct comms_truth_gpu *gpu = comms_truth_find(truth, host, counted->pci_bdf);
+    if (!gpu)
+        truth->gpu[truth->n++] = (struct comms_truth_gpu){.host = host, .counted = counted};
+    else if (counted->sent_bytes + counted->received_bytes >
+             gpu->counted->sent_bytes + gpu->counted->received_bytes)
         gpu->counted = counted;
 }
 
@@ -37,17 +43,6 @@ static int list_gpus(const struct comms_counters *counters, struct comms_truth *
     return 0;
 }
 
-static struct comms_truth_gpu *find(const struct comms_truth *truth, const struct comms_rank *rank)
-{
-    for (size_t i = 0; i < truth->n; i++) {
-        const struct comms_truth_gpu *gpu = &truth->gpu[i];
-        if (gpu->counted && strcmp(gpu->counted->pci_bdf, rank->gpu) == 0 &&
-            strcmp(gpu->host, rank->log->header.host) == 0)
-            return &truth->gpu[i];
-    }
-    return NULL;
-}
-
 /* Which GPU each rank is on; NULL: not one that was counted. */
 static struct comms_truth_gpu **find_all(const struct comms_truth *truth,
                                          const struct comms_communicator *communicator)
@@ -56,7 +51,8 @@ static struct comms_truth_gpu **find_all(const struct comms_truth *truth,
         calloc(communicator->nranks + 1, sizeof(struct comms_truth_gpu *));
     for (size_t i = 0; gpus && i < communicator->npresent; i++) {
         struct comms_truth_gpu **gpu = &gpus[communicator->present[i].rank];
-        *gpu = find(truth, &communicator->present[i]);
+        *gpu = comms_truth_find(truth, communicator->present[i].log->header.host,
+                                communicator->present[i].gpu);
         if (*gpu)
             (*gpu)->ranks++;
     }

@@ -40,6 +40,10 @@ int comms_truth_make(const struct comms *comms, const struct comms_counters *cou
                      struct comms_truth *truth, struct err *err);
 void comms_truth_free(struct comms_truth *truth);
 
+/* NULL: not one that was counted. */
+struct comms_truth_gpu *comms_truth_find(const struct comms_truth *truth, const char *host,
+                                         const char *pci);
+
 /* Of one GPU, or of all together. */
 struct comms_truth_sum {
     uint64_t sent, received, counted_sent, counted_received, flags;

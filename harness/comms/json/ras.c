@@ -33,12 +33,10 @@ static bool is_true(const json_t *object, const char *key)
 static size_t find_func(struct ras *ras, const char *told)
 {
     char name[RAS_NAME_MAX];
-    size_t at = 0;
     if ((size_t)snprintf(name, sizeof(name), "%s", told) >= sizeof(name))
         return RAS_FUNCS;
     (void)text_one_line(name);
-    while (at < ras->nfuncs && strcmp(ras->func[at], name) != 0)
-        at++;
+    size_t at = ras_find_func(ras, name);
     if (at == ras->nfuncs && at < RAS_FUNCS)
         memcpy(ras->func[ras->nfuncs++], name, sizeof(name));
     return at;

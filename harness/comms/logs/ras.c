@@ -22,6 +22,14 @@ const struct ras_communicator *ras_find(const struct ras *ras, const struct ras_
     return NULL;
 }
 
+size_t ras_find_func(const struct ras *ras, const char *name)
+{
+    size_t at = 0;
+    while (at < ras->nfuncs && strcmp(ras->func[at], name) != 0)
+        at++;
+    return at;
+}
+
 bool ras_has_process(const struct ras *ras, int64_t pid)
 {
     for (size_t i = 0; i < ras->n; i++)
@@ -127,10 +135,8 @@ static uint64_t apart_by_asking(const struct judge *judge, const struct ras *bef
                                 uint64_t most)
 {
     static const double asking_s = 0.1;
-    uint64_t was = most;
-    for (size_t f = 0; earlier && f < before->nfuncs; f++)
-        if (strcmp(before->func[f], func) == 0)
-            was = most_launched(earlier, f);
+    size_t at = ras_find_func(before, func);
+    uint64_t was = earlier && at < before->nfuncs ? most_launched(earlier, at) : most;
     return most > was ? (uint64_t)((double)(most - was) * asking_s / judge->seconds) : 0;
 }
 

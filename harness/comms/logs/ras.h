@@ -56,6 +56,8 @@ void ras_free(struct ras *ras);
 /* By hash; NULL where there is none. */
 const struct ras_communicator *ras_find(const struct ras *ras, const struct ras_communicator *like);
 
+/* A function by name; ras->nfuncs: there is none. */
+size_t ras_find_func(const struct ras *ras, const char *name);
 /* Whether a process is in a communicator. */
 bool ras_has_process(const struct ras *ras, int64_t pid);
 

@@ -162,18 +162,6 @@ static void count_p2p(void *context, const struct abi_p2p_4 *p2p, bool captured)
           p2p->count);
 }
 
-static void count_call(void *context, const char *func, const char *datatype, size_t elements,
-                       bool captured)
-{
-    count(context,
-          (struct comms_key){.func = comms_name_find(&comms_funcs, func),
-                             .datatype = comms_name_find(&comms_datatypes, datatype),
-                             .algo = COMMS_CALLED,
-                             .captured = captured,
-                             .peer = -1},
-          elements);
-}
-
 static void count_coll_1(void *context, int rank, const struct abi_coll_1 *coll)
 {
     uint32_t func = comms_name_numbered(&comms_funcs, coll->func);
@@ -277,7 +265,13 @@ static void note_call(void *context, void **handle, const char *func, const char
 {
     if (handle)
         *handle = captured ? &captured_call : &plain_call;
-    count_call(context, func, datatype, elements, captured);
+    count(context,
+          (struct comms_key){.func = comms_name_find(&comms_funcs, func),
+                             .datatype = comms_name_find(&comms_datatypes, datatype),
+                             .algo = COMMS_CALLED,
+                             .captured = captured,
+                             .peer = -1},
+          elements);
 }
 
 /* The kernel of the next collective, if it has one. */

@@ -46,14 +46,6 @@ static struct range range_of(const struct ras_communicator *communicator, size_t
     return range;
 }
 
-static size_t find_func(const struct ras *ras, const char *name)
-{
-    size_t at = 0;
-    while (at < ras->nfuncs && strcmp(ras->func[at], name) != 0)
-        at++;
-    return at;
-}
-
 static void print_funcs(const struct ras *before, const struct ras *now,
                         const struct ras_communicator *communicator, double seconds, FILE *out)
 {
@@ -62,7 +54,7 @@ static void print_funcs(const struct ras *before, const struct ras *now,
                   "a second");
     for (size_t f = 0; f < now->nfuncs; f++) {
         struct range range = range_of(communicator, f);
-        size_t was = find_func(before, now->func[f]);
+        size_t was = ras_find_func(before, now->func[f]);
         if (!range.most)
             continue;
         uint64_t first = earlier && was < before->nfuncs ? range_of(earlier, was).most : 0;
