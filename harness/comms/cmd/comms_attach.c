@@ -174,17 +174,15 @@ static int show_text(const struct seen *seen, struct err *err)
 /* Nothing is told of the job. That it has no such service is no error where there are counters. */
 static int show_rest(const struct seen *seen, struct err *err)
 {
-    char text[400];
     *err = seen->err;
     if (seen->beside.why.code)
         log_info("NVLink's counters: not told, %s", seen->moved.counted.why);
     if (seen->moved.counted.why[0])
         return seen->rc;
     if (!seen->args->json) {
-        (void)snprintf(text, sizeof(text),
-                       "Nothing is told of the job itself, NVLink's counters are all there is: %s",
-                       seen->err.msg);
-        text_wrap(text_one_line(text), 0, 2, stdout);
+        text_wrapped(stdout, 0, 2,
+                     "Nothing is told of the job itself, NVLink's counters are all there is: %s",
+                     seen->err.msg);
     }
     int rc = show_counters(seen, seen->err.msg, err);
     return rc ? rc : seen->off ? 0 : seen->rc;

@@ -28,12 +28,9 @@ enum {
 static void print_rank(const struct comms_rank *rank, FILE *out)
 {
     const struct comms_header *header = &rank->log->header;
-    char text[COMMS_HOST_MAX + COMMS_PROGRAM_MAX + PCI_BDF_MAX + 80];
-    (void)snprintf(text, sizeof(text), "rank %u: %s%s%s, process %" PRId64 " (%s)%s", rank->rank,
-                   header->host, rank->gpu[0] ? ", GPU " : "", rank->gpu, header->pid,
-                   header->program, rank->member->state == COMMS_ALIVE ? ", not destroyed" : "");
-    (void)fputs("  ", out);
-    text_wrap(text_one_line(text), 2, INDENT, out);
+    text_wrapped(out, 2, INDENT, "rank %u: %s%s%s, process %" PRId64 " (%s)%s", rank->rank,
+                 header->host, rank->gpu[0] ? ", GPU " : "", rank->gpu, header->pid,
+                 header->program, rank->member->state == COMMS_ALIVE ? ", not destroyed" : "");
 }
 
 static void print_who(const struct comms_communicator *communicator, size_t at, FILE *out)
@@ -117,7 +114,7 @@ static void print_arrival_of(const struct comms_arrival *arrival,
 static int print_arrival(const struct comms_communicator *communicator, FILE *out, struct err *err)
 {
     struct comms_arrival arrival;
-    char text[280], all[48] = "", share[16];
+    char all[48] = "", share[16];
     int rc = comms_arrival_make(communicator, &arrival, err);
     if (rc || !arrival.calls) {
         comms_arrival_free(&arrival);
@@ -127,13 +124,12 @@ static int print_arrival(const struct comms_communicator *communicator, FILE *ou
     if (!isnan(waited))
         (void)snprintf(all, sizeof(all), " (all ranks: %s)",
                        text_percent(waited, share, sizeof(share)));
-    (void)snprintf(text, sizeof(text),
-                   "Of the last %" PRIu64 " collectives: how many a rank came last to, how late it "
-                   "was behind the first, and how much of its time on the GPU it waited for the "
-                   "slowest%s",
-                   arrival.calls, all);
-    (void)fputs("\n  ", out);
-    text_wrap(text, 2, 2, out);
+    (void)fputc('\n', out);
+    text_wrapped(out, 2, 2,
+                 "Of the last %" PRIu64 " collectives: how many a rank came last to, how late it "
+                 "was behind the first, and how much of its time on the GPU it waited for the "
+                 "slowest%s",
+                 arrival.calls, all);
     (void)fprintf(out, "  %5s %10s %14s %16s\n", "rank", "last", "late", "waited");
     for (size_t i = 0; i < arrival.n && i < WHOLE; i++)
         print_arrival_of(&arrival, &arrival.rank[i], out);
@@ -258,14 +254,11 @@ static void print_matrix(const struct comms_matrix *matrix, bool log, FILE *out)
     const struct cells all[] = {{"Bytes", matrix->bytes, false},
                                 {"Bytes as powers of ten (log10)", matrix->bytes, true},
                                 {"Calls", matrix->calls, false}};
-    char text[240];
     for (size_t m = 0; m < (matrix->n > WHOLE ? 1 : sizeof(all) / sizeof(all[0])); m++) {
         if (all[m].log && !log)
             continue;
-        (void)snprintf(text, sizeof(text), "%s from (down) to (across), %s:", all[m].title,
-                       say_how(matrix));
-        (void)fputs("\n  ", out);
-        text_wrap(text, 2, 2, out);
+        (void)fputc('\n', out);
+        text_wrapped(out, 2, 2, "%s from (down) to (across), %s:", all[m].title, say_how(matrix));
         if (matrix->n > WHOLE)
             print_pairs(matrix, out);
         for (uint32_t first = 0; first < matrix->n && matrix->n <= WHOLE; first += BLOCK)
@@ -273,23 +266,20 @@ static void print_matrix(const struct comms_matrix *matrix, bool log, FILE *out)
     }
     if (!matrix->unknown_calls)
         return;
-    (void)snprintf(text, sizeof(text),
-                   "Pairs unknown, of all ranks together: calls %" PRIu64 ", bytes %" PRIu64,
-                   matrix->unknown_calls, matrix->unknown_bytes);
-    (void)fputs("\n  ", out);
-    text_wrap(text, 2, 2, out);
+    (void)fputc('\n', out);
+    text_wrapped(out, 2, 2,
+                 "Pairs unknown, of all ranks together: calls %" PRIu64 ", bytes %" PRIu64,
+                 matrix->unknown_calls, matrix->unknown_bytes);
 }
 
 /* ---- all together ---- */
 
 static void print_gpus(const struct comms_total *total, FILE *out)
 {
-    char name[200], text[240];
+    char name[200];
     for (uint32_t i = 0; i < total->matrix.n && i < WHOLE; i++) {
-        (void)snprintf(text, sizeof(text), "GPU %u: %s", i,
-                       comms_call_gpu(&total->gpu[i], name, sizeof(name)));
-        (void)fputs("  ", out);
-        text_wrap(text, 2, INDENT, out);
+        text_wrapped(out, 2, INDENT, "GPU %u: %s", i,
+                     comms_call_gpu(&total->gpu[i], name, sizeof(name)));
     }
     if (total->matrix.n > WHOLE)
         (void)fprintf(out, "  ... and %u more GPUs\n", total->matrix.n - WHOLE);
@@ -328,21 +318,20 @@ static void print_link(const struct comms_view *view, const struct comms_link *l
 
 static void print_links(const struct comms_view *view, FILE *out)
 {
-    char text[300], name[120], bytes[24], share[24];
+    char name[120], bytes[24], share[24];
     const struct comms_links *links = &view->links;
     if (links->n) {
         const struct comms_link *hottest = &links->link[0];
         double part = comms_link_share(links, hottest);
-        (void)snprintf(text, sizeof(text),
-                       "Hottest link: %s, %sB%s%s%s. All, and their share of "
-                       "what they could carry in that time:",
-                       comms_call_link(&view->total, hottest, name, sizeof(name)),
-                       units_format_si((double)hottest->bytes, bytes, sizeof(bytes)),
-                       part == part ? ", " : "",
-                       part == part ? text_percent(part, share, sizeof(share)) : "",
-                       part == part ? " of what it could carry" : "");
         (void)fputc('\n', out);
-        text_wrap(text, 0, 2, out);
+        text_wrapped(out, 0, 2,
+                     "Hottest link: %s, %sB%s%s%s. All, and their share of "
+                     "what they could carry in that time:",
+                     comms_call_link(&view->total, hottest, name, sizeof(name)),
+                     units_format_si((double)hottest->bytes, bytes, sizeof(bytes)),
+                     part == part ? ", " : "",
+                     part == part ? text_percent(part, share, sizeof(share)) : "",
+                     part == part ? " of what it could carry" : "");
         for (size_t i = 0; i < links->n && i < PAIRS; i++)
             print_link(view, &links->link[i], out);
         if (links->n > PAIRS)
@@ -378,12 +367,11 @@ static void print_copies(const struct copies *copies, bool first, FILE *out)
     char text[200];
     if (!copies->nlogs)
         return;
-    (void)snprintf(text, sizeof(text),
-                   "Copies, as CUPTI tells them, of %zu process%s; time on the GPU, each copy by "
-                   "itself",
-                   copies->nlogs, copies->nlogs == 1 ? "" : "es");
     (void)fputs(first ? "" : "\n", out);
-    text_wrap(text, 0, 2, out);
+    text_wrapped(out, 0, 2,
+                 "Copies, as CUPTI tells them, of %zu process%s; time on the GPU, each copy by "
+                 "itself",
+                 copies->nlogs, copies->nlogs == 1 ? "" : "es");
     if (!copies->n) {
         (void)fputs("  nothing was copied\n", out);
         return;

@@ -35,15 +35,13 @@ static void print_unexplained(const struct comms_truth_sum *sum, FILE *out)
 /* What small sends may have on the wire beside what the row says. */
 static void print_flags(uint64_t flags, FILE *out)
 {
-    char text[160], bytes[24];
+    char bytes[24];
     if (!flags)
         return;
-    (void)snprintf(text, sizeof(text),
-                   "Small sends may have sent up to %s more: NCCL does not tell whether they went "
-                   "by LL",
-                   units_format_si((double)flags, bytes, sizeof(bytes)));
-    (void)fputs("  ", out);
-    text_wrap(text, 2, 2, out);
+    text_wrapped(out, 2, 2,
+                 "Small sends may have sent up to %s more: NCCL does not tell whether they went "
+                 "by LL",
+                 units_format_si((double)flags, bytes, sizeof(bytes)));
 }
 
 static bool is_of_interest(const struct comms_truth_gpu *gpu)
@@ -65,16 +63,13 @@ static void print_gpus(const struct comms_truth *truth, FILE *out)
 
 static void print_none(const struct comms_counted *counted, FILE *out)
 {
-    char text[320];
-    (void)snprintf(text, sizeof(text), "NVLink's counters of %s: not told, %s", counted->host,
-                   comms_counted_why(counted));
-    text_wrap(text_one_line(text), 0, 2, out);
+    text_wrapped(out, 0, 2, "NVLink's counters of %s: not told, %s", counted->host,
+                 comms_counted_why(counted));
 }
 
 void comms_truth_print(const struct comms_truth *truth, const struct comms_counters *counters,
                        FILE *out)
 {
-    char text[160];
     if (!counters->n)
         return;
     (void)fputc('\n', out);
@@ -84,11 +79,10 @@ void comms_truth_print(const struct comms_truth *truth, const struct comms_count
         return;
     }
     const struct comms_truth_sum sum = comms_truth_all(truth);
-    (void)snprintf(text, sizeof(text),
-                   "Bytes over NVLink: by these calls%s, with the flags of protocols (LL 2, LL128 "
-                   "16/15), and as the GPUs counted them",
-                   truth->has_copies ? " and copies" : "");
-    text_wrap(text, 0, 0, out);
+    text_wrapped(out, 0, 0,
+                 "Bytes over NVLink: by these calls%s, with the flags of protocols (LL 2, LL128 "
+                 "16/15), and as the GPUs counted them",
+                 truth->has_copies ? " and copies" : "");
     (void)fprintf(out, "  %-16s %9s %9s %8s %9s %9s %8s\n", "GPU", "sent", "counted", "ratio",
                   "received", "counted", "ratio");
     print_gpus(truth, out);
@@ -96,12 +90,10 @@ void comms_truth_print(const struct comms_truth *truth, const struct comms_count
     print_unexplained(&sum, out);
     print_flags(sum.flags, out);
     if (truth->elsewhere) {
-        (void)snprintf(text, sizeof(text),
-                       "Not laid on NVLink, as it goes to another node or a GPU is not known: "
-                       "bytes %" PRIu64,
-                       truth->elsewhere);
-        (void)fputs("  ", out);
-        text_wrap(text, 2, 2, out);
+        text_wrapped(out, 2, 2,
+                     "Not laid on NVLink, as it goes to another node or a GPU is not known: "
+                     "bytes %" PRIu64,
+                     truth->elsewhere);
     }
 }
 
@@ -148,18 +140,17 @@ static bool has_others(const struct comms_moved *moved)
 
 void comms_moved_print(const struct comms_moved *moved, FILE *out)
 {
-    char text[320], seconds[24];
+    char seconds[24];
     (void)fputc('\n', out);
     if (comms_counted_why(&moved->counted)[0]) {
         print_none(&moved->counted, out);
         return;
     }
-    (void)snprintf(text, sizeof(text),
-                   "Bytes over NVLink, as the GPUs of %s counted them over %s, of all processes "
-                   "together, and of what their links can carry:",
-                   moved->counted.host,
-                   units_format_seconds(moved->seconds, seconds, sizeof(seconds)));
-    text_wrap(text_one_line(text), 0, 0, out);
+    text_wrapped(out, 0, 0,
+                 "Bytes over NVLink, as the GPUs of %s counted them over %s, of all processes "
+                 "together, and of what their links can carry:",
+                 moved->counted.host,
+                 units_format_seconds(moved->seconds, seconds, sizeof(seconds)));
     (void)fprintf(out, "  %-14s %6s %9s %9s %6s %9s %9s %6s\n", "GPU", "rank", "sent", "a second",
                   "share", "received", "a second", "share");
     const struct comms_moved_sides all = comms_moved_all(moved, false);
@@ -176,7 +167,6 @@ void comms_moved_print(const struct comms_moved *moved, FILE *out)
     if (moved->by == COMMS_MOVED_BY_NOBODY || has_others(moved))
         print_moved_row("all", "", &all, out);
     if (moved->note[0]) {
-        (void)fputs("  ", out);
-        text_wrap(moved->note, 2, 2, out);
+        text_wrapped(out, 2, 2, "%s", moved->note);
     }
 }

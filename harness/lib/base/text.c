@@ -56,6 +56,19 @@ void text_wrap(const char *text, int column, int indent, FILE *out)
     (void)fputc('\n', out);
 }
 
+void text_wrapped(FILE *out, int column, int indent, const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    if (vasprintf(&text, fmt, ap) < 0)
+        text = NULL;
+    va_end(ap);
+    (void)fprintf(out, "%*s", column, "");
+    text_wrap(text ? text_one_line(text) : "(no memory)", column, indent, out);
+    free(text);
+}
+
 void text_field(int indent, const char *label, const char *fmt, ...)
 {
     char *text = NULL;

@@ -17,6 +17,9 @@ void text_fit_stdout(unsigned columns);
  */
 void text_wrap(const char *text, int column, int indent, FILE *out);
 
+/* The same, formatted and without control characters, from so many spaces on. */
+void text_wrapped(FILE *out, int column, int indent, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 /* A label in the left column, then the formatted text wrapped beside it. */
 void text_field(int indent, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
