@@ -1,5 +1,6 @@
 #include "harness/comms/logs/inside.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -143,7 +144,7 @@ int inside_file_save(const struct inside_file *file)
     return code;
 }
 
-int inside_start_thread(pthread_t *thread, void *(*run)(void *arg))
+static int start(pthread_t *thread, void *(*run)(void *arg))
 {
     sigset_t all, before;
     (void)sigfillset(&all);
@@ -153,7 +154,7 @@ int inside_start_thread(pthread_t *thread, void *(*run)(void *arg))
     return code;
 }
 
-struct timespec inside_in_ms(long ms)
+static struct timespec in_ms(long ms)
 {
     struct timespec until;
     (void)clock_gettime(CLOCK_MONOTONIC, &until);
@@ -162,6 +163,52 @@ struct timespec inside_in_ms(long ms)
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
     return until;
+}
+
+int inside_thread_start(struct inside_thread *ours, void *(*run)(void *arg))
+{
+    pthread_condattr_t clock;
+    int code = pthread_condattr_init(&clock);
+    code = code ? code : pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    code = code ? code : pthread_cond_init(&ours->changed, &clock);
+    return code ? code : start(&ours->thread, run);
+}
+
+bool inside_thread_pause(struct inside_thread *ours, long ms)
+{
+    const struct timespec until = in_ms(ms);
+    int code = 0;
+    (void)pthread_mutex_lock(&ours->lock);
+    while (!ours->ends && !ours->wanted && !code)
+        code = pthread_cond_timedwait(&ours->changed, &ours->lock, &until);
+    ours->wanted = false;
+    bool ends = ours->ends;
+    (void)pthread_mutex_unlock(&ours->lock);
+    return ends;
+}
+
+void inside_thread_end(struct inside_thread *ours, long ms)
+{
+    const struct timespec until = in_ms(ms);
+    (void)pthread_mutex_lock(&ours->lock);
+    ours->ends = true;
+    (void)pthread_cond_signal(&ours->changed);
+    (void)pthread_mutex_unlock(&ours->lock);
+    /* Joined, not just told: a thread that is half gone when the program ends is a leak to
+     * LeakSanitizer. */
+    (void)pthread_clockjoin_np(ours->thread, NULL, CLOCK_MONOTONIC, &until);
+}
+
+bool inside_find_symbols(void *library, const struct inside_symbol *symbols, size_t n, void *table)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!dlsym(library, symbols[i].name))
+            return false;
+    for (size_t i = 0; i < n; i++) {
+        void *symbol = dlsym(library, symbols[i].name);
+        memcpy((char *)table + symbols[i].offset, &symbol, sizeof(symbol));
+    }
+    return true;
 }
 
 void inside_file_drop(struct inside_file *file, int code)

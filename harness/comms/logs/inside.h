@@ -49,11 +49,27 @@ bool inside_file_name(struct inside_file *file);
  */
 int inside_file_save(const struct inside_file *file);
 
-/* A thread with all signals blocked. 0 or an errno. */
-int inside_start_thread(pthread_t *thread, void *(*run)(void *arg));
+/* A thread of ours, all signals blocked, that looks now and then. Begins with a lock alone. */
+struct inside_thread {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool wanted, ends; /* under the lock: not to pause any longer, and for the last time */
+};
+/* 0 or an errno. */
+int inside_thread_start(struct inside_thread *ours, void *(*run)(void *arg));
+/* In it: up to so many ms, unless it is wanted, which then is over. True: the program ends. */
+bool inside_thread_pause(struct inside_thread *ours, long ms);
+/* The program ends: tells it, and waits for it no longer than so many ms. */
+void inside_thread_end(struct inside_thread *ours, long ms);
 
-/* CLOCK_MONOTONIC in so many ms. */
-struct timespec inside_in_ms(long ms);
+/* Where a table of functions has one of a library. */
+struct inside_symbol {
+    const char *name;
+    size_t offset;
+};
+/* All of them, or false and none. */
+bool inside_find_symbols(void *library, const struct inside_symbol *symbols, size_t n, void *table);
 
 /* Instead: it is unmapped and taken away, after a line. */
 void inside_file_drop(struct inside_file *file, int code);

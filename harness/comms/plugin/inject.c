@@ -30,11 +30,8 @@ static uint32_t version;                               /* of CUPTI */
 static uint8_t *kept[KEPT], *out[BUFFERS_MOST_BEFORE]; /* buffers at hand, and at CUPTI */
 static size_t nkept, nout;
 /* Only the thread asks CUPTI for records, and who ends waits for it no longer than END_WAITS_S. */
-static pthread_t thread;
+static struct inside_thread ours = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static bool is_over; /* the thread has looked for the last time */
-static bool ends;    /* under: */
-static pthread_mutex_t ends_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t ends_changed;
 
 /* ---- what CUPTI calls ---- */
 
@@ -234,19 +231,6 @@ static long period_ms(void)
     return ms > 0 && ms < 1000000 ? ms : PERIOD_MS;
 }
 
-/* True: the program ends. */
-static bool wait_for_end(long ms)
-{
-    const struct timespec until = inside_in_ms(ms);
-    int code = 0;
-    (void)pthread_mutex_lock(&ends_lock);
-    while (!ends && !code)
-        code = pthread_cond_timedwait(&ends_changed, &ends_lock, &until);
-    bool now = ends;
-    (void)pthread_mutex_unlock(&ends_lock);
-    return now;
-}
-
 static void never_called(void *user, int domain, uint32_t id, const void *data)
 {
     (void)user;
@@ -305,7 +289,7 @@ static void *look(void *arg)
     (void)arg;
     while (!last) {
         const long rest = period - since_flush, ms = asked || soon > rest ? rest : soon;
-        last = wait_for_end(ms);
+        last = inside_thread_pause(&ours, ms);
         since_flush += ms;
         if (!asked && !last) {
             asked = ask_for_migrations();
@@ -326,27 +310,11 @@ static void *look(void *arg)
     return NULL;
 }
 
-/* Signals are the program's: none of them is handled by this thread. */
-static bool start_thread(void)
-{
-    pthread_condattr_t clock;
-    return !pthread_condattr_init(&clock) && !pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) &&
-           !pthread_cond_init(&ends_changed, &clock) && !inside_start_thread(&thread, look);
-}
-
 /* Records of copies that are still under way come without their times. */
 static void end(void)
 {
-    if (!inject_log_is_on())
-        return;
-    const struct timespec until = inside_in_ms(END_WAITS_S * 1000L);
-    (void)pthread_mutex_lock(&ends_lock);
-    ends = true;
-    (void)pthread_cond_broadcast(&ends_changed);
-    (void)pthread_mutex_unlock(&ends_lock);
-    /* Joined, not just told: a thread that is half gone when the program ends is a leak to
-     * LeakSanitizer. */
-    (void)pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
+    if (inject_log_is_on())
+        inside_thread_end(&ours, END_WAITS_S * 1000L);
 }
 
 /* ---- the beginning ---- */
@@ -408,7 +376,7 @@ static void begin(void)
         return;
     }
     publish(0, COPIES_GOES_ON);
-    if (!start_thread() || atexit(end))
+    if (inside_thread_start(&ours, look) || atexit(end))
         inside_say_off("no thread of its own, or no end: not all that is copied is told", "", 0);
 }
 

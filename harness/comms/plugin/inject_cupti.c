@@ -7,10 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct symbol {
-    const char *name;
-    size_t offset;
-} symbols[] = {
+#include "harness/comms/logs/inside.h"
+
+static const struct inside_symbol symbols[] = {
     {"cuptiGetVersion", offsetof(struct inject_cupti, get_version)},
     {"cuptiGetResultString", offsetof(struct inject_cupti, get_result_string)},
     {"cuptiSubscribe", offsetof(struct inject_cupti, subscribe)},
@@ -24,21 +23,11 @@ static const struct symbol {
     {"cuptiActivityGetNumDroppedRecords", offsetof(struct inject_cupti, get_dropped)},
 };
 
-static bool find_all(void *library, struct inject_cupti *cupti)
-{
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *symbol = dlsym(library, symbols[i].name);
-        if (!symbol)
-            return false;
-        memcpy((char *)cupti + symbols[i].offset, &symbol, sizeof(symbol));
-    }
-    return true;
-}
-
 static bool use(const char *path, int how, struct inject_cupti *cupti)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | how);
-    if (library && find_all(library, cupti))
+    if (library &&
+        inside_find_symbols(library, symbols, sizeof(symbols) / sizeof(symbols[0]), cupti))
         return true;
     if (library)
         (void)dlclose(library);

@@ -4,42 +4,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
-static const struct symbol {
-    const char *name;
-    size_t offset;
-} symbols[] =
-    {
-        {"cuCtxGetDevice", offsetof(struct plugin_cuda, context_device)},
-        {"cuDeviceGetPCIBusId", offsetof(struct plugin_cuda, pci_bus_id)},
-},
-  timing[] = {
-      {"cuStreamIsCapturing", offsetof(struct plugin_cuda, stream_is_capturing)},
-      {"cuThreadExchangeStreamCaptureMode", offsetof(struct plugin_cuda, exchange_capture_mode)},
-      {"cuEventCreate", offsetof(struct plugin_cuda, event_create)},
-      {"cuEventDestroy_v2", offsetof(struct plugin_cuda, event_destroy)},
-      {"cuEventRecord", offsetof(struct plugin_cuda, event_record)},
-      {"cuEventQuery", offsetof(struct plugin_cuda, event_query)},
-      {"cuEventElapsedTime", offsetof(struct plugin_cuda, event_elapsed)},
+#include "harness/comms/logs/inside.h"
+
+static const struct inside_symbol symbols[] = {
+    {"cuCtxGetDevice", offsetof(struct plugin_cuda, context_device)},
+    {"cuDeviceGetPCIBusId", offsetof(struct plugin_cuda, pci_bus_id)},
+};
+static const struct inside_symbol timing[] = {
+    {"cuStreamIsCapturing", offsetof(struct plugin_cuda, stream_is_capturing)},
+    {"cuThreadExchangeStreamCaptureMode", offsetof(struct plugin_cuda, exchange_capture_mode)},
+    {"cuEventCreate", offsetof(struct plugin_cuda, event_create)},
+    {"cuEventDestroy_v2", offsetof(struct plugin_cuda, event_destroy)},
+    {"cuEventRecord", offsetof(struct plugin_cuda, event_record)},
+    {"cuEventQuery", offsetof(struct plugin_cuda, event_query)},
+    {"cuEventElapsedTime", offsetof(struct plugin_cuda, event_elapsed)},
 };
 
 /* Written once, then only read: ranks of one process join from threads of their own, all at once.
  */
 static struct plugin_cuda *found;
-
-static bool find_all(void *library, const struct symbol *wanted, size_t n, struct plugin_cuda *api)
-{
-    struct plugin_cuda with = *api;
-    for (size_t i = 0; i < n; i++) {
-        void *symbol = dlsym(library, wanted[i].name);
-        if (!symbol)
-            return false;
-        memcpy((char *)&with + wanted[i].offset, &symbol, sizeof(symbol));
-    }
-    *api = with;
-    return true;
-}
 
 /* The library stays: NCCL and the program use it to the end. */
 static void look(void)
@@ -47,11 +31,11 @@ static void look(void)
     struct plugin_cuda api = {0}, *mine = malloc(sizeof(*mine)), *none = NULL;
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     if (!mine || !library ||
-        !find_all(library, symbols, sizeof(symbols) / sizeof(symbols[0]), &api)) {
+        !inside_find_symbols(library, symbols, sizeof(symbols) / sizeof(symbols[0]), &api)) {
         free(mine);
         return;
     }
-    (void)find_all(library, timing, sizeof(timing) / sizeof(timing[0]), &api);
+    (void)inside_find_symbols(library, timing, sizeof(timing) / sizeof(timing[0]), &api);
     *mine = api;
     if (!__atomic_compare_exchange_n(&found, &none, mine, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))

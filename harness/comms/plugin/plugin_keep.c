@@ -7,10 +7,8 @@ enum { PAUSE_MS = 1000, PAUSE_MOST_MS = 30000, END_WAITS_MS = 5000 };
 
 static struct inside_file kept;
 static pid_t owner; /* 0 = nothing was started; a child that was forked has no such thread */
-static pthread_t thread;
-static bool wanted, ends, over; /* over: the thread has copied for the last time; under: */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed;
+static struct inside_thread ours = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static bool over; /* the thread has copied for the last time; under its lock */
 
 /* The first pause: CONTEND_COMMS_PERIOD_MS, for tests, which then stays as it is. */
 static long first_pause(bool *grows)
@@ -19,20 +17,6 @@ static long first_pause(bool *grows)
     long ms = text ? strtol(text, NULL, 10) : 0;
     *grows = ms <= 0 || ms > PAUSE_MOST_MS;
     return *grows ? PAUSE_MS : ms;
-}
-
-/* True: the program ends. */
-static bool wait_for(long ms)
-{
-    const struct timespec until = inside_in_ms(ms);
-    int code = 0;
-    (void)pthread_mutex_lock(&lock);
-    while (!ends && !wanted && !code)
-        code = pthread_cond_timedwait(&changed, &lock, &until);
-    wanted = false;
-    bool now = ends;
-    (void)pthread_mutex_unlock(&lock);
-    return now;
 }
 
 /* FNV-1a by words (the Internet draft eastlake-fnv), to see whether anything has changed. */
@@ -72,10 +56,10 @@ static void copy_changes(bool last)
 /* True: whatever comes from now on is for who asks for it. */
 static bool is_over(bool last)
 {
-    (void)pthread_mutex_lock(&lock);
-    over = last && !wanted;
+    (void)pthread_mutex_lock(&ours.lock);
+    over = last && !ours.wanted;
     bool now = over;
-    (void)pthread_mutex_unlock(&lock);
+    (void)pthread_mutex_unlock(&ours.lock);
     return now;
 }
 
@@ -85,7 +69,7 @@ static void *keep(void *arg)
     long pause = first_pause(&grows);
     (void)arg;
     do {
-        last = wait_for(pause);
+        last = inside_thread_pause(&ours, pause);
         copy_changes(last);
         if (grows)
             pause = pause < PAUSE_MOST_MS / 2 ? 2 * pause : PAUSE_MOST_MS;
@@ -95,24 +79,14 @@ static void *keep(void *arg)
 
 static void end(void)
 {
-    if (owner != getpid())
-        return;
-    const struct timespec until = inside_in_ms(END_WAITS_MS);
-    (void)pthread_mutex_lock(&lock);
-    ends = true;
-    (void)pthread_cond_signal(&changed);
-    (void)pthread_mutex_unlock(&lock);
-    (void)pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until);
+    if (owner == getpid())
+        inside_thread_end(&ours, END_WAITS_MS);
 }
 
 bool plugin_keep_start(const struct inside_file *file)
 {
-    pthread_condattr_t clock;
     kept = *file;
-    int code = pthread_condattr_init(&clock);
-    code = code ? code : pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
-    code = code ? code : pthread_cond_init(&changed, &clock);
-    code = code ? code : inside_start_thread(&thread, keep);
+    int code = inside_thread_start(&ours, keep);
     if (code) {
         (void)unlink(kept.path);
         inside_file_drop(&kept, code);
@@ -127,11 +101,11 @@ void plugin_keep_now(void)
 {
     if (__atomic_load_n(&owner, __ATOMIC_ACQUIRE) != getpid())
         return;
-    (void)pthread_mutex_lock(&lock);
-    wanted = true;
+    (void)pthread_mutex_lock(&ours.lock);
+    ours.wanted = true;
     bool ourselves = over;
-    (void)pthread_cond_signal(&changed);
-    (void)pthread_mutex_unlock(&lock);
+    (void)pthread_cond_signal(&ours.changed);
+    (void)pthread_mutex_unlock(&ours.lock);
     if (ourselves)
         copy_changes(true);
 }
