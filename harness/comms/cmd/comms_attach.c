@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
@@ -84,13 +83,6 @@ static void look_free(struct look *look)
     ras_free(&look->ras);
     free(look->answer);
     *look = (struct look){.json = false};
-}
-
-static void pause_for(double seconds)
-{
-    struct timespec left = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
-    while (nanosleep(&left, &left) && errno == EINTR)
-        continue;
 }
 
 /* ---- what is said ---- */
@@ -220,7 +212,7 @@ static void watch(struct seen *seen)
         return;
     }
     if (comms_beside_begin(&seen->beside) || is_told)
-        pause_for(seen->args->seconds);
+        clock_sleep_until(clock_timer_ns() + (uint64_t)(seen->args->seconds * 1e9));
     comms_beside_end(&seen->beside);
     if (is_told)
         seen->rc = look(address, &seen->looks[1], &seen->err);

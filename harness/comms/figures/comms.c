@@ -143,6 +143,7 @@ static int put_map(const struct comms_view *view, bool log, FILE *out, struct er
                        matrix->n > COMMS_DRAWN_GPUS ? "too many GPUs" : "no pair is known");
     uint32_t repeats = (LINES_WANTED + matrix->n - 1) / matrix->n, step = 1;
     range_of(matrix, log, &prefix, range);
+    found_put_kind(FIGURE_HEAT, out);
     put_map_heading(view, log, range, &prefix, out);
     while ((matrix->n + step - 1) / step > TICKS_MOST)
         step *= 2;
@@ -164,13 +165,11 @@ static int put_map(const struct comms_view *view, bool log, FILE *out, struct er
 
 static int put_log_map(const void *arg, FILE *out, struct err *err)
 {
-    found_put_kind(FIGURE_HEAT, out);
     return put_map(arg, true, out, err);
 }
 
 static int put_linear_map(const void *arg, FILE *out, struct err *err)
 {
-    found_put_kind(FIGURE_HEAT, out);
     return put_map(arg, false, out, err);
 }
 
@@ -179,6 +178,7 @@ static int put_linear_map(const void *arg, FILE *out, struct err *err)
 struct bins {
     double gbps[COMMS_FUNCS][BINS];
     bool has[COMMS_FUNCS];
+    unsigned n;                  /* of those that have any */
     double width_s, least, most; /* least: but for 0 */
 };
 
@@ -190,6 +190,7 @@ static void fill_bins(const struct comms_timeline *timeline, struct bins *bins)
         uint32_t func = comms_key_unpack(moment->key).func;
         size_t bin = (size_t)((double)moment->time_ns * 1e-9 / bins->width_s);
         bin = bin < BINS ? bin : BINS - 1;
+        bins->n += !bins->has[func];
         bins->has[func] = true;
         bins->gbps[func][bin] += (double)moment->bytes * 1e-9 / bins->width_s;
     }
@@ -200,14 +201,6 @@ static void fill_bins(const struct comms_timeline *timeline, struct bins *bins)
             bins->most = fmax(bins->most, gbps);
             bins->least = gbps > 0 ? fmin(bins->least, gbps) : bins->least;
         }
-}
-
-static unsigned count_funcs(const struct bins *bins)
-{
-    unsigned n = 0;
-    for (uint32_t func = 0; func < COMMS_FUNCS; func++)
-        n += bins->has[func];
-    return n;
 }
 
 static struct prefix time_unit(double seconds)
@@ -236,9 +229,9 @@ static void put_time_heading(const struct comms_view *view, const struct bins *b
     (void)snprintf(text, sizeof(text), "%s since the first call that is kept", unit.text);
     dat_put_text(out, text, LINE);
     dat_put_text(out, "enqueued a second", LINE);
-    (void)fprintf(out, " 1 %u %u 0 0 1 0 %.9g %.9g %.9g 0 1\n", count_funcs(bins),
-                  count_funcs(bins), bins->width_s * BINS / unit.factor,
-                  pow(10, floor(log10(bins->least))), pow(10, floor(log10(bins->most)) + 1));
+    (void)fprintf(out, " 1 %u %u 0 0 1 0 %.9g %.9g %.9g 0 1\n", bins->n, bins->n,
+                  bins->width_s * BINS / unit.factor, pow(10, floor(log10(bins->least))),
+                  pow(10, floor(log10(bins->most)) + 1));
     dat_end_block(out);
 }
 

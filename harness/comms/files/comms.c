@@ -15,7 +15,7 @@
 #include "harness/lib/files/file.h"
 #include "harness/store/files/csv.h"
 
-typedef int writer(const struct comms_view *view, FILE *out, struct err *err);
+typedef int writer(const void *of, FILE *out, struct err *err);
 
 /* ---- matrix.csv ---- */
 
@@ -33,8 +33,9 @@ static void put_pairs(const char *scope, const struct comms_matrix *matrix, FILE
                       matrix->unknown_calls);
 }
 
-static int put_matrices(const struct comms_view *view, FILE *out, struct err *err)
+static int put_matrices(const void *of, FILE *out, struct err *err)
 {
+    const struct comms_view *view = of;
     int rc = 0;
     put_pairs("total", &view->total.matrix, out);
     for (size_t c = 0; c < view->comms.n && !rc; c++) {
@@ -60,8 +61,9 @@ static void put_size(size_t c, const struct comms_line *line, const char *from_b
                   from_bytes, calls, bytes);
 }
 
-static int put_calls(const struct comms_view *view, FILE *out, struct err *err)
+static int put_calls(const void *of, FILE *out, struct err *err)
 {
+    const struct comms_view *view = of;
     int rc = 0;
     for (size_t c = 0; c < view->comms.n && !rc; c++) {
         struct comms_lines lines;
@@ -99,12 +101,6 @@ static void put_done(const struct comms_communicator *communicator, uint32_t ran
     (void)fprintf(out, ",%" PRIu64 ",%" PRIu64 "\n", calls, bytes);
 }
 
-static void put_gpu(const struct comms_total *total, size_t c, uint32_t rank, FILE *out)
-{
-    if (total->gpu_of && total->gpu_of[c] && total->gpu_of[c][rank] != COMMS_NO_GPU)
-        (void)fprintf(out, "%u", total->gpu_of[c][rank]);
-}
-
 static void put_log(const struct comms_rank *rank, FILE *out)
 {
     if (!rank) {
@@ -125,20 +121,22 @@ static void put_rank(const struct comms_view *view, size_t c, uint32_t rank, FIL
 {
     const struct comms_communicator *communicator = &view->comms.communicator[c];
     const struct comms_rank *first;
-    bool spoken_of =
-        view->total.gpu_of && view->total.gpu_of[c] && view->total.gpu_of[c][rank] != COMMS_NO_GPU;
-    if (!comms_find_rank(communicator, rank, &first) && !spoken_of)
+    const uint32_t *gpu_of = view->total.gpu_of ? view->total.gpu_of[c] : NULL;
+    bool has_gpu = gpu_of && gpu_of[rank] != COMMS_NO_GPU;
+    if (!comms_find_rank(communicator, rank, &first) && !has_gpu)
         return;
     (void)fprintf(out, "%zu,%016" PRIx64 ",", c + 1, communicator->id);
     csv_put_text(communicator->name, out);
     (void)fprintf(out, ",%u,%u,%u,", communicator->nranks, communicator->nodes, rank);
-    put_gpu(&view->total, c, rank, out);
+    if (has_gpu)
+        (void)fprintf(out, "%u", gpu_of[rank]);
     put_log(first, out);
     put_done(communicator, rank, out);
 }
 
-static int put_ranks(const struct comms_view *view, FILE *out, struct err *err)
+static int put_ranks(const void *of, FILE *out, struct err *err)
 {
+    const struct comms_view *view = of;
     (void)err;
     for (size_t c = 0; c < view->comms.n; c++)
         for (uint32_t rank = 0; rank < view->comms.communicator[c].nranks; rank++)
@@ -148,8 +146,9 @@ static int put_ranks(const struct comms_view *view, FILE *out, struct err *err)
 
 /* ---- timeline.csv ---- */
 
-static int put_timeline(const struct comms_view *view, FILE *out, struct err *err)
+static int put_timeline(const void *of, FILE *out, struct err *err)
 {
+    const struct comms_view *view = of;
     (void)err;
     for (size_t i = 0; i < view->timeline.n; i++) {
         const struct comms_moment *moment = &view->timeline.moment[i];
@@ -169,8 +168,9 @@ static int put_timeline(const struct comms_view *view, FILE *out, struct err *er
 
 /* ---- copies.csv ---- */
 
-static int put_copies(const struct comms_view *view, FILE *out, struct err *err)
+static int put_copies(const void *of, FILE *out, struct err *err)
 {
+    const struct comms_view *view = of;
     (void)err;
     for (size_t i = 0; i < view->copies.n; i++) {
         const struct copies_row *row = &view->copies.row[i];
@@ -230,8 +230,7 @@ static int look(int dir_fd, const struct table *table, struct err *err)
                           table->name);
 }
 
-static int write_table(int dir_fd, const struct table *table, const struct comms_view *view,
-                       struct err *err)
+static int write_file(int dir_fd, const struct table *table, const void *of, struct err *err)
 {
     char *text = NULL;
     size_t size = 0;
@@ -239,7 +238,7 @@ static int write_table(int dir_fd, const struct table *table, const struct comms
     if (!out)
         return err_set(err, -ENOMEM, "no memory for %s", table->name);
     (void)fputs(table->columns, out);
-    int rc = table->put(view, out, err);
+    int rc = table->put(of, out, err);
     bool failed = ferror(out) != 0;
     failed |= fclose(out) != 0;
     if (!rc && failed)
@@ -259,25 +258,35 @@ int comms_csv_write(int dir_fd, const struct comms_view *view, struct err *err)
     for (size_t i = 0; i < TABLES && !rc; i++)
         rc = is_wanted(&tables[i], view) ? look(dir_fd, &tables[i], err) : 0;
     for (size_t i = 0; i < TABLES && !rc; i++)
-        rc = is_wanted(&tables[i], view) ? write_table(dir_fd, &tables[i], view, err) : 0;
+        rc = is_wanted(&tables[i], view) ? write_file(dir_fd, &tables[i], view, err) : 0;
     return rc;
+}
+
+/* ---- links.csv ---- */
+
+struct links {
+    const char *host;
+    const struct gpu_link *link;
+    size_t n;
+};
+
+static int put_links(const void *of, FILE *out, struct err *err)
+{
+    const struct links *links = of;
+    (void)err;
+    for (size_t i = 0; i < links->n; i++) {
+        const struct gpu_link *link = &links->link[i];
+        (void)fprintf(out, "%s,%s,%s,%s,%u,%.6g\n", links->host, link->pci, gpu_way_name(link->way),
+                      link->to, link->links, link->gbps);
+    }
+    return 0;
 }
 
 int comms_ports_write(int dir_fd, const char *host, const struct gpu_link *link, size_t n,
                       struct err *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    if (!n || strlen(host) >= COMMS_HOST_MAX || strpbrk(host, ",\"\r\n"))
-        return 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return err_set(err, -ENOMEM, "no memory for " COMMS_PORTS_NAME);
-    (void)fputs(COMMS_PORTS_COLUMNS, out);
-    for (size_t i = 0; i < n; i++)
-        (void)fprintf(out, "%s,%s,%s,%s,%u,%.6g\n", host, link[i].pci, gpu_way_name(link[i].way),
-                      link[i].to, link[i].links, link[i].gbps);
-    int rc = fclose(out) ? -ENOMEM : file_replace(dir_fd, COMMS_PORTS_NAME, text, size);
-    free(text);
-    return rc ? err_sys(err, rc, "cannot write " COMMS_PORTS_NAME) : 0;
+    static const struct table table = {COMMS_PORTS_NAME, COMMS_PORTS_COLUMNS, put_links};
+    const struct links links = {host, link, n};
+    bool fits = n && strlen(host) < COMMS_HOST_MAX && !strpbrk(host, ",\"\r\n");
+    return fits ? write_file(dir_fd, &table, &links, err) : 0;
 }

@@ -261,26 +261,25 @@ const char *copies_memory_name(uint32_t memory)
     return memory < COPIES_MEMORIES ? names[memory] : "?";
 }
 
+/* From COPIES_MIGRATED on. */
+static const struct {
+    const char *name, *word;
+} migrations[COPIES_KINDS - COPIES_MIGRATED] = {
+    {"migration", "managed moved"},
+    {"migration-user", "managed asked"},
+    {"migration-coherence", "managed touched"},
+    {"migration-prefetch", "managed ahead"},
+    {"migration-eviction", "managed evicted"},
+    {"migration-access-counters", "managed counted"},
+};
+
 const char *copies_kind_name(uint32_t kind)
 {
-    static const char *const names[COPIES_KINDS] = {"unknown",
-                                                    "HtoD",
-                                                    "DtoH",
-                                                    "HtoA",
-                                                    "AtoH",
-                                                    "AtoA",
-                                                    "AtoD",
-                                                    "DtoA",
-                                                    "DtoD",
-                                                    "HtoH",
-                                                    "PtoP",
-                                                    "migration",
-                                                    "migration-user",
-                                                    "migration-coherence",
-                                                    "migration-prefetch",
-                                                    "migration-eviction",
-                                                    "migration-access-counters"};
-    return kind < COPIES_KINDS ? names[kind] : "?";
+    static const char *const names[COPIES_MIGRATED] = {
+        "unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+    return kind >= COPIES_KINDS      ? "?"
+           : kind >= COPIES_MIGRATED ? migrations[kind - COPIES_MIGRATED].name
+                                     : names[kind];
 }
 
 bool copies_row_is_migration(const struct copies_row *row)
@@ -290,10 +289,7 @@ bool copies_row_is_migration(const struct copies_row *row)
 
 const char *copies_row_word(const struct copies_row *row)
 {
-    static const char *const causes[COPIES_KINDS - COPIES_MIGRATED] = {
-        "managed moved", "managed asked",   "managed touched",
-        "managed ahead", "managed evicted", "managed counted"};
-    return copies_row_is_migration(row) ? causes[row->kind - COPIES_MIGRATED]
+    return copies_row_is_migration(row) ? migrations[row->kind - COPIES_MIGRATED].word
                                         : copies_memory_name(copies_row_memory(row));
 }
 

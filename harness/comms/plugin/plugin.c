@@ -225,27 +225,27 @@ static int start_1(void *context, void **handle, struct abi_event_1 *event)
     return ABI_SUCCESS;
 }
 
-static int start_2(void *context, void **handle, struct abi_event_1 *event)
+/* Of 2 and 3: the way of a collective lies elsewhere in each, what it is in the same place. */
+static void count_told(void *context, const struct abi_event_1 *event, const struct abi_way *way)
 {
-    if (!may_count_in_group(handle, event))
-        return ABI_SUCCESS;
     if (event->type == ABI_COLL) {
-        plugin_log_learn(member_of(context), event->coll_2.comm_hash, event->rank);
-        count_coll(context, &event->coll_2.work, &event->coll_2.way, false);
+        plugin_log_learn(member_of(context), event->coll_3.comm_hash, event->rank);
+        count_coll(context, &event->coll_3.work, way, false);
     } else if (event->type == ABI_P2P)
         count_p2p_2(context, event->rank, &event->p2p_2);
+}
+
+static int start_2(void *context, void **handle, struct abi_event_1 *event)
+{
+    if (may_count_in_group(handle, event))
+        count_told(context, event, &event->coll_2.way);
     return ABI_SUCCESS;
 }
 
 static int start_3(void *context, void **handle, struct abi_event_1 *event)
 {
-    if (!may_count_in_group(handle, event))
-        return ABI_SUCCESS;
-    if (event->type == ABI_COLL) {
-        plugin_log_learn(member_of(context), event->coll_3.comm_hash, event->rank);
-        count_coll(context, &event->coll_3.work, &event->coll_3.way, false);
-    } else if (event->type == ABI_P2P)
-        count_p2p_2(context, event->rank, &event->p2p_2);
+    if (may_count_in_group(handle, event))
+        count_told(context, event, &event->coll_3.way);
     return ABI_SUCCESS;
 }
 

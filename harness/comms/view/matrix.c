@@ -289,20 +289,27 @@ static void add_done(struct maker *maker, const struct comms_done *done)
     maker->matrix->unknown_bytes += known ? 0 : done->count.bytes;
 }
 
+bool comms_matrix_alloc(struct comms_matrix *matrix)
+{
+    size_t cells = (size_t)matrix->n * matrix->n;
+    uint64_t **const all[] = {&matrix->bytes, &matrix->calls, &matrix->wire, &matrix->flags};
+    bool good = true;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        *all[i] = calloc(cells + 1, sizeof(**all[i]));
+        good &= *all[i] != NULL;
+    }
+    return good;
+}
+
 int comms_matrix_make(const struct comms_communicator *communicator, struct comms_matrix *matrix,
                       struct err *err)
 {
     *matrix = (struct comms_matrix){.n = communicator->nranks};
     if (matrix->n > COMMS_MATRIX_RANKS)
         return err_set(err, -E2BIG, "no matrix of more than %d ranks", COMMS_MATRIX_RANKS);
-    size_t cells = (size_t)matrix->n * matrix->n;
     struct maker maker = {.matrix = matrix, .communicator = communicator};
-    matrix->bytes = calloc(cells + 1, sizeof(*matrix->bytes));
-    matrix->calls = calloc(cells + 1, sizeof(*matrix->calls));
-    matrix->wire = calloc(cells + 1, sizeof(*matrix->wire));
-    matrix->flags = calloc(cells + 1, sizeof(*matrix->flags));
     maker.present = calloc(matrix->n + 1, sizeof(*maker.present));
-    int rc = matrix->bytes && matrix->calls && matrix->wire && matrix->flags && maker.present
+    int rc = maker.present && comms_matrix_alloc(matrix)
                  ? 0
                  : err_set(err, -ENOMEM, "no memory for a matrix of %u ranks", matrix->n);
     for (size_t i = 0; i < communicator->npresent && !rc; i++)

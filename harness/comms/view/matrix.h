@@ -60,6 +60,8 @@ struct comms_matrix {
 /* Errors: -ENOMEM; -E2BIG of more ranks than COMMS_MATRIX_RANKS; -EOVERFLOW. */
 int comms_matrix_make(const struct comms_communicator *communicator, struct comms_matrix *matrix,
                       struct err *err);
+/* Zeroed cells for matrix->n ranks; false: no memory. Free it in any case. */
+bool comms_matrix_alloc(struct comms_matrix *matrix);
 void comms_matrix_free(struct comms_matrix *matrix);
 
 /* The neighbours of a rank in one of NCCL's two trees; -1 = none. */

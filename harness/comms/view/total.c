@@ -194,11 +194,7 @@ int comms_total_make(const struct comms *comms, struct comms_total *total, struc
     struct comms_matrix *matrix = &total->matrix;
     if (!rc && matrix->n > COMMS_MATRIX_RANKS)
         rc = err_set(err, -E2BIG, "no matrix of more than %d GPUs", COMMS_MATRIX_RANKS);
-    size_t cells = rc ? 0 : (size_t)matrix->n * matrix->n;
-    matrix->bytes = calloc(cells + 1, sizeof(*matrix->bytes));
-    matrix->calls = calloc(cells + 1, sizeof(*matrix->calls));
-    matrix->wire = calloc(cells + 1, sizeof(*matrix->wire));
-    if (!rc && (!matrix->bytes || !matrix->calls || !matrix->wire))
+    if (!rc && !comms_matrix_alloc(matrix))
         rc = err_set(err, -ENOMEM, "no memory for a matrix of %u GPUs", matrix->n);
     for (size_t c = 0; c < comms->n && !rc; c++)
         rc = add_communicator(&maker, c);
