@@ -13,14 +13,6 @@ enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
 static const double near_share = 0.9;
 
-static bool holds(const struct view *view, size_t cgroup, const struct view_process *process)
-{
-    int at = process->cgroup[CGROUP_PIDS];
-    while (at >= 0 && (size_t)at != cgroup)
-        at = view->cgroups[at].parent;
-    return at >= 0;
-}
-
 static void check_pids_max(struct checker *checker)
 {
     const struct view *view = checker->view;
@@ -33,7 +25,7 @@ static void check_pids_max(struct checker *checker)
         size_t at = 0;
         do
             who = view_next_watched(view, &at);
-        while (who && !holds(view, c, who));
+        while (who && !view_is_in(view, who, CGROUP_PIDS, c));
         if (!who)
             continue;
         (void)snprintf(path, sizeof(path), "%s/pids.max", cgroup->path);

@@ -93,12 +93,7 @@ void check_stuck_tasks(struct checker *checker)
                        check_root(checker->view), (int)stuck->pid, (int)stuck->tid);
         (void)snprintf(evidence, sizeof(evidence), "in state D for %u looks without having run%s%s",
                        host->looks, stuck->where[0] ? ", in " : "", stuck->where);
-        const struct said said = {.severity = FINDING_BAD,
-                                  .cost = NAN,
-                                  .who = &who,
-                                  .nwho = 1,
-                                  .evidence = evidence,
-                                  .command = command};
+        const struct said said = said_bad(&who, evidence, command);
         checker_say(checker, &said,
                     "its task %d (%s) waits in the kernel and cannot be woken (%s): a disk, a file "
                     "server or a driver does not answer.",

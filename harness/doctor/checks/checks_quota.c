@@ -92,14 +92,6 @@ static void write_lift(const struct view *view, const struct view_cgroup *cgroup
                        check_root(view), word);
 }
 
-static bool holds(const struct view *view, size_t cgroup, const struct view_process *process)
-{
-    int at = process->cgroup[CGROUP_CPU];
-    while (at >= 0 && (size_t)at != cgroup)
-        at = view->cgroups[at].parent;
-    return at >= 0;
-}
-
 void check_throttled(struct checker *checker)
 {
     static const double least_share = 0.05;
@@ -115,8 +107,8 @@ void check_throttled(struct checker *checker)
         if (!(cgroup->throttled_periods > 1 && share >= least_share) || isnan(cgroup->quota_cpus))
             continue;
         for (size_t i = 0; i < view->nprocesses; i++)
-            if (view->processes[i].watched && holds(view, c, &view->processes[i]) &&
-                view->processes[i].cpu_s > 0) {
+            if (view->processes[i].watched && view->processes[i].cpu_s > 0 &&
+                view_is_in(view, &view->processes[i], CGROUP_CPU, c)) {
                 oncpu_s += view->processes[i].cpu_s;
                 wait_s += view_wait_s(&view->processes[i]);
                 view_add_cpus(view, &view->processes[i], &cpus);

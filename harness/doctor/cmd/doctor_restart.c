@@ -107,11 +107,9 @@ int doctor_verify_start(struct doctor_verify *verify, struct reader *reader, pid
               : doctor_verify_check_job(verify, reader_mark(reader, err), err); /* it is listed */
 }
 
-static int set_job(struct doctor_verify *verify, struct reader *reader, bool changed,
-                   struct err *err)
+static int set_job(struct doctor_verify *verify, bool changed, struct err *err)
 {
     bool fresh = verify->is_fresh && !changed;
-    (void)reader;
     verify->is_fresh = false;
     if (fresh)
         return 0;

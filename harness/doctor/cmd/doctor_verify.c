@@ -67,7 +67,7 @@ static int measure_block(struct doctor_verify *verify, struct reader *reader, do
                          bool changed, double *rate, double *longest_s, struct err *err)
 {
     double begin_s = clock_now_s();
-    int rc = set(verify, reader, changed, err);
+    int rc = set(verify, changed, err);
     double from_s = clock_now_s();
     verify->change_s = fmax(verify->change_s, from_s - begin_s);
     if (!rc) {
@@ -114,12 +114,10 @@ int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doc
 }
 
 /* Live: --apply, done and undone. */
-static int set_masks(struct doctor_verify *verify, struct reader *reader, bool changed,
-                     struct err *err)
+static int set_masks(struct doctor_verify *verify, bool changed, struct err *err)
 {
     struct apply_left left;
     size_t bound;
-    (void)reader;
     if (verify->is_bound == changed)
         return 0;
     verify->is_bound = changed;
@@ -230,7 +228,7 @@ static int try_live(struct doctor_verify *verify, struct reader *reader, struct 
     if (rc)
         return rc;
     rc = doctor_verify_pairs(verify, reader, set_masks, err);
-    int undone = set_masks(verify, reader, false, rc ? &later : err);
+    int undone = set_masks(verify, false, rc ? &later : err);
     apply_guard_end(&guard);
     if (rc && undone)
         log_error("%s", later.msg);

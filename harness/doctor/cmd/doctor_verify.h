@@ -63,8 +63,7 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
 
 /* The parts. Pairs of blocks, as long as there is time; `set` changes to with or without, and the
  * first is without. */
-typedef int doctor_set(struct doctor_verify *verify, struct reader *reader, bool changed,
-                       struct err *err);
+typedef int doctor_set(struct doctor_verify *verify, bool changed, struct err *err);
 int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doctor_set *set,
                         struct err *err);
 int doctor_verify_restart(struct doctor_verify *verify, struct reader *reader, struct err *err);

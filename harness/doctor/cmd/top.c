@@ -37,8 +37,7 @@ struct top {
     double gpu_busy[VIEW_GPUS_MAX];
 };
 
-/* At most once a second: who uses which GPUs, and how busy they are. */
-/* False where they were asked less than a second ago. */
+/* Who uses which GPUs, and how busy they are; false: they were asked less than a second ago. */
 static bool ask_gpus(struct top *top)
 {
     uint64_t now_ns = clock_now_ns();

@@ -280,8 +280,6 @@ void reader_close(struct reader *reader)
         (void)closedir(reader->proc);
     if (reader->proc_fd > 0)
         (void)close(reader->proc_fd);
-    if (reader->stat_fd > 0)
-        (void)close(reader->stat_fd);
     if (reader->pressure_fd > 0)
         (void)close(reader->pressure_fd);
     free(reader->text);
@@ -309,7 +307,7 @@ static int watch(struct reader *reader, struct view_process *process, struct err
     process->at.dir_fd = openat(reader->proc_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (process->at.dir_fd < 0 && errno == EMFILE)
         return err_sys(err, -EMFILE, "too many processes to watch (ulimit -n)");
-    if (process->at.dir_fd < 0 || !reader_list_tasks(reader, process))
+    if (process->at.dir_fd < 0 || !reader_list_tasks(process))
         return 0;
     process->watched = true;
     reader_read_tasks(reader, process, true);
@@ -419,10 +417,10 @@ static void read_one(struct reader *reader, struct view_process *process, enum r
         return;
     }
     if (!listed)
-        (void)reader_list_tasks(reader, process);
+        (void)reader_list_tasks(process);
     reader_read_tasks(reader, process, mark);
     /* Where as many are there as before, and none is gone, they are the same: a list costs. */
-    if (process->at.lost_task && scope == READER_WHOLE && reader_list_tasks(reader, process))
+    if (process->at.lost_task && scope == READER_WHOLE && reader_list_tasks(process))
         reader_read_tasks(reader, process, mark);
     if (scope == READER_WHOLE)
         read_masks(reader, process);

@@ -31,8 +31,8 @@ struct reader {
     char root[256]; /* "", or in tests what stands for "/" */
     int proc_fd;
     DIR *proc;
-    int stat_fd, pressure_fd; /* /proc/stat, /proc/pressure/cpu; -1 = cannot be had */
-    char *text;               /* owned: what was read last */
+    int pressure_fd; /* /proc/pressure/cpu; -1 = cannot be had */
+    char *text;      /* owned: what was read last */
     size_t text_size;
     double pressure_then_us;
     uint64_t mark_ns, own_mark_ns, tick_ns;

@@ -35,7 +35,7 @@ bool reader_parse_stat(const char *text, struct reader_stat *stat);
 int reader_mask(struct reader *reader, const struct view_process *process, pid_t tid);
 
 /* Lists the tasks, masks with them, and reads their times; false: the process is gone. */
-bool reader_list_tasks(struct reader *reader, struct view_process *process);
+bool reader_list_tasks(struct view_process *process);
 /* Reads times; `mark`: differences begin here. Without reading they begin at what was read last. */
 void reader_read_tasks(struct reader *reader, struct view_process *process, bool mark);
 void reader_mark_tasks(const struct reader *reader, struct view_process *process);

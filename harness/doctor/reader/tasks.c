@@ -99,12 +99,11 @@ static void drop_gone(struct view_process *process)
     process->ntasks = kept;
 }
 
-bool reader_list_tasks(struct reader *reader, struct view_process *process)
+bool reader_list_tasks(struct view_process *process)
 {
     size_t hint = 0;
     int fd = openat(process->at.dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    (void)reader;
     if (!dir) {
         if (fd >= 0)
             (void)close(fd);
@@ -129,12 +128,11 @@ bool reader_list_tasks(struct reader *reader, struct view_process *process)
 }
 
 /* Its stat file, where the kernel has no schedstat: by the clock tick, and without the wait. */
-static bool read_ticks(struct reader *reader, struct view_process *process, struct view_task *task,
+static bool read_ticks(const struct view_process *process, const struct view_task *task,
                        struct reader_stat *stat)
 {
     char name[48], buf[READER_STAT_MAX];
     int once = -1;
-    (void)reader;
     (void)snprintf(name, sizeof(name), "task/%d/stat", (int)task->tid);
     return reader_read(process->at.dir_fd, name, &once, buf, sizeof(buf)) &&
            reader_parse_stat(buf, stat);
@@ -152,7 +150,7 @@ static bool read_times(struct reader *reader, struct view_process *process, stru
         (void)reader_number(reader_number(buf, &task->at.oncpu_ns), &task->at.wait_ns);
         return true;
     }
-    if (!read_ticks(reader, process, task, &stat))
+    if (!read_ticks(process, task, &stat))
         return false;
     task->at.oncpu_ns =
         (uint64_t)((double)(stat.user_ticks + stat.system_ticks) / reader->hertz * 1e9);
@@ -187,7 +185,7 @@ static void look_closely(struct reader *reader, struct view_process *process,
                          struct view_task *task)
 {
     struct reader_stat stat = {0};
-    if (!read_ticks(reader, process, task, &stat))
+    if (!read_ticks(process, task, &stat))
         return;
     if (!task->at.close_at_ns || task->at.close_at_ns < reader->mark_ns) {
         task->at.close_at_ns = reader->tick_ns;

@@ -166,6 +166,15 @@ void view_allowed_cpus(const struct view *view, const struct view_process *proce
         }
 }
 
+bool view_is_in(const struct view *view, const struct view_process *process, int kind,
+                size_t cgroup)
+{
+    int at = process->cgroup[kind];
+    while (at >= 0 && (size_t)at != cgroup)
+        at = view->cgroups[at].parent;
+    return at >= 0;
+}
+
 double view_quota(const struct view *view, const struct view_process *process, int *at)
 {
     double least = NAN;

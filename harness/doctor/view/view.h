@@ -230,6 +230,10 @@ double view_steal_s(const struct view *view, const struct bitset *cpus);
 void view_allowed_cpus(const struct view *view, const struct view_process *process,
                        struct bitset *cpus);
 
+/* Its cgroup of that kind is this one of view.cgroups, or below it. */
+bool view_is_in(const struct view *view, const struct view_process *process, int kind,
+                size_t cgroup);
+
 /* CPUs that the tightest quota from its cgroup to the root grants; NaN = none. *at: that cgroup. */
 double view_quota(const struct view *view, const struct view_process *process, int *at);
 
