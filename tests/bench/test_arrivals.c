@@ -1,15 +1,9 @@
 /* Schedules of requests: right on average, in order, drawn from the seed alone. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "bench/feed/arrivals.h"
+#include "tests/lib/unit.h"
 
 enum { MOST = 200000 };
 static uint64_t at_ns[MOST], other_ns[MOST];
@@ -29,9 +23,8 @@ static void check_order(size_t n, uint64_t span_ns)
 }
 
 /* A seed draws one schedule always, so five standard deviations of a Poisson count hold or not. */
-static void test_arrivals_come_at_their_rate(void **state)
+TEST(arrivals_come_at_their_rate)
 {
-    (void)state;
     struct arrivals_params params = poisson(50000, 7);
     size_t n = arrivals_draw(&params, at_ns, MOST);
     assert_true(fabs((double)n - 50000) < 5 * sqrt(50000));
@@ -44,9 +37,8 @@ static void test_arrivals_come_at_their_rate(void **state)
 }
 
 /* Independent gaps: their mean is their standard deviation, and so many are above it. */
-static void test_arrivals_have_exponential_gaps(void **state)
+TEST(arrivals_have_exponential_gaps)
 {
-    (void)state;
     struct arrivals_params params = poisson(50000, 11);
     size_t n = arrivals_draw(&params, at_ns, MOST), above = 0;
     double sum = 0, squares = 0;
@@ -62,9 +54,8 @@ static void test_arrivals_have_exponential_gaps(void **state)
     assert_true(fabs((double)above / gaps - exp(-1)) < 0.01);
 }
 
-static void test_arrivals_of_a_burst_come_at_once(void **state)
+TEST(arrivals_of_a_burst_come_at_once)
 {
-    (void)state;
     struct arrivals_params params = poisson(1000, 3);
     params.pattern = ARRIVALS_BURSTS;
     size_t n = arrivals_draw(&params, at_ns, MOST);
@@ -74,9 +65,8 @@ static void test_arrivals_of_a_burst_come_at_once(void **state)
 }
 
 /* Twice the rate is the same schedule in half the time: what differs between loads is the load. */
-static void test_arrivals_of_other_rates_are_the_same_stretched(void **state)
+TEST(arrivals_of_other_rates_are_the_same_stretched)
 {
-    (void)state;
     struct arrivals_params slow = poisson(1000, 5), fast = poisson(2000, 5);
     size_t n = arrivals_draw(&slow, at_ns, MOST);
     assert_true(arrivals_draw(&fast, other_ns, MOST) > n);
@@ -84,9 +74,8 @@ static void test_arrivals_of_other_rates_are_the_same_stretched(void **state)
         assert_true(llabs((long long)at_ns[i] - 2 * (long long)other_ns[i]) <= 2);
 }
 
-static void test_arrivals_differ_by_seed(void **state)
+TEST(arrivals_differ_by_seed)
 {
-    (void)state;
     struct arrivals_params one = poisson(1000, 5), two = poisson(1000, 6);
     size_t n = arrivals_draw(&one, at_ns, MOST), same = 0;
     size_t m = arrivals_draw(&two, other_ns, MOST);
@@ -97,9 +86,8 @@ static void test_arrivals_differ_by_seed(void **state)
     assert_memory_equal(at_ns, other_ns, n * sizeof(*at_ns));
 }
 
-static void test_arrivals_are_counted_and_cut(void **state)
+TEST(arrivals_are_counted_and_cut)
 {
-    (void)state;
     struct arrivals_params params = poisson(1000, 5);
     size_t n = arrivals_draw(&params, NULL, MOST);
     assert_int_equal(arrivals_draw(&params, at_ns, n), n);
@@ -108,17 +96,4 @@ static void test_arrivals_are_counted_and_cut(void **state)
     assert_int_equal(other_ns[n - 1], 17);
     params.span_ns = 0;
     assert_int_equal(arrivals_draw(&params, at_ns, MOST), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrivals_come_at_their_rate),
-        cmocka_unit_test(test_arrivals_have_exponential_gaps),
-        cmocka_unit_test(test_arrivals_of_a_burst_come_at_once),
-        cmocka_unit_test(test_arrivals_of_other_rates_are_the_same_stretched),
-        cmocka_unit_test(test_arrivals_differ_by_seed),
-        cmocka_unit_test(test_arrivals_are_counted_and_cut),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,8 @@
  * Scans of three GPUs of which the second is in trouble: the others are measured, and it is a row
  * that says why, with its number and address. Over kernels that are made up.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "bench/common/memory_node.h"
@@ -22,6 +13,7 @@
 #include "kernels/gpu/gpu_stream.h"
 #include "tests/lib/fake_gpu_kernels.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 enum { GPUS = 3, BAD = 1 };
 
@@ -96,9 +88,8 @@ static void run(const struct subject *subject, const struct fake_trouble *troubl
     scan_end(&scan);
 }
 
-static void test_bad_gpus_good_ones_are_all_measured(void **state)
+TEST(bad_gpus_good_ones_are_all_measured)
 {
-    (void)state;
     for (unsigned i = 0; i < SUBJECTS; i++) {
         const struct subject *subject = subjects[i];
         fake_gpu_set_trouble(&(struct fake_trouble){0});
@@ -113,9 +104,8 @@ static void test_bad_gpus_good_ones_are_all_measured(void **state)
 }
 
 /* No GPU's home, and not there: as memory that cannot be page-locked, of CXL or a GPU. */
-static void test_bad_gpus_node_without_page_locked_memory_is_left_out(void **state)
+TEST(bad_gpus_node_without_page_locked_memory_is_left_out)
 {
-    (void)state;
     static struct bench_machine wide;
     const char *far = "dir=h2d;gpu=0;node=63;mem=pinned;via=ce;with=alone";
     if (memory_node_try(0, NULL) || !access("/sys/devices/system/node/node63", F_OK))
@@ -136,16 +126,14 @@ static void test_bad_gpus_node_without_page_locked_memory_is_left_out(void **sta
     scan_end(&scan);
 }
 
-static void test_bad_gpus_that_cannot_be_used_are_left_out(void **state)
+TEST(bad_gpus_that_cannot_be_used_are_left_out)
 {
-    (void)state;
     for (unsigned i = 0; i < SUBJECTS; i++)
         run(subjects[i], &(struct fake_trouble){"gpu_check", BAD, 0, -ENOTSUP}, "it broke");
 }
 
-static void test_bad_gpus_that_do_not_open_are_left_out(void **state)
+TEST(bad_gpus_that_do_not_open_are_left_out)
 {
-    (void)state;
     run(&launch, &(struct fake_trouble){"gpu_launch_open", BAD, 0, -EIO}, "it broke");
     run(&stream, &(struct fake_trouble){"gpu_stream_memory", BAD, 0, -EIO}, "it broke");
     run(&stream, &(struct fake_trouble){"gpu_stream_open", BAD, 0, -EIO}, "it broke");
@@ -157,9 +145,8 @@ static void test_bad_gpus_that_do_not_open_are_left_out(void **state)
 }
 
 /* In the first point that it is in, or a later one. */
-static void test_bad_gpus_that_fail_under_way_are_left_out(void **state)
+TEST(bad_gpus_that_fail_under_way_are_left_out)
 {
-    (void)state;
     static const struct {
         const struct subject *of;
         const char *call;
@@ -179,9 +166,8 @@ static void test_bad_gpus_that_fail_under_way_are_left_out(void **state)
 }
 
 /* What was timed is what is checked: behind each point, and not once more. */
-static void test_bad_gpus_that_compute_wrongly_are_left_out(void **state)
+TEST(bad_gpus_that_compute_wrongly_are_left_out)
 {
-    (void)state;
     run(&launch, &(struct fake_trouble){"gpu_launch_count", BAD, 0, 1}, "kernels of");
     run(&stream, &(struct fake_trouble){"gpu_stream_check", BAD, 1, 1}, "2 wrong elements");
     for (unsigned later = 0; later < 2; later++) {
@@ -191,9 +177,8 @@ static void test_bad_gpus_that_compute_wrongly_are_left_out(void **state)
 }
 
 /* 3 alone and 3 with all, of each operation or type: poison before, a check behind. */
-static void test_bad_gpus_every_point_is_checked(void **state)
+TEST(bad_gpus_every_point_is_checked)
 {
-    (void)state;
     fake_gpu_set_trouble(&(struct fake_trouble){0});
     scan_run(&scan, stream.bench, &machine, stream.pairs, 0.05);
     assert_int_equal(fake_gpu_calls("gpu_stream_check", 2), 2 * (GPU_STREAM_OPS + 1));
@@ -208,9 +193,8 @@ static void test_bad_gpus_every_point_is_checked(void **state)
 }
 
 /* A stream that went on before all was queued says so; without another GPU the scan fails. */
-static void test_bad_gpus_expired_holds_fail(void **state)
+TEST(bad_gpus_expired_holds_fail)
 {
-    (void)state;
     run(&copy, &(struct fake_trouble){"gpu_copy_time", BAD, 4, -ETIME}, "it broke");
     machine.ngpus = 1;
     fake_gpu_set_trouble(&(struct fake_trouble){"gpu_copy_time", 0, 4, -ETIME});
@@ -221,9 +205,8 @@ static void test_bad_gpus_expired_holds_fail(void **state)
 }
 
 /* Where none is left, the first one's reason is that of the scan: a skip where it is one. */
-static void test_bad_gpus_alone_are_the_scan(void **state)
+TEST(bad_gpus_alone_are_the_scan)
 {
-    (void)state;
     machine.ngpus = 1;
     for (unsigned i = 0; i < SUBJECTS; i++) {
         fake_gpu_set_trouble(&(struct fake_trouble){"gpu_check", 0, 0, -ENOTSUP});
@@ -239,9 +222,8 @@ static void test_bad_gpus_alone_are_the_scan(void **state)
 }
 
 /* What two others do together, and one beside two others, of whom the bad one is one. */
-static void test_bad_gpus_hide_no_others_between_gpus(void **state)
+TEST(bad_gpus_hide_no_others_between_gpus)
 {
-    (void)state;
     static const char *const of_good[] = {"dir=d2d-both;src=0;dst=2;via=sm;op=read",
                                           "dir=d2d-both;src=0;dst=2;via=ce;op=write"},
                              *const of_all[] = {"dir=d2d-both;src=0;dst=1;via=ce;op=read",
@@ -264,9 +246,8 @@ static void test_bad_gpus_hide_no_others_between_gpus(void **state)
 }
 
 /* Of four GPUs three are left, which is enough for one and two others. */
-static void test_bad_gpus_leave_one_and_all_others(void **state)
+TEST(bad_gpus_leave_one_and_all_others)
 {
-    (void)state;
     machine.ngpus = GPUS + 1;
     fake_gpu_set_trouble(&(struct fake_trouble){"gpu_check", BAD, 0, -ENOTSUP});
     scan_run(&scan, copy.bench, &machine, copy.pairs, 0.05);
@@ -277,9 +258,8 @@ static void test_bad_gpus_leave_one_and_all_others(void **state)
     machine.ngpus = GPUS;
 }
 
-static void test_bad_gpus_l2_is_a_value_of_each(void **state)
+TEST(bad_gpus_l2_is_a_value_of_each)
 {
-    (void)state;
     fake_gpu_set_trouble(&(struct fake_trouble){0});
     scan_run(&scan, stream.bench, &machine, (const char *[]){"size=96M", "shape=flat4", NULL},
              0.05);
@@ -297,37 +277,21 @@ static void test_bad_gpus_l2_is_a_value_of_each(void **state)
     scan_end(&scan);
 }
 
-static void test_gpu_name_is_number_and_address(void **state)
+TEST(gpu_name_is_number_and_address)
 {
-    (void)state;
     char name[GPU_NAME_MAX];
     assert_string_equal(gpu_name(&machine, "0000:02:00.0", name), "GPU 2 (0000:02:00.0)");
     assert_string_equal(gpu_name(&machine, "ffff:02:00.0", name), "GPU ffff:02:00.0");
     assert_string_equal(gpu_name(&machine, "", name), "GPU 0");
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_gpus_good_ones_are_all_measured),
-        cmocka_unit_test(test_bad_gpus_node_without_page_locked_memory_is_left_out),
-        cmocka_unit_test(test_bad_gpus_that_cannot_be_used_are_left_out),
-        cmocka_unit_test(test_bad_gpus_that_do_not_open_are_left_out),
-        cmocka_unit_test(test_bad_gpus_that_fail_under_way_are_left_out),
-        cmocka_unit_test(test_bad_gpus_that_compute_wrongly_are_left_out),
-        cmocka_unit_test(test_bad_gpus_every_point_is_checked),
-        cmocka_unit_test(test_bad_gpus_expired_holds_fail),
-        cmocka_unit_test(test_bad_gpus_alone_are_the_scan),
-        cmocka_unit_test(test_bad_gpus_hide_no_others_between_gpus),
-        cmocka_unit_test(test_bad_gpus_leave_one_and_all_others),
-        cmocka_unit_test(test_bad_gpus_l2_is_a_value_of_each),
-        cmocka_unit_test(test_gpu_name_is_number_and_address),
-    };
     log_set_quiet(true);
     scan_machine_init(&machine);
     machine.ngpus = GPUS;
     for (unsigned gpu = 0; gpu <= GPUS; gpu++)
         (void)snprintf(machine.gpus[gpu].pci_bdf, sizeof(machine.gpus[gpu].pci_bdf),
                        "0000:%02u:00.0", gpu % 10);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,19 +1,12 @@
 /* bench/cpu/canary.c on this machine's CPUs: right work, and values that a CPU can have. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 static const char *const no_pairs[] = {NULL};
 
-static void test_canary_emits_what_a_cpu_can_do(void **state)
+TEST(canary_emits_what_a_cpu_can_do)
 {
-    (void)state;
     static struct bench_machine machine;
     static struct scan scan;
     scan_machine_init(&machine);
@@ -28,9 +21,8 @@ static void test_canary_emits_what_a_cpu_can_do(void **state)
 }
 
 /* Caches that nobody could copy beyond, or of no size, change the arrays and not the rest. */
-static void test_canary_on_any_caches(void **state)
+TEST(canary_on_any_caches)
 {
-    (void)state;
     static struct bench_machine machine;
     static struct scan scan;
     scan_machine_init(&machine);
@@ -42,13 +34,4 @@ static void test_canary_on_any_caches(void **state)
     scan_run(&scan, &bench_canary, &machine, no_pairs, 0.1);
     assert_true(scan_value(&scan, "canary_copy", "") > 0);
     scan_end(&scan);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_canary_emits_what_a_cpu_can_do),
-        cmocka_unit_test(test_canary_on_any_caches),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,11 @@
 /* bench/gpu/gpu_canary.c over kernels that are made up: a worker a GPU, and the first says all. */
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "tests/lib/fake_gpu_kernels.h"
 #include "tests/lib/fixture_dims.h"
+#include "tests/lib/unit.h"
 
 enum { GPUS = 3, WORKERS = 4 }; /* the last one shares GPU 0 */
 
@@ -102,9 +95,8 @@ static const struct value *find(const char *metric, const char *key)
     return NULL;
 }
 
-static void test_canary_gpus_are_all_told_once(void **state)
+TEST_WITHIN(canary_gpus_are_all_told_once, set_up, NULL)
 {
-    (void)state;
     run(&(struct fake_trouble){0});
     assert_int_equal(workers[0].values.n, 2 * GPUS);
     for (unsigned i = 0; i < GPUS; i++) {
@@ -130,21 +122,11 @@ static void assert_one_is_bad(const struct fake_trouble *trouble, const char *wh
     assert_non_null(find("canary_cycles", "gpu=2"));
 }
 
-static void test_canary_gpus_that_are_bad_hide_no_other(void **state)
+TEST_WITHIN(canary_gpus_that_are_bad_hide_no_other, set_up, NULL)
 {
-    (void)state;
     assert_one_is_bad(&(struct fake_trouble){"gpu_canary_open", 1, 0, -EIO}, "it broke");
     assert_one_is_bad(&(struct fake_trouble){"gpu_canary_run", 1, 0, -EIO}, "it broke");
     assert_one_is_bad(&(struct fake_trouble){"gpu_canary_run", 1, 9, -EIO}, "it broke");
     assert_one_is_bad(&(struct fake_trouble){"gpu_canary_check", 1, 0, -EIO},
                       "1 threads computed wrongly");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_canary_gpus_are_all_told_once, set_up),
-        cmocka_unit_test_setup(test_canary_gpus_that_are_bad_hide_no_other, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

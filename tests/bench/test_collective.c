@@ -1,12 +1,6 @@
 /* The scan of collectives: its arithmetic, its agreement, its checks, over an engine of memory. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/collective/collective_nccl.h"
 #include "bench/collective/collective_points.h"
@@ -14,6 +8,7 @@
 #include "kernels/collective/collective_value.h"
 #include "kernels/collective/nccl_api.h"
 #include "tests/lib/fixture_collective.h"
+#include "tests/lib/unit.h"
 
 static struct fake_world world;
 
@@ -34,9 +29,8 @@ static void assert_close(double got, double want)
 }
 
 /* What the check expects is what the definitions of the operations give. */
-static void test_all_operations_of_any_number_of_ranks_are_right(void **state)
+TEST(all_operations_of_any_number_of_ranks_are_right)
 {
-    (void)state;
     static const unsigned ranks[] = {2, 3, 4, 5, 8};
     for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
         static const char *const pairs[] = {"op=all", "place=both", "end=32K", "root=1", NULL};
@@ -53,9 +47,8 @@ static void test_all_operations_of_any_number_of_ranks_are_right(void **state)
     }
 }
 
-static void test_all_reductions_are_right(void **state)
+TEST(all_reductions_are_right)
 {
-    (void)state;
     static const char *const redops[] = {"redop=prod", "redop=min", "redop=max", "redop=avg"};
     static const char *const types[] = {"type=f8e4m3", "type=f8e5m2", "type=half"};
     for (size_t i = 0; i < sizeof(redops) / sizeof(redops[0]); i++)
@@ -68,9 +61,8 @@ static void test_all_reductions_are_right(void **state)
         }
 }
 
-static void test_one_process_can_hold_all_ranks(void **state)
+TEST(one_process_can_hold_all_ranks)
 {
-    (void)state;
     static const char *const pairs[] = {"op=all", "begin=64K", "end=64K", NULL};
     fake_world_init(&world, 1, pairs);
     world.local = 3;
@@ -82,9 +74,8 @@ static void test_one_process_can_hold_all_ranks(void **state)
     fake_world_free(&world);
 }
 
-static void test_bandwidth_follows_from_the_slowest_rank(void **state)
+TEST(bandwidth_follows_from_the_slowest_rank)
 {
-    (void)state;
     static const char *const pairs[] = {"begin=1M", "end=1M", NULL};
     fake_world_init(&world, 4, pairs);
     world.each_us[2] = 50;
@@ -98,9 +89,8 @@ static void test_bandwidth_follows_from_the_slowest_rank(void **state)
     fake_world_free(&world);
 }
 
-static void test_ranks_agree_on_iterations(void **state)
+TEST(ranks_agree_on_iterations)
 {
-    (void)state;
     static const char *const pairs[] = {"op=all", "place=both", "end=8M", NULL};
     fake_world_init(&world, 3, pairs);
     world.budget_s = 20;
@@ -123,9 +113,8 @@ static void test_ranks_agree_on_iterations(void **state)
 }
 
 /* One size has all of the budget: half for the batch, a fifth for the events. */
-static void test_points_keep_to_their_share(void **state)
+TEST(points_keep_to_their_share)
 {
-    (void)state;
     static const char *const pairs[] = {"begin=8", "end=8", NULL};
     fake_world_init(&world, 2, pairs);
     world.each_us[1] = 1000;
@@ -145,9 +134,8 @@ static void test_points_keep_to_their_share(void **state)
     fake_world_free(&world);
 }
 
-static void test_batches_of_a_graph_stay_whole(void **state)
+TEST(batches_of_a_graph_stay_whole)
 {
-    (void)state;
     static const char *const pairs[] = {"begin=8", "end=8", "graph=1", NULL};
     fake_world_init(&world, 2, pairs);
     world.batch = 16;
@@ -159,9 +147,8 @@ static void test_batches_of_a_graph_stay_whole(void **state)
     fake_world_free(&world);
 }
 
-static void test_slow_rank_is_named(void **state)
+TEST(slow_rank_is_named)
 {
-    (void)state;
     static const char *const pairs[] = {"begin=1K", "end=1K", NULL};
     fake_world_init(&world, 4, pairs);
     world.slow_rank = 2;
@@ -175,9 +162,8 @@ static void test_slow_rank_is_named(void **state)
     fake_world_free(&world);
 }
 
-static void test_even_ranks_are_not_blamed(void **state)
+TEST(even_ranks_are_not_blamed)
 {
-    (void)state;
     static const char *const pairs[] = {"op=all", "begin=1M", "end=1M", NULL};
     run_good(3, pairs);
     assert_int_equal(fake_count(&world, "rank_waited"), 4 * 3); /* where all wait for all */
@@ -189,9 +175,8 @@ static void test_even_ranks_are_not_blamed(void **state)
     fake_world_free(&world);
 }
 
-static void test_blame_needs_a_margin(void **state)
+TEST(blame_needs_a_margin)
 {
-    (void)state;
     /* Rank 1 is shorter by: 5%; 0.4 us of 1 us; 20%. */
     static const struct collective_time times[2][3] = {
         {{100, 0}, {1.0f, 0}, {100, 0}},
@@ -205,9 +190,8 @@ static void test_blame_needs_a_margin(void **state)
     assert_close(blame[1].waited_us, 0);
 }
 
-static void test_spread_is_of_the_slowest_rank(void **state)
+TEST(spread_is_of_the_slowest_rank)
 {
-    (void)state;
     enum { ITERS = 200 };
     static struct collective_time times[2][ITERS];
     double scratch[ITERS];
@@ -221,9 +205,8 @@ static void test_spread_is_of_the_slowest_rank(void **state)
     assert_close(spread.max_us, 200);
 }
 
-static void test_wrong_data_fails_the_arm(void **state)
+TEST(wrong_data_fails_the_arm)
 {
-    (void)state;
     static const char *const pairs[] = {"op=all", "place=both", "begin=1K", "end=1K", NULL};
     for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++) {
         fake_world_init(&world, 3, pairs);
@@ -241,9 +224,8 @@ static void test_wrong_data_fails_the_arm(void **state)
     }
 }
 
-static void test_a_check_that_is_off_finds_nothing(void **state)
+TEST(a_check_that_is_off_finds_nothing)
 {
-    (void)state;
     static const char *const pairs[] = {"begin=1K", "end=1K", "check=0", NULL};
     fake_world_init(&world, 3, pairs);
     world.wrong_rank = 2;
@@ -253,9 +235,8 @@ static void test_a_check_that_is_off_finds_nothing(void **state)
     fake_world_free(&world);
 }
 
-static void test_one_failure_is_everyones(void **state)
+TEST(one_failure_is_everyones)
 {
-    (void)state;
     static const char *const pairs[] = {NULL};
     fake_world_init(&world, 3, pairs);
     world.probe_fails = 1;
@@ -275,9 +256,8 @@ static void test_one_failure_is_everyones(void **state)
     fake_world_free(&world);
 }
 
-static void test_one_rank_is_skipped(void **state)
+TEST(one_rank_is_skipped)
 {
-    (void)state;
     static const char *const pairs[] = {NULL};
     fake_world_init(&world, 1, pairs);
     fake_world_run(&world);
@@ -287,9 +267,8 @@ static void test_one_rank_is_skipped(void **state)
     fake_world_free(&world);
 }
 
-static void test_root_has_to_be_a_rank(void **state)
+TEST(root_has_to_be_a_rank)
 {
-    (void)state;
     static const char *const pairs[] = {"root=3", NULL};
     fake_world_init(&world, 3, pairs);
     fake_world_run(&world);
@@ -298,9 +277,8 @@ static void test_root_has_to_be_a_rank(void **state)
     fake_world_free(&world);
 }
 
-static void test_what_does_not_fit_is_said(void **state)
+TEST(what_does_not_fit_is_said)
 {
-    (void)state;
     static const char *const pairs[] = {"op=allgather", "begin=16", "end=4M", NULL};
     fake_world_init(&world, 4, pairs);
     world.room_bytes = 1 << 20;
@@ -319,9 +297,8 @@ static void test_what_does_not_fit_is_said(void **state)
 }
 
 /* More ranks than are named, and the longest keys. */
-static void test_many_ranks_and_long_keys(void **state)
+TEST(many_ranks_and_long_keys)
 {
-    (void)state;
     static const char *const pairs[] = {"op=reducescatter", "place=both", "begin=8G",
                                         "end=8G",           "check=0",    NULL};
     fake_world_init(&world, 1, pairs);
@@ -345,9 +322,8 @@ static int set(const char *pair)
     return rc ? rc : bench_collective.validate(params, &err);
 }
 
-static void test_bad_input_is_refused(void **state)
+TEST(bad_input_is_refused)
 {
-    (void)state;
     assert_int_equal(set("begin=8"), 0);
     assert_int_equal(set("begin=0"), -EINVAL);
     assert_int_equal(set("end=0"), -EINVAL);
@@ -358,9 +334,8 @@ static void test_bad_input_is_refused(void **state)
     assert_int_equal(set("root=-1"), -EINVAL);
 }
 
-static void test_in_place_needs_an_operation_that_has_it(void **state)
+TEST(in_place_needs_an_operation_that_has_it)
 {
-    (void)state;
     _Alignas(16) char params[BENCH_PARAMS_MAX] = {0};
     struct err err;
     opts_set_defaults(bench_collective.opts, params);
@@ -372,9 +347,8 @@ static void test_in_place_needs_an_operation_that_has_it(void **state)
     assert_int_equal(bench_collective.validate(params, &err), 0);
 }
 
-static void test_absent_nccl_says_what_was_tried(void **state)
+TEST(absent_nccl_says_what_was_tried)
 {
-    (void)state;
     char msg[240] = "";
     assert_int_equal(setenv("CONTEND_LIBNCCL", "/nowhere/libnccl.so.2", 1), 0);
     assert_null(nccl_api_load(msg, sizeof(msg)));
@@ -386,9 +360,8 @@ static void test_absent_nccl_says_what_was_tried(void **state)
     assert_int_equal(unsetenv("CONTEND_LIBNCCL"), 0);
 }
 
-static void test_nccl_needs_two_gpus(void **state)
+TEST(nccl_needs_two_gpus)
 {
-    (void)state;
     static struct bench_machine machine = {.ncpus = 1, .ngpus = 1};
     struct peers alone = {.rank = 0, .size = 1};
     struct err err = {0};
@@ -404,33 +377,4 @@ static void test_nccl_needs_two_gpus(void **state)
     assert_int_equal(nccl_team_probe(&ctx, &local), -ENOTSUP);
     assert_non_null(strstr(err.msg, "no GPU for worker 0"));
 #endif
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_operations_of_any_number_of_ranks_are_right),
-        cmocka_unit_test(test_all_reductions_are_right),
-        cmocka_unit_test(test_one_process_can_hold_all_ranks),
-        cmocka_unit_test(test_bandwidth_follows_from_the_slowest_rank),
-        cmocka_unit_test(test_ranks_agree_on_iterations),
-        cmocka_unit_test(test_points_keep_to_their_share),
-        cmocka_unit_test(test_batches_of_a_graph_stay_whole),
-        cmocka_unit_test(test_slow_rank_is_named),
-        cmocka_unit_test(test_even_ranks_are_not_blamed),
-        cmocka_unit_test(test_blame_needs_a_margin),
-        cmocka_unit_test(test_spread_is_of_the_slowest_rank),
-        cmocka_unit_test(test_wrong_data_fails_the_arm),
-        cmocka_unit_test(test_a_check_that_is_off_finds_nothing),
-        cmocka_unit_test(test_one_failure_is_everyones),
-        cmocka_unit_test(test_one_rank_is_skipped),
-        cmocka_unit_test(test_root_has_to_be_a_rank),
-        cmocka_unit_test(test_what_does_not_fit_is_said),
-        cmocka_unit_test(test_many_ranks_and_long_keys),
-        cmocka_unit_test(test_bad_input_is_refused),
-        cmocka_unit_test(test_in_place_needs_an_operation_that_has_it),
-        cmocka_unit_test(test_absent_nccl_says_what_was_tried),
-        cmocka_unit_test(test_nccl_needs_two_gpus),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* The MPI engine of collectives with one rank, whose MPI does as the test says. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/collective/collective_engine.h"
 #include "bench/collective/collective_scan.h"
 #include "harness/contract/mpi_ops.h"
+#include "tests/lib/unit.h"
 
 enum { COUNT = 100 };
 
@@ -63,9 +56,8 @@ static struct collective_call make_call(enum collective_op op, enum collective_t
                                     .bytes = COUNT * collective_type_bytes(type)};
 }
 
-static void test_collective_mpi_probe(void **state)
+TEST(collective_mpi_probe)
 {
-    (void)state;
     struct fixture f;
     unsigned local = 0;
     prepare_engine(&f);
@@ -87,9 +79,8 @@ static void test_collective_mpi_probe(void **state)
 }
 
 /* Every operation and type: right results pass, one changed bit is found where it is. */
-static void test_collective_mpi_check(void **state)
+TEST(collective_mpi_check)
 {
-    (void)state;
     static const enum collective_type types[] = {
         COLLECTIVE_INT8,   COLLECTIVE_INT32, COLLECTIVE_INT64,  COLLECTIVE_FLOAT,
         COLLECTIVE_DOUBLE, COLLECTIVE_UINT8, COLLECTIVE_UINT32, COLLECTIVE_UINT64};
@@ -116,9 +107,8 @@ static void test_collective_mpi_check(void **state)
 }
 
 /* `run` does one more than it times; an error comes through in MPI's words. */
-static void test_collective_mpi_run(void **state)
+TEST(collective_mpi_run)
 {
-    (void)state;
     struct fixture f;
     uint64_t elapsed_ns = 0;
     struct collective_time times[4];
@@ -137,14 +127,4 @@ static void test_collective_mpi_run(void **state)
     assert_int_equal(f.team.ops->run(&f.team, 10, &elapsed_ns, &f.err), -EIO);
     assert_string_equal(f.err.msg, "the cable is cut");
     f.team.ops->close(&f.team);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_collective_mpi_probe),
-        cmocka_unit_test(test_collective_mpi_check),
-        cmocka_unit_test(test_collective_mpi_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,20 +1,13 @@
 /* The arithmetic of collectives: factors, sizes, iterations, and the numbers that are checked. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <math.h>
 
 #include "bench/collective/collective_points.h"
 #include "kernels/collective/collective_lag.h"
 #include "kernels/collective/collective_value.h"
+#include "tests/lib/unit.h"
 
-static void test_bus_factors(void **state)
+TEST(bus_factors)
 {
-    (void)state;
     static const struct {
         unsigned ranks;
         float allreduce, parts;
@@ -35,9 +28,8 @@ static void test_bus_factors(void **state)
     }
 }
 
-static void test_sizes_are_rounded_as_in_nccl_tests(void **state)
+TEST(sizes_are_rounded_as_in_nccl_tests)
 {
-    (void)state;
     static const struct {
         enum collective_op op;
         enum collective_type type;
@@ -65,9 +57,8 @@ static void test_sizes_are_rounded_as_in_nccl_tests(void **state)
     }
 }
 
-static void test_range_counts_its_sizes(void **state)
+TEST(range_counts_its_sizes)
 {
-    (void)state;
     const struct collective_range common = {8, 128 << 20, 4}, one = {5, 5, 2};
     const struct collective_range between = {8, 31, 2}, huge = {1, 8ull << 30, 1 << 20};
     assert_int_equal(collective_range_count(&common), 13);
@@ -76,9 +67,8 @@ static void test_range_counts_its_sizes(void **state)
     assert_int_equal(collective_range_count(&huge), 2);
 }
 
-static void test_iterations_fill_the_share(void **state)
+TEST(iterations_fill_the_share)
 {
-    (void)state;
     assert_int_equal(collective_iters(1, 0.1, 10, 1, 1000), 100);
     assert_int_equal(collective_iters(1, 30, 1, 1, 1000), 1);       /* never none */
     assert_int_equal(collective_iters(1, 1e-6F, 1, 1, 1000), 1000); /* nor too many */
@@ -111,9 +101,8 @@ static void assert_exact_and_different(struct collective_call call, unsigned ran
     assert_true(differ > 150);
 }
 
-static void test_values_are_exact_and_differ(void **state)
+TEST(values_are_exact_and_differ)
 {
-    (void)state;
     static const unsigned ranks[] = {2, 3, 7, 8, 64, 120, 121, 500, 1024};
     static const enum collective_type types[] = {COLLECTIVE_INT8, COLLECTIVE_F8E4M3,
                                                  COLLECTIVE_F8E5M2};
@@ -130,9 +119,8 @@ static void test_values_are_exact_and_differ(void **state)
     assert_true(same_index < 50 && same_repetition < 50);
 }
 
-static void test_averages_may_be_rounded_where_they_must(void **state)
+TEST(averages_may_be_rounded_where_they_must)
 {
-    (void)state;
     struct collective_call call = {.type = COLLECTIVE_HALF, .redop = COLLECTIVE_AVG};
     const double off = 20.0 / 1024;
     assert_false(collective_is_wrong(&call, 4, 20, 20));
@@ -164,9 +152,8 @@ static double lag_us(double launched_us, double busy_us)
                              begin_us + busy_us);
 }
 
-static void test_launch_behind_the_begin_is_a_lag(void **state)
+TEST(launch_behind_the_begin_is_a_lag)
 {
-    (void)state;
     assert_float_equal(lag_us(2000, 2030), 1980, 0.1F);
     assert_float_equal(lag_us(2000, 1995), 1980, 0.1F); /* the clocks differ by that */
     assert_float_equal(lag_us(2000, 90000), 1980, 0.1F);
@@ -174,9 +161,8 @@ static void test_launch_behind_the_begin_is_a_lag(void **state)
     assert_float_equal(lag_us(20.5, 30), 0.5F, 0.1F); /* without a jump */
 }
 
-static void test_what_is_no_lag(void **state)
+TEST(what_is_no_lag)
 {
-    (void)state;
     assert_float_equal(lag_us(-3000, 30), 0, 0); /* queued in time */
     assert_float_equal(lag_us(8, 30), 0, 0);     /* as long as launches take */
     assert_float_equal(lag_us(2000, 30), 0, 0);  /* done before the call returned */
@@ -185,19 +171,4 @@ static void test_what_is_no_lag(void **state)
     assert_float_equal(collective_lag_us(vague, 5502000000u, 500500, 502600), 0, 0);
     vague[1] = vague[0]; /* no time has passed */
     assert_float_equal(collective_lag_us(vague, 5000105000u, 0, 200), 80, 0.1F);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_averages_may_be_rounded_where_they_must),
-        cmocka_unit_test(test_launch_behind_the_begin_is_a_lag),
-        cmocka_unit_test(test_what_is_no_lag),
-        cmocka_unit_test(test_bus_factors),
-        cmocka_unit_test(test_sizes_are_rounded_as_in_nccl_tests),
-        cmocka_unit_test(test_range_counts_its_sizes),
-        cmocka_unit_test(test_iterations_fill_the_share),
-        cmocka_unit_test(test_values_are_exact_and_differ),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

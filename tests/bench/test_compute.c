@@ -1,14 +1,6 @@
 /* What gpu_launch, gpu_stream and gpu_matmul reckon without a GPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "bench/common/busy_team.h"
 #include "bench/gpu/gpu_launch_stat.h"
@@ -19,6 +11,7 @@
 #include "kernels/matmul/gpu_matmul_ref.h"
 #include "kernels/matmul/gpu_matmul_storage.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 static void assert_near(double got, double want, double error)
 {
@@ -26,9 +19,8 @@ static void assert_near(double got, double want, double error)
         fail_msg("%.17g, not %.17g +- %g", got, want, error);
 }
 
-static void test_compute_data_is_nearly_normal(void **state)
+TEST(compute_data_is_nearly_normal)
 {
-    (void)state;
     enum { N = 1 << 20 };
     double sum = 0, squares = 0, fourth = 0, product = 0;
     for (uint64_t i = 0; i < N; i++) {
@@ -45,9 +37,8 @@ static void test_compute_data_is_nearly_normal(void **state)
 }
 
 /* Values from the types' definitions. */
-static void test_compute_rounding_is_that_of_the_type(void **state)
+TEST(compute_rounding_is_that_of_the_type)
 {
-    (void)state;
     static const struct {
         enum matmul_type type;
         double from, to;
@@ -77,9 +68,8 @@ static void test_compute_rounding_is_that_of_the_type(void **state)
         assert_near(matmul_round(cases[i].type, cases[i].from), cases[i].to, 0);
 }
 
-static void test_compute_reference_multiplies_rows_by_columns(void **state)
+TEST(compute_reference_multiplies_rows_by_columns)
 {
-    (void)state;
     enum { N = 16 };
     const struct matmul_shape square = matmul_square(N), large = matmul_square(8192);
     double want = 0;
@@ -93,9 +83,8 @@ static void test_compute_reference_multiplies_rows_by_columns(void **state)
 }
 
 /* Sizes that are all different: where BLAS has an entry, in columns, or in those of a transpose. */
-static void test_compute_layouts_are_those_of_blas(void **state)
+TEST(compute_layouts_are_those_of_blas)
 {
-    (void)state;
     static const size_t a_at[MATMUL_LAYOUTS] = {5 + 3 * 7, 5 + 3 * 7, 3 + 5 * 11, 3 + 5 * 11};
     static const size_t b_at[MATMUL_LAYOUTS] = {3 + 8 * 11, 8 + 3 * 9, 3 + 8 * 11, 8 + 3 * 9};
     static const char *const names[] = {"nn", "nt", "tn", "tt"};
@@ -118,9 +107,8 @@ static void test_compute_layouts_are_those_of_blas(void **state)
     assert_string_equal(matmul_shape_text(&shape, text, sizeof(text)), "m 7, n 9, k 11, nt");
 }
 
-static void test_compute_types_say_which_shapes_they_take(void **state)
+TEST(compute_types_say_which_shapes_they_take)
 {
-    (void)state;
     static const struct {
         enum matmul_type type;
         struct matmul_shape shape;
@@ -146,9 +134,8 @@ static void test_compute_types_say_which_shapes_they_take(void **state)
 }
 
 /* What a type stores is read back as it was, the nearest there is, in its own bits. */
-static void test_compute_storage_is_that_of_the_type(void **state)
+TEST(compute_storage_is_that_of_the_type)
 {
-    (void)state;
     static const struct {
         enum matmul_storage storage;
         double value, stored;
@@ -194,9 +181,8 @@ static void test_compute_storage_is_that_of_the_type(void **state)
 }
 
 /* The limit lets through what the type must lose and, over some entries, nothing much worse. */
-static void test_compute_limit_tells_products_from_others(void **state)
+TEST(compute_limit_tells_products_from_others)
 {
-    (void)state;
     enum { N = 4096 };
     const struct matmul_shape square = matmul_square(N);
     for (int type = 0; type < MATMUL_TYPES; type++) {
@@ -221,9 +207,8 @@ static void test_compute_limit_tells_products_from_others(void **state)
     assert_true(fabs((double)sum - want) < matmul_ref_limit(MATMUL_FP32, N, want));
 }
 
-static void test_compute_peak_is_of_the_right_sheet(void **state)
+TEST(compute_peak_is_of_the_right_sheet)
 {
-    (void)state;
     static const struct {
         const char *name;
         enum matmul_type type;
@@ -253,9 +238,8 @@ static void test_compute_peak_is_of_the_right_sheet(void **state)
         assert_near(gpu_peak_tflops(cases[i].name, cases[i].type), cases[i].tflops, 0);
 }
 
-static void test_compute_stats_of_intervals(void **state)
+TEST(compute_stats_of_intervals)
 {
-    (void)state;
     double values[1000];
     for (int i = 0; i < 1000; i++)
         values[i] = (i * 7 + 3) % 1000 + 1; /* 1..1000, mixed */
@@ -267,9 +251,8 @@ static void test_compute_stats_of_intervals(void **state)
     assert_near(launch_stat(few, 1, LAUNCH_P99), 1, 0);
 }
 
-static void test_compute_batches_are_long_for_the_clock(void **state)
+TEST(compute_batches_are_long_for_the_clock)
 {
-    (void)state;
     assert_int_equal(launch_batch(2.5, 8, 1, 64), 1);
     assert_int_equal(launch_batch(2.5, 2, 1, 64), 2);
     assert_int_equal(launch_batch(100, 1, 1, 64), 64);
@@ -277,9 +260,8 @@ static void test_compute_batches_are_long_for_the_clock(void **state)
     assert_int_equal(launch_batch(1, 0, 1, 64), 64);
 }
 
-static void test_compute_busy_team_runs_on_every_cpu(void **state)
+TEST(compute_busy_team_runs_on_every_cpu)
 {
-    (void)state;
     static struct bench_machine machine;
     scan_machine_init(&machine);
     struct err err = {0};
@@ -299,9 +281,8 @@ static void test_compute_busy_team_runs_on_every_cpu(void **state)
     busy_team_close(&busy);
 }
 
-static void test_compute_matmul_size_is_refused_before_a_worker(void **state)
+TEST(compute_matmul_size_is_refused_before_a_worker)
 {
-    (void)state;
     _Alignas(16) char params[BENCH_PARAMS_MAX] = {0};
     struct err err = {0};
     opts_set_defaults(bench_gpu_matmul.opts, params);
@@ -313,23 +294,4 @@ static void test_compute_matmul_size_is_refused_before_a_worker(void **state)
     assert_int_equal(bench_gpu_matmul.validate(params, &err), 0);
     assert_true(opts_set_pair(bench_gpu_matmul.opts, params, "k=65537", &err) < 0);
     assert_true(opts_set_pair(bench_gpu_matmul.opts, params, "layout=tnn", &err) < 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_compute_data_is_nearly_normal),
-        cmocka_unit_test(test_compute_rounding_is_that_of_the_type),
-        cmocka_unit_test(test_compute_reference_multiplies_rows_by_columns),
-        cmocka_unit_test(test_compute_layouts_are_those_of_blas),
-        cmocka_unit_test(test_compute_types_say_which_shapes_they_take),
-        cmocka_unit_test(test_compute_storage_is_that_of_the_type),
-        cmocka_unit_test(test_compute_limit_tells_products_from_others),
-        cmocka_unit_test(test_compute_peak_is_of_the_right_sheet),
-        cmocka_unit_test(test_compute_stats_of_intervals),
-        cmocka_unit_test(test_compute_batches_are_long_for_the_clock),
-        cmocka_unit_test(test_compute_busy_team_runs_on_every_cpu),
-        cmocka_unit_test(test_compute_matmul_size_is_refused_before_a_worker),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

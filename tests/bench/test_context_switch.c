@@ -1,26 +1,21 @@
 /* Ping-pong between threads and processes, through the contract. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bench/os/duel.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static struct bench_machine lonely;
 static const char *const none[] = {NULL};
 
-static void test_switch_on_one_cpu(void **state)
+TEST(switch_on_one_cpu)
 {
-    (void)state;
     struct scan scan;
     scan_run(&scan, &bench_context_switch, &lonely, none, 0.2);
     /* pipe and futex on one CPU and on two, yield on one: by threads and processes, four sizes. */
@@ -44,9 +39,8 @@ static void test_switch_on_one_cpu(void **state)
 }
 
 /* Others may hold up any of them: not each time. */
-static void test_switch_sees_the_working_set(void **state)
+TEST(switch_sees_the_working_set)
 {
-    (void)state;
     static const char *const pairs[] = {"how=pipe", "between=threads", "cpus=one", NULL};
     bool seen = false;
     for (int tries = 0; tries < PATIENCE && !seen; tries++) {
@@ -63,9 +57,8 @@ static void test_switch_sees_the_working_set(void **state)
     assert_true(seen);
 }
 
-static void test_switch_across_cpus(void **state)
+TEST(switch_across_cpus)
 {
-    (void)state;
     static const char *const pairs[] = {"cpus=two", "size=16K", NULL};
     struct scan scan;
     if (machine.ncpus < 2)
@@ -79,9 +72,8 @@ static void test_switch_across_cpus(void **state)
     scan_end(&scan);
 }
 
-static void test_switch_refuses_yields_across_cpus(void **state)
+TEST(switch_refuses_yields_across_cpus)
 {
-    (void)state;
     static const char *const pairs[] = {"cpus=two", "how=yield", NULL};
     struct scan scan;
     (void)scan_probe(&scan, &bench_context_switch, &machine, pairs);
@@ -97,9 +89,8 @@ static void never(void *arg, unsigned who)
 }
 
 /* A CPU that is not ours: nobody plays, and nobody waits for the other. */
-static void test_duel_without_its_cpu(void **state)
+TEST(duel_without_its_cpu)
 {
-    (void)state;
     for (int processes = 0; processes < 2; processes++)
         for (unsigned who = 0; who < 2; who++) {
             bool played = false;
@@ -123,9 +114,8 @@ static void die_alone(void *arg, unsigned who)
         (void)pause();
 }
 
-static void test_duel_ends_who_would_wait_for_ever(void **state)
+TEST(duel_ends_who_would_wait_for_ever)
 {
-    (void)state;
     struct err err = {0};
     struct duel duel = {.processes = true, .play = die_alone};
     duel.os_cpus[0] = duel.os_cpus[1] = machine.cpus[0].os_cpu;
@@ -133,18 +123,10 @@ static void test_duel_ends_who_would_wait_for_ever(void **state)
     assert_non_null(strstr(err.msg, "signal"));
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
     lonely = machine;
     lonely.ncpus = 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_switch_on_one_cpu),
-        cmocka_unit_test(test_switch_sees_the_working_set),
-        cmocka_unit_test(test_switch_across_cpus),
-        cmocka_unit_test(test_switch_refuses_yields_across_cpus),
-        cmocka_unit_test(test_duel_without_its_cpu),
-        cmocka_unit_test(test_duel_ends_who_would_wait_for_ever),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -3,18 +3,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 enum { POINTS = 4096 };
 
@@ -56,9 +49,8 @@ static bool has_key(const struct copy_shape *shape, size_t n, const char *want)
     return false;
 }
 
-static void test_copy_plan_keys_are_unique_and_fit(void **state)
+TEST(copy_plan_keys_are_unique_and_fit)
 {
-    (void)state;
     static const unsigned machines[][2] = {{1, 1}, {1, 2}, {2, 1}, {4, 2}, {8, 2}, {16, 4}};
     for (size_t m = 0; m < sizeof(machines) / sizeof(machines[0]); m++) {
         struct copy_shape shape = shape_of(machines[m][0], machines[m][1]);
@@ -84,9 +76,8 @@ static void test_copy_plan_keys_are_unique_and_fit(void **state)
     }
 }
 
-static void test_copy_plan_one_gpu_has_no_pairs_and_shares_with_none(void **state)
+TEST(copy_plan_one_gpu_has_no_pairs_and_shares_with_none)
 {
-    (void)state;
     struct copy_shape shape = shape_of(1, 1);
     size_t n = plan(&shape, &everything);
     /* Three directions by both engines, one write-combined, two pageable. */
@@ -96,9 +87,8 @@ static void test_copy_plan_one_gpu_has_no_pairs_and_shares_with_none(void **stat
     assert_true(has_key(&shape, n, "dir=h2d;gpu=0;node=0;mem=pinned;via=ce;with=alone"));
 }
 
-static void test_copy_plan_four_gpus_two_nodes(void **state)
+TEST(copy_plan_four_gpus_two_nodes)
 {
-    (void)state;
     struct copy_shape shape = shape_of(4, 2);
     size_t n = plan(&shape, &everything);
     const unsigned home = 3 * (4 + 1), far = 3 * 4, pairs_ce = 2 * 12, pairs_sm = 2 * 10;
@@ -115,9 +105,8 @@ static void test_copy_plan_four_gpus_two_nodes(void **state)
 }
 
 /* Both ways each pair once, and by kernel no GPU with one that it does not reach. */
-static void test_copy_plan_of_several_gpus_at_once(void **state)
+TEST(copy_plan_of_several_gpus_at_once)
 {
-    (void)state;
     struct copy_shape shape = shape_of(4, 2);
     size_t n = plan(&shape, &everything);
     assert_true(has_key(&shape, n, "dir=d2d-both;src=0;dst=3;via=ce;op=write"));
@@ -153,9 +142,8 @@ static void assert_chase(const struct copy_shape *shape, const struct copy_chase
     assert_true(stands_at(&bench_gpu_copy, &at, key));
 }
 
-static void test_copy_plan_chases_what_a_kernel_reaches(void **state)
+TEST(copy_plan_chases_what_a_kernel_reaches)
 {
-    (void)state;
     struct copy_chase chases[64];
     struct copy_shape shape = shape_of(4, 2);
     assert_int_equal(chases_of(&shape, &everything, chases), 4 + 4 + 10);
@@ -175,9 +163,8 @@ static void test_copy_plan_chases_what_a_kernel_reaches(void **state)
 }
 
 /* The ratio of sharing needs what a GPU does alone. */
-static void test_copy_plan_alone_comes_before_all(void **state)
+TEST(copy_plan_alone_comes_before_all)
 {
-    (void)state;
     struct copy_shape shape = shape_of(4, 2);
     size_t n = plan(&shape, &everything);
     unsigned alone[COPY_DIRS] = {0};
@@ -190,9 +177,8 @@ static void test_copy_plan_alone_comes_before_all(void **state)
     }
 }
 
-static void test_copy_plan_wishes_restrict(void **state)
+TEST(copy_plan_wishes_restrict)
 {
-    (void)state;
     struct copy_shape shape = shape_of(4, 2);
     for (int dir = 0; dir <= COPY_DIRS; dir++)
         for (int mem = 0; mem <= COPY_MEMS; mem++)
@@ -212,9 +198,8 @@ static void test_copy_plan_wishes_restrict(void **state)
             }
 }
 
-static void test_copy_plan_writes_no_more_than_there_is_room(void **state)
+TEST(copy_plan_writes_no_more_than_there_is_room)
 {
-    (void)state;
     struct copy_shape shape = shape_of(4, 2);
     struct copy_point few[3] = {[2] = {.gpu = 77}};
     size_t n = plan(&shape, &everything);
@@ -223,9 +208,8 @@ static void test_copy_plan_writes_no_more_than_there_is_room(void **state)
     assert_memory_equal(few, points, 2 * sizeof(few[0]));
 }
 
-static void test_copy_shape_homes(void **state)
+TEST(copy_shape_homes)
 {
-    (void)state;
     struct bench_machine machine = {.ngpus = 4, .nnodes = 2};
     struct copy_shape shape = {0};
     machine.nodes[0].os_node = 0;
@@ -241,9 +225,8 @@ static void test_copy_shape_homes(void **state)
 }
 
 /* Two nodes, but no say in which: then the node of a value is not known, and not invented. */
-static void test_copy_shape_without_binding_names_no_node(void **state)
+TEST(copy_shape_without_binding_names_no_node)
 {
-    (void)state;
     struct bench_machine machine = {.ngpus = 1, .nnodes = 2};
     struct copy_shape shape = {0};
     machine.gpus[0].os_node = 1;
@@ -273,9 +256,8 @@ static void assert_split(double share_s, double once_s, unsigned copies, unsigne
     assert_int_equal(split.batches, batches);
 }
 
-static void test_copy_split_fits_its_share(void **state)
+TEST(copy_split_fits_its_share)
 {
-    (void)state;
     /* No time left, or less than a copy's: one all the same. */
     assert_split(-1, 0.01, 1, 1);
     assert_split(0.005, 0.01, 1, 1);
@@ -300,17 +282,15 @@ static void test_copy_split_fits_its_share(void **state)
 }
 
 /* Else the time in which all are under way could be that of one copy. */
-static void test_copy_split_of_several_flows_has_four_copies(void **state)
+TEST(copy_split_of_several_flows_has_four_copies)
 {
-    (void)state;
     assert_int_equal(copy_split(-1, 0.01, 2).copies, 4);
     assert_int_equal(copy_split(0.025, 0.01, 8).copies, 4);
     assert_int_equal(copy_split(100, 0.01, 8).copies, 16);
 }
 
-static void test_copy_rate_counts_while_all_are_under_way(void **state)
+TEST(copy_rate_counts_while_all_are_under_way)
 {
-    (void)state;
     /* The first ends after 4 s. The second does 2 copies by then and is faster from then on. */
     const struct gpu_copy_progress flows[] = {
         {.n = 4, .copies = {2, 4, 6, 8}, .seconds = {1, 2, 3, 4}},
@@ -327,9 +307,8 @@ static void test_copy_rate_counts_while_all_are_under_way(void **state)
     assert_true(copy_rate(&nothing, 1, 0) == 0);
 }
 
-static void test_copy_settle_comes_before_what_counts(void **state)
+TEST(copy_settle_comes_before_what_counts)
 {
-    (void)state;
     /* A third of the time, of which 10 ms are the least. */
     assert_int_equal(copy_settle(0.6, 0.01, false), 20);
     assert_int_equal(copy_settle(0.02, 0.002, false), 5);
@@ -345,9 +324,8 @@ static void test_copy_settle_comes_before_what_counts(void **state)
 }
 
 /* Each GPU, one way in and one out. */
-static void test_copy_has_latency_once_a_gpu_and_way(void **state)
+TEST(copy_has_latency_once_a_gpu_and_way)
 {
-    (void)state;
     struct copy_shape shape = shape_of(4, 2);
     size_t n = plan(&shape, &everything);
     unsigned times[2][4] = {{0}};
@@ -371,9 +349,8 @@ static void assert_invalid(const char *const *pairs)
     assert_non_null(strstr(scan.err.msg, "write-combined memory only to GPUs"));
 }
 
-static void test_gpu_copy_refuses_what_cannot_be(void **state)
+TEST(gpu_copy_refuses_what_cannot_be)
 {
-    (void)state;
     assert_invalid((const char *[]){"mem=wc", "dir=d2h", NULL});
     assert_invalid((const char *[]){"mem=wc", "via=sm", NULL});
     assert_invalid((const char *[]){"mem=paged", "dir=both", NULL});
@@ -387,37 +364,12 @@ static void test_gpu_copy_refuses_what_cannot_be(void **state)
 }
 
 /* Without a GPU in the list there is nothing to copy to, whatever the build and the driver. */
-static void test_gpu_copy_without_gpus_is_unsupported(void **state)
+TEST(gpu_copy_without_gpus_is_unsupported)
 {
-    (void)state;
     static struct bench_machine machine;
     struct scan scan;
     scan_machine_init(&machine);
     assert_int_equal(
         scan_probe(&scan, &bench_gpu_copy, &machine, (const char *[]){"size=1M", NULL}), -ENOTSUP);
     assert_true(strlen(scan.err.msg) > 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copy_plan_keys_are_unique_and_fit),
-        cmocka_unit_test(test_copy_plan_one_gpu_has_no_pairs_and_shares_with_none),
-        cmocka_unit_test(test_copy_plan_four_gpus_two_nodes),
-        cmocka_unit_test(test_copy_plan_of_several_gpus_at_once),
-        cmocka_unit_test(test_copy_plan_chases_what_a_kernel_reaches),
-        cmocka_unit_test(test_copy_plan_alone_comes_before_all),
-        cmocka_unit_test(test_copy_plan_wishes_restrict),
-        cmocka_unit_test(test_copy_plan_writes_no_more_than_there_is_room),
-        cmocka_unit_test(test_copy_shape_homes),
-        cmocka_unit_test(test_copy_shape_without_binding_names_no_node),
-        cmocka_unit_test(test_copy_split_fits_its_share),
-        cmocka_unit_test(test_copy_split_of_several_flows_has_four_copies),
-        cmocka_unit_test(test_copy_rate_counts_while_all_are_under_way),
-        cmocka_unit_test(test_copy_settle_comes_before_what_counts),
-        cmocka_unit_test(test_copy_has_latency_once_a_gpu_and_way),
-        cmocka_unit_test(test_gpu_copy_refuses_what_cannot_be),
-        cmocka_unit_test(test_gpu_copy_without_gpus_is_unsupported),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

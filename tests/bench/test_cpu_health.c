@@ -1,14 +1,9 @@
 /* The scans of each CPU alone, through the contract. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 
@@ -26,9 +21,8 @@ static double value_of(const struct scan *scan, const char *metric, unsigned cpu
     return scan_value(scan, metric, key);
 }
 
-static void test_cpu_speed_of_every_cpu(void **state)
+TEST(cpu_speed_of_every_cpu)
 {
-    (void)state;
     static const char *const none[] = {NULL};
     struct scan scan;
     scan_run(&scan, &bench_cpu_speed, &machine, none, 0.05);
@@ -42,9 +36,8 @@ static void test_cpu_speed_of_every_cpu(void **state)
 }
 
 /* Both states are measured, and the difference is not below 0. */
-static void test_idle_exit_of_every_cpu(void **state)
+TEST(idle_exit_of_every_cpu)
 {
-    (void)state;
     static const char *const none[] = {NULL};
     struct scan scan;
     scan_run(&scan, &bench_idle_exit, &machine, none, 0.2);
@@ -58,11 +51,4 @@ static void test_idle_exit_of_every_cpu(void **state)
     scan_end(&scan);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cpu_speed_of_every_cpu),
-        cmocka_unit_test(test_idle_exit_of_every_cpu),
-    };
-    return cmocka_run_group_tests(tests, find_machine, NULL);
-}
+AROUND_TESTS(find_machine, NULL)

@@ -2,13 +2,9 @@
 #include "bench/memory/curve.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "kernels/cpu/mix64.h"
+#include "tests/lib/unit.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, GIB = 1 << 30 };
 
@@ -56,17 +52,15 @@ static void assert_three_caches(const struct curve *curve, double tolerance)
     }
 }
 
-static void test_curve_three_caches(void **state)
+TEST(curve_three_caches)
 {
-    (void)state;
     struct curve curve;
     draw(&curve, caches, 3, felt);
     assert_three_caches(&curve, 0);
 }
 
-static void test_curve_three_caches_in_noise(void **state)
+TEST(curve_three_caches_in_noise)
 {
-    (void)state;
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct curve curve;
         draw(&curve, caches, 3, felt);
@@ -76,9 +70,8 @@ static void test_curve_three_caches_in_noise(void **state)
 }
 
 /* A quarter of the way up in log terms: 1 to 16 ns between 32 and 48 KiB passes 2 ns there. */
-static void test_curve_step_lies_at_its_foot(void **state)
+TEST(curve_step_lies_at_its_foot)
 {
-    (void)state;
     struct curve curve;
     struct curve_step steps[CURVE_STEPS_MAX];
     draw(&curve, caches, 1, (const double[]){1, 16});
@@ -88,9 +81,8 @@ static void test_curve_step_lies_at_its_foot(void **state)
 }
 
 /* Misses that set in slowly, in pieces shorter than an octave, are one step and not several. */
-static void test_curve_slope_is_one_step(void **state)
+TEST(curve_slope_is_one_step)
 {
-    (void)state;
     struct curve curve;
     struct curve_step steps[CURVE_STEPS_MAX];
     const double limits[] = {1 * MIB, 2 * MIB, 4 * MIB}, ns[] = {5, 12, 30, 80};
@@ -100,9 +92,8 @@ static void test_curve_slope_is_one_step(void **state)
     assert_true(fabs(steps[0].below_ns - 5) < 1e-9 && fabs(steps[0].above_ns - 80) < 1e-9);
 }
 
-static void test_curve_flat_has_no_steps(void **state)
+TEST(curve_flat_has_no_steps)
 {
-    (void)state;
     struct curve curve;
     struct curve_step steps[CURVE_STEPS_MAX];
     draw(&curve, NULL, 0, (const double[]){7});
@@ -114,9 +105,8 @@ static void test_curve_flat_has_no_steps(void **state)
     }
 }
 
-static void test_curve_small_rises_and_outliers_are_no_steps(void **state)
+TEST(curve_small_rises_and_outliers_are_no_steps)
 {
-    (void)state;
     struct curve curve;
     struct curve_step steps[CURVE_STEPS_MAX];
     draw(&curve, caches, 1, (const double[]){10, 14.9});
@@ -131,9 +121,8 @@ static void test_curve_small_rises_and_outliers_are_no_steps(void **state)
     assert_int_equal(curve_find_steps(curve.points, curve.n, steps), 0);
 }
 
-static void test_curve_of_few_points(void **state)
+TEST(curve_of_few_points)
 {
-    (void)state;
     struct curve_step steps[CURVE_STEPS_MAX];
     const struct curve_point points[] = {{4096, 1}, {8192, 100}};
     assert_int_equal(curve_find_steps(points, 0, steps), 0);
@@ -142,9 +131,8 @@ static void test_curve_of_few_points(void **state)
 }
 
 /* More steps than there is room for, at as many points as there may be: the first of them. */
-static void test_curve_steps_do_not_overflow(void **state)
+TEST(curve_steps_do_not_overflow)
 {
-    (void)state;
     struct curve_point points[CURVE_POINTS_MAX];
     struct curve_step steps[CURVE_STEPS_MAX + 1];
     for (size_t i = 0; i < CURVE_POINTS_MAX; i++)
@@ -156,9 +144,8 @@ static void test_curve_steps_do_not_overflow(void **state)
         assert_true(fabs(steps[i].below_ns - exp2((double)i)) < 1e-6 * exp2((double)i));
 }
 
-static void test_curve_knee_lies_between_two_loads(void **state)
+TEST(curve_knee_lies_between_two_loads)
 {
-    (void)state;
     const double load[] = {0, 10, 20, 30}, ns[] = {100, 110, 130, 290};
     assert_true(fabs(curve_find_knee(load, ns, 4, 150) - 21.25) < 1e-12);
     assert_true(fabs(curve_find_knee(load, ns, 4, 110) - 10) < 1e-12);
@@ -167,20 +154,4 @@ static void test_curve_knee_lies_between_two_loads(void **state)
     assert_true(isnan(curve_find_knee(load, ns, 1, 50)));
     const double twice[] = {100, 200, 120, 400};
     assert_true(fabs(curve_find_knee(load, twice, 4, 150) - 5) < 1e-12);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_curve_three_caches),
-        cmocka_unit_test(test_curve_three_caches_in_noise),
-        cmocka_unit_test(test_curve_step_lies_at_its_foot),
-        cmocka_unit_test(test_curve_slope_is_one_step),
-        cmocka_unit_test(test_curve_flat_has_no_steps),
-        cmocka_unit_test(test_curve_small_rises_and_outliers_are_no_steps),
-        cmocka_unit_test(test_curve_of_few_points),
-        cmocka_unit_test(test_curve_steps_do_not_overflow),
-        cmocka_unit_test(test_curve_knee_lies_between_two_loads),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,5 @@
 #include <errno.h>
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <numaif.h>
@@ -21,6 +13,7 @@
 #include "bench/device/device_sim.h"
 #include "harness/lib/sys/clock.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 /* 1 MB over 0.1 GB/s: 10 ms of transfer, and 10 ms of work. */
 static const struct device_config slow = {.kind = DEVICE_SIM,
@@ -75,29 +68,25 @@ static void assert_takes(const struct device_config *config, unsigned count, uin
     device_close(&queue);
 }
 
-static void test_device_sim_one_batch_takes_transfer_and_work(void **state)
+TEST(device_sim_one_batch_takes_transfer_and_work)
 {
-    (void)state;
     assert_takes(&slow, 1, transfer_ns + work_ns);
 }
 
-static void test_device_sim_copy_overlaps_work_but_engines_are_in_order(void **state)
+TEST(device_sim_copy_overlaps_work_but_engines_are_in_order)
 {
-    (void)state;
     assert_takes(&slow, 3, transfer_ns + 3 * work_ns);
 }
 
-static void test_device_sim_link_limits_when_it_is_slower(void **state)
+TEST(device_sim_link_limits_when_it_is_slower)
 {
-    (void)state;
     struct device_config config = slow;
     config.sim_gbps = 0.05;
     assert_takes(&config, 3, 3 * 2 * transfer_ns + work_ns);
 }
 
-static void test_device_sim_engines_rest_between_late_batches(void **state)
+TEST(device_sim_engines_rest_between_late_batches)
 {
-    (void)state;
     struct device_queue queue;
     open_queue(&queue, &slow);
     (void)run_batches(&queue, 3);
@@ -150,9 +139,8 @@ static bool asks_for_at_least(const struct device_config *config, uint64_t least
     return false;
 }
 
-static void test_device_sim_blocking_wait_uses_no_cpu(void **state)
+TEST(device_sim_blocking_wait_uses_no_cpu)
 {
-    (void)state;
     assert_true(takes_at_most(&slow, (transfer_ns + work_ns) / 20));
 }
 
@@ -166,9 +154,8 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, st
 }
 
 /* The slack of timers, 50 us by default, would be a quarter of a pass of the default 200 us. */
-static void test_device_sim_blocking_wait_asks_to_be_on_time(void **state)
+TEST(device_sim_blocking_wait_asks_to_be_on_time)
 {
-    (void)state;
     const int usual_ns = prctl(PR_GET_TIMERSLACK);
     assert_int_not_equal(usual_ns, 1);
     uint64_t until_ns = clock_now_ns() + 5000000;
@@ -182,9 +169,8 @@ static void test_device_sim_blocking_wait_asks_to_be_on_time(void **state)
 }
 
 /* What the sleeps were longer than asked, and nothing where it spins or comes too late to sleep. */
-static void test_device_sim_counts_its_sleeps(void **state)
+TEST(device_sim_counts_its_sleeps)
 {
-    (void)state;
     struct device_queue queue;
     struct device_config config = slow;
     open_queue(&queue, &config);
@@ -204,18 +190,16 @@ static void test_device_sim_counts_its_sleeps(void **state)
     device_close(&queue);
 }
 
-static void test_device_sim_spinning_wait_burns_cpu(void **state)
+TEST(device_sim_spinning_wait_burns_cpu)
 {
-    (void)state;
     struct device_config config = slow;
     config.spin = true;
     assert_true(asks_for_at_least(&config, (transfer_ns + work_ns) / 2));
 }
 
 /* 64 MB through the staging buffer: milliseconds of a CPU, where pinned memory costs none. */
-static void test_device_sim_pageable_copy_costs_cpu(void **state)
+TEST(device_sim_pageable_copy_costs_cpu)
 {
-    (void)state;
     struct device_config config = slow;
     config.rows = 64000;
     config.slots = 1;
@@ -233,9 +217,8 @@ static int policy_of(const void *address)
 }
 
 /* Bound before they are touched, or not at all; a node that is not there is no reason to fail. */
-static void test_device_host_buffers_are_on_their_node(void **state)
+TEST(device_host_buffers_are_on_their_node)
 {
-    (void)state;
     static const struct {
         int os_node, policy;
         double share;
@@ -255,9 +238,8 @@ static void test_device_host_buffers_are_on_their_node(void **state)
     }
 }
 
-static void test_device_sim_computes_nothing(void **state)
+TEST(device_sim_computes_nothing)
 {
-    (void)state;
     struct device_queue queue;
     open_queue(&queue, &slow);
     assert_false(device_computes(&queue));
@@ -265,9 +247,8 @@ static void test_device_sim_computes_nothing(void **state)
     device_close(&queue);
 }
 
-static void test_device_none_is_refused_with_a_reason(void **state)
+TEST(device_none_is_refused_with_a_reason)
 {
-    (void)state;
     struct device_queue queue;
     struct device_config config = slow;
     struct err err = {0};
@@ -277,9 +258,8 @@ static void test_device_none_is_refused_with_a_reason(void **state)
     device_close(&queue);
 }
 
-static void test_device_sim_too_large_a_batch_is_an_error(void **state)
+TEST(device_sim_too_large_a_batch_is_an_error)
 {
-    (void)state;
     struct device_queue queue;
     struct device_config config = slow;
     struct err err = {0};
@@ -295,24 +275,4 @@ const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_device_sim_one_batch_takes_transfer_and_work),
-        cmocka_unit_test(test_device_sim_copy_overlaps_work_but_engines_are_in_order),
-        cmocka_unit_test(test_device_sim_link_limits_when_it_is_slower),
-        cmocka_unit_test(test_device_sim_engines_rest_between_late_batches),
-        cmocka_unit_test(test_device_sim_blocking_wait_uses_no_cpu),
-        cmocka_unit_test(test_device_sim_blocking_wait_asks_to_be_on_time),
-        cmocka_unit_test(test_device_sim_counts_its_sleeps),
-        cmocka_unit_test(test_device_sim_spinning_wait_burns_cpu),
-        cmocka_unit_test(test_device_sim_pageable_copy_costs_cpu),
-        cmocka_unit_test(test_device_host_buffers_are_on_their_node),
-        cmocka_unit_test(test_device_sim_computes_nothing),
-        cmocka_unit_test(test_device_none_is_refused_with_a_reason),
-        cmocka_unit_test(test_device_sim_too_large_a_batch_is_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,15 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bench/io/echo.h"
 #include "bench/io/ring.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine, lonely;
 
@@ -56,21 +52,18 @@ static void expect_all(const struct bench_machine *on)
     scan_end(&scan);
 }
 
-static void test_event_loop_all(void **state)
+TEST(event_loop_all)
 {
-    (void)state;
     expect_all(&machine);
 }
 
-static void test_event_loop_on_one_cpu(void **state)
+TEST(event_loop_on_one_cpu)
 {
-    (void)state;
     expect_all(&lonely);
 }
 
-static void test_event_loop_of_one_kind(void **state)
+TEST(event_loop_of_one_kind)
 {
-    (void)state;
     static const char *const pairs[] = {"connections=1", "how=epoll", "via=tcp", "message=1000",
                                         NULL};
     struct scan scan;
@@ -94,9 +87,8 @@ static void *lie(void *arg)
     return NULL;
 }
 
-static void test_echo_of_something_else(void **state)
+TEST(echo_of_something_else)
 {
-    (void)state;
     struct echo echo;
     struct err err;
     pthread_t liar;
@@ -119,9 +111,8 @@ static void *hang_up(void *arg)
     return NULL;
 }
 
-static void test_echo_that_ends(void **state)
+TEST(echo_that_ends)
 {
-    (void)state;
     struct echo echo;
     struct err err;
     pthread_t server;
@@ -134,9 +125,8 @@ static void test_echo_that_ends(void **state)
 }
 
 /* The last: who lowers a hard limit may not have it back. */
-static void test_event_loop_with_few_descriptors(void **state)
+TEST(event_loop_with_few_descriptors)
 {
-    (void)state;
     static const char *const pairs[] = {"connections=200", "how=epoll", "via=unix", NULL};
     const struct rlimit few = {200, 200};
     struct scan scan;
@@ -149,18 +139,10 @@ static void test_event_loop_with_few_descriptors(void **state)
     scan_end(&scan);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
     lonely = machine;
     lonely.ncpus = 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_event_loop_all),
-        cmocka_unit_test(test_event_loop_on_one_cpu),
-        cmocka_unit_test(test_event_loop_of_one_kind),
-        cmocka_unit_test(test_echo_of_something_else),
-        cmocka_unit_test(test_echo_that_ends),
-        cmocka_unit_test(test_event_loop_with_few_descriptors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,15 +1,11 @@
 /* Shares of one CPU and a convoy on it, through the contract. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 
@@ -49,9 +45,8 @@ static void check_convoy(const struct scan *scan, const char *policy)
     assert_true(scan_value(scan, "short_wait", key) > 20);
 }
 
-static void test_fairness(void **state)
+TEST(fairness)
 {
-    (void)state;
     static const char *const pairs[] = {"long=20ms", "short=100us", "every=5ms", NULL};
     struct scan scan;
     scan_run(&scan, &bench_fairness, &machine, pairs, 2);
@@ -71,11 +66,8 @@ static void test_fairness(void **state)
     scan_end(&scan);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fairness),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,13 +1,8 @@
 /* Numbers of workers that have not equally many. */
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/common/gather.h"
+#include "tests/lib/unit.h"
 
 enum { WORKERS = 3 };
 
@@ -77,19 +72,10 @@ static void check(const size_t counts[static WORKERS])
 }
 
 /* A chunk has 4096 of them. */
-static void test_gather_numbers_of_any_counts(void **state)
+TEST(gather_numbers_of_any_counts)
 {
-    (void)state;
     check((const size_t[]){0, 0, 0});
     check((const size_t[]){3, 0, 5});
     check((const size_t[]){4096, 4097, 4095});
     check((const size_t[]){1, 20000, 8192});
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gather_numbers_of_any_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* Regions by counting, and the scan of one worker, which nobody disturbs. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "kernels/cpu/regions.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static const char *const none[] = {NULL};
@@ -21,9 +16,8 @@ static void count_mark(void *marks)
     atomic_fetch_add((atomic_uint *)marks, 1);
 }
 
-static void test_regions_divide_all_steps(void **state)
+TEST(regions_divide_all_steps)
 {
-    (void)state;
     enum { THREADS = 3, STEPS = 1000 };
     static struct regions_thread thread[THREADS];
     atomic_uint marks = 0;
@@ -44,9 +38,8 @@ static void test_regions_divide_all_steps(void **state)
  * whoever shares a core with the calibration alone halves its speed, and regions look twice as
  * quick.
  */
-static void test_grain_alone(void **state)
+TEST(grain_alone)
 {
-    (void)state;
     static const unsigned works_us[] = {4, 16, 64, 256, 1024, 4096};
     struct scan scan;
     double before_us = 0;
@@ -68,9 +61,8 @@ static void test_grain_alone(void **state)
 }
 
 /* Of points whose region does not fit its slice several times there is no value. */
-static void test_grain_leaves_long_regions_out(void **state)
+TEST(grain_leaves_long_regions_out)
 {
-    (void)state;
     struct scan scan;
     scan_run(&scan, &bench_grain, &machine, none, 0.02);
     assert_true(isnan(scan_value(&scan, "region_time", "us=16384")));
@@ -82,13 +74,8 @@ static void test_grain_leaves_long_regions_out(void **state)
     scan_end(&scan);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_regions_divide_all_steps),
-        cmocka_unit_test(test_grain_alone),
-        cmocka_unit_test(test_grain_leaves_long_regions_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

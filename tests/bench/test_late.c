@@ -1,16 +1,10 @@
 /* What comes with late wake-ups, from a /proc of our own. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "bench/os/late.h"
+#include "tests/lib/unit.h"
 
 static char root[] = "/tmp/contend-late-XXXXXX";
 
@@ -93,9 +87,8 @@ static int remove_root(void **state)
 
 /* Late ones come with the disk and with a runnable task, all with the timer; the network with none
  * that is late. */
-static void test_late_names_what_came_with_it(void **state)
+TEST(late_names_what_came_with_it)
 {
-    (void)state;
     struct late_log *log;
     struct late_tell tells[LATE_TELLS];
     unsigned disk = 0, timer = 0, net = 0;
@@ -140,9 +133,8 @@ static void write_many_interrupts(unsigned devices, unsigned count)
     write_file("/proc/softirqs", line);
 }
 
-static void test_late_behind_thousands_of_interrupts(void **state)
+TEST(late_behind_thousands_of_interrupts)
 {
-    (void)state;
     enum { DEVICES = 3000 };
     struct late_log *log;
     struct late_tell tells[LATE_TELLS];
@@ -163,9 +155,8 @@ static void test_late_behind_thousands_of_interrupts(void **state)
     late_close(log);
 }
 
-static void test_late_of_nothing(void **state)
+TEST(late_of_nothing)
 {
-    (void)state;
     struct late_log *log;
     struct late_tell tells[LATE_TELLS];
     write_interrupts(0, 0, 0);
@@ -176,9 +167,8 @@ static void test_late_of_nothing(void **state)
     late_close(log);
 }
 
-static void test_late_where_the_system_does_not_tell(void **state)
+TEST(late_where_the_system_does_not_tell)
 {
-    (void)state;
     struct late_log *log;
     struct err err = {0};
     write_interrupts(0, 0, 0);
@@ -191,13 +181,4 @@ static void test_late_where_the_system_does_not_tell(void **state)
     late_close(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_late_names_what_came_with_it),
-        cmocka_unit_test(test_late_behind_thousands_of_interrupts),
-        cmocka_unit_test(test_late_of_nothing),
-        cmocka_unit_test(test_late_where_the_system_does_not_tell),
-    };
-    return cmocka_run_group_tests(tests, make_root, remove_root);
-}
+AROUND_TESTS(make_root, remove_root)

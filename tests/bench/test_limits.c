@@ -4,36 +4,27 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #include "bench/limits/limited.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static const char *const pairs[] = {"rows=256", "cols=64", "window=16", NULL};
 
-static void test_limits_quota(void **state)
+TEST(limits_quota)
 {
-    (void)state;
     char text[64];
     assert_string_equal(limited_quota(0.25, 100, text, sizeof(text)), "25000 100000");
     assert_string_equal(limited_quota(0.5, 10, text, sizeof(text)), "5000 10000");
     assert_string_equal(limited_quota(8, 100, text, sizeof(text)), "800000 100000");
 }
 
-static void test_limits_reads_counts(void **state)
+TEST_IN_DIR(limits_reads_counts)
 {
-    (void)state;
     fixture_put("/cpu.stat", "usage_usec 12\nnr_periods 40\nnr_throttled 7\nthrottled_usec 900\n");
     assert_true(groups_count(fixture_dir, "cpu.stat", "nr_throttled") == 7);
     assert_true(groups_count(fixture_dir, "cpu.stat", "throttled_usec") == 900);
@@ -41,9 +32,8 @@ static void test_limits_reads_counts(void **state)
     assert_true(isnan(groups_count(fixture_dir, "memory.stat", "anon")));
 }
 
-static void test_limits_words(void **state)
+TEST(limits_words)
 {
-    (void)state;
     assert_true(groups_has_word("cpuset cpu io", "cpu"));
     assert_true(groups_has_word("cpu", "cpu"));
     assert_false(groups_has_word("cpuset io", "cpu"));
@@ -51,9 +41,8 @@ static void test_limits_words(void **state)
     assert_false(groups_has_word("cpuset mycpu", "cpu"));
 }
 
-static void test_limits_writes_where_it_can(void **state)
+TEST_IN_DIR(limits_writes_where_it_can)
 {
-    (void)state;
     struct err err = {0};
     char text[32];
     fixture_put("/cpu.max", "max 100000\n");
@@ -65,9 +54,8 @@ static void test_limits_writes_where_it_can(void **state)
 }
 
 /* A child that cannot go on, here as it joins, is given up: it is no CPU time that says so. */
-static void test_limits_ends_what_stands_still(void **state)
+TEST_IN_DIR(limits_ends_what_stands_still)
 {
-    (void)state;
     struct groups groups = {0};
     struct bench_ctx ctx = {.machine = &machine};
     struct limited limited = {.groups = &groups, .ctx = &ctx, .data_fd = -1};
@@ -86,9 +74,8 @@ static void test_limits_ends_what_stands_still(void **state)
 }
 
 /* With a reason, and nothing is left. */
-static void test_limits_says_why_not(void **state)
+TEST(limits_says_why_not)
 {
-    (void)state;
     struct scan scan;
     struct groups groups;
     struct err err = {0};
@@ -105,19 +92,8 @@ static void test_limits_says_why_not(void **state)
     scan_end(&scan);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_limits_reads_counts, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_limits_writes_where_it_can, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_limits_ends_what_stands_still, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test(test_limits_quota),
-        cmocka_unit_test(test_limits_words),
-        cmocka_unit_test(test_limits_says_why_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

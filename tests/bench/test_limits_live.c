@@ -1,16 +1,8 @@
 /* Preprocessing under limits, where this process may make cgroups: who is given less has less. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "bench/registry.h"
 #include "harness/lib/sys/groups.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 enum { EXIT_SKIPPED = 77 };
 
@@ -32,9 +24,8 @@ static bool can_make_groups(void)
 }
 
 /* A quota is kept: by CPU time, which others on the machine can only make less. */
-static void test_limits_scan(void **state)
+TEST(limits_scan)
 {
-    (void)state;
     struct scan scan;
     char key[64];
     scan_run(&scan, &bench_cgroup, &machine, pairs, 1);
@@ -53,11 +44,10 @@ static void test_limits_scan(void **state)
     groups_close(&groups);
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_limits_scan)};
     if (!can_make_groups())
         return EXIT_SKIPPED;
     scan_machine_init(&machine);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

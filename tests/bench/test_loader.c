@@ -3,17 +3,10 @@
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bench/loader/python.h"
 #include "bench/registry.h"
@@ -23,6 +16,7 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static struct bench_machine one_cpu;
@@ -72,9 +66,8 @@ static void assert_fed(const struct scan *scan, const char *kind, unsigned loade
     assert_true(scan_value(scan, "first_batch", key) > 0);
 }
 
-static void test_loader_of_each_kind(void **state)
+TEST(loader_of_each_kind)
 {
-    (void)state;
     struct scan scan;
     struct python python;
     unsigned descriptors = open_descriptors();
@@ -100,9 +93,8 @@ static void test_loader_of_each_kind(void **state)
  * The model takes a batch in 20 ms and no sooner, but for the two that it may have got before, and
  * some rows take no 20 ms: it is fed.
  */
-static void test_loader_feeds_a_slow_device(void **state)
+TEST(loader_feeds_a_slow_device)
 {
-    (void)state;
     double least = 1;
     for (int tries = 0; tries < PATIENCE && least > 0.2; tries++) {
         struct scan scan;
@@ -120,9 +112,8 @@ static void test_loader_feeds_a_slow_device(void **state)
 }
 
 /* A model that takes no time waits for batches nearly always; nobody feeds it. */
-static void test_loader_starves_a_fast_device(void **state)
+TEST(loader_starves_a_fast_device)
 {
-    (void)state;
     bool seen = false;
     for (int tries = 0; tries < PATIENCE && !seen; tries++) {
         struct scan scan;
@@ -136,9 +127,8 @@ static void test_loader_starves_a_fast_device(void **state)
     assert_true(seen);
 }
 
-static void test_loader_with_other_parameters(void **state)
+TEST(loader_with_other_parameters)
 {
-    (void)state;
     static const char *const modes[] = {"mode=process", "mode=thread"};
     static const char *const keys[] = {"lang=c;by=process", "lang=c;by=thread"};
     for (int i = 0; i < 2; i++) {
@@ -218,9 +208,8 @@ static void end_it(struct hunter *hunter, pid_t pid)
 }
 
 /* Whenever it dies: its point has no value, and why; nobody waits for it. */
-static void test_loader_that_is_killed(void **state)
+TEST(loader_that_is_killed)
 {
-    (void)state;
     struct scan scan;
     struct hunter hunter = {.found = end_it};
     start_hunt(&hunter);
@@ -236,9 +225,8 @@ static void test_loader_that_is_killed(void **state)
     assert_nobody_is_left();
 }
 
-static void test_loaders_whose_parent_is_killed(void **state)
+TEST(loaders_whose_parent_is_killed)
 {
-    (void)state;
     struct scan scan;
     struct hunter hunter = {.found = end_it, .of_nursery = true};
     start_hunt(&hunter);
@@ -265,9 +253,8 @@ static void note_cpus(struct hunter *hunter, pid_t pid)
 }
 
 /* Loaders are where the worker is not, though what started them is. */
-static void test_loaders_elsewhere(void **state)
+TEST(loaders_elsewhere)
 {
-    (void)state;
     struct scan scan;
     struct bitset rest = {0};
     struct hunter hunter = {.found = note_cpus};
@@ -308,9 +295,8 @@ static void with_python(const char *text, const char *const *pairs, struct scan 
         fail_msg("%s", scan->err.msg);
 }
 
-static void test_loader_without_python(void **state)
+TEST_IN_DIR(loader_without_python)
 {
-    (void)state;
     struct scan scan;
     with_python(NULL, (const char *const[]){SMALL, NULL}, &scan);
     assert_fed(&scan, "lang=c;by=process", 1);
@@ -326,9 +312,8 @@ static void test_loader_without_python(void **state)
     scan_end(&scan);
 }
 
-static void test_loader_with_a_broken_python(void **state)
+TEST_IN_DIR(loader_with_a_broken_python)
 {
-    (void)state;
     struct scan scan;
     with_python("#!/bin/sh\nexit 1\n", (const char *const[]){SMALL, "mode=python-thread", NULL},
                 &scan);
@@ -339,9 +324,8 @@ static void test_loader_with_a_broken_python(void **state)
 }
 
 /* It answers, and ends as soon as it is to load. */
-static void test_loader_with_a_python_that_ends(void **state)
+TEST_IN_DIR(loader_with_a_python_that_ends)
 {
-    (void)state;
     struct scan scan;
     with_python("#!/bin/sh\ncase \"$*\" in *importlib.util*) echo \"$0\"; echo 1; echo 0;; "
                 "*) exit 5;; esac\n",
@@ -353,9 +337,8 @@ static void test_loader_with_a_python_that_ends(void **state)
 }
 
 /* One that claims to have no lock, and cannot keep it. */
-static void test_loader_with_a_python_that_has_a_lock(void **state)
+TEST_IN_DIR(loader_with_a_python_that_has_a_lock)
 {
-    (void)state;
     char text[700];
     struct scan scan;
     struct python python;
@@ -398,17 +381,15 @@ static void assert_accounted(const char *mode, const char *key)
         fail_msg("%s: %g of the slice is neither", key, least);
 }
 
-static void test_loader_accounts_for_the_slice(void **state)
+TEST(loader_accounts_for_the_slice)
 {
-    (void)state;
     assert_accounted("mode=process", "lang=c;by=process;loaders=1");
     assert_accounted("mode=thread", "lang=c;by=thread;loaders=1");
 }
 
 /* Through a stand-in for PyTorch, started once for all points. */
-static void test_loader_of_pytorch(void **state)
+TEST(loader_of_pytorch)
 {
-    (void)state;
     char path[600];
     const char *root = getenv("CONTEND_SOURCE_DIR");
     struct python python;
@@ -439,26 +420,10 @@ static void test_loader_of_pytorch(void **state)
     assert_nobody_is_left();
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
     one_cpu = machine;
     one_cpu.ncpus = 1;
-#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loader_of_each_kind),
-        cmocka_unit_test(test_loader_feeds_a_slow_device),
-        cmocka_unit_test(test_loader_starves_a_fast_device),
-        cmocka_unit_test(test_loader_accounts_for_the_slice),
-        cmocka_unit_test(test_loader_with_other_parameters),
-        cmocka_unit_test(test_loader_that_is_killed),
-        cmocka_unit_test(test_loaders_whose_parent_is_killed),
-        cmocka_unit_test(test_loaders_elsewhere),
-        IN_DIR(test_loader_without_python),
-        IN_DIR(test_loader_with_a_broken_python),
-        IN_DIR(test_loader_with_a_python_that_ends),
-        IN_DIR(test_loader_with_a_python_that_has_a_lock),
-        cmocka_unit_test(test_loader_of_pytorch),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

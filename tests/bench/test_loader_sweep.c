@@ -1,14 +1,9 @@
 /* bench/loader/sweep.c: which counts of loaders are measured, and what follows from them. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "bench/loader/sweep.h"
+#include "tests/lib/unit.h"
 
 static void assert_counts(const unsigned *counts, unsigned n, const unsigned *wanted)
 {
@@ -17,9 +12,8 @@ static void assert_counts(const unsigned *counts, unsigned n, const unsigned *wa
 }
 
 /* A quarter of a second each, and six seconds in all. */
-static void test_sweep_measures_fewer_counts_where_there_is_no_room(void **state)
+TEST(sweep_measures_fewer_counts_where_there_is_no_room)
 {
-    (void)state;
     unsigned counts[SWEEP_COUNTS_MOST];
     assert_int_equal(sweep_counts(4, 5, 0.25, 6, counts), 3);
     assert_counts(counts, 3, (const unsigned[]){1, 2, 4});
@@ -41,9 +35,8 @@ static struct point point_of(unsigned loaders, double batches, double starved_s)
     return point;
 }
 
-static void test_sweep_says_how_many_are_needed(void **state)
+TEST(sweep_says_how_many_are_needed)
 {
-    (void)state;
     const struct point points[] = {point_of(1, 50, 0.5), point_of(2, 100, 0.02),
                                    point_of(4, 80, 0)};
     const struct sweep_verdict verdict = sweep_judge(points, 3);
@@ -57,9 +50,8 @@ static void test_sweep_says_how_many_are_needed(void **state)
 }
 
 /* What came too late, or failed, ends what can be said. */
-static void test_sweep_judges_what_was_measured(void **state)
+TEST(sweep_judges_what_was_measured)
 {
-    (void)state;
     struct point points[] = {point_of(1, 50, 0.5), point_of(2, 90, 0.1), point_of(4, 0, 0),
                              point_of(8, 100, 0)};
     assert_false(sweep_has_values(&points[2]));
@@ -71,9 +63,8 @@ static void test_sweep_judges_what_was_measured(void **state)
     assert_int_equal(sweep_judge(points, 4).n, 0);
 }
 
-static void test_sweep_joins_workers(void **state)
+TEST(sweep_joins_workers)
 {
-    (void)state;
     const struct fed fed[] = {
         {.seconds = 2, .batches = 20, .starved_s = 1, .depth = 1, .first_s = 0.1},
         {.seconds = 2, .batches = 40, .starved_s = 0, .depth = 3, .first_s = 0.3}};
@@ -84,15 +75,4 @@ static void test_sweep_joins_workers(void **state)
     assert_true(fabs(point.fed.first_s - 0.2) < 1e-9);
     assert_true(fabs(sweep_starvation(&point) - 0.25) < 1e-9);
     assert_true(sweep_has_values(&point));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sweep_measures_fewer_counts_where_there_is_no_room),
-        cmocka_unit_test(test_sweep_says_how_many_are_needed),
-        cmocka_unit_test(test_sweep_judges_what_was_measured),
-        cmocka_unit_test(test_sweep_joins_workers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 /* What gpu_matmul multiplies and emits, by its parameters; over kernels that are made up. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "bench/registry.h"
 #include "harness/lib/say/log.h"
 #include "kernels/matmul/gpu_matmul_ref.h"
 #include "tests/lib/fake_gpu_kernels.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static struct scan scan;
@@ -45,9 +37,8 @@ static void assert_trials(const char *metric, const char *type, double work)
     assert_true(fabs(scan_value(&scan, metric, key) / (work * 5e-10) - 1) < 1e-9);
 }
 
-static void test_matmul_scan_is_square_by_default(void **state)
+TEST(matmul_scan_is_square_by_default)
 {
-    (void)state;
     run((const char *[]){"type=bf16", NULL});
     assert_shape(8192, 8192, 8192, MATMUL_TN);
     assert_trials("matmul_trial", "bf16", 2.0 * 8192 * 8192 * 8192);
@@ -56,9 +47,8 @@ static void test_matmul_scan_is_square_by_default(void **state)
     scan_end(&scan);
 }
 
-static void test_matmul_scan_takes_shapes_and_layouts(void **state)
+TEST(matmul_scan_takes_shapes_and_layouts)
 {
-    (void)state;
     static const char *const layouts[] = {"layout=nn", "layout=nt", "layout=tn", "layout=tt"};
     for (int layout = 0; layout < MATMUL_LAYOUTS; layout++) {
         run((const char *[]){"type=fp16", "m=2050", "n=1001", "k=515", layouts[layout], NULL});
@@ -76,9 +66,8 @@ static void test_matmul_scan_takes_shapes_and_layouts(void **state)
 }
 
 /* Operations that are none of floats have a unit, and so a metric, of their own. */
-static void test_matmul_scan_of_int8_is_in_operations(void **state)
+TEST(matmul_scan_of_int8_is_in_operations)
 {
-    (void)state;
     run((const char *[]){"type=int8", "n=1024", NULL});
     assert_string_equal(bench_metric_find(&bench_gpu_matmul, "matmul_int_rate")->unit, "TOP/s");
     assert_string_equal(bench_metric_find(&bench_gpu_matmul, "matmul_int_trial")->unit, "TOP/s");
@@ -93,9 +82,8 @@ static void test_matmul_scan_of_int8_is_in_operations(void **state)
 }
 
 /* A skipped row that says why; all others are measured. */
-static void test_matmul_scan_skips_what_is_not_aligned(void **state)
+TEST(matmul_scan_skips_what_is_not_aligned)
 {
-    (void)state;
     const char *const int8 = "type=int8;with=alone;gpu=0", *const fp8 = "type=fp8;with=alone;gpu=0";
     run((const char *[]){"n=1024", "k=1004", NULL});
     assert_true(scan_value(&scan, "matmul_int_rate", int8) > 0);
@@ -113,9 +101,8 @@ static void test_matmul_scan_skips_what_is_not_aligned(void **state)
 }
 
 /* So is what cuBLASLt itself does not have; the GPU is not lost. */
-static void test_matmul_scan_skips_what_is_not_supported(void **state)
+TEST(matmul_scan_skips_what_is_not_supported)
 {
-    (void)state;
     fake_gpu_set_trouble(&(struct fake_trouble){"gpu_matmul_open", 0, 0, -ENOTSUP});
     scan_run(&scan, &bench_gpu_matmul, &machine, (const char *[]){"layout=nn", "type=fp8", NULL},
              0.05);
@@ -125,9 +112,8 @@ static void test_matmul_scan_skips_what_is_not_supported(void **state)
 }
 
 /* Squares shrink where memory is short; a shape that was asked for is that or none. */
-static void test_matmul_scan_keeps_to_memory(void **state)
+TEST(matmul_scan_keeps_to_memory)
 {
-    (void)state;
     run((const char *[]){"n=65536", NULL});
     assert_shape(16384, 16384, 16384, MATMUL_TN);
     assert_true(scan_value(&scan, "matmul_size", "") == 16384);
@@ -140,9 +126,8 @@ static void test_matmul_scan_keeps_to_memory(void **state)
 }
 
 /* Of a run of int8 alone, the row of a GPU that is left out stands with the others. */
-static void test_matmul_scan_names_a_lost_gpu_where_its_rows_are(void **state)
+TEST(matmul_scan_names_a_lost_gpu_where_its_rows_are)
 {
-    (void)state;
     machine.ngpus = 2;
     fake_gpu_set_trouble(&(struct fake_trouble){"gpu_matmul_check", 1, 0, -EBADMSG});
     scan_run(&scan, &bench_gpu_matmul, &machine, (const char *[]){"type=int8", NULL}, 0.05);
@@ -153,22 +138,13 @@ static void test_matmul_scan_names_a_lost_gpu_where_its_rows_are(void **state)
     machine.ngpus = 1;
 }
 
-int main(void)
+BEFORE_TESTS
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_matmul_scan_is_square_by_default),
-        cmocka_unit_test(test_matmul_scan_takes_shapes_and_layouts),
-        cmocka_unit_test(test_matmul_scan_of_int8_is_in_operations),
-        cmocka_unit_test(test_matmul_scan_skips_what_is_not_aligned),
-        cmocka_unit_test(test_matmul_scan_skips_what_is_not_supported),
-        cmocka_unit_test(test_matmul_scan_keeps_to_memory),
-        cmocka_unit_test(test_matmul_scan_names_a_lost_gpu_where_its_rows_are),
-    };
     log_set_quiet(true);
     scan_machine_init(&machine);
     machine.ngpus = 1;
     for (unsigned gpu = 0; gpu < 2; gpu++)
         (void)snprintf(machine.gpus[gpu].pci_bdf, sizeof(machine.gpus[gpu].pci_bdf),
                        "0000:%02u:00.0", gpu);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -4,21 +4,14 @@
 #include <errno.h>
 #include <math.h>
 #include <numaif.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/common/memory_node.h"
+#include "tests/lib/unit.h"
 
 enum { MIB = 1 << 20, HUGE_BYTES = 2 << 20 };
 
-static void test_memory_check_fits_names_both_figures(void **state)
+TEST(memory_check_fits_names_both_figures)
 {
-    (void)state;
     struct err err = {0};
     assert_true(memory_available_bytes() > MIB);
     assert_int_equal(memory_check_fits(0, "a test", &err), 0);
@@ -36,9 +29,8 @@ static void test_memory_check_fits_names_both_figures(void **state)
     assert_int_equal(memory_check_fits(close + close / 8, "a test", &err), -ENOTSUP);
 }
 
-static void test_memory_map_is_aligned_and_whole(void **state)
+TEST(memory_map_is_aligned_and_whole)
 {
-    (void)state;
     static const size_t sizes[] = {1, HUGE_BYTES, HUGE_BYTES + 1, 5 << 20};
     for (int pages = MEMORY_4K; pages <= MEMORY_THP; pages++)
         for (int i = 0; i < 4; i++) {
@@ -57,9 +49,8 @@ static void test_memory_map_is_aligned_and_whole(void **state)
         }
 }
 
-static void test_memory_map_refuses(void **state)
+TEST(memory_map_refuses)
 {
-    (void)state;
     for (int pages = 0; pages < MEMORY_PAGES; pages++) {
         struct err err = {0};
         struct memory_block block = {.base = &err, .bytes = 3};
@@ -72,9 +63,8 @@ static void test_memory_map_refuses(void **state)
 }
 
 /* Where the pool is empty a benchmark that wants it is skipped; elsewhere it is usable. */
-static void test_memory_check_pages(void **state)
+TEST(memory_check_pages)
 {
-    (void)state;
     struct err err = {0};
     unsigned long pool = 0;
     FILE *file = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
@@ -91,9 +81,8 @@ static void test_memory_check_pages(void **state)
     }
 }
 
-static void test_memory_llc_counts_caches_once(void **state)
+TEST(memory_llc_counts_caches_once)
 {
-    (void)state;
     static struct bench_machine m;
     assert_int_equal(memory_llc_bytes(&m), 32 << 20); /* nobody says */
     m.ncpus = 4;
@@ -116,9 +105,8 @@ static void test_memory_llc_counts_caches_once(void **state)
     assert_int_equal(memory_llc_bytes(&m), 2 << 20);
 }
 
-static void test_memory_doubts_what_is_below_twice_the_caches(void **state)
+TEST(memory_doubts_what_is_below_twice_the_caches)
 {
-    (void)state;
     char doubt[MEMORY_DOUBT_MAX];
     assert_string_equal(memory_doubt("arrays", 64 << 20, "L2", 32 << 20, doubt), "");
     assert_string_equal(memory_doubt("arrays", 48 << 20, "last-level caches", 32 << 20, doubt),
@@ -127,9 +115,8 @@ static void test_memory_doubts_what_is_below_twice_the_caches(void **state)
 }
 
 /* That of a policy that names one, before that of the CPUs. */
-static void test_memory_home_is_one_node(void **state)
+TEST(memory_home_is_one_node)
 {
-    (void)state;
     static struct bench_machine m;
     unsigned long node = 1;
     assert_int_equal(memory_node_home(&m), -1);
@@ -151,24 +138,8 @@ static void test_memory_home_is_one_node(void **state)
     assert_int_equal(rc ? -1 : spread, -1);
 }
 
-static void test_memory_rounds_down(void **state)
+TEST(memory_rounds_down)
 {
-    (void)state;
     assert_int_equal(memory_round_down(4095, 64), 4032);
     assert_int_equal(memory_round_down(4096, 64), 4096);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_memory_check_fits_names_both_figures),
-        cmocka_unit_test(test_memory_map_is_aligned_and_whole),
-        cmocka_unit_test(test_memory_map_refuses),
-        cmocka_unit_test(test_memory_check_pages),
-        cmocka_unit_test(test_memory_llc_counts_caches_once),
-        cmocka_unit_test(test_memory_doubts_what_is_below_twice_the_caches),
-        cmocka_unit_test(test_memory_home_is_one_node),
-        cmocka_unit_test(test_memory_rounds_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

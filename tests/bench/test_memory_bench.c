@@ -1,18 +1,13 @@
 /* The four scans of memory through the contract. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/common/memory.h"
 #include "bench/registry.h"
 #include "kernels/cpu/chase.h"
 #include "kernels/cpu/stream.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };
 
@@ -89,9 +84,8 @@ static void assert_cached(const struct scan *scan, const char *metric, const cha
         fail_msg("%s at %s: \"%s\"", metric, key, doubt ? doubt : "no doubt");
 }
 
-static void test_mem_bandwidth_every_kernel(void **state)
+TEST(mem_bandwidth_every_kernel)
 {
-    (void)state;
     struct scan scan;
     const char *const pairs[] = {"size=1000K", NULL};
     scan_run(&scan, &bench_mem_bandwidth, &machine, pairs, 0.1);
@@ -123,9 +117,8 @@ static void test_mem_bandwidth_every_kernel(void **state)
     scan_end(&scan);
 }
 
-static void test_mem_bandwidth_one_kernel(void **state)
+TEST(mem_bandwidth_one_kernel)
 {
-    (void)state;
     struct scan scan;
     const char *const pairs[] = {"size=64K",  "op=triad", "stores=plain",
                                  "threads=1", "pages=4k", NULL};
@@ -139,9 +132,8 @@ static void test_mem_bandwidth_one_kernel(void **state)
 }
 
 /* Twice the cache that the thread reaches, of two that all have. */
-static void test_mem_bandwidth_of_memory_is_not_doubted(void **state)
+TEST(mem_bandwidth_of_memory_is_not_doubted)
 {
-    (void)state;
     struct scan scan;
     static struct bench_machine two;
     const char *const pairs[] = {"size=64M", "op=read", "threads=1", NULL};
@@ -154,9 +146,8 @@ static void test_mem_bandwidth_of_memory_is_not_doubted(void **state)
     scan_end(&scan);
 }
 
-static void test_mem_bandwidth_check_finds_a_wrong_element(void **state)
+TEST(mem_bandwidth_check_finds_a_wrong_element)
 {
-    (void)state;
     struct scan scan;
     const char *const pairs[] = {"size=1000K", NULL};
     scan_run(&scan, &bench_mem_bandwidth, &machine, pairs, 0.01);
@@ -178,9 +169,8 @@ static void test_mem_bandwidth_check_finds_a_wrong_element(void **state)
     scan_end(&scan);
 }
 
-static void test_mem_bandwidth_refuses(void **state)
+TEST(mem_bandwidth_refuses)
 {
-    (void)state;
     const struct bench *bench = &bench_mem_bandwidth;
     char message[64];
     assert_invalid(bench, (const char *const[]){"op=read", "stores=nt", NULL},
@@ -198,9 +188,8 @@ static void test_mem_bandwidth_refuses(void **state)
 }
 
 /* 4 KiB, 6 KiB, ... 256 KiB: two sizes an octave. */
-static void test_mem_latency_every_size(void **state)
+TEST(mem_latency_every_size)
 {
-    (void)state;
     struct scan scan;
     const char *const pairs[] = {"max=256K", NULL};
     scan_run(&scan, &bench_mem_latency, &machine, pairs, 0.1);
@@ -224,9 +213,8 @@ static void test_mem_latency_every_size(void **state)
 }
 
 /* Where a lap outlasts its slice, that is said: caches still hold what a pass in order left. */
-static void test_mem_latency_says_what_was_walked(void **state)
+TEST(mem_latency_says_what_was_walked)
 {
-    (void)state;
     struct scan scan;
     scan_run(&scan, &bench_mem_latency, &machine, (const char *const[]){"max=4M", "pages=4k", NULL},
              0.001);
@@ -239,9 +227,8 @@ static void test_mem_latency_says_what_was_walked(void **state)
 }
 
 /* Sizes are whole lines, each once, however odd the ends of the range. */
-static void test_mem_latency_odd_ranges(void **state)
+TEST(mem_latency_odd_ranges)
 {
-    (void)state;
     static const struct {
         const char *min, *max;
         size_t sizes;
@@ -279,17 +266,15 @@ static void break_chain(const char *locality)
     scan_end(&scan);
 }
 
-static void test_mem_latency_check_finds_a_broken_chain(void **state)
+TEST(mem_latency_check_finds_a_broken_chain)
 {
-    (void)state;
     break_chain("locality=0");
     break_chain("locality=8K");
     break_chain("locality=1G");
 }
 
-static void test_mem_latency_refuses(void **state)
+TEST(mem_latency_refuses)
 {
-    (void)state;
     const struct bench *bench = &bench_mem_latency;
     assert_invalid(bench, (const char *const[]){"min=2M", "max=1M", NULL},
                    "min 2097152 is larger than max 1048576");
@@ -335,22 +320,19 @@ static void run_loaded(const char *how, const char *inject)
     scan_end(&scan);
 }
 
-static void test_loaded_latency_reads(void **state)
+TEST(loaded_latency_reads)
 {
-    (void)state;
     run_loaded("r", "inject=r");
 }
 
-static void test_loaded_latency_reads_and_writes(void **state)
+TEST(loaded_latency_reads_and_writes)
 {
-    (void)state;
     run_loaded("rw", "inject=rw");
     run_loaded("rrw", "inject=rrw");
 }
 
-static void test_loaded_latency_refuses(void **state)
+TEST(loaded_latency_refuses)
 {
-    (void)state;
     const struct bench *bench = &bench_loaded_latency;
     static struct bench_machine single;
     single = machine;
@@ -371,9 +353,8 @@ static bool has_numa_calls(void)
     return scan_probe(&scan, &bench_numa_matrix, &machine, (const char *const[]){NULL}) == 0;
 }
 
-static void test_numa_matrix_one_node(void **state)
+TEST(numa_matrix_one_node)
 {
-    (void)state;
     struct scan scan;
     const char *const pairs[] = {"size=4M", NULL};
     static struct bench_machine unnamed;
@@ -395,9 +376,8 @@ static void test_numa_matrix_one_node(void **state)
 }
 
 /* All CPUs are another node's, whose memory may not be used. */
-static void test_numa_matrix_nodes_without_cpus_have_no_from(void **state)
+TEST(numa_matrix_nodes_without_cpus_have_no_from)
 {
-    (void)state;
     struct scan scan;
     static struct bench_machine bare;
     const char *const pairs[] = {"size=2M", NULL};
@@ -413,9 +393,8 @@ static void test_numa_matrix_nodes_without_cpus_have_no_from(void **state)
     scan_end(&scan);
 }
 
-static void test_numa_matrix_refuses(void **state)
+TEST(numa_matrix_refuses)
 {
-    (void)state;
     static struct bench_machine odd;
     odd = machine;
     odd.nnodes = 0;
@@ -434,26 +413,8 @@ static void test_numa_matrix_refuses(void **state)
                            "numa_matrix needs 1 TiB of memory");
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mem_bandwidth_every_kernel),
-        cmocka_unit_test(test_mem_bandwidth_one_kernel),
-        cmocka_unit_test(test_mem_bandwidth_of_memory_is_not_doubted),
-        cmocka_unit_test(test_mem_bandwidth_check_finds_a_wrong_element),
-        cmocka_unit_test(test_mem_bandwidth_refuses),
-        cmocka_unit_test(test_mem_latency_every_size),
-        cmocka_unit_test(test_mem_latency_says_what_was_walked),
-        cmocka_unit_test(test_mem_latency_odd_ranges),
-        cmocka_unit_test(test_mem_latency_check_finds_a_broken_chain),
-        cmocka_unit_test(test_mem_latency_refuses),
-        cmocka_unit_test(test_loaded_latency_reads),
-        cmocka_unit_test(test_loaded_latency_reads_and_writes),
-        cmocka_unit_test(test_loaded_latency_refuses),
-        cmocka_unit_test(test_numa_matrix_one_node),
-        cmocka_unit_test(test_numa_matrix_nodes_without_cpus_have_no_from),
-        cmocka_unit_test(test_numa_matrix_refuses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,25 +1,19 @@
 /* Moves between CPUs, and which CPU is how near, through the contract. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/os/near.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static const char *const none[] = {NULL};
 static const char *const ways[] = {"sibling", "cache", "node", "remote"};
 
-static void test_near_of_each_kind(void **state)
+TEST(near_of_each_kind)
 {
-    (void)state;
     static struct bench_machine built;
     built = (struct bench_machine){.ncpus = 6};
     built.cpus[0] = (struct bench_cpu){.os_cpu = 40};
@@ -59,9 +53,8 @@ static void check_way(const struct scan *scan, const char *to, const char *cpus)
 }
 
 /* The second CPU is as near as we say: each kind of way has its rows, the others their reason. */
-static void test_migration_by_distance(void **state)
+TEST(migration_by_distance)
 {
-    (void)state;
     if (machine.ncpus < 2)
         skip();
     for (unsigned near = 0; near < NEARS; near++) {
@@ -86,9 +79,8 @@ static void test_migration_by_distance(void **state)
     }
 }
 
-static void test_migration_with_one_cpu(void **state)
+TEST(migration_with_one_cpu)
 {
-    (void)state;
     static struct bench_machine lonely;
     struct scan scan;
     lonely = machine;
@@ -104,9 +96,8 @@ static void test_migration_with_one_cpu(void **state)
 }
 
 /* Others may hold up any of them, so not each time, and the working set's own time not in full. */
-static void test_migration_sees_the_working_set(void **state)
+TEST(migration_sees_the_working_set)
 {
-    (void)state;
     static const char *const pairs[] = {"to=cache", "cpus=idle", NULL};
     bool seen = false;
     if (machine.ncpus < 2)
@@ -122,14 +113,8 @@ static void test_migration_sees_the_working_set(void **state)
     assert_true(seen);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_near_of_each_kind),
-        cmocka_unit_test(test_migration_by_distance),
-        cmocka_unit_test(test_migration_with_one_cpu),
-        cmocka_unit_test(test_migration_sees_the_working_set),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

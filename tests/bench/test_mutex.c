@@ -1,14 +1,10 @@
 /* Threads that contend for one lock, through the contract. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 static const char *const locks[] = {"normal", "adaptive", "spin", "ticket", "futex"};
 enum { LOCKS = sizeof(locks) / sizeof(locks[0]) };
@@ -16,9 +12,8 @@ enum { LOCKS = sizeof(locks) / sizeof(locks[0]) };
 static struct bench_machine machine;
 
 /* That each excludes the others is what its check says. */
-static void test_mutex_by_threads(void **state)
+TEST(mutex_by_threads)
 {
-    (void)state;
     static const char *const none[] = {NULL};
     struct scan scan;
     unsigned counts = 2; /* all CPUs, and two a CPU */
@@ -43,9 +38,8 @@ static void test_mutex_by_threads(void **state)
 }
 
 /* CPUs 0 and 1 share a core, 2 a cache with them, and 3 is on another node. */
-static void test_mutex_of_two_by_how_near_they_are(void **state)
+TEST(mutex_of_two_by_how_near_they_are)
 {
-    (void)state;
     static const char *const one[] = {"lock=ticket", NULL};
     static const char *const near[] = {"sibling", "cache", "remote"};
     struct bench_machine made = machine;
@@ -71,9 +65,8 @@ static void test_mutex_of_two_by_how_near_they_are(void **state)
 }
 
 /* More work inside, fewer acquisitions: others may hold up a slice, not each time. */
-static void test_mutex_work_takes_its_time(void **state)
+TEST(mutex_work_takes_its_time)
 {
-    (void)state;
     static const char *const little[] = {"lock=futex", "inside=0", "outside=0", NULL};
     static const char *const much[] = {"lock=futex", "inside=2000", "outside=0", NULL};
     bool seen = false;
@@ -90,13 +83,8 @@ static void test_mutex_work_takes_its_time(void **state)
     assert_true(seen);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mutex_by_threads),
-        cmocka_unit_test(test_mutex_of_two_by_how_near_they_are),
-        cmocka_unit_test(test_mutex_work_takes_its_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

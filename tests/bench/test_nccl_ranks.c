@@ -1,14 +1,5 @@
 /* Ranks of NCCL as threads, each with a GPU of tests/lib/fake_gpus.h: the real host code. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 #include <pthread.h>
@@ -23,6 +14,7 @@
 #include "tests/lib/fake_gpus.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 enum { RANKS = 3 };
 
@@ -126,7 +118,7 @@ static void assert_all_good(unsigned n)
             fail_msg("rank %u: %s", r, ranks[r].err.msg);
 }
 
-static void test_ranks_of_processes_and_of_one_are_right(void **state)
+TEST_WITHIN(ranks_of_processes_and_of_one_are_right, reset, NULL)
 {
     static const char *const redops[] = {"redop=sum", "redop=prod", "redop=min", "redop=max",
                                          "redop=avg"};
@@ -155,9 +147,8 @@ static bool comes(const _Atomic int *what)
 static const char *const small[] = {"begin=1K", "end=1K", NULL};
 
 /* The others are in NCCL by then, and what the harness does is done here. */
-static void test_rank_that_cannot_join_says_so_at_once(void **state)
+TEST_WITHIN(rank_that_cannot_join_says_so_at_once, reset, NULL)
 {
-    (void)state;
     fake_gpus.join_fails = 1;
     start(RANKS, small);
     bool came = comes(&ranks[1].setup);
@@ -175,9 +166,8 @@ static void test_rank_that_cannot_join_says_so_at_once(void **state)
     forget(RANKS);
 }
 
-static void test_ranks_of_one_process_end_their_group(void **state)
+TEST_WITHIN(ranks_of_one_process_end_their_group, reset, NULL)
 {
-    (void)state;
     fake_gpus.join_fails = 2;
     start(1, small);
     finish(1);
@@ -188,9 +178,8 @@ static void test_ranks_of_one_process_end_their_group(void **state)
 }
 
 /* All GPUs open, and then one does not: NCCL's group knows nothing of it. */
-static void test_lost_gpu_does_not_leave_half_a_group(void **state)
+TEST_WITHIN(lost_gpu_does_not_leave_half_a_group, reset, NULL)
 {
-    (void)state;
     fake_gpus.closed_gpu = 3;
     fake_gpus.closes_after = 1;
     start(1, small);
@@ -203,9 +192,8 @@ static void test_lost_gpu_does_not_leave_half_a_group(void **state)
     forget(1);
 }
 
-static void test_gpu_that_cannot_be_opened_is_named_by_all(void **state)
+TEST_WITHIN(gpu_that_cannot_be_opened_is_named_by_all, reset, NULL)
 {
-    (void)state;
     fake_gpus.closed_gpu = 1;
     start(RANKS, small);
     finish(RANKS);
@@ -219,7 +207,7 @@ static void test_gpu_that_cannot_be_opened_is_named_by_all(void **state)
 }
 
 /* In a group, and while graphs are captured: both end, and what runs is aborted. */
-static void test_failed_call_leaves_nothing_open(void **state)
+TEST_WITHIN(failed_call_leaves_nothing_open, reset, NULL)
 {
     static const char *const graph[] = {"begin=1K", "end=1K", "graph=1", NULL};
     const char *const *const calls[] = {small, graph};
@@ -238,7 +226,7 @@ static void test_failed_call_leaves_nothing_open(void **state)
 }
 
 /* Of 256K there are four places, and a batch has as many operations. */
-static void test_graphs_of_one_and_of_many_are_checked(void **state)
+TEST_WITHIN(graphs_of_one_and_of_many_are_checked, reset, NULL)
 {
     static const char *const pairs[][7] = {
         {"begin=1K", "end=1K", "graph=1", "place=out"},
@@ -293,7 +281,7 @@ static bool sleeper_came_last(const char *const *pairs)
 }
 
 /* Others may hold up any rank, not each time. */
-static void test_rank_that_sleeps_in_its_call_came_last(void **state)
+TEST_WITHIN(rank_that_sleeps_in_its_call_came_last, reset, NULL)
 {
     static const char *const calls[][4] = {{"begin=1K", "end=1K", "queue=1"},
                                            {"begin=1K", "end=1K", "queue=20"}};
@@ -376,7 +364,7 @@ static bool sleeper_came_last_to_train(void)
     return last;
 }
 
-static void test_rank_that_sleeps_in_its_call_came_last_to_train(void **state)
+TEST_WITHIN(rank_that_sleeps_in_its_call_came_last_to_train, reset, NULL)
 {
     bool last = false;
     for (int tries = 0; tries < PATIENCE && !last; tries++) {
@@ -386,9 +374,8 @@ static void test_rank_that_sleeps_in_its_call_came_last_to_train(void **state)
     assert_true(last);
 }
 
-static void test_sums_of_fp8_need_hopper(void **state)
+TEST_WITHIN(sums_of_fp8_need_hopper, reset, NULL)
 {
-    (void)state;
     static const char *const pairs[] = {"begin=1K", "end=1K", "type=f8e4m3", NULL};
     fake_gpus.capability = 8;
     start(1, pairs);
@@ -399,9 +386,8 @@ static void test_sums_of_fp8_need_hopper(void **state)
     forget(1);
 }
 
-static void test_buffers_are_registered_while_ranks_run(void **state)
+TEST_WITHIN(buffers_are_registered_while_ranks_run, reset, NULL)
 {
-    (void)state;
     static const char *const pairs[] = {"begin=1K", "end=1K", "register=1", NULL};
     start(RANKS, pairs);
     finish(RANKS);
@@ -411,9 +397,8 @@ static void test_buffers_are_registered_while_ranks_run(void **state)
     forget(RANKS);
 }
 
-static void test_blocking_launches_are_refused(void **state)
+TEST_WITHIN(blocking_launches_are_refused, reset, NULL)
 {
-    (void)state;
     assert_int_equal(setenv("CUDA_LAUNCH_BLOCKING", "1", 1), 0);
     start(RANKS, small);
     finish(RANKS);
@@ -427,23 +412,4 @@ static void test_blocking_launches_are_refused(void **state)
     assert_all_good(RANKS);
     forget(RANKS);
     assert_int_equal(unsetenv("CUDA_LAUNCH_BLOCKING"), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_ranks_of_processes_and_of_one_are_right, reset),
-        cmocka_unit_test_setup(test_rank_that_cannot_join_says_so_at_once, reset),
-        cmocka_unit_test_setup(test_ranks_of_one_process_end_their_group, reset),
-        cmocka_unit_test_setup(test_lost_gpu_does_not_leave_half_a_group, reset),
-        cmocka_unit_test_setup(test_gpu_that_cannot_be_opened_is_named_by_all, reset),
-        cmocka_unit_test_setup(test_failed_call_leaves_nothing_open, reset),
-        cmocka_unit_test_setup(test_graphs_of_one_and_of_many_are_checked, reset),
-        cmocka_unit_test_setup(test_rank_that_sleeps_in_its_call_came_last, reset),
-        cmocka_unit_test_setup(test_rank_that_sleeps_in_its_call_came_last_to_train, reset),
-        cmocka_unit_test_setup(test_sums_of_fp8_need_hopper, reset),
-        cmocka_unit_test_setup(test_buffers_are_registered_while_ranks_run, reset),
-        cmocka_unit_test_setup(test_blocking_launches_are_refused, reset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* Batches on several GPUs at once, over GPUs and a clock that are made up. */
 #include "bench/gpu/gpu_overlap.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { GPUS = 3, DEPTH = 2 };
 
@@ -102,9 +97,8 @@ static int run(struct fake *fake, uint64_t first_ms, uint64_t second_ms, unsigne
     return gpu_overlap_run(&overlap);
 }
 
-static void test_overlap_never_lets_a_fast_gpu_wait_for_a_slow_one(void **state)
+TEST(overlap_never_lets_a_fast_gpu_wait_for_a_slow_one)
 {
-    (void)state;
     struct fake fake = {0};
     assert_int_equal(run(&fake, 7, 40, DEPTH), 0);
     assert_int_equal(fake.gpu[0].waited_ns, 0);
@@ -114,9 +108,8 @@ static void test_overlap_never_lets_a_fast_gpu_wait_for_a_slow_one(void **state)
 }
 
 /* Both fill the time that counts but for a batch at either end, and nothing lies outside of it. */
-static void test_overlap_counts_what_lies_within_the_time_of_all(void **state)
+TEST(overlap_counts_what_lies_within_the_time_of_all)
 {
-    (void)state;
     struct fake fake = {0};
     assert_int_equal(run(&fake, 7, 40, DEPTH), 0);
     for (unsigned gpu = 0; gpu < GPUS; gpu += 2) {
@@ -128,9 +121,8 @@ static void test_overlap_counts_what_lies_within_the_time_of_all(void **state)
     assert_true(fake.naps >= 100 && fake.looks >= 400);
 }
 
-static void test_overlap_counts_one_batch_that_is_too_long(void **state)
+TEST(overlap_counts_one_batch_that_is_too_long)
 {
-    (void)state;
     struct fake fake = {0};
     for (unsigned depth = 1; depth <= DEPTH; depth++) {
         assert_int_equal(run(&fake, 500, 10, depth), 0);
@@ -143,9 +135,8 @@ static void test_overlap_counts_one_batch_that_is_too_long(void **state)
 }
 
 /* The GPU that fails is asked nothing more; what the other one has is done, and taken, first. */
-static void test_overlap_leaves_nothing_under_way_beside_a_gpu_that_fails(void **state)
+TEST(overlap_leaves_nothing_under_way_beside_a_gpu_that_fails)
 {
-    (void)state;
     struct fake fake = {.fails = -EIO};
     assert_int_equal(run(&fake, 7, 40, DEPTH), -EIO);
     assert_int_equal(fake.gpu[0].taken, 1);
@@ -154,9 +145,8 @@ static void test_overlap_leaves_nothing_under_way_beside_a_gpu_that_fails(void *
     assert_false(fake.gpu[2].queued[0] || fake.gpu[2].queued[1]);
 }
 
-static void test_groups_are_each_gpu_and_then_all(void **state)
+TEST(groups_are_each_gpu_and_then_all)
 {
-    (void)state;
     assert_int_equal(gpu_groups(1), 1);
     assert_int_equal(gpu_groups(4), 5);
     for (unsigned i = 0; i < 4; i++) {
@@ -168,23 +158,9 @@ static void test_groups_are_each_gpu_and_then_all(void **state)
     assert_false(gpu_group_at(1, 0).all);
 }
 
-static void test_settling_has_a_least_time(void **state)
+TEST(settling_has_a_least_time)
 {
-    (void)state;
     assert_true(gpu_settle_s(0) == 0.1);
     assert_true(gpu_settle_s(0.097) == 0.1);
     assert_true(gpu_settle_s(1.5) == 0.5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overlap_never_lets_a_fast_gpu_wait_for_a_slow_one),
-        cmocka_unit_test(test_overlap_counts_what_lies_within_the_time_of_all),
-        cmocka_unit_test(test_overlap_counts_one_batch_that_is_too_long),
-        cmocka_unit_test(test_overlap_leaves_nothing_under_way_beside_a_gpu_that_fails),
-        cmocka_unit_test(test_groups_are_each_gpu_and_then_all),
-        cmocka_unit_test(test_settling_has_a_least_time),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "kernels/cpu/busy.h"
@@ -17,12 +11,12 @@
 #include "kernels/cpu/pingpong.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 
-static void test_pairs_index_counts_up_by_pairs(void **state)
+TEST(pairs_index_counts_up_by_pairs)
 {
-    (void)state;
     for (unsigned n = 2; n <= 20; n++) {
         size_t expected = 0;
         for (unsigned a = 0; a < n; a++)
@@ -34,9 +28,8 @@ static void test_pairs_index_counts_up_by_pairs(void **state)
     }
 }
 
-static void test_pairs_tournament_is_one(void **state)
+TEST(pairs_tournament_is_one)
 {
-    (void)state;
     for (unsigned n = 2; n <= 65; n++) {
         unsigned *met = calloc(pairs_count(n), sizeof(*met));
         assert_non_null(met);
@@ -61,9 +54,8 @@ static void test_pairs_tournament_is_one(void **state)
     }
 }
 
-static void test_pairs_shuffle_permutes(void **state)
+TEST(pairs_shuffle_permutes)
 {
-    (void)state;
     unsigned order[50], moved = 0, seen[50] = {0};
     pairs_shuffle(order, 50, 3);
     for (unsigned i = 0; i < 50; i++) {
@@ -94,9 +86,8 @@ static void assert_balanced(const struct pairs_plan *plan, unsigned a, unsigned 
     assert_int_equal(busy[1], half / 2 - 1);
 }
 
-static void test_pairs_plan_balances_any_three(void **state)
+TEST(pairs_plan_balances_any_three)
 {
-    (void)state;
     for (unsigned n = 3; n <= 33; n += 5) {
         struct pairs_plan plan;
         assert_true(pairs_plan_init(&plan, n, 1, n));
@@ -126,9 +117,8 @@ static void synthesise(const struct pairs_plan *plan, float *rates)
             }
 }
 
-static void test_pairs_slowdown_finds_siblings_although_all_have_one(void **state)
+TEST(pairs_slowdown_finds_siblings_although_all_have_one)
 {
-    (void)state;
     struct pairs_plan plan;
     assert_true(pairs_plan_init(&plan, CPUS, 3, 1));
     float *rates = calloc((size_t)plan.passes * plan.runs * CPUS, sizeof(*rates));
@@ -146,9 +136,8 @@ static void test_pairs_slowdown_finds_siblings_although_all_have_one(void **stat
     pairs_plan_free(&plan);
 }
 
-static void test_pairs_slowdown_without_rates_is_unknown(void **state)
+TEST(pairs_slowdown_without_rates_is_unknown)
 {
-    (void)state;
     struct pairs_plan plan;
     assert_true(pairs_plan_init(&plan, 2, 1, 1));
     float rates[64];
@@ -159,9 +148,8 @@ static void test_pairs_slowdown_without_rates_is_unknown(void **state)
     pairs_plan_free(&plan);
 }
 
-static void test_pairs_probe_refuses_one_cpu_and_too_many(void **state)
+TEST(pairs_probe_refuses_one_cpu_and_too_many)
 {
-    (void)state;
     struct scan scan;
     static struct bench_machine odd;
     const char *const none[] = {NULL};
@@ -182,9 +170,8 @@ static void test_pairs_probe_refuses_one_cpu_and_too_many(void **state)
     assert_int_equal(scan_probe(&scan, &bench_false_sharing, &odd, none), 0); /* of no pairs */
 }
 
-static void test_pairs_have_room_in_the_log(void **state)
+TEST(pairs_have_room_in_the_log)
 {
-    (void)state;
     assert_true(pairs_have_room(362, 2));
     assert_false(pairs_have_room(363, 2));
     assert_true(pairs_have_room(512, 1));
@@ -192,18 +179,16 @@ static void test_pairs_have_room_in_the_log(void **state)
 }
 
 /* A scan that takes too long is ended, and shows nothing. */
-static void test_pairs_one_by_one_have_to_end(void **state)
+TEST(pairs_one_by_one_have_to_end)
 {
-    (void)state;
     assert_true(pairs_fit_one_by_one(64, 1.5e-3, 0.5));
     assert_true(pairs_fit_one_by_one(224, 1.5e-3, 5));
     assert_false(pairs_fit_one_by_one(224, 1.5e-3, 2.4)); /* 37 s */
     assert_false(pairs_fit_one_by_one(384, 1.5e-3, 5));
 }
 
-static void test_busy_ends_where_the_steps_lead(void **state)
+TEST(busy_ends_where_the_steps_lead)
 {
-    (void)state;
     uint64_t chains[BUSY_CHAINS], start[BUSY_CHAINS];
     for (int c = 0; c < BUSY_CHAINS; c++)
         start[c] = chains[c] = mix64((uint64_t)c);
@@ -236,9 +221,8 @@ static bool at_once(void *arg)
     return true;
 }
 
-static void test_pingpong_counts_trips(void **state)
+TEST(pingpong_counts_trips)
 {
-    (void)state;
     struct rally rally = {.ball = UINT32_MAX - 3}; /* wraps on the way */
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, answer_100, &rally), 0);
@@ -248,9 +232,8 @@ static void test_pingpong_counts_trips(void **state)
     assert_int_equal(rally.ball, 196);
 }
 
-static void test_pingpong_gives_up_when_told(void **state)
+TEST(pingpong_gives_up_when_told)
 {
-    (void)state;
     _Atomic uint32_t ball = 10;
     unsigned asked = 0;
     const struct pingpong_patience patience = {at_once, &asked};
@@ -295,9 +278,8 @@ static bool all_pairs_slow_down(const struct scan *scan)
            first_slowdown(scan) > 0.3 && first_slowdown(scan) < 4;
 }
 
-static void test_core_to_core_every_pair(void **state)
+TEST(core_to_core_every_pair)
 {
-    (void)state;
     struct scan scan;
     if (machine.ncpus < 2)
         skip();
@@ -315,9 +297,8 @@ static void test_core_to_core_every_pair(void **state)
 }
 
 /* Two players on one CPU cannot both run: no answer, so no value, and no hang. */
-static void test_core_to_core_silence_has_no_value(void **state)
+TEST(core_to_core_silence_has_no_value)
 {
-    (void)state;
     struct scan scan;
     static struct bench_machine crowded;
     const char *const none[] = {NULL};
@@ -330,9 +311,8 @@ static void test_core_to_core_silence_has_no_value(void **state)
     scan_end(&scan);
 }
 
-static void test_smt_pairs_every_pair(void **state)
+TEST(smt_pairs_every_pair)
 {
-    (void)state;
     struct scan scan;
     if (machine.ncpus < 2)
         skip();
@@ -343,25 +323,8 @@ static void test_smt_pairs_every_pair(void **state)
     scan_end(&scan);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs_index_counts_up_by_pairs),
-        cmocka_unit_test(test_pairs_tournament_is_one),
-        cmocka_unit_test(test_pairs_shuffle_permutes),
-        cmocka_unit_test(test_pairs_plan_balances_any_three),
-        cmocka_unit_test(test_pairs_slowdown_finds_siblings_although_all_have_one),
-        cmocka_unit_test(test_pairs_slowdown_without_rates_is_unknown),
-        cmocka_unit_test(test_pairs_probe_refuses_one_cpu_and_too_many),
-        cmocka_unit_test(test_pairs_have_room_in_the_log),
-        cmocka_unit_test(test_pairs_one_by_one_have_to_end),
-        cmocka_unit_test(test_busy_ends_where_the_steps_lead),
-        cmocka_unit_test(test_pingpong_counts_trips),
-        cmocka_unit_test(test_pingpong_gives_up_when_told),
-        cmocka_unit_test(test_core_to_core_every_pair),
-        cmocka_unit_test(test_core_to_core_silence_has_no_value),
-        cmocka_unit_test(test_smt_pairs_every_pair),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

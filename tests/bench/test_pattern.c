@@ -1,13 +1,8 @@
 /* What patterns of data parallelism send, against counts and bytes worked out by hand. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "bench/feed/pattern.h"
+#include "tests/lib/unit.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -45,9 +40,8 @@ static struct pattern_calls make(enum pattern pattern, uint64_t gradient, unsign
     return calls;
 }
 
-static void test_pattern_whole_is_one_all_reduce(void **state)
+TEST(pattern_whole_is_one_all_reduce)
 {
-    (void)state;
     struct pattern_calls calls = make(PATTERN_WHOLE, 64 * MIB, 4);
     assert_int_equal(calls.n, 1);
     assert_int_equal(calls.call[0].op, COLLECTIVE_ALLREDUCE);
@@ -56,9 +50,8 @@ static void test_pattern_whole_is_one_all_reduce(void **state)
     pattern_free(&calls);
 }
 
-static void test_pattern_ddp_has_buckets_of_25_mib(void **state)
+TEST(pattern_ddp_has_buckets_of_25_mib)
 {
-    (void)state;
     static const enum pattern patterns[] = {PATTERN_DDP, PATTERN_ACCUMULATE};
     for (size_t i = 0; i < 2; i++) {
         struct pattern_calls calls = make(patterns[i], 64 * MIB, 2);
@@ -72,9 +65,8 @@ static void test_pattern_ddp_has_buckets_of_25_mib(void **state)
 
 /* All patterns but FSDP send as much in all: an all-reduce is a reduce-scatter and an all-gather.
  */
-static void test_pattern_zero_scatters_gradients_then_gathers_parameters(void **state)
+TEST(pattern_zero_scatters_gradients_then_gathers_parameters)
 {
-    (void)state;
     struct pattern_calls calls = make(PATTERN_ZERO, 64 * MIB, 4);
     assert_int_equal(calls.n, 6);
     assert_int_equal(calls.call[2].op, COLLECTIVE_REDUCESCATTER);
@@ -84,9 +76,8 @@ static void test_pattern_zero_scatters_gradients_then_gathers_parameters(void **
     pattern_free(&calls);
 }
 
-static void test_pattern_fsdp_gathers_twice_and_scatters_once_a_layer(void **state)
+TEST(pattern_fsdp_gathers_twice_and_scatters_once_a_layer)
 {
-    (void)state;
     struct pattern_calls calls = make(PATTERN_FSDP, 64 * MIB, 4);
     assert_int_equal(sum_of(&calls, COLLECTIVE_ALLGATHER).calls, 32);
     assert_int_equal(sum_of(&calls, COLLECTIVE_ALLGATHER).bytes, 128 * MIB);
@@ -100,9 +91,8 @@ static void test_pattern_fsdp_gathers_twice_and_scatters_once_a_layer(void **sta
 }
 
 /* 17 elements in 16 layers among 3 ranks: one of two, fifteen of one, each made up to three. */
-static void test_pattern_makes_parts_up_to_the_ranks(void **state)
+TEST(pattern_makes_parts_up_to_the_ranks)
 {
-    (void)state;
     struct pattern_calls calls = make(PATTERN_FSDP, 68, 3);
     for (size_t i = 0; i < calls.n; i++) {
         assert_int_equal(calls.call[i].count, 1);
@@ -114,9 +104,8 @@ static void test_pattern_makes_parts_up_to_the_ranks(void **state)
     pattern_free(&calls);
 }
 
-static void test_pattern_refuses_too_many_buckets(void **state)
+TEST(pattern_refuses_too_many_buckets)
 {
-    (void)state;
     const struct pattern_params params = {
         .pattern = PATTERN_DDP, .gradient = 1ull << 36, .bucket = 4, .layers = 1};
     struct pattern_calls calls;
@@ -124,17 +113,4 @@ static void test_pattern_refuses_too_many_buckets(void **state)
     assert_int_equal(pattern_make(&params, 2, &calls, &err), -E2BIG);
     assert_null(calls.call);
     pattern_free(&calls);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pattern_whole_is_one_all_reduce),
-        cmocka_unit_test(test_pattern_ddp_has_buckets_of_25_mib),
-        cmocka_unit_test(test_pattern_zero_scatters_gradients_then_gathers_parameters),
-        cmocka_unit_test(test_pattern_fsdp_gathers_twice_and_scatters_once_a_layer),
-        cmocka_unit_test(test_pattern_makes_parts_up_to_the_ranks),
-        cmocka_unit_test(test_pattern_refuses_too_many_buckets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

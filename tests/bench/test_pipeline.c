@@ -1,12 +1,4 @@
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <math.h>
 
@@ -14,6 +6,7 @@
 #include "bench/feed/feed.h"
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
+#include "tests/lib/unit.h"
 
 /* One CPU of node 0. */
 static const struct bench_machine machine = {.ncpus = 1};
@@ -86,33 +79,29 @@ static void run_and_check(const char *const *pairs)
     assert_null(job.ctx.state);
 }
 
-static void test_pipeline_right_with_any_prefetch(void **state)
+TEST(pipeline_right_with_any_prefetch)
 {
-    (void)state;
     run_and_check((const char *const[]){SMALL, "prefetch=0", NULL});
     run_and_check((const char *const[]){SMALL, "prefetch=1", NULL});
     run_and_check((const char *const[]){SMALL, "prefetch=3", NULL});
 }
 
-static void test_pipeline_right_pageable_and_spinning(void **state)
+TEST(pipeline_right_pageable_and_spinning)
 {
-    (void)state;
     run_and_check((const char *const[]){SMALL, "pinned=0", NULL});
     run_and_check((const char *const[]){SMALL, "wait=spin", NULL});
 }
 
-static void test_pipeline_right_with_other_parameters(void **state)
+TEST(pipeline_right_with_other_parameters)
 {
-    (void)state;
     run_and_check((const char *const[]){SMALL, "lambda=0", "alpha=1", "window=1", NULL});
     run_and_check((const char *const[]){SMALL, "lambda=2", "window=70", "block=200", NULL});
     run_and_check((const char *const[]){SMALL, "lambda=-1.5", "block=1", NULL});
 }
 
 /* On the model the CPU copies the raw batch, and the device takes its time for both. */
-static void test_pipeline_prepared_on_the_device(void **state)
+TEST(pipeline_prepared_on_the_device)
 {
-    (void)state;
     struct job job;
     struct sample sample = {0};
     struct stage_clock stages = {.on = true};
@@ -139,9 +128,8 @@ static void test_pipeline_prepared_on_the_device(void **state)
 }
 
 /* The first samples retire fewer batches than they submit, a drained pipeline none at all. */
-static void test_pipeline_device_time_belongs_to_retired_batches(void **state)
+TEST(pipeline_device_time_belongs_to_retired_batches)
 {
-    (void)state;
     struct job job;
     struct sample sample = {0};
     job_open(&job, (const char *const[]){SMALL, "prefetch=3", NULL});
@@ -174,9 +162,8 @@ static uint64_t steady_step_ns(const char *const *pairs, unsigned tries, uint64_
 }
 
 /* 64 KB at 0.0016 GB/s and one pass of 40 ms: 80 ms in turn, 40 ms when overlapped. */
-static void test_pipeline_prefetch_overlaps_copy_and_work(void **state)
+TEST(pipeline_prefetch_overlaps_copy_and_work)
 {
-    (void)state;
 #define SLOW "rows=64", "cols=250", "sim_gbps=0.0016", "sim_work_us=40000", "gpu_work=1"
     uint64_t in_turn_ns = steady_step_ns((const char *const[]){SLOW, "prefetch=0", NULL}, 10, 0);
     uint64_t limit_ns = in_turn_ns * 3 / 4;
@@ -201,9 +188,8 @@ static void run_staged(struct job *job, struct stage_clock *stages)
 }
 
 /* Three batches that were waited for, and a fourth behind them: 80 ms each. */
-static void test_pipeline_copies_in_order_overlap_nothing(void **state)
+TEST(pipeline_copies_in_order_overlap_nothing)
 {
-    (void)state;
     struct job job;
     struct sample sample = {0};
     job_open(&job, (const char *const[]){SLOW, "prefetch=1", "overlap=0", NULL});
@@ -214,9 +200,8 @@ static void test_pipeline_copies_in_order_overlap_nothing(void **state)
 }
 
 /* Stages are timed one after the other: nothing of a step is left out, but what the calls take. */
-static void test_pipeline_stages_are_the_step(void **state)
+TEST(pipeline_stages_are_the_step)
 {
-    (void)state;
     struct job job;
     double best = 0;
     job_open(&job, (const char *const[]){"rows=64", "cols=250", "sim_work_us=5000", NULL});
@@ -262,9 +247,8 @@ static void assert_waits(const char *const *pairs, uint64_t copy_ns, uint64_t se
     bench_pipeline.teardown(&job.ctx);
 }
 
-static void test_pipeline_waits_are_told_apart(void **state)
+TEST(pipeline_waits_are_told_apart)
 {
-    (void)state;
     assert_waits((const char *const[]){SLOW, NULL}, 40000000, 36000000, 40000000);
     assert_waits((const char *const[]){SLOW, "sim_work_us=2000", NULL}, 40000000, 36000000,
                  2000000);
@@ -272,9 +256,8 @@ static void test_pipeline_waits_are_told_apart(void **state)
     assert_waits((const char *const[]){SLOW, "prefetch=1", "sim_gbps=1", NULL}, 64000, 0, 40000000);
 }
 
-static void test_pipeline_names_its_stages(void **state)
+TEST(pipeline_names_its_stages)
 {
-    (void)state;
     static const char *const names[] = {"moments", "transform", "features", "covariance",
                                         "smooth",  "read",      "submit",   "wait",
                                         "copy",    "prepare",   "kernel",   "other"};
@@ -298,9 +281,8 @@ static double value_of(const struct job *job, const char *metric)
 }
 
 /* What a step is for the scheduler: five operations a block. */
-static void test_pipeline_tells_its_regions(void **state)
+TEST(pipeline_tells_its_regions)
 {
-    (void)state;
     static const struct {
         const char *const pairs[4];
         double regions;
@@ -320,9 +302,8 @@ static void test_pipeline_tells_its_regions(void **state)
 }
 
 /* Of measured steps only: a step of warm-up that was late, or the check's, is not among them. */
-static void test_pipeline_tells_how_late_the_model_is(void **state)
+TEST(pipeline_tells_how_late_the_model_is)
 {
-    (void)state;
     struct job job;
     struct sample sample = {0};
     job_open(&job, (const char *const[]){SMALL, "sim_work_us=5000", NULL});
@@ -345,9 +326,8 @@ static void test_pipeline_tells_how_late_the_model_is(void **state)
 }
 
 /* Where the worker's CPUs are of one node, the buffers of the device are there. */
-static void test_pipeline_tells_where_its_buffers_are(void **state)
+TEST(pipeline_tells_where_its_buffers_are)
 {
-    (void)state;
     struct job job;
     struct sample sample = {0};
     job_open(&job, (const char *const[]){SMALL, "prefetch=2", NULL});
@@ -368,9 +348,8 @@ static void test_pipeline_tells_where_its_buffers_are(void **state)
 }
 
 /* The harness records where the pages of this buffer lie, so it has to be the data. */
-static void test_pipeline_publishes_its_source_data(void **state)
+TEST(pipeline_publishes_its_source_data)
 {
-    (void)state;
     struct job job;
     job_open(&job, (const char *const[]){SMALL, NULL});
     assert_non_null(job.ctx.buffer);
@@ -379,9 +358,8 @@ static void test_pipeline_publishes_its_source_data(void **state)
     assert_null(job.ctx.buffer);
 }
 
-static void test_pipeline_corrupted_data_fails_the_check(void **state)
+TEST(pipeline_corrupted_data_fails_the_check)
 {
-    (void)state;
     struct job job;
     struct sample sample = {0};
     job_open(&job, (const char *const[]){SMALL, NULL});
@@ -395,9 +373,8 @@ static void test_pipeline_corrupted_data_fails_the_check(void **state)
     bench_pipeline.teardown(&job.ctx);
 }
 
-static void test_pipeline_data_differ_by_seed_and_not_by_team(void **state)
+TEST(pipeline_data_differ_by_seed_and_not_by_team)
 {
-    (void)state;
     struct job one, two;
     job_open(&one, (const char *const[]){SMALL, NULL});
     job_open(&two, (const char *const[]){SMALL, NULL});
@@ -417,9 +394,8 @@ static void test_pipeline_data_differ_by_seed_and_not_by_team(void **state)
 }
 
 /* Every thread of the team registers, or its time would be missing from the split of the loss. */
-static void test_pipeline_threads_register_their_visits(void **state)
+TEST(pipeline_threads_register_their_visits)
 {
-    (void)state;
     struct job job;
     struct sample sample = {0};
     struct visit_log *visits = calloc(1, sizeof(*visits));
@@ -443,9 +419,8 @@ static void assert_refused(const char *const *pairs, const char *first, const ch
     assert_non_null(strstr(job.err.msg, second));
 }
 
-static void test_pipeline_refuses_sizes_that_make_no_sense(void **state)
+TEST(pipeline_refuses_sizes_that_make_no_sense)
 {
-    (void)state;
     assert_refused((const char *const[]){"rows=1073741824", "cols=32768", NULL}, "rows 1073741824",
                    "cols 32768");
     assert_refused((const char *const[]){"rows=65537", "cols=16384", NULL}, "rows 65537", "4 GiB");
@@ -456,9 +431,8 @@ static void test_pipeline_refuses_sizes_that_make_no_sense(void **state)
 }
 
 /* The model's GPU alone takes 40 ms a step, so that half as much again is 60 ms. */
-static void test_pipeline_busy_makes_a_step_longer(void **state)
+TEST(pipeline_busy_makes_a_step_longer)
 {
-    (void)state;
     struct job job;
     struct sample sample = {0};
     job_open(&job,
@@ -471,9 +445,8 @@ static void test_pipeline_busy_makes_a_step_longer(void **state)
     bench_pipeline.teardown(&job.ctx);
 }
 
-static void test_pipeline_options_refuse_values_out_of_range(void **state)
+TEST(pipeline_options_refuse_values_out_of_range)
 {
-    (void)state;
     static const char *const bad[] = {
         "rows=0",     "cols=0",    "block=-1", "window=0",      "prefetch=9", "prefetch=-1",
         "gpu_work=0", "wait=nap",  "prep=tpu", "sim_prep_us=0", "overlap=2",  "sim_gbps=0",
@@ -485,9 +458,8 @@ static void test_pipeline_options_refuse_values_out_of_range(void **state)
         assert_true(opts_set_pair(bench_pipeline.opts, job.params, bad[i], &job.err) < 0);
 }
 
-static void test_pipeline_teardown_after_failed_setup(void **state)
+TEST(pipeline_teardown_after_failed_setup)
 {
-    (void)state;
     struct job job;
     job_open(&job, (const char *const[]){SMALL, NULL});
     bench_pipeline.teardown(&job.ctx);
@@ -499,9 +471,8 @@ static void test_pipeline_teardown_after_failed_setup(void **state)
     bench_pipeline.teardown(&job.ctx);
 }
 
-static void test_pipeline_is_registered_with_its_scenario(void **state)
+TEST(pipeline_is_registered_with_its_scenario)
 {
-    (void)state;
     assert_ptr_equal(bench_find(bench_registry, "pipeline"), &bench_pipeline);
     for (const struct scenario *s = scenario_registry; s->name; s++) {
         assert_non_null(bench_find(bench_registry, s->parts[0].foreground));
@@ -509,33 +480,4 @@ static void test_pipeline_is_registered_with_its_scenario(void **state)
             assert_non_null(bench_find(bench_registry, s->background));
     }
     assert_non_null(scenario_find(scenario_registry, "pipeline"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pipeline_right_with_any_prefetch),
-        cmocka_unit_test(test_pipeline_right_pageable_and_spinning),
-        cmocka_unit_test(test_pipeline_right_with_other_parameters),
-        cmocka_unit_test(test_pipeline_device_time_belongs_to_retired_batches),
-        cmocka_unit_test(test_pipeline_prefetch_overlaps_copy_and_work),
-        cmocka_unit_test(test_pipeline_copies_in_order_overlap_nothing),
-        cmocka_unit_test(test_pipeline_prepared_on_the_device),
-        cmocka_unit_test(test_pipeline_stages_are_the_step),
-        cmocka_unit_test(test_pipeline_waits_are_told_apart),
-        cmocka_unit_test(test_pipeline_names_its_stages),
-        cmocka_unit_test(test_pipeline_tells_its_regions),
-        cmocka_unit_test(test_pipeline_tells_how_late_the_model_is),
-        cmocka_unit_test(test_pipeline_tells_where_its_buffers_are),
-        cmocka_unit_test(test_pipeline_publishes_its_source_data),
-        cmocka_unit_test(test_pipeline_corrupted_data_fails_the_check),
-        cmocka_unit_test(test_pipeline_data_differ_by_seed_and_not_by_team),
-        cmocka_unit_test(test_pipeline_threads_register_their_visits),
-        cmocka_unit_test(test_pipeline_refuses_sizes_that_make_no_sense),
-        cmocka_unit_test(test_pipeline_busy_makes_a_step_longer),
-        cmocka_unit_test(test_pipeline_options_refuse_values_out_of_range),
-        cmocka_unit_test(test_pipeline_teardown_after_failed_setup),
-        cmocka_unit_test(test_pipeline_is_registered_with_its_scenario),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

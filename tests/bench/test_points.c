@@ -1,13 +1,8 @@
 /* Points of a scan: in which order they are measured and emitted. */
 #include "bench/common/points.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 enum { N = 30 };
 
@@ -41,18 +36,16 @@ static struct seen run(uint64_t seed, uint64_t round_seed)
     return seen;
 }
 
-static void test_points_are_measured_in_an_order_of_the_round(void **state)
+TEST(points_are_measured_in_an_order_of_the_round)
 {
-    (void)state;
     struct seen first = run(1, 100), second = run(1, 101), again = run(2, 100);
     assert_memory_not_equal(first.measured, second.measured, sizeof(first.measured));
     assert_memory_equal(first.measured, again.measured, sizeof(first.measured));
     assert_memory_not_equal(first.measured, first.emitted, sizeof(first.measured));
 }
 
-static void test_points_are_each_measured_and_emitted_in_their_own_order(void **state)
+TEST(points_are_each_measured_and_emitted_in_their_own_order)
 {
-    (void)state;
     for (uint64_t round_seed = 0; round_seed < 20; round_seed++) {
         struct seen seen = run(1, round_seed);
         unsigned times[N] = {0};
@@ -65,22 +58,11 @@ static void test_points_are_each_measured_and_emitted_in_their_own_order(void **
     }
 }
 
-static void test_points_end_at_the_first_error(void **state)
+TEST(points_end_at_the_first_error)
 {
-    (void)state;
     struct seen all = run(1, 9), seen = {.fails_at = all.measured[4]};
     struct bench_ctx ctx = {.round_seed = 9, .state = &seen};
     assert_int_equal(points_run(&ctx, N, measure, emit), -EIO);
     assert_int_equal(seen.nmeasured, 5);
     assert_int_equal(seen.nemitted, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_points_are_measured_in_an_order_of_the_round),
-        cmocka_unit_test(test_points_are_each_measured_and_emitted_in_their_own_order),
-        cmocka_unit_test(test_points_end_at_the_first_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

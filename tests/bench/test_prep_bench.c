@@ -1,14 +1,7 @@
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
+#include "tests/lib/unit.h"
 
 /* A worker's side of the contract, without a device. */
 struct job {
@@ -37,9 +30,8 @@ static void job_open(struct job *job)
         fail_msg("%s", job->err.msg);
 }
 
-static void test_prep_counts_rows_and_is_right(void **state)
+TEST(prep_counts_rows_and_is_right)
 {
-    (void)state;
     struct job job;
     struct sample sample = {.start_ns = 11, .elapsed_ns = 12};
     job_open(&job);
@@ -58,9 +50,8 @@ static void test_prep_counts_rows_and_is_right(void **state)
     bench_prep.teardown(&job.ctx);
 }
 
-static void test_prep_corrupted_data_fails_the_check(void **state)
+TEST(prep_corrupted_data_fails_the_check)
 {
-    (void)state;
     struct job job;
     struct sample sample = {0};
     job_open(&job);
@@ -74,18 +65,16 @@ static void test_prep_corrupted_data_fails_the_check(void **state)
 }
 
 /* It is load behind any other benchmark, so it must not ask for a device. */
-static void test_prep_needs_nothing(void **state)
+TEST(prep_needs_nothing)
 {
-    (void)state;
     assert_ptr_equal(bench_find(bench_registry, "prep"), &bench_prep);
     assert_int_equal(bench_prep.needs, 0);
     assert_int_equal(bench_device(&bench_prep, DEVICE_SIM, DEVICE_NCCL), DEVICE_NONE);
     assert_null(bench_prep.probe);
 }
 
-static void test_prep_takes_the_sizes_of_pipeline_and_no_option_of_a_device(void **state)
+TEST(prep_takes_the_sizes_of_pipeline_and_no_option_of_a_device)
 {
-    (void)state;
     struct job job = {0};
     char prep[512], pipeline[512];
     opts_set_defaults(bench_prep.opts, job.params);
@@ -97,15 +86,4 @@ static void test_prep_takes_the_sizes_of_pipeline_and_no_option_of_a_device(void
     opts_set_defaults(bench_pipeline.opts, job.params);
     (void)opts_format(bench_pipeline.opts, job.params, pipeline, sizeof(pipeline));
     assert_memory_equal(prep, pipeline, strlen(prep));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prep_counts_rows_and_is_right),
-        cmocka_unit_test(test_prep_corrupted_data_fails_the_check),
-        cmocka_unit_test(test_prep_needs_nothing),
-        cmocka_unit_test(test_prep_takes_the_sizes_of_pipeline_and_no_option_of_a_device),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* Three priorities, a lock and one CPU, through the contract. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 
@@ -30,9 +26,8 @@ static bool inheritance_helps(void)
     return helps;
 }
 
-static void test_inheritance_bounds_the_wait(void **state)
+TEST(inheritance_bounds_the_wait)
 {
-    (void)state;
     bool helps = false;
     if (!scan_may_be_fifo())
         skip();
@@ -41,9 +36,8 @@ static void test_inheritance_bounds_the_wait(void **state)
     assert_true(helps);
 }
 
-static void test_inversion_by_nice_levels(void **state)
+TEST(inversion_by_nice_levels)
 {
-    (void)state;
     static const char *const none[] = {NULL};
     struct scan scan;
     if (scan_may_be_fifo())
@@ -57,12 +51,8 @@ static void test_inversion_by_nice_levels(void **state)
     scan_end(&scan);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inheritance_bounds_the_wait),
-        cmocka_unit_test(test_inversion_by_nice_levels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,24 +1,18 @@
 /* A bounded buffer between threads, through the contract. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/os/bounded.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static struct bench_machine lonely;
 static const char *const none[] = {NULL};
 
-static void test_bounded_in_order(void **state)
+TEST(bounded_in_order)
 {
-    (void)state;
     for (unsigned how = 0; how < BOUNDED_HOWS; how++) {
         struct bounded buffer;
         assert_int_equal(bounded_open(&buffer, (enum bounded_how)how, 3, NULL), 0);
@@ -38,9 +32,8 @@ static void test_bounded_in_order(void **state)
     }
 }
 
-static void test_exchange_on_one_cpu(void **state)
+TEST(exchange_on_one_cpu)
 {
-    (void)state;
     struct scan scan;
     scan_run(&scan, &bench_producer_consumer, &lonely, none, 0.2);
     /* By both kinds: 1x1 at three capacities, three other pairs of sides at one; four other places
@@ -66,9 +59,8 @@ static void test_exchange_on_one_cpu(void **state)
 
 /* On one CPU, who gets the item of a buffer of one, or who puts the next, has to sleep before it.
  */
-static void test_exchange_sleeps_for_each_item(void **state)
+TEST(exchange_sleeps_for_each_item)
 {
-    (void)state;
     static const char *const pairs[] = {"sides=one", "producers=1", "consumers=1", "capacity=1",
                                         NULL};
     static const char *const hows[] = {"condvar", "semaphore"};
@@ -82,9 +74,8 @@ static void test_exchange_sleeps_for_each_item(void **state)
     scan_end(&scan);
 }
 
-static void test_exchange_of_what_is_asked_for(void **state)
+TEST(exchange_of_what_is_asked_for)
 {
-    (void)state;
     static const char *const pairs[] = {"how=semaphore", "sides=cache", "producers=3",
                                         "consumers=2",   "capacity=5",  NULL};
     struct scan scan;
@@ -97,9 +88,8 @@ static void test_exchange_of_what_is_asked_for(void **state)
     scan_end(&scan);
 }
 
-static void test_exchange_refuses_two_spread(void **state)
+TEST(exchange_refuses_two_spread)
 {
-    (void)state;
     static const char *const pairs[] = {"sides=spread", "producers=1", "consumers=1", NULL};
     struct scan scan;
     (void)scan_probe(&scan, &bench_producer_consumer, &machine, pairs);
@@ -108,17 +98,10 @@ static void test_exchange_refuses_two_spread(void **state)
     assert_int_equal(bench_producer_consumer.validate(scan.params, &scan.err), 0);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
     lonely = machine;
     lonely.ncpus = 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bounded_in_order),
-        cmocka_unit_test(test_exchange_on_one_cpu),
-        cmocka_unit_test(test_exchange_sleeps_for_each_item),
-        cmocka_unit_test(test_exchange_of_what_is_asked_for),
-        cmocka_unit_test(test_exchange_refuses_two_spread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -4,14 +4,8 @@
 #include <fcntl.h>
 #include <math.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bench/io/read_points.h"
 #include "bench/io/ring.h"
@@ -19,6 +13,7 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 enum { FILE_BYTES = 1 << 20, BLOCK = 4096, BLOCKS = FILE_BYTES / BLOCK, FILES = 8, FAR = 1 << 30 };
 
@@ -57,9 +52,8 @@ static void expect_read(const struct scan *scan, const char *key, bool may_lack)
     assert_true(scan_value(scan, "cpu_per_gb", key) > 0);
 }
 
-static void test_read_path_all_ways(void **state)
+TEST(read_path_all_ways)
 {
-    (void)state;
     struct scan scan;
     struct err err;
     struct place place;
@@ -92,9 +86,8 @@ static void test_read_path_all_ways(void **state)
     assert_int_equal(names_in(fixture_dir), 0);
 }
 
-static void test_read_path_one_part(void **state)
+TEST(read_path_one_part)
 {
-    (void)state;
     static const char *const pairs[] = {"where=tmp", "size=8M",   "files=8",    "checkpoint=1M",
                                         "part=seq",  "how=pread", "cache=warm", NULL};
     struct scan scan;
@@ -105,9 +98,8 @@ static void test_read_path_one_part(void **state)
     scan_end(&scan);
 }
 
-static void test_read_path_in_memory(void **state)
+TEST(read_path_in_memory)
 {
-    (void)state;
     struct place place;
     struct err err;
     if (place_open_directory(&place, "/dev/shm", &err) || !place.memory ||
@@ -126,9 +118,8 @@ static void test_read_path_in_memory(void **state)
     scan_end(&scan);
 }
 
-static void test_read_path_refuses(void **state)
+TEST(read_path_refuses)
 {
-    (void)state;
     static const char *const none[] = {NULL};
     const struct read_path_params odd = {.block = 5000, .random_block = BLOCK, .file = BLOCK};
     struct scan scan;
@@ -145,9 +136,8 @@ static void test_read_path_refuses(void **state)
 
 /* ---- where files go ---- */
 
-static void test_place_fits_a_quarter(void **state)
+TEST(place_fits_a_quarter)
 {
-    (void)state;
     struct place place = {.directory = "/d", .free_bytes = 1000};
     uint64_t bytes;
     struct err err;
@@ -168,9 +158,8 @@ static bool mount_tmpfs(const char *options, unsigned long flags)
            !mount("contend", fixture_dir, "tmpfs", flags, options);
 }
 
-static void test_data_on_a_full_disk(void **state)
+TEST(data_on_a_full_disk)
 {
-    (void)state;
     struct place place;
     struct data data;
     struct err err;
@@ -186,9 +175,8 @@ static void test_data_on_a_full_disk(void **state)
     assert_int_equal(umount(fixture_dir), 0);
 }
 
-static void test_place_is_read_only(void **state)
+TEST(place_is_read_only)
 {
-    (void)state;
     struct place place;
     struct err err;
     if (!mount_tmpfs("size=2m", MS_RDONLY))
@@ -211,9 +199,8 @@ static struct data make(unsigned nfiles, uint64_t file_bytes)
     return data;
 }
 
-static void test_data_in_the_page_cache(void **state)
+TEST(data_in_the_page_cache)
 {
-    (void)state;
     struct data data = make(1, FILE_BYTES);
     struct err err;
     assert_int_equal(data_warm(&data, &err), 0);
@@ -253,9 +240,8 @@ static void read_all(const struct io_reader_plan *plan)
     io_reader_close(&reader);
 }
 
-static void test_reader_reads_all_once(void **state)
+TEST(reader_reads_all_once)
 {
-    (void)state;
     uint32_t order[BLOCKS], file_order[FILES];
     struct data whole = make(1, FILE_BYTES), files = make(FILES, BLOCK);
     drawn(order, BLOCKS);
@@ -282,9 +268,8 @@ static void test_reader_reads_all_once(void **state)
     data_free(&whole);
 }
 
-static void test_reader_sees_a_wrong_byte(void **state)
+TEST(reader_sees_a_wrong_byte)
 {
-    (void)state;
     struct data data = make(1, FILE_BYTES);
     struct err err;
     char byte;
@@ -310,21 +295,11 @@ static void test_reader_sees_a_wrong_byte(void **state)
     data_free(&data);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
     machine.ncpus = machine.ncpus > 4 ? 4 : machine.ncpus;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_read_path_all_ways),
-        cmocka_unit_test(test_read_path_one_part),
-        cmocka_unit_test(test_read_path_in_memory),
-        cmocka_unit_test(test_read_path_refuses),
-        cmocka_unit_test(test_place_fits_a_quarter),
-        cmocka_unit_test(test_data_in_the_page_cache),
-        cmocka_unit_test(test_reader_reads_all_once),
-        cmocka_unit_test(test_reader_sees_a_wrong_byte),
-        cmocka_unit_test(test_data_on_a_full_disk),
-        cmocka_unit_test(test_place_is_read_only),
-    };
-    return cmocka_run_group_tests(tests, fixture_make_dir, fixture_remove_dir);
+    return 0;
 }
+
+AROUND_TESTS(fixture_make_dir, fixture_remove_dir)

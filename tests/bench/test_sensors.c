@@ -1,17 +1,10 @@
 /* What a GPU says of itself while it works, over a made-up driver, and what is made of it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 #include "bench/gpu/gpu_sensors.h"
 #include "tests/lib/fixture_driver.h"
+#include "tests/lib/unit.h"
 
 static int check_reading(void)
 {
@@ -61,18 +54,16 @@ static int check_no_library(void)
     return 0;
 }
 
-static void test_sensors_read_what_the_gpu_says(void **state)
+TEST(sensors_read_what_the_gpu_says)
 {
-    (void)state;
     fixture_driver_check("-DFULL",
                          "energy1=7000000000 limited_power=12 limited_heat=0 limited_boost=fails "
                          "limited_voltage=5 power=118000",
                          check_reading);
 }
 
-static void test_sensors_do_without_what_is_absent(void **state)
+TEST(sensors_do_without_what_is_absent)
 {
-    (void)state;
     fixture_driver_check("-DBARE", NULL, check_absent_calls);
     fixture_driver_check("-DFULL", NULL, check_unknown_gpu);
     assert_int_equal(
@@ -111,9 +102,8 @@ static struct gpu_means watch(const struct gpu *gpu, unsigned begin_ms, unsigned
 }
 
 /* The error that the header promises, wherever the steps lie to the readings. */
-static void test_sensors_power_is_of_the_energy_counter(void **state)
+TEST(sensors_power_is_of_the_energy_counter)
 {
-    (void)state;
     static const unsigned steps_ms[] = {1, 20, 33, 97, 100};
     for (unsigned begin = 0; begin < 100; begin += 7)
         for (size_t i = 0; i < sizeof(steps_ms) / sizeof(steps_ms[0]); i++) {
@@ -128,9 +118,8 @@ static void test_sensors_power_is_of_the_energy_counter(void **state)
 }
 
 /* A slice of 97 ms sees one step of such a counter, or none. */
-static void test_sensors_say_nothing_of_a_short_time(void **state)
+TEST(sensors_say_nothing_of_a_short_time)
 {
-    (void)state;
     struct gpu gpu = {.step_ms = 100, .watts = 500};
     for (unsigned begin = 0; begin < 100; begin += 7) {
         struct gpu_means means = watch(&gpu, begin, begin + 97);
@@ -141,9 +130,8 @@ static void test_sensors_say_nothing_of_a_short_time(void **state)
     }
 }
 
-static void test_sensors_say_nothing_without_a_counter(void **state)
+TEST(sensors_say_nothing_without_a_counter)
 {
-    (void)state;
     struct gpu_average average = {0};
     struct gpu gpu = {.step_ms = 20, .watts = 500};
     for (unsigned ms = 0; ms <= 1000; ms += 10) {
@@ -160,9 +148,8 @@ static void test_sensors_say_nothing_without_a_counter(void **state)
 }
 
 /* A driver that starts again in between: what it counts from then on is known, and nothing else. */
-static void test_sensors_begin_again_behind_a_reset(void **state)
+TEST(sensors_begin_again_behind_a_reset)
 {
-    (void)state;
     struct gpu gpu = {.step_ms = 20, .watts = 500, .then_ms = 500, .then_w = 300};
     struct gpu_average average = {0};
     for (unsigned ms = 0; ms <= 1000; ms += 10) {
@@ -177,17 +164,4 @@ static void test_sensors_begin_again_behind_a_reset(void **state)
     reading.energy_mj = 3;
     gpu_average_add(&average, &reading);
     assert_true(isnan(gpu_average_get(&average).power_w));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sensors_read_what_the_gpu_says),
-        cmocka_unit_test(test_sensors_do_without_what_is_absent),
-        cmocka_unit_test(test_sensors_power_is_of_the_energy_counter),
-        cmocka_unit_test(test_sensors_say_nothing_of_a_short_time),
-        cmocka_unit_test(test_sensors_say_nothing_without_a_counter),
-        cmocka_unit_test(test_sensors_begin_again_behind_a_reset),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

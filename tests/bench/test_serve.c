@@ -2,12 +2,6 @@
  * never sooner. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/feed/arrivals.h"
 #include "bench/feed/serve_point.h"
@@ -15,6 +9,7 @@
 #include "harness/lib/stats/stats.h"
 #include "kernels/cpu/mix64.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 #define SMALL "rows=8", "cols=64", "sim_work_us=50"
 
@@ -54,9 +49,8 @@ static void expect_stall(struct expected *expected)
  * Coordinated omission would count one late request, the one that is stalled, and not those that
  * came meanwhile. On any machine they are as late as the schedule says, or later.
  */
-static void test_serve_stall_shows_as_its_length_says(void **state)
+TEST(serve_stall_shows_as_its_length_says)
 {
-    (void)state;
     static const char *const pairs[] = {SMALL,        "rate=400",   "load=100", "arrival=poisson",
                                         "stall=50ms", "wait=block", NULL};
     static struct expected expected;
@@ -83,9 +77,8 @@ static void test_serve_stall_shows_as_its_length_says(void **state)
 }
 
 /* A request takes 2 ms of the model's time, so 500 a second are done at most, of 10,000. */
-static void test_serve_overload_ends_and_says_so(void **state)
+TEST(serve_overload_ends_and_says_so)
 {
-    (void)state;
     static const char *const pairs[] = {
         "rows=8", "cols=64", "sim_work_us=1000", "rate=2000", "arrival=poisson", "load=500", NULL};
     struct scan scan;
@@ -120,9 +113,8 @@ static void check_point(const struct scan *scan, const char *pattern, int load)
     assert_true(unserved >= 0 && unserved <= 1);
 }
 
-static void test_serve_sweeps_loads_of_both_patterns(void **state)
+TEST(serve_sweeps_loads_of_both_patterns)
 {
-    (void)state;
     static const char *const pairs[] = {SMALL, "rate=1000", NULL};
     static const char *const patterns[] = {"poisson", "bursts"};
     struct scan scan;
@@ -146,9 +138,8 @@ static void test_serve_sweeps_loads_of_both_patterns(void **state)
  * What the requests do not tell is skipped, with what to ask for; what a few tell is in doubt. Of
  * 400 ms at 1000 a second two thirds count, 267, of which 2.7 lie above a p99.
  */
-static void test_serve_percentiles_need_requests_above_them(void **state)
+TEST(serve_percentiles_need_requests_above_them)
 {
-    (void)state;
     static const char *const pairs[] = {SMALL, "rate=1000", "load=100", "arrival=poisson", NULL};
     struct scan scan;
     scan_run(&scan, &bench_serve, &machine, pairs, 0.5);
@@ -163,9 +154,8 @@ static void test_serve_percentiles_need_requests_above_them(void **state)
     scan_end(&scan);
 }
 
-static void test_serve_advises_time_for_ten_requests_above(void **state)
+TEST(serve_advises_time_for_ten_requests_above)
 {
-    (void)state;
     double rate = 1;
     for (int i = 0; i < 26; i++) {
         rate *= 1.7;
@@ -177,9 +167,8 @@ static void test_serve_advises_time_for_ten_requests_above(void **state)
 }
 
 /* A limit that none is below, and one that none is above: bounds, and said to be. */
-static void test_serve_saturation_beyond_the_loads_is_a_bound(void **state)
+TEST(serve_saturation_beyond_the_loads_is_a_bound)
 {
-    (void)state;
     static const struct {
         const char *limit, *why;
         double load;
@@ -197,9 +186,8 @@ static void test_serve_saturation_beyond_the_loads_is_a_bound(void **state)
 }
 
 /* The rate of load 100 is that of the closed loop, which the model's work bounds. */
-static void test_serve_measures_what_one_does_alone(void **state)
+TEST(serve_measures_what_one_does_alone)
 {
-    (void)state;
     static const char *const pairs[] = {SMALL, "arrival=poisson", "load=1000", NULL};
     struct scan scan;
     scan_run(&scan, &bench_serve, &machine, pairs, 1);
@@ -211,9 +199,8 @@ static void test_serve_measures_what_one_does_alone(void **state)
 }
 
 /* Bins of one load, 20 ms each of 0.4 s that count. */
-static void test_serve_tells_the_latest_of_each_bin(void **state)
+TEST(serve_tells_the_latest_of_each_bin)
 {
-    (void)state;
     static const char *const pairs[] = {SMALL,      "rate=1000", "load=50", "arrival=bursts",
                                         "bin=20ms", "burst=2",   NULL};
     struct scan scan;
@@ -242,16 +229,14 @@ static void refuse(const char *const *pairs, const char *what)
     scan_end(&scan);
 }
 
-static void test_serve_refuses_a_stall_that_does_not_fit(void **state)
+TEST(serve_refuses_a_stall_that_does_not_fit)
 {
-    (void)state;
     refuse((const char *const[]){SMALL, "stall=50ms", "rate=100", NULL}, "stall 50 ms");
     refuse((const char *const[]){SMALL, "stall=1s", "load=50", "rate=100", NULL}, "stall 1000 ms");
 }
 
-static void test_serve_refuses_more_requests_than_it_keeps(void **state)
+TEST(serve_refuses_more_requests_than_it_keeps)
 {
-    (void)state;
     static const char *const pairs[] = {SMALL,       "rate=1000000",    "load=1000",
                                         "stall=0ms", "arrival=poisson", NULL};
     struct scan scan;
@@ -261,9 +246,8 @@ static void test_serve_refuses_more_requests_than_it_keeps(void **state)
 }
 
 /* mpirun may have started workers elsewhere, whose clocks are others. */
-static void test_serve_is_of_one_machine(void **state)
+TEST(serve_is_of_one_machine)
 {
-    (void)state;
     struct scan scan;
     static const char *const pairs[] = {SMALL, NULL};
     assert_int_equal(scan_probe(&scan, &bench_serve, &machine, pairs), 0);
@@ -274,9 +258,8 @@ static void test_serve_is_of_one_machine(void **state)
 }
 
 /* Rows of bins are named by whole ms: two of one name would be one row twice. */
-static void test_serve_bins_have_names_of_their_own(void **state)
+TEST(serve_bins_have_names_of_their_own)
 {
-    (void)state;
     double point_s = 1e-4;
     for (int i = 0; i < 53; i++) {
         point_s *= 1.3;
@@ -288,23 +271,9 @@ static void test_serve_bins_have_names_of_their_own(void **state)
     }
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
     machine.ncpus = machine.ncpus > 2 ? 2 : machine.ncpus;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_serve_stall_shows_as_its_length_says),
-        cmocka_unit_test(test_serve_overload_ends_and_says_so),
-        cmocka_unit_test(test_serve_sweeps_loads_of_both_patterns),
-        cmocka_unit_test(test_serve_percentiles_need_requests_above_them),
-        cmocka_unit_test(test_serve_advises_time_for_ten_requests_above),
-        cmocka_unit_test(test_serve_saturation_beyond_the_loads_is_a_bound),
-        cmocka_unit_test(test_serve_measures_what_one_does_alone),
-        cmocka_unit_test(test_serve_tells_the_latest_of_each_bin),
-        cmocka_unit_test(test_serve_bins_have_names_of_their_own),
-        cmocka_unit_test(test_serve_refuses_a_stall_that_does_not_fit),
-        cmocka_unit_test(test_serve_refuses_more_requests_than_it_keeps),
-        cmocka_unit_test(test_serve_is_of_one_machine),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,14 +1,9 @@
 /* What becomes of requests, against values worked out by hand. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "bench/feed/served.h"
+#include "tests/lib/unit.h"
 
 #define MS UINT64_C(1000000)
 
@@ -29,9 +24,8 @@ static void assert_near(double got, double want)
     assert_true(fabs(got - want) < 1e-9);
 }
 
-static void test_served_counts_from_when_each_was_to_come(void **state)
+TEST(served_counts_from_when_each_was_to_come)
 {
-    (void)state;
     double ms[6];
     struct served_part part = served_counted(&served);
     assert_int_equal(part.first, 1);
@@ -48,9 +42,8 @@ static void test_served_counts_from_when_each_was_to_come(void **state)
 }
 
 /* At 10 nobody else, at 14 the one of 13, at 18 nobody: the one of 19 comes later. */
-static void test_served_queue_is_who_has_come_and_waits(void **state)
+TEST(served_queue_is_who_has_come_and_waits)
 {
-    (void)state;
     double waiting[6];
     assert_int_equal(served_queue(&served, waiting), 3);
     assert_near(waiting[0], 0);
@@ -58,9 +51,8 @@ static void test_served_queue_is_who_has_come_and_waits(void **state)
     assert_near(waiting[2], 0);
 }
 
-static void test_served_worst_by_bins_of_when_they_came(void **state)
+TEST(served_worst_by_bins_of_when_they_came)
 {
-    (void)state;
     double worst_ms[3] = {NAN, NAN, NAN};
     served_worst(&served, 4 * MS, worst_ms, 3); /* 10 to 14, to 18, to 20 */
     assert_near(worst_ms[0], 9);
@@ -69,9 +61,8 @@ static void test_served_worst_by_bins_of_when_they_came(void **state)
 }
 
 /* None is begun from 11 to 14 ms: those of 11 and 13 are late by 3 and 1 ms whatever happens. */
-static void test_served_floor_is_what_a_stall_makes_of_the_schedule(void **state)
+TEST(served_floor_is_what_a_stall_makes_of_the_schedule)
 {
-    (void)state;
     double ms[6];
     served_floor(&served, 11 * MS, 3 * MS, ms);
     assert_near(ms[0], 0);
@@ -80,9 +71,8 @@ static void test_served_floor_is_what_a_stall_makes_of_the_schedule(void **state
     assert_near(ms[3], 0);
 }
 
-static void test_served_percentiles_say_when_they_are_bounds(void **state)
+TEST(served_percentiles_say_when_they_are_bounds)
 {
-    (void)state;
     double ms[] = {3, 1, -4, 2, 5};
     struct served_all all = served_sort(ms, 5);
     assert_int_equal(all.n, 5);
@@ -102,9 +92,8 @@ static void test_served_percentiles_say_when_they_are_bounds(void **state)
     assert_false(served_percentile(&none, 0.5).at_least);
 }
 
-static void test_served_saturates_between_two_loads(void **state)
+TEST(served_saturates_between_two_loads)
 {
-    (void)state;
     static const double loads[] = {20, 40, 60}, p99_ms[] = {1, 2, 8};
     struct served_saturation found = served_saturate(loads, p99_ms, 3, 4);
     assert_near(found.load, 50); /* half way from 2 to 8, in the logarithm */
@@ -118,16 +107,14 @@ static void test_served_saturates_between_two_loads(void **state)
 }
 
 /* The first time counts: what one round has at a higher load may be less by chance. */
-static void test_served_saturates_where_it_first_passes(void **state)
+TEST(served_saturates_where_it_first_passes)
 {
-    (void)state;
     static const double loads[] = {20, 40, 60}, p99_ms[] = {1, 16, 2};
     assert_near(served_saturate(loads, p99_ms, 3, 4).load, 30);
 }
 
-static void test_served_knows_a_percentile_from_ten_above_it(void **state)
+TEST(served_knows_a_percentile_from_ten_above_it)
 {
-    (void)state;
     static const struct {
         size_t n;
         double fraction;
@@ -140,19 +127,4 @@ static void test_served_knows_a_percentile_from_ten_above_it(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_int_equal(served_know(cases[i].n, cases[i].fraction), cases[i].known);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_served_knows_a_percentile_from_ten_above_it),
-        cmocka_unit_test(test_served_counts_from_when_each_was_to_come),
-        cmocka_unit_test(test_served_queue_is_who_has_come_and_waits),
-        cmocka_unit_test(test_served_worst_by_bins_of_when_they_came),
-        cmocka_unit_test(test_served_floor_is_what_a_stall_makes_of_the_schedule),
-        cmocka_unit_test(test_served_percentiles_say_when_they_are_bounds),
-        cmocka_unit_test(test_served_saturates_between_two_loads),
-        cmocka_unit_test(test_served_saturates_where_it_first_passes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

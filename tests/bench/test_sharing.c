@@ -1,23 +1,18 @@
 /* Counters under false sharing: the kernel by counting, the scan through the contract. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "kernels/cpu/share.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static const char *const none[] = {NULL};
 
-static void test_share_counts_one_byte(void **state)
+TEST(share_counts_one_byte)
 {
-    (void)state;
     _Atomic uint8_t counters[3] = {7, 250, 9};
     share_count(&counters[1], 300);
     assert_int_equal(counters[0], 7);
@@ -43,9 +38,8 @@ static double run_layouts(void)
 }
 
 /* Others may keep the two threads from running at the same time at all: not again and again. */
-static void test_false_sharing_layouts(void **state)
+TEST(false_sharing_layouts)
 {
-    (void)state;
     double slowdown = 0;
     if (machine.ncpus < 2)
         skip();
@@ -55,21 +49,15 @@ static void test_false_sharing_layouts(void **state)
     assert_true(slowdown > 0.8);
 }
 
-static void test_false_sharing_refuses_one_cpu(void **state)
+TEST(false_sharing_refuses_one_cpu)
 {
-    (void)state;
     struct scan scan;
     static struct bench_machine lonely = {.ncpus = 1};
     assert_int_equal(scan_probe(&scan, &bench_false_sharing, &lonely, none), -ENOTSUP);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_share_counts_one_byte),
-        cmocka_unit_test(test_false_sharing_layouts),
-        cmocka_unit_test(test_false_sharing_refuses_one_cpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,21 +1,15 @@
 /* Starts of processes and threads, and writes after a fork, through the contract. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "bench/os/spawn_ways.h"
 #include "bench/registry.h"
 #include "harness/lib/files/file.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static const char *const ways[SPAWN_WAYS] = {"fork", "exec", "vfork", "spawn", "thread"};
@@ -26,9 +20,8 @@ static void assert_no_child(void)
     assert_int_equal(errno, ECHILD);
 }
 
-static void test_spawn_ways(void **state)
+TEST(spawn_ways)
 {
-    (void)state;
     char good[4096], bad[4096];
     assert_int_equal(file_find_program("true", true, good, sizeof(good)), 0);
     assert_int_equal(file_find_program("false", true, bad, sizeof(bad)), 0);
@@ -42,9 +35,8 @@ static void test_spawn_ways(void **state)
     assert_no_child();
 }
 
-static void test_spawn_of_a_small_parent(void **state)
+TEST(spawn_of_a_small_parent)
 {
-    (void)state;
     static const char *const small[] = {"size=0", NULL};
     struct scan scan;
     scan_run(&scan, &bench_spawn, &machine, small, 0.1);
@@ -63,9 +55,8 @@ static void test_spawn_of_a_small_parent(void **state)
 }
 
 /* Each page once, whoever writes: a page of 4 KiB, unless the system's are larger. */
-static void test_writes_after_a_fork(void **state)
+TEST(writes_after_a_fork)
 {
-    (void)state;
     static const char *const pairs[] = {"how=cow", "size=64M", "pages=4k", NULL};
     struct scan scan;
     scan_run(&scan, &bench_spawn, &machine, pairs, 0.1);
@@ -84,9 +75,8 @@ static void test_writes_after_a_fork(void **state)
 }
 
 /* Its page tables are copied: 16,384 entries more. Others may hold up either, not each time. */
-static void test_fork_of_a_large_parent(void **state)
+TEST(fork_of_a_large_parent)
 {
-    (void)state;
     static const char *const small[] = {"how=fork", "size=0", NULL};
     static const char *const large[] = {"how=fork", "size=64M", "pages=4k", NULL};
     bool seen = false;
@@ -103,9 +93,8 @@ static void test_fork_of_a_large_parent(void **state)
     assert_true(seen);
 }
 
-static void test_spawn_without_a_program(void **state)
+TEST(spawn_without_a_program)
 {
-    (void)state;
     static const char *const small[] = {"size=0", NULL};
     struct scan scan;
     const char *before = getenv("PATH");
@@ -120,9 +109,8 @@ static void test_spawn_without_a_program(void **state)
     scan_end(&scan);
 }
 
-static void test_spawn_refuses_writes_to_nothing(void **state)
+TEST(spawn_refuses_writes_to_nothing)
 {
-    (void)state;
     static const char *const pairs[] = {"how=cow", "size=0", NULL};
     static const char *const none[] = {NULL};
     struct scan scan;
@@ -132,16 +120,8 @@ static void test_spawn_refuses_writes_to_nothing(void **state)
     assert_int_equal(bench_spawn.validate(scan.params, &scan.err), 0);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spawn_ways),
-        cmocka_unit_test(test_spawn_of_a_small_parent),
-        cmocka_unit_test(test_writes_after_a_fork),
-        cmocka_unit_test(test_fork_of_a_large_parent),
-        cmocka_unit_test(test_spawn_without_a_program),
-        cmocka_unit_test(test_spawn_refuses_writes_to_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

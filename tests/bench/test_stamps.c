@@ -1,16 +1,9 @@
 /* Times of which there are more than are kept. */
 #include "bench/common/stamps.h"
+#include "tests/lib/unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-static void test_stamps_keep_all_that_there_is_room_for(void **state)
+TEST(stamps_keep_all_that_there_is_room_for)
 {
-    (void)state;
     struct stamps stamps;
     assert_int_equal(stamps_open(&stamps), 0);
     for (unsigned i = 0; i < STAMPS_MOST; i++)
@@ -22,9 +15,8 @@ static void test_stamps_keep_all_that_there_is_room_for(void **state)
 }
 
 /* Of more, one in so many: the last as the first. */
-static void test_stamps_spread_over_all_that_came(void **state)
+TEST(stamps_spread_over_all_that_came)
 {
-    (void)state;
     static const unsigned times[] = {1, 2, 3, 7, 16};
     for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++) {
         struct stamps stamps;
@@ -38,13 +30,4 @@ static void test_stamps_spread_over_all_that_came(void **state)
         assert_true((double)seen - stamps.value[stamps.n - 1] <= (double)stamps.every);
         stamps_close(&stamps);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stamps_keep_all_that_there_is_room_for),
-        cmocka_unit_test(test_stamps_spread_over_all_that_came),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

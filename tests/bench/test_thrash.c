@@ -2,12 +2,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/cpu/felt.h"
 #include "bench/cpu/fight.h"
@@ -17,12 +11,12 @@
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/walk.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 
-static void test_walk_stream_goes_round(void **state)
+TEST(walk_stream_goes_round)
 {
-    (void)state;
     static _Alignas(64) struct walk_line area[10];
     struct walk walk = {.area = area, .lines = 10};
     walk_stream(&walk, 7);
@@ -35,9 +29,8 @@ static void test_walk_stream_goes_round(void **state)
     assert_int_equal(walk_sum(&walk), 23);
 }
 
-static void test_walk_random_reaches_all_lines_evenly(void **state)
+TEST(walk_random_reaches_all_lines_evenly)
 {
-    (void)state;
     static _Alignas(64) struct walk_line area[100];
     struct walk walk = {.area = area, .lines = 100};
     walk_random(&walk, 4000);
@@ -56,9 +49,8 @@ static struct victim_range l3_range(uint64_t l3_bytes, uint64_t l2_bytes)
     return victim_l3_range(&m);
 }
 
-static void test_victim_l3_is_up_to_half_of_it(void **state)
+TEST(victim_l3_is_up_to_half_of_it)
 {
-    (void)state;
     assert_int_equal(l3_range(300 << 20, 2 << 20).least, 4 << 20);
     assert_int_equal(l3_range(300 << 20, 2 << 20).most, 150 << 20);
     assert_int_equal(l3_range(6 << 20, 2 << 20).least, 3 << 20);
@@ -104,9 +96,8 @@ static uint64_t felt_bytes(struct model model, double lap_most_ns)
     return bytes;
 }
 
-static void test_felt_is_the_largest_set_at_cache_speed(void **state)
+TEST(felt_is_the_largest_set_at_cache_speed)
 {
-    (void)state;
     assert_int_equal(felt_bytes((struct model){.cache_bytes = 10 << 20}, 1e9), 8 << 20);
     assert_int_equal(felt_bytes((struct model){.cache_bytes = 13 << 20}, 1e9), 12 << 20);
     assert_int_equal(felt_bytes((struct model){.cache_bytes = 300 << 20}, 1e9), 24 << 20);
@@ -135,9 +126,8 @@ static void fight_one(struct fight *fight, enum victim_kind kind, struct aggress
 }
 
 /* With no time at all, a slice still settles for two laps and measures one. */
-static void test_fight_slices_hold_whole_laps(void **state)
+TEST(fight_slices_hold_whole_laps)
 {
-    (void)state;
     static struct fight fight;
     static struct aggressor idle;
     fight = (struct fight){.end_ns = 0};
@@ -153,9 +143,8 @@ static void test_fight_slices_hold_whole_laps(void **state)
 }
 
 /* An aggressor that does not get to run brings nothing; a slice waits for it, but not for ever. */
-static void test_fight_waits_for_pressure(void **state)
+TEST(fight_waits_for_pressure)
 {
-    (void)state;
     static struct fight fight;
     static struct aggressor idle;
     fight = (struct fight){.settle_most_ns = 20000000};
@@ -176,9 +165,8 @@ static unsigned most_at(const struct thrash_cells *cells, enum where where)
     return most;
 }
 
-static void test_cells_go_up_to_all_cpus(void **state)
+TEST(cells_go_up_to_all_cpus)
 {
-    (void)state;
     static struct bench_machine wide;
     struct thrash_cells cells;
     wide = (struct bench_machine){.ncpus = 64};
@@ -196,9 +184,8 @@ static void test_cells_go_up_to_all_cpus(void **state)
 }
 
 /* Two cores with siblings under one L3, one core under another, one in another node. */
-static void test_cells_know_places(void **state)
+TEST(cells_know_places)
 {
-    (void)state;
     static struct bench_machine wide;
     static const struct bench_cpu places[] = {
         {.core = 0}, {.core = 0},           {.core = 1},
@@ -253,9 +240,8 @@ static void run(const char *victim, const char *aggressor, double budget_s, stru
     scan_run(scan, &bench_cache_thrash, &two, pairs, budget_s);
 }
 
-static void test_cache_thrash_of_each_victim(void **state)
+TEST(cache_thrash_of_each_victim)
 {
-    (void)state;
     struct scan scan;
     static const char *const victims[] = {"victim=l2", "victim=l3", "victim=prep"};
     for (unsigned i = 0; i < 3; i++) {
@@ -275,9 +261,8 @@ static void test_cache_thrash_of_each_victim(void **state)
 }
 
 /* A round has a whole cell or none of it. */
-static void test_cache_thrash_leaves_cells_to_other_rounds(void **state)
+TEST(cache_thrash_leaves_cells_to_other_rounds)
 {
-    (void)state;
     struct scan scan;
     run("victim=l2", "aggressor=all", 0, &scan);
     assert_int_equal(scan_count(&scan, "victim_slowdown"), 1);
@@ -287,9 +272,8 @@ static void test_cache_thrash_leaves_cells_to_other_rounds(void **state)
 }
 
 /* A victim that is back before the aggressors are round has no slowdown, not one of 1. */
-static void test_cache_thrash_out_of_reach(void **state)
+TEST(cache_thrash_out_of_reach)
 {
-    (void)state;
     struct scan scan;
     uint64_t l3_bytes = machine.caches[0].size_bytes;
     machine.caches[0].size_bytes = 256 << 20;
@@ -303,9 +287,8 @@ static void test_cache_thrash_out_of_reach(void **state)
     scan_end(&scan);
 }
 
-static void test_cache_thrash_refuses(void **state)
+TEST(cache_thrash_refuses)
 {
-    (void)state;
     struct scan scan;
     static struct bench_machine poor;
     poor = machine;
@@ -318,22 +301,8 @@ static void test_cache_thrash_refuses(void **state)
     assert_int_equal(scan_probe(&scan, &bench_cache_thrash, &poor, prep), 0);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_walk_stream_goes_round),
-        cmocka_unit_test(test_walk_random_reaches_all_lines_evenly),
-        cmocka_unit_test(test_victim_l3_is_up_to_half_of_it),
-        cmocka_unit_test(test_felt_is_the_largest_set_at_cache_speed),
-        cmocka_unit_test(test_fight_slices_hold_whole_laps),
-        cmocka_unit_test(test_fight_waits_for_pressure),
-        cmocka_unit_test(test_cells_go_up_to_all_cpus),
-        cmocka_unit_test(test_cells_know_places),
-        cmocka_unit_test(test_cache_thrash_of_each_victim),
-        cmocka_unit_test(test_cache_thrash_leaves_cells_to_other_rounds),
-        cmocka_unit_test(test_cache_thrash_out_of_reach),
-        cmocka_unit_test(test_cache_thrash_refuses),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,22 +1,17 @@
 /* Teams of one worker, which nobody disturbs, and the setting that their rates make. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static const char *const small[] = {"rows=256", "cols=64", NULL};
 
 /* Teams of 1, 2, 4 to four times the CPUs, each with a rate that agrees with its time of a batch.
  */
-static void test_threads_alone(void **state)
+TEST(threads_alone)
 {
-    (void)state;
     struct scan scan;
     unsigned most = 4 * machine.ncpus;
     scan_run(&scan, &bench_threads, &machine, small, 0.3);
@@ -34,9 +29,8 @@ static void test_threads_alone(void **state)
 
 /* The setting is a team that no other one beats by 3%; the cliff is where a larger team first does
  * less than half of what a smaller one does. */
-static void test_threads_finds_the_setting(void **state)
+TEST(threads_finds_the_setting)
 {
-    (void)state;
     struct scan scan;
     scan_run(&scan, &bench_threads, &machine, small, 0.3);
     double setting = scan_value(&scan, "threads_best", "workers=1"), best = 0, own = 0;
@@ -55,13 +49,9 @@ static void test_threads_finds_the_setting(void **state)
     scan_end(&scan);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
     machine.ncpus = machine.ncpus > 2 ? 2 : machine.ncpus;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_alone),
-        cmocka_unit_test(test_threads_finds_the_setting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,14 +1,5 @@
 /* Ranks as threads in one meeting, on device sim: who was waited for, and how long. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -23,6 +14,7 @@
 #include "harness/lib/sys/clock.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/unit.h"
 
 enum { RANKS = 3, WARM_UP = 2, STEPS = 12 };
 
@@ -155,9 +147,8 @@ static bool names_rank_1(const struct rank *ranks)
  * Rank 1 sleeps 20 ms before each step, the others make theirs in well under that: on a busy
  * machine not always, so in one of many runs.
  */
-static void test_train_names_the_slow_rank(void **state)
+TEST(train_names_the_slow_rank)
 {
-    (void)state;
     struct rank ranks[RANKS];
     double shares = 0;
     for (int tries = 0; tries < PATIENCE; tries++) {
@@ -180,9 +171,8 @@ static void test_train_names_the_slow_rank(void **state)
 }
 
 /* 3 ranks, 1 MiB at 0.1 GB/s: 2 * 2/3 * 1048576 / 0.1e9 s = 13.98 ms. */
-static void test_train_step_takes_the_ring_s_time(void **state)
+TEST(train_step_takes_the_ring_s_time)
 {
-    (void)state;
     struct rank ranks[RANKS];
     team_init(ranks);
     for (unsigned r = 0; r < RANKS; r++)
@@ -198,9 +188,8 @@ static void test_train_step_takes_the_ring_s_time(void **state)
 }
 
 /* The harness sees to equal numbers of steps; were they not, the times would be of other steps. */
-static void test_train_refuses_ranks_that_measured_other_steps(void **state)
+TEST(train_refuses_ranks_that_measured_other_steps)
 {
-    (void)state;
     struct rank ranks[RANKS];
     team_init(ranks);
     ranks[2].warm_up++;
@@ -214,9 +203,8 @@ static void test_train_refuses_ranks_that_measured_other_steps(void **state)
     team_free(ranks);
 }
 
-static void test_train_alone_is_a_baseline_without_anybody_to_wait_for(void **state)
+TEST(train_alone_is_a_baseline_without_anybody_to_wait_for)
 {
-    (void)state;
     struct rank one;
     rank_init(&one, 1, 2);
     (void)live(&one);
@@ -228,9 +216,8 @@ static void test_train_alone_is_a_baseline_without_anybody_to_wait_for(void **st
     free(one.ctx.values);
 }
 
-static void test_train_needs_two_workers(void **state)
+TEST(train_needs_two_workers)
 {
-    (void)state;
     struct rank one;
     rank_init(&one, 1, 1);
     assert_int_equal(bench_train.probe(&one.ctx), -ENOTSUP);
@@ -238,9 +225,8 @@ static void test_train_needs_two_workers(void **state)
     free(one.ctx.values);
 }
 
-static void test_train_needs_a_gpu_for_each_rank(void **state)
+TEST(train_needs_a_gpu_for_each_rank)
 {
-    (void)state;
     struct rank two;
     static struct bench_machine machine = {.ngpus = 1};
     rank_init(&two, 2, 2);
@@ -255,9 +241,8 @@ static void test_train_needs_a_gpu_for_each_rank(void **state)
     free(two.ctx.values);
 }
 
-static void test_train_refuses_half_a_float(void **state)
+TEST(train_refuses_half_a_float)
 {
-    (void)state;
     struct rank rank;
     rank_init(&rank, 2, 2);
     assert_int_equal(opts_set_pair(bench_train.opts, rank.params, "gradient=6", &rank.err), 0);
@@ -268,9 +253,8 @@ static void test_train_refuses_half_a_float(void **state)
 }
 
 /* Three ranks, four steps, worked out by hand; in the last all come at once. */
-static void test_lateness_of_known_times(void **state)
+TEST(lateness_of_known_times)
 {
-    (void)state;
     static const uint64_t came_ns[RANKS * 4] = {
         100, 230, 300, 400, /* rank 0 */
         110, 200, 350, 400, /* rank 1 */
@@ -309,9 +293,8 @@ static int gather_from_afar(struct peers *peers, const void *mine, void *all, si
     return 0;
 }
 
-static void test_train_of_two_machines_has_no_common_clock(void **state)
+TEST(train_of_two_machines_has_no_common_clock)
 {
-    (void)state;
     struct peers peers = {.rank = 1, .size = 2, .gather = gather_from_afar};
     struct err err = {0};
     struct slice slice;
@@ -328,20 +311,4 @@ static void test_train_of_two_machines_has_no_common_clock(void **state)
     assert_non_null(strstr(err.msg, "no clock in common"));
     assert_int_equal(slice_begin(&slice, &ctx, 1), 0);
     assert_true(slice.end_ns <= clock_now_ns() + 1000000000);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_train_names_the_slow_rank),
-        cmocka_unit_test(test_train_step_takes_the_ring_s_time),
-        cmocka_unit_test(test_train_refuses_ranks_that_measured_other_steps),
-        cmocka_unit_test(test_train_alone_is_a_baseline_without_anybody_to_wait_for),
-        cmocka_unit_test(test_train_needs_two_workers),
-        cmocka_unit_test(test_train_needs_a_gpu_for_each_rank),
-        cmocka_unit_test(test_train_refuses_half_a_float),
-        cmocka_unit_test(test_train_of_two_machines_has_no_common_clock),
-        cmocka_unit_test(test_lateness_of_known_times),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
 /* Threads that a timer wakes up, through the contract. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/unit.h"
 
 static struct bench_machine machine;
 static struct bench_machine lonely;
@@ -60,23 +56,20 @@ static void expect_all(const struct bench_machine *on)
     scan_end(&scan);
 }
 
-static void test_wakeups_on_all_cpus(void **state)
+TEST(wakeups_on_all_cpus)
 {
-    (void)state;
     expect_all(&machine);
 }
 
-static void test_wakeups_on_one_cpu(void **state)
+TEST(wakeups_on_one_cpu)
 {
-    (void)state;
     expect_all(&lonely);
 }
 
 /* A wake-up takes more than a microsecond, at least one of them, and none is late by ten seconds
  * here. */
-static void test_wakeups_that_are_late(void **state)
+TEST(wakeups_that_are_late)
 {
-    (void)state;
     static const char *const all[] = {"policy=other", "load=idle", "late=1us", NULL};
     static const char *const nobody[] = {"policy=other", "load=idle", "late=10s", NULL};
     struct scan scan;
@@ -90,9 +83,8 @@ static void test_wakeups_that_are_late(void **state)
     scan_end(&scan);
 }
 
-static void test_wakeups_of_one_kind(void **state)
+TEST(wakeups_of_one_kind)
 {
-    (void)state;
     static const char *const pairs[] = {"policy=other", "load=idle", "interval=200us", NULL};
     struct scan scan;
     scan_run(&scan, &bench_wakeup_latency, &machine, pairs, 0.1);
@@ -101,16 +93,10 @@ static void test_wakeups_of_one_kind(void **state)
     scan_end(&scan);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     scan_machine_init(&machine);
     lonely = machine;
     lonely.ncpus = 1;
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wakeups_on_all_cpus),
-        cmocka_unit_test(test_wakeups_on_one_cpu),
-        cmocka_unit_test(test_wakeups_that_are_late),
-        cmocka_unit_test(test_wakeups_of_one_kind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

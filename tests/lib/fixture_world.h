@@ -25,7 +25,7 @@ extern struct fixture_world fixture_world;
 /* Set-up and tear-down of cmocka: all is well. */
 int fixture_world_make(void **state);
 int fixture_world_free(void **state);
-#define ON_WORLD(test) cmocka_unit_test_setup_teardown(test, fixture_world_make, fixture_world_free)
+#define TEST_ON_WORLD(name) TEST_WITHIN(name, fixture_world_make, fixture_world_free)
 
 /* What the rules say of these facts; stays in fixture_world.findings until the next time. */
 const struct findings *fixture_judge(const struct rules_request *request);

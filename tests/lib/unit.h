@@ -26,7 +26,26 @@
     }                                                                                              \
     static void test_##name(__attribute__((unused)) void **state)
 
+/* BEFORE_TESTS { ... }, once a file: returns 0, or else the exit code: 77 where the tests cannot
+ * run here. */
+#define BEFORE_TESTS                                                                               \
+    static int before_tests(void);                                                                 \
+    __attribute__((constructor)) static void add_before(void)                                      \
+    {                                                                                              \
+        unit_before(__FILE__, before_tests);                                                       \
+    }                                                                                              \
+    static int before_tests(void)
+
+/* Around all tests of a file together. */
+#define AROUND_TESTS(setup, teardown)                                                              \
+    __attribute__((constructor)) static void add_around(void)                                      \
+    {                                                                                              \
+        unit_around(__FILE__, setup, teardown);                                                    \
+    }
+
 /* Called before main, in the order in which a file has its tests. */
 void unit_add(const char *file, struct CMUnitTest test);
+void unit_before(const char *file, int (*before)(void));
+void unit_around(const char *file, CMFixtureFunction setup, CMFixtureFunction teardown);
 
 #endif

@@ -1,19 +1,10 @@
 /* Values that a scan could not have, or doubts: from the benchmark to its rows and findings. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/verdict/odd/statuses.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 static struct value_log values;
 
@@ -82,9 +73,8 @@ static void emit_round(struct arm *arm, unsigned round)
     add_round(arm, round);
 }
 
-static void test_absent_values_are_rows_with_their_reason(void **state)
+TEST(absent_values_are_rows_with_their_reason)
 {
-    (void)state;
     struct result result;
     struct analysis analysis = {0};
     struct findings findings = {0};
@@ -180,18 +170,16 @@ static void check_doubtful(bool disturbed, const char *cached, const char *other
     fixture_result_free(&result);
 }
 
-static void test_absent_doubtful_values_are_noisy_rows(void **state)
+TEST(absent_doubtful_values_are_noisy_rows)
 {
-    (void)state;
     check_doubtful(false, "arrays of 1 MiB below twice the cache", "", 1);
     check_doubtful(true, "arrays of 1 MiB below twice the cache; 1 of 2 rounds: steal 12%",
                    "1 of 2 rounds: steal 12%", 2);
 }
 
 /* A team without its background has a table of its own, where bounds are to be told from values. */
-static void test_absent_doubt_of_a_team_without_load_is_told(void **state)
+TEST(absent_doubt_of_a_team_without_load_is_told)
 {
-    (void)state;
     struct bench team = scan;
     struct result result;
     struct analysis analysis = {0};
@@ -214,9 +202,8 @@ static void test_absent_doubt_of_a_team_without_load_is_told(void **state)
 }
 
 /* Of two arms whose values have a reason in common, and one of the first its own. */
-static void test_absent_values_of_several_arms_share_a_finding(void **state)
+TEST(absent_values_of_several_arms_share_a_finding)
 {
-    (void)state;
     struct result result;
     struct analysis analysis = {0};
     struct findings findings = {0};
@@ -247,9 +234,8 @@ static void test_absent_values_of_several_arms_share_a_finding(void **state)
 }
 
 /* More values than there is room for reasons, of which all share two. */
-static void test_absent_values_share_reasons(void **state)
+TEST(absent_values_share_reasons)
 {
-    (void)state;
     struct bench_ctx ctx = new_log();
     const struct err other = {.code = -EIO, .msg = "another"};
     for (int i = 0; i < 2 * VALUE_REASONS_MAX; i++)
@@ -259,9 +245,8 @@ static void test_absent_values_share_reasons(void **state)
     assert_int_equal(values.value[5].reason, 2);
 }
 
-static void test_absent_values_without_room_have_a_reason(void **state)
+TEST(absent_values_without_room_have_a_reason)
 {
-    (void)state;
     struct bench_ctx ctx = new_log();
     for (int i = 0; i < VALUE_REASONS_MAX + 10; i++) {
         struct err why = {.code = -EIO};
@@ -270,17 +255,4 @@ static void test_absent_values_without_room_have_a_reason(void **state)
     }
     assert_int_equal(values.nreasons, VALUE_REASONS_MAX);
     assert_int_equal(values.value[VALUE_REASONS_MAX + 9].reason, VALUE_REASONS_MAX);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_absent_values_are_rows_with_their_reason),
-        cmocka_unit_test(test_absent_doubtful_values_are_noisy_rows),
-        cmocka_unit_test(test_absent_doubt_of_a_team_without_load_is_told),
-        cmocka_unit_test(test_absent_values_of_several_arms_share_a_finding),
-        cmocka_unit_test(test_absent_values_share_reasons),
-        cmocka_unit_test(test_absent_values_without_room_have_a_reason),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

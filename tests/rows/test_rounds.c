@@ -2,16 +2,10 @@
 #include "harness/rows/rounds.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/rows/values.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 struct fixture {
     struct result result;
@@ -43,7 +37,7 @@ static const struct arm_rounds *summarise(struct fixture *fixture, size_t arm)
     return &fixture->rounds.arms[arm];
 }
 
-static void test_rounds_round_by_hand(void **state)
+TEST_WITHIN(rounds_round_by_hand, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_PARTITION, 2, false);
@@ -79,7 +73,7 @@ static void test_rounds_round_by_hand(void **state)
     assert_near(got->steps[4], 0.020);
 }
 
-static void test_rounds_divides_batches_by_iters(void **state)
+TEST_WITHIN(rounds_divides_batches_by_iters, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
@@ -92,7 +86,7 @@ static void test_rounds_divides_batches_by_iters(void **state)
     assert_near(values->throughput, 200 / 0.080);
 }
 
-static void test_rounds_ignores_background(void **state)
+TEST_WITHIN(rounds_ignores_background, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_PARTITION, 2, false);
@@ -106,7 +100,7 @@ static void test_rounds_ignores_background(void **state)
     assert_int_equal(got->nsteps, 2);
 }
 
-static void test_rounds_censored_is_a_bound(void **state)
+TEST_WITHIN(rounds_censored_is_a_bound, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
@@ -122,7 +116,7 @@ static void test_rounds_censored_is_a_bound(void **state)
     assert_near(got->fields[0].step_time, 2.6); /* of 1000 1000 4200 4200 ms */
 }
 
-static void test_rounds_drops_failed_rounds(void **state)
+TEST_WITHIN(rounds_drops_failed_rounds, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
@@ -143,7 +137,7 @@ static void test_rounds_drops_failed_rounds(void **state)
     assert_null(rounds_find(&f->rounds, -1, 0));
 }
 
-static void test_rounds_without_a_workers_steps(void **state)
+TEST_WITHIN(rounds_without_a_workers_steps, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
@@ -156,7 +150,7 @@ static void test_rounds_without_a_workers_steps(void **state)
     assert_near(values->step_time, 0.010);
 }
 
-static void test_rounds_pages_remote(void **state)
+TEST_WITHIN(rounds_pages_remote, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NUMA, 2, false);
@@ -180,7 +174,7 @@ static double stolen_of(struct fixture *f, enum placement placement, double stea
 }
 
 /* Stolen CPU time is spread over the threads on those CPUs, and is a part of blocked time. */
-static void test_rounds_stolen_time_is_part_of_blocked(void **state)
+TEST_WITHIN(rounds_stolen_time_is_part_of_blocked, set_up, tear_down)
 {
     struct fixture *f = *state;
     assert_near(stolen_of(f, PLACE_PARTITION, 0.05), 0.05 * 0.010);
@@ -190,7 +184,7 @@ static void test_rounds_stolen_time_is_part_of_blocked(void **state)
 }
 
 /* A baseline is held against the plan of the slot whose slice it had. */
-static void test_rounds_baseline_has_the_plan_of_its_slot(void **state)
+TEST_WITHIN(rounds_baseline_has_the_plan_of_its_slot, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NUMA, 2, true);
@@ -205,7 +199,7 @@ static void test_rounds_baseline_has_the_plan_of_its_slot(void **state)
     assert_near(summarise(f, arm)->fields[0].pages_remote, 0.1);
 }
 
-static void test_rounds_gpu_busy_needs_a_gpu(void **state)
+TEST_WITHIN(rounds_gpu_busy_needs_a_gpu, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->result.device = DEVICE_CUDA;
@@ -224,7 +218,7 @@ static void add_rounds(struct result *result, size_t arm, double step_ms)
         (void)fixture_add_even_round(result, arm, round, step_ms, 2);
 }
 
-static void test_rounds_slice_is_the_fastest_slice(void **state)
+TEST_WITHIN(rounds_slice_is_the_fastest_slice, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t none_alone = fixture_add_arm(&f->result, PLACE_NONE, 2, true);
@@ -251,7 +245,7 @@ static void test_rounds_slice_is_the_fastest_slice(void **state)
     assert_int_equal(rounds_cpus(&f->result, 3), 0);
 }
 
-static void test_rounds_slice_owns_its_share_only(void **state)
+TEST_WITHIN(rounds_slice_owns_its_share_only, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t greedy = fixture_add_arm(&f->result, PLACE_NUMA, 2, true);
@@ -266,7 +260,7 @@ static void test_rounds_slice_owns_its_share_only(void **state)
 }
 
 /* 8 CPUs for 3: whoever has 3 of them counts as 3 of 8. */
-static void test_rounds_slices_of_a_remainder(void **state)
+TEST_WITHIN(rounds_slices_of_a_remainder, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t alone = fixture_add_arm(&f->result, PLACE_PARTITION, 3, true);
@@ -282,7 +276,7 @@ static void test_rounds_slices_of_a_remainder(void **state)
     assert_near(summarise(f, three)->slices, 3); /* nobody has more than was asked for */
 }
 
-static void test_rounds_shared_baseline(void **state)
+TEST_WITHIN(rounds_shared_baseline, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t partition_alone = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
@@ -298,7 +292,7 @@ static void test_rounds_shared_baseline(void **state)
     assert_int_equal(f->rounds.arms[same].baseline[BASELINE_ALONE], same_alone);
 }
 
-static void test_rounds_single_worker_is_its_own_baseline(void **state)
+TEST_WITHIN(rounds_single_worker_is_its_own_baseline, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t none = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
@@ -313,7 +307,7 @@ static void test_rounds_single_worker_is_its_own_baseline(void **state)
 }
 
 /* With load behind it, one worker is not alone. */
-static void test_rounds_single_worker_under_load(void **state)
+TEST_WITHIN(rounds_single_worker_under_load, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t loaded = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
@@ -326,7 +320,7 @@ static void test_rounds_single_worker_under_load(void **state)
     assert_int_equal(got->baseline[BASELINE_SINGLE], alone);
 }
 
-static void test_rounds_without_baselines(void **state)
+TEST_WITHIN(rounds_without_baselines, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t none = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
@@ -344,7 +338,7 @@ static void test_rounds_without_baselines(void **state)
 }
 
 /* By work per second, whatever the median step; what failed, bounds and controls come behind. */
-static void test_rounds_best_does_most_work(void **state)
+TEST_WITHIN(rounds_best_does_most_work, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t steady = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
@@ -369,7 +363,7 @@ static void test_rounds_best_does_most_work(void **state)
     assert_int_equal(summarise(f, uneven)->baseline[BASELINE_BEST], steady);
 }
 
-static void test_rounds_ratio_is_paired(void **state)
+TEST_WITHIN(rounds_ratio_is_paired, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t slow = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
@@ -390,31 +384,4 @@ static void test_rounds_ratio_is_paired(void **state)
     assert_near(ratio.median, 2); /* of 2, 3, 2; the unpaired medians would say 3 */
     assert_near(ratio.low, 2);
     assert_near(ratio.high, 3);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_rounds_round_by_hand),
-        TEST(test_rounds_divides_batches_by_iters),
-        TEST(test_rounds_ignores_background),
-        TEST(test_rounds_censored_is_a_bound),
-        TEST(test_rounds_drops_failed_rounds),
-        TEST(test_rounds_without_a_workers_steps),
-        TEST(test_rounds_pages_remote),
-        TEST(test_rounds_stolen_time_is_part_of_blocked),
-        TEST(test_rounds_baseline_has_the_plan_of_its_slot),
-        TEST(test_rounds_gpu_busy_needs_a_gpu),
-        TEST(test_rounds_slice_is_the_fastest_slice),
-        TEST(test_rounds_slice_owns_its_share_only),
-        TEST(test_rounds_slices_of_a_remainder),
-        TEST(test_rounds_single_worker_under_load),
-        TEST(test_rounds_shared_baseline),
-        TEST(test_rounds_single_worker_is_its_own_baseline),
-        TEST(test_rounds_without_baselines),
-        TEST(test_rounds_best_does_most_work),
-        TEST(test_rounds_ratio_is_paired),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

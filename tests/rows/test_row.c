@@ -2,19 +2,12 @@
 #include "harness/rows/row.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/rows/analysis.h"
 #include "harness/rows/metric.h"
 #include "harness/store/json/rows.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 struct fixture {
     struct result result;
@@ -82,7 +75,7 @@ static void add_run(struct fixture *f)
     add_rounds(f, partition, (double[]){10, 16, 25});
 }
 
-static void test_row_derived_by_hand(void **state)
+TEST_WITHIN(row_derived_by_hand, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_run(f);
@@ -123,7 +116,7 @@ static void test_row_derived_by_hand(void **state)
     assert_null(find_of(f, "none", 2, 4, "throughput"));
 }
 
-static void test_row_step_time_percentiles_over_samples(void **state)
+TEST_WITHIN(row_step_time_percentiles_over_samples, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
@@ -142,7 +135,7 @@ static void test_row_step_time_percentiles_over_samples(void **state)
     assert_int_equal(row->samples, 10);
 }
 
-static void test_row_one_round_has_no_interval(void **state)
+TEST_WITHIN(row_one_round_has_no_interval, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
@@ -154,7 +147,7 @@ static void test_row_one_round_has_no_interval(void **state)
     assert_near(row->min, 20000);
 }
 
-static void test_row_drops_unpaired_rounds(void **state)
+TEST_WITHIN(row_drops_unpaired_rounds, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_run(f);
@@ -182,7 +175,7 @@ static void add_uneven_shares(struct fixture *f)
         }
 }
 
-static void test_row_loss_parts_add_up(void **state)
+TEST_WITHIN(row_loss_parts_add_up, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_run(f);
@@ -205,7 +198,7 @@ static void test_row_loss_parts_add_up(void **state)
     }
 }
 
-static void test_row_loss_takes_the_lower_median_round(void **state)
+TEST_WITHIN(row_loss_takes_the_lower_median_round, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_run(f);
@@ -217,7 +210,7 @@ static void test_row_loss_takes_the_lower_median_round(void **state)
 }
 
 /* Twice the instructions at 1.5 times the cost: 100 us become 300, of which 100 are more work. */
-static void test_row_loss_splits_by_instructions(void **state)
+TEST_WITHIN(row_loss_splits_by_instructions, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t slice = fixture_add_arm(&f->result, PLACE_PARTITION, 2, true);
@@ -239,7 +232,7 @@ static void test_row_loss_splits_by_instructions(void **state)
     assert_near(find(f, "none", 2, "instructions_per_step")->median, 8000);
 }
 
-static void test_row_says_what_the_kernel_hides(void **state)
+TEST_WITHIN(row_says_what_the_kernel_hides, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_run(f);
@@ -269,7 +262,7 @@ static void test_row_says_what_the_kernel_hides(void **state)
                     find(f, "none", 2, "loss_blocked_per_step")->median);
 }
 
-static void test_row_without_baseline_says_so(void **state)
+TEST_WITHIN(row_without_baseline_says_so, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = fixture_add_arm(&f->result, PLACE_NONE, 2, false);
@@ -284,7 +277,7 @@ static void test_row_without_baseline_says_so(void **state)
     assert_int_equal(find(f, "none", 2, "step_time")->status, STATUS_OK);
 }
 
-static void test_row_failed_arm(void **state)
+TEST_WITHIN(row_failed_arm, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_run(f);
@@ -303,7 +296,7 @@ static void test_row_failed_arm(void **state)
     assert_int_equal(find(f, "partition", 2, "efficiency")->status, STATUS_OK);
 }
 
-static void test_row_skipped_arm(void **state)
+TEST_WITHIN(row_skipped_arm, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)fixture_add_skipped(&f->result, PLACE_LLC, 2, "one cache");
@@ -315,7 +308,7 @@ static void test_row_skipped_arm(void **state)
     assert_string_equal(f->analysis.rows.row[0].reason, "one cache");
 }
 
-static void test_row_is_as_good_as_its_baseline(void **state)
+TEST_WITHIN(row_is_as_good_as_its_baseline, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_run(f);
@@ -336,7 +329,7 @@ static void test_row_is_as_good_as_its_baseline(void **state)
     assert_string_equal(row->reason, "1 of 3 rounds: steal 12%");
 }
 
-static void test_row_shared_baseline(void **state)
+TEST_WITHIN(row_shared_baseline, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_run(f);
@@ -354,7 +347,7 @@ static void test_row_shared_baseline(void **state)
     assert_string_equal(row->params, "rows=64;cols=8;slots=4");
 }
 
-static void test_row_single_worker(void **state)
+TEST_WITHIN(row_single_worker, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t none = fixture_add_arm(&f->result, PLACE_NONE, 1, false);
@@ -368,9 +361,8 @@ static void test_row_single_worker(void **state)
     assert_near(find_of(f, "partition", 1, 1, "gain_vs_single")->median, 1.25);
 }
 
-static void test_row_columns_match_the_header(void **state)
+TEST_WITHIN(row_columns_match_the_header, set_up, tear_down)
 {
-    (void)state;
     char columns[400] = "";
     for (const struct row_column *column = row_columns; column->name; column++) {
         strcat(columns, column == row_columns ? "" : ",");
@@ -379,9 +371,8 @@ static void test_row_columns_match_the_header(void **state)
     assert_string_equal(columns, ROW_COLUMNS);
 }
 
-static void test_row_metrics_are_those_of_the_schema(void **state)
+TEST_WITHIN(row_metrics_are_those_of_the_schema, set_up, tear_down)
 {
-    (void)state;
     static const char *const names[] = {"throughput",
                                         "step_time",
                                         "efficiency",
@@ -401,7 +392,7 @@ static void test_row_metrics_are_those_of_the_schema(void **state)
     assert_null(metric_find("speed"));
 }
 
-static void test_row_json(void **state)
+TEST_WITHIN(row_json, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)fixture_add_skipped(&f->result, PLACE_LLC, 2, "a \"quoted\" \xc3");
@@ -432,9 +423,8 @@ static void test_row_json(void **state)
     json_decref(rows);
 }
 
-static void test_row_same_seed_same_rows(void **state)
+TEST(row_same_seed_same_rows)
 {
-    (void)state;
     struct fixture one = {0}, two = {0};
     fixture_demo(&one.result);
     fixture_demo(&two.result);
@@ -453,38 +443,10 @@ static void test_row_same_seed_same_rows(void **state)
     (void)tear_down((void *[]){&two});
 }
 
-static void test_row_status_names(void **state)
+TEST(row_status_names)
 {
-    (void)state;
     static const char *const names[STATUSES] = {"ok",      "noisy",  "censored",
                                                 "skipped", "failed", "hung"};
     for (int i = 0; i < STATUSES; i++)
         assert_string_equal(status_name((enum status)i), names[i]);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_row_derived_by_hand),
-        TEST(test_row_step_time_percentiles_over_samples),
-        TEST(test_row_one_round_has_no_interval),
-        TEST(test_row_drops_unpaired_rounds),
-        TEST(test_row_loss_parts_add_up),
-        TEST(test_row_loss_takes_the_lower_median_round),
-        TEST(test_row_loss_splits_by_instructions),
-        TEST(test_row_says_what_the_kernel_hides),
-        TEST(test_row_without_baseline_says_so),
-        TEST(test_row_failed_arm),
-        TEST(test_row_skipped_arm),
-        TEST(test_row_is_as_good_as_its_baseline),
-        TEST(test_row_shared_baseline),
-        TEST(test_row_single_worker),
-        TEST(test_row_columns_match_the_header),
-        TEST(test_row_metrics_are_those_of_the_schema),
-        TEST(test_row_json),
-        cmocka_unit_test(test_row_same_seed_same_rows),
-        cmocka_unit_test(test_row_status_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* Curves over numbers of workers: which results have them, and what is said of them. */
 #include "harness/rows/scaling.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 static void add(struct result *result, enum placement placement, unsigned slots, bool alone,
                 double step_ms)
@@ -34,11 +27,10 @@ static void make(struct result *result)
     (void)fixture_add_skipped(result, PLACE_PARTITION, 16, "too few CPUs");
 }
 
-static void test_scaling_orders_counts_and_knows_what_could_not_be_had(void **state)
+TEST(scaling_orders_counts_and_knows_what_could_not_be_had)
 {
     struct result result;
     struct scaling scaling;
-    (void)state;
     make(&result);
     assert_true(scaling_read(&result, &scaling));
     assert_int_equal(scaling.ncounts, 4);
@@ -53,11 +45,10 @@ static void test_scaling_orders_counts_and_knows_what_could_not_be_had(void **st
     fixture_result_free(&result);
 }
 
-static void test_scaling_needs_two_counts_and_one_run(void **state)
+TEST(scaling_needs_two_counts_and_one_run)
 {
     struct result result;
     struct scaling scaling;
-    (void)state;
     fixture_result_init(&result);
     add(&result, PLACE_NONE, 2, false, 20);
     add(&result, PLACE_PARTITION, 2, false, 20);
@@ -69,10 +60,9 @@ static void test_scaling_needs_two_counts_and_one_run(void **state)
     fixture_result_free(&result);
 }
 
-static void test_scaling_is_told_as_a_table_and_as_what_is_enough(void **state)
+TEST(scaling_is_told_as_a_table_and_as_what_is_enough)
 {
     struct result result;
-    (void)state;
     make(&result);
     char *text = fixture_print(&result, false);
     static const char *const lines[] = {
@@ -94,14 +84,4 @@ static void test_scaling_is_told_as_a_table_and_as_what_is_enough(void **state)
         fail_msg("%s", text);
     free(text);
     fixture_result_free(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scaling_orders_counts_and_knows_what_could_not_be_had),
-        cmocka_unit_test(test_scaling_needs_two_counts_and_one_run),
-        cmocka_unit_test(test_scaling_is_told_as_a_table_and_as_what_is_enough),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

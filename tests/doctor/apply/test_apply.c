@@ -2,23 +2,15 @@
 #include "harness/doctor/apply/apply.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/doctor/apply/apply_plan.h"
 #include "harness/lib/sys/affinity.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_view.h"
+#include "tests/lib/unit.h"
 
 static unsigned long long start_of(pid_t pid)
 {
@@ -72,7 +64,7 @@ static bool choose_cpu(struct apply_process *processes, size_t n)
     return true;
 }
 
-static void test_apply_leaves_out_helpers_that_have_ended(void **state)
+TEST_IN_DIR(apply_leaves_out_helpers_that_have_ended)
 {
     struct apply_process all[] = {start(true), start(false), start(false)};
     char path[256];
@@ -80,7 +72,6 @@ static void test_apply_leaves_out_helpers_that_have_ended(void **state)
     struct err err;
     size_t bound;
     struct apply_left left;
-    (void)state;
     assert_true(choose_cpu(all, 3));
     assert_int_equal(affinity_get(all[0].pid, &before), 0);
     (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
@@ -100,14 +91,13 @@ static void test_apply_leaves_out_helpers_that_have_ended(void **state)
     end(&all[2]);
 }
 
-static void test_apply_changes_nothing_without_a_lead(void **state)
+TEST_IN_DIR(apply_changes_nothing_without_a_lead)
 {
     struct apply_process all[] = {start(true), start(true)};
     char path[256];
     struct bitset before, now;
     struct err err;
     size_t bound;
-    (void)state;
     assert_true(choose_cpu(all, 2));
     assert_int_equal(affinity_get(all[0].pid, &before), 0);
     (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
@@ -170,7 +160,7 @@ static void assert_mask(pid_t pid, const struct bitset *mask)
 
 /* What a worker starts after it was listed is bound with it, and what it starts while it is bound
  * gets its masks back, too; but not what has chosen others. */
-static void test_apply_follows_what_is_started_meanwhile(void **state)
+TEST_IN_DIR(apply_follows_what_is_started_meanwhile)
 {
     struct bitset before, other = {0};
     struct apply_left left;
@@ -178,7 +168,6 @@ static void test_apply_follows_what_is_started_meanwhile(void **state)
     char path[256];
     int ask, tell;
     size_t bound;
-    (void)state;
     assert_int_equal(affinity_get(0, &before), 0);
     if (bitset_count(&before) < 2)
         skip();
@@ -207,7 +196,7 @@ static void test_apply_follows_what_is_started_meanwhile(void **state)
 }
 
 /* Whose trial it is: at work, left behind, of before a reboot, and of another host. */
-static void test_apply_knows_whose_trial_it_is(void **state)
+TEST_IN_DIR(apply_knows_whose_trial_it_is)
 {
     struct apply_process worker = start(true);
     struct apply_left left;
@@ -215,7 +204,6 @@ static void test_apply_knows_whose_trial_it_is(void **state)
     struct err err;
     char path[256], text[4096], edited[4096];
     size_t bound;
-    (void)state;
     assert_true(choose_cpu(&worker, 1));
     (void)snprintf(path, sizeof(path), "%s/state", fixture_dir);
     assert_int_equal(apply_state_read(path, &kept, &err), 0);
@@ -265,14 +253,13 @@ static void test_apply_knows_whose_trial_it_is(void **state)
 }
 
 /* Two GPUs of two nodes, and the process that was started first uses the second one. */
-static void test_apply_plans_near_gpus(void **state)
+TEST_IN_DIR(apply_plans_near_gpus)
 {
     static const char *const placements[] = {"partition", "gpu-local"};
     struct machine machine;
     struct topo_gpu gpus[2] = {{.pci_bdf = "0000:01:00.0", .node = 0, .cuda_ordinal = -1},
                                {.pci_bdf = "0000:02:00.0", .node = 1, .cuda_ordinal = -1}};
     struct err err;
-    (void)state;
     view_plant(&machine, 2);
     view_plant_topo(&machine, "node:2 core:2 pu:1");
     for (size_t w = 0; w < 2; w++)
@@ -306,18 +293,4 @@ static void test_apply_plans_near_gpus(void **state)
     machine.topo.gpus = NULL;
     machine.topo.ngpus = 0;
     topo_free(&machine.topo);
-}
-
-int main(void)
-{
-#define TEST(function)                                                                             \
-    cmocka_unit_test_setup_teardown(function, fixture_make_dir, fixture_remove_dir)
-    const struct CMUnitTest tests[] = {
-        TEST(test_apply_leaves_out_helpers_that_have_ended),
-        TEST(test_apply_changes_nothing_without_a_lead),
-        TEST(test_apply_follows_what_is_started_meanwhile),
-        TEST(test_apply_knows_whose_trial_it_is),
-        TEST(test_apply_plans_near_gpus),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,11 @@
 #include "harness/doctor/apply/gain.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/doctor/check/check.h"
 #include "harness/lib/stats/random.h"
 #include "tests/lib/trials.h"
+#include "tests/lib/unit.h"
 
 static void assert_near(double value, double expected)
 {
@@ -22,10 +15,9 @@ static void assert_near(double value, double expected)
 }
 
 /* Steps that do not end with the block count in part: 0.8 a second is 0.8, not 2/3 or 1. */
-static void test_gain_growth_counts_parts_of_steps(void **state)
+TEST(gain_growth_counts_parts_of_steps)
 {
     const struct gain_sample samples[] = {{100, 0}, {100.4, 1}, {101.65, 2}, {102.9, 3}};
-    (void)state;
     assert_near(gain_growth(samples, 4, 101, 104), 0.8);
     /* In bursts, as what is buffered comes: ten lines a second. */
     const struct gain_sample bursts[] = {{0, 0}, {2, 20}, {4, 40}};
@@ -33,27 +25,25 @@ static void test_gain_growth_counts_parts_of_steps(void **state)
 }
 
 /* A job that stops is not as fast as it was before. */
-static void test_gain_growth_sees_a_job_that_stops(void **state)
+TEST(gain_growth_sees_a_job_that_stops)
 {
     const struct gain_sample samples[] = {{0, 0}, {0.9, 9}, {1.0, 10}, {1.1, 11}, {1.2, 12}};
-    (void)state;
     assert_near(gain_growth(samples, 5, 1, 4), 1);
     assert_true(isnan(gain_growth(samples, 5, 1.1, 4)));
     assert_true(isnan(gain_growth(samples, 1, 1, 4)));
     assert_true(isnan(gain_growth(NULL, 0, 1, 4)));
 }
 
-static void test_gain_mean_leaves_out_what_spans_the_change(void **state)
+TEST(gain_mean_leaves_out_what_spans_the_change)
 {
     const struct gain_sample samples[] = {{0.5, 100}, {1.5, 50}, {2.5, 10}, {3.5, 20}, {4.5, 99}};
-    (void)state;
     assert_near(gain_mean(samples, 5, 1, 4, false), 80.0 / 3);
     assert_near(gain_mean(samples, 5, 1, 4, true), 15);
     assert_true(isnan(gain_mean(samples, 5, 3, 4, true)));
 }
 
 /* Against scipy.stats.t.interval(0.95, n - 1, mean, sem) of the logarithms. */
-static void test_gain_make_has_the_interval_of_pairs(void **state)
+TEST(gain_make_has_the_interval_of_pairs)
 {
     const struct gain_pairs twice = {4, false, {10, 12, 9, 11}, {20.5, 23, 18.4, 21.8}};
     const struct gain_pairs same = {4, false, {10, 12, 9, 11}, {10.1, 11.9, 9.05, 10.9}};
@@ -61,7 +51,6 @@ static void test_gain_make_has_the_interval_of_pairs(void **state)
     const struct gain_pairs slower = {3, false, {10, 12, 9}, {5, 6.1, 4.4}};
     const struct gain_pairs one = {1, false, {10}, {20}};
     const struct gain_pairs equal = {3, false, {5, 5, 5}, {5, 5, 5}};
-    (void)state;
     struct gain gain = gain_make(&twice);
     assert_int_equal(gain.verdict, GAIN_PROVEN);
     assert_near(gain.ratio, 1.9974912854);
@@ -110,10 +99,9 @@ static unsigned call_gains(unsigned n, size_t pairs, double factor, double sprea
 }
 
 /* 12 -> 174 steps/s in two pairs was inconclusive: starts of one job differ by a third. */
-static void test_gain_of_few_starts_is_found_where_it_is_large(void **state)
+TEST(gain_of_few_starts_is_found_where_it_is_large)
 {
     const unsigned n = trials(20000, 2000);
-    (void)state;
     assert_true(call_gains(n, 2, 15, 0.3, 0) >= 95 * n / 100);
     assert_true(call_gains(n, 3, 15, 0.6, 0) >= 95 * n / 100);
     for (size_t pairs = GAIN_PAIRS_LEAST; pairs <= 8; pairs += 2) {
@@ -124,11 +112,10 @@ static void test_gain_of_few_starts_is_found_where_it_is_large(void **state)
 }
 
 /* By hand: the t interval of two samples with one variance; of two degrees of freedom 4.302653. */
-static void test_gain_make_has_the_interval_of_starts(void **state)
+TEST(gain_make_has_the_interval_of_starts)
 {
     const struct gain_pairs pairs = {2, true, {9.1, 15.3}, {214, 141}};
     const struct gain_pairs live = {2, false, {9.1, 15.3}, {214, 141}};
-    (void)state;
     struct gain gain = gain_make(&pairs);
     assert_int_equal(gain.verdict, GAIN_PROVEN);
     assert_near(gain.ratio, 14.7214311250);
@@ -138,9 +125,8 @@ static void test_gain_make_has_the_interval_of_starts(void **state)
 }
 
 /* Six pairs fit where the time has room for them, and else the blocks are short. */
-static void test_gain_block_is_as_long_as_the_time_allows(void **state)
+TEST(gain_block_is_as_long_as_the_time_allows)
 {
-    (void)state;
     assert_near(gain_block_s(60, 0.25, 0, 1.5, 4), 4);
     assert_near(gain_block_s(39, 0.25, 0, 1.5, 4), 3);
     assert_near(gain_block_s(20, 1, 4, 1.5, 10), 4); /* two pairs are left */
@@ -148,13 +134,12 @@ static void test_gain_block_is_as_long_as_the_time_allows(void **state)
     assert_near(gain_block_s(20, 1, 9, 1.5, 4), 4);
 }
 
-static void test_cure_keeps_the_first_of_each_name(void **state)
+TEST(cure_keeps_the_first_of_each_name)
 {
     struct found found[4] = {{.check = NULL}};
     const struct diagnosis diagnosis = {.n = 4, .all = found};
     char text[512];
     struct cure cure = diagnosis_cure(&diagnosis);
-    (void)state;
     assert_string_equal(cure_format(&cure, text, sizeof(text)), "");
     cure_set(&found[0].cure, "OMP_NUM_THREADS", 8);
     cure_set(&found[0].cure, "OMP_NUM_THREADS", 4);
@@ -173,31 +158,14 @@ static void test_cure_keeps_the_first_of_each_name(void **state)
     assert_string_equal(cure_format(&cure, text, 12), "export OMP_");
 }
 
-static void test_cure_has_an_end(void **state)
+TEST(cure_has_an_end)
 {
     struct cure cure = {0};
     char name[32];
-    (void)state;
     for (unsigned i = 0; i < 2 * CURE_MOST; i++) {
         (void)snprintf(name, sizeof(name), "NAME_%u", i);
         cure_set(&cure, name, i);
     }
     assert_int_equal(cure.n, CURE_MOST);
     assert_string_equal(cure.settings[CURE_MOST - 1], "NAME_15=15");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gain_growth_counts_parts_of_steps),
-        cmocka_unit_test(test_gain_growth_sees_a_job_that_stops),
-        cmocka_unit_test(test_gain_mean_leaves_out_what_spans_the_change),
-        cmocka_unit_test(test_gain_make_has_the_interval_of_pairs),
-        cmocka_unit_test(test_gain_of_few_starts_is_found_where_it_is_large),
-        cmocka_unit_test(test_gain_make_has_the_interval_of_starts),
-        cmocka_unit_test(test_gain_block_is_as_long_as_the_time_allows),
-        cmocka_unit_test(test_cure_keeps_the_first_of_each_name),
-        cmocka_unit_test(test_cure_has_an_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

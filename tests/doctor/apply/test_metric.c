@@ -2,18 +2,11 @@
 #include "harness/doctor/apply/metric.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 static void add(const char *path, const char *mode, const char *text)
 {
@@ -43,12 +36,11 @@ static double last_of(struct metric *metric)
 }
 
 /* Those before the block are none of it; empty ones are no steps. */
-static void test_metric_counts_lines_of_a_log(void **state)
+TEST_IN_DIR(metric_counts_lines_of_a_log)
 {
     struct metric metric;
     struct err err;
     char path[256], next[256];
-    (void)state;
     (void)snprintf(path, sizeof(path), "%s/at 10:00.log", fixture_dir);
     (void)snprintf(next, sizeof(next), "%s/next", fixture_dir);
     add(path, "we", "old\nold\nhal");
@@ -76,12 +68,11 @@ static void test_metric_counts_lines_of_a_log(void **state)
     metric_free(&metric);
 }
 
-static void test_metric_takes_numbers_of_a_log(void **state)
+TEST_IN_DIR(metric_takes_numbers_of_a_log)
 {
     struct metric metric;
     struct err err;
     char path[256];
-    (void)state;
     (void)snprintf(path, sizeof(path), "%s/log", fixture_dir);
     add(path, "we", "9.5 it/s\n");
     open_metric(&metric, "file:", path, ":([0-9.]+) it/s");
@@ -98,12 +89,11 @@ static void test_metric_takes_numbers_of_a_log(void **state)
     metric_free(&metric);
 }
 
-static void test_metric_asks_commands(void **state)
+TEST_IN_DIR(metric_asks_commands)
 {
     struct metric metric;
     struct err err;
     char path[256];
-    (void)state;
     (void)snprintf(path, sizeof(path), "%s/count", fixture_dir);
     add(path, "we", "10\n");
     open_metric(&metric, "counter:cat '", path, "' | head -1");
@@ -125,7 +115,7 @@ static void test_metric_asks_commands(void **state)
     metric_free(&metric);
 }
 
-static void test_metric_refuses_what_is_no_metric(void **state)
+TEST_IN_DIR(metric_refuses_what_is_no_metric)
 {
     static const struct {
         const char *text, *why;
@@ -140,7 +130,6 @@ static void test_metric_refuses_what_is_no_metric(void **state)
         {"lines:/proc/self/stat:(", "is no regular expression"},
         {"rate: ", "which command"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct metric metric;
         struct err err = {.msg = ""};
@@ -159,17 +148,4 @@ static void test_metric_refuses_what_is_no_metric(void **state)
     assert_int_equal(metric_parse(text, false, &metric, &err), 0);
     assert_int_equal(metric_begin(&metric, &err), -EINVAL);
     metric_free(&metric);
-}
-
-int main(void)
-{
-#define TEST(function)                                                                             \
-    cmocka_unit_test_setup_teardown(function, fixture_make_dir, fixture_remove_dir)
-    const struct CMUnitTest tests[] = {
-        TEST(test_metric_counts_lines_of_a_log),
-        TEST(test_metric_takes_numbers_of_a_log),
-        TEST(test_metric_asks_commands),
-        TEST(test_metric_refuses_what_is_no_metric),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

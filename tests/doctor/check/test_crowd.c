@@ -1,19 +1,11 @@
 /* Too many threads: whose they are, what sets them, whether they lose by it, and the line that
  * starts the job again, on views that are made up. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/doctor/check/check_launch.h"
 #include "harness/doctor/check/check_runtime.h"
 #include "tests/lib/fixture_view.h"
+#include "tests/lib/unit.h"
 
 /* Words with a 0 behind each, as /proc has them. */
 #define WORDS(process, words)                                                                      \
@@ -45,10 +37,9 @@ static void set(struct machine *machine, size_t worker, char *settings, size_t s
 }
 
 /* As two plain PyTorch workers on one machine: pinning to halves gained nothing. */
-static void test_teams_that_spin_are_told_to_be_smaller(void **state)
+TEST(teams_that_spin_are_told_to_be_smaller)
 {
     struct machine machine;
-    (void)state;
     plant_teams(&machine, "lib/libgomp-a34b3233.so.1", 940);
     struct diagnosis diagnosis = view_judge(&machine);
     const struct found *found = &diagnosis.all[0];
@@ -74,10 +65,9 @@ static void test_teams_that_spin_are_told_to_be_smaller(void **state)
 }
 
 /* Threads that compute lose nothing by being many: no finding that costs. */
-static void test_teams_that_compute_are_left_alone(void **state)
+TEST(teams_that_compute_are_left_alone)
 {
     struct machine machine;
-    (void)state;
     plant_teams(&machine, "lib/libopencv_core.so.410", 50);
     struct diagnosis diagnosis = view_judge(&machine);
     assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
@@ -87,10 +77,9 @@ static void test_teams_that_compute_are_left_alone(void **state)
 }
 
 /* Many that sleep at their barriers want a CPU for a part of the time each, and are a crowd. */
-static void test_a_team_that_sleeps_at_barriers_is_a_crowd(void **state)
+TEST(a_team_that_sleeps_at_barriers_is_a_crowd)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     machine.processes[0].mask = 0;
     for (int t = 0; t < 4; t++) {
@@ -120,7 +109,7 @@ static void test_a_team_that_sleeps_at_barriers_is_a_crowd(void **state)
 }
 
 /* Looks that the kernel refused were at its own work: as for those that yield, at no other's. */
-static void test_the_kernels_time_is_waiting_for_those_that_call_it(void **state)
+TEST(the_kernels_time_is_waiting_for_those_that_call_it)
 {
     static const struct {
         unsigned samples, spins, calls, unseen;
@@ -132,7 +121,6 @@ static void test_the_kernels_time_is_waiting_for_those_that_call_it(void **state
         {100, 80, 1, 0, 0.8},
     };
     struct view_process process = {0};
-    (void)state;
     assert_true(isnan(view_spin_share(&process)));
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         process.samples = cases[i].samples;
@@ -144,10 +132,9 @@ static void test_the_kernels_time_is_waiting_for_those_that_call_it(void **state
 }
 
 /* TBB reads no variable, but the mask that it starts with; of other code that may be so. */
-static void test_without_a_variable_they_start_on_fewer_cpus(void **state)
+TEST(without_a_variable_they_start_on_fewer_cpus)
 {
     static const char *const from[] = {"lib/libtbb.so.12", "bin/engine"};
-    (void)state;
     for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
         struct machine machine;
         plant_teams(&machine, from[i], 900);
@@ -163,7 +150,7 @@ static void test_without_a_variable_they_start_on_fewer_cpus(void **state)
 }
 
 /* Nobody could look: libgomp's threads spin by their kind, unless they are told not to. */
-static void test_without_a_look_the_kind_decides(void **state)
+TEST(without_a_look_the_kind_decides)
 {
     static char passive[] = "OMP_WAIT_POLICY=PASSIVE";
     static const struct {
@@ -174,7 +161,6 @@ static void test_without_a_look_the_kind_decides(void **state)
                  {"lib/libgomp.so.1", true, FINDING_DOUBT},
                  {"cv2/cv2.abi3.so", false, FINDING_DOUBT},
                  {"bin/engine", false, FINDING_DOUBT}};
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct machine machine;
         plant_teams(&machine, cases[i].from, 0);
@@ -213,10 +199,9 @@ static void expect_setting(const char *from, unsigned libraries, char *settings,
 }
 
 /* The variable that this runtime reads, and those that were set and would overrule it. */
-static void test_each_runtime_has_its_setting(void **state)
+TEST(each_runtime_has_its_setting)
 {
     static char none[] = "", mkl[] = "MKL_NUM_THREADS=16\0OMP_NUM_THREADS=16";
-    (void)state;
     expect_setting("lib/libiomp5.so", LIBRARY_IOMP | LIBRARY_MKL, mkl, sizeof(mkl),
                    "export OMP_NUM_THREADS=2 MKL_NUM_THREADS=2",
                    "Their runtime is libiomp5, which reads OMP_NUM_THREADS");
@@ -291,9 +276,8 @@ static void expect(struct launch launch, const char *command, const char *told)
     "/sys/fs/cgroup/system.slice/docker-"                                                          \
     "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef.scope"
 
-static void test_the_next_start_is_that_of_its_launcher(void **state)
+TEST(the_next_start_is_that_of_its_launcher)
 {
-    (void)state;
     EXPECT_LAUNCH("", "/sys/fs/cgroup/user.slice/session-3.scope", "bash",
                   "python3\0train.py\0--name\0my run",
                   "OMP_NUM_THREADS=8 python3 train.py --name 'my run'",
@@ -340,9 +324,8 @@ static void test_the_next_start_is_that_of_its_launcher(void **state)
 
 /* A line carries what chooses its GPU and rank, of the process that it starts: what a launcher sets
  * it leaves to that. */
-static void test_the_next_start_has_its_gpu_and_rank(void **state)
+TEST(the_next_start_has_its_gpu_and_rank)
 {
-    (void)state;
     EXPECT_LAUNCH(SECOND, "/", "bash", "./job",
                   "OMP_NUM_THREADS=8 CUDA_VISIBLE_DEVICES=1 LOCAL_RANK=1 MASTER_ADDR='a b' ./job",
                   "");
@@ -374,11 +357,10 @@ static void test_the_next_start_has_its_gpu_and_rank(void **state)
 }
 
 /* Two workers of one script: a line for each, or as many as there is room for. */
-static void test_workers_of_one_script_start_apart(void **state)
+TEST(workers_of_one_script_start_apart)
 {
     char ranks[2][32] = {"LOCAL_RANK=0", "LOCAL_RANK=1"}, script[500];
     struct machine machine;
-    (void)state;
     plant_teams(&machine, "lib/libgomp.so.1", 940);
     for (size_t w = 0; w < 2; w++)
         set(&machine, w, ranks[w], sizeof("LOCAL_RANK=0"));
@@ -401,13 +383,12 @@ static void test_workers_of_one_script_start_apart(void **state)
 }
 
 /* What others name their files is text for a shell and a terminal, and may be long. */
-static void test_arguments_of_others_are_text(void **state)
+TEST(arguments_of_others_are_text)
 {
     char many[900] = "job";
     struct machine machine;
     struct launch made;
     const struct cure cure = {1, {"OMP_NUM_THREADS=8"}};
-    (void)state;
     EXPECT_LAUNCH("", "/", "sh", "./job\0$(reboot)\0a;b\0it's",
                   "OMP_NUM_THREADS=8 ./job '$(reboot)' 'a;b' 'it'\\''s'", "");
     EXPECT_LAUNCH("", "/", "sh", "python3\0-c\0import os\nos.fork()\0x",
@@ -433,13 +414,12 @@ static void test_arguments_of_others_are_text(void **state)
 }
 
 /* So are their environments. */
-static void test_environments_of_others_are_text(void **state)
+TEST(environments_of_others_are_text)
 {
     char longest[400] = "TF_CONFIG={\"cluster\":\"";
     struct machine machine;
     struct launch made;
     const struct cure cure = {1, {"OMP_NUM_THREADS=8"}};
-    (void)state;
     EXPECT_LAUNCH("RANK=$(reboot)\0LOCAL_RANK=1;reboot\0MASTER_ADDR='`reboot`'", "/", "sh", "./job",
                   "OMP_NUM_THREADS=8 RANK='$(reboot)' LOCAL_RANK='1;reboot' "
                   "MASTER_ADDR=''\\''`reboot`'\\''' ./job",
@@ -463,10 +443,9 @@ static void test_environments_of_others_are_text(void **state)
 }
 
 /* Three processes on CPU 0 of a machine with two CPUs there, and the other one idles. */
-static void test_an_idle_cpu_is_given_before_fewer_are_run(void **state)
+TEST(an_idle_cpu_is_given_before_fewer_are_run)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 3);
     for (size_t w = 0; w < 3; w++) {
         machine.processes[w].mask = 0;
@@ -523,9 +502,8 @@ static void expect_gain(struct diagnosis diagnosis, const char *id, const char *
 
 /* Threads that compute gain what CPUs they get; those that wait for each other gain more: 2x was
  * told where 32x came. */
-static void test_more_cpus_gain_the_least_where_threads_wait_for_each_other(void **state)
+TEST(more_cpus_gain_the_least_where_threads_wait_for_each_other)
 {
-    (void)state;
     expect_gain(judge_narrow(1, 4.95, 5, 50), "narrow_mask", " That makes it about 2.0x as fast.");
     expect_gain(
         judge_narrow(1, 4.95, 5, 940), "narrow_mask",
@@ -544,10 +522,9 @@ static void test_more_cpus_gain_the_least_where_threads_wait_for_each_other(void
 
 /* A mapped driver is no context: NVML says who has one, and else an open device that no parent had.
  */
-static void test_only_a_context_spins_for_a_gpu(void **state)
+TEST(only_a_context_spins_for_a_gpu)
 {
     struct machine machine;
-    (void)state;
     static const unsigned expected[] = {0, 2, 1, 1};
     for (int way = 0; way < 4; way++) {
         view_plant(&machine, 2);
@@ -568,26 +545,4 @@ static void test_only_a_context_spins_for_a_gpu(void **state)
         assert_int_equal(n, expected[way]);
         diagnosis_free(&diagnosis);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_teams_that_spin_are_told_to_be_smaller),
-        cmocka_unit_test(test_teams_that_compute_are_left_alone),
-        cmocka_unit_test(test_a_team_that_sleeps_at_barriers_is_a_crowd),
-        cmocka_unit_test(test_the_kernels_time_is_waiting_for_those_that_call_it),
-        cmocka_unit_test(test_without_a_variable_they_start_on_fewer_cpus),
-        cmocka_unit_test(test_without_a_look_the_kind_decides),
-        cmocka_unit_test(test_each_runtime_has_its_setting),
-        cmocka_unit_test(test_the_next_start_is_that_of_its_launcher),
-        cmocka_unit_test(test_the_next_start_has_its_gpu_and_rank),
-        cmocka_unit_test(test_workers_of_one_script_start_apart),
-        cmocka_unit_test(test_arguments_of_others_are_text),
-        cmocka_unit_test(test_environments_of_others_are_text),
-        cmocka_unit_test(test_an_idle_cpu_is_given_before_fewer_are_run),
-        cmocka_unit_test(test_more_cpus_gain_the_least_where_threads_wait_for_each_other),
-        cmocka_unit_test(test_only_a_context_spins_for_a_gpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,11 @@
  */
 #include "harness/doctor/check/deal.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_machines.h"
 #include "tests/lib/fixture_view.h"
+#include "tests/lib/unit.h"
 
 /* Two workers that may run anywhere, and wait. */
 static void crowd(struct machine *machine)
@@ -36,10 +29,9 @@ static void expect(const struct machine *machine, const char *id, const char *co
     diagnosis_free(&diagnosis);
 }
 
-static void test_overlap_deals_nodes(void **state)
+TEST(overlap_deals_nodes)
 {
     struct machine machine;
-    (void)state;
     crowd(&machine);
     view_plant_topo(&machine, "node:2 core:2 pu:1");
     struct diagnosis diagnosis = view_judge(&machine);
@@ -53,12 +45,11 @@ static void test_overlap_deals_nodes(void **state)
 }
 
 /* The first process has the GPU of the second node. */
-static void test_overlap_deals_near_gpus(void **state)
+TEST(overlap_deals_near_gpus)
 {
     struct machine machine;
     struct topo_gpu gpus[2] = {{.pci_bdf = "0000:01:00.0", .node = 0},
                                {.pci_bdf = "0000:02:00.0", .node = 1}};
-    (void)state;
     crowd(&machine);
     view_plant_topo(&machine, "node:2 core:2 pu:1");
     machine.topo.gpus = gpus;
@@ -76,11 +67,10 @@ static void test_overlap_deals_near_gpus(void **state)
 }
 
 /* Three have a GPU of a node with two cores, and the fourth one is anywhere: none is sent away. */
-static void test_overlap_sends_nobody_far_from_its_gpu(void **state)
+TEST(overlap_sends_nobody_far_from_its_gpu)
 {
     struct machine machine;
     struct topo_gpu gpu = {.pci_bdf = "0000:01:00.0", .node = 0};
-    (void)state;
     view_plant(&machine, 4);
     for (size_t w = 0; w < 4; w++)
         view_add_task(&machine, w, MASK_ALL, 5, 5);
@@ -98,10 +88,9 @@ static void test_overlap_sends_nobody_far_from_its_gpu(void **state)
 }
 
 /* A cgroup that keeps them away from their GPU leaves them the node on which they are. */
-static void test_overlap_inside_a_cpuset(void **state)
+TEST(overlap_inside_a_cpuset)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 2);
     machine.group.cpus = view_range(2, 3);
     for (size_t w = 0; w < 2; w++) {
@@ -122,10 +111,9 @@ static void test_overlap_inside_a_cpuset(void **state)
 }
 
 /* Linux often numbers a core's second thread behind all first ones: 0 and 2 are one core. */
-static void test_overlap_deals_whole_cores(void **state)
+TEST(overlap_deals_whole_cores)
 {
     struct machine machine;
-    (void)state;
     crowd(&machine);
     machine.view.nnodes = 1;
     machine.view.node_cpus[0] = view_range(0, 3);
@@ -157,9 +145,8 @@ static void crowd_hybrid(struct machine *machine, const char *name, unsigned las
 
 /* As `place -P pcores` plans, where all threads have room there; else the finding says it. A single
  * thread does not wait for another. */
-static void test_overlap_gives_teams_like_cores(void **state)
+TEST(overlap_gives_teams_like_cores)
 {
-    (void)state;
     static const struct {
         const char *machine;
         unsigned last_cpu;
@@ -187,21 +174,19 @@ static void test_overlap_gives_teams_like_cores(void **state)
 }
 
 /* By their numbers alone CPUs may be anywhere. */
-static void test_without_a_topology_nothing_is_dealt(void **state)
+TEST(without_a_topology_nothing_is_dealt)
 {
     struct machine machine;
-    (void)state;
     crowd(&machine);
     expect(&machine, "masks_overlap", "");
 }
 
 /* Two processes spin on CPU 0: the idle one of their node goes to the first, and to its one thread.
  */
-static void test_spinning_gets_room_once(void **state)
+TEST(spinning_gets_room_once)
 {
     struct machine machine;
     unsigned found = 0;
-    (void)state;
     view_plant(&machine, 2);
     for (size_t w = 0; w < 2; w++) {
         view_add_task(&machine, w, MASK_LOW, 0.1, 0);
@@ -231,10 +216,9 @@ static void test_spinning_gets_room_once(void **state)
 }
 
 /* A team on CPU 2: CPU 3 idles, and no other is near. */
-static void test_narrow_masks_get_room(void **state)
+TEST(narrow_masks_get_room)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     machine.processes[0].mask = 2;
     view_add_task(&machine, 0, 2, 5, 5);
@@ -246,10 +230,9 @@ static void test_narrow_masks_get_room(void **state)
 }
 
 /* Of CPUs 1 and 2, which idle, the second one is of the kind of core that it has. */
-static void test_narrow_masks_get_like_cores(void **state)
+TEST(narrow_masks_get_like_cores)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     machine.view.nnodes = 1;
     machine.view.node_cpus[0] = view_range(0, 3);
@@ -269,10 +252,9 @@ static void test_narrow_masks_get_like_cores(void **state)
 }
 
 /* CPUs that idle, but are another worker's. */
-static void test_room_is_not_taken_from_others(void **state)
+TEST(room_is_not_taken_from_others)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 2);
     machine.processes[0].mask = 2;
     view_add_task(&machine, 0, 2, 5, 5);
@@ -286,10 +268,9 @@ static void test_room_is_not_taken_from_others(void **state)
 }
 
 /* A child has the one CPU of its parent, and CPUs 2 and 3 are another worker's. */
-static void test_inherited_mask_is_not_widened_over_others(void **state)
+TEST(inherited_mask_is_not_widened_over_others)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 2);
     machine.processes[0].mask = machine.processes[0].parent_mask = 0;
     view_add_task(&machine, 0, 0, 5, 5);
@@ -300,10 +281,9 @@ static void test_inherited_mask_is_not_widened_over_others(void **state)
 }
 
 /* CPU 0 is near its GPU, too, and is another rank's. */
-static void test_far_from_gpu_goes_where_nobody_is(void **state)
+TEST(far_from_gpu_goes_where_nobody_is)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 2);
     view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     view_add_task(&machine, 1, 0, 9, 0);
@@ -314,10 +294,9 @@ static void test_far_from_gpu_goes_where_nobody_is(void **state)
 }
 
 /* Its first thread is on CPU 2, the others may run anywhere. */
-static void test_leader_alone_gets_company(void **state)
+TEST(leader_alone_gets_company)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     machine.processes[0].mask = MASK_HIGH;
     view_add_task(&machine, 0, MASK_HIGH, 9, 0);
@@ -330,10 +309,9 @@ static void test_leader_alone_gets_company(void **state)
 }
 
 /* As OMP_PROC_BIND leaves it: the team is bound, threads from before it are not. */
-static void test_team_that_is_bound_is_left_alone(void **state)
+TEST(team_that_is_bound_is_left_alone)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     machine.processes[0].mask = 0;
     view_add_task(&machine, 0, 0, 9, 0);
@@ -345,26 +323,4 @@ static void test_team_that_is_bound_is_left_alone(void **state)
     /* Others that are wide in two ways: which is meant, nobody knows. */
     machine.tasks[0][1].mask = MASK_LOW;
     expect(&machine, "leader_alone", "");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overlap_deals_nodes),
-        cmocka_unit_test(test_overlap_deals_near_gpus),
-        cmocka_unit_test(test_overlap_inside_a_cpuset),
-        cmocka_unit_test(test_overlap_sends_nobody_far_from_its_gpu),
-        cmocka_unit_test(test_overlap_deals_whole_cores),
-        cmocka_unit_test(test_overlap_gives_teams_like_cores),
-        cmocka_unit_test(test_without_a_topology_nothing_is_dealt),
-        cmocka_unit_test(test_spinning_gets_room_once),
-        cmocka_unit_test(test_narrow_masks_get_room),
-        cmocka_unit_test(test_narrow_masks_get_like_cores),
-        cmocka_unit_test(test_room_is_not_taken_from_others),
-        cmocka_unit_test(test_inherited_mask_is_not_widened_over_others),
-        cmocka_unit_test(test_far_from_gpu_goes_where_nobody_is),
-        cmocka_unit_test(test_leader_alone_gets_company),
-        cmocka_unit_test(test_team_that_is_bound_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

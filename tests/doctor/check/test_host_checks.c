@@ -3,16 +3,9 @@
 #include "harness/doctor/check/host_checks.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/machine/topo/topo.h"
+#include "tests/lib/unit.h"
 
 /* Eight CPUs, of which four worker threads each have one: pids 100 on CPUs 0-1, 200 on 2-3. */
 enum { CPUS = 8, PROCESSES = 3, WATCHED = 2 };
@@ -138,17 +131,15 @@ static void assert_calm(void)
     assert_int_equal(planted.diagnosis.n, 0);
 }
 
-static void test_host_well_placed_has_no_finding(void **state)
+TEST_WITHIN(host_well_placed_has_no_finding, set_up, tear_down)
 {
-    (void)state;
     assert_calm();
     planted.view.host = NULL;
     assert_calm();
 }
 
-static void test_host_numa_balancing(void **state)
+TEST_WITHIN(host_numa_balancing, set_up, tear_down)
 {
-    (void)state;
     planted.host.a_second.numa_faults = 1000;
     planted.host.a_second.numa_moved = 100;
     assert_calm();
@@ -176,9 +167,8 @@ static void plant_interrupts(double a_second)
     planted.host.irqs = (struct irqs){.ncpus = CPUS, .os_cpu = os_cpus, .n = 1, .irq = &irq};
 }
 
-static void test_host_interrupts(void **state)
+TEST_WITHIN(host_interrupts, set_up, tear_down)
 {
-    (void)state;
     plant_interrupts(5000); /* 1% of a CPU */
     assert_calm();
     plant_interrupts(20000);
@@ -198,18 +188,16 @@ static void test_host_interrupts(void **state)
     assert_non_null(strstr(diagnose("interrupts")->finding.evidence, "CPU 2 loses 5.0%"));
 }
 
-static void test_host_interrupts_nowhere_else(void **state)
+TEST_WITHIN(host_interrupts_nowhere_else, set_up, tear_down)
 {
-    (void)state;
     plant_interrupts(20000);
     planted.view.online = planted.masks[0];
     bitset_or(&planted.view.online, &planted.masks[1]);
     assert_null(diagnose("interrupts"));
 }
 
-static void test_host_foreign_tasks(void **state)
+TEST_WITHIN(host_foreign_tasks, set_up, tear_down)
 {
-    (void)state;
     for (unsigned c = 0; c < 4; c++)
         bitset_set(&planted.host.exclusive, c);
     (void)snprintf(planted.host.exclusive_by, sizeof(planted.host.exclusive_by), "isolcpus");
@@ -239,9 +227,8 @@ static void test_host_foreign_tasks(void **state)
     assert_calm();
 }
 
-static void test_host_idle_exit(void **state)
+TEST_WITHIN(host_idle_exit, set_up, tear_down)
 {
-    (void)state;
     planted.host.idle_exit_us = 120;
     planted.host.idle_wakes = 10;
     assert_calm(); /* seldom */
@@ -256,11 +243,10 @@ static void test_host_idle_exit(void **state)
     assert_calm();
 }
 
-static void test_host_clocks(void **state)
+TEST_WITHIN(host_clocks, set_up, tear_down)
 {
     struct host_cpu cpus[] = {{.os_cpu = 0, .now_mhz = 1700, .base_mhz = 2000},
                               {.os_cpu = 6, .now_mhz = 800, .base_mhz = 2000}}; /* an idle one */
-    (void)state;
     planted.host.cpus = cpus;
     planted.host.ncpus = 2;
     assert_calm(); /* 85%, and nobody asked to save power */
@@ -281,9 +267,8 @@ static void test_host_clocks(void **state)
     assert_true(fabs(diagnose("thermal_throttling")->cost - 0.1) < 1e-9);
 }
 
-static void test_host_memory(void **state)
+TEST_WITHIN(host_memory, set_up, tear_down)
 {
-    (void)state;
     struct host_memory *memories = planted.host.memories;
     planted.host.nmemories = 2;
     memories[0] = (struct host_memory){.some = 0.3, .limit_bytes = NAN};
@@ -316,10 +301,9 @@ static void plant_topo(const char *text, struct topo *topo)
     planted.host.topo = topo;
 }
 
-static void test_host_shared_cores(void **state)
+TEST_WITHIN(host_shared_cores, set_up, tear_down)
 {
     struct topo topo;
-    (void)state;
     plant_topo("package:1 l3:1 core:4 pu:2", &topo);
     assert_calm(); /* a core each */
     planted.view.nnodes = 1;
@@ -344,10 +328,9 @@ static void test_host_shared_cores(void **state)
     topo_free(&topo);
 }
 
-static void test_host_shared_cache(void **state)
+TEST_WITHIN(host_shared_cache, set_up, tear_down)
 {
     struct topo topo;
-    (void)state;
     plant_topo("package:1 l3:2 core:4 pu:1", &topo);
     assert_calm(); /* the other cache is of another node, and their memory of this one */
     planted.view.nnodes = 1;
@@ -364,10 +347,9 @@ static void test_host_shared_cache(void **state)
     topo_free(&topo);
 }
 
-static void test_host_unlike_cores(void **state)
+TEST_WITHIN(host_unlike_cores, set_up, tear_down)
 {
     struct topo topo;
-    (void)state;
     plant_topo("package:1 l3:1 core:8 pu:1", &topo);
     topo.nkinds = 2;
     for (unsigned i = 0; i < topo.ncpus; i++)
@@ -398,12 +380,11 @@ static void test_host_unlike_cores(void **state)
     topo_free(&topo);
 }
 
-static void test_host_gpus(void **state)
+TEST_WITHIN(host_gpus, set_up, tear_down)
 {
     struct topo topo;
     struct err err;
     struct gpu_health health;
-    (void)state;
     const struct topo_options options = {.xml = "package:1 core:8 pu:1",
                                          .fake_gpus = "0000:01:00.0@0"};
     assert_int_equal(topo_load(&options, &topo, &err), 0);
@@ -437,9 +418,8 @@ static void test_host_gpus(void **state)
     topo_free(&topo);
 }
 
-static void test_host_others(void **state)
+TEST_WITHIN(host_others, set_up, tear_down)
 {
-    (void)state;
     planted.processes[2].cpu_s = 1;
     assert_calm(); /* a stranger on its own CPU */
     (void)snprintf(planted.processes[2].name, VIEW_NAME_MAX, "nvtop");
@@ -482,25 +462,4 @@ static void test_host_others(void **state)
     planted.host.hung.n = 0;
     (void)snprintf(planted.host.scheduler, sizeof(planted.host.scheduler), "scx_lavd");
     assert_int_equal(diagnose("sched_ext")->finding.severity, FINDING_NOTE);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_host_well_placed_has_no_finding),
-        TEST(test_host_numa_balancing),
-        TEST(test_host_interrupts),
-        TEST(test_host_interrupts_nowhere_else),
-        TEST(test_host_foreign_tasks),
-        TEST(test_host_idle_exit),
-        TEST(test_host_clocks),
-        TEST(test_host_memory),
-        TEST(test_host_shared_cores),
-        TEST(test_host_shared_cache),
-        TEST(test_host_unlike_cores),
-        TEST(test_host_gpus),
-        TEST(test_host_others),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,10 @@
 #include "harness/doctor/check/live.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/doctor/json/top.h"
 #include "harness/doctor/tables/top.h"
+#include "tests/lib/unit.h"
 
 enum { CPUS = 4, PROCESSES = 3 };
 
@@ -113,11 +105,10 @@ static void make(const pid_t *pids, size_t n, struct live *live)
     assert_int_equal(live_make(&planted.view, pids, n, live, &err), 0);
 }
 
-static void test_live_trees(void **state)
+TEST_WITHIN(live_trees, set_up, NULL)
 {
     struct live live;
     const double busy[] = {NAN, 0.5};
-    (void)state;
     make(NULL, 0, &live);
     assert_int_equal(live.nworkers, 2);
     const struct live_worker *one = &live.workers[0], *other = &live.workers[1];
@@ -136,11 +127,10 @@ static void test_live_trees(void **state)
     live_free(&live);
 }
 
-static void test_live_named_processes(void **state)
+TEST_WITHIN(live_named_processes, set_up, NULL)
 {
     struct live live;
     const pid_t pids[] = {101};
-    (void)state;
     planted.tasks[1].oncpu_s = planted.tasks[1].wait_s = 0; /* named, so shown though it is calm */
     make(pids, 1, &live);
     assert_int_equal(live.nworkers, 1);
@@ -152,10 +142,9 @@ static void test_live_named_processes(void **state)
     live_free(&live);
 }
 
-static void test_live_because_of_another(void **state)
+TEST_WITHIN(live_because_of_another, set_up, NULL)
 {
     struct live live;
-    (void)state;
     planted.tasks[0] = planted.tasks[1] = (struct view_task){.tid = 100,
                                                              .mask = 0,
                                                              .oncpu_s = 0.1,
@@ -183,9 +172,8 @@ static char *drawn(const struct top_style *style)
     return text;
 }
 
-static void test_top_as_text(void **state)
+TEST_WITHIN(top_as_text, set_up, NULL)
 {
-    (void)state;
     char *text = drawn(&(struct top_style){.line_end = "\n"});
     assert_string_equal(
         text, "2 workers, 4 CPUs 52% busy, 0% stolen, load 3.0, pressure 25%, own 0.10%\n"
@@ -208,9 +196,8 @@ static unsigned count_lines(const char *text)
     return n;
 }
 
-static void test_top_fits_any_terminal(void **state)
+TEST_WITHIN(top_fits_any_terminal, set_up, NULL)
 {
-    (void)state;
     for (unsigned rows = 1; rows < 14; rows++)
         for (unsigned columns = 1; columns < 90; columns += 11) {
             char *text =
@@ -234,10 +221,9 @@ static void test_top_fits_any_terminal(void **state)
     free(text);
 }
 
-static void test_top_as_json(void **state)
+TEST_WITHIN(top_as_json, set_up, NULL)
 {
     struct live live;
-    (void)state;
     make(NULL, 0, &live);
     json_t *json = top_to_json(&live);
     assert_non_null(json);
@@ -247,17 +233,4 @@ static void test_top_as_json(void **state)
     assert_true(json_real_value(json_object_get(json_object_get(one, "used"), "1")) > 0.8);
     json_decref(json);
     live_free(&live);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_live_trees, set_up),
-        cmocka_unit_test_setup(test_live_named_processes, set_up),
-        cmocka_unit_test_setup(test_live_because_of_another, set_up),
-        cmocka_unit_test_setup(test_top_as_text, set_up),
-        cmocka_unit_test_setup(test_top_fits_any_terminal, set_up),
-        cmocka_unit_test_setup(test_top_as_json, set_up),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

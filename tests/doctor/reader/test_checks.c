@@ -1,22 +1,13 @@
 /* Checks of contend doctor on views that are made up, where no machine here has the fault. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/doctor/tables/doctor.h"
 #include "tests/lib/fixture_view.h"
+#include "tests/lib/unit.h"
 
-static void test_workers_on_cpus_of_their_own_have_no_finding(void **state)
+TEST(workers_on_cpus_of_their_own_have_no_finding)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 2);
     for (size_t w = 0; w < 2; w++) {
         machine.processes[w].mask = machine.processes[w].parent_mask = w ? MASK_HIGH : MASK_LOW;
@@ -31,10 +22,9 @@ static void test_workers_on_cpus_of_their_own_have_no_finding(void **state)
 }
 
 /* As two processes of one thread on a large machine: they share all CPUs, and nobody waits. */
-static void test_masks_that_overlap_without_waiting_are_no_finding(void **state)
+TEST(masks_that_overlap_without_waiting_are_no_finding)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 2);
     view_add_task(&machine, 0, MASK_ALL, 9.9, 0.05);
     view_add_task(&machine, 1, MASK_ALL, 9.9, 0.05);
@@ -43,10 +33,9 @@ static void test_masks_that_overlap_without_waiting_are_no_finding(void **state)
     diagnosis_free(&diagnosis);
 }
 
-static void test_who_may_not_bind_others_is_told_to_ask_root(void **state)
+TEST(who_may_not_bind_others_is_told_to_ask_root)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 2);
     view_plant_topo(&machine, "node:2 core:2 pu:1");
     machine.view.uid = machine.processes[0].uid = 1000;
@@ -64,12 +53,11 @@ static void test_who_may_not_bind_others_is_told_to_ask_root(void **state)
 }
 
 /* What is hidden is told once, with the CPU time of what was not seen, and is no good news. */
-static void test_what_is_hidden_is_told(void **state)
+TEST(what_is_hidden_is_told)
 {
     struct machine machine;
     char unread[DOCTOR_UNREAD_MAX];
     const struct diagnosis none = {0};
-    (void)state;
     view_plant(&machine, 1);
     view_occupy(&machine, 0, 10);
     view_occupy(&machine, 1, 5);
@@ -95,10 +83,9 @@ static void test_what_is_hidden_is_told(void **state)
 
 /* While its CPU was with others for half of the time: each of its threads waited for them, and for
  * the other one. */
-static void test_blame_is_split_as_the_cpu_was(void **state)
+TEST(blame_is_split_as_the_cpu_was)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     machine.processes[0].mask = 2;
     view_add_task(&machine, 0, 2, 2.5, 7.5);
@@ -114,10 +101,9 @@ static void test_blame_is_split_as_the_cpu_was(void **state)
     diagnosis_free(&diagnosis);
 }
 
-static void test_no_thread_waits_for_itself(void **state)
+TEST(no_thread_waits_for_itself)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     machine.processes[0].mask = 2;
     view_add_task(&machine, 0, 2, 7.5, 2.5);
@@ -131,13 +117,12 @@ static void test_no_thread_waits_for_itself(void **state)
 }
 
 /* Under lxcfs CPU 2 has another number: no time of it is told, and yet each waits for the other. */
-static void test_on_a_cpu_without_times_those_that_are_watched_are_to_blame(void **state)
+TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
 {
     struct machine machine;
     struct checker checker;
     struct err err;
     char because[32];
-    (void)state;
     view_plant(&machine, 2);
     machine.view.ncpus = 1;
     for (size_t w = 0; w < 2; w++) {
@@ -204,9 +189,8 @@ static void expect_away(int mask, uint64_t gpus, bool everywhere, const char *co
 
 /* Another process on the CPU of a worker goes to where no worker is; where there is no such CPU it
  * runs when they do not. Nobody gets CPUs that he did not have, and another worker no command. */
-static void test_who_is_in_the_way_is_sent_away(void **state)
+TEST(who_is_in_the_way_is_sent_away)
 {
-    (void)state;
     expect_away(MASK_ALL, 0, false, "taskset -acp 0-1,3 900");
     expect_away(MASK_ALL, 0, true, "renice -n 19 -p 900");
     expect_away(MASK_HIGH, 0, false, "taskset -acp 3 900");
@@ -219,9 +203,8 @@ static void test_who_is_in_the_way_is_sent_away(void **state)
 }
 
 /* Nobody is told to touch what is another's; root may, and is told whose it is. */
-static void test_whose_is_in_the_way_is_told(void **state)
+TEST(whose_is_in_the_way_is_told)
 {
-    (void)state;
     expect_away_of(&(struct away){.mask = MASK_ALL,
                                   .backups = 1000,
                                   .user = 1000,
@@ -251,10 +234,9 @@ static void test_whose_is_in_the_way_is_told(void **state)
 }
 
 /* Linux gives each thread a niceness of its own; it means nothing to real time, and ends at 19. */
-static void test_renice_is_told_where_it_helps(void **state)
+TEST(renice_is_told_where_it_helps)
 {
     struct machine machine;
-    (void)state;
     for (int way = 0; way < 3; way++) {
         view_plant(&machine, 1);
         view_add_task(&machine, 0, MASK_ALL, 9, 9);
@@ -306,9 +288,8 @@ static void expect_shm(double shm_gib, double shm_free_gib, double free_gib, con
 }
 
 /* A command never makes it smaller, and leaves the machine half of its memory. */
-static void test_shm_grows(void **state)
+TEST(shm_grows)
 {
-    (void)state;
     expect_shm(0.001, 0, 500, "nsenter -t 100 -m mount -o remount,size=8G /dev/shm");
     expect_shm(63, 0, 500, "nsenter -t 100 -m mount -o remount,size=126G /dev/shm");
     expect_shm(63, 0, 40, "nsenter -t 100 -m mount -o remount,size=83G /dev/shm");
@@ -318,10 +299,9 @@ static void test_shm_grows(void **state)
     expect_shm(1024, 100, 900, NULL); /* less than a tenth, and plenty */
 }
 
-static void test_quota_and_hypervisor_are_blamed(void **state)
+TEST(quota_and_hypervisor_are_blamed)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     machine.processes[0].mask = 2;
     view_add_task(&machine, 0, 2, 2, 8);
@@ -348,10 +328,9 @@ static void test_quota_and_hypervisor_are_blamed(void **state)
 
 /* Four threads on two CPUs: each CPU was stopped for 80% of the time, and two threads waited on it.
  * Who else ran there is not to blame. */
-static void test_quota_that_was_used_up_is_to_blame(void **state)
+TEST(quota_that_was_used_up_is_to_blame)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     for (int t = 0; t < 4; t++)
         view_add_task(&machine, 0, MASK_LOW, 0.5, 9.5);
@@ -377,10 +356,9 @@ static void test_quota_that_was_used_up_is_to_blame(void **state)
     diagnosis_free(&diagnosis);
 }
 
-static void test_idle_beside_names_the_mask_of_the_process(void **state)
+TEST(idle_beside_names_the_mask_of_the_process)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     view_add_task(&machine, 0, 1, 5, 5);
     view_add_task(&machine, 0, 1, 5, 5);
@@ -392,10 +370,9 @@ static void test_idle_beside_names_the_mask_of_the_process(void **state)
     diagnosis_free(&diagnosis);
 }
 
-static void test_far_from_its_gpu(void **state)
+TEST(far_from_its_gpu)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     view_use_gpu(&machine, 0, 0);
@@ -413,10 +390,9 @@ static void test_far_from_its_gpu(void **state)
 }
 
 /* One that drives GPUs of both nodes is near one of them, wherever it is. */
-static void test_near_one_of_its_gpus(void **state)
+TEST(near_one_of_its_gpus)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     view_use_gpu(&machine, 0, 0);
@@ -426,10 +402,9 @@ static void test_near_one_of_its_gpus(void **state)
     diagnosis_free(&diagnosis);
 }
 
-static void test_cpuset_without_cpus_of_the_gpu(void **state)
+TEST(cpuset_without_cpus_of_the_gpu)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     view_use_gpu(&machine, 0, 0);
@@ -443,10 +418,9 @@ static void test_cpuset_without_cpus_of_the_gpu(void **state)
     diagnosis_free(&diagnosis);
 }
 
-static void test_pages_on_another_node(void **state)
+TEST(pages_on_another_node)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     machine.about[0].pages_known = true;
@@ -466,10 +440,9 @@ static void test_pages_on_another_node(void **state)
 }
 
 /* The memory of a GPU is a node without CPUs: pages that it has fetched are to stay there. */
-static void test_pages_on_a_node_without_cpus(void **state)
+TEST(pages_on_a_node_without_cpus)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 1);
     view_add_task(&machine, 0, MASK_HIGH, 9, 0);
     machine.view.nnodes = 3;
@@ -490,10 +463,9 @@ static void test_pages_on_a_node_without_cpus(void **state)
 }
 
 /* A launcher that only waits leads nobody; a worker leads those that load its data. */
-static void test_busy_parents_lead(void **state)
+TEST(busy_parents_lead)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 3);
     machine.processes[1].parent = 100;
     machine.processes[2].parent = 101;
@@ -504,11 +476,10 @@ static void test_busy_parents_lead(void **state)
     assert_ptr_equal(view_lead(&machine.view, &machine.processes[1]), &machine.processes[1]);
 }
 
-static void test_what_costs_most_comes_first(void **state)
+TEST(what_costs_most_comes_first)
 {
     struct machine machine;
     static char settings[] = "PYTHONDEVMODE=1";
-    (void)state;
     view_plant(&machine, 1);
     machine.processes[0].settings = settings;
     machine.processes[0].settings_size = sizeof(settings);
@@ -525,10 +496,9 @@ static void test_what_costs_most_comes_first(void **state)
 }
 
 /* Without schedstat nobody knows who waits: no finding may come of that. */
-static void test_unknown_waits_are_no_finding(void **state)
+TEST(unknown_waits_are_no_finding)
 {
     struct machine machine;
-    (void)state;
     view_plant(&machine, 2);
     machine.view.has_schedstat = false;
     for (size_t w = 0; w < 2; w++)
@@ -536,33 +506,4 @@ static void test_unknown_waits_are_no_finding(void **state)
     struct diagnosis diagnosis = view_judge(&machine);
     assert_int_equal(diagnosis.n, 0);
     diagnosis_free(&diagnosis);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_workers_on_cpus_of_their_own_have_no_finding),
-        cmocka_unit_test(test_masks_that_overlap_without_waiting_are_no_finding),
-        cmocka_unit_test(test_who_may_not_bind_others_is_told_to_ask_root),
-        cmocka_unit_test(test_what_is_hidden_is_told),
-        cmocka_unit_test(test_blame_is_split_as_the_cpu_was),
-        cmocka_unit_test(test_no_thread_waits_for_itself),
-        cmocka_unit_test(test_on_a_cpu_without_times_those_that_are_watched_are_to_blame),
-        cmocka_unit_test(test_who_is_in_the_way_is_sent_away),
-        cmocka_unit_test(test_whose_is_in_the_way_is_told),
-        cmocka_unit_test(test_renice_is_told_where_it_helps),
-        cmocka_unit_test(test_shm_grows),
-        cmocka_unit_test(test_quota_and_hypervisor_are_blamed),
-        cmocka_unit_test(test_quota_that_was_used_up_is_to_blame),
-        cmocka_unit_test(test_idle_beside_names_the_mask_of_the_process),
-        cmocka_unit_test(test_far_from_its_gpu),
-        cmocka_unit_test(test_near_one_of_its_gpus),
-        cmocka_unit_test(test_cpuset_without_cpus_of_the_gpu),
-        cmocka_unit_test(test_pages_on_another_node),
-        cmocka_unit_test(test_pages_on_a_node_without_cpus),
-        cmocka_unit_test(test_busy_parents_lead),
-        cmocka_unit_test(test_what_costs_most_comes_first),
-        cmocka_unit_test(test_unknown_waits_are_no_finding),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* Which GPUs a process uses, over a made-up driver. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/doctor/reader/reader.h"
 #include "tests/lib/fixture_driver.h"
+#include "tests/lib/unit.h"
 
 /* The GPUs of the process that has started this child. */
 static int read_gpus(uint64_t *gpus)
@@ -54,32 +47,19 @@ static void check(const char *bytes, int (*one)(void))
     fixture_driver_check("-DFULL", states, one);
 }
 
-static void test_gpus_all_of_a_process(void **state)
+TEST(gpus_all_of_a_process)
 {
-    (void)state;
     check("used0=40000000000 used1=80000000000 used2=50000000000", check_all);
 }
 
 /* As when PyTorch has loaded a checkpoint onto GPU 0, or a barrier ran there. */
-static void test_gpus_stray_contexts_are_not_counted(void **state)
+TEST(gpus_stray_contexts_are_not_counted)
 {
-    (void)state;
     check("used0=500000000 used1=80000000000 used2=600000000", check_second);
 }
 
 /* A virtual machine, or MIG: the driver does not tell. */
-static void test_gpus_unknown_memory_counts(void **state)
+TEST(gpus_unknown_memory_counts)
 {
-    (void)state;
     check("used=0xffffffffffffffff", check_all);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpus_all_of_a_process),
-        cmocka_unit_test(test_gpus_stray_contexts_are_not_counted),
-        cmocka_unit_test(test_gpus_unknown_memory_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,22 +2,14 @@
 #include "harness/doctor/reader/host.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
-static void test_irqs_counts_of_devices(void **state)
+TEST_IN_DIR(irqs_counts_of_devices)
 {
     struct irqs before, after;
     struct err err;
-    (void)state;
     fixture_put("/proc/interrupts",
                 "           CPU0       CPU3\n"
                 " 26:          0         14  IO-APIC   4-edge      ttyS0\n"
@@ -48,11 +40,10 @@ static void test_irqs_counts_of_devices(void **state)
     irqs_free(&after);
 }
 
-static void test_irqs_nothing_there(void **state)
+TEST_IN_DIR(irqs_nothing_there)
 {
     struct irqs irqs;
     struct err err;
-    (void)state;
     assert_int_equal(irqs_read(fixture_dir, &irqs, &err), 0);
     assert_int_equal(irqs.n, 0);
     irqs_free(&irqs);
@@ -102,7 +93,7 @@ static void put_status(int tid, char state, unsigned switches)
 }
 
 /* A loader is in state D whenever one looks, and reads its file all the same. */
-static void test_host_who_runs_between_is_not_stuck(void **state)
+TEST_IN_DIR(host_who_runs_between_is_not_stuck)
 {
     static struct view_task tasks[] = {{.tid = 100, .state = 'D'},
                                        {.tid = 101, .state = 'D'},
@@ -110,7 +101,6 @@ static void test_host_who_runs_between_is_not_stuck(void **state)
                                        {.tid = 103, .state = 'D'}};
     struct host host;
     struct err err;
-    (void)state;
     worker.tasks = tasks;
     worker.ntasks = sizeof(tasks) / sizeof(tasks[0]);
     put_status(100, 'D', 7);
@@ -130,11 +120,10 @@ static void test_host_who_runs_between_is_not_stuck(void **state)
     worker.ntasks = 0;
 }
 
-static void test_host_differences(void **state)
+TEST_IN_DIR(host_differences)
 {
     struct host host;
     struct err err;
-    (void)state;
     bitset_set(&mask, 1);
     put_memory(10, 1000, 3);
     fixture_put("/sys/fs/cgroup/job/memory.max", "1048576\n");
@@ -174,11 +163,10 @@ static void test_host_differences(void **state)
     host_free(&host);
 }
 
-static void test_host_version_1_and_exclusive(void **state)
+TEST_IN_DIR(host_version_1_and_exclusive)
 {
     struct host host;
     struct err err;
-    (void)state;
     (void)snprintf(groups[1].path, sizeof(groups[1].path), "/sys/fs/cgroup/memory/job");
     (void)snprintf(groups[2].path, sizeof(groups[2].path), "/sys/fs/cgroup/cpuset/job");
     groups[2].parent = 0;
@@ -201,22 +189,9 @@ static void test_host_version_1_and_exclusive(void **state)
 }
 
 /* On this machine: a number, and no harm to where we may run. */
-static void test_host_idle_exit_measured(void **state)
+TEST_IN_DIR(host_idle_exit_measured)
 {
-    (void)state;
     double us = host_measure_idle_exit(0);
     assert_true(isnan(us) || us >= 0);
     assert_true(isnan(host_measure_idle_exit(BITSET_BITS - 1))); /* there is no such CPU */
-}
-
-int main(void)
-{
-#define TEST(function)                                                                             \
-    cmocka_unit_test_setup_teardown(function, fixture_make_dir, fixture_remove_dir)
-    const struct CMUnitTest tests[] = {
-        TEST(test_irqs_counts_of_devices),  TEST(test_irqs_nothing_there),
-        TEST(test_host_differences),        TEST(test_host_version_1_and_exclusive),
-        TEST(test_host_idle_exit_measured), TEST(test_host_who_runs_between_is_not_stuck),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,10 @@
 /* What a thread waits in, as the kernel tells it, and which processes hang by it. */
 #include "harness/doctor/reader/hung.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 
-#include <cmocka.h>
-
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 /* A line of the kernel: the call, where it waits, how, for what, and until when. */
 static const char *call(long number, unsigned operation, unsigned value, unsigned timeout)
@@ -23,7 +16,7 @@ static const char *call(long number, unsigned operation, unsigned value, unsigne
     return text;
 }
 
-static void test_waits_without_an_end_are_read(void **state)
+TEST(waits_without_an_end_are_read)
 {
     static const struct {
         unsigned operation, value, timeout;
@@ -41,7 +34,6 @@ static void test_waits_without_an_end_are_read(void **state)
         {0x81, 1, 0, false, 0},      /* wakes others */
     };
     uint32_t joins;
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *text = call(SYS_futex, cases[i].operation, cases[i].value, cases[i].timeout);
         assert_int_equal(hung_read_wait(text, &joins), cases[i].waits);
@@ -88,10 +80,9 @@ static void add_third(void)
     put_thread(9, call(SYS_futex, 0x80, 2, 0), 3, 5);
 }
 
-static void test_hung_processes_are_found(void **state)
+TEST_IN_DIR(hung_processes_are_found)
 {
     struct view_process process = {.pid = 7, .state = 'S', .name = "x"};
-    (void)state;
     put_thread(7, call(SYS_futex, 0x109, 2, 0), 1, 5);
     put_thread(8, call(SYS_futex, 0x80, 2, 0), 2, 5);
     assert_int_equal(look(&process, NULL), 2);
@@ -107,14 +98,4 @@ static void test_hung_processes_are_found(void **state)
     assert_int_equal(look(&process, NULL), 2);
     put_thread(9, call(SYS_poll, 0, 0, 0), 3, 5);
     assert_int_equal(look(&process, NULL), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waits_without_an_end_are_read),
-        cmocka_unit_test_setup_teardown(test_hung_processes_are_found, fixture_make_dir,
-                                        fixture_remove_dir),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,21 +2,14 @@
 #include "harness/doctor/reader/reader_parts.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 static pid_t start(void (*act)(void))
 {
@@ -101,13 +94,12 @@ static void tick_until_listed(struct reader *reader, pid_t pid, pid_t tid)
 }
 
 /* As many threads as before, and yet another one: nothing is listed where none has gone. */
-static void test_reader_threads_that_take_turns(void **state)
+TEST(reader_threads_that_take_turns)
 {
     struct reader reader;
     struct err err;
     int orders[2], tids[2];
     pid_t tid, last = 0;
-    (void)state;
     assert_int_equal(pipe(orders), 0);
     assert_int_equal(pipe(tids), 0);
     pid_t child = fork();
@@ -136,13 +128,12 @@ static void test_reader_threads_that_take_turns(void **state)
 }
 
 /* It is known where others may run that did, and nothing is asked of those that slept. */
-static void test_reader_masks_of_others_that_ran(void **state)
+TEST(reader_masks_of_others_that_ran)
 {
     struct reader reader;
     struct err err;
     const struct view_process *one;
     int tries = 0;
-    (void)state;
     pid_t busy = start(compute), asleep = start(sleep_on);
     assert_int_equal(reader_open("", &reader, &err), 0);
     assert_int_equal(reader_mark(&reader, &err), 0);
@@ -162,7 +153,7 @@ static void test_reader_masks_of_others_that_ran(void **state)
     end(asleep);
 }
 
-static void test_class_is_read_from_stat(void **state)
+TEST(class_is_read_from_stat)
 {
     static const struct {
         const char *priority, *tail; /* fields 18, and 40 and 41 */
@@ -173,7 +164,6 @@ static void test_class_is_read_from_stat(void **state)
                  {"-40", "39 1", true, false},
                  {"-101", "0 6", true, false}}; /* SCHED_DEADLINE */
     char text[256];
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct reader_stat stat = {0};
         (void)snprintf(text, sizeof(text),
@@ -189,7 +179,7 @@ static void test_class_is_read_from_stat(void **state)
 
 /* What drivers have locked for a process counts, and nothing for one that may lock what it likes.
  */
-static void test_reader_locked_memory(void **state)
+TEST_IN_DIR(reader_locked_memory)
 {
     static const struct {
         const char *status;
@@ -199,7 +189,6 @@ static void test_reader_locked_memory(void **state)
         {"VmPin:\t    2048 kB\nVmLck:\t      64 kB\nCapEff:\t0000000000000000\n", 2 << 20, false},
         {"VmPin:\t       0 kB\nVmLck:\t      64 kB\nCapEff:\t00000000a80425fb\n", 64 << 10, false},
         {"VmPin:\t       0 kB\nVmLck:\t      64 kB\nCapEff:\t0000000000004000\n", 64 << 10, true}};
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct reader reader;
         struct err err;
@@ -243,7 +232,7 @@ static void expect_cpus(const struct view *view, const char *expected)
 }
 
 /* CPUs that go, that come (back), and that are others of the same number, tell no wrong times. */
-static void test_reader_cpus_that_change(void **state)
+TEST_IN_DIR(reader_cpus_that_change)
 {
     static const struct {
         const char *stat, *cpus;
@@ -264,7 +253,6 @@ static void test_reader_cpus_that_change(void **state)
     };
     struct reader reader;
     struct err err;
-    (void)state;
     fixture_put("/proc/7/stat", "7 (x) S 1 7 7 0 -1 0 0 0 0 0 11 12 0 0 20 0 1 0 99 0 0 0 0 0 0 0 "
                                 "0 0 0 0 0 0 0 0 17 0 0 0 0");
     fixture_put("/proc/stat", looks[0].stat);
@@ -278,18 +266,4 @@ static void test_reader_cpus_that_change(void **state)
         reader_roll(&reader);
     }
     reader_close(&reader);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_class_is_read_from_stat),
-        cmocka_unit_test(test_reader_masks_of_others_that_ran),
-        cmocka_unit_test(test_reader_threads_that_take_turns),
-        cmocka_unit_test_setup_teardown(test_reader_cpus_that_change, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_reader_locked_memory, fixture_make_dir,
-                                        fixture_remove_dir),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

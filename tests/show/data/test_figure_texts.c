@@ -1,17 +1,8 @@
 /* What benchmarks say in their figures: only letters that figures can show, or a reader sees '_'.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "bench/registry.h"
 #include "harness/show/data/dat.h"
+#include "tests/lib/unit.h"
 
 static void assert_shown(const char *bench, const char *text)
 {
@@ -28,9 +19,8 @@ static void assert_shown(const char *bench, const char *text)
     free(shown);
 }
 
-static void test_texts_of_figures_are_shown_as_they_are(void **state)
+TEST(texts_of_figures_are_shown_as_they_are)
 {
-    (void)state;
     size_t figures = 0;
     for (const struct bench *const *at = bench_registry; *at; at++) {
         const struct bench *bench = *at;
@@ -50,12 +40,4 @@ static void test_texts_of_figures_are_shown_as_they_are(void **state)
         }
     }
     assert_true(figures > 10);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts_of_figures_are_shown_as_they_are),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,13 @@
 /* harness/show/figures/dot_chart.c: what each GPU of a machine did, from made-up values. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "harness/show/data/dots.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
+#include "tests/lib/unit.h"
 
 static const char all_scans[] = "gpu_stream gpu_matmul gpu_launch";
 
@@ -51,9 +43,8 @@ static struct seen look(const char *figure)
     return seen;
 }
 
-static void test_dots_of_each_gpu(void **state)
+TEST_WITHIN(dots_of_each_gpu, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     static const unsigned gpus[] = {1, 2, 16};
     for (size_t i = 0; i < sizeof(gpus) / sizeof(gpus[0]); i++) {
         struct fixture_scan_machine machine = fixture_gpus;
@@ -79,9 +70,8 @@ static void test_dots_of_each_gpu(void **state)
     }
 }
 
-static void test_dots_say_what_they_are(void **state)
+TEST_IN_DIR(dots_say_what_they_are)
 {
-    (void)state;
     static const struct {
         const char *figure;
         const char *texts[6];
@@ -103,9 +93,8 @@ static void test_dots_say_what_they_are(void **state)
 }
 
 /* One that fails emits nothing but why. */
-static void test_dots_name_a_gpu_that_failed(void **state)
+TEST_WITHIN(dots_name_a_gpu_that_failed, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     struct result result;
     fixture_scans_make(&fixture_gpus, "gpu_stream", &result);
     const struct bench *bench = result.arms[0].bench;
@@ -131,9 +120,8 @@ static void test_dots_name_a_gpu_that_failed(void **state)
 }
 
 /* Not every type has the metric that comes first. */
-static void test_dots_need_no_metric_of_all(void **state)
+TEST_WITHIN(dots_need_no_metric_of_all, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     struct result result;
     fixture_scans_make(&fixture_gpus, "gpu_matmul", &result);
     const struct bench *bench = result.arms[0].bench;
@@ -154,9 +142,8 @@ static void test_dots_need_no_metric_of_all(void **state)
     fixture_result_free(&result);
 }
 
-static void test_dots_format_has_no_exponent(void **state)
+TEST(dots_format_has_no_exponent)
 {
-    (void)state;
     static const struct {
         double value;
         const char *text;
@@ -170,20 +157,9 @@ static void test_dots_format_has_no_exponent(void **state)
     }
 }
 
-int main(void)
+BEFORE_TESTS
 {
     if (!fixture_has_gnuplot())
         return 77;
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
-#define SVG_ALONE(test)                                                                            \
-    cmocka_unit_test_setup_teardown(test, fixture_make_svg_dir, fixture_remove_svg_dir)
-    const struct CMUnitTest tests[] = {
-        SVG_ALONE(test_dots_of_each_gpu),
-        IN_DIRECTORY(test_dots_say_what_they_are),
-        SVG_ALONE(test_dots_name_a_gpu_that_failed),
-        SVG_ALONE(test_dots_need_no_metric_of_all),
-        cmocka_unit_test(test_dots_format_has_no_exponent),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,17 +1,8 @@
 /* harness/show/figures/figures.c: the figures of a made-up run; what the machine is called never
  * becomes a command. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "harness/lib/stats/stats.h"
@@ -24,6 +15,7 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_plots.h"
+#include "tests/lib/unit.h"
 
 static const char *const figures[] = {"throughput", "efficiency", "step_time", "loss", "occupancy"};
 enum { FIGURES = sizeof(figures) / sizeof(figures[0]) };
@@ -71,17 +63,15 @@ static void plot_ok(const struct fixture_machine *machine, const char *host)
         fail_msg("figures_draw: %s", err.msg);
 }
 
-static void test_report_makes_svg_and_png_of_each_figure(void **state)
+TEST_IN_DIR(report_makes_svg_and_png_of_each_figure)
 {
-    (void)state;
     plot_ok(&small, "2-CPU test machine");
     for (size_t i = 0; i < FIGURES; i++)
         fixture_assert_drawn(figures[i], strcmp(figures[i], "occupancy") ? 1500 : 1800);
 }
 
-static void test_report_says_what_was_measured(void **state)
+TEST_WITHIN(report_says_what_was_measured, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     static const char *const measured[] = {"none", "sized", "same", "partition"};
     plot_ok(&small, "2-CPU test machine");
     for (size_t i = 0; i < FIGURES; i++) {
@@ -100,9 +90,9 @@ static void test_report_says_what_was_measured(void **state)
 }
 
 /* Of up to five rounds an interval is their range, and what was stolen lies in blocked time. */
-static void test_report_says_what_intervals_and_blocked_are(void **state)
+TEST_WITHIN(report_says_what_intervals_and_blocked_are, fixture_make_svg_dir,
+            fixture_remove_svg_dir)
 {
-    (void)state;
     struct fixture_machine machine = small;
     machine.rounds = STATS_RANGE_BELOW - 1;
     plot_ok(&machine, "");
@@ -116,9 +106,9 @@ static void test_report_says_what_intervals_and_blocked_are(void **state)
 }
 
 /* Every round of every placement, and the median that the table has. */
-static void test_report_shows_the_rounds_behind_the_headline(void **state)
+TEST_WITHIN(report_shows_the_rounds_behind_the_headline, fixture_make_svg_dir,
+            fixture_remove_svg_dir)
 {
-    (void)state;
     struct result result;
     struct analysis analysis;
     struct err err = {0};
@@ -210,9 +200,9 @@ static void plot_only(const struct fixture_machine *machine, const char *figure)
 }
 
 /* It began with the go signal, half empty: workers settle first. */
-static void test_report_occupancy_begins_with_the_first_step(void **state)
+TEST_WITHIN(report_occupancy_begins_with_the_first_step, fixture_make_svg_dir,
+            fixture_remove_svg_dir)
 {
-    (void)state;
     size_t size;
     unsigned early = 0;
     plot_only(&small, "occupancy");
@@ -227,9 +217,9 @@ static void test_report_occupancy_begins_with_the_first_step(void **state)
 
 /* Its first 0.4 s were its imports: what is shown lies in the middle of what was seen, and says so.
  */
-static void test_report_occupancy_of_a_command_is_from_its_middle(void **state)
+TEST_WITHIN(report_occupancy_of_a_command_is_from_its_middle, fixture_make_svg_dir,
+            fixture_remove_svg_dir)
 {
-    (void)state;
     struct result result;
     struct analysis analysis;
     struct err err = {0};
@@ -264,9 +254,8 @@ static void test_report_occupancy_of_a_command_is_from_its_middle(void **state)
 }
 
 /* Worker 0 and worker 2 were alike in grey. */
-static void test_report_workers_differ_in_grey(void **state)
+TEST_WITHIN(report_workers_differ_in_grey, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     static const struct {
         unsigned workers;
         double least, least_of_neighbours;
@@ -289,9 +278,8 @@ static void test_report_workers_differ_in_grey(void **state)
     }
 }
 
-static void test_report_admits_what_it_does_not_know(void **state)
+TEST_WITHIN(report_admits_what_it_does_not_know, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     struct fixture_machine machine = small;
     machine.no_schedstat = true;
     machine.rounds = 1;
@@ -308,9 +296,8 @@ static void test_report_admits_what_it_does_not_know(void **state)
     fixture_assert_svg_has("step_time", "device cuda");
 }
 
-static void test_report_names_every_number_of_workers(void **state)
+TEST_WITHIN(report_names_every_number_of_workers, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     struct fixture_machine machine = small;
     machine.workers[0] = 1;
     machine.workers[1] = 2;
@@ -325,9 +312,8 @@ static void test_report_names_every_number_of_workers(void **state)
 }
 
 /* The second part of a scenario: the same benchmark with other parameters. */
-static void test_report_tells_parts_of_a_scenario_apart(void **state)
+TEST_WITHIN(report_tells_parts_of_a_scenario_apart, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     static const int64_t other_params = 4096;
     struct result result;
     struct err err = {0};
@@ -343,9 +329,8 @@ static void test_report_tells_parts_of_a_scenario_apart(void **state)
     fixture_plots_free(&result);
 }
 
-static void test_report_gives_the_reason_of_a_failed_arm(void **state)
+TEST_WITHIN(report_gives_the_reason_of_a_failed_arm, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     struct result result;
     struct err err = {0};
     fixture_plots_make(&small, &result);
@@ -361,9 +346,8 @@ static void test_report_gives_the_reason_of_a_failed_arm(void **state)
     fixture_plots_free(&result);
 }
 
-static void test_report_hostile_host_is_only_text(void **state)
+TEST_IN_DIR(report_hostile_host_is_only_text)
 {
-    (void)state;
     plot_ok(&small,
             "x\"; system(\"touch pwned\") '`touch pwned`' %s%n\\\"\n\n\n$(touch pwned) @a \xff");
     assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
@@ -373,9 +357,8 @@ static void test_report_hostile_host_is_only_text(void **state)
 }
 
 /* Figures of an earlier run in the same directory must not outlive a run that has none. */
-static void test_report_leaves_no_stale_figures(void **state)
+TEST_IN_DIR(report_leaves_no_stale_figures)
 {
-    (void)state;
     size_t size;
     plot_ok(&small, "first");
     figures_remove(fixture_dir_fd); /* as a run does where an earlier one was */
@@ -390,9 +373,8 @@ static void test_report_leaves_no_stale_figures(void **state)
     }
 }
 
-static void test_report_without_gnuplot_keeps_the_data(void **state)
+TEST_IN_DIR(report_without_gnuplot_keeps_the_data)
 {
-    (void)state;
     size_t size;
     char path[4096];
     (void)snprintf(path, sizeof(path), "%s", getenv("PATH") ? getenv("PATH") : "");
@@ -405,9 +387,8 @@ static void test_report_without_gnuplot_keeps_the_data(void **state)
     free(data);
 }
 
-static void test_report_needs_a_writable_directory(void **state)
+TEST_IN_DIR(report_needs_a_writable_directory)
 {
-    (void)state;
     struct err err = {0};
     int file = openat(fixture_dir_fd, "plots", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     assert_true(file >= 0);
@@ -424,9 +405,8 @@ static void put_data(const char *name, const char *text)
     (void)close(fd);
 }
 
-static void test_gnuplot_reports_errors_and_time_outs(void **state)
+TEST_IN_DIR(gnuplot_reports_errors_and_time_outs)
 {
-    (void)state;
     struct gnuplot_job jobs[] = {
         {.name = "broken", .scripts = {"x = 1\n", "plot nonsense(\n"}},
         {.name = "fine", .scripts = {"set print svg_file\n", "print 'yes'\n"}},
@@ -449,31 +429,9 @@ static void test_gnuplot_reports_errors_and_time_outs(void **state)
     assert_int_equal(faccessat(fixture_dir_fd, "broken.svg", F_OK, 0), -1);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     if (!fixture_has_gnuplot())
         return 77;
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
-#define SVG_ALONE(test)                                                                            \
-    cmocka_unit_test_setup_teardown(test, fixture_make_svg_dir, fixture_remove_svg_dir)
-    const struct CMUnitTest tests[] = {
-        IN_DIRECTORY(test_report_makes_svg_and_png_of_each_figure),
-        SVG_ALONE(test_report_says_what_was_measured),
-        SVG_ALONE(test_report_says_what_intervals_and_blocked_are),
-        SVG_ALONE(test_report_shows_the_rounds_behind_the_headline),
-        SVG_ALONE(test_report_occupancy_begins_with_the_first_step),
-        SVG_ALONE(test_report_occupancy_of_a_command_is_from_its_middle),
-        SVG_ALONE(test_report_workers_differ_in_grey),
-        SVG_ALONE(test_report_admits_what_it_does_not_know),
-        SVG_ALONE(test_report_names_every_number_of_workers),
-        SVG_ALONE(test_report_tells_parts_of_a_scenario_apart),
-        SVG_ALONE(test_report_gives_the_reason_of_a_failed_arm),
-        IN_DIRECTORY(test_report_hostile_host_is_only_text),
-        IN_DIRECTORY(test_report_leaves_no_stale_figures),
-        IN_DIRECTORY(test_report_without_gnuplot_keeps_the_data),
-        IN_DIRECTORY(test_report_needs_a_writable_directory),
-        IN_DIRECTORY(test_gnuplot_reports_errors_and_time_outs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,14 +1,5 @@
 /* harness/show/figures/figures.c: the figures of scans, from made-up values of a VM and of a server
  * with four nodes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "bench/registry.h"
@@ -16,6 +7,7 @@
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
+#include "tests/lib/unit.h"
 
 static void assert_absent(const char *figure)
 {
@@ -26,9 +18,8 @@ static void assert_absent(const char *figure)
             fail_msg("there is a %s.%s", figure, suffixes[i]);
 }
 
-static void test_scans_all_figures_have_units_on_their_axes(void **state)
+TEST_IN_DIR(scans_all_figures_have_units_on_their_axes)
 {
-    (void)state;
     static const struct {
         const char *figure;
         unsigned width;
@@ -72,9 +63,8 @@ static void test_scans_all_figures_have_units_on_their_axes(void **state)
             (const char *[]){"throughput", "efficiency", "step_time", "loss", "occupancy"}[i]);
 }
 
-static void test_scans_only_what_was_measured_is_drawn(void **state)
+TEST_WITHIN(scans_only_what_was_measured_is_drawn, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     fixture_draw_scans(&fixture_server, NULL);
     fixture_draw_scans(&fixture_server, "mem_bandwidth numa_matrix");
     fixture_assert_drawn("bandwidth", 1500);
@@ -87,9 +77,8 @@ static void test_scans_only_what_was_measured_is_drawn(void **state)
     assert_absent("bandwidth");
 }
 
-static void test_scans_latency_curve_marks_caches(void **state)
+TEST_WITHIN(scans_latency_curve_marks_caches, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     static const char *const texts[] = {">4 KiB pages<",
                                         ">transparent huge pages<",
                                         ">huge pages of the pool<",
@@ -103,9 +92,8 @@ static void test_scans_latency_curve_marks_caches(void **state)
         fixture_assert_svg_has("latency_curve", texts[i]);
 }
 
-static void test_scans_loaded_latency_marks_the_knee(void **state)
+TEST_WITHIN(scans_loaded_latency_marks_the_knee, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     fixture_draw_scans(&fixture_vm, "loaded_latency");
     fixture_assert_svg_has("loaded_latency", ">others read<");
     fixture_assert_svg_has("loaded_latency", ">others read and write (1:1)<");
@@ -113,9 +101,8 @@ static void test_scans_loaded_latency_marks_the_knee(void **state)
     fixture_assert_svg_has("loaded_latency", ">knee: 152 GB/s<");
 }
 
-static void test_scans_thrash_has_a_panel_an_aggressor(void **state)
+TEST_WITHIN(scans_thrash_has_a_panel_an_aggressor, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     fixture_draw_scans(&fixture_server, "cache_thrash");
     fixture_assert_svg_has("cache_thrash", ">victim in the L3, aggressors stay in their L1<");
     fixture_assert_svg_has("cache_thrash", ">victim in the L3, aggressors walk at random<");
@@ -138,9 +125,8 @@ static size_t count_cells(const char *figure, const char *cell)
     return n;
 }
 
-static void test_scans_heat_map_prints_what_has_room(void **state)
+TEST_WITHIN(scans_heat_map_prints_what_has_room, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     fixture_draw_scans(&fixture_server, "numa_matrix core_to_core");
     fixture_assert_svg_has("numa_bandwidth", ">96.3<");
     fixture_assert_svg_has("numa_latency", ">201<");
@@ -155,9 +141,8 @@ static void test_scans_heat_map_prints_what_has_room(void **state)
 }
 
 /* One pair of 2016 took 1900 ns: the other colours must not vanish for it. */
-static void test_scans_heat_map_is_not_spoilt_by_one_pair(void **state)
+TEST_WITHIN(scans_heat_map_is_not_spoilt_by_one_pair, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     fixture_draw_scans(&fixture_vm, "core_to_core");
     fixture_assert_svg_has("core_to_core", "most 1900<");
     fixture_assert_svg_has("core_to_core", "in the colour of its end: 1 of 2016 values<");
@@ -188,9 +173,8 @@ static unsigned count_numbers(const char *figure)
     return n;
 }
 
-static void test_scans_copies_of_four_gpus(void **state)
+TEST_IN_DIR(scans_copies_of_four_gpus)
 {
-    (void)state;
     static const char *const host_texts[] = {">0 h2d<",         ">0 d2h<",
                                              ">1 h2d<",         ">1 d2h<",
                                              ">GPU (number)<",  ">node (number), direction<",
@@ -210,9 +194,8 @@ static void test_scans_copies_of_four_gpus(void **state)
 }
 
 /* Lines and columns differ in number: many GPUs and few nodes, one GPU and many nodes. */
-static void test_scans_copies_of_other_machines(void **state)
+TEST_WITHIN(scans_copies_of_other_machines, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     static const struct {
         unsigned gpus, nodes;
     } machines[] = {{1, 1}, {1, 8}, {8, 1}, {8, 2}, {16, 2}};
@@ -231,9 +214,8 @@ static void test_scans_copies_of_other_machines(void **state)
 }
 
 /* Their files stand beside each other. */
-static void test_names_of_figures_are_fit_and_unique(void **state)
+TEST(names_of_figures_are_fit_and_unique)
 {
-    (void)state;
     const char *names[100] = {"occupancy", "step_time", "throughput", "efficiency", "loss"};
     size_t n = 5;
     for (const struct bench *const *bench = bench_registry; *bench; bench++)
@@ -251,9 +233,8 @@ static void test_names_of_figures_are_fit_and_unique(void **state)
     assert_in_range(n, 6, 99);
 }
 
-static void test_scans_smt_noise_stays_dark(void **state)
+TEST_WITHIN(scans_smt_noise_stays_dark, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     struct fixture_scan_machine machine = fixture_vm;
     machine.siblings = 0;
     fixture_draw_scans(&machine, "smt_pairs");
@@ -263,9 +244,8 @@ static void test_scans_smt_noise_stays_dark(void **state)
     free(data);
 }
 
-static void test_scans_256_cpus(void **state)
+TEST_IN_DIR(scans_256_cpus)
 {
-    (void)state;
     struct fixture_scan_machine machine = fixture_vm;
     machine.cpus = 256;
     machine.siblings = 128;
@@ -276,9 +256,8 @@ static void test_scans_256_cpus(void **state)
 }
 
 /* Of placements that have the same values, a figure of one says whose it shows. */
-static void test_scans_one_of_several_is_named(void **state)
+TEST_WITHIN(scans_one_of_several_is_named, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     struct result result;
     fixture_scans_make(&fixture_server, "mem_bandwidth numa_matrix", &result);
     result.arms[1].bench = result.arms[0].bench;
@@ -303,9 +282,8 @@ static const char *find_first_value(const char *figure, char text[static 32])
 }
 
 /* But a value at each bar. */
-static void test_scans_one_round_has_no_intervals(void **state)
+TEST_WITHIN(scans_one_round_has_no_intervals, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     char text[32];
     struct fixture_scan_machine machine = fixture_server;
     machine.rounds = 1;
@@ -318,9 +296,8 @@ static void test_scans_one_round_has_no_intervals(void **state)
     fixture_assert_drawn("cache_thrash", 1800);
 }
 
-static void test_scans_say_when_they_are_noisy(void **state)
+TEST_WITHIN(scans_say_when_they_are_noisy, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     struct result result;
     fixture_scans_make(&fixture_server, "mem_bandwidth", &result);
     result.arms[0].observations[1].status = STATUS_NOISY;
@@ -330,9 +307,8 @@ static void test_scans_say_when_they_are_noisy(void **state)
     fixture_result_free(&result);
 }
 
-static void test_scans_hostile_text_is_only_text(void **state)
+TEST_WITHIN(scans_hostile_text_is_only_text, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     struct result result;
     fixture_scans_make(&fixture_vm, "mem_latency cache_thrash", &result);
     struct observation *first = &result.arms[0].observations[0];
@@ -346,31 +322,9 @@ static void test_scans_hostile_text_is_only_text(void **state)
     fixture_result_free(&result);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     if (!fixture_has_gnuplot())
         return 77;
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
-#define SVG_ALONE(test)                                                                            \
-    cmocka_unit_test_setup_teardown(test, fixture_make_svg_dir, fixture_remove_svg_dir)
-    const struct CMUnitTest tests[] = {
-        IN_DIRECTORY(test_scans_all_figures_have_units_on_their_axes),
-        SVG_ALONE(test_scans_only_what_was_measured_is_drawn),
-        SVG_ALONE(test_scans_latency_curve_marks_caches),
-        SVG_ALONE(test_scans_loaded_latency_marks_the_knee),
-        SVG_ALONE(test_scans_thrash_has_a_panel_an_aggressor),
-        SVG_ALONE(test_scans_heat_map_prints_what_has_room),
-        SVG_ALONE(test_scans_heat_map_is_not_spoilt_by_one_pair),
-        IN_DIRECTORY(test_scans_copies_of_four_gpus),
-        SVG_ALONE(test_scans_copies_of_other_machines),
-        cmocka_unit_test(test_names_of_figures_are_fit_and_unique),
-        SVG_ALONE(test_scans_smt_noise_stays_dark),
-        IN_DIRECTORY(test_scans_256_cpus),
-        SVG_ALONE(test_scans_one_round_has_no_intervals),
-        SVG_ALONE(test_scans_one_of_several_is_named),
-        SVG_ALONE(test_scans_say_when_they_are_noisy),
-        SVG_ALONE(test_scans_hostile_text_is_only_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -1,20 +1,12 @@
 /* harness/show/figures/line_chart.c: which lines a figure keeps, and where its ticks and crosses
  * are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
+#include "tests/lib/unit.h"
 
 /* A block of a .dat file, numbered from 0; NULL where there is none. */
 static const char *find_block(const char *data, unsigned number)
@@ -62,9 +54,8 @@ static double distance(const char *line, double x, double y)
 }
 
 /* The knee is a median of its own, and 1.5 times the idle latency need not be where the line is. */
-static void test_line_chart_puts_the_knee_on_its_curve(void **state)
+TEST_IN_DIR(line_chart_puts_the_knee_on_its_curve)
 {
-    (void)state;
     fixture_draw_scans(&fixture_vm, "loaded_latency");
     char *data = read_data("loaded_latency");
     const char *crosses = find_block(data, 5);
@@ -78,9 +69,8 @@ static void test_line_chart_puts_the_knee_on_its_curve(void **state)
 }
 
 /* Not 1e-06 where GB/s are few, nor 1000 us. */
-static void test_line_chart_says_units_at_its_ticks(void **state)
+TEST_IN_DIR(line_chart_says_units_at_its_ticks)
 {
-    (void)state;
     fixture_draw_scans(&fixture_vm, "collective");
     fixture_assert_svg_has("collective_bandwidth", ">1 MB/s<");
     fixture_assert_svg_has("collective_bandwidth", ">100 GB/s<");
@@ -99,9 +89,8 @@ static size_t count_lines(const char *block)
 
 /* As of the scenario allreduce: six lines were drawn, and of the second part none that is mended.
  */
-static void test_line_chart_shows_every_placement(void **state)
+TEST_IN_DIR(line_chart_shows_every_placement)
 {
-    (void)state;
     static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PASSIVE,
                                                 PLACE_PARTITION, PLACE_GPU_LOCAL};
     static const char *const names[] = {"none",      "sized",     "passive",
@@ -124,9 +113,8 @@ static void test_line_chart_shows_every_placement(void **state)
 }
 
 /* Where that is too much, of each placement what comes first of it. */
-static void test_line_chart_drops_no_placement_for_another(void **state)
+TEST_IN_DIR(line_chart_drops_no_placement_for_another)
 {
-    (void)state;
     enum placement placements[PLACEMENTS];
     struct fixture_scan_machine machine = fixture_vm;
     for (int i = 0; i < PLACEMENTS; i++)
@@ -144,17 +132,9 @@ static void test_line_chart_drops_no_placement_for_another(void **state)
     fixture_assert_svg_has("collective_bandwidth", ">28 more lines are in rows.csv<");
 }
 
-int main(void)
+BEFORE_TESTS
 {
     if (!fixture_has_gnuplot())
         return 77;
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
-    const struct CMUnitTest tests[] = {
-        IN_DIRECTORY(test_line_chart_puts_the_knee_on_its_curve),
-        IN_DIRECTORY(test_line_chart_says_units_at_its_ticks),
-        IN_DIRECTORY(test_line_chart_shows_every_placement),
-        IN_DIRECTORY(test_line_chart_drops_no_placement_for_another),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

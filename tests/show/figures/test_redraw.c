@@ -1,16 +1,7 @@
 /* harness/show/figures/figures.c: figures drawn again from .dat files, which may be of another
  * version or of somebody else. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +10,7 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_scans.h"
+#include "tests/lib/unit.h"
 
 static void note(void *arg, const char *name)
 {
@@ -33,9 +25,8 @@ static const char heat_data[] =
               "0 -1 NaN \"\"\n0 0 2 \"2\"\n\n\n2 3\n9 1\n\n\n";
 
 /* A benchmark that this program does not have is drawn by what its data say, and goes as others. */
-static void test_redraw_figure_of_another_version(void **state)
+TEST_IN_DIR(redraw_figure_of_another_version)
 {
-    (void)state;
     struct err err = {0};
     char names[200] = "";
     fixture_draw_scans(&fixture_server, "numa_matrix");
@@ -59,9 +50,8 @@ static void put_plot(const char *name, const char *text)
 }
 
 /* Names that are none of ours never come near gnuplot, and files that are not stay. */
-static void test_redraw_leaves_alone_what_is_not_ours(void **state)
+TEST_IN_DIR(redraw_leaves_alone_what_is_not_ours)
 {
-    (void)state;
     static const char *const names[] = {
         "a'.system('touch pwned').'.dat",
         "a\"`touch pwned`.dat",
@@ -128,9 +118,8 @@ static void put_text_everywhere(const char *figure, const char *text)
 
 /* A '%' of the data is no format anywhere: in a title, on an axis, at a tick, in a key, in a cell.
  */
-static void test_redraw_makes_no_format_of_text(void **state)
+TEST_WITHIN(redraw_makes_no_format_of_text, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     static const char *const figures[] = {"bandwidth", "latency_curve", "cache_thrash",
                                           "loaded_latency", "numa_latency"};
     struct err err = {0};
@@ -155,9 +144,8 @@ static void test_redraw_makes_no_format_of_text(void **state)
     (void)close(fd);
 }
 
-static void test_redraw_draws_what_has_data(void **state)
+TEST_WITHIN(redraw_draws_what_has_data, fixture_make_svg_dir, fixture_remove_svg_dir)
 {
-    (void)state;
     struct err err = {0};
     char names[200] = "";
     size_t size;
@@ -177,19 +165,9 @@ static void test_redraw_draws_what_has_data(void **state)
     (void)close(fd);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     if (!fixture_has_gnuplot())
         return 77;
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
-#define SVG_ALONE(test)                                                                            \
-    cmocka_unit_test_setup_teardown(test, fixture_make_svg_dir, fixture_remove_svg_dir)
-    const struct CMUnitTest tests[] = {
-        IN_DIRECTORY(test_redraw_figure_of_another_version),
-        IN_DIRECTORY(test_redraw_leaves_alone_what_is_not_ours),
-        SVG_ALONE(test_redraw_makes_no_format_of_text),
-        SVG_ALONE(test_redraw_draws_what_has_data),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

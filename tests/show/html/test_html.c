@@ -4,18 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_comparison.h"
 #include "tests/lib/fixture_findings.h"
+#include "tests/lib/unit.h"
 
 static const struct bench *const no_benches[] = {NULL};
 static struct recorded recorded;
@@ -63,9 +56,8 @@ static void assert_has(const char *text, const char *part)
         fail_msg("no '%s'", part);
 }
 
-static void test_html_shows_what_changed_above_both_sides(void **state)
+TEST(html_shows_what_changed_above_both_sides)
 {
-    (void)state;
     const struct html_side sides[] = {side(), side()};
     struct comparison slower = fixture_slower;
     (void)snprintf(slower.base, sizeof(slower.base), "<old>");
@@ -93,9 +85,8 @@ static void test_html_shows_what_changed_above_both_sides(void **state)
     free(text);
 }
 
-static void test_html_names_each_of_several_variants(void **state)
+TEST(html_names_each_of_several_variants)
 {
-    (void)state;
     const struct html_side sides[] = {side()};
     struct comparison all[] = {fixture_slower, fixture_slower};
     (void)snprintf(all[1].other, sizeof(all[1].other), "third");
@@ -107,9 +98,8 @@ static void test_html_names_each_of_several_variants(void **state)
     free(text);
 }
 
-static void test_html_of_two_runs_alone_is_no_verdict(void **state)
+TEST(html_of_two_runs_alone_is_no_verdict)
 {
-    (void)state;
     const struct html_side sides[] = {side(), side()};
     const struct html_page page = {.nsides = 2, .sides = sides};
     char *text = print(&page);
@@ -117,9 +107,8 @@ static void test_html_of_two_runs_alone_is_no_verdict(void **state)
     free(text);
 }
 
-static void test_html_embeds_figures_as_images(void **state)
+TEST(html_embeds_figures_as_images)
 {
-    (void)state;
     static const char *const svg[] = {"", "f", "fo", "foo"}; /* RFC 4648, section 10 */
     static const char *const encoded[] = {",\"", ",Zg==\"", ",Zm8=\"", ",Zm9v\""};
     for (size_t i = 0; i < 4; i++) {
@@ -138,17 +127,15 @@ static void test_html_embeds_figures_as_images(void **state)
     }
 }
 
-static void test_html_knows_its_own(void **state)
+TEST(html_knows_its_own)
 {
-    (void)state;
     static const char other[] = "<!DOCTYPE html>\n<html lang=\"en\">\n";
     assert_false(html_is_ours(other, sizeof(other) - 1));
     assert_false(html_is_ours("", 0));
 }
 
-static void test_html_says_that_it_could_not_be_written(void **state)
+TEST(html_says_that_it_could_not_be_written)
 {
-    (void)state;
     const struct html_side one = side();
     const struct html_page page = {.nsides = 1, .sides = &one};
     struct err err = {0};
@@ -159,15 +146,4 @@ static void test_html_says_that_it_could_not_be_written(void **state)
     (void)fclose(full);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_html_shows_what_changed_above_both_sides),
-        cmocka_unit_test(test_html_names_each_of_several_variants),
-        cmocka_unit_test(test_html_of_two_runs_alone_is_no_verdict),
-        cmocka_unit_test(test_html_embeds_figures_as_images),
-        cmocka_unit_test(test_html_knows_its_own),
-        cmocka_unit_test(test_html_says_that_it_could_not_be_written),
-    };
-    return cmocka_run_group_tests(tests, read_result, free_result);
-}
+AROUND_TESTS(read_result, free_result)

@@ -1,13 +1,6 @@
 /* Hostile text inside HTML, XML, Markdown and labels. */
 #include "harness/show/report/escape.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 #define REPLACED "\xef\xbf\xbd"
 
@@ -24,18 +17,16 @@ static void assert_escaped(void (*escape)(const char *text, FILE *out), const ch
     free(escaped);
 }
 
-static void test_markup_has_no_tag_quote_or_reference(void **state)
+TEST(markup_has_no_tag_quote_or_reference)
 {
-    (void)state;
     assert_escaped(escape_markup, "", "");
     assert_escaped(escape_markup, "<script>\"a\" & 'b'</script>]]>",
                    "&lt;script&gt;&quot;a&quot; &amp; &#39;b&#39;&lt;/script&gt;]]&gt;");
     assert_escaped(escape_markup, "a\tb\nc\rd", "a&#9;b&#10;c&#13;d");
 }
 
-static void test_markup_has_what_xml_allows_alone(void **state)
+TEST(markup_has_what_xml_allows_alone)
 {
-    (void)state;
     assert_escaped(escape_markup, "\x01\x1f", REPLACED REPLACED);
     assert_escaped(escape_markup, "\xef\xbf\xbe \xef\xbf\xbf", REPLACED " " REPLACED);
     assert_escaped(escape_markup, "\xff\xc0\x80", REPLACED REPLACED REPLACED);
@@ -45,26 +36,23 @@ static void test_markup_has_what_xml_allows_alone(void **state)
                    "\xc3\xbc \xe2\x82\xac \xf0\x9f\x90\xa7");
 }
 
-static void test_markdown_means_nothing(void **state)
+TEST(markdown_means_nothing)
 {
-    (void)state;
     assert_escaped(escape_markdown, "a|b `c` *d* _e_ [f](g) ~h~ \\ $i$",
                    "a\\|b \\`c\\` \\*d\\* \\_e\\_ \\[f\\](g) \\~h\\~ \\\\ \\$i\\$");
     assert_escaped(escape_markdown, "<script>&amp;", "&lt;script&gt;&amp;amp;");
     assert_escaped(escape_markdown, "two\nlines\x01\xff", "two lines " REPLACED);
 }
 
-static void test_markdown_mentions_nobody(void **state)
+TEST(markdown_mentions_nobody)
 {
-    (void)state;
     assert_escaped(escape_markdown, "@all #12 # 1", "@&#8203;all #&#8203;12 # 1");
     assert_escaped(escape_markdown, "http://a.b", "http:&#8203;//a.b");
     assert_escaped(escape_markdown, "www.a.b", "w&#8203;ww.a.b");
 }
 
-static void test_markdown_begins_no_block(void **state)
+TEST(markdown_begins_no_block)
 {
-    (void)state;
     assert_escaped(escape_markdown, "# a", "\\# a");
     assert_escaped(escape_markdown, "- a", "\\- a");
     assert_escaped(escape_markdown, "12. a", "12\\. a");
@@ -73,39 +61,21 @@ static void test_markdown_begins_no_block(void **state)
     assert_escaped(escape_markdown, "2 - 1", "2 - 1");
 }
 
-static void test_markdown_code_ends_at_its_own_fence(void **state)
+TEST(markdown_code_ends_at_its_own_fence)
 {
-    (void)state;
     assert_escaped(escape_markdown_code, "", "");
     assert_escaped(escape_markdown_code, "step_time <b>", "`step_time <b>`");
     assert_escaped(escape_markdown_code, "a`b``c", "``` a`b``c ```");
     assert_escaped(escape_markdown_code, "a|b\nc\xff", "`a\\|b c" REPLACED "`");
 }
 
-static void test_line_stays_one(void **state)
+TEST(line_stays_one)
 {
-    (void)state;
     assert_escaped(escape_line, "a\nb\x1b[31m<c>\xff", "a b [31m<c>" REPLACED);
 }
 
-static void test_label_ends_at_its_own_quote(void **state)
+TEST(label_ends_at_its_own_quote)
 {
-    (void)state;
     assert_escaped(escape_label, "a\"} 1\nb\\", "a\\\"} 1\\nb\\\\");
     assert_escaped(escape_label, "\xff\xc3\xbc|<", REPLACED "\xc3\xbc|<");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_markup_has_no_tag_quote_or_reference),
-        cmocka_unit_test(test_markup_has_what_xml_allows_alone),
-        cmocka_unit_test(test_markdown_means_nothing),
-        cmocka_unit_test(test_markdown_mentions_nobody),
-        cmocka_unit_test(test_markdown_begins_no_block),
-        cmocka_unit_test(test_markdown_code_ends_at_its_own_fence),
-        cmocka_unit_test(test_line_stays_one),
-        cmocka_unit_test(test_label_ends_at_its_own_quote),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,10 @@
 #include "harness/show/report/junit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_findings.h"
+#include "tests/lib/unit.h"
 
 static void print(const struct findings *findings, FILE *out)
 {
@@ -30,9 +23,8 @@ static void assert_has(const char *text, const char *part)
         fail_msg("no '%s' in: %s", part, text);
 }
 
-static void test_junit_counts_each_outcome(void **state)
+TEST(junit_counts_each_outcome)
 {
-    (void)state;
     struct findings findings = fixture_all_outcomes();
     char *text = fixture_printed(print, &findings);
     assert_has(text, "tests=\"10\" failures=\"2\" errors=\"1\" skipped=\"3\"");
@@ -51,9 +43,8 @@ static void test_junit_counts_each_outcome(void **state)
     findings_free(&findings);
 }
 
-static void test_junit_numbers_those_of_one_name(void **state)
+TEST(junit_numbers_those_of_one_name)
 {
-    (void)state;
     struct findings findings = {0};
     const struct finding other = fixture_check("b", OUTCOME_PASS);
     const struct finding check = fixture_check("a", OUTCOME_PASS);
@@ -91,9 +82,8 @@ static void assert_valid(const char *text)
     assert_int_equal(system(command), 0);
 }
 
-static void test_junit_is_valid_whatever_is_said(void **state)
+TEST_IN_DIR(junit_is_valid_whatever_is_said)
 {
-    (void)state;
     struct findings none = {0}, findings = fixture_all_outcomes();
     for (int i = 0; i < OUTCOMES; i++)
         add_hostile(&findings, (enum finding_outcome)i);
@@ -111,9 +101,8 @@ static void test_junit_is_valid_whatever_is_said(void **state)
     findings_free(&findings);
 }
 
-static void test_junit_says_that_it_could_not_be_written(void **state)
+TEST(junit_says_that_it_could_not_be_written)
 {
-    (void)state;
     struct findings none = {0};
     struct err err = {0};
     FILE *full = fopen("/dev/full", "w");
@@ -122,16 +111,4 @@ static void test_junit_says_that_it_could_not_be_written(void **state)
     assert_int_equal(junit_print("validate", &none, full, &err), -EIO);
     assert_string_equal(err.msg, "cannot write the JUnit file");
     (void)fclose(full);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_junit_counts_each_outcome),
-        cmocka_unit_test(test_junit_numbers_those_of_one_name),
-        cmocka_unit_test_setup_teardown(test_junit_is_valid_whatever_is_said, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test(test_junit_says_that_it_could_not_be_written),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,10 @@
 #include "harness/show/report/markdown.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_comparison.h"
 #include "tests/lib/fixture_findings.h"
+#include "tests/lib/unit.h"
 
 static struct comparison change(const char *metric, enum finding_outcome outcome, bool gates)
 {
@@ -48,9 +41,8 @@ static char *print(const struct comparison *all, size_t n, const struct findings
     "-25.0% (-30% to -20%) | 25% slower. |\n"
 
 /* Of an ab of three: what the third one did is not said of the second. */
-static void test_markdown_names_each_of_several_variants(void **state)
+TEST(markdown_names_each_of_several_variants)
 {
-    (void)state;
     struct comparison all[] = {change("step_time", OUTCOME_SLOWER, true),
                                change("step_time", OUTCOME_SLOWER, true)};
     (void)snprintf(all[1].other, sizeof(all[1].other), "third");
@@ -61,9 +53,8 @@ static void test_markdown_names_each_of_several_variants(void **state)
     free(text);
 }
 
-static void test_markdown_tells_the_worst_first(void **state)
+TEST(markdown_tells_the_worst_first)
 {
-    (void)state;
     const struct comparison all[] = {
         change("p99", OUTCOME_UNCLEAR, false),
         change("step_time", OUTCOME_SAME, true),
@@ -79,9 +70,8 @@ static void test_markdown_tells_the_worst_first(void **state)
     free(text);
 }
 
-static void test_markdown_verdict_is_that_of_the_whole(void **state)
+TEST(markdown_verdict_is_that_of_the_whole)
 {
-    (void)state;
     const struct comparison one = change("throughput", OUTCOME_SAME, true);
     const struct finding verdict = {
         .id = "verdict", .outcome = OUTCOME_SAME, .sentence = "Nothing changed."};
@@ -106,9 +96,8 @@ static void test_markdown_verdict_is_that_of_the_whole(void **state)
     findings_free(&findings);
 }
 
-static void test_markdown_of_nothing_comparable(void **state)
+TEST(markdown_of_nothing_comparable)
 {
-    (void)state;
     char *text = print(NULL, 0, NULL);
     assert_string_equal(text, "No metric that gates could be compared.\n");
     free(text);
@@ -120,9 +109,8 @@ static void test_markdown_of_nothing_comparable(void **state)
 }
 
 /* Dozens of counts that one side alone has say nothing that those that gate do not. */
-static void test_markdown_leaves_out_what_is_missing_and_does_not_gate(void **state)
+TEST(markdown_leaves_out_what_is_missing_and_does_not_gate)
 {
-    (void)state;
     const struct comparison all[] = {change("throughput", OUTCOME_MISSING, true),
                                      change("steal", OUTCOME_MISSING, false),
                                      change("p99", OUTCOME_SAME, false)};
@@ -138,9 +126,8 @@ static void test_markdown_leaves_out_what_is_missing_and_does_not_gate(void **st
     free(text);
 }
 
-static void test_markdown_says_evidence_once(void **state)
+TEST(markdown_says_evidence_once)
 {
-    (void)state;
     struct findings findings = {0};
     struct finding said = fixture_check("a", OUTCOME_FAIL);
     (void)snprintf(said.sentence, sizeof(said.sentence), "waits (z -50.7)");
@@ -152,9 +139,8 @@ static void test_markdown_says_evidence_once(void **state)
     findings_free(&findings);
 }
 
-static void test_markdown_fits_into_a_comment(void **state)
+TEST(markdown_fits_into_a_comment)
 {
-    (void)state;
     enum { MANY = 300, COMMENT = 65536 };
     static struct comparison all[MANY];
     for (size_t i = 0; i < MANY; i++) {
@@ -181,9 +167,8 @@ static void assert_cells(const char *text, size_t expected)
     }
 }
 
-static void test_markdown_text_stays_in_its_cell(void **state)
+TEST(markdown_text_stays_in_its_cell)
 {
-    (void)state;
     struct comparison hostile = change("x", OUTCOME_SLOWER, true);
     (void)snprintf(hostile.base, sizeof(hostile.base), "%.31s", fixture_hostile);
     (void)snprintf(hostile.arm, sizeof(hostile.arm), "%s", fixture_hostile);
@@ -196,9 +181,8 @@ static void test_markdown_text_stays_in_its_cell(void **state)
     free(text);
 }
 
-static void test_markdown_lists_findings(void **state)
+TEST(markdown_lists_findings)
 {
-    (void)state;
     struct findings findings = {0};
     struct finding check = fixture_check("a", OUTCOME_FAIL);
     const struct finding whole = {
@@ -212,20 +196,4 @@ static void test_markdown_lists_findings(void **state)
                               "\n  To apply it:\n\n      contend topo\n\n");
     free(text);
     findings_free(&findings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_markdown_names_each_of_several_variants),
-        cmocka_unit_test(test_markdown_tells_the_worst_first),
-        cmocka_unit_test(test_markdown_verdict_is_that_of_the_whole),
-        cmocka_unit_test(test_markdown_of_nothing_comparable),
-        cmocka_unit_test(test_markdown_leaves_out_what_is_missing_and_does_not_gate),
-        cmocka_unit_test(test_markdown_says_evidence_once),
-        cmocka_unit_test(test_markdown_fits_into_a_comment),
-        cmocka_unit_test(test_markdown_text_stays_in_its_cell),
-        cmocka_unit_test(test_markdown_lists_findings),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

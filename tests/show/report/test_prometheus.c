@@ -2,17 +2,10 @@
 #include "harness/show/report/prometheus.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_findings.h"
+#include "tests/lib/unit.h"
 
 static void print(const struct findings *findings, FILE *out)
 {
@@ -51,17 +44,15 @@ static void assert_prints(const struct finding *all, size_t n, const char *expec
     "# TYPE contend_bound gauge\n"
 #define GPU "id=\"a\",subject=\"GPU 2\",metric=\"busbw\""
 
-static void test_prometheus_of_nothing_is_nothing(void **state)
+TEST(prometheus_of_nothing_is_nothing)
 {
-    (void)state;
     const struct finding note = {.id = "note", .sentence = "judges nothing"};
     assert_prints(NULL, 0, "");
     assert_prints(&note, 1, "");
 }
 
-static void test_prometheus_prints_value_and_bounds(void **state)
+TEST(prometheus_prints_value_and_bounds)
 {
-    (void)state;
     struct finding check = fixture_check("a", OUTCOME_FAIL);
     check.high = INFINITY;
     assert_prints(&check, 1,
@@ -72,9 +63,8 @@ static void test_prometheus_prints_value_and_bounds(void **state)
                          "contend_bound{" GPU ",unit=\"GB/s\",bound=\"high\"} +Inf\n");
 }
 
-static void test_prometheus_numbers_equal_series(void **state)
+TEST(prometheus_numbers_equal_series)
 {
-    (void)state;
     struct finding checks[2] = {fixture_check("a", OUTCOME_PASS), fixture_check("a", OUTCOME_PASS)};
     for (int i = 0; i < 2; i++)
         checks[i].value = checks[i].low = (double)NAN;
@@ -97,9 +87,8 @@ static int value_of(const char *text, enum finding_outcome outcome)
     return at ? at[strlen(start)] - '0' : -1;
 }
 
-static void test_prometheus_tells_what_failed_from_what_did_not_run(void **state)
+TEST(prometheus_tells_what_failed_from_what_did_not_run)
 {
-    (void)state;
     static const int values[OUTCOMES] = {
         [OUTCOME_PASS] = 1,     [OUTCOME_WARN] = 1,    [OUTCOME_FAIL] = 0, [OUTCOME_SKIP] = -1,
         [OUTCOME_ERROR] = 0,    [OUTCOME_FASTER] = 1,  [OUTCOME_SAME] = 1, [OUTCOME_SLOWER] = 0,
@@ -127,9 +116,8 @@ static void print_verdict(const struct findings *findings, FILE *out)
     prometheus_print_verdict(verdict, 1767225600, labels, out);
 }
 
-static void test_prometheus_has_the_whole_verdict_and_its_time(void **state)
+TEST(prometheus_has_the_whole_verdict_and_its_time)
 {
-    (void)state;
     static const struct {
         enum finding_outcome outcome;
         const char *line;
@@ -164,9 +152,8 @@ static void assert_line_is_whole(const char *line)
     assert_true(at[0] == '}' && at[1] == ' ' && !strchr(at, '"'));
 }
 
-static void test_prometheus_labels_stay_labels(void **state)
+TEST(prometheus_labels_stay_labels)
 {
-    (void)state;
     struct findings findings = {0};
     struct finding check = fixture_check("a", OUTCOME_WARN);
     (void)snprintf(check.subject, sizeof(check.subject), "%s", fixture_hostile);
@@ -183,17 +170,4 @@ static void test_prometheus_labels_stay_labels(void **state)
     assert_int_equal(lines, 4); /* a check, its value, its lower bound */
     free(text);
     findings_free(&findings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_prometheus_of_nothing_is_nothing),
-        cmocka_unit_test(test_prometheus_prints_value_and_bounds),
-        cmocka_unit_test(test_prometheus_numbers_equal_series),
-        cmocka_unit_test(test_prometheus_tells_what_failed_from_what_did_not_run),
-        cmocka_unit_test(test_prometheus_has_the_whole_verdict_and_its_time),
-        cmocka_unit_test(test_prometheus_labels_stay_labels),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

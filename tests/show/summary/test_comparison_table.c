@@ -2,16 +2,9 @@
 #include "harness/show/summary/comparison.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_comparison.h"
+#include "tests/lib/unit.h"
 
 enum { COLUMNS = 80 };
 
@@ -30,9 +23,8 @@ static char *print(const struct comparison *all, size_t n, const struct comparis
     return text;
 }
 
-static void test_comparison_table_has_arm_numbers_and_interval(void **state)
+TEST(comparison_table_has_arm_numbers_and_interval)
 {
-    (void)state;
     struct comparison large = fixture_slower;
     large.base_median = 1048000;
     large.other_median = 933000;
@@ -51,9 +43,8 @@ static void test_comparison_table_has_arm_numbers_and_interval(void **state)
  * Fourteen characters hold the whole interval: cut off, "300x to 446x" reads as 300 to 4. It is in
  * the notation of the change, and what leaves "unchanged" out is seen to.
  */
-static void test_comparison_table_shows_whole_intervals(void **state)
+TEST(comparison_table_shows_whole_intervals)
 {
-    (void)state;
     static const struct {
         double low, ratio, high;
         const char *shown;
@@ -89,9 +80,8 @@ static void test_comparison_table_shows_whole_intervals(void **state)
     }
 }
 
-static void test_comparison_table_hides_what_does_not_gate(void **state)
+TEST(comparison_table_hides_what_does_not_gate)
 {
-    (void)state;
     struct comparison two[] = {fixture_slower, fixture_slower};
     two[1].gates = false;
     (void)strcpy(two[1].metric, "helper_cpu");
@@ -105,9 +95,8 @@ static void test_comparison_table_hides_what_does_not_gate(void **state)
     free(text);
 }
 
-static void test_comparison_table_explains_and_stays_narrow(void **state)
+TEST(comparison_table_explains_and_stays_narrow)
 {
-    (void)state;
     struct comparison wide = fixture_slower;
     wide.ratio = 0.011;
     wide.low = 0.0051;
@@ -125,9 +114,8 @@ static void test_comparison_table_explains_and_stays_narrow(void **state)
     free(text);
 }
 
-static void test_comparison_table_of_one_side_has_no_ratio(void **state)
+TEST(comparison_table_of_one_side_has_no_ratio)
 {
-    (void)state;
     struct comparison missing = fixture_slower;
     missing.outcome = OUTCOME_MISSING;
     missing.other_median = missing.ratio = missing.low = missing.high = (double)NAN;
@@ -137,16 +125,4 @@ static void test_comparison_table_of_one_side_has_no_ratio(void **state)
     assert_non_null(strstr(text, " -\n"));
     assert_null(strstr(text, " \n"));
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_comparison_table_has_arm_numbers_and_interval),
-        cmocka_unit_test(test_comparison_table_shows_whole_intervals),
-        cmocka_unit_test(test_comparison_table_hides_what_does_not_gate),
-        cmocka_unit_test(test_comparison_table_explains_and_stays_narrow),
-        cmocka_unit_test(test_comparison_table_of_one_side_has_no_ratio),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

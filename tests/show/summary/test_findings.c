@@ -1,14 +1,6 @@
 /* Findings as a person reads them: marks, order, line ends, commands, color. */
 #include "harness/show/summary/findings.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 enum { COLUMNS = 79 };
 
@@ -52,16 +44,14 @@ static void assert_prints(const struct finding *const *all, size_t n, bool color
     free(text);
 }
 
-static void test_findings_print_nothing_of_none(void **state)
+TEST(findings_print_nothing_of_none)
 {
-    (void)state;
     assert_prints(NULL, 0, true, "");
 }
 
 /* The whole first, whatever the order; the others in theirs; evidence is for files. */
-static void test_findings_print_marks_order_and_commands(void **state)
+TEST(findings_print_marks_order_and_commands)
 {
-    (void)state;
     const struct finding *const all[] = {&note, &bad, &whole, &doubt};
     assert_prints(all, 4, false,
                   "\npartition is 2.1x as fast as none.\n"
@@ -72,9 +62,8 @@ static void test_findings_print_marks_order_and_commands(void **state)
                   "  to apply it: contend topo\n");
 }
 
-static void test_findings_print_each_of_the_whole_apart(void **state)
+TEST(findings_print_each_of_the_whole_apart)
 {
-    (void)state;
     const struct finding *const all[] = {&whole, &whole};
     assert_prints(all, 2, false,
                   "\npartition is 2.1x as fast as none.\n"
@@ -84,9 +73,8 @@ static void test_findings_print_each_of_the_whole_apart(void **state)
 }
 
 /* The whole is bold and what is bad is red; commands are neither. */
-static void test_findings_print_in_color(void **state)
+TEST(findings_print_in_color)
 {
-    (void)state;
     const struct finding *const all[] = {&whole, &bad, &doubt, &note};
     assert_prints(all, 4, true,
                   "\n\033[1mpartition is 2.1x as fast as none.\n\033[0m"
@@ -107,9 +95,8 @@ static void fill(char *text, size_t size)
 }
 
 /* Sentences are broken and go on under their subject, to their last word; a command is not. */
-static void test_findings_wrap_sentences_but_no_command(void **state)
+TEST(findings_wrap_sentences_but_no_command)
 {
-    (void)state;
     struct finding full = {.id = "x", .severity = FINDING_DOUBT};
     fill(full.subject, sizeof(full.subject));
     fill(full.sentence, sizeof(full.sentence));
@@ -134,9 +121,8 @@ static void test_findings_wrap_sentences_but_no_command(void **state)
     free(text);
 }
 
-static void test_findings_wrap_the_whole_from_the_margin(void **state)
+TEST(findings_wrap_the_whole_from_the_margin)
 {
-    (void)state;
     struct finding full = {.id = "x"};
     fill(full.sentence, sizeof(full.sentence));
     const struct finding *const all[] = {&full};
@@ -147,17 +133,4 @@ static void test_findings_wrap_the_whole_from_the_margin(void **state)
         assert_int_equal(line[0], 'w');
     }
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_findings_print_nothing_of_none),
-        cmocka_unit_test(test_findings_print_marks_order_and_commands),
-        cmocka_unit_test(test_findings_print_each_of_the_whole_apart),
-        cmocka_unit_test(test_findings_print_in_color),
-        cmocka_unit_test(test_findings_wrap_sentences_but_no_command),
-        cmocka_unit_test(test_findings_wrap_the_whole_from_the_margin),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

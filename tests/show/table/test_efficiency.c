@@ -1,14 +1,8 @@
 /* What the table and the findings say of an efficiency beside its number. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 static size_t add(struct result *result, enum placement placement, unsigned slots, bool alone,
                   const double step_ms[3])
@@ -52,9 +46,8 @@ static void assert_sharing(enum device device, unsigned workers, unsigned gpus, 
     fixture_result_free(&result);
 }
 
-static void test_table_names_gpus_that_workers_share(void **state)
+TEST(table_names_gpus_that_workers_share)
 {
-    (void)state;
     assert_sharing(DEVICE_CUDA, 3, 1, "3 workers share GPU 0");
     assert_sharing(DEVICE_CUDA, 4, 2, "2 workers share each of the GPUs 0-1");
     assert_sharing(DEVICE_CUDA, 3, 2, "2 workers share GPU 0"); /* of the other one nobody does */
@@ -63,9 +56,8 @@ static void test_table_names_gpus_that_workers_share(void **state)
 }
 
 /* A slice alone that is slower than among others: what that can be is said, once for all arms. */
-static void test_findings_say_what_efficiency_above_one_is(void **state)
+TEST(findings_say_what_efficiency_above_one_is)
 {
-    (void)state;
     struct result result;
     fixture_result_init(&result);
     (void)add(&result, PLACE_NONE, 2, false, (double[]){19, 24, 19}); /* slower in one round */
@@ -77,13 +69,4 @@ static void test_findings_say_what_efficiency_above_one_is(void **state)
                                  "a slice alone was slower than the same among 2 workers"));
     free(text);
     fixture_result_free(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table_names_gpus_that_workers_share),
-        cmocka_unit_test(test_findings_say_what_efficiency_above_one_is),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

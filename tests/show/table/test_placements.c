@@ -2,17 +2,11 @@
 #include "harness/show/table/placements.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/verdict/advice/advice.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 struct fixture {
     struct result result;
@@ -90,7 +84,7 @@ static void add_even(struct fixture *fixture, enum placement placement, double s
     (void)add(fixture, placement, 2, (double[]){step_ms, step_ms, step_ms}, 3);
 }
 
-static void test_table_golden(void **state)
+TEST_WITHIN(table_golden, set_up, tear_down)
 {
     struct fixture *f = *state;
     fixture_demo(&f->result);
@@ -99,7 +93,7 @@ static void test_table_golden(void **state)
 }
 
 /* Colour adds escapes around whole lines and changes no character of the text. */
-static void test_table_color_is_only_color(void **state)
+TEST_WITHIN(table_color_is_only_color, set_up, tear_down)
 {
     struct fixture *f = *state;
     fixture_demo(&f->result);
@@ -118,7 +112,7 @@ static void test_table_color_is_only_color(void **state)
 }
 
 /* Placements that differ less than the rounds do: the best has the highest median, no more. */
-static void test_table_shows_how_sure_a_ratio_is(void **state)
+TEST_WITHIN(table_shows_how_sure_a_ratio_is, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_SIZED, 2, (double[]){10, 20, 30}, 3);
@@ -133,7 +127,7 @@ static void test_table_shows_how_sure_a_ratio_is(void **state)
 }
 
 /* One ratio for line, order and color: a median step that says otherwise does not count. */
-static void test_table_is_sorted_by_work_done(void **state)
+TEST_WITHIN(table_is_sorted_by_work_done, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t same = add(f, PLACE_SAME, 2, (double[]){19, 19, 19}, 3);
@@ -153,7 +147,7 @@ static void test_table_is_sorted_by_work_done(void **state)
 }
 
 /* Under `none` one worker has all and the other starves: the median step does not show it. */
-static void test_table_shows_the_worst_worker(void **state)
+TEST_WITHIN(table_shows_the_worst_worker, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 100);
@@ -168,7 +162,7 @@ static void test_table_shows_the_worst_worker(void **state)
 }
 
 /* Several workers on one GPU stand above the lines that suffer from it. */
-static void test_table_says_at_its_head_that_a_gpu_is_shared(void **state)
+TEST_WITHIN(table_says_at_its_head_that_a_gpu_is_shared, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->result.device = DEVICE_CUDA;
@@ -186,7 +180,7 @@ static void test_table_says_at_its_head_that_a_gpu_is_shared(void **state)
 }
 
 /* Its load makes the one worker another arm than the same worker alone. */
-static void test_table_one_worker_with_a_background(void **state)
+TEST_WITHIN(table_one_worker_with_a_background, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t loaded = add(f, PLACE_NONE, 1, (double[]){70, 70, 70}, 3);
@@ -201,7 +195,7 @@ static void test_table_one_worker_with_a_background(void **state)
 
 /* A rate that is by the mean of steps is not the reciprocal of their median, and one of rounds that
  * lie far apart is no figure to build on. */
-static void test_table_doubts_the_worker_alone(void **state)
+TEST_WITHIN(table_doubts_the_worker_alone, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = add(f, PLACE_NONE, 1, (double[]){10, 10, 10}, 3);
@@ -220,7 +214,7 @@ static void test_table_doubts_the_worker_alone(void **state)
         strstr(text, "\none worker alone with all~: 24.4 k (rounds 2.50 k to 25.0 k), 4.10 ms"));
 }
 
-static void test_table_marks_what_is_not_ok(void **state)
+TEST_WITHIN(table_marks_what_is_not_ok, set_up, tear_down)
 {
     struct fixture *f = *state;
     fixture_demo(&f->result);
@@ -246,7 +240,7 @@ static void test_table_marks_what_is_not_ok(void **state)
     assert_non_null(strstr(text, "recommended: partition, more than 12x the default"));
 }
 
-static void test_table_all_failed(void **state)
+TEST_WITHIN(table_all_failed, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arm = add(f, PLACE_NONE, 2, (double[]){10}, 1);
@@ -258,13 +252,13 @@ static void test_table_all_failed(void **state)
     assert_null(strstr(text, "contend place"));
 }
 
-static void test_table_empty_result(void **state)
+TEST_WITHIN(table_empty_result, set_up, tear_down)
 {
     struct fixture *f = *state;
     assert_string_equal(print(f, false), "fixture, device sim (modelled GPU), 0 CPUs, 3 rounds\n");
 }
 
-static void test_table_two_worker_counts(void **state)
+TEST_WITHIN(table_two_worker_counts, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 4, (double[]){80, 82, 81}, 3);
@@ -279,7 +273,7 @@ static void test_table_two_worker_counts(void **state)
     assert_non_null(strstr(four, "to apply it: contend place --workers 4 --placement partition\n"));
 }
 
-static void test_table_device_is_in_plain_sight(void **state)
+TEST_WITHIN(table_device_is_in_plain_sight, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 10);
@@ -289,7 +283,7 @@ static void test_table_device_is_in_plain_sight(void **state)
     assert_null(strstr(f->text, "sim"));
 }
 
-static void test_advice_names_the_cheapest_fix(void **state)
+TEST_WITHIN(advice_names_the_cheapest_fix, set_up, tear_down)
 {
     struct fixture *f = *state;
     fixture_demo(&f->result);
@@ -302,7 +296,7 @@ static void test_advice_names_the_cheapest_fix(void **state)
 }
 
 /* A variable that is set beats a binding that is no better; both fixes are told where they lose. */
-static void test_advice_weighs_waiting_asleep(void **state)
+TEST_WITHIN(advice_weighs_waiting_asleep, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 100);
@@ -321,7 +315,7 @@ static void test_advice_weighs_waiting_asleep(void **state)
 }
 
 /* What never ends is no reason to say nothing: it is the worst that there is. */
-static void test_advice_is_given_where_none_never_ends(void **state)
+TEST_WITHIN(advice_is_given_where_none_never_ends, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct bench command = fixture_bench; /* whose steps give a rate, where they end */
@@ -353,7 +347,7 @@ static void test_advice_is_given_where_none_never_ends(void **state)
     assert_non_null(strstr(advice.sentence, "no round of none gave a rate ("));
 }
 
-static void test_advice_overlap_is_unclear(void **state)
+TEST_WITHIN(advice_overlap_is_unclear, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){20, 22, 20}, 3);
@@ -367,7 +361,7 @@ static void test_advice_overlap_is_unclear(void **state)
 }
 
 /* In every round, and still what chance does to the best of many. */
-static void test_advice_needs_more_than_a_little(void **state)
+TEST_WITHIN(advice_needs_more_than_a_little, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){20.6, 20.8, 20.4}, 3);
@@ -380,7 +374,7 @@ static void test_advice_needs_more_than_a_little(void **state)
     assert_string_equal(advice.command, "");
 }
 
-static void test_advice_advises_nothing_that_failed(void **state)
+TEST_WITHIN(advice_advises_nothing_that_failed, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 100);
@@ -396,7 +390,7 @@ static void test_advice_advises_nothing_that_failed(void **state)
                         "recommended: partition, 2.0x the default in one round.");
 }
 
-static void test_advice_same_plans_are_not_compared(void **state)
+TEST_WITHIN(advice_same_plans_are_not_compared, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 100);
@@ -410,7 +404,7 @@ static void test_advice_same_plans_are_not_compared(void **state)
     assert_string_equal(advice.command, "");
 }
 
-static void test_advice_pinning_can_lose(void **state)
+TEST_WITHIN(advice_pinning_can_lose, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 10);
@@ -423,7 +417,7 @@ static void test_advice_pinning_can_lose(void **state)
 }
 
 /* Seen on a busy machine: rounds of 1.2x, 8.9x and 104x were told as "8.9x". */
-static void test_advice_far_apart_rounds_have_no_single_number(void **state)
+TEST_WITHIN(advice_far_apart_rounds_have_no_single_number, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){12, 89, 1040}, 3);
@@ -449,7 +443,7 @@ static void test_advice_far_apart_rounds_have_no_single_number(void **state)
 }
 
 /* `partition` was praised where `sized`, one variable, did as well. */
-static void test_advice_is_the_simplest_of_the_best(void **state)
+TEST_WITHIN(advice_is_the_simplest_of_the_best, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 100);
@@ -479,7 +473,7 @@ static void test_advice_is_the_simplest_of_the_best(void **state)
 }
 
 /* In noise the classic mistake can come out first: it is shown, and nobody is told to make it. */
-static void test_advice_is_never_same(void **state)
+TEST_WITHIN(advice_is_never_same, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){100}, 1);
@@ -496,7 +490,7 @@ static void test_advice_is_never_same(void **state)
     assert_true(has_line(f, "same 20.0 k 10x -"));
 }
 
-static void test_advice_command_is_the_users_own(void **state)
+TEST_WITHIN(advice_command_is_the_users_own, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->result.program = "./contend";
@@ -505,7 +499,7 @@ static void test_advice_command_is_the_users_own(void **state)
     assert_string_equal(advise(f, 2).command, "./contend place --workers 2 --placement partition");
 }
 
-static void test_advice_remote_cannot_win(void **state)
+TEST_WITHIN(advice_remote_cannot_win, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_NONE, 100);
@@ -514,7 +508,7 @@ static void test_advice_remote_cannot_win(void **state)
     assert_string_equal(advise(f, 2).command, "contend place --workers 2 --placement numa");
 }
 
-static void test_advice_one_round_says_so(void **state)
+TEST_WITHIN(advice_one_round_says_so, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 2, (double[]){50}, 1);
@@ -524,7 +518,7 @@ static void test_advice_one_round_says_so(void **state)
                         "recommended: partition, 5.0x the default in one round.");
 }
 
-static void test_advice_without_none(void **state)
+TEST_WITHIN(advice_without_none, set_up, tear_down)
 {
     struct fixture *f = *state;
     add_even(f, PLACE_SAME, 30);
@@ -561,7 +555,7 @@ static struct finding close_with_shares(struct fixture *f, double oncpu, double 
     return advise(f, 2);
 }
 
-static void test_advice_says_what_the_loss_was(void **state)
+TEST_WITHIN(advice_says_what_the_loss_was, set_up, tear_down)
 {
     struct fixture *f = *state;
     /* Baseline per step: 5 ms on the CPU, 3 queued, 2 blocked. Of 90 ms: 75 - 5 = 70 = 78%. */
@@ -580,7 +574,7 @@ static void test_advice_says_what_the_loss_was(void **state)
 }
 
 /* Parts that all shrank, or none of which was seen to grow: "-2% of the loss" says nothing. */
-static void test_advice_is_silent_on_a_loss_that_was_not_seen(void **state)
+TEST_WITHIN(advice_is_silent_on_a_loss_that_was_not_seen, set_up, tear_down)
 {
     struct fixture *f = *state;
     assert_null(strstr(close_with_shares(f, 0.01, 0.005, 0.005, NAN).sentence, "of the loss"));
@@ -590,7 +584,7 @@ static void test_advice_is_silent_on_a_loss_that_was_not_seen(void **state)
 }
 
 /* Of 78 ms blocked more, half of 8 CPUs' time over 16 threads, less what the baseline lost. */
-static void test_advice_says_what_of_it_was_stolen(void **state)
+TEST_WITHIN(advice_says_what_of_it_was_stolen, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)close_with_shares(f, 0.1, 0.1, 0.8, NAN);
@@ -604,9 +598,8 @@ static void test_advice_says_what_of_it_was_stolen(void **state)
     assert_null(strstr(advise(f, 2).sentence, "stolen"));
 }
 
-static void test_advice_format_ratio(void **state)
+TEST(advice_format_ratio)
 {
-    (void)state;
     static const struct {
         double ratio;
         const char *text;
@@ -615,44 +608,4 @@ static void test_advice_format_ratio(void **state)
     char text[32];
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
         assert_string_equal(advice_format_ratio(want[i].ratio, text, sizeof(text)), want[i].text);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_table_golden),
-        TEST(test_table_color_is_only_color),
-        TEST(test_table_shows_how_sure_a_ratio_is),
-        TEST(test_table_is_sorted_by_work_done),
-        TEST(test_table_shows_the_worst_worker),
-        TEST(test_table_says_at_its_head_that_a_gpu_is_shared),
-        TEST(test_table_one_worker_with_a_background),
-        TEST(test_table_doubts_the_worker_alone),
-        TEST(test_table_marks_what_is_not_ok),
-        TEST(test_table_all_failed),
-        TEST(test_table_empty_result),
-        TEST(test_table_two_worker_counts),
-        TEST(test_table_device_is_in_plain_sight),
-        TEST(test_advice_names_the_cheapest_fix),
-        TEST(test_advice_weighs_waiting_asleep),
-        TEST(test_advice_is_given_where_none_never_ends),
-        TEST(test_advice_overlap_is_unclear),
-        TEST(test_advice_needs_more_than_a_little),
-        TEST(test_advice_advises_nothing_that_failed),
-        TEST(test_advice_same_plans_are_not_compared),
-        TEST(test_advice_pinning_can_lose),
-        TEST(test_advice_far_apart_rounds_have_no_single_number),
-        TEST(test_advice_is_the_simplest_of_the_best),
-        TEST(test_advice_is_never_same),
-        TEST(test_advice_command_is_the_users_own),
-        TEST(test_advice_remote_cannot_win),
-        TEST(test_advice_one_round_says_so),
-        TEST(test_advice_without_none),
-        TEST(test_advice_says_what_the_loss_was),
-        TEST(test_advice_says_what_of_it_was_stolen),
-        TEST(test_advice_is_silent_on_a_loss_that_was_not_seen),
-        cmocka_unit_test(test_advice_format_ratio),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,4 @@
 /* Rows of retention: each value under load against the same round's value of the idle team. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "harness/plan/placement/options.h"
 #include "harness/rows/row.h"
 #include "harness/show/figures/figures.h"
@@ -19,6 +8,7 @@
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_out.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 enum { ROUNDS = 3, RANKS = 2 };
 
@@ -102,9 +92,8 @@ static void make(struct result *result, struct verdict *verdict)
         fail_msg("%s", err.msg);
 }
 
-static void test_retention_is_paired_by_round(void **state)
+TEST(retention_is_paired_by_round)
 {
-    (void)state;
     struct result result;
     struct verdict verdict;
     make(&result, &verdict);
@@ -123,9 +112,8 @@ static void test_retention_is_paired_by_round(void **state)
     fixture_result_free(&result);
 }
 
-static void test_retention_is_of_the_kept_metric_under_load_only(void **state)
+TEST(retention_is_of_the_kept_metric_under_load_only)
 {
-    (void)state;
     struct result result;
     struct verdict verdict;
     make(&result, &verdict);
@@ -142,9 +130,8 @@ static void test_retention_is_of_the_kept_metric_under_load_only(void **state)
     fixture_result_free(&result);
 }
 
-static void test_retention_skips_rounds_without_their_idle_half(void **state)
+TEST(retention_skips_rounds_without_their_idle_half)
 {
-    (void)state;
     struct result result;
     struct verdict verdict;
     make(&result, &verdict);
@@ -161,9 +148,8 @@ static void test_retention_skips_rounds_without_their_idle_half(void **state)
     fixture_result_free(&result);
 }
 
-static void test_retention_is_as_noisy_as_its_idle_half(void **state)
+TEST(retention_is_as_noisy_as_its_idle_half)
 {
-    (void)state;
     struct result result;
     struct verdict verdict;
     make(&result, &verdict);
@@ -198,9 +184,8 @@ static char *print_table(const struct result *result, struct verdict *verdict)
 }
 
 /* What needs nodes keeps 2% more than what needs a list of CPUs. */
-static void test_retention_recommends_the_simplest_that_keeps_as_much(void **state)
+TEST(retention_recommends_the_simplest_that_keeps_as_much)
 {
-    (void)state;
     static const enum placement placements[] = {PLACE_NONE, PLACE_NUMA, PLACE_PARTITION};
     static const double loaded[] = {100, 20.5, 20.9};
     struct result result;
@@ -223,9 +208,8 @@ static void test_retention_recommends_the_simplest_that_keeps_as_much(void **sta
     fixture_result_free(&result);
 }
 
-static void test_retention_table_says_what_is_kept(void **state)
+TEST(retention_table_says_what_is_kept)
 {
-    (void)state;
     struct result result;
     struct verdict verdict;
     fixture_result_init(&result);
@@ -260,9 +244,8 @@ static void test_retention_table_says_what_is_kept(void **state)
 }
 
 /* Of the least that each keeps, 50% against 67%: but the rounds of the one hold the other's. */
-static void test_retention_advises_what_is_clear(void **state)
+TEST(retention_advises_what_is_clear)
 {
-    (void)state;
     const double none[ROUNDS] = {40, 20, 60}, partition[ROUNDS] = {30, 35, 28};
     const enum status statuses[] = {STATUS_OK, STATUS_HUNG};
     for (size_t s = 0; s < 2; s++) {
@@ -289,9 +272,8 @@ static void test_retention_advises_what_is_clear(void **state)
     }
 }
 
-static void test_retention_is_drawn_by_size(void **state)
+TEST_IN_DIR(retention_is_drawn_by_size)
 {
-    (void)state;
     struct result result;
     struct verdict verdict;
     struct err err = {0};
@@ -306,20 +288,4 @@ static void test_retention_is_drawn_by_size(void **state)
     fixture_assert_svg_has("retention", ">none<");
     verdict_free(&verdict);
     fixture_result_free(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_retention_is_paired_by_round),
-        cmocka_unit_test(test_retention_is_of_the_kept_metric_under_load_only),
-        cmocka_unit_test(test_retention_skips_rounds_without_their_idle_half),
-        cmocka_unit_test(test_retention_is_as_noisy_as_its_idle_half),
-        cmocka_unit_test(test_retention_recommends_the_simplest_that_keeps_as_much),
-        cmocka_unit_test(test_retention_table_says_what_is_kept),
-        cmocka_unit_test(test_retention_advises_what_is_clear),
-        cmocka_unit_test_setup_teardown(test_retention_is_drawn_by_size, fixture_make_dir,
-                                        fixture_remove_dir),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

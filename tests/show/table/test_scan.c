@@ -1,19 +1,11 @@
 /* The closing tables of scans: fit 80 columns, and say what failed. */
 #include "harness/show/table/placements.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "harness/rows/number.h"
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
+#include "tests/lib/unit.h"
 
 enum { BY_TEAM = 1, BY_LINE, BY_THREADS, BY_X, BY_Y, BY_Z, BY_REASON, BY_GPU, BY_WHAT, BY_TYPE };
 static const struct bench_dim dims[] = {
@@ -53,9 +45,8 @@ static void assert_says(const char *text, const char *what)
         fail_msg("no '%s' in\n%s", what, text);
 }
 
-static void test_table_values_golden(void **state)
+TEST(table_values_golden)
 {
-    (void)state;
     char *text = print(&fixture_vm, NULL);
     fixture_golden("table_scans_vm.txt", text);
     free(text);
@@ -65,9 +56,8 @@ static void test_table_values_golden(void **state)
 }
 
 /* In the fixture, one pair was disturbed. */
-static void test_table_values_pairs_are_one_line(void **state)
+TEST(table_values_pairs_are_one_line)
 {
-    (void)state;
     char *text = print(&fixture_vm, "core_to_core smt_pairs");
     assert_says(text, "\npair_latency: 2016 pairs, ");
     assert_says(text, " median .. 1900 ns (5-60)\n");
@@ -83,9 +73,8 @@ static void test_table_values_pairs_are_one_line(void **state)
 }
 
 /* Copies of hosts have other keys than those of pairs, and all together would fit no table. */
-static void test_table_values_split_what_fits_no_table(void **state)
+TEST(table_values_split_what_fits_no_table)
 {
-    (void)state;
     char *text = print(&fixture_gpus, "gpu_copy");
     assert_says(text, "\ncopy_bandwidth, GB/s, dir h2d, mem pinned  gpu       0       1       2 ");
     assert_says(text, "\n  node 1, via ce, with all                           -       -    27.");
@@ -102,9 +91,8 @@ static void test_table_values_split_what_fits_no_table(void **state)
     free(text);
 }
 
-static void test_table_values_names_what_differs(void **state)
+TEST(table_values_names_what_differs)
 {
-    (void)state;
     char *text = print(&fixture_server, "loaded_latency");
     assert_says(text, "\nloaded_latency, inject r\n");
     assert_says(text, "\nloaded_latency, inject rw\n");
@@ -150,9 +138,8 @@ static double flat_but_one(size_t i, size_t odd)
 }
 
 /* Of 16 columns there is room for 7; the one where a rate collapses is among them. */
-static void test_table_values_show_the_cliff(void **state)
+TEST(table_values_show_the_cliff)
 {
-    (void)state;
     for (size_t cliff = 0; cliff < 16; cliff++) {
         char name[16];
         char *text = print_columns(16, "team=", "", rising_but_one, cliff);
@@ -166,9 +153,8 @@ static void test_table_values_show_the_cliff(void **state)
 }
 
 /* So is the best, which is not far enough from the others for a cliff; the others are counted. */
-static void test_table_values_show_the_best(void **state)
+TEST(table_values_show_the_best)
 {
-    (void)state;
     for (size_t best = 0; best < 16; best++) {
         char *text = print_columns(16, "team=", "", flat_but_one, best);
         assert_says(text, " 1150123");
@@ -207,9 +193,8 @@ static char *print_sweep(const double *const *lines, size_t nlines, size_t n)
 }
 
 /* A cliff among the evenly chosen columns does not give way to a best beside it. */
-static void test_table_values_keep_the_cliff_beside_the_best(void **state)
+TEST(table_values_keep_the_cliff_beside_the_best)
 {
-    (void)state;
     static const double first[] = {1180123, 2290123,  4110123,  8000123,
                                    1286012, 18630123, 10450123, 8940123};
     static const double second[] = {2200123, 4150123,  8000123,  15000123,
@@ -224,9 +209,8 @@ static void test_table_values_keep_the_cliff_beside_the_best(void **state)
 }
 
 /* Each line has its best elsewhere, six in all: they stand in two blocks. */
-static void test_table_values_show_each_best_and_the_cliff(void **state)
+TEST(table_values_show_each_best_and_the_cliff)
 {
-    (void)state;
     enum { LINES = 6, COLUMNS = 18 };
     double value[LINES][COLUMNS];
     const double *lines[LINES];
@@ -248,9 +232,8 @@ static void test_table_values_show_each_best_and_the_cliff(void **state)
 }
 
 /* Of three metrics, of which the second has other teams than the others. */
-static void test_table_values_say_whose_columns_are_left_out(void **state)
+TEST(table_values_say_whose_columns_are_left_out)
 {
-    (void)state;
     static const struct bench_metric metrics[] = {
         {"a", "1", "none"}, {"b", "1", "none"}, {"c", "1", "none"}, {.name = NULL}};
     static const struct bench bench = {
@@ -278,9 +261,8 @@ static void test_table_values_say_whose_columns_are_left_out(void **state)
 }
 
 /* Names stand for themselves, and so do the numbers of GPUs: they go on below. */
-static void test_table_values_show_all_names(void **state)
+TEST(table_values_show_all_names)
 {
-    (void)state;
     static const char *const names[] = {"type=t", "gpu="};
     for (size_t name = 0; name < 2; name++) {
         char *text = print_columns(16, names[name], "", flat_but_one, 16);
@@ -294,9 +276,8 @@ static void test_table_values_show_all_names(void **state)
 }
 
 /* More columns than usual, where their texts leave room: none is left out. */
-static void test_table_values_narrow_columns(void **state)
+TEST(table_values_narrow_columns)
 {
-    (void)state;
     char *text = print_columns(9, "team=", "", rising_but_one, 9);
     assert_says(text, "     0     1     2     3     4     5     6     7     8\n");
     assert_says(text, "  1000  1100  1200  1300  1400  1500  1600  1700  1800\n");
@@ -305,17 +286,15 @@ static void test_table_values_narrow_columns(void **state)
 }
 
 /* A heading that leaves no place for the name of what is across is a line of its own. */
-static void test_table_values_long_heading(void **state)
+TEST(table_values_long_heading)
 {
-    (void)state;
     char *text = print_columns(3, "team=", ";what=a_word_that_makes_it_long", flat_but_one, 3);
     assert_says(text, "\nwhat a_word_that_makes_it_long");
     free(text);
 }
 
-static void test_table_values_say_what_failed(void **state)
+TEST(table_values_say_what_failed)
 {
-    (void)state;
     struct result result;
     fixture_scans_make(&fixture_vm, "mem_bandwidth mem_latency numa_matrix core_to_core", &result);
     for (unsigned round = 0; round < 3; round++) {
@@ -341,9 +320,8 @@ static void test_table_values_say_what_failed(void **state)
 }
 
 /* Of all values of two metrics, one is doubted. */
-static void test_table_values_mark_what_is_doubted(void **state)
+TEST(table_values_mark_what_is_doubted)
 {
-    (void)state;
     struct result result;
     fixture_scans_make(&fixture_vm, "mem_bandwidth core_to_core", &result);
     for (unsigned arm = 0; arm < 2; arm++)
@@ -366,9 +344,8 @@ static void test_table_values_mark_what_is_doubted(void **state)
 }
 
 /* "faults, 1" would be read as a value. */
-static void test_table_values_counts_have_no_unit(void **state)
+TEST(table_values_counts_have_no_unit)
 {
-    (void)state;
     static const char *const units[] = {"1", "number", "count", "ratio"};
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         char text[32];
@@ -378,9 +355,8 @@ static void test_table_values_counts_have_no_unit(void **state)
 }
 
 /* Which side of it the truth lies on stands beside a bound, not below the table. */
-static void test_table_values_say_which_bound(void **state)
+TEST(table_values_say_which_bound)
 {
-    (void)state;
     static const char *const reasons[] = {"at most: p99 is too late",
                                           "at least: some did not begin"};
     struct result result;
@@ -407,9 +383,8 @@ static void test_table_values_say_which_bound(void **state)
     fixture_result_free(&result);
 }
 
-static void test_table_values_unknown_metrics_print_too(void **state)
+TEST(table_values_unknown_metrics_print_too)
 {
-    (void)state;
     struct fixture_scan_machine one = fixture_vm;
     one.rounds = 1;
     struct result result;
@@ -429,9 +404,8 @@ static void test_table_values_unknown_metrics_print_too(void **state)
 }
 
 /* Reasons that never held, and what is about the measurement. */
-static void test_table_values_leave_out_what_the_metric_says(void **state)
+TEST(table_values_leave_out_what_the_metric_says)
 {
-    (void)state;
     static const struct bench_metric metrics[] = {{"share", "ratio", "lower", .only_held = true},
                                                   {"doubt", "ratio", "none", .quiet = true},
                                                   {.name = NULL}};
@@ -487,9 +461,8 @@ static char *print_two_operations(unsigned keep)
 }
 
 /* Many sizes: none is left out, and each operation has a table. */
-static void test_table_values_a_line_a_size(void **state)
+TEST(table_values_a_line_a_size)
 {
-    (void)state;
     char *text = print_two_operations(6);
     assert_says(text, "\nop allreduce  latency   busbw\nsize               us    GB/s\n8 B  ");
     assert_says(text, "\n128 MiB           664     303\n\nop broadcast  latency   busbw\n");
@@ -499,9 +472,8 @@ static void test_table_values_a_line_a_size(void **state)
 }
 
 /* An operation of few sizes stands in no such table: then all stand in the usual ones. */
-static void test_table_values_few_sizes_side_by_side(void **state)
+TEST(table_values_few_sizes_side_by_side)
 {
-    (void)state;
     char *text = print_two_operations(3);
     assert_says(text, "\ncollective_latency, us  size     8 B ");
     assert_says(text, "\n  op broadcast ");
@@ -510,9 +482,8 @@ static void test_table_values_few_sizes_side_by_side(void **state)
 }
 
 /* Sizes alone do not make such a table: the metric says that it stands in one. */
-static void test_table_values_side_by_side_unless_said(void **state)
+TEST(table_values_side_by_side_unless_said)
 {
-    (void)state;
     struct result result;
     fixture_scans_make(&fixture_server, "collective", &result);
     struct bench_metric metrics[16] = {{.name = NULL}};
@@ -529,32 +500,4 @@ static void test_table_values_side_by_side_unless_said(void **state)
     assert_null(strstr(text, "\n8 B "));
     free(text);
     fixture_result_free(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table_values_golden),
-        cmocka_unit_test(test_table_values_pairs_are_one_line),
-        cmocka_unit_test(test_table_values_split_what_fits_no_table),
-        cmocka_unit_test(test_table_values_names_what_differs),
-        cmocka_unit_test(test_table_values_show_the_cliff),
-        cmocka_unit_test(test_table_values_show_the_best),
-        cmocka_unit_test(test_table_values_keep_the_cliff_beside_the_best),
-        cmocka_unit_test(test_table_values_show_each_best_and_the_cliff),
-        cmocka_unit_test(test_table_values_say_whose_columns_are_left_out),
-        cmocka_unit_test(test_table_values_show_all_names),
-        cmocka_unit_test(test_table_values_narrow_columns),
-        cmocka_unit_test(test_table_values_long_heading),
-        cmocka_unit_test(test_table_values_say_what_failed),
-        cmocka_unit_test(test_table_values_mark_what_is_doubted),
-        cmocka_unit_test(test_table_values_counts_have_no_unit),
-        cmocka_unit_test(test_table_values_say_which_bound),
-        cmocka_unit_test(test_table_values_unknown_metrics_print_too),
-        cmocka_unit_test(test_table_values_leave_out_what_the_metric_says),
-        cmocka_unit_test(test_table_values_a_line_a_size),
-        cmocka_unit_test(test_table_values_few_sizes_side_by_side),
-        cmocka_unit_test(test_table_values_side_by_side_unless_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,21 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/lib/fixture_golden.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 struct fixture {
     char path[64];
@@ -87,7 +80,7 @@ static void assert_golden(int dir_fd, const char *name, const char *golden)
     free(got);
 }
 
-static void test_csv_golden(void **state)
+TEST_WITHIN(csv_golden, set_up, tear_down)
 {
     const struct fixture *f = *state;
     struct result result;
@@ -128,7 +121,7 @@ static struct row row_by_hand(void)
                         .reason = "plain reason; no quotes"};
 }
 
-static void test_csv_rows_quotes_as_rfc_4180(void **state)
+TEST_WITHIN(csv_rows_quotes_as_rfc_4180, set_up, tear_down)
 {
     const struct fixture *f = *state;
     struct row row = row_by_hand();
@@ -142,7 +135,7 @@ static void test_csv_rows_quotes_as_rfc_4180(void **state)
                 "plain reason; no quotes\n");
 }
 
-static void test_csv_rows_empty_is_a_header(void **state)
+TEST_WITHIN(csv_rows_empty_is_a_header, set_up, tear_down)
 {
     const struct fixture *f = *state;
     struct rows rows = {0};
@@ -151,7 +144,7 @@ static void test_csv_rows_empty_is_a_header(void **state)
     assert_file(f->dir_fd, "rows.csv", ROW_COLUMNS "\n");
 }
 
-static void test_csv_rows_full_disk_leaves_no_part(void **state)
+TEST_WITHIN(csv_rows_full_disk_leaves_no_part, set_up, tear_down)
 {
     const struct fixture *f = *state;
     struct row row = row_by_hand();
@@ -163,9 +156,8 @@ static void test_csv_rows_full_disk_leaves_no_part(void **state)
     assert_int_equal(faccessat(f->dir_fd, "rows.csv", F_OK, 0), -1);
 }
 
-static void test_csv_rows_bad_directory(void **state)
+TEST_WITHIN(csv_rows_bad_directory, set_up, tear_down)
 {
-    (void)state;
     struct rows rows = {0};
     struct err err;
     assert_int_equal(csv_write_rows(-1, &rows, &err), -EBADF);
@@ -206,7 +198,7 @@ static int append(struct samples_file *file, const struct result *result, size_t
                                &result->arms[arm].observations[round], err);
 }
 
-static void test_csv_samples_bytes(void **state)
+TEST_WITHIN(csv_samples_bytes, set_up, tear_down)
 {
     const struct fixture *f = *state;
     struct samples_file file = {0};
@@ -229,7 +221,7 @@ static void test_csv_samples_bytes(void **state)
     fixture_result_free(&result);
 }
 
-static void test_csv_samples_full_disk_keeps_whole_rounds(void **state)
+TEST_WITHIN(csv_samples_full_disk_keeps_whole_rounds, set_up, tear_down)
 {
     const struct fixture *f = *state;
     struct samples_file file = {0};
@@ -251,9 +243,8 @@ static void test_csv_samples_full_disk_keeps_whole_rounds(void **state)
     fixture_result_free(&result);
 }
 
-static void test_csv_samples_full_device(void **state)
+TEST_WITHIN(csv_samples_full_device, set_up, tear_down)
 {
-    (void)state;
     struct result result;
     struct err err;
     make_samples(&result);
@@ -267,7 +258,7 @@ static void test_csv_samples_full_device(void **state)
     fixture_result_free(&result);
 }
 
-static void test_csv_samples_does_not_follow_links(void **state)
+TEST_WITHIN(csv_samples_does_not_follow_links, set_up, tear_down)
 {
     const struct fixture *f = *state;
     struct samples_file file = {0};
@@ -278,7 +269,7 @@ static void test_csv_samples_does_not_follow_links(void **state)
     assert_int_equal(faccessat(f->dir_fd, "target", F_OK, 0), -1);
 }
 
-static void test_csv_samples_open_on_a_full_disk(void **state)
+TEST_WITHIN(csv_samples_open_on_a_full_disk, set_up, tear_down)
 {
     const struct fixture *f = *state;
     struct samples_file file = {0};
@@ -286,22 +277,4 @@ static void test_csv_samples_open_on_a_full_disk(void **state)
     limit_files(f, 10);
     assert_int_equal(samples_file_open(&file, f->dir_fd, &err), -EFBIG);
     assert_false(file.is_open);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_csv_golden),
-        TEST(test_csv_rows_quotes_as_rfc_4180),
-        TEST(test_csv_rows_empty_is_a_header),
-        TEST(test_csv_rows_full_disk_leaves_no_part),
-        TEST(test_csv_rows_bad_directory),
-        TEST(test_csv_samples_bytes),
-        TEST(test_csv_samples_full_disk_keeps_whole_rounds),
-        TEST(test_csv_samples_full_device),
-        TEST(test_csv_samples_does_not_follow_links),
-        TEST(test_csv_samples_open_on_a_full_disk),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,9 @@
 /* harness/store/files/run_json.c: run.json read back says what the run was, whatever the machine
  * put into it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +12,7 @@
 #include "harness/store/json/value.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_plots.h"
+#include "tests/lib/unit.h"
 
 static const enum placement placements[] = {PLACE_NONE, PLACE_PARTITION, PLACE_PCORES};
 static const struct fixture_machine machine = {
@@ -148,9 +140,8 @@ static void write_run(const struct result *result, const char *status)
         fail_msg("%s", err.msg);
 }
 
-static void test_json_says_what_was_run(void **state)
+TEST_IN_DIR(json_says_what_was_run)
 {
-    (void)state;
     struct result result;
     fixture_plots_make(&machine, &result);
     write_run(&result, "complete");
@@ -177,9 +168,8 @@ static void test_json_says_what_was_run(void **state)
     fixture_plots_free(&result);
 }
 
-static void test_json_options_keep_their_types(void **state)
+TEST_IN_DIR(json_options_keep_their_types)
 {
-    (void)state;
     struct result result;
     fixture_plots_make(&machine, &result);
     write_run(&result, "complete");
@@ -194,9 +184,8 @@ static void test_json_options_keep_their_types(void **state)
     fixture_plots_free(&result);
 }
 
-static void test_json_arms_carry_plan_observations_and_witnesses(void **state)
+TEST_IN_DIR(json_arms_carry_plan_observations_and_witnesses)
 {
-    (void)state;
     struct result result;
     fixture_plots_make(&machine, &result);
     struct worker_result *worker = &result.arms[0].observations[0].workers[1];
@@ -232,9 +221,8 @@ static void test_json_arms_carry_plan_observations_and_witnesses(void **state)
     fixture_plots_free(&result);
 }
 
-static void test_json_before_the_end_is_interrupted(void **state)
+TEST_IN_DIR(json_before_the_end_is_interrupted)
 {
-    (void)state;
     write_run(NULL, "interrupted");
     json_t *run = read_back();
     assert_string_equal(text_at(run, "status"), "interrupted");
@@ -244,9 +232,8 @@ static void test_json_before_the_end_is_interrupted(void **state)
 }
 
 /* A full disk, here a file size limit. */
-static void test_json_that_cannot_be_written_leaves_no_part(void **state)
+TEST_IN_DIR(json_that_cannot_be_written_leaves_no_part)
 {
-    (void)state;
     struct result result;
     struct rlimit saved, tiny;
     struct err err = {0};
@@ -265,9 +252,8 @@ static void test_json_that_cannot_be_written_leaves_no_part(void **state)
     fixture_plots_free(&result);
 }
 
-static void test_json_text_replaces_what_is_not_utf8(void **state)
+TEST(json_text_replaces_what_is_not_utf8)
 {
-    (void)state;
     static const char *const texts[][2] = {
         {"plain", "plain"},
         {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
@@ -285,19 +271,4 @@ static void test_json_text_replaces_what_is_not_utf8(void **state)
     assert_true(json_is_null(json_value_text_or_null("")));
     assert_true(json_is_null(json_value_real((double)NAN)));
     assert_true(json_is_null(json_value_real((double)INFINITY)));
-}
-
-int main(void)
-{
-#define IN_DIRECTORY(test)                                                                         \
-    cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
-    const struct CMUnitTest tests[] = {
-        IN_DIRECTORY(test_json_says_what_was_run),
-        IN_DIRECTORY(test_json_options_keep_their_types),
-        IN_DIRECTORY(test_json_arms_carry_plan_observations_and_witnesses),
-        IN_DIRECTORY(test_json_before_the_end_is_interrupted),
-        IN_DIRECTORY(test_json_that_cannot_be_written_leaves_no_part),
-        cmocka_unit_test(test_json_text_replaces_what_is_not_utf8),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

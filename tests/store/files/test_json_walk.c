@@ -1,22 +1,16 @@
 /* harness/store/files/json_walk.h: pieces of JSON text. */
 #include "harness/store/files/json_walk.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static struct json_piece piece(const char *text)
 {
     return (struct json_piece){text, strlen(text)};
 }
 
-static void test_members_come_one_after_the_other(void **state)
+TEST(members_come_one_after_the_other)
 {
-    (void)state;
     struct json_walk walk;
     struct json_piece name, value;
     const char *text = " {\"a\": \"}\\\"]\", \"b\" :[1, {\"x\": \"]\"}],\n\"c\":-1.5e3}";
@@ -33,9 +27,8 @@ static void test_members_come_one_after_the_other(void **state)
     assert_int_equal(json_walk_next(&walk, &name, &value), 0);
 }
 
-static void test_a_member_is_found_at_its_own_level(void **state)
+TEST(a_member_is_found_at_its_own_level)
 {
-    (void)state;
     struct json_piece text = piece("{\"a\": {\"b\": 1}, \"b\": 2, \"e\": {}}");
     json_t *found = json_walk_member(text, "b");
     assert_int_equal(json_integer_value(found), 2);
@@ -48,9 +41,8 @@ static void test_a_member_is_found_at_its_own_level(void **state)
 }
 
 /* Cut at any byte, it says so, and reads nothing behind its end. */
-static void test_a_cut_text_is_no_json(void **state)
+TEST(a_cut_text_is_no_json)
 {
-    (void)state;
     const char *text = "{\"a\": [1, 2, \"x\\\"\"], \"b\": {\"c\": null}}";
     for (size_t length = 0; length < strlen(text); length++) {
         char copy[64];
@@ -62,14 +54,4 @@ static void test_a_cut_text_is_no_json(void **state)
             rc = json_walk_next(&walk, &name, &value);
         assert_int_equal(rc, -EINVAL);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members_come_one_after_the_other),
-        cmocka_unit_test(test_a_member_is_found_at_its_own_level),
-        cmocka_unit_test(test_a_cut_text_is_no_json),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,24 +8,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 enum { DIED = 9, ROUNDS = 3, LINES_A_ROUND = 4 };
 
@@ -294,9 +286,8 @@ static void recover(void)
     assert_false(is_there("d/.contend-run"));
 }
 
-static void test_output_killed_anywhere_leaves_one_whole_result(void **state)
+TEST_WITHIN(output_killed_anywhere_leaves_one_whole_result, set_up, tear_down)
 {
-    (void)state;
     int stayed = 0, replaced = 0, cut = 0;
     for (int call = 1;; call++) {
         make_old();
@@ -332,9 +323,8 @@ static void test_output_killed_anywhere_leaves_one_whole_result(void **state)
     assert_true(cut > 1);
 }
 
-static void test_output_first_run_killed_anywhere_leaves_nothing_half(void **state)
+TEST_WITHIN(output_first_run_killed_anywhere_leaves_nothing_half, set_up, tear_down)
 {
-    (void)state;
     for (int call = 1, at_end = 0; !at_end; call++) {
         at_end = run_dies_in(call);
         recover();
@@ -348,9 +338,8 @@ static void test_output_first_run_killed_anywhere_leaves_nothing_half(void **sta
     }
 }
 
-static void test_output_next_run_ends_what_was_begun(void **state)
+TEST_WITHIN(output_next_run_ends_what_was_begun, set_up, tear_down)
 {
-    (void)state;
     struct session s;
     struct err err;
     make_old();
@@ -366,9 +355,8 @@ static void test_output_next_run_ends_what_was_begun(void **state)
     leave(&s);
 }
 
-static void test_output_says_how_many_rounds_while_it_runs(void **state)
+TEST_WITHIN(output_says_how_many_rounds_while_it_runs, set_up, tear_down)
 {
-    (void)state;
     struct session s;
     struct err err;
     assert_int_equal(begin(&s, "d", "new", &err), 0);
@@ -384,9 +372,8 @@ static void test_output_says_how_many_rounds_while_it_runs(void **state)
     assert_false(is_there("d/.contend-run"));
 }
 
-static void test_output_without_a_round_leaves_the_earlier_result(void **state)
+TEST_WITHIN(output_without_a_round_leaves_the_earlier_result, set_up, tear_down)
 {
-    (void)state;
     struct session s;
     struct err err;
     make_old();
@@ -407,9 +394,8 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static void test_output_that_cannot_start_leaves_all_as_it_was(void **state)
+TEST_WITHIN(output_that_cannot_start_leaves_all_as_it_was, set_up, tear_down)
 {
-    (void)state;
     struct session s;
     struct err err;
     make_old();
@@ -426,9 +412,8 @@ static void test_output_that_cannot_start_leaves_all_as_it_was(void **state)
     free_old(&old);
 }
 
-static void test_output_full_disk_keeps_the_rounds_before(void **state)
+TEST_WITHIN(output_full_disk_keeps_the_rounds_before, set_up, tear_down)
 {
-    (void)state;
     struct session s;
     struct err err;
     struct stat samples;
@@ -460,9 +445,8 @@ static void test_output_full_disk_keeps_the_rounds_before(void **state)
 }
 
 /* Whichever file it is: the last word speaks of the rounds that are there. */
-static void test_output_a_round_that_is_not_written_leaves_nothing(void **state)
+TEST_WITHIN(output_a_round_that_is_not_written_leaves_nothing, set_up, tear_down)
 {
-    (void)state;
     for (int write = 1; write <= 4; write++) { /* samples, rounds, rows, run.json */
         struct session s;
         struct err err;
@@ -486,9 +470,8 @@ static void test_output_a_round_that_is_not_written_leaves_nothing(void **state)
     }
 }
 
-static void test_output_has_one_run_at_a_time(void **state)
+TEST_WITHIN(output_has_one_run_at_a_time, set_up, tear_down)
 {
-    (void)state;
     struct session first, second;
     struct err err;
     char want[64];
@@ -508,9 +491,8 @@ static void test_output_has_one_run_at_a_time(void **state)
     leave(&second);
 }
 
-static void test_output_default_names_never_meet(void **state)
+TEST_WITHIN(output_default_names_never_meet, set_up, tear_down)
 {
-    (void)state;
     struct session s[3];
     struct err err;
     for (int i = 0; i < 3; i++)
@@ -522,9 +504,8 @@ static void test_output_default_names_never_meet(void **state)
         leave(&s[i]);
 }
 
-static void test_output_leaves_files_of_others_alone(void **state)
+TEST_WITHIN(output_leaves_files_of_others_alone, set_up, tear_down)
 {
-    (void)state;
     static const char *const files[] = {"rows.csv", "samples.csv", "run.json"};
     struct session s;
     struct err err;
@@ -554,9 +535,8 @@ static void test_output_leaves_files_of_others_alone(void **state)
 }
 
 /* Ranks other than the first never open one. */
-static void test_output_that_was_not_opened_closes_nothing(void **state)
+TEST_WITHIN(output_that_was_not_opened_closes_nothing, set_up, tear_down)
 {
-    (void)state;
     struct run_dir run_dir = {0};
     int own = dup(STDIN_FILENO); /* open in any case */
     assert_int_equal(dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO), STDIN_FILENO);
@@ -564,24 +544,4 @@ static void test_output_that_was_not_opened_closes_nothing(void **state)
     assert_true(fcntl(STDIN_FILENO, F_GETFD) >= 0);
     if (own >= 0)
         (void)dup2(own, STDIN_FILENO);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_output_killed_anywhere_leaves_one_whole_result),
-        TEST(test_output_first_run_killed_anywhere_leaves_nothing_half),
-        TEST(test_output_next_run_ends_what_was_begun),
-        TEST(test_output_says_how_many_rounds_while_it_runs),
-        TEST(test_output_without_a_round_leaves_the_earlier_result),
-        TEST(test_output_that_cannot_start_leaves_all_as_it_was),
-        TEST(test_output_full_disk_keeps_the_rounds_before),
-        TEST(test_output_a_round_that_is_not_written_leaves_nothing),
-        TEST(test_output_has_one_run_at_a_time),
-        TEST(test_output_default_names_never_meet),
-        TEST(test_output_leaves_files_of_others_alone),
-        TEST(test_output_that_was_not_opened_closes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* What makes results incomparable, from their run.json, and what allows it. */
 #include "harness/store/json/comparable.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const char same[] =
     "{'version': '1', 'machine': {'key': 'aa'}, 'environment': {'cpu_model': 'X', 'kernel': '6.1',"
@@ -50,9 +43,8 @@ static struct checked check(const char *from, const char *to, const char *allowe
     return checked;
 }
 
-static void test_comparable_refuses_what_differs(void **state)
+TEST(comparable_refuses_what_differs)
 {
-    (void)state;
     static const struct differing {
         const char *from, *to, *what;
     } all[] = {
@@ -83,18 +75,16 @@ static void test_comparable_refuses_what_differs(void **state)
 }
 
 /* A cgroup has a file for the quota only while some process wants one: "max" in it is no limit. */
-static void test_comparable_takes_no_quota_for_what_it_is(void **state)
+TEST(comparable_takes_no_quota_for_what_it_is)
 {
-    (void)state;
     struct checked checked = check("'cpu_max': null", "'cpu_max': 'max 100000'", NULL);
     assert_string_equal(checked.refused, "");
     assert_int_equal(checked.findings.n, 0);
 }
 
 /* Of long lists, too, the last ones count: of CPUs, and of GPUs. */
-static void test_comparable_sees_differences_far_behind(void **state)
+TEST(comparable_sees_differences_far_behind)
 {
-    (void)state;
     static const char from[] = "'allowed': '0-15'";
     char list[2][400];
     size_t used = (size_t)snprintf(list[0], sizeof(list[0]), "'allowed': '0");
@@ -120,9 +110,8 @@ static void test_comparable_sees_differences_far_behind(void **state)
 }
 
 /* A command that was compared by another number is another measurement; another command is told. */
-static void test_comparable_tells_commands_apart(void **state)
+TEST(comparable_tells_commands_apart)
 {
-    (void)state;
     static const char plain[] = "'options': {'profile': 'quick'}";
     static const char *const sides_of[][2] = {
         {"'options': {'metric': 'acc=([0-9.]+)'}", "'options': {'metric': 'loss=([0-9.]+)'}"},
@@ -159,9 +148,8 @@ static void test_comparable_tells_commands_apart(void **state)
     }
 }
 
-static void test_comparable_does_not_count_what_a_record_lacks(void **state)
+TEST(comparable_does_not_count_what_a_record_lacks)
 {
-    (void)state;
     struct checked older = check("'machine': {'key': 'aa'}, ", "", NULL);
     struct checked equal = check("", "", NULL);
     assert_string_equal(older.refused, "");
@@ -169,9 +157,8 @@ static void test_comparable_does_not_count_what_a_record_lacks(void **state)
     assert_int_equal(equal.findings.n, 0);
 }
 
-static void test_comparable_allows_known_words_only(void **state)
+TEST(comparable_allows_known_words_only)
 {
-    (void)state;
     struct err err;
     assert_int_equal(comparable_check_allowed(NULL, &err), 0);
     assert_int_equal(comparable_check_allowed("kernel,nccl", &err), 0);
@@ -181,17 +168,4 @@ static void test_comparable_allows_known_words_only(void **state)
     struct checked both = check("6.1", "6.2", "all");
     assert_string_equal(both.refused, "");
     findings_free(&both.findings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_comparable_refuses_what_differs),
-        cmocka_unit_test(test_comparable_takes_no_quota_for_what_it_is),
-        cmocka_unit_test(test_comparable_sees_differences_far_behind),
-        cmocka_unit_test(test_comparable_tells_commands_apart),
-        cmocka_unit_test(test_comparable_does_not_count_what_a_record_lacks),
-        cmocka_unit_test(test_comparable_allows_known_words_only),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,11 @@
 /* Comparisons in JSON: the fields, and numbers that are not known. */
 #include "harness/store/json/comparison.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
-static void test_comparison_json_has_outcome_and_null_for_unknown(void **state)
+TEST(comparison_json_has_outcome_and_null_for_unknown)
 {
-    (void)state;
     struct comparison one = {.base = "base",
                              .other = "new",
                              .metric = "throughput",
@@ -34,9 +28,8 @@ static void test_comparison_json_has_outcome_and_null_for_unknown(void **state)
     json_decref(array);
 }
 
-static void test_comparison_json_reads_back_what_it_wrote(void **state)
+TEST(comparison_json_reads_back_what_it_wrote)
 {
-    (void)state;
     struct err err = {0};
     struct comparison one = {.base = "a",
                              .other = "b",
@@ -73,9 +66,8 @@ static void test_comparison_json_reads_back_what_it_wrote(void **state)
     assert_int_equal(back.n, 0);
 }
 
-static void test_comparison_json_of_variants(void **state)
+TEST(comparison_json_of_variants)
 {
-    (void)state;
     static struct variants variants = {
         .n = 2,
         .all = {{.name = "a"},
@@ -91,14 +83,4 @@ static void test_comparison_json_of_variants(void **state)
         json_string_value(json_object_get(json_object_get(b, "read_back"), "during")), "1");
     assert_true(json_is_null(json_object_get(json_array_get(array, 0), "build")));
     json_decref(array);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_comparison_json_has_outcome_and_null_for_unknown),
-        cmocka_unit_test(test_comparison_json_reads_back_what_it_wrote),
-        cmocka_unit_test(test_comparison_json_of_variants),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

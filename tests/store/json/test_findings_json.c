@@ -1,16 +1,8 @@
 /* Findings through JSON and back, and JSON that is not of their form. */
 #include "harness/store/json/findings.h"
+#include "tests/lib/unit.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const struct finding full = {.id = "unit_odd",
                                     .severity = FINDING_BAD,
@@ -72,9 +64,8 @@ static void assert_same(const struct finding *a, const struct finding *b)
     assert_string_equal(a->unit, b->unit);
 }
 
-static void test_findings_json_keeps_outcome_and_bounds(void **state)
+TEST(findings_json_keeps_outcome_and_bounds)
 {
-    (void)state;
     char *text = dump(&judged);
     assert_non_null(strstr(text, "\"outcome\":\"SLOWER\",\"cause\":\"configuration\","
                                  "\"metric\":\"throughput\",\"unit\":\"ratio\","
@@ -87,9 +78,8 @@ static void test_findings_json_keeps_outcome_and_bounds(void **state)
     free(text);
 }
 
-static void test_findings_json_form(void **state)
+TEST(findings_json_form)
 {
-    (void)state;
     char *text = dump(&full);
     assert_string_equal(text, "[{\"id\":\"unit_odd\",\"severity\":\"bad\","
                               "\"subject\":\"GPU 2 (0000:00:08.0)\","
@@ -104,9 +94,8 @@ static void test_findings_json_form(void **state)
     free(text);
 }
 
-static void test_findings_json_of_none(void **state)
+TEST(findings_json_of_none)
 {
-    (void)state;
     const struct findings none = {0};
     struct findings findings;
     json_t *json = findings_to_json(&none);
@@ -121,9 +110,8 @@ static void test_findings_json_of_none(void **state)
 }
 
 /* Texts as long as they may be, in all severities, in their order. */
-static void test_findings_json_round_trip(void **state)
+TEST(findings_json_round_trip)
 {
-    (void)state;
     struct findings before = {0}, after;
     struct finding longest = {.id = "x", .severity = FINDING_DOUBT};
     memset(longest.id, 'i', sizeof(longest.id) - 1);
@@ -149,9 +137,8 @@ static void test_findings_json_round_trip(void **state)
 }
 
 /* Names of processes are of any bytes; a cut one may end within a character. */
-static void test_findings_json_of_hostile_text(void **state)
+TEST(findings_json_of_hostile_text)
 {
-    (void)state;
     struct finding hostile = {.id = "gpu_processes", .severity = FINDING_BAD};
     (void)snprintf(hostile.subject, sizeof(hostile.subject), "\xc3\xa9 \xff\xfe \xc3");
     (void)snprintf(hostile.sentence, sizeof(hostile.sentence), "\"},{\\\n\t\033[31m \xed\xa0\x80");
@@ -167,7 +154,7 @@ static void test_findings_json_of_hostile_text(void **state)
 }
 
 /* What is of another form is left out, what is too long is cut. */
-static void test_findings_json_of_another_form(void **state)
+TEST(findings_json_of_another_form)
 {
     static const char *const none[] = {
         "{}",
@@ -177,7 +164,6 @@ static void test_findings_json_of_another_form(void **state)
         "[{\"id\": \"x\", \"sentence\": \"without a severity\"}]",
         "[{\"severity\": \"worse\"}, {\"severity\": \"\"}, {\"severity\": 2}]",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
         struct findings findings = parse(none[i]);
         assert_int_equal(findings.n, 0);
@@ -190,9 +176,8 @@ static void test_findings_json_of_another_form(void **state)
     findings_free(&findings);
 }
 
-static void test_findings_json_cut_what_is_too_long(void **state)
+TEST(findings_json_cut_what_is_too_long)
 {
-    (void)state;
     char text[3000], word[2000];
     memset(word, 'w', sizeof(word) - 1);
     word[sizeof(word) - 1] = '\0';
@@ -206,18 +191,4 @@ static void test_findings_json_cut_what_is_too_long(void **state)
     assert_int_equal(strlen(findings.all[0].sentence), sizeof(findings.all[0].sentence) - 1);
     assert_string_equal(findings.all[0].subject, "");
     findings_free(&findings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_findings_json_form),
-        cmocka_unit_test(test_findings_json_keeps_outcome_and_bounds),
-        cmocka_unit_test(test_findings_json_of_none),
-        cmocka_unit_test(test_findings_json_round_trip),
-        cmocka_unit_test(test_findings_json_of_hostile_text),
-        cmocka_unit_test(test_findings_json_of_another_form),
-        cmocka_unit_test(test_findings_json_cut_what_is_too_long),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

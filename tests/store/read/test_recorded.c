@@ -3,17 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/cmd/common/summary.h"
 #include "harness/lib/files/file.h"
@@ -25,6 +16,7 @@
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
 #include "tests/lib/trials.h"
+#include "tests/lib/unit.h"
 
 static const char *const names[] = {"run.json", "rounds.csv", "rows.csv"};
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
@@ -127,9 +119,8 @@ static void assert_said_again(const struct result *result, const struct bench *c
     verdict_free(&verdict);
 }
 
-static void test_recorded_run_is_said_again(void **state)
+TEST_WITHIN(recorded_run_is_said_again, set_up, tear_down)
 {
-    (void)state;
     struct result result;
     const struct bench *const benches[] = {&fixture_bench, NULL};
     fixture_demo(&result);
@@ -141,9 +132,8 @@ static void test_recorded_run_is_said_again(void **state)
 }
 
 /* Who shares a GPU is in the plan. */
-static void test_recorded_shared_gpus_are_said_again(void **state)
+TEST_WITHIN(recorded_shared_gpus_are_said_again, set_up, tear_down)
 {
-    (void)state;
     struct result result;
     fixture_demo(&result);
     result.device = DEVICE_CUDA;
@@ -158,9 +148,8 @@ static void test_recorded_shared_gpus_are_said_again(void **state)
 }
 
 /* A number that no machine has is no GPU. */
-static void test_recorded_impossible_gpu_is_none(void **state)
+TEST_WITHIN(recorded_impossible_gpu_is_none, set_up, tear_down)
 {
-    (void)state;
     struct result result;
     struct verdict verdict;
     struct recorded recorded;
@@ -177,9 +166,8 @@ static void test_recorded_impossible_gpu_is_none(void **state)
     fixture_result_free(&result);
 }
 
-static void test_recorded_scans_are_said_again(void **state)
+TEST_WITHIN(recorded_scans_are_said_again, set_up, tear_down)
 {
-    (void)state;
     const struct fixture_scan_machine *const machines[] = {&fixture_vm, &fixture_server,
                                                            &fixture_gpus};
     for (size_t i = 0; i < 3; i++) {
@@ -194,9 +182,8 @@ static void test_recorded_scans_are_said_again(void **state)
 }
 
 /* Of benchmarks that this program does not have, all values are in tables nevertheless. */
-static void test_recorded_shows_values_of_unknown_benchmarks(void **state)
+TEST_WITHIN(recorded_shows_values_of_unknown_benchmarks, set_up, tear_down)
 {
-    (void)state;
     struct result result;
     struct verdict verdict;
     struct recorded recorded;
@@ -248,9 +235,8 @@ static void write_demo(void)
 }
 
 /* The key as written; and of a version that wrote none, from the rest: the kind is as it is now. */
-static void test_recorded_knows_its_machine(void **state)
+TEST_WITHIN(recorded_knows_its_machine, set_up, tear_down)
 {
-    (void)state;
     struct machine_parts parts;
     struct machine_key want;
     struct recorded recorded;
@@ -276,9 +262,8 @@ static void test_recorded_knows_its_machine(void **state)
 }
 
 /* Each file cut at many places, and with bytes of it changed: never more than an error. */
-static void test_recorded_damage_is_an_error_at_most(void **state)
+TEST_WITHIN(recorded_damage_is_an_error_at_most, set_up, tear_down)
 {
-    (void)state;
     static const char bytes[] = {'"', ',', '\n', '9', '\033', '-', '\0'};
     write_demo();
     struct err err;
@@ -302,19 +287,4 @@ static void test_recorded_damage_is_an_error_at_most(void **state)
         assert_int_equal(read_code(&err), 0);
     }
     assert_true(refused > 2 * places); /* a cut in any file is seen */
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_recorded_run_is_said_again),
-        TEST(test_recorded_shared_gpus_are_said_again),
-        TEST(test_recorded_impossible_gpu_is_none),
-        TEST(test_recorded_scans_are_said_again),
-        TEST(test_recorded_shows_values_of_unknown_benchmarks),
-        TEST(test_recorded_knows_its_machine),
-        TEST(test_recorded_damage_is_an_error_at_most),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

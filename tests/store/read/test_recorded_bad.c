@@ -1,17 +1,8 @@
 /* Files that are not a result, or were cut or edited: one line each that says which and where. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "harness/lib/files/file.h"
 #include "harness/store/files/csv.h"
@@ -20,6 +11,7 @@
 #include "harness/verdict/advice/verdict.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 static const struct bench *const no_benches[] = {NULL};
 static const struct topo topo; /* nothing in the fixture's plans points into it */
@@ -182,9 +174,8 @@ static const struct {
     {run, "\"summary\"", "\"rows\": ", "\"rows\": 1000000000000000", "rows.csv, line "},
 };
 
-static void test_recorded_names_what_was_edited(void **state)
+TEST_WITHIN(recorded_names_what_was_edited, set_up, fixture_remove_dir)
 {
-    (void)state;
     assert_read(0, "");
     for (size_t i = 0; i < sizeof(edits) / sizeof(edits[0]); i++) {
         char *whole = edit(edits[i].file, edits[i].behind, edits[i].find, edits[i].put);
@@ -196,9 +187,8 @@ static void test_recorded_names_what_was_edited(void **state)
 }
 
 /* A line of rows.csv that is missing, and is not counted either. */
-static void test_recorded_misses_a_row_that_rounds_ask_for(void **state)
+TEST_WITHIN(recorded_misses_a_row_that_rounds_ask_for, set_up, fixture_remove_dir)
 {
-    (void)state;
     char *whole_rows = edit(rows, RUN, RUN LINE "round_steps,steps,none,3,3,4,4,4,,,4,4,ok,\n", "");
     char *whole_run = edit(run, "\"summary\"", "\"rows\": 20", "\"rows\": 19");
     assert_read(-EINVAL, "rows.csv has no line of round_steps, line 8 of rounds.csv");
@@ -221,9 +211,8 @@ static const struct {
     {rows, "\n", -EINVAL, "rows.csv, line 1: other columns than this version writes"},
 };
 
-static void test_recorded_names_what_is_something_else(void **state)
+TEST_WITHIN(recorded_names_what_is_something_else, set_up, fixture_remove_dir)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         write_demo();
         assert_int_equal(
@@ -232,9 +221,8 @@ static void test_recorded_names_what_is_something_else(void **state)
     }
 }
 
-static void test_recorded_refuses_a_byte_of_0(void **state)
+TEST_WITHIN(recorded_refuses_a_byte_of_0, set_up, fixture_remove_dir)
 {
-    (void)state;
     char *text;
     size_t size;
     assert_int_equal(file_read(fixture_dir_fd, rows, 1 << 30, &text, &size), 0);
@@ -245,18 +233,16 @@ static void test_recorded_refuses_a_byte_of_0(void **state)
 }
 
 /* Nothing is wrong with what a run leaves that was cut off before its first round was done. */
-static void test_recorded_tells_a_run_without_a_round_from_damage(void **state)
+TEST_WITHIN(recorded_tells_a_run_without_a_round_from_damage, set_up, fixture_remove_dir)
 {
-    (void)state;
     char *before = edit(run, "{", "\"rounds_done\": 3", "\"rounds_done\": 0");
     free(before);
     assert_read(-ENODATA, "no round of it was finished");
 }
 
 /* Deeper than anything that a recursion over it should follow. */
-static void test_recorded_refuses_deep_json(void **state)
+TEST_WITHIN(recorded_refuses_deep_json, set_up, fixture_remove_dir)
 {
-    (void)state;
     enum { DEEP = 100000 };
     char *text = malloc(DEEP + 1);
     assert_non_null(text);
@@ -267,9 +253,8 @@ static void test_recorded_refuses_deep_json(void **state)
 }
 
 /* None of them is waited for, followed, or read into memory. */
-static void test_recorded_refuses_what_is_no_file(void **state)
+TEST_WITHIN(recorded_refuses_what_is_no_file, set_up, fixture_remove_dir)
 {
-    (void)state;
     static const char *const names[] = {run, rounds, rows};
     for (size_t i = 0; i < 3; i++) {
         char said[100];
@@ -291,9 +276,8 @@ static void test_recorded_refuses_what_is_no_file(void **state)
     }
 }
 
-static void test_recorded_refuses_files_of_gibibytes(void **state)
+TEST_WITHIN(recorded_refuses_files_of_gibibytes, set_up, fixture_remove_dir)
 {
-    (void)state;
     static const char *const names[] = {run, rounds, rows};
     for (size_t i = 0; i < 3; i++) {
         char said[100];
@@ -305,20 +289,4 @@ static void test_recorded_refuses_files_of_gibibytes(void **state)
         assert_read(-EFBIG, said);
         write_demo();
     }
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, fixture_remove_dir)
-    const struct CMUnitTest tests[] = {
-        TEST(test_recorded_names_what_was_edited),
-        TEST(test_recorded_misses_a_row_that_rounds_ask_for),
-        TEST(test_recorded_names_what_is_something_else),
-        TEST(test_recorded_refuses_a_byte_of_0),
-        TEST(test_recorded_tells_a_run_without_a_round_from_damage),
-        TEST(test_recorded_refuses_deep_json),
-        TEST(test_recorded_refuses_what_is_no_file),
-        TEST(test_recorded_refuses_files_of_gibibytes),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

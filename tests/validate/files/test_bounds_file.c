@@ -3,18 +3,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/fixture_fleet.h"
+#include "tests/lib/unit.h"
 
 #define assert_near(value, expected, within) assert_true(fabs((value) - (expected)) <= (within))
 
@@ -26,9 +19,8 @@ static const char *path_of(const char *name)
     return path;
 }
 
-static void test_it_comes_back_as_it_was(void **state)
+TEST_IN_DIR(it_comes_back_as_it_was)
 {
-    (void)state;
     struct bounds written = {0}, read;
     struct err err = {0};
     char key[FLEET_KEY_MAX];
@@ -87,9 +79,8 @@ static void refuse(const char *text, const char *expected)
     bounds_free(&bounds);
 }
 
-static void test_bad_edits_are_told_by_line(void **state)
+TEST_IN_DIR(bad_edits_are_told_by_line)
 {
-    (void)state;
     refuse(HEADER GOOD ",\n{\"metric\": \"b\", \"reference\": 5, \"lower\": 9, \"upper\": 4, "
                        "\"unit\": \"s\", " COLUMNS "}" FOOTER,
            " line 5: lower 9 is above upper 4: the wrong way round?");
@@ -119,9 +110,8 @@ static void test_bad_edits_are_told_by_line(void **state)
     refuse("{\"schema\": \"contend-bounds\", \"schema_version\": 1}", ": no bounds in it");
 }
 
-static void test_what_is_not_there_is_said(void **state)
+TEST_IN_DIR(what_is_not_there_is_said)
 {
-    (void)state;
     struct bounds bounds;
     struct err err = {0};
     assert_int_equal(bounds_file_read(path_of("none"), &bounds, &err), -ENOENT);
@@ -129,9 +119,8 @@ static void test_what_is_not_there_is_said(void **state)
 }
 
 /* Nothing in it commands a terminal, or looks like what stands between the columns of a key. */
-static void test_control_characters_become_spaces(void **state)
+TEST_IN_DIR(control_characters_become_spaces)
 {
-    (void)state;
     struct bounds bounds;
     struct err err = {0};
     char metric[32];
@@ -145,9 +134,8 @@ static void test_control_characters_become_spaces(void **state)
 }
 
 /* As a Kubernetes volume shows a file. */
-static void test_a_link_is_followed(void **state)
+TEST_IN_DIR(a_link_is_followed)
 {
-    (void)state;
     struct bounds bounds;
     struct err err = {0};
     fixture_put("/there.json", HEADER GOOD FOOTER);
@@ -155,21 +143,4 @@ static void test_a_link_is_followed(void **state)
     assert_int_equal(bounds_file_read(path_of("link.json"), &bounds, &err), 0);
     assert_int_equal(bounds.n, 1);
     bounds_free(&bounds);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_it_comes_back_as_it_was, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_bad_edits_are_told_by_line, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_what_is_not_there_is_said, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_control_characters_become_spaces, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_a_link_is_followed, fixture_make_dir,
-                                        fixture_remove_dir),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,16 +3,10 @@
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/rows/row.h"
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 static char told[4096];
 
@@ -50,9 +44,8 @@ static int read_all(struct fleet *fleet, struct fleet_found *found)
     return rc ? rc : fleet_arrange(fleet, &err);
 }
 
-static void test_what_counts_is_read(void **state)
+TEST_IN_DIR(what_counts_is_read)
 {
-    (void)state;
     struct fleet fleet;
     struct fleet_found found;
     fixture_put("/n1/deep/run/run.json", RECORD("n1"));
@@ -86,9 +79,8 @@ static void test_what_counts_is_read(void **state)
 }
 
 /* A figure of rounds beside others that failed is none: of a wrong result no speed counts. */
-static void test_a_row_that_failed_is_no_figure(void **state)
+TEST_IN_DIR(a_row_that_failed_is_no_figure)
 {
-    (void)state;
     struct fleet fleet;
     struct fleet_found found;
     fixture_put("/n1/run.json", RECORD("n1"));
@@ -104,9 +96,8 @@ static void test_a_row_that_failed_is_no_figure(void **state)
 }
 
 /* Why a figure is missing is what its own arm says: not a usual skip of another one. */
-static void test_troubles_are_of_their_arms(void **state)
+TEST_IN_DIR(troubles_are_of_their_arms)
 {
-    (void)state;
 #define TROUBLE(placement, bench, status, reason)                                                  \
     "id,s," placement ",2,foreground," bench ",x=1;slots=2,cuda,status,,none,0,0,,,,,,,," status   \
     "," reason "\n"
@@ -134,9 +125,8 @@ static void test_troubles_are_of_their_arms(void **state)
 }
 
 /* A directory that is given twice, or with one below it, is not twice as many runs. */
-static void test_a_run_counts_once(void **state)
+TEST_IN_DIR(a_run_counts_once)
 {
-    (void)state;
     static const char record[] =
         "{\"schema_version\": 2, \"run_id\": \"r1\", \"started\": \"2026-11-22T10:00:00Z\",\n"
         "\"environment\": {\"hostname\": \"n1\"}, \"topology\": {}}\n";
@@ -174,9 +164,8 @@ static void refuse(const char *record, const char *rows, const char *expected)
     fleet_free(&fleet);
 }
 
-static void test_damage_is_told_by_file_and_line(void **state)
+TEST_IN_DIR(damage_is_told_by_file_and_line)
 {
-    (void)state;
     refuse(RECORD("n"), HEADER ROW("rate", "foreground", "GB/s", "nan"),
            "rows.csv, line 2: median 'nan' is no number");
     refuse(RECORD("n"),
@@ -188,9 +177,8 @@ static void test_damage_is_told_by_file_and_line(void **state)
            HEADER, "run.json: it has no started, or is cut off");
 }
 
-static void test_no_result_is_an_error(void **state)
+TEST_IN_DIR(no_result_is_an_error)
 {
-    (void)state;
     struct fleet fleet;
     struct fleet_found found;
     assert_int_equal(read_all(&fleet, &found), -ENOENT);
@@ -198,9 +186,8 @@ static void test_no_result_is_an_error(void **state)
 }
 
 /* A validate.json that is cut within a name is told in one line. */
-static void test_a_cut_validation_is_told_in_a_line(void **state)
+TEST(a_cut_validation_is_told_in_a_line)
 {
-    (void)state;
     struct fleet fleet = {0};
     struct err err = {0};
     const char text[] = "{\"schema\": 1, \"ho\n";
@@ -210,9 +197,8 @@ static void test_a_cut_validation_is_told_in_a_line(void **state)
     fleet_free(&fleet);
 }
 
-static void test_names_of_machines_command_no_terminal(void **state)
+TEST_IN_DIR(names_of_machines_command_no_terminal)
 {
-    (void)state;
     struct fleet fleet;
     struct fleet_found found;
     struct err err = {0};
@@ -236,9 +222,8 @@ static void test_names_of_machines_command_no_terminal(void **state)
     "\", \"machine\": {\"parts\": {}}, \"measured\": []}"
 
 /* The newest in time counts, in whatever order they are read. */
-static void test_a_validation_says_whether_its_machine_passed(void **state)
+TEST(a_validation_says_whether_its_machine_passed)
 {
-    (void)state;
     static const char *const texts[] = {
         VALIDATION("22", "FAIL", "FAIL: 1 rule (ecc)"),
         VALIDATION("23", "PASS", "PASS: 12 rules"),
@@ -261,27 +246,4 @@ static void test_a_validation_says_whether_its_machine_passed(void **state)
     }
     assert_int_equal(fleet.names.n, 1);
     fleet_free(&fleet);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_cut_validation_is_told_in_a_line),
-        cmocka_unit_test(test_a_validation_says_whether_its_machine_passed),
-        cmocka_unit_test_setup_teardown(test_names_of_machines_command_no_terminal,
-                                        fixture_make_dir, fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_what_counts_is_read, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_a_run_counts_once, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_a_row_that_failed_is_no_figure, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_troubles_are_of_their_arms, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_damage_is_told_by_file_and_line, fixture_make_dir,
-                                        fixture_remove_dir),
-        cmocka_unit_test_setup_teardown(test_no_result_is_an_error, fixture_make_dir,
-                                        fixture_remove_dir),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,16 +2,10 @@
 #include "harness/validate/files/waivers.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/validate/rules/rules.h"
 #include "tests/lib/fixture_dir.h"
+#include "tests/lib/unit.h"
 
 static char path[256];
 
@@ -32,9 +26,8 @@ static void refuses(const char *text, const char *message)
     waivers_free(&waivers);
 }
 
-static void test_waivers_are_read(void **state)
+TEST_IN_DIR(waivers_are_read)
 {
-    (void)state;
     struct waivers waivers;
     struct err err;
     assert_int_equal(read_text("[{\"rule\": \"nvlinks\", \"unit\": \"GPU 2\", \"reason\": \"12 by "
@@ -52,9 +45,8 @@ static void test_waivers_are_read(void **state)
     waivers_free(&waivers);
 }
 
-static void test_waivers_are_refused_by_line(void **state)
+TEST_IN_DIR(waivers_are_refused_by_line)
 {
-    (void)state;
     refuses("[{\"a\n", "waivers.json:1: unexpected newline near '\"a'");
     refuses("[\n{\"rule\": \"memlock\", \"reason\": \"a \\\"{\\\" b\", \"until\": "
             "\"2030-01-01\"},\n"
@@ -74,18 +66,16 @@ static void test_waivers_are_refused_by_line(void **state)
     refuses("[3]", "waivers.json:1: this is no object");
 }
 
-static void test_waivers_of_no_file(void **state)
+TEST_IN_DIR(waivers_of_no_file)
 {
-    (void)state;
     struct waivers waivers;
     struct err err;
     assert_int_equal(waivers_read("/nonexistent/w.json", &waivers, &err), -ENOENT);
     assert_non_null(strstr(err.msg, "/nonexistent/w.json"));
 }
 
-static void test_waivers_apply_to_their_unit_and_day(void **state)
+TEST(waivers_apply_to_their_unit_and_day)
 {
-    (void)state;
     struct waiver list[] = {
         {.rule = "nvlinks", .unit = "GPU 1", .reason = "by design", .until = "2030-06-15"},
         {.rule = "pcie_width", .unit = "0000:3b:00.0", .reason = "riser", .until = "2030-06-14"}};
@@ -112,9 +102,8 @@ static void test_waivers_apply_to_their_unit_and_day(void **state)
 
 /* What somebody lives with fails a strict verdict as little as another one, be it failure or
  * warning. */
-static void test_waived_findings_pass_strictly(void **state)
+TEST(waived_findings_pass_strictly)
 {
-    (void)state;
     struct waiver list[] = {
         {.rule = "governor", .reason = "batch system", .until = "2030-06-15"},
         {.rule = "pcie_width", .unit = "GPU 1", .reason = "riser", .until = "2030-06-15"}};
@@ -135,18 +124,4 @@ static void test_waived_findings_pass_strictly(void **state)
     assert_int_equal(verdict.outcome, OUTCOME_FAIL);
     assert_int_equal(verdict.rules, 1);
     assert_int_equal(rules_verdict(&findings, false).outcome, OUTCOME_PASS);
-}
-
-#define IN_DIR(test) cmocka_unit_test_setup_teardown(test, fixture_make_dir, fixture_remove_dir)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_DIR(test_waivers_are_read),
-        IN_DIR(test_waivers_are_refused_by_line),
-        IN_DIR(test_waivers_of_no_file),
-        cmocka_unit_test(test_waivers_apply_to_their_unit_and_day),
-        cmocka_unit_test(test_waived_findings_pass_strictly),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,44 +2,35 @@
 #include "harness/validate/fleet/drift.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_fleet.h"
+#include "tests/lib/unit.h"
 
 #define assert_near(value, expected, within) assert_true(fabs((value) - (expected)) <= (within))
 
-static void test_a_line_is_its_change(void **state)
+TEST(a_line_is_its_change)
 {
-    (void)state;
     const double falling[] = {0, -0.1, -0.2, -0.3, -0.4};
     assert_near(drift_change(falling, 5), -0.4, 1e-12);
     assert_near(drift_change(falling, 2), -0.1, 1e-12);
 }
 
-static void test_a_spike_is_no_trend(void **state)
+TEST(a_spike_is_no_trend)
 {
-    (void)state;
     const double first[] = {5, 0, 0, 0, 0, 0}, last[] = {0, 0, 0, 0, 0, -5};
     assert_near(drift_change(first, 6), 0, 1e-12);
     assert_near(drift_change(last, 6), 0, 1e-12);
 }
 
 /* Of 5 values at 0..4 the sum of squares is 10: 4 / sqrt(10). */
-static void test_spread_is_that_of_a_slope(void **state)
+TEST(spread_is_that_of_a_slope)
 {
-    (void)state;
     assert_near(drift_spread(5), 4 / sqrt(10), 1e-12);
     assert_near(drift_spread(2), sqrt(2), 1e-12);
 }
 
-static void test_noise_comes_from_neighbours(void **state)
+TEST(noise_comes_from_neighbours)
 {
-    (void)state;
     struct fleet fleet;
     fixture_fleet_make(&(struct fixture_fleet){.machines = 400,
                                                .figures = 1,
@@ -58,9 +49,8 @@ static void test_noise_comes_from_neighbours(void **state)
     fleet_free(&fleet);
 }
 
-static void test_noise_of_few_pairs_is_the_prior(void **state)
+TEST(noise_of_few_pairs_is_the_prior)
 {
-    (void)state;
     struct fleet fleet;
     double scratch[64];
     fixture_fleet_make(
@@ -69,16 +59,4 @@ static void test_noise_of_few_pairs_is_the_prior(void **state)
         &fleet);
     assert_near(drift_noise(&fleet, 0, scratch), DRIFT_PRIOR, 1e-12);
     fleet_free(&fleet);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_line_is_its_change),
-        cmocka_unit_test(test_a_spike_is_no_trend),
-        cmocka_unit_test(test_spread_is_that_of_a_slope),
-        cmocka_unit_test(test_noise_comes_from_neighbours),
-        cmocka_unit_test(test_noise_of_few_pairs_is_the_prior),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,9 @@
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_fleet.h"
+#include "tests/lib/unit.h"
 
 #define assert_near(value, expected, within) assert_true(fabs((value) - (expected)) <= (within))
 
@@ -27,9 +21,8 @@ static uint32_t add_run(struct fleet *fleet, const char *name, const char *ident
     return run;
 }
 
-static void test_keys_come_apart_again(void **state)
+TEST(keys_come_apart_again)
 {
-    (void)state;
     const char *columns[FLEET_COLUMNS] = {
         "memory", "none",   "2", "foreground", "mem_latency", "a=1;slots=2;size=64;pages=4k",
         "none",   "latency"};
@@ -47,9 +40,8 @@ static void test_keys_come_apart_again(void **state)
                         "latency of mem_latency, none, 2 workers");
 }
 
-static void test_a_key_that_is_none_is_refused(void **state)
+TEST(a_key_that_is_none_is_refused)
 {
-    (void)state;
     char params[FLEET_KEY_MAX], key[FLEET_KEY_MAX];
     memset(params, 'x', sizeof(params) - 1);
     params[sizeof(params) - 1] = '\0';
@@ -60,9 +52,8 @@ static void test_a_key_that_is_none_is_refused(void **state)
 }
 
 /* Runs are read in another order than that of time. */
-static void test_a_figure_is_the_median_of_its_runs_in_time(void **state)
+TEST(a_figure_is_the_median_of_its_runs_in_time)
 {
-    (void)state;
     struct fleet fleet = {0};
     struct err err = {0};
     fixture_fleet_add(&fleet, "b", 3, 0, 30);
@@ -84,9 +75,8 @@ static void test_a_figure_is_the_median_of_its_runs_in_time(void **state)
     fleet_free(&fleet);
 }
 
-static void test_a_figure_twice_in_a_run_is_refused(void **state)
+TEST(a_figure_twice_in_a_run_is_refused)
 {
-    (void)state;
     struct fleet fleet = {0};
     struct err err = {0};
     uint32_t run = add_run(&fleet, "a", "", "k", 1);
@@ -97,9 +87,8 @@ static void test_a_figure_twice_in_a_run_is_refused(void **state)
     fleet_free(&fleet);
 }
 
-static void test_what_is_no_figure_of_that_name_is_refused(void **state)
+TEST(what_is_no_figure_of_that_name_is_refused)
 {
-    (void)state;
     struct fleet fleet = {0};
     struct err err = {0};
     struct fleet_figure other = rate;
@@ -120,9 +109,8 @@ static void test_what_is_no_figure_of_that_name_is_refused(void **state)
 }
 
 /* The name of a figure that was refused has no cells, and is not in the way of the next one. */
-static void test_a_refused_figure_leaves_no_trace(void **state)
+TEST(a_refused_figure_leaves_no_trace)
 {
-    (void)state;
     struct fleet fleet = {0};
     struct err err = {0};
     struct fleet_figure bad = rate;
@@ -143,9 +131,8 @@ static void test_a_refused_figure_leaves_no_trace(void **state)
 
 /* Machines of two versions, of which one lacks a parameter, have figures of one name; bounds name
  * it as the first of them does. */
-static void test_a_parameter_at_its_default_may_be_lacking(void **state)
+TEST(a_parameter_at_its_default_may_be_lacking)
 {
-    (void)state;
     static const struct opt opts[] = {{.name = "step", .kind = OPT_SECONDS, .def = "10ms"},
                                       {.name = NULL}};
     static const struct bench bench = {.name = "scan", .opts = opts};
@@ -181,9 +168,8 @@ static void test_a_parameter_at_its_default_may_be_lacking(void **state)
 }
 
 /* Two machines of one host name; where a run does not say which it is, it is the first. */
-static void test_machines_of_one_name_are_told_apart(void **state)
+TEST(machines_of_one_name_are_told_apart)
 {
-    (void)state;
     struct fleet fleet = {0};
     (void)add_run(&fleet, "localhost", "11", "k", 1);
     (void)add_run(&fleet, "localhost", "22", "k", 1);
@@ -194,9 +180,8 @@ static void test_machines_of_one_name_are_told_apart(void **state)
     fleet_free(&fleet);
 }
 
-static void test_the_kind_is_that_of_the_newest_run(void **state)
+TEST(the_kind_is_that_of_the_newest_run)
 {
-    (void)state;
     struct fleet fleet = {0};
     (void)add_run(&fleet, "a", "", "8 GPUs", 5);
     (void)add_run(&fleet, "a", "", "7 GPUs", 9);
@@ -207,20 +192,4 @@ static void test_the_kind_is_that_of_the_newest_run(void **state)
     assert_string_equal(intern_text(&fleet.kinds, fleet_common_kind(&fleet, NULL, NULL)), "8 GPUs");
     fleet_free(&fleet);
     assert_int_equal(fleet_common_kind(&fleet, NULL, NULL), INTERN_NONE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys_come_apart_again),
-        cmocka_unit_test(test_a_key_that_is_none_is_refused),
-        cmocka_unit_test(test_a_figure_is_the_median_of_its_runs_in_time),
-        cmocka_unit_test(test_a_figure_twice_in_a_run_is_refused),
-        cmocka_unit_test(test_what_is_no_figure_of_that_name_is_refused),
-        cmocka_unit_test(test_a_refused_figure_leaves_no_trace),
-        cmocka_unit_test(test_a_parameter_at_its_default_may_be_lacking),
-        cmocka_unit_test(test_machines_of_one_name_are_told_apart),
-        cmocka_unit_test(test_the_kind_is_that_of_the_newest_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

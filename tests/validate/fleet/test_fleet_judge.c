@@ -4,18 +4,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/validate/fleet/bounds_make.h"
 #include "harness/validate/fleet/say.h"
 #include "tests/lib/fixture_fleet.h"
+#include "tests/lib/unit.h"
 
 #define assert_near(value, expected, within) assert_true(fabs((value) - (expected)) <= (within))
 
@@ -74,9 +67,8 @@ static const struct fixture_fleet usual = {.machines = 200,
                                            .seed = 1};
 
 /* Heavy tails and second modes in all figures: of 6,000 good machines 0.1% may be accused. */
-static void test_bad_figures_are_found_and_good_machines_left_alone(void **state)
+TEST(bad_figures_are_found_and_good_machines_left_alone)
 {
-    (void)state;
     unsigned found = 0, accused = 0;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct fixture_fleet with = {.machines = 303,
@@ -100,9 +92,8 @@ static void test_bad_figures_are_found_and_good_machines_left_alone(void **state
     assert_true(accused <= 6);
 }
 
-static void test_normal_noise_accuses_nobody(void **state)
+TEST(normal_noise_accuses_nobody)
 {
-    (void)state;
     struct judged judged = {0};
     judge(&usual, &judged);
     assert_int_equal(judged.judgement.npass, 200);
@@ -119,9 +110,8 @@ static void test_normal_noise_accuses_nobody(void **state)
 }
 
 /* Whatever its figures are: it fails, is the first, and no baseline is made of it. */
-static void test_whom_its_own_rules_refused_fails(void **state)
+TEST(whom_its_own_rules_refused_fails)
 {
-    (void)state;
     struct judged judged = {0};
     char what[FLEET_SAID_MAX];
     fixture_fleet_make(&usual, &judged.fleet);
@@ -142,9 +132,8 @@ static void test_whom_its_own_rules_refused_fails(void **state)
 }
 
 /* Much the same fault in a tenth of them does not become the usual. */
-static void test_a_bad_batch_does_not_hide(void **state)
+TEST(a_bad_batch_does_not_hide)
 {
-    (void)state;
     struct judged judged = {0};
     struct fixture_fleet with = usual;
     with.figures = 1;
@@ -160,9 +149,8 @@ static void test_a_bad_batch_does_not_hide(void **state)
     free_judged(&judged);
 }
 
-static void test_missing_units_are_named(void **state)
+TEST(missing_units_are_named)
 {
-    (void)state;
     struct judged judged = {0};
     struct fixture_fleet with = usual;
     char what[FLEET_SAID_MAX], much[FLEET_SAID_MAX];
@@ -182,9 +170,8 @@ static void test_missing_units_are_named(void **state)
     free_judged(&judged);
 }
 
-static void test_drift_is_found(void **state)
+TEST(drift_is_found)
 {
-    (void)state;
     unsigned found = 0, accused = 0;
     for (uint64_t seed = 1; seed <= 10; seed++) {
         struct fixture_fleet with = usual;
@@ -211,9 +198,8 @@ static void test_drift_is_found(void **state)
 }
 
 /* No figure of it is beyond its bounds, but all are 8% lower. */
-static void test_a_machine_that_is_worse_in_all_is_odd(void **state)
+TEST(a_machine_that_is_worse_in_all_is_odd)
 {
-    (void)state;
     struct judged judged = {0};
     struct err err = {0};
     struct fixture_fleet with = usual;
@@ -234,9 +220,8 @@ static void test_a_machine_that_is_worse_in_all_is_odd(void **state)
 }
 
 /* Of 4 machines the spread is what was seen elsewhere, and it is said. */
-static void test_few_machines_have_the_bounds_of_others(void **state)
+TEST(few_machines_have_the_bounds_of_others)
 {
-    (void)state;
     struct judged judged = {0};
     struct err err = {0};
     const double values[] = {100, 100.1, 99.9, 100.05};
@@ -262,9 +247,8 @@ static void add_of_kind(struct fleet *fleet, const char *name, const char *kind)
 }
 
 /* It lacks what it cannot have: that it is another kind is all there is to say. */
-static void test_another_kind_is_left_out_and_fails(void **state)
+TEST(another_kind_is_left_out_and_fails)
 {
-    (void)state;
     struct judged judged = {0};
     struct err err = {0};
     fixture_fleet_add(&judged.fleet, "a", 1, 0, 100);
@@ -285,9 +269,8 @@ static void test_another_kind_is_left_out_and_fails(void **state)
 }
 
 /* Of two kinds, or of three with two machines at most, none is the right one by chance. */
-static void test_the_first_kind_is_not_the_right_one(void **state)
+TEST(the_first_kind_is_not_the_right_one)
 {
-    (void)state;
     static const char *const fleets[] = {"xy", "xxy", "xxyyz", "xxxyyy"};
     for (size_t f = 0; f < sizeof(fleets) / sizeof(fleets[0]); f++) {
         struct fleet fleet = {0};
@@ -327,9 +310,8 @@ static void judge_by(struct judged *judged, double lower, double upper, bool hig
 }
 
 /* Disturbed is a machine that was so in most of its runs: more runs are no way out of a failure. */
-static void test_one_disturbed_run_of_five_is_no_excuse(void **state)
+TEST(one_disturbed_run_of_five_is_no_excuse)
 {
-    (void)state;
     for (unsigned noisy = 0; noisy <= 5; noisy++) {
         struct judged judged = {0};
         struct err err = {0};
@@ -353,9 +335,8 @@ static void test_one_disturbed_run_of_five_is_no_excuse(void **state)
 }
 
 /* Of the right kind, and with no figure that anything was said about: no pass. */
-static void test_whom_nothing_was_judged_of_does_not_pass(void **state)
+TEST(whom_nothing_was_judged_of_does_not_pass)
 {
-    (void)state;
     struct judged judged = {0};
     struct findings findings = {0};
     struct err err = {0};
@@ -376,9 +357,8 @@ static void test_whom_nothing_was_judged_of_does_not_pass(void **state)
 }
 
 /* No pass and no failure, whatever is odd of its figures; one that fails by them fails. */
-static void test_whom_its_own_rules_could_not_judge_does_not_pass(void **state)
+TEST(whom_its_own_rules_could_not_judge_does_not_pass)
 {
-    (void)state;
     struct judged judged = {0};
     char what[FLEET_SAID_MAX];
     const float figures[] = {100, 120, 80};
@@ -404,9 +384,8 @@ static void test_whom_its_own_rules_could_not_judge_does_not_pass(void **state)
     free_judged(&judged);
 }
 
-static void test_given_bounds_decide(void **state)
+TEST(given_bounds_decide)
 {
-    (void)state;
     struct judged judged = {0};
     struct err err = {0};
     fixture_fleet_add(&judged.fleet, "a", 1, 0, 100);
@@ -427,9 +406,8 @@ static void test_given_bounds_decide(void **state)
     free_judged(&judged);
 }
 
-static void test_findings_name_all_machines(void **state)
+TEST(findings_name_all_machines)
 {
-    (void)state;
     struct judged judged = {0};
     struct err err = {0};
     struct findings findings = {0};
@@ -452,26 +430,4 @@ static void test_findings_name_all_machines(void **state)
     assert_int_equal(findings.all[1].outcome, OUTCOME_PASS);
     findings_free(&findings);
     free_judged(&judged);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_figures_are_found_and_good_machines_left_alone),
-        cmocka_unit_test(test_normal_noise_accuses_nobody),
-        cmocka_unit_test(test_whom_its_own_rules_refused_fails),
-        cmocka_unit_test(test_whom_its_own_rules_could_not_judge_does_not_pass),
-        cmocka_unit_test(test_a_bad_batch_does_not_hide),
-        cmocka_unit_test(test_missing_units_are_named),
-        cmocka_unit_test(test_drift_is_found),
-        cmocka_unit_test(test_a_machine_that_is_worse_in_all_is_odd),
-        cmocka_unit_test(test_few_machines_have_the_bounds_of_others),
-        cmocka_unit_test(test_another_kind_is_left_out_and_fails),
-        cmocka_unit_test(test_the_first_kind_is_not_the_right_one),
-        cmocka_unit_test(test_whom_nothing_was_judged_of_does_not_pass),
-        cmocka_unit_test(test_one_disturbed_run_of_five_is_no_excuse),
-        cmocka_unit_test(test_given_bounds_decide),
-        cmocka_unit_test(test_findings_name_all_machines),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

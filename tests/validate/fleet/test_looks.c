@@ -2,15 +2,10 @@
 #include "harness/validate/fleet/say.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/validate/rules/rules.h"
 #include "tests/lib/fixture_fleet.h"
+#include "tests/lib/unit.h"
 
 enum { FIGURES = 3, LOOKS = 2 };
 
@@ -67,9 +62,8 @@ static void forget(struct looked *looked)
     bounds_free(&looked->bounds);
 }
 
-static void test_what_is_off_twice_fails(void **state)
+TEST(what_is_off_twice_fails)
 {
-    (void)state;
     struct looked looked;
     look(&looked, (const double[]){50, 100, 100}, (const double[]){60, 100, 100});
     assert_int_equal(looked.findings.n, 1);
@@ -81,9 +75,8 @@ static void test_what_is_off_twice_fails(void **state)
     forget(&looked);
 }
 
-static void test_what_is_off_once_warns(void **state)
+TEST(what_is_off_once_warns)
 {
-    (void)state;
     struct looked looked;
     look(&looked, (const double[]){100, 50, 100}, (const double[]){100, 99, 100});
     assert_int_equal(looked.findings.n, 1);
@@ -95,9 +88,8 @@ static void test_what_is_off_once_warns(void **state)
 }
 
 /* On the good side it is odd, and warns both times. */
-static void test_what_is_too_good_warns(void **state)
+TEST(what_is_too_good_warns)
 {
-    (void)state;
     struct looked looked;
     look(&looked, (const double[]){200, 100, 100}, (const double[]){201, 100, 100});
     assert_int_equal(looked.findings.n, 1);
@@ -107,9 +99,8 @@ static void test_what_is_too_good_warns(void **state)
     forget(&looked);
 }
 
-static void test_what_the_second_look_alone_saw_warns(void **state)
+TEST(what_the_second_look_alone_saw_warns)
 {
-    (void)state;
     struct looked looked;
     look(&looked, (const double[]){50, 100, 100}, (const double[]){50, 100, 40});
     assert_int_equal(looked.findings.n, 2);
@@ -121,9 +112,8 @@ static void test_what_the_second_look_alone_saw_warns(void **state)
 }
 
 /* A second look that gave nothing does not refute the first one. */
-static void test_what_is_lost_on_the_second_look_still_fails(void **state)
+TEST(what_is_lost_on_the_second_look_still_fails)
 {
-    (void)state;
     struct looked looked;
     look(&looked, (const double[]){50, 100, 100}, (const double[]){NAN, 100, 100});
     assert_int_equal(looked.findings.n, 2);
@@ -132,16 +122,4 @@ static void test_what_is_lost_on_the_second_look_still_fails(void **state)
     assert_non_null(strstr(looked.findings.all[1].sentence, "lacks "));
     assert_int_equal(looked.findings.all[1].outcome, OUTCOME_WARN);
     forget(&looked);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_off_twice_fails),
-        cmocka_unit_test(test_what_is_off_once_warns),
-        cmocka_unit_test(test_what_is_too_good_warns),
-        cmocka_unit_test(test_what_the_second_look_alone_saw_warns),
-        cmocka_unit_test(test_what_is_lost_on_the_second_look_still_fails),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

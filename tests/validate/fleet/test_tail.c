@@ -2,22 +2,17 @@
 #include "harness/validate/fleet/tail.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #include "harness/validate/fleet/spread.h"
+#include "tests/lib/unit.h"
 
 #define assert_near(value, expected, within) assert_true(fabs((value) - (expected)) <= (within))
 
 enum { N = 4000 };
 
 /* R: qnorm(1 - p). */
-static void test_normal_quantiles(void **state)
+TEST(normal_quantiles)
 {
-    (void)state;
     assert_near(tail_normal(0.5), 0, 1e-9);
     assert_near(tail_normal(0.025), 1.959963985, 1e-6);
     assert_near(tail_normal(1e-6), 4.753424309, 1e-6);
@@ -33,26 +28,23 @@ static void fill(double *values, double shape)
     }
 }
 
-static void test_light_tails_are_continued_as_they_are(void **state)
+TEST(light_tails_are_continued_as_they_are)
 {
-    (void)state;
     double values[N], expected = 4 - 0.5 * log(-log1p(-1e-4));
     fill(values, 0);
     assert_near(tail_of_maxima(values, N, 1e-4), expected, 0.02);
 }
 
-static void test_heavy_tails_are_continued_far(void **state)
+TEST(heavy_tails_are_continued_far)
 {
-    (void)state;
     double values[N], expected = 4 + 0.5 * expm1(0.3 * -log(-log1p(-1e-4))) / 0.3;
     fill(values, 0.3);
     double limit = tail_of_maxima(values, N, 1e-4);
     assert_true(limit > 0.7 * expected && limit < expected);
 }
 
-static void test_wild_values_do_not_move_it(void **state)
+TEST(wild_values_do_not_move_it)
 {
-    (void)state;
     double values[N], good[N];
     fill(good, 0);
     fill(values, 0);
@@ -62,17 +54,15 @@ static void test_wild_values_do_not_move_it(void **state)
     assert_true(tail_of_maxima(values, N, 1e-4) < 1.6 * limit);
 }
 
-static void test_too_few_maxima_say_nothing(void **state)
+TEST(too_few_maxima_say_nothing)
 {
-    (void)state;
     double values[19] = {0};
     assert_true(isnan(tail_of_maxima(values, 19, 1e-3)));
 }
 
 /* Distances of a normal distribution at equal steps of probability: its standard deviation. */
-static void test_spread_of_normal_distances_is_theirs(void **state)
+TEST(spread_of_normal_distances_is_theirs)
 {
-    (void)state;
     double distances[1000];
     for (int i = 0; i < 1000; i++)
         distances[i] = 3 * tail_normal((1 - (i + 0.5) / 1000) / 2);
@@ -80,26 +70,11 @@ static void test_spread_of_normal_distances_is_theirs(void **state)
 }
 
 /* A tenth of the values is far away: the median does not see it, the far point does. */
-static void test_spread_sees_a_second_mode_of_many(void **state)
+TEST(spread_sees_a_second_mode_of_many)
 {
-    (void)state;
     double distances[1000];
     for (int i = 0; i < 1000; i++)
         distances[i] = i < 900 ? 1 : 8;
     assert_near(spread_of_distances(distances, 1000), 8 / 1.96, 1e-9);
     assert_near(spread_of_distances(distances, 50), 1 / 0.6745, 1e-9);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_normal_quantiles),
-        cmocka_unit_test(test_light_tails_are_continued_as_they_are),
-        cmocka_unit_test(test_heavy_tails_are_continued_far),
-        cmocka_unit_test(test_wild_values_do_not_move_it),
-        cmocka_unit_test(test_too_few_maxima_say_nothing),
-        cmocka_unit_test(test_spread_of_normal_distances_is_theirs),
-        cmocka_unit_test(test_spread_sees_a_second_mode_of_many),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

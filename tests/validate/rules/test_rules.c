@@ -4,17 +4,10 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/machine/gpu/driver.h"
 #include "tests/lib/fixture_world.h"
+#include "tests/lib/unit.h"
 
 static struct fixture_world *const w = &fixture_world;
 
@@ -29,9 +22,8 @@ static struct fixture_world *const w = &fixture_world;
 
 static const struct rules_request all;
 
-static void test_rules_are_well_formed(void **state)
+TEST_ON_WORLD(rules_are_well_formed)
 {
-    (void)state;
     static const char *const causes[] = {"hardware", "configuration", "container", "setup"};
     const struct rule *rule;
     size_t n = 0;
@@ -62,9 +54,8 @@ static void accuses_nobody(const struct findings *findings)
 }
 
 /* Of a machine that tells nothing, no rule is silent, and none accuses it. */
-static void test_rules_of_nothing(void **state)
+TEST_ON_WORLD(rules_of_nothing)
 {
-    (void)state;
     struct topo nothing = {.ncpus = 0};
     findings_free(&w->findings);
     facts_init(&w->facts);
@@ -80,9 +71,8 @@ static void test_rules_of_nothing(void **state)
     accuses_nobody(findings);
 }
 
-static void test_rules_pass_a_good_machine(void **state)
+TEST_ON_WORLD(rules_pass_a_good_machine)
 {
-    (void)state;
     const struct findings *findings = fixture_judge(&all);
     accuses_nobody(findings);
     struct rules_verdict verdict = rules_verdict(findings, true);
@@ -90,9 +80,8 @@ static void test_rules_pass_a_good_machine(void **state)
     assert_true(verdict.count[OUTCOME_PASS] >= 25);
 }
 
-static void test_rules_count(void **state)
+TEST_ON_WORLD(rules_count)
 {
-    (void)state;
     /* The last one is on the bus alone. */
     PLANT(w->topo.ngpus = GPUS - 1, "gpus_on_bus", "GPU 0000:04:00.0", FAIL, "hardware", RESET);
     assert_true(fixture_judged("gpus_on_bus", NULL)->value == 3);
@@ -113,15 +102,13 @@ static void test_rules_count(void **state)
     PLANT(w->nodes[1].memory_bytes = 0, "numa_memory", "node 1", FAIL, "hardware", REPLACE);
 }
 
-static void test_rules_of_the_affinity(void **state)
+TEST_ON_WORLD(rules_of_the_affinity)
 {
-    (void)state;
     PLANT(w->cpus[0].allowed = false, "cpus_allowed", NULL, WARN, "setup", FIX);
 }
 
-static void test_rules_of_links(void **state)
+TEST_ON_WORLD(rules_of_links)
 {
-    (void)state;
     PLANT(w->devices[2].lanes = 8, "pcie_width", "GPU 0000:03:00.0 (slot 7)", FAIL, "hardware",
           REPLACE);
     /* It is in a short slot. */
@@ -133,9 +120,8 @@ static void test_rules_of_links(void **state)
     PLANT(w->devices[4].gts = 8, "pcie_speed", "NIC 0000:05:00.0", WARN, "hardware", WATCH);
 }
 
-static void test_rules_of_memory(void **state)
+TEST_ON_WORLD(rules_of_memory)
 {
-    (void)state;
     /* Four channels of 4,800 MT/s x 8 B: 153.6 GB/s. */
     fixture_passes("memory_bandwidth");
     PLANT(w->bandwidth.value = 50, "memory_bandwidth", NULL, FAIL, "hardware", REPLACE);
@@ -147,9 +133,8 @@ static void test_rules_of_memory(void **state)
     PLANT(w->dimms[3].size_mib = 8192, "modules_alike", "DIMM_D1", WARN, "hardware", REPLACE);
 }
 
-static void test_rules_of_gpu_bandwidth(void **state)
+TEST_ON_WORLD(rules_of_gpu_bandwidth)
 {
-    (void)state;
     struct facts_value copies[2] = {{.metric = "copy_bandwidth", .key = "dir=h2d;gpu=1;mem=pinned"},
                                     {.metric = "copy_bandwidth", .key = "dir=d2h;gpu=1"}};
     struct facts_value stream = {.metric = "device_bandwidth", .key = "gpu=0;op=triad"};
@@ -172,9 +157,8 @@ static void test_rules_of_gpu_bandwidth(void **state)
           "hardware", REPLACE);
 }
 
-static void test_rules_of_symmetry(void **state)
+TEST_ON_WORLD(rules_of_symmetry)
 {
-    (void)state;
     fixture_passes("cpus_alike");
     PLANT(w->speeds[5].value = 70, "cpus_alike", "CPU 5", FAIL, "hardware", WATCH);
     /* Whose CPUs may share a core. */
@@ -192,9 +176,8 @@ static void test_rules_of_symmetry(void **state)
     fixture_finds("gpu_power_limit", gpu, OUTCOME_WARN, "configuration", ACTION_FIX);
 }
 
-static void test_rules_of_gpu_health(void **state)
+TEST_ON_WORLD(rules_of_gpu_health)
 {
-    (void)state;
     static const char gpu[] = "GPU 2 (0000:03:00.0)";
     struct gpu_health *health = &w->health[2];
     PLANT(health->ecc_uncorrected = 2, "gpu_ecc", gpu, FAIL, "hardware", RESET);
@@ -215,9 +198,8 @@ static void test_rules_of_gpu_health(void **state)
     PLANT(w->facts.peermem = false, "peermem", NULL, WARN, "configuration", FIX);
 }
 
-static void test_rules_of_collectives(void **state)
+TEST_ON_WORLD(rules_of_collectives)
 {
-    (void)state;
     struct facts_value value = {.metric = "collective_busbw", .value = 200};
     struct facts_probe *peer = &w->facts.probes[PROBE_COLLECTIVE];
     *peer = (struct facts_probe){.status = PROBE_DONE, .n = 1, .values = &value};
@@ -231,9 +213,8 @@ static void test_rules_of_collectives(void **state)
     fixture_finds("collective_peer", NULL, OUTCOME_SKIP, "", ACTION_RESET);
 }
 
-static void test_rules_of_the_log(void **state)
+TEST_ON_WORLD(rules_of_the_log)
 {
-    (void)state;
     struct facts_event events[] = {
         {.kind = EVENT_XID, .number = 79, .unit = "0000:03:00", .count = 2},
         {.kind = EVENT_XID, .number = 31, .unit = "0000:01:00", .count = 1},
@@ -260,9 +241,8 @@ static void test_rules_of_the_log(void **state)
     PLANT(w->facts.throttle_events = 4, "cpu_heat", NULL, WARN, "hardware", WATCH);
 }
 
-static void test_rules_of_settings(void **state)
+TEST_ON_WORLD(rules_of_settings)
 {
-    (void)state;
     struct environment *env = &w->facts.env;
     PLANT(SET(env->governor, "powersave"), "governor", NULL, FAIL, "configuration", FIX);
     PLANT(SET(w->facts.scaling_driver, "intel_pstate"), "governor", NULL, WARN, "configuration",
@@ -288,9 +268,8 @@ static void test_rules_of_settings(void **state)
 }
 
 /* A CPU behind the first 512 is one of them, too; what there is no room for is no pass. */
-static void test_rules_compare_all_cpus(void **state)
+TEST_ON_WORLD(rules_compare_all_cpus)
 {
-    (void)state;
     enum { MANY = 2049 };
     struct facts_value *values = calloc(MANY, sizeof(*values));
     assert_non_null(values);
@@ -307,18 +286,4 @@ static void test_rules_compare_all_cpus(void **state)
     assert_string_equal(fixture_judged("cpus_alike", NULL)->sentence,
                         "the first 2048 CPUs were compared with each other, and no more");
     free(values);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ON_WORLD(test_rules_are_well_formed),     ON_WORLD(test_rules_of_nothing),
-        ON_WORLD(test_rules_pass_a_good_machine), ON_WORLD(test_rules_count),
-        ON_WORLD(test_rules_of_the_affinity),     ON_WORLD(test_rules_of_links),
-        ON_WORLD(test_rules_of_memory),           ON_WORLD(test_rules_of_gpu_bandwidth),
-        ON_WORLD(test_rules_of_symmetry),         ON_WORLD(test_rules_of_gpu_health),
-        ON_WORLD(test_rules_of_collectives),      ON_WORLD(test_rules_of_the_log),
-        ON_WORLD(test_rules_of_settings),         ON_WORLD(test_rules_compare_all_cpus),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,9 @@
 
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_world.h"
+#include "tests/lib/unit.h"
 
 static struct fixture_world *const w = &fixture_world;
 static const struct rules_request all;
@@ -29,9 +23,8 @@ static struct rules_request only_these(const char *a, const char *b)
     return (struct rules_request){.nonly = 2, .only = {rule_find(a), rule_find(b)}};
 }
 
-static void test_rules_look_twice(void **state)
+TEST_ON_WORLD(rules_look_twice)
 {
-    (void)state;
     struct findings first = {0}, again = {0};
     struct err err;
     w->speeds[5].value = 70;
@@ -91,9 +84,8 @@ static const struct finding *look_twice_at_copies(int slow_first, int slow_again
 }
 
 /* One direction the first time and the other the second is nothing that was seen twice. */
-static void test_rules_look_twice_at_each_direction(void **state)
+TEST_ON_WORLD(rules_look_twice_at_each_direction)
 {
-    (void)state;
     const struct finding *finding = look_twice_at_copies(2, 2);
     assert_int_equal(finding->outcome, OUTCOME_FAIL);
     assert_string_equal(finding->metric, "copy_bandwidth_h2d");
@@ -109,9 +101,8 @@ static void test_rules_look_twice_at_each_direction(void **state)
 }
 
 /* A measurement that failed the second time, or hung, refutes nothing. */
-static void test_rules_stand_where_the_second_look_fails(void **state)
+TEST_ON_WORLD(rules_stand_where_the_second_look_fails)
 {
-    (void)state;
     static const enum facts_probe_status ends[] = {PROBE_FAILED, PROBE_HUNG, PROBE_ABSENT};
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         struct findings first = {0}, again = {0};
@@ -130,9 +121,8 @@ static void test_rules_stand_where_the_second_look_fails(void **state)
 }
 
 /* What was required and did not run is never a pass. */
-static void test_rules_required(void **state)
+TEST_ON_WORLD(rules_required)
 {
-    (void)state;
     struct rules_request request = only_these("collective_peer", "clock");
     request.nrequired = 1;
     request.required[0] = rule_find("collective_peer");
@@ -143,9 +133,8 @@ static void test_rules_required(void **state)
     fixture_finds("cpus_alike", NULL, OUTCOME_ERROR, "", ACTION_WATCH); /* its subject is here */
 }
 
-static void test_rules_verdict_names_and_sorts(void **state)
+TEST_ON_WORLD(rules_verdict_names_and_sorts)
 {
-    (void)state;
     w->topo.ngpus = 2; /* two are lost */
     w->facts.steal = 0.5;
     w->facts.probes[PROBE_CPU_SPEED].status = PROBE_FAILED;
@@ -161,9 +150,8 @@ static void test_rules_verdict_names_and_sorts(void **state)
 }
 
 /* Where nothing was looked at there is nothing that passed. */
-static void test_rules_skipped_are_no_pass(void **state)
+TEST_ON_WORLD(rules_skipped_are_no_pass)
 {
-    (void)state;
     const struct rules_request request = only_these("gpus_on_bus", "xid");
     w->topo.ngpus = 0;
     w->facts.ndevices = 0;
@@ -172,9 +160,8 @@ static void test_rules_skipped_are_no_pass(void **state)
 }
 
 /* What the machine is for was not judged: no pass, however many other rules passed. */
-static void test_rules_of_no_gpu_are_no_pass(void **state)
+TEST_ON_WORLD(rules_of_no_gpu_are_no_pass)
 {
-    (void)state;
     struct rules_request none = {0}, four = {0}, kind = {.of_known_kind = true};
     struct rules_request required = {.nrequired = 1, .required = {rule_find("gpus_judged")}};
     struct rules_request some = only_these("cpus_online", "gpu_ecc");
@@ -225,9 +212,8 @@ static const struct finding *expected(const char *text, const char *unit)
 }
 
 /* What never was on the bus is missed by nobody who was not told of it. */
-static void test_rules_expect(void **state)
+TEST_ON_WORLD(rules_expect)
 {
-    (void)state;
     w->facts.env.memory_bytes = 15.5 * 0x1p30;
     w->facts.cpus_online = CPUS;
     static const struct {
@@ -265,9 +251,8 @@ static void test_rules_expect(void **state)
     assert_non_null(strstr(finding->sentence, "memory is expected and cannot be known here: "));
 }
 
-static void test_rules_expect_nothing_else(void **state)
+TEST_ON_WORLD(rules_expect_nothing_else)
 {
-    (void)state;
     static const struct {
         const char *text, *why;
     } bad[] = {{"gpu=8", "'gpu=8' is not NAME=COUNT of gpus, cpus, "},
@@ -288,20 +273,4 @@ static void test_rules_expect_nothing_else(void **state)
         if (!strstr(err.msg, bad[i].why))
             fail_msg("'%s': %s", bad[i].text, err.msg);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        ON_WORLD(test_rules_look_twice),
-        ON_WORLD(test_rules_look_twice_at_each_direction),
-        ON_WORLD(test_rules_stand_where_the_second_look_fails),
-        ON_WORLD(test_rules_required),
-        ON_WORLD(test_rules_verdict_names_and_sorts),
-        ON_WORLD(test_rules_skipped_are_no_pass),
-        ON_WORLD(test_rules_of_no_gpu_are_no_pass),
-        ON_WORLD(test_rules_expect),
-        ON_WORLD(test_rules_expect_nothing_else),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

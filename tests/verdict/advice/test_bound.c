@@ -2,17 +2,10 @@
 #include "harness/verdict/advice/bound.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/verdict/advice/verdict.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 /* A step of 10 ms whose threads never wait, and nothing known but its stages. */
 static struct bound_facts facts_of(double cpu, double copy, double gpu, double wait)
@@ -49,9 +42,8 @@ static void assert_bound(const struct bound_facts *facts, enum bound bound, doub
     assert_true(parts.second != parts.most && parts.s[parts.second] <= parts.s[parts.most]);
 }
 
-static void test_bound_by_the_cpu(void **state)
+TEST(bound_by_the_cpu)
 {
-    (void)state;
     struct bound_facts facts = facts_of(8e-3, 1e-3, 1e-3, 0);
     assert_bound(&facts, BOUND_CPU, 0.79);
     facts.alone[STAGE_CPU] = 8e-3;
@@ -62,9 +54,8 @@ static void test_bound_by_the_cpu(void **state)
     assert_bound(&facts, BOUND_CPU, 0.79);
 }
 
-static void test_bound_by_the_cpus_memory(void **state)
+TEST(bound_by_the_cpus_memory)
 {
-    (void)state;
     struct bound_facts counted = facts_of(8e-3, 1e-3, 1e-3, 0);
     counted.instructions = 3e6; /* few a cycle, and many of them miss */
     counted.cycles = 1e7;
@@ -84,16 +75,14 @@ static void test_bound_by_the_cpus_memory(void **state)
     assert_bound(&slower, BOUND_MEMORY, 0.69);
 }
 
-static void test_bound_by_copies(void **state)
+TEST(bound_by_copies)
 {
-    (void)state;
     struct bound_facts facts = facts_of(1e-3, 8e-3, 1e-3, 0);
     assert_bound(&facts, BOUND_COPY, 0.79);
 }
 
-static void test_bound_by_gpu_compute(void **state)
+TEST(bound_by_gpu_compute)
 {
-    (void)state;
     struct bound_facts facts = facts_of(1e-3, 1e-3, 8e-3, 0);
     assert_bound(&facts, BOUND_GPU, 0.79); /* as of the model, which knows no better */
     facts.gpu_compute = 0.5;
@@ -101,18 +90,16 @@ static void test_bound_by_gpu_compute(void **state)
     assert_bound(&facts, BOUND_GPU, 0.79);
 }
 
-static void test_bound_by_gpu_memory(void **state)
+TEST(bound_by_gpu_memory)
 {
-    (void)state;
     struct bound_facts facts = facts_of(1e-3, 1e-3, 8e-3, 0);
     facts.gpu_compute = 0.02;
     facts.gpu_memory = 0.8;
     assert_bound(&facts, BOUND_GPU_MEMORY, 0.79);
 }
 
-static void test_bound_by_others(void **state)
+TEST(bound_by_others)
 {
-    (void)state;
     struct bound_facts asleep = facts_of(1e-3, 5e-4, 5e-4, 8e-3);
     assert_bound(&asleep, BOUND_OTHERS, 0.79);
 
@@ -139,9 +126,8 @@ static void test_bound_by_others(void **state)
 }
 
 /* Faster than alone, or more wait than time: no part is negative, and all are the step. */
-static void test_bound_parts_stay_a_whole(void **state)
+TEST(bound_parts_stay_a_whole)
 {
-    (void)state;
     struct bound_facts facts = facts_of(8e-3, 1e-3, 1e-3, 0);
     facts.alone[STAGE_CPU] = 9e-3;
     facts.more_instructions_s = -1e-3;
@@ -201,9 +187,8 @@ static const struct finding *bound_of(const struct verdict *verdict)
     return NULL;
 }
 
-static void test_bound_names_the_stages_alone_and_together(void **state)
+TEST(bound_names_the_stages_alone_and_together)
 {
-    (void)state;
     static struct run run;
     struct verdict verdict;
     open_run(&run);
@@ -222,9 +207,8 @@ static void test_bound_names_the_stages_alone_and_together(void **state)
     fixture_result_free(&run.result);
 }
 
-static void test_bound_says_two_that_are_alike(void **state)
+TEST(bound_says_two_that_are_alike)
 {
-    (void)state;
     static struct run run;
     struct verdict verdict;
     open_run(&run);
@@ -239,9 +223,8 @@ static void test_bound_says_two_that_are_alike(void **state)
 }
 
 /* Rows: one a stage that took time, which add up; a skipped one where steps were not divided. */
-static void test_bound_rests_on_rows(void **state)
+TEST(bound_rests_on_rows)
 {
-    (void)state;
     static struct run run;
     struct verdict verdict;
     open_run(&run);
@@ -274,21 +257,4 @@ static void test_bound_rests_on_rows(void **state)
     assert_null(bound_of(&verdict));
     verdict_free(&verdict);
     fixture_result_free(&run.result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bound_by_the_cpu),
-        cmocka_unit_test(test_bound_by_the_cpus_memory),
-        cmocka_unit_test(test_bound_by_copies),
-        cmocka_unit_test(test_bound_by_gpu_compute),
-        cmocka_unit_test(test_bound_by_gpu_memory),
-        cmocka_unit_test(test_bound_by_others),
-        cmocka_unit_test(test_bound_parts_stay_a_whole),
-        cmocka_unit_test(test_bound_names_the_stages_alone_and_together),
-        cmocka_unit_test(test_bound_says_two_that_are_alike),
-        cmocka_unit_test(test_bound_rests_on_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,9 @@
 /* The one recommendation, of rounds made by hand; and that a run and a tune give the same. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/verdict/advice/recommend.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 struct fixture {
     struct result result;
@@ -69,7 +62,7 @@ static enum placement recommended(struct fixture *fixture)
     return fixture->made.arm < 0 ? PLACEMENTS : fixture->result.arms[fixture->made.arm].placement;
 }
 
-static void test_recommend_leaves_a_default_that_is_best(void **state)
+TEST_WITHIN(recommend_leaves_a_default_that_is_best, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add_even(f, PLACE_NONE, 10);
@@ -81,7 +74,7 @@ static void test_recommend_leaves_a_default_that_is_best(void **state)
 }
 
 /* The simplest of two, and its own gain, though the other is faster. */
-static void test_recommend_takes_the_simplest_of_equals(void **state)
+TEST_WITHIN(recommend_takes_the_simplest_of_equals, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add_even(f, PLACE_NONE, 100);
@@ -95,7 +88,7 @@ static void test_recommend_takes_the_simplest_of_equals(void **state)
     assert_int_equal(recommended(f), PLACE_PASSIVE);
 }
 
-static void test_recommend_takes_the_simple_one_within_the_tolerance(void **state)
+TEST_WITHIN(recommend_takes_the_simple_one_within_the_tolerance, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add_even(f, PLACE_NONE, 100);
@@ -108,7 +101,7 @@ static void test_recommend_takes_the_simple_one_within_the_tolerance(void **stat
 }
 
 /* As good as the best as far as three rounds tell, but no better than the default either. */
-static void test_recommend_wants_a_gain_of_its_own(void **state)
+TEST_WITHIN(recommend_wants_a_gain_of_its_own, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 20, 20, 20);
@@ -117,7 +110,7 @@ static void test_recommend_wants_a_gain_of_its_own(void **state)
     assert_int_equal(recommended(f), PLACE_PARTITION);
 }
 
-static void test_recommend_takes_no_evidence_from_what_failed(void **state)
+TEST_WITHIN(recommend_takes_no_evidence_from_what_failed, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add_even(f, PLACE_NONE, 100);
@@ -131,7 +124,7 @@ static void test_recommend_takes_no_evidence_from_what_failed(void **state)
 }
 
 /* A slow default has one round: what was disturbed in that one says nothing of the gain. */
-static void test_recommend_takes_no_gain_from_a_disturbed_round(void **state)
+TEST_WITHIN(recommend_takes_no_gain_from_a_disturbed_round, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add(f, PLACE_NONE, 100, 0, 0);
@@ -143,7 +136,7 @@ static void test_recommend_takes_no_gain_from_a_disturbed_round(void **state)
     assert_false(f->made.disturbed);
 }
 
-static void test_recommend_takes_no_evidence_from_what_was_disturbed(void **state)
+TEST_WITHIN(recommend_takes_no_evidence_from_what_was_disturbed, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t none = add_even(f, PLACE_NONE, 100);
@@ -162,7 +155,7 @@ static void test_recommend_takes_no_evidence_from_what_was_disturbed(void **stat
     assert_true(f->made.disturbed);
 }
 
-static void test_recommend_judges_one_round_by_its_ratio(void **state)
+TEST_WITHIN(recommend_judges_one_round_by_its_ratio, set_up, tear_down)
 {
     struct fixture *f = *state;
     f->result.rounds_done = 1;
@@ -175,7 +168,7 @@ static void test_recommend_judges_one_round_by_its_ratio(void **state)
 }
 
 /* Without `none`, with nothing but it, and where none of its rounds ended. */
-static void test_recommend_does_with_the_arms_that_there_are(void **state)
+TEST_WITHIN(recommend_does_with_the_arms_that_there_are, set_up, tear_down)
 {
     struct fixture *f = *state;
     (void)add_even(f, PLACE_PARTITION, 10.2);
@@ -203,7 +196,7 @@ static void test_recommend_does_with_the_arms_that_there_are(void **state)
 
 /* The same rounds as those of a run, and as the fresh ones of a tune, whose search says otherwise.
  */
-static void test_recommend_of_a_tune_is_that_of_a_run(void **state)
+TEST_WITHIN(recommend_of_a_tune_is_that_of_a_run, set_up, tear_down)
 {
     struct fixture *f = *state;
     static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PARTITION};
@@ -226,9 +219,8 @@ static void test_recommend_of_a_tune_is_that_of_a_run(void **state)
     assert_true(f->made.arm < 3);
 }
 
-static void test_recommend_effort_has_the_order_of_the_manual(void **state)
+TEST_WITHIN(recommend_effort_has_the_order_of_the_manual, set_up, tear_down)
 {
-    (void)state;
     static const struct {
         enum placement placement;
         const char *name;
@@ -252,23 +244,4 @@ static void test_recommend_effort_has_the_order_of_the_manual(void **state)
     assert_int_equal(recommend_effort(PLACE_REMOTE, NULL), 0);
     assert_int_equal(recommend_effort(PLACE_SIZED, "sized+2w"),
                      recommend_effort(PLACE_SIZED, NULL));
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_recommend_leaves_a_default_that_is_best),
-        TEST(test_recommend_takes_the_simplest_of_equals),
-        TEST(test_recommend_takes_the_simple_one_within_the_tolerance),
-        TEST(test_recommend_wants_a_gain_of_its_own),
-        TEST(test_recommend_takes_no_evidence_from_what_failed),
-        TEST(test_recommend_takes_no_gain_from_a_disturbed_round),
-        TEST(test_recommend_takes_no_evidence_from_what_was_disturbed),
-        TEST(test_recommend_judges_one_round_by_its_ratio),
-        TEST(test_recommend_does_with_the_arms_that_there_are),
-        TEST(test_recommend_of_a_tune_is_that_of_a_run),
-        TEST(test_recommend_effort_has_the_order_of_the_manual),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

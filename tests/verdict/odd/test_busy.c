@@ -2,16 +2,9 @@
  */
 #include "harness/verdict/odd/busy.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "harness/verdict/advice/verdict.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 static int set_up(void **state)
 {
@@ -55,7 +48,7 @@ static void make(const struct result *result, struct verdict *verdict)
     assert_int_equal(verdict_make(result, NULL, verdict, NULL), 0);
 }
 
-static void test_busy_is_said_once_and_first(void **state)
+TEST_WITHIN(busy_is_said_once_and_first, set_up, tear_down)
 {
     struct verdict verdict;
     disturb(*state, 0, 0.41, 0.01);
@@ -77,7 +70,7 @@ static void test_busy_is_said_once_and_first(void **state)
     free(text);
 }
 
-static void test_busy_names_the_hypervisor(void **state)
+TEST_WITHIN(busy_names_the_hypervisor, set_up, tear_down)
 {
     struct verdict verdict;
     disturb(*state, 0, 0.02, 0.12);
@@ -93,7 +86,7 @@ static void test_busy_names_the_hypervisor(void **state)
 }
 
 /* Of 18 launches 9 disturbed: the medians hold, and each arm says what happened to it. */
-static void test_busy_is_more_than_half(void **state)
+TEST_WITHIN(busy_is_more_than_half, set_up, tear_down)
 {
     struct verdict verdict;
     struct result *result = *state;
@@ -105,7 +98,7 @@ static void test_busy_is_more_than_half(void **state)
 }
 
 /* What a GPU lost by heat is nobody else's doing. */
-static void test_busy_explains_no_gpu(void **state)
+TEST_WITHIN(busy_explains_no_gpu, set_up, tear_down)
 {
     struct verdict verdict;
     struct result *result = *state;
@@ -120,16 +113,4 @@ static void test_busy_explains_no_gpu(void **state)
     assert_non_null(busy_among(&verdict.findings));
     assert_int_equal(count(&verdict, "noisy"), 1);
     verdict_free(&verdict);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_busy_is_said_once_and_first),
-        TEST(test_busy_names_the_hypervisor),
-        TEST(test_busy_is_more_than_half),
-        TEST(test_busy_explains_no_gpu),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

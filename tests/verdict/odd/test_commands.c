@@ -1,16 +1,8 @@
 /* What a user's command did that its rows do not show. */
 #include "harness/verdict/odd/commands.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 struct seen {
     struct result result;
@@ -62,14 +54,14 @@ static void find(struct seen *seen)
     analysis_free(&analysis);
 }
 
-static void test_commands_that_do_as_planned_have_no_finding(void **state)
+TEST_WITHIN(commands_that_do_as_planned_have_no_finding, setup, teardown)
 {
     struct seen *seen = *state;
     find(seen);
     assert_int_equal(seen->findings.n, 0);
 }
 
-static void test_commands_of_a_mask_beyond_the_plan_doubt_the_placement(void **state)
+TEST_WITHIN(commands_of_a_mask_beyond_the_plan_doubt_the_placement, setup, teardown)
 {
     struct seen *seen = *state;
     add_mask(worker(seen, 0, 0), "python", 7, true);
@@ -88,7 +80,7 @@ static void test_commands_of_a_mask_beyond_the_plan_doubt_the_placement(void **s
     assert_non_null(strstr(within->sentence, "narrows its CPUs by itself"));
 }
 
-static void test_commands_of_many_masks_are_told_of_some(void **state)
+TEST_WITHIN(commands_of_many_masks_are_told_of_some, setup, teardown)
 {
     struct seen *seen = *state;
     for (unsigned i = 0; i < 2 * TREE_MASKS; i++) {
@@ -100,7 +92,7 @@ static void test_commands_of_many_masks_are_told_of_some(void **state)
     assert_int_equal(seen->findings.n, 6);
 }
 
-static void test_commands_whose_output_was_cut_or_that_were_killed_say_so(void **state)
+TEST_WITHIN(commands_whose_output_was_cut_or_that_were_killed_say_so, setup, teardown)
 {
     struct seen *seen = *state;
     worker(seen, 0, 0)->cut_bytes = 1 << 20;
@@ -112,17 +104,4 @@ static void test_commands_whose_output_was_cut_or_that_were_killed_say_so(void *
     assert_non_null(strstr(seen->findings.all[0].sentence, "2 MiB were not kept"));
     assert_string_equal(seen->findings.all[1].id, "ignored_sigterm");
     assert_non_null(strstr(seen->findings.all[1].sentence, "1 run of the command did not end"));
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(test_commands_that_do_as_planned_have_no_finding),
-        TEST(test_commands_of_a_mask_beyond_the_plan_doubt_the_placement),
-        TEST(test_commands_of_many_masks_are_told_of_some),
-        TEST(test_commands_whose_output_was_cut_or_that_were_killed_say_so),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,9 @@
 #include "harness/verdict/odd/outlier.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/trials.h"
+#include "tests/lib/unit.h"
 
 static struct outlier_judgement judgement;
 
@@ -34,9 +28,8 @@ static size_t judge(const double *values, size_t n, enum outlier_sense sense, do
 }
 
 /* Figures worked out by hand, as in the header's example. */
-static void test_outlier_names_the_slow_one(void **state)
+TEST(outlier_names_the_slow_one)
 {
-    (void)state;
     const double gbps[] = {56.9, 57.0, 14.1, 57.1};
     assert_int_equal(judge(gbps, 4, OUTLIER_HIGHER, 0), 1);
     assert_true(judgement.unit[2].odd);
@@ -54,9 +47,8 @@ static void test_outlier_names_the_slow_one(void **state)
     assert_int_equal(judge(us, 4, OUTLIER_LOWER, 16), 0);
 }
 
-static void test_outlier_needs_a_clear_majority(void **state)
+TEST(outlier_needs_a_clear_majority)
 {
-    (void)state;
     const double two[] = {57, 14}, near[] = {57, 55}, split[] = {57, 57.1, 25, 25.2};
     const double one[] = {57};
     assert_int_equal(judge(two, 2, OUTLIER_HIGHER, 0), 0);
@@ -75,9 +67,8 @@ static void test_outlier_needs_a_clear_majority(void **state)
 }
 
 /* Links of three speeds, the slowest being fewest: how such a machine is, and no fault. */
-static void test_outlier_accepts_many_groups(void **state)
+TEST(outlier_accepts_many_groups)
 {
-    (void)state;
     double gbps[32];
     for (size_t i = 0; i < 32; i++)
         gbps[i] = i < 12 ? 48 : i < 22 ? 24 : 16;
@@ -86,9 +77,8 @@ static void test_outlier_accepts_many_groups(void **state)
 }
 
 /* A rate of 0 is dead, among whatever others. */
-static void test_outlier_names_the_dead_one(void **state)
+TEST(outlier_names_the_dead_one)
 {
-    (void)state;
     const double dead[] = {57, 57, 57, 0}, group[] = {57, 57, 25, 25, 0}, two[] = {57, 0};
     const double most[] = {57, 0, 0, 0}, all[] = {0, 0, 0};
     assert_int_equal(judge(dead, 4, OUTLIER_HIGHER, 0), 1);
@@ -105,10 +95,9 @@ static void test_outlier_names_the_dead_one(void **state)
     assert_int_equal(judgement.verdict, OUTLIER_NONE);
 }
 
-static void test_outlier_refuses_what_has_no_ratio(void **state)
+TEST(outlier_refuses_what_has_no_ratio)
 {
     static const double bad[] = {-1, -INFINITY, INFINITY, NAN};
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         const double values[] = {57, 57, 57, bad[i]};
         for (enum outlier_sense sense = OUTLIER_LOWER; sense <= OUTLIER_WAITED; sense++) {
@@ -122,9 +111,8 @@ static void test_outlier_refuses_what_has_no_ratio(void **state)
 }
 
 /* One that is better than all others is no fault, nor are they alike. */
-static void test_outlier_calls_nothing_alike_that_is_far_apart(void **state)
+TEST(outlier_calls_nothing_alike_that_is_far_apart)
 {
-    (void)state;
     const double one[] = {57, 28, 28, 28}, many[] = {57, 57, 57, 28, 28, 28, 28, 28};
     const double close[] = {57, 52, 57, 57}, us[] = {5, 5, 5, 3};
     assert_int_equal(judge(one, 4, OUTLIER_HIGHER, 0), 0);
@@ -143,9 +131,8 @@ static void test_outlier_calls_nothing_alike_that_is_far_apart(void **state)
 }
 
 /* Of three, the distance of two is all that is known of the noise. */
-static void test_outlier_leaves_the_middle_of_three(void **state)
+TEST(outlier_leaves_the_middle_of_three)
 {
-    (void)state;
     const double even[] = {112, 100, 88}, slow[] = {58, 56, 14};
     assert_int_equal(judge(even, 3, OUTLIER_HIGHER, 0), 0);
     assert_int_equal(judgement.verdict, OUTLIER_SPLIT);
@@ -158,7 +145,7 @@ static void test_outlier_leaves_the_middle_of_three(void **state)
 }
 
 /* Microseconds that each waits for the last, who is waited for and does not wait. */
-static void test_outlier_blames_who_is_waited_for(void **state)
+TEST(outlier_blames_who_is_waited_for)
 {
     static const struct {
         double us[8];
@@ -178,7 +165,6 @@ static void test_outlier_blames_who_is_waited_for(void **state)
         {{0, 49}, 2, -1, OUTLIER_ALIKE},
         {{900, 880, 910, 890, 905, 895, 1, 0}, 8, 6, OUTLIER_ODD},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         size_t odd = judge(cases[i].us, cases[i].n, OUTLIER_WAITED, 50);
         if (judgement.verdict != cases[i].verdict || (odd > 0) != (cases[i].odd >= 0) ||
@@ -188,9 +174,8 @@ static void test_outlier_blames_who_is_waited_for(void **state)
 }
 
 /* A value that was also good in some rounds is not told apart, nor called alike. */
-static void test_outlier_heeds_intervals(void **state)
+TEST(outlier_heeds_intervals)
 {
-    (void)state;
     struct outlier_value values[4] = {{57, 57, 58}, {57, 57, 58}, {40, 39, 56}, {57, 57, 58}};
     outlier_judge(values, 4, OUTLIER_HIGHER, 0, &judgement);
     assert_int_equal(judgement.verdict, OUTLIER_SPLIT);
@@ -200,9 +185,8 @@ static void test_outlier_heeds_intervals(void **state)
 }
 
 /* Medians and ranges of three rounds of two equal H200s, launches and copies, in us. */
-static void test_outlier_needs_rounds_that_agree(void **state)
+TEST(outlier_needs_rounds_that_agree)
 {
-    (void)state;
     struct outlier_value launches[2] = {{4.07, 3.95, 4.53}, {4.68, 3.76, 4.99}};
     struct outlier_value copies[2] = {{7.21, 6.83, 8.20}, {8.13, 7.32, 8.33}};
     outlier_judge(launches, 2, OUTLIER_LOWER, 0, &judgement);
@@ -240,10 +224,9 @@ static double noisy(uint64_t *seed, double deviation)
 enum { COMPARISONS = 40 };
 
 /* A machine is 40 comparisons; fewer than 1% of machines may see even one false alarm. */
-static void test_outlier_keeps_quiet_at_noise(void **state)
+TEST(outlier_keeps_quiet_at_noise)
 {
     static const size_t sizes[] = {3, 4, 8, 12, 56};
-    (void)state;
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
         unsigned alarms = 0, seeds = trials(1000, 100);
         for (uint64_t seed = 1; seed <= seeds; seed++) {
@@ -263,11 +246,10 @@ static void test_outlier_keeps_quiet_at_noise(void **state)
     }
 }
 
-static void test_outlier_always_finds_the_slow_one(void **state)
+TEST(outlier_always_finds_the_slow_one)
 {
     static const size_t sizes[] = {4, 8, 12};
     static const double shares[] = {0.25, 0.8};
-    (void)state;
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
         for (size_t k = 0; k < sizeof(shares) / sizeof(shares[0]); k++)
             for (uint64_t seed = 1; seed <= trials(1000, 100); seed++) {
@@ -280,23 +262,4 @@ static void test_outlier_always_finds_the_slow_one(void **state)
                     fail_msg("1 of %zu at %g was not found alone, seed %llu", sizes[s], shares[k],
                              (unsigned long long)seed);
             }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_outlier_names_the_slow_one),
-        cmocka_unit_test(test_outlier_needs_a_clear_majority),
-        cmocka_unit_test(test_outlier_accepts_many_groups),
-        cmocka_unit_test(test_outlier_names_the_dead_one),
-        cmocka_unit_test(test_outlier_refuses_what_has_no_ratio),
-        cmocka_unit_test(test_outlier_calls_nothing_alike_that_is_far_apart),
-        cmocka_unit_test(test_outlier_leaves_the_middle_of_three),
-        cmocka_unit_test(test_outlier_blames_who_is_waited_for),
-        cmocka_unit_test(test_outlier_heeds_intervals),
-        cmocka_unit_test(test_outlier_needs_rounds_that_agree),
-        cmocka_unit_test(test_outlier_keeps_quiet_at_noise),
-        cmocka_unit_test(test_outlier_always_finds_the_slow_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

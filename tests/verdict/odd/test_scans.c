@@ -1,16 +1,11 @@
 /* Ratios below 1, and what is said of them. */
 #include "harness/verdict/odd/scans.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "bench/registry.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_scans.h"
+#include "tests/lib/unit.h"
 
 struct run {
     struct result result;
@@ -55,9 +50,8 @@ static void end(struct run *run)
 #define STREAM_1 "victim=l3;aggressor=stream;where=same-llc;n=1"
 #define STREAM_8 "victim=l3;aggressor=stream;where=same-llc;n=8"
 
-static void test_a_victim_that_is_faster_is_told(void **state)
+TEST(a_victim_that_is_faster_is_told)
 {
-    (void)state;
     struct run run;
     begin(&run);
     set(&run, NULL, 0, 0.985);
@@ -72,9 +66,8 @@ static void test_a_victim_that_is_faster_is_told(void **state)
 }
 
 /* Intervals that hold 1, or nearly, say nothing, and neither do a few of many that do not. */
-static void test_noise_below_one_is_not_told(void **state)
+TEST(noise_below_one_is_not_told)
 {
-    (void)state;
     struct run run;
     begin(&run);
     set(&run, NULL, 0, 0.7);
@@ -89,13 +82,4 @@ static void test_noise_below_one_is_not_told(void **state)
     judge(&run);
     assert_int_equal(run.findings.n, 0);
     end(&run);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_victim_that_is_faster_is_told),
-        cmocka_unit_test(test_noise_below_one_is_not_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* What ended badly is told once for all arms that share the reason. */
 #include "harness/verdict/odd/statuses.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 enum { ARMS = 4 };
 
@@ -42,9 +34,8 @@ static void find(const char *const *reasons, size_t n, struct findings *findings
     fixture_result_free(&result);
 }
 
-static void test_statuses_all_alike_are_the_benchmarks(void **state)
+TEST(statuses_all_alike_are_the_benchmarks)
 {
-    (void)state;
     struct findings findings;
     find((const char *const[]){"worker 0: no GPU", "worker 1: no GPU", "worker 0: no GPU",
                                "worker 0: no GPU"},
@@ -55,9 +46,8 @@ static void test_statuses_all_alike_are_the_benchmarks(void **state)
     findings_free(&findings);
 }
 
-static void test_statuses_some_alike_name_the_benchmark_once(void **state)
+TEST(statuses_some_alike_name_the_benchmark_once)
 {
-    (void)state;
     struct findings findings;
     find((const char *const[]){"worker 1: no GPU", "", "one node", "worker 0: no GPU"}, ARMS,
          &findings);
@@ -67,9 +57,8 @@ static void test_statuses_some_alike_name_the_benchmark_once(void **state)
     findings_free(&findings);
 }
 
-static void test_statuses_that_are_many_are_one_finding(void **state)
+TEST(statuses_that_are_many_are_one_finding)
 {
-    (void)state;
     enum { MANY = 64 };
     const char *reasons[MANY];
     struct findings findings;
@@ -82,14 +71,4 @@ static void test_statuses_that_are_many_are_one_finding(void **state)
     assert_string_equal(others, "; and others");
     assert_null(strstr(subject + 1, "a_scan"));
     findings_free(&findings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_statuses_all_alike_are_the_benchmarks),
-        cmocka_unit_test(test_statuses_some_alike_name_the_benchmark_once),
-        cmocka_unit_test(test_statuses_that_are_many_are_one_finding),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

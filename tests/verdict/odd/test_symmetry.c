@@ -2,21 +2,13 @@
 #include "harness/verdict/odd/symmetry.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "bench/registry.h"
 #include "harness/show/summary/findings.h"
 #include "harness/store/forms/judged.h"
 #include "harness/verdict/odd/symmetry_findings.h"
 #include "tests/lib/fixture_dims.h"
+#include "tests/lib/unit.h"
 
 /* Rows of a run that was never made. */
 struct sheet {
@@ -140,9 +132,8 @@ static void sheet_free(struct sheet *sheet)
     free(sheet);
 }
 
-static void test_symmetry_name_a_gpu(void **state)
+TEST(symmetry_name_a_gpu)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(4);
     add_copies(sheet, "h2d", 56.8, 2, 14.1);
     add_copies(sheet, "d2h", 56.8, 2, 20.0);
@@ -160,9 +151,8 @@ static void test_symmetry_name_a_gpu(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_say_that_all_is_well(void **state)
+TEST(symmetry_say_that_all_is_well)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(4);
     assert_told(sheet, "");
     /* Neither a unit's, nor of any worth. */
@@ -186,9 +176,8 @@ static void test_symmetry_say_that_all_is_well(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_of_two_judge_nobody(void **state)
+TEST(symmetry_of_two_judge_nobody)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(2);
     add_copies(sheet, "h2d", 57, 1, 14.1);
     assert_told(
@@ -229,7 +218,7 @@ static bool slow_pair(unsigned src, unsigned dst)
     return src == 1 && dst == 2;
 }
 
-static void test_symmetry_blame_gpu_direction_or_pair(void **state)
+TEST(symmetry_blame_gpu_direction_or_pair)
 {
     static const struct {
         bool (*slow)(unsigned src, unsigned dst);
@@ -239,7 +228,6 @@ static void test_symmetry_blame_gpu_direction_or_pair(void **state)
                  {slow_sender, SYMMETRY_FROM, -1},
                  {slow_receiver, SYMMETRY_TO, -1},
                  {slow_pair, SYMMETRY_PAIR, 2}};
-    (void)state;
     for (unsigned gpus = 3; gpus <= 16; gpus++)
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
             struct sheet *sheet = sheet_new(gpus);
@@ -257,9 +245,8 @@ static void test_symmetry_blame_gpu_direction_or_pair(void **state)
 }
 
 /* Of two bridges one is missing: the GPUs are split, which the many slow pairs do not show. */
-static void test_symmetry_keep_the_split_of_views(void **state)
+TEST(symmetry_keep_the_split_of_views)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(4);
     for (unsigned src = 0; src < 4; src++)
         for (unsigned dst = 0; dst < 4; dst++)
@@ -274,9 +261,8 @@ static void test_symmetry_keep_the_split_of_views(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_tell_pairs(void **state)
+TEST(symmetry_tell_pairs)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(4);
     add_pairs(sheet, slow_pair);
     assert_told(sheet,
@@ -293,9 +279,8 @@ static void test_symmetry_tell_pairs(void **state)
 
 /* Two of eight are on another node: slower from afar, as they must be, and alike at equal distance.
  */
-static void test_symmetry_compare_at_equal_distance(void **state)
+TEST(symmetry_compare_at_equal_distance)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(8);
     for (unsigned gpu = 0; gpu < 8; gpu++)
         for (unsigned node = 0; node < 2; node++)
@@ -320,7 +305,7 @@ static void add_waits(struct sheet *sheet, const double *us, unsigned n, unsigne
 }
 
 /* The rank that the others wait for waits for nobody. */
-static void test_symmetry_name_who_is_waited_for(void **state)
+TEST(symmetry_name_who_is_waited_for)
 {
     static const struct {
         double us[4];
@@ -341,7 +326,6 @@ static void test_symmetry_name_who_is_waited_for(void **state)
          "  ranks: too many to be called odd, rather groups\n"},
         {{900, 6, 5, 4}, 4, ""}, /* one that is early */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct sheet *sheet = sheet_new(4);
         add_waits(sheet, cases[i].us, cases[i].n, 8);
@@ -351,10 +335,9 @@ static void test_symmetry_name_who_is_waited_for(void **state)
 }
 
 /* By its longest wait, whatever the shares are. */
-static void test_symmetry_tell_the_longest_wait(void **state)
+TEST(symmetry_tell_the_longest_wait)
 {
     static const double brief[] = {60, 60, 60, 0}, longest[] = {5000, 5000, 5000, 10};
-    (void)state;
     struct sheet *sheet = sheet_new(4);
     add_waits(sheet, brief, 4, 8);
     add_waits(sheet, longest, 4, 64);
@@ -365,10 +348,9 @@ static void test_symmetry_tell_the_longest_wait(void **state)
 }
 
 /* A rank that waited as long in some rounds is not blamed: the high end speaks for it. */
-static void test_symmetry_heed_intervals_of_waits(void **state)
+TEST(symmetry_heed_intervals_of_waits)
 {
     static const double us[] = {900, 900, 900, 100};
-    (void)state;
     struct sheet *sheet = sheet_new(4);
     add_waits(sheet, us, 4, 8);
     sheet->row[3].ci_low = 0;
@@ -379,9 +361,8 @@ static void test_symmetry_heed_intervals_of_waits(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_of_groups(void **state)
+TEST(symmetry_of_groups)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(4);
     for (unsigned gpu = 0; gpu < 4; gpu++)
         add(sheet, "matmul_rate", "higher", gpu < 2 ? 700 : 300, "type=bf16;gpu=%u", gpu);
@@ -400,9 +381,8 @@ static void add_limit(struct sheet *sheet, const char *reason, const char *with,
 }
 
 /* Equal GPUs at their power limit differ, and nobody need doubt them: where the limit is a fact. */
-static void test_symmetry_know_the_power_limit(void **state)
+TEST(symmetry_know_the_power_limit)
 {
-    (void)state;
     static const char doubted[] =
         "\n~ symmetry: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521 GB/s, GPU 1\n"
         "  (0000:00:07.0) has 661 GB/s; of two, nobody can say which is the odd one\n";
@@ -429,9 +409,8 @@ static void test_symmetry_know_the_power_limit(void **state)
 }
 
 /* Of many only the first are told, and how many more there are. */
-static void test_symmetry_limit_what_is_told(void **state)
+TEST(symmetry_limit_what_is_told)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(12);
     for (unsigned bad = 0; bad < 12; bad++)
         for (unsigned gpu = 0; gpu < 12; gpu++)
@@ -455,9 +434,8 @@ static void test_symmetry_limit_what_is_told(void **state)
 }
 
 /* Where the good ones are few, nobody is low; the least and the most are named. */
-static void test_symmetry_tell_what_is_far_apart(void **state)
+TEST(symmetry_tell_what_is_far_apart)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(4);
     for (unsigned gpu = 0; gpu < 4; gpu++)
         add(sheet, "copy_bandwidth", "higher", gpu ? 30.0 - gpu : 57, "dir=h2d;gpu=%u", gpu);
@@ -473,9 +451,8 @@ static void test_symmetry_tell_what_is_far_apart(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_name_a_dead_gpu(void **state)
+TEST(symmetry_name_a_dead_gpu)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(4);
     add_copies(sheet, "h2d", 56.8, 3, 0);
     assert_told(
@@ -485,9 +462,8 @@ static void test_symmetry_name_a_dead_gpu(void **state)
 }
 
 /* 10 and 30 us are no difference, and not 0% either. */
-static void test_symmetry_call_nothing_alike(void **state)
+TEST(symmetry_call_nothing_alike)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(4);
     for (unsigned rank = 0; rank < 4; rank++)
         add(sheet, "rank_waited", "lower", rank % 2 ? 30 : 10, "rank=%u;size=8", rank);
@@ -495,9 +471,8 @@ static void test_symmetry_call_nothing_alike(void **state)
     sheet_free(sheet);
 }
 
-static void test_symmetry_json(void **state)
+TEST(symmetry_json)
 {
-    (void)state;
     struct sheet *sheet = sheet_new(4);
     add_copies(sheet, "h2d", 56.8, 2, 14.1);
     make(sheet);
@@ -514,28 +489,4 @@ static void test_symmetry_json(void **state)
     assert_int_equal(json_array_size(json), 0);
     json_decref(json);
     sheet_free(sheet);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_symmetry_name_a_gpu),
-        cmocka_unit_test(test_symmetry_say_that_all_is_well),
-        cmocka_unit_test(test_symmetry_of_two_judge_nobody),
-        cmocka_unit_test(test_symmetry_blame_gpu_direction_or_pair),
-        cmocka_unit_test(test_symmetry_tell_pairs),
-        cmocka_unit_test(test_symmetry_compare_at_equal_distance),
-        cmocka_unit_test(test_symmetry_keep_the_split_of_views),
-        cmocka_unit_test(test_symmetry_name_who_is_waited_for),
-        cmocka_unit_test(test_symmetry_tell_the_longest_wait),
-        cmocka_unit_test(test_symmetry_heed_intervals_of_waits),
-        cmocka_unit_test(test_symmetry_of_groups),
-        cmocka_unit_test(test_symmetry_know_the_power_limit),
-        cmocka_unit_test(test_symmetry_limit_what_is_told),
-        cmocka_unit_test(test_symmetry_tell_what_is_far_apart),
-        cmocka_unit_test(test_symmetry_name_a_dead_gpu),
-        cmocka_unit_test(test_symmetry_call_nothing_alike),
-        cmocka_unit_test(test_symmetry_json),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

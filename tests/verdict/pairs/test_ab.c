@@ -3,18 +3,11 @@
 #include "harness/verdict/pairs/ab.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/lib/stats/random.h"
 #include "harness/verdict/advice/verdict.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 struct fixture {
     struct result result;
@@ -83,7 +76,7 @@ static const struct comparison *find(const struct fixture *f, const char *arm, c
     return NULL;
 }
 
-static void test_ab_finds_what_is_slower(void **state)
+TEST_WITHIN(ab_finds_what_is_slower, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
@@ -105,7 +98,7 @@ static void test_ab_finds_what_is_slower(void **state)
 }
 
 /* 1.50 and 1.575 ns: a twentieth, and less than what a timer tells apart. */
-static void test_ab_has_the_floors_of_compare(void **state)
+TEST_WITHIN(ab_has_the_floors_of_compare, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct err err = {0};
@@ -126,7 +119,7 @@ static void test_ab_has_the_floors_of_compare(void **state)
     assert_string_equal(step->reason, "The difference is below 0.2 ns, which is none.");
 }
 
-static void test_ab_finds_what_is_faster(void **state)
+TEST_WITHIN(ab_finds_what_is_faster, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
@@ -136,7 +129,7 @@ static void test_ab_finds_what_is_faster(void **state)
     assert_int_equal(find(f, "partition", "step_time")->outcome, OUTCOME_FASTER);
 }
 
-static void test_ab_says_same_only_where_it_is_shown(void **state)
+TEST_WITHIN(ab_says_same_only_where_it_is_shown, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
@@ -153,7 +146,7 @@ static void test_ab_says_same_only_where_it_is_shown(void **state)
 }
 
 /* What failed in some rounds is not the same, and not faster, by those that it survived. */
-static void test_ab_does_not_leave_failed_rounds_out(void **state)
+TEST_WITHIN(ab_does_not_leave_failed_rounds_out, set_up, tear_down)
 {
     static const double factors[] = {1, 0.8, 1.3};
     for (size_t i = 0; i < 3; i++) {
@@ -175,7 +168,7 @@ static void test_ab_does_not_leave_failed_rounds_out(void **state)
 }
 
 /* Where all steps are cut off at the limit, all are alike. */
-static void test_ab_of_bounds_shows_no_same(void **state)
+TEST_WITHIN(ab_of_bounds_shows_no_same, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
@@ -191,7 +184,7 @@ static void test_ab_of_bounds_shows_no_same(void **state)
 }
 
 /* One that did not end in some rounds is not faster by the others; the other way round it is. */
-static void test_ab_of_bounds_shows_no_gain(void **state)
+TEST_WITHIN(ab_of_bounds_shows_no_gain, set_up, tear_down)
 {
     for (int cut_base = 0; cut_base < 2; cut_base++) {
         (void)tear_down(state);
@@ -208,7 +201,7 @@ static void test_ab_of_bounds_shows_no_gain(void **state)
     }
 }
 
-static void test_ab_says_how_many_rounds_more(void **state)
+TEST_WITHIN(ab_says_how_many_rounds_more, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
@@ -224,7 +217,7 @@ static void test_ab_says_how_many_rounds_more(void **state)
 }
 
 /* Each placement with its own; what is set by intent is not in the column of parameters. */
-static void test_ab_pairs_arms_by_their_place(void **state)
+TEST_WITHIN(ab_pairs_arms_by_their_place, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t arms[] = {add_arm(f, PLACE_PARTITION, 0), add_arm(f, PLACE_SIZED, 0),
@@ -239,7 +232,7 @@ static void test_ab_pairs_arms_by_their_place(void **state)
 }
 
 /* Ten rounds are enough where all that gates changed, and not where one of four placements did. */
-static void test_ab_of_one_among_many_needs_more(void **state)
+TEST_WITHIN(ab_of_one_among_many_needs_more, set_up, tear_down)
 {
     for (unsigned slowed = 1; slowed <= 4; slowed += 3) {
         (void)tear_down(state);
@@ -258,7 +251,7 @@ static void test_ab_of_one_among_many_needs_more(void **state)
     }
 }
 
-static void test_ab_misses_an_arm_that_failed(void **state)
+TEST_WITHIN(ab_misses_an_arm_that_failed, set_up, tear_down)
 {
     struct fixture *f = *state;
     size_t base = add_arm(f, PLACE_PARTITION, 0), other = add_arm(f, PLACE_PARTITION, 1);
@@ -273,7 +266,7 @@ static void test_ab_misses_an_arm_that_failed(void **state)
 }
 
 /* Behind what tells arms apart otherwise, and before the key. */
-static void test_ab_variant_is_a_parameter(void **state)
+TEST_WITHIN(ab_variant_is_a_parameter, set_up, tear_down)
 {
     struct fixture *f = *state;
     char params[ROW_PARAMS_MAX];
@@ -284,7 +277,7 @@ static void test_ab_variant_is_a_parameter(void **state)
 }
 
 /* All of it in a sentence among the findings, and no advice on placements. */
-static void test_ab_is_in_the_verdict(void **state)
+TEST_WITHIN(ab_is_in_the_verdict, set_up, tear_down)
 {
     struct fixture *f = *state;
     struct verdict verdict;
@@ -301,26 +294,4 @@ static void test_ab_is_in_the_verdict(void **state)
     }
     assert_true(told);
     verdict_free(&verdict);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_ab_finds_what_is_slower, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_has_the_floors_of_compare, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_finds_what_is_faster, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_says_same_only_where_it_is_shown, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_says_how_many_rounds_more, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_does_not_leave_failed_rounds_out, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_of_bounds_shows_no_same, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_of_bounds_shows_no_gain, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_pairs_arms_by_their_place, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_of_one_among_many_needs_more, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_misses_an_arm_that_failed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_variant_is_a_parameter, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ab_is_in_the_verdict, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,19 +2,12 @@
 #include "harness/verdict/pairs/comparison.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_comparison.h"
+#include "tests/lib/unit.h"
 
-static void test_comparison_slower_is_bad_and_keeps_its_numbers(void **state)
+TEST(comparison_slower_is_bad_and_keeps_its_numbers)
 {
-    (void)state;
     struct finding finding;
     comparison_to_finding(&fixture_slower, &finding);
     assert_string_equal(finding.id, "change_throughput");
@@ -26,9 +19,8 @@ static void test_comparison_slower_is_bad_and_keeps_its_numbers(void **state)
     assert_true(finding.value == 0.75 && finding.low == 0.7 && finding.high == 0.8);
 }
 
-static void test_comparison_unclear_is_a_doubt_only_where_it_gates(void **state)
+TEST(comparison_unclear_is_a_doubt_only_where_it_gates)
 {
-    (void)state;
     struct comparison comparison = fixture_slower;
     struct finding finding;
     comparison.outcome = OUTCOME_UNCLEAR;
@@ -39,9 +31,8 @@ static void test_comparison_unclear_is_a_doubt_only_where_it_gates(void **state)
     assert_int_equal(finding.severity, FINDING_NOTE);
 }
 
-static void test_comparison_of_one_side_has_no_evidence(void **state)
+TEST(comparison_of_one_side_has_no_evidence)
 {
-    (void)state;
     struct comparison comparison = fixture_slower;
     struct finding finding;
     comparison.outcome = OUTCOME_MISSING;
@@ -64,9 +55,8 @@ static struct finding told(const struct comparison *more)
     return finding;
 }
 
-static void test_comparisons_are_told_by_what_gates(void **state)
+TEST(comparisons_are_told_by_what_gates)
 {
-    (void)state;
     struct comparison more = fixture_slower;
     more.ratio = 0.02;
     more.gates = false;
@@ -80,9 +70,8 @@ static void test_comparisons_are_told_by_what_gates(void **state)
     assert_non_null(strstr(told(&more).sentence, "0.020x."));
 }
 
-static void test_comparisons_without_a_verdict_are_a_doubt(void **state)
+TEST(comparisons_without_a_verdict_are_a_doubt)
 {
-    (void)state;
     struct comparison unclear = fixture_slower;
     struct comparisons comparisons = {0};
     struct finding finding;
@@ -101,9 +90,8 @@ static void test_comparisons_without_a_verdict_are_a_doubt(void **state)
     comparisons_free(&comparisons);
 }
 
-static void test_comparison_formats_no_change_as_none(void **state)
+TEST(comparison_formats_no_change_as_none)
 {
-    (void)state;
     char buf[32];
     assert_string_equal(comparison_format_ratio(1.0002, buf, sizeof(buf)), "+0.02%");
     assert_string_equal(comparison_format_ratio(0.99999, buf, sizeof(buf)), "-0.01%");
@@ -112,17 +100,4 @@ static void test_comparison_formats_no_change_as_none(void **state)
     assert_string_equal(comparison_format_spread(-0.2231, buf, sizeof(buf)), "20.0%");
     assert_string_equal(comparison_format_spread(3.5667, buf, sizeof(buf)), "a factor of 35");
     assert_string_equal(comparison_format_spread(-0.9, buf, sizeof(buf)), "a factor of 2.5");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_comparison_formats_no_change_as_none),
-        cmocka_unit_test(test_comparison_slower_is_bad_and_keeps_its_numbers),
-        cmocka_unit_test(test_comparison_unclear_is_a_doubt_only_where_it_gates),
-        cmocka_unit_test(test_comparison_of_one_side_has_no_evidence),
-        cmocka_unit_test(test_comparisons_are_told_by_what_gates),
-        cmocka_unit_test(test_comparisons_without_a_verdict_are_a_doubt),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,12 @@
 #include "harness/verdict/pairs/sequential.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "harness/lib/stats/random.h"
 #include "tests/lib/fixture_sim.h"
 #include "tests/lib/trials.h"
+#include "tests/lib/unit.h"
 
 enum { ROUNDS_MOST = 400 };
 
@@ -107,11 +101,10 @@ static size_t rejected_at(struct simulated *s, double alpha)
 }
 
 /* Looking after every round, of 200 comparisons of equal arms about 5% at most may be wrong. */
-static void test_sequential_keeps_its_error_rate(void **state)
+TEST(sequential_keeps_its_error_rate)
 {
     static struct simulated s;
     const unsigned n = trials(200, 60);
-    (void)state;
     for (size_t m = 0; m < MACHINES; m++) {
         unsigned wrong = 0;
         for (unsigned trial = 0; trial < n; trial++) {
@@ -124,12 +117,11 @@ static void test_sequential_keeps_its_error_rate(void **state)
 }
 
 /* A difference that is there is found, and in the direction that it has. */
-static void test_sequential_finds_a_difference(void **state)
+TEST(sequential_finds_a_difference)
 {
     static struct simulated s;
     static const double effects[] = {0.05, 0.05, 0.05, -0.08, -0.05};
     enum { TRIALS = 100 };
-    (void)state;
     for (size_t m = 0; m < MACHINES; m++) {
         unsigned found = 0;
         size_t rounds = 0;
@@ -148,11 +140,10 @@ static void test_sequential_finds_a_difference(void **state)
 }
 
 /* The interval holds the truth at all looks together, and gets narrower. */
-static void test_sequential_interval_holds_the_truth(void **state)
+TEST(sequential_interval_holds_the_truth)
 {
     static struct simulated s;
     const unsigned n = trials(60, 20);
-    (void)state;
     for (size_t m = 0; m < MACHINES; m++) {
         unsigned missed = 0;
         for (unsigned trial = 0; trial < n; trial++) {
@@ -177,10 +168,9 @@ static void test_sequential_interval_holds_the_truth(void **state)
 }
 
 /* What is on the edge of the interval is what is just rejected. */
-static void test_sequential_interval_is_the_test(void **state)
+TEST(sequential_interval_is_the_test)
 {
     static struct simulated s;
-    (void)state;
     make(&s, on_spikes, 0.2, 11, 120);
     struct sequential_interval at = sequential_interval(&s.of, 0.01);
     assert_true(sequential_above(&s.of, at.low) >= log(200));
@@ -190,11 +180,10 @@ static void test_sequential_interval_is_the_test(void **state)
 }
 
 /* The first rounds prove nothing, however far apart they are. */
-static void test_sequential_needs_some_rounds(void **state)
+TEST(sequential_needs_some_rounds)
 {
     double x[16], scale[16], scratch[16];
     struct sequential of = {.x = x, .scale = scale, .scratch = scratch, .n = 16};
-    (void)state;
     for (size_t t = 0; t < 16; t++)
         x[t] = 3 + 0.01 * (double)(t % 3);
     sequential_scale(&of);
@@ -209,13 +198,12 @@ static void test_sequential_needs_some_rounds(void **state)
 }
 
 /* By hand: four rounds of one sign have (1 + lambda)^4, five rounds of equal figures nothing. */
-static void test_sequential_evidence_by_hand(void **state)
+TEST(sequential_evidence_by_hand)
 {
     static const double lambda[] = {0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4,
                                     0.5,  0.6,  0.7, 0.8,  0.9, 0.99};
     double x[5] = {1, 2, 1.5, 1}, scale[5], scratch[5], mean = 0;
     struct sequential of = {.x = x, .scale = scale, .scratch = scratch, .n = 4};
-    (void)state;
     for (size_t k = 0; k < 13; k++)
         mean += pow(1 + lambda[k], 4) * (k == 12 ? 1.0 / 9 : 8.0 / 9 / 12);
     sequential_scale(&of);
@@ -229,27 +217,12 @@ static void test_sequential_evidence_by_hand(void **state)
 }
 
 /* The scale of a round comes from those before it: twice their median distance from the median. */
-static void test_sequential_scale_by_hand(void **state)
+TEST(sequential_scale_by_hand)
 {
     double x[7] = {5, 1, 3, 2, 100, 4, 0}, scale[7], scratch[7];
     struct sequential of = {.x = x, .scale = scale, .scratch = scratch, .n = 7};
-    (void)state;
     sequential_scale(&of);
     assert_true(fabs(scale[4] - 2 * 1.5) < 1e-12); /* 1 2 3 5: median 2.5, 0.5 0.5 1.5 2.5 */
     assert_true(fabs(scale[5] - 2 * 2) < 1e-12);   /* 1 2 3 5 100: median 3, 0 1 2 2 97: 2 */
     assert_true(fabs(scale[6] - 2 * 1.5) < 1e-12); /* with 4: 3.5, 0.5 0.5 1.5 1.5 2.5 96.5 */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sequential_keeps_its_error_rate),
-        cmocka_unit_test(test_sequential_finds_a_difference),
-        cmocka_unit_test(test_sequential_interval_holds_the_truth),
-        cmocka_unit_test(test_sequential_interval_is_the_test),
-        cmocka_unit_test(test_sequential_needs_some_rounds),
-        cmocka_unit_test(test_sequential_evidence_by_hand),
-        cmocka_unit_test(test_sequential_scale_by_hand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,9 @@
  */
 #include "harness/verdict/runs/canary.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "harness/verdict/advice/verdict.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 static const struct bench_metric metrics[] = {
     {"canary_integer", "ns", "lower"},
@@ -59,9 +51,8 @@ static void make_run(struct result *result, double copy, double spread)
     }
 }
 
-static void test_canary_says_how_the_machine_moved(void **state)
+TEST(canary_says_how_the_machine_moved)
 {
-    (void)state;
     char text[128];
     const struct dims none = NO_DIMS, third = DIMS({1, 3});
     assert_string_equal(canary_say("canary_copy", &none, 0.88, text, sizeof(text)),
@@ -73,9 +64,8 @@ static void test_canary_says_how_the_machine_moved(void **state)
 }
 
 /* Tables, advice and figures are those of a run without it. */
-static void test_canary_changes_nothing_else(void **state)
+TEST(canary_changes_nothing_else)
 {
-    (void)state;
     struct result with, without;
     struct verdict verdict;
     make_run(&with, 10, 1);
@@ -107,9 +97,8 @@ static const struct finding *moved_among(const struct verdict *verdict)
     return NULL;
 }
 
-static void test_canary_that_moved_is_said(void **state)
+TEST(canary_that_moved_is_said)
 {
-    (void)state;
     struct result result;
     struct verdict verdict;
     make_run(&result, 10, 0.5);
@@ -126,14 +115,4 @@ static void test_canary_that_moved_is_said(void **state)
     assert_null(moved_among(&verdict));
     verdict_free(&verdict);
     fixture_result_free(&result);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_canary_says_how_the_machine_moved),
-        cmocka_unit_test(test_canary_changes_nothing_else),
-        cmocka_unit_test(test_canary_that_moved_is_said),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,16 +5,10 @@
 #include "harness/verdict/runs/changes.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_sim.h"
 #include "tests/lib/trials.h"
+#include "tests/lib/unit.h"
 
 enum { RUNS_MOST = 128, FULL = 1000 };
 
@@ -109,9 +103,8 @@ static double alarm_rate(noise_maker *noise, size_t n)
     return alarms / (double)nseries;
 }
 
-static void test_changes_none_where_nothing_changes(void **state)
+TEST(changes_none_where_nothing_changes)
 {
-    (void)state;
     static const size_t lengths[] = {8, 20, 100};
     for (size_t i = 0; i < 3; i++) {
         assert_true(alarm_rate(plain, lengths[i]) <= most(0.005));
@@ -122,9 +115,8 @@ static void test_changes_none_where_nothing_changes(void **state)
     }
 }
 
-static void test_changes_spikes_are_none(void **state)
+TEST(changes_spikes_are_none)
 {
-    (void)state;
     static const size_t lengths[] = {8, 20, 100};
     for (size_t i = 0; i < 3; i++) {
         assert_true(alarm_rate(with_spike, lengths[i]) <= most(0.005));
@@ -145,9 +137,8 @@ static double hit_rate(noise_maker *noise, size_t before, size_t after, double r
     return hits / (double)nseries;
 }
 
-static void test_changes_finds_steps(void **state)
+TEST(changes_finds_steps)
 {
-    (void)state;
     assert_true(1 - hit_rate(plain, 20, 20, 1.10) <= most(0.15));
     assert_true(1 - hit_rate(plain, 20, 20, 0.90) <= most(0.15));
     assert_true(1 - hit_rate(plain, 48, 48, 1.05) <= most(0.40));
@@ -158,9 +149,8 @@ static void test_changes_finds_steps(void **state)
 }
 
 /* Its interval holds the truth; less often than 95%, as the place was chosen by the same runs. */
-static void test_changes_interval_holds_the_step(void **state)
+TEST(changes_interval_holds_the_step)
 {
-    (void)state;
     unsigned holds = 0, found = 0;
     state_of_chance = 20260103;
     for (unsigned i = 0; i < nseries; i++) {
@@ -172,9 +162,8 @@ static void test_changes_interval_holds_the_step(void **state)
     assert_true(holds > found * 85 / 100);
 }
 
-static void test_changes_finds_one_that_was_taken_back(void **state)
+TEST(changes_finds_one_that_was_taken_back)
 {
-    (void)state;
     unsigned found = 0;
     state_of_chance = 20260104;
     for (unsigned s = 0; s < nseries; s++) {
@@ -188,9 +177,8 @@ static void test_changes_finds_one_that_was_taken_back(void **state)
 }
 
 /* The example of the header. */
-static void test_changes_example(void **state)
+TEST(changes_example)
 {
-    (void)state;
     static const double runs[] = {100, 101, 99, 100, 101, 99, 100, 120, 121, 119, 120};
     double values[11];
     for (size_t i = 0; i < 11; i++)
@@ -203,9 +191,8 @@ static void test_changes_example(void **state)
 }
 
 /* Equal figures, as of a stand-in clock, have no spread; one that differs is one spike. */
-static void test_changes_equal_runs(void **state)
+TEST(changes_equal_runs)
 {
-    (void)state;
     double values[20] = {0};
     assert_int_equal(find(values, 20, error).n, 0);
     values[19] = 1;
@@ -217,17 +204,8 @@ static void test_changes_equal_runs(void **state)
     assert_int_equal(changes.change[0].at, 10);
 }
 
-int main(void)
+BEFORE_TESTS
 {
     nseries = trials(FULL, 60);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes_none_where_nothing_changes),
-        cmocka_unit_test(test_changes_spikes_are_none),
-        cmocka_unit_test(test_changes_finds_steps),
-        cmocka_unit_test(test_changes_interval_holds_the_step),
-        cmocka_unit_test(test_changes_finds_one_that_was_taken_back),
-        cmocka_unit_test(test_changes_example),
-        cmocka_unit_test(test_changes_equal_runs),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return 0;
 }

@@ -2,17 +2,10 @@
 #include "harness/verdict/runs/compare.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_sim.h"
+#include "tests/lib/unit.h"
 
 enum { RUNS = 5, EARLIER = 15 };
 
@@ -66,9 +59,8 @@ static const struct comparison *first(const struct two *two)
     return &two->comparisons.all[0];
 }
 
-static void test_compare_finds_what_changed_and_which_way(void **state)
+TEST(compare_finds_what_changed_and_which_way)
 {
-    (void)state;
     static const struct expected {
         double slower;
         enum finding_outcome outcome;
@@ -90,9 +82,8 @@ static void test_compare_finds_what_changed_and_which_way(void **state)
     }
 }
 
-static void test_compare_of_single_runs_needs_a_large_difference(void **state)
+TEST(compare_of_single_runs_needs_a_large_difference)
 {
-    (void)state;
     struct two two;
     two_init(&two, 1, 1.15);
     compare(&two);
@@ -106,9 +97,8 @@ static void test_compare_of_single_runs_needs_a_large_difference(void **state)
     two_free(&two);
 }
 
-static void test_compare_takes_the_spread_from_the_history(void **state)
+TEST(compare_takes_the_spread_from_the_history)
 {
-    (void)state;
     struct two two;
     struct sim_run earlier[EARLIER];
     const struct analysis *runs[EARLIER];
@@ -127,9 +117,8 @@ static void test_compare_takes_the_spread_from_the_history(void **state)
     two_free(&two);
 }
 
-static void test_compare_has_a_floor_in_the_unit(void **state)
+TEST(compare_has_a_floor_in_the_unit)
 {
-    (void)state;
     struct two two;
     two_init(&two, RUNS, 1.2);
     for (int side = 0; side < 2; side++)
@@ -141,9 +130,8 @@ static void test_compare_has_a_floor_in_the_unit(void **state)
     two_free(&two);
 }
 
-static void test_compare_widens_where_it_was_noisy(void **state)
+TEST(compare_widens_where_it_was_noisy)
 {
-    (void)state;
     struct two calm_one, noisy;
     two_init(&calm_one, RUNS, 1.07);
     two_init(&noisy, RUNS, 1.07);
@@ -172,9 +160,8 @@ static void spread_out(struct two *two, double slower)
 }
 
 /* Fewer runs than there are do not tell more, nor do any where no number of them would. */
-static void test_compare_asks_for_more_runs_than_there_are(void **state)
+TEST(compare_asks_for_more_runs_than_there_are)
 {
-    (void)state;
     static const double all[] = {1, 1.03, 1.049, 1.07};
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         struct two two;
@@ -192,9 +179,8 @@ static void test_compare_asks_for_more_runs_than_there_are(void **state)
 
 /* What equal runs differ by is told on the side to which it changed: the two can be held together.
  */
-static void test_compare_tells_both_changes_alike(void **state)
+TEST(compare_tells_both_changes_alike)
 {
-    (void)state;
     unsigned beyond = 0, within = 0;
     for (double change = -0.2; change < 0.2; change += 0.002) {
         struct two two;
@@ -216,9 +202,8 @@ static void test_compare_tells_both_changes_alike(void **state)
 }
 
 /* More than so many seconds a step: that it is slower is sure, that it is faster is not. */
-static void test_compare_takes_censored_rows_as_bounds(void **state)
+TEST(compare_takes_censored_rows_as_bounds)
 {
-    (void)state;
     static const struct expected {
         int side; /* that is censored */
         double slower;
@@ -238,9 +223,8 @@ static void test_compare_takes_censored_rows_as_bounds(void **state)
     }
 }
 
-static void test_compare_lists_what_one_side_lacks(void **state)
+TEST(compare_lists_what_one_side_lacks)
 {
-    (void)state;
     struct two two;
     two_init(&two, 1, 1);
     struct row *row = row_of(&two, 1, 0, 0);
@@ -268,9 +252,8 @@ static void fail_run(struct two *two, size_t run, bool whole)
         two->made[1][run].analysis.rows.n = 1;
 }
 
-static void test_compare_does_not_leave_failed_runs_out(void **state)
+TEST(compare_does_not_leave_failed_runs_out)
 {
-    (void)state;
     static const double slower[] = {1, 1 / 1.2, 1.5};
     for (int i = 0; i < 6; i++) {
         struct two two;
@@ -287,9 +270,8 @@ static void test_compare_does_not_leave_failed_runs_out(void **state)
     }
 }
 
-static void test_compare_refuses_all_verdicts(void **state)
+TEST(compare_refuses_all_verdicts)
 {
-    (void)state;
     struct two two;
     two_init(&two, RUNS, 2);
     two.options.refused = "another machine";
@@ -300,9 +282,8 @@ static void test_compare_refuses_all_verdicts(void **state)
     two_free(&two);
 }
 
-static void test_compare_judges_only_what_gates(void **state)
+TEST(compare_judges_only_what_gates)
 {
-    (void)state;
     struct two two;
     two_init(&two, RUNS, 2);
     for (int side = 0; side < 2; side++)
@@ -316,9 +297,8 @@ static void test_compare_judges_only_what_gates(void **state)
 }
 
 /* The other metric of the same steps says that nothing changed. */
-static void test_compare_believes_a_metric_only_with_its_mate(void **state)
+TEST(compare_believes_a_metric_only_with_its_mate)
 {
-    (void)state;
     struct two two;
     two_init(&two, RUNS, 1);
     for (size_t i = 0; i < RUNS; i++) {
@@ -334,9 +314,8 @@ static void test_compare_believes_a_metric_only_with_its_mate(void **state)
 }
 
 /* A rate that fell by a fifth, mostly since its clock fell by a sixth. */
-static void test_compare_says_what_is_left_in_clock_cycles(void **state)
+TEST(compare_says_what_is_left_in_clock_cycles)
 {
-    (void)state;
     static const struct bench_metric metrics[] = {
         {"rate", "TFLOP/s", "higher", .gates = true, .clock = "clock"},
         {"clock", "MHz", "higher"},
@@ -376,9 +355,8 @@ static void add_canary(struct sim_run *run, double seconds)
     row->median = row->ci_low = row->ci_high = seconds;
 }
 
-static void test_compare_does_not_count_what_the_machine_moved(void **state)
+TEST(compare_does_not_count_what_the_machine_moved)
 {
-    (void)state;
     static const double moved[] = {1, 1.1};
     struct sim with_two = calm;
     with_two.arms = 2;
@@ -403,26 +381,4 @@ static void test_compare_does_not_count_what_the_machine_moved(void **state)
                          m);
         two_free(&two);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_compare_finds_what_changed_and_which_way),
-        cmocka_unit_test(test_compare_of_single_runs_needs_a_large_difference),
-        cmocka_unit_test(test_compare_takes_the_spread_from_the_history),
-        cmocka_unit_test(test_compare_has_a_floor_in_the_unit),
-        cmocka_unit_test(test_compare_widens_where_it_was_noisy),
-        cmocka_unit_test(test_compare_asks_for_more_runs_than_there_are),
-        cmocka_unit_test(test_compare_tells_both_changes_alike),
-        cmocka_unit_test(test_compare_takes_censored_rows_as_bounds),
-        cmocka_unit_test(test_compare_lists_what_one_side_lacks),
-        cmocka_unit_test(test_compare_does_not_leave_failed_runs_out),
-        cmocka_unit_test(test_compare_refuses_all_verdicts),
-        cmocka_unit_test(test_compare_judges_only_what_gates),
-        cmocka_unit_test(test_compare_believes_a_metric_only_with_its_mate),
-        cmocka_unit_test(test_compare_says_what_is_left_in_clock_cycles),
-        cmocka_unit_test(test_compare_does_not_count_what_the_machine_moved),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

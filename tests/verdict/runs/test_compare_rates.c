@@ -4,15 +4,9 @@
  */
 #include "harness/verdict/runs/compare.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "tests/lib/fixture_sim.h"
 #include "tests/lib/trials.h"
+#include "tests/lib/unit.h"
 
 enum { RUNS_MOST = 20, ALL_ARMS = 100 };
 
@@ -87,9 +81,8 @@ static void expect_quiet(const struct sim *sim, unsigned runs, unsigned history)
                  history, 100 * rates.changed);
 }
 
-static void test_compare_is_quiet_on_equal_runs(void **state)
+TEST(compare_is_quiet_on_equal_runs)
 {
-    (void)state;
     expect_quiet(&usual, 1, 0);
     expect_quiet(&usual, 2, 0);
     expect_quiet(&usual, 3, 0);
@@ -97,18 +90,16 @@ static void test_compare_is_quiet_on_equal_runs(void **state)
     expect_quiet(&usual, 1, 15);
 }
 
-static void test_compare_is_quiet_where_arms_move_together(void **state)
+TEST(compare_is_quiet_where_arms_move_together)
 {
-    (void)state;
     struct sim sim = usual;
     sim.common = 1;
     expect_quiet(&sim, 1, 0);
     expect_quiet(&sim, 5, 0);
 }
 
-static void test_compare_is_quiet_with_heavy_tails(void **state)
+TEST(compare_is_quiet_with_heavy_tails)
 {
-    (void)state;
     struct sim sim = usual;
     sim.heavy = 0.1;
     expect_quiet(&sim, 1, 0);
@@ -116,9 +107,8 @@ static void test_compare_is_quiet_with_heavy_tails(void **state)
     expect_quiet(&sim, 5, 0);
 }
 
-static void test_compare_is_quiet_with_two_modes(void **state)
+TEST(compare_is_quiet_with_two_modes)
 {
-    (void)state;
     struct sim sim = usual;
     sim.mode = 0.15;
     sim.mode_share = 0.3;
@@ -127,9 +117,8 @@ static void test_compare_is_quiet_with_two_modes(void **state)
     expect_quiet(&sim, 5, 0);
 }
 
-static void test_compare_is_quiet_with_drift_and_dependent_rounds(void **state)
+TEST(compare_is_quiet_with_drift_and_dependent_rounds)
 {
-    (void)state;
     struct sim sim = usual;
     sim.drift = 0.001;
     sim.rho = 0.9;
@@ -138,9 +127,8 @@ static void test_compare_is_quiet_with_drift_and_dependent_rounds(void **state)
 }
 
 /* Runs that vary by three times what is usual: quiet at once, and with runs enough to see it. */
-static void test_compare_is_quiet_on_a_restless_machine(void **state)
+TEST(compare_is_quiet_on_a_restless_machine)
 {
-    (void)state;
     struct sim sim = usual;
     sim.run_sd = 0.08;
     expect_quiet(&sim, 1, 0);
@@ -149,9 +137,8 @@ static void test_compare_is_quiet_on_a_restless_machine(void **state)
 
 /* Two runs a side know least of themselves: runs that vary by far more than what is usual and
  * rounds that do not show it, and those of a CI job in a hurry, on a machine with two modes. */
-static void test_compare_of_two_runs_is_quiet_on_any_machine(void **state)
+TEST(compare_of_two_runs_is_quiet_on_any_machine)
 {
-    (void)state;
     struct sim sim = usual;
     sim.rounds = 2;
     sim.rho = 0.9;
@@ -167,9 +154,8 @@ static void test_compare_of_two_runs_is_quiet_on_any_machine(void **state)
 }
 
 /* An injected slowdown is in every arm. Of a single arm, or of one of many, less is found. */
-static void test_compare_finds_10_percent_with_five_runs(void **state)
+TEST(compare_finds_10_percent_with_five_runs)
 {
-    (void)state;
     struct sim one = usual;
     one.arms = 1;
     const struct trial all = {.sim = &usual, .runs = 5, .slowed = ALL_ARMS, .slower = 1.1};
@@ -179,9 +165,8 @@ static void test_compare_finds_10_percent_with_five_runs(void **state)
 }
 
 /* The machine's own spread, from 15 earlier runs, is what five runs a side of one arm lack. */
-static void test_compare_finds_10_percent_of_one_arm_by_a_history(void **state)
+TEST(compare_finds_10_percent_of_one_arm_by_a_history)
 {
-    (void)state;
     struct sim one = usual;
     one.arms = 1;
     const struct trial trial = {
@@ -190,28 +175,10 @@ static void test_compare_finds_10_percent_of_one_arm_by_a_history(void **state)
     expect_quiet(&one, 5, 15);
 }
 
-static void test_compare_finds_twice_with_one_run(void **state)
+TEST(compare_finds_twice_with_one_run)
 {
-    (void)state;
     const struct trial twice = {.sim = &usual, .runs = 1, .slowed = ALL_ARMS, .slower = 2};
     const struct trial a_tenth = {.sim = &usual, .runs = 1, .slowed = ALL_ARMS, .slower = 1.1};
     assert_true(try(&twice, trials(300, 100)).slower == 1);
     assert_true(try(&a_tenth, trials(300, 100)).changed == 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_compare_is_quiet_on_equal_runs),
-        cmocka_unit_test(test_compare_is_quiet_where_arms_move_together),
-        cmocka_unit_test(test_compare_is_quiet_with_heavy_tails),
-        cmocka_unit_test(test_compare_is_quiet_with_two_modes),
-        cmocka_unit_test(test_compare_is_quiet_with_drift_and_dependent_rounds),
-        cmocka_unit_test(test_compare_is_quiet_on_a_restless_machine),
-        cmocka_unit_test(test_compare_of_two_runs_is_quiet_on_any_machine),
-        cmocka_unit_test(test_compare_finds_10_percent_with_five_runs),
-        cmocka_unit_test(test_compare_finds_10_percent_of_one_arm_by_a_history),
-        cmocka_unit_test(test_compare_finds_twice_with_one_run),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

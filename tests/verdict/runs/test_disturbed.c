@@ -1,13 +1,6 @@
 /* Runs that say of themselves that they are no evidence: which verdicts they bear. */
 #include "harness/verdict/runs/disturbed.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "tests/lib/unit.h"
 
 static enum finding_outcome doubted(size_t runs, size_t busy_base, size_t busy_other,
                                     size_t history, size_t busy_history,
@@ -24,9 +17,8 @@ static enum finding_outcome doubted(size_t runs, size_t busy_base, size_t busy_o
     return one.outcome;
 }
 
-static void test_disturbed_sides_bear_only_what_is_against_the_disturbance(void **state)
+TEST(disturbed_sides_bear_only_what_is_against_the_disturbance)
 {
-    (void)state;
     static const struct {
         size_t runs, busy_base, busy_other, history, busy_history;
         bool slower, faster, same; /* stays */
@@ -57,12 +49,4 @@ static void test_disturbed_sides_bear_only_what_is_against_the_disturbance(void 
     assert_string_equal(reason,
                         "It looks SLOWER, but the run of base is no evidence: others used 40%, "
                         "and the run of new is no evidence: others used 50%.");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_disturbed_sides_bear_only_what_is_against_the_disturbance),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,17 +3,9 @@
 #include "harness/verdict/runs/history.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_sim.h"
+#include "tests/lib/unit.h"
 
 static struct history history;
 static struct findings findings;
@@ -92,9 +84,8 @@ static const struct finding *find(const char *id, const char *metric)
     return NULL;
 }
 
-static void test_history_says_what_became_slower_and_faster(void **state)
+TEST_WITHIN(history_says_what_became_slower_and_faster, NULL, tear_down)
 {
-    (void)state;
     add_runs(20);
     add_figure("throughput", "higher", false, 20, 12, 0.9);
     add_figure("step_time", "lower", false, 20, 12, 0.8);
@@ -122,9 +113,8 @@ static void test_history_says_what_became_slower_and_faster(void **state)
 
 /* The canary in the same run and direction: the machine moved. In another, or by less: it did not.
  */
-static void test_history_declines_what_the_canary_shows_too(void **state)
+TEST_WITHIN(history_declines_what_the_canary_shows_too, NULL, tear_down)
 {
-    (void)state;
     static const struct {
         const char *better;
         size_t from;
@@ -153,9 +143,8 @@ static void test_history_declines_what_the_canary_shows_too(void **state)
     }
 }
 
-static void test_history_of_too_few_runs_is_unclear(void **state)
+TEST_WITHIN(history_of_too_few_runs_is_unclear, NULL, tear_down)
 {
-    (void)state;
     add_runs(CHANGES_RUNS - 2);
     add_figure("throughput", "higher", false, CHANGES_RUNS - 2, 3, 0.5);
     judge();
@@ -163,9 +152,8 @@ static void test_history_of_too_few_runs_is_unclear(void **state)
     assert_int_equal(find("history", "")->outcome, OUTCOME_UNCLEAR);
 }
 
-static void test_history_leaves_out_what_is_small(void **state)
+TEST_WITHIN(history_leaves_out_what_is_small, NULL, tear_down)
 {
-    (void)state;
     add_runs(30);
     struct err err = {0};
     const struct history_figure figure = {
@@ -193,9 +181,8 @@ static void add_levels(const char *metric, bool canary, size_t n, const double *
 }
 
 /* What counts is the level at the end, against the best before it, or else the first. */
-static void test_history_of_a_loss_that_came_back_in_part_is_slower(void **state)
+TEST_WITHIN(history_of_a_loss_that_came_back_in_part_is_slower, NULL, tear_down)
 {
-    (void)state;
     static const struct {
         double levels[3];
         enum finding_outcome outcome;
@@ -226,9 +213,8 @@ static void test_history_of_a_loss_that_came_back_in_part_is_slower(void **state
 }
 
 /* The machine lost it, and gave a part of it back: no verdict on what was measured. */
-static void test_history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear(void **state)
+TEST_WITHIN(history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear, NULL, tear_down)
 {
-    (void)state;
     add_runs(36);
     add_levels("throughput", false, 36, (const double[]){100, 70, 80}, 3, 1);
     add_levels("canary_copy", true, 36, (const double[]){50, 35, 40}, 3, 1);
@@ -238,9 +224,8 @@ static void test_history_of_a_loss_of_the_machine_that_came_back_in_part_is_uncl
 }
 
 /* Three steps of 1.3%, each below the 2% that are told. */
-static void test_history_adds_up_small_steps(void **state)
+TEST_WITHIN(history_adds_up_small_steps, NULL, tear_down)
 {
-    (void)state;
     add_runs(60);
     add_levels("throughput", false, 60, (const double[]){100, 98.7, 97.4, 96.1}, 4, 0.1);
     judge();
@@ -251,9 +236,8 @@ static void test_history_adds_up_small_steps(void **state)
 }
 
 /* A figure that goes down with every run has not stayed as it began. */
-static void test_history_of_a_drift_for_the_worse_is_slower(void **state)
+TEST_WITHIN(history_of_a_drift_for_the_worse_is_slower, NULL, tear_down)
 {
-    (void)state;
     for (size_t with_canary = 0; with_canary < 2; with_canary++) {
         double down[40], up[40];
         for (size_t i = 0; i < 40; i++) {
@@ -292,9 +276,8 @@ static void add_noisy(const char *metric, bool canary, size_t n, const double *l
 }
 
 /* Figures and canaries that moved by the same; the noise decides which is told as a drift. */
-static void test_history_of_a_shift_of_the_machine_is_unclear(void **state)
+TEST_WITHIN(history_of_a_shift_of_the_machine_is_unclear, NULL, tear_down)
 {
-    (void)state;
     enum { RUNS = 40, FIGURES = 11, HISTORIES = 40 };
     static const struct {
         bool steps;
@@ -327,9 +310,8 @@ static void test_history_of_a_shift_of_the_machine_is_unclear(void **state)
 }
 
 /* A canary that only jitters explains nothing. */
-static void test_history_of_a_canary_that_stood_still_is_no_excuse(void **state)
+TEST_WITHIN(history_of_a_canary_that_stood_still_is_no_excuse, NULL, tear_down)
 {
-    (void)state;
     enum { RUNS = 40, HISTORIES = 200 };
     double levels[RUNS], still[RUNS];
     size_t slower = 0, unclear = 0;
@@ -351,9 +333,8 @@ static void test_history_of_a_canary_that_stood_still_is_no_excuse(void **state)
 }
 
 /* What of the machine is too small to be told explains what is as small. */
-static void test_history_of_a_small_move_of_the_machine_explains_nonetheless(void **state)
+TEST_WITHIN(history_of_a_small_move_of_the_machine_explains_nonetheless, NULL, tear_down)
 {
-    (void)state;
     add_runs(40);
     add_levels("throughput", false, 40, (const double[]){100, 86}, 2, 1);
     add_levels("canary_copy", true, 40, (const double[]){50, 46}, 2, 1);
@@ -363,9 +344,8 @@ static void test_history_of_a_small_move_of_the_machine_explains_nonetheless(voi
 }
 
 /* Of a whole history of chance alone 1% may have anything to say. */
-static void test_history_of_unchanged_noise_is_quiet(void **state)
+TEST_WITHIN(history_of_unchanged_noise_is_quiet, NULL, tear_down)
 {
-    (void)state;
     enum { RUNS = 40, FIGURES = 10, HISTORIES = 300 };
     double levels[RUNS];
     char metric[16];
@@ -391,9 +371,8 @@ static void test_history_of_unchanged_noise_is_quiet(void **state)
 }
 
 /* Of a figure with too few runs nothing is known, and it takes no share of the error. */
-static void test_history_counts_what_was_not_looked_at(void **state)
+TEST_WITHIN(history_counts_what_was_not_looked_at, NULL, tear_down)
 {
-    (void)state;
     add_runs(20);
     add_figure("throughput", "higher", false, 20, 20, 1);
     add_figure("latency", "lower", false, CHANGES_RUNS - 1, 20, 1);
@@ -405,9 +384,8 @@ static void test_history_counts_what_was_not_looked_at(void **state)
 }
 
 /* Two arms of one name for people are two series where their parameters differ. */
-static void test_history_tells_figures_apart(void **state)
+TEST_WITHIN(history_tells_figures_apart, NULL, tear_down)
 {
-    (void)state;
     struct err err = {0};
     uint32_t at;
     struct history_figure figure = {
@@ -420,26 +398,4 @@ static void test_history_tells_figures_apart(void **state)
     assert_int_equal(history_add(&history, &figure, at, 0, &err), 0);
     assert_int_equal(history.nseries, 2);
     assert_int_equal(history.series[1].n, 1);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_teardown(function, tear_down)
-    const struct CMUnitTest tests[] = {
-        TEST(test_history_says_what_became_slower_and_faster),
-        TEST(test_history_declines_what_the_canary_shows_too),
-        TEST(test_history_of_too_few_runs_is_unclear),
-        TEST(test_history_leaves_out_what_is_small),
-        TEST(test_history_of_a_loss_that_came_back_in_part_is_slower),
-        TEST(test_history_of_a_loss_of_the_machine_that_came_back_in_part_is_unclear),
-        TEST(test_history_adds_up_small_steps),
-        TEST(test_history_of_a_drift_for_the_worse_is_slower),
-        TEST(test_history_of_a_shift_of_the_machine_is_unclear),
-        TEST(test_history_of_a_canary_that_stood_still_is_no_excuse),
-        TEST(test_history_of_a_small_move_of_the_machine_explains_nonetheless),
-        TEST(test_history_of_unchanged_noise_is_quiet),
-        TEST(test_history_counts_what_was_not_looked_at),
-        TEST(test_history_tells_figures_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,8 @@
 /* Rows of several runs beside each other: what is of the same, and what may not be. */
 #include "harness/verdict/runs/new_params.h"
+#include "tests/lib/unit.h"
 
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { ROWS = 4 };
 
@@ -60,9 +53,8 @@ static int pair(struct two *two)
     return pairing_make(two->sides, &two->pairing, &two->err);
 }
 
-static void test_pairing_keeps_the_order_of_the_first_side(void **state)
+TEST(pairing_keeps_the_order_of_the_first_side)
 {
-    (void)state;
     struct two two;
     two_init(&two);
     struct row moved = two.rows[1][0];
@@ -83,9 +75,8 @@ static void test_pairing_keeps_the_order_of_the_first_side(void **state)
 }
 
 /* What tells rows apart: of each, the two sides have one pair more. */
-static void test_pairing_tells_rows_apart_by_every_column(void **state)
+TEST(pairing_tells_rows_apart_by_every_column)
 {
-    (void)state;
     struct two two;
     for (int column = 0; column < 8; column++) {
         two_init(&two);
@@ -114,9 +105,8 @@ static void test_pairing_tells_rows_apart_by_every_column(void **state)
     }
 }
 
-static void test_pairing_refuses_two_rows_of_the_same(void **state)
+TEST(pairing_refuses_two_rows_of_the_same)
 {
-    (void)state;
     struct two two;
     two_init(&two);
     two.rows[1][3] = two.rows[1][2];
@@ -125,9 +115,8 @@ static void test_pairing_refuses_two_rows_of_the_same(void **state)
     pairing_free(&two.pairing);
 }
 
-static void test_pairing_refuses_other_units_and_directions(void **state)
+TEST(pairing_refuses_other_units_and_directions)
 {
-    (void)state;
     struct two two;
     two_init(&two);
     (void)snprintf(two.rows[1][0].unit, sizeof(two.rows[1][0].unit), "ms");
@@ -140,9 +129,8 @@ static void test_pairing_refuses_other_units_and_directions(void **state)
     pairing_free(&two.pairing);
 }
 
-static void test_pairing_finds_why_an_arm_has_no_rows(void **state)
+TEST(pairing_finds_why_an_arm_has_no_rows)
 {
-    (void)state;
     struct two two;
     two_init(&two);
     two.rows[1][2].metric = VALUE_STATUS;
@@ -155,9 +143,8 @@ static void test_pairing_finds_why_an_arm_has_no_rows(void **state)
 }
 
 /* Runs of a contend without a parameter, and of one with it. */
-static void test_pairing_of_new_parameters(void **state)
+TEST(pairing_of_new_parameters)
 {
-    (void)state;
     static const struct opt with[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},
                                       {.name = "grain", .kind = OPT_TEXT, .def = "0"},
                                       {.name = NULL}};
@@ -217,9 +204,8 @@ static void test_pairing_of_new_parameters(void **state)
 }
 
 /* As histories over versions name a series. */
-static void test_params_without_defaults(void **state)
+TEST(params_without_defaults)
 {
-    (void)state;
     static const struct opt opts[] = {{.name = "rows", .kind = OPT_TEXT, .def = "64"},
                                       {.name = "gone", .kind = OPT_TEXT},
                                       {.name = "size", .kind = OPT_SIZE, .max = 1e12, .def = "64M"},
@@ -237,18 +223,4 @@ static void test_params_without_defaults(void **state)
                             cases[i][1]);
     assert_string_equal(new_params_without_defaults(NULL, "rows=64", left, sizeof(left)),
                         "rows=64");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_params_without_defaults),
-        cmocka_unit_test(test_pairing_of_new_parameters),
-        cmocka_unit_test(test_pairing_keeps_the_order_of_the_first_side),
-        cmocka_unit_test(test_pairing_tells_rows_apart_by_every_column),
-        cmocka_unit_test(test_pairing_refuses_two_rows_of_the_same),
-        cmocka_unit_test(test_pairing_refuses_other_units_and_directions),
-        cmocka_unit_test(test_pairing_finds_why_an_arm_has_no_rows),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,15 +2,10 @@
 #include "harness/verdict/runs/run_spread.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/fixture_sim.h"
+#include "tests/lib/unit.h"
 
 static const struct run_spread_known usual;
 
@@ -22,18 +17,16 @@ static struct moments moments_of(const double *values, size_t n)
     return moments;
 }
 
-static void test_moments_are_mean_and_squares(void **state)
+TEST(moments_are_mean_and_squares)
 {
-    (void)state;
     struct moments moments = moments_of((const double[]){1, 2, 6}, 3);
     assert_int_equal(moments.n, 3);
     assert_near(moments.mean, 3);
     assert_near(moments.squares, 14);
 }
 
-static void test_run_spread_of_single_runs_is_what_is_known_before(void **state)
+TEST(run_spread_of_single_runs_is_what_is_known_before)
 {
-    (void)state;
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of((const double[]){1}, 1),
                                                 moments_of((const double[]){5}, 1)};
     struct run_spread spread = run_spread_of(groups, &usual);
@@ -44,9 +37,8 @@ static void test_run_spread_of_single_runs_is_what_is_known_before(void **state)
         fixture_near(run_spread_half_width(&spread, 1, 1, 0.005), 5.840909 * 0.03 * sqrt(2), 1e-6));
 }
 
-static void test_run_spread_of_many_runs_is_theirs(void **state)
+TEST(run_spread_of_many_runs_is_theirs)
 {
-    (void)state;
     const double values[] = {-0.02, -0.01, 0, 0.01, 0.02}; /* 0.001 squares, 4 degrees of freedom */
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 5), moments_of(values, 5)};
     struct run_spread spread = run_spread_of(groups, &usual);
@@ -56,9 +48,8 @@ static void test_run_spread_of_many_runs_is_theirs(void **state)
 }
 
 /* Three and three that look alike within a side may be two modes: they are not believed. */
-static void test_run_spread_of_few_runs_keeps_its_doubt(void **state)
+TEST(run_spread_of_few_runs_keeps_its_doubt)
 {
-    (void)state;
     const double values[] = {0, 0, 0};
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 3), moments_of(values, 3)};
     struct run_spread spread = run_spread_of(groups, &usual);
@@ -66,9 +57,8 @@ static void test_run_spread_of_few_runs_keeps_its_doubt(void **state)
     assert_near(spread.sd, 0.03 * sqrt(3.0 / 7));
 }
 
-static void test_run_spread_says_how_many_runs_would_do(void **state)
+TEST(run_spread_says_how_many_runs_would_do)
 {
-    (void)state;
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of((const double[]){1}, 1),
                                                 moments_of((const double[]){1}, 1)};
     struct run_spread spread = run_spread_of(groups, &usual);
@@ -90,13 +80,12 @@ static bool finds(double difference, double sd, unsigned runs, double tail, uint
            run_spread_half_width(&spread, runs, runs, tail);
 }
 
-static void test_run_spread_asks_for_runs_that_find_it(void **state)
+TEST(run_spread_asks_for_runs_that_find_it)
 {
     enum { TRIALS = 4000 };
     static const double sds[] = {0.03, 0.045, 0.06};
     const double tail = 0.0025, difference = 0.1;
     uint64_t seed = 20261124;
-    (void)state;
     for (size_t i = 0; i < sizeof(sds) / sizeof(sds[0]); i++) {
         const struct run_spread spread = {.sd = sds[i], .df = 8};
         unsigned runs = run_spread_runs_needed(&spread, difference, tail, 20), found = 0;
@@ -107,9 +96,8 @@ static void test_run_spread_asks_for_runs_that_find_it(void **state)
     }
 }
 
-static void test_run_spread_of_rounds_from_their_interval(void **state)
+TEST(run_spread_of_rounds_from_their_interval)
 {
-    (void)state;
     /* Four rounds with a range of e^0.1: 0.1 / 2.059 is their sd, half of 1.2533 of it the
      * median's. */
     assert_true(fixture_near(run_spread_of_rounds(1, exp(0.1), 4), 1.2533 * 0.1 / 2.059 / 2, 1e-6));
@@ -122,9 +110,8 @@ static void test_run_spread_of_rounds_from_their_interval(void **state)
     assert_near(run_spread_of_rounds(0, 1, 4), 0);
 }
 
-static void test_run_spread_beyond_what_is_known_is_not_moderated(void **state)
+TEST(run_spread_beyond_what_is_known_is_not_moderated)
 {
-    (void)state;
     const double values[] = {-2, -1, 0, 1, 2};
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 5), moments_of(values, 5)};
     struct run_spread spread = run_spread_of(groups, &(struct run_spread_known){.rounds = 5});
@@ -132,9 +119,8 @@ static void test_run_spread_beyond_what_is_known_is_not_moderated(void **state)
     assert_near(spread.sd, sqrt(20.0 / 8));
 }
 
-static void test_run_spread_of_few_runs_is_not_below_that_of_rounds(void **state)
+TEST(run_spread_of_few_runs_is_not_below_that_of_rounds)
 {
-    (void)state;
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of((const double[]){1}, 1),
                                                 moments_of((const double[]){1}, 1)};
     assert_near(run_spread_of(groups, &(struct run_spread_known){.rounds = 0.2}).sd, 0.2);
@@ -142,9 +128,8 @@ static void test_run_spread_of_few_runs_is_not_below_that_of_rounds(void **state
 
 /* Two runs a side that are far apart, by hand: of Student's t with 2 degrees of freedom the upper
  * 0.25% are above 14.0890; that of 3 with what is known before would be 7.4533. */
-static void test_run_spread_of_few_runs_is_their_own_too(void **state)
+TEST(run_spread_of_few_runs_is_their_own_too)
 {
-    (void)state;
     const double values[] = {-0.1, 0.1};
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 2), moments_of(values, 2)};
     struct run_spread spread = run_spread_of(groups, &usual);
@@ -154,9 +139,8 @@ static void test_run_spread_of_few_runs_is_their_own_too(void **state)
 }
 
 /* Rounds of a hundredth of the usual length: ten times as much is known of their runs. */
-static void test_run_spread_of_short_rounds_is_wider(void **state)
+TEST(run_spread_of_short_rounds_is_wider)
 {
-    (void)state;
     const double values[] = {0, 0};
     struct run_spread_known shorter = {.round_s = RUN_SPREAD_ROUND_S / 100};
     struct moments groups[RUN_SPREAD_GROUPS] = {moments_of(values, 2), moments_of(values, 2)};
@@ -165,31 +149,11 @@ static void test_run_spread_of_short_rounds_is_wider(void **state)
     assert_near(run_spread_of(groups, &shorter).sd, run_spread_of(groups, &usual).sd);
 }
 
-static void test_run_spread_of_a_long_history_counts(void **state)
+TEST(run_spread_of_a_long_history_counts)
 {
-    (void)state;
     struct moments groups[RUN_SPREAD_GROUPS] = {
         {.n = 1}, {.n = 1}, {.n = 15, .squares = 14 * 0.0008}};
     assert_near(run_spread_of(groups, &usual).df, 14 + RUN_SPREAD_BEFORE_DF);
     groups[RUN_SPREAD_HISTORY].n = 14;
     assert_near(run_spread_of(groups, &usual).df, RUN_SPREAD_BEFORE_DF);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_moments_are_mean_and_squares),
-        cmocka_unit_test(test_run_spread_of_single_runs_is_what_is_known_before),
-        cmocka_unit_test(test_run_spread_of_many_runs_is_theirs),
-        cmocka_unit_test(test_run_spread_of_few_runs_keeps_its_doubt),
-        cmocka_unit_test(test_run_spread_says_how_many_runs_would_do),
-        cmocka_unit_test(test_run_spread_asks_for_runs_that_find_it),
-        cmocka_unit_test(test_run_spread_of_rounds_from_their_interval),
-        cmocka_unit_test(test_run_spread_beyond_what_is_known_is_not_moderated),
-        cmocka_unit_test(test_run_spread_of_few_runs_is_not_below_that_of_rounds),
-        cmocka_unit_test(test_run_spread_of_few_runs_is_their_own_too),
-        cmocka_unit_test(test_run_spread_of_short_rounds_is_wider),
-        cmocka_unit_test(test_run_spread_of_a_long_history_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* The search on simulated settings whose true rates are known. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
 
 #include "harness/lib/stats/random.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/verdict/search/halving.h"
+#include "tests/lib/unit.h"
 
 enum { ARMS = 48, SEARCHES = 400, FRESH = 9 };
 
@@ -99,9 +93,8 @@ static double best_rate(const struct machine *machine)
 }
 
 /* The one that leads; of the chosen one the tolerance is 5%, and rounds differ by 5%. */
-static void test_halving_finds_a_setting_near_the_best(void **state)
+TEST(halving_finds_a_setting_near_the_best)
 {
-    (void)state;
     static const size_t sizes[] = {2, 5, 12, 24, ARMS};
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
         unsigned led = 0, chosen = 0;
@@ -124,9 +117,8 @@ static void test_halving_finds_a_setting_near_the_best(void **state)
     }
 }
 
-static void test_halving_prefers_the_simpler_of_equals(void **state)
+TEST(halving_prefers_the_simpler_of_equals)
 {
-    (void)state;
     unsigned simplest = 0;
     for (unsigned i = 0; i < SEARCHES; i++) {
         struct machine machine;
@@ -145,9 +137,8 @@ static void test_halving_prefers_the_simpler_of_equals(void **state)
     assert_true(simplest >= 0.95 * SEARCHES);
 }
 
-static void test_halving_keeps_to_its_time(void **state)
+TEST(halving_keeps_to_its_time)
 {
-    (void)state;
     static const double budgets[] = {0, 10, 25, 60, 200};
     for (size_t b = 0; b < sizeof(budgets) / sizeof(budgets[0]); b++) {
         struct machine machine;
@@ -160,9 +151,8 @@ static void test_halving_keeps_to_its_time(void **state)
     }
 }
 
-static void test_halving_leaves_out_what_failed(void **state)
+TEST(halving_leaves_out_what_failed)
 {
-    (void)state;
     struct halving_arm arms[3] = {{.effort = 0}, {.effort = 1}, {.effort = 2}};
     struct halving halving = {.n = 3, .arms = arms, .budget_s = 100, .tolerance = 0.03};
     struct err err = {0};
@@ -182,9 +172,8 @@ static void test_halving_leaves_out_what_failed(void **state)
 }
 
 /* Rounds in which only some were measured: what differs between rounds is not between arms. */
-static void test_halving_compares_in_common_rounds_alone(void **state)
+TEST(halving_compares_in_common_rounds_alone)
 {
-    (void)state;
     struct halving_arm arms[2] = {{.effort = 0}, {.effort = 1}};
     struct halving halving = {.n = 2, .arms = arms, .budget_s = 100, .tolerance = 0.03};
     struct err err = {0};
@@ -194,16 +183,4 @@ static void test_halving_compares_in_common_rounds_alone(void **state)
     assert_true(fabs(halving_ahead(&halving, 1, 0) - log(1.02)) < 1e-12);
     assert_int_equal(halving_simplest(&halving, 1), 0);
     halving_free(&halving);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_halving_finds_a_setting_near_the_best),
-        cmocka_unit_test(test_halving_prefers_the_simpler_of_equals),
-        cmocka_unit_test(test_halving_keeps_to_its_time),
-        cmocka_unit_test(test_halving_leaves_out_what_failed),
-        cmocka_unit_test(test_halving_compares_in_common_rounds_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,17 @@
 /* How many cores are enough, on curves whose answers are known. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/engine/arms/arms.h"
 #include "harness/store/forms/sizing.h"
 #include "harness/verdict/search/knee.h"
 #include "harness/verdict/search/sizing.h"
 #include "tests/lib/fixture_result.h"
+#include "tests/lib/unit.h"
 
 enum { POINTS = 8 };
 
-static void test_knee_finds_the_knee_and_what_is_enough(void **state)
+TEST(knee_finds_the_knee_and_what_is_enough)
 {
-    (void)state;
     static const struct {
         double rate[POINTS];
         size_t knee, enough;
@@ -74,9 +68,8 @@ static void measure(struct topo *topo, struct sizing *sizing, struct result *res
         }
 }
 
-static void test_sizing_reads_both_curves_and_predicts_one_by_the_other(void **state)
+TEST(sizing_reads_both_curves_and_predicts_one_by_the_other)
 {
-    (void)state;
     struct topo topo;
     struct sizing sizing = {0};
     struct result result;
@@ -113,9 +106,8 @@ static void test_sizing_reads_both_curves_and_predicts_one_by_the_other(void **s
     topo_free(&topo);
 }
 
-static void test_sizing_takes_no_count_that_failed(void **state)
+TEST(sizing_takes_no_count_that_failed)
 {
-    (void)state;
     struct topo topo;
     struct sizing sizing = {0};
     struct result result;
@@ -135,9 +127,8 @@ static void test_sizing_takes_no_count_that_failed(void **state)
 }
 
 /* Two workers of a GPU do together what one did at its best; of a count that failed, who knows. */
-static void test_sizing_predicts_nothing_from_what_failed(void **state)
+TEST(sizing_predicts_nothing_from_what_failed)
 {
-    (void)state;
     struct topo topo;
     struct sizing sizing = {0};
     struct result result;
@@ -162,9 +153,8 @@ static void test_sizing_predicts_nothing_from_what_failed(void **state)
     topo_free(&topo);
 }
 
-static void test_sizing_refuses_counts_that_cannot_be_read(void **state)
+TEST(sizing_refuses_counts_that_cannot_be_read)
 {
-    (void)state;
     static const char *const bad[] = {"0", "2,1", "x", "1,,2", "", "1,1"};
     const struct topo_options options = {.xml = "package:1 core:2 pu:1"};
     static const enum placement placement = PLACE_PARTITION;
@@ -185,16 +175,4 @@ static void test_sizing_refuses_counts_that_cannot_be_read(void **state)
         arms_free(&result);
     }
     topo_free(&topo);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_knee_finds_the_knee_and_what_is_enough),
-        cmocka_unit_test(test_sizing_reads_both_curves_and_predicts_one_by_the_other),
-        cmocka_unit_test(test_sizing_takes_no_count_that_failed),
-        cmocka_unit_test(test_sizing_predicts_nothing_from_what_failed),
-        cmocka_unit_test(test_sizing_refuses_counts_that_cannot_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,6 @@
 /* A tune from its settings to what it says, of rounds made by hand. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "harness/engine/arms/arms.h"
 #include "harness/lib/stats/random.h"
@@ -17,6 +9,7 @@
 #include "harness/verdict/search/tune.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/trials.h"
+#include "tests/lib/unit.h"
 
 static const enum placement placements[] = {PLACE_NONE, PLACE_SIZED, PLACE_PARTITION, PLACE_NUMA,
                                             PLACE_PASSIVE};
@@ -144,9 +137,8 @@ static double sized_is_near(const struct arm *arm)
     return ms * (worker->passive ? 1.3 : 1) * 4 / worker->threads;
 }
 
-static void test_tune_searches_each_plan_once_and_none_unchanged(void **state)
+TEST(tune_searches_each_plan_once_and_none_unchanged)
 {
-    (void)state;
     struct tuned tuned = {0};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -167,9 +159,8 @@ static void test_tune_searches_each_plan_once_and_none_unchanged(void **state)
     end(&tuned);
 }
 
-static void test_tune_advises_the_simplest_near_the_best(void **state)
+TEST(tune_advises_the_simplest_near_the_best)
 {
-    (void)state;
     struct tuned tuned = {.tune = {.fresh_rounds = 12}};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -189,9 +180,8 @@ static double partition_is_best(const struct arm *arm)
     return arm->placement == PLACE_PARTITION ? sized_is_near(arm) / 1.5 : sized_is_near(arm);
 }
 
-static void test_tune_says_what_applies_a_setting_that_asks_more(void **state)
+TEST(tune_says_what_applies_a_setting_that_asks_more)
 {
-    (void)state;
     struct tuned tuned = {.tune = {.tried = {.common = {.cpus = "2-7"}, .reserve = "1"}}};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -209,9 +199,8 @@ static bool fresh_partition_fails(const struct arm *arm)
 }
 
 /* However fast it was where it did not fail. */
-static void test_tune_advises_nothing_that_fails(void **state)
+TEST(tune_advises_nothing_that_fails)
 {
-    (void)state;
     struct tuned tuned = {.fails = fresh_partition_fails};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -228,9 +217,8 @@ static bool none_fails(const struct arm *arm)
 }
 
 /* There is no ratio to what never ends: that is a reason to advise, and none to be silent. */
-static void test_tune_advises_where_none_never_ends(void **state)
+TEST(tune_advises_where_none_never_ends)
 {
-    (void)state;
     struct tuned tuned = {.fails = none_fails};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -248,9 +236,8 @@ static bool all_fail(const struct arm *arm)
 }
 
 /* More time would help nothing of it. */
-static void test_tune_asks_for_no_time_where_nothing_ends(void **state)
+TEST(tune_asks_for_no_time_where_nothing_ends)
 {
-    (void)state;
     struct tuned tuned = {.fails = all_fail};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -265,9 +252,8 @@ static void test_tune_asks_for_no_time_where_nothing_ends(void **state)
 }
 
 /* The leader is not advised since it failed, and no ratio of the rounds that it ended is told. */
-static void test_tune_says_that_the_leader_failed(void **state)
+TEST(tune_says_that_the_leader_failed)
 {
-    (void)state;
     struct tuned tuned = {.fails = fresh_partition_fails};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -288,9 +274,8 @@ static double partition_is_near_none(const struct arm *arm)
     return none_fails(arm) ? 10 : near ? 9.8 : 20;
 }
 
-static void test_tune_confirms_nothing_by_a_leader_that_failed(void **state)
+TEST(tune_confirms_nothing_by_a_leader_that_failed)
 {
-    (void)state;
     struct tuned tuned = {.fails = fresh_partition_fails};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -313,9 +298,8 @@ static double sized_was_luck(const struct arm *arm)
     return arm->placement == PLACE_PARTITION ? 9.75 : 10;
 }
 
-static void test_tune_names_the_one_that_led(void **state)
+TEST(tune_names_the_one_that_led)
 {
-    (void)state;
     struct tuned tuned = {.tune = {.fresh_rounds = 12}};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -333,9 +317,8 @@ static double gains_were_luck(const struct arm *arm)
     return arm->placement == PLACE_NONE && !arm->plan.workers[0].passive ? none_ms : 10;
 }
 
-static void test_tune_applies_no_gain_within_the_tolerance(void **state)
+TEST(tune_applies_no_gain_within_the_tolerance)
 {
-    (void)state;
     struct tuned tuned = {.tune = {.fresh_rounds = 12}};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -352,9 +335,8 @@ static double none_is_best(const struct arm *arm)
     return arm->placement == PLACE_NONE && !arm->plan.workers[0].passive ? 10 : 20;
 }
 
-static void test_tune_leaves_as_it_is_what_all_make_worse(void **state)
+TEST(tune_leaves_as_it_is_what_all_make_worse)
 {
-    (void)state;
     struct tuned tuned = {0};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -371,9 +353,8 @@ static double all_are_equal(const struct arm *arm)
     return 10;
 }
 
-static void test_tune_leaves_as_it_is_what_nothing_makes_better(void **state)
+TEST(tune_leaves_as_it_is_what_nothing_makes_better)
 {
-    (void)state;
     struct tuned tuned = {0};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -385,9 +366,8 @@ static void test_tune_leaves_as_it_is_what_nothing_makes_better(void **state)
 }
 
 /* What the search has seen is not in the ratios: those rounds are others, of arms of their own. */
-static void test_tune_proves_in_rounds_that_the_search_has_not_seen(void **state)
+TEST(tune_proves_in_rounds_that_the_search_has_not_seen)
 {
-    (void)state;
     struct tuned tuned = {.tune = {.fresh_rounds = 7}};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -429,9 +409,8 @@ static unsigned count_fresh_rounds(const struct tuned *tuned)
     return n;
 }
 
-static void test_tune_keeps_to_its_time_however_long_an_arm_takes(void **state)
+TEST(tune_keeps_to_its_time_however_long_an_arm_takes)
 {
-    (void)state;
     static const double times[] = {12, 20, 30, 48, 60, 90, 180, 300, 900};
     for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++)
         for (uint64_t seed = 1; seed <= trials(20, 4); seed++) {
@@ -448,9 +427,8 @@ static void test_tune_keeps_to_its_time_however_long_an_arm_takes(void **state)
         }
 }
 
-static void test_tune_says_what_it_had_no_time_for(void **state)
+TEST(tune_says_what_it_had_no_time_for)
 {
-    (void)state;
     struct tuned tuned = {0};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -483,12 +461,11 @@ static bool tell_first(struct tuned *tuned, double time_s, char *told, size_t si
 }
 
 /* 1 of 27 was tried in 70 s, and nobody was told before the end. */
-static void test_tune_says_at_once_what_there_is_no_time_for(void **state)
+TEST(tune_says_at_once_what_there_is_no_time_for)
 {
     static const double times[] = {20, 70, 180, 300};
     struct tuned tuned;
     char told[200];
-    (void)state;
     for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++) {
         unsigned long tried = 0, all = 0, minutes = 0;
         struct err err = {0};
@@ -521,9 +498,8 @@ static void test_tune_says_at_once_what_there_is_no_time_for(void **state)
 }
 
 /* More than there is room for at all: those that change nothing come first. */
-static void test_tune_keeps_each_placement_however_many_settings_there_are(void **state)
+TEST(tune_keeps_each_placement_however_many_settings_there_are)
 {
-    (void)state;
     struct tuned tuned = {
         .tune = {.tried = {.threads = "1,2,3,4,5,6,7,8", .reserve = "0,1,2,3,4,5,6,7"}}};
     struct err err = {0};
@@ -543,9 +519,8 @@ static double half_is_best(const struct arm *arm)
     return arm->placement == PLACE_NONE ? 200 : 10 * (1 + fabs(doublings));
 }
 
-static void test_tune_drops_first_what_is_far_from_the_usual_teams(void **state)
+TEST(tune_drops_first_what_is_far_from_the_usual_teams)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= trials(20, 4); seed++) {
         struct tuned tuned = {0};
         struct err err = {0};
@@ -563,9 +538,8 @@ static void test_tune_drops_first_what_is_far_from_the_usual_teams(void **state)
 }
 
 /* And of five minutes, which it asked for, nothing is short. */
-static void test_tune_has_room_in_the_time_that_it_asks_for(void **state)
+TEST(tune_has_room_in_the_time_that_it_asks_for)
 {
-    (void)state;
     struct tuned tuned = {0};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -672,9 +646,8 @@ static bool is_right(const struct tuned *tuned, const struct truth *truth, doubl
     return false;
 }
 
-static void test_tune_finds_the_best_where_none_collapses(void **state)
+TEST(tune_finds_the_best_where_none_collapses)
 {
-    (void)state;
     const unsigned n = trials(200, 8);
     unsigned right = 0, tried = MANY;
     for (uint64_t seed = 1; seed <= n; seed++) {
@@ -705,9 +678,8 @@ static double eight_seconds(const struct arm *arm)
 }
 
 /* Where there is time for few settings, they are placements as they are, `sized` among them. */
-static void test_tune_tries_placements_before_changes_of_them(void **state)
+TEST(tune_tries_placements_before_changes_of_them)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= trials(40, 3); seed++) {
         struct tuned tuned = {.passive_too = true};
         struct err err = {0};
@@ -731,9 +703,8 @@ static void test_tune_tries_placements_before_changes_of_them(void **state)
 }
 
 /* It is cut off where its time is over, which is a bound; the others are compared all the same. */
-static void test_tune_cuts_off_a_none_that_never_ends(void **state)
+TEST(tune_cuts_off_a_none_that_never_ends)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= trials(40, 3); seed++) {
         struct tuned tuned = {.passive_too = true};
         struct truth truth;
@@ -759,9 +730,8 @@ static double passive_hangs(const struct arm *arm)
 }
 
 /* Any other as well, and it is none that may be chosen. */
-static void test_tune_cuts_off_a_setting_that_is_far_behind(void **state)
+TEST(tune_cuts_off_a_setting_that_is_far_behind)
 {
-    (void)state;
     struct tuned tuned = {.passive_too = true};
     struct err err = {0};
     draw_job(1);
@@ -778,9 +748,8 @@ static void test_tune_cuts_off_a_setting_that_is_far_behind(void **state)
 }
 
 /* Where nothing collapses all are tried, and the fresh rounds have all of `none`. */
-static void test_tune_tries_all_and_proves_it_where_nothing_is_slow(void **state)
+TEST(tune_tries_all_and_proves_it_where_nothing_is_slow)
 {
-    (void)state;
     struct tuned tuned = {.passive_too = true};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "numa:2 core:8 pu:1", 2, &err), 0);
@@ -796,9 +765,8 @@ static void test_tune_tries_all_and_proves_it_where_nothing_is_slow(void **state
 }
 
 /* A machine, or a list, that has nothing beside `none`. */
-static void test_tune_refuses_to_choose_from_nothing(void **state)
+TEST(tune_refuses_to_choose_from_nothing)
 {
-    (void)state;
     struct tuned tuned = {.tune = {.tried = {.threads = "1", .reserve = "0", .wait = "auto"}}};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:1 pu:1", 1, &err), -EINVAL);
@@ -811,9 +779,8 @@ static double fresh_ones_are_slow(const struct arm *arm)
     return arm_is_fresh(arm) ? 6 : 1;
 }
 
-static void test_tune_makes_fewer_fresh_rounds_where_they_take_longer(void **state)
+TEST(tune_makes_fewer_fresh_rounds_where_they_take_longer)
 {
-    (void)state;
     struct tuned tuned = {0};
     struct err err = {0};
     assert_int_equal(arrange(&tuned, "package:1 core:8 pu:1", 2, &err), 0);
@@ -823,9 +790,8 @@ static void test_tune_makes_fewer_fresh_rounds_where_they_take_longer(void **sta
     end(&tuned);
 }
 
-static void test_tune_prints_settings_at_80_columns(void **state)
+TEST(tune_prints_settings_at_80_columns)
 {
-    (void)state;
     struct tuned tuned = {0};
     struct analysis analysis = {0};
     struct err err = {0};
@@ -848,9 +814,8 @@ static void test_tune_prints_settings_at_80_columns(void **state)
     end(&tuned);
 }
 
-static void test_tune_refuses_lists_that_cannot_be_read(void **state)
+TEST(tune_refuses_lists_that_cannot_be_read)
 {
-    (void)state;
     static const struct {
         struct settings_tried tried;
         const char *said;
@@ -865,39 +830,4 @@ static void test_tune_refuses_lists_that_cannot_be_read(void **state)
         assert_non_null(strstr(err.msg, bad[i].said));
         end(&tuned);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tune_searches_each_plan_once_and_none_unchanged),
-        cmocka_unit_test(test_tune_advises_the_simplest_near_the_best),
-        cmocka_unit_test(test_tune_says_what_applies_a_setting_that_asks_more),
-        cmocka_unit_test(test_tune_advises_nothing_that_fails),
-        cmocka_unit_test(test_tune_advises_where_none_never_ends),
-        cmocka_unit_test(test_tune_asks_for_no_time_where_nothing_ends),
-        cmocka_unit_test(test_tune_says_that_the_leader_failed),
-        cmocka_unit_test(test_tune_confirms_nothing_by_a_leader_that_failed),
-        cmocka_unit_test(test_tune_names_the_one_that_led),
-        cmocka_unit_test(test_tune_applies_no_gain_within_the_tolerance),
-        cmocka_unit_test(test_tune_leaves_as_it_is_what_all_make_worse),
-        cmocka_unit_test(test_tune_leaves_as_it_is_what_nothing_makes_better),
-        cmocka_unit_test(test_tune_proves_in_rounds_that_the_search_has_not_seen),
-        cmocka_unit_test(test_tune_keeps_to_its_time_however_long_an_arm_takes),
-        cmocka_unit_test(test_tune_says_what_it_had_no_time_for),
-        cmocka_unit_test(test_tune_says_at_once_what_there_is_no_time_for),
-        cmocka_unit_test(test_tune_keeps_each_placement_however_many_settings_there_are),
-        cmocka_unit_test(test_tune_drops_first_what_is_far_from_the_usual_teams),
-        cmocka_unit_test(test_tune_has_room_in_the_time_that_it_asks_for),
-        cmocka_unit_test(test_tune_finds_the_best_where_none_collapses),
-        cmocka_unit_test(test_tune_tries_placements_before_changes_of_them),
-        cmocka_unit_test(test_tune_cuts_off_a_none_that_never_ends),
-        cmocka_unit_test(test_tune_cuts_off_a_setting_that_is_far_behind),
-        cmocka_unit_test(test_tune_tries_all_and_proves_it_where_nothing_is_slow),
-        cmocka_unit_test(test_tune_refuses_to_choose_from_nothing),
-        cmocka_unit_test(test_tune_makes_fewer_fresh_rounds_where_they_take_longer),
-        cmocka_unit_test(test_tune_prints_settings_at_80_columns),
-        cmocka_unit_test(test_tune_refuses_lists_that_cannot_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
