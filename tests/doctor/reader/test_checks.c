@@ -356,6 +356,34 @@ TEST(quota_that_was_used_up_is_to_blame)
     diagnosis_free(&diagnosis);
 }
 
+/* Four threads under a quota of so many CPUs, which stops them now and then. */
+static bool is_over(double quota)
+{
+    struct machine machine;
+    view_plant(&machine, 1);
+    for (int t = 0; t < 4; t++)
+        view_add_task(&machine, 0, MASK_LOW, 8, 1);
+    machine.group = (struct view_cgroup){.path = "/sys/fs/cgroup/a",
+                                         .parent = -1,
+                                         .v2 = true,
+                                         .quota_cpus = quota,
+                                         .periods = 100,
+                                         .throttled_periods = 5,
+                                         .throttled_s = 1};
+    machine.view.ncgroups = 1;
+    machine.processes[0].cgroup[CGROUP_CPU] = 0;
+    struct diagnosis diagnosis = view_judge(&machine);
+    bool is_told = view_look_for(&diagnosis, "team_over_quota") != NULL;
+    diagnosis_free(&diagnosis);
+    return is_told;
+}
+
+TEST(team_over_quota_is_larger_than_it)
+{
+    assert_true(is_over(3));
+    assert_false(is_over(4));
+}
+
 TEST(idle_beside_names_the_mask_of_the_process)
 {
     struct machine machine;
