@@ -412,7 +412,8 @@ static int measure_parent(struct bench_ctx *ctx, size_t which)
 /* Where a parent stands, behind what tells more. */
 static struct dims at_parent(struct dims more, unsigned place)
 {
-    more = dims_with(more, BY_MIB, (double)(size_of(place) / MIB));
+    const size_t mib = size_of(place) / MIB;
+    more = dims_with(more, BY_MIB, (double)mib);
     return dims_with(more, BY_PAGES, pages_of(place));
 }
 

@@ -349,7 +349,8 @@ static void emit_point(struct bench_ctx *ctx, size_t which)
     const struct wakeup *s = ctx->state;
     unsigned place = s->place[which];
     const struct wakeup_point *point = &s->points[place];
-    const struct dims at = DIMS({BY_POLICY, place / LOADS}, {BY_LOAD, place % LOADS});
+    const unsigned policy = place / LOADS;
+    const struct dims at = DIMS({BY_POLICY, policy}, {BY_LOAD, place % LOADS});
     if (bench_emit_absent(ctx, LATENCY, &point->absent, dims_with(at, BY_STAT, 0)))
         return;
     for (unsigned i = 0; i < 3; i++)
