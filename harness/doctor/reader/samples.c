@@ -7,8 +7,10 @@
  * the call. On a full CPU a thread runs from one tick of the kernel to a later one: a period that
  * such a slice is a multiple of would look at the same part of each, as at its work and never at
  * its waiting. No tick (1, 3.3, 4 or 10 ms) is near a simple fraction of this one. Needs
- * kernel.perf_event_paranoid <= 2 and the right to read the process; without <= 1 or CAP_PERFMON
- * there are none of the kernel's time, and so many are missing.
+ * kernel.perf_event_paranoid <= 2 and the right to read the process. Samples are missing where the
+ * kernel's own time may not be looked at (without <= 1 or CAP_PERFMON), and while it switches
+ * threads, when no event counts: a thread that yields 40,000 times a second loses 40% of its CPU
+ * time there. The thread's CPU time says how many there should be.
  *
  * A thread waits there if the address is in an OpenMP runtime, which computes nothing itself, or
  * beside an instruction that makes a waiting loop cheap: `pause` (Intel's manual, volume 2), on
@@ -76,6 +78,7 @@ static void open_sample(struct view_task *task)
     void *ring =
         mmap(NULL, ring_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, task->at.sample_fd, 0);
     task->at.sample_ring = ring == MAP_FAILED ? NULL : ring;
+    task->at.sampled_since_ns = task->at.oncpu_ns;
 }
 
 void reader_close_sample(struct view_task *task)
@@ -230,7 +233,7 @@ static void count_samples(struct memory *memory, const struct view_task *task,
         uint64_t abi, address; /* of user mode; an abi of 0 has none */
     };
     enum { MOST = 4096 };
-    uint64_t addresses[MOST], ran_ns;
+    uint64_t addresses[MOST];
     size_t n = 0;
     uint64_t end = page->data_head;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -253,9 +256,9 @@ static void count_samples(struct memory *memory, const struct view_task *task,
         process->calls += waits == WAITS_CALL;
     }
     const bool is_full = n == MOST || end + sizeof(struct sample) > page->data_size;
-    if (!is_full && read(task->at.sample_fd, &ran_ns, sizeof(ran_ns)) == sizeof(ran_ns) &&
-        ran_ns / PERIOD_NS > n)
-        process->unseen += (unsigned)(ran_ns / PERIOD_NS - n);
+    const uint64_t due = (task->at.oncpu_ns - task->at.sampled_since_ns) / PERIOD_NS;
+    if (!is_full && due > n)
+        process->unseen += (unsigned)(due - n);
 }
 
 /* The last two parts of it: a library of Python has its package in the first. */

@@ -31,6 +31,7 @@ struct view_task_source {
     bool seen;                            /* in this listing */
     int sample_fd;                        /* of samples.c; 0 = none, -1 = refused */
     void *sample_ring;
+    uint64_t sampled_since_ns; /* oncpu_ns when that began */
 };
 
 struct view_task {
@@ -120,7 +121,8 @@ struct view_process {
                                 CPU: in an OpenMP runtime, at an instruction to pause, or in a call
                                 to yield or to sleep and wake */
     unsigned calls;          /* of spins, those in a call */
-    unsigned unseen;         /* looks that the kernel refused, as it was at work itself */
+    unsigned unseen;         /* looks that its CPU time had room for, and that were not taken: the
+                                kernel was at work, or switched from one thread to the next */
     struct view_process_source at;
 };
 
