@@ -109,20 +109,6 @@ bool check_append(char *text, size_t size, const char *fmt, ...)
     return fits;
 }
 
-size_t check_members(const struct checker *checker, size_t group,
-                     const struct view_process **members, size_t most)
-{
-    size_t n = 0;
-    if (most)
-        members[n++] = checker->groups[group].lead;
-    for (size_t i = 0; i < checker->view->nprocesses && n < most; i++) {
-        const struct view_process *process = &checker->view->processes[i];
-        if (checker->group_of[i] == (int)group && process != checker->groups[group].lead)
-            members[n++] = process;
-    }
-    return n;
-}
-
 const char *check_sudo(const struct view *view, const struct view_process *process)
 {
     return process->uid == view->uid ? "" : check_root(view);
@@ -146,18 +132,29 @@ const char *check_root(const struct view *view)
     return view->is_root ? "" : "sudo ";
 }
 
+bool check_append_bind(const struct view *view, const struct view_process *process, int tid,
+                       const struct bitset *cpus, char *command, size_t size)
+{
+    char list[BITSET_LIST_MAX];
+    return check_append(command, size, "%s%staskset -%scp %s %d", command[0] ? " && " : "",
+                        check_sudo(view, process), tid ? "" : "a",
+                        bitset_format(cpus, list, sizeof(list)), tid ? tid : process->pid);
+}
+
+/* Its lead first. */
 bool check_append_taskset(const struct checker *checker, size_t group, const struct bitset *cpus,
                           char *command, size_t size)
 {
-    const struct view_process *members[FOUND_PIDS_MAX];
-    char list[BITSET_LIST_MAX];
-    size_t n = check_members(checker, group, members, FOUND_PIDS_MAX);
-    (void)bitset_format(cpus, list, sizeof(list));
-    for (size_t i = 0; i < n; i++)
-        if (!check_append(command, size, "%s%staskset -acp %s %d", command[0] ? " && " : "",
-                          check_sudo(checker->view, members[i]), list, (int)members[i]->pid))
-            return false;
-    return true;
+    const struct view *view = checker->view;
+    const struct view_process *lead = checker->groups[group].lead;
+    size_t n = 1;
+    bool fits = check_append_bind(view, lead, 0, cpus, command, size);
+    for (size_t i = 0; i < view->nprocesses && fits && n < FOUND_PIDS_MAX; i++)
+        if (checker->group_of[i] == (int)group && &view->processes[i] != lead) {
+            fits = check_append_bind(view, &view->processes[i], 0, cpus, command, size);
+            n++;
+        }
+    return fits;
 }
 
 static void name_subject(const struct said *said, char *buf, size_t size)

@@ -138,15 +138,15 @@ bool check_may_touch(const struct view *view, const struct view_process *process
 const char *check_root(const struct view *view);
 
 /*
- * "taskset -acp CPUS PID && ..." for the processes of the group, behind what `command` has; false:
- * it does not fit.
+ * "taskset -acp CPUS PID", with sudo where that is needed, behind what `command` has; `tid`: of that
+ * thread alone, 0 = of all. False: it does not fit.
  */
+bool check_append_bind(const struct view *view, const struct view_process *process, int tid,
+                       const struct bitset *cpus, char *command, size_t size);
+
+/* That for the processes of the group. */
 bool check_append_taskset(const struct checker *checker, size_t group, const struct bitset *cpus,
                           char *command, size_t size);
-
-/* The processes of a group, its lead first; returns how many, at most `most`. */
-size_t check_members(const struct checker *checker, size_t group,
-                     const struct view_process **members, size_t most);
 
 /*
  * Marks in `in` the groups that share CPUs with `first`, directly or by way of others, and `first`;

@@ -69,13 +69,11 @@ static bool is_foreign(const struct view *view, const struct view_process *proce
 static void write_away(const struct view *view, const struct view_process *const *who, size_t n,
                        char *told, size_t told_size, char *command, size_t size)
 {
-    char list[BITSET_LIST_MAX];
     for (size_t i = 0; i < n; i++) {
         struct bitset others = view->masks[who[i]->mask];
         bitset_andnot(&others, &view->host->exclusive);
         if (!who[i]->kernel && check_may_touch(view, who[i], told, told_size))
-            (void)check_append(command, size, "%staskset -acp %s %d", command[0] ? " && " : "",
-                               bitset_format(&others, list, sizeof(list)), who[i]->pid);
+            (void)check_append_bind(view, who[i], 0, &others, command, size);
     }
 }
 

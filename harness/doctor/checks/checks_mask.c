@@ -65,8 +65,7 @@ void check_idle_beside(struct checker *checker)
                        "waited %s of the time that they wanted to run; of CPUs %.40s %.1f idled",
                        text_percent(share, percent, sizeof(percent)), list,
                        view_idle_s(view, &sum.wide) / view->wall_s);
-        (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
-                           check_sudo(view, process), list, (int)process->pid);
+        (void)check_append_bind(view, process, 0, &sum.wide, command, sizeof(command));
         const struct said said = {.severity = FINDING_BAD,
                                   .cost = share,
                                   .gain =
@@ -100,7 +99,7 @@ static void tell_inherited(struct checker *checker, size_t first)
     const struct view *view = checker->view;
     const struct view_process *who[FOUND_PIDS_MAX], *process = &view->processes[first];
     const struct view_process *parent = view_find(view, process->parent);
-    char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], percent[16];
+    char command[COMMAND_MAX] = "", evidence[160], percent[16];
     double oncpu_s = 0, wait_s = 0;
     struct bitset allowed;
     bool is_team_waiting = false;
@@ -109,7 +108,6 @@ static void tell_inherited(struct checker *checker, size_t first)
     if (bitset_count(&allowed) < 2)
         return;
     deal_spare(checker, (size_t)checker->group_of[first], 2, &allowed);
-    (void)bitset_format(&allowed, list, sizeof(list));
     for (size_t i = first; i < view->nprocesses && n < FOUND_PIDS_MAX; i++) {
         const struct view_process *one = &view->processes[i];
         if (one->parent != process->parent || one->mask != process->mask ||
@@ -120,8 +118,7 @@ static void tell_inherited(struct checker *checker, size_t first)
         wait_s += view_wait_s(one);
         is_team_waiting |= check_team_waits(view, one);
         checker->explained[checker->group_of[i]] = true;
-        (void)check_append(command, sizeof(command), "%s%staskset -acp %s %d",
-                           command[0] ? " && " : "", check_sudo(view, one), list, one->pid);
+        (void)check_append_bind(view, one, 0, &allowed, command, sizeof(command));
     }
     double share = check_wait_share(oncpu_s, wait_s);
     (void)snprintf(evidence, sizeof(evidence),
@@ -193,13 +190,10 @@ static struct wider find_wider(const struct view *view, const struct view_proces
 static void write_together(const struct view *view, const struct view_process *process,
                            const struct wider *wider, char *command, size_t size)
 {
-    char list[BITSET_LIST_MAX];
     bool fits = wider->wanted <= bitset_count(&view->masks[process->mask]);
     if (wider->mask >= 0)
-        (void)check_append(
-            command, size, "%staskset -%scp %s %d", check_sudo(view, process), fits ? "a" : "",
-            bitset_format(&view->masks[fits ? process->mask : wider->mask], list, sizeof(list)),
-            (int)process->pid);
+        (void)check_append_bind(view, process, fits ? 0 : process->pid,
+                                &view->masks[fits ? process->mask : wider->mask], command, size);
 }
 
 void check_leader_alone(struct checker *checker)

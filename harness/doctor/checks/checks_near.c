@@ -71,9 +71,7 @@ static void tell_far(struct checker *checker, const struct far *far)
     (void)snprintf(evidence, sizeof(evidence), "it runs on CPUs %.40s, near %.31s are %.40s",
                    bitset_format(&cpus, is, sizeof(is)), far->gpus,
                    bitset_format(&far->near, list, sizeof(list)));
-    (void)check_append(command, sizeof(command), "%staskset -acp %s %d",
-                       check_sudo(checker->view, far->process),
-                       bitset_format(&can, list, sizeof(list)), (int)far->process->pid);
+    (void)check_append_bind(checker->view, far->process, 0, &can, command, sizeof(command));
     const struct said said = said_bad(&far->process, evidence, command);
     checker_say(checker, &said,
                 "it is far from its GPU: %s. Memory that it has stays where it is; started there, "

@@ -160,7 +160,6 @@ static void suggest(const struct checker *checker, const struct blame *blame, ch
 {
     const struct view *view = checker->view;
     const struct view_process *hog = blame->nhogs ? blame->hogs[0] : NULL;
-    char list[BITSET_LIST_MAX];
     struct bitset free, all;
     if (!hog || hog->watched || hog->kernel || hog->gpus || hog->mask < 0 ||
         blame->others <= fmax(blame->self, blame->quota))
@@ -173,10 +172,8 @@ static void suggest(const struct checker *checker, const struct blame *blame, ch
     bool is_bound = !bitset_subset(&all, &view->masks[hog->mask]);
     if ((bitset_empty(&free) && is_bound) || !check_may_touch(view, hog, told, told_size))
         return;
-    if (strlen(bitset_format(&free, list, sizeof(list))) + 40 > size || bitset_empty(&free))
+    if (bitset_empty(&free) || !check_append_bind(view, hog, 0, &free, command, size))
         suggest_renice(hog, command, size);
-    else
-        (void)snprintf(command, size, "taskset -acp %.460s %d", list, hog->pid);
     if (command[0])
         (void)check_append(told, told_size,
                            " The command touches %s (%d), which is not part of this job.",

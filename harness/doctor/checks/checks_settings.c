@@ -233,14 +233,11 @@ static void widen_spinning(struct checker *checker, size_t group,
     const struct view *view = checker->view;
     for (size_t t = 0; t < process->ntasks; t++) {
         const struct view_task *task = &process->tasks[t];
-        char list[BITSET_LIST_MAX];
         if (!is_spinning(view, task) || task->mask < 0)
             continue;
         struct bitset mask = view->masks[task->mask];
         if (deal_idle(checker, group, 1, &mask))
-            (void)check_append(command, size, "%s%staskset -cp %s %d", command[0] ? " && " : "",
-                               check_sudo(view, process), bitset_format(&mask, list, sizeof(list)),
-                               task->tid);
+            (void)check_append_bind(view, process, task->tid, &mask, command, size);
     }
 }
 
