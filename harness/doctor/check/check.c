@@ -182,13 +182,13 @@ static void tell_gain(const struct said *said, char *sentence, size_t size)
                            gain->at_least ? gain->at_least : "");
 }
 
-struct said said_bad(const struct view_process *const *who, const char *evidence,
-                     const char *command)
+struct said said_bad(double cost, const struct view_process *const *who, size_t nwho,
+                     const char *evidence, const char *command)
 {
     return (struct said){.severity = FINDING_BAD,
-                         .cost = NAN,
+                         .cost = cost,
                          .who = who,
-                         .nwho = 1,
+                         .nwho = nwho,
                          .evidence = evidence,
                          .command = command};
 }

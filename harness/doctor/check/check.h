@@ -29,7 +29,7 @@ struct check {
 };
 extern const struct check checks[];
 
-enum { FOUND_PIDS_MAX = 64 };
+enum { FOUND_PIDS_MAX = 64, COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
 /* By which a command multiplies the rate of those it names. */
 struct check_gain {
@@ -108,9 +108,9 @@ struct said {
     const char *evidence, *command;
     const struct cure *cure; /* NULL = none */
 };
-/* What is bad for one process, at a cost that nobody knows. */
-struct said said_bad(const struct view_process *const *who, const char *evidence,
-                     const char *command);
+/* What is bad for those, at that cost. */
+struct said said_bad(double cost, const struct view_process *const *who, size_t nwho,
+                     const char *evidence, const char *command);
 void checker_say(struct checker *checker, const struct said *said, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -138,8 +138,8 @@ bool check_may_touch(const struct view *view, const struct view_process *process
 const char *check_root(const struct view *view);
 
 /*
- * "taskset -acp CPUS PID", with sudo where that is needed, behind what `command` has; `tid`: of that
- * thread alone, 0 = of all. False: it does not fit.
+ * "taskset -acp CPUS PID", with sudo where that is needed, behind what `command` has; `tid`: of
+ * that thread alone, 0 = of all. False: it does not fit.
  */
 bool check_append_bind(const struct view *view, const struct view_process *process, int tid,
                        const struct bitset *cpus, char *command, size_t size);

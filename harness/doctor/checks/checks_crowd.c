@@ -16,8 +16,6 @@
 #include "harness/doctor/check/deal.h"
 #include "harness/lib/base/text.h"
 
-enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
-
 /* Wanted, for each CPU that is there: with less there is hardly a queue. */
 static const double crowded = 1.25;
 
@@ -285,14 +283,9 @@ void check_narrow(struct checker *checker)
         (void)snprintf(evidence, sizeof(evidence),
                        "%u threads want %.1f CPUs at a time, and may use %u (%.60s)", threads,
                        wanted, ncpus, bitset_format(&group->cpus, list, sizeof(list)));
-        const struct said said = {.severity = FINDING_BAD,
-                                  .cost = check_wait_share(group->oncpu_s, group->wait_s),
-                                  .gain =
-                                      find_gain(checker, in, group, threads, bitset_count(&room)),
-                                  .who = &group->lead,
-                                  .nwho = 1,
-                                  .evidence = evidence,
-                                  .command = command};
+        struct said said = said_bad(check_wait_share(group->oncpu_s, group->wait_s), &group->lead,
+                                    1, evidence, command);
+        said.gain = find_gain(checker, in, group, threads, bitset_count(&room));
         checker_say(checker, &said, "its mask is narrower than need be: %s, while CPU %s idles.",
                     evidence, bitset_format(&idle, list, sizeof(list)));
         checker->explained[g] = true;

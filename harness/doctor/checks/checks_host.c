@@ -44,10 +44,7 @@ void check_numa_balancing(struct checker *checker)
                    host->a_second.numa_faults, moved);
     (void)snprintf(command, sizeof(command), "echo 0 | %stee /proc/sys/kernel/numa_balancing",
                    check_root(checker->view));
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = host_share(checker, cpus),
-                              .evidence = evidence,
-                              .command = command};
+    const struct said said = said_bad(host_share(checker, cpus), NULL, 0, evidence, command);
     checker_say(checker, &said,
                 "Automatic NUMA balancing is at work (%s): it unmaps pages to see who uses them, "
                 "and moves them after the threads. Workers whose memory is bound to their node "
@@ -92,12 +89,8 @@ void check_foreign_tasks(struct checker *checker)
     if (cpus < HOST_LEAST)
         return;
     write_away(view, who, n, told, sizeof(told), command, sizeof(command));
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = host_share(checker, cpus),
-                              .who = who,
-                              .nwho = n,
-                              .tail = told,
-                              .command = command};
+    struct said said = said_bad(host_share(checker, cpus), who, n, NULL, command);
+    said.tail = told;
     checker_say(checker, &said,
                 "it runs on CPUs that are kept for workers (%s: %s), for %s of one.",
                 view->host->exclusive_by, bitset_format(&view->host->exclusive, list, sizeof(list)),
@@ -119,8 +112,7 @@ void check_idle_exit(struct checker *checker)
     if (!host->is_virtual)
         (void)snprintf(command, sizeof(command), "%scpupower idle-set -D 20",
                        check_root(checker->view));
-    const struct said said = {
-        .severity = FINDING_BAD, .cost = share, .evidence = evidence, .command = command};
+    const struct said said = said_bad(share, NULL, 0, evidence, command);
     checker_say(checker, &said, "CPUs of workers that were idle wake up late%s (%s).",
                 host->is_virtual ? ", by way of the hypervisor: only its owner can mend that"
                                  : " from deep idle states, and they are woken often",
@@ -139,10 +131,7 @@ void check_throttling(struct checker *checker)
         return;
     (void)snprintf(evidence, sizeof(evidence), "%.1f events/s, %.2f CPUs' time", events,
                    isnan(s) ? 0 : s);
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = isnan(s) ? (double)NAN : share,
-                              .evidence = evidence,
-                              .command = "sensors"};
+    const struct said said = said_bad(isnan(s) ? (double)NAN : share, NULL, 0, evidence, "sensors");
     checker_say(checker, &said, "CPUs slow down for heat (%s): look at fans and air flow.",
                 evidence);
 }
@@ -190,8 +179,7 @@ void check_governor(struct checker *checker)
     (void)snprintf(command, sizeof(command), "%s%s", check_root(checker->view),
                    saves ? "cpupower frequency-set -g performance"
                          : "turbostat --quiet --show Busy%,Bzy_MHz,PkgWatt");
-    const struct said said = {
-        .severity = FINDING_BAD, .cost = 1 - share, .evidence = evidence, .command = command};
+    const struct said said = said_bad(1 - share, NULL, 0, evidence, command);
     checker_say(checker, &said, "CPUs of busy workers run below their base clock%s (%s).",
                 saves ? ", as their setting saves power"
                       : ": a power limit, heat, or what they run",
@@ -235,13 +223,9 @@ static void say_memory(struct checker *checker, const struct host_memory *memory
         (void)snprintf(command, sizeof(command), "grep -s . %s/memory.*", memory->path);
     else
         (void)snprintf(command, sizeof(command), "ps -eo pid,rss,comm --sort=-rss | head");
-    const struct said said = {
-        .severity = FINDING_BAD,
-        .cost = fmin(isnan(memory->some) ? memory->refaults * refault_s : memory->some, 1),
-        .who = who,
-        .nwho = find_members(checker->view, memory, who),
-        .evidence = evidence,
-        .command = command};
+    const struct said said =
+        said_bad(fmin(isnan(memory->some) ? memory->refaults * refault_s : memory->some, 1), who,
+                 find_members(checker->view, memory, who), evidence, command);
     checker_say(checker, &said,
                 "%s short of memory (%s): pages are dropped and read again. Give more, or use "
                 "less: smaller batches, fewer workers, less prefetching.",

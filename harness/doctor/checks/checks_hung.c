@@ -21,9 +21,8 @@ void check_hung(struct checker *checker)
                        checker->view->now_s - hung->then_s);
         if (hung->threads > 1)
             (void)snprintf(threads, sizeof(threads), "all %u threads wait", hung->threads);
-        struct said said = said_bad(&who, evidence, command);
+        struct said said = said_bad(1, &who, 1, evidence, command);
         said.severity = host->hung.named ? FINDING_BAD : FINDING_DOUBT;
-        said.cost = 1;
         checker_say(checker, &said,
                     "hangs, since %s in futex(2) without a time-out and no other is left to wake "
                     "%s (%s).%s The command shows where each thread waits, and stops the process "

@@ -104,12 +104,8 @@ void check_interrupts(struct checker *checker)
     (void)snprintf(evidence, sizeof(evidence), "%.0f interrupts/s; CPU %u loses %.1f%%%s%s",
                    named.a_second, os_cpu, 100 * worst,
                    named.effective[0] ? "; effective affinity " : "", named.effective);
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = host_share(checker, named.taken),
-                              .who = who,
-                              .nwho = nwho,
-                              .evidence = evidence,
-                              .command = command};
+    const struct said said =
+        said_bad(host_share(checker, named.taken), who, nwho, evidence, command);
     checker_say(checker, &said,
                 "interrupts of devices are served on its CPUs, though others are free of workers: "
                 "%s (%s). Where irqbalance runs, it moves them back, unless "

@@ -9,8 +9,6 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
-enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
-
 static const double near_share = 0.9;
 
 static void check_pids_max(struct checker *checker)
@@ -33,7 +31,7 @@ static void check_pids_max(struct checker *checker)
         (void)check_append(command, sizeof(command), "echo max | %stee %s", check_root(view), word);
         (void)snprintf(evidence, sizeof(evidence), "%.0f of the %.0f tasks that %.80s allows",
                        cgroup->pids, cgroup->pids_max, cgroup->path);
-        const struct said said = said_bad(&who, evidence, command);
+        const struct said said = said_bad(NAN, &who, 1, evidence, command);
         checker_say(checker, &said,
                     "its cgroup is near its limit of tasks: %s. Then no thread and no process can "
                     "be started.",
@@ -61,7 +59,7 @@ static void tell_limit(struct checker *checker, const struct view_process *proce
     (void)snprintf(command, sizeof(command), "%sprlimit --pid %d --%s=%s",
                    can_raise ? check_sudo(checker->view, process) : check_root(checker->view),
                    (int)process->pid, option, value);
-    const struct said said = said_bad(&process, evidence, command);
+    const struct said said = said_bad(NAN, &process, 1, evidence, command);
     checker_say(checker, &said, "%s: %s.", what, evidence);
 }
 
@@ -179,7 +177,7 @@ void check_shm(struct checker *checker)
                        units_format_bytes((uint64_t)about->shm_bytes, size, sizeof(size)),
                        units_format_bytes((uint64_t)about->shm_free_bytes, left, sizeof(left)));
         bool grows = write_shm(view, process, command, sizeof(command));
-        const struct said said = said_bad(&process, evidence, command);
+        const struct said said = said_bad(NAN, &process, 1, evidence, command);
         checker_say(checker, &said,
                     "the /dev/shm that it sees is small or full: %s. Who shares memory there is "
                     "ended by SIGBUS; %s.",

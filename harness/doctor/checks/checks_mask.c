@@ -7,8 +7,6 @@
 #include "harness/doctor/check/deal.h"
 #include "harness/lib/base/text.h"
 
-enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
-
 struct check_gain check_gain_of_idle(const struct view *view, const struct bitset *cpus,
                                      double oncpu_s, double wait_s, bool is_team_waiting)
 {
@@ -66,15 +64,9 @@ void check_idle_beside(struct checker *checker)
                        text_percent(share, percent, sizeof(percent)), list,
                        view_idle_s(view, &sum.wide) / view->wall_s);
         (void)check_append_bind(view, process, 0, &sum.wide, command, sizeof(command));
-        const struct said said = {.severity = FINDING_BAD,
-                                  .cost = share,
-                                  .gain =
-                                      check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s,
-                                                         check_team_waits(view, process)),
-                                  .who = &process,
-                                  .nwho = 1,
-                                  .evidence = evidence,
-                                  .command = command};
+        struct said said = said_bad(share, &process, 1, evidence, command);
+        said.gain = check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s,
+                                       check_team_waits(view, process));
         checker->explained[checker->group_of[i]] = true;
         checker_say(checker, &said,
                     "threads of it queue while CPUs idle that it may use: they %s. Their own masks "
@@ -126,14 +118,8 @@ static void tell_inherited(struct checker *checker, size_t first)
                    "run",
                    bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
                    text_percent(share, percent, sizeof(percent)));
-    const struct said said = {
-        .severity = FINDING_BAD,
-        .cost = share,
-        .gain = check_gain_of_idle(view, &allowed, oncpu_s, wait_s, is_team_waiting),
-        .who = who,
-        .nwho = n,
-        .evidence = evidence,
-        .command = command};
+    struct said said = said_bad(share, who, n, evidence, command);
+    said.gain = check_gain_of_idle(view, &allowed, oncpu_s, wait_s, is_team_waiting);
     checker_say(checker, &said,
                 "may use one CPU only, as may the parent %s (%d), from which it has that: %s. "
                 "Start the parent without that binding, too.",
@@ -214,12 +200,7 @@ void check_leader_alone(struct checker *checker)
                        "%s of its CPU time is of threads that may leave CPUs %.60s",
                        text_percent(wider.oncpu_s / all_s, percent, sizeof(percent)), list);
         write_together(view, process, &wider, command, sizeof(command));
-        const struct said said = {.severity = FINDING_BAD,
-                                  .cost = wider.oncpu_s / all_s,
-                                  .who = &process,
-                                  .nwho = 1,
-                                  .evidence = evidence,
-                                  .command = command};
+        const struct said said = said_bad(wider.oncpu_s / all_s, &process, 1, evidence, command);
         checker_say(checker, &said,
                     "its first thread is bound, its others are not: %s. taskset without -a binds "
                     "one thread alone.",

@@ -1,12 +1,11 @@
 /* What should be near and is not: CPUs of a GPU, pages of memory. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness/doctor/check/deal.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
-
-enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
 /* A process that is far from its GPUs. */
 struct far {
@@ -72,7 +71,7 @@ static void tell_far(struct checker *checker, const struct far *far)
                    bitset_format(&cpus, is, sizeof(is)), far->gpus,
                    bitset_format(&far->near, list, sizeof(list)));
     (void)check_append_bind(checker->view, far->process, 0, &can, command, sizeof(command));
-    const struct said said = said_bad(&far->process, evidence, command);
+    const struct said said = said_bad(NAN, &far->process, 1, evidence, command);
     checker_say(checker, &said,
                 "it is far from its GPU: %s. Memory that it has stays where it is; started there, "
                 "it has that near, too. 'contend run numa_matrix' measures what it costs.",
@@ -92,7 +91,7 @@ static void tell_shut_out(struct checker *checker, const struct far *far)
     (void)snprintf(evidence, sizeof(evidence), "its cgroup has CPUs %.40s, near %.31s are %.40s",
                    bitset_format(&allowed, is, sizeof(is)), far->gpus,
                    bitset_format(&far->near, list, sizeof(list)));
-    const struct said said = said_bad(&far->process, evidence, NULL);
+    const struct said said = said_bad(NAN, &far->process, 1, evidence, NULL);
     checker_say(checker, &said,
                 "it may use no CPU near its GPU: %s. Whoever gave it these CPUs (a scheduler, a "
                 "container) has to give it others.",
@@ -149,7 +148,7 @@ static void tell_pages(struct checker *checker, const struct view_process *proce
         (void)check_append(command, sizeof(command), "%smigratepages %d %s %s",
                            check_sudo(view, process), (int)process->pid,
                            bitset_format(&others, from, sizeof(from)), to);
-    const struct said said = said_bad(&process, evidence, command);
+    const struct said said = said_bad(NAN, &process, 1, evidence, command);
     checker_say(checker, &said,
                 "it runs on one node and has memory on another: %s.%s migratepages is of the "
                 "package numactl.",

@@ -68,12 +68,8 @@ void check_monitors(struct checker *checker)
         return;
     if (pids[0])
         (void)snprintf(command, sizeof(command), "kill -STOP%s", pids);
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = host_share(checker, cpus),
-                              .who = who,
-                              .nwho = n,
-                              .tail = told,
-                              .command = command};
+    struct said said = said_bad(host_share(checker, cpus), who, n, NULL, command);
+    said.tail = told;
     checker_say(checker, &said,
                 "what watches this machine takes %s of a CPU: let it ask less often.%s",
                 text_percent(cpus, percent, sizeof(percent)),
@@ -93,7 +89,7 @@ void check_stuck_tasks(struct checker *checker)
                        check_root(checker->view), (int)stuck->pid, (int)stuck->tid);
         (void)snprintf(evidence, sizeof(evidence), "in state D for %u looks without having run%s%s",
                        host->looks, stuck->where[0] ? ", in " : "", stuck->where);
-        const struct said said = said_bad(&who, evidence, command);
+        const struct said said = said_bad(NAN, &who, 1, evidence, command);
         checker_say(checker, &said,
                     "its task %d (%s) waits in the kernel and cannot be woken (%s): a disk, a file "
                     "server or a driver does not answer.",

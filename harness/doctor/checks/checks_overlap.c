@@ -8,8 +8,6 @@
 #include "harness/doctor/check/deal.h"
 #include "harness/lib/base/text.h"
 
-enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
-
 size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in)
 {
     size_t n = 1;

@@ -2,13 +2,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/doctor/check/check_runtime.h"
 #include "harness/doctor/check/deal.h"
 #include "harness/lib/base/text.h"
-
-enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
 
 /* For whom a group waited, as shares of its waiting. */
 struct blame {

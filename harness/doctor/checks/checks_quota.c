@@ -8,8 +8,6 @@
 #include "harness/doctor/check/check_runtime.h"
 #include "harness/lib/base/text.h"
 
-enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
-
 /*
  * Threads that share the work: of those that did any, without those that only help. A quota gives
  * each little, so it is the busiest one that they are compared with.
@@ -123,14 +121,9 @@ void check_throttled(struct checker *checker)
                        text_percent(share, percent, sizeof(percent)), cgroup->throttled_s,
                        cgroup->quota_cpus, cgroup->path);
         write_lift(view, cgroup, command, sizeof(command));
-        const struct said said = {
-            .severity = FINDING_BAD,
-            .cost = check_wait_share(oncpu_s, cgroup->throttled_s),
-            .gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s, is_team_waiting),
-            .who = who,
-            .nwho = n,
-            .evidence = evidence,
-            .command = command};
+        struct said said =
+            said_bad(check_wait_share(oncpu_s, cgroup->throttled_s), who, n, evidence, command);
+        said.gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s, is_team_waiting);
         checker_say(checker, &said, "stopped by a quota of CPU time: %s.", evidence);
     }
 }

@@ -8,8 +8,6 @@
 #include "harness/doctor/check/deal.h"
 #include "harness/lib/base/text.h"
 
-enum { COMMAND_MAX = sizeof(((struct finding *)0)->command) };
-
 static bool is_set(const struct view_process *process, const char *name)
 {
     const char *value = view_setting(process, name);

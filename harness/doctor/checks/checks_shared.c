@@ -87,12 +87,7 @@ static void say_siblings(struct checker *checker, size_t a, size_t b, const stru
         command[0] = '\0';
     (void)snprintf(evidence, sizeof(evidence), "siblings: CPUs %s of %d",
                    bitset_format(shared, list, sizeof(list)), (int)other->lead->pid);
-    const struct said said = {.severity = FINDING_BAD,
-                              .cost = fmin(share, 1),
-                              .who = who,
-                              .nwho = 2,
-                              .evidence = evidence,
-                              .command = command};
+    const struct said said = said_bad(fmin(share, 1), who, 2, evidence, command);
     checker_say(checker, &said,
                 "they share %u core%s, thread beside thread, though %u core%s no worker (%s).", n,
                 n == 1 ? "" : "s", bitset_count(&free_cores),
@@ -243,7 +238,7 @@ void check_unlike_cores(struct checker *checker)
             !check_append_taskset(checker, g, &left, command, sizeof(command)))
             command[0] = '\0';
         tell_kinds(topo, &one->cpus, evidence, sizeof(evidence));
-        const struct said said = said_bad(&one->lead, evidence, command);
+        const struct said said = said_bad(NAN, &one->lead, 1, evidence, command);
         checker_say(checker, &said,
                     "its team has CPUs of different speed, and waits for the slowest (%s).",
                     evidence);
