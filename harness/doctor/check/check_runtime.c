@@ -87,7 +87,7 @@ static const struct check_runtime *find_mapped(const struct view_process *proces
 
 static double wanted_s(const struct view_task *task)
 {
-    return task->oncpu_s + (isnan(task->wait_s) ? 0 : task->wait_s);
+    return view_wanted_s(task->oncpu_s, task->wait_s);
 }
 
 /*

@@ -12,10 +12,10 @@ static const double worker_least = 0.02;
 /* Of the wanted time: waiting less needs no reason. */
 static const double waits_least = 0.02;
 
-static double wanted_s(const struct view_process *process)
+static bool is_worker(const struct view *view, const struct view_process *process)
 {
-    double wait_s = view_wait_s(process);
-    return view_oncpu_s(process) + (isnan(wait_s) ? 0 : wait_s);
+    return view_wanted_s(view_oncpu_s(process), view_wait_s(process)) >=
+           worker_least * view->wall_s;
 }
 
 /* Itself, or who of the named ones started it; NULL = it is no worker's. */
@@ -26,7 +26,7 @@ static const struct view_process *find_top(const struct view *view,
     if (!process->watched)
         return NULL;
     if (!npids)
-        return wanted_s(process) < worker_least * view->wall_s ? NULL : view_lead(view, process);
+        return is_worker(view, process) ? view_lead(view, process) : NULL;
     for (size_t hops = 0; process && hops < view->nprocesses; hops++) {
         for (size_t i = 0; i < npids; i++)
             if (process->pid == pids[i])
@@ -55,7 +55,7 @@ static struct live_worker *find_worker(struct live *live, const struct view_proc
 static void add_task(const struct view *view, const struct live *live, const struct view_task *task,
                      struct live_worker *worker)
 {
-    double wait_s = isnan(task->wait_s) ? 0 : task->wait_s, wanted = task->oncpu_s + wait_s;
+    double wanted = view_wanted_s(task->oncpu_s, task->wait_s);
     if (wanted >= worker_least * view->wall_s)
         worker->blocked += fmax(view->wall_s - wanted, 0) / view->wall_s;
     if (!isnan(task->migrations))
@@ -116,8 +116,8 @@ static int find_causes(const struct view *view, const pid_t *pids, size_t npids,
 static int by_wanted(const void *a, const void *b)
 {
     const struct live_worker *one = a, *other = b;
-    double first = one->oncpu + (isnan(one->queue) ? 0 : one->queue);
-    double second = other->oncpu + (isnan(other->queue) ? 0 : other->queue);
+    double first = view_wanted_s(one->oncpu, one->queue);
+    double second = view_wanted_s(other->oncpu, other->queue);
     return first != second ? (first < second ? 1 : -1)
                            : (one->pid > other->pid) - (one->pid < other->pid);
 }

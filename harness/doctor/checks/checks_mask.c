@@ -156,8 +156,7 @@ static struct wider find_wider(const struct view *view, const struct view_proces
     bool any = false;
     for (size_t t = 0; t < process->ntasks; t++) {
         const struct view_task *task = &process->tasks[t];
-        double wait_s = isnan(task->wait_s) ? 0 : task->wait_s;
-        wider.wanted += task->oncpu_s + wait_s >= 0.5 * view->wall_s;
+        wider.wanted += view_wanted_s(task->oncpu_s, task->wait_s) >= 0.5 * view->wall_s;
         if (task->mask < 0 || task->mask == process->mask)
             continue;
         const struct bitset *mask = &view->masks[task->mask];

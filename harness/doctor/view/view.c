@@ -102,13 +102,18 @@ double view_wait_s(const struct view_process *process)
     return sum;
 }
 
+double view_wanted_s(double oncpu_s, double wait_s)
+{
+    return oncpu_s + (isnan(wait_s) ? 0 : wait_s);
+}
+
 void view_add_cpus(const struct view *view, const struct view_process *process, struct bitset *cpus)
 {
     bool any = false;
     for (size_t i = 0; i < process->ntasks; i++) {
         const struct view_task *task = &process->tasks[i];
-        double wanted = task->oncpu_s + (isnan(task->wait_s) ? 0 : task->wait_s);
-        if (task->mask < 0 || wanted < busy_task_share * view->wall_s)
+        if (task->mask < 0 ||
+            view_wanted_s(task->oncpu_s, task->wait_s) < busy_task_share * view->wall_s)
             continue;
         bitset_or(cpus, &view->masks[task->mask]);
         any = true;
@@ -229,9 +234,9 @@ double view_spin_share(const struct view_process *process)
 
 bool view_is_busy(const struct view *view, const struct view_process *process)
 {
-    double wait_s = view_wait_s(process), oncpu_s = view_oncpu_s(process);
+    double oncpu_s = view_oncpu_s(process);
     return process->watched && oncpu_s >= busy_oncpu_share * view->wall_s &&
-           oncpu_s + (isnan(wait_s) ? 0 : wait_s) >= busy_share * view->wall_s;
+           view_wanted_s(oncpu_s, view_wait_s(process)) >= busy_share * view->wall_s;
 }
 
 const struct view_process *view_lead(const struct view *view, const struct view_process *process)

@@ -217,6 +217,9 @@ double view_wait_s(const struct view_process *process);
  */
 double view_unseen_s(const struct view *view);
 
+/* CPU time that a task, or several, had or waited for, where it is known how long they waited. */
+double view_wanted_s(double oncpu_s, double wait_s);
+
 /* Adds the CPUs that its busy tasks may use, or those of its first thread where none was busy. */
 void view_add_cpus(const struct view *view, const struct view_process *process,
                    struct bitset *cpus);
