@@ -12,12 +12,6 @@ static const double worker_least = 0.02;
 /* Of the wanted time: waiting less needs no reason. */
 static const double waits_least = 0.02;
 
-static bool is_worker(const struct view *view, const struct view_process *process)
-{
-    return view_wanted_s(view_oncpu_s(process), view_wait_s(process)) >=
-           worker_least * view->wall_s;
-}
-
 /* Itself, or who of the named ones started it; NULL = it is no worker's. */
 static const struct view_process *find_top(const struct view *view,
                                            const struct view_process *process, const pid_t *pids,
@@ -26,7 +20,10 @@ static const struct view_process *find_top(const struct view *view,
     if (!process->watched)
         return NULL;
     if (!npids)
-        return is_worker(view, process) ? view_lead(view, process) : NULL;
+        return view_wanted_s(view_oncpu_s(process), view_wait_s(process)) <
+                       worker_least * view->wall_s
+                   ? NULL
+                   : view_lead(view, process);
     for (size_t hops = 0; process && hops < view->nprocesses; hops++) {
         for (size_t i = 0; i < npids; i++)
             if (process->pid == pids[i])
@@ -66,15 +63,6 @@ static void add_task(const struct view *view, const struct live *live, const str
             worker->used[c] = fmin(worker->used[c] + task->oncpu_s / view->wall_s, 1);
 }
 
-static double throttled_share(const struct view *view, const struct view_process *process)
-{
-    double most = NAN;
-    for (int at = process->cgroup[CGROUP_CPU]; at >= 0; at = view->cgroups[at].parent)
-        if (!isnan(view->cgroups[at].quota_cpus))
-            most = fmax(most, view_throttled_share(&view->cgroups[at]));
-    return most;
-}
-
 static void add_process(const struct view *view, const struct live *live,
                         const struct view_process *process, struct live_worker *worker)
 {
@@ -83,7 +71,7 @@ static void add_process(const struct view *view, const struct live *live,
     worker->oncpu += view_oncpu_s(process) / view->wall_s;
     worker->queue += view_wait_s(process) / view->wall_s;
     worker->gpus |= process->gpus;
-    worker->throttled = fmax(worker->throttled, throttled_share(view, process));
+    worker->throttled = fmax(worker->throttled, view_most_throttled(view, process));
     view_add_cpus(view, process, &worker->cpus);
     for (size_t t = 0; t < process->ntasks; t++)
         add_task(view, live, &process->tasks[t], worker);

@@ -199,13 +199,19 @@ double view_throttled_share(const struct view_cgroup *cgroup)
     return cgroup->periods <= 0 ? 0 : share > 1 ? 1 : share; /* NaN stays that */
 }
 
+double view_most_throttled(const struct view *view, const struct view_process *process)
+{
+    double most = NAN;
+    for (int i = process->cgroup[CGROUP_CPU]; i >= 0; i = view->cgroups[i].parent)
+        if (!isnan(view->cgroups[i].quota_cpus))
+            most = fmax(most, view_throttled_share(&view->cgroups[i]));
+    return most;
+}
+
 bool view_is_throttled(const struct view *view, const struct view_process *process)
 {
     static const double least = 0.1;
-    for (int i = process->cgroup[CGROUP_CPU]; i >= 0; i = view->cgroups[i].parent)
-        if (!isnan(view->cgroups[i].quota_cpus) && view_throttled_share(&view->cgroups[i]) >= least)
-            return true;
-    return false;
+    return view_most_throttled(view, process) >= least;
 }
 
 const char *view_setting(const struct view_process *process, const char *name)

@@ -248,6 +248,9 @@ double view_quota(const struct view *view, const struct view_process *process, i
  */
 double view_throttled_share(const struct view_cgroup *cgroup);
 
+/* The most of those of its cgroups that have a quota; NaN = not told, or there is none. */
+double view_most_throttled(const struct view *view, const struct view_process *process);
+
 /* A quota stops it: what it waits then no other CPU takes away. */
 bool view_is_throttled(const struct view *view, const struct view_process *process);
 
