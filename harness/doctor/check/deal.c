@@ -102,27 +102,18 @@ bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bits
     return true;
 }
 
-/* None of them is far from anything there. */
+/*
+ * None of them is far from anything in the pool; or, of slices, from its own, as `numa` deals
+ * evenly over the nodes, also where that is far from a GPU.
+ */
 static bool are_at_home(const struct checker *checker, const size_t *groups, size_t n,
-                        const struct bitset *pool)
+                        const struct bitset *pool, const struct bitset *slices)
 {
     for (size_t i = 0; i < n; i++) {
         struct bitset home;
         deal_home(checker, groups[i], &home);
-        if (gpus_of(checker, groups[i]) && !bitset_subset(pool, &home))
-            return false;
-    }
-    return true;
-}
-
-/* As `numa` deals evenly over the nodes, also where that is far from a GPU. */
-static bool is_dealt_at_home(const struct checker *checker, const size_t *groups, size_t n,
-                             const struct bitset slices[DEAL_MOST])
-{
-    for (size_t i = 0; i < n; i++) {
-        struct bitset home;
-        deal_home(checker, groups[i], &home);
-        if (gpus_of(checker, groups[i]) && !bitset_intersects(&slices[i], &home))
+        if (gpus_of(checker, groups[i]) &&
+            !(slices ? bitset_intersects(&slices[i], &home) : bitset_subset(pool, &home)))
             return false;
     }
     return true;
@@ -213,8 +204,8 @@ bool deal_slices(struct checker *checker, const size_t *groups, size_t n, const 
         if (bitset_test(pool, topo->cpus[i].os_cpu))
             bitset_set(&request.cpus, topo->cpus[i].os_cpu);
     if (copy_unlimited(topo, &copy) && !bitset_empty(&request.cpus)) {
-        dealt = make_plan(&copy, &request, slices) && is_dealt_at_home(checker, groups, n, slices);
-        bool anywhere = are_at_home(checker, groups, n, pool);
+        dealt = make_plan(&copy, &request, slices) && are_at_home(checker, groups, n, pool, slices);
+        bool anywhere = are_at_home(checker, groups, n, pool, NULL);
         request.placement = PLACE_PARTITION;
         request.cores_each = PLAN_CORES_ALL;
         dealt = dealt || (anywhere && make_plan(&copy, &request, slices));
