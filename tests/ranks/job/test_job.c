@@ -7,9 +7,9 @@
 
 #include "harness/engine/arms/arms.h"
 #include "harness/engine/worker/shared.h"
+#include "harness/ranks/job/crew.h"
 #include "harness/ranks/job/plans.h"
 #include "harness/ranks/job/results.h"
-#include "harness/ranks/job/watch.h"
 #include "harness/ranks/mpi/exchange.h"
 #include "tests/lib/unit.h"
 
@@ -455,26 +455,27 @@ TEST(job_plan_spread)
     assert_string_equal(ranks[2].text + strlen(plan), "1 at 4");
 }
 
-/* ---- the watch ---- */
+/* ---- the crew ---- */
 
 /* Until all are done, or one is lost; rank 1 is slow, then as `lost` says. */
 static void watch_until(struct rank *rank, bool lost)
 {
-    struct job_watch watch = {0};
+    struct job_crew crew;
     struct meeting *meeting = calloc(1, sizeof(*meeting));
-    rank->rc = meeting ? job_watch_open(&watch, &rank->job, meeting, &rank->err) : -ENOMEM;
+    job_crew_make(&crew, &rank->job);
+    rank->rc = meeting ? crew.crew.open(&crew, meeting, &rank->err) : -ENOMEM;
     struct crew_beat mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
     unsigned steps = 0;
-    while (!rank->rc && !job_watch_past(&watch, false, WORKER_DONE) && !job_watch_lost(&watch)) {
+    while (!rank->rc && !crew.crew.past(&crew, false, WORKER_DONE) && !crew.crew.lost(&crew)) {
         bool slow = rank->number == 1 && steps < 20;
         mine.foreground = slow ? WORKER_RUNNING : WORKER_DONE;
         mine.lost = rank->number == 1 && !slow && lost;
-        rank->rc = job_watch_step(&watch, &mine, true, &rank->err);
+        rank->rc = crew.crew.step(&crew, &mine, true, &rank->err);
         (void)usleep(1000);
         steps++;
     }
-    (void)snprintf(rank->text, sizeof(rank->text), "%s", job_watch_lost(&watch) ? "lost" : "done");
-    job_watch_close(&watch);
+    (void)snprintf(rank->text, sizeof(rank->text), "%s", crew.crew.lost(&crew) ? "lost" : "done");
+    crew.crew.close(&crew);
     free(meeting);
 }
 
@@ -488,7 +489,7 @@ static void watch_one_lost(struct rank *rank)
     watch_until(rank, true);
 }
 
-TEST(job_watch)
+TEST(job_crew)
 {
     struct rank *ranks = run_ranks(watch_all_done);
     for (unsigned r = 0; r < RANKS; r++) {
@@ -503,20 +504,21 @@ TEST(job_watch)
 /* A signal at one rank ends all of them, after the same beat. */
 static void watch_signal(struct rank *rank)
 {
-    struct job_watch watch = {0};
+    struct job_crew crew;
     struct meeting *meeting = calloc(1, sizeof(*meeting));
-    rank->rc = meeting ? job_watch_open(&watch, &rank->job, meeting, &rank->err) : -ENOMEM;
+    job_crew_make(&crew, &rank->job);
+    rank->rc = meeting ? crew.crew.open(&crew, meeting, &rank->err) : -ENOMEM;
     struct crew_beat mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
     for (unsigned steps = 0; !rank->rc; steps++) {
         mine.interrupted = rank->number == 2 && steps > 10;
-        rank->rc = job_watch_step(&watch, &mine, false, &rank->err);
+        rank->rc = crew.crew.step(&crew, &mine, false, &rank->err);
         (void)usleep(1000);
     }
-    job_watch_close(&watch);
+    crew.crew.close(&crew);
     free(meeting);
 }
 
-TEST(job_watch_interrupt)
+TEST(job_crew_interrupt)
 {
     struct rank *ranks = run_ranks(watch_signal);
     for (unsigned r = 0; r < RANKS; r++)
@@ -545,7 +547,7 @@ static void wake_nobody(void *arg)
 
 static void relay(struct rank *rank)
 {
-    struct job_watch watch = {0};
+    struct job_crew crew;
     struct peers peers;
     struct meeting_seat seat = {.wake = wake_nobody};
     struct meeting *meeting = calloc(1, sizeof(*meeting));
@@ -553,20 +555,21 @@ static void relay(struct rank *rank)
     void *met = NULL;
     meeting->relay = 1;
     meeting_sit(meeting, &seat, rank->number, RANKS, &peers);
-    rank->rc = job_watch_open(&watch, &rank->job, meeting, &rank->err);
+    job_crew_make(&crew, &rank->job);
+    rank->rc = crew.crew.open(&crew, meeting, &rank->err);
     assert_int_equal(pthread_create(&worker, NULL, meet, &peers), 0);
-    while (!rank->rc && watch.held < 100) {
+    while (!rank->rc && crew.held < 100) {
         struct crew_beat mine = {.foreground = WORKER_RUNNING};
         mine.posted = meeting_posted(meeting, &mine.bytes);
-        rank->rc = job_watch_step(&watch, &mine, true, &rank->err);
+        rank->rc = crew.crew.step(&crew, &mine, true, &rank->err);
     }
     (void)pthread_join(worker, &met);
     (void)snprintf(rank->text, sizeof(rank->text), "%s", met ? "met" : "not met");
-    job_watch_close(&watch);
+    crew.crew.close(&crew);
     free(meeting);
 }
 
-TEST(job_watch_holds_meetings)
+TEST(job_crew_holds_meetings)
 {
     struct rank *ranks = run_ranks(relay);
     for (unsigned r = 0; r < RANKS; r++) {
