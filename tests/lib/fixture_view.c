@@ -58,7 +58,6 @@ void view_add_task(struct machine *machine, size_t worker, int mask, double oncp
     process->ntasks++;
     process->threads++;
     process->cpu_s += oncpu_s;
-    process->user_s += oncpu_s;
 }
 
 void view_occupy(struct machine *machine, unsigned cpu, double busy_s)

@@ -62,8 +62,6 @@ static void read_limits(const struct reader *reader, struct view_cgroup *cgroup)
     cgroup->pids_max = read_number(reader, cgroup, "pids.max");
     read_set(reader, cgroup, cgroup->v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus",
              &cgroup->cpus);
-    read_set(reader, cgroup, cgroup->v2 ? "cpuset.mems.effective" : "cpuset.effective_mems",
-             &cgroup->mems);
 }
 
 /* Index of the folder in the view, with those above it up to its mount; -1 with -errno in *rc. */
@@ -176,24 +174,20 @@ static void read_stat(struct reader *reader, struct view_cgroup *cgroup, bool ma
     (void)snprintf(path, sizeof(path), "%s%s/cpu.stat", reader->root, cgroup->path);
     if (!reader_read(reader->proc_fd, path, &cgroup->stat_fd, text, sizeof(text))) {
         cgroup->periods = cgroup->throttled_periods = cgroup->throttled_s = NAN;
-        cgroup->usage_s = NAN;
         return;
     }
     double periods = find_number(text, "nr_periods ", 1);
     double throttled_periods = find_number(text, "nr_throttled ", 1);
     double throttled_s = cgroup->v2 ? find_number(text, "throttled_usec ", 1e-6)
                                     : find_number(text, "throttled_time ", 1e-9);
-    double usage_s = find_number(text, "usage_usec ", 1e-6);
     if (mark || isnan(cgroup->periods_then)) {
         cgroup->periods_then = periods;
         cgroup->throttled_periods_then = throttled_periods;
         cgroup->throttled_then_s = throttled_s;
-        cgroup->usage_then_s = usage_s;
     }
     cgroup->periods = periods - cgroup->periods_then;
     cgroup->throttled_periods = throttled_periods - cgroup->throttled_periods_then;
     cgroup->throttled_s = throttled_s - cgroup->throttled_then_s;
-    cgroup->usage_s = usage_s - cgroup->usage_then_s;
 }
 
 void reader_read_cgroups(struct reader *reader, bool mark)
@@ -212,6 +206,5 @@ void reader_roll_cgroups(struct reader *reader)
         cgroup->periods_then += cgroup->periods;
         cgroup->throttled_periods_then += cgroup->throttled_periods;
         cgroup->throttled_then_s += cgroup->throttled_s;
-        cgroup->usage_then_s += cgroup->usage_s;
     }
 }

@@ -108,11 +108,6 @@ bool reader_parse_stat(const char *text, struct reader_stat *stat)
     return true;
 }
 
-static double share_of(const struct reader *reader, uint64_t now, uint64_t then)
-{
-    return now > then ? (double)(now - then) / reader->hertz : 0;
-}
-
 /* False: it is gone, or another one has the number by now. */
 static bool read_process(struct reader *reader, struct view_process *process, bool mark)
 {
@@ -135,19 +130,15 @@ static bool read_process(struct reader *reader, struct view_process *process, bo
     process->cpu = stat.cpu;
     process->realtime = stat.realtime;
     process->nicest = stat.nicest;
-    at->user_ticks = stat.user_ticks;
-    at->system_ticks = stat.system_ticks;
-    if (mark) {
-        at->user_then_ticks = stat.user_ticks;
-        at->system_then_ticks = stat.system_ticks;
-    }
+    at->ticks = stat.user_ticks + stat.system_ticks;
+    if (mark)
+        at->then_ticks = at->ticks;
     if (is_new && at->stat_fd > 0) {
         struct stat file;
         process->uid = fstat(at->stat_fd, &file) == 0 ? file.st_uid : 0;
     }
-    process->user_s = share_of(reader, at->user_ticks, at->user_then_ticks);
-    process->system_s = share_of(reader, at->system_ticks, at->system_then_ticks);
-    process->cpu_s = process->user_s + process->system_s;
+    process->cpu_s =
+        at->ticks > at->then_ticks ? (double)(at->ticks - at->then_ticks) / reader->hertz : 0;
     return true;
 }
 
@@ -409,7 +400,7 @@ int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err
 static void read_one(struct reader *reader, struct view_process *process, enum reader_scope scope,
                      bool mark)
 {
-    bool slept = process->at.read_ticks == process->at.user_ticks + process->at.system_ticks;
+    bool slept = process->at.read_ticks == process->at.ticks;
     bool listed = process->threads == process->ntasks && !process->at.lost_task;
     if (slept && listed) {
         if (mark)
@@ -490,18 +481,13 @@ int reader_tick(struct reader *reader, enum reader_scope scope, struct err *err)
     return tick(reader, scope, false, err);
 }
 
-static void roll_process(const struct reader *reader, struct view_process *process)
-{
-    process->at.user_then_ticks = process->at.user_ticks;
-    process->at.system_then_ticks = process->at.system_ticks;
-    reader_mark_tasks(reader, process);
-}
-
 void reader_roll(struct reader *reader)
 {
     struct view *view = &reader->view;
-    for (size_t i = 0; i < view->nprocesses; i++)
-        roll_process(reader, &view->processes[i]);
+    for (size_t i = 0; i < view->nprocesses; i++) {
+        view->processes[i].at.then_ticks = view->processes[i].at.ticks;
+        reader_mark_tasks(reader, &view->processes[i]);
+    }
     reader_roll_machine(reader);
     reader_roll_cgroups(reader);
     reader->mark_ns = reader->tick_ns;

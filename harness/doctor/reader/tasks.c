@@ -232,7 +232,7 @@ void reader_read_tasks(struct reader *reader, struct view_process *process, bool
         if (reader->counts_migrations && task->close && looks <= COUNTED_MOST)
             read_migrations(process, task);
     }
-    process->at.read_ticks = process->at.user_ticks + process->at.system_ticks;
+    process->at.read_ticks = process->at.ticks;
     if (mark)
         reader_mark_tasks(reader, process);
 }

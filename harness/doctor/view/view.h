@@ -82,7 +82,7 @@ struct view_about {
 
 struct view_process_source {
     int dir_fd, stat_fd; /* 0 = none, -1 = cannot be had */
-    uint64_t user_ticks, system_ticks, user_then_ticks, system_then_ticks;
+    uint64_t ticks, then_ticks;
     uint64_t read_ticks; /* all of them, when its tasks were read last */
     bool lost_task;      /* one could not be read then: it has ended */
     bool seen;
@@ -104,7 +104,7 @@ struct view_process {
     int cpu;         /* on which its first thread was last */
     int mask;        /* of its first thread; of watched ones, and of others that ran */
     int parent_mask; /* of its parent's first thread; of watched ones */
-    double cpu_s, user_s, system_s; /* of all threads, those that ended too; by the clock tick */
+    double cpu_s;    /* of all threads, those that ended too; by the clock tick */
     size_t ntasks, capacity;
     struct view_task *tasks;  /* owned; of watched ones */
     int cgroup[CGROUP_KINDS]; /* in view.cgroups: with version 2 all the same */
@@ -131,13 +131,13 @@ struct view_cgroup {
     char path[256]; /* as the system names it, from "/sys/fs/cgroup" on */
     int parent;
     bool v2;
-    double quota_cpus;                          /* NaN = none */
-    double periods, throttled_periods, usage_s; /* NaN = not told */
-    double throttled_s;       /* summed over the CPUs that it was stopped on; NaN = not told */
-    double pids, pids_max;    /* now; NaN = no limit */
-    struct bitset cpus, mems; /* cpuset, effective; empty = not told */
-    int stat_fd;              /* the reader's, as is what follows; 0 = none yet, -1 = cannot */
-    double periods_then, throttled_periods_then, throttled_then_s, usage_then_s;
+    double quota_cpus;                 /* NaN = none */
+    double periods, throttled_periods; /* NaN = not told */
+    double throttled_s;    /* summed over the CPUs that it was stopped on; NaN = not told */
+    double pids, pids_max; /* now; NaN = no limit */
+    struct bitset cpus;    /* cpuset, effective; empty = not told */
+    int stat_fd;           /* the reader's, as is what follows; 0 = none yet, -1 = cannot */
+    double periods_then, throttled_periods_then, throttled_then_s;
 };
 
 /* Of one CPU; the sum is the time that passed, by the clock tick. */

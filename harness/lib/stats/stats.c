@@ -55,14 +55,6 @@ double stats_nearest_rank(const double *sorted, size_t n, unsigned percent)
     return sorted[rank ? rank - 1 : 0];
 }
 
-double stats_mean(const double *values, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += values[i];
-    return n ? sum / (double)n : NAN;
-}
-
 /* Uniform in 0..n-1 by multiplication; the bias of n / 2^32 is far below the resampling error. */
 static size_t random_below(uint64_t *state, size_t n)
 {

@@ -33,8 +33,6 @@ double stats_sort_median(double *values, size_t n);
 /* The smallest value that `percent` of all are not above, so always one of them; n >= 1. */
 double stats_nearest_rank(const double *sorted, size_t n, unsigned percent);
 
-double stats_mean(const double *values, size_t n);
-
 /*
  * Of fewer values an interval is their range, and to be called that: it holds less than 95%. Up to
  * STATS_RANGE_MOST the range is what 95% takes.

@@ -83,7 +83,6 @@ static int set_up(void **state)
                                             .periods = NAN,
                                             .throttled_periods = NAN,
                                             .throttled_s = NAN,
-                                            .usage_s = NAN,
                                             .pids = NAN,
                                             .pids_max = NAN};
         (void)snprintf(p->groups[g].path, sizeof(p->groups[g].path), "/sys/fs/cgroup%s",

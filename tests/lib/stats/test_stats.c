@@ -68,12 +68,6 @@ TEST(stats_nearest_rank_is_one_of_the_values)
     assert_true(stats_nearest_rank(ten, 1, 99) == 1);
 }
 
-TEST(stats_mean)
-{
-    assert_near(stats_mean((double[]){1, 2, 6}, 3), 3);
-    assert_true(isnan(stats_mean(NULL, 0)));
-}
-
 /* Deterministic numbers in [0, 1). */
 static double next_uniform(uint32_t *state)
 {
