@@ -1,7 +1,6 @@
 /* Interrupts on CPUs of workers. Declared in host_checks.h. Pure. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "harness/doctor/check/host_checks.h"
 

@@ -1,7 +1,6 @@
 /* Masks that are narrower than they need be, or not those of all threads; and crowds on them. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "harness/doctor/check/check_runtime.h"
 #include "harness/doctor/check/deal.h"

@@ -1,7 +1,6 @@
 /* What should be near and is not: CPUs of a GPU, pages of memory. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "harness/doctor/check/deal.h"
 #include "harness/lib/base/text.h"

@@ -1,7 +1,6 @@
 /* Quotas of CPU time: teams that are larger, and cgroups that are stopped. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "harness/doctor/check/check.h"
 #include "harness/doctor/check/check_launch.h"

@@ -1,7 +1,6 @@
 /* Workers that are bound, and what of the hardware they share. Declared in host_checks.h. Pure. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "harness/doctor/check/deal.h"
 #include "harness/doctor/check/host_checks.h"

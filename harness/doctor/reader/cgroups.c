@@ -24,44 +24,16 @@ static const char *const controllers[CGROUP_KINDS] = {
 static double read_number(const struct reader *reader, const struct view_cgroup *cgroup,
                           const char *file)
 {
-    char path[sizeof(cgroup->path) + 64];
-    (void)snprintf(path, sizeof(path), "%s/%s", cgroup->path, file);
-    return proc_read_number(reader->root, path);
-}
-
-static void read_set(const struct reader *reader, const struct view_cgroup *cgroup,
-                     const char *file, struct bitset *set)
-{
-    char path[sizeof(cgroup->path) + 64], text[4096];
-    (void)snprintf(path, sizeof(path), "%s/%s", cgroup->path, file);
-    if (!proc_read_text(reader->root, path, text, sizeof(text)) || bitset_parse(text, set, NULL))
-        *set = (struct bitset){0};
-}
-
-/* "QUOTA PERIOD" in microseconds, or "max PERIOD"; of version 1 two files, and -1 for none. */
-static double read_quota(const struct reader *reader, const struct view_cgroup *cgroup)
-{
-    char path[sizeof(cgroup->path) + 64], text[64];
-    double quota_us, period_us;
-    if (!cgroup->v2) {
-        quota_us = read_number(reader, cgroup, "cpu.cfs_quota_us");
-        period_us = read_number(reader, cgroup, "cpu.cfs_period_us");
-    } else {
-        (void)snprintf(path, sizeof(path), "%s/cpu.max", cgroup->path);
-        if (!proc_read_text(reader->root, path, text, sizeof(text)) ||
-            sscanf(text, "%lf %lf", &quota_us, &period_us) != 2)
-            return NAN;
-    }
-    return quota_us > 0 && period_us > 0 ? quota_us / period_us : (double)NAN;
+    return proc_read_number(reader->root, "%s/%s", cgroup->path, file);
 }
 
 static void read_limits(const struct reader *reader, struct view_cgroup *cgroup)
 {
-    cgroup->quota_cpus = read_quota(reader, cgroup);
+    cgroup->quota_cpus = cgroup_read_quota(reader->root, cgroup->path, cgroup->v2);
     cgroup->pids = read_number(reader, cgroup, "pids.current");
     cgroup->pids_max = read_number(reader, cgroup, "pids.max");
-    read_set(reader, cgroup, cgroup->v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus",
-             &cgroup->cpus);
+    (void)proc_read_list(reader->root, &cgroup->cpus, "%s/%s", cgroup->path,
+                         cgroup->v2 ? "cpuset.cpus.effective" : "cpuset.effective_cpus");
 }
 
 /* Index of the folder in the view, with those above it up to its mount; -1 with -errno in *rc. */

@@ -1,21 +1,8 @@
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/files/proc.h"
 #include "harness/machine/gpu/processes.h"
-
-/* sysfs knows better than NVML, which on virtual machines says that all CPUs are near. */
-static void read_near(const struct reader *reader, struct view_gpu *gpu)
-{
-    char path[96], text[4096];
-    struct bitset cpus;
-    (void)snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/local_cpulist", gpu->pci_bdf);
-    if (proc_read_text(reader->root, path, text, sizeof(text)) && !bitset_parse(text, &cpus, NULL))
-        gpu->cpus = cpus;
-}
 
 /* Of what a process has on the GPU where it has most: with less it has but touched that one. */
 static const double stray_share = 0.25;
@@ -33,10 +20,13 @@ static void add_gpu(struct reader *reader, const struct gpu_users *users)
 {
     struct view *view = &reader->view;
     struct view_gpu *gpu = &view->gpus[view->ngpus];
+    struct bitset near;
     *gpu = (struct view_gpu){.cpus = users->cpus};
     proc_copy_text(gpu->pci_bdf, sizeof(gpu->pci_bdf), users->pci_bdf);
     proc_copy_text(gpu->name, sizeof(gpu->name), users->name);
-    read_near(reader, gpu);
+    /* sysfs knows better than NVML, which on virtual machines says that all CPUs are near. */
+    if (proc_read_list(reader->root, &near, "/sys/bus/pci/devices/%s/local_cpulist", gpu->pci_bdf))
+        gpu->cpus = near;
     for (unsigned i = 0; i < users->n; i++) {
         struct view_process *process = view_find(view, (int)users->pids[i]);
         if (process && (double)users->bytes[i] >= stray_share * (double)process->gpu_bytes)

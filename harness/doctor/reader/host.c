@@ -28,26 +28,17 @@ void host_worker_cpus(const struct view *view, struct bitset *cpus)
             view_add_cpus(view, &view->processes[i], cpus);
 }
 
-static double read_vmstat(const char *root, const char *name)
-{
-    char text[64];
-    return proc_read_field(root, "/proc/vmstat", name, ' ', text, sizeof(text)) ? strtod(text, NULL)
-                                                                                : (double)NAN;
-}
-
 static void read_counts(const char *root, struct host_counts *counts)
 {
-    counts->numa_faults = read_vmstat(root, "numa_hint_faults");
-    counts->numa_moved = read_vmstat(root, "numa_pages_migrated");
+    counts->numa_faults = proc_read_count(root, "numa_hint_faults", ' ', "/proc/vmstat");
+    counts->numa_moved = proc_read_count(root, "numa_pages_migrated", ' ', "/proc/vmstat");
     counts->throttles = facts_sum_throttling(root, "core_throttle_count");
     counts->throttled_s = facts_sum_throttling(root, "core_throttle_total_time_ms") / 1e3;
 }
 
 static double read_cpu(const char *root, unsigned os_cpu, const char *file)
 {
-    char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/%s", os_cpu, file);
-    return proc_read_number(root, path);
+    return proc_read_number(root, "/sys/devices/system/cpu/cpu%u/%s", os_cpu, file);
 }
 
 /* How often it has left its idle states so far. */
@@ -117,14 +108,9 @@ static void read_settings(struct host *host)
     (void)text_one_line(host->scheduler);
 }
 
-static void add_exclusive(struct host *host, const char *path, const char *by)
+static void add_exclusive(struct host *host, const struct bitset *cpus, const char *by)
 {
-    char text[1024];
-    struct bitset cpus = {0};
-    if (!proc_read_text(host->root, path, text, sizeof(text)) ||
-        bitset_parse(text, &cpus, NULL)) /* "(null)" where there is none */
-        return;
-    bitset_or(&host->exclusive, &cpus);
+    bitset_or(&host->exclusive, cpus);
     if (!host->exclusive_by[0])
         proc_copy_text(host->exclusive_by, sizeof(host->exclusive_by), by);
 }
@@ -136,18 +122,18 @@ static void add_exclusive_group(struct host *host, const struct view_cgroup *gro
     (void)snprintf(path, sizeof(path), "%s/cpuset.cpus.partition", group->path);
     (void)proc_read_text(host->root, path, text, sizeof(text));
     bool is_own = strcmp(text, "root") == 0 || strcmp(text, "isolated") == 0;
-    (void)snprintf(path, sizeof(path), "%s/cpuset.cpu_exclusive", group->path);
-    if (group->parent < 0 || !(is_own || proc_read_number(host->root, path) == 1))
-        return;
-    bitset_or(&host->exclusive, &group->cpus);
-    if (!host->exclusive_by[0])
-        proc_copy_text(host->exclusive_by, sizeof(host->exclusive_by), "an exclusive cpuset");
+    if (group->parent >= 0 &&
+        (is_own || proc_read_number(host->root, "%s/cpuset.cpu_exclusive", group->path) == 1))
+        add_exclusive(host, &group->cpus, "an exclusive cpuset");
 }
 
 static void read_exclusive(const struct view *view, struct host *host)
 {
-    add_exclusive(host, "/sys/devices/system/cpu/isolated", "isolcpus");
-    add_exclusive(host, "/sys/devices/system/cpu/nohz_full", "nohz_full");
+    struct bitset cpus;
+    if (proc_read_list(host->root, &cpus, "/sys/devices/system/cpu/isolated"))
+        add_exclusive(host, &cpus, "isolcpus");
+    if (proc_read_list(host->root, &cpus, "/sys/devices/system/cpu/nohz_full"))
+        add_exclusive(host, &cpus, "nohz_full"); /* "(null)" where there is none */
     for (size_t i = 0; i < view->nprocesses; i++)
         for (int at = view->processes[i].watched ? view->processes[i].cgroup[CGROUP_CPUSET] : -1;
              at >= 0; at = view->cgroups[at].parent)

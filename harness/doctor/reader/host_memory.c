@@ -14,26 +14,11 @@ enum { SOME, REFAULTS, KILLS, COUNTERS };
 /* Of version 1: a limit that no machine has means that there is none. */
 static const double no_limit_bytes = 0x1p60;
 
-static double read_field(const char *root, const char *dir, const char *file, const char *name)
-{
-    char path[PATH_MAX], text[64];
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, file);
-    return proc_read_field(root, path, name, ' ', text, sizeof(text)) ? strtod(text, NULL)
-                                                                      : (double)NAN;
-}
-
-static double read_file(const char *root, const char *dir, const char *file)
-{
-    char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, file);
-    return proc_read_number(root, path);
-}
-
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", us. */
-static double read_pressure(const char *root, const char *path, const char *which)
+static double read_pressure(const char *root, const char *path)
 {
     char text[128];
-    if (!proc_read_field(root, path, which, ' ', text, sizeof(text)))
+    if (!proc_read_field(root, path, "some", ' ', text, sizeof(text)))
         return NAN;
     const char *total = strstr(text, "total=");
     return total ? strtod(total + 6, NULL) : (double)NAN;
@@ -47,27 +32,28 @@ static double sum_known(double a, double b)
 /* Pages that had been evicted: of anonymous memory, and of files. Before 5.9 it is one counter. */
 static double read_refaults(const char *root, const char *dir, const char *file)
 {
-    double sum = sum_known(read_field(root, dir, file, "workingset_refault_anon"),
-                           read_field(root, dir, file, "workingset_refault_file"));
-    return isnan(sum) ? read_field(root, dir, file, "workingset_refault") : sum;
+    double sum =
+        sum_known(proc_read_count(root, "workingset_refault_anon", ' ', "%s/%s", dir, file),
+                  proc_read_count(root, "workingset_refault_file", ' ', "%s/%s", dir, file));
+    return isnan(sum) ? proc_read_count(root, "workingset_refault", ' ', "%s/%s", dir, file) : sum;
 }
 
 static void read_whole(const char *root, double counters[COUNTERS])
 {
-    counters[SOME] = read_pressure(root, "/proc/pressure/memory", "some");
+    counters[SOME] = read_pressure(root, "/proc/pressure/memory");
     counters[REFAULTS] = read_refaults(root, "/proc", "vmstat");
-    counters[KILLS] = read_field(root, "/proc", "vmstat", "oom_kill");
+    counters[KILLS] = proc_read_count(root, "oom_kill", ' ', "/proc/vmstat");
 }
 
 static void read_group(const char *root, const char *dir, double counters[COUNTERS])
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof(path), "%s/memory.pressure", dir);
-    counters[SOME] = read_pressure(root, path, "some");
+    counters[SOME] = read_pressure(root, path);
     counters[REFAULTS] = read_refaults(root, dir, "memory.stat");
-    counters[KILLS] = read_field(root, dir, "memory.events", "oom_kill");
+    counters[KILLS] = proc_read_count(root, "oom_kill", ' ', "%s/memory.events", dir);
     if (isnan(counters[KILLS])) /* version 1 */
-        counters[KILLS] = read_field(root, dir, "memory.oom_control", "oom_kill");
+        counters[KILLS] = proc_read_count(root, "oom_kill", ' ', "%s/memory.oom_control", dir);
 }
 
 static double read_limit(const char *root, const char *dir)
@@ -75,7 +61,7 @@ static double read_limit(const char *root, const char *dir)
     static const char *const files[] = {"memory.high", "memory.max", "memory.limit_in_bytes"};
     double least = NAN;
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        double limit = read_file(root, dir, files[i]);
+        double limit = proc_read_number(root, "%s/%s", dir, files[i]);
         if (!isnan(limit) && limit < no_limit_bytes && (isnan(least) || limit < least))
             least = limit;
     }

@@ -1,36 +1,22 @@
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/doctor/reader/reader_parts.h"
-#include "harness/lib/base/array.h"
 #include "harness/lib/files/proc.h"
 
 static void read_nodes(struct reader *reader)
 {
     struct view *view = &reader->view;
-    char path[64], text[4096];
     struct bitset nodes;
-    if (!proc_read_text(reader->root, "/sys/devices/system/node/online", text, sizeof(text)) ||
-        bitset_parse(text, &nodes, NULL))
-        return;
+    (void)proc_read_list(reader->root, &nodes, "/sys/devices/system/node/online");
     for (int node = bitset_next(&nodes, 0); node >= 0 && node < VIEW_NODES_MAX;
          node = bitset_next(&nodes, (unsigned)node + 1)) {
-        (void)snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", node);
-        if (proc_read_text(reader->root, path, text, sizeof(text)))
-            (void)bitset_parse(text, &view->node_cpus[node], NULL);
+        (void)proc_read_list(reader->root, &view->node_cpus[node],
+                             "/sys/devices/system/node/node%d/cpulist", node);
         view->nnodes = (size_t)node + 1;
     }
-}
-
-static double read_free_bytes(const char *root)
-{
-    char text[64];
-    return proc_read_field(root, "/proc/meminfo", "MemAvailable", ':', text, sizeof(text))
-               ? strtod(text, NULL) * 1024
-               : (double)NAN;
 }
 
 int reader_open_machine(struct reader *reader, struct err *err)
@@ -39,7 +25,7 @@ int reader_open_machine(struct reader *reader, struct err *err)
     int once = -1;
     struct view *view = &reader->view;
     view->pressure_share = view->load = NAN;
-    view->free_bytes = read_free_bytes(reader->root);
+    view->free_bytes = proc_read_memory_bytes(reader->root, "MemAvailable");
     view->has_schedstat = reader_read(reader->proc_fd, "self/schedstat", &once, text, sizeof(text));
     if (!view->has_schedstat) /* a fake root has no "self" */
         view->has_schedstat =

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,14 +42,51 @@ bool proc_read_text(const char *root, const char *path, char *out, size_t size)
     return used > 0;
 }
 
-double proc_read_number(const char *root, const char *path)
+static const char *write_path(char *path, size_t size, const char *fmt, va_list ap)
 {
-    char text[64];
-    if (!proc_read_text(root, path, text, sizeof(text)))
-        return NAN;
-    char *end;
-    double value = strtod(text, &end);
+    int n = vsnprintf(path, size, fmt, ap);
+    return n >= 0 && (size_t)n < size ? path : "";
+}
+
+double proc_read_number(const char *root, const char *path, ...)
+{
+    char full[PATH_MAX], text[64], *end = text;
+    va_list ap;
+    va_start(ap, path);
+    bool known = proc_read_text(root, write_path(full, sizeof(full), path, ap), text, sizeof(text));
+    va_end(ap);
+    double value = known ? strtod(text, &end) : NAN;
     return end != text && *end == '\0' ? value : NAN;
+}
+
+double proc_read_count(const char *root, const char *name, char separator, const char *path, ...)
+{
+    char full[PATH_MAX], text[64];
+    va_list ap;
+    va_start(ap, path);
+    bool known = proc_read_field(root, write_path(full, sizeof(full), path, ap), name, separator,
+                                 text, sizeof(text));
+    va_end(ap);
+    return known ? strtod(text, NULL) : NAN;
+}
+
+bool proc_read_list(const char *root, struct bitset *set, const char *path, ...)
+{
+    char full[PATH_MAX], text[BITSET_LIST_MAX];
+    va_list ap;
+    va_start(ap, path);
+    bool known =
+        proc_read_text(root, write_path(full, sizeof(full), path, ap), text, sizeof(text)) &&
+        !bitset_parse(text, set, NULL);
+    va_end(ap);
+    if (!known)
+        *set = (struct bitset){0};
+    return known;
+}
+
+double proc_read_memory_bytes(const char *root, const char *name)
+{
+    return proc_read_count(root, name, ':', "/proc/meminfo") * 1024;
 }
 
 bool proc_read_field(const char *root, const char *path, const char *name, char separator,

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "harness/lib/base/bitset.h"
+
 enum { PROC_TEXT_MAX = 128 };
 
 /* Of this process, as it sees them; NaN and "" = none. */
@@ -23,8 +25,17 @@ void proc_copy_text(char *out, size_t size, const char *text);
 /* The file's first size - 1 bytes without trailing white space; false and "" when unreadable. */
 bool proc_read_text(const char *root, const char *path, char *out, size_t size);
 
-/* The file's whole content is one number, else NaN. */
-double proc_read_number(const char *root, const char *path);
+/* The file's whole content is one number, else NaN. This and the next take paths as printf does. */
+double proc_read_number(const char *root, const char *path, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The number behind "NAME<separator>" in a file of such lines; NaN = there is none. */
+double proc_read_count(const char *root, const char *name, char separator, const char *path, ...)
+    __attribute__((format(printf, 4, 5)));
+/* A list such as "0-3,8"; false and empty where there is none. */
+bool proc_read_list(const char *root, struct bitset *set, const char *path, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Of /proc/meminfo; NaN = it is not told. */
+double proc_read_memory_bytes(const char *root, const char *name);
 
 /*
  * Finds the first line "NAME<separator>value" of a file and copies the value, without the quotes
@@ -33,6 +44,8 @@ double proc_read_number(const char *root, const char *path);
 bool proc_read_field(const char *root, const char *path, const char *name, char separator,
                      char *out, size_t size);
 
+/* The CPUs that the quota of one cgroup grants, by its whole path; NaN = none is set there. */
+double cgroup_read_quota(const char *root, const char *folder, bool v2);
 /* Limits of this process's cgroups, of both versions. */
 void cgroup_read(const char *root, struct cgroup_limits *cgroup);
 

@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Of a group: leaves room for the mount in front of it, and a file behind. */
@@ -22,10 +21,19 @@ static double smaller(double a, double b)
     return isnan(a) || b < a ? b : a;
 }
 
-static void limit_cpus(struct cgroup_limits *cgroup, double quota_us, double period_us)
+/* "QUOTA PERIOD" in us, or "max PERIOD"; of version 1 two files, and -1 for none. */
+double cgroup_read_quota(const char *root, const char *folder, bool v2)
 {
-    if (quota_us > 0 && period_us > 0)
-        cgroup->cpus_limit = smaller(cgroup->cpus_limit, quota_us / period_us);
+    char path[PATH_MAX], text[PROC_TEXT_MAX];
+    double quota_us, period_us;
+    (void)snprintf(path, sizeof(path), "%s/cpu.max", folder);
+    if (!v2) {
+        quota_us = proc_read_number(root, "%s/cpu.cfs_quota_us", folder);
+        period_us = proc_read_number(root, "%s/cpu.cfs_period_us", folder);
+    } else if (!proc_read_text(root, path, text, sizeof(text)) ||
+               sscanf(text, "%lf %lf", &quota_us, &period_us) != 2)
+        return NAN;
+    return quota_us > 0 && period_us > 0 ? quota_us / period_us : NAN;
 }
 
 /* Where a version keeps its figures of memory: a folder, and files in it. */
@@ -36,32 +44,27 @@ struct memory_files {
 static void merge_memory(const char *root, const char *dir, const struct memory_files *files,
                          struct cgroup_limits *cgroup)
 {
-    char path[PATH_MAX], cache[32];
-    (void)snprintf(path, sizeof(path), "%s%s/%s", files->mount, dir, files->limit);
-    double limit = proc_read_number(root, path);
+    double limit = proc_read_number(root, "%s%s/%s", files->mount, dir, files->limit);
     if (isnan(limit) || limit >= no_limit_bytes)
         return;
     cgroup->memory_limit_bytes = smaller(cgroup->memory_limit_bytes, limit);
-    (void)snprintf(path, sizeof(path), "%s%s/%s", files->mount, dir, files->used);
-    double used = proc_read_number(root, path);
+    double used = proc_read_number(root, "%s%s/%s", files->mount, dir, files->used);
     if (isnan(used))
         return;
     /* Inactive file pages count as used, but go first. */
-    (void)snprintf(path, sizeof(path), "%s%s/memory.stat", files->mount, dir);
-    if (proc_read_field(root, path, files->cache_field, ' ', cache, sizeof(cache)))
-        used = fmax(used - strtod(cache, NULL), 0);
+    double cache =
+        proc_read_count(root, files->cache_field, ' ', "%s%s/memory.stat", files->mount, dir);
+    if (!isnan(cache))
+        used = fmax(used - cache, 0);
     cgroup->memory_available_bytes = smaller(cgroup->memory_available_bytes, fmax(limit - used, 0));
 }
 
 /* `dir` in version 2. */
 static void merge_cpu_max(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
-    char path[PATH_MAX], text[PROC_TEXT_MAX];
-    double quota_us, period_us;
-    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", dir);
-    if (proc_read_text(root, path, text, sizeof(text)) &&
-        sscanf(text, "%lf %lf", &quota_us, &period_us) == 2)
-        limit_cpus(cgroup, quota_us, period_us);
+    char folder[PATH_MAX];
+    (void)snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s", dir);
+    cgroup->cpus_limit = smaller(cgroup->cpus_limit, cgroup_read_quota(root, folder, true));
 }
 
 static void merge_memory_v2(const char *root, const char *dir, struct cgroup_limits *cgroup)
@@ -74,11 +77,9 @@ static void merge_memory_v2(const char *root, const char *dir, struct cgroup_lim
 /* `dir` in the hierarchy of version 1 that the controller has. */
 static void merge_cfs_quota(const char *root, const char *dir, struct cgroup_limits *cgroup)
 {
-    char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/cpu%s/cpu.cfs_quota_us", dir);
-    double quota_us = proc_read_number(root, path);
-    (void)snprintf(path, sizeof(path), "/sys/fs/cgroup/cpu%s/cpu.cfs_period_us", dir);
-    limit_cpus(cgroup, quota_us, proc_read_number(root, path));
+    char folder[PATH_MAX];
+    (void)snprintf(folder, sizeof(folder), "/sys/fs/cgroup/cpu%s", dir);
+    cgroup->cpus_limit = smaller(cgroup->cpus_limit, cgroup_read_quota(root, folder, false));
 }
 
 static void merge_memory_v1(const char *root, const char *dir, struct cgroup_limits *cgroup)
@@ -152,16 +153,11 @@ static bool find_path(const char *root, const char *controller, char *path, size
 /* Of one cgroup, in s; NaN where no quota is set there. */
 static double throttled_at(const char *root, const char *dir, bool v2)
 {
-    char path[PATH_MAX], value[32];
-    const char *mount = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
-    struct cgroup_limits limits = {.cpus_limit = NAN};
-    (v2 ? merge_cpu_max : merge_cfs_quota)(root, dir, &limits);
-    (void)snprintf(path, sizeof(path), "%s%s/cpu.stat", mount, dir);
-    if (isnan(limits.cpus_limit) ||
-        !proc_read_field(root, path, v2 ? "throttled_usec" : "throttled_time", ' ', value,
-                         sizeof(value)))
-        return NAN;
-    return strtod(value, NULL) * (v2 ? 1e-6 : 1e-9);
+    char folder[PATH_MAX];
+    (void)snprintf(folder, sizeof(folder), "/sys/fs/cgroup%s%s", v2 ? "" : "/cpu", dir);
+    double throttled =
+        proc_read_count(root, v2 ? "throttled_usec" : "throttled_time", ' ', "%s/cpu.stat", folder);
+    return isnan(cgroup_read_quota(root, folder, v2)) ? NAN : throttled * (v2 ? 1e-6 : 1e-9);
 }
 
 /* It, or one below it. */

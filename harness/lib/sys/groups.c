@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,9 +44,7 @@ bool groups_get(const char *dir, const char *name, char *text, size_t size)
 
 double groups_count(const char *dir, const char *name, const char *word)
 {
-    char path[FILE_MAX], text[32];
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
-    return proc_read_field("", path, word, ' ', text, sizeof(text)) ? strtod(text, NULL) : NAN;
+    return proc_read_count("", word, ' ', "%s/%s", dir, name);
 }
 
 bool groups_has_word(const char *list, const char *word)

@@ -136,8 +136,7 @@ static double read_mps(const char *root)
     char path[512], text[PROC_TEXT_MAX];
     const char *set = getenv("CUDA_MPS_PIPE_DIRECTORY");
     const char *dir = set && set[0] ? set : "/tmp/nvidia-mps";
-    (void)snprintf(path, sizeof(path), "%s/nvidia-cuda-mps-control.pid", dir);
-    double pid = proc_read_number(root, path);
+    double pid = proc_read_number(root, "%s/nvidia-cuda-mps-control.pid", dir);
     if (isnan(pid))
         return 0;
     (void)snprintf(path, sizeof(path), "/proc/%.0f/comm", pid);
@@ -150,7 +149,6 @@ static double read_mps(const char *root)
 
 static void gather_settings(const char *root, struct environment *env)
 {
-    char text[64];
     (void)proc_read_field(root, "/etc/os-release", "PRETTY_NAME", '=', env->os, sizeof(env->os));
     processor_model(root, env->cpu_model, sizeof(env->cpu_model));
     (void)proc_read_field(root, "/proc/cpuinfo", "microcode", ':', env->microcode,
@@ -163,8 +161,7 @@ static void gather_settings(const char *root, struct environment *env)
     env->perf_event_paranoid = proc_read_number(root, "/proc/sys/kernel/perf_event_paranoid");
     (void)proc_read_text(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
                          env->clocksource, sizeof(env->clocksource));
-    bool known = proc_read_field(root, "/proc/meminfo", "MemTotal", ':', text, sizeof(text));
-    env->memory_bytes = known ? strtod(text, NULL) * 1024 : NAN;
+    env->memory_bytes = proc_read_memory_bytes(root, "MemTotal");
     env->mps = read_mps(root);
     env->virtual_machine = processor_is_virtual(root, env->hypervisor, sizeof(env->hypervisor));
     read_identity(root, env);

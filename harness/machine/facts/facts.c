@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "harness/lib/base/array.h"
-#include "harness/lib/base/text.h"
 #include "harness/lib/files/proc.h"
 
 const char *const facts_probe_names[PROBES] = {
@@ -88,18 +87,8 @@ static bool has_entries(const char *root, const char *path)
 /* How many CPUs a list such as "0-3,8" has; -1 = it cannot be read. */
 static int count_cpus(const char *root, const char *path)
 {
-    char text[1024];
-    struct bitset cpus = {0};
-    if (!proc_read_text(root, path, text, sizeof(text)) || bitset_parse(text, &cpus, NULL))
-        return -1;
-    return (int)bitset_count(&cpus);
-}
-
-static double read_kib(const char *root, const char *name)
-{
-    char text[64];
-    bool known = proc_read_field(root, "/proc/meminfo", name, ':', text, sizeof(text));
-    return known ? strtod(text, NULL) * 1024 : (double)NAN;
+    struct bitset cpus;
+    return proc_read_list(root, &cpus, "%s", path) ? (int)bitset_count(&cpus) : -1;
 }
 
 /* What container engines leave behind for their containers to see. */
@@ -117,7 +106,8 @@ static void read_memory(const char *root, struct facts *facts)
 {
     char path[PATH_MAX];
     struct statvfs shm;
-    facts->swap_used_bytes = read_kib(root, "SwapTotal") - read_kib(root, "SwapFree");
+    facts->swap_used_bytes =
+        proc_read_memory_bytes(root, "SwapTotal") - proc_read_memory_bytes(root, "SwapFree");
     (void)snprintf(path, sizeof(path), "%s/dev/shm", root);
     if (statvfs(path, &shm) == 0)
         facts->shm_bytes = (double)shm.f_blocks * (double)shm.f_frsize;
@@ -158,9 +148,8 @@ double facts_sum_throttling(const char *root, const char *file)
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         if (strncmp(entry->d_name, "cpu", 3) != 0 || !strpbrk(entry->d_name, "0123456789"))
             continue;
-        (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/%.32s/thermal_throttle/%.40s",
-                       entry->d_name, file);
-        double count = proc_read_number(root, path);
+        double count = proc_read_number(
+            root, "/sys/devices/system/cpu/%.32s/thermal_throttle/%.40s", entry->d_name, file);
         if (!isnan(count))
             sum = (isnan(sum) ? 0 : sum) + count;
     }

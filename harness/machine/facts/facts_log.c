@@ -189,9 +189,7 @@ int facts_read_log(const char *root, struct facts *facts, struct err *err)
 
 static int64_t read_count(const char *root, const char *folder, const char *name)
 {
-    char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, name);
-    double count = proc_read_number(root, path);
+    double count = proc_read_number(root, "%s/%s", folder, name);
     return isnan(count) || count < 0 ? -1 : (int64_t)count;
 }
 

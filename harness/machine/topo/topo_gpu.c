@@ -32,12 +32,10 @@ char *topo_gpu_name(const struct topo_gpu *gpu, char *buf, size_t size)
     return buf;
 }
 
-/* Reads one hexadecimal field and the character behind it; false when either is not as it must. */
+/* As the firmware tells the kernel. */
 static int read_sysfs_node(const char *bdf)
 {
-    char path[96];
-    (void)snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", bdf);
-    double node = proc_read_number("", path);
+    double node = proc_read_number("", "/sys/bus/pci/devices/%s/numa_node", bdf);
     if (isnan(node) || node >= BITSET_BITS)
         return NODE_NO_ANSWER;
     return node < 0 ? NODE_REPORTED_UNKNOWN : (int)node;

@@ -422,15 +422,6 @@ static void apply_affinity(struct topo *topo)
             topo->nodes[i].allowed &= bitset_test(&set, topo->nodes[i].os_node);
 }
 
-static void read_isolated(struct topo *topo)
-{
-    char list[BITSET_LIST_MAX];
-    struct err err;
-    if (proc_read_text("", "/sys/devices/system/cpu/isolated", list, sizeof(list)) && list[0] &&
-        bitset_parse(list, &topo->isolated, &err))
-        topo->isolated = (struct bitset){0};
-}
-
 static bool runs_under_hypervisor(void)
 {
     char name[64];
@@ -496,7 +487,7 @@ int topo_load(const struct topo_options *options, struct topo *topo, struct err 
         if (!topo->cpu_model[0]) /* hwloc has none of Arm's */
             processor_model("", topo->cpu_model, sizeof(topo->cpu_model));
         apply_affinity(topo);
-        read_isolated(topo);
+        (void)proc_read_list("", &topo->isolated, "/sys/devices/system/cpu/isolated");
         if (options->probe_gpus)
             rc = topo_probe_gpus(topo, err);
         else
