@@ -32,15 +32,6 @@ TEST_IN_DIR(limits_reads_counts)
     assert_true(isnan(groups_count(fixture_dir, "memory.stat", "anon")));
 }
 
-TEST(limits_words)
-{
-    assert_true(groups_has_word("cpuset cpu io", "cpu"));
-    assert_true(groups_has_word("cpu", "cpu"));
-    assert_false(groups_has_word("cpuset io", "cpu"));
-    assert_false(groups_has_word("", "cpu"));
-    assert_false(groups_has_word("cpuset mycpu", "cpu"));
-}
-
 TEST_IN_DIR(limits_writes_where_it_can)
 {
     struct err err = {0};

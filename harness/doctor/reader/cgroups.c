@@ -12,6 +12,7 @@
 
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/files/proc.h"
 
 static const char *const controllers[CGROUP_KINDS] = {
@@ -88,17 +89,6 @@ static int add_path(struct reader *reader, const char *mount, const char *path, 
     return add_folder(reader, at, strlen(mount), v2, rc, err);
 }
 
-static bool has_controller(const char *list, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = list; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length]))
-            return true;
-    }
-    return false;
-}
-
 /* A line such as "4:cpu,cpuacct:/docker/1f" or "0::/user.slice". */
 static int add_line(struct reader *reader, struct view_process *process, char *line,
                     struct err *err)
@@ -113,7 +103,7 @@ static int add_line(struct reader *reader, struct view_process *process, char *l
         bool v2 = !list[0];
         if (v2 && process->cgroup[kind] >= 0)
             continue; /* version 1 has this controller */
-        if (!v2 && !has_controller(list, controllers[kind]))
+        if (!v2 && !text_has_word(list, ',', controllers[kind]))
             continue;
         (void)snprintf(mount, sizeof(mount), "/sys/fs/cgroup%s%s", v2 ? "" : "/",
                        v2 ? "" : controllers[kind]);

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +99,17 @@ char *text_one_line(char *text)
         if ((unsigned char)*at < ' ' || *at == 0x7f)
             *at = ' ';
     return text;
+}
+
+bool text_has_word(const char *list, char between, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = list; at; at = strchr(at, between)) {
+        at += *at == between;
+        if (strncmp(at, word, length) == 0 && (at[length] == between || !at[length]))
+            return true;
+    }
+    return false;
 }
 
 size_t text_utf8_length(const char *text)

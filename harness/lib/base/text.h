@@ -2,6 +2,7 @@
 #ifndef CONTEND_LIB_BASE_TEXT_H
 #define CONTEND_LIB_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -34,6 +35,9 @@ char *text_one_line(char *text);
 void text_append(char *buf, size_t size, const char *separator, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 #define text_add(array, ...) text_append((array), sizeof(array), "", __VA_ARGS__)
+
+/* A word in a list of them, with `between` each: "cpuset cpu io", "cpu,cpuacct". */
+bool text_has_word(const char *list, char between, const char *word);
 
 /* Bytes of the well-formed UTF-8 sequence that text begins with (RFC 3629), of "" 1; 0 = it is
  * none. */

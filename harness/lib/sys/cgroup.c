@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
+
 /* Of a group: leaves room for the mount in front of it, and a file behind. */
 enum { GROUP_MAX = PATH_MAX / 2 };
 
@@ -104,17 +106,6 @@ static void climb(const char *root, const char *from, struct cgroup_limits *cgro
     }
 }
 
-static bool has_controller(const char *controllers, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = controllers; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length]))
-            return true;
-    }
-    return false;
-}
-
 /*
  * The path of a process ("self", "4711") in the hierarchy that the controller has, "" = version 2,
  * from lines such as "4:cpu,cpuacct:/docker/1f" and "0::/user.slice". False and "" where there is
@@ -135,7 +126,7 @@ static bool find_path_of(const char *root, const char *process, const char *cont
             continue;
         *controllers++ = *at++ = '\0';
         at[strcspn(at, "\n")] = '\0';
-        found = controller[0] ? has_controller(controllers, controller)
+        found = controller[0] ? text_has_word(controllers, ',', controller)
                               : !controllers[0] && strcmp(line, "0") == 0;
         if (found)
             proc_copy_text(path, size, at);

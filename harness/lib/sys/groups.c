@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/files/proc.h"
 
 enum { FILE_MAX = GROUPS_PATH_MAX + 64 };
@@ -45,15 +46,6 @@ bool groups_get(const char *dir, const char *name, char *text, size_t size)
 double groups_count(const char *dir, const char *name, const char *word)
 {
     return proc_read_count("", word, ' ', "%s/%s", dir, name);
-}
-
-bool groups_has_word(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = strstr(list, word); at; at = strstr(at + 1, word))
-        if ((at == list || at[-1] == ' ') && (!at[length] || at[length] == ' '))
-            return true;
-    return false;
 }
 
 /* The first mount of version 2. */
@@ -163,14 +155,14 @@ int groups_enable(struct groups *groups, const char *controller, struct err *err
 {
     char list[PROC_TEXT_MAX], text[16];
     if (!groups_get(groups->base, "cgroup.controllers", list, sizeof(list)) ||
-        !groups_has_word(list, controller))
+        !text_has_word(list, ' ', controller))
         return err_set(err, -ENOTSUP,
                        "cgroup v2 has no controller '%s' for us: version 1 has it, or it was not "
                        "delegated",
                        controller);
     (void)snprintf(text, sizeof(text), "+%s", controller);
     if (!groups_get(groups->base, "cgroup.subtree_control", list, sizeof(list)) ||
-        !groups_has_word(list, controller)) {
+        !text_has_word(list, ' ', controller)) {
         int rc = groups_put(groups->base, "cgroup.subtree_control", text);
         if (rc)
             return err_sys(err, rc, "%.100s%s hands no '%s' on", groups->base, hint(rc),

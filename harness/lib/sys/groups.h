@@ -64,7 +64,4 @@ bool groups_get(const char *dir, const char *name, char *text, size_t size);
 /* The number behind a word in a file of such lines, "nr_throttled 12"; NaN = it has none. */
 double groups_count(const char *dir, const char *name, const char *word);
 
-/* A word in a list of them, such as "cpuset cpu io". */
-bool groups_has_word(const char *list, const char *word);
-
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
+
 /* In the order in which they are told. */
 static const struct field {
     const char *what;  /* the word of --allow; NULL = it is told and refuses nothing */
@@ -106,21 +108,10 @@ static bool format(const json_t *record, const char *path, char *buf, size_t siz
     return true;
 }
 
-/* Whether a comma separated list has the word. */
-static bool has_word(const char *list, const char *word)
-{
-    size_t length = strlen(word);
-    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == length && !strncmp(at, word, length))
-            return true;
-    return false;
-}
-
 static void add_word(char *list, size_t size, const char *word)
 {
-    size_t used = strlen(list);
-    if (!has_word(list, word))
-        (void)snprintf(list + used, size - used, "%s%s", used ? "," : "", word);
+    if (!text_has_word(list, ',', word))
+        text_append(list, size, ",", "%s", word);
 }
 
 static void list_words(char *buf, size_t size)
@@ -134,7 +125,7 @@ static void list_words(char *buf, size_t size)
 
 bool comparable_is_allowed(const char *allowed, const char *word)
 {
-    return has_word(allowed, "all") || has_word(allowed, word);
+    return text_has_word(allowed, ',', "all") || text_has_word(allowed, ',', word);
 }
 
 int comparable_check_allowed(const char *allowed, struct err *err)
@@ -143,7 +134,7 @@ int comparable_check_allowed(const char *allowed, struct err *err)
     list_words(known, sizeof(known));
     for (const char *at = allowed; at && *at; at += strcspn(at, ","), at += *at == ',') {
         (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, ","), at);
-        if (strcmp(word, "all") != 0 && !has_word(known, word))
+        if (strcmp(word, "all") != 0 && !text_has_word(known, ',', word))
             return err_set(err, -EINVAL, "--allow: '%s' is none of %s,all", word, known);
     }
     return 0;

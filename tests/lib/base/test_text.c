@@ -77,3 +77,12 @@ TEST(utf8_length)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_int_equal(text_utf8_length(cases[i].text), cases[i].length);
 }
+
+TEST(text_words)
+{
+    assert_true(text_has_word("cpuset cpu io", ' ', "cpu"));
+    assert_true(text_has_word("cpu", ' ', "cpu"));
+    assert_false(text_has_word("cpuset io", ' ', "cpu"));
+    assert_false(text_has_word("", ' ', "cpu"));
+    assert_false(text_has_word("cpuset mycpu", ' ', "cpu"));
+}
