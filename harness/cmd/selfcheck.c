@@ -334,11 +334,10 @@ static int make_trial(struct work *work, struct trial *trial, struct err *err)
 
 static int keep(struct work *work, const struct trial *trial, struct err *err)
 {
-    struct trial *grown = array_grown(work->trials, work->n, &work->capacity, sizeof(*grown));
-    if (!grown)
+    struct trial *added = array_add(work->trials, work->n, work->capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "no memory for %zu trials", work->n + 1);
-    work->trials = grown;
-    grown[work->n++] = *trial;
+    *added = *trial;
     (void)fprintf(work->csv, "%s,%u,%u,%s,%u,%.3f,", kinds[trial->kind].name, trial->number,
                   kinds[trial->kind].busy, finding_outcome_name(trial->outcome), trial->rounds,
                   trial->took_s);

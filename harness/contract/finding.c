@@ -35,12 +35,10 @@ enum finding_outcome finding_outcome_find(const char *name)
 
 int findings_add(struct findings *findings, const struct finding *finding, struct err *err)
 {
-    struct finding *grown =
-        array_grown(findings->all, findings->n, &findings->capacity, sizeof(*grown));
-    if (!grown)
+    struct finding *added = array_add(findings->all, findings->n, findings->capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "out of memory for %zu findings", findings->n + 1);
-    findings->all = grown;
-    grown[findings->n++] = *finding;
+    *added = *finding;
     return 0;
 }
 

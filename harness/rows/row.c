@@ -296,12 +296,11 @@ static struct dims shown(const struct row *row)
 
 int rows_append(struct rows *rows, const struct row *row, struct err *err)
 {
-    struct row *grown = array_grown(rows->row, rows->n, &rows->capacity, sizeof(*grown));
-    if (!grown)
+    struct row *added = array_add(rows->row, rows->n, rows->capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "out of memory for %zu rows", rows->n + 1);
-    rows->row = grown;
-    grown[rows->n] = *row;
-    grown[rows->n++].shown = shown(row);
+    *added = *row;
+    added->shown = shown(row);
     return 0;
 }
 

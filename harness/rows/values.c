@@ -46,12 +46,10 @@ static const struct observation *of_round(const struct arm *arm, unsigned round)
 
 int values_append(struct round_values *values, const struct round_value *value, struct err *err)
 {
-    struct round_value *grown =
-        array_grown(values->value, values->n, &values->capacity, sizeof(*grown));
-    if (!grown)
+    struct round_value *added = array_add(values->value, values->n, values->capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "out of memory for %zu values", values->n + 1);
-    values->value = grown;
-    grown[values->n++] = *value;
+    *added = *value;
     return 0;
 }
 

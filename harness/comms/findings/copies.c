@@ -185,13 +185,10 @@ static struct copies_row *find(struct copies *copies, const struct copies_row *k
     for (size_t i = 0; i < copies->n; i++)
         if (is_same(&copies->row[i], key))
             return &copies->row[i];
-    struct copies_row *grown =
-        array_grown(copies->row, copies->n, &copies->capacity, sizeof(*grown));
-    if (!grown)
-        return NULL;
-    copies->row = grown;
-    grown[copies->n] = *key;
-    return &grown[copies->n++];
+    struct copies_row *added = array_add(copies->row, copies->n, copies->capacity);
+    if (added)
+        *added = *key;
+    return added;
 }
 
 /* 64 bits hold more than an int64 of JSON does. */

@@ -82,11 +82,10 @@ static int add(struct aliases *aliases, const char *name, const uint8_t *boot,
     (void)snprintf(alias.called, sizeof(alias.called), "%s", known ? known->called : name);
     for (unsigned i = 2; !known && is_taken(aliases, alias.called); i++)
         (void)snprintf(alias.called, sizeof(alias.called), "%.52s#%u", name, i);
-    struct alias *grown = array_grown(aliases->all, aliases->n, &aliases->capacity, sizeof(*grown));
-    if (!grown)
+    struct alias *added = array_add(aliases->all, aliases->n, aliases->capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "no memory for names of hosts");
-    aliases->all = grown;
-    grown[aliases->n++] = alias;
+    *added = alias;
     return strcmp(alias.called, name) == 0 ? 0 : tell(&alias, !known, findings, err);
 }
 

@@ -35,11 +35,10 @@ bool comms_is_task(const char *name, unsigned size)
 
 static int comms_unread_add(struct comms_unread *unread, const struct err *why, struct err *err)
 {
-    struct err *grown = array_grown(unread->why, unread->n, &unread->capacity, sizeof(*grown));
-    if (!grown)
+    struct err *added = array_add(unread->why, unread->n, unread->capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "no memory for names of files");
-    unread->why = grown;
-    grown[unread->n++] = *why;
+    *added = *why;
     return 0;
 }
 

@@ -16,12 +16,9 @@ static struct comms_communicator *find(struct comms *comms, const struct comms_m
             (!known->told || known->nranks == member->nranks))
             return known;
     }
-    struct comms_communicator *grown =
-        array_grown(comms->communicator, comms->n, &comms->capacity, sizeof(*grown));
-    if (!grown)
+    struct comms_communicator *added = array_add(comms->communicator, comms->n, comms->capacity);
+    if (!added)
         return NULL;
-    comms->communicator = grown;
-    struct comms_communicator *added = &grown[comms->n++];
     *added = (struct comms_communicator){.id = member->id,
                                          .nranks = member->nranks,
                                          .nodes = member->nodes,

@@ -119,11 +119,10 @@ static int add(struct maker *maker, const struct comms_link *link)
             links->link[i].bytes += link->bytes;
             return 0;
         }
-    struct comms_link *grown = array_grown(links->link, links->n, &links->capacity, sizeof(*grown));
-    if (!grown)
+    struct comms_link *added = array_add(links->link, links->n, links->capacity);
+    if (!added)
         return err_set(maker->err, -ENOMEM, "no memory for links");
-    links->link = grown;
-    grown[links->n++] = *link;
+    *added = *link;
     return 0;
 }
 

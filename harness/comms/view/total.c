@@ -43,13 +43,11 @@ char *comms_call_gpu(const struct comms_gpu *gpu, char *buf, size_t size)
 static int add_gpu(struct maker *maker, const struct comms_gpu *gpu, uint32_t *at)
 {
     struct comms_total *total = maker->total;
-    struct comms_gpu *grown =
-        array_grown(total->gpu, total->matrix.n, &maker->capacity, sizeof(*grown));
-    if (!grown)
+    struct comms_gpu *added = array_add(total->gpu, total->matrix.n, maker->capacity);
+    if (!added)
         return err_set(maker->err, -ENOMEM, "no memory for %u GPUs", total->matrix.n + 1);
-    total->gpu = grown;
-    *at = total->matrix.n;
-    grown[total->matrix.n++] = *gpu;
+    *at = total->matrix.n - 1;
+    *added = *gpu;
     return 0;
 }
 

@@ -153,14 +153,11 @@ static int list_processes(struct stray **out, size_t *n)
         if (pid < 1 || !reader_read(AT_FDCWD, path, &once, buf, sizeof(buf)) ||
             !reader_parse_stat(buf, &stat) || stat.state == 'Z')
             continue;
-        struct stray *grown = array_grown(*out, *n, &capacity, sizeof(*grown));
-        if (!grown)
+        struct stray *added = array_add(*out, *n, capacity);
+        if (!added)
             break;
-        *out = grown;
-        grown[*n] =
-            (struct stray){.pid = pid, .parent = stat.parent, .start_ticks = stat.start_ticks};
-        memcpy(grown[*n].name, stat.name, sizeof(grown->name));
-        *n += 1;
+        *added = (struct stray){.pid = pid, .parent = stat.parent, .start_ticks = stat.start_ticks};
+        memcpy(added->name, stat.name, sizeof(added->name));
     }
     int rc = dir ? 0 : -errno;
     if (dir)

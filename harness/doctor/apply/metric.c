@@ -145,12 +145,10 @@ void metric_set_output(struct metric *metric, const char *path)
 
 static int add_sample(struct metric *metric, double value, struct err *err)
 {
-    struct gain_sample *grown =
-        array_grown(metric->samples, metric->n, &metric->capacity, sizeof(*grown));
-    if (!grown)
+    struct gain_sample *added = array_add(metric->samples, metric->n, metric->capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "out of memory for what the job tells");
-    metric->samples = grown;
-    grown[metric->n++] = (struct gain_sample){clock_now_s(), value};
+    *added = (struct gain_sample){clock_now_s(), value};
     return 0;
 }
 

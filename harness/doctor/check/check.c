@@ -196,15 +196,12 @@ struct said said_bad(double cost, const struct view_process *const *who, size_t 
 void checker_say(struct checker *checker, const struct said *said, const char *fmt, ...)
 {
     struct diagnosis *diagnosis = checker->diagnosis;
-    struct found *grown =
-        array_grown(diagnosis->all, diagnosis->n, &diagnosis->capacity, sizeof(*grown));
-    if (!grown) {
+    struct found *found = array_add(diagnosis->all, diagnosis->n, diagnosis->capacity);
+    if (!found) {
         checker->rc =
             err_set(checker->err, -ENOMEM, "out of memory for %zu findings", diagnosis->n + 1);
         return;
     }
-    diagnosis->all = grown;
-    struct found *found = &grown[diagnosis->n++];
     *found = (struct found){.check = checker->check, .cost = said->cost, .gain = said->gain};
     if (said->cure)
         found->cure = *said->cure;

@@ -54,18 +54,15 @@ static int add_folder(struct reader *reader, const char *path, size_t mount_leng
         if (*rc)
             return -1;
     }
-    struct view_cgroup *grown =
-        array_grown(view->cgroups, view->ncgroups, &view->cgroups_capacity, sizeof(*grown));
-    if (!grown) {
+    struct view_cgroup *cgroup = array_add(view->cgroups, view->ncgroups, view->cgroups_capacity);
+    if (!cgroup) {
         *rc = err_set(err, -ENOMEM, "out of memory for %zu cgroups", view->ncgroups + 1);
         return -1;
     }
-    view->cgroups = grown;
-    struct view_cgroup *cgroup = &grown[view->ncgroups];
     *cgroup = (struct view_cgroup){.parent = parent, .v2 = v2, .periods_then = NAN};
     proc_copy_text(cgroup->path, sizeof(cgroup->path), path);
     read_limits(reader, cgroup);
-    return (int)view->ncgroups++;
+    return (int)view->ncgroups - 1;
 }
 
 /*

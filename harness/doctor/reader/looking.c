@@ -57,12 +57,10 @@ bool looking_list(struct looking *at)
         int tid = (int)strtol(entry->d_name, NULL, 10);
         if (tid < 1)
             continue; /* . and .. */
-        struct looking_task *grown =
-            array_grown(at->tasks, at->ntasks, &at->tasks_capacity, sizeof(*grown));
-        if (!grown)
+        struct looking_task *added = array_add(at->tasks, at->ntasks, at->tasks_capacity);
+        if (!added)
             break;
-        at->tasks = grown;
-        grown[at->ntasks++] = (struct looking_task){.tid = tid, .number = (uint32_t)tid};
+        *added = (struct looking_task){.tid = tid, .number = (uint32_t)tid};
     }
     (void)closedir(dir);
     if (at->ntasks)

@@ -70,19 +70,17 @@ void reader_close_tasks(struct view_process *process)
 
 static bool add_task(struct view_process *process, pid_t tid)
 {
-    struct view_task *grown =
-        array_grown(process->tasks, process->ntasks, &process->capacity, sizeof(*grown));
-    if (!grown)
+    struct view_task *added = array_add(process->tasks, process->ntasks, process->capacity);
+    if (!added)
         return false;
-    process->tasks = grown;
-    grown[process->ntasks++] = (struct view_task){.tid = tid,
-                                                  .mask = -1,
-                                                  .cpu = -1,
-                                                  .state = '?',
-                                                  .at = {.seen = true},
-                                                  .migrations = NAN,
-                                                  .user_s = NAN,
-                                                  .system_s = NAN};
+    *added = (struct view_task){.tid = tid,
+                                .mask = -1,
+                                .cpu = -1,
+                                .state = '?',
+                                .at = {.seen = true},
+                                .migrations = NAN,
+                                .user_s = NAN,
+                                .system_s = NAN};
     return true;
 }
 

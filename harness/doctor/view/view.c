@@ -56,13 +56,11 @@ int view_mask(struct view *view, const struct bitset *mask)
     for (size_t i = view->nmasks; i-- > 0;) /* the newest is the likeliest */
         if (bitset_equal(&view->masks[i], mask))
             return (int)i;
-    struct bitset *grown =
-        array_grown(view->masks, view->nmasks, &view->masks_capacity, sizeof(*grown));
-    if (!grown)
+    struct bitset *added = array_add(view->masks, view->nmasks, view->masks_capacity);
+    if (!added)
         return -1;
-    view->masks = grown;
-    grown[view->nmasks] = *mask;
-    return (int)view->nmasks++;
+    *added = *mask;
+    return (int)view->nmasks - 1;
 }
 
 struct view_process *view_find(const struct view *view, int pid)

@@ -2,18 +2,25 @@
 #ifndef CONTEND_LIB_BASE_ARRAY_H
 #define CONTEND_LIB_BASE_ARRAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
+
+/*
+ * A place for one element more, which is counted; NULL: no memory, and all stays as it was.
+ *
+ *   struct row *added = array_add(rows->row, rows->n, rows->capacity);
+ *   if (!added)
+ *       return err_set(err, -ENOMEM, "out of memory for %zu rows", rows->n + 1);
+ *   *added = *row;
+ */
+#define array_add(array, n, capacity)                                                              \
+    (array_grow(&(array), (n), &(capacity), sizeof(*(array))) ? &(array)[(n)++] : NULL)
 
 /*
  * The array with room for one element more than the `n` of `size` bytes that it holds, perhaps at
  * another place, and *capacity with it. NULL: no memory, and the array stays as it was.
- *
- *   struct row *grown = array_grown(rows->row, rows->n, &rows->capacity, sizeof(*grown));
- *   if (!grown)
- *       return err_set(err, -ENOMEM, "out of memory for %zu rows", rows->n + 1);
- *   rows->row = grown;
- *   grown[rows->n++] = *row;
  */
 static inline void *array_grown(void *array, size_t n, size_t *capacity, size_t size)
 {
@@ -25,6 +32,17 @@ static inline void *array_grown(void *array, size_t n, size_t *capacity, size_t 
     if (grown)
         *capacity = larger;
     return grown;
+}
+
+/* The same of an array by the address of its pointer, which is set. */
+static inline bool array_grow(void *array, size_t n, size_t *capacity, size_t size)
+{
+    void *grown;
+    memcpy(&grown, array, sizeof(grown));
+    grown = array_grown(grown, n, capacity, size);
+    if (grown)
+        memcpy(array, &grown, sizeof(grown));
+    return grown != NULL;
 }
 
 #endif

@@ -54,12 +54,10 @@ void facts_free(struct facts *facts)
 
 int facts_put(struct facts_probe *probe, const struct facts_value *value, struct err *err)
 {
-    struct facts_value *grown =
-        array_grown(probe->values, probe->n, &probe->capacity, sizeof(*grown));
-    if (!grown)
+    struct facts_value *added = array_add(probe->values, probe->n, probe->capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "no memory for what was measured");
-    probe->values = grown;
-    grown[probe->n++] = *value;
+    *added = *value;
     return 0;
 }
 

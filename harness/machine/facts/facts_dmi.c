@@ -73,11 +73,9 @@ static int dimm_mts(const struct dmi *dmi, size_t offset, size_t extended)
 
 static int add_dimm(const struct dmi *dmi, size_t *capacity, struct facts *facts)
 {
-    struct facts_dimm *grown = array_grown(facts->dimms, facts->ndimms, capacity, sizeof(*grown));
-    if (!grown)
+    struct facts_dimm *dimm = array_add(facts->dimms, facts->ndimms, *capacity);
+    if (!dimm)
         return -ENOMEM;
-    facts->dimms = grown;
-    struct facts_dimm *dimm = &grown[facts->ndimms++];
     unsigned bits = get(dmi, 0x0a, 2, 0xffff);
     *dimm = (struct facts_dimm){.size_mib = dimm_size_mib(dmi),
                                 .rated_mts = dimm_mts(dmi, 0x15, 0x54),
@@ -99,12 +97,9 @@ static int socket_cores(const struct dmi *dmi, size_t offset, size_t wide)
 
 static int add_socket(const struct dmi *dmi, size_t *capacity, struct facts *facts)
 {
-    struct facts_socket *grown =
-        array_grown(facts->sockets, facts->nsockets, capacity, sizeof(*grown));
-    if (!grown)
+    struct facts_socket *socket = array_add(facts->sockets, facts->nsockets, *capacity);
+    if (!socket)
         return -ENOMEM;
-    facts->sockets = grown;
-    struct facts_socket *socket = &grown[facts->nsockets++];
     unsigned status = get(dmi, 0x18, 1, 0);
     *socket = (struct facts_socket){.populated = status & 0x40,
                                     .enabled = (status & 7) == 1 || (status & 7) == 0,

@@ -99,12 +99,10 @@ static int put_line(const char *line, double at_s, size_t *capacity, struct fact
             facts->events[i].last_s = at_s;
             return 0;
         }
-    struct facts_event *grown =
-        array_grown(facts->events, facts->nevents, capacity, sizeof(*grown));
-    if (!grown)
+    struct facts_event *added = array_add(facts->events, facts->nevents, *capacity);
+    if (!added)
         return -ENOMEM;
-    facts->events = grown;
-    grown[facts->nevents++] = event;
+    *added = event;
     return 0;
 }
 
@@ -195,11 +193,10 @@ static int64_t read_count(const char *root, const char *folder, const char *name
 
 static int add_edac(const struct facts_edac *edac, size_t *capacity, struct facts *facts)
 {
-    struct facts_edac *grown = array_grown(facts->edacs, facts->nedac, capacity, sizeof(*grown));
-    if (!grown)
+    struct facts_edac *added = array_add(facts->edacs, facts->nedac, *capacity);
+    if (!added)
         return -ENOMEM;
-    facts->edacs = grown;
-    grown[facts->nedac++] = *edac;
+    *added = *edac;
     return 0;
 }
 

@@ -19,17 +19,16 @@ static int append(struct groups *groups, const struct round_values *values, cons
                   unsigned line, struct err *err)
 {
     const struct round_value *value = &values->value[values->n - 1];
-    struct group *grown = array_grown(groups->group, groups->n, &groups->capacity, sizeof(*grown));
-    if (!grown)
+    struct group *added = array_add(groups->group, groups->n, groups->capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "no memory for the values of " CSV_ROUNDS_NAME);
-    groups->group = grown;
-    grown[groups->n++] = (struct group){.metric = value->metric,
-                                        .key = key,
-                                        .unit = value->unit,
-                                        .better = value->better,
-                                        .first = values->n - 1,
-                                        .n = 1,
-                                        .line = line};
+    *added = (struct group){.metric = value->metric,
+                            .key = key,
+                            .unit = value->unit,
+                            .better = value->better,
+                            .first = values->n - 1,
+                            .n = 1,
+                            .line = line};
     return 0;
 }
 
@@ -65,12 +64,10 @@ static int compare(const void *a, const void *b)
 
 int groups_close_arm(struct groups *groups, const struct csv_reader *reader, struct err *err)
 {
-    size_t *grown =
-        array_grown(groups->first, groups->narms, &groups->arms_capacity, sizeof(*grown));
-    if (!grown)
+    size_t *added = array_add(groups->first, groups->narms, groups->arms_capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "no memory for the arms of " CSV_ROUNDS_NAME);
-    groups->first = grown;
-    grown[groups->narms++] = groups->begin;
+    *added = groups->begin;
     size_t n = groups->n - groups->begin;
     struct group *of_arm = n ? groups->group + groups->begin : NULL;
     if (n)

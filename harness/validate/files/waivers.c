@@ -79,12 +79,10 @@ static int read_entry(const struct reader *reader, const json_t *entry)
     if (!is_date(waiver.until))
         return refuse(reader, &waiver, "has no date 'until' such as \"2026-12-31\"");
     struct waivers *waivers = reader->waivers;
-    struct waiver *grown =
-        array_grown(waivers->all, waivers->n, &waivers->capacity, sizeof(*grown));
-    if (!grown)
+    struct waiver *added = array_add(waivers->all, waivers->n, waivers->capacity);
+    if (!added)
         return err_set(reader->err, -ENOMEM, "no memory for the waivers");
-    waivers->all = grown;
-    grown[waivers->n++] = waiver;
+    *added = waiver;
     return 0;
 }
 

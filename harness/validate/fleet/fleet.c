@@ -124,13 +124,11 @@ int fleet_add_run(struct fleet *fleet, const struct fleet_origin *origin, uint32
         rc = intern_add(&fleet->kinds, origin->kind, strlen(origin->kind), &kind, err);
     if (rc)
         return rc;
-    struct fleet_run *grown =
-        array_grown(fleet->runs, fleet->nruns, &fleet->runs_capacity, sizeof(*grown));
-    if (!grown)
+    struct fleet_run *added = array_add(fleet->runs, fleet->nruns, fleet->runs_capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "out of memory for %zu runs", fleet->nruns + 1);
-    fleet->runs = grown;
-    grown[fleet->nruns] = (struct fleet_run){machine, origin->started};
-    *run = (uint32_t)fleet->nruns++;
+    *added = (struct fleet_run){machine, origin->started};
+    *run = (uint32_t)fleet->nruns - 1;
     struct fleet_machine *of = &fleet->machines[machine];
     if (!of->identity[0])
         (void)snprintf(of->identity, sizeof(of->identity), "%s", origin->identity);
@@ -257,13 +255,10 @@ int fleet_add_value(struct fleet *fleet, uint32_t run, const char *key, size_t k
         return err_set(err, -EINVAL, "better is '%s', and not in another result",
                        figure->higher ? "higher" : "lower");
     of->last_run = run + 1;
-    struct fleet_value *grown =
-        array_grown(fleet->values, fleet->nvalues, &fleet->values_capacity, sizeof(*grown));
-    if (!grown)
+    struct fleet_value *added = array_add(fleet->values, fleet->nvalues, fleet->values_capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "out of memory for %zu figures", fleet->nvalues + 1);
-    fleet->values = grown;
-    grown[fleet->nvalues++] =
-        (struct fleet_value){metric, run, (float)figure->value, figure->noisy};
+    *added = (struct fleet_value){metric, run, (float)figure->value, figure->noisy};
     return 0;
 }
 

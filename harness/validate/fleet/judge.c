@@ -51,12 +51,10 @@ bool judge_leaves_out(const struct judge *judge, uint32_t machine)
 int judge_add(struct judge *judge, const struct fleet_offence *offence)
 {
     struct fleet_judgement *out = judge->out;
-    struct fleet_offence *grown =
-        array_grown(out->offences, out->noffences, &out->offences_capacity, sizeof(*grown));
-    if (!grown)
+    struct fleet_offence *added = array_add(out->offences, out->noffences, out->offences_capacity);
+    if (!added)
         return err_set(judge->err, -ENOMEM, "out of memory for %zu offences", out->noffences + 1);
-    out->offences = grown;
-    grown[out->noffences++] = *offence;
+    *added = *offence;
     return 0;
 }
 

@@ -96,12 +96,9 @@ static struct symmetry_comparison *find_comparison(struct symmetry *symmetry, co
             !dims_compare(&c->dims, at))
             return c;
     }
-    struct symmetry_comparison *grown =
-        array_grown(symmetry->all, symmetry->n, &symmetry->capacity, sizeof(*grown));
-    if (!grown)
+    struct symmetry_comparison *added = array_add(symmetry->all, symmetry->n, symmetry->capacity);
+    if (!added)
         return NULL;
-    symmetry->all = grown;
-    struct symmetry_comparison *added = &grown[symmetry->n++];
     *added =
         (struct symmetry_comparison){.row = row, .kind = kind, .sense = sense_of(row), .dims = *at};
     return added;

@@ -11,12 +11,10 @@
 int comparisons_add(struct comparisons *comparisons, const struct comparison *comparison,
                     struct err *err)
 {
-    struct comparison *grown =
-        array_grown(comparisons->all, comparisons->n, &comparisons->capacity, sizeof(*grown));
-    if (!grown)
+    struct comparison *added = array_add(comparisons->all, comparisons->n, comparisons->capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "out of memory for %zu comparisons", comparisons->n + 1);
-    comparisons->all = grown;
-    grown[comparisons->n++] = *comparison;
+    *added = *comparison;
     return 0;
 }
 

@@ -14,14 +14,12 @@
 int history_add_run(struct history *history, const struct history_run *run, uint32_t *at,
                     struct err *err)
 {
-    struct history_run *grown =
-        array_grown(history->runs, history->nruns, &history->runs_capacity, sizeof(*grown));
-    if (!grown)
+    struct history_run *added = array_add(history->runs, history->nruns, history->runs_capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "no memory for %zu runs", history->nruns + 1);
-    history->runs = grown;
-    *at = (uint32_t)history->nruns;
-    grown[history->nruns] = *run;
-    grown[history->nruns++].added = *at;
+    *at = (uint32_t)history->nruns - 1;
+    *added = *run;
+    added->added = *at;
     return 0;
 }
 
@@ -46,13 +44,11 @@ static struct history_series *find_series(struct history *history,
     for (size_t i = 0; i < history->nseries; i++)
         if (is_of(&history->series[i], figure))
             return &history->series[i];
-    struct history_series *grown =
-        array_grown(history->series, history->nseries, &history->series_capacity, sizeof(*grown));
-    if (!grown)
-        return NULL;
-    history->series = grown;
-    grown[history->nseries] = (struct history_series){.figure = *figure};
-    return &grown[history->nseries++];
+    struct history_series *added =
+        array_add(history->series, history->nseries, history->series_capacity);
+    if (added)
+        *added = (struct history_series){.figure = *figure};
+    return added;
 }
 
 int history_add(struct history *history, const struct history_figure *figure, uint32_t run,
@@ -61,12 +57,11 @@ int history_add(struct history *history, const struct history_figure *figure, ui
     if (!(value > 0) || isinf(value))
         return 0;
     struct history_series *series = find_series(history, figure);
-    struct history_point *grown =
-        series ? array_grown(series->point, series->n, &series->capacity, sizeof(*grown)) : NULL;
-    if (!grown)
+    struct history_point *added =
+        series ? array_add(series->point, series->n, series->capacity) : NULL;
+    if (!added)
         return err_set(err, -ENOMEM, "no memory for %zu series", history->nseries + 1);
-    series->point = grown;
-    grown[series->n++] = (struct history_point){run, value};
+    *added = (struct history_point){run, value};
     return 0;
 }
 

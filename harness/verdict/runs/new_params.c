@@ -40,14 +40,12 @@ static const struct opt *find_opt(const struct row *row, const char *name)
 static struct new_param *add(struct pairing *pairing, const struct row *row, const char *name,
                              struct err *err)
 {
-    struct new_param *grown =
-        array_grown(pairing->params, pairing->nparams, &pairing->params_capacity, sizeof(*grown));
-    if (!grown) {
+    struct new_param *param =
+        array_add(pairing->params, pairing->nparams, pairing->params_capacity);
+    if (!param) {
         (void)err_set(err, -ENOMEM, "out of memory for %zu parameters", pairing->nparams + 1);
         return NULL;
     }
-    pairing->params = grown;
-    struct new_param *param = &grown[pairing->nparams++];
     *param = (struct new_param){.bench = row->bench, .last_side = -1};
     (void)snprintf(param->name, sizeof(param->name), "%s", name);
     const struct opt *opt = find_opt(row, name);
