@@ -1,24 +1,36 @@
 #include "harness/plan/placement/check.h"
 
 #include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "harness/machine/topo/topo_check.h"
 
 /* Lists are cut to what fits into one readable line. */
 enum { SHORT_LIST = 64 };
 
-static struct finding make_finding(const char *id, const struct bitset *workers)
+/* Of these workers, or CPUs; nothing where there are none. */
+__attribute__((format(printf, 6, 7))) static void
+report(struct findings_about *about, const char *id, enum finding_severity severity,
+       const char *what, const struct bitset *set, const char *fmt, ...)
 {
-    char list[SHORT_LIST];
-    struct finding finding = {.severity = FINDING_NOTE};
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
-    (void)snprintf(finding.subject, sizeof(finding.subject), "worker%s %s",
-                   bitset_count(workers) == 1 ? "" : "s",
-                   bitset_format(workers, list, sizeof(list)));
-    return finding;
+    char list[SHORT_LIST], subject[SHORT_LIST + 16],
+        sentence[sizeof(((struct finding *)0)->sentence)];
+    struct findings_about of = *about;
+    va_list ap;
+    if (bitset_empty(set))
+        return;
+    (void)snprintf(subject, sizeof(subject), "%s%s %s", what, bitset_count(set) == 1 ? "" : "s",
+                   bitset_format(set, list, sizeof(list)));
+    va_start(ap, fmt);
+    (void)vsnprintf(sentence, sizeof(sentence), fmt, ap);
+    va_end(ap);
+    of.subject = subject;
+    findings_report(&of, id, severity, "%s", sentence);
+    about->rc = of.rc;
 }
 
 /* The worker that has this CPU, or -1; slices are disjoint. */
@@ -89,21 +101,17 @@ struct span {
     const char *id, *part, *cost;
 };
 
-static int tell_span(const struct topo *topo, const struct plan *plan, const struct span *span,
-                     const struct bitset *over, struct findings *findings, struct err *err)
+static void tell_span(const struct topo *topo, const struct plan *plan, const struct span *span,
+                      const struct bitset *over, struct findings_about *about)
 {
-    if (bitset_empty(over))
-        return 0;
-    struct finding finding = make_finding(span->id, over);
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "CPUs of more than one %s%s: %s%s",
-                   span->part, bitset_count(over) == 1 ? "" : " each", span->cost,
-                   can_have(topo, plan, PLACE_NUMA) ? "; numa keeps each worker inside one node"
-                                                    : "");
-    return findings_add(findings, &finding, err);
+    if (!bitset_empty(over))
+        report(about, span->id, FINDING_NOTE, "worker", over, "CPUs of more than one %s%s: %s%s",
+               span->part, bitset_count(over) == 1 ? "" : " each", span->cost,
+               can_have(topo, plan, PLACE_NUMA) ? "; numa keeps each worker inside one node" : "");
 }
 
-static int check_spans(const struct topo *topo, const struct plan *plan, struct findings *findings,
-                       struct err *err)
+static void check_spans(const struct topo *topo, const struct plan *plan,
+                        struct findings_about *about)
 {
     static const struct span over_packages = {
         "worker_over_packages", "package",
@@ -120,8 +128,8 @@ static int check_spans(const struct topo *topo, const struct plan *plan, struct 
                  spans(topo, cpus, offsetof(struct topo_cpu, node)))
             bitset_set(&nodes, w);
     }
-    int rc = tell_span(topo, plan, &over_packages, &packages, findings, err);
-    return rc ? rc : tell_span(topo, plan, &over_nodes, &nodes, findings, err);
+    tell_span(topo, plan, &over_packages, &packages, about);
+    tell_span(topo, plan, &over_nodes, &nodes, about);
 }
 
 /* The os_node of all nodes that the CPUs belong to, with memory or without. */
@@ -146,15 +154,14 @@ static bool is_far(const struct topo *topo, const struct plan_worker *worker)
            !bitset_empty(&own);
 }
 
-static int tell_far(const struct topo *topo, const struct plan *plan, const struct bitset *far,
-                    struct findings *findings, struct err *err)
+static void tell_far(const struct topo *topo, const struct plan *plan, const struct bitset *far,
+                     struct findings_about *about)
 {
-    char list[SHORT_LIST], name[32], one[160];
+    char list[SHORT_LIST], name[32], one[160], before[100] = "";
     int first = bitset_next(far, 0);
     const struct plan_worker *worker = &plan->workers[first];
     const struct topo_gpu *gpu = &topo->gpus[worker->gpu];
     struct bitset own = nodes_of(topo, &worker->cpus);
-    struct finding finding = make_finding("gpu_far", far);
     if (gpu->cuda_ordinal >= 0)
         (void)snprintf(name, sizeof(name), "%d", gpu->cuda_ordinal);
     else /* hidden from this program, not from the worker */
@@ -162,27 +169,25 @@ static int tell_far(const struct topo *topo, const struct plan *plan, const stru
     (void)snprintf(one, sizeof(one), "GPU %s is near NUMA node %u, and its CPUs are on node%s %s",
                    name, topo->nodes[gpu->node].os_node, bitset_count(&own) == 1 ? "" : "s",
                    bitset_format(&own, list, sizeof(list)));
-    bool alone = bitset_count(far) == 1;
-    if (!alone)
+    if (bitset_count(far) > 1)
         (void)snprintf(
-            finding.sentence, sizeof(finding.sentence),
+            before, sizeof(before),
             "their GPUs are near other NUMA nodes than their CPUs (of worker %d: ", first);
-    size_t used = strlen(finding.sentence);
-    (void)snprintf(
-        finding.sentence + used, sizeof(finding.sentence) - used, "%s%s%s", one, alone ? "" : ")",
-        can_have(topo, plan, PLACE_GPU_LOCAL) ? "; gpu-local gives each worker CPUs near its GPU"
-                                              : "");
-    return findings_add(findings, &finding, err);
+    report(about, "gpu_far", FINDING_NOTE, "worker", far, "%s%s%s%s", before, one,
+           before[0] ? ")" : "",
+           can_have(topo, plan, PLACE_GPU_LOCAL) ? "; gpu-local gives each worker CPUs near its GPU"
+                                                 : "");
 }
 
-static int check_gpus(const struct topo *topo, const struct plan *plan, struct findings *findings,
-                      struct err *err)
+static void check_gpus(const struct topo *topo, const struct plan *plan,
+                       struct findings_about *about)
 {
     struct bitset far = {0};
     for (unsigned w = 0; w < plan->nworkers; w++)
         if (is_far(topo, &plan->workers[w]))
             bitset_set(&far, w);
-    return bitset_empty(&far) ? 0 : tell_far(topo, plan, &far, findings, err);
+    if (!bitset_empty(&far))
+        tell_far(topo, plan, &far, about);
 }
 
 /* Cores whose threads have several owners: how many, their CPUs, and the owners. */
@@ -217,27 +222,22 @@ static unsigned find_divided(const struct topo *topo, const struct plan *plan,
     return used;
 }
 
-static int check_cores(const struct topo *topo, const struct plan *plan, struct findings *findings,
-                       struct err *err)
+static void check_cores(const struct topo *topo, const struct plan *plan,
+                        struct findings_about *about)
 {
     char list[SHORT_LIST];
     struct divided divided = {0};
     unsigned cores = find_divided(topo, plan, &divided);
-    if (!divided.ncores)
-        return 0;
-    struct finding finding = make_finding("cores_divided", &divided.workers);
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "they share %u core%s (CPUs %s), and slow each other there%s", divided.ncores,
-                   divided.ncores == 1 ? "" : "s", bitset_format(&divided.cpus, list, sizeof(list)),
-                   cores >= plan->nworkers ? "; cores gives each worker cores of its own" : "");
-    return findings_add(findings, &finding, err);
+    report(about, "cores_divided", FINDING_NOTE, "worker", &divided.workers,
+           "they share %u core%s (CPUs %s), and slow each other there%s", divided.ncores,
+           divided.ncores == 1 ? "" : "s", bitset_format(&divided.cpus, list, sizeof(list)),
+           cores >= plan->nworkers ? "; cores gives each worker cores of its own" : "");
 }
 
 /* CPUs of cores of which no worker has one; what `cores` leaves of its own cores is meant. */
-static int check_left(const struct topo *topo, const struct plan *plan, struct findings *findings,
-                      struct err *err)
+static void check_left(const struct topo *topo, const struct plan *plan,
+                       struct findings_about *about)
 {
-    char list[SHORT_LIST];
     struct bitset left = plan->dealt, used = {0}, core;
     for (unsigned w = 0; w < plan->nworkers; w++)
         bitset_or(&used, &plan->workers[w].cpus);
@@ -245,7 +245,7 @@ static int check_left(const struct topo *topo, const struct plan *plan, struct f
         if (bitset_intersects(&core, &used))
             bitset_andnot(&left, &core);
     if (bitset_empty(&left))
-        return 0;
+        return;
     struct bitset package = {0};
     bool packaged = plan->placement != PLACE_PCORES &&
                     can_use(topo, plan, PLACE_PACKAGE_LOCAL, &package) &&
@@ -260,13 +260,9 @@ static int check_left(const struct topo *topo, const struct plan *plan, struct f
         : plan->placement != PLACE_PCORES && can_have(topo, plan, PLACE_PARTITION)
             ? "; partition deals all"
             : "";
-    struct finding finding = {.id = "cpus_left", .severity = FINDING_NOTE};
-    (void)snprintf(finding.subject, sizeof(finding.subject), "CPU%s %s",
-                   bitset_count(&left) == 1 ? "" : "s", bitset_format(&left, list, sizeof(list)));
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%u of %u are in no worker's slice, as %s%s", bitset_count(&left),
-                   bitset_count(&plan->dealt), why, advice);
-    return findings_add(findings, &finding, err);
+    report(about, "cpus_left", FINDING_NOTE, "CPU", &left,
+           "%u of %u are in no worker's slice, as %s%s", bitset_count(&left),
+           bitset_count(&plan->dealt), why, advice);
 }
 
 /* How many cores of this kind the slice has part of. */
@@ -317,8 +313,8 @@ static unsigned count_kinds(const struct topo *topo, const struct plan *plan)
 
 /* A core more is what cannot be dealt evenly, but for the only one. The most powerful kind that is
  * dealt otherwise speaks for all. */
-static int check_kinds(const struct topo *topo, const struct plan *plan, struct findings *findings,
-                       struct err *err)
+static void check_kinds(const struct topo *topo, const struct plan *plan,
+                        struct findings_about *about)
 {
     struct extremes found = {0};
     int kind = count_kinds(topo, plan) > 1 ? (int)topo->nkinds - 1 : -1;
@@ -328,91 +324,113 @@ static int check_kinds(const struct topo *topo, const struct plan *plan, struct 
             break;
     }
     if (kind < 0)
-        return 0;
+        return;
     struct bitset workers = {0};
     for (unsigned w = 0; w < plan->nworkers && !plan->workers[w].background; w++)
         bitset_set(&workers, w);
-    struct finding finding = make_finding("core_kinds", &workers);
     char fewest[16] = "none";
     if (found.fewest)
         (void)snprintf(fewest, sizeof(fewest), "%u", found.fewest);
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "their slices are not alike: of the %s cores worker %u has %u, and worker %u "
-                   "%s%s",
-                   topo_kind_name(topo, kind), found.of_most, found.most, found.of_fewest, fewest,
-                   advise_pcores(topo, plan));
-    return findings_add(findings, &finding, err);
+    report(about, "core_kinds", FINDING_NOTE, "worker", &workers,
+           "their slices are not alike: of the %s cores worker %u has %u, and worker %u "
+           "%s%s",
+           topo_kind_name(topo, kind), found.of_most, found.most, found.of_fewest, fewest,
+           advise_pcores(topo, plan));
 }
 
 /* Teams over unlike cores, pinned or not. */
-static int check_teams(const struct topo *topo, const struct plan *plan, struct findings *findings,
-                       struct err *err)
+static void check_teams(const struct topo *topo, const struct plan *plan,
+                        struct findings_about *about)
 {
     struct bitset unlike = {0};
     for (unsigned w = 0; w < plan->nworkers && topo->nkinds > 1; w++)
         if (!plan->workers[w].background && plan->workers[w].threads > 1 &&
             topo_mixes_cores(topo, &plan->workers[w].cpus))
             bitset_set(&unlike, w);
-    if (bitset_empty(&unlike))
-        return 0;
-    struct finding finding = make_finding("team_kinds", &unlike);
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "a team's CPUs are of unlike cores: at each barrier the faster ones wait for "
-                   "the slower ones%s",
-                   advise_pcores(topo, plan));
-    return findings_add(findings, &finding, err);
+    if (!bitset_empty(&unlike))
+        report(about, "team_kinds", FINDING_NOTE, "worker", &unlike,
+               "a team's CPUs are of unlike cores: at each barrier the faster ones wait "
+               "for the slower ones%s",
+               advise_pcores(topo, plan));
 }
 
 /* Threads beyond the quota are stopped together with all others. */
-static int check_quota(const struct plan *plan, struct findings *findings, struct err *err)
+static void check_quota(const struct plan *plan, struct findings_about *about)
 {
     unsigned threads = 0, allowed = bitset_count(&plan->dealt);
     for (unsigned w = 0; w < plan->nworkers; w++)
         threads += plan->workers[w].threads;
     if (!(plan->cpu_quota > 0) || plan->cpu_quota >= allowed)
-        return 0;
-    struct finding finding = {.id = "cpu_quota", .severity = FINDING_NOTE, .subject = "CPU quota"};
-    int used = snprintf(finding.sentence, sizeof(finding.sentence),
-                        "the cgroup grants the time of %.3g CPU%s, and %u are allowed",
-                        plan->cpu_quota, plan->cpu_quota == 1 ? "" : "s", allowed);
-    char *rest = finding.sentence + used;
-    size_t size = sizeof(finding.sentence) - (size_t)used;
-    if (threads <= plan->cpu_quota) {
-        (void)snprintf(rest, size, ": the plan has %u thread%s in all", threads,
-                       threads == 1 ? "" : "s");
-    } else {
-        finding.severity = FINDING_DOUBT;
-        (void)snprintf(rest, size,
-                       ": the plan has %u thread%s in all, and the kernel stops the workers when "
-                       "they have used up a period's time. Raise the quota%s",
-                       threads, threads == 1 ? "" : "s",
-                       threads > plan->nworkers ? ", or plan fewer threads (-P sized, --threads)"
-                       : plan->nworkers > 1     ? ", or plan fewer workers (-n)"
-                                                : "");
+        return;
+    const bool fits = threads <= plan->cpu_quota;
+    const char *advice = threads > plan->nworkers ? ", or plan fewer threads (-P sized, --threads)"
+                         : plan->nworkers > 1     ? ", or plan fewer workers (-n)"
+                                                  : "";
+    about->subject = "CPU quota";
+    findings_report(about, "cpu_quota", fits ? FINDING_NOTE : FINDING_DOUBT,
+                    "the cgroup grants the time of %.3g CPU%s, and %u are allowed: the plan has %u "
+                    "thread%s in all%s%s",
+                    plan->cpu_quota, plan->cpu_quota == 1 ? "" : "s", allowed, threads,
+                    threads == 1 ? "" : "s",
+                    fits ? ""
+                         : ", and the kernel stops the workers when they have used up a period's "
+                           "time. Raise the quota",
+                    fits ? "" : advice);
+}
+
+/* How many of the set's CPUs. */
+static unsigned without_memory(const struct topo *topo, const struct bitset *cpus)
+{
+    unsigned n = 0;
+    for (int cpu = bitset_next(cpus, 0); cpu >= 0; cpu = bitset_next(cpus, (unsigned)cpu + 1))
+        n += topo_lacks_memory(topo, (unsigned)cpu);
+    return n;
+}
+
+/* Workers whose CPUs do not have what a worker expects of them. */
+static void check_cpus(const struct topo *topo, const struct plan *plan,
+                       struct findings_about *about)
+{
+    struct bitset all = {0}, some = {0}, isolated = {0};
+    bool pinned = placement_infos[plan->placement].pinned;
+    for (unsigned w = 0; w < plan->nworkers; w++) {
+        const struct plan_worker *worker = &plan->workers[w];
+        unsigned without = pinned ? without_memory(topo, &worker->cpus) : 0;
+        struct bitset of_isolated = worker->cpus;
+        bitset_and(&of_isolated, &topo->isolated);
+        if (without)
+            bitset_set(without == bitset_count(&worker->cpus) ? &all : &some, w);
+        if (worker->threads > 1 && bitset_count(&of_isolated) > 1)
+            bitset_set(&isolated, w);
     }
-    return findings_add(findings, &finding, err);
+    report(about, "worker_no_memory", FINDING_DOUBT, "worker", &all,
+           "no memory that may be used is on the NUMA node of these CPUs: all of it is on another "
+           "node");
+    report(about, "worker_some_no_memory", FINDING_DOUBT, "worker", &some,
+           "some of these CPUs are on a NUMA node without memory that may be used");
+    report(about, "worker_isolated", FINDING_DOUBT, "worker", &isolated,
+           "threads on isolated CPUs stay on the CPU where they start, so that a team piles up on "
+           "one: bind each thread (OMP_PROC_BIND=true)");
 }
 
 int plan_check(const struct topo *topo, const struct plan *plan, struct findings *findings,
                struct err *err)
 {
     const struct placement_info *info = &placement_infos[plan->placement];
+    struct findings_about about = {.findings = findings, .err = err};
     if (!plan->nworkers || plan->workers[0].host[0])
         return 0;
-    int rc = check_quota(plan, findings, err);
-    if (!rc)
-        rc = check_teams(topo, plan, findings, err);
-    if (!rc)
-        rc = plan_check_cpus(topo, plan, findings, err);
-    if (rc || !info->pinned)
-        return rc;
-    rc = check_spans(topo, plan, findings, err);
-    if (!rc && plan->placement != PLACE_REMOTE)
-        rc = check_gpus(topo, plan, findings, err);
-    if (!info->disjoint || rc)
-        return rc;
-    rc = check_cores(topo, plan, findings, err);
-    if (!rc)
-        rc = check_left(topo, plan, findings, err);
-    return rc ? rc : check_kinds(topo, plan, findings, err);
+    check_quota(plan, &about);
+    check_teams(topo, plan, &about);
+    check_cpus(topo, plan, &about);
+    if (info->pinned)
+        check_spans(topo, plan, &about);
+    if (info->pinned && plan->placement != PLACE_REMOTE)
+        check_gpus(topo, plan, &about);
+    if (info->pinned && info->disjoint) {
+        check_cores(topo, plan, &about);
+        check_left(topo, plan, &about);
+        check_kinds(topo, plan, &about);
+    }
+    return about.rc;
 }
