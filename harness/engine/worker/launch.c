@@ -224,34 +224,29 @@ static int become_other(void *arg)
     return EXIT_BEFORE_EXEC;
 }
 
-int launch_mpi(int fd, struct process *process, struct err *err)
+/* This program again, as `what`, with up to three words behind the descriptor. */
+static int launch_other(const char *command, int fd, const char *const words[3],
+                        struct process *process, const char *what, struct err *err)
 {
     char program[4096], fd_text[16];
     int rc = launch_find_program(program, sizeof(program), err);
     if (rc)
         return rc;
     (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
-    char *argv[] = {program, (char[]){LAUNCH_MPI_COMMAND}, fd_text, NULL};
-    struct image image = {.argv = argv, .envp = environ, .fd = fd};
+    const char *argv[] = {program, command, fd_text, words[0], words[1], words[2], NULL};
+    struct image image = {.argv = (char **)(uintptr_t)argv, .envp = environ, .fd = fd};
     rc = process_start(process, true, become_other, &image);
-    return rc ? err_sys(err, rc, "cannot start the MPI process") : 0;
+    return rc ? err_sys(err, rc, "cannot start %s", what) : 0;
+}
+
+int launch_mpi(int fd, struct process *process, struct err *err)
+{
+    return launch_other(LAUNCH_MPI_COMMAND, fd, (const char *[3]){NULL}, process, "the MPI process",
+                        err);
 }
 
 int launch_guard(int fd, const char *const *commands, struct process *process, struct err *err)
 {
-    char program[4096], fd_text[16];
-    int rc = launch_find_program(program, sizeof(program), err);
-    if (rc)
-        return rc;
-    (void)snprintf(fd_text, sizeof(fd_text), "%d", fd);
-    char *argv[] = {program,
-                    (char[]){LAUNCH_GUARD_COMMAND},
-                    fd_text,
-                    (char *)(uintptr_t)commands[0],
-                    (char *)(uintptr_t)commands[1],
-                    (char *)(uintptr_t)commands[2],
-                    NULL};
-    struct image image = {.argv = argv, .envp = environ, .fd = fd};
-    rc = process_start(process, true, become_other, &image);
-    return rc ? err_sys(err, rc, "cannot start who runs the commands of a variant") : 0;
+    return launch_other(LAUNCH_GUARD_COMMAND, fd, commands, process,
+                        "who runs the commands of a variant", err);
 }
