@@ -1,7 +1,6 @@
 #include "harness/engine/worker/usage.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/lib/base/bitset.h"
+#include "harness/lib/files/proc.h"
 #include "harness/lib/sys/clock.h"
 
 const struct usage_field usage_fields[] = {
@@ -25,18 +25,6 @@ static void set(struct usage *usage, const struct usage_field *field, double val
     *(double *)((char *)usage + field->offset) = value;
 }
 
-/* Reads a /proc file whole into buf, NUL-terminated; false when it is not there. */
-static bool read_file(const char *path, char *buf, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, buf, size - 1);
-    (void)close(fd);
-    buf[n > 0 ? n : 0] = '\0';
-    return n > 0;
-}
-
 static bool read_task_file(pid_t pid, int tid, const char *name, char *buf, size_t size)
 {
     char path[96];
@@ -44,7 +32,7 @@ static bool read_task_file(pid_t pid, int tid, const char *name, char *buf, size
         (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, tid, name);
     else
         (void)snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
-    return read_file(path, buf, size);
+    return proc_read_text("", path, buf, size);
 }
 
 /* Adds the number behind `key` in text, if it is there, to the sum, NaN so far without any. */
@@ -141,7 +129,7 @@ void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot
     usage_forget(&out->so_far);
     read_team(pid, visits, out);
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)(pid ? pid : getpid()));
-    if (read_file(path, buf, sizeof(buf))) {
+    if (proc_read_text("", path, buf, sizeof(buf))) {
         out->so_far.minor_faults = (double)stat_field(buf, 10);
         out->so_far.major_faults = (double)stat_field(buf, 12);
     }
@@ -296,7 +284,7 @@ void usage_machine_read(const struct bitset *cpus, struct usage_machine *out)
         (void)fclose(stat);
     if (found < bitset_count(cpus)) /* renumbered, as by lxcfs: the others are not ours either */
         out->cpu_s = out->busy_s = out->steal_s = NAN;
-    if (read_file("/proc/pressure/cpu", buf, sizeof(buf)) &&
+    if (proc_read_text("", "/proc/pressure/cpu", buf, sizeof(buf)) &&
         sscanf(buf, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, &total_us) == 1)
         out->psi_cpu_some_s = (double)total_us * 1e-6;
 }

@@ -1,7 +1,6 @@
 #include "harness/lib/sys/tree.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
 
@@ -20,17 +20,6 @@ static const double busy_share = 0.1;
 static const uint64_t count_least_ns = 15000000;
 /* What was seen must be so much of the CPU time that was counted, or the wait is not known. */
 static const double seen_least = 0.2;
-
-static bool read_text(const char *path, char *buf, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t n = read(fd, buf, size - 1);
-    (void)close(fd);
-    buf[n > 0 ? n : 0] = '\0';
-    return n > 0;
-}
 
 /* Of proc_pid_stat(5), behind the name, which may hold anything: field 3 is the first. */
 struct stat_line {
@@ -44,7 +33,7 @@ static bool read_stat(const char *path, struct stat_line *out)
     char buf[1024];
     *out = (struct stat_line){.cpu = -1};
     const char *open_at, *close_at;
-    if (!read_text(path, buf, sizeof(buf)) || !(open_at = strchr(buf, '(')) ||
+    if (!proc_read_text("", path, buf, sizeof(buf)) || !(open_at = strchr(buf, '(')) ||
         !(close_at = strrchr(buf, ')')))
         return false;
     (void)snprintf(out->name, sizeof(out->name), "%.*s", (int)(close_at - open_at - 1),
@@ -270,7 +259,7 @@ static void look_at_thread(struct look *look, int pid, int tid)
     if (!thread)
         return;
     (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, tid);
-    if (!read_text(path, text, sizeof(text)) ||
+    if (!proc_read_text("", path, text, sizeof(text)) ||
         sscanf(text, "%" SCNu64 " %" SCNu64, &oncpu_ns, &runqueue_ns) != 2) {
         tree->before.no_schedstat = true;
         oncpu_ns = (uint64_t)(ticks_s(stat.user + stat.system) * 1e9);
