@@ -12,7 +12,6 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
-#include "harness/lib/files/proc.h"
 #include "harness/machine/facts/facts.h"
 
 enum { TABLES_MOST = 1 << 20, TYPE_SOCKET = 4, TYPE_DIMM = 17, TYPE_END = 127, HEADER = 4 };
