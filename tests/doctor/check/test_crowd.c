@@ -11,15 +11,15 @@
 #define WORDS(process, words)                                                                      \
     ((process)->command = (words), (process)->command_size = sizeof(words))
 
-/* Two workers, as large as the machine each, whose threads began in that file. */
-static void plant_teams(struct machine *machine, const char *from, unsigned spins)
+/* Workers as large as the machine each, whose threads began in that file. */
+static void plant_n_teams(struct machine *machine, unsigned n, const char *from, unsigned spins)
 {
     static char train[] = "python3\0train.py";
-    view_plant(machine, 2);
+    view_plant(machine, n);
     view_plant_topo(machine, "node:2 core:2 pu:1");
-    for (size_t w = 0; w < 2; w++) {
+    for (size_t w = 0; w < n; w++) {
         for (int t = 0; t < 4; t++) {
-            view_add_task(machine, w, MASK_ALL, 4.9, 5);
+            view_add_task(machine, w, MASK_ALL, 9.8 / n, 10 - 10.0 / n);
             (void)snprintf(machine->tasks[w][t].from, VIEW_FROM_MAX, "%s", t ? from : "");
         }
         machine->processes[w].samples = 1000;
@@ -28,6 +28,11 @@ static void plant_teams(struct machine *machine, const char *from, unsigned spin
     }
     for (unsigned cpu = 0; cpu < CPUS; cpu++)
         view_occupy(machine, cpu, 9.9);
+}
+
+static void plant_teams(struct machine *machine, const char *from, unsigned spins)
+{
+    plant_n_teams(machine, 2, from, spins);
 }
 
 static void set(struct machine *machine, size_t worker, char *settings, size_t size)
@@ -74,6 +79,25 @@ TEST(teams_that_compute_are_left_alone)
     assert_false(diagnosis_is_bad(&diagnosis));
     diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
+}
+
+/* Three with a thread each leave one of four CPUs idle: what spins now is not all gained. */
+TEST(a_gain_is_what_fewer_threads_can_use)
+{
+    static const struct {
+        unsigned spins;
+        double times; /* 0 = no finding */
+    } cases[] = {{300, 0}, {600, 3 / (0.4 * 3.92)}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct machine machine;
+        plant_n_teams(&machine, 3, "lib/libopencv_core.so.410", cases[i].spins);
+        struct diagnosis diagnosis = view_judge(&machine);
+        const struct found *found = view_look_for(&diagnosis, "more_threads_than_cpus");
+        const double times = found ? found->gain.times : 0;
+        assert_float_equal(times, cases[i].times, 1e-9);
+        diagnosis_free(&diagnosis);
+        topo_free(&machine.topo);
+    }
 }
 
 /* Many that sleep at their barriers want a CPU for a part of the time each, and are a crowd. */
