@@ -476,10 +476,7 @@ static int start_team(struct copy_scan *scan, const struct bench_ctx *ctx)
 static int copy_setup(struct bench_ctx *ctx)
 {
     const struct bench_machine *machine = ctx->machine;
-    struct copy_scan *scan = calloc(1, sizeof(*scan));
-    ctx->state = scan;
-    if (!scan)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of gpu_copy");
+    struct copy_scan *scan = ctx->state;
     bool can_bind = machine->nnodes > 1 && !memory_node_try(machine->nodes[0].os_node, NULL);
     copy_shape_init(&scan->shape, machine, can_bind);
     gpu_set_open(&scan->set, machine);
@@ -520,16 +517,12 @@ static int copy_check(struct bench_ctx *ctx)
 static void copy_teardown(struct bench_ctx *ctx)
 {
     struct copy_scan *scan = ctx->state;
-    ctx->state = NULL;
-    if (!scan)
-        return;
     team_stop(&scan->team);
     close_memory(scan);
     copy_walks_close(&scan->walks);
     free(scan->small);
     free(scan->gbps);
     free(scan->points);
-    free(scan);
 }
 
 #endif
@@ -546,6 +539,7 @@ const struct bench bench_gpu_copy = {
     .validate = copy_validate,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
+    .state_size = sizeof(struct copy_scan),
     .setup = copy_setup,
     .scan = copy_scan,
     .check = copy_check,

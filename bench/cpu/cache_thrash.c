@@ -33,7 +33,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -210,11 +209,7 @@ static int cache_thrash_setup(struct bench_ctx *ctx)
 {
     const struct cache_thrash_params *params = ctx->params;
     const struct bench_machine *machine = ctx->machine;
-    struct cache_thrash *t = aligned_alloc(_Alignof(struct cache_thrash), sizeof(*t));
-    ctx->state = t;
-    if (!t)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
-    memset(t, 0, sizeof(*t));
+    struct cache_thrash *t = ctx->state;
     int rc = allocate(t, machine->ncpus, ctx->err);
     if (!rc)
         rc = thrash_cells_find(&t->cells, machine, (enum aggressor_kind)params->aggressor,
@@ -236,9 +231,6 @@ static int cache_thrash_setup(struct bench_ctx *ctx)
 static void cache_thrash_teardown(struct bench_ctx *ctx)
 {
     struct cache_thrash *t = ctx->state;
-    ctx->state = NULL;
-    if (!t)
-        return;
     team_stop(&t->team);
     fight_free(&t->fight);
     for (unsigned i = 0; t->all && i < ctx->machine->ncpus; i++)
@@ -247,7 +239,6 @@ static void cache_thrash_teardown(struct bench_ctx *ctx)
     free(t->all);
     free(t->fighting);
     free(t->members);
-    free(t);
 }
 
 static double warm_load_ns(void *arg, uint64_t bytes)
@@ -488,6 +479,7 @@ const struct bench bench_cache_thrash = {
     .figures = cache_thrash_figures,
     .dims = cache_thrash_dims,
     .probe = cache_thrash_probe,
+    .state_size = sizeof(struct cache_thrash),
     .setup = cache_thrash_setup,
     .scan = cache_thrash_scan,
     .check = cache_thrash_check,

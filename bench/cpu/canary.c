@@ -17,7 +17,6 @@
  */
 #include <errno.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/memory.h"
@@ -125,11 +124,7 @@ static size_t array_bytes(const struct bench_machine *machine)
 static int canary_setup(struct bench_ctx *ctx)
 {
     const struct bench_machine *machine = ctx->machine;
-    struct canary *c = aligned_alloc(CHASE_LINE_BYTES, sizeof(*c));
-    ctx->state = c;
-    if (!c)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
-    memset(c, 0, sizeof(*c));
+    struct canary *c = ctx->state;
     for (unsigned i = 0; i < BUSY_CHAINS; i++)
         c->chains[i] = seed + i;
     chase_grow(c->lines, 0, LINES, seed);
@@ -180,19 +175,16 @@ static int canary_check(struct bench_ctx *ctx)
 static void canary_teardown(struct bench_ctx *ctx)
 {
     struct canary *c = ctx->state;
-    ctx->state = NULL;
-    if (!c)
-        return;
     team_stop(&c->team);
     memory_unmap(&c->arrays[0]);
     memory_unmap(&c->arrays[1]);
-    free(c);
 }
 
 const struct bench bench_canary = {
     .name = "canary",
     .summary = "how fast one CPU is right now: beside the arms of every run",
     .metrics = canary_metrics,
+    .state_size = sizeof(struct canary),
     .setup = canary_setup,
     .scan = canary_scan,
     .check = canary_check,

@@ -132,9 +132,7 @@ static void *make(size_t count, size_t size, size_t align)
 
 static int core_to_core_setup(struct bench_ctx *ctx)
 {
-    struct core_to_core *c = ctx->state = calloc(1, sizeof(*c));
-    if (!c)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct core_to_core *c = ctx->state;
     c->n = ctx->machine->ncpus;
     c->seed = ctx->seed;
     c->page_bytes = memory_page_bytes();
@@ -160,9 +158,6 @@ static int core_to_core_setup(struct bench_ctx *ctx)
 static void core_to_core_teardown(struct bench_ctx *ctx)
 {
     struct core_to_core *c = ctx->state;
-    ctx->state = NULL;
-    if (!c)
-        return;
     team_stop(&c->team);
     memory_unmap(&c->pages);
     free(c->latency_min);
@@ -170,7 +165,6 @@ static void core_to_core_teardown(struct bench_ctx *ctx)
     free(c->members);
     free(c->duels);
     free(c->balls);
-    free(c);
 }
 
 /* Silence counts from the first question: the kernel asks only who has waited for long. */
@@ -449,6 +443,7 @@ const struct bench bench_core_to_core = {
     .dims = pairs_dims,
     .figures = core_to_core_figures,
     .probe = core_to_core_probe,
+    .state_size = sizeof(struct core_to_core),
     .setup = core_to_core_setup,
     .scan = core_to_core_scan,
     .check = core_to_core_check,

@@ -66,9 +66,7 @@ static double *array_of(const struct speed *s, unsigned cpu, unsigned which)
 
 static int speed_setup(struct bench_ctx *ctx)
 {
-    struct speed *s = ctx->state = calloc(1, sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct speed *s = ctx->state;
     s->n = ctx->machine->ncpus;
     s->seed = ctx->round_seed;
     s->isa = stream_isa_best();
@@ -92,13 +90,9 @@ static int speed_setup(struct bench_ctx *ctx)
 static void speed_teardown(struct bench_ctx *ctx)
 {
     struct speed *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     team_stop(&s->team);
     free(s->turns);
     free(s->arrays);
-    free(s);
 }
 
 /* Batches until half a turn is over; the least time of one behind the settling, ns. */
@@ -191,6 +185,7 @@ const struct bench bench_cpu_speed = {
     .summary = "how fast every CPU is alone: multiplications, and copies in its caches",
     .metrics = speed_metrics,
     .dims = speed_dims,
+    .state_size = sizeof(struct speed),
     .setup = speed_setup,
     .scan = speed_scan,
     .check = speed_check,

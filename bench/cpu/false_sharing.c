@@ -85,11 +85,7 @@ static void choose_pair(struct false_sharing *f, const struct bench_machine *mac
 
 static int false_sharing_setup(struct bench_ctx *ctx)
 {
-    struct false_sharing *f = aligned_alloc(_Alignof(struct false_sharing), sizeof(*f));
-    ctx->state = f;
-    if (!f)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the counters");
-    memset(f, 0, sizeof(*f));
+    struct false_sharing *f = ctx->state;
     f->n = ctx->machine->ncpus < SHARE_WRITERS ? ctx->machine->ncpus : SHARE_WRITERS;
     f->seed = ctx->seed;
     choose_pair(f, ctx->machine);
@@ -102,12 +98,8 @@ static int false_sharing_setup(struct bench_ctx *ctx)
 static void false_sharing_teardown(struct bench_ctx *ctx)
 {
     struct false_sharing *f = ctx->state;
-    ctx->state = NULL;
-    if (!f)
-        return;
     team_stop(&f->team);
     free((void *)f->area);
-    free(f);
 }
 
 static _Atomic uint8_t *counter_of(const struct false_sharing *f, unsigned rank)
@@ -210,6 +202,7 @@ const struct bench bench_false_sharing = {
     .metrics = false_sharing_metrics,
     .dims = false_sharing_dims,
     .probe = false_sharing_probe,
+    .state_size = sizeof(struct false_sharing),
     .setup = false_sharing_setup,
     .scan = false_sharing_scan,
     .check = false_sharing_check,

@@ -81,10 +81,7 @@ struct grain {
 
 static int grain_setup(struct bench_ctx *ctx)
 {
-    struct grain *grain = calloc(1, sizeof(*grain));
-    ctx->state = grain;
-    if (!grain)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of grain");
+    struct grain *grain = ctx->state;
     grain->gathered = calloc(ctx->peers->size, sizeof(struct introduction));
     if (!grain->gathered)
         return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
@@ -103,12 +100,8 @@ static int grain_setup(struct bench_ctx *ctx)
 static void grain_teardown(struct bench_ctx *ctx)
 {
     struct grain *grain = ctx->state;
-    ctx->state = NULL;
-    if (!grain)
-        return;
     free(grain->threads);
     free(grain->gathered);
-    free(grain);
 }
 
 /* CPU time, since others of the machine may take the CPU meanwhile; the least is the least so. */
@@ -232,6 +225,7 @@ const struct bench bench_grain = {
     .dims = grain_dims,
     .figures = grain_figures,
     .together = true,
+    .state_size = sizeof(struct grain),
     .setup = grain_setup,
     .scan = grain_scan,
     .check = grain_check,

@@ -55,9 +55,7 @@ struct idle {
 
 static int idle_setup(struct bench_ctx *ctx)
 {
-    struct idle *s = ctx->state = calloc(1, sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct idle *s = ctx->state;
     double fit = ctx->budget_s / (STATES * mean_sleep_s);
     s->machine = ctx->machine;
     s->n = ctx->machine->ncpus;
@@ -72,13 +70,9 @@ static int idle_setup(struct bench_ctx *ctx)
 static void idle_teardown(struct bench_ctx *ctx)
 {
     struct idle *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     team_stop(&s->team);
     free(s->late_us);
     free(s->median_us);
-    free(s);
 }
 
 /* 1 to 10 ms, so that no timer of the system beats with them. */
@@ -134,6 +128,7 @@ const struct bench bench_idle_exit = {
     .summary = "how much longer an idle CPU takes to wake up than a busy one",
     .metrics = idle_metrics,
     .dims = idle_dims,
+    .state_size = sizeof(struct idle),
     .setup = idle_setup,
     .scan = idle_scan,
     .teardown = idle_teardown,

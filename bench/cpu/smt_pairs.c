@@ -106,9 +106,7 @@ static uint64_t start_of(uint64_t seed, unsigned cpu, unsigned chain)
 
 static int smt_pairs_setup(struct bench_ctx *ctx)
 {
-    struct smt_pairs *s = ctx->state = calloc(1, sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct smt_pairs *s = ctx->state;
     s->n = ctx->machine->ncpus;
     s->seed = ctx->seed;
     s->batch_steps = BATCH_STEPS * (1 + clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS / BATCH_NS);
@@ -128,14 +126,10 @@ static int smt_pairs_setup(struct bench_ctx *ctx)
 static void smt_pairs_teardown(struct bench_ctx *ctx)
 {
     struct smt_pairs *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     team_stop(&s->team);
     free(s->chains);
     free(s->rates);
     pairs_plan_free(&s->plan);
-    free(s);
 }
 
 static void sleep_ns(uint64_t ns)
@@ -222,6 +216,7 @@ const struct bench bench_smt_pairs = {
     .dims = pairs_dims,
     .figures = smt_pairs_figures,
     .probe = smt_pairs_probe,
+    .state_size = sizeof(struct smt_pairs),
     .setup = smt_pairs_setup,
     .scan = smt_pairs_scan,
     .check = smt_pairs_check,

@@ -26,10 +26,8 @@
  * **Limits** The raw data waits in memory: no disk, no decoding. Four raw batches take turns, so
  * with small batches they stay in the cache. Copies back are one row a step.
  */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/feed/feed.h"
 #include "bench/registry.h"
@@ -71,10 +69,7 @@ static int pipeline_probe(struct bench_ctx *ctx)
 static int pipeline_setup(struct bench_ctx *ctx)
 {
     const struct pipeline_params *params = ctx->params;
-    struct pipeline *pipeline = calloc(1, sizeof(*pipeline));
-    ctx->state = pipeline;
-    if (!pipeline)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the pipeline's state");
+    struct pipeline *pipeline = ctx->state;
     pipeline->busy = params->busy / 100;
     struct feed_params feed = params->feed;
     feed.in_order = !params->overlap;
@@ -84,11 +79,7 @@ static int pipeline_setup(struct bench_ctx *ctx)
 static void pipeline_teardown(struct bench_ctx *ctx)
 {
     struct pipeline *pipeline = ctx->state;
-    ctx->state = NULL;
-    if (!pipeline)
-        return;
     feed_close(&pipeline->feed, ctx);
-    free(pipeline);
 }
 
 /* Where a thread was when a step began. */
@@ -165,6 +156,7 @@ const struct bench bench_pipeline = {
     .stages = pipeline_stages,
     .validate = pipeline_validate,
     .probe = pipeline_probe,
+    .state_size = sizeof(struct pipeline),
     .setup = pipeline_setup,
     .step = pipeline_step,
     .check = pipeline_check,

@@ -8,7 +8,6 @@
  * **Limits** Four raw batches take turns, so small ones stay in the cache. Never waits for anything
  * but its own team: a data loader that is throttled by its consumer loads the CPUs less.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "bench/feed/batch.h"
@@ -29,10 +28,7 @@ static int prep_validate(const void *params, struct err *err)
 
 static int prep_setup(struct bench_ctx *ctx)
 {
-    struct prep *prep = calloc(1, sizeof(*prep));
-    ctx->state = prep;
-    if (!prep)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of prep");
+    struct prep *prep = ctx->state;
     int rc = batches_open(&prep->batches, ctx->params, ctx);
     if (!rc)
         rc = batches_allocate(&prep->target, prep->batches.cells, ctx->err);
@@ -44,12 +40,8 @@ static int prep_setup(struct bench_ctx *ctx)
 static void prep_teardown(struct bench_ctx *ctx)
 {
     struct prep *prep = ctx->state;
-    ctx->state = NULL;
-    if (!prep)
-        return;
     free(prep->target);
     batches_close(&prep->batches, ctx);
-    free(prep);
 }
 
 static void step(struct prep *prep, struct sample *sample)
@@ -90,6 +82,7 @@ const struct bench bench_prep = {
     .params_size = sizeof(struct batch_params),
     .metrics = prep_metrics,
     .validate = prep_validate,
+    .state_size = sizeof(struct prep),
     .setup = prep_setup,
     .step = prep_step,
     .check = prep_check,

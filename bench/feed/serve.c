@@ -43,8 +43,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/common/points.h"
 #include "bench/feed/serve_alone.h"
@@ -241,9 +239,7 @@ static int divide_time(struct serve *s, const struct serve_params *params,
 static int serve_setup(struct bench_ctx *ctx)
 {
     const struct serve_params *params = ctx->params;
-    struct serve *s = ctx->state = calloc(1, sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of serve");
+    struct serve *s = ctx->state;
     list_points(s, params);
     int rc = divide_time(s, params, ctx);
     if (!rc)
@@ -259,11 +255,7 @@ static int serve_setup(struct bench_ctx *ctx)
 static void serve_teardown(struct bench_ctx *ctx)
 {
     struct serve *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     feed_close(&s->feed, ctx);
-    free(s);
 }
 
 static int measure_point(struct bench_ctx *ctx, size_t index)
@@ -421,6 +413,7 @@ const struct bench bench_serve = {
     .together = true,
     .validate = serve_validate,
     .probe = serve_probe,
+    .state_size = sizeof(struct serve),
     .setup = serve_setup,
     .scan = serve_scan,
     .check = serve_check,

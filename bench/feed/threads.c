@@ -101,10 +101,7 @@ static int threads_validate(const void *params, struct err *err)
 
 static int threads_setup(struct bench_ctx *ctx)
 {
-    struct threads *threads = calloc(1, sizeof(*threads));
-    ctx->state = threads;
-    if (!threads)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of threads");
+    struct threads *threads = ctx->state;
     threads->gathered = calloc(ctx->peers->size, sizeof(*threads->gathered));
     if (!threads->gathered)
         return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
@@ -119,13 +116,9 @@ static int threads_setup(struct bench_ctx *ctx)
 static void threads_teardown(struct bench_ctx *ctx)
 {
     struct threads *threads = ctx->state;
-    ctx->state = NULL;
-    if (!threads)
-        return;
     free(threads->target);
     free(threads->gathered);
     batches_close(&threads->batches, ctx);
-    free(threads);
 }
 
 /* One batch, and which part of it lies in the slice. */
@@ -226,6 +219,7 @@ const struct bench bench_threads = {
     .figures = threads_figures,
     .together = true,
     .validate = threads_validate,
+    .state_size = sizeof(struct threads),
     .setup = threads_setup,
     .scan = threads_scan,
     .check = threads_check,

@@ -140,12 +140,10 @@ static int open_reduce(struct train *train, struct bench_ctx *ctx)
 static int train_setup(struct bench_ctx *ctx)
 {
     const struct train_params *params = ctx->params;
-    struct train *train = calloc(1, sizeof(*train));
-    ctx->state = train;
-    if (train)
-        train->came_ns = calloc(STEPS_MOST, sizeof(*train->came_ns));
-    if (!train || !train->came_ns)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of train");
+    struct train *train = ctx->state;
+    train->came_ns = calloc(STEPS_MOST, sizeof(*train->came_ns));
+    if (!train->came_ns)
+        return err_set(ctx->err, -ENOMEM, "cannot allocate the times of %d steps", STEPS_MOST);
     train->batches = params->pattern == PATTERN_ACCUMULATE ? (uint64_t)params->accumulate : 1;
     train->overlap = params->overlap;
     int rc = feed_open(&train->feed, &params->feed, ctx);
@@ -155,15 +153,11 @@ static int train_setup(struct bench_ctx *ctx)
 static void train_teardown(struct bench_ctx *ctx)
 {
     struct train *train = ctx->state;
-    ctx->state = NULL;
-    if (!train)
-        return;
     reduce_tell(&train->reduce, ctx);
     reduce_close(&train->reduce);
     pattern_free(&train->calls);
     feed_close(&train->feed, ctx);
     free(train->came_ns);
-    free(train);
 }
 
 /* Starting to send, and waiting for the others until all is sent. */
@@ -356,6 +350,7 @@ const struct bench bench_train = {
     .together = true,
     .validate = train_validate,
     .probe = train_probe,
+    .state_size = sizeof(struct train),
     .setup = train_setup,
     .step = train_step,
     .check = train_check,

@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/gpu/gpu.h"
@@ -63,10 +62,7 @@ static unsigned gpu_index(const struct bench_ctx *ctx)
 /* One that cannot be opened hides no other: it is told, and the workers still meet. */
 static int canary_setup(struct bench_ctx *ctx)
 {
-    struct canary *c = calloc(1, sizeof(*c));
-    ctx->state = c;
-    if (!c)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct canary *c = ctx->state;
     if (ctx->peers->size > RANKS_MOST)
         return err_set(ctx->err, -ENOTSUP, "more than %d GPUs", RANKS_MOST);
     c->told.gpu = gpu_index(ctx);
@@ -147,11 +143,7 @@ static int canary_scan(struct bench_ctx *ctx)
 static void canary_teardown(struct bench_ctx *ctx)
 {
     struct canary *c = ctx->state;
-    ctx->state = NULL;
-    if (!c)
-        return;
     gpu_canary_close(c->gpu);
-    free(c);
 }
 
 #endif
@@ -165,6 +157,7 @@ const struct bench bench_gpu_canary = {
     .together = true,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
+    .state_size = sizeof(struct canary),
     .setup = canary_setup,
     .scan = canary_scan,
     .teardown = canary_teardown,

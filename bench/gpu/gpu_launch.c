@@ -232,10 +232,7 @@ static int open_gpu(struct launch *t, unsigned gpu)
 
 static int launch_setup(struct bench_ctx *ctx)
 {
-    struct launch *t = calloc(1, sizeof(*t));
-    ctx->state = t;
-    if (!t)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct launch *t = ctx->state;
     t->series = calloc((size_t)WAYS * LOADS, sizeof(*t->series));
     if (!t->series)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the intervals of the scan");
@@ -250,14 +247,10 @@ static int launch_setup(struct bench_ctx *ctx)
 static void launch_teardown(struct bench_ctx *ctx)
 {
     struct launch *t = ctx->state;
-    ctx->state = NULL;
-    if (!t)
-        return;
     busy_team_close(&t->busy);
     for (unsigned i = 0; i < t->set.n; i++)
         gpu_launch_close(t->gpus[i]);
     free(t->series);
-    free(t);
 }
 
 /* What the driver does while it waits: it may not follow a flag. */
@@ -385,6 +378,7 @@ const struct bench bench_gpu_launch = {
     .dims = launch_dims,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
+    .state_size = sizeof(struct launch),
     .setup = launch_setup,
     .scan = launch_scan,
     .check = launch_check,

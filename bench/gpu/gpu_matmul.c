@@ -33,7 +33,6 @@
  * in steps of up to 0.1 s: power and throttling need slices of about 0.4 s or more.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,11 +286,8 @@ static void ask_device(struct matmul *t, unsigned gpu)
 
 static int matmul_setup(struct bench_ctx *ctx)
 {
-    struct matmul *t = calloc(1, sizeof(*t));
+    struct matmul *t = ctx->state;
     char msg[GPU_MSG] = "", version[32];
-    ctx->state = t;
-    if (!t)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     t->seed = ctx->seed;
     gpu_set_open(&t->set, ctx->machine);
     int rc = gpu_error(gpu_matmul_load(msg, sizeof(msg)), msg, ctx->err);
@@ -312,13 +308,9 @@ static int matmul_setup(struct bench_ctx *ctx)
 static void matmul_teardown(struct bench_ctx *ctx)
 {
     struct matmul *t = ctx->state;
-    ctx->state = NULL;
-    if (!t)
-        return;
     for (unsigned i = 0; i < t->set.n; i++)
         for (unsigned type = 0; type < MATMUL_TYPES; type++)
             gpu_matmul_close(t->gpus[i].of[type]);
-    free(t);
 }
 
 static void emit_readings(struct bench_ctx *ctx, const struct gpu_average *average, unsigned type,
@@ -476,6 +468,7 @@ const struct bench bench_gpu_matmul = {
     .validate = matmul_validate,
     .probe = matmul_probe,
 #ifdef CONTEND_HAVE_CUDA
+    .state_size = sizeof(struct matmul),
     .setup = matmul_setup,
     .scan = matmul_scan,
     .teardown = matmul_teardown,

@@ -264,10 +264,7 @@ static int open_gpu(struct stream *t, unsigned i, const struct bench_ctx *ctx)
 
 static int stream_setup(struct bench_ctx *ctx)
 {
-    struct stream *t = calloc(1, sizeof(*t));
-    ctx->state = t;
-    if (!t)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct stream *t = ctx->state;
     gpu_set_open(&t->set, ctx->machine);
     int rc = choose_size(t, ctx);
     for (unsigned i = 0; i < t->set.n && !rc; i++)
@@ -279,14 +276,10 @@ static int stream_setup(struct bench_ctx *ctx)
 static void stream_teardown(struct bench_ctx *ctx)
 {
     struct stream *t = ctx->state;
-    ctx->state = NULL;
-    if (!t)
-        return;
     for (unsigned i = 0; i < t->set.n; i++) {
         gpu_stream_close(t->gpus[i].gpu);
         free(t->gpus[i].gbps);
     }
-    free(t);
 }
 
 static int batch_queue(void *arg, unsigned gpu, unsigned slot)
@@ -456,6 +449,7 @@ const struct bench bench_gpu_stream = {
     .dims = stream_dims,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
+    .state_size = sizeof(struct stream),
     .setup = stream_setup,
     .scan = stream_scan,
     .teardown = stream_teardown,

@@ -19,8 +19,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/points.h"
@@ -128,9 +126,7 @@ static int event_loop_setup(struct bench_ctx *ctx)
 {
     const struct event_loop_params *params = ctx->params;
     const struct bench_machine *machine = ctx->machine;
-    struct event_loop *s = ctx->state = calloc(1, sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct event_loop *s = ctx->state;
     list_points(s, params);
     s->slice_s = fmax(ctx->budget_s / (double)s->npoints, slice_least_s);
     s->message_bytes = params->message;
@@ -142,12 +138,8 @@ static int event_loop_setup(struct bench_ctx *ctx)
 static void event_loop_teardown(struct bench_ctx *ctx)
 {
     struct event_loop *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     team_stop(&s->team);
     echo_close(&s->echo);
-    free(s);
 }
 
 static void play(void *arg, unsigned rank, unsigned n)
@@ -226,6 +218,7 @@ const struct bench bench_event_loop = {
     .metrics = event_loop_metrics,
     .dims = event_loop_dims,
     .figures = event_loop_figures,
+    .state_size = sizeof(struct event_loop),
     .setup = event_loop_setup,
     .scan = event_loop_scan,
     .check = event_loop_check,

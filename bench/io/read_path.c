@@ -212,9 +212,7 @@ static int make_data(struct read_path *s, struct bench_ctx *ctx)
 
 static int read_path_setup(struct bench_ctx *ctx)
 {
-    struct read_path *s = ctx->state = calloc(1, sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct read_path *s = ctx->state;
     s->params = ctx->params;
     s->readers = calloc(ctx->machine->ncpus, sizeof(*s->readers));
     s->results = calloc(ctx->machine->ncpus, sizeof(*s->results));
@@ -230,9 +228,6 @@ static int read_path_setup(struct bench_ctx *ctx)
 static void read_path_teardown(struct bench_ctx *ctx)
 {
     struct read_path *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     team_stop(&s->team);
     data_free(&s->small);
     data_free(&s->whole);
@@ -241,7 +236,6 @@ static void read_path_teardown(struct bench_ctx *ctx)
     free(s->random_order);
     free(s->results);
     free(s->readers);
-    free(s);
 }
 
 static int read_path_scan(struct bench_ctx *ctx)
@@ -270,6 +264,7 @@ const struct bench bench_read_path = {
     .figures = read_path_figures,
     .validate = read_path_validate,
     .probe = read_path_probe,
+    .state_size = sizeof(struct read_path),
     .setup = read_path_setup,
     .scan = read_path_scan,
     .check = read_path_check,

@@ -409,10 +409,8 @@ static int cgroup_probe(struct bench_ctx *ctx)
 
 static int cgroup_setup(struct bench_ctx *ctx)
 {
-    struct scan *scan = ctx->state = calloc(1, sizeof(*scan));
+    struct scan *scan = ctx->state;
     bool any = false;
-    if (!scan)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
     scan->ncpus = ctx->machine->ncpus;
     if (groups_open(&scan->groups, ctx->err))
         return cannot(ctx->err);
@@ -441,12 +439,8 @@ static int cgroup_scan(struct bench_ctx *ctx)
 static void cgroup_teardown(struct bench_ctx *ctx)
 {
     struct scan *scan = ctx->state;
-    ctx->state = NULL;
-    if (!scan)
-        return;
     limits_data_close(&scan->data);
     groups_close(&scan->groups);
-    free(scan);
 }
 
 const struct bench bench_cgroup = {
@@ -459,6 +453,7 @@ const struct bench bench_cgroup = {
     .dims = cgroup_dims,
     .validate = cgroup_validate,
     .probe = cgroup_probe,
+    .state_size = sizeof(struct scan),
     .setup = cgroup_setup,
     .scan = cgroup_scan,
     .teardown = cgroup_teardown,

@@ -25,7 +25,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -313,10 +312,7 @@ static int open_device(struct loader *loader, const struct bench_ctx *ctx, unsig
 static int loader_setup(struct bench_ctx *ctx)
 {
     const struct loader_params *params = ctx->params;
-    struct loader *loader = calloc(1, sizeof(*loader));
-    ctx->state = loader;
-    if (!loader)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct loader *loader = ctx->state;
     struct feeding *feeding = &loader->feeding;
     loader->load.begin_fds[0] = loader->load.begin_fds[1] = -1;
     loader->load.queue = &feeding->queue;
@@ -347,9 +343,6 @@ static int loader_setup(struct bench_ctx *ctx)
 static void loader_teardown(struct bench_ctx *ctx)
 {
     struct loader *loader = ctx->state;
-    ctx->state = NULL;
-    if (!loader)
-        return;
     crew_close(&loader->feeding.crew);
     device_close(&loader->feeding.device);
     queue_close(&loader->feeding.queue);
@@ -360,7 +353,6 @@ static void loader_teardown(struct bench_ctx *ctx)
     free(loader->scratch);
     free(loader->fed);
     free(loader->all);
-    free(loader);
 }
 
 /* The least of some times that the device works on a batch, alone. */
@@ -508,6 +500,7 @@ const struct bench bench_loader = {
     .dims = loader_dims,
     .together = true,
     .validate = loader_validate,
+    .state_size = sizeof(struct loader),
     .setup = loader_setup,
     .scan = loader_scan,
     .check = loader_check,

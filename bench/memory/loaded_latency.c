@@ -179,10 +179,7 @@ static void prepare(void *arg, unsigned rank, unsigned n)
 static int loaded_setup(struct bench_ctx *ctx)
 {
     const struct loaded_params *params = ctx->params;
-    struct loaded *loaded = calloc(1, sizeof(*loaded));
-    ctx->state = loaded;
-    if (!loaded)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of loaded_latency");
+    struct loaded *loaded = ctx->state;
     unsigned ncpus = ctx->machine->ncpus;
     uint64_t bytes = params->size ? params->size : choose_bytes(ctx, 2, 8);
     /* Many cores have as much of their own as the shared cache: their load must not fit there. */
@@ -213,16 +210,10 @@ static int loaded_setup(struct bench_ctx *ctx)
 static void loaded_teardown(struct bench_ctx *ctx)
 {
     struct loaded *loaded = ctx->state;
-    ctx->state = NULL;
-    ctx->buffer = NULL;
-    ctx->buffer_bytes = 0;
-    if (!loaded)
-        return;
     team_stop(&loaded->team);
     memory_unmap(&loaded->load);
     memory_unmap(&loaded->chain);
     free(loaded->injectors);
-    free(loaded);
 }
 
 static void inject_chunk(struct loaded *loaded, struct injector *self, size_t at)
@@ -434,6 +425,7 @@ const struct bench bench_loaded_latency = {
     .figures = loaded_figures,
     .dims = loaded_dims,
     .probe = loaded_probe,
+    .state_size = sizeof(struct loaded),
     .setup = loaded_setup,
     .scan = loaded_scan,
     .check = loaded_check,

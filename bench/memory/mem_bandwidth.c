@@ -237,10 +237,7 @@ static int bandwidth_setup(struct bench_ctx *ctx)
 {
     const struct bandwidth_params *params = ctx->params;
     unsigned all = ctx->machine->ncpus;
-    struct bandwidth *bw = calloc(1, sizeof(*bw));
-    ctx->state = bw;
-    if (!bw)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of mem_bandwidth");
+    struct bandwidth *bw = ctx->state;
     bw->isa = isa_of(params);
     bw->counts[0] = params->threads ? (unsigned)params->threads : 1;
     bw->counts[1] = all;
@@ -269,15 +266,9 @@ static int bandwidth_setup(struct bench_ctx *ctx)
 static void bandwidth_teardown(struct bench_ctx *ctx)
 {
     struct bandwidth *bw = ctx->state;
-    ctx->state = NULL;
-    ctx->buffer = NULL;
-    ctx->buffer_bytes = 0;
-    if (!bw)
-        return;
     team_stop(&bw->team);
     memory_unmap(&bw->block);
     free(bw->sums);
-    free(bw);
 }
 
 static void run_pass(void *arg, unsigned rank, unsigned n)
@@ -491,6 +482,7 @@ const struct bench bench_mem_bandwidth = {
     .dims = bandwidth_dims,
     .validate = bandwidth_validate,
     .probe = bandwidth_probe,
+    .state_size = sizeof(struct bandwidth),
     .setup = bandwidth_setup,
     .scan = bandwidth_scan,
     .check = bandwidth_check,

@@ -209,10 +209,7 @@ static int open_kind(struct latency *latency, int pages, uint64_t bytes, struct 
 static int latency_setup(struct bench_ctx *ctx)
 {
     const struct latency_params *params = ctx->params;
-    struct latency *latency = calloc(1, sizeof(*latency));
-    ctx->state = latency;
-    if (!latency)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of mem_latency");
+    struct latency *latency = ctx->state;
     latency->seed = ctx->seed;
     latency->llc_lines = memory_llc_reached(ctx->machine, NULL, 1) / CHASE_LINE_BYTES;
     latency->min_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns();
@@ -242,16 +239,10 @@ static int latency_setup(struct bench_ctx *ctx)
 static void latency_teardown(struct bench_ctx *ctx)
 {
     struct latency *latency = ctx->state;
-    ctx->state = NULL;
-    ctx->buffer = NULL;
-    ctx->buffer_bytes = 0;
-    if (!latency)
-        return;
     for (int pages = MEMORY_PAGES - 1; pages >= 0; pages--)
         memory_unmap(&latency->kinds[pages].block);
     team_stop(&latency->team);
     free(latency->scratch);
-    free(latency);
 }
 
 static void link_lines(struct latency *latency, struct kind *kind, size_t lines)
@@ -455,6 +446,7 @@ const struct bench bench_mem_latency = {
     .dims = latency_dims,
     .validate = latency_validate,
     .probe = latency_probe,
+    .state_size = sizeof(struct latency),
     .setup = latency_setup,
     .scan = latency_scan,
     .check = latency_check,

@@ -225,10 +225,7 @@ static void assign_cpus(struct matrix *matrix, const struct bench_machine *machi
 static int matrix_setup(struct bench_ctx *ctx)
 {
     unsigned ncpus = ctx->machine->ncpus;
-    struct matrix *matrix = calloc(1, sizeof(*matrix));
-    ctx->state = matrix;
-    if (!matrix)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of numa_matrix");
+    struct matrix *matrix = ctx->state;
     matrix->seed = ctx->seed;
     matrix->isa = stream_isa_best();
     matrix->min_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns();
@@ -246,15 +243,11 @@ static int matrix_setup(struct bench_ctx *ctx)
 static void matrix_teardown(struct bench_ctx *ctx)
 {
     struct matrix *matrix = ctx->state;
-    ctx->state = NULL;
-    if (!matrix)
-        return;
     team_stop(&matrix->team);
     for (unsigned i = 0; i < matrix->nnodes; i++)
         memory_unmap(&matrix->nodes[i].block);
     free(matrix->sums);
     free(matrix->members);
-    free(matrix);
 }
 
 static void read_part(void *arg, unsigned rank, unsigned n)
@@ -409,6 +402,7 @@ const struct bench bench_numa_matrix = {
     .dims = matrix_dims,
     .figures = matrix_figures,
     .probe = matrix_probe,
+    .state_size = sizeof(struct matrix),
     .setup = matrix_setup,
     .scan = matrix_scan,
     .check = matrix_check,

@@ -19,8 +19,6 @@
  * base pages.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "bench/common/memory.h"
 #include "bench/common/points.h"
@@ -166,9 +164,7 @@ static int open_game(struct switching *s, struct err *err)
 
 static int switch_setup(struct bench_ctx *ctx)
 {
-    struct switching *s = ctx->state = calloc(1, sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct switching *s = ctx->state;
     choose_cpus(s, ctx->machine);
     for (unsigned place = 0; place < POINTS; place++)
         if (asked(ctx->params, setting_of(place)))
@@ -182,13 +178,9 @@ static int switch_setup(struct bench_ctx *ctx)
 static void switch_teardown(struct bench_ctx *ctx)
 {
     struct switching *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     team_stop(&s->team);
     game_close(s->game);
     memory_unmap(&s->sets);
-    free(s);
 }
 
 static uint64_t slice_ns(const struct bench_ctx *ctx)
@@ -315,6 +307,7 @@ const struct bench bench_context_switch = {
     .figures = switch_figures,
     .dims = switch_dims,
     .validate = switch_validate,
+    .state_size = sizeof(struct switching),
     .setup = switch_setup,
     .scan = switch_scan,
     .check = switch_check,

@@ -23,7 +23,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -130,10 +129,7 @@ static int fairness_setup(struct bench_ctx *ctx)
     const struct fairness_params *params = ctx->params;
     unsigned os_cpu = ctx->machine->cpus[0].os_cpu;
     const unsigned os_cpus[TASKS] = {os_cpu, os_cpu, os_cpu};
-    struct fairness *s = ctx->state = aligned_alloc(_Alignof(struct fairness), sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
-    memset(s, 0, sizeof(*s));
+    struct fairness *s = ctx->state;
     s->long_s = params->long_s;
     s->short_s = params->short_s;
     s->every_s = params->every_s;
@@ -150,12 +146,8 @@ static int fairness_setup(struct bench_ctx *ctx)
 static void fairness_teardown(struct bench_ctx *ctx)
 {
     struct fairness *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     team_stop(&s->by_nice);
     team_stop(&s->by_policy);
-    free(s);
 }
 
 /* ---- shares ---- */
@@ -345,6 +337,7 @@ const struct bench bench_fairness = {
     .metrics = fairness_metrics,
     .dims = fairness_dims,
     .figures = fairness_figures,
+    .state_size = sizeof(struct fairness),
     .setup = fairness_setup,
     .scan = fairness_scan,
     .teardown = fairness_teardown,

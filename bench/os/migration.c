@@ -23,8 +23,6 @@
  */
 #include <errno.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/awake.h"
@@ -149,9 +147,7 @@ static bool asked(const struct migration_params *params, struct setting at)
 
 static int migration_setup(struct bench_ctx *ctx)
 {
-    struct migration *s = ctx->state = calloc(1, sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct migration *s = ctx->state;
     for (unsigned place = 0; place < POINTS; place++)
         if (asked(ctx->params, setting_of(place)))
             s->place[s->npoints++] = place;
@@ -164,11 +160,7 @@ static int migration_setup(struct bench_ctx *ctx)
 static void migration_teardown(struct bench_ctx *ctx)
 {
     struct migration *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     memory_unmap(&s->set);
-    free(s);
 }
 
 /* ---- the way ---- */
@@ -416,6 +408,7 @@ const struct bench bench_migration = {
     .metrics = migration_metrics,
     .figures = migration_figures,
     .dims = migration_dims,
+    .state_size = sizeof(struct migration),
     .setup = migration_setup,
     .scan = migration_scan,
     .check = migration_check,

@@ -25,7 +25,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -245,10 +244,7 @@ static int mutex_setup(struct bench_ctx *ctx)
 {
     const struct mutex_params *params = ctx->params;
     unsigned n = ctx->machine->ncpus;
-    struct contention *c = ctx->state = aligned_alloc(_Alignof(struct contention), sizeof(*c));
-    if (!c)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
-    memset(c, 0, sizeof(*c));
+    struct contention *c = ctx->state;
     c->ncpus = n;
     list_crowds(c, ctx->machine);
     c->first = params->lock ? (unsigned)params->lock - 1 : 0;
@@ -269,12 +265,8 @@ static int mutex_setup(struct bench_ctx *ctx)
 static void mutex_teardown(struct bench_ctx *ctx)
 {
     struct contention *c = ctx->state;
-    ctx->state = NULL;
-    if (!c)
-        return;
     team_stop(&c->team);
     free(c->contenders);
-    free(c);
 }
 
 /* Whoever sees that the time is over ends it for all: one who gets no lock cannot look. */
@@ -396,6 +388,7 @@ const struct bench bench_mutex = {
     .metrics = mutex_metrics,
     .figures = mutex_figures,
     .dims = mutex_dims,
+    .state_size = sizeof(struct contention),
     .setup = mutex_setup,
     .scan = mutex_scan,
     .check = mutex_check,

@@ -22,7 +22,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -106,10 +105,7 @@ static int inversion_setup(struct bench_ctx *ctx)
     const struct inversion_params *params = ctx->params;
     unsigned os_cpu = ctx->machine->cpus[0].os_cpu;
     const unsigned os_cpus[ROLES] = {os_cpu, os_cpu, os_cpu};
-    struct inversion *s = ctx->state = aligned_alloc(_Alignof(struct inversion), sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
-    memset(s, 0, sizeof(*s));
+    struct inversion *s = ctx->state;
     s->work_ns[LOW] = (uint64_t)(params->held_s * 1e9);
     s->work_ns[MIDDLE] = (uint64_t)(params->kept_s * 1e9);
     s->seed = ctx->round_seed;
@@ -119,11 +115,7 @@ static int inversion_setup(struct bench_ctx *ctx)
 static void inversion_teardown(struct bench_ctx *ctx)
 {
     struct inversion *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     team_stop(&s->team);
-    free(s);
 }
 
 /* -errno of the real-time priority that a role has. */
@@ -295,6 +287,7 @@ const struct bench bench_priority_inversion = {
     .metrics = inversion_metrics,
     .dims = inversion_dims,
     .figures = inversion_figures,
+    .state_size = sizeof(struct inversion),
     .setup = inversion_setup,
     .scan = inversion_scan,
     .teardown = inversion_teardown,

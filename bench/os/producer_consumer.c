@@ -190,11 +190,8 @@ static int exchange_validate(const void *params, struct err *err)
 
 static int exchange_setup(struct bench_ctx *ctx)
 {
-    struct exchange *s = ctx->state = aligned_alloc(_Alignof(struct exchange), sizeof(*s));
+    struct exchange *s = ctx->state;
     unsigned possible = 0;
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
-    memset(s, 0, sizeof(*s));
     list_points(s, ctx->params, ctx->machine);
     for (unsigned i = 0; i < s->npoints; i++)
         possible += !s->points[i].absent.code;
@@ -211,13 +208,9 @@ static int exchange_setup(struct bench_ctx *ctx)
 static void exchange_teardown(struct bench_ctx *ctx)
 {
     struct exchange *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     bounded_close(&s->buffer);
     free(s->hands);
     free(s->waits);
-    free(s);
 }
 
 /* ---- those who put ---- */
@@ -411,6 +404,7 @@ const struct bench bench_producer_consumer = {
     .figures = exchange_figures,
     .dims = exchange_dims,
     .validate = exchange_validate,
+    .state_size = sizeof(struct exchange),
     .setup = exchange_setup,
     .scan = exchange_scan,
     .check = exchange_check,

@@ -26,7 +26,6 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -161,9 +160,7 @@ static int spawn_validate(const void *params, struct err *err)
 static int spawn_setup(struct bench_ctx *ctx)
 {
     const struct spawn_params *params = ctx->params;
-    struct spawn *s = ctx->state = calloc(1, sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct spawn *s = ctx->state;
     void *common =
         mmap(NULL, sizeof(*s->common), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (common == MAP_FAILED)
@@ -188,14 +185,10 @@ static int spawn_setup(struct bench_ctx *ctx)
 static void spawn_teardown(struct bench_ctx *ctx)
 {
     struct spawn *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     team_stop(&s->team);
     memory_unmap(&s->block);
     if (s->common)
         (void)munmap(s->common, sizeof(*s->common));
-    free(s);
 }
 
 static double faults_of(int whose)
@@ -481,6 +474,7 @@ const struct bench bench_spawn = {
     .figures = spawn_figures,
     .dims = spawn_dims,
     .validate = spawn_validate,
+    .state_size = sizeof(struct spawn),
     .setup = spawn_setup,
     .scan = spawn_scan,
     .check = spawn_check,

@@ -153,9 +153,7 @@ static bool asked(const struct wakeup_params *params, unsigned place)
 static int wakeup_setup(struct bench_ctx *ctx)
 {
     const struct wakeup_params *params = ctx->params;
-    struct wakeup *s = ctx->state = calloc(1, sizeof(*s));
-    if (!s)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
+    struct wakeup *s = ctx->state;
     for (unsigned place = 0; place < POINTS; place++)
         if (asked(params, place))
             s->place[s->npoints++] = place;
@@ -187,16 +185,12 @@ static void close_logs(struct wakeup *s)
 static void wakeup_teardown(struct bench_ctx *ctx)
 {
     struct wakeup *s = ctx->state;
-    ctx->state = NULL;
-    if (!s)
-        return;
     team_stop(&s->team);
     busy_team_close(&s->busy);
     if (s->sleepers)
         close_logs(s);
     free(s->late_us);
     free(s->sleepers);
-    free(s);
 }
 
 /* What is behind us is skipped; those times are the return value. */
@@ -442,6 +436,7 @@ const struct bench bench_wakeup_latency = {
     .metrics = wakeup_metrics,
     .dims = wakeup_dims,
     .figures = wakeup_figures,
+    .state_size = sizeof(struct wakeup),
     .setup = wakeup_setup,
     .scan = wakeup_scan,
     .check = wakeup_check,

@@ -3,7 +3,35 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* Threads share states: no two parts that are so far apart lie in lines that move together. */
+enum { STATE_ALIGN = 128 };
+
+int bench_open(const struct bench *bench, struct bench_ctx *ctx)
+{
+    size_t bytes = (bench->state_size + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
+    if (bytes) {
+        ctx->state = aligned_alloc(STATE_ALIGN, bytes);
+        if (!ctx->state)
+            return err_set(ctx->err, -ENOMEM, "cannot allocate the state of %s", bench->name);
+        memset(ctx->state, 0, bytes);
+    }
+    return bench->setup(ctx);
+}
+
+void bench_close(const struct bench *bench, struct bench_ctx *ctx)
+{
+    if (bench->teardown && (ctx->state || !bench->state_size))
+        bench->teardown(ctx);
+    if (!bench->state_size)
+        return;
+    free(ctx->state);
+    ctx->state = NULL;
+    ctx->buffer = NULL;
+    ctx->buffer_bytes = 0;
+}
 
 enum device bench_device(const struct bench *bench, enum device device, enum device transport)
 {

@@ -157,7 +157,7 @@ struct bench_ctx {
     char *library;                /* what bench_library fills; NULL = nobody asks */
     struct made *made;            /* what bench_made fills; NULL = nobody asks */
     struct command_seat *command; /* of a benchmark that runs one; NULL = none was given */
-    void *state;                  /* the benchmark's own, from setup to teardown */
+    void *state;                  /* the benchmark's own, as its state_size says */
     const void *buffer;           /* setup may publish its main buffer: the harness then records */
     size_t buffer_bytes;          /*   on which NUMA nodes its pages lie */
 };
@@ -174,6 +174,8 @@ struct bench {
     unsigned needs;
     const struct opt *opts; /* may be NULL */
     size_t params_size;
+    /* Of ctx->state, zeroed before setup and freed behind teardown; 0 = it makes its own. */
+    size_t state_size;
     const struct bench_metric *metrics; /* that bench_emit may name, ends with name NULL; or NULL */
     const struct bench_dim *dims; /* of the values of those, as contract/dims.h says; or NULL */
     const struct bench_figure *figures; /* ends with name NULL; or NULL */
@@ -213,8 +215,13 @@ struct bench {
      */
     int (*scan)(struct bench_ctx *ctx);
     int (*check)(struct bench_ctx *ctx);     /* is the result right? after the timing */
-    void (*teardown)(struct bench_ctx *ctx); /* once, also after a failed setup */
+    void (*teardown)(struct bench_ctx *ctx); /* once, also after a failed setup; NULL = none */
 };
+
+/* Makes its state and calls setup; bench_close afterwards, also behind an error. */
+int bench_open(const struct bench *bench, struct bench_ctx *ctx);
+/* Where there is no state, since it was never opened, nothing of the benchmark's is called. */
+void bench_close(const struct bench *bench, struct bench_ctx *ctx);
 
 /*
  * Records one value of metrics[metric] where it stands along the benchmark's dimensions (NO_DIMS: a

@@ -40,10 +40,10 @@ static void *run_worker(void *arg)
 {
     struct worker *worker = arg;
     struct bench_ctx *ctx = &worker->ctx;
-    int rc = bench_gpu_canary.setup(ctx);
+    int rc = bench_open(&bench_gpu_canary, ctx);
     if (!rc)
         rc = bench_gpu_canary.scan(ctx);
-    bench_gpu_canary.teardown(ctx);
+    bench_close(&bench_gpu_canary, ctx);
     team.rc[ctx->worker] = rc;
     return NULL;
 }

@@ -69,7 +69,7 @@ TEST(grain_leaves_long_regions_out)
     scan_end(&scan);
     scan_probe(&scan, &bench_grain, &machine, none);
     scan.ctx.budget_s = 1e-9;
-    assert_int_equal(bench_grain.setup(&scan.ctx), 0);
+    assert_int_equal(bench_open(&bench_grain, &scan.ctx), 0);
     assert_int_equal(bench_grain.scan(&scan.ctx), -ENOTSUP);
     scan_end(&scan);
 }

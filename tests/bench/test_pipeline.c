@@ -43,7 +43,7 @@ static void job_open(struct job *job, const char *const *pairs)
                                   .err = &job->err};
     assert_int_equal(bench_pipeline.validate(job->params, &job->err), 0);
     assert_int_equal(bench_pipeline.probe(&job->ctx), 0);
-    if (bench_pipeline.setup(&job->ctx))
+    if (bench_open(&bench_pipeline, &job->ctx))
         fail_msg("%s", job->err.msg);
 }
 
@@ -75,7 +75,7 @@ static void run_and_check(const char *const *pairs)
     assert_int_equal(sample.start_ns + sample.elapsed_ns, 23);
     job_assert_right(&job);
     job_run(&job, 1, &sample); /* may go on as load after a check */
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
     assert_null(job.ctx.state);
 }
 
@@ -124,7 +124,7 @@ TEST(pipeline_prepared_on_the_device)
         data[i] += 0.001f;
     assert_int_equal(bench_pipeline.check(&job.ctx), -EBADMSG);
     assert_non_null(strstr(job.err.msg, "raw batch["));
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 }
 
 /* The first samples retire fewer batches than they submit, a drained pipeline none at all. */
@@ -137,7 +137,7 @@ TEST(pipeline_device_time_belongs_to_retired_batches)
     assert_int_equal(sample.device_ns, 0);
     job_run(&job, 1, &sample);
     assert_int_equal(sample.device_ns, 200000);
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 }
 
 /*
@@ -157,7 +157,7 @@ static uint64_t steady_step_ns(const char *const *pairs, unsigned tries, uint64_
         uint64_t took_ns = clock_now_ns() - start_ns;
         best_ns = took_ns < best_ns ? took_ns : best_ns;
     }
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
     return best_ns;
 }
 
@@ -196,7 +196,7 @@ TEST(pipeline_copies_in_order_overlap_nothing)
     uint64_t start_ns = clock_now_ns();
     job_run(&job, 4, &sample);
     assert_true(clock_now_ns() - start_ns >= UINT64_C(240000000));
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 }
 
 /* Stages are timed one after the other: nothing of a step is left out, but what the calls take. */
@@ -207,8 +207,8 @@ TEST(pipeline_stages_are_the_step)
     job_open(&job, (const char *const[]){"rows=64", "cols=250", "sim_work_us=5000", NULL});
     struct stage_clock stages = {.on = true};
     job.ctx.stages = &stages;
-    bench_pipeline.teardown(&job.ctx);
-    assert_int_equal(bench_pipeline.setup(&job.ctx), 0);
+    bench_close(&bench_pipeline, &job.ctx);
+    assert_int_equal(bench_open(&bench_pipeline, &job.ctx), 0);
     for (int i = 0; i < 50 && best < 0.99; i++) {
         struct sample sample = {0};
         stages = (struct stage_clock){.on = true};
@@ -225,7 +225,7 @@ TEST(pipeline_stages_are_the_step)
     }
     assert_true(best >= 0.99);
     job_assert_right(&job); /* and what it computes is the same */
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 }
 
 /* The wait is what the model says that it takes: as much of it as the CPU did not spend elsewhere.
@@ -244,7 +244,7 @@ static void assert_waits(const char *const *pairs, uint64_t copy_ns, uint64_t se
         seen = stages.ns[FEED_KERNEL] > work_ns * 9 / 10 && stages.ns[FEED_COPY] >= seen_copy_ns;
     }
     assert_true(seen);
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 }
 
 TEST(pipeline_waits_are_told_apart)
@@ -297,7 +297,7 @@ TEST(pipeline_tells_its_regions)
         assert_true(value_of(&job, "regions_per_step") == cases[i].regions);
         double work_s = value_of(&job, "region_work");
         assert_true(work_s > 0 && work_s < 1);
-        bench_pipeline.teardown(&job.ctx);
+        bench_close(&bench_pipeline, &job.ctx);
     }
 }
 
@@ -315,14 +315,14 @@ TEST(pipeline_tells_how_late_the_model_is)
     job.ctx.measuring = false;
     job_assert_right(&job);
     assert_true(value_of(&job, "sim_overshoot") > 0);
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 
     job_open(&job, (const char *const[]){SMALL, "wait=spin", NULL});
     job.ctx.measuring = true;
     job_run(&job, 2, &sample);
     job_assert_right(&job);
     assert_true(value_of(&job, "sim_overshoot") < 0);
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 }
 
 /* Where the worker's CPUs are of one node, the buffers of the device are there. */
@@ -335,16 +335,16 @@ TEST(pipeline_tells_where_its_buffers_are)
     job_assert_right(&job);
     double expected = memory_node_try(0, NULL) ? -1 : 1;
     assert_true(value_of(&job, "buffer_on_node") == expected);
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 
     static const struct bench_machine scattered = {.ncpus = 2,
                                                    .cpus = {{.os_node = 0}, {.os_node = 1}}};
     job.ctx.machine = &scattered;
     job.ctx.values->n = 0;
-    assert_int_equal(bench_pipeline.setup(&job.ctx), 0);
+    assert_int_equal(bench_open(&bench_pipeline, &job.ctx), 0);
     job_assert_right(&job);
     assert_true(value_of(&job, "buffer_on_node") < 0);
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 }
 
 /* The harness records where the pages of this buffer lie, so it has to be the data. */
@@ -354,7 +354,7 @@ TEST(pipeline_publishes_its_source_data)
     job_open(&job, (const char *const[]){SMALL, NULL});
     assert_non_null(job.ctx.buffer);
     assert_true(job.ctx.buffer_bytes >= 200 * 70 * sizeof(float));
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
     assert_null(job.ctx.buffer);
 }
 
@@ -370,7 +370,7 @@ TEST(pipeline_corrupted_data_fails_the_check)
         data[i] += 0.001f;
     assert_int_equal(bench_pipeline.check(&job.ctx), -EBADMSG);
     assert_non_null(strstr(job.err.msg, "raw batch["));
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 }
 
 TEST(pipeline_data_differ_by_seed_and_not_by_team)
@@ -379,18 +379,18 @@ TEST(pipeline_data_differ_by_seed_and_not_by_team)
     job_open(&one, (const char *const[]){SMALL, NULL});
     job_open(&two, (const char *const[]){SMALL, NULL});
     assert_memory_equal(one.ctx.buffer, two.ctx.buffer, one.ctx.buffer_bytes);
-    bench_pipeline.teardown(&two.ctx);
+    bench_close(&bench_pipeline, &two.ctx);
 
     two.ctx.threads = 5;
-    assert_int_equal(bench_pipeline.setup(&two.ctx), 0);
+    assert_int_equal(bench_open(&bench_pipeline, &two.ctx), 0);
     assert_memory_equal(one.ctx.buffer, two.ctx.buffer, one.ctx.buffer_bytes);
-    bench_pipeline.teardown(&two.ctx);
+    bench_close(&bench_pipeline, &two.ctx);
 
     two.ctx.seed = 8;
-    assert_int_equal(bench_pipeline.setup(&two.ctx), 0);
+    assert_int_equal(bench_open(&bench_pipeline, &two.ctx), 0);
     assert_memory_not_equal(one.ctx.buffer, two.ctx.buffer, one.ctx.buffer_bytes);
-    bench_pipeline.teardown(&two.ctx);
-    bench_pipeline.teardown(&one.ctx);
+    bench_close(&bench_pipeline, &two.ctx);
+    bench_close(&bench_pipeline, &one.ctx);
 }
 
 /* Every thread of the team registers, or its time would be missing from the split of the loss. */
@@ -400,13 +400,13 @@ TEST(pipeline_threads_register_their_visits)
     struct sample sample = {0};
     struct visit_log *visits = calloc(1, sizeof(*visits));
     job_open(&job, (const char *const[]){SMALL, NULL});
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
     job.ctx.visits = visits;
     job.ctx.threads = 3;
-    assert_int_equal(bench_pipeline.setup(&job.ctx), 0);
+    assert_int_equal(bench_open(&bench_pipeline, &job.ctx), 0);
     job_run(&job, 1, &sample);
     assert_int_equal(visits->threads, 3);
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
     free(visits);
 }
 
@@ -442,7 +442,7 @@ TEST(pipeline_busy_makes_a_step_longer)
     assert_true(clock_now_ns() - since_ns >= UINT64_C(120000000));
     assert_int_equal(sample.device_ns, UINT64_C(80000000));
     job_assert_right(&job);
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 }
 
 TEST(pipeline_options_refuse_values_out_of_range)
@@ -462,13 +462,13 @@ TEST(pipeline_teardown_after_failed_setup)
 {
     struct job job;
     job_open(&job, (const char *const[]){SMALL, NULL});
-    bench_pipeline.teardown(&job.ctx);
-    bench_pipeline.teardown(&job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
+    bench_close(&bench_pipeline, &job.ctx);
 
     job.ctx.device = DEVICE_NONE;
     assert_int_equal(bench_pipeline.probe(&job.ctx), -ENOTSUP);
-    assert_int_equal(bench_pipeline.setup(&job.ctx), -ENOTSUP);
-    bench_pipeline.teardown(&job.ctx);
+    assert_int_equal(bench_open(&bench_pipeline, &job.ctx), -ENOTSUP);
+    bench_close(&bench_pipeline, &job.ctx);
 }
 
 TEST(pipeline_is_registered_with_its_scenario)

@@ -26,7 +26,7 @@ static void job_open(struct job *job)
                                   .seed = 7,
                                   .err = &job->err};
     assert_int_equal(bench_prep.validate(job->params, &job->err), 0);
-    if (bench_prep.setup(&job->ctx))
+    if (bench_open(&bench_prep, &job->ctx))
         fail_msg("%s", job->err.msg);
 }
 
@@ -44,10 +44,10 @@ TEST(prep_counts_rows_and_is_right)
         if (bench_prep.check(&job.ctx))
             fail_msg("%s", job.err.msg);
     }
-    bench_prep.teardown(&job.ctx);
+    bench_close(&bench_prep, &job.ctx);
     assert_null(job.ctx.state);
     assert_null(job.ctx.buffer);
-    bench_prep.teardown(&job.ctx);
+    bench_close(&bench_prep, &job.ctx);
 }
 
 TEST(prep_corrupted_data_fails_the_check)
@@ -61,7 +61,7 @@ TEST(prep_corrupted_data_fails_the_check)
         data[i] += 0.001f;
     assert_int_equal(bench_prep.check(&job.ctx), -EBADMSG);
     assert_non_null(strstr(job.err.msg, "raw batch["));
-    bench_prep.teardown(&job.ctx);
+    bench_close(&bench_prep, &job.ctx);
 }
 
 /* It is load behind any other benchmark, so it must not ask for a device. */

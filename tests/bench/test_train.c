@@ -80,14 +80,14 @@ static void *live(void *arg)
     struct rank *rank = arg;
     rank->rc = bench_train.probe(&rank->ctx);
     if (!rank->rc)
-        rank->rc = bench_train.setup(&rank->ctx);
+        rank->rc = bench_open(&bench_train, &rank->ctx);
     if (!rank->rc)
         rank->rc = run_steps(rank, rank->warm_up, false);
     if (!rank->rc)
         rank->rc = run_steps(rank, rank->steps, true);
     if (!rank->rc)
         rank->rc = bench_train.check(&rank->ctx);
-    bench_train.teardown(&rank->ctx);
+    bench_close(&bench_train, &rank->ctx);
     return NULL;
 }
 

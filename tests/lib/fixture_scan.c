@@ -63,7 +63,7 @@ int scan_try(struct scan *scan, const struct bench *bench, const struct bench_ma
     int rc = scan_probe(scan, bench, machine, pairs);
     scan->ctx.budget_s = budget_s;
     if (!rc)
-        rc = bench->setup(&scan->ctx);
+        rc = bench_open(bench, &scan->ctx);
     if (!rc)
         rc = bench->scan(&scan->ctx);
     if (!rc && bench->check)
@@ -82,7 +82,7 @@ void scan_run(struct scan *scan, const struct bench *bench, const struct bench_m
 
 void scan_end(struct scan *scan)
 {
-    scan->bench->teardown(&scan->ctx);
+    bench_close(scan->bench, &scan->ctx);
     assert_null(scan->ctx.state);
 }
 

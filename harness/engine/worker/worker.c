@@ -354,13 +354,12 @@ static int run_bench(struct worker *w)
     int rc = w->bench->probe ? w->bench->probe(&w->ctx) : 0;
     if (rc)
         return rc;
-    rc = w->bench->setup(&w->ctx);
+    rc = bench_open(w->bench, &w->ctx);
     if (!rc)
         rc = run_phases(w);
     if (rc) /* now: a communicator that lost a rank can hang in its teardown */
         report_end(w, rc);
-    if (w->bench->teardown)
-        w->bench->teardown(&w->ctx);
+    bench_close(w->bench, &w->ctx);
     return rc;
 }
 
