@@ -1,38 +1,53 @@
-/* Points of a scan: in which order they are measured and emitted. */
+/* Points of a scan: in which order they are measured, and in which their values stand. */
 #include "bench/common/points.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
+#include <math.h>
 
-enum { N = 30 };
+enum { N = 30, MEASURED = 0, CONCLUDED, OTHER };
+
+static struct value_log values;
 
 struct seen {
-    size_t measured[N], emitted[N], nmeasured, nemitted;
+    size_t measured[N], nmeasured, nconcluded;
     size_t fails_at; /* the measured point that fails; N = none */
 };
 
+/* Point 0 has no value, 1 one, 2 two, 3 none again. */
 static int measure(struct bench_ctx *ctx, size_t point)
 {
     struct seen *seen = ctx->state;
-    assert_int_equal(seen->nemitted, 0);
+    assert_int_equal(seen->nconcluded, 0);
     seen->measured[seen->nmeasured++] = point;
+    for (size_t i = 0; i < point % 3; i++)
+        bench_emit(ctx, MEASURED, (double)point, DIMS({1, (double)point}, {2, (double)i}));
     return point == seen->fails_at ? -EIO : 0;
 }
 
-static void emit(struct bench_ctx *ctx, size_t point)
+/* Each second one, what the first value of the point behind it is. */
+static void conclude(struct bench_ctx *ctx, size_t point)
 {
     struct seen *seen = ctx->state;
-    seen->emitted[seen->nemitted++] = point;
+    assert_int_equal(point, seen->nconcluded++);
+    if (point % 2)
+        bench_emit(ctx, CONCLUDED,
+                   points_value(ctx, MEASURED, DIMS({1, (double)point + 1}, {2, 0})),
+                   DIMS({1, (double)point}));
 }
 
 /* `seed` is that of the worker, which must not matter. */
 static struct seen run(uint64_t seed, uint64_t round_seed)
 {
     struct seen seen = {.fails_at = N};
-    struct bench_ctx ctx = {.seed = seed, .round_seed = round_seed, .state = &seen};
-    assert_int_equal(points_run(&ctx, N, measure, emit), 0);
+    struct bench_ctx ctx = {
+        .seed = seed, .round_seed = round_seed, .state = &seen, .values = &values};
+    values.n = 0;
+    bench_emit(&ctx, OTHER, 1, NO_DIMS);
+    assert_int_equal(points_run(&ctx, N, measure, conclude), 0);
     assert_int_equal(seen.nmeasured, N);
-    assert_int_equal(seen.nemitted, N);
+    assert_int_equal(seen.nconcluded, N);
+    bench_emit(&ctx, OTHER, 2, NO_DIMS);
     return seen;
 }
 
@@ -41,18 +56,30 @@ TEST(points_are_measured_in_an_order_of_the_round)
     struct seen first = run(1, 100), second = run(1, 101), again = run(2, 100);
     assert_memory_not_equal(first.measured, second.measured, sizeof(first.measured));
     assert_memory_equal(first.measured, again.measured, sizeof(first.measured));
-    assert_memory_not_equal(first.measured, first.emitted, sizeof(first.measured));
 }
 
-TEST(points_are_each_measured_and_emitted_in_their_own_order)
+static void assert_next(uint32_t *at, unsigned metric, double value)
+{
+    assert_int_equal(values.value[*at].metric, metric);
+    assert_true(values.value[(*at)++].value == value);
+}
+
+TEST(points_have_their_values_in_their_own_order)
 {
     for (uint64_t round_seed = 0; round_seed < 20; round_seed++) {
         struct seen seen = run(1, round_seed);
         unsigned times[N] = {0};
-        for (size_t i = 0; i < N; i++) {
-            times[seen.measured[i]]++;
-            assert_int_equal(seen.emitted[i], i);
+        uint32_t at = 0;
+        assert_next(&at, OTHER, 1);
+        for (size_t point = 0; point < N; point++) {
+            times[seen.measured[point]]++;
+            for (size_t i = 0; i < point % 3; i++)
+                assert_next(&at, MEASURED, (double)point);
+            if (point % 2 && (point + 1) % 3 && point + 1 < N)
+                assert_next(&at, CONCLUDED, (double)point + 1);
         }
+        assert_next(&at, OTHER, 2);
+        assert_int_equal(at, values.n);
         for (size_t i = 0; i < N; i++)
             assert_int_equal(times[i], 1);
     }
@@ -61,8 +88,16 @@ TEST(points_are_each_measured_and_emitted_in_their_own_order)
 TEST(points_end_at_the_first_error)
 {
     struct seen all = run(1, 9), seen = {.fails_at = all.measured[4]};
-    struct bench_ctx ctx = {.round_seed = 9, .state = &seen};
-    assert_int_equal(points_run(&ctx, N, measure, emit), -EIO);
+    struct bench_ctx ctx = {.round_seed = 9, .state = &seen, .values = &values};
+    assert_int_equal(points_run(&ctx, N, measure, conclude), -EIO);
     assert_int_equal(seen.nmeasured, 5);
-    assert_int_equal(seen.nemitted, 0);
+    assert_int_equal(seen.nconcluded, 0);
+}
+
+TEST(points_share_the_budget)
+{
+    const struct bench_ctx ctx = {.budget_s = 2};
+    assert_int_equal(points_share_ns(&ctx, 4, 1000), 500000000);
+    assert_int_equal(points_share_ns(&ctx, 4, 600000000), 600000000);
+    assert_int_equal(points_share_ns(&ctx, 0, 1000), 2000000000);
 }
