@@ -94,46 +94,39 @@ static const struct bench_figure switch_figures[] = {
     {.name = NULL},
 };
 
-struct point {
-    double round_trip_us, yields;
-    struct err absent; /* code 0 = measured */
-};
-
 struct switching {
     struct team team; /* one thread, on the first CPU: what players do alone */
     struct game *game;
     struct memory_block sets;
     unsigned os_cpus[2];
     unsigned npoints;
-    unsigned place[POINTS]; /* of the points that are asked for */
-    struct point points[POINTS];
+    struct point {
+        enum game_how how;
+        enum between between;
+        enum cpus cpus;
+        unsigned size;
+    } points[POINTS];
+    uint64_t slice_ns;
     double calls_us[GAME_HOWS], touch_us[SIZES];
-    bool wrong;
 };
 
-/* A point's number is made of these. */
-struct setting {
-    enum game_how how;
-    enum between between;
-    enum cpus cpus;
-    unsigned size;
-};
-
-static struct setting setting_of(unsigned place)
+static bool asked(const struct switch_params *params, const struct point *point)
 {
-    return (struct setting){.how = (enum game_how)(place / SIZES / CPUS / BETWEENS),
-                            .between = (enum between)(place / SIZES / CPUS % BETWEENS),
-                            .cpus = (enum cpus)(place / SIZES % CPUS),
-                            .size = place % SIZES};
+    return points_asked(params->how, point->how) && points_asked(params->between, point->between) &&
+           points_asked(params->cpus, point->cpus) && points_asked(params->size, point->size) &&
+           !(point->how == GAME_YIELD && point->cpus == TWO);
 }
 
-static bool asked(const struct switch_params *params, struct setting at)
+static void list_points(struct switching *s, const struct switch_params *params)
 {
-    return (!params->how || params->how == (int)at.how + 1) &&
-           (!params->between || params->between == (int)at.between + 1) &&
-           (!params->cpus || params->cpus == (int)at.cpus + 1) &&
-           (!params->size || params->size == (int)at.size + 1) &&
-           !(at.how == GAME_YIELD && at.cpus == TWO);
+    for (unsigned i = 0; i < POINTS; i++) {
+        const struct point point = {.how = (enum game_how)(i / SIZES / CPUS / BETWEENS),
+                                    .between = (enum between)(i / SIZES / CPUS % BETWEENS),
+                                    .cpus = (enum cpus)(i / SIZES % CPUS),
+                                    .size = i % SIZES};
+        if (asked(params, &point))
+            s->points[s->npoints++] = point;
+    }
 }
 
 /* The first CPU, and the nearest on another core, or the next. */
@@ -166,9 +159,9 @@ static int switch_setup(struct bench_ctx *ctx)
 {
     struct switching *s = ctx->state;
     choose_cpus(s, ctx->machine);
-    for (unsigned place = 0; place < POINTS; place++)
-        if (asked(ctx->params, setting_of(place)))
-            s->place[s->npoints++] = place;
+    list_points(s, ctx->params);
+    /* One more for what players do alone. */
+    s->slice_ns = points_share_ns(ctx, s->npoints + 1, slice_least_ns);
     int rc = memory_map(&s->sets, (size_t)2 * WORKING_SET_MOST, MEMORY_4K, ctx->err);
     if (!rc)
         rc = open_game(s, ctx->err);
@@ -183,41 +176,52 @@ static void switch_teardown(struct bench_ctx *ctx)
     memory_unmap(&s->sets);
 }
 
-static uint64_t slice_ns(const struct bench_ctx *ctx)
+static struct dims place_of(const struct point *point)
 {
-    const struct switching *s = ctx->state;
-    /* One more for what players do alone. */
-    double ns = ctx->budget_s * 1e9 / (s->npoints + 1);
-    return ns > (double)slice_least_ns ? (uint64_t)ns : slice_least_ns;
+    return DIMS({BY_HOW, point->how}, {BY_BETWEEN, point->between}, {BY_CPUS, point->cpus});
 }
 
-static int measure_point(struct bench_ctx *ctx, size_t at)
+static struct dims sized(const struct point *point, unsigned size)
+{
+    return dims_with(place_of(point), BY_SIZE, (double)working_set_sizes[size]);
+}
+
+static int emit_game(struct bench_ctx *ctx, const struct point *point)
+{
+    const struct switching *s = ctx->state;
+    const struct game *game = s->game;
+    const struct dims at = sized(point, point->size);
+    bench_emit(ctx, ROUND_TRIP, game->round_trip_us, at);
+    if (point->how == GAME_YIELD)
+        bench_emit(ctx, YIELDS, (double)game->yields / (double)game->repeat.items, at);
+    return game->wrong[0] || game->wrong[1]
+               ? err_set(ctx->err, -EBADMSG,
+                         "a player went over its working set more or less often than it had the "
+                         "ball")
+               : 0;
+}
+
+static int measure_point(struct bench_ctx *ctx, size_t which)
 {
     struct switching *s = ctx->state;
-    struct setting setting = setting_of(s->place[at]);
-    struct point *point = &s->points[s->place[at]];
+    const struct point *point = &s->points[which];
+    struct err absent = {0};
     struct game *game = s->game;
-    if (setting.cpus == TWO && s->os_cpus[0] == s->os_cpus[1]) {
-        (void)err_set(&point->absent, -ENOTSUP, "there is only one CPU to use");
-        return 0;
-    }
-    game_begin(game, setting.how, working_set_sizes[setting.size] / sizeof(uint64_t),
-               slice_ns(ctx));
-    const struct duel duel = {.processes = setting.between == PROCESSES,
-                              .os_cpus = {s->os_cpus[0], s->os_cpus[setting.cpus == TWO]},
+    game_begin(game, point->how, working_set_sizes[point->size] / sizeof(uint64_t), s->slice_ns);
+    const struct duel duel = {.processes = point->between == PROCESSES,
+                              .os_cpus = {s->os_cpus[0], s->os_cpus[point->cpus == TWO]},
                               .play = game_play,
                               .arg = game,
                               .visits = ctx->visits};
-    int rc = duel_run(&duel, &point->absent);
+    int rc = point->cpus == TWO && s->os_cpus[0] == s->os_cpus[1]
+                 ? err_set(&absent, -ENOTSUP, "there is only one CPU to use")
+                 : duel_run(&duel, &absent);
     for (unsigned who = 0; who < 2 && !rc; who++)
         if (game->failed[who])
             rc = err_sys(ctx->err, game->failed[who], "the ball was lost");
-    if (point->absent.code || rc)
+    if (bench_emit_absent(ctx, ROUND_TRIP, &absent, sized(point, point->size)) || rc)
         return rc == -ENOTSUP ? 0 : rc;
-    s->wrong |= game->wrong[0] || game->wrong[1];
-    point->round_trip_us = game->round_trip_us;
-    point->yields = (double)game->yields / (double)game->repeat.items;
-    return 0;
+    return emit_game(ctx, point);
 }
 
 static void time_all_alone(void *arg, unsigned rank, unsigned n)
@@ -232,41 +236,18 @@ static void time_all_alone(void *arg, unsigned rank, unsigned n)
         s->touch_us[size] = game_time_set(game, working_set_sizes[size] / sizeof(uint64_t));
 }
 
-/* Of the same players without a working set; NULL where it was not measured. */
-static const struct point *bare_point(const struct switching *s, unsigned place)
-{
-    const struct point *bare = &s->points[place - place % SIZES];
-    return bare->round_trip_us > 0 ? bare : NULL;
-}
-
-/* The part of the costs of a switch that is this point's. */
-static void emit_cost(struct bench_ctx *ctx, unsigned place, struct dims at)
+/* What its round trip and that without a working set tell. */
+static void conclude(struct bench_ctx *ctx, size_t which)
 {
     const struct switching *s = ctx->state;
-    const struct point *point = &s->points[place], *bare = bare_point(s, place);
-    const struct setting of = setting_of(place);
-    double half_us = point->round_trip_us / 2;
-    if (of.size == 0)
-        bench_emit(ctx, DIRECT_COST, half_us - s->calls_us[of.how], at);
-    else if (bare)
-        bench_emit(ctx, CACHE_COST, half_us - bare->round_trip_us / 2 - s->touch_us[of.size],
-                   dims_with(at, BY_SIZE, (double)working_set_sizes[of.size]));
-}
-
-static void emit_point(struct bench_ctx *ctx, size_t which)
-{
-    const struct switching *s = ctx->state;
-    unsigned place = s->place[which];
-    const struct point *point = &s->points[place];
-    const struct setting of = setting_of(place);
-    const struct dims at = DIMS({BY_HOW, of.how}, {BY_BETWEEN, of.between}, {BY_CPUS, of.cpus});
-    const struct dims sized = dims_with(at, BY_SIZE, (double)working_set_sizes[of.size]);
-    if (bench_emit_absent(ctx, ROUND_TRIP, &point->absent, sized))
-        return;
-    bench_emit(ctx, ROUND_TRIP, point->round_trip_us, sized);
-    if (of.how == GAME_YIELD)
-        bench_emit(ctx, YIELDS, point->yields, sized);
-    emit_cost(ctx, place, at);
+    const struct point *point = &s->points[which];
+    double half_us = points_value(ctx, ROUND_TRIP, sized(point, point->size)) / 2;
+    double bare_us = points_value(ctx, ROUND_TRIP, sized(point, 0)) / 2;
+    if (!point->size)
+        bench_emit(ctx, DIRECT_COST, half_us - s->calls_us[point->how], place_of(point));
+    else
+        bench_emit(ctx, CACHE_COST, half_us - bare_us - s->touch_us[point->size],
+                   sized(point, point->size));
 }
 
 static void emit_alone(struct bench_ctx *ctx)
@@ -281,21 +262,12 @@ static void emit_alone(struct bench_ctx *ctx)
 static int switch_scan(struct bench_ctx *ctx)
 {
     struct switching *s = ctx->state;
-    s->game->repeat.slice_ns = slice_ns(ctx) / (GAME_HOWS + SIZES - 1);
+    s->game->repeat.slice_ns = s->slice_ns / (GAME_HOWS + SIZES - 1);
     (void)team_run(&s->team, NULL, 1, time_all_alone, s);
-    int rc = points_run(ctx, s->npoints, measure_point, emit_point);
+    int rc = points_run(ctx, s->npoints, measure_point, conclude);
     if (!rc)
         emit_alone(ctx);
     return rc;
-}
-
-static int switch_check(struct bench_ctx *ctx)
-{
-    const struct switching *s = ctx->state;
-    return s->wrong ? err_set(ctx->err, -EBADMSG,
-                              "a player went over its working set more or less often than it had "
-                              "the ball")
-                    : 0;
 }
 
 const struct bench bench_context_switch = {
@@ -310,6 +282,5 @@ const struct bench bench_context_switch = {
     .state_size = sizeof(struct switching),
     .setup = switch_setup,
     .scan = switch_scan,
-    .check = switch_check,
     .teardown = switch_teardown,
 };

@@ -94,11 +94,6 @@ static const struct bench_figure fairness_figures[] = {
     {.name = NULL},
 };
 
-struct short_waits {
-    double ms[3]; /* p50, p99, max */
-    struct err absent;
-};
-
 struct fairness {
     struct team by_nice, by_policy; /* nice levels cannot be taken back */
     double long_s, short_s, every_s;
@@ -106,7 +101,6 @@ struct fairness {
     int nice; /* of task 0; those of the others are by NICE_STEP above it */
     struct err no_room;
     double share[TASKS];
-    struct short_waits waits[POLICIES];
     /* Of the point that runs. */
     _Alignas(128) atomic_bool over;
     uint64_t start_ns; /* CLOCK_MONOTONIC */
@@ -204,10 +198,19 @@ static void take_share(void *arg, unsigned rank, unsigned n)
 static int measure_shares(struct bench_ctx *ctx)
 {
     struct fairness *s = ctx->state;
-    if (s->no_room.code)
+    double sum = 0;
+    if (bench_emit_absent(ctx, SHARE_ERROR, &s->no_room, DIMS({BY_NICE, s->nice})))
         return 0;
     atomic_store(&s->over, false);
     (void)team_run(&s->by_nice, NULL, TASKS, take_share, s);
+    for (unsigned task = 0; task < TASKS; task++)
+        sum += weights[nice_of(s, task) - NICE_LEAST];
+    for (unsigned task = 0; task < TASKS; task++) {
+        int nice = nice_of(s, task);
+        double due = weights[nice - NICE_LEAST] / sum;
+        bench_emit(ctx, CPU_SHARE, s->share[task], DIMS({BY_NICE, nice}));
+        bench_emit(ctx, SHARE_ERROR, s->share[task] / due - 1, DIMS({BY_NICE, nice}));
+    }
     return s->refused[0] ? err_sys(ctx->err, s->refused[0], "cannot read the clock of a thread")
                          : 0;
 }
@@ -264,69 +267,44 @@ static void join_convoy(void *arg, unsigned rank, unsigned n)
     (void)sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
-static int measure_convoy(struct fairness *s, unsigned policy)
+static void measure_convoy(struct bench_ctx *ctx, unsigned policy)
 {
-    struct short_waits *waits = &s->waits[policy];
+    struct fairness *s = ctx->state;
+    const struct dims at = DIMS({BY_POLICY, policy});
+    struct err refused = {0};
     atomic_store(&s->over, false);
     s->policy = policy;
     s->nwaits = 0;
     s->start_ns = clock_timer_ns();
     (void)team_run(&s->by_policy, NULL, TASKS, join_convoy, s);
-    for (unsigned task = 0; task < TASKS; task++)
+    for (unsigned task = 0; task < TASKS && !refused.code; task++)
         if (s->refused[task]) {
-            (void)err_sys(&waits->absent, s->refused[task],
-                          "the system refuses a thread of policy %s", policy_names[policy]);
-            waits->absent.code = -ENOTSUP;
-            return 0;
+            (void)err_sys(&refused, s->refused[task], "the system refuses a thread of policy %s",
+                          policy_names[policy]);
+            refused.code = -ENOTSUP;
         }
+    if (bench_emit_absent(ctx, SHORT_WAIT, &refused, dims_with(at, BY_STAT, 0)))
+        return;
     size_t n = stats_sort(s->wait_ms, s->nwaits);
-    waits->ms[0] = stats_median(s->wait_ms, n);
-    waits->ms[1] = stats_percentile(s->wait_ms, n, 0.99);
-    waits->ms[2] = s->wait_ms[n - 1];
-    return 0;
+    const double stats_ms[] = {stats_median(s->wait_ms, n), stats_percentile(s->wait_ms, n, 0.99),
+                               s->wait_ms[n - 1]};
+    for (unsigned i = 0; i < 3; i++)
+        bench_emit(ctx, SHORT_WAIT, stats_ms[i], dims_with(at, BY_STAT, i));
 }
 
 /* ---- both ---- */
 
 static int measure_point(struct bench_ctx *ctx, size_t point)
 {
-    return point ? measure_convoy(ctx->state, (unsigned)point - 1) : measure_shares(ctx);
-}
-
-static void emit_shares(struct bench_ctx *ctx)
-{
-    const struct fairness *s = ctx->state;
-    double sum = 0;
-    if (bench_emit_absent(ctx, SHARE_ERROR, &s->no_room, DIMS({BY_NICE, s->nice})))
-        return;
-    for (unsigned task = 0; task < TASKS; task++)
-        sum += weights[nice_of(s, task) - NICE_LEAST];
-    for (unsigned task = 0; task < TASKS; task++) {
-        int nice = nice_of(s, task);
-        double due = weights[nice - NICE_LEAST] / sum;
-        bench_emit(ctx, CPU_SHARE, s->share[task], DIMS({BY_NICE, nice}));
-        bench_emit(ctx, SHARE_ERROR, s->share[task] / due - 1, DIMS({BY_NICE, nice}));
-    }
-}
-
-static void emit_point(struct bench_ctx *ctx, size_t point)
-{
-    const struct fairness *s = ctx->state;
-    if (!point) {
-        emit_shares(ctx);
-        return;
-    }
-    const struct dims at = DIMS({BY_POLICY, (double)point - 1});
-    const struct short_waits *waits = &s->waits[point - 1];
-    if (bench_emit_absent(ctx, SHORT_WAIT, &waits->absent, dims_with(at, BY_STAT, 0)))
-        return;
-    for (unsigned i = 0; i < 3; i++)
-        bench_emit(ctx, SHORT_WAIT, waits->ms[i], dims_with(at, BY_STAT, i));
+    if (!point)
+        return measure_shares(ctx);
+    measure_convoy(ctx, (unsigned)point - 1);
+    return 0;
 }
 
 static int fairness_scan(struct bench_ctx *ctx)
 {
-    return points_run(ctx, POINTS, measure_point, emit_point);
+    return points_run(ctx, POINTS, measure_point, NULL);
 }
 
 const struct bench bench_fairness = {

@@ -103,18 +103,17 @@ struct way {
     size_t mask_bytes;
 };
 
-struct point {
-    double round_trip_us;
-    struct err absent; /* code 0 = measured */
-};
-
 struct migration {
     struct memory_block set;
     struct repeat repeat;
-    unsigned npoints, place[POINTS]; /* of the points that are asked for */
-    struct point points[POINTS];
+    unsigned npoints;
+    struct point {
+        enum near to;
+        enum cpus cpus;
+        unsigned size;
+        struct err absent; /* code 0 = measured */
+    } points[POINTS];
     double call_us, touch_us[SIZES];
-    bool wrong;
     /* Of the point that runs. */
     struct way way;
     size_t words;
@@ -124,36 +123,22 @@ struct migration {
     int failed; /* -errno of a move */
 };
 
-/* A point's number is made of these. */
-struct setting {
-    enum near to;
-    enum cpus cpus;
-    unsigned size;
-};
-
-static struct setting setting_of(unsigned place)
+static void list_points(struct migration *s, const struct migration_params *params)
 {
-    return (struct setting){.to = (enum near)(place / SIZES / CPUS),
-                            .cpus = (enum cpus)(place / SIZES % CPUS),
-                            .size = place % SIZES};
-}
-
-static bool asked(const struct migration_params *params, struct setting at)
-{
-    return (!params->to || params->to == (int)at.to + 1) &&
-           (!params->cpus || params->cpus == (int)at.cpus + 1) &&
-           (!params->size || params->size == (int)at.size + 1);
+    for (unsigned to = 0; to < NEARS; to++)
+        for (unsigned cpus = 0; cpus < CPUS; cpus++)
+            for (unsigned size = 0; size < SIZES; size++)
+                if (points_asked(params->to, to) && points_asked(params->cpus, cpus) &&
+                    points_asked(params->size, size))
+                    s->points[s->npoints++] = (struct point){.to = to, .cpus = cpus, .size = size};
 }
 
 static int migration_setup(struct bench_ctx *ctx)
 {
     struct migration *s = ctx->state;
-    for (unsigned place = 0; place < POINTS; place++)
-        if (asked(ctx->params, setting_of(place)))
-            s->place[s->npoints++] = place;
+    list_points(s, ctx->params);
     /* One more for what is done without a move. */
-    double ns = ctx->budget_s * 1e9 / (s->npoints + 1);
-    s->repeat.slice_ns = ns > (double)slice_least_ns ? (uint64_t)ns : slice_least_ns;
+    s->repeat.slice_ns = points_share_ns(ctx, s->npoints + 1, slice_least_ns);
     return memory_map(&s->set, WORKING_SET_MOST, MEMORY_4K, ctx->err);
 }
 
@@ -252,12 +237,12 @@ static int keep_both_awake(struct awake keepers[2], const struct way *way, struc
     return rc ? rc : awake_start(&keepers[1], way->os_cpus[1], err);
 }
 
-static int move_about(struct bench_ctx *ctx, struct setting at, struct point *point)
+static int move_about(struct bench_ctx *ctx, struct point *point)
 {
     struct migration *s = ctx->state;
     struct awake keepers[2] = {{0}};
     struct team mover = {0};
-    int rc = at.cpus == AWAKE ? keep_both_awake(keepers, &s->way, &point->absent) : 0;
+    int rc = point->cpus == AWAKE ? keep_both_awake(keepers, &s->way, &point->absent) : 0;
     if (!rc)
         rc = team_start(&mover, s->way.os_cpus, 1, ctx->visits, ctx->err);
     if (!rc)
@@ -268,38 +253,53 @@ static int move_about(struct bench_ctx *ctx, struct setting at, struct point *po
     return point->absent.code ? 0 : rc;
 }
 
-/* Who is refused a CPU, or is not moved, has no value. */
-static void judge_moves(struct migration *s, struct point *point)
+static struct dims place_of(const struct point *point)
 {
+    return DIMS({BY_TO, point->to}, {BY_CPUS, point->cpus});
+}
+
+static struct dims sized(const struct point *point, unsigned size)
+{
+    return dims_with(place_of(point), BY_SIZE, (double)working_set_sizes[size]);
+}
+
+/* Who is refused a CPU, or is not moved, has no value. */
+static int judge_moves(struct bench_ctx *ctx, struct point *point)
+{
+    struct migration *s = ctx->state;
     if (s->failed)
         (void)err_sys(&point->absent, s->failed, "cannot move a thread between CPU %u and %u",
                       s->way.os_cpus[0], s->way.os_cpus[1]);
     else if (2 * s->strays >= s->moves)
         (void)err_set(&point->absent, -ENOTSUP, "the system takes the call and moves nothing");
-    if (point->absent.code)
+    if (point->absent.code) {
         point->absent.code = -ENOTSUP;
-    else
-        s->wrong |= s->strays || !working_set_holds(s->set.base, s->words, s->visits);
-    point->round_trip_us = s->round_trip_us;
+        return 0;
+    }
+    bench_emit(ctx, ROUND_TRIP, s->round_trip_us, sized(point, point->size));
+    return s->strays || !working_set_holds(s->set.base, s->words, s->visits)
+               ? err_set(ctx->err, -EBADMSG,
+                         "a thread was not where it had moved, or went over its working set more "
+                         "or less often than it moved")
+               : 0;
 }
 
 static int measure_point(struct bench_ctx *ctx, size_t which)
 {
     struct migration *s = ctx->state;
-    struct point *point = &s->points[s->place[which]];
-    struct setting at = setting_of(s->place[which]);
+    struct point *point = &s->points[which];
     const struct bench_cpu *cpus = ctx->machine->cpus;
     unsigned to = 0;
-    if (near_find(ctx->machine, at.to, &to, &point->absent))
+    if (near_find(ctx->machine, point->to, &to, &point->absent))
         return 0; /* the reason is the point's row */
     int rc = way_open(&s->way, cpus[0].os_cpu, cpus[to].os_cpu, ctx->err);
-    s->words = working_set_sizes[at.size] / sizeof(uint64_t);
+    s->words = working_set_sizes[point->size] / sizeof(uint64_t);
     s->visits = s->moves = s->strays = 0;
     s->failed = 0;
     if (!rc)
-        rc = move_about(ctx, at, point);
+        rc = move_about(ctx, point);
     if (!rc && !point->absent.code)
-        judge_moves(s, point);
+        rc = judge_moves(ctx, point);
     way_close(&s->way);
     return rc;
 }
@@ -340,36 +340,21 @@ static int measure_alone(struct bench_ctx *ctx)
 
 /* ---- rows ---- */
 
-/* The part of the costs of a move that is this point's. */
-static void emit_cost(struct bench_ctx *ctx, unsigned place, struct dims at)
+/* A way that there is not is said once; else what its round trip and others tell. */
+static void conclude(struct bench_ctx *ctx, size_t which)
 {
     const struct migration *s = ctx->state;
-    const struct point *point = &s->points[place], *bare = &s->points[place - place % SIZES];
-    size_t bytes = working_set_sizes[place % SIZES];
-    double half_us = point->round_trip_us / 2;
-    if (!bytes)
+    const struct point *point = &s->points[which];
+    const struct dims at = place_of(point);
+    double half_us = points_value(ctx, ROUND_TRIP, sized(point, point->size)) / 2;
+    double bare_us = points_value(ctx, ROUND_TRIP, sized(point, 0)) / 2;
+    if (!point->absent.code && !point->size)
         bench_emit(ctx, MOVE_COST, half_us - s->call_us, at);
-    else if (bare->round_trip_us > 0)
-        bench_emit(ctx, CACHE_COST, half_us - bare->round_trip_us / 2 - s->touch_us[place % SIZES],
-                   dims_with(at, BY_SIZE, (double)bytes));
-}
-
-/* A way that there is not is said once. */
-static void emit_point(struct bench_ctx *ctx, size_t which)
-{
-    const struct migration *s = ctx->state;
-    unsigned place = s->place[which];
-    const struct point *point = &s->points[place];
-    const struct setting of = setting_of(place);
-    const struct dims at = DIMS({BY_TO, of.to}, {BY_CPUS, of.cpus});
-    if (point->absent.code) {
-        if (!which || strcmp(s->points[s->place[which - 1]].absent.msg, point->absent.msg) != 0)
-            (void)bench_emit_absent(ctx, MOVE_COST, &point->absent, at);
-        return;
-    }
-    bench_emit(ctx, ROUND_TRIP, point->round_trip_us,
-               dims_with(at, BY_SIZE, (double)working_set_sizes[of.size]));
-    emit_cost(ctx, place, at);
+    else if (!point->absent.code)
+        bench_emit(ctx, CACHE_COST, half_us - bare_us - s->touch_us[point->size],
+                   sized(point, point->size));
+    else if (!which || strcmp(s->points[which - 1].absent.msg, point->absent.msg) != 0)
+        (void)bench_emit_absent(ctx, MOVE_COST, &point->absent, at);
 }
 
 static void emit_alone(struct bench_ctx *ctx)
@@ -385,19 +370,10 @@ static int migration_scan(struct bench_ctx *ctx)
     const struct migration *s = ctx->state;
     int rc = measure_alone(ctx);
     if (!rc)
-        rc = points_run(ctx, s->npoints, measure_point, emit_point);
+        rc = points_run(ctx, s->npoints, measure_point, conclude);
     if (!rc)
         emit_alone(ctx);
     return rc;
-}
-
-static int migration_check(struct bench_ctx *ctx)
-{
-    const struct migration *s = ctx->state;
-    return s->wrong ? err_set(ctx->err, -EBADMSG,
-                              "a thread was not where it had moved, or went over its working set "
-                              "more or less often than it moved")
-                    : 0;
 }
 
 const struct bench bench_migration = {
@@ -411,6 +387,5 @@ const struct bench bench_migration = {
     .state_size = sizeof(struct migration),
     .setup = migration_setup,
     .scan = migration_scan,
-    .check = migration_check,
     .teardown = migration_teardown,
 };

@@ -14,7 +14,7 @@
  * and so on, all CPUs, and two a CPU. `pair_rate` and `pair_fairness`: the same of two threads, on
  * the first CPU and on one as near to it as the key `to` says (near.h). Work is steps of
  * kernels/cpu/busy.h, some 2 to 4 ns each: those inside are on shared data that the lock alone
- * protects, which is what check looks at.
+ * protects, which is looked at behind each slice.
  * **Source** Mellor-Crummey and Scott 1991 (ticket); will-it-scale's pthread_mutex tests contend
  * alike.
  * **Limits** Up to all CPUs each thread has one. Where another process takes it, or two threads
@@ -190,7 +190,6 @@ struct crowd {
     bool is_pair;
     enum near near;
     unsigned members[2]; /* of a pair */
-    double rate[LOCKS], fairness[LOCKS];
 };
 
 struct contention {
@@ -200,7 +199,6 @@ struct contention {
     struct err absent[NEARS]; /* code 0: there is such a pair */
     unsigned first, nlocks;   /* those that are asked for */
     uint64_t inside, outside, slice_ns, seed;
-    bool wrong[LOCKS];
     /* Of the slice that runs. */
     unsigned kind;
     struct lock lock;
@@ -252,8 +250,7 @@ static int mutex_setup(struct bench_ctx *ctx)
     c->inside = (uint64_t)params->inside;
     c->outside = (uint64_t)params->outside;
     c->seed = ctx->round_seed;
-    uint64_t fit_ns = (uint64_t)(ctx->budget_s * 1e9) / ((uint64_t)c->ncrowds * c->nlocks);
-    c->slice_ns = fit_ns > slice_least_ns ? fit_ns : slice_least_ns;
+    c->slice_ns = points_share_ns(ctx, (size_t)c->ncrowds * c->nlocks, slice_least_ns);
     c->contenders =
         aligned_alloc(_Alignof(struct contender), (size_t)OVER * n * sizeof(*c->contenders));
     if (!c->contenders)
@@ -330,7 +327,7 @@ static double fairness_of(const struct contention *c, unsigned n)
 static int measure_point(struct bench_ctx *ctx, size_t point)
 {
     struct contention *c = ctx->state;
-    struct crowd *crowd = &c->crowds[point % c->ncrowds];
+    const struct crowd *crowd = &c->crowds[point % c->ncrowds];
     unsigned n = crowd->n;
     c->kind = c->first + (unsigned)(point / c->ncrowds);
     int rc = make_lock(c, ctx->err);
@@ -343,41 +340,24 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
     uint64_t took_ns =
         team_run(&c->team, crowd->is_pair ? crowd->members : NULL, n, contend_for, c);
     (void)pthread_mutex_destroy(&c->lock.mutex);
-    crowd->rate[c->kind] = (double)c->taken * 1e3 / (double)took_ns;
-    crowd->fairness[c->kind] = fairness_of(c, n);
-    c->wrong[c->kind] |= !lock_held(c, n);
-    return 0;
-}
-
-static void emit_point(struct bench_ctx *ctx, size_t point)
-{
-    const struct contention *c = ctx->state;
-    const struct crowd *crowd = &c->crowds[point % c->ncrowds];
-    unsigned kind = c->first + (unsigned)(point / c->ncrowds);
-    const struct dims at = crowd->is_pair ? DIMS({BY_LOCK, kind}, {BY_TO, crowd->near})
-                                          : DIMS({BY_LOCK, kind}, {BY_THREADS, crowd->n});
-    bench_emit(ctx, crowd->is_pair ? PAIR_RATE : RATE, crowd->rate[kind], at);
-    if (crowd->n > 1)
-        bench_emit(ctx, crowd->is_pair ? PAIR_FAIRNESS : FAIRNESS, crowd->fairness[kind], at);
+    const struct dims at = crowd->is_pair ? DIMS({BY_LOCK, c->kind}, {BY_TO, crowd->near})
+                                          : DIMS({BY_LOCK, c->kind}, {BY_THREADS, n});
+    bench_emit(ctx, crowd->is_pair ? PAIR_RATE : RATE, (double)c->taken * 1e3 / (double)took_ns,
+               at);
+    if (n > 1)
+        bench_emit(ctx, crowd->is_pair ? PAIR_FAIRNESS : FAIRNESS, fairness_of(c, n), at);
+    return lock_held(c, n) ? 0
+                           : err_set(ctx->err, -EBADMSG, "two threads had the lock '%s' at once",
+                                     lock_names[c->kind + 1]);
 }
 
 static int mutex_scan(struct bench_ctx *ctx)
 {
     const struct contention *c = ctx->state;
-    int rc = points_run(ctx, (size_t)c->nlocks * c->ncrowds, measure_point, emit_point);
+    int rc = points_run(ctx, (size_t)c->nlocks * c->ncrowds, measure_point, NULL);
     for (int near = 0; near < NEARS && !rc; near++)
         (void)bench_emit_absent(ctx, PAIR_RATE, &c->absent[near], DIMS({BY_TO, near}));
     return rc;
-}
-
-static int mutex_check(struct bench_ctx *ctx)
-{
-    const struct contention *c = ctx->state;
-    for (unsigned kind = 0; kind < LOCKS; kind++)
-        if (c->wrong[kind])
-            return err_set(ctx->err, -EBADMSG, "two threads had the lock '%s' at once",
-                           lock_names[kind + 1]);
-    return 0;
 }
 
 const struct bench bench_mutex = {
@@ -391,6 +371,5 @@ const struct bench bench_mutex = {
     .state_size = sizeof(struct contention),
     .setup = mutex_setup,
     .scan = mutex_scan,
-    .check = mutex_check,
     .teardown = mutex_teardown,
 };

@@ -110,7 +110,6 @@ struct point {
     unsigned sides, producers, consumers, capacity;
     unsigned other; /* CPU of those that get, in machine->cpus, where sides is of two CPUs */
     struct err absent;
-    double rate, sleeps, wait_us, wait_p99_us;
 };
 
 /* One thread, of either side. */
@@ -127,7 +126,6 @@ struct exchange {
     unsigned npoints;
     struct point points[POINTS];
     uint64_t slice_ns, seed;
-    bool wrong;
     double *waits; /* of all who get */
     /* Of the point that runs. */
     const struct point *point;
@@ -160,9 +158,8 @@ static void list_points(struct exchange *s, const struct exchange_params *params
     for (unsigned i = 0; i < POINTS; i++) {
         unsigned how = i / (SIDES * TEAMS * CAPACITIES), sides = i / (TEAMS * CAPACITIES) % SIDES;
         unsigned team = i / CAPACITIES % TEAMS, capacity = i % CAPACITIES;
-        if (team >= nteams || capacity >= ncapacities ||
-            (params->how && params->how != (int)how + 1) ||
-            (params->sides && params->sides != (int)sides + 1) ||
+        if (team >= nteams || capacity >= ncapacities || !points_asked(params->how, how) ||
+            !points_asked(params->sides, sides) ||
             (team && nteams > 1 && ncapacities > 1 && capacities[capacity] != 16))
             continue;
         struct point point = {
@@ -191,12 +188,11 @@ static int exchange_validate(const void *params, struct err *err)
 static int exchange_setup(struct bench_ctx *ctx)
 {
     struct exchange *s = ctx->state;
-    unsigned possible = 0;
+    size_t possible = 0;
     list_points(s, ctx->params, ctx->machine);
     for (unsigned i = 0; i < s->npoints; i++)
         possible += !s->points[i].absent.code;
-    double ns = ctx->budget_s * 1e9 / (possible ? possible : 1);
-    s->slice_ns = ns > (double)slice_least_ns ? (uint64_t)ns : slice_least_ns;
+    s->slice_ns = points_share_ns(ctx, possible, slice_least_ns);
     s->seed = ctx->round_seed;
     s->waits = calloc((size_t)SIDE_MOST * WAITS_MOST, sizeof(*s->waits));
     s->hands = aligned_alloc(_Alignof(struct hand), (size_t)2 * SIDE_MOST * sizeof(*s->hands));
@@ -299,9 +295,19 @@ static void lend_a_hand(void *arg, unsigned rank, unsigned n)
 
 /* ---- points ---- */
 
-/* Each item came once. */
-static void conclude(struct exchange *s, struct point *point)
+static struct dims place_of(const struct point *point)
 {
+    char threads[24];
+    struct dims at = DIMS({BY_HOW, point->how}, {BY_SIDES, point->sides});
+    (void)snprintf(threads, sizeof(threads), "%ux%u", point->producers, point->consumers);
+    return dims_with(dims_with_text(at, BY_THREADS, threads), BY_CAPACITY, point->capacity);
+}
+
+/* Each item came once. */
+static int emit_point(struct bench_ctx *ctx, const struct point *point)
+{
+    const struct exchange *s = ctx->state;
+    const struct dims at = place_of(point);
     uint64_t put = 0, got = 0, tags = 0, sleeps = 0, counted = 0, last_ns = 0;
     size_t nwaits = 0;
     for (unsigned i = 0; i < point->producers + point->consumers; i++) {
@@ -320,12 +326,12 @@ static void conclude(struct exchange *s, struct point *point)
             s->waits[nwaits++] = (double)hand->wait_us[wait];
     }
     uint64_t begin_ns = atomic_load(&s->start_ns) + s->slice_ns / WARM_SHARE;
-    s->wrong |= put != got || tags;
-    point->rate = (double)counted * 1e9 / (double)(last_ns - begin_ns);
-    point->sleeps = (double)sleeps / (double)got;
     nwaits = stats_sort(s->waits, nwaits);
-    point->wait_us = stats_median(s->waits, nwaits);
-    point->wait_p99_us = stats_percentile(s->waits, nwaits, 0.99);
+    bench_emit(ctx, RATE, (double)counted * 1e9 / (double)(last_ns - begin_ns), at);
+    bench_emit(ctx, SLEEPS, (double)sleeps / (double)got, at);
+    bench_emit(ctx, WAIT, stats_median(s->waits, nwaits), at);
+    bench_emit(ctx, WAIT_P99, stats_percentile(s->waits, nwaits, 0.99), at);
+    return put != got || tags ? err_set(ctx->err, -EBADMSG, "an item was got twice, or never") : 0;
 }
 
 static unsigned cpu_of(const struct bench_machine *machine, const struct point *point,
@@ -340,11 +346,15 @@ static unsigned cpu_of(const struct bench_machine *machine, const struct point *
 static int measure_point(struct bench_ctx *ctx, size_t which)
 {
     struct exchange *s = ctx->state;
-    struct point *point = &s->points[which];
+    const struct point *point = &s->points[which];
     unsigned os_cpus[2 * SIDE_MOST], threads = point->producers + point->consumers;
     struct team team = {0};
-    if (point->absent.code)
+    bool said = which && s->points[which - 1].sides == point->sides;
+    if (point->absent.code) { /* what there is not is said once */
+        if (!said)
+            (void)bench_emit_absent(ctx, RATE, &point->absent, place_of(point));
         return 0;
+    }
     for (unsigned rank = 0; rank < threads; rank++)
         os_cpus[rank] = cpu_of(ctx->machine, point, rank);
     s->point = point;
@@ -356,43 +366,17 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
         rc = team_start(&team, os_cpus, threads, ctx->visits, ctx->err);
     if (!rc) {
         (void)team_run(&team, NULL, threads, lend_a_hand, s);
-        conclude(s, point);
+        rc = emit_point(ctx, point);
     }
     team_stop(&team);
     bounded_close(&s->buffer);
     return rc;
 }
 
-/* What there is not is said once. */
-static void emit_point(struct bench_ctx *ctx, size_t which)
-{
-    const struct exchange *s = ctx->state;
-    const struct point *point = &s->points[which];
-    char threads[24];
-    struct dims at = DIMS({BY_HOW, point->how}, {BY_SIDES, point->sides});
-    (void)snprintf(threads, sizeof(threads), "%ux%u", point->producers, point->consumers);
-    at = dims_with(dims_with_text(at, BY_THREADS, threads), BY_CAPACITY, point->capacity);
-    if (point->absent.code) {
-        if (!which || s->points[which - 1].sides != point->sides)
-            (void)bench_emit_absent(ctx, RATE, &point->absent, at);
-        return;
-    }
-    bench_emit(ctx, RATE, point->rate, at);
-    bench_emit(ctx, SLEEPS, point->sleeps, at);
-    bench_emit(ctx, WAIT, point->wait_us, at);
-    bench_emit(ctx, WAIT_P99, point->wait_p99_us, at);
-}
-
 static int exchange_scan(struct bench_ctx *ctx)
 {
     const struct exchange *s = ctx->state;
-    return points_run(ctx, s->npoints, measure_point, emit_point);
-}
-
-static int exchange_check(struct bench_ctx *ctx)
-{
-    const struct exchange *s = ctx->state;
-    return s->wrong ? err_set(ctx->err, -EBADMSG, "an item was got twice, or never") : 0;
+    return points_run(ctx, s->npoints, measure_point, NULL);
 }
 
 const struct bench bench_producer_consumer = {
@@ -407,6 +391,5 @@ const struct bench bench_producer_consumer = {
     .state_size = sizeof(struct exchange),
     .setup = exchange_setup,
     .scan = exchange_scan,
-    .check = exchange_check,
     .teardown = exchange_teardown,
 };

@@ -102,7 +102,6 @@ static const struct bench_figure spawn_figures[] = {
 
 /* A parent's number: 0 without memory, then each size by kind of page. */
 struct parent {
-    struct err absent; /* of all of it */
     struct err refused[HOWS];
     double us[SPAWN_WAYS], faults[SPAWN_WAYS][WHO];
     double cow_us[WHO], cow_faults[WHO]; /* NaN where there is no memory to write to */
@@ -124,10 +123,9 @@ struct spawn {
     unsigned nparents, place[PARENTS]; /* those that are asked for */
     bool asked[HOWS];
     uint64_t slice_ns, seed;
-    struct parent parents[PARENTS];
-    bool wrong;
     /* Of the parent that runs. */
-    struct parent *parent;
+    struct parent parent;
+    bool wrong;
     struct memory_block block;
     uint64_t tag; /* what the memory holds */
     double us[STARTS_MOST];
@@ -145,8 +143,8 @@ static enum memory_pages pages_of(unsigned place)
 
 static bool asked(const struct spawn_params *params, unsigned place)
 {
-    return (!params->size || params->size == (int)(place + 1) / 2 + 1) &&
-           (!params->pages || !place || params->pages == (int)(pages_of(place) == MEMORY_THP) + 1);
+    return points_asked(params->size, (place + 1) / 2) &&
+           (!place || points_asked(params->pages, pages_of(place) == MEMORY_THP));
 }
 
 static int spawn_validate(const void *params, struct err *err)
@@ -168,14 +166,13 @@ static int spawn_setup(struct bench_ctx *ctx)
     s->common = common;
     unsigned nhows = 0;
     for (unsigned how = 0; how < HOWS; how++) {
-        s->asked[how] = !params->how || params->how == (int)how + 1;
+        s->asked[how] = points_asked(params->how, how);
         nhows += !s->asked[how] ? 0 : how == COW ? WHO : 1;
     }
     for (unsigned place = 0; place < PARENTS; place++)
         if (asked(params, place))
             s->place[s->nparents++] = place;
-    double ns = ctx->budget_s * 1e9 / s->nparents / nhows;
-    s->slice_ns = ns > (double)slice_least_ns ? (uint64_t)ns : slice_least_ns;
+    s->slice_ns = points_share_ns(ctx, (size_t)s->nparents * nhows, slice_least_ns);
     s->seed = ctx->round_seed;
     if (file_find_program("true", true, s->program, sizeof(s->program)))
         (void)err_set(&s->no_program, -ENOTSUP, "PATH has no program 'true' to start");
@@ -202,7 +199,7 @@ static double faults_of(int whose)
 static int start_again_and_again(struct spawn *s, enum spawn_way way)
 {
     static const int whose[WHO] = {RUSAGE_THREAD, RUSAGE_CHILDREN};
-    struct parent *parent = s->parent;
+    struct parent *parent = &s->parent;
     double before[WHO];
     int rc = spawn_once(way, s->program); /* what is loaded at the first time */
     unsigned n = 0;
@@ -303,7 +300,7 @@ static int renew_memory(struct spawn *s, size_t bytes, enum memory_pages pages, 
 
 static int write_again_and_again(struct spawn *s, enum who who)
 {
-    struct parent *parent = s->parent;
+    struct parent *parent = &s->parent;
     double faults[COWS_MOST];
     unsigned n = 0;
     int rc = 0;
@@ -346,7 +343,7 @@ static double resident_mib(void)
 
 static void run_asked(struct spawn *s, unsigned how)
 {
-    struct err *refused = &s->parent->refused[how];
+    struct err *refused = &s->parent.refused[how];
     if (!s->asked[how])
         return;
     if (how < SPAWN_WAYS && spawn_runs_program((enum spawn_way)how) && s->no_program.code) {
@@ -367,7 +364,7 @@ static void run_parent(void *arg, unsigned rank, unsigned n)
     size_t order[SPAWN_WAYS];
     (void)rank;
     (void)n;
-    s->parent->resident_mib = resident_mib();
+    s->parent.resident_mib = resident_mib();
     random_shuffle(s->seed, SPAWN_WAYS, order);
     for (unsigned i = 0; i < SPAWN_WAYS; i++)
         run_asked(s, (unsigned)order[i]);
@@ -382,22 +379,6 @@ static int check_parent(unsigned place, struct err *err)
     (void)snprintf(what, sizeof(what), "a parent of %zu MiB and its child", size_of(place) / MIB);
     int rc = memory_check_fits(2 * (uint64_t)size_of(place), what, err);
     return rc ? rc : memory_check_pages(pages_of(place), err);
-}
-
-static int measure_parent(struct bench_ctx *ctx, size_t which)
-{
-    struct spawn *s = ctx->state;
-    unsigned place = s->place[which];
-    struct parent *parent = s->parent = &s->parents[place];
-    for (enum who who = PARENT; who < WHO; who++)
-        parent->cow_us[who] = NAN;
-    if (check_parent(place, &parent->absent))
-        return 0; /* the reason is the parent's row */
-    int rc = size_of(place) ? renew_memory(s, size_of(place), pages_of(place), ctx->err) : 0;
-    if (!rc)
-        (void)team_run(&s->team, NULL, 1, run_parent, s);
-    memory_unmap(&s->block);
-    return rc;
 }
 
 /* ---- rows ---- */
@@ -429,40 +410,42 @@ static void emit_cow(struct bench_ctx *ctx, const struct parent *parent, unsigne
         return;
     for (enum who who = PARENT; who < WHO; who++) {
         const struct dims at = at_parent(DIMS({BY_WHO, who}), place);
-        if (isnan(parent->cow_us[who]))
-            continue;
         bench_emit(ctx, COW_TIME, parent->cow_us[who], at);
         bench_emit(ctx, COW_FAULTS, parent->cow_faults[who], at);
     }
 }
 
-static void emit_parent(struct bench_ctx *ctx, size_t which)
+static int measure_parent(struct bench_ctx *ctx, size_t which)
 {
-    const struct spawn *s = ctx->state;
+    struct spawn *s = ctx->state;
     unsigned place = s->place[which];
-    const struct parent *parent = &s->parents[place];
-    if (bench_emit_absent(ctx, TIME, &parent->absent, at_parent(NO_DIMS, place)))
-        return;
-    bench_emit(ctx, RESIDENT, parent->resident_mib, at_parent(NO_DIMS, place));
+    struct err absent = {0};
+    if (check_parent(place, &absent)) {
+        (void)bench_emit_absent(ctx, TIME, &absent, at_parent(NO_DIMS, place));
+        return 0;
+    }
+    s->parent = (struct parent){.cow_us = {NAN, NAN}, .cow_faults = {NAN, NAN}};
+    int rc = size_of(place) ? renew_memory(s, size_of(place), pages_of(place), ctx->err) : 0;
+    if (!rc)
+        (void)team_run(&s->team, NULL, 1, run_parent, s);
+    memory_unmap(&s->block);
+    if (rc)
+        return rc;
+    bench_emit(ctx, RESIDENT, s->parent.resident_mib, at_parent(NO_DIMS, place));
     for (unsigned way = 0; way < SPAWN_WAYS; way++)
         if (s->asked[way])
-            emit_way(ctx, parent, way, place);
+            emit_way(ctx, &s->parent, way, place);
     if (s->asked[COW])
-        emit_cow(ctx, parent, place);
+        emit_cow(ctx, &s->parent, place);
+    return s->wrong ? err_set(ctx->err, -EBADMSG,
+                              "a parent or a child saw what the other had written after the fork")
+                    : 0;
 }
 
 static int spawn_scan(struct bench_ctx *ctx)
 {
     const struct spawn *s = ctx->state;
-    return points_run(ctx, s->nparents, measure_parent, emit_parent);
-}
-
-static int spawn_check(struct bench_ctx *ctx)
-{
-    const struct spawn *s = ctx->state;
-    return s->wrong ? err_set(ctx->err, -EBADMSG,
-                              "a parent or a child saw what the other had written after the fork")
-                    : 0;
+    return points_run(ctx, s->nparents, measure_parent, NULL);
 }
 
 const struct bench bench_spawn = {
@@ -477,6 +460,5 @@ const struct bench bench_spawn = {
     .state_size = sizeof(struct spawn),
     .setup = spawn_setup,
     .scan = spawn_scan,
-    .check = spawn_check,
     .teardown = spawn_teardown,
 };

@@ -116,13 +116,6 @@ static const struct bench_figure wakeup_figures[] = {
     {.name = NULL},
 };
 
-struct wakeup_point {
-    double late_us[3]; /* p50, p99, max */
-    double share[BOUNDS], skipped;
-    double late_share, late_queued; /* NaN = none was late, or the system does not tell */
-    struct err absent;
-};
-
 struct wakeup {
     struct team team;
     struct busy_team busy;
@@ -131,7 +124,6 @@ struct wakeup {
     double late_bound_us;
     int priority; /* of policy fifo */
     unsigned npoints, place[POINTS];
-    struct wakeup_point points[POINTS];
     /* Of the point that runs. */
     unsigned policy; /* index in policies */
     double *late_us; /* [n][most] */
@@ -144,18 +136,13 @@ struct wakeup {
     } * sleepers;                  /* [n] */
 };
 
-static bool asked(const struct wakeup_params *params, unsigned place)
-{
-    return (!params->policy || params->policy == (int)(place / LOADS) + 1) &&
-           (!params->load || params->load == (int)(place % LOADS) + 1);
-}
-
 static int wakeup_setup(struct bench_ctx *ctx)
 {
     const struct wakeup_params *params = ctx->params;
     struct wakeup *s = ctx->state;
     for (unsigned place = 0; place < POINTS; place++)
-        if (asked(params, place))
+        if (points_asked(params->policy, place / LOADS) &&
+            points_asked(params->load, place % LOADS))
             s->place[s->npoints++] = place;
     /* One more for each load: the pass that looks for reasons. */
     double fit = ctx->budget_s / (s->npoints + (params->load ? 1 : LOADS)) / params->interval_s;
@@ -267,53 +254,67 @@ static void sleep_under_policy(void *arg, unsigned rank, unsigned n)
     (void)sched_setscheduler(0, SCHED_OTHER, &none);
 }
 
-/* All wake-ups to the front, in order; NULL where a thread was refused its policy. */
-static const double *gather(struct wakeup *s, size_t *total, struct wakeup_point *point)
+/* Whether one of them was refused its policy. */
+static bool was_refused(const struct wakeup *s, struct err *why)
 {
-    unsigned skipped = 0, late = 0;
-    double late_us = 0, queued = 0;
-    *total = 0;
-    for (unsigned rank = 0; rank < s->n; rank++) {
-        const struct sleeper *sleeper = &s->sleepers[rank];
-        if (sleeper->refused) {
-            (void)err_sys(&point->absent, sleeper->refused,
+    for (unsigned rank = 0; rank < s->n && !why->code; rank++)
+        if (s->sleepers[rank].refused) {
+            (void)err_sys(why, s->sleepers[rank].refused,
                           "the system refuses a thread of policy %s and priority %d",
                           policy_names[s->policy + 1], priority_of(s));
-            point->absent.code = -ENOTSUP;
-            return NULL;
+            why->code = -ENOTSUP;
         }
-        memmove(s->late_us + *total, s->late_us + (size_t)rank * s->most,
-                sleeper->wakeups * sizeof(*s->late_us));
-        *total += sleeper->wakeups;
-        skipped += sleeper->skipped;
-        late += sleeper->late;
-        late_us += sleeper->late_us;
-        queued += sleeper->queued_us;
-    }
-    point->late_share = (double)late / (double)*total;
-    /* 0 / 0 where none was late, and NaN is not told; fmin would drop it. */
-    double share = queued / late_us;
-    point->late_queued = share > 1 ? 1 : share;
-    point->skipped = (double)skipped / (double)(skipped + *total);
-    *total = stats_sort(s->late_us, *total);
-    return s->late_us;
+    return why->code != 0;
 }
 
-static void conclude(struct wakeup *s, struct wakeup_point *point)
+/* All wake-ups to the front, in order, and what all sleepers were like; returns how many. */
+static size_t gather(struct wakeup *s, struct sleeper *all)
 {
-    size_t total, at = 0;
-    const double *late_us = gather(s, &total, point);
-    if (!late_us)
-        return;
-    point->late_us[0] = stats_median(late_us, total);
-    point->late_us[1] = stats_percentile(late_us, total, 0.99);
-    point->late_us[2] = late_us[total - 1];
-    for (unsigned i = 0; i < BOUNDS; i++) {
-        size_t from = at;
-        while (at < total && (late_us[at] <= bounds_us[i] || i == BOUNDS - 1))
-            at++;
-        point->share[i] = (double)(at - from) / (double)total;
+    size_t total = 0;
+    *all = (struct sleeper){.wakeups = 0};
+    for (unsigned rank = 0; rank < s->n; rank++) {
+        const struct sleeper *sleeper = &s->sleepers[rank];
+        memmove(s->late_us + total, s->late_us + (size_t)rank * s->most,
+                sleeper->wakeups * sizeof(*s->late_us));
+        total += sleeper->wakeups;
+        all->skipped += sleeper->skipped;
+        all->late += sleeper->late;
+        all->late_us += sleeper->late_us;
+        all->queued_us += sleeper->queued_us;
     }
+    return stats_sort(s->late_us, total);
+}
+
+static void emit_late(struct bench_ctx *ctx, const double *late_us, size_t total, struct dims at)
+{
+    const double stats_us[] = {stats_median(late_us, total), stats_percentile(late_us, total, 0.99),
+                               late_us[total - 1]};
+    for (unsigned i = 0; i < 3; i++)
+        bench_emit(ctx, LATENCY, stats_us[i], dims_with(at, BY_STAT, i));
+    for (size_t i = 0, n = 0, from = 0; i < BOUNDS; i++, from = n) {
+        while (n < total && (late_us[n] <= bounds_us[i] || i == BOUNDS - 1))
+            n++;
+        bench_emit(ctx, WAKEUPS, (double)(n - from) / (double)total,
+                   dims_with(at, BY_US, bounds_us[i]));
+    }
+}
+
+static void emit_point(struct bench_ctx *ctx, struct dims at)
+{
+    struct wakeup *s = ctx->state;
+    struct err refused = {0};
+    struct sleeper all;
+    if (was_refused(s, &refused)) {
+        (void)bench_emit_absent(ctx, LATENCY, &refused, dims_with(at, BY_STAT, 0));
+        return;
+    }
+    size_t total = gather(s, &all);
+    emit_late(ctx, s->late_us, total, at);
+    bench_emit(ctx, SKIPPED, (double)all.skipped / (double)(all.skipped + total), at);
+    bench_emit(ctx, LATE_SHARE, (double)all.late / (double)total, at);
+    /* 0 / 0 where none was late, and NaN is not told; fmin would drop it. */
+    double queued = all.queued_us / all.late_us;
+    bench_emit(ctx, LATE_QUEUED, queued > 1 ? 1 : queued, at);
 }
 
 static int sleep_under_load(struct wakeup *s, unsigned policy, unsigned load, struct err *err)
@@ -331,30 +332,11 @@ static int sleep_under_load(struct wakeup *s, unsigned policy, unsigned load, st
 static int measure_point(struct bench_ctx *ctx, size_t which)
 {
     struct wakeup *s = ctx->state;
-    unsigned place = s->place[which];
-    int rc = sleep_under_load(s, place / LOADS, place % LOADS, ctx->err);
+    unsigned policy = s->place[which] / LOADS, load = s->place[which] % LOADS;
+    int rc = sleep_under_load(s, policy, load, ctx->err);
     if (!rc)
-        conclude(s, &s->points[place]);
+        emit_point(ctx, DIMS({BY_POLICY, policy}, {BY_LOAD, load}));
     return rc;
-}
-
-static void emit_point(struct bench_ctx *ctx, size_t which)
-{
-    const struct wakeup *s = ctx->state;
-    unsigned place = s->place[which];
-    const struct wakeup_point *point = &s->points[place];
-    const unsigned policy = place / LOADS;
-    const struct dims at = DIMS({BY_POLICY, policy}, {BY_LOAD, place % LOADS});
-    if (bench_emit_absent(ctx, LATENCY, &point->absent, dims_with(at, BY_STAT, 0)))
-        return;
-    for (unsigned i = 0; i < 3; i++)
-        bench_emit(ctx, LATENCY, point->late_us[i], dims_with(at, BY_STAT, i));
-    for (unsigned i = 0; i < BOUNDS; i++)
-        bench_emit(ctx, WAKEUPS, point->share[i], dims_with(at, BY_US, bounds_us[i]));
-    bench_emit(ctx, SKIPPED, point->skipped, at);
-    bench_emit(ctx, LATE_SHARE, point->late_share, at);
-    if (isfinite(point->late_queued))
-        bench_emit(ctx, LATE_QUEUED, point->late_queued, at);
 }
 
 /* ---- what came with late ones ---- */
@@ -415,9 +397,9 @@ static int wakeup_scan(struct bench_ctx *ctx)
 {
     const struct wakeup *s = ctx->state;
     const struct wakeup_params *params = ctx->params;
-    int rc = points_run(ctx, s->npoints, measure_point, emit_point);
+    int rc = points_run(ctx, s->npoints, measure_point, NULL);
     for (unsigned load = 0; load < LOADS && !rc; load++)
-        if (!params->load || params->load == (int)load + 1)
+        if (points_asked(params->load, load))
             rc = look_for_reasons(ctx, load);
     return rc;
 }
