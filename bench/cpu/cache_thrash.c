@@ -125,22 +125,15 @@ static const struct bench_figure cache_thrash_figures[] = {
     {.name = NULL},
 };
 
-/* What a round made of a cell: medians over the pairs. */
-struct outcome {
-    unsigned pairs; /* 0: the round had no time for it */
-    double value[CELL_METRICS];
-};
-
 struct cache_thrash {
     struct fight fight;
     struct team team; /* one thread a CPU of the machine, victim = 0 */
     struct thrash_cells cells;
-    struct outcome outcomes[THRASH_CELLS_MAX];
     struct aggressor *all;       /* [ncpus]: mapped where they are one in some cell */
     struct aggressor **fighting; /* of the cell that runs */
     unsigned *members;           /* of the cell that runs: 0, then its aggressors */
     struct aggressor_sizes sizes;
-    unsigned left; /* cells that the round has not drawn yet */
+    unsigned left, skipped; /* cells that the round has not drawn yet, and had no time for */
     uint64_t round_seed, deadline_ns;
     double lap_most_ns;
     double warm_ns, cold_ns; /* about, of a lap of the victim from its cache and from memory */
@@ -336,37 +329,55 @@ static bool is_warm(const struct cache_thrash *t, const struct fight_pair *pair)
     return pair->without_ns <= t->alone_most_ns;
 }
 
-/* Over the pairs whose slice alone was warm; where none is, over all, and without a slowdown. */
-static void sum_up(struct cache_thrash *t, const struct thrash_cell *cell, struct outcome *outcome)
+/* Medians over the pairs whose slice alone was warm; where none is, over all, and without a
+ * slowdown. */
+static void sum_up(struct cache_thrash *t, const struct thrash_cell *cell,
+                   double value[static CELL_METRICS])
 {
     unsigned warm = 0, npairs = t->fight.npairs;
     for (unsigned i = 0; i < npairs; i++)
         warm += is_warm(t, &t->fight.pairs[i]);
-    outcome->pairs = npairs;
     for (unsigned metric = 0; metric < METRIC_WARM; metric++) {
         unsigned n = 0;
         for (unsigned i = 0; i < npairs; i++)
             if (!warm || is_warm(t, &t->fight.pairs[i]))
                 t->scratch[n++] = pair_value(t, cell, &t->fight.pairs[i], metric);
-        outcome->value[metric] = stats_sort_median(t->scratch, n);
+        value[metric] = stats_sort_median(t->scratch, n);
     }
-    outcome->value[METRIC_WARM] = (double)warm / npairs;
+    value[METRIC_WARM] = (double)warm / npairs;
 }
 
-static bool is_cold(const struct outcome *outcome)
+static bool is_cold(const double value[static CELL_METRICS])
 {
-    return !(outcome->value[METRIC_WARM] > 0);
+    return !(value[METRIC_WARM] > 0);
 }
 
 /* Why there is no slowdown; NULL where there is one. */
-static const char *why_absent(const struct outcome *outcome)
+static const char *why_absent(const double value[static CELL_METRICS])
 {
-    if (is_cold(outcome))
+    if (is_cold(value))
         return "warm_share 0: others used the victim's cache while it was alone";
-    if (outcome->value[METRIC_BROUGHT] < FIGHT_CACHES_ENOUGH)
+    if (value[METRIC_BROUGHT] < FIGHT_CACHES_ENOUGH)
         return "caches_brought below 2: the victim's lines may stay (a longer --time allows a "
                "larger victim)";
     return NULL;
+}
+
+static void emit_cell(struct bench_ctx *ctx, const struct thrash_cell *cell)
+{
+    struct cache_thrash *t = ctx->state;
+    const struct dims at = DIMS({BY_VICTIM, t->fight.victim.kind}, {BY_AGGRESSOR, cell->kind},
+                                {BY_WHERE, cell->where}, {BY_N, cell->n});
+    double value[CELL_METRICS];
+    struct err why = {0};
+    sum_up(t, cell, value);
+    if (why_absent(value))
+        (void)err_set(&why, -ENOTSUP, "%s", why_absent(value));
+    for (unsigned metric = 0; metric < CELL_METRICS; metric++) {
+        bool absent = metric == METRIC_SLOWDOWN && bench_emit_absent(ctx, metric, &why, at);
+        if (!absent && (metric != METRIC_COLD || is_cold(value)))
+            bench_emit(ctx, metric, value[metric], at);
+    }
 }
 
 /* Time that a cell needs, about. */
@@ -385,9 +396,10 @@ static int run_cell(struct bench_ctx *ctx, size_t point)
     uint64_t left_ns = t->deadline_ns > now_ns ? t->deadline_ns - now_ns : 0;
     bool first = t->left == t->cells.n;
     uint64_t share_ns = left_ns / t->left--;
-    t->outcomes[point].pairs = 0;
-    if (!first && (double)left_ns < least_ns(t, cell))
+    if (!first && (double)left_ns < least_ns(t, cell)) {
+        t->skipped++;
         return 0;
+    }
     for (unsigned k = 0; k < cell->n; k++) {
         t->members[1 + k] = t->cells.players[cell->where][k];
         t->fighting[k] = &t->all[t->members[1 + k]];
@@ -399,27 +411,11 @@ static int run_cell(struct bench_ctx *ctx, size_t point)
     t->fight.end_ns = now_ns + share_ns;
     fight_begin(&t->fight);
     (void)team_run(&t->team, t->members, 1 + cell->n, play, t);
-    sum_up(t, cell, &t->outcomes[point]);
+    if (t->fight.npairs)
+        emit_cell(ctx, cell);
+    else
+        t->skipped++;
     return 0;
-}
-
-static void emit_cell(struct bench_ctx *ctx, size_t point)
-{
-    const struct cache_thrash *t = ctx->state;
-    const struct thrash_cell *cell = &t->cells.cell[point];
-    const struct outcome *outcome = &t->outcomes[point];
-    const struct dims at = DIMS({BY_VICTIM, t->fight.victim.kind}, {BY_AGGRESSOR, cell->kind},
-                                {BY_WHERE, cell->where}, {BY_N, cell->n});
-    struct err why = {0};
-    if (!outcome->pairs)
-        return;
-    if (why_absent(outcome))
-        (void)err_set(&why, -ENOTSUP, "%s", why_absent(outcome));
-    for (unsigned metric = 0; metric < CELL_METRICS; metric++) {
-        bool absent = metric == METRIC_SLOWDOWN && bench_emit_absent(ctx, metric, &why, at);
-        if (!absent && (metric != METRIC_COLD || is_cold(outcome)))
-            bench_emit(ctx, metric, outcome->value[metric], at);
-    }
 }
 
 static void emit_sizes(struct bench_ctx *ctx)
@@ -427,10 +423,7 @@ static void emit_sizes(struct bench_ctx *ctx)
     const struct cache_thrash_params *params = ctx->params;
     struct cache_thrash *t = ctx->state;
     const struct dims victim = DIMS({BY_VICTIM, params->victim});
-    unsigned left = 0;
-    for (unsigned i = 0; i < t->cells.n; i++)
-        left += !t->outcomes[i].pairs;
-    bench_emit(ctx, METRIC_LEFT, left, victim);
+    bench_emit(ctx, METRIC_LEFT, t->skipped, victim);
     bench_emit(ctx, METRIC_VICTIM_BYTES, (double)t->fight.victim.bytes, victim);
     for (enum aggressor_kind kind = 0; kind < AGGRESSOR_KINDS; kind++)
         if (params->aggressor == AGGRESSOR_KINDS || params->aggressor == (int)kind)
@@ -448,7 +441,7 @@ static int cache_thrash_scan(struct bench_ctx *ctx)
     t->lap_most_ns = budget_ns * laps_share / (t->cells.n + 2); /* 2: to find the size */
     t->left = t->cells.n;
     (void)team_run(&t->team, NULL, 1, size_victim, t);
-    int rc = points_run(ctx, t->cells.n, run_cell, emit_cell);
+    int rc = points_run(ctx, t->cells.n, run_cell, NULL);
     if (!rc)
         emit_sizes(ctx);
     return rc;

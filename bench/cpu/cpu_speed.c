@@ -19,9 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/registry.h"
-#include "harness/lib/stats/random.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
 #include "kernels/cpu/mix64.h"
@@ -141,24 +141,20 @@ static void take_turn(void *arg, unsigned rank, unsigned n)
     s->turns[cpu].copy_gbps = bytes / fastest(s, cpu, run_copies);
 }
 
-static int speed_scan(struct bench_ctx *ctx)
+static int measure_cpu(struct bench_ctx *ctx, size_t cpu)
 {
     struct speed *s = ctx->state;
-    size_t *order = calloc(s->n, sizeof(*order));
-    int rc = order ? 0 : err_set(ctx->err, -ENOMEM, "cannot allocate an order of CPUs");
-    if (order)
-        random_shuffle(s->seed, s->n, order);
-    for (unsigned i = 0; i < s->n && !rc; i++) {
-        s->cpu = (unsigned)order[i];
-        (void)team_run(&s->team, &s->cpu, 1, take_turn, s);
-    }
-    for (unsigned cpu = 0; cpu < s->n && !rc; cpu++) {
-        const struct dims at = DIMS({BY_CPU, ctx->machine->cpus[cpu].os_cpu});
-        bench_emit(ctx, CPU_RATE, s->turns[cpu].rate, at);
-        bench_emit(ctx, CPU_COPY, s->turns[cpu].copy_gbps, at);
-    }
-    free(order);
-    return rc;
+    const struct dims at = DIMS({BY_CPU, ctx->machine->cpus[cpu].os_cpu});
+    s->cpu = (unsigned)cpu;
+    (void)team_run(&s->team, &s->cpu, 1, take_turn, s);
+    bench_emit(ctx, CPU_RATE, s->turns[cpu].rate, at);
+    bench_emit(ctx, CPU_COPY, s->turns[cpu].copy_gbps, at);
+    return 0;
+}
+
+static int speed_scan(struct bench_ctx *ctx)
+{
+    return points_run(ctx, ctx->machine->ncpus, measure_cpu, NULL);
 }
 
 /* The chains are where that many steps lead, and the copies are copies. */

@@ -75,7 +75,6 @@ struct grain {
     unsigned cpus; /* of all workers */
     size_t npoints;
     double share_s;
-    double time_us[WORKS];
     void *gathered; /* from each worker: an introduction, or a number */
 };
 
@@ -174,17 +173,14 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
     double mine_us = regions > 0 ? 1e6 * slice_seconds(&slice) / regions : (double)NAN;
     if (!rc)
         rc = peers_gather(ctx->peers, &mine_us, times_us, sizeof(mine_us), ctx->err);
-    for (unsigned r = 0; !rc && r < ctx->peers->size; r++)
-        grain->time_us[point] += times_us[r] / ctx->peers->size;
-    return rc;
-}
-
-static void emit_point(struct bench_ctx *ctx, size_t point)
-{
-    const struct grain *grain = ctx->state;
-    const struct dims at = DIMS({BY_US, work_us[point]});
-    bench_emit(ctx, METRIC_SLOWDOWN, grain->time_us[point] / ideal_us(ctx, point), at);
-    bench_emit(ctx, METRIC_TIME, grain->time_us[point], at);
+    if (rc)
+        return rc;
+    double time_us = 0;
+    for (unsigned r = 0; r < ctx->peers->size; r++)
+        time_us += times_us[r] / ctx->peers->size;
+    bench_emit(ctx, METRIC_SLOWDOWN, time_us / ideal_us(ctx, point), DIMS({BY_US, work_us[point]}));
+    bench_emit(ctx, METRIC_TIME, time_us, DIMS({BY_US, work_us[point]}));
+    return 0;
 }
 
 static int grain_scan(struct bench_ctx *ctx)
@@ -201,7 +197,7 @@ static int grain_scan(struct bench_ctx *ctx)
         return err_set(ctx->err, -ENOTSUP, "too little time for a slice");
     grain->share_s = ctx->budget_s / (double)grain->npoints;
     bench_emit(ctx, METRIC_TEAMS, ctx->peers->size, NO_DIMS);
-    return points_run(ctx, grain->npoints, measure_point, emit_point);
+    return points_run(ctx, grain->npoints, measure_point, NULL);
 }
 
 /* Each thread's chains are what so many steps make of their starts. */
