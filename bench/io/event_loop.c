@@ -93,8 +93,6 @@ struct point {
     enum echo_how how;
     enum echo_via via;
     unsigned connections;
-    struct err absent;
-    double rate, cpu_us, late_us[2]; /* p50, p99 */
 };
 
 struct event_loop {
@@ -104,16 +102,14 @@ struct event_loop {
     double slice_s;
     size_t message_bytes;
     struct echo echo; /* of the point that runs */
-    struct err wrong;
 };
 
 static void list_points(struct event_loop *s, const struct event_loop_params *params)
 {
     unsigned most = (unsigned)params->connections;
-    for (int via = 0; via < 2; via++)
-        for (int how = 0; how < 2; how++) {
-            bool asked = (!params->how || params->how == how + 1) &&
-                         (!params->via || params->via == via + 1);
+    for (unsigned via = 0; via < 2; via++)
+        for (unsigned how = 0; how < 2; how++) {
+            bool asked = points_asked(params->how, how) && points_asked(params->via, via);
             for (unsigned n = 1; asked; n = n * STEP < most ? n * STEP : most) {
                 s->points[s->npoints++] = (struct point){.how = how, .via = via, .connections = n};
                 if (n >= most)
@@ -152,62 +148,44 @@ static void play(void *arg, unsigned rank, unsigned n)
         echo_ask(&s->echo, (uint64_t)(s->slice_s * 1e9));
 }
 
-static int measure_echo(struct event_loop *s, struct point *point, struct err *err)
+static int run_echo(struct event_loop *s, const struct point *point, struct err *err)
 {
     struct echo *echo = &s->echo;
     int rc = echo_open(echo, point->how, point->via, point->connections, s->message_bytes, err);
     if (rc)
         return rc;
     (void)team_run(&s->team, NULL, PLAYERS, play, s);
-    rc = echo_failed(echo, err);
-    if (rc)
-        return rc;
-    size_t n = stats_sort(echo->late_us.value, echo->late_us.n);
-    point->rate = (double)echo->echoes * 1e6 / (double)echo->elapsed_ns;
-    point->cpu_us = (double)echo->server_cpu_ns / 1e3 / (double)echo->served;
-    point->late_us[0] = stats_median(echo->late_us.value, n);
-    point->late_us[1] = stats_percentile(echo->late_us.value, n, 0.99);
-    return 0;
+    return echo_failed(echo, err);
+}
+
+static void emit_echo(struct bench_ctx *ctx, struct echo *echo, struct dims at)
+{
+    double *late_us = echo->late_us.value;
+    size_t n = stats_sort(late_us, echo->late_us.n);
+    bench_emit(ctx, ECHOES, (double)echo->echoes * 1e6 / (double)echo->elapsed_ns, at);
+    bench_emit(ctx, CPU, (double)echo->server_cpu_ns / 1e3 / (double)echo->served, at);
+    bench_emit(ctx, LATENCY, stats_median(late_us, n), dims_with(at, BY_STAT, 0));
+    bench_emit(ctx, LATENCY, stats_percentile(late_us, n, 0.99), dims_with(at, BY_STAT, 1));
 }
 
 static int measure_point(struct bench_ctx *ctx, size_t which)
 {
     struct event_loop *s = ctx->state;
-    struct point *point = &s->points[which];
-    struct err err = {.code = 0};
-    int rc = measure_echo(s, point, &err);
-    echo_close(&s->echo);
-    if (rc == -EBADMSG && !s->wrong.code)
-        s->wrong = err;
-    point->absent = err;
-    point->absent.code = rc;
-    return 0;
-}
-
-static void emit_point(struct bench_ctx *ctx, size_t which)
-{
-    const struct event_loop *s = ctx->state;
     const struct point *point = &s->points[which];
     const struct dims at =
         DIMS({BY_HOW, point->how}, {BY_VIA, point->via}, {BY_CONNECTIONS, point->connections});
-    if (bench_emit_absent(ctx, ECHOES, &point->absent, at))
-        return;
-    bench_emit(ctx, ECHOES, point->rate, at);
-    bench_emit(ctx, CPU, point->cpu_us, at);
-    for (unsigned i = 0; i < 2; i++)
-        bench_emit(ctx, LATENCY, point->late_us[i], dims_with(at, BY_STAT, i));
+    struct err err = {.code = 0};
+    int rc = err.code = run_echo(s, point, &err);
+    if (!bench_emit_absent(ctx, ECHOES, &err, at))
+        emit_echo(ctx, &s->echo, at);
+    echo_close(&s->echo);
+    return rc == -EBADMSG ? err_set(ctx->err, rc, "%s", err.msg) : 0;
 }
 
 static int event_loop_scan(struct bench_ctx *ctx)
 {
     const struct event_loop *s = ctx->state;
-    return points_run(ctx, s->npoints, measure_point, emit_point);
-}
-
-static int event_loop_check(struct bench_ctx *ctx)
-{
-    const struct event_loop *s = ctx->state;
-    return s->wrong.code ? err_set(ctx->err, s->wrong.code, "%s", s->wrong.msg) : 0;
+    return points_run(ctx, s->npoints, measure_point, NULL);
 }
 
 const struct bench bench_event_loop = {
@@ -221,6 +199,5 @@ const struct bench bench_event_loop = {
     .state_size = sizeof(struct event_loop),
     .setup = event_loop_setup,
     .scan = event_loop_scan,
-    .check = event_loop_check,
     .teardown = event_loop_teardown,
 };

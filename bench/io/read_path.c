@@ -248,12 +248,6 @@ static int read_path_scan(struct bench_ctx *ctx)
     return rc;
 }
 
-static int read_path_check(struct bench_ctx *ctx)
-{
-    const struct read_path *s = ctx->state;
-    return s->wrong.code ? err_set(ctx->err, s->wrong.code, "%s", s->wrong.msg) : 0;
-}
-
 const struct bench bench_read_path = {
     .name = "read_path",
     .summary = "one data set by read, pread, mmap, O_DIRECT and io_uring, cold and warm; fsync",
@@ -267,6 +261,5 @@ const struct bench bench_read_path = {
     .state_size = sizeof(struct read_path),
     .setup = read_path_setup,
     .scan = read_path_scan,
-    .check = read_path_check,
     .teardown = read_path_teardown,
 };

@@ -40,8 +40,8 @@ static int how_of(const struct read_point *point)
 static void add(struct read_path *s, struct read_point point)
 {
     const struct read_path_params *params = s->params;
-    if ((params->part && params->part - 1 != (int)point.part) ||
-        (params->cache && params->cache - 1 != (int)point.cache && point.part != PART_WRITE) ||
+    if (!points_asked(params->part, point.part) ||
+        (!points_asked(params->cache, point.cache) && point.part != PART_WRITE) ||
         (params->how && params->how != how_of(&point)))
         return;
     if (s->npoints < READ_POINTS_MOST)
@@ -318,22 +318,6 @@ static int read_point(struct read_path *s, struct bench_ctx *ctx, struct read_po
     return rc;
 }
 
-/* What one way cannot have others may: the row says why. */
-static int measure_point(struct bench_ctx *ctx, size_t which)
-{
-    struct read_path *s = ctx->state;
-    struct read_point *point = &s->points[s->first + which];
-    struct err err = {.code = 0};
-    point->cached = point->at_device = point->load_share = (double)NAN;
-    int rc = point->part == PART_WRITE ? write_point(s, ctx, point, &err)
-                                       : read_point(s, ctx, point, &err);
-    if (rc == -EBADMSG && !s->wrong.code)
-        s->wrong = err;
-    point->absent = err;
-    point->absent.code = rc;
-    return 0;
-}
-
 /* ---- how they are told ---- */
 
 static void emit(struct bench_ctx *ctx, unsigned metric, const struct read_point *point,
@@ -398,14 +382,20 @@ static void emit_write(struct bench_ctx *ctx, const struct read_point *point)
     emit(ctx, WRITE_CPU, point, point->cpu_per_gb, at);
 }
 
-static void emit_point(struct bench_ctx *ctx, size_t which)
+/* What one way cannot have others may: the row says why. */
+static int measure_point(struct bench_ctx *ctx, size_t which)
 {
-    const struct read_path *s = ctx->state;
-    const struct read_point *point = &s->points[s->first + which];
+    struct read_path *s = ctx->state;
+    struct read_point *point = &s->points[s->first + which];
     static void (*const emit_part[])(struct bench_ctx * ctx, const struct read_point *point) = {
         [PART_SEQUENTIAL] = emit_read, [PART_RANDOM] = emit_read,   [PART_FILES] = emit_read,
         [PART_DEPTH] = emit_depth,     [PART_SHARED] = emit_shared, [PART_WRITE] = emit_write};
+    struct err *absent = &point->absent;
+    point->cached = point->at_device = point->load_share = (double)NAN;
+    absent->code = point->part == PART_WRITE ? write_point(s, ctx, point, absent)
+                                             : read_point(s, ctx, point, absent);
     emit_part[point->part](ctx, point);
+    return absent->code == -EBADMSG ? err_set(ctx->err, -EBADMSG, "%s", absent->msg) : 0;
 }
 
 /* Warm ones last: to read all of a slow disk for each of them would take the time of all. */
@@ -414,7 +404,7 @@ int read_points_run(struct bench_ctx *ctx)
     struct read_path *s = ctx->state;
     size_t ncold = s->first, nwarm = s->npoints - s->first;
     s->first = 0;
-    int rc = points_run(ctx, ncold, measure_point, emit_point);
+    int rc = points_run(ctx, ncold, measure_point, NULL);
     s->first = ncold;
-    return rc ? rc : points_run(ctx, nwarm, measure_point, emit_point);
+    return rc ? rc : points_run(ctx, nwarm, measure_point, NULL);
 }

@@ -73,7 +73,6 @@ struct read_path {
     size_t npoints, first;     /* the order of points is drawn among those from here on */
     struct read_point points[READ_POINTS_MOST];
     double slice_s;
-    struct err wrong; /* the first that did not read what was written */
 };
 
 /* Those that the parameters ask for: cold ones and those past the cache first. */
