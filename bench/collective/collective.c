@@ -45,8 +45,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -219,14 +217,14 @@ static void add_sizes(struct collective_scan *scan, const struct collective_para
     }
 }
 
-static int make_points(struct collective_scan *scan, const struct bench_ctx *ctx)
+static int make_points(struct collective_scan *scan, struct bench_ctx *ctx)
 {
     const struct collective_params *params = ctx->params;
     struct collective_range range = range_of(params);
     size_t most = collective_range_count(&range) * COLLECTIVE_OPS * 2;
-    scan->points = calloc(most, sizeof(*scan->points));
+    scan->points = bench_array(ctx, most, sizeof(*scan->points));
     if (!scan->points)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate %zu points", most);
+        return -ENOMEM;
     for (enum collective_op op = 0; op < COLLECTIVE_OPS; op++) {
         if (params->op != COLLECTIVE_OPS && params->op != (int)op)
             continue;
@@ -243,20 +241,19 @@ static int make_points(struct collective_scan *scan, const struct bench_ctx *ctx
                    params->begin, params->end, scan->team.ranks);
 }
 
-static int allocate(struct collective_scan *scan, const struct bench_ctx *ctx)
+static int allocate(struct collective_scan *scan, struct bench_ctx *ctx)
 {
     size_t processes = ctx->peers->size, ranks = scan->team.ranks;
     size_t room = COLLECTIVE_TIMES_MAX * sizeof(struct collective_time);
-    scan->took_s = calloc(processes, sizeof(*scan->took_s));
-    scan->verdicts = calloc(processes, sizeof(*scan->verdicts));
-    scan->hosts = calloc(processes, sizeof(*scan->hosts));
-    scan->own = calloc(scan->team.local, room);
-    scan->times = calloc(ranks, room);
-    scan->blame = calloc(ranks, sizeof(*scan->blame));
-    if (!scan->took_s || !scan->verdicts || !scan->hosts || !scan->own || !scan->times ||
-        !scan->blame)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the times of %zu ranks", ranks);
-    return 0;
+    scan->took_s = bench_array(ctx, processes, sizeof(*scan->took_s));
+    scan->verdicts = bench_array(ctx, processes, sizeof(*scan->verdicts));
+    scan->hosts = bench_array(ctx, processes, sizeof(*scan->hosts));
+    scan->own = bench_array(ctx, scan->team.local, room);
+    scan->times = bench_array(ctx, ranks, room);
+    scan->blame = bench_array(ctx, ranks, sizeof(*scan->blame));
+    return scan->took_s && scan->verdicts && scan->hosts && scan->own && scan->times && scan->blame
+               ? 0
+               : -ENOMEM;
 }
 
 static int ask_hosts(struct collective_scan *scan, struct bench_ctx *ctx)
@@ -273,10 +270,8 @@ static int ask_hosts(struct collective_scan *scan, struct bench_ctx *ctx)
 int collective_setup_with(struct bench_ctx *ctx, const struct collective_ops *ops)
 {
     const struct collective_params *params = ctx->params;
-    struct collective_scan *scan = calloc(1, sizeof(*scan));
-    ctx->state = scan;
-    int rc = scan ? 0 : err_set(ctx->err, -ENOMEM, "cannot allocate the state of the scan");
-    rc = collective_agree(ctx->peers, rc, ctx->err);
+    struct collective_scan *scan = ctx->state = bench_array(ctx, 1, sizeof(*scan));
+    int rc = collective_agree(ctx->peers, scan ? 0 : -ENOMEM, ctx->err);
     if (rc || !scan)
         return rc;
     scan->team.ops = ops;
@@ -298,21 +293,12 @@ static int collective_setup(struct bench_ctx *ctx)
 static void collective_teardown(struct bench_ctx *ctx)
 {
     struct collective_scan *scan = ctx->state;
-    ctx->state = NULL;
     if (!scan)
         return;
     if (scan->team.ops && scan->team.ops->tell)
         scan->team.ops->tell(&scan->team, ctx);
     if (scan->team.ops && scan->team.ops->close)
         scan->team.ops->close(&scan->team);
-    free(scan->blame);
-    free(scan->times);
-    free(scan->own);
-    free(scan->hosts);
-    free(scan->verdicts);
-    free(scan->took_s);
-    free(scan->points);
-    free(scan);
 }
 
 static int collective_check(struct bench_ctx *ctx)

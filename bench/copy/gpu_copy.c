@@ -427,7 +427,7 @@ static int open_left(struct copy_scan *scan, const struct bench_ctx *ctx)
     }
 }
 
-static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
+static int make_plan(struct copy_scan *scan, struct bench_ctx *ctx)
 {
     const struct copy_wish wish = wish_of(ctx->params);
     /* One that is left out hides none of the others' ways. */
@@ -437,9 +437,9 @@ static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
                                        gpu_copy_is_direct(scan->copy, a, b);
     scan->npoints = copy_plan(&scan->shape, &wish, NULL, 0);
     bool any = false;
-    scan->points = calloc(scan->npoints + 1, sizeof(*scan->points));
+    scan->points = bench_array(ctx, scan->npoints, sizeof(*scan->points));
     if (!scan->points)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate %zu points", scan->npoints);
+        return -ENOMEM;
     (void)copy_plan(&scan->shape, &wish, scan->points, scan->npoints);
     for (size_t i = 0; i < scan->npoints; i++)
         any = any || point_runs(scan, &scan->points[i]);
@@ -448,10 +448,11 @@ static int make_plan(struct copy_scan *scan, const struct bench_ctx *ctx)
                        "no copy to measure: pairs need two GPUs, all-to-one and one-to-all three, "
                        "and by kernel "
                        "access between them");
-    scan->gbps = calloc(scan->npoints, sizeof(*scan->gbps));
-    scan->small = calloc((size_t)2 * LATENCY_SIZES * scan->shape.ngpus + 1, sizeof(*scan->small));
+    scan->gbps = bench_array(ctx, scan->npoints, sizeof(*scan->gbps));
+    scan->small =
+        bench_array(ctx, (size_t)2 * LATENCY_SIZES * scan->shape.ngpus, sizeof(*scan->small));
     if (!scan->gbps || !scan->small)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate %zu points", scan->npoints);
+        return -ENOMEM;
     for (size_t i = 0; i < scan->npoints; i++)
         for (size_t k = 0; k < LATENCY_SIZES && copy_has_latency(&scan->shape, &scan->points[i]);
              k++)
@@ -520,9 +521,6 @@ static void copy_teardown(struct bench_ctx *ctx)
     team_stop(&scan->team);
     close_memory(scan);
     copy_walks_close(&scan->walks);
-    free(scan->small);
-    free(scan->gbps);
-    free(scan->points);
 }
 
 #endif

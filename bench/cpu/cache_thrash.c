@@ -33,7 +33,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/memory.h"
@@ -154,17 +153,6 @@ static int cache_thrash_probe(struct bench_ctx *ctx)
     return 0;
 }
 
-static int allocate(struct cache_thrash *t, unsigned ncpus, struct err *err)
-{
-    t->members = calloc(ncpus, sizeof(*t->members));
-    t->fighting = calloc(ncpus, sizeof(struct aggressor *));
-    t->all = aligned_alloc(_Alignof(struct aggressor), ncpus * sizeof(*t->all));
-    if (!t->members || !t->fighting || !t->all)
-        return err_set(err, -ENOMEM, "cannot allocate the state of the scan");
-    memset(t->all, 0, ncpus * sizeof(*t->all));
-    return 0;
-}
-
 static int map_aggressors(struct cache_thrash *t, struct err *err)
 {
     int rc = 0;
@@ -203,9 +191,12 @@ static int cache_thrash_setup(struct bench_ctx *ctx)
     const struct cache_thrash_params *params = ctx->params;
     const struct bench_machine *machine = ctx->machine;
     struct cache_thrash *t = ctx->state;
-    int rc = allocate(t, machine->ncpus, ctx->err);
-    if (!rc)
-        rc = thrash_cells_find(&t->cells, machine, (enum aggressor_kind)params->aggressor,
+    t->members = bench_array(ctx, machine->ncpus, sizeof(*t->members));
+    t->fighting = bench_array(ctx, machine->ncpus, sizeof(struct aggressor *));
+    t->all = bench_array(ctx, machine->ncpus, sizeof(*t->all));
+    if (!t->members || !t->fighting || !t->all)
+        return -ENOMEM;
+    int rc = thrash_cells_find(&t->cells, machine, (enum aggressor_kind)params->aggressor,
                                (unsigned)params->aggressors, ctx->err);
     if (!rc)
         rc = open_fight(t, ctx);
@@ -229,9 +220,6 @@ static void cache_thrash_teardown(struct bench_ctx *ctx)
     for (unsigned i = 0; t->all && i < ctx->machine->ncpus; i++)
         aggressor_free(&t->all[i]);
     thrash_cells_free(&t->cells);
-    free(t->all);
-    free(t->fighting);
-    free(t->members);
 }
 
 static double warm_load_ns(void *arg, uint64_t bytes)

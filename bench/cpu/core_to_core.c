@@ -23,7 +23,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/memory.h"
@@ -123,13 +122,6 @@ static void touch_pages(void *arg, unsigned rank, unsigned n)
                c->page_bytes);
 }
 
-static void *make(size_t count, size_t size, size_t align)
-{
-    size_t bytes = (count * size + align - 1) / align * align;
-    void *array = aligned_alloc(align, bytes);
-    return array ? memset(array, 0, bytes) : NULL;
-}
-
 static int core_to_core_setup(struct bench_ctx *ctx)
 {
     struct core_to_core *c = ctx->state;
@@ -140,13 +132,13 @@ static int core_to_core_setup(struct bench_ctx *ctx)
     c->trips = (uint32_t)(least_ns / CLOCK_TRIP_NS);
     c->trips = c->trips < 100 ? 100 : c->trips;
     size_t npairs = pairs_count(c->n);
-    c->balls = calloc((size_t)c->n * HOMES, sizeof(*c->balls));
-    c->duels = make(c->n / 2, sizeof(*c->duels), _Alignof(struct duel));
-    c->members = calloc(c->n, sizeof(*c->members));
-    c->latency = calloc(npairs, sizeof(*c->latency));
-    c->latency_min = calloc(npairs, sizeof(*c->latency_min));
+    c->balls = bench_array(ctx, (size_t)c->n * HOMES, sizeof(*c->balls));
+    c->duels = bench_array(ctx, c->n / 2, sizeof(*c->duels));
+    c->members = bench_array(ctx, c->n, sizeof(*c->members));
+    c->latency = bench_array(ctx, npairs, sizeof(*c->latency));
+    c->latency_min = bench_array(ctx, npairs, sizeof(*c->latency_min));
     if (!c->balls || !c->duels || !c->members || !c->latency || !c->latency_min)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the values of %zu pairs", npairs);
+        return -ENOMEM;
     int rc = memory_map(&c->pages, c->page_bytes * HOMES * c->n, MEMORY_4K, ctx->err);
     if (!rc)
         rc = team_start_all(&c->team, ctx);
@@ -160,11 +152,6 @@ static void core_to_core_teardown(struct bench_ctx *ctx)
     struct core_to_core *c = ctx->state;
     team_stop(&c->team);
     memory_unmap(&c->pages);
-    free(c->latency_min);
-    free(c->latency);
-    free(c->members);
-    free(c->duels);
-    free(c->balls);
 }
 
 /* Silence counts from the first question: the kernel asks only who has waited for long. */

@@ -76,11 +76,10 @@ static int speed_setup(struct bench_ctx *ctx)
     uint64_t more = 1 + clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS / 10000;
     s->batch_steps = BATCH_STEPS * more;
     s->copies = COPIES * more;
-    s->turns = aligned_alloc(_Alignof(struct turn), s->n * sizeof(*s->turns));
+    s->turns = bench_array(ctx, s->n, sizeof(*s->turns));
     s->arrays = aligned_alloc(ALIGN, (size_t)s->n * 2 * ELEMENTS * sizeof(double));
     if (!s->turns || !s->arrays)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the arrays of %u CPUs", s->n);
-    memset(s->turns, 0, s->n * sizeof(*s->turns));
     for (unsigned cpu = 0; cpu < s->n; cpu++)
         for (unsigned c = 0; c < BUSY_CHAINS; c++)
             s->turns[cpu].chain[c] = start_of(s->seed, cpu, c);
@@ -91,7 +90,6 @@ static void speed_teardown(struct bench_ctx *ctx)
 {
     struct speed *s = ctx->state;
     team_stop(&s->team);
-    free(s->turns);
     free(s->arrays);
 }
 

@@ -20,7 +20,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/points.h"
@@ -81,26 +80,15 @@ struct grain {
 static int grain_setup(struct bench_ctx *ctx)
 {
     struct grain *grain = ctx->state;
-    grain->gathered = calloc(ctx->peers->size, sizeof(struct introduction));
-    if (!grain->gathered)
-        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
     grain->nthreads = ctx->threads;
-    size_t bytes = grain->nthreads * sizeof(*grain->threads);
-    grain->threads = aligned_alloc(_Alignof(struct regions_thread), bytes);
-    if (!grain->threads)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate what %u threads compute", ctx->threads);
-    memset(grain->threads, 0, bytes);
+    grain->gathered = bench_array(ctx, ctx->peers->size, sizeof(struct introduction));
+    grain->threads = bench_array(ctx, grain->nthreads, sizeof(*grain->threads));
+    if (!grain->gathered || !grain->threads)
+        return -ENOMEM;
     for (unsigned t = 0; t < grain->nthreads; t++)
         for (unsigned c = 0; c < BUSY_CHAINS; c++)
             grain->threads[t].chains[c] = mix64(ctx->seed ^ mix64(t * BUSY_CHAINS + c));
     return 0;
-}
-
-static void grain_teardown(struct bench_ctx *ctx)
-{
-    struct grain *grain = ctx->state;
-    free(grain->threads);
-    free(grain->gathered);
 }
 
 /* CPU time, since others of the machine may take the CPU meanwhile; the least is the least so. */
@@ -225,5 +213,4 @@ const struct bench bench_grain = {
     .setup = grain_setup,
     .scan = grain_scan,
     .check = grain_check,
-    .teardown = grain_teardown,
 };

@@ -16,7 +16,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 
@@ -60,19 +59,15 @@ static int idle_setup(struct bench_ctx *ctx)
     s->machine = ctx->machine;
     s->n = ctx->machine->ncpus;
     s->sleeps = (unsigned)fmin(fmax(fit, SLEEPS_LEAST), SLEEPS_MOST);
-    s->late_us = calloc((size_t)s->n * STATES * s->sleeps, sizeof(*s->late_us));
-    s->median_us = calloc(s->n, sizeof(*s->median_us));
-    if (!s->late_us || !s->median_us)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the sleeps of %u CPUs", s->n);
-    return team_start_all(&s->team, ctx);
+    s->late_us = bench_array(ctx, (size_t)s->n * STATES * s->sleeps, sizeof(*s->late_us));
+    s->median_us = bench_array(ctx, s->n, sizeof(*s->median_us));
+    return s->late_us && s->median_us ? team_start_all(&s->team, ctx) : -ENOMEM;
 }
 
 static void idle_teardown(struct bench_ctx *ctx)
 {
     struct idle *s = ctx->state;
     team_stop(&s->team);
-    free(s->late_us);
-    free(s->median_us);
 }
 
 /* 1 to 10 ms, so that no timer of the system beats with them. */

@@ -22,7 +22,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -111,15 +110,13 @@ static int smt_pairs_setup(struct bench_ctx *ctx)
     s->seed = ctx->seed;
     s->batch_steps = BATCH_STEPS * (1 + clock_cost_ns() * CLOCK_MIN_INTERVAL_CALLS / BATCH_NS);
     bool planned = pairs_plan_init(&s->plan, s->n, divide_budget(s, ctx->budget_s * 1e9), s->seed);
-    s->rates = calloc((size_t)s->plan.passes * s->plan.runs * s->n, sizeof(*s->rates));
-    s->chains = aligned_alloc(_Alignof(struct chains), s->n * sizeof(*s->chains));
+    s->rates = bench_array(ctx, (size_t)s->plan.passes * s->plan.runs * s->n, sizeof(*s->rates));
+    s->chains = bench_array(ctx, s->n, sizeof(*s->chains));
     if (!planned || !s->rates || !s->chains)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the rates of %u CPUs", s->n);
-    for (unsigned cpu = 0; cpu < s->n; cpu++) {
-        memset(&s->chains[cpu], 0, sizeof(s->chains[cpu]));
+    for (unsigned cpu = 0; cpu < s->n; cpu++)
         for (unsigned c = 0; c < BUSY_CHAINS; c++)
             s->chains[cpu].chain[c] = start_of(s->seed, cpu, c);
-    }
     return team_start_all(&s->team, ctx);
 }
 
@@ -127,8 +124,6 @@ static void smt_pairs_teardown(struct bench_ctx *ctx)
 {
     struct smt_pairs *s = ctx->state;
     team_stop(&s->team);
-    free(s->chains);
-    free(s->rates);
     pairs_plan_free(&s->plan);
 }
 

@@ -102,9 +102,9 @@ static int threads_validate(const void *params, struct err *err)
 static int threads_setup(struct bench_ctx *ctx)
 {
     struct threads *threads = ctx->state;
-    threads->gathered = calloc(ctx->peers->size, sizeof(*threads->gathered));
+    threads->gathered = bench_array(ctx, ctx->peers->size, sizeof(*threads->gathered));
     if (!threads->gathered)
-        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
+        return -ENOMEM;
     int rc = batches_open(&threads->batches, ctx->params, ctx);
     if (!rc)
         rc = batches_allocate(&threads->target, threads->batches.cells, ctx->err);
@@ -117,7 +117,6 @@ static void threads_teardown(struct bench_ctx *ctx)
 {
     struct threads *threads = ctx->state;
     free(threads->target);
-    free(threads->gathered);
     batches_close(&threads->batches, ctx);
 }
 

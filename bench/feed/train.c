@@ -141,9 +141,9 @@ static int train_setup(struct bench_ctx *ctx)
 {
     const struct train_params *params = ctx->params;
     struct train *train = ctx->state;
-    train->came_ns = calloc(STEPS_MOST, sizeof(*train->came_ns));
+    train->came_ns = bench_array(ctx, STEPS_MOST, sizeof(*train->came_ns));
     if (!train->came_ns)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the times of %d steps", STEPS_MOST);
+        return -ENOMEM;
     train->batches = params->pattern == PATTERN_ACCUMULATE ? (uint64_t)params->accumulate : 1;
     train->overlap = params->overlap;
     int rc = feed_open(&train->feed, &params->feed, ctx);
@@ -157,7 +157,6 @@ static void train_teardown(struct bench_ctx *ctx)
     reduce_close(&train->reduce);
     pattern_free(&train->calls);
     feed_close(&train->feed, ctx);
-    free(train->came_ns);
 }
 
 /* Starting to send, and waiting for the others until all is sent. */

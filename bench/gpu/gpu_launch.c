@@ -28,7 +28,6 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/common/busy_team.h"
@@ -233,9 +232,9 @@ static int open_gpu(struct launch *t, unsigned gpu)
 static int launch_setup(struct bench_ctx *ctx)
 {
     struct launch *t = ctx->state;
-    t->series = calloc((size_t)WAYS * LOADS, sizeof(*t->series));
+    t->series = bench_array(ctx, (size_t)WAYS * LOADS, sizeof(*t->series));
     if (!t->series)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the intervals of the scan");
+        return -ENOMEM;
     gpu_set_open(&t->set, ctx->machine);
     int rc = busy_team_open(&t->busy, ctx);
     for (unsigned gpu = 0; gpu < t->set.n && !rc; gpu++)
@@ -250,7 +249,6 @@ static void launch_teardown(struct bench_ctx *ctx)
     busy_team_close(&t->busy);
     for (unsigned i = 0; i < t->set.n; i++)
         gpu_launch_close(t->gpus[i]);
-    free(t->series);
 }
 
 /* What the driver does while it waits: it may not follow a flag. */

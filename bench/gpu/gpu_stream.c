@@ -244,16 +244,16 @@ static int choose_shapes(const struct stream *t, struct stream_gpu *gpu, int ask
     return rc;
 }
 
-static int open_gpu(struct stream *t, unsigned i, const struct bench_ctx *ctx)
+static int open_gpu(struct stream *t, unsigned i, struct bench_ctx *ctx)
 {
     const struct stream_params *params = ctx->params;
     struct stream_gpu *gpu = &t->gpus[i];
     const struct gpu_stream_config config = {
         .pci_bdf = ctx->machine->gpus[i].pci_bdf, .bytes = t->bytes, .seed = ctx->seed};
     char msg[GPU_MSG] = "";
-    gpu->gbps = calloc(BATCHES_MAX, sizeof(*gpu->gbps));
+    gpu->gbps = bench_array(ctx, BATCHES_MAX, sizeof(*gpu->gbps));
     if (!gpu->gbps)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the batches of a GPU");
+        return -ENOMEM;
     int rc = gpu_stream_open(&config, &gpu->gpu, msg, sizeof(msg));
     if (!rc)
         rc = choose_shapes(t, gpu, params->shape, msg);
@@ -276,10 +276,8 @@ static int stream_setup(struct bench_ctx *ctx)
 static void stream_teardown(struct bench_ctx *ctx)
 {
     struct stream *t = ctx->state;
-    for (unsigned i = 0; i < t->set.n; i++) {
+    for (unsigned i = 0; i < t->set.n; i++)
         gpu_stream_close(t->gpus[i].gpu);
-        free(t->gpus[i].gbps);
-    }
 }
 
 static int batch_queue(void *arg, unsigned gpu, unsigned slot)

@@ -165,20 +165,15 @@ static int choose_size(struct read_path *s, struct bench_ctx *ctx, uint64_t *byt
     return rc;
 }
 
-static uint32_t *draw_order(uint64_t seed, size_t n, struct err *err)
+static uint32_t *draw_order(struct bench_ctx *ctx, uint64_t seed, size_t n)
 {
-    size_t *order = calloc(n, sizeof(*order));
-    uint32_t *drawn = calloc(n, sizeof(*drawn));
-    if (!order || !drawn) {
-        (void)err_set(err, -ENOMEM, "cannot allocate the order of %zu blocks", n);
-        free(drawn);
-        free(order);
+    size_t *order = bench_array(ctx, n, sizeof(*order));
+    uint32_t *drawn = bench_array(ctx, n, sizeof(*drawn));
+    if (!order || !drawn)
         return NULL;
-    }
     random_shuffle(seed, n, order);
     for (size_t i = 0; i < n; i++)
         drawn[i] = (uint32_t)order[i];
-    free(order);
     return drawn;
 }
 
@@ -199,8 +194,8 @@ static int make_data(struct read_path *s, struct bench_ctx *ctx)
     if (bytes / params->random_block > UINT32_MAX)
         return err_set(ctx->err, -EINVAL, "size has too many blocks of random_block bytes");
     s->nrandom = bytes / params->random_block;
-    s->random_order = draw_order(ctx->seed, s->nrandom, ctx->err);
-    s->file_order = draw_order(ctx->seed + 1, nfiles, ctx->err);
+    s->random_order = draw_order(ctx, ctx->seed, s->nrandom);
+    s->file_order = draw_order(ctx, ctx->seed + 1, nfiles);
     s->content = data_buffer(params->checkpoint);
     if (!s->random_order || !s->file_order)
         return -ENOMEM;
@@ -214,10 +209,10 @@ static int read_path_setup(struct bench_ctx *ctx)
 {
     struct read_path *s = ctx->state;
     s->params = ctx->params;
-    s->readers = calloc(ctx->machine->ncpus, sizeof(*s->readers));
-    s->results = calloc(ctx->machine->ncpus, sizeof(*s->results));
+    s->readers = bench_array(ctx, ctx->machine->ncpus, sizeof(*s->readers));
+    s->results = bench_array(ctx, ctx->machine->ncpus, sizeof(*s->results));
     if (!s->readers || !s->results)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate readers");
+        return -ENOMEM;
     int rc = make_data(s, ctx);
     if (rc)
         return rc;
@@ -232,10 +227,6 @@ static void read_path_teardown(struct bench_ctx *ctx)
     data_free(&s->small);
     data_free(&s->whole);
     free(s->content);
-    free(s->file_order);
-    free(s->random_order);
-    free(s->results);
-    free(s->readers);
 }
 
 static int read_path_scan(struct bench_ctx *ctx)

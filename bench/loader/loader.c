@@ -318,10 +318,10 @@ static int loader_setup(struct bench_ctx *ctx)
     loader->load.queue = &feeding->queue;
     feeding->ahead = (unsigned)params->prefetch;
     feeding->epoch = params->persistent ? 0 : (uint32_t)params->epoch;
-    loader->all = calloc(ctx->peers->size, sizeof(*loader->all));
-    loader->fed = calloc(ctx->peers->size, sizeof(*loader->fed));
+    loader->all = bench_array(ctx, ctx->peers->size, sizeof(*loader->all));
+    loader->fed = bench_array(ctx, ctx->peers->size, sizeof(*loader->fed));
     if (!loader->all || !loader->fed)
-        return err_set(ctx->err, -ENOMEM, "no memory for %u workers", ctx->peers->size);
+        return -ENOMEM;
     int rc = agree(loader, ctx);
     if (rc)
         return rc;
@@ -351,8 +351,6 @@ static void loader_teardown(struct bench_ctx *ctx)
             (void)close(loader->load.begin_fds[end]);
     batches_close(&loader->batches, ctx);
     free(loader->scratch);
-    free(loader->fed);
-    free(loader->all);
 }
 
 /* The least of some times that the device works on a batch, alone. */

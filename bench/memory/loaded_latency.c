@@ -189,10 +189,9 @@ static int loaded_setup(struct bench_ctx *ctx)
     loaded->kernel = stream_isa_best()->kernel[inject_ops[params->inject]][STREAM_PLAIN];
     loaded->lines = (size_t)bytes / CHASE_LINE_BYTES;
     loaded->n = (size_t)load_bytes / sizeof(double) / arrays_of(loaded->inject) / CHUNK * CHUNK;
-    loaded->injectors = aligned_alloc(128, ncpus * sizeof(*loaded->injectors));
+    loaded->injectors = bench_array(ctx, ncpus, sizeof(*loaded->injectors));
     if (!loaded->injectors)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate %u injectors", ncpus);
-    memset(loaded->injectors, 0, ncpus * sizeof(*loaded->injectors));
+        return -ENOMEM;
     int rc = memory_map(&loaded->chain, bytes, (enum memory_pages)params->pages, ctx->err);
     if (!rc)
         rc = memory_map(&loaded->load, load_bytes, (enum memory_pages)params->pages, ctx->err);
@@ -213,7 +212,6 @@ static void loaded_teardown(struct bench_ctx *ctx)
     team_stop(&loaded->team);
     memory_unmap(&loaded->load);
     memory_unmap(&loaded->chain);
-    free(loaded->injectors);
 }
 
 static void inject_chunk(struct loaded *loaded, struct injector *self, size_t at)

@@ -23,7 +23,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -244,9 +243,9 @@ static int bandwidth_setup(struct bench_ctx *ctx)
     bw->ncounts = params->threads || all == 1 ? 1 : 2;
     bw->min_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns();
     list_points(bw, params);
-    bw->sums = calloc(all, sizeof(*bw->sums));
+    bw->sums = bench_array(ctx, all, sizeof(*bw->sums));
     if (!bw->sums)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the sums of %u threads", all);
+        return -ENOMEM;
 
     uint64_t bytes = params->size ? params->size : choose_bytes(bw, ctx);
     bw->n = (size_t)bytes / sizeof(double);
@@ -268,7 +267,6 @@ static void bandwidth_teardown(struct bench_ctx *ctx)
     struct bandwidth *bw = ctx->state;
     team_stop(&bw->team);
     memory_unmap(&bw->block);
-    free(bw->sums);
 }
 
 static void run_pass(void *arg, unsigned rank, unsigned n)
@@ -462,13 +460,10 @@ static int bandwidth_check(struct bench_ctx *ctx)
     if (!(bw->worst_sum <= tolerance))
         return err_set(ctx->err, -EBADMSG, "the sum of a read was off by %.2g of it",
                        bw->worst_sum);
-    struct finding *findings = calloc(bw->team.n, sizeof(*findings));
-    if (!findings)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate findings of %u threads", bw->team.n);
-    int rc = 0;
+    struct finding *findings = bench_array(ctx, bw->team.n, sizeof(*findings));
+    int rc = findings ? 0 : -ENOMEM;
     for (unsigned array = 0; array < ARRAYS && !rc; array++)
         rc = check_array(bw, array, findings, ctx->err);
-    free(findings);
     return rc;
 }
 

@@ -229,10 +229,10 @@ static int matrix_setup(struct bench_ctx *ctx)
     matrix->seed = ctx->seed;
     matrix->isa = stream_isa_best();
     matrix->min_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns();
-    matrix->members = calloc(ncpus, sizeof(*matrix->members));
-    matrix->sums = calloc(ncpus, sizeof(*matrix->sums));
+    matrix->members = bench_array(ctx, ncpus, sizeof(*matrix->members));
+    matrix->sums = bench_array(ctx, ncpus, sizeof(*matrix->sums));
     if (!matrix->members || !matrix->sums)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate lists of %u CPUs", ncpus);
+        return -ENOMEM;
     assign_cpus(matrix, ctx->machine);
     int rc = team_start_all(&matrix->team, ctx);
     for (unsigned i = 0; i < matrix->nnodes && !rc; i++)
@@ -246,8 +246,6 @@ static void matrix_teardown(struct bench_ctx *ctx)
     team_stop(&matrix->team);
     for (unsigned i = 0; i < matrix->nnodes; i++)
         memory_unmap(&matrix->nodes[i].block);
-    free(matrix->sums);
-    free(matrix->members);
 }
 
 static void read_part(void *arg, unsigned rank, unsigned n)

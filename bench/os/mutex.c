@@ -251,19 +251,14 @@ static int mutex_setup(struct bench_ctx *ctx)
     c->outside = (uint64_t)params->outside;
     c->seed = ctx->round_seed;
     c->slice_ns = points_share_ns(ctx, (size_t)c->ncrowds * c->nlocks, slice_least_ns);
-    c->contenders =
-        aligned_alloc(_Alignof(struct contender), (size_t)OVER * n * sizeof(*c->contenders));
-    if (!c->contenders)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the counts of %u threads", OVER * n);
-    memset(c->contenders, 0, (size_t)OVER * n * sizeof(*c->contenders));
-    return start_team(c, ctx);
+    c->contenders = bench_array(ctx, (size_t)OVER * n, sizeof(*c->contenders));
+    return c->contenders ? start_team(c, ctx) : -ENOMEM;
 }
 
 static void mutex_teardown(struct bench_ctx *ctx)
 {
     struct contention *c = ctx->state;
     team_stop(&c->team);
-    free(c->contenders);
 }
 
 /* Whoever sees that the time is over ends it for all: one who gets no lock cannot look. */

@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -194,19 +193,15 @@ static int exchange_setup(struct bench_ctx *ctx)
         possible += !s->points[i].absent.code;
     s->slice_ns = points_share_ns(ctx, possible, slice_least_ns);
     s->seed = ctx->round_seed;
-    s->waits = calloc((size_t)SIDE_MOST * WAITS_MOST, sizeof(*s->waits));
-    s->hands = aligned_alloc(_Alignof(struct hand), (size_t)2 * SIDE_MOST * sizeof(*s->hands));
-    if (!s->waits || !s->hands)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the waits of %d threads", SIDE_MOST);
-    return 0;
+    s->waits = bench_array(ctx, (size_t)SIDE_MOST * WAITS_MOST, sizeof(*s->waits));
+    s->hands = bench_array(ctx, (size_t)2 * SIDE_MOST, sizeof(*s->hands));
+    return s->waits && s->hands ? 0 : -ENOMEM;
 }
 
 static void exchange_teardown(struct bench_ctx *ctx)
 {
     struct exchange *s = ctx->state;
     bounded_close(&s->buffer);
-    free(s->hands);
-    free(s->waits);
 }
 
 /* ---- those who put ---- */

@@ -30,7 +30,6 @@
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -151,12 +150,10 @@ static int wakeup_setup(struct bench_ctx *ctx)
     s->interval_ns = (int64_t)(params->interval_s * 1e9);
     s->late_bound_us = params->late_s * 1e6;
     s->priority = (int)params->priority;
-    s->late_us = calloc((size_t)s->n * s->most, sizeof(*s->late_us));
-    s->sleepers = aligned_alloc(_Alignof(struct sleeper), s->n * sizeof(*s->sleepers));
-    if (s->sleepers)
-        memset(s->sleepers, 0, s->n * sizeof(*s->sleepers));
+    s->late_us = bench_array(ctx, (size_t)s->n * s->most, sizeof(*s->late_us));
+    s->sleepers = bench_array(ctx, s->n, sizeof(*s->sleepers));
     if (!s->late_us || !s->sleepers)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate the wake-ups of %u CPUs", s->n);
+        return -ENOMEM;
     int rc = busy_team_open(&s->busy, ctx);
     return rc ? rc : team_start_all(&s->team, ctx);
 }
@@ -176,8 +173,6 @@ static void wakeup_teardown(struct bench_ctx *ctx)
     busy_team_close(&s->busy);
     if (s->sleepers)
         close_logs(s);
-    free(s->late_us);
-    free(s->sleepers);
 }
 
 /* What is behind us is skipped; those times are the return value. */
@@ -353,13 +348,12 @@ static int emit_tells(struct bench_ctx *ctx, unsigned load)
 {
     const struct wakeup *s = ctx->state;
     struct late_tell tells[LATE_TELLS];
-    struct late_log **logs = calloc(s->n, sizeof(struct late_log *));
+    struct late_log **logs = bench_array(ctx, s->n, sizeof(struct late_log *));
     if (!logs)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate a list of %u CPUs", s->n);
+        return -ENOMEM;
     for (unsigned rank = 0; rank < s->n; rank++)
         logs[rank] = s->sleepers[rank].log;
     size_t n = late_tell(logs, s->n, tells, LATE_TELLS);
-    free(logs);
     for (size_t i = 0; i < n; i++) {
         const struct dims at = dims_with_text(DIMS({BY_LOAD, load}), BY_WHAT, tells[i].what);
         bench_emit(ctx, LATE_WITH, tells[i].late, dims_with(at, BY_OF, OF_LATE));

@@ -6,28 +6,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Threads share states: no two parts that are so far apart lie in lines that move together. */
-enum { STATE_ALIGN = 128 };
+/* Threads share them: no two parts that are so far apart lie in lines that move together. */
+enum { BLOCK_ALIGN = 128 };
+
+struct bench_block {
+    struct bench_block *next;
+};
+
+/* Pages of large ones are touched by who uses them first: calloc leaves that to them. */
+void *bench_array(struct bench_ctx *ctx, size_t n, size_t item_bytes)
+{
+    size_t bytes = 0, all = 0;
+    struct bench_block *block = NULL;
+    if (!__builtin_mul_overflow(n, item_bytes, &bytes) &&
+        !__builtin_add_overflow(bytes, sizeof(*block) + BLOCK_ALIGN, &all))
+        block = calloc(1, all);
+    if (!block) {
+        (void)err_set(ctx->err, -ENOMEM, "cannot allocate %zu times %zu bytes", n, item_bytes);
+        return NULL;
+    }
+    block->next = ctx->blocks;
+    ctx->blocks = block;
+    uintptr_t begin = (uintptr_t)(block + 1);
+    return (char *)block + sizeof(*block) + (BLOCK_ALIGN - begin % BLOCK_ALIGN) % BLOCK_ALIGN;
+}
 
 int bench_open(const struct bench *bench, struct bench_ctx *ctx)
 {
-    size_t bytes = (bench->state_size + STATE_ALIGN - 1) / STATE_ALIGN * STATE_ALIGN;
-    if (bytes) {
-        ctx->state = aligned_alloc(STATE_ALIGN, bytes);
-        if (!ctx->state)
-            return err_set(ctx->err, -ENOMEM, "cannot allocate the state of %s", bench->name);
-        memset(ctx->state, 0, bytes);
-    }
-    return bench->setup(ctx);
+    if (bench->state_size)
+        ctx->state = bench_array(ctx, 1, bench->state_size);
+    return bench->state_size && !ctx->state ? -ENOMEM : bench->setup(ctx);
 }
 
 void bench_close(const struct bench *bench, struct bench_ctx *ctx)
 {
     if (bench->teardown && (ctx->state || !bench->state_size))
         bench->teardown(ctx);
-    if (!bench->state_size)
-        return;
-    free(ctx->state);
+    while (ctx->blocks) {
+        struct bench_block *next = ctx->blocks->next;
+        free(ctx->blocks);
+        ctx->blocks = next;
+    }
     ctx->state = NULL;
     ctx->buffer = NULL;
     ctx->buffer_bytes = 0;

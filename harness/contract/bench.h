@@ -158,6 +158,7 @@ struct bench_ctx {
     struct made *made;            /* what bench_made fills; NULL = nobody asks */
     struct command_seat *command; /* of a benchmark that runs one; NULL = none was given */
     void *state;                  /* the benchmark's own, as its state_size says */
+    struct bench_block *blocks;   /* that bench_array gave */
     const void *buffer;           /* setup may publish its main buffer: the harness then records */
     size_t buffer_bytes;          /*   on which NUMA nodes its pages lie */
 };
@@ -222,6 +223,9 @@ struct bench {
 int bench_open(const struct bench *bench, struct bench_ctx *ctx);
 /* Where there is no state, since it was never opened, nothing of the benchmark's is called. */
 void bench_close(const struct bench *bench, struct bench_ctx *ctx);
+
+/* n zeroed items of so many bytes until bench_close, in cache lines of their own; NULL and why. */
+void *bench_array(struct bench_ctx *ctx, size_t n, size_t item_bytes);
 
 /*
  * Records one value of metrics[metric] where it stands along the benchmark's dimensions (NO_DIMS: a

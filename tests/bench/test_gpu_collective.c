@@ -271,10 +271,10 @@ static void test_gpu_collective_scan_runs(void **state)
                             .peers = &alone,
                             .budget_s = 3,
                             .values = &values};
-    if (bench_collective.probe(&ctx) || bench_collective.setup(&ctx) ||
+    if (bench_collective.probe(&ctx) || bench_open(&bench_collective, &ctx) ||
         bench_collective.scan(&ctx) || bench_collective.check(&ctx))
         fail_msg("%s", err.msg);
-    bench_collective.teardown(&ctx);
+    bench_close(&bench_collective, &ctx);
     assert_true(values.n > 100);
     for (uint32_t i = 0; i < values.n; i++)
         assert_true(isfinite(values.value[i].value) && values.value[i].value >= 0);

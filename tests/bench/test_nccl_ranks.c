@@ -100,7 +100,7 @@ static void finish(unsigned n)
     for (unsigned r = 0; r < n; r++)
         (void)pthread_join(ranks[r].thread, NULL);
     for (unsigned r = 0; r < n; r++)
-        bench_collective.teardown(&ranks[r].ctx);
+        bench_close(&bench_collective, &ranks[r].ctx);
     assert_int_equal(fake_gpus.open_groups, 0);
     assert_int_equal(fake_gpus.open_captures, 0);
 }

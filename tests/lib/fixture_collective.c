@@ -256,7 +256,7 @@ static void run_process(struct fake_outcome *outcome, struct peers *peers)
         outcome->run = bench->scan(&ctx);
     if (!outcome->run)
         outcome->check = bench->check(&ctx);
-    bench->teardown(&ctx);
+    bench_close(bench, &ctx);
 }
 
 static void *process_main(void *arg)
