@@ -167,6 +167,25 @@ uint64_t team_run(struct team *team, const unsigned *members, unsigned n, team_j
     return end_ns - start_ns;
 }
 
+struct call {
+    void (*call)(void *arg);
+    void *arg;
+};
+
+static void call_alone(void *arg, unsigned rank, unsigned n)
+{
+    const struct call *alone = arg;
+    (void)rank;
+    (void)n;
+    alone->call(alone->arg);
+}
+
+void team_call(struct team *team, unsigned member, void (*call)(void *arg), void *arg)
+{
+    struct call alone = {call, arg};
+    (void)team_run(team, &member, 1, call_alone, &alone);
+}
+
 void team_stop(struct team *team)
 {
     struct team_shared *shared = team->shared;

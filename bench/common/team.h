@@ -39,6 +39,9 @@ int team_start_all(struct team *team, const struct bench_ctx *ctx);
  */
 uint64_t team_run(struct team *team, const unsigned *members, unsigned n, team_job *job, void *arg);
 
+/* Runs something in one of the threads, alone. */
+void team_call(struct team *team, unsigned member, void (*call)(void *arg), void *arg);
+
 /* Ends and joins the threads; fine for a zeroed struct. */
 void team_stop(struct team *team);
 

@@ -182,15 +182,14 @@ struct copy_scan {
 };
 
 /* On a CPU of the node at which the GPU is. An error leaves out the GPU on which it was. */
-static int run_on_home(struct copy_scan *scan, team_job *what, unsigned gpu)
+static int run_on_home(struct copy_scan *scan, void (*what)(void *job), unsigned gpu)
 {
     struct copy_job *job = &scan->job;
     char key[DIMS_KEY_MAX], msg[DIMS_KEY_MAX + GPU_MSG];
-    unsigned member = scan->shape.home[gpu], at;
-    (void)team_run(&scan->team, &member, 1, what, job);
+    team_call(&scan->team, scan->shape.home[gpu], what, job);
     if (!job->rc)
         return 0;
-    at = gpu_copy_at(scan->copy);
+    unsigned at = gpu_copy_at(scan->copy);
     if (!gpu_set_has(&scan->set, at))
         at = job->flow[0].gpu;
     const struct dims point = copy_point_dims(&scan->shape, job->point, gpu);

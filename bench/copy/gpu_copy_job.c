@@ -129,12 +129,10 @@ static bool is_staged(const struct copy_job *job)
     return staged;
 }
 
-void copy_job_run(void *any_job, unsigned rank, unsigned n)
+void copy_job_run(void *any_job)
 {
     struct copy_job *job = any_job;
     double once_s = 0;
-    (void)rank;
-    (void)n;
     job->rc = run_untimed(job, 1, &once_s);
     unsigned settle = copy_settle(job->share_s, once_s, is_staged(job));
     if (!job->rc)
@@ -165,11 +163,9 @@ static int settle_small(struct copy_job *job)
     return rc;
 }
 
-void copy_job_latency(void *any_job, unsigned rank, unsigned n)
+void copy_job_latency(void *any_job)
 {
     struct copy_job *job = any_job;
-    (void)rank;
-    (void)n;
     job->rc = settle_small(job);
     if (!job->rc)
         job->rc = poison_all(job);

@@ -4,7 +4,7 @@
  *
  *   struct copy_job job = {.copy = copy, .host = &host, .set = &set, .share_s = 0.05};
  *   copy_job_aim(&job, &point);
- *   team_run(&team, &node, 1, copy_job_run, &job);     then job.rc, job.gbps[gpu][0 .. batches - 1]
+ *   team_call(&team, node, copy_job_run, &job);     then job.rc, job.gbps[gpu][0 .. batches - 1]
  */
 #ifndef CONTEND_BENCH_COPY_GPU_COPY_JOB_H
 #define CONTEND_BENCH_COPY_GPU_COPY_JOB_H
@@ -43,9 +43,9 @@ void copy_job_aim(struct copy_job *job, const struct copy_point *point);
  * For team_run, `job` is a struct copy_job. Copies that do not count (copy_settle), which also say
  * how many fit; then poison, time, check.
  */
-void copy_job_run(void *job, unsigned rank, unsigned n);
+void copy_job_run(void *job);
 
 /* For team_run: `samples` single copies of the only flow, whose bytes may have been lowered. */
-void copy_job_latency(void *job, unsigned rank, unsigned n);
+void copy_job_latency(void *job);
 
 #endif

@@ -43,12 +43,10 @@ struct walk {
     double ns;
 };
 
-static void walk_run(void *any_walk, unsigned rank, unsigned n)
+static void walk_run(void *any_walk)
 {
     struct walk *walk = any_walk;
     struct copy_job *job = walk->job;
-    (void)rank;
-    (void)n;
     job->rc = gpu_chase(job->set->machine->gpus[walk->chase->gpu].pci_bdf,
                         memory_of(job, walk->chase), copy_host_bytes(job->host, COPY_PINNED),
                         walk->seed, &walk->ns, job->msg, sizeof(job->msg));
@@ -62,7 +60,7 @@ void copy_walks_measure(struct copy_walks *walks, size_t i, struct copy_job *job
     char key[DIMS_KEY_MAX], msg[DIMS_KEY_MAX + GPU_MSG];
     if (!has_gpus(set, chase))
         return;
-    (void)team_run(team, &walks->shape->home[chase->gpu], 1, walk_run, &walk);
+    team_call(team, walks->shape->home[chase->gpu], walk_run, &walk);
     walks->ns[i] = walk.ns;
     if (!job->rc)
         return;

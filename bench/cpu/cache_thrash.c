@@ -250,10 +250,8 @@ static double cold_load_ns(void *arg)
 }
 
 /* In the victim's thread, the others asleep. */
-static void size_victim(void *arg, unsigned rank, unsigned n)
+static void size_victim(void *arg)
 {
-    (void)rank;
-    (void)n;
     struct cache_thrash *t = arg;
     struct victim *victim = &t->fight.victim;
     t->alone_most_ns = INFINITY;
@@ -428,7 +426,7 @@ static int cache_thrash_scan(struct bench_ctx *ctx)
     t->fight.settle_most_ns = (uint64_t)(budget_ns * settle_share);
     t->lap_most_ns = budget_ns * laps_share / (t->cells.n + 2); /* 2: to find the size */
     t->left = t->cells.n;
-    (void)team_run(&t->team, NULL, 1, size_victim, t);
+    team_call(&t->team, 0, size_victim, t);
     int rc = points_run(ctx, t->cells.n, run_cell, NULL);
     if (!rc)
         emit_sizes(ctx);

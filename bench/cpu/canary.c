@@ -97,11 +97,9 @@ static double time_pieces(struct canary *c, void (*piece)(struct canary *c), uin
 }
 
 /* In the pinned thread: the arrays are touched where they are used. */
-static void measure(void *arg, unsigned rank, unsigned n)
+static void measure(void *arg)
 {
     struct canary *c = arg;
-    (void)rank;
-    (void)n;
     for (size_t i = 0; i < c->n; i++) {
         array_of(c, 0)[i] = (double)i;
         array_of(c, 1)[i] = -1;
@@ -141,7 +139,7 @@ static int canary_setup(struct bench_ctx *ctx)
 static int canary_scan(struct bench_ctx *ctx)
 {
     struct canary *c = ctx->state;
-    (void)team_run(&c->team, NULL, 1, measure, c);
+    team_call(&c->team, 0, measure, c);
     const double *ns = c->median_ns;
     const double values[] = {
         [CANARY_INTEGER] = ns[CANARY_INTEGER] / ((double)STEPS * BUSY_CHAINS),

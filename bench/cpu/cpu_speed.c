@@ -123,12 +123,10 @@ static void run_copies(struct speed *s, unsigned cpu)
 }
 
 /* In the thread of that CPU, which also touches its arrays first. */
-static void take_turn(void *arg, unsigned rank, unsigned n)
+static void take_turn(void *arg)
 {
     struct speed *s = arg;
     unsigned cpu = s->cpu;
-    (void)rank;
-    (void)n;
     for (size_t i = 0; i < ELEMENTS; i++) {
         array_of(s, cpu, 0)[i] = NAN;
         array_of(s, cpu, 1)[i] = (double)(cpu + i);
@@ -144,7 +142,7 @@ static int measure_cpu(struct bench_ctx *ctx, size_t cpu)
     struct speed *s = ctx->state;
     const struct dims at = DIMS({BY_CPU, ctx->machine->cpus[cpu].os_cpu});
     s->cpu = (unsigned)cpu;
-    (void)team_run(&s->team, &s->cpu, 1, take_turn, s);
+    team_call(&s->team, s->cpu, take_turn, s);
     bench_emit(ctx, CPU_RATE, s->turns[cpu].rate, at);
     bench_emit(ctx, CPU_COPY, s->turns[cpu].copy_gbps, at);
     return 0;

@@ -185,11 +185,9 @@ static int map_kind(struct kind *kind, enum memory_pages pages, uint64_t bytes, 
     return 0;
 }
 
-static void touch(void *arg, unsigned rank, unsigned n)
+static void touch(void *arg)
 {
     const struct memory_block *block = arg;
-    (void)rank;
-    (void)n;
     memset(block->base, 0, block->bytes);
 }
 
@@ -200,7 +198,7 @@ static int open_kind(struct latency *latency, int pages, uint64_t bytes, struct 
     int rc = map_kind(kind, (enum memory_pages)pages, bytes, err);
     if (rc || !kind->block.base)
         return rc;
-    (void)team_run(&latency->team, NULL, 1, touch, &kind->block);
+    team_call(&latency->team, 0, touch, &kind->block);
     kind->share = memory_page_share(&kind->block);
     kind->at = kind->block.base;
     return 0;
@@ -303,15 +301,13 @@ static uint64_t calibrate(struct kind *kind, uint64_t target_ns)
 }
 
 /* In the pinned thread: the chain of one size, measured in one kind of page. */
-static void measure(void *arg, unsigned rank, unsigned n)
+static void measure(void *arg)
 {
     struct order *order = arg;
     struct latency *latency = order->latency;
     struct kind *kind = order->kind;
     uint64_t start_ns = clock_now_ns(), bytes = latency->sizes[order->size];
     double values[REPETITIONS];
-    (void)rank;
-    (void)n;
     link_lines(latency, kind, (size_t)bytes / CHASE_LINE_BYTES);
     read_once(kind);
     kind->walked[order->size] = walk_in(latency, kind, start_ns);
@@ -358,7 +354,7 @@ static void scan_size(struct latency *latency, struct bench_ctx *ctx, unsigned s
         if (!usable(latency, pages, size))
             continue;
         struct order order = {latency, &latency->kinds[pages], size};
-        (void)team_run(&latency->team, NULL, 1, measure, &order);
+        team_call(&latency->team, 0, measure, &order);
         const struct dims with_pages = dims_with(at, BY_PAGES, pages);
         bench_emit(ctx, LATENCY, *latency_at(latency, pages, size), with_pages);
         bench_emit(ctx, WALKED_SHARE, latency->kinds[pages].walked[size], with_pages);

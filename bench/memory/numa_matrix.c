@@ -176,11 +176,9 @@ static void touch(void *arg, unsigned rank, unsigned n)
         values_of(node)[i] = filler;
 }
 
-static void link_chain(void *arg, unsigned rank, unsigned n)
+static void link_chain(void *arg)
 {
     const struct matrix *matrix = arg;
-    (void)rank;
-    (void)n;
     chase_grow(matrix->to->block.base, 0, chain_lines(matrix->to), matrix->seed);
 }
 
@@ -196,7 +194,7 @@ static int open_node(struct matrix *matrix, struct node *node, const struct benc
         return rc;
     matrix->to = node;
     (void)team_run(&matrix->team, NULL, matrix->team.n, touch, node);
-    (void)team_run(&matrix->team, NULL, 1, link_chain, matrix);
+    team_call(&matrix->team, 0, link_chain, matrix);
     return 0;
 }
 
@@ -287,15 +285,13 @@ static double measure_bandwidth(struct matrix *matrix, const struct node *from)
     return stats_sort_median(values, REPETITIONS);
 }
 
-static void walk(void *arg, unsigned rank, unsigned n)
+static void walk(void *arg)
 {
     enum { BURST = 4 * CHASE_STEP };
     struct matrix *matrix = arg;
     struct chase_line *at = matrix->to->block.base;
     double values[REPETITIONS];
     uint64_t target_ns = matrix->slice_ns / (REPETITIONS + 1);
-    (void)rank;
-    (void)n;
     target_ns = target_ns < matrix->min_ns ? matrix->min_ns : target_ns;
     /* The first interval warms up, and the second overwrites its result. */
     for (int i = -1; i < REPETITIONS; i++) {
@@ -317,7 +313,7 @@ static void measure_pair(struct matrix *matrix, struct bench_ctx *ctx, const str
     const struct dims at = DIMS({BY_FROM, from->os_node}, {BY_TO, to->os_node});
     uint64_t half = to->block.bytes / 2;
     matrix->to = to;
-    (void)team_run(&matrix->team, from->cpus, 1, walk, matrix);
+    team_call(&matrix->team, from->cpus[0], walk, matrix);
     (void)memory_doubt("a chain", half, "last-level cache",
                        memory_llc_reached(ctx->machine, from->cpus, 1), doubt);
     bench_emit_doubt(ctx, NODE_LATENCY, matrix->latency_ns, doubt, at);

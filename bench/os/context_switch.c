@@ -224,12 +224,10 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
     return emit_game(ctx, point);
 }
 
-static void time_all_alone(void *arg, unsigned rank, unsigned n)
+static void time_all_alone(void *arg)
 {
     struct switching *s = arg;
     struct game *game = s->game;
-    (void)rank;
-    (void)n;
     for (unsigned how = 0; how < GAME_HOWS; how++)
         s->calls_us[how] = game_time_calls(game, (enum game_how)how);
     for (unsigned size = 1; size < SIZES; size++)
@@ -263,7 +261,7 @@ static int switch_scan(struct bench_ctx *ctx)
 {
     struct switching *s = ctx->state;
     s->game->repeat.slice_ns = s->slice_ns / (GAME_HOWS + SIZES - 1);
-    (void)team_run(&s->team, NULL, 1, time_all_alone, s);
+    team_call(&s->team, 0, time_all_alone, s);
     int rc = points_run(ctx, s->npoints, measure_point, conclude);
     if (!rc)
         emit_alone(ctx);

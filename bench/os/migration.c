@@ -222,11 +222,9 @@ static uint64_t touch_batch(void *arg, uint64_t n)
 
 /* ---- points ---- */
 
-static void move(void *arg, unsigned rank, unsigned n)
+static void move(void *arg)
 {
     struct migration *s = arg;
-    (void)rank;
-    (void)n;
     memset(s->set.base, 0, s->words * sizeof(uint64_t));
     s->round_trip_us = repeat_time(&s->repeat, move_batch, s);
 }
@@ -246,7 +244,7 @@ static int move_about(struct bench_ctx *ctx, struct point *point)
     if (!rc)
         rc = team_start(&mover, s->way.os_cpus, 1, ctx->visits, ctx->err);
     if (!rc)
-        (void)team_run(&mover, NULL, 1, move, s);
+        team_call(&mover, 0, move, s);
     team_stop(&mover);
     awake_end(&keepers[0]);
     awake_end(&keepers[1]);
@@ -304,11 +302,9 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
     return rc;
 }
 
-static void stay(void *arg, unsigned rank, unsigned n)
+static void stay(void *arg)
 {
     struct migration *s = arg;
-    (void)rank;
-    (void)n;
     s->call_us = repeat_time(&s->repeat, call_batch, s);
     (void)set_mask(s, s->way.masks[0]);
     for (unsigned size = 1; size < SIZES; size++) {
@@ -331,7 +327,7 @@ static int measure_alone(struct bench_ctx *ctx)
         rc = team_start(&team, s->way.os_cpus, 1, ctx->visits, ctx->err);
     s->repeat.slice_ns = slice_ns / SIZES; /* the call and the sets */
     if (!rc)
-        (void)team_run(&team, NULL, 1, stay, s);
+        team_call(&team, 0, stay, s);
     s->repeat.slice_ns = slice_ns;
     team_stop(&team);
     way_close(&s->way);

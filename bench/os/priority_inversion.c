@@ -228,12 +228,10 @@ static int play_game(struct inversion *s, enum protocol protocol, struct err *er
     return 0;
 }
 
-static void try_fifo(void *arg, unsigned rank, unsigned n)
+static void try_fifo(void *arg)
 {
     struct inversion *s = arg;
     int rc = become_fifo(HIGH);
-    (void)rank;
-    (void)n;
     s->fifo = !rc;
     become_other();
     if (rc)
@@ -263,7 +261,7 @@ static int inversion_scan(struct bench_ctx *ctx)
     struct inversion *s = ctx->state;
     uint64_t end_ns = clock_now_ns() + (uint64_t)(ctx->budget_s * 1e9);
     int rc = 0;
-    (void)team_run(&s->team, NULL, 1, try_fifo, s);
+    team_call(&s->team, 0, try_fifo, s);
     if (!s->fifo)
         s->refused.code = -ENOTSUP;
     for (unsigned game = 0; game < GAMES_MOST && !rc; game++) {

@@ -358,12 +358,10 @@ static void run_asked(struct spawn *s, unsigned how)
 }
 
 /* Writes come last: they leave the parent without its huge pages. */
-static void run_parent(void *arg, unsigned rank, unsigned n)
+static void run_parent(void *arg)
 {
     struct spawn *s = arg;
     size_t order[SPAWN_WAYS];
-    (void)rank;
-    (void)n;
     s->parent.resident_mib = resident_mib();
     random_shuffle(s->seed, SPAWN_WAYS, order);
     for (unsigned i = 0; i < SPAWN_WAYS; i++)
@@ -427,7 +425,7 @@ static int measure_parent(struct bench_ctx *ctx, size_t which)
     s->parent = (struct parent){.cow_us = {NAN, NAN}, .cow_faults = {NAN, NAN}};
     int rc = size_of(place) ? renew_memory(s, size_of(place), pages_of(place), ctx->err) : 0;
     if (!rc)
-        (void)team_run(&s->team, NULL, 1, run_parent, s);
+        team_call(&s->team, 0, run_parent, s);
     memory_unmap(&s->block);
     if (rc)
         return rc;
