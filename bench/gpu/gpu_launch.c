@@ -169,14 +169,14 @@ static int time_interval(struct launch *t, unsigned number, const struct way *wa
         rc = gpu_launch_wait(gpu, msg, sizeof(msg));
     if (way->what != WHAT_LAUNCH)
         *took_ns = clock_now_ns() - start_ns;
-    return rc ? gpu_set_lose(&t->set, number, rc, msg) : 0;
+    return gpu_set_lose(&t->set, number, rc, msg);
 }
 
 static int set_wait(struct launch *t, unsigned gpu, enum gpu_wait wait)
 {
     char msg[GPU_MSG] = "";
     int rc = gpu_launch_set_wait(t->gpus[gpu], wait, msg, sizeof(msg));
-    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
+    return gpu_set_lose(&t->set, gpu, rc, msg);
 }
 
 /* At least one interval, also where a busy CPU takes longer for it than the slice lasts. */
@@ -266,8 +266,7 @@ static int measure_waits(struct launch *t, unsigned gpu)
             rc = gpu_launch_wait(t->gpus[gpu], msg, sizeof(msg));
         double took_ns = (double)(clock_now_ns() - start_ns);
         t->wait_share[wait] = (double)(clock_thread_cpu_ns() - cpu_ns) / took_ns;
-        if (rc)
-            (void)gpu_set_lose(&t->set, gpu, rc, msg);
+        (void)gpu_set_lose(&t->set, gpu, rc, msg);
     }
     return rc;
 }
@@ -310,7 +309,7 @@ static int check_count(struct launch *t, unsigned gpu)
         (void)snprintf(msg, sizeof(msg), "it ran %llu kernels of %llu that were launched",
                        (unsigned long long)ran, (unsigned long long)launched);
     }
-    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
+    return gpu_set_lose(&t->set, gpu, rc, msg);
 }
 
 /* An error where the GPU was lost, or the busy CPUs failed. */

@@ -28,7 +28,7 @@ bool gpu_set_runs(const struct gpu_set *set, const struct gpu_group *group)
 int gpu_set_lose(struct gpu_set *set, unsigned gpu, int rc, const char *msg)
 {
     char name[GPU_NAME_MAX];
-    if (!gpu_set_has(set, gpu))
+    if (!rc || !gpu_set_has(set, gpu))
         return rc;
     (void)gpu_error_of(rc, gpu_name(set->machine, set->machine->gpus[gpu].pci_bdf, name), msg,
                        &set->lost[gpu]);
@@ -61,8 +61,7 @@ void gpu_set_open(struct gpu_set *set, const struct bench_machine *machine)
     for (unsigned gpu = 0; gpu < set->n; gpu++) {
         char msg[GPU_MSG] = "";
         int rc = gpu_check(machine->gpus[gpu].pci_bdf, msg, sizeof(msg));
-        if (rc)
-            (void)gpu_set_lose(set, gpu, rc, msg);
+        (void)gpu_set_lose(set, gpu, rc, msg);
     }
 }
 

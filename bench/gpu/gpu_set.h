@@ -4,8 +4,7 @@
  *
  *   gpu_set_init(&set, ctx->machine);
  *   rc = gpu_x(..., msg, sizeof(msg));
- *   if (rc)
- *       gpu_set_lose(&set, gpu, rc, msg);
+ *   gpu_set_lose(&set, gpu, rc, msg);
  *   ... for all GPUs: if (gpu_set_has(&set, gpu)) ...
  *   rc = gpu_set_check(&set, ctx->err);       none is left
  *   gpu_set_emit(ctx, &set, METRIC, BY_GPU);  a row for each that is left out
@@ -44,7 +43,7 @@ unsigned gpu_set_left(const struct gpu_set *set);
 /* Whether a group of bench/gpu/gpu_overlap.h is measured: its GPU is left, or of all two are. */
 bool gpu_set_runs(const struct gpu_set *set, const struct gpu_group *group);
 
-/* Leaves one out, for the first reason given, and says so on stderr. Returns rc, which is < 0. */
+/* Leaves one out where rc < 0, for the first reason given, and says so on stderr. Returns rc. */
 int gpu_set_lose(struct gpu_set *set, unsigned gpu, int rc, const char *msg);
 
 /* Where none is left, the first one's code and reason. */

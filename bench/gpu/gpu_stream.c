@@ -163,8 +163,7 @@ static int choose_size(struct stream *t, const struct bench_ctx *ctx)
             (void)snprintf(msg, sizeof(msg), "%llu bytes are free: too few for three arrays",
                            (unsigned long long)free_bytes);
         }
-        if (rc)
-            (void)gpu_set_lose(&t->set, i, rc, msg);
+        (void)gpu_set_lose(&t->set, i, rc, msg);
         if (!gpu_set_has(&t->set, i))
             continue;
         least_free = free_bytes < least_free ? free_bytes : least_free;
@@ -257,8 +256,7 @@ static int open_gpu(struct stream *t, unsigned i, struct bench_ctx *ctx)
     int rc = gpu_stream_open(&config, &gpu->gpu, msg, sizeof(msg));
     if (!rc)
         rc = choose_shapes(t, gpu, params->shape, msg);
-    if (rc)
-        (void)gpu_set_lose(&t->set, i, rc, msg);
+    (void)gpu_set_lose(&t->set, i, rc, msg);
     return 0;
 }
 
@@ -287,7 +285,7 @@ static int batch_queue(void *arg, unsigned gpu, unsigned slot)
     char msg[GPU_MSG] = "";
     int rc = gpu_stream_queue(g->gpu, slot, op_of(t->turn), g->shape[t->turn], g->passes[t->turn],
                               msg, sizeof(msg));
-    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
+    return gpu_set_lose(&t->set, gpu, rc, msg);
 }
 
 static int batch_done(void *arg, unsigned gpu, unsigned slot, bool *done)
@@ -295,7 +293,7 @@ static int batch_done(void *arg, unsigned gpu, unsigned slot, bool *done)
     struct stream *t = arg;
     char msg[GPU_MSG] = "";
     int rc = gpu_stream_done(t->gpus[gpu].gpu, slot, done, msg, sizeof(msg));
-    return rc ? gpu_set_lose(&t->set, gpu, rc, msg) : 0;
+    return gpu_set_lose(&t->set, gpu, rc, msg);
 }
 
 static int batch_take(void *arg, unsigned gpu, unsigned slot, bool counts)
@@ -336,8 +334,7 @@ static void check_output(struct stream *t, unsigned i)
         (void)snprintf(msg, sizeof(msg), "%s, %s: %llu wrong elements", gpu_stream_op_name(op),
                        gpu_stream_shape_name(gpu->shape[t->turn]), (unsigned long long)wrong);
     }
-    if (rc)
-        (void)gpu_set_lose(&t->set, i, rc, msg);
+    (void)gpu_set_lose(&t->set, i, rc, msg);
 }
 
 /* Poison, passes on those of the group that are there, checks. */
@@ -353,9 +350,7 @@ static void run_group(struct stream *t, const struct gpu_group *group, double sl
         if (!gpu_set_has(&t->set, i))
             continue;
         int rc = gpu_stream_poison(t->gpus[i].gpu, msg, sizeof(msg));
-        if (rc)
-            (void)gpu_set_lose(&t->set, i, rc, msg);
-        else
+        if (!gpu_set_lose(&t->set, i, rc, msg))
             overlap.gpu[overlap.ngpus++] = i;
         t->gpus[i].n = 0;
     }
