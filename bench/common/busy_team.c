@@ -33,11 +33,6 @@ struct busy_team_state {
     struct busy_thread threads[];
 };
 
-static uint64_t chain_start(unsigned thread, unsigned chain)
-{
-    return (uint64_t)thread * BUSY_CHAINS + chain + 1;
-}
-
 int busy_team_open(struct busy_team *busy, const struct bench_ctx *ctx)
 {
     unsigned n = ctx->machine->ncpus;
@@ -50,8 +45,7 @@ int busy_team_open(struct busy_team *busy, const struct bench_ctx *ctx)
     memset(state, 0, size);
     state->machine = ctx->machine;
     for (unsigned i = 0; i < n; i++)
-        for (unsigned c = 0; c < BUSY_CHAINS; c++)
-            state->threads[i].chains[c] = chain_start(i, c);
+        busy_begin(state->threads[i].chains, (uint64_t)i * BUSY_CHAINS);
     return team_start_all(&state->team, ctx);
 }
 
@@ -129,11 +123,10 @@ int busy_team_check(const struct busy_team *busy, struct err *err)
 {
     const struct busy_team_state *state = busy->state;
     for (unsigned i = 0; i < state->team.n; i++)
-        for (unsigned c = 0; c < BUSY_CHAINS; c++)
-            if (state->threads[i].chains[c] !=
-                busy_expect(chain_start(i, c), state->threads[i].steps))
-                return err_set(err, -EBADMSG, "the load on CPU %u computed a wrong number",
-                               state->machine->cpus[i].os_cpu);
+        if (!busy_came(state->threads[i].chains, (uint64_t)i * BUSY_CHAINS,
+                       state->threads[i].steps))
+            return err_set(err, -EBADMSG, "the load on CPU %u computed a wrong number",
+                           state->machine->cpus[i].os_cpu);
     return 0;
 }
 

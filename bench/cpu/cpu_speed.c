@@ -24,7 +24,6 @@
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
-#include "kernels/cpu/mix64.h"
 #include "kernels/cpu/stream.h"
 
 enum { ELEMENTS = 16384, BATCH_STEPS = 8192, COPIES = 4, SETTLE_SHARE = 3, ALIGN = 4096 };
@@ -54,11 +53,6 @@ struct speed {
     } * turns; /* [n] */
 };
 
-static uint64_t start_of(uint64_t seed, unsigned cpu, unsigned chain)
-{
-    return mix64(seed + (uint64_t)cpu * BUSY_CHAINS + chain);
-}
-
 static double *array_of(const struct speed *s, unsigned cpu, unsigned which)
 {
     return s->arrays + ((size_t)cpu * 2 + which) * ELEMENTS;
@@ -81,8 +75,7 @@ static int speed_setup(struct bench_ctx *ctx)
     if (!s->turns || !s->arrays)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the arrays of %u CPUs", s->n);
     for (unsigned cpu = 0; cpu < s->n; cpu++)
-        for (unsigned c = 0; c < BUSY_CHAINS; c++)
-            s->turns[cpu].chain[c] = start_of(s->seed, cpu, c);
+        busy_begin(s->turns[cpu].chain, s->seed + (uint64_t)cpu * BUSY_CHAINS);
     return team_start_all(&s->team, ctx);
 }
 
@@ -159,11 +152,10 @@ static int speed_check(struct bench_ctx *ctx)
     const struct speed *s = ctx->state;
     for (unsigned cpu = 0; cpu < s->n; cpu++) {
         unsigned os_cpu = ctx->machine->cpus[cpu].os_cpu;
-        for (unsigned c = 0; c < BUSY_CHAINS; c++)
-            if (s->turns[cpu].chain[c] !=
-                busy_expect(start_of(s->seed, cpu, c), s->turns[cpu].steps))
-                return err_set(ctx->err, -EBADMSG, "chain %u of CPU %u is wrong after %llu steps",
-                               c, os_cpu, (unsigned long long)s->turns[cpu].steps);
+        if (!busy_came(s->turns[cpu].chain, s->seed + (uint64_t)cpu * BUSY_CHAINS,
+                       s->turns[cpu].steps))
+            return err_set(ctx->err, -EBADMSG, "the chains of CPU %u are wrong after %llu steps",
+                           os_cpu, (unsigned long long)s->turns[cpu].steps);
         for (size_t i = 0; i < ELEMENTS; i++)
             if (array_of(s, cpu, 0)[i] != (double)(cpu + i))
                 return err_set(ctx->err, -EBADMSG, "element %zu that CPU %u copied is wrong", i,

@@ -27,7 +27,6 @@
 #include "bench/registry.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/sys/clock.h"
-#include "kernels/cpu/mix64.h"
 #include "kernels/cpu/regions.h"
 
 /* So long that a clock which was low comes up, and that a neighbour who shares the core, or takes
@@ -86,8 +85,7 @@ static int grain_setup(struct bench_ctx *ctx)
     if (!grain->gathered || !grain->threads)
         return -ENOMEM;
     for (unsigned t = 0; t < grain->nthreads; t++)
-        for (unsigned c = 0; c < BUSY_CHAINS; c++)
-            grain->threads[t].chains[c] = mix64(ctx->seed ^ mix64(t * BUSY_CHAINS + c));
+        busy_begin(grain->threads[t].chains, ctx->seed + (uint64_t)t * BUSY_CHAINS);
     return 0;
 }
 
@@ -193,12 +191,10 @@ static int grain_check(struct bench_ctx *ctx)
 {
     const struct grain *grain = ctx->state;
     for (unsigned t = 0; t < grain->nthreads; t++)
-        for (unsigned c = 0; c < BUSY_CHAINS; c++) {
-            uint64_t start = mix64(ctx->seed ^ mix64(t * BUSY_CHAINS + c));
-            if (grain->threads[t].chains[c] != busy_expect(start, grain->threads[t].steps))
-                return err_set(ctx->err, -EBADMSG,
-                               "chain %u of thread %u is not what its steps make", c, t);
-        }
+        if (!busy_came(grain->threads[t].chains, ctx->seed + (uint64_t)t * BUSY_CHAINS,
+                       grain->threads[t].steps))
+            return err_set(ctx->err, -EBADMSG,
+                           "the chains of thread %u are not what its steps make", t);
     return 0;
 }
 

@@ -31,7 +31,6 @@
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
-#include "kernels/cpu/mix64.h"
 
 enum {
     BATCH_STEPS = 8192, /* of BUSY_CHAINS chains: some 20 us */
@@ -98,11 +97,6 @@ static unsigned divide_budget(struct smt_pairs *s, double budget_ns)
     return passes;
 }
 
-static uint64_t start_of(uint64_t seed, unsigned cpu, unsigned chain)
-{
-    return mix64(seed + (uint64_t)cpu * BUSY_CHAINS + chain);
-}
-
 static int smt_pairs_setup(struct bench_ctx *ctx)
 {
     struct smt_pairs *s = ctx->state;
@@ -115,8 +109,7 @@ static int smt_pairs_setup(struct bench_ctx *ctx)
     if (!planned || !s->rates || !s->chains)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the rates of %u CPUs", s->n);
     for (unsigned cpu = 0; cpu < s->n; cpu++)
-        for (unsigned c = 0; c < BUSY_CHAINS; c++)
-            s->chains[cpu].chain[c] = start_of(s->seed, cpu, c);
+        busy_begin(s->chains[cpu].chain, s->seed + (uint64_t)cpu * BUSY_CHAINS);
     return team_start_all(&s->team, ctx);
 }
 
@@ -195,12 +188,11 @@ static int smt_pairs_check(struct bench_ctx *ctx)
 {
     const struct smt_pairs *s = ctx->state;
     for (unsigned cpu = 0; cpu < s->n; cpu++)
-        for (unsigned c = 0; c < BUSY_CHAINS; c++)
-            if (s->chains[cpu].chain[c] !=
-                busy_expect(start_of(s->seed, cpu, c), s->chains[cpu].steps))
-                return err_set(ctx->err, -EBADMSG, "chain %u of CPU %u is wrong after %llu steps",
-                               c, ctx->machine->cpus[cpu].os_cpu,
-                               (unsigned long long)s->chains[cpu].steps);
+        if (!busy_came(s->chains[cpu].chain, s->seed + (uint64_t)cpu * BUSY_CHAINS,
+                       s->chains[cpu].steps))
+            return err_set(ctx->err, -EBADMSG, "the chains of CPU %u are wrong after %llu steps",
+                           ctx->machine->cpus[cpu].os_cpu,
+                           (unsigned long long)s->chains[cpu].steps);
     return 0;
 }
 

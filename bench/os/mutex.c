@@ -37,7 +37,6 @@
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"
-#include "kernels/cpu/mix64.h"
 #include "kernels/cpu/relax.h"
 
 enum { COUNTS_MOST = 16, OPS_A_LOOK = 16, OVER = 2 };
@@ -302,10 +301,7 @@ static bool lock_held(const struct contention *c, unsigned n)
     uint64_t taken = 0;
     for (unsigned rank = 0; rank < n; rank++)
         taken += c->contenders[rank].taken;
-    bool right = taken == c->taken;
-    for (unsigned chain = 0; chain < BUSY_CHAINS; chain++)
-        right &= c->shared[chain] == busy_expect(mix64(c->seed + chain), taken * c->inside);
-    return right;
+    return taken == c->taken && busy_came(c->shared, c->seed, taken * c->inside);
 }
 
 static double fairness_of(const struct contention *c, unsigned n)
@@ -328,8 +324,7 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
     int rc = make_lock(c, ctx->err);
     if (rc)
         return rc;
-    for (unsigned chain = 0; chain < BUSY_CHAINS; chain++)
-        c->shared[chain] = mix64(c->seed + chain);
+    busy_begin(c->shared, c->seed);
     c->taken = 0;
     atomic_store(&c->over, false);
     uint64_t took_ns =

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kernels/cpu/mix64.h"
+
 #define FACTOR 6364136223846793005ull
 #define SUMMAND 1442695040888963407ull
 
@@ -31,4 +33,18 @@ uint64_t busy_expect(uint64_t start, uint64_t steps)
         factor *= factor;
     }
     return start;
+}
+
+void busy_begin(uint64_t chains[BUSY_CHAINS], uint64_t seed)
+{
+    for (unsigned c = 0; c < BUSY_CHAINS; c++)
+        chains[c] = mix64(seed + c);
+}
+
+bool busy_came(const uint64_t chains[BUSY_CHAINS], uint64_t seed, uint64_t steps)
+{
+    bool came = true;
+    for (unsigned c = 0; c < BUSY_CHAINS; c++)
+        came &= chains[c] == busy_expect(mix64(seed + c), steps);
+    return came;
 }

@@ -13,6 +13,7 @@
 #ifndef CONTEND_KERNELS_CPU_BUSY_H
 #define CONTEND_KERNELS_CPU_BUSY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { BUSY_CHAINS = 8 };
@@ -22,5 +23,9 @@ void busy_run(uint64_t chains[BUSY_CHAINS], uint64_t steps);
 
 /* Where a chain that began at `start` is after `steps`; takes O(log steps). */
 uint64_t busy_expect(uint64_t start, uint64_t steps);
+
+/* Begins all chains at places that the seed draws, and whether that is where they come from. */
+void busy_begin(uint64_t chains[BUSY_CHAINS], uint64_t seed);
+bool busy_came(const uint64_t chains[BUSY_CHAINS], uint64_t seed, uint64_t steps);
 
 #endif
