@@ -4,16 +4,31 @@
 # writes FIGURE.svg and FIGURE.png there, unless `data_file`, `svg_file` and `png_file` name other
 # files, as the program does. Works with gnuplot 5.4 and 6.
 #
-# A .dat file has blocks, separated by two empty lines (gnuplot's `index`). Block 0 is one line of
-# quoted text and numbers: title, subtitle, footnote, then what the figure's own header lists. Names from the
-# machine come in here, as data; they are never part of a script.
+# A .dat file has blocks of named columns, separated by two empty lines: a line "# NAME", gnuplot's `index`,
+# a line of names, and the values. Block 0, the heading, has one row. Names from the machine come in here, as
+# data; they are never part of a script.
 
 set encoding utf8
 set datafile separator whitespace
 set datafile missing "-"
+set datafile columnheaders
 
-data_of(name) = exists("data_file") ? data_file : name . ".dat"
+data = exists("data_file") ? data_file : figure . ".dat"
 picture_of(name, kind) = exists(kind . "_file") ? value(kind . "_file") : name . "." . kind
+
+# Of a row, by the name of the column.
+num(name) = column(name)
+whole(name) = int(column(name))
+
+# The text of a label that is not for all rows: gnuplot 5.4 crashes where a block's only label has no place.
+text_if(wanted, name) = wanted ? strcol(name) : ""
+
+# Reads the heading, for eval: each column that is named becomes a variable of its name.
+read_each(how, names, i) = i > words(names) ? "" : \
+    sprintf("%s = %s('%s'), ", word(names, i), how, word(names, i)) . read_each(how, names, i + 1)
+read_heading(wholes, numbers, texts) = "stats data index 0 using (" . \
+    read_each("strcol", "title subtitle footnote " . texts, 1) . read_each("whole", wholes, 1) . \
+    read_each("num", numbers, 1) . "0) nooutput; foot = footnote eq '' ? 0 : 22"
 
 # A terminal and an output, for eval. Sizes in points of the SVG; the PNG has 1.5 pixels a point.
 open_svg(name, width, height) = sprintf( \
@@ -52,6 +67,7 @@ ladder_colour(step, steps) = steps <= 4 ? word(ladder_few, int(3 * ladder_share(
 ladder_lightness(step, steps) = steps <= 4 ? 36 + 53 * ladder_share(step, steps) : \
     28 + 63 * ladder_share(step, steps)
 
+unset key
 set border 3 lc rgb grey lw 1
 set tics nomirror out scale 0.6 textcolor rgb black
 set grid noxtics noytics
@@ -63,13 +79,23 @@ set style fill solid 1.0 border lc rgb black
 from_left(x) = real(x) / width
 from_top(y) = 1 - real(y) / height
 
-# Title at the left, a line of context below it, a footnote: at fixed distances from the edges, so
-# that no canvas size clips them. For eval, when `kind`, `width` and `height` (points) are set.
-heading = "small = kind eq 'svg' ? ',13' : ',10'; large = kind eq 'svg' ? ',17' : ',13'; " . \
+# Begins a picture, for eval, when `kind`, `width` and `height` (points) are set. Title at the left, a line
+# of context below it, a footnote: at fixed distances from the edges, so that no canvas size clips them.
+begin = "eval open_figure(kind, figure, width, height); " . \
+    "small = kind eq 'svg' ? ',13' : ',10'; large = kind eq 'svg' ? ',17' : ',13'; " . \
     "point = kind eq 'svg' ? 0.62 : 1.0; " . \
-    "set label 1 title_text at screen from_left(12), screen from_top(20) left front font large; " . \
-    "set label 2 subtitle_text at screen from_left(12), screen from_top(42) left front font small textcolor rgb grey; " . \
-    "set label 4 footnote_text at screen from_left(12), screen from_top(height - 14) left front font small textcolor rgb grey"
+    "set label 1 title at screen from_left(12), screen from_top(20) left front font large; " . \
+    "set label 2 subtitle at screen from_left(12), screen from_top(42) left front font small textcolor rgb grey; " . \
+    "set label 4 footnote at screen from_left(12), screen from_top(height - 14) left front font small textcolor rgb grey"
+
+# Behind the first of several panels: heading and key are drawn once.
+begin_next = "unset label 1; unset label 2; unset label 4; unset for [i = 11:140] label i; " . \
+    "unset for [i = 11:40] arrow i; unset for [i = 11:40] object i"
+
+# The edges of a plot, for eval: in points from the left and the top, but the bottom on the screen.
+frame(left, right, top, bottom) = sprintf("set lmargin at screen %.17g; set rmargin at screen %.17g; " . \
+    "set tmargin at screen %.17g; set bmargin at screen %.17g", \
+    from_left(left), from_left(right), from_top(top), bottom)
 
 # Entries of a key in a line at y points from the top; x is the left end of the swatch, n a number
 # that no other entry has. gnuplot's own key counts characters and overflows when fonts differ.
@@ -119,11 +145,22 @@ key_series(n, x, y, i, variable) = sprintf( \
 bytes_text(size) = size < 1024 ? sprintf("%g B", size) : size < 2 ** 20 ? sprintf("%g KiB", size / 2 ** 10) : \
     size < 2 ** 30 ? sprintf("%g MiB", size / 2 ** 20) : sprintf("%g GiB", size / 2 ** 30)
 
-# A power of ten, or one of its multiples: 0.00001, and never 1e-05.
 # Ticks of a linear axis up to `end`: "200k", "1.5M".
 tick_format(end) = end < 10000 ? "%g" : end / 1000 ** floor(log10(end) / 3) < 5 ? "%.1s%c" : "%.0s%c"
+# A power of ten, or one of its multiples: 0.00001, and never 1e-05.
 plain_text(value) = value > 9999 ? gprintf("%.0s%c", value * 1.000001) : \
     sprintf(sprintf("%%.%df", value < 1 ? int(ceil(-log10(value) - 1e-9)) : 0), value)
+
+# The list `ticks` of a logarithmic axis from tick_low to tick_high, for eval: those of tick_digits have the
+# text tick_text(value), the others are small, and there where tick_small says so.
+log_ticks = "ticks = ''; " . \
+    "do for [power = int(floor(log10(tick_low) + 1e-9)):int(ceil(log10(tick_high) - 1e-9))] { " . \
+    "do for [digit = 1:9] { value = digit * 10.0 ** power; " . \
+    "shown = strstrt(tick_digits, sprintf('%d', digit)); " . \
+    "if (value > tick_low * 0.999 && value < tick_high * 1.001 && (shown || tick_small)) { " . \
+    "ticks = ticks . (ticks eq '' ? '' : ', ') . (shown ? " . \
+    "sprintf(\"'%s' %g\", tick_text(value), value) : sprintf(\"'' %g 1\", value)) } } }"
+tick_small = 1
 
 # Intervals, drawn from x:low:(0):(high - low). Error bars paint a white disk around their point.
 interval = "with vectors heads size screen 0.003, 90 lw 1.5"

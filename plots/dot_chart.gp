@@ -1,15 +1,11 @@
 # Dots on lines, in one panel or several. `figure` names the file
 # (`gnuplot -e "figure='gpu_matmul'" common.gp dot_chart.gp`).
 #
-# <figure>.dat: block 0: title, subtitle, footnote, number of panels, of colours, of entries of the
-# key, characters of the longest name of a line and of the longest text at the right of one. Block 1: 1 panel, 2 text of its axis, 3 its lines, 4 and 5 ends of the axis, 6 1 =
-# it is logarithmic, 7 where a dashed line stands (0 = nowhere). Block 2, the key: 1 number, 2 colour
-# (-1 = white), 3 mark, 4 text. Block 3, lines: 1 panel, 2 y, 3 name, 4 and 5 texts at its right, one
-# below the other, 6 1 = the first one says why there are no dots. Block 4, dots: 1 panel, 2 y, 3 x, 4 and 5 the interval, 6 colour, 7
-# mark: 0 circle, 1 diamond, 2 a single round, 3 a median.
+# `log` 1: the axis is logarithmic; `mark` of a panel: where a dashed line stands, 0 = nowhere. y 0 is the
+# first line, -1 the second. `text` is at the right of a line, text_2 below it; `absent` 1: the first one says
+# why there are no dots. `colour` -1: white. `mark` of a dot: 0 circle, 1 diamond, 2 a single round, 3 a median.
 
-data = data_of(figure)
-stats data index 0 using (title_text = strcol(1), subtitle_text = strcol(2), footnote_text = strcol(3), panels = int($4), colours = int($5), keys = int($6), name_length = $7, text_length = $8, 0) nooutput
+eval read_heading("panels colours keys has_two", "name_length text_length", "")
 array label_of[panels]
 array lines_of[panels]
 array top_of[panels]
@@ -21,17 +17,17 @@ array key_colour[keys + 1]
 array key_mark[keys + 1]
 array key_name[keys + 1]
 longest = 0
-stats data index 1 using (label_of[int($1) + 1] = strcol(2), lines_of[int($1) + 1] = int($3), low_of[int($1) + 1] = $4, high_of[int($1) + 1] = $5, log_of[int($1) + 1] = int($6), line_at[int($1) + 1] = $7, 0) nooutput
-stats data index 2 using ($1 >= 0 ? key_colour[int($1) + 1] = int($2) : 0, $1 >= 0 ? key_mark[int($1) + 1] = int($3) : 0, $1 >= 0 ? key_name[int($1) + 1] = strcol(4) : 0, strlen(strcol(4)) > longest ? longest = strlen(strcol(4)) : 0, 0) nooutput
+at(name) = whole(name) + 1
+stats data index "panels" using (label_of[at("panel")] = strcol("label"), lines_of[at("panel")] = whole("lines"), low_of[at("panel")] = num("low"), high_of[at("panel")] = num("high"), log_of[at("panel")] = whole("log"), line_at[at("panel")] = num("mark"), 0) nooutput
+stats data index "keys" using (key_colour[at("number")] = whole("colour"), key_mark[at("number")] = whole("mark"), key_name[at("number")] = strcol("text"), strlen(strcol("text")) > longest ? longest = strlen(strcol("text")) : 0, 0) nooutput
 
 colour_of(i) = i < 0 ? "#FFFFFF" : ladder_colour(ladder_step(i, colours), colours)
-filled(mark) = mark == 1 ? 13 : 7
-outline(mark) = mark == 1 ? 12 : 6
+filled(shape) = shape == 1 ? 13 : 7
+outline(shape) = shape == 1 ? 12 : 6
 
 columns = panels > 1 ? 2 : 1
 rows = (panels + columns - 1) / columns
 width = columns > 1 ? 1300.0 : 1000.0
-foot = footnote_text eq "" ? 0 : 22
 name_room = 30 + 8.2 * name_length
 text_room = 26 + 8.2 * text_length
 panel_width = width / columns - name_room - text_room
@@ -50,13 +46,11 @@ do for [row = 0:rows - 1] {
     height = height + line_height * tallest + 72
 }
 height = int(height + foot - 10)
-has_two = 0
-stats data index 3 using (strcol(5) ne "" ? has_two = 1 : 0, 0) nooutput
+tick_text(value) = plain_text(value)
 
 do for [kind in kinds] {
-    eval open_figure(kind, figure, width, height)
+    eval begin
     set multiplot
-    eval heading
     text_font = has_two ? small : ""
     do for [i = 0:keys - 1] {
         x = 20 + key_width * (i % key_columns)
@@ -65,26 +59,21 @@ do for [kind in kinds] {
         if (key_mark[i + 1] == 3) {
             set arrow (11 + i) from screen from_left(x + 8), screen from_top(y - 8) to screen from_left(x + 8), screen from_top(y + 8) nohead lw 3.5 lc rgb black front
         } else {
-            mark = key_mark[i + 1]
-            size = mark == 2 ? 0.9 : 1.5
-            set label (51 + i) "" at screen from_left(x + 8), screen from_top(y) point pt filled(mark) ps size * point lc rgb colour_of(key_colour[i + 1]) front
-            if (mark < 2) {
-                set label (91 + i) "" at screen from_left(x + 8), screen from_top(y) point pt outline(mark) ps size * point lc rgb black front
+            shape = key_mark[i + 1]
+            size = shape == 2 ? 0.9 : 1.5
+            set label (51 + i) "" at screen from_left(x + 8), screen from_top(y) point pt filled(shape) ps size * point lc rgb colour_of(key_colour[i + 1]) front
+            if (shape < 2) {
+                set label (91 + i) "" at screen from_left(x + 8), screen from_top(y) point pt outline(shape) ps size * point lc rgb black front
             }
         }
     }
-    unset key
-    set border 3 lc rgb grey lw 1
     unset ytics
     set grid xtics lc rgb faint lt 1 lw 1
     do for [panel = 0:panels - 1] {
         x = (panel % columns) * width / columns + name_room
         y = top_of[panel + 1]
         body = line_height * lines_of[panel + 1]
-        set lmargin at screen x / width
-        set rmargin at screen (x + panel_width) / width
-        set tmargin at screen 1 - real(y) / height
-        set bmargin at screen 1 - (y + body) / height
+        eval frame(x, x + panel_width, y, from_top(y + body))
         low = low_of[panel + 1]
         high = high_of[panel + 1]
         unset logscale
@@ -94,42 +83,35 @@ do for [kind in kinds] {
         set xtics autofreq
         if (log_of[panel + 1]) {
             set logscale x
-            ticks = ""
-            do for [power = int(floor(log10(low) + 1e-9)):int(ceil(log10(high) - 1e-9))] {
-                do for [digit = 1:9] {
-                    value = digit * 10.0 ** power
-                    if (value > low * 0.999 && value < high * 1.001) {
-                        shown = strstrt(high / low > 300 ? "1" : "125", sprintf("%d", digit))
-                        ticks = ticks . (ticks eq "" ? "" : ", ") . (shown ? \
-                            sprintf("'%s' %g", plain_text(value), value) : sprintf("'' %g 1", value))
-                    }
-                }
-            }
+            tick_low = low
+            tick_high = high
+            tick_digits = high / low > 300 ? "1" : "125"
+            eval log_ticks
             eval "set xtics (" . ticks . ")"
         }
         unset arrow 1
         if (line_at[panel + 1] != 0) {
             set arrow 1 from line_at[panel + 1], graph 0 to line_at[panel + 1], graph 1 nohead lc rgb black lw 1.5 dt 2 back
         }
-        plot data index 4 using ($1 == panel && $7 == 3 ? $4 : NaN):2:($5 - $4):(0) @interval lc rgb black, \
-             "" index 4 using ($1 == panel && $7 == 3 ? $3 : NaN):($2 - 0.22):(0):(0.44) with vectors nohead lw 3.5 lc rgb black, \
-             for [i = 0:colours - 1] "" index 4 using ($1 == panel && $7 == 2 && $6 == i ? $3 : NaN):2 with points pt 7 ps 0.9 * point lc rgb colour_of(i), \
-             for [i = 0:colours - 1] "" index 4 using ($1 == panel && $7 < 2 && $6 == i ? $4 : NaN):2:($5 - $4):(0) @interval lc rgb grey, \
-             for [mark = 0:1] for [i = 0:colours - 1] "" index 4 using \
-                 ($1 == panel && $7 == mark && $6 == i ? $3 : NaN):2 with points pt filled(mark) ps 1.4 * point lc rgb colour_of(i), \
-             for [mark = 0:1] "" index 4 using \
-                 ($1 == panel && $7 == mark ? $3 : NaN):2 with points pt outline(mark) ps 1.4 * point lc rgb black, \
-             "" index 3 using ($1 == panel ? low : NaN):2:3 with labels right offset -1, 0, \
-             "" index 3 using ($1 == panel && $6 == 0 ? high : NaN):($2 + (has_two ? 0.21 : 0)):4 with labels left offset 1, 0 font text_font, \
-             "" index 3 using ($1 == panel && $6 == 0 ? high : NaN):($2 - 0.21):5 with labels left offset 1, 0 font text_font, \
-             "" index 3 using ($1 == panel && $6 == 1 ? low : NaN):2:4 with labels left offset 1, 0 textcolor rgb grey, \
+        dots = sprintf("dots_%d", panel)
+        lines = sprintf("lines_%d", panel)
+        mark(i, name) = num("mark") == i ? num(name) : NaN
+        colour(i, name) = num("colour") == i ? num(name) : NaN
+        dot(i, name) = num("mark") < 2 ? colour(i, name) : NaN
+        line(absent, name) = text_if(whole("absent") == absent, name)
+        plot data index dots using (mark(3, "low")):"y":(num("high") - num("low")):(0) @interval lc rgb black, \
+             "" index dots using (mark(3, "x")):(num("y") - 0.22):(0):(0.44) with vectors nohead lw 3.5 lc rgb black, \
+             for [i = 0:colours - 1] "" index dots using (num("mark") == 2 ? colour(i, "x") : NaN):"y" with points pt 7 ps 0.9 * point lc rgb colour_of(i), \
+             for [i = 0:colours - 1] "" index dots using (dot(i, "low")):"y":(num("high") - num("low")):(0) @interval lc rgb grey, \
+             for [m = 0:1] for [i = 0:colours - 1] "" index dots using \
+                 (num("mark") == m ? colour(i, "x") : NaN):"y" with points pt filled(m) ps 1.4 * point lc rgb colour_of(i), \
+             for [m = 0:1] "" index dots using (mark(m, "x")):"y" with points pt outline(m) ps 1.4 * point lc rgb black, \
+             "" index lines using (low):"y":"name" with labels right offset -1, 0, \
+             "" index lines using (high):(num("y") + (has_two ? 0.21 : 0)):(line(0, "text")) with labels left offset 1, 0 font text_font, \
+             "" index lines using (high):(num("y") - 0.21):(line(0, "text_2")) with labels left offset 1, 0 font text_font, \
+             "" index lines using (low):"y":(line(1, "text")) with labels left offset 1, 0 textcolor rgb grey, \
              NaN with points
-        # Heading and key are drawn once, with the first panel.
-        unset label 1
-        unset label 2
-        unset label 4
-        unset for [i = 11:130] label i
-        unset for [i = 11:40] arrow i
+        eval begin_next
     }
     unset multiplot
     unset output

@@ -13,7 +13,9 @@
 #include "harness/comms/view/lines.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
+#include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
+#include "harness/show/data/heat.h"
 #include "harness/show/draw/files.h"
 #include "harness/show/draw/found.h"
 #include "harness/show/draw/gnuplot.h"
@@ -21,8 +23,7 @@
 
 enum {
     LINE = 150,
-    PRINTED_MOST = 10,  /* so many GPUs still have room for numbers in their cells */
-    LINES_WANTED = 128, /* of the picture; programs that enlarge it blend lines that are few */
+    PRINTED_MOST = 10, /* so many GPUs still have room for numbers in their cells */
     TICKS_MOST = 17,
     BINS = 60,
     BARS = 6,         /* colours that are told apart; the last is for all others */
@@ -97,69 +98,59 @@ static void range_of(const struct comms_matrix *matrix, bool log, const struct p
         range[0] = fmax(0, range[1] - 1);
 }
 
-static void put_map_heading(const struct comms_view *view, bool log, const double range[static 2],
-                            const struct prefix *prefix, FILE *out)
+static void name_gpu(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT])
 {
-    const struct comms_matrix *matrix = &view->total.matrix;
-    char text[LINE];
-    dat_put_text(out, log ? "Bytes between GPUs, by powers of ten" : "Bytes between GPUs", LINE);
-    say_how(matrix, text);
-    dat_put_text(out, text, LINE);
-    say_rest(&view->total, text);
-    dat_put_text(out, text, LINE);
-    (void)fprintf(out, " %u %.9g %.9g %u", matrix->n, range[0], range[1],
-                  (LINES_WANTED + matrix->n - 1) / matrix->n);
-    (void)snprintf(text, sizeof(text), log ? "bytes sent, as a power of ten" : "%sB sent",
-                   prefix->text);
-    dat_put_text(out, text, LINE);
-    dat_put_text(out, "to GPU", LINE);
-    dat_put_text(out, "from GPU", LINE);
-    (void)fprintf(out, " %u\n", matrix->n);
-    dat_end_block(out);
+    (void)arg;
+    (void)axis;
+    (void)snprintf(text, HEAT_TEXT, "%u", place);
 }
 
-static void put_map_cells(const struct comms_matrix *matrix, bool log, const struct prefix *prefix,
-                          FILE *out)
+static void say_bytes(const void *arg, size_t cell, char text[static HEAT_TEXT])
 {
-    char text[24];
-    dat_start_block(out, "0 -1 NaN \"\"");
-    for (uint32_t y = 0; y < matrix->n && matrix->n <= PRINTED_MOST; y++)
-        for (uint32_t x = 0; x < matrix->n; x++) {
-            uint64_t bytes = matrix->bytes[(size_t)y * matrix->n + x];
-            if (bytes)
-                (void)fprintf(out, "%u %u %.6g \"%s\"\n", x, y, shown(bytes, log, prefix),
-                              units_format_si((double)bytes, text, sizeof(text)));
-        }
-    dat_end_block(out);
+    const struct comms_matrix *matrix = arg;
+    (void)units_format_si((double)matrix->bytes[cell], text, HEAT_TEXT);
+}
+
+static void put_values(const struct comms_view *view, bool log, double *value, FILE *out)
+{
+    const struct comms_matrix *matrix = &view->total.matrix;
+    const struct prefix prefix = prefix_of((double)most_of(matrix));
+    char how[LINE], rest[LINE], label[LINE];
+    double range[2];
+    range_of(matrix, log, &prefix, range);
+    for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++)
+        value[i] = shown(matrix->bytes[i], log, &prefix);
+    say_how(matrix, how);
+    say_rest(&view->total, rest);
+    (void)snprintf(label, sizeof(label), log ? "bytes sent, as a power of ten" : "%sB sent",
+                   prefix.text);
+    const struct heat heat = {.n = {matrix->n, matrix->n},
+                              .value = value,
+                              .low = range[0],
+                              .high = range[1],
+                              .colours = label,
+                              .labels = {"to GPU", "from GPU"},
+                              .printed_most = PRINTED_MOST,
+                              .arg = matrix,
+                              .name = name_gpu,
+                              .say = say_bytes};
+    found_put_kind(FIGURE_HEAT, out);
+    dat_begin(log ? "Bytes between GPUs, by powers of ten" : "Bytes between GPUs", how, rest,
+              HEAT_COLUMNS, out);
+    heat_put(&heat, out);
 }
 
 static int put_map(const struct comms_view *view, bool log, FILE *out, struct err *err)
 {
     const struct comms_matrix *matrix = &view->total.matrix;
-    const struct prefix prefix = prefix_of((double)most_of(matrix));
-    double range[2];
     if (!most_of(matrix) || matrix->n > COMMS_DRAWN_GPUS)
         return err_set(err, -ENODATA, "%s",
                        matrix->n > COMMS_DRAWN_GPUS ? "too many GPUs" : "no pair is known");
-    uint32_t repeats = (LINES_WANTED + matrix->n - 1) / matrix->n, step = 1;
-    range_of(matrix, log, &prefix, range);
-    found_put_kind(FIGURE_HEAT, out);
-    put_map_heading(view, log, range, &prefix, out);
-    while ((matrix->n + step - 1) / step > TICKS_MOST)
-        step *= 2;
-    for (uint32_t i = 0; i < matrix->n; i += step)
-        (void)fprintf(out, "%u \"%u\" \"%u\"\n", i, i, i);
-    dat_end_block(out);
-    put_map_cells(matrix, log, &prefix, out);
-    for (uint32_t y = 0; y < matrix->n * repeats; y++) {
-        for (uint32_t x = 0; x < matrix->n * repeats; x++) {
-            size_t at = (size_t)(y / repeats) * matrix->n + x / repeats;
-            double value = shown(matrix->bytes[at], log, &prefix);
-            (void)fprintf(out, isnan(value) ? "NaN " : "%.5g ", value);
-        }
-        (void)fputc('\n', out);
-    }
-    dat_end_block(out);
+    double *value = calloc((size_t)matrix->n * matrix->n, sizeof(*value));
+    if (!value)
+        return err_set(err, -ENOMEM, "no memory for a map of GPUs");
+    put_values(view, log, value, out);
+    free(value);
     return 0;
 }
 
@@ -178,7 +169,6 @@ static int put_linear_map(const void *arg, FILE *out, struct err *err)
 struct bins {
     double gbps[COMMS_FUNCS][BINS];
     bool has[COMMS_FUNCS];
-    unsigned n;                  /* of those that have any */
     double width_s, least, most; /* least: but for 0 */
 };
 
@@ -190,7 +180,6 @@ static void fill_bins(const struct comms_timeline *timeline, struct bins *bins)
         uint32_t func = comms_key_unpack(moment->key).func;
         size_t bin = (size_t)((double)moment->time_ns * 1e-9 / bins->width_s);
         bin = bin < BINS ? bin : BINS - 1;
-        bins->n += !bins->has[func];
         bins->has[func] = true;
         bins->gbps[func][bin] += (double)moment->bytes * 1e-9 / bins->width_s;
     }
@@ -211,54 +200,35 @@ static struct prefix time_unit(double seconds)
 }
 
 /* Collectives may differ by powers of ten: a logarithmic axis, on which 0 is a gap. */
-static void put_time_heading(const struct comms_view *view, const struct bins *bins, FILE *out)
+static void put_time_axes(const struct comms_view *view, const struct bins *bins,
+                          const struct prefix *unit, FILE *out)
 {
-    char text[LINE], lost[24];
-    const struct prefix unit = time_unit(bins->width_s * BINS);
-    dat_put_text(out, "Bytes over time, by collective", LINE);
-    dat_put_text(out,
-                 "As the program asks for them, of all ranks together. When they were enqueued, "
-                 "not when they ran",
-                 LINE);
-    text[0] = '\0';
-    if (view->timeline.dropped)
-        (void)snprintf(
-            text, sizeof(text), "Not in it: the first %s events, as each log keeps the last %d",
-            units_format_si((double)view->timeline.dropped, lost, sizeof(lost)), COMMS_EVENTS);
-    dat_put_text(out, text, LINE);
-    (void)snprintf(text, sizeof(text), "%s since the first call that is kept", unit.text);
-    dat_put_text(out, text, LINE);
-    dat_put_text(out, "enqueued a second", LINE);
-    (void)fprintf(out, " 1 %u %u 0 0 1 0 %.9g %.9g %.9g 0 1\n", bins->n, bins->n,
-                  bins->width_s * BINS / unit.factor, pow(10, floor(log10(bins->least))),
-                  pow(10, floor(log10(bins->most)) + 1));
-    dat_end_block(out);
-}
-
-static void put_time_names(const struct bins *bins, FILE *out)
-{
-    unsigned line = 0;
-    (void)fputs("-1 \"\"\n0 \"\"\n", out);
-    dat_end_block(out);
-    dat_start_block(out, "-1 \"\"");
+    char rest[LINE] = "", label[LINE], lost[24];
+    (void)snprintf(label, sizeof(label), "%s since the first call that is kept", unit->text);
+    struct curves curves = {
+        .x.label = label,
+        .y = {.label = "enqueued a second", .log = true, .ticks = FIGURE_TICKS_GBPS},
+        .x_ends = {0, bins->width_s * BINS / unit->factor},
+        .y_ends = {pow(10, floor(log10(bins->least))), pow(10, floor(log10(bins->most)) + 1)}};
     for (uint32_t func = 0; func < COMMS_FUNCS; func++)
         if (bins->has[func])
-            (void)fprintf(out, "%u \"%s\"\n", line++, comms_func_name(func));
-    dat_end_block(out);
-    dat_start_block(out, "-1 0 0");
-    for (unsigned i = 0; i < line; i++)
-        (void)fprintf(out, "%u 0 %u\n", i, i);
-    dat_end_block(out);
-    dat_start_block(out, "NaN 0 0 0 \"\""); /* no marks, no crosses */
-    dat_end_block(out);
-    dat_start_block(out, "NaN NaN \"\"");
-    dat_end_block(out);
+            (void)names_add(&curves.names, comms_func_name(func));
+    if (view->timeline.dropped)
+        (void)snprintf(
+            rest, sizeof(rest), "Not in it: the first %s events, as each log keeps the last %d",
+            units_format_si((double)view->timeline.dropped, lost, sizeof(lost)), COMMS_EVENTS);
+    dat_begin("Bytes over time, by collective",
+              "As the program asks for them, of all ranks together. When they were enqueued, not "
+              "when they ran",
+              rest, CURVES_COLUMNS, out);
+    curves_put_axes(&curves, out);
 }
 
 static int put_timeline(const void *arg, FILE *out, struct err *err)
 {
     const struct comms_view *view = arg;
     struct bins bins = {0};
+    size_t line = 0;
     if (!view->timeline.n)
         return err_set(err, -ENODATA, "no event is kept");
     fill_bins(&view->timeline, &bins);
@@ -266,18 +236,14 @@ static int put_timeline(const void *arg, FILE *out, struct err *err)
         return err_set(err, -ENODATA, "no event has bytes");
     found_put_kind(FIGURE_LINES, out);
     const struct prefix unit = time_unit(bins.width_s * BINS);
-    put_time_heading(view, &bins, out);
-    put_time_names(&bins, out);
+    put_time_axes(view, &bins, &unit, out);
     for (uint32_t func = 0; func < COMMS_FUNCS; func++) {
         if (!bins.has[func])
             continue;
-        dat_start_block(out, "NaN NaN NaN NaN");
-        for (int bin = 0; bin < BINS; bin++) {
-            (void)fprintf(out, "%.6g ", (bin + 0.5) * bins.width_s / unit.factor);
-            (void)fprintf(out, bins.gbps[func][bin] > 0 ? "%.6g NaN NaN\n" : "NaN NaN NaN\n",
-                          bins.gbps[func][bin]);
-        }
-        dat_end_block(out);
+        curves_put_line(line++, out);
+        for (int bin = 0; bin < BINS; bin++)
+            curves_put_point((bin + 0.5) * bins.width_s / unit.factor,
+                             bins.gbps[func][bin] > 0 ? bins.gbps[func][bin] : NAN, NAN, NAN, out);
     }
     return 0;
 }
@@ -346,36 +312,30 @@ static void find_ends(struct sizes *sizes)
 
 static void put_size_heading(const struct sizes *sizes, FILE *out)
 {
-    char text[LINE] = "", calls[24];
-    dat_put_text(out, "Sizes of calls, by collective", LINE);
-    dat_put_text(out,
-                 "Calls by powers of two of their bytes, as the program asks for them: of "
-                 "collectives those of one rank",
-                 LINE);
+    char rest[LINE] = "", calls[24];
     if (sizes->any_size)
-        (void)snprintf(text, sizeof(text), "Not in it: %s calls of which the size was not kept",
+        (void)snprintf(rest, sizeof(rest), "Not in it: %s calls of which the size was not kept",
                        units_format_si((double)sizes->any_size, calls, sizeof(calls)));
-    dat_put_text(out, text, LINE);
-    dat_put_text(out, "bytes of a call, from", LINE);
-    dat_put_text(out, "calls", LINE);
-    (void)fprintf(out, " %d %d %.9g 0.5\n", sizes->last - sizes->first + 1, sizes->bars,
-                  (double)sizes->most * 3);
-    dat_end_block(out);
+    dat_begin("Sizes of calls, by collective",
+              "Calls by powers of two of their bytes, as the program asks for them: of collectives "
+              "those of one rank",
+              rest, BARS_HEADING, out);
+    (void)fprintf(out, " \"bytes of a call, from\" \"calls\" %d %d %.9g 0.5\n",
+                  sizes->last - sizes->first + 1, sizes->bars, (double)sizes->most * 3);
 }
 
 static void put_size_places(const struct sizes *sizes, FILE *out)
 {
     int step = (sizes->last - sizes->first) / TICKS_MOST + 1;
+    dat_block("places", "number name", out);
     for (int b = sizes->first; b <= sizes->last; b += step) {
         char text[24];
         (void)units_format_bytes(b ? 1ull << (b - 1) : 0, text, sizeof(text));
         (void)fprintf(out, "%d \"%s\"\n", b - sizes->first, text);
     }
-    dat_end_block(out);
-    dat_start_block(out, "-1 \"\"");
+    dat_block("names", "number name", out);
     for (int bar = 0; bar < sizes->bars; bar++)
         (void)fprintf(out, "%d \"%s\"\n", bar, sizes->name[bar]);
-    dat_end_block(out);
 }
 
 static int put_sizes(const void *arg, FILE *out, struct err *err)
@@ -392,7 +352,7 @@ static int put_sizes(const void *arg, FILE *out, struct err *err)
     put_size_heading(&sizes, out);
     put_size_places(&sizes, out);
     bool numbers = (sizes.last - sizes.first + 1) * sizes.bars <= NUMBERS_MOST;
-    dat_start_block(out, "NaN 0 NaN NaN NaN \"\"");
+    dat_block("bars", BARS_COLUMNS, out);
     for (int b = sizes.first; b <= sizes.last; b++)
         for (int bar = 0; bar < sizes.bars; bar++) {
             char text[24] = "";
@@ -400,10 +360,9 @@ static int put_sizes(const void *arg, FILE *out, struct err *err)
             if (calls && numbers)
                 (void)snprintf(text, sizeof(text), "%" PRIu64, calls);
             if (calls)
-                (void)fprintf(out, "%d %d %" PRIu64 " NaN NaN \"%s\"\n", b - sizes.first, bar,
-                              calls, text);
+                (void)fprintf(out, "%d %d %" PRIu64 " NaN NaN %" PRIu64 " \"%s\"\n",
+                              b - sizes.first, bar, calls, calls, text);
         }
-    dat_end_block(out);
     return 0;
 }
 

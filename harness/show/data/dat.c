@@ -4,26 +4,36 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
-
 #include "harness/rows/say.h"
 
 enum { HOST_MOST = 48, LINE_MOST = 150 };
 
-void dat_put_clean(FILE *out, const char *text, size_t most)
+struct dat_text dat_text(const char *text, size_t most)
 {
-    for (size_t i = 0; text[i] && i < most; i++) {
-        unsigned char c = (unsigned char)text[i];
-        bool safe = (c < 0x80 && isalnum(c)) || strchr(" ._:/()+,-%", c);
-        (void)fputc(safe ? c : '_', out);
+    struct dat_text safe = {"\""};
+    size_t n = 0;
+    for (; text[n] && n < most && n < DAT_TEXT_MOST; n++) {
+        unsigned char c = (unsigned char)text[n];
+        bool is_safe = (c < 0x80 && isalnum(c)) || strchr(" ._:;/()+,-%", c);
+        safe.quoted[n + 1] = is_safe ? text[n] : '_';
     }
+    safe.quoted[n + 1] = '"';
+    return safe;
 }
 
-void dat_put_text(FILE *out, const char *text, size_t most)
+void dat_begin(const char *title, const char *subtitle, const char *footnote, const char *columns,
+               FILE *out)
 {
-    (void)fputs(" \"", out);
-    dat_put_clean(out, text, most);
-    (void)fputc('"', out);
+    (void)fprintf(out, "title subtitle footnote %s\n%s %s %s", columns,
+                  dat_text(title, DAT_TEXT_MOST).quoted, dat_text(subtitle, DAT_TEXT_MOST).quoted,
+                  dat_text(footnote, DAT_TEXT_MOST).quoted);
+}
+
+void dat_block(const char *name, const char *columns, FILE *out)
+{
+    (void)fprintf(out, "\n\n# %s\n%s%s", name, columns, columns[0] ? "\n" : "");
 }
 
 /* With fewer workers, perhaps. */
@@ -35,73 +45,71 @@ static bool is_had(const struct result *result, enum placement placement)
     return false;
 }
 
-/* ` "not on this machine: numa, pcores"`, or ` ""`. */
-static void put_footnote(const struct result *result, FILE *out)
+/* "not on this machine: numa, pcores", or "". */
+static void say_skipped(const struct result *result, char *buf, size_t size)
 {
-    bool skipped[PLACEMENTS] = {false}, any = false;
-    (void)fputs(" \"", out);
+    bool skipped[PLACEMENTS] = {false};
+    buf[0] = '\0';
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
         if (arm->plan.status != PLAN_SKIPPED || skipped[arm->placement] ||
             is_had(result, arm->placement))
             continue;
-        (void)fprintf(out, "%s%s",
-                      any ? ", " : "not on this machine: ", placement_infos[arm->placement].name);
-        skipped[arm->placement] = any = true;
+        text_append(buf, size, ", ", "%s%s",
+                    buf[0] ? "" : "not on this machine: ", placement_infos[arm->placement].name);
+        skipped[arm->placement] = true;
     }
-    (void)fputc('"', out);
 }
 
 void dat_put_heading(const struct figure_data *data, const char *what, unsigned workers,
-                     const char *how, FILE *out)
+                     const char *how, const char *columns, FILE *out)
 {
+    char title[DAT_TEXT_MOST], subtitle[DAT_TEXT_MOST], skipped[DAT_TEXT_MOST];
     enum device device = DEVICE_NONE;
     for (size_t i = 0; i < data->result->narms; i++)
         if (arm_device(data->result, &data->result->arms[i]) != DEVICE_NONE)
             device = arm_device(data->result, &data->result->arms[i]);
-    (void)fputs(" \"", out);
-    dat_put_clean(out, data->result->scenario, HOST_MOST);
-    (void)fprintf(out, ": %s - %s\" \"", what, device_infos[device].title);
-    dat_put_clean(out, data->host, HOST_MOST);
-    (void)fputs(data->host[0] ? ". " : "", out);
+    (void)snprintf(title, sizeof(title), "%.*s: %s - %s", HOST_MOST, data->result->scenario, what,
+                   device_infos[device].title);
+    (void)snprintf(subtitle, sizeof(subtitle), "%.*s", HOST_MOST, data->host);
     if (workers)
-        (void)fprintf(out, "%u worker%s. ", workers, workers == 1 ? "" : "s");
-    (void)fprintf(out, "%s\"", how);
-    put_footnote(data->result, out);
+        text_append(subtitle, sizeof(subtitle), ". ", "%u worker%s", workers,
+                    workers == 1 ? "" : "s");
+    text_append(subtitle, sizeof(subtitle), ". ", "%s", how);
+    say_skipped(data->result, skipped, sizeof(skipped));
+    dat_begin(title, subtitle, skipped, columns, out);
 }
 
-const char *dat_say_rounds(const struct figure_data *data, const char *what, char *buf, size_t size)
+const char *dat_say_rounds(const struct figure_data *data, const char *what, const char *plural,
+                           char *buf, size_t size)
 {
     unsigned rounds = data->result->rounds_done;
-    if (rounds > 1)
-        (void)snprintf(buf, size, "%s. Medians and %s %u rounds", what,
-                       rounds < STATS_RANGE_BELOW ? "ranges of" : "95% intervals over", rounds);
+    (void)snprintf(buf, size, "%s", what);
+    if (rounds < 2)
+        text_append(buf, size, ". ", "One round, so no interval%s", plural);
+    else if (rounds < STATS_RANGE_BELOW)
+        text_append(buf, size, ". ", "Median%s and range%s of %u rounds", plural, plural, rounds);
     else
-        (void)snprintf(buf, size, "%s. One round, so no intervals", what);
+        text_append(buf, size, ". ", "Median%s and 95%% interval%s over %u rounds", plural, plural,
+                    rounds);
     return buf;
 }
 
-void dat_end_block(FILE *out)
-{
-    (void)fputs("\n\n", out);
-}
-
 void dat_put_figure_heading(const struct figure_data *data, const struct arm *arm, const char *how,
-                            const char *rest, FILE *out)
+                            const char *rest, const char *columns, FILE *out)
 {
-    char line[480];
-    const struct arm_rounds *rounds = &data->rounds->arms[arm - data->result->arms];
-    (void)snprintf(line, sizeof(line), "%.*s: %s%s", HOST_MOST, data->result->scenario,
+    char title[LINE_MOST + 1], subtitle[LINE_MOST + 1], footnote[LINE_MOST + 1] = "";
+    const struct arm_rounds *rounds = &data->analysis->rounds.arms[arm - data->result->arms];
+    (void)snprintf(title, sizeof(title), "%.*s: %s%s", HOST_MOST, data->result->scenario,
                    data->figure->title, device_mark(arm_device(data->result, arm)));
-    dat_put_text(out, line, LINE_MOST);
-    (void)snprintf(line, sizeof(line), "%.*s%s%s", HOST_MOST, data->host, data->host[0] ? ". " : "",
-                   how);
-    dat_put_text(out, line, LINE_MOST);
-    bool all_well = rounds->status == STATUS_OK;
-    (void)snprintf(line, sizeof(line), "%s%s%.*s%s%s", all_well ? "" : status_name(rounds->status),
-                   all_well ? "" : ": ", DAT_REASON_MOST, all_well ? "" : rounds->reason,
-                   all_well || !rest[0] ? "" : ". ", rest);
-    dat_put_text(out, line, LINE_MOST);
+    (void)snprintf(subtitle, sizeof(subtitle), "%.*s%s%s", HOST_MOST, data->host,
+                   data->host[0] ? ". " : "", how);
+    if (rounds->status != STATUS_OK)
+        (void)snprintf(footnote, sizeof(footnote), "%s: %.*s", status_name(rounds->status),
+                       DAT_REASON_MOST, rounds->reason);
+    if (rest[0])
+        text_append(footnote, sizeof(footnote), ". ", "%s", rest);
+    dat_begin(title, subtitle, footnote, columns, out);
 }
 
 const struct arm *dat_find_arm(const struct figure_data *data, const char *metric)
@@ -109,14 +117,13 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *arm = &data->result->arms[i];
-        if (arm->bench == data->bench && rows_next(data->rows, arm, metric, &at))
+        if (arm->bench == data->bench && rows_next(&data->analysis->rows, arm, metric, &at))
             return arm;
     }
     return NULL;
 }
 
-const char *dat_say_only(const struct figure_data *data, const struct arm *arm, const char *end,
-                         char *buf, size_t size)
+void dat_say_only(const struct figure_data *data, const struct arm *arm, char *buf, size_t size)
 {
     char name[96];
     const char *placement = placement_infos[arm->placement].name;
@@ -127,16 +134,10 @@ const char *dat_say_only(const struct figure_data *data, const struct arm *arm, 
         size_t at = 0;
         const struct arm *other = &data->result->arms[i];
         if (other != arm && other->bench == arm->bench &&
-            rows_next(data->rows, other, data->figure->metric, &at))
-            (void)snprintf(buf, size, "%s%s only. Others are in rows.csv%s",
-                           by_placement ? "Placement " : "", name[0] ? name : "One arm", end);
+            rows_next(&data->analysis->rows, other, data->figure->metric, &at))
+            (void)snprintf(buf, size, "%s%s only. Others are in rows.csv",
+                           by_placement ? "Placement " : "", name[0] ? name : "One arm");
     }
-    return buf;
-}
-
-void dat_start_block(FILE *out, const char *nothing)
-{
-    (void)fprintf(out, "%s\n", nothing);
 }
 
 double dat_round_125(double value, bool up)

@@ -1,25 +1,25 @@
 /*
- * The .dat file of each figure; the script of plots/ lists what its blocks and columns mean.
+ * The .dat file of each figure: blocks of named columns, which its script of plots/ reads by these
+ * names. A block is a line "# NAME", a line of its columns' names and a line for each of its rows;
+ * two empty lines part it from the next. The first, the heading, has no name and one row: title,
+ * subtitle, footnote, and what the script asks for. A matrix has no names of columns.
  */
 #ifndef CONTEND_SHOW_DATA_DAT_H
 #define CONTEND_SHOW_DATA_DAT_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
-#include "harness/engine/arms/result.h"
-#include "harness/rows/rounds.h"
-#include "harness/rows/row.h"
+#include "harness/contract/figure.h"
+#include "harness/lib/base/err.h"
+#include "harness/rows/analysis.h"
 
-/* As long as the reason of a row is told. */
-enum { DAT_REASON_MOST = 70 };
+/* As long as the reason of a row is told; as a text of a file is. */
+enum { DAT_REASON_MOST = 70, DAT_TEXT_MOST = 300 };
 
 /* What all figures are made from; borrowed. */
 struct figure_data {
-    const struct result *result;
-    const struct rows *rows;
-    const struct rounds *rounds; /* of the same result, as the next */
-    const struct round_values *values;
+    const struct analysis *analysis;
+    const struct result *result; /* of that */
     const char *host;
     const struct bench *bench; /* whose figure it is, and which; NULL: one of steps */
     const struct bench_figure *figure;
@@ -40,50 +40,52 @@ figure_writer figure_sizing;
 figure_writer figure_lines, figure_bars, figure_heat, figure_dots;
 
 /*
- * At most `most` characters of a text; what is not in [A-Za-z0-9 ._:/()+,%-] becomes '_'. A '%' is
- * only text, as scripts make no format of what comes from data.
+ * A value of a column that is text, for fprintf: `dat_text(name, 40).quoted`. Between quotes stand
+ * at most `most` characters; what is not in [A-Za-z0-9 ._:;/()+,%-] becomes '_'. A '%' is only
+ * text, as scripts make no format of what comes from data.
  */
-void dat_put_clean(FILE *out, const char *text, size_t most);
+struct dat_text {
+    char quoted[DAT_TEXT_MOST + 3];
+};
+struct dat_text dat_text(const char *text, size_t most);
+
+/* The heading but for the values of `columns`, which the caller writes, each behind a blank. */
+void dat_begin(const char *title, const char *subtitle, const char *footnote, const char *columns,
+               FILE *out);
+
+/* Begins another block; "" of a matrix. */
+void dat_block(const char *name, const char *columns, FILE *out);
 
 /*
- * Writes ` "text"`, safe inside a data file: see dat_put_clean.
- */
-void dat_put_text(FILE *out, const char *text, size_t most);
-
-/*
- * Block 0 up to the footnote: ` "TITLE" "SUBTITLE" "FOOTNOTE"`, with what the run says of itself
- * and the placements that this machine cannot express. `workers` 0: the figure has several.
+ * dat_begin of a figure of steps, with what the run says of itself and the placements that this
+ * machine cannot express. `workers` 0: the figure has several.
  */
 void dat_put_heading(const struct figure_data *data, const char *what, unsigned workers,
-                     const char *how, FILE *out);
+                     const char *how, const char *columns, FILE *out);
 
-/* "WHAT. Medians and ranges of 3 rounds": for `how`. Returns buf. */
-const char *dat_say_rounds(const struct figure_data *data, const char *what, char *buf,
-                           size_t size);
+/* "WHAT. Medians and ranges of 3 rounds": for `how`. WHAT may be "", and the plural "s", too.
+ * Returns buf. */
+const char *dat_say_rounds(const struct figure_data *data, const char *what, const char *plural,
+                           char *buf, size_t size);
 
 /*
- * The same for data->figure, without the device. The footnote says when `arm`, the one that is
+ * dat_begin of data->figure, without the device. The footnote says when `arm`, the one that is
  * shown, is noisy; `rest` goes behind that.
  */
 void dat_put_figure_heading(const struct figure_data *data, const struct arm *arm, const char *how,
-                            const char *rest, FILE *out);
+                            const char *rest, const char *columns, FILE *out);
 
 /* The first arm of data->bench that has a row of that metric with a value, or NULL. */
 const struct arm *dat_find_arm(const struct figure_data *data, const char *metric);
 
-/* For the footnote, "Placement none only. Others are in rows.csv" and `end`, where other arms have
- * the figure's metric, too, for what shows but that one; else "". Returns buf. */
-const char *dat_say_only(const struct figure_data *data, const struct arm *arm, const char *end,
-                         char *buf, size_t size);
+/* For the footnote, "Placement none only. Others are in rows.csv", where other arms have the
+ * figure's metric, too, for what shows but that one; else "". */
+void dat_say_only(const struct figure_data *data, const struct arm *arm, char *buf, size_t size);
 
-/*
- * gnuplot does not count empty blocks, so each one starts with a line that draws nothing; one with
- * text above the upper edge, as gnuplot 5.4 crashes when no label of a plot has a place.
- */
-void dat_start_block(FILE *out, const char *nothing);
-
-/* "\n\n": ends a block of a .dat file. */
-void dat_end_block(FILE *out);
+/* Bars, as plots/bar_chart.gp reads them: of the heading, of the block "bars"; beside that there
+ * are "places" and "names" (names.h). The text stands `above` that. */
+#define BARS_HEADING "x_text y_text places bars y_end y_from"
+#define BARS_COLUMNS "place number value low high above text"
 
 /* The largest 1, 2 or 5 times a power of ten that is <= value, or the smallest that is >= it. */
 double dat_round_125(double value, bool up);

@@ -79,69 +79,76 @@ static void choose_axis(struct dots_panel *panel)
     panel->high = any ? dat_round_125(panel->high * 1.05, true) : 10;
 }
 
-static void put_panels(struct dots *dots, FILE *out)
-{
-    for (unsigned i = 0; i < dots->npanels; i++) {
-        struct dots_panel *panel = &dots->panels[i];
-        choose_axis(panel);
-        (void)fprintf(out, "%u", i);
-        dat_put_text(out, panel->label, DOTS_TEXT);
-        (void)fprintf(out, " %u %.9g %.9g %d %.9g\n", panel->nlines, panel->low, panel->high,
-                      panel->log, panel->mark);
-    }
-    dat_end_block(out);
-}
-
-static void put_keys(const struct dots *dots, FILE *out)
-{
-    dat_start_block(out, "-1 0 0 \"\"");
-    for (size_t i = 0; i < dots->nkeys; i++) {
-        (void)fprintf(out, "%zu %d %d", i, dots->keys[i].colour, (int)dots->keys[i].mark);
-        dat_put_text(out, dots->keys[i].text, DOTS_TEXT);
-        (void)fputc('\n', out);
-    }
-    dat_end_block(out);
-}
-
-static void put_lines(const struct dots *dots, FILE *out)
-{
-    for (size_t i = 0; i < dots->nlines; i++) {
-        const struct dots_line *line = &dots->lines[i];
-        (void)fprintf(out, "%u -%u", line->panel, line->place);
-        dat_put_text(out, line->label, DOTS_NAME);
-        dat_put_text(out, line->text[0], DOTS_TEXT);
-        dat_put_text(out, line->text[1], DOTS_TEXT);
-        (void)fprintf(out, " %d\n", line->absent);
-    }
-    dat_end_block(out);
-}
-
 static size_t longer(size_t length, const char *text)
 {
     return strlen(text) > length ? strlen(text) : length;
 }
 
-void dots_put(struct dots *dots, FILE *out)
+static void put_panels(struct dots *dots, FILE *out)
 {
-    size_t label = 0, text = 0;
+    dat_block("panels", "panel label lines low high log mark", out);
+    for (unsigned i = 0; i < dots->npanels; i++) {
+        struct dots_panel *panel = &dots->panels[i];
+        choose_axis(panel);
+        (void)fprintf(out, "%u %s %u %.9g %.9g %d %.9g\n", i,
+                      dat_text(panel->label, DOTS_TEXT).quoted, panel->nlines, panel->low,
+                      panel->high, panel->log, panel->mark);
+    }
+}
+
+/* A block of each panel, so that no other's are read for it. */
+static void begin_panel(const char *what, unsigned panel, const char *columns, FILE *out)
+{
+    char name[24];
+    (void)snprintf(name, sizeof(name), "%s_%u", what, panel);
+    dat_block(name, columns, out);
+}
+
+static void put_lines(const struct dots *dots, unsigned panel, FILE *out)
+{
+    begin_panel("lines", panel, "y name text text_2 absent", out);
     for (size_t i = 0; i < dots->nlines; i++) {
         const struct dots_line *line = &dots->lines[i];
-        label = longer(label, line->label);
-        text = line->absent ? text : longer(longer(text, line->text[0]), line->text[1]);
+        if (line->panel == panel)
+            (void)fprintf(out, "-%u %s %s %s %d\n", line->place,
+                          dat_text(line->label, DOTS_NAME).quoted,
+                          dat_text(line->text[0], DOTS_TEXT).quoted,
+                          dat_text(line->text[1], DOTS_TEXT).quoted, line->absent);
     }
-    (void)fprintf(out, " %u %u %zu %zu %zu\n", dots->npanels, dots->ncolours, dots->nkeys, label,
-                  text);
-    dat_end_block(out);
-    put_panels(dots, out);
-    put_keys(dots, out);
-    put_lines(dots, out);
-    dat_start_block(out, "-1 NaN NaN NaN NaN 0 0");
+}
+
+static void put_dots(const struct dots *dots, unsigned panel, FILE *out)
+{
+    begin_panel("dots", panel, "y x low high colour mark", out);
     for (size_t i = 0; i < dots->n; i++) {
         const struct dot *dot = &dots->dot[i];
         const struct dots_line *line = &dots->lines[dot->line];
-        (void)fprintf(out, "%u %.3f %.9g %.9g %.9g %u %d\n", line->panel,
-                      dot->above - (double)line->place, dot->at, dot->low, dot->high, dot->colour,
-                      (int)dot->mark);
+        if (line->panel == panel)
+            (void)fprintf(out, "%.3f %.9g %.9g %.9g %u %d\n", dot->above - (double)line->place,
+                          dot->at, dot->low, dot->high, dot->colour, (int)dot->mark);
+    }
+}
+
+void dots_put(struct dots *dots, FILE *out)
+{
+    size_t label = 0, text = 0;
+    bool has_two = false;
+    for (size_t i = 0; i < dots->nlines; i++) {
+        const struct dots_line *line = &dots->lines[i];
+        label = longer(label, line->label);
+        has_two = has_two || line->text[1][0];
+        text = line->absent ? text : longer(longer(text, line->text[0]), line->text[1]);
+    }
+    (void)fprintf(out, " %u %u %zu %zu %zu %d\n", dots->npanels, dots->ncolours, dots->nkeys, label,
+                  text, has_two);
+    put_panels(dots, out);
+    dat_block("keys", "number colour mark text", out);
+    for (size_t i = 0; i < dots->nkeys; i++)
+        (void)fprintf(out, "%zu %d %d %s\n", i, dots->keys[i].colour, (int)dots->keys[i].mark,
+                      dat_text(dots->keys[i].text, DOTS_TEXT).quoted);
+    for (unsigned panel = 0; panel < dots->npanels; panel++) {
+        put_lines(dots, panel, out);
+        put_dots(dots, panel, out);
     }
 }
 

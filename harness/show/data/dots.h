@@ -75,7 +75,8 @@ void dots_add_key(struct dots *dots, int colour, enum dot_mark mark, const char 
 /* False: out of memory. */
 bool dots_add(struct dots *dots, const struct dot *dot);
 
-/* The number of blocks' own after a heading, then all blocks. */
+/* Columns of the heading, and what stands in them with all other blocks. */
+#define DOTS_COLUMNS "panels colours keys name_length text_length has_two"
 void dots_put(struct dots *dots, FILE *out);
 void dots_free(struct dots *dots);
 

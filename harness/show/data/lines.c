@@ -73,7 +73,7 @@ void lines_add_baselines(const struct figure_data *data, struct lines *lines)
 {
     size_t n = 0;
     for (size_t i = 0; i < lines->n; i++) {
-        int slice = data->rounds->arms[lines->arm[i]].baseline[BASELINE_SLICE];
+        int slice = data->analysis->rounds.arms[lines->arm[i]].baseline[BASELINE_SLICE];
         /* One that is no arm of its own has a line already. */
         bool known = slice < 0 || !data->result->arms[slice].alone;
         for (size_t k = 0; k < n; k++)
@@ -133,18 +133,17 @@ char *lines_say_label(const struct figure_data *data, const struct lines *lines,
     return buf;
 }
 
-void lines_put_label(const struct figure_data *data, const struct lines *lines, size_t line,
-                     FILE *out)
+struct dat_text lines_text(const struct figure_data *data, const struct lines *lines, size_t line)
 {
     char label[160];
-    dat_put_text(out, lines_say_label(data, lines, line, label, sizeof(label)), LABEL_MOST);
+    return dat_text(lines_say_label(data, lines, line, label, sizeof(label)), LABEL_MOST);
 }
 
 char *lines_say_why(const struct figure_data *data, const struct lines *lines, size_t line,
                     const char *metric, char *buf, size_t size)
 {
-    const struct arm_rounds *rounds = &data->rounds->arms[lines->arm[line]];
-    const struct row *row = rows_find(data->rows, lines_arm(data, lines, line), metric);
+    const struct arm_rounds *rounds = &data->analysis->rounds.arms[lines->arm[line]];
+    const struct row *row = rows_find(&data->analysis->rows, lines_arm(data, lines, line), metric);
     bool from_row = rounds->n && row;
     (void)snprintf(buf, size, "%s: %.*s", status_name(from_row ? row->status : rounds->status),
                    DAT_REASON_MOST, from_row ? row->reason : rounds->reason);

@@ -31,9 +31,8 @@ const struct arm *lines_arm(const struct figure_data *data, const struct lines *
 char *lines_say_label(const struct figure_data *data, const struct lines *lines, size_t line,
                       char *buf, size_t size);
 
-/* Writes that behind a blank, in quotes. */
-void lines_put_label(const struct figure_data *data, const struct lines *lines, size_t line,
-                     FILE *out);
+/* That as the text of a column. */
+struct dat_text lines_text(const struct figure_data *data, const struct lines *lines, size_t line);
 
 /* "skipped: no P/E cores", of a line without a value of that metric. Returns buf. */
 char *lines_say_why(const struct figure_data *data, const struct lines *lines, size_t line,

@@ -39,7 +39,7 @@ static size_t add_marks(const struct figure_data *data, const struct arm *arm,
 {
     size_t at = 0;
     for (const struct row *row;
-         n < MARKS_MOST && (row = rows_next(data->rows, arm, kind->metric, &at));) {
+         n < MARKS_MOST && (row = rows_next(&data->analysis->rows, arm, kind->metric, &at));) {
         struct mark mark = {.value = row->median, .solid = kind->solid};
         say_mark(data, kind, row, mark.text, sizeof(mark.text));
         size_t to = n++;
@@ -99,12 +99,8 @@ void marks_put(const struct figure_data *data, const struct arm *arm, const doub
             marks[n++] = marks[i];
     }
     arrange_marks(marks, n);
-    dat_start_block(out, "NaN 0 0 0 \"\"");
-    for (size_t i = 0; i < n; i++) {
-        (void)fprintf(out, "%.9g %d %d %d", marks[i].value, marks[i].solid, marks[i].row,
-                      marks[i].left);
-        dat_put_text(out, marks[i].text, sizeof(marks[i].text));
-        (void)fputc('\n', out);
-    }
-    dat_end_block(out);
+    dat_block("marks", "x solid row left text", out);
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(out, "%.9g %d %d %d %s\n", marks[i].value, marks[i].solid, marks[i].row,
+                      marks[i].left, dat_text(marks[i].text, sizeof(marks[i].text)).quoted);
 }

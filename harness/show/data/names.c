@@ -23,25 +23,9 @@ size_t names_place(struct names *names, const char *text)
     return names_add(names, text);
 }
 
-void names_put(const struct names *names, FILE *out)
+void names_put(const struct names *names, const char *block, FILE *out)
 {
-    dat_start_block(out, "-1 \"\"");
-    for (size_t i = 0; i < names->n; i++) {
-        (void)fprintf(out, "%zu", i);
-        dat_put_text(out, names->name[i], SHOWN_MOST);
-        (void)fputc('\n', out);
-    }
-    dat_end_block(out);
-}
-
-void names_put_lines(const struct names *names, FILE *out)
-{
-    struct names panels = {0};
-    (void)names_add(&panels, "");
-    names_put(&panels, out);
-    names_put(names, out);
-    dat_start_block(out, "-1 0 0");
+    dat_block(block, "number name", out);
     for (size_t i = 0; i < names->n; i++)
-        (void)fprintf(out, "%zu 0 %zu\n", i, i);
-    dat_end_block(out);
+        (void)fprintf(out, "%zu %s\n", i, dat_text(names->name[i], SHOWN_MOST).quoted);
 }

@@ -18,11 +18,7 @@ size_t names_place(struct names *names, const char *text);
 /* The place of a text that is added, whether or not it is new; or NAMES_MOST. */
 size_t names_add(struct names *names, const char *text);
 
-/* A block: 1 number, 2 text. */
-void names_put(const struct names *names, FILE *out);
-
-/* The blocks of a line chart of one panel without a title: the panel, the names, and whose line is
- * whose, in their order. */
-void names_put_lines(const struct names *names, FILE *out);
+/* A block of that name: "number name". */
+void names_put(const struct names *names, const char *block, FILE *out);
 
 #endif

@@ -40,7 +40,8 @@ static bool add_arm(const struct figure_data *data, const struct arm *arm, struc
 {
     const struct bench_figure *figure = data->figure;
     size_t at = 0;
-    for (const struct row *row; (row = rows_next(data->rows, arm, figure->metric, &at));) {
+    for (const struct row *row;
+         (row = rows_next(&data->analysis->rows, arm, figure->metric, &at));) {
         double x = dims_number(arm->bench, &row->shown, figure->x.dim);
         if (isnan(x) || !dims_agree(&row->shown, figure->only))
             continue;
@@ -56,8 +57,8 @@ static bool add_arm(const struct figure_data *data, const struct arm *arm, struc
 static void move_points(const struct figure_data *data, struct series *series)
 {
     for (size_t i = 0; i < series->n; i++) {
-        const struct row *at =
-            rows_at(data->rows, series->arm, data->figure->x.metric, &series->points[i].row->dims);
+        const struct row *at = rows_at(&data->analysis->rows, series->arm, data->figure->x.metric,
+                                       &series->points[i].row->dims);
         series->points[i].x = at ? at->median : (double)NAN;
     }
 }

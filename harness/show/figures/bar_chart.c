@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/data/names.h"
@@ -24,8 +25,8 @@ static void collect(const struct figure_data *data, const struct arm *arm, struc
 {
     const struct bench_figure *figure = data->figure;
     size_t at = 0;
-    for (const struct row *row;
-         bars->n < BARS_MOST && (row = rows_next(data->rows, arm, figure->metric, &at));) {
+    for (const struct row *row; bars->n < BARS_MOST && (row = rows_next(&data->analysis->rows, arm,
+                                                                        figure->metric, &at));) {
         char place[DIMS_KEY_MAX], text[NAMES_TEXT];
         struct dims own, rest, left;
         if (!dims_has(&row->shown, figure->x.dim) || !dims_agree(&row->shown, figure->only))
@@ -75,21 +76,22 @@ static void put_absent(const struct bars *bars, FILE *out)
     for (size_t place = 0; place < bars->places.n; place++)
         for (size_t kind = 0; kind < bars->kinds.n; kind++)
             if (!has_bar(bars, place, kind))
-                (void)fprintf(out, "%zu %zu 0 NaN NaN \"none\"\n", place, kind);
+                (void)fprintf(out, "%zu %zu 0 NaN NaN 0 \"none\"\n", place, kind);
 }
 
 static void put_bars(const struct bars *bars, FILE *out)
 {
-    dat_start_block(out, "NaN NaN NaN NaN NaN \"\"");
+    dat_block("bars", BARS_COLUMNS, out);
     for (size_t i = 0; i < bars->n; i++) {
         const struct bar *bar = &bars->bar[i];
+        const struct row *row = bar->row;
         char text[40];
-        (void)fprintf(out, "%zu %zu %.9g %.9g %.9g \"%s\"\n", bar->place, bar->kind,
-                      bar->row->median, bar->row->ci_low, bar->row->ci_high,
-                      say_value(bar->row->median, text, sizeof(text)));
+        (void)fprintf(out, "%zu %zu %.9g %.9g %.9g %.9g \"%s\"\n", bar->place, bar->kind,
+                      row->median, row->ci_low, row->ci_high,
+                      isnan(row->ci_high) ? row->median : row->ci_high,
+                      say_value(row->median, text, sizeof(text)));
     }
     put_absent(bars, out);
-    dat_end_block(out);
 }
 
 int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
@@ -98,8 +100,7 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
     const struct bench_figure *figure = data->figure;
     const struct arm *arm = dat_find_arm(data, data->figure->metric);
     double most = 0;
-    char how[160], only[160], rest[320];
-    const char *note = figure->note ? figure->note : "";
+    char how[160], rest[320];
     if (arm)
         collect(data, arm, &bars);
     for (size_t i = 0; i < bars.n; i++)
@@ -107,16 +108,16 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
     if (!(most > 0))
         return err_set(err, -ENODATA, "the run has no %s of an %s", figure->metric,
                        dim_name(data->bench, figure->x.dim));
-    (void)snprintf(rest, sizeof(rest), "%s%s",
-                   dat_say_only(data, arm, note[0] ? ". " : "", only, sizeof(only)), note);
-    dat_put_figure_heading(data, arm, dat_say_rounds(data, figure->how, how, sizeof(how)), rest,
-                           out);
-    dat_put_text(out, figure->x.label, LABEL_MOST);
-    dat_put_text(out, figure->y.label, LABEL_MOST);
-    (void)fprintf(out, " %zu %zu %.9g 0\n", bars.places.n, bars.kinds.n, 1.08 * most);
-    dat_end_block(out);
-    names_put(&bars.places, out);
-    names_put(&bars.kinds, out);
+    dat_say_only(data, arm, rest, sizeof(rest));
+    if (figure->note)
+        text_append(rest, sizeof(rest), ". ", "%s", figure->note);
+    dat_put_figure_heading(data, arm, dat_say_rounds(data, figure->how, "s", how, sizeof(how)),
+                           rest, BARS_HEADING, out);
+    (void)fprintf(out, " %s %s %zu %zu %.9g 0\n", dat_text(figure->x.label, LABEL_MOST).quoted,
+                  dat_text(figure->y.label, LABEL_MOST).quoted, bars.places.n, bars.kinds.n,
+                  1.08 * most);
+    names_put(&bars.places, "places", out);
+    names_put(&bars.kinds, "names", out);
     put_bars(&bars, out);
     return 0;
 }

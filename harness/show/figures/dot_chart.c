@@ -93,8 +93,9 @@ static int add_panel(struct chart *chart, const struct figure_panel *of)
     unsigned number = dots_add_panel(&chart->dots, &panel);
     size_t at = 0;
     int rc = 0;
-    for (const struct row *row; number < DOTS_PANELS && !rc &&
-                                (row = rows_next(chart->data->rows, chart->arm, of->metric, &at));)
+    for (const struct row *row;
+         number < DOTS_PANELS && !rc &&
+         (row = rows_next(&chart->data->analysis->rows, chart->arm, of->metric, &at));)
         rc = add_row(chart, number, of, row);
     if (number < DOTS_PANELS && !chart->dots.panels[number].nlines)
         chart->dots.npanels--;
@@ -108,7 +109,7 @@ static void count_units(struct chart *chart)
     for (const struct figure_panel *panel = data->figure->panels; panel->metric; panel++) {
         size_t at = 0;
         for (const struct row *row;
-             (row = rows_next(data->rows, chart->arm, panel->metric, &at));) {
+             (row = rows_next(&data->analysis->rows, chart->arm, panel->metric, &at));) {
             int unit = unit_of(data, &row->shown);
             chart->has_both = chart->has_both || mark_of(data->figure, &row->shown) == DOT_DIAMOND;
             chart->units = unit >= (int)chart->units ? (unsigned)unit + 1 : chart->units;
@@ -158,8 +159,8 @@ static void add_keys(struct chart *chart)
 static void say_absent(const struct chart *chart, char *buf, size_t size)
 {
     const struct figure_data *data = chart->data;
-    for (size_t i = 0; i < data->rows->n; i++) {
-        const struct row *row = &data->rows->row[i];
+    for (size_t i = 0; i < data->analysis->rows.n; i++) {
+        const struct row *row = &data->analysis->rows.row[i];
         int unit = row->arm == chart->arm ? unit_of(data, &row->dims) : -1;
         if (unit >= 0 && isnan(row->median) && strcmp(row->metric, data->figure->metric) == 0)
             text_append(buf, size, ". ", "%s %d: %s: %.*s", data->figure->x.label, unit,
@@ -185,7 +186,8 @@ static int draw(struct chart *chart, FILE *out, struct err *err)
     (void)snprintf(rest, sizeof(rest), "%s", data->figure->note ? data->figure->note : "");
     say_absent(chart, rest, sizeof(rest));
     dat_put_figure_heading(data, chart->arm,
-                           dat_say_rounds(data, data->figure->how, how, sizeof(how)), rest, out);
+                           dat_say_rounds(data, data->figure->how, "s", how, sizeof(how)), rest,
+                           DOTS_COLUMNS, out);
     dots_put(&chart->dots, out);
     return 0;
 }

@@ -63,8 +63,8 @@ static bool has_metric(const struct figure_data *data, const char *metric)
     for (size_t i = 0; i < data->result->narms; i++) {
         size_t at = 0;
         const struct arm *arm = &data->result->arms[i];
-        for (const struct row *row;
-             arm->bench == data->bench && (row = rows_next(data->rows, arm, metric, &at));)
+        for (const struct row *row; arm->bench == data->bench &&
+                                    (row = rows_next(&data->analysis->rows, arm, metric, &at));)
             if (dims_has(&row->dims, figure->x.dim) && dims_agree(&row->dims, figure->only))
                 return true;
     }
@@ -266,11 +266,7 @@ int figures_draw(const struct analysis *analysis, const char *title_host, bool p
     struct result own;
     const struct analysis measured = analysis_measured(analysis, &own);
     struct queue queue = {.silent = !pictures || !has_rounds(&measured.rounds)};
-    struct figure_data data = {.result = &own,
-                               .rows = &measured.rows,
-                               .rounds = &measured.rounds,
-                               .values = &measured.values,
-                               .host = title_host};
+    struct figure_data data = {.analysis = &measured, .result = &own, .host = title_host};
     int rc = prepare_all(&data, dir_fd, &queue, err);
     if (!rc && pictures)
         rc = draw(dir_fd, &queue, signals, err);

@@ -7,16 +7,14 @@
 #include <string.h>
 
 #include "harness/lib/base/bitset.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/show/data/dat.h"
+#include "harness/show/data/heat.h"
 
 enum { ACROSS, DOWN, AXES };
 
-enum {
-    PRINTED_MOST = 8,   /* so many lines still have room for numbers in their cells */
-    LINES_WANTED = 128, /* of the picture; programs that enlarge it blend lines that are few */
-    TICKS_MOST = 17,
-};
+enum { PRINTED_MOST = 8 };
 
 struct matrix {
     struct bitset members[AXES]; /* CPUs, nodes or GPUs by their number, times the splits if any */
@@ -80,7 +78,8 @@ static void fill(const struct figure_data *data, const struct arm *arm, struct m
     unsigned pair[AXES];
     for (size_t i = 0; i < (size_t)matrix->n[ACROSS] * matrix->n[DOWN]; i++)
         matrix->value[i] = NAN;
-    for (const struct row *row; (row = rows_next(data->rows, arm, figure->metric, &at));) {
+    for (const struct row *row;
+         (row = rows_next(&data->analysis->rows, arm, figure->metric, &at));) {
         if (!read_pair(figure, row, pair))
             continue;
         unsigned x = matrix->place[ACROSS][pair[ACROSS]], y = matrix->place[DOWN][pair[DOWN]];
@@ -98,7 +97,8 @@ static int make_matrix(const struct figure_data *data, const struct arm *arm, st
     const struct bench_figure *figure = data->figure;
     size_t at = 0, rows = 0;
     unsigned pair[AXES];
-    for (const struct row *row; (row = rows_next(data->rows, arm, figure->metric, &at));) {
+    for (const struct row *row;
+         (row = rows_next(&data->analysis->rows, arm, figure->metric, &at));) {
         if (!read_pair(figure, row, pair))
             continue;
         for (unsigned axis = 0; axis < AXES; axis++) {
@@ -147,96 +147,58 @@ static size_t choose_range(const struct bench_figure *figure, const struct matri
     return matrix->nvalues - n;
 }
 
-static unsigned longer(const struct matrix *matrix)
+struct shown {
+    const struct figure_data *data;
+    const struct matrix *matrix;
+};
+
+/* "3", or "1 d2h" where the lines are split. */
+static void name_member(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT])
 {
-    return matrix->n[ACROSS] > matrix->n[DOWN] ? matrix->n[ACROSS] : matrix->n[DOWN];
+    const struct shown *shown = arg;
+    const struct bench_figure *figure = shown->data->figure;
+    unsigned splits = axis == DOWN ? count_splits(figure) : 1;
+    for (unsigned at = 0; at < BITSET_BITS; at++)
+        if (bitset_test(&shown->matrix->members[axis], at) &&
+            shown->matrix->place[axis][at] == place)
+            (void)snprintf(text, HEAT_TEXT, "%u%s%s", at / splits, splits > 1 ? " " : "",
+                           splits > 1 ? shown->data->bench->dims[figure->split].labels[at % splits]
+                                      : "");
 }
 
-static unsigned count_repeats(const struct matrix *matrix)
+static void say_cell(const void *arg, size_t cell, char text[static HEAT_TEXT])
 {
-    return (LINES_WANTED + longer(matrix) - 1) / longer(matrix);
+    const struct shown *shown = arg;
+    (void)snprintf(text, HEAT_TEXT, "%.*f", shown->data->figure->digits,
+                   shown->matrix->value[cell]);
 }
 
-static void put_heat_heading(const struct figure_data *data, const struct arm *arm,
-                             const struct matrix *matrix, FILE *out)
+static void put_map(const struct figure_data *data, const struct arm *arm,
+                    const struct matrix *matrix, FILE *out)
 {
     const struct bench_figure *figure = data->figure;
-    double low, high;
-    char how[320], only[160], rest[240];
-    size_t beyond = choose_range(figure, matrix, &low, &high);
+    const struct shown shown = {data, matrix};
+    struct heat heat = {.n = {matrix->n[ACROSS], matrix->n[DOWN]},
+                        .value = matrix->value,
+                        .colours = figure->colours,
+                        .labels = {figure->x.label, figure->y.label},
+                        .printed_most = PRINTED_MOST,
+                        .arg = &shown,
+                        .name = name_member,
+                        .say = say_cell};
+    char how[320], rest[240];
+    size_t beyond = choose_range(figure, matrix, &heat.low, &heat.high);
     double median = stats_percentile(matrix->sorted, matrix->nvalues, 0.5);
     (void)snprintf(how, sizeof(how), "%s. Least %.*f, median %.*f, most %.*f", figure->how,
                    figure->digits, matrix->sorted[0], figure->digits, median, figure->digits,
                    matrix->sorted[matrix->nvalues - 1]);
-    (void)snprintf(rest, sizeof(rest), "%s",
-                   dat_say_only(data, arm, beyond ? ". " : "", only, sizeof(only)));
+    dat_say_only(data, arm, rest, sizeof(rest));
     if (beyond)
-        (void)snprintf(rest, sizeof(rest),
-                       "%sBeyond the scale, in the colour of its end: %zu of %zu values", only,
-                       beyond, matrix->nvalues);
-    dat_put_figure_heading(data, arm, how, rest, out);
-    (void)fprintf(out, " %u %.9g %.9g %u", matrix->n[DOWN], low, high, count_repeats(matrix));
-    dat_put_text(out, figure->colours, 60);
-    dat_put_text(out, figure->x.label, 60);
-    dat_put_text(out, figure->y.label, 60);
-    (void)fprintf(out, " %u\n", matrix->n[ACROSS]);
-    dat_end_block(out);
-}
-
-/* "3", or "1 d2h" where the lines are split; "" behind the last. */
-static const char *name_member(const struct figure_data *data, const struct matrix *matrix,
-                               unsigned axis, unsigned place, char *buf, size_t size)
-{
-    unsigned split = data->figure->split;
-    unsigned splits = axis == DOWN ? count_splits(data->figure) : 1;
-    buf[0] = '\0';
-    for (unsigned at = 0; at < BITSET_BITS && place < matrix->n[axis]; at++) {
-        if (!bitset_test(&matrix->members[axis], at) || matrix->place[axis][at] != place)
-            continue;
-        (void)snprintf(buf, size, "%u%s%s", at / splits, splits > 1 ? " " : "",
-                       splits > 1 ? data->bench->dims[split].labels[at % splits] : "");
-    }
-    return buf;
-}
-
-/* Few enough to read. */
-static void put_ticks(const struct figure_data *data, const struct matrix *matrix, FILE *out)
-{
-    char across[32], down[32];
-    unsigned step = 1;
-    while ((longer(matrix) + step - 1) / step > TICKS_MOST)
-        step *= 2;
-    for (unsigned place = 0; place < longer(matrix); place += step)
-        (void)fprintf(out, "%u \"%s\" \"%s\"\n", place,
-                      name_member(data, matrix, ACROSS, place, across, sizeof(across)),
-                      name_member(data, matrix, DOWN, place, down, sizeof(down)));
-    dat_end_block(out);
-}
-
-/* Columns: place across, down, value as text. */
-static void put_cells(const struct bench_figure *figure, const struct matrix *matrix, FILE *out)
-{
-    dat_start_block(out, "0 -1 NaN \"\"");
-    for (unsigned y = 0; y < matrix->n[DOWN] && longer(matrix) <= PRINTED_MOST; y++)
-        for (unsigned x = 0; x < matrix->n[ACROSS]; x++) {
-            double value = *cell(matrix, x, y);
-            if (!isnan(value))
-                (void)fprintf(out, "%u %u %.6g \"%.*f\"\n", x, y, value, figure->digits, value);
-        }
-    dat_end_block(out);
-}
-
-static void put_matrix(const struct matrix *matrix, FILE *out)
-{
-    unsigned repeats = count_repeats(matrix);
-    for (unsigned line = 0; line < matrix->n[DOWN] * repeats; line++) {
-        for (unsigned column = 0; column < matrix->n[ACROSS] * repeats; column++) {
-            double value = *cell(matrix, column / repeats, line / repeats);
-            (void)fprintf(out, isnan(value) ? "NaN " : "%.5g ", value);
-        }
-        (void)fputc('\n', out);
-    }
-    dat_end_block(out);
+        text_append(rest, sizeof(rest), ". ",
+                    "Beyond the scale, in the colour of its end: %zu of %zu values", beyond,
+                    matrix->nvalues);
+    dat_put_figure_heading(data, arm, how, rest, HEAT_COLUMNS, out);
+    heat_put(&heat, out);
 }
 
 int figure_heat(const struct figure_data *data, FILE *out, struct err *err)
@@ -249,12 +211,8 @@ int figure_heat(const struct figure_data *data, FILE *out, struct err *err)
     if (!matrix)
         return err_set(err, -ENOMEM, "out of memory for a map of %s", figure->metric);
     int rc = make_matrix(data, arm, matrix, err);
-    if (!rc) {
-        put_heat_heading(data, arm, matrix, out);
-        put_ticks(data, matrix, out);
-        put_cells(figure, matrix, out);
-        put_matrix(matrix, out);
-    }
+    if (!rc)
+        put_map(data, arm, matrix, out);
     free(matrix->sorted);
     free(matrix->value);
     free(matrix);

@@ -58,6 +58,7 @@ static void choose(const struct history *history, bool canary, size_t most, stru
 
 static void put_panels(const struct panels *panels, FILE *out)
 {
+    dat_block("panels", "number name low high", out);
     for (size_t p = 0; p < panels->n; p++) {
         const struct history_series *series = panels->series[p];
         double low = INFINITY, high = 0;
@@ -69,27 +70,24 @@ static void put_panels(const struct panels *panels, FILE *out)
         double room = fmax((high - low) * 0.15, high * 0.01);
         (void)snprintf(text, sizeof(text), "%s, %s: %.200s", series->figure.metric,
                        series->figure.unit, series->figure.arm);
-        (void)fprintf(out, "%zu", p);
-        dat_put_text(out, text, 110);
-        (void)fprintf(out, " %.9g %.9g\n", low - room, high + 2 * room);
+        (void)fprintf(out, "%zu %s %.9g %.9g\n", p, dat_text(text, 110).quoted, low - room,
+                      high + 2 * room);
     }
-    dat_end_block(out);
 }
 
 static void put_points(const struct panels *panels, FILE *out)
 {
-    dat_start_block(out, "-1 0 0");
+    dat_block("runs", "panel run value", out);
     for (size_t p = 0; p < panels->n; p++)
         for (size_t i = 0; i < panels->series[p]->n; i++)
             (void)fprintf(out, "%zu %u %.9g\n", p, panels->series[p]->point[i].run + 1,
                           panels->series[p]->point[i].value);
-    dat_end_block(out);
 }
 
 /* Each level as long as it lasted; its value is the median of its runs. */
 static int put_levels(const struct panels *panels, FILE *out)
 {
-    dat_start_block(out, "-1 0 0 0");
+    dat_block("levels", "panel first last value", out);
     for (size_t p = 0; p < panels->n; p++) {
         const struct history_series *series = panels->series[p];
         double *values = calloc(series->n + 1, sizeof(*values));
@@ -105,25 +103,22 @@ static int put_levels(const struct panels *panels, FILE *out)
         }
         free(values);
     }
-    dat_end_block(out);
     return 0;
 }
 
 static void put_changes(const struct panels *panels, FILE *out)
 {
-    dat_start_block(out, "-1 0 0 \"\"");
+    dat_block("changes", "panel run worse text", out);
     for (size_t p = 0; p < panels->n; p++) {
         const struct history_series *series = panels->series[p];
         for (size_t i = 0; i < series->changes.n; i++) {
             const struct change *change = &series->changes.change[i];
             char text[32];
-            (void)fprintf(out, "%zu %u %d", p, series->point[change->at].run + 1,
-                          history_is_worse(series, change));
-            dat_put_text(out, comparison_format_ratio(change->ratio, text, sizeof(text)), 20);
-            (void)fputc('\n', out);
+            (void)comparison_format_ratio(change->ratio, text, sizeof(text));
+            (void)fprintf(out, "%zu %u %d %s\n", p, series->point[change->at].run + 1,
+                          history_is_worse(series, change), dat_text(text, 20).quoted);
         }
     }
-    dat_end_block(out);
 }
 
 struct written {
@@ -136,17 +131,15 @@ static int write_data(const void *arg, FILE *out, struct err *err)
     const struct written *written = arg;
     const struct history *history = written->history;
     struct panels panels = {0};
-    char text[200];
+    char title[200], span[200];
     choose(history, false, HISTORY_PANELS, &panels);
     choose(history, true, 1, &panels);
-    (void)snprintf(text, sizeof(text), "Machine %s: %zu runs", written->machine, history->nruns);
-    dat_put_text(out, text, 100);
-    (void)snprintf(text, sizeof(text), "%s to %s. One point a run: its median over rounds",
+    (void)snprintf(title, sizeof(title), "Machine %s: %zu runs", written->machine, history->nruns);
+    (void)snprintf(span, sizeof(span), "%s to %s. One point a run: its median over rounds",
                    history->runs[0].started, history->runs[history->nruns - 1].started);
-    dat_put_text(out, text, 120);
-    dat_put_text(out, "Line: level. Dashed: a change, orange where it is for the worse", 120);
+    dat_begin(title, span, "Line: level. Dashed: a change, orange where it is for the worse",
+              "panels runs", out);
     (void)fprintf(out, " %zu %zu\n", panels.n, history->nruns);
-    dat_end_block(out);
     put_panels(&panels, out);
     put_points(&panels, out);
     int rc = put_levels(&panels, out);

@@ -5,22 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/data/marks.h"
-#include "harness/show/data/names.h"
 #include "harness/show/data/series.h"
 
 /* An axis that would begin at less of its end begins at 0: heights are compared by eye. */
 #define NEAR_ZERO 0.3
 
 /* Names: as many as plots/common.gp has styles of lines, one a placement and one for a baseline. */
-enum { LINES_MOST = PLACEMENTS + 1, LABEL_MOST = 60 };
+enum { LINES_MOST = PLACEMENTS + 1 };
 
 struct chart {
     struct series_list list; /* what is drawn */
     size_t left_out;         /* lines for which there is no room */
-    struct names panels, names;
-    double x[2], y[2]; /* ends of the axes */
+    struct curves curves;
 };
 
 static size_t find_place(struct names *names, const char *text, size_t most)
@@ -54,8 +53,8 @@ static bool place(const struct figure_data *data, struct series *series, struct 
         (void)say_part(data->result, series->arm, &own, panel, sizeof(panel));
         (void)say_in_part(data->result, series->arm, &own, name, sizeof(name));
     }
-    series->panel = find_place(&chart->panels, panel, NAMES_MOST);
-    series->name = find_place(&chart->names, name, LINES_MOST);
+    series->panel = find_place(&chart->curves.panels, panel, NAMES_MOST);
+    series->name = find_place(&chart->curves.names, name, LINES_MOST);
     return series->panel < NAMES_MOST && series->name < NAMES_MOST;
 }
 
@@ -120,30 +119,30 @@ static bool is_axis(const struct figure_axis *axis, const double ends[static 2])
 static int find_ends(const struct figure_data *data, struct chart *chart, struct err *err)
 {
     const struct bench_figure *figure = data->figure;
-    chart->x[0] = chart->y[0] = INFINITY;
-    chart->x[1] = chart->y[1] = -INFINITY;
+    chart->curves.x_ends[0] = chart->curves.y_ends[0] = INFINITY;
+    chart->curves.x_ends[1] = chart->curves.y_ends[1] = -INFINITY;
     for (size_t i = 0; i < chart->list.n; i++)
         for (size_t k = 0; k < chart->list.series[i].n; k++) {
             const struct series_point *point = &chart->list.series[i].points[k];
-            hold(chart->x, point->x);
-            hold(chart->y, point->row->median);
-            hold(chart->y, point->row->ci_low);
-            hold(chart->y, point->row->ci_high);
+            hold(chart->curves.x_ends, point->x);
+            hold(chart->curves.y_ends, point->row->median);
+            hold(chart->curves.y_ends, point->row->ci_low);
+            hold(chart->curves.y_ends, point->row->ci_high);
         }
-    if (!is_axis(&figure->x, chart->x) || !is_axis(&figure->y, chart->y))
+    if (!is_axis(&figure->x, chart->curves.x_ends) || !is_axis(&figure->y, chart->curves.y_ends))
         return err_set(err, -ENODATA, "no value of %s fits its axes", figure->metric);
-    stretch(&figure->x, 0.05, chart->x);
-    stretch(&figure->y, 0.12, chart->y);
-    if (!(chart->x[0] < chart->x[1]) && !figure->series[0])
+    stretch(&figure->x, 0.05, chart->curves.x_ends);
+    stretch(&figure->y, 0.12, chart->curves.y_ends);
+    if (!(chart->curves.x_ends[0] < chart->curves.x_ends[1]) && !figure->series[0])
         return err_set(err, -ENODATA, "one %s makes no line", dim_name(data->bench, figure->x.dim));
     if (figure->y.log) {
-        chart->y[0] = dat_round_125(chart->y[0] / 1.02, false);
-        chart->y[1] = dat_round_125(chart->y[1] * 1.02, true);
+        chart->curves.y_ends[0] = dat_round_125(chart->curves.y_ends[0] / 1.02, false);
+        chart->curves.y_ends[1] = dat_round_125(chart->curves.y_ends[1] * 1.02, true);
     }
     return 0;
 }
 
-static void put_heading(const struct figure_data *data, const struct chart *chart, FILE *out)
+static void put_heading(const struct figure_data *data, struct chart *chart, FILE *out)
 {
     const struct bench_figure *figure = data->figure;
     const struct arm *arm = chart->list.series[0].arm;
@@ -155,25 +154,16 @@ static void put_heading(const struct figure_data *data, const struct chart *char
     if (chart->left_out)
         (void)snprintf(rest, sizeof(rest), "%zu more lines are in rows.csv%s%s", chart->left_out,
                        note[0] ? ". " : "", note);
-    dat_put_figure_heading(data, arm,
-                           dat_say_rounds(data, figure->how ? figure->how : over, how, sizeof(how)),
-                           rest, out);
-    dat_put_text(out, figure->x.label, LABEL_MOST);
-    dat_put_text(out, figure->y.label, LABEL_MOST);
-    (void)fprintf(out, " %zu %zu %zu %d %d %d %.9g %.9g %.9g %.9g %.9g %d\n", chart->panels.n,
-                  chart->names.n, chart->list.n, figure->x.log, figure->x.bytes, figure->y.log,
-                  chart->x[0], chart->x[1], chart->y[0], chart->y[1], figure->y.from,
-                  (int)figure->y.ticks);
-    dat_end_block(out);
-}
-
-static void put_places(const struct chart *chart, FILE *out)
-{
-    dat_start_block(out, "-1 0 0");
+    dat_put_figure_heading(
+        data, arm, dat_say_rounds(data, figure->how ? figure->how : over, "s", how, sizeof(how)),
+        rest, CURVES_COLUMNS, out);
+    chart->curves.n = chart->list.n;
+    chart->curves.x = figure->x;
+    chart->curves.y = figure->y;
+    curves_put_axes(&chart->curves, out);
     for (size_t i = 0; i < chart->list.n; i++)
         (void)fprintf(out, "%zu %zu %zu\n", i, chart->list.series[i].panel,
                       chart->list.series[i].name);
-    dat_end_block(out);
 }
 
 /*
@@ -196,31 +186,26 @@ static double height_at(const struct series *series, double x, double wanted)
 static void put_crosses(const struct figure_data *data, const struct chart *chart, FILE *out)
 {
     const char *metric = data->figure->cross.metric, *what = data->figure->cross.text;
-    dat_start_block(out, "NaN NaN \"\"");
+    dat_block("crosses", "x y text", out);
     for (size_t i = 0; metric && i < chart->list.n; i++) {
         const struct series *series = &chart->list.series[i];
-        const struct row *row = rows_at(data->rows, series->arm, metric, &series->dims);
+        const struct row *row = rows_at(&data->analysis->rows, series->arm, metric, &series->dims);
         char text[64];
         if (!row)
             continue;
         (void)snprintf(text, sizeof(text), "%s: %.3g %s", what, row->median, row->unit);
         double wanted = data->figure->cross.rise * series->points[0].row->median;
-        (void)fprintf(out, "%.9g %.9g", row->median, height_at(series, row->median, wanted));
-        dat_put_text(out, text, sizeof(text));
-        (void)fputc('\n', out);
+        (void)fprintf(out, "%.9g %.9g %s\n", row->median, height_at(series, row->median, wanted),
+                      dat_text(text, sizeof(text)).quoted);
     }
-    dat_end_block(out);
 }
 
 static void put_points(const struct series *series, FILE *out)
 {
-    dat_start_block(out, "NaN NaN NaN NaN");
     for (size_t i = 0; i < series->n; i++) {
         const struct row *row = series->points[i].row;
-        (void)fprintf(out, "%.9g %.9g %.9g %.9g\n", series->points[i].x, row->median, row->ci_low,
-                      row->ci_high);
+        curves_put_point(series->points[i].x, row->median, row->ci_low, row->ci_high, out);
     }
-    dat_end_block(out);
 }
 
 int figure_lines(const struct figure_data *data, FILE *out, struct err *err)
@@ -233,13 +218,12 @@ int figure_lines(const struct figure_data *data, FILE *out, struct err *err)
     }
     if (!rc) {
         put_heading(data, &chart, out);
-        names_put(&chart.panels, out);
-        names_put(&chart.names, out);
-        put_places(&chart, out);
-        marks_put(data, chart.list.series[0].arm, chart.x, out);
+        marks_put(data, chart.list.series[0].arm, chart.curves.x_ends, out);
         put_crosses(data, &chart, out);
-        for (size_t i = 0; i < chart.list.n; i++)
+        for (size_t i = 0; i < chart.list.n; i++) {
+            curves_put_line(i, out);
             put_points(&chart.list.series[i], out);
+        }
     }
     series_free(&chart.list);
     return rc;

@@ -216,6 +216,7 @@ static void put_panel(struct map *map, const struct panel *panel, const unsigned
                       FILE *out)
 {
     const struct observation *observation = panel->observation;
+    dat_block("map", "", out);
     memset(map->owner, 0, (size_t)map->ncpus * BINS * sizeof(*map->owner));
     for (unsigned w = 0; w < observation->nworkers; w++)
         occupy_worker(map, &observation->workers[w], panel->from_ns, (uint16_t)(w + 1), index_of);
@@ -228,7 +229,6 @@ static void put_panel(struct map *map, const struct panel *panel, const unsigned
         for (unsigned repeat = 0; repeat < map_repeats(map); repeat++)
             (void)fprintf(out, "%s\n", line);
     }
-    dat_end_block(out);
 }
 
 /* Few enough numbers to read, each the first CPU of its row. */
@@ -238,26 +238,24 @@ static void put_ticks(const struct map *map, FILE *out)
     while ((rows + step - 1) / step > TICKS_MOST)
         step *= 2;
     unsigned index = 0;
+    dat_block("ticks", "row cpu", out);
     for (int cpu = bitset_next(&map->cpus, 0); cpu >= 0;
          cpu = bitset_next(&map->cpus, (unsigned)cpu + 1), index++)
         if (index % map->per_row == 0 && index / map->per_row % step == 0)
             (void)fprintf(out, "%u \"%d\"\n", index / map->per_row, cpu);
-    dat_end_block(out);
 }
 
 /* With the stretch of it that is shown, in seconds since its start. */
-static void put_name(const struct figure_data *data, const struct map *map,
-                     const struct panel *panel, FILE *out)
+static struct dat_text name_panel(const struct figure_data *data, const struct map *map,
+                                  const struct panel *panel)
 {
     char label[160], name[200];
     double from_s = (double)(panel->from_ns - panel->start_ns) * 1e-9;
-    if (!map->middle) {
-        lines_put_label(data, &map->lines, panel->line, out);
-        return;
-    }
+    if (!map->middle)
+        return lines_text(data, &map->lines, panel->line);
     (void)snprintf(name, sizeof(name), "%.100s, from %.1f s on",
                    lines_say_label(data, &map->lines, panel->line, label, sizeof(label)), from_s);
-    dat_put_text(out, name, sizeof(name));
+    return dat_text(name, sizeof(name));
 }
 
 static void put_map(const struct figure_data *data, struct map *map, const unsigned *index_of,
@@ -269,18 +267,15 @@ static void put_map(const struct figure_data *data, struct map *map, const unsig
                    (double)map->hold_ns * 1e-6,
                    map->middle ? ", from the middle of what was seen of each placement" : "",
                    map->per_row > 1 ? ". Neighbouring CPUs share a line" : "");
-    dat_put_heading(data, "which worker each CPU saw", map->slots, how, out);
-    (void)fprintf(out, " %zu %u %d %.9g %u %d %u\n", map->npanels, map_rows(map), BINS,
-                  (double)map->span_ns * 1e-6 / BINS, map->slots, map->background + 2 * map->middle,
+    dat_put_heading(data, "which worker each CPU saw", map->slots, how,
+                    "panels rows bins bin_ms workers background stretch repeats", out);
+    (void)fprintf(out, " %zu %u %d %.9g %u %d %d %u\n", map->npanels, map_rows(map), BINS,
+                  (double)map->span_ns * 1e-6 / BINS, map->slots, map->background, map->middle,
                   map_repeats(map));
-    dat_end_block(out);
     put_ticks(map, out);
-    for (size_t p = 0; p < map->npanels; p++) {
-        (void)fprintf(out, "%zu", p);
-        put_name(data, map, &map->panels[p], out);
-        (void)fputc('\n', out);
-    }
-    dat_end_block(out);
+    dat_block("panels", "number name", out);
+    for (size_t p = 0; p < map->npanels; p++)
+        (void)fprintf(out, "%zu %s\n", p, name_panel(data, map, &map->panels[p]).quoted);
     for (size_t p = 0; p < map->npanels; p++)
         put_panel(map, &map->panels[p], index_of, out);
 }

@@ -4,10 +4,8 @@
 #include <errno.h>
 #include <math.h>
 
+#include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
-#include "harness/show/data/names.h"
-
-enum { LABEL_MOST = 60 };
 
 static double best_of(const struct sizing_curves *curves)
 {
@@ -17,31 +15,23 @@ static double best_of(const struct sizing_curves *curves)
     return best;
 }
 
-static void put_head(const struct figure_data *data, const struct sizing_curves *curves, FILE *out)
+/* Linear axes from 0. */
+static void put_head(const struct figure_data *data, const struct sizing_curves *of, FILE *out)
 {
-    char label[LABEL_MOST], unit[32];
-    dat_put_heading(data, "work done per second by a worker, over its cores", curves->workers,
-                    "Medians of the rounds", out);
-    dat_put_text(out, "cores of each worker", LABEL_MOST);
+    char label[60], unit[32], name[NAMES_TEXT];
     (void)snprintf(label, sizeof(label), "%s of one worker",
-                   bench_rate_unit(curves->arm->bench, unit, sizeof(unit)));
-    dat_put_text(out, label, LABEL_MOST);
-    /* One panel, linear axes from 0. */
-    (void)fprintf(out, " 1 %d %d 0 0 0 0 %.9g 0 %.9g 0 0\n", curves->workers > 1 ? 2 : 1,
-                  curves->workers > 1 ? 2 : 1, curves->alone[curves->n - 1].cores * 1.05,
-                  best_of(curves) * 1.12);
-    dat_end_block(out);
-}
-
-static void put_names(const struct sizing_curves *curves, FILE *out)
-{
-    struct names names = {0};
-    char name[NAMES_TEXT];
-    (void)names_add(&names, "one worker alone");
-    (void)snprintf(name, sizeof(name), "each of %u workers", curves->workers);
-    if (curves->workers > 1)
-        (void)names_add(&names, name);
-    names_put_lines(&names, out);
+                   bench_rate_unit(of->arm->bench, unit, sizeof(unit)));
+    struct curves curves = {.x.label = "cores of each worker",
+                            .y.label = label,
+                            .x_ends = {0, of->alone[of->n - 1].cores * 1.05},
+                            .y_ends = {0, best_of(of) * 1.12}};
+    (void)names_add(&curves.names, "one worker alone");
+    (void)snprintf(name, sizeof(name), "each of %u workers", of->workers);
+    if (of->workers > 1)
+        (void)names_add(&curves.names, name);
+    dat_put_heading(data, "work done per second by a worker, over its cores", of->workers,
+                    "Medians of the rounds", CURVES_COLUMNS, out);
+    curves_put_axes(&curves, out);
 }
 
 /* Of a curve, the knee, from where on a core adds less, or `enough`: the fewest cores within 5% of
@@ -53,9 +43,8 @@ static void put_cross(const struct knee_point *points, size_t at, size_t n, cons
     if (at == n)
         return;
     (void)snprintf(text, sizeof(text), "%u %s", points[at].cores, what);
-    (void)fprintf(out, "%u %.9g", points[at].cores, points[at].rate * share);
-    dat_put_text(out, text, sizeof(text));
-    (void)fputc('\n', out);
+    (void)fprintf(out, "%u %.9g %s\n", points[at].cores, points[at].rate * share,
+                  dat_text(text, sizeof(text)).quoted);
 }
 
 static void put_crosses(const struct knee_point *points, size_t knee, size_t enough, size_t n,
@@ -66,33 +55,29 @@ static void put_crosses(const struct knee_point *points, size_t knee, size_t eno
         put_cross(points, knee, n, "knee", share, out);
 }
 
-static void put_points(const struct knee_point *points, size_t n, double share, FILE *out)
+static void put_points(const struct knee_point *points, size_t n, size_t line, double share,
+                       FILE *out)
 {
-    dat_start_block(out, "NaN NaN NaN NaN");
+    curves_put_line(line, out);
     for (size_t i = 0; i < n; i++)
         if (!isnan(points[i].rate))
-            (void)fprintf(out, "%u %.9g NaN NaN\n", points[i].cores, points[i].rate * share);
-    dat_end_block(out);
+            curves_put_point(points[i].cores, points[i].rate * share, NAN, NAN, out);
 }
 
 int figure_sizing(const struct figure_data *data, FILE *out, struct err *err)
 {
     struct sizing_curves curves;
-    const struct analysis analysis = {.result = data->result, .rounds = *data->rounds};
-    if (!sizing_read(&analysis, &curves) || isnan(best_of(&curves)))
+    if (!sizing_read(data->analysis, &curves) || isnan(best_of(&curves)))
         return err_set(err, -ENODATA, "no count of cores was measured");
+    bool several = curves.workers > 1;
+    double share = 1.0 / curves.workers;
     put_head(data, &curves, out);
-    put_names(&curves, out);
-    dat_start_block(out, "NaN 0 0 0 \"\""); /* no marks */
-    dat_end_block(out);
-    dat_start_block(out, "NaN NaN \"\"");
+    dat_block("crosses", "x y text", out);
     put_crosses(curves.alone, curves.knee, curves.enough, curves.n, 1, out);
-    if (curves.workers > 1)
-        put_crosses(curves.all, curves.knee_all, curves.enough_all, curves.n, 1.0 / curves.workers,
-                    out);
-    dat_end_block(out);
-    put_points(curves.alone, curves.n, 1, out);
-    if (curves.workers > 1)
-        put_points(curves.all, curves.n, 1.0 / curves.workers, out);
+    if (several)
+        put_crosses(curves.all, curves.knee_all, curves.enough_all, curves.n, share, out);
+    put_points(curves.alone, curves.n, 0, 1, out);
+    if (several)
+        put_points(curves.all, curves.n, 1, share, out);
     return 0;
 }

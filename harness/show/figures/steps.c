@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/show/data/dat.h"
@@ -13,7 +14,7 @@ enum { POINTS_PER_ARM = 400, STYLES = 3 };
 static const struct row *find_row(const struct figure_data *data, const struct arm *arm,
                                   const char *metric)
 {
-    const struct row *row = rows_find(data->rows, arm, metric);
+    const struct row *row = rows_find(&data->analysis->rows, arm, metric);
     return row && !isnan(row->median) ? row : NULL;
 }
 
@@ -27,15 +28,14 @@ static double find_value(const struct figure_data *data, const struct arm *arm, 
 static void put_missing(const struct figure_data *data, const struct lines *lines,
                         const char *metric, FILE *out)
 {
-    dat_start_block(out, "1 \"\" \"\"");
+    dat_block("missing", "y label why", out);
     for (size_t i = 0; i < lines->n; i++) {
-        if (find_row(data, lines_arm(data, lines, i), metric))
-            continue;
-        (void)fprintf(out, "%d", -1 - (int)i);
         char why[DAT_REASON_MOST + 20];
-        lines_put_label(data, lines, i, out);
-        dat_put_text(out, lines_say_why(data, lines, i, metric, why, sizeof(why)), sizeof(why));
-        (void)fputc('\n', out);
+        if (!find_row(data, lines_arm(data, lines, i), metric))
+            (void)fprintf(
+                out, "-%zu %s %s\n", i + 1, lines_text(data, lines, i).quoted,
+                dat_text(lines_say_why(data, lines, i, metric, why, sizeof(why)), sizeof(why))
+                    .quoted);
     }
 }
 
@@ -59,19 +59,20 @@ static const char *noisy_mark(enum status status)
 }
 
 /* 0.0012, 0.059 and 0.97 all have to be read. */
-static void put_efficiency_text(const struct row *row, FILE *out)
+static void say_efficiency(const struct row *row, char *buf, size_t size)
 {
     int digits = row->median < 0.01 ? 4 : row->median < 0.1 ? 3 : 2;
     bool censored = row->status == STATUS_CENSORED;
-    (void)fprintf(out, " \"%s%.*f", censored ? "at most " : "", digits, row->median);
+    (void)snprintf(buf, size, "%s%.*f", censored ? "at most " : "", digits, row->median);
     if (!isnan(row->ci_low) && !censored)
-        (void)fprintf(out, " (%.*f to %.*f)", digits, row->ci_low, digits, row->ci_high);
-    (void)fprintf(out, "%s\"", censored ? ": step cut off" : noisy_mark(row->status));
+        text_append(buf, size, "", " (%.*f to %.*f)", digits, row->ci_low, digits, row->ci_high);
+    text_append(buf, size, "", "%s", censored ? ": step cut off" : noisy_mark(row->status));
 }
 
 int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err)
 {
     struct lines lines;
+    char text[80];
     int rc = lines_make(data, &lines, err);
     if (rc)
         return rc;
@@ -81,28 +82,19 @@ int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err
         if (row)
             end = fmax(end, 1.03 * fmax(row->median, isnan(row->ci_high) ? 0 : row->ci_high));
     }
-    char how[80] = "One round, so no interval";
-    if (data->result->rounds_done > 1)
-        (void)snprintf(how, sizeof(how), "Median and %s %u rounds",
-                       data->result->rounds_done < STATS_RANGE_BELOW ? "range of"
-                                                                     : "95% interval over",
-                       data->result->rounds_done);
-    dat_put_heading(data, "parallel efficiency", lines.workers, how, out);
+    dat_put_heading(data, "parallel efficiency", lines.workers,
+                    dat_say_rounds(data, "", "", text, sizeof(text)), "lines x_end", out);
     (void)fprintf(out, " %zu %.4g\n", lines.n, end);
-    dat_end_block(out);
-    dat_start_block(out, "1 \"\" NaN NaN NaN 0 \"\"");
+    dat_block("values", "y label value low high style text", out);
     for (size_t i = 0; i < lines.n; i++) {
         const struct row *row = find_row(data, lines_arm(data, &lines, i), "efficiency");
         if (!row)
             continue;
-        (void)fprintf(out, "%d", -1 - (int)i);
-        lines_put_label(data, &lines, i, out);
-        (void)fprintf(out, " %.9g %.9g %.9g %u", row->median, row->ci_low, row->ci_high,
-                      style_of(data, &lines, row->slots));
-        put_efficiency_text(row, out);
-        (void)fputc('\n', out);
+        say_efficiency(row, text, sizeof(text));
+        (void)fprintf(out, "-%zu %s %.9g %.9g %.9g %u %s\n", i + 1,
+                      lines_text(data, &lines, i).quoted, row->median, row->ci_low, row->ci_high,
+                      style_of(data, &lines, row->slots), dat_text(text, sizeof(text)).quoted);
     }
-    dat_end_block(out);
     put_missing(data, &lines, "efficiency", out);
     lines_free(&lines);
     return 0;
@@ -111,7 +103,7 @@ int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err
 /* The arm whose samples stand for this line's. */
 static const struct arm *source_arm(const struct figure_data *data, size_t arm)
 {
-    return &data->result->arms[data->rounds->arms[arm].source];
+    return &data->result->arms[data->analysis->rounds.arms[arm].source];
 }
 
 /* The k-th of a sequence that fills [0, 1) evenly: the bits of k mirrored at the point. */
@@ -127,7 +119,7 @@ static double spread_out(uint32_t k)
 static void put_samples(const struct figure_data *data, size_t arm, int y, bool censored, FILE *out)
 {
     const struct arm *from = source_arm(data, arm);
-    size_t stride = 1 + data->rounds->arms[arm].nsteps / POINTS_PER_ARM;
+    size_t stride = 1 + data->analysis->rounds.arms[arm].nsteps / POINTS_PER_ARM;
     size_t at = 0;
     uint32_t shown = 0;
     for (size_t i = 0; i < from->nobservations; i++) {
@@ -151,7 +143,7 @@ static void put_samples(const struct figure_data *data, size_t arm, int y, bool 
 /* The row of the same placement with one worker alone, or NULL. */
 static const struct row *alone_row(const struct figure_data *data, size_t arm)
 {
-    int alone = data->rounds->arms[arm].baseline[BASELINE_ALONE];
+    int alone = data->analysis->rounds.arms[arm].baseline[BASELINE_ALONE];
     if (alone < 0 || (size_t)alone == arm)
         return NULL;
     return find_row(data, &data->result->arms[alone], "step_time");
@@ -162,7 +154,7 @@ static void step_axis(const struct figure_data *data, const struct lines *lines,
 {
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < lines->n; i++) {
-        const struct arm_rounds *rounds = &data->rounds->arms[lines->arm[i]];
+        const struct arm_rounds *rounds = &data->analysis->rounds.arms[lines->arm[i]];
         const struct row *alone = alone_row(data, lines->arm[i]);
         if (rounds->nsteps) {
             least = fmin(least, rounds->steps[0]);
@@ -179,29 +171,26 @@ static void step_axis(const struct figure_data *data, const struct lines *lines,
 
 static void put_step_boxes(const struct figure_data *data, const struct lines *lines, FILE *out)
 {
-    dat_start_block(out, "1 \"\" NaN NaN NaN \"\"");
+    dat_block("values", "y label low median high text", out);
     for (size_t i = 0; i < lines->n; i++) {
         const struct row *row = find_row(data, lines_arm(data, lines, i), "step_time");
-        const struct arm_rounds *rounds = &data->rounds->arms[lines->arm[i]];
+        const struct arm_rounds *rounds = &data->analysis->rounds.arms[lines->arm[i]];
         char text[32];
         if (!row)
             continue;
-        (void)fprintf(out, "%d", -1 - (int)i);
-        lines_put_label(data, lines, i, out);
-        (void)fprintf(out, " %.9g %.9g %.9g \"%s%s%s\"\n",
-                      stats_percentile(rounds->steps, rounds->nsteps, 0.25), row->median,
-                      stats_percentile(rounds->steps, rounds->nsteps, 0.75),
-                      row->status == STATUS_CENSORED ? "more than " : "",
-                      units_format_seconds(row->median, text, sizeof(text)),
-                      noisy_mark(row->status));
+        (void)fprintf(
+            out, "-%zu %s %.9g %.9g %.9g \"%s%s%s\"\n", i + 1, lines_text(data, lines, i).quoted,
+            stats_percentile(rounds->steps, rounds->nsteps, 0.25), row->median,
+            stats_percentile(rounds->steps, rounds->nsteps, 0.75),
+            row->status == STATUS_CENSORED ? "more than " : "",
+            units_format_seconds(row->median, text, sizeof(text)), noisy_mark(row->status));
     }
-    dat_end_block(out);
 }
 
 static bool any_cut_off(const struct figure_data *data, const struct lines *lines)
 {
     for (size_t i = 0; i < lines->n; i++)
-        if (data->rounds->arms[lines->arm[i]].status == STATUS_CENSORED)
+        if (data->analysis->rounds.arms[lines->arm[i]].status == STATUS_CENSORED)
             return true;
     return false;
 }
@@ -215,23 +204,21 @@ int figure_step_time(const struct figure_data *data, FILE *out, struct err *err)
     double low, high;
     step_axis(data, &lines, &low, &high);
     dat_put_heading(data, "step time", lines.workers,
-                    "Steps of all rounds, at most 400 a line. Numbers and diamonds: medians", out);
+                    "Steps of all rounds, at most 400 a line. Numbers and diamonds: medians",
+                    "lines x_low x_high cut_off", out);
     (void)fprintf(out, " %zu %.9g %.9g %d\n", lines.n, low, high, any_cut_off(data, &lines));
-    dat_end_block(out);
     put_step_boxes(data, &lines, out);
     for (int censored = 0; censored < 2; censored++) {
-        dat_start_block(out, "NaN NaN");
+        dat_block(censored ? "cut_off" : "steps", "y time", out);
         for (size_t i = 0; i < lines.n; i++)
             put_samples(data, lines.arm[i], -1 - (int)i, censored, out);
-        dat_end_block(out);
     }
-    dat_start_block(out, "NaN NaN");
+    dat_block("alone", "y time", out);
     for (size_t i = 0; i < lines.n; i++) {
         const struct row *alone = alone_row(data, lines.arm[i]);
         if (alone)
-            (void)fprintf(out, "%d %.9g\n", -1 - (int)i, alone->median);
+            (void)fprintf(out, "-%zu %.9g\n", i + 1, alone->median);
     }
-    dat_end_block(out);
     put_missing(data, &lines, "step_time", out);
     lines_free(&lines);
     return 0;
@@ -269,27 +256,36 @@ static bool read_split(const struct figure_data *data, const struct arm *arm, bo
     return split->whole > 0;
 }
 
-static void put_split(const struct split *split, bool is_baseline, FILE *out)
+/* "1.20 s a step, 98.3% lost". */
+static void say_split(const struct split *split, bool is_baseline, double lost, char *buf,
+                      size_t size)
 {
     char text[32];
+    (void)snprintf(buf, size, "%s a step", units_format_seconds(split->whole, text, sizeof(text)));
+    if (is_baseline)
+        text_append(buf, size, ", ", "baseline");
+    else if (lost < 0)
+        text_append(buf, size, ", ", "no loss");
+    else if (lost > 99.9)
+        text_append(buf, size, ", ", "over 99.9%% lost");
+    else if (!isnan(lost))
+        text_append(buf, size, ", ", "%.*f%% lost", lost > 99 || lost < 10 ? 1 : 0, lost);
+    text_append(buf, size, "", "%s", noisy_mark(split->status));
+}
+
+static void put_split(const struct split *split, bool is_baseline, FILE *out)
+{
+    char text[80];
     double percent = 100 / split->whole;
     /* The loss is that of its median round, as is the mean step: the medians of the parts may be
      * less than either. */
     double lost =
         is_baseline ? 0 : 100 * split->lost / fmax(fmax(split->whole, split->lost), split->mean);
-    (void)fprintf(out, " %.4f %.4f %.4f %.4f \"%s a step", split->oncpu * percent,
+    say_split(split, is_baseline, lost, text, sizeof(text));
+    (void)fprintf(out, " %.4f %.4f %.4f %.4f %s %.4f\n", split->oncpu * percent,
                   split->wait * percent, split->blocked * percent,
                   is_baseline || lost < 0 ? (double)NAN : 100 - lost,
-                  units_format_seconds(split->whole, text, sizeof(text)));
-    if (is_baseline)
-        (void)fputs(", baseline", out);
-    else if (lost < 0)
-        (void)fputs(", no loss", out);
-    else if (lost > 99.9)
-        (void)fputs(", over 99.9% lost", out);
-    else if (!isnan(lost))
-        (void)fprintf(out, ", %.*f%% lost", lost > 99 || lost < 10 ? 1 : 0, lost);
-    (void)fprintf(out, "%s\" %.4f\n", noisy_mark(split->status), split->quota * percent);
+                  dat_text(text, sizeof(text)).quoted, split->quota * percent);
 }
 
 static bool all_waits_known(const struct figure_data *data, const struct lines *lines)
@@ -311,27 +307,22 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
     bool wait_known = all_waits_known(data, &lines);
     lines_add_baselines(data, &lines);
     char how[120] = "A bar is all of one step; how long that is stands at its right";
-    double stolen = rows_stolen_share(data->result, data->rows);
-    if (stolen >= 0.005) {
-        size_t used = strlen(how);
-        (void)snprintf(how + used, sizeof(how) - used,
-                       ". Blocked holds stolen time: up to %.1f%% of a step", 100 * stolen);
-    }
-    dat_put_heading(data, "where the time of a step goes", lines.workers, how, out);
-    bool quota = rows_largest_share(data->result, data->rows, "throttled_per_step") > 0;
+    double stolen = rows_stolen_share(data->result, &data->analysis->rows);
+    if (stolen >= 0.005)
+        text_add(how, ". Blocked holds stolen time: up to %.1f%% of a step", 100 * stolen);
+    dat_put_heading(data, "where the time of a step goes", lines.workers, how,
+                    "lines wait_known quota", out);
+    bool quota = rows_largest_share(data->result, &data->analysis->rows, "throttled_per_step") > 0;
     (void)fprintf(out, " %zu %d %d\n", lines.n, wait_known, quota);
-    dat_end_block(out);
-    dat_start_block(out, "1 \"\" NaN NaN NaN NaN \"\" NaN");
+    dat_block("values", "y label oncpu wait blocked baseline text quota", out);
     for (size_t i = 0; i < lines.n; i++) {
         const struct arm *arm = lines_arm(data, &lines, i);
         struct split split;
         if (!read_split(data, arm, wait_known, &split))
             continue;
-        (void)fprintf(out, "%d", -1 - (int)i);
-        lines_put_label(data, &lines, i, out);
+        (void)fprintf(out, "-%zu %s", i + 1, lines_text(data, &lines, i).quoted);
         put_split(&split, arm->alone, out);
     }
-    dat_end_block(out);
     put_missing(data, &lines, "oncpu_per_step", out);
     lines_free(&lines);
     return 0;

@@ -19,7 +19,7 @@
 static void say_rate(const struct figure_data *data, size_t arm, char text[static DOTS_TEXT])
 {
     char number[16];
-    const struct arm_rounds *rounds = &data->rounds->arms[arm];
+    const struct arm_rounds *rounds = &data->analysis->rounds.arms[arm];
     (void)snprintf(text, DOTS_TEXT, "%s %s", units_format_si(rounds->rate, number, sizeof(number)),
                    rounds->rate_unit);
 }
@@ -33,12 +33,10 @@ struct subject {
 
 static int find_gain(const struct figure_data *data, struct subject *subject, struct err *err)
 {
-    const struct analysis analysis = {
-        .result = data->result, .rounds = *data->rounds, .values = *data->values};
-    int rc = recommend_make(&analysis, &data->result->arms[subject->arm], &subject->made, err);
+    int rc = recommend_make(data->analysis, &data->result->arms[subject->arm], &subject->made, err);
     subject->gain = (struct paired_ratio){0, NAN, NAN, NAN, false};
     if (!rc && subject->made.reference >= 0)
-        rc = values_ratio(data->values, (size_t)subject->made.reference, subject->arm,
+        rc = values_ratio(&data->analysis->values, (size_t)subject->made.reference, subject->arm,
                           data->result->seed, &subject->gain, err);
     return rc;
 }
@@ -49,7 +47,7 @@ static void say_ratio(const struct figure_data *data, const struct subject *subj
 {
     char ratio[16], low[16], high[16];
     const struct paired_ratio *gain = &subject->gain;
-    const struct arm_rounds *arms = data->rounds->arms;
+    const struct arm_rounds *arms = data->analysis->rounds.arms;
     bool is_reference = subject->made.reference == (int)subject->arm;
     bool bound = !is_reference && arms[subject->made.reference].status == STATUS_CENSORED;
     (void)advice_format_ratio(gain->median, ratio, sizeof(ratio));
@@ -80,8 +78,9 @@ static bool add_dots(const struct figure_data *data, const struct subject *subje
     unsigned rounds = data->result->rounds_done;
     unsigned colour = subject->made.arm == (int)subject->arm;
     for (unsigned round = 0; round < rounds; round++) {
-        double ratio = rate_in(data->values, subject->arm, (int)round) /
-                       rate_in(data->values, (size_t)subject->made.reference, (int)round);
+        double ratio =
+            rate_in(&data->analysis->values, subject->arm, (int)round) /
+            rate_in(&data->analysis->values, (size_t)subject->made.reference, (int)round);
         double above = rounds > 1 ? 0.3 - 0.6 * round / (rounds - 1.0) : 0;
         const struct dot dot = {line, ratio, NAN, NAN, above, colour, DOT_ROUND};
         if (ratio > 0 && isfinite(ratio) && !dots_add(dots, &dot))
@@ -112,16 +111,6 @@ static int add_line(const struct figure_data *data, const struct lines *lines, s
     return add_dots(data, &subject, line, dots) ? 0 : -ENOMEM;
 }
 
-static void put_heading(const struct figure_data *data, const struct lines *lines, FILE *out)
-{
-    char how[120] = "Compared round by round. One round, so no interval";
-    unsigned rounds = data->result->rounds_done;
-    if (rounds > 1)
-        (void)snprintf(how, sizeof(how), "Compared round by round. Median and %s %u rounds",
-                       rounds < STATS_RANGE_BELOW ? "range of" : "95% interval over", rounds);
-    dat_put_heading(data, "work done per second by all workers", lines->workers, how, out);
-}
-
 int figure_throughput(const struct figure_data *data, FILE *out, struct err *err)
 {
     static const struct dots_panel panel = {
@@ -130,6 +119,7 @@ int figure_throughput(const struct figure_data *data, FILE *out, struct err *err
         .mark = 1};
     struct lines lines;
     struct dots dots = {.ncolours = 2};
+    char how[120];
     int rc = lines_make(data, &lines, err);
     if (rc)
         return rc;
@@ -144,7 +134,9 @@ int figure_throughput(const struct figure_data *data, FILE *out, struct err *err
         dots_add_key(&dots, 0, DOT_ROUND, "one round");
         dots_add_key(&dots, 1, DOT_ROUND, "the same of what is recommended");
         dots_add_key(&dots, 0, DOT_MEDIAN, "median");
-        put_heading(data, &lines, out);
+        dat_put_heading(data, "work done per second by all workers", lines.workers,
+                        dat_say_rounds(data, "Compared round by round", "", how, sizeof(how)),
+                        DOTS_COLUMNS, out);
         dots_put(&dots, out);
     }
     dots_free(&dots);

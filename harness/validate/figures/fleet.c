@@ -157,32 +157,29 @@ static void put_line(struct picture *picture, const struct line *line, size_t pl
     (void)snprintf(usual, sizeof(usual), "%.4g %s", bound->reference, bound->unit);
     say_drift(picture, line->bound, odd);
     without_equals(fleet_key_say(bound->key, label, sizeof(label)));
-    (void)fprintf(out, "-%zu", place);
-    dat_put_text(out, label, LABEL);
-    dat_put_text(out, usual, TEXT);
-    dat_put_text(out, odd, TEXT);
-    (void)fprintf(out, " %.6g %.6g\n", at_edge(fmax(0, bound->lower / bound->reference)),
+    (void)fprintf(out, "-%zu %s %s %s %.6g %.6g\n", place, dat_text(label, LABEL).quoted,
+                  dat_text(usual, TEXT).quoted, dat_text(odd, TEXT).quoted,
+                  at_edge(fmax(0, bound->lower / bound->reference)),
                   at_edge(fmin(1e9, bound->upper / bound->reference)));
 }
 
 static void put_heading(const struct picture *picture, size_t first, size_t n, FILE *out)
 {
-    char text[200];
+    char title[200], what[150];
     const struct fleet_judgement *judgement = picture->judgement;
-    (void)snprintf(text, sizeof(text), "%zu machines: %zu fail, %zu odd. Figures %zu to %zu of %zu",
+    (void)snprintf(title, sizeof(title),
+                   "%zu machines: %zu fail, %zu odd. Figures %zu to %zu of %zu",
                    judgement->nmachines, judgement->nfail, judgement->nwarn, first + 1, first + n,
                    picture->nlines);
-    dat_put_text(out, text, sizeof(text));
-    (void)snprintf(text, sizeof(text), "Figure of each machine / the usual one (%s)",
+    (void)snprintf(what, sizeof(what), "Figure of each machine / the usual one (%s)",
                    picture->bounds->kind ? picture->bounds->kind : "");
-    dat_put_text(out, text, 150);
-    dat_put_text(out,
-                 picture->fleet->names.n > DOTS_MOST
-                     ? "Of the machines within the bounds some stand for all"
-                     : "",
-                 TEXT);
+    dat_begin(title, what,
+              picture->fleet->names.n > DOTS_MOST
+                  ? "Of the machines within the bounds some stand for all"
+                  : "",
+              "lines low high", out);
     (void)fprintf(out, " %zu %g %g\n", n, edge_low, edge_high);
-    dat_end_block(out);
+    dat_block("lines", "y name usual odd lower upper", out);
 }
 
 /* One picture: lines from `first` on. */
@@ -201,8 +198,7 @@ static int put_page(const void *arg, FILE *out, struct err *err)
     put_heading(picture, page->first, n, out);
     for (size_t i = 0; i < n; i++)
         put_line(picture, &picture->lines[page->first + i], i, out);
-    dat_end_block(out);
-    dat_start_block(out, "NaN NaN 0");
+    dat_block("dots", "y x odd", out);
     for (size_t i = 0; i < n; i++)
         put_dots(picture, collect_dots(picture, &picture->lines[page->first + i]), i, out);
     return 0;

@@ -11,7 +11,7 @@
 
 static const char all_scans[] = "gpu_stream gpu_matmul gpu_launch";
 
-/* A dot a line of the last block: panel, y, x, interval, colour, mark. */
+/* A dot a line of the blocks "dots_PANEL": y, x, interval, colour, mark. */
 struct seen {
     unsigned dots, diamonds, colours, panels;
     double highest, lowest; /* the rate of any GPU in the first panel */
@@ -21,21 +21,22 @@ static struct seen look(const char *figure)
 {
     struct seen seen = {.lowest = INFINITY};
     size_t size;
+    unsigned panel = 0;
     char *data = (char *)fixture_read_plot(figure, "dat", &size), *save = NULL;
     assert_non_null(data);
     for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        int panel;
         unsigned colour, mark;
         double y, x, low, high;
         int end = 0;
-        if (sscanf(line, "%d %lf %lf %lf %lf %u %u%n", &panel, &y, &x, &low, &high, &colour, &mark,
-                   &end) != 7 ||
-            line[end] || panel < 0)
+        (void)sscanf(line, "# dots_%u", &panel);
+        if (sscanf(line, "%lf %lf %lf %lf %u %u%n", &y, &x, &low, &high, &colour, &mark, &end) !=
+                6 ||
+            line[end])
             continue;
         seen.dots++;
         seen.diamonds += mark == DOT_DIAMOND;
         seen.colours = colour + 1 > seen.colours ? colour + 1 : seen.colours;
-        seen.panels = (unsigned)panel + 1 > seen.panels ? (unsigned)panel + 1 : seen.panels;
+        seen.panels = panel + 1 > seen.panels ? panel + 1 : seen.panels;
         seen.highest = panel ? seen.highest : fmax(seen.highest, x);
         seen.lowest = panel ? seen.lowest : fmin(seen.lowest, x);
     }

@@ -128,7 +128,7 @@ TEST_WITHIN(report_shows_the_rounds_behind_the_headline, fixture_make_svg_dir,
     for (char *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         double y, x, low, high;
         unsigned colour, mark;
-        if (sscanf(line, "0 %lf %lf %lf %lf %u %u", &y, &x, &low, &high, &colour, &mark) != 6)
+        if (sscanf(line, "%lf %lf %lf %lf %u %u", &y, &x, &low, &high, &colour, &mark) != 6)
             continue;
         rounds += mark == DOT_ROUND;
         medians += mark == DOT_MEDIAN;
@@ -353,7 +353,7 @@ TEST_IN_DIR(report_hostile_host_is_only_text)
     assert_int_equal(faccessat(fixture_dir_fd, "plots/pwned", F_OK, 0), -1);
     assert_int_equal(access("pwned", F_OK), -1);
     for (size_t i = 0; i < FIGURES; i++)
-        fixture_assert_svg_has(figures[i], "x__ system(_touch pwned_) __touch pwned__ %s%n__");
+        fixture_assert_svg_has(figures[i], "x_; system(_touch pwned_) __touch pwned__ %s%n__");
 }
 
 /* Figures of an earlier run in the same directory must not outlive a run that has none. */

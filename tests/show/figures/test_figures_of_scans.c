@@ -110,15 +110,14 @@ TEST_WITHIN(scans_thrash_has_a_panel_an_aggressor, fixture_make_svg_dir, fixture
     fixture_assert_svg_has("cache_thrash", ">other NUMA node<");
 }
 
-/* How many of the lines of a .dat file's last block have n columns that satisfy a test. */
+/* How many cells of a .dat file's matrix are so. */
 static size_t count_cells(const char *figure, const char *cell)
 {
     size_t size, n = 0;
     char *data = (char *)fixture_read_plot(figure, "dat", &size);
     assert_non_null(data);
-    char *matrix = data, *save = NULL;
-    for (char *next = data; (next = strstr(next, "\n\n\n")) && next[3]; next += 3)
-        matrix = next + 3;
+    char *matrix = strstr(data, "# matrix\n"), *save = NULL;
+    assert_non_null(matrix);
     for (char *at = strtok_r(matrix, " \n", &save); at; at = strtok_r(NULL, " \n", &save))
         n += strcmp(at, cell) == 0;
     free(data);
@@ -275,7 +274,7 @@ static const char *find_first_value(const char *figure, char text[static 32])
     assert_non_null(data);
     const char *bar = strstr(data, "\n0 0 ");
     assert_non_null(bar);
-    assert_int_equal(sscanf(bar, " %*s %*s %*s %*s %*s \"%20[^\"]", text + 1), 1);
+    assert_int_equal(sscanf(bar, " %*s %*s %*s %*s %*s %*s \"%20[^\"]", text + 1), 1);
     free(data);
     text[0] = '>';
     return strcat(text, "<");

@@ -8,14 +8,15 @@
 #include "tests/lib/fixture_scans.h"
 #include "tests/lib/unit.h"
 
-/* A block of a .dat file, numbered from 0; NULL where there is none. */
-static const char *find_block(const char *data, unsigned number)
+/* What stands below the names of a block's columns. */
+static const char *find_block(const char *data, const char *name)
 {
-    for (; number > 0 && data; number--) {
-        data = strstr(data, "\n\n\n");
-        data = data && data[3] ? data + 3 : NULL;
-    }
-    return data;
+    char line[40];
+    (void)snprintf(line, sizeof(line), "\n\n# %s\n", name);
+    const char *block = strstr(data, line);
+    assert_non_null(block);
+    block += strlen(line);
+    return block + strcspn(block, "\n") + 1;
 }
 
 static char *read_data(const char *figure)
@@ -58,11 +59,11 @@ TEST_IN_DIR(line_chart_puts_the_knee_on_its_curve)
 {
     fixture_draw_scans(&fixture_vm, "loaded_latency");
     char *data = read_data("loaded_latency");
-    const char *crosses = find_block(data, 5);
+    const char *crosses = find_block(data, "crosses");
     double x = 0, y = 0;
     for (unsigned line = 0; line < 2; line++) {
         assert_true(next_pair(&crosses, &x, &y));
-        assert_true(distance(find_block(data, 6 + line), x, y) < 1e-4);
+        assert_true(distance(find_block(data, line ? "line_1" : "line_0"), x, y) < 1e-4);
     }
     assert_false(next_pair(&crosses, &x, &y));
     free(data);
@@ -107,7 +108,7 @@ TEST_IN_DIR(line_chart_shows_every_placement)
         fixture_assert_svg_has("collective_latency", text);
     }
     char *data = read_data("collective_latency");
-    assert_int_equal(count_lines(find_block(data, 3)), 2 * 2 * 6);
+    assert_int_equal(count_lines(find_block(data, "lines")), 2 * 2 * 6);
     assert_null(strstr(data, "more lines are in rows.csv"));
     free(data);
 }

@@ -1,0 +1,60 @@
+#include "harness/show/data/heat.h"
+
+#include <math.h>
+
+#include "harness/show/data/dat.h"
+
+enum {
+    LABEL_MOST = 60,
+    LINES_WANTED = 128, /* of the picture; programs that enlarge it blend lines that are few */
+    TICKS_MOST = 17,
+};
+
+/* Few enough to read. */
+static void put_ticks(const struct heat *heat, unsigned longer, FILE *out)
+{
+    unsigned step = 1;
+    while ((longer + step - 1) / step > TICKS_MOST)
+        step *= 2;
+    dat_block("ticks", "place column line", out);
+    for (unsigned place = 0; place < longer; place += step) {
+        char text[HEAT_AXES][HEAT_TEXT] = {"", ""};
+        for (unsigned axis = 0; axis < HEAT_AXES; axis++)
+            if (place < heat->n[axis])
+                heat->name(heat->arg, axis, place, text[axis]);
+        (void)fprintf(out, "%u %s %s\n", place, dat_text(text[0], HEAT_TEXT).quoted,
+                      dat_text(text[1], HEAT_TEXT).quoted);
+    }
+}
+
+static void put_cells(const struct heat *heat, unsigned longer, FILE *out)
+{
+    char text[HEAT_TEXT];
+    dat_block("cells", "column line value text", out);
+    for (size_t i = 0; i < (size_t)heat->n[0] * heat->n[1] && longer <= heat->printed_most; i++)
+        if (!isnan(heat->value[i])) {
+            heat->say(heat->arg, i, text);
+            (void)fprintf(out, "%zu %zu %.6g %s\n", i % heat->n[0], i / heat->n[0], heat->value[i],
+                          dat_text(text, HEAT_TEXT).quoted);
+        }
+}
+
+void heat_put(const struct heat *heat, FILE *out)
+{
+    unsigned longer = heat->n[0] > heat->n[1] ? heat->n[0] : heat->n[1];
+    unsigned repeats = (LINES_WANTED + longer - 1) / longer;
+    (void)fprintf(out, " %u %.9g %.9g %u %s %s %s %u\n", heat->n[1], heat->low, heat->high, repeats,
+                  dat_text(heat->colours, LABEL_MOST).quoted,
+                  dat_text(heat->labels[0], LABEL_MOST).quoted,
+                  dat_text(heat->labels[1], LABEL_MOST).quoted, heat->n[0]);
+    put_ticks(heat, longer, out);
+    put_cells(heat, longer, out);
+    dat_block("matrix", "", out);
+    for (unsigned line = 0; line < heat->n[1] * repeats; line++) {
+        for (unsigned column = 0; column < heat->n[0] * repeats; column++) {
+            double value = heat->value[(size_t)(line / repeats) * heat->n[0] + column / repeats];
+            (void)fprintf(out, isnan(value) ? "NaN " : "%.5g ", value);
+        }
+        (void)fputc('\n', out);
+    }
+}

@@ -1,0 +1,29 @@
+/*
+ * Heat maps, as plots/heat_map.gp reads them: a heading with HEAT_COLUMNS, then heat_put. Columns
+ * of the picture stand on the axis 0, lines on the axis 1.
+ */
+#ifndef CONTEND_SHOW_DATA_HEAT_H
+#define CONTEND_SHOW_DATA_HEAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define HEAT_COLUMNS "lines low high repeats colour_label x_label y_label columns"
+
+enum { HEAT_AXES = 2, HEAT_TEXT = 32 };
+
+struct heat {
+    unsigned n[HEAT_AXES];
+    const double *value; /* n[1] lines; NaN = none */
+    double low, high;    /* the ends of the colours */
+    const char *colours, *labels[HEAT_AXES];
+    unsigned printed_most; /* so many lines still have room for numbers in their cells */
+    const void *arg;
+    void (*name)(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT]);
+    void (*say)(const void *arg, size_t cell, char text[static HEAT_TEXT]);
+};
+
+void heat_put(const struct heat *heat, FILE *out);
+
+#endif
