@@ -34,11 +34,8 @@ enum {
 static void begin_table(const char *columns, const char *caption, FILE *out)
 {
     (void)fputs("<div class=\"scroll\"><table>", out);
-    if (caption[0]) {
-        (void)fputs("<caption>", out);
-        html_say(out, "%s", caption);
-        (void)fputs("</caption>", out);
-    }
+    if (caption[0])
+        html_element("caption", out, "%s", caption);
     (void)fputs("\n<tr>", out);
     for (const char *at = columns; *at; at += *at == '|') {
         bool is_text = *at == ':';
@@ -59,9 +56,8 @@ __attribute__((format(printf, 3, 4))) static void print_cells(FILE *out, const c
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    (void)fputs("<tr><th scope=\"row\">", out);
-    html_say(out, "%s", name);
-    (void)fputs("</th>", out);
+    (void)fputs("<tr>", out);
+    html_element(HTML_NAME, out, "%s", name);
     for (const char *cell; (cell = strsep(&rest, "|"));)
         (void)fprintf(out, "<td>%s</td>", cell);
 }
@@ -171,11 +167,8 @@ static void print_gpus(const struct comms_total *total, FILE *out)
 {
     char name[200];
     (void)fputs("<ul class=\"workers\">\n", out);
-    for (uint32_t i = 0; i < total->matrix.n; i++) {
-        (void)fputs("<li>", out);
-        html_say(out, "GPU %u: %s", i, comms_call_gpu(&total->gpu[i], name, sizeof(name)));
-        (void)fputs("</li>\n", out);
-    }
+    for (uint32_t i = 0; i < total->matrix.n; i++)
+        html_line("li", out, "GPU %u: %s", i, comms_call_gpu(&total->gpu[i], name, sizeof(name)));
     (void)fputs("</ul>\n", out);
 }
 
@@ -477,9 +470,9 @@ int html_comms_print(const struct html_comms *page, FILE *out, struct err *err)
     print_figures(page, out);
     int rc = print_calls(page->view, out, err);
     (void)text_shell_word(page->path, word, sizeof(word));
-    (void)fputs("<section id=\"commands\">\n<h2>Again</h2>\n<pre>", out);
-    html_say(out, "contend comms --read %s", word);
-    (void)fputs("</pre>\n</section>\n</main>\n</body>\n</html>\n", out);
+    (void)fputs("<section id=\"commands\">\n<h2>Again</h2>\n", out);
+    html_line("pre", out, "contend comms --read %s", word);
+    (void)fputs("</section>\n</main>\n</body>\n</html>\n", out);
     if (rc)
         return rc;
     return ferror(out) ? err_set(err, -EIO, "cannot write the page") : 0;

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/show/html/html_parts.h"
@@ -12,14 +13,21 @@
     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"                      \
     "<meta name=\"generator\" content=\"contend"
 
-void html_say(FILE *out, const char *fmt, ...)
+void html_element(const char *tag, FILE *out, const char *fmt, ...)
 {
-    char text[1000];
-    va_list ap;
-    va_start(ap, fmt);
-    (void)vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
+    char *text;
+    va_list args;
+    va_start(args, fmt);
+    int length = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (length < 0)
+        return;
+    if (tag[0])
+        (void)fprintf(out, "<%s>", tag);
     escape_markup(text, out);
+    if (tag[0])
+        (void)fprintf(out, "</%.*s>", (int)strcspn(tag, " "), tag);
+    free(text);
 }
 
 void html_begin(const char *title, FILE *out)
@@ -28,11 +36,10 @@ void html_begin(const char *title, FILE *out)
                   START
                   " %s\">\n<meta name=\"viewport\" content=\"width=device-width,"
                   "initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
-                  "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n"
-                  "<title>",
+                  "content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n",
                   CONTEND_VERSION);
-    escape_markup(title, out);
-    (void)fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", html_style);
+    html_line("title", out, "%s", title);
+    (void)fprintf(out, "<style>\n%s</style>\n</head>\n<body>\n", html_style);
 }
 
 bool html_is_ours(const char *text, size_t size)
@@ -56,15 +63,19 @@ static const struct finding *verdict_of(const struct findings *findings)
     return verdict;
 }
 
+void html_sentence(const struct finding *finding, FILE *out)
+{
+    escape_markup(finding->sentence, out);
+    if (finding->evidence[0]) {
+        (void)fputc(' ', out);
+        html_element("small", out, "(%s)", finding->evidence);
+    }
+}
+
 static void print_sentence(const struct finding *finding, FILE *out)
 {
     (void)fputs("<p>", out);
-    escape_markup(finding->sentence, out);
-    if (finding->evidence[0]) {
-        (void)fputs(" <small>(", out);
-        escape_markup(finding->evidence, out);
-        (void)fputs(")</small>", out);
-    }
+    html_sentence(finding, out);
     (void)fputs("</p>\n", out);
 }
 
@@ -120,28 +131,25 @@ static void print_sim(const struct html_side *side, FILE *out)
     const struct result *result = &side->recorded->result;
     for (size_t i = 0; i < result->narms; i++)
         if (arm_device(result, &result->arms[i]) == DEVICE_SIM) {
-            (void)fputs("<p class=\"sim\">sim: the GPUs of this run are modelled, not measured."
-                        "</p>\n",
-                        out);
+            html_line("p class=\"sim\"", out,
+                      "sim: the GPUs of this run are modelled, not measured.");
             return;
         }
 }
 
 static void print_header(const struct html_page *page, FILE *out)
 {
-    (void)fputs("<header>\n<h1>", out);
-    html_say(out, "contend: %s%s", page->sides[0].recorded->result.scenario,
-             page->nsides > 1 ? ", before and after" : "");
-    (void)fputs("</h1>\n", out);
+    (void)fputs("<header>\n", out);
+    html_line("h1", out, "contend: %s%s", page->sides[0].recorded->result.scenario,
+              page->nsides > 1 ? ", before and after" : "");
     for (size_t i = 0; i < page->nsides; i++) {
         const struct html_side *side = &page->sides[i];
         const struct result *result = &side->recorded->result;
-        (void)fputs("<p>", out);
-        html_say(out, "%s%s%s, %s, %s%s%u of %u rounds", side_name(page, i),
-                 page->nsides > 1 ? ": " : "", side->about->host[0] ? side->about->host : "a host",
-                 side->about->started, feeds_none(result) ? "" : device_infos[result->device].title,
-                 feeds_none(result) ? "" : ", ", result->rounds_done, result->rounds_planned);
-        (void)fputs("</p>\n", out);
+        html_line("p", out, "%s%s%s, %s, %s%s%u of %u rounds", side_name(page, i),
+                  page->nsides > 1 ? ": " : "", side->about->host[0] ? side->about->host : "a host",
+                  side->about->started,
+                  feeds_none(result) ? "" : device_infos[result->device].title,
+                  feeds_none(result) ? "" : ", ", result->rounds_done, result->rounds_planned);
     }
     for (size_t i = 0; i < page->nsides; i++)
         print_sim(&page->sides[i], out);

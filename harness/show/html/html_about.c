@@ -5,15 +5,6 @@
 #include "harness/show/html/html_parts.h"
 #include "harness/show/report/escape.h"
 
-static void print_command(const char *what, const char *command, FILE *out)
-{
-    (void)fputs("<p>", out);
-    escape_markup(what, out);
-    (void)fputs("</p>\n<pre>", out);
-    escape_markup(command, out);
-    (void)fputs("</pre>\n", out);
-}
-
 static void print_repeat(const struct about *about, FILE *out)
 {
     (void)fputs("<p>To repeat it:</p>\n<pre>", out);
@@ -35,24 +26,27 @@ void html_commands(const struct html_side *side, FILE *out)
         print_repeat(side->about, out);
     for (size_t i = 0; i < findings->n; i++) {
         const struct finding *finding = &findings->all[i];
-        char what[300];
-        (void)snprintf(what, sizeof(what), "%s%sto apply it:", finding->subject,
-                       finding->subject[0] ? ": " : "The better placement, ");
-        if (finding->command[0])
-            print_command(what, finding->command, out);
+        if (!finding->command[0])
+            continue;
+        html_line("p", out, "%s%sto apply it:", finding->subject,
+                  finding->subject[0] ? ": " : "The better placement, ");
+        html_line("pre", out, "%s", finding->command);
     }
+}
+
+static void print_line(const char *label, const char *text, FILE *out)
+{
+    (void)fputs("<tr>", out);
+    html_element(HTML_NAME, out, "%s", label);
+    html_element("td class=\"text\"", out, "%s", text);
+    (void)fputs("</tr>\n", out);
 }
 
 void html_facts(const struct html_side *side, FILE *out)
 {
     (void)fputs("<div class=\"scroll\"><table class=\"facts\">\n", out);
-    for (size_t i = 0; i < side->about->nfacts; i++) {
-        (void)fputs("<tr><th scope=\"row\">", out);
-        escape_markup(side->about->facts[i].label, out);
-        (void)fputs("</th><td class=\"text\">", out);
-        escape_markup(side->about->facts[i].text, out);
-        (void)fputs("</td></tr>\n", out);
-    }
+    for (size_t i = 0; i < side->about->nfacts; i++)
+        print_line(side->about->facts[i].label, side->about->facts[i].text, out);
     (void)fputs("</table></div>\n", out);
 }
 
@@ -62,14 +56,8 @@ static void print_finding(const struct finding *finding, FILE *out)
     const char *outcome = finding_outcome_name(finding->outcome);
     (void)fprintf(out, "<li class=\"%s\"><b>%s</b> ", classes[finding->severity],
                   outcome[0] ? outcome : classes[finding->severity]);
-    escape_markup(finding->subject, out);
-    (void)fputs(finding->subject[0] ? ": " : "", out);
-    escape_markup(finding->sentence, out);
-    if (finding->evidence[0]) {
-        (void)fputs(" <small>(", out);
-        escape_markup(finding->evidence, out);
-        (void)fputs(")</small>", out);
-    }
+    html_say(out, "%s%s", finding->subject, finding->subject[0] ? ": " : "");
+    html_sentence(finding, out);
     (void)fputs("</li>\n", out);
 }
 
@@ -80,13 +68,11 @@ static void print_odd_arm(const struct html_side *side, size_t i, FILE *out)
     const char *reason = arm->plan.status == PLAN_SKIPPED ? arm->plan.reason : rounds->reason;
     if (arm->alone || arm->canary || (rounds->status == STATUS_OK && arm->plan.status == PLAN_OK))
         return;
-    (void)fputs("<li class=\"note\"><b>", out);
-    escape_markup(status_name(rounds->status), out);
-    (void)fputs("</b> ", out);
-    html_say(out, "%s, %s, %u worker%s", arm->bench->name, placement_infos[arm->placement].name,
-             arm->slots, arm->slots == 1 ? "" : "s");
-    (void)fputs(reason[0] ? ": " : "", out);
-    escape_markup(reason, out);
+    (void)fputs("<li class=\"note\">", out);
+    html_element("b", out, "%s", status_name(rounds->status));
+    html_say(out, " %s, %s, %u worker%s%s%s", arm->bench->name,
+             placement_infos[arm->placement].name, arm->slots, arm->slots == 1 ? "" : "s",
+             reason[0] ? ": " : "", reason);
     (void)fputs("</li>\n", out);
 }
 
@@ -109,19 +95,10 @@ void html_warnings(const struct html_side *side, FILE *out)
         print_odd_arm(side, i, out);
     for (size_t i = 0; i < side->about->nnotes; i++) {
         (void)fputs("<li class=\"note\"><b>note</b> ", out);
-        escape_markup(side->about->notes[i], out);
+        html_say(out, "%s", side->about->notes[i]);
         (void)fputs("</li>\n", out);
     }
     (void)fputs("</ul>\n", out);
-}
-
-static void print_line(const char *label, const char *text, FILE *out)
-{
-    if (!text || !text[0])
-        return;
-    (void)fprintf(out, "<tr><th scope=\"row\">%s</th><td class=\"text\">", label);
-    escape_markup(text, out);
-    (void)fputs("</td></tr>\n", out);
 }
 
 void html_provenance(const struct html_side *side, FILE *out)
@@ -132,14 +109,17 @@ void html_provenance(const struct html_side *side, FILE *out)
                    recorded->result.rounds_planned);
     (void)snprintf(seed, sizeof(seed), "%llu", (unsigned long long)recorded->result.seed);
     (void)fputs("<div class=\"scroll\"><table class=\"facts\">\n", out);
-    print_line("run", recorded->result.run_id, out);
-    print_line("directory", side->path, out);
-    print_line("measured by", recorded->version ? recorded->version : "", out);
-    print_line("commit", recorded->commit, out);
-    print_line("status", side->about->status, out);
-    print_line("started", side->about->started, out);
-    print_line("ended", side->about->ended, out);
-    print_line("rounds", rounds, out);
-    print_line("seed", seed, out);
+    const char *const lines[][2] = {{"run", recorded->result.run_id},
+                                    {"directory", side->path},
+                                    {"measured by", recorded->version},
+                                    {"commit", recorded->commit},
+                                    {"status", side->about->status},
+                                    {"started", side->about->started},
+                                    {"ended", side->about->ended},
+                                    {"rounds", rounds},
+                                    {"seed", seed}};
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        if (lines[i][1] && lines[i][1][0])
+            print_line(lines[i][0], lines[i][1], out);
     (void)fputs("</table></div>\n", out);
 }

@@ -27,22 +27,20 @@ static double largest(const struct html_side *side, const char *unit)
 
 static void begin_chart(const char *title, const char *desc, size_t lines, FILE *out)
 {
-    (void)fprintf(out, "<svg class=\"chart\" role=\"img\" width=\"100%%\" height=\"%zu\"><title>",
+    (void)fprintf(out, "<svg class=\"chart\" role=\"img\" width=\"100%%\" height=\"%zu\">",
                   lines * LINE);
-    html_say(out, "%s", title);
-    (void)fputs("</title><desc>", out);
-    html_say(out, "%s", desc);
-    (void)fputs("</desc>\n", out);
+    html_element("title", out, "%s", title);
+    html_line("desc", out, "%s", desc);
 }
 
 static void print_labels(size_t line, const char *name, const char *value, FILE *out)
 {
+    char tag[64];
     size_t y = line * LINE + TEXT_AT;
-    (void)fprintf(out, "<text class=\"name\" x=\"0\" y=\"%zu\">", y);
-    escape_markup(name, out);
-    (void)fprintf(out, "</text><text class=\"value\" x=\"100%%\" y=\"%zu\">", y);
-    escape_markup(value, out);
-    (void)fputs("</text>", out);
+    (void)snprintf(tag, sizeof(tag), "text class=\"name\" x=\"0\" y=\"%zu\"", y);
+    html_element(tag, out, "%s", name);
+    (void)snprintf(tag, sizeof(tag), "text class=\"value\" x=\"100%%\" y=\"%zu\"", y);
+    html_element(tag, out, "%s", value);
 }
 
 static void print_bar(size_t line, double from, double to, const char *class, FILE *out)
@@ -105,9 +103,7 @@ void html_throughput(const struct html_side *side, FILE *out)
         if (row && side->beside)
             most = fmax(most, largest(side->beside, row->unit));
         if (most > 0) {
-            (void)fputs("<h4>", out);
-            html_say(out, "%s", block_name(&block, name, sizeof(name)));
-            (void)fputs("</h4>\n", out);
+            html_line("h4", out, "%s", block_name(&block, name, sizeof(name)));
             describe_rates(&block, desc, sizeof(desc));
             begin_chart("Work done per second by all workers under each placement", desc, block.n,
                         out);
@@ -167,9 +163,7 @@ void html_loss(const struct html_side *side, FILE *out)
     bool quota = false;
     for (size_t at = 0; block_next(&side->recorded->analysis, &at, &block);) {
         char name[160];
-        (void)fputs("<h4>", out);
-        html_say(out, "%s", block_name(&block, name, sizeof(name)));
-        (void)fputs("</h4>\n", out);
+        html_line("h4", out, "%s", block_name(&block, name, sizeof(name)));
         begin_chart("Where the time of a step goes under each placement",
                     "A bar is all of one step; its parts stand in the table of placements too.",
                     block.n, out);
@@ -184,11 +178,10 @@ void html_loss(const struct html_side *side, FILE *out)
 
 static void print_tile(const char *value, const char *label, const char *what, FILE *out)
 {
-    (void)fputs("<div class=\"tile\"><b>", out);
-    html_say(out, "%s", value);
-    (void)fputs("</b><span>", out);
-    html_say(out, "%s%s%s", label, what[0] ? " " : "", what);
-    (void)fputs("</span></div>\n", out);
+    (void)fputs("<div class=\"tile\">", out);
+    html_element("b", out, "%s", value);
+    html_element("span", out, "%s%s%s", label, what[0] ? " " : "", what);
+    (void)fputs("</div>\n", out);
 }
 
 static void print_rate_tile(const struct block *block, size_t i, const char *name, FILE *out)

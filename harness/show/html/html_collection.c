@@ -15,16 +15,12 @@ static void print_one(const struct collected *one, FILE *out)
         (void)fputs("\">", out);
     }
     html_say(out, "%s", one->scenario);
-    (void)fputs(one->has_page ? "</a></h2>\n<p>" : "</h2>\n<p>", out);
-    html_say(out, "%s%s%s", one->summary, one->summary[0] ? ": " : "", collected_name(one->end));
-    if (*collected_say(one, numbers, sizeof(numbers)))
-        html_say(out, ", %s", numbers);
-    (void)fputs(".</p>\n", out);
-    if (one->sentence[0]) {
-        (void)fputs("<p>", out);
-        html_say(out, "%s", one->sentence);
-        (void)fputs("</p>\n", out);
-    }
+    (void)fputs(one->has_page ? "</a></h2>\n" : "</h2>\n", out);
+    (void)collected_say(one, numbers, sizeof(numbers));
+    html_line("p", out, "%s%s%s%s%s.", one->summary, one->summary[0] ? ": " : "",
+              collected_name(one->end), numbers[0] ? ", " : "", numbers);
+    if (one->sentence[0])
+        html_line("p", out, "%s", one->sentence);
 }
 
 /* How the box with the sum looks: as what is worst in it. */
@@ -44,19 +40,18 @@ int html_print_collection(const struct collection *collection, FILE *out, struct
     (void)snprintf(text, sizeof(text), "contend: %zu scenarios on %s", collection->n,
                    collection->host);
     html_begin(text, out);
-    (void)fprintf(out, "<header>\n<h1>contend: %zu scenarios</h1>\n<p>", collection->n);
-    html_say(out, "%s, %s", collection->host, collection->started);
-    (void)fprintf(out, "</p>\n</header>\n<main>\n<section>\n<div class=\"%s\"><p>",
-                  class_of(collection));
-    html_say(out, "%s.", collection_say(collection, text, sizeof(text)));
+    (void)fprintf(out, "<header>\n<h1>contend: %zu scenarios</h1>\n", collection->n);
+    html_line("p", out, "%s, %s", collection->host, collection->started);
+    (void)fprintf(out, "</header>\n<main>\n<section>\n<div class=\"%s\">", class_of(collection));
+    html_element("p", out, "%s.", collection_say(collection, text, sizeof(text)));
     (void)fputs(
-        "</p></div>\n<p>The scenarios were measured one after the other. A name leads to the page "
+        "</div>\n<p>The scenarios were measured one after the other. A name leads to the page "
         "of that scenario, in the directory of its name.</p>\n",
         out);
     for (size_t i = 0; i < collection->n; i++)
         print_one(&collection->all[i], out);
-    (void)fputs("<p><code>", out);
-    html_say(out, "%s", collection->command);
-    (void)fputs("</code></p>\n</section>\n</main>\n</body>\n</html>\n", out);
+    (void)fputs("<p>", out);
+    html_element("code", out, "%s", collection->command);
+    (void)fputs("</p>\n</section>\n</main>\n</body>\n</html>\n", out);
     return ferror(out) ? err_set(err, -EIO, "cannot write the page") : 0;
 }

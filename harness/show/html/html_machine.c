@@ -322,16 +322,16 @@ static void print_workers(const struct plan *plan, FILE *out)
 static void print_placement(const struct drawing *drawing, const struct arm *arm, FILE *out)
 {
     const struct placement_info *info = &placement_infos[arm->placement];
-    (void)fputs("<figure class=\"card\"><figcaption><b>", out);
-    html_say(out, "%s", info->name);
-    (void)fprintf(out, "</b>, %u worker%s%s</figcaption>\n", arm->slots, arm->slots == 1 ? "" : "s",
+    (void)fputs("<figure class=\"card\"><figcaption>", out);
+    html_element("b", out, "%s", info->name);
+    (void)fprintf(out, ", %u worker%s%s</figcaption>\n", arm->slots, arm->slots == 1 ? "" : "s",
                   info->pinned ? "" : ", not pinned: each may run on any of its CPUs");
     (void)fprintf(out,
                   "<svg class=\"machine\" role=\"img\" viewBox=\"-1 -1 %u %u\" "
-                  "style=\"max-width:%upx\"><title>",
+                  "style=\"max-width:%upx\">",
                   drawing->size.w + 2, drawing->size.h + 2, 3 * drawing->size.w);
-    html_say(out, "CPUs of each worker under %s", info->name);
-    (void)fputs("</title><desc>Which worker has which CPU stands as text below.</desc>\n", out);
+    html_element("title", out, "CPUs of each worker under %s", info->name);
+    html_line("desc", out, "Which worker has which CPU stands as text below.");
     print_boxes(drawing, out);
     for (unsigned w = 0; w < arm->plan.nworkers; w++)
         if (is_drawn(&arm->plan, w))

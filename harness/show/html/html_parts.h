@@ -8,12 +8,23 @@
 /* html_style.c: what stands in <style>. */
 extern const char html_style[];
 
-/* Formatted, then escaped; cut at 1000 bytes. */
-void html_say(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* An element of that tag, which may have attributes, or with "" its text alone; the text is
+ * formatted, then escaped. */
+void html_element(const char *tag, FILE *out, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+#define html_say(out, ...) html_element("", (out), __VA_ARGS__)
+#define html_line(tag, out, ...) (html_element((tag), (out), __VA_ARGS__), (void)fputc('\n', (out)))
 
 /* html.c: all in front of what <body> holds, and the verdict that findings come to. */
 void html_begin(const char *title, FILE *out);
 void html_verdict(const char *name, const struct findings *findings, FILE *out);
+
+/* Cells that name a column, and a row. */
+#define HTML_HEAD "th scope=\"col\""
+#define HTML_NAME "th scope=\"row\""
+
+/* What a finding says, and its evidence. */
+void html_sentence(const struct finding *finding, FILE *out);
 
 /* html_about.c: items of a list, those of subjects alone, the worst first. */
 void html_findings(const struct findings *findings, FILE *out);

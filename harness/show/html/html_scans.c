@@ -8,36 +8,30 @@
 #include "harness/show/html/html_parts.h"
 #include "harness/show/report/escape.h"
 
-static void print_caption(const struct grid *grid, FILE *out)
+/* "latency, ns". */
+static const char *name_grid(const struct grid *grid, char *buf, size_t size)
 {
     const char *unit = number_unit(grid->metric->unit);
-    html_say(out, "%s%s%s", grid->metric->name, unit[0] ? ", " : "", unit);
+    (void)snprintf(buf, size, "%s%s%s", grid->metric->name, unit[0] ? ", " : "", unit);
+    return buf;
 }
 
 static void print_grid(const struct grid *grid, FILE *out)
 {
     char text[DIMS_KEY_MAX + 32];
     const struct bench *bench = grid->row[0]->arm->bench;
-    (void)fputs("<div class=\"scroll\"><table><caption>", out);
-    print_caption(grid, out);
-    (void)fputs("</caption>\n<tr><th scope=\"col\">", out);
-    html_say(out, "%s", grid->name);
-    (void)fputs("</th>", out);
-    for (size_t i = 0; i < grid->ncolumns; i++) {
-        (void)fputs("<th scope=\"col\">", out);
-        html_say(out, "%s", grid_column(grid, i, text, sizeof(text)));
-        (void)fputs("</th>", out);
-    }
+    (void)fputs("<div class=\"scroll\"><table>", out);
+    html_line("caption", out, "%s", name_grid(grid, text, sizeof(text)));
+    (void)fputs("<tr>", out);
+    html_element(HTML_HEAD, out, "%s", grid->name);
+    for (size_t i = 0; i < grid->ncolumns; i++)
+        html_element(HTML_HEAD, out, "%s", grid_column(grid, i, text, sizeof(text)));
     (void)fputs("</tr>\n", out);
     for (size_t line = 0; line < grid->nlines; line++) {
-        (void)fputs("<tr><th scope=\"row\">", out);
-        html_say(out, "%s", say_dims(bench, &grid->line[line], text, sizeof(text)));
-        (void)fputs("</th>", out);
-        for (size_t i = 0; i < grid->ncolumns; i++) {
-            (void)fputs("<td>", out);
-            html_say(out, "%s", grid_format(grid, line, i, text, sizeof(text)));
-            (void)fputs("</td>", out);
-        }
+        (void)fputs("<tr>", out);
+        html_element(HTML_NAME, out, "%s", say_dims(bench, &grid->line[line], text, sizeof(text)));
+        for (size_t i = 0; i < grid->ncolumns; i++)
+            html_element("td", out, "%s", grid_format(grid, line, i, text, sizeof(text)));
         (void)fputs("</tr>\n", out);
     }
     (void)fputs("</table></div>\n", out);
@@ -46,10 +40,9 @@ static void print_grid(const struct grid *grid, FILE *out)
 static void print_value(const struct grid *grid, const struct row *row, FILE *out)
 {
     char text[DIMS_KEY_MAX + 32], value[32];
-    html_say(out, "%s", grid_say(grid, row, true, value, sizeof(value)));
     (void)say_dims(row->arm->bench, &row->shown, text, sizeof(text));
-    if (text[0])
-        html_say(out, " (%s)", text);
+    html_say(out, "%s%s%s%s", grid_say(grid, row, true, value, sizeof(value)), text[0] ? " (" : "",
+             text, text[0] ? ")" : "");
 }
 
 /* Too many for a table: the least, the one in the middle and the most. */
@@ -57,10 +50,11 @@ static void print_range(struct grid *grid, FILE *out)
 {
     const char *const names[] = {"least", "median", "most"};
     const size_t at[] = {0, (grid->n - 1) / 2, grid->n - 1};
+    char text[DIMS_KEY_MAX + 32];
     grid_sort(grid);
     (void)fputs("<p>", out);
-    print_caption(grid, out);
-    (void)fprintf(out, ": %zu value%s", grid->n, grid->n == 1 ? "" : "s");
+    html_say(out, "%s: %zu value%s", name_grid(grid, text, sizeof(text)), grid->n,
+             grid->n == 1 ? "" : "s");
     for (int i = 0; i < 3 && grid->n > 1; i++) {
         (void)fprintf(out, ", %s ", names[i]);
         print_value(grid, grid->row[at[i]], out);
@@ -97,9 +91,7 @@ static void print_arm(const struct html_side *side, size_t index, FILE *out)
     const struct arm *arm = &side->recorded->result.arms[index];
     char what[96];
     (void)say_arm(&side->recorded->result, arm, NULL, what, sizeof(what));
-    (void)fputs("<h4>", out);
-    html_say(out, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
-    (void)fputs("</h4>\n", out);
+    html_line("h4", out, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
     for (const struct bench_metric *metric = arm->bench->metrics; metric->name; metric++) {
         struct grid *grid =
             metric->quiet ? NULL

@@ -13,9 +13,7 @@ enum { CELL = 40 };
 
 static void print_cell(const char *text, FILE *out)
 {
-    (void)fputs("<td>", out);
-    html_say(out, "%s", text);
-    (void)fputs("</td>", out);
+    html_element("td", out, "%s", text);
 }
 
 static void print_gain(const struct block *block, size_t i, FILE *out)
@@ -48,11 +46,10 @@ static void print_arm(const struct block *block, size_t i, FILE *out)
 {
     char text[CELL];
     const struct row *steps = block_row(block, i, "step_time");
-    (void)fprintf(out, "<tr%s><th scope=\"row\">",
-                  block_is_recommended(block, i) ? " class=\"recommended\"" : "");
-    html_say(out, "%s%s", block_arm_name(block, i),
-             block_is_recommended(block, i) ? " (recommended)" : "");
-    (void)fputs("</th>", out);
+    bool recommended = block_is_recommended(block, i);
+    (void)fputs(recommended ? "<tr class=\"recommended\">" : "<tr>", out);
+    html_element(HTML_NAME, out, "%s%s", block_arm_name(block, i),
+                 recommended ? " (recommended)" : "");
     print_cell(units_format_si(block_median(block, i, METRIC_RATE), text, CELL), out);
     print_gain(block, i, out);
     print_cell(text_percent(block_median(block, i, "efficiency"), text, CELL), out);
@@ -64,26 +61,38 @@ static void print_arm(const struct block *block, size_t i, FILE *out)
     (void)fputs("</tr>\n", out);
 }
 
+/* NULL: a column that is not there. */
+static void print_heads(const char *const *heads, size_t n, FILE *out)
+{
+    (void)fputs("<tr>", out);
+    for (size_t i = 0; i < n; i++)
+        if (heads[i])
+            html_element(HTML_HEAD, out, "%s", heads[i]);
+    (void)fputs("</tr>\n", out);
+}
+
 void html_tables(const struct html_side *side, FILE *out)
 {
     struct block block;
     for (size_t at = 0; block_next(&side->recorded->analysis, &at, &block);) {
         char name[160];
         const struct row *rate = block_row(&block, 0, METRIC_RATE);
-        (void)fputs("<div class=\"scroll\"><table><caption>", out);
-        html_say(out, "%s", block_name(&block, name, sizeof(name)));
-        (void)fputs("</caption>\n<tr><th scope=\"col\">placement</th><th scope=\"col\">", out);
-        html_say(out, "%s", rate ? rate->unit : "per second");
-        (void)fputs("</th><th scope=\"col\">speed-up</th><th scope=\"col\">range"
-                    "</th><th scope=\"col\">efficiency</th><th scope=\"col\">",
-                    out);
-        html_say(out, "%s", rate ? bench_step_name(rate->arm->bench) : "step");
-        (void)fputs("</th>"
-                    "<th scope=\"col\">p95</th><th scope=\"col\">worst worker</th>"
-                    "<th scope=\"col\">on CPU</th><th scope=\"col\">run queue</th>",
-                    out);
-        (void)fprintf(out, "%s<th scope=\"col\">blocked</th><th scope=\"col\"></th></tr>\n",
-                      block_has_quota(&block) ? "<th scope=\"col\">quota</th>" : "");
+        (void)fputs("<div class=\"scroll\"><table>", out);
+        html_line("caption", out, "%s", block_name(&block, name, sizeof(name)));
+        const char *const heads[] = {"placement",
+                                     rate ? rate->unit : "per second",
+                                     "speed-up",
+                                     "range",
+                                     "efficiency",
+                                     rate ? bench_step_name(rate->arm->bench) : "step",
+                                     "p95",
+                                     "worst worker",
+                                     "on CPU",
+                                     "run queue",
+                                     block_has_quota(&block) ? "quota" : NULL,
+                                     "blocked",
+                                     ""};
+        print_heads(heads, sizeof(heads) / sizeof(heads[0]), out);
         for (size_t i = 0; i < block.n; i++)
             print_arm(&block, i, out);
         (void)fputs("</table></div>\n", out);
@@ -126,9 +135,8 @@ static void print_comparison(const struct comparisons *comparisons, const struct
     print_median(one->other_median, one->unit, out);
     print_cell(comparison_format_change(one, text, sizeof(text)), out);
     print_cell(comparison_format_interval(one, text, sizeof(text)), out);
-    (void)fputs("<td class=\"text\">", out);
-    escape_markup(one->reason, out);
-    (void)fputs("</td></tr>\n", out);
+    html_element("td class=\"text\"", out, "%s", one->reason);
+    (void)fputs("</tr>\n", out);
 }
 
 static void print_comparisons(const struct comparisons *comparisons, bool gates, FILE *out)
@@ -139,13 +147,8 @@ static void print_comparisons(const struct comparisons *comparisons, bool gates,
     const char *other = comparisons_of_two(comparisons) ? first->other : "other";
     const char *const heads[] = {"verdict", "metric", "where",    first->base,
                                  other,     "change", "interval", "why"};
-    (void)fputs("<div class=\"scroll\"><table>\n<tr>", out);
-    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
-        (void)fputs("<th scope=\"col\">", out);
-        escape_markup(heads[i], out);
-        (void)fputs("</th>", out);
-    }
-    (void)fputs("</tr>\n", out);
+    (void)fputs("<div class=\"scroll\"><table>\n", out);
+    print_heads(heads, sizeof(heads) / sizeof(heads[0]), out);
     for (size_t i = 0; i < comparisons->n; i++)
         if (comparisons->all[i].gates == gates)
             print_comparison(comparisons, &comparisons->all[i], out);
