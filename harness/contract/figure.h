@@ -1,8 +1,8 @@
 /*
- * Figures of a benchmark's values, as data: harness/plot/ writes and draws them. A figure shows one
- * metric, over one or two of the dimensions of its values. Lines and bars stand on a value axis; of
- * a heat map the colours are the values, and both axes dimensions.
- * Dots show several metrics, a panel each, of units that should be alike, such as GPUs.
+ * Figures of a benchmark's values, as data: harness/show/figures/ writes and draws them. A figure
+ * shows one metric, over one or two of the dimensions of its values. Lines and bars stand on a
+ * value axis; of a heat map the colours are the values, and both axes dimensions. Dots show several
+ * metrics, a panel each, of units that should be alike, such as GPUs.
  */
 #ifndef CONTEND_CONTRACT_FIGURE_H
 #define CONTEND_CONTRACT_FIGURE_H

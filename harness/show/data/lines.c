@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
+
 enum { LABEL_MOST = 30 };
 
 /* Same benchmark with the same parameters; see struct arm. */
@@ -100,36 +102,24 @@ static bool has_several_benches(const struct result *result)
     return false;
 }
 
-/* Writes ", pipeline, rows 4096", as far as it tells the arm's part from others. */
-static void put_part(const struct result *result, const struct arm *arm, FILE *out)
-{
-    if (has_several_benches(result))
-        (void)fprintf(out, ", %s", arm->bench->name);
-    for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++) {
-        char value[64];
-        if (arm_option_differs(result, arm, opt))
-            (void)fprintf(out, ", %s %s", opt->name,
-                          opt_format_value(opt, arm->params, value, sizeof(value)));
-    }
-}
-
 char *lines_say_label(const struct figure_data *data, const struct lines *lines, size_t line,
                       char *buf, size_t size)
 {
     const struct arm *arm = lines_arm(data, lines, line);
-    FILE *text = fmemopen(buf, size, "w");
-    buf[0] = '\0';
-    if (text) {
-        if (arm->alone)
-            (void)fprintf(text, "alone on 1/%u", arm->slots);
-        else
-            (void)fputs(placement_infos[arm->placement].name, text);
-        if (!arm->alone && !lines->workers)
-            (void)fprintf(text, ", %u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
-        put_part(data->result, arm, text);
-        (void)fclose(text);
+    if (arm->alone)
+        (void)snprintf(buf, size, "alone on 1/%u", arm->slots);
+    else
+        (void)snprintf(buf, size, "%s", placement_infos[arm->placement].name);
+    if (!arm->alone && !lines->workers)
+        text_append(buf, size, ", ", "%u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
+    if (has_several_benches(data->result))
+        text_append(buf, size, ", ", "%s", arm->bench->name);
+    for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++) {
+        char value[64];
+        if (arm_option_differs(data->result, arm, opt))
+            text_append(buf, size, ", ", "%s %s", opt->name,
+                        opt_format_value(opt, arm->params, value, sizeof(value)));
     }
-    buf[size - 1] = '\0';
     return buf;
 }
 

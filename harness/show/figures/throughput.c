@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
@@ -31,16 +32,6 @@ struct subject {
     struct paired_ratio gain;
 };
 
-static int find_gain(const struct figure_data *data, struct subject *subject, struct err *err)
-{
-    int rc = recommend_make(data->analysis, &data->result->arms[subject->arm], &subject->made, err);
-    subject->gain = (struct paired_ratio){0, NAN, NAN, NAN, false};
-    if (!rc && subject->made.reference >= 0)
-        rc = values_ratio(&data->analysis->values, (size_t)subject->made.reference, subject->arm,
-                          data->result->seed, &subject->gain, err);
-    return rc;
-}
-
 /* "21x (18x to 24x), recommended", "1x". */
 static void say_ratio(const struct figure_data *data, const struct subject *subject,
                       char text[static DOTS_TEXT])
@@ -51,15 +42,14 @@ static void say_ratio(const struct figure_data *data, const struct subject *subj
     bool is_reference = subject->made.reference == (int)subject->arm;
     bool bound = !is_reference && arms[subject->made.reference].status == STATUS_CENSORED;
     (void)advice_format_ratio(gain->median, ratio, sizeof(ratio));
-    size_t used = (size_t)snprintf(text, DOTS_TEXT, "%s%s", bound ? "more than " : "",
-                                   is_reference ? "1x" : ratio);
+    (void)snprintf(text, DOTS_TEXT, "%s%s", bound ? "more than " : "", is_reference ? "1x" : ratio);
     if (!isnan(gain->low) && !bound && !is_reference)
-        used += (size_t)snprintf(text + used, DOTS_TEXT - used, " (%s to %s)",
-                                 advice_format_ratio(gain->low, low, sizeof(low)),
-                                 advice_format_ratio(gain->high, high, sizeof(high)));
-    (void)snprintf(text + used, DOTS_TEXT - used, "%s%s",
-                   arms[subject->arm].status == STATUS_NOISY ? ", noisy" : "",
-                   subject->made.arm == (int)subject->arm ? ", recommended" : "");
+        text_append(text, DOTS_TEXT, "", " (%s to %s)",
+                    advice_format_ratio(gain->low, low, sizeof(low)),
+                    advice_format_ratio(gain->high, high, sizeof(high)));
+    text_append(text, DOTS_TEXT, "", "%s%s",
+                arms[subject->arm].status == STATUS_NOISY ? ", noisy" : "",
+                subject->made.arm == (int)subject->arm ? ", recommended" : "");
 }
 
 /* NaN where the arm has none. */
@@ -96,7 +86,7 @@ static int add_line(const struct figure_data *data, const struct lines *lines, s
 {
     struct subject subject = {.arm = lines->arm[i]};
     char label[DOTS_NAME];
-    int rc = find_gain(data, &subject, err);
+    int rc = recommend_gain(data->analysis, subject.arm, &subject.made, &subject.gain, err);
     size_t line = dots_add_line(dots, 0, lines_say_label(data, lines, i, label, sizeof(label)));
     if (rc || line == SIZE_MAX)
         return -ENOMEM;

@@ -128,19 +128,17 @@ static void print_split(const struct block *block, size_t i, FILE *out)
 {
     char name[96], value[128] = "", step[32];
     double from = 0;
-    size_t used = 0;
     (void)snprintf(name, sizeof(name), "%s, %s", block_arm_name(block, i),
                    units_format_seconds(block_median(block, i, "step_time"), step, sizeof(step)));
     for (int part = 0; part < PARTS; part++) {
         double share = block_share(block, i, (enum part)part);
         if (isnan(share))
             continue;
-        used += (size_t)snprintf(value + used, sizeof(value) - used, "%s%.0f%% %s",
-                                 part ? ", " : "", 100 * share, parts[part].word);
+        text_append(value, sizeof(value), ", ", "%.0f%% %s", 100 * share, parts[part].word);
         print_bar(i, from, from + share, parts[part].class, out);
         from += share;
     }
-    print_labels(i, name, used ? value : "not known", out);
+    print_labels(i, name, value[0] ? value : "not known", out);
     (void)fputc('\n', out);
 }
 

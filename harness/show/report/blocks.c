@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/engine/arms/variant.h"
+#include "harness/lib/base/text.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/say.h"
 #include "harness/verdict/advice/advice.h"
@@ -64,12 +65,11 @@ char *block_say_gain(const struct block *block, size_t i, char *buf, size_t size
         return buf;
     }
     bool bound = block->analysis->rounds.arms[reference].status == STATUS_CENSORED;
-    size_t used = (size_t)snprintf(buf, size, "%s%s %s", bound ? "more than " : "",
-                                   advice_format_ratio(gain->median, ratio, sizeof(ratio)), of);
-    if (!isnan(gain->low) && !bound && used < size)
-        (void)snprintf(buf + used, size - used, " (%s to %s)",
-                       advice_format_ratio(gain->low, low, sizeof(low)),
-                       advice_format_ratio(gain->high, high, sizeof(high)));
+    (void)snprintf(buf, size, "%s%s %s", bound ? "more than " : "",
+                   advice_format_ratio(gain->median, ratio, sizeof(ratio)), of);
+    if (!isnan(gain->low) && !bound)
+        text_append(buf, size, "", " (%s to %s)", advice_format_ratio(gain->low, low, sizeof(low)),
+                    advice_format_ratio(gain->high, high, sizeof(high)));
     return buf;
 }
 

@@ -442,11 +442,7 @@ static int make_lines(const struct table *table)
     int rc = 0;
     for (size_t i = 0; i < table->result->narms && !rc; i++) {
         struct line *line = &table->lines[i];
-        line->gain = (struct paired_ratio){0, NAN, NAN, NAN, false};
-        rc = recommend_make(table->analysis, arm_at(table, i), &line->made, NULL);
-        if (!rc && line->made.reference >= 0)
-            rc = values_ratio(&table->analysis->values, (size_t)line->made.reference, i,
-                              table->result->seed, &line->gain, NULL);
+        rc = recommend_gain(table->analysis, i, &line->made, &line->gain, NULL);
     }
     return rc;
 }

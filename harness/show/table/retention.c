@@ -15,8 +15,7 @@ enum { LABEL = 10, VALUE = 9, KEPT = 6, ARMS_A_BLOCK = 4 };
 
 struct retention {
     const struct analysis *analysis;
-    const struct result *result; /* of the analysis, as the next */
-    const struct rows *rows;
+    const struct result *result; /* of the analysis */
     FILE *out;
     bool color;
     const struct arm *idle;            /* the team without the load */
@@ -89,14 +88,16 @@ static void print_block(const struct retention *r, const struct arm *const *arms
     for (size_t i = 0; i < n; i++)
         (void)fprintf(r->out, "%*s%*s", VALUE, "", KEPT, "kept");
     (void)fputc('\n', r->out);
-    for (const struct row *row; (row = rows_next(r->rows, r->idle, r->metric->name, &at));) {
+    for (const struct row *row;
+         (row = rows_next(&r->analysis->rows, r->idle, r->metric->name, &at));) {
         char label[96];
         (void)fprintf(r->out, "%-*.*s", LABEL, LABEL,
                       label_of(r, &row->dims, label, sizeof(label)));
         print_number(r, row->median);
         for (size_t i = 0; i < n; i++) {
-            print_number(r, median(rows_at(r->rows, arms[i], r->metric->name, &row->dims)));
-            print_kept(r, median(rows_at(r->rows, arms[i], "retention", &row->dims)));
+            print_number(r,
+                         median(rows_at(&r->analysis->rows, arms[i], r->metric->name, &row->dims)));
+            print_kept(r, median(rows_at(&r->analysis->rows, arms[i], "retention", &row->dims)));
         }
         (void)fputc('\n', r->out);
     }
@@ -106,19 +107,17 @@ static void print_block(const struct retention *r, const struct arm *const *arms
 static void print_title(const struct retention *r)
 {
     char choices[120] = "", value[48];
-    size_t used = 0;
     const struct bench *bench = r->idle->bench;
-    for (const struct opt *opt = bench->opts; opt && opt->name && used < sizeof(choices); opt++) {
+    for (const struct opt *opt = bench->opts; opt && opt->name; opt++) {
         bool differs = arm_option_differs(r->result, r->idle, opt);
-        if (opt->kind != OPT_CHOICE && !differs)
-            continue;
-        used += (size_t)snprintf(choices + used, sizeof(choices) - used, "%s%s%s%s",
-                                 used ? ", " : " (", differs ? opt->name : "", differs ? " " : "",
-                                 opt_format_value(opt, r->idle->params, value, sizeof(value)));
+        if (opt->kind == OPT_CHOICE || differs)
+            text_append(choices, sizeof(choices), ", ", "%s%s%s", differs ? opt->name : "",
+                        differs ? " " : "",
+                        opt_format_value(opt, r->idle->params, value, sizeof(value)));
     }
-    (void)fprintf(r->out, "\n%s%s%s%s, %u worker%s: %s, %s%s\n", r->color ? "\033[1m" : "",
-                  bench->name, choices, used ? ")" : "", r->idle->slots,
-                  r->idle->slots == 1 ? "" : "s", r->metric->name, r->metric->unit,
+    (void)fprintf(r->out, "\n%s%s%s%s%s, %u worker%s: %s, %s%s\n", r->color ? "\033[1m" : "",
+                  bench->name, choices[0] ? " (" : "", choices, choices[0] ? ")" : "",
+                  r->idle->slots, r->idle->slots == 1 ? "" : "s", r->metric->name, r->metric->unit,
                   r->color ? "\033[0m" : "");
 }
 
@@ -145,8 +144,7 @@ int retention_print(const struct analysis *analysis, FILE *out, bool color)
     int rc = 0;
     for (size_t i = 0; i < result->narms && !rc; i++) {
         const struct arm *arm = &result->arms[i];
-        const struct retention r = {analysis, result, &analysis->rows,       out,
-                                    color,    arm,    bench_kept(arm->bench)};
+        const struct retention r = {analysis, result, out, color, arm, bench_kept(arm->bench)};
         if (arm->alone && arm->bench->together && r.metric)
             rc = print_team(&r);
     }

@@ -30,11 +30,8 @@ static int add_gain(const struct analysis *analysis, const struct row *row, json
 {
     size_t arm = (size_t)(row->arm - analysis->result->arms);
     struct recommendation made;
-    struct paired_ratio gain = {0, NAN, NAN, NAN, false};
-    int rc = recommend_make(analysis, row->arm, &made, NULL);
-    if (!rc && made.reference >= 0)
-        rc = values_ratio(&analysis->values, (size_t)made.reference, arm, analysis->result->seed,
-                          &gain, NULL);
+    struct paired_ratio gain;
+    int rc = recommend_gain(analysis, arm, &made, &gain, NULL);
     json_t *added =
         json_pack("{s:b, s:o, s:o, s:o}", "recommended", made.arm == (int)arm, "speed_up",
                   json_value_real(gain.median), "speed_up_low", json_value_real(gain.low),

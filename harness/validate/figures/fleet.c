@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/draw/files.h"
 #include "harness/show/draw/gnuplot.h"
@@ -110,11 +111,11 @@ static void put_dots(const struct picture *picture, size_t n, size_t place, FILE
 /* "node17 -41%, node3 -38% and 4 more": those beyond the bounds, the farthest first. */
 static void say_odd(const struct picture *picture, size_t n, char text[static TEXT])
 {
-    size_t used = 0, nodd = 0, low = 0, high = n;
+    size_t nodd = 0, low = 0, high = n;
     text[0] = '\0';
     for (size_t i = 0; i < n; i++)
         nodd += picture->dots[i].odd;
-    for (size_t named = 0; named < nodd && named < NAMED_MOST && used < TEXT / 2; named++) {
+    for (size_t named = 0; named < nodd && named < NAMED_MOST && strlen(text) < TEXT / 2; named++) {
         while (low < high && !picture->dots[low].odd)
             low++;
         while (low < high && !picture->dots[high - 1].odd)
@@ -122,11 +123,10 @@ static void say_odd(const struct picture *picture, size_t n, char text[static TE
         bool take_low = fabs(log(fmax(picture->dots[low].ratio, 1e-9))) >=
                         fabs(log(fmax(picture->dots[high - 1].ratio, 1e-9)));
         const struct dot *dot = &picture->dots[take_low ? low++ : --high];
-        used += (size_t)snprintf(text + used, TEXT - used, "%s%.24s %+.0f%%", used ? ", " : "",
-                                 intern_text(&picture->fleet->names, dot->machine),
-                                 100 * (dot->ratio - 1));
-        if (named + 1 == NAMED_MOST && nodd > NAMED_MOST && used < TEXT)
-            (void)snprintf(text + used, TEXT - used, " and %zu more", nodd - NAMED_MOST);
+        text_append(text, TEXT, ", ", "%.24s %+.0f%%",
+                    intern_text(&picture->fleet->names, dot->machine), 100 * (dot->ratio - 1));
+        if (named + 1 == NAMED_MOST && nodd > NAMED_MOST)
+            text_append(text, TEXT, "", " and %zu more", nodd - NAMED_MOST);
     }
 }
 
@@ -135,10 +135,9 @@ static void say_drift(const struct picture *picture, size_t bound, char text[sta
 {
     for (size_t i = 0; i < picture->judgement->noffences; i++) {
         const struct fleet_offence *offence = &picture->judgement->offences[i];
-        size_t used = strlen(text);
-        if (offence->kind == OFFENCE_DRIFT && offence->bound == bound && used < TEXT / 2)
-            (void)snprintf(text + used, TEXT - used, "%s%.24s drifts", used ? ", " : "",
-                           intern_text(&picture->fleet->names, offence->machine));
+        if (offence->kind == OFFENCE_DRIFT && offence->bound == bound && strlen(text) < TEXT / 2)
+            text_append(text, TEXT, ", ", "%.24s drifts",
+                        intern_text(&picture->fleet->names, offence->machine));
     }
 }
 

@@ -235,3 +235,14 @@ int recommend_make(const struct analysis *analysis, const struct arm *of,
         choose(&choice);
     return choice.rc;
 }
+
+int recommend_gain(const struct analysis *analysis, size_t arm, struct recommendation *made,
+                   struct paired_ratio *gain, struct err *err)
+{
+    int rc = recommend_make(analysis, &analysis->result->arms[arm], made, err);
+    *gain = (struct paired_ratio){0, NAN, NAN, NAN, false};
+    if (!rc && made->reference >= 0)
+        rc = values_ratio(&analysis->values, (size_t)made->reference, arm, analysis->result->seed,
+                          gain, err);
+    return rc;
+}

@@ -38,6 +38,11 @@ struct recommendation {
 int recommend_make(const struct analysis *analysis, const struct arm *of,
                    struct recommendation *recommendation, struct err *err);
 
+/* That, and the arm itself relative to the reference; NaN without one. */
+int recommend_gain(const struct analysis *analysis, size_t arm,
+                   struct recommendation *recommendation, struct paired_ratio *gain,
+                   struct err *err);
+
 /* True of the first one of arms that compete. */
 bool recommend_is_first(const struct analysis *analysis, size_t arm);
 
