@@ -29,8 +29,6 @@ enum {
     BARS = 6,         /* colours that are told apart; the last is for all others */
     NUMBERS_MOST = 14 /* bars that have room for their numbers */
 };
-static const double gnuplot_limit_s = 60;
-
 /* What a number is shown in: 537 MB of 537001984. */
 struct prefix {
     double factor;
@@ -368,13 +366,6 @@ static int put_sizes(const void *arg, FILE *out, struct err *err)
 
 /* ---- all of them ---- */
 
-static void remove_figure(int plots_fd, const char *name)
-{
-    static const char *const suffixes[] = {".dat", ".svg", ".png"};
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
-        plot_files_remove(plots_fd, name, suffixes[i]);
-}
-
 static int draw_in(const struct comms_view *view, int plots_fd, struct signals *signals,
                    struct err *err)
 {
@@ -390,7 +381,7 @@ static int draw_in(const struct comms_view *view, int plots_fd, struct signals *
     struct gnuplot_job jobs[sizeof(figures) / sizeof(figures[0])];
     size_t n = 0;
     for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
-        remove_figure(plots_fd, figures[i].name);
+        plot_files_remove_all(plots_fd, figures[i].name);
         int rc = plot_files_write_data(plots_fd, figures[i].name, figures[i].write, view, err);
         if (!rc)
             jobs[n++] = (struct gnuplot_job){.name = figures[i].name,
@@ -398,7 +389,7 @@ static int draw_in(const struct comms_view *view, int plots_fd, struct signals *
         else if (rc != -ENODATA)
             return rc;
     }
-    return n ? gnuplot_run(plots_fd, jobs, n, gnuplot_limit_s, signals, err) : 0;
+    return n ? gnuplot_run(plots_fd, jobs, n, GNUPLOT_LIMIT_S, signals, err) : 0;
 }
 
 int comms_figures_draw(const struct comms_view *view, int dir_fd, struct signals *signals,

@@ -123,6 +123,13 @@ void plot_files_remove(int plots_fd, const char *name, const char *suffix)
     (void)unlinkat(plots_fd, file, 0);
 }
 
+void plot_files_remove_all(int plots_fd, const char *name)
+{
+    static const char *const suffixes[] = {".dat", ".svg", ".png"};
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+        plot_files_remove(plots_fd, name, suffixes[i]);
+}
+
 int plot_files_write_data(int plots_fd, const char *name, plot_writer *write, const void *arg,
                           struct err *err)
 {

@@ -49,5 +49,6 @@ int plot_files_put(int plots_fd, const char *name, const char *suffix, int from_
 /* Whatever has the name: is it there, and away with it. */
 bool plot_files_has(int plots_fd, const char *name, const char *suffix);
 void plot_files_remove(int plots_fd, const char *name, const char *suffix);
+void plot_files_remove_all(int plots_fd, const char *name);
 
 #endif

@@ -13,6 +13,9 @@
 #include "harness/lib/base/err.h"
 #include "harness/lib/sys/signals.h"
 
+/* What a figure gets. */
+enum { GNUPLOT_LIMIT_S = 60 };
+
 struct gnuplot_job {
     const char *name;       /* [a-z0-9_]+; the scripts find it in the variable `figure` */
     const char *scripts[2]; /* run one after the other; the names of its files are in data_file,

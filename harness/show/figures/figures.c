@@ -15,8 +15,6 @@
 #include "harness/show/draw/gnuplot.h"
 #include "harness/show/draw/scripts.h"
 
-static const double gnuplot_limit_s = 60;
-
 /* Of runs with steps; the slowest to draw first, as two are drawn at a time. */
 static const struct drawing {
     const char *name, *script;
@@ -87,12 +85,6 @@ static bool has_steps(const struct result *result)
         if (!result->arms[i].bench->scan)
             return true;
     return false;
-}
-
-static void remove_pictures(int dir_fd, const char *name)
-{
-    plot_files_remove(dir_fd, name, ".svg");
-    plot_files_remove(dir_fd, name, ".png");
 }
 
 /* What is there after figures_remove is not ours. */
@@ -183,18 +175,14 @@ static int prepare_all(struct figure_data *data, int dir_fd, struct queue *queue
 
 static int draw(int dir_fd, struct queue *queue, struct signals *signals, struct err *err)
 {
-    int rc = gnuplot_run(dir_fd, queue->jobs, queue->n, gnuplot_limit_s, signals, err);
+    int rc = gnuplot_run(dir_fd, queue->jobs, queue->n, GNUPLOT_LIMIT_S, signals, err);
     /* Pictures of an earlier attempt would be taken for this one's. */
     for (size_t i = 0; i < queue->n; i++)
-        if (queue->jobs[i].rc == -EIO || queue->jobs[i].rc == -ETIMEDOUT)
-            remove_pictures(dir_fd, queue->jobs[i].name);
+        if (queue->jobs[i].rc == -EIO || queue->jobs[i].rc == -ETIMEDOUT) {
+            plot_files_remove(dir_fd, queue->jobs[i].name, ".svg");
+            plot_files_remove(dir_fd, queue->jobs[i].name, ".png");
+        }
     return rc;
-}
-
-static void remove_figure(int dir_fd, const char *name)
-{
-    remove_pictures(dir_fd, name);
-    plot_files_remove(dir_fd, name, ".dat");
 }
 
 void figures_remove(int directory_fd)
@@ -204,10 +192,10 @@ void figures_remove(int directory_fd)
     if (dir_fd < 0)
         return;
     for (size_t i = 0; i < STEP_FIGURES; i++)
-        remove_figure(dir_fd, step_figures[i].name);
+        plot_files_remove_all(dir_fd, step_figures[i].name);
     size_t nfound = found_list(dir_fd, found);
     for (size_t i = 0; i < nfound; i++)
-        remove_figure(dir_fd, found[i].name);
+        plot_files_remove_all(dir_fd, found[i].name);
     (void)close(dir_fd);
     (void)unlinkat(directory_fd, "plots", AT_REMOVEDIR);
 }

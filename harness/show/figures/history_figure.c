@@ -16,8 +16,6 @@
 #include "harness/show/draw/scripts.h"
 #include "harness/verdict/pairs/comparison.h"
 
-static const double gnuplot_limit_s = 60;
-
 /* The last of them is the canary's, where there is one. */
 struct panels {
     size_t n;
@@ -154,7 +152,7 @@ static int draw_in(const struct history *history, const char *machine, int plots
     const struct written written = {history, machine};
     int rc = plot_files_write_data(plots_fd, "history", write_data, &written, err);
     if (!rc)
-        rc = gnuplot_run(plots_fd, &job, 1, gnuplot_limit_s, signals, err);
+        rc = gnuplot_run(plots_fd, &job, 1, GNUPLOT_LIMIT_S, signals, err);
     if (rc == -ENOENT) {
         log_info("no figure: %s", err->msg);
         return 0;

@@ -15,8 +15,6 @@
 /* Of more machines than that some, evenly chosen by value, stand for all that are not odd. */
 enum { DOTS_MOST = 240, NAMED_MOST = 3, TEXT = 96, LABEL = 76 };
 
-static const double gnuplot_limit_s = 60;
-
 /* What is further away than halved and doubled stands at the edge, and says by how much. */
 static const double edge_low = 0.5, edge_high = 1.75;
 
@@ -225,7 +223,7 @@ int fleet_draw(const struct fleet *fleet, const struct bounds *bounds,
         rc = plot_files_write_data(dir_fd, names[(*pictures)++], put_page, &page, err);
     }
     if (!rc && *pictures)
-        rc = gnuplot_run(dir_fd, jobs, *pictures, gnuplot_limit_s, signals, err);
+        rc = gnuplot_run(dir_fd, jobs, *pictures, GNUPLOT_LIMIT_S, signals, err);
     free(picture.lines);
     free(picture.dots);
     return rc;
