@@ -3,8 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "harness/comms/logs/folder.h"
 #include "harness/comms/logs/host.h"
 #include "harness/comms/page/html_comms.h"
+#include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/signals.h"
 
@@ -35,17 +34,10 @@ bool comms_files_are_in(int dir_fd)
 {
     bool any = false;
     struct stat status;
-    int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    if (!directory) {
-        if (fd >= 0)
-            (void)close(fd);
-        return false;
-    }
-    for (const struct dirent *entry; !any && (entry = readdir(directory));)
-        any = comms_has_suffix(entry->d_name, COMMS_SUFFIX) ||
+    DIR *directory = file_open_folder(dir_fd, ".");
+    for (const struct dirent *entry; (entry = file_next(&directory));)
+        any = any || comms_has_suffix(entry->d_name, COMMS_SUFFIX) ||
               comms_has_suffix(entry->d_name, COPIES_SUFFIX) || comms_is_task(entry->d_name, 0);
-    (void)closedir(directory);
     return any && fstatat(dir_fd, "run.json", &status, AT_SYMLINK_NOFOLLOW);
 }
 

@@ -144,7 +144,8 @@ static int list_processes(struct stray **out, size_t *n)
 {
     size_t capacity = 0;
     DIR *dir = opendir("/proc");
-    for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
+    int rc = dir ? 0 : -errno;
+    for (struct dirent *entry; (entry = file_next(&dir));) {
         char path[64], buf[READER_STAT_MAX];
         int once = -1;
         struct reader_stat stat;
@@ -155,13 +156,10 @@ static int list_processes(struct stray **out, size_t *n)
             continue;
         struct stray *added = array_add(*out, *n, capacity);
         if (!added)
-            break;
+            continue;
         *added = (struct stray){.pid = pid, .parent = stat.parent, .start_ticks = stat.start_ticks};
         memcpy(added->name, stat.name, sizeof(added->name));
     }
-    int rc = dir ? 0 : -errno;
-    if (dir)
-        (void)closedir(dir);
     if (*n)
         qsort(*out, *n, sizeof(**out), by_pid);
     return rc;

@@ -10,6 +10,7 @@
 
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/base/array.h"
+#include "harness/lib/files/file.h"
 
 bool looking_read(const struct looking *at, int tid, const char *file, char *buf, size_t size)
 {
@@ -46,23 +47,15 @@ static int by_tid(const void *a, const void *b)
 bool looking_list(struct looking *at)
 {
     at->ntasks = 0;
-    int fd = openat(at->dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!dir) {
-        if (fd >= 0)
-            (void)close(fd);
-        return false;
-    }
-    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+    DIR *dir = file_open_folder(at->dir_fd, "task");
+    for (struct dirent *entry; (entry = file_next(&dir));) {
         int tid = (int)strtol(entry->d_name, NULL, 10);
         if (tid < 1)
             continue; /* . and .. */
         struct looking_task *added = array_add(at->tasks, at->ntasks, at->tasks_capacity);
-        if (!added)
-            break;
-        *added = (struct looking_task){.tid = tid, .number = (uint32_t)tid};
+        if (added)
+            *added = (struct looking_task){.tid = tid, .number = (uint32_t)tid};
     }
-    (void)closedir(dir);
     if (at->ntasks)
         qsort(at->tasks, at->ntasks, sizeof(at->tasks[0]), by_tid);
     return at->ntasks > 0;

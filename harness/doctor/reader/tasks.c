@@ -1,5 +1,4 @@
 #include <dirent.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/base/array.h"
+#include "harness/lib/files/file.h"
 #include "harness/lib/sys/affinity.h"
 
 /* Of one CPU, since the mark: who had less is not looked at closely. */
@@ -68,11 +68,12 @@ void reader_close_tasks(struct view_process *process)
     process->ntasks = process->capacity = 0;
 }
 
-static bool add_task(struct view_process *process, pid_t tid)
+/* Without memory it is left out. */
+static void add_task(struct view_process *process, pid_t tid)
 {
     struct view_task *added = array_add(process->tasks, process->ntasks, process->capacity);
     if (!added)
-        return false;
+        return;
     *added = (struct view_task){.tid = tid,
                                 .mask = -1,
                                 .cpu = -1,
@@ -81,7 +82,6 @@ static bool add_task(struct view_process *process, pid_t tid)
                                 .migrations = NAN,
                                 .user_s = NAN,
                                 .system_s = NAN};
-    return true;
 }
 
 static void drop_gone(struct view_process *process)
@@ -99,16 +99,12 @@ static void drop_gone(struct view_process *process)
 bool reader_list_tasks(struct view_process *process)
 {
     size_t hint = 0;
-    int fd = openat(process->at.dir_fd, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!dir) {
-        if (fd >= 0)
-            (void)close(fd);
+    DIR *dir = file_open_folder(process->at.dir_fd, "task");
+    if (!dir)
         return false;
-    }
     for (size_t i = 0; i < process->ntasks; i++)
         process->tasks[i].at.seen = false;
-    for (struct dirent *entry = readdir(dir); entry; entry = readdir(dir)) {
+    for (struct dirent *entry; (entry = file_next(&dir));) {
         pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (tid < 1)
             continue; /* . and .. */
@@ -116,10 +112,9 @@ bool reader_list_tasks(struct view_process *process)
         if (task) {
             task->at.seen = true;
             hint = (size_t)(task - process->tasks) + 1;
-        } else if (!add_task(process, tid))
-            break;
+        } else
+            add_task(process, tid);
     }
-    (void)closedir(dir);
     drop_gone(process);
     return process->ntasks > 0;
 }

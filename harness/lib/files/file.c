@@ -35,6 +35,25 @@ int file_open_empty(int dir_fd, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
+DIR *file_open_folder(int dir_fd, const char *name)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+    if (!folder && fd >= 0)
+        (void)close(fd);
+    return folder;
+}
+
+struct dirent *file_next(DIR **folder)
+{
+    struct dirent *entry = *folder ? readdir(*folder) : NULL;
+    if (*folder && !entry) {
+        (void)closedir(*folder);
+        *folder = NULL;
+    }
+    return entry;
+}
+
 int file_write_at(int fd, const char *text, size_t size, off_t offset)
 {
     while (size > 0) {

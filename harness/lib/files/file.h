@@ -2,6 +2,7 @@
 #ifndef CONTEND_LIB_FILES_FILE_H
 #define CONTEND_LIB_FILES_FILE_H
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -20,6 +21,16 @@ int file_find_program(const char *name, bool absolute, char *path, size_t size);
  * descriptor, or a negative errno.
  */
 int file_open_empty(int dir_fd, const char *name);
+
+/*
+ * Lists a folder, which is closed behind its last entry; who stops before that closes it. NULL, a
+ * folder that cannot be opened, has no entries.
+ *
+ *   DIR *files = file_open_folder(dir_fd, name);
+ *   for (struct dirent *file; (file = file_next(&files));)
+ */
+DIR *file_open_folder(int dir_fd, const char *name);
+struct dirent *file_next(DIR **folder);
 
 /* Writes all of it at that offset. 0 or a negative errno: then a part of it may be there. */
 int file_write_at(int fd, const char *text, size_t size, off_t offset);

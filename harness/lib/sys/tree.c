@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/lib/files/file.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"
 #include "harness/lib/sys/clock.h"
@@ -87,13 +88,11 @@ static void add_by_parent(pid_t parent, struct tree_process *out, unsigned *n, u
 {
     struct stat_line stat;
     DIR *all = opendir("/proc");
-    for (struct dirent *entry = all ? readdir(all) : NULL; entry; entry = readdir(all)) {
+    for (struct dirent *entry; (entry = file_next(&all));) {
         pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
         if (pid > 0 && read_process(pid, &stat) && stat.parent == parent)
             add_process(pid, out, n, most);
     }
-    if (all)
-        (void)closedir(all);
 }
 
 static DIR *open_tasks(pid_t pid)
@@ -275,13 +274,11 @@ static void look_at_thread(struct look *look, int pid, int tid)
 static void look_at_process(struct look *look, pid_t pid)
 {
     DIR *tasks = open_tasks(pid);
-    for (struct dirent *task = tasks ? readdir(tasks) : NULL; task; task = readdir(tasks)) {
+    for (struct dirent *task; (task = file_next(&tasks));) {
         int tid = (int)strtol(task->d_name, NULL, 10);
         if (tid)
             look_at_thread(look, (int)pid, tid);
     }
-    if (tasks)
-        (void)closedir(tasks);
 }
 
 /* How many threads were busy since they were last counted. */

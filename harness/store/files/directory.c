@@ -38,25 +38,15 @@ static bool is_there(int dir_fd, const char *name)
 #define OUTPUTS_NAME "command-output"
 #define COMMS_NAME "comms"
 
-static void close_listing(DIR *listing, int fd)
-{
-    if (listing)
-        (void)closedir(listing);
-    else if (fd >= 0)
-        (void)close(fd);
-}
-
 /* What else may lie there is the user's, and keeps it. */
 static void remove_outputs(int dir_fd)
 {
-    int fd = openat(dir_fd, OUTPUTS_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    DIR *files = fd < 0 ? NULL : fdopendir(fd);
-    for (struct dirent *file = files ? readdir(files) : NULL; file; file = readdir(files)) {
+    DIR *files = file_open_folder(dir_fd, OUTPUTS_NAME);
+    for (struct dirent *file; (file = file_next(&files));) {
         const char *end = strrchr(file->d_name, '.');
         if (end && !strcmp(end, ".txt") && strstr(file->d_name, "-worker"))
-            (void)unlinkat(fd, file->d_name, 0);
+            (void)unlinkat(dirfd(files), file->d_name, 0);
     }
-    close_listing(files, fd);
     (void)unlinkat(dir_fd, OUTPUTS_NAME, AT_REMOVEDIR);
 }
 
@@ -73,12 +63,10 @@ static void remove_logs(int dir_fd, const char *name)
 /* A folder an arm. */
 static void remove_comms(int dir_fd)
 {
-    int fd = openat(dir_fd, COMMS_NAME, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    DIR *arms = fd < 0 ? NULL : fdopendir(fd);
-    for (struct dirent *arm = arms ? readdir(arms) : NULL; arm; arm = readdir(arms))
+    DIR *arms = file_open_folder(dir_fd, COMMS_NAME);
+    for (struct dirent *arm; (arm = file_next(&arms));)
         if (arm->d_name[0] != '.')
-            remove_logs(fd, arm->d_name);
-    close_listing(arms, fd);
+            remove_logs(dirfd(arms), arm->d_name);
     (void)unlinkat(dir_fd, COMMS_NAME, AT_REMOVEDIR);
 }
 
