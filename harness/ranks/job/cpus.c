@@ -39,8 +39,6 @@ static int all_could(struct job *job, bool mine, bool *could, struct err *err)
 {
     assert(job->world.size);
     bool *all = calloc(job->world.size, sizeof(*all));
-    if (!all)
-        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     int rc = job_gather(job, &mine, all, sizeof(mine), err);
     *could = true;
     for (unsigned r = 0; !rc && r < job->world.size; r++)
@@ -71,8 +69,6 @@ static int count_leaders(struct job *job, struct err *err)
 {
     assert(job->world.size);
     unsigned *all = calloc(job->world.size, sizeof(*all));
-    if (!all)
-        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     int rc = job_gather(job, &job->plan_rank, all, sizeof(*all), err);
     for (unsigned r = 0; !rc && r < job->world.size; r++) {
         job->leaders += !all[r];

@@ -116,6 +116,8 @@ static int begin(struct job *job, const void *mine, void *all, size_t bytes, boo
 
 int job_gather_begin(struct job *job, const void *mine, void *all, size_t bytes, struct err *err)
 {
+    if (!all)
+        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     return begin(job, mine, all, bytes, true, err);
 }
 
@@ -194,8 +196,7 @@ int job_agree(struct job *job, int rc, struct err *err)
     if (rc)
         mine = err && err->code ? *err : (struct err){.code = rc, .msg = "failed"};
     struct err *all = calloc(job->world.size, sizeof(*all));
-    int gathered = all ? job_gather(job, &mine, all, sizeof(mine), err)
-                       : err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
+    int gathered = job_gather(job, &mine, all, sizeof(mine), err);
     for (unsigned r = 0; !gathered && r < job->world.size; r++) {
         char name[100];
         if (!all[r].code)
@@ -225,8 +226,6 @@ int job_require_same(struct job *job, const char *what, const char *text, struct
     if (!job->calls)
         return 0;
     uint64_t mine = hash_text(text), *all = calloc(job->world.size, sizeof(*all));
-    if (!all)
-        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     int rc = job_gather(job, &mine, all, sizeof(mine), err);
     for (unsigned r = 1; !rc && r < job->world.size; r++) {
         char name[100];
@@ -274,8 +273,6 @@ static int take_lines(struct job *job, struct err *err)
 static int settle_lines(struct job *job, bool mine, struct err *err)
 {
     bool *made = calloc(job->world.size, sizeof(*made));
-    if (!made)
-        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     int rc = job_gather_begin(job, &mine, made, sizeof(mine), err);
     if (!rc)
         rc = await(job, job_is_first(job) ? take_lines : job_gather_test, err);
@@ -289,8 +286,6 @@ int job_make_lines(struct job *job, struct err *err)
 {
     struct lifeline_offer mine = {.port = 0}, *all = calloc(job->world.size, sizeof(*all));
     bool made = false;
-    if (!all)
-        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     if (job_is_first(job))
         lifeline_offer(&job->lines, job->world.size, &mine);
     int rc = job_gather(job, &mine, all, sizeof(mine), err);

@@ -86,7 +86,7 @@ int job_close(struct job *job, int code);
 
 /*
  * all[r * bytes ..] becomes what rank r gave, in every rank; sleeps until then. -EIO: a rank is
- * lost, see job->why.
+ * lost, see job->why; -ENOMEM: `all` is NULL, as the caller found no memory for it.
  */
 int job_gather(struct job *job, const void *mine, void *all, size_t bytes, struct err *err);
 

@@ -73,8 +73,6 @@ static int take_identity(struct job *job, struct run_setup *setup, struct err *e
               .limit_s = setup->config.limit_s,
               .expected_s = setup->expected_s},
       *all = calloc(job->world.size, sizeof(*all));
-    if (!all)
-        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     memcpy(mine.run_id, setup->result.run_id, sizeof(mine.run_id));
     int rc = job_gather(job, &mine, all, sizeof(mine), err);
     if (!rc) {

@@ -201,12 +201,12 @@ static int share_verdict(struct job *job, struct observation *out, struct err *e
         enum status status;
         char reason[sizeof(out->reason)];
     } mine = {.status = out->status}, *all = calloc(job->world.size, sizeof(*all));
-    if (!all)
-        return err_set(err, -ENOMEM, "no memory for %u ranks", job->world.size);
     memcpy(mine.reason, out->reason, sizeof(mine.reason));
     int rc = job_gather(job, &mine, all, sizeof(mine), err);
-    out->status = all[0].status;
-    memcpy(out->reason, all[0].reason, sizeof(out->reason));
+    if (all) {
+        out->status = all[0].status;
+        memcpy(out->reason, all[0].reason, sizeof(out->reason));
+    }
     free(all);
     return rc;
 }
@@ -256,11 +256,9 @@ static int send_results(struct job *job, const struct arm *arm, const struct sha
 int job_results_join(struct job *job, const struct arm *arm, const struct crew_readings *readings,
                      struct observation *out, struct err *err)
 {
-    unsigned size = job->world.size;
     struct parcel counted = {0};
     pack_observation(out, &counted);
-    struct share mine, *shares = calloc(size, sizeof(*shares));
-    int rc = shares ? 0 : err_set(err, -ENOMEM, "no memory for %u ranks", size);
+    struct share mine, *shares = calloc(job->world.size, sizeof(*shares));
     memset(&mine, 0, sizeof(mine));
     mine.bytes = counted.bytes;
     mine.workers = out->nworkers;
@@ -269,8 +267,7 @@ int job_results_join(struct job *job, const struct arm *arm, const struct crew_r
     mine.gpu_clock_mhz = out->gpu_clock_mhz;
     mine.gpu_temp_c = out->gpu_temp_c;
     mine.gpu_throttle_reasons = out->gpu_throttle_reasons;
-    if (!rc)
-        rc = job_gather(job, &mine, shares, sizeof(mine), err);
+    int rc = job_gather(job, &mine, shares, sizeof(mine), err);
     if (!rc)
         rc = send_results(job, arm, shares, out, err);
     if (!rc)
