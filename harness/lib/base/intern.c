@@ -93,16 +93,14 @@ int intern_add(struct intern *intern, const char *text, size_t length, uint32_t 
         *number = intern->slots[slot] - 1;
         return 0;
     }
-    struct intern_entry *grown =
-        array_grown(intern->entries, intern->n, &intern->capacity, sizeof(*grown));
-    if (!grown)
+    struct intern_entry *added = array_add(intern->entries, intern->n, intern->capacity);
+    if (!added)
         return err_set(err, -ENOMEM, "out of memory for %u names", intern->n + 1);
-    intern->entries = grown;
-    grown[intern->n] = (struct intern_entry){intern->used, length, hash};
+    *added = (struct intern_entry){intern->used, length, hash};
     memcpy(intern->text + intern->used, text, length);
     intern->text[intern->used + length] = '\0';
     intern->used += length + 1;
-    *number = intern->n++;
+    *number = intern->n - 1;
     intern->slots[slot] = intern->n;
     return 0;
 }

@@ -93,24 +93,15 @@ static int set_flag(const struct opt *opt, bool *field, const char *text, struct
     return 0;
 }
 
-/* Appends formatted text within size; returns the new length, at most size - 1. */
-static size_t append(char *buf, size_t size, size_t used, const char *a, const char *b)
-{
-    int n = snprintf(buf + used, size - used, "%s%s", a, b);
-    size_t want = used + (n > 0 ? (size_t)n : 0);
-    return want < size ? want : size - 1;
-}
-
 static int set_choice(const struct opt *opt, int *field, const char *text, struct err *err)
 {
     char allowed[160] = "";
-    size_t used = 0;
     for (int i = 0; opt->choices[i]; i++) {
         if (strcmp(opt->choices[i], text) == 0) {
             *field = i;
             return 0;
         }
-        used = append(allowed, sizeof(allowed), used, i ? ", " : "", opt->choices[i]);
+        text_append(allowed, sizeof(allowed), ", ", "%s", opt->choices[i]);
     }
     return err_set(err, -EINVAL, "%s '%.60s' is none of: %s", opt->name, text, allowed);
 }
@@ -181,23 +172,21 @@ int opts_set_pair(const struct opt *opts, void *base, const char *pair, struct e
     if (opt)
         return opt_set(opt, base, equals + 1, err);
 
-    char known[160] = "none", hint[SIMILAR_HINT_MAX];
-    size_t used = 0;
+    char known[160] = "", hint[SIMILAR_HINT_MAX];
     struct similar near = similar_to(name, strlen(name));
     for (opt = opts; opt && opt->name; opt++) {
-        used = append(known, sizeof(known), used, used ? ", " : "", opt->name);
+        text_append(known, sizeof(known), ", ", "%s", opt->name);
         similar_offer(&near, opt->name);
     }
     return err_set(err, -EINVAL, "unknown parameter '%.60s'%s known: %s", name,
-                   similar_hint(&near, "", hint, sizeof(hint)), known);
+                   similar_hint(&near, "", hint, sizeof(hint)), known[0] ? known : "none");
 }
 
 static void format_texts(const struct opt_texts *texts, char *buf, size_t size)
 {
-    size_t used = 0;
     buf[0] = '\0';
     for (size_t i = 0; i < texts->n; i++)
-        used = append(buf, size, used, i ? " " : "", texts->text[i]);
+        text_append(buf, size, " ", "%s", texts->text[i]);
 }
 
 char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_t size)
@@ -233,12 +222,11 @@ char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_
 
 char *opts_format(const struct opt *opts, const void *base, char *buf, size_t size)
 {
-    size_t used = 0;
     buf[0] = '\0';
     for (const struct opt *opt = opts; opt && opt->name; opt++) {
         char value[128];
-        used = append(buf, size, used, used ? ";" : "", opt->name);
-        used = append(buf, size, used, "=", opt_format_value(opt, base, value, sizeof(value)));
+        text_append(buf, size, ";", "%s=%s", opt->name,
+                    opt_format_value(opt, base, value, sizeof(value)));
     }
     return buf;
 }
@@ -257,15 +245,13 @@ char *opt_format_term(const struct opt *opt, const char *prefix, char *buf, size
 
 char *opt_format_help(const struct opt *opt, char *buf, size_t size)
 {
-    size_t used = append(buf, size, 0, opt->help, opt->kind == OPT_CHOICE ? ": " : "");
+    (void)snprintf(buf, size, "%s", opt->help);
     for (int i = 0; opt->kind == OPT_CHOICE && opt->choices[i]; i++)
-        used = append(buf, size, used, i ? ", " : "", opt->choices[i]);
-    if (opt->def) {
-        /* A flag that has one is a parameter, and has to be given a value. */
-        const char *begin = opt->kind == OPT_FLAG ? " (0 or 1, default " : " (default ";
-        used = append(buf, size, used, begin, opt->def);
-        (void)append(buf, size, used, ")", "");
-    }
+        text_append(buf, size, i ? ", " : ": ", "%s", opt->choices[i]);
+    /* A flag that has one is a parameter, and has to be given a value. */
+    if (opt->def)
+        text_append(buf, size, "", " (%sdefault %s)", opt->kind == OPT_FLAG ? "0 or 1, " : "",
+                    opt->def);
     return buf;
 }
 

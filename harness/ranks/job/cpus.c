@@ -1,7 +1,6 @@
 #include "harness/ranks/job/cpus.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
