@@ -51,7 +51,7 @@
 #define BENCH_DECLARE(name) extern const struct bench bench_##name;
 BENCH_LIST(BENCH_DECLARE)
 
-/* NULL-terminated, in the order in which `contend list` shows them. */
+/* NULL-terminated, in the order in which `contend info` shows them. */
 extern const struct bench *const bench_registry[];
 
 /* Ends with name NULL (scenarios.c). */

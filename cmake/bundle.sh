@@ -90,8 +90,8 @@ installed, and nothing else is needed.
 
     ./contend run             measures (about a minute) and prints the verdict
     ./contend place           the commands that place a job of your own
-    ./contend topo --measure  the machine, as it is beside what it reports
-    ./contend list            what else there is, and what cannot run here and why
+    ./contend info            the machine, what else there is to run, and what cannot run here and why
+    ./contend info --measure  also the machine as measured, beside what it reports
     ./contend --help          all commands; ./contend run --help tells about one
 
 A run keeps what it measured in the folder that its last line names. Pictures are drawn where gnuplot is

@@ -63,7 +63,7 @@ static const struct entry examples[] = {
     {"contend run train --profile standard -n 4 -P none,partition",
      "Two placements of four workers that sum a gradient, measured for longer."},
     {"contend place -n 4 -P partition", "The commands that place a job of your own like this."},
-    {"contend topo --measure", "What the machine is as measured, beside what it reports."},
+    {"contend info --measure", "What the machine is as measured, beside what it reports."},
     {"mpirun -n 2 contend bench collective", "Collectives over several nodes."},
     {.term = NULL},
 };

@@ -38,7 +38,7 @@ static const struct opt place_opts[] = {
     OPT_INT("workers", place_args, workers, NULL, 1, BITSET_BITS, "N",
             "how many workers share the machine (default: one a GPU, at least 2)", .letter = 'n'),
     OPT_TEXT("placement", place_args, placement, NULL, "P[,P..]",
-             "placements, see 'contend list' (default: what the newest result below results/ of "
+             "placements, see 'contend info' (default: what the newest result below results/ of "
              "this machine and command recommends, else the first of gpu-local, numa, partition "
              "and sized that this machine can express)",
              .letter = 'P'),

@@ -165,7 +165,7 @@ struct bench_ctx {
 
 struct bench {
     const char *name;     /* [a-z_]+ */
-    const char *summary;  /* one line for `contend list` */
+    const char *summary;  /* one line for `contend info` */
     const char *ops_unit; /* what `ops` of a step counts, such as "items"; a scan has none */
     /*
      * Of steps that say themselves what their rate was, its unit: throughput is then the mean of

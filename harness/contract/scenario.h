@@ -18,7 +18,7 @@ struct scenario_part {
 
 struct scenario {
     const char *name;                  /* [a-z_]+; NULL ends a table */
-    const char *summary;               /* one line for `contend list` */
+    const char *summary;               /* one line for `contend info` */
     const struct scenario_part *parts; /* all of them in every round, in random order */
     const char *background;            /* benchmark that only makes load behind them, or NULL */
     unsigned background_workers;       /* 0 = as many as in front */

@@ -61,15 +61,15 @@ bad "unknown command '--verison'; did you mean '--version'\?" --verison
 bad "unknown command 'train'; did you mean 'run train'\?" train
 bad "unknown command 'prep'; did you mean 'bench prep'\?" prep
 bad "unknown scenario 'pipline'; did you mean 'pipeline'" run pipline --help
-bad "which benchmark\? 'contend list' names them" bench
+bad "which benchmark\? 'contend info' names them" bench
 bad "one benchmark at a time: unexpected argument 'train'" bench prep train
-bad "unexpected argument 'all'; see 'contend list --help'" list all
+bad "unexpected argument 'all'; see 'contend info --help'" info all
 bad "unknown benchmark 'nonsense'" bench nonsense --out "$scratch/out"
-bad "nonsense.xml" topo --xml nonsense.xml
-bad "broken.xml|description" topo --xml "package:x core:y"
+bad "nonsense.xml" info --xml nonsense.xml
+bad "broken.xml|description" info --xml "package:x core:y"
 for content in '' '<?xml version="1.0"?><topology version="2.0"><object type="Machine"' 'garbage'; do
     printf '%s' "$content" > "$scratch/broken.xml"
-    bad "broken.xml" topo --xml "$scratch/broken.xml"
+    bad "broken.xml" info --xml "$scratch/broken.xml"
     bad "broken.xml" place --xml "$scratch/broken.xml" --workers 2
 done
 bad "disjoint|workers" place --workers 5 --placement partition --xml "package:1 core:4 pu:1"
@@ -79,7 +79,7 @@ run "unknown option '--palcement'; did you mean '--placement'\? see 'contend run
 run "unknown placement 'partitoin'; did you mean 'partition'\? known: " --placement none,partitoin
 run "unknown parameter 'colls'; did you mean 'cols'\? known: " -p colls=1
 run "unknown parameter 'injetc'; did you mean 'inject'\\? known: size, inject" memory -p injetc=1
-run "unknown benchmark 'perp'; did you mean 'prep'\? see 'contend list'" --background perp
+run "unknown benchmark 'perp'; did you mean 'prep'\? see 'contend info'" --background perp
 bad "unknown benchmark 'colective'; did you mean 'collective'\?" bench colective
 if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
     for scenario in pipeline train memory gpu allreduce; do
@@ -148,7 +148,7 @@ expect 3 "output directory '.*/limited': .*File too large" bash -c 'ulimit -f 1 
     "$CONTEND_BINARY" run --rounds 1 --time 0.1 --device sim --no-plots --out "$scratch/limited"
 [ ! -e "$scratch/limited" ] || fail "half a result was left at a limit: $(ls "$scratch/limited")"
 
-expect 0 'pipeline' "$CONTEND_BINARY" list
+expect 0 'pipeline' "$CONTEND_BINARY" info
 expect 0 'expected time' "$CONTEND_BINARY" run --dry-run
 expect 0 ', 1 round, ' "$CONTEND_BINARY" run --rounds 1 --dry-run
 [ ! -e "$scratch/out" ] || fail "a dry run made a directory"

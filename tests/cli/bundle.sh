@@ -83,8 +83,8 @@ if ! mount --bind /proc "$root/proc" || ! mount --bind /sys "$root/sys"; then
 fi
 [ "$(chroot "$root" "$program" --version)" = "$("$CONTEND_BINARY" --version)" ] ||
     fail "another version in the bundle"
-expect 0 'CPU|core' chroot "$root" "$program" topo
-expect 0 'pipeline' chroot "$root" "$program" list
+expect 0 'CPU|core' chroot "$root" "$program" info
+expect 0 'pipeline' chroot "$root" "$program" info
 { grep -oE '\./contend [a-z]+' "$inside/README.md" && printf 'contend %s\n' comms doctor top validate baseline; } |
     sort -u >"$scratch/commands"
 grep -q run "$scratch/commands" || fail "its README names no command"

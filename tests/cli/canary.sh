@@ -49,5 +49,5 @@ expect 0 'canary_copy' "$CONTEND_BINARY" bench canary --rounds 1 --no-plots --ou
 columns "$scratch/alone/rows.csv" role metric | grep -qx 'foreground,canary_copy' || fail "not measured"
 expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.1 --no-plots --out "$scratch/fake"
 ! grep -q canary "$scratch/fake/rows.csv" || fail "a canary that is not in the table"
-expect 0 'canary +how fast' "$CONTEND_BINARY" list
+expect 0 'canary +how fast' "$CONTEND_BINARY" info
 finish

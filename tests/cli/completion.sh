@@ -36,7 +36,7 @@ has() { # has NAME WORD...: among others
 bash -n contend.bash || fail "bash cannot read its script"
 offers 'report' re
 offers '--version' --v
-has topo ''
+has info ''
 offers 'train' run tr
 offers 'pipeline' run --rounds 3 pip
 offers 'allreduce all' run al
@@ -59,9 +59,9 @@ offers 'redop=' bench collective -p redo
 offers 'auto' place --mem a
 offers 'folder' report f
 offers 'folder' run --out f
-offers 'file folder' topo --xml f
-offers '--measure' topo --me
-has --json list ''
+offers 'file folder' info --xml f
+offers '--measure' info --me
+has --json info ''
 offers 'place' help pla
 offers 'mem_bandwidth' help bench mem_b
 offers '--placement' help run --pl

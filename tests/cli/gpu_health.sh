@@ -10,8 +10,8 @@ unset CUDA_VISIBLE_DEVICES
 
 # topo STATES: 80 columns; the output is in $scratch/topo and, as JSON, in $scratch/topo.json.
 topo() {
-    FAKE_GPU=$1 "$CONTEND_BINARY" topo > "$scratch/topo" 2>&1 || fail "topo with $1"
-    FAKE_GPU=$1 "$CONTEND_BINARY" topo --json > "$scratch/topo.json" || fail "topo --json with $1"
+    FAKE_GPU=$1 "$CONTEND_BINARY" info > "$scratch/topo" 2>&1 || fail "topo with $1"
+    FAKE_GPU=$1 "$CONTEND_BINARY" info --json > "$scratch/topo.json" || fail "topo --json with $1"
     awk 'length > 80 { exit 1 }' "$scratch/topo" ||
         fail "more than 80 columns:"$'\n'"$(cat "$scratch/topo")"
 }
@@ -19,7 +19,7 @@ says() {
     grep -Fq -- "$1" "$scratch/topo" || fail "no '$1' in:"$'\n'"$(cat "$scratch/topo")"
 }
 holds() {
-    jq -e "$1" "$scratch/topo.json" > /dev/null || fail "not so in topo --json: $1"
+    jq -e "$1" "$scratch/topo.json" > /dev/null || fail "not so in info --json: $1"
 }
 
 topo ""

@@ -11,9 +11,9 @@ the_same() {
     two=$("$CONTEND_BINARY" $2 2>&1) || fail "exit $?: $2"
     [ "$one" = "$two" ] || fail "'$1' prints other things than '$2'"
 }
-# names WHAT: the names below that heading of `contend list`.
+# names WHAT: the names below that heading of `contend info`.
 names() {
-    "$CONTEND_BINARY" list | awk -v what="$1" '/^[A-Z]/ { on = $1 == what } on && /^  [a-z]/ { print $1 }'
+    "$CONTEND_BINARY" info | awk -v what="$1" '/^[A-Z]/ { on = $1 == what } on && /^  [a-z]/ { print $1 }'
 }
 
 commands=$("$CONTEND_BINARY" help | sed -n 's/^  \([a-z]*\) .*/\1/p')

@@ -27,9 +27,9 @@ planned 0 1 >/dev/null
 grep -q "^contend: CPU 1: the system's list of online CPUs lacks" "$scratch/stderr" || fail "place: $(cat "$scratch/stderr")"
 planned 0-1 1 >/dev/null
 ! grep -q 'lacks' "$scratch/stderr" || fail "of a true list: $(cat "$scratch/stderr")"
-shown 0 online taskset -c 1 "$CONTEND_BINARY" topo >"$scratch/out" || fail "topo"
-grep -Eq '^CPUs +[0-9]+, of which 1 are allowed: 1$' "$scratch/out" || fail "topo: $(cat "$scratch/out")"
-shown 0 online taskset -c 1 "$CONTEND_BINARY" topo --json | jq -e '.findings[0].id == "cpus_hidden"' >/dev/null || fail "topo --json"
+shown 0 online taskset -c 1 "$CONTEND_BINARY" info >"$scratch/out" || fail "info"
+grep -Eq '^CPUs +[0-9]+, of which 1 are allowed: 1$' "$scratch/out" || fail "info: $(cat "$scratch/out")"
+shown 0 online taskset -c 1 "$CONTEND_BINARY" info --json | jq -e '.findings[0].id == "cpus_hidden"' >/dev/null || fail "info --json"
 shown 0 online "$CONTEND_BINARY" validate --no-measure --only cpus_online >"$scratch/out" || fail "$(cat "$scratch/out")"
 shown 0 online taskset -c 1 "$CONTEND_FAKE" run fake --placement none,partition --workers 1 --rounds 1 --time 0.05 \
     --no-plots --out "$scratch/run" >"$scratch/out" 2>&1 || fail "run: $(cat "$scratch/out")"
@@ -41,6 +41,6 @@ jq -e '[.. | .cpus_actual? // empty] | length > 0 and all(. == "1")' "$scratch/r
 shown 0-1 isolated "$CONTEND_BINARY" place -n 1 --cpus 0-1 >"$scratch/out" 2>&1
 grep -q 'warning: CPUs 0-1: isolated (isolcpus) and allowed' "$scratch/out" || fail "isolated: $(cat "$scratch/out")"
 grep -q '^~ worker 0: threads on isolated CPUs stay' "$scratch/out" || fail "isolated: $(cat "$scratch/out")"
-shown 1 isolated taskset -c 0 "$CONTEND_BINARY" topo >"$scratch/out"
+shown 1 isolated taskset -c 0 "$CONTEND_BINARY" info >"$scratch/out"
 grep -q '^- CPU 1: isolated (isolcpus) and not in this process' "$scratch/out" || fail "isolated: $(cat "$scratch/out")"
 finish

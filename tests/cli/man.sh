@@ -20,7 +20,7 @@ for command in $commands; do
         grep -qE -- "^- \`(-., )?${option}[ \`]" "$scratch/contend.md" || fail "no $option in the Markdown"
     done < <("$CONTEND_BINARY" "$command" --help | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
 done
-"$CONTEND_BINARY" list | awk '/^[A-Z]/ { what = $1 } /^  [a-z]/ { print what, $1 }' >"$scratch/names"
+"$CONTEND_BINARY" info | awk '/^[A-Z]/ { what = $1 } what ~ /^(Scenario|Benchmark|Placement)s/ && /^  [a-z]/ { print what, $1 }' >"$scratch/names"
 [ "$(wc -l <"$scratch/names")" -gt 20 ] || fail "few names: $(cat "$scratch/names")"
 while read -r what name; do
     case $what in

@@ -22,7 +22,7 @@ kill_workers() {
     done
 }
 
-for command in 'place --topology measured' 'topo --measure'; do
+for command in 'place --topology measured' 'info --measure'; do
     # shellcheck disable=SC2086 # words of a command
     start $command
     kill -TERM "$run"

@@ -5,17 +5,17 @@
 needs jq two-cpus
 unset "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}"
 cpus=$(nproc)
-all=$("$CONTEND_BINARY" topo --json | jq -r .cpus.allowed)
+all=$("$CONTEND_BINARY" info --json | jq -r .cpus.allowed)
 
 # libgomp's constructor binds the first thread, before main.
 for setting in OMP_PROC_BIND=true OMP_PROC_BIND=close OMP_PLACES=cores "OMP_PLACES={0}" \
     GOMP_CPU_AFFINITY=0-1 GOMP_CPU_AFFINITY=1; do
-    allowed=$(env "$setting" "$CONTEND_BINARY" topo --json 2>/dev/null | jq -r .cpus.allowed)
+    allowed=$(env "$setting" "$CONTEND_BINARY" info --json 2>/dev/null | jq -r .cpus.allowed)
     [ "$allowed" = "$all" ] || fail "$setting: CPUs $allowed are allowed, of $all"
 done
 # What the process was given is all that is put back.
 first=${all%%[-,]*}
-said=$(OMP_PROC_BIND=true taskset -c "$first" "$CONTEND_BINARY" topo)
+said=$(OMP_PROC_BIND=true taskset -c "$first" "$CONTEND_BINARY" info)
 [[ $said == *"of which 1 are allowed: $first"$'\n'* ]] || fail "taskset -c $first is lost: $said"
 
 # run NAME=VALUE [option...]: two workers; what is said goes to $log, what is kept to $json.

@@ -148,8 +148,8 @@ expect 0 '"id": "worker_over_packages"' "$CONTEND_BINARY" place --workers 3 --pl
 
 # A node without memory is said to have none, where others report theirs, and is no GPU's home.
 "$CONTEND_MACHINE_XML" node_without_memory >"$scratch/bare.xml"
-expect 0 'node 1 +1 GiB, CPUs 2-3$' "$CONTEND_BINARY" topo --xml "$scratch/bare.xml"
-expect 0 'node 2 +no memory, CPUs 4-5$' "$CONTEND_BINARY" topo --xml "$scratch/bare.xml"
+expect 0 'node 1 +1 GiB, CPUs 2-3$' "$CONTEND_BINARY" info --xml "$scratch/bare.xml"
+expect 0 'node 2 +no memory, CPUs 4-5$' "$CONTEND_BINARY" info --xml "$scratch/bare.xml"
 expect 2 'GPU 0000:01:00.0 is near NUMA node 2, which has no memory that we may use' \
     "$CONTEND_BINARY" place -n 1 -P gpu-local --xml "$scratch/bare.xml" --fake-gpus 01:00.0@2
 expect 2 'near NUMA node 1, which has no CPU that we may use' "$CONTEND_BINARY" place -n 1 -P gpu-local \

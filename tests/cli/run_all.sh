@@ -7,7 +7,7 @@ export NO_COLOR=1
 short=(--rounds 1 --time 0.05 --warmup 0.01 --no-canary --no-plots)
 
 names() { # names PROGRAM: of all scenarios
-    "$1" list --json 2> /dev/null |
+    "$1" info --json 2> /dev/null |
         python3 -c 'import json, sys; print(*[s["name"] for s in json.load(sys.stdin)["scenarios"]])'
 }
 

@@ -13,7 +13,7 @@ if env --ignore-signal=CHLD true 2>/dev/null; then
         fail "not two rounds: $(cat "$scratch/ignored/rows.csv")"
     expect 3 'killed by signal 11' "${within[@]}" env --ignore-signal=CHLD "$CONTEND_FAKE" bench fake \
         -p mode=crash --rounds 1 --time 0.1 --no-plots --out "$scratch/crash"
-    expect 0 'synthetic' "${within[@]}" env --ignore-signal=CHLD "$CONTEND_BINARY" topo \
+    expect 0 'synthetic' "${within[@]}" env --ignore-signal=CHLD "$CONTEND_BINARY" info \
         --xml 'package:2 core:2 pu:1'
 fi
 
@@ -23,14 +23,14 @@ expect 0 'Results' "${within[@]}" "$CONTEND_REFUSE" wait4 ECHILD "${run_fake[@]}
 expect 3 'worker 0: gone while .*nothing says how it ended' "${within[@]}" "$CONTEND_REFUSE" wait4 \
     ECHILD "$CONTEND_FAKE" bench fake -p mode=exit --rounds 1 --time 0.1 --no-plots --out "$scratch/exit"
 expect 2 'nothing says how the process that tried the topology ended' "${within[@]}" \
-    "$CONTEND_REFUSE" wait4 ECHILD "$CONTEND_BINARY" topo --xml 'package:2 core:2 pu:1'
+    "$CONTEND_REFUSE" wait4 ECHILD "$CONTEND_BINARY" info --xml 'package:2 core:2 pu:1'
 # Nothing does.
 expect 3 'worker 0: gone while .*nothing says how it ended' "${within[@]}" "$CONTEND_REFUSE" wait4 \
     ECHILD "$CONTEND_REFUSE" pidfd_open ENOSYS "${run_fake[@]}" "$scratch/neither"
 expect 0 'Results' "${within[@]}" "$CONTEND_REFUSE" pidfd_open ENOSYS "${run_fake[@]}" "$scratch/old"
 
 # Which CPUs there are is not told: an error, where hwloc would ask for ever.
-for command in topo 'run pipeline --device sim --dry-run' place; do
+for command in info 'run pipeline --device sim --dry-run' place; do
     # shellcheck disable=SC2086
     expect 2 'sched_getaffinity; under a sandbox' "${within[@]}" "$CONTEND_REFUSE" \
         sched_getaffinity EPERM "$CONTEND_BINARY" $command

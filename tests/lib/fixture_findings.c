@@ -11,7 +11,7 @@ struct finding fixture_check(const char *id, enum finding_outcome outcome)
                               .subject = "GPU 2",
                               .sentence = "too slow",
                               .evidence = "z -50.7",
-                              .command = "contend topo",
+                              .command = "contend info",
                               .cause = "hardware",
                               .metric = "busbw",
                               .unit = "GB/s",

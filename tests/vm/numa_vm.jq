@@ -2,7 +2,7 @@
 # CPU or a GPU is known from how the machine was made, not from what the program says.
 #
 # In: $distances [[...]], $node_cpus, $packages, $threads: as told to qemu; $gpu_nodes [...]: as
-# told to the program. $topo, $run: [document] of `contend topo --json` and of the run's run.json.
+# told to the program. $topo, $run: [document] of `contend info --json` and of the run's run.json.
 # $maps: text, see numa_vm_init.sh.
 
 # What does not compare, such as a missing key, is a failure like another.

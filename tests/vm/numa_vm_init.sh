@@ -56,7 +56,7 @@ watch_maps() {
 }
 
 gpus=0000:01:00.0@0,0000:02:00.0@3
-logged topo contend topo --fake-gpus "$gpus" --json
+logged topo contend info --fake-gpus "$gpus" --json
 mv topo.log topo.json
 
 watch_maps &

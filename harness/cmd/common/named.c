@@ -82,7 +82,7 @@ const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli
         (void)err_set(&err, -EINVAL, "one benchmark at a time: unexpected argument '%.80s'",
                       cli->positional[1]);
     else
-        (void)err_set(&err, -EINVAL, "which benchmark? 'contend list' names them");
+        (void)err_set(&err, -EINVAL, "which benchmark? 'contend info' names them");
     if (!bench)
         log_error("%s", err.msg);
     return bench;

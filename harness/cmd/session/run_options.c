@@ -84,7 +84,7 @@ static const char *const device_names[] = {"auto",
 const struct opt run_option_table[] = {
     WORKER_OPTIONS,
     PLACEMENT_OPTION("Placements to compare, such as none,partition (default: the scenario's); "
-                     "'contend list' names them"),
+                     "'contend info' names them"),
     DEVICE_OPTION,
     PROFILE_OPTIONS,
     OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T",
@@ -108,7 +108,7 @@ const struct opt run_option_table[] = {
 const struct opt exec_option_table[] = {
     WORKER_OPTIONS,
     PLACEMENT_OPTION("Placements to compare (default none,sized,passive,partition, and numa, "
-                     "gpu-local and package-local where there are nodes and GPUs); 'contend list' "
+                     "gpu-local and package-local where there are nodes and GPUs); 'contend info' "
                      "names them"),
     COMMAND_OPTIONS(run_options, command),
     OPT_FLAG("sample", run_options, sample, NULL,

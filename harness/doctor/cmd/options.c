@@ -10,7 +10,7 @@ static const struct opt doctor_opts[] = {
     OPT_FLAG("apply", doctor_args, apply, NULL,
              "then bind the busy ones to CPUs of their own, after showing it and asking"),
     OPT_TEXT("placement", doctor_args, applied.placement, "partition", "P",
-             "with --apply and --verify: by which placement, see 'contend list'", .letter = 'P'),
+             "with --apply and --verify: by which placement, see 'contend info'", .letter = 'P'),
     OPT_TEXTS(
         "verify", doctor_args, verify.metrics, "METRIC",
         "then try that on the job, measure with and without it in alternation, undo it, and "

@@ -33,7 +33,7 @@ static int refuse_cuda(const struct topo *topo, const struct bench *bench, struc
                        "device 'cuda' is not possible: this program was built without nvcc; "
                        "%sbuild it where the CUDA toolkit is",
                        has_model ? "use --device sim, or " : "");
-    return err_set(err, -ENOTSUP, "device 'cuda' is not possible: %s (see 'contend topo')%s",
+    return err_set(err, -ENOTSUP, "device 'cuda' is not possible: %s (see 'contend info')%s",
                    topo->gpu_note[0] ? topo->gpu_note : "CUDA finds no GPU here",
                    has_model ? "; use --device sim" : "");
 }
@@ -159,7 +159,7 @@ int run_setup_find_bench(const struct bench *const *benches, const char *name,
     struct similar near = similar_to(name, strlen(name));
     for (; *benches; benches++)
         similar_offer(&near, (*benches)->name);
-    return err_set(err, -EINVAL, "unknown benchmark '%.60s'%s see 'contend list'", name,
+    return err_set(err, -EINVAL, "unknown benchmark '%.60s'%s see 'contend info'", name,
                    similar_hint(&near, "", hint, sizeof(hint)));
 }
 

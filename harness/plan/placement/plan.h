@@ -31,7 +31,7 @@ enum placement {
 
 struct placement_info {
     const char *name;    /* "gpu-local" */
-    const char *summary; /* one line for `contend list` and the README */
+    const char *summary; /* one line for `contend info` and the README */
     bool disjoint;       /* slices never overlap */
     bool pinned;         /* workers are bound to their CPU set; otherwise only to the allowed set */
     unsigned

@@ -9,14 +9,12 @@ static json_t *entry_to_json(const struct list_entry *entry)
     return one;
 }
 
-json_t *list_to_json(const char *const *kinds, const struct list *lists, size_t n)
+void list_add_json(json_t *object, const struct list *lists, size_t n)
 {
-    json_t *all = json_object();
     for (size_t i = 0; i < n; i++) {
         json_t *of_kind = json_array();
         for (size_t e = 0; e < lists[i].n; e++)
             (void)json_array_append_new(of_kind, entry_to_json(&lists[i].entries[e]));
-        (void)json_object_set_new(all, kinds[i], of_kind);
+        (void)json_object_set_new(object, lists[i].kind, of_kind);
     }
-    return all;
 }

@@ -1,4 +1,4 @@
-/* What there is to run, and what cannot run here, as `contend list --json` prints it. */
+/* What there is to run, and what cannot run here, as `contend info --json` prints it. */
 #ifndef CONTEND_STORE_FORMS_LIST_H
 #define CONTEND_STORE_FORMS_LIST_H
 
@@ -13,12 +13,13 @@ struct list_entry {
 };
 
 struct list {
+    const char *kind; /* "scenarios" */
     size_t n;
     struct list_entry *entries;
 };
 
-/* {"KIND": [{"name", "summary", "not_here": text | null}]}; what was not asked has no "not_here".
- */
-json_t *list_to_json(const char *const *kinds, const struct list *lists, size_t n);
+/* Adds "KIND": [{"name", "summary", "not_here": text | null}]; what was not asked has no
+ * "not_here". */
+void list_add_json(json_t *object, const struct list *lists, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* A GPU's health as JSON, as in `contend topo --json` and in run.json. */
+/* A GPU's health as JSON, as in `contend info --json` and in run.json. */
 #ifndef CONTEND_STORE_JSON_HEALTH_H
 #define CONTEND_STORE_JSON_HEALTH_H
 

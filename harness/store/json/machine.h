@@ -1,4 +1,4 @@
-/* The topology as JSON, as in `contend topo --json` and in run.json. */
+/* The topology as JSON, as in `contend info --json` and in run.json. */
 #ifndef CONTEND_STORE_JSON_MACHINE_H
 #define CONTEND_STORE_JSON_MACHINE_H
 

@@ -218,7 +218,7 @@ const struct rule rules_count[] = {
     {RULES_GPUS_ID, RULE_COUNT, "setup", ACTION_FIX, "a GPU, or --expect gpus=0",
      "A GPU answers and can be judged, or --expect gpus=0 says that this machine has none. Where "
      "this is skipped the verdict is SKIP, not PASS.",
-     "a pass is of what the machine is for", "contend topo; lspci", .judge = judge_gpus_judged},
+     "a pass is of what the machine is for", "contend info; lspci", .judge = judge_gpus_judged},
     {"gpus_on_bus", RULE_COUNT, "hardware", ACTION_RESET, "PCI bus, driver",
      "Every NVIDIA GPU on the PCI bus is one that the driver shows; a lost one is named with its "
      "slot.",

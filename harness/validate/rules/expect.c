@@ -209,5 +209,5 @@ const struct rule rules_expect[] = {
     {RULES_EXPECTED_ID, RULE_COUNT, "hardware", ACTION_FIX, "--expect gpus=8,cpus=128,...",
      "There is as much as --expect says, of memory at least 90%; more is a warning, but not of "
      "memory. What never was on the bus, no other rule can miss.",
-     "who ordered the server", "contend topo; lspci", .judge = judge_expected},
+     "who ordered the server", "contend info; lspci", .judge = judge_expected},
     {.id = NULL}};

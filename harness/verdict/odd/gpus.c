@@ -19,7 +19,7 @@ static bool uses_gpus(const struct result *result)
     return false;
 }
 
-/* The rest of its health is told by `contend topo`. */
+/* The rest of its health is told by `contend info`. */
 static bool matters(const struct finding *finding)
 {
     static const char *const ids[] = {"gpu_processes", "gpu_compute_mode", "gpu_mig"};

@@ -222,7 +222,7 @@ static int add_not_here(const struct search *search, unsigned slots)
                                      placement_infos[arm_at(search, i)->placement].name);
     if (n > REASONS_MAX) {
         if (used < size)
-            (void)snprintf(all.sentence + used, size - used, " ('contend list' says why)");
+            (void)snprintf(all.sentence + used, size - used, " ('contend info' says why)");
         return findings_add(search->findings, &all, search->err);
     }
     for (size_t i = 0; i < search->analysis->result->narms && !rc; i++) {

@@ -193,7 +193,7 @@ TEST(markdown_lists_findings)
     assert_string_equal(text, "- 1\\. is &lt;b&gt;best&lt;/b&gt;.\n"
                               "\n  To apply it:\n\n      contend place ```\n\n"
                               "- **FAIL** GPU 2: too slow (z -50.7)\n"
-                              "\n  To apply it:\n\n      contend topo\n\n");
+                              "\n  To apply it:\n\n      contend info\n\n");
     free(text);
     findings_free(&findings);
 }

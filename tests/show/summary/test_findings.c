@@ -16,7 +16,7 @@ static const struct finding doubt = {.id = "noisy",
                                      .severity = FINDING_DOUBT,
                                      .subject = "none, 4 workers",
                                      .sentence = "noisy: 12% steal",
-                                     .command = "contend topo"};
+                                     .command = "contend info"};
 static const struct finding note = {
     .id = "units_alike", .subject = "symmetry", .sentence = "4 GPUs alike"};
 
@@ -59,7 +59,7 @@ TEST(findings_print_marks_order_and_commands)
                   "\n- symmetry: 4 GPUs alike\n"
                   "! GPU 2: 14.1 GB/s is 0.25 of its peers' 56.9 GB/s\n"
                   "~ none, 4 workers: noisy: 12% steal\n"
-                  "  to apply it: contend topo\n");
+                  "  to apply it: contend info\n");
 }
 
 TEST(findings_print_each_of_the_whole_apart)
@@ -81,7 +81,7 @@ TEST(findings_print_in_color)
                   "to apply it: contend place --placement partition\n"
                   "\n\033[31m! GPU 2: 14.1 GB/s is 0.25 of its peers' 56.9 GB/s\n\033[0m"
                   "~ none, 4 workers: noisy: 12% steal\n"
-                  "  to apply it: contend topo\n"
+                  "  to apply it: contend info\n"
                   "- symmetry: 4 GPUs alike\n");
 }
 

@@ -9,7 +9,7 @@ static const struct finding full = {.id = "unit_odd",
                                     .subject = "GPU 2 (0000:00:08.0)",
                                     .sentence = "14.1 GB/s is 0.25 of its peers' 56.9 GB/s",
                                     .evidence = "ratio 0.248, z -50.7, 4 units",
-                                    .command = "contend topo"};
+                                    .command = "contend info"};
 static const struct finding bare = {
     .id = "advice", .severity = FINDING_NOTE, .sentence = "partition is best."};
 
@@ -85,7 +85,7 @@ TEST(findings_json_form)
                               "\"subject\":\"GPU 2 (0000:00:08.0)\","
                               "\"sentence\":\"14.1 GB/s is 0.25 of its peers' 56.9 GB/s\","
                               "\"evidence\":\"ratio 0.248, z -50.7, 4 units\","
-                              "\"command\":\"contend topo\"}]");
+                              "\"command\":\"contend info\"}]");
     free(text);
     text = dump(&bare);
     assert_string_equal(text, "[{\"id\":\"advice\",\"severity\":\"note\",\"subject\":null,"

@@ -1,3 +1,4 @@
+/* contend info: the machine, what there is to run, and what cannot run here. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,24 +13,26 @@
 #include "harness/machine/topo/topo.h"
 #include "harness/machine/topo/topo_check.h"
 #include "harness/machine/topo/topo_gpu.h"
+#include "harness/plan/placement/plan.h"
 #include "harness/show/summary/findings.h"
 #include "harness/store/forms/judged.h"
+#include "harness/store/forms/list.h"
 #include "harness/store/json/machine.h"
 
-struct topo_args {
+struct info_args {
     const char *xml, *fake_gpus;
     bool json, measure;
 };
 
-static const struct opt topo_opts[] = {
-    OPT_TEXT("xml", topo_args, xml, NULL, "FILE|DESC",
-             "show the machine of an hwloc XML file, or of a description such as "
+static const struct opt info_opts[] = {
+    OPT_TEXT("xml", info_args, xml, NULL, "FILE|DESC",
+             "Show the machine of an hwloc XML file, or of a description such as "
              "'package:2 l3:1 core:4 pu:2'"),
-    OPT_FLAG("json", topo_args, json, NULL, "print JSON"),
-    OPT_FLAG("measure", topo_args, measure, NULL,
-             "also measure it: which CPUs share a core, clusters, cache sizes as felt; takes "
+    OPT_FLAG("json", info_args, json, NULL, "Print JSON"),
+    OPT_FLAG("measure", info_args, measure, NULL,
+             "Also measure it: which CPUs share a core, clusters, cache sizes as felt; takes "
              "about 20 s, and the machine should be idle"),
-    OPT_TEXT("fake-gpus", topo_args, fake_gpus, NULL, "LIST",
+    OPT_TEXT("fake-gpus", info_args, fake_gpus, NULL, "LIST",
              "for tests: add GPUs, as 0000:01:00.0@0 (PCI address, NUMA node)"),
     {.name = NULL}};
 
@@ -259,52 +262,152 @@ static void print_measured(const struct measured *measured)
         (void)printf("\nTo plan on what was measured: contend place --topology measured ...\n");
 }
 
-static int show(const struct cmd_env *env, const struct topo_args *args)
+/* Why a placement is not for this machine with two workers; "" when it is. */
+static void explain(const struct topo *topo, enum placement placement, char *reason, size_t size)
+{
+    struct err err = {0};
+    struct plan plan = {0};
+    const struct plan_request request = {.placement = placement, .workers = 2};
+    int rc = plan_make(topo, &request, &plan, &err);
+    (void)snprintf(reason, size, "%s", rc ? err.msg : plan.reason);
+    plan_free(&plan);
+}
+
+/* Why a benchmark would be skipped here, as far as the topology tells; "" when it would not. */
+static void explain_bench(const struct topo *topo, const struct bench *bench, char *reason,
+                          size_t size)
+{
+    unsigned gpus = topo_visible_gpus(topo);
+    reason[0] = '\0';
+    if (bench->needs & NEED_GPU && !gpus)
+        (void)snprintf(reason, size, "%s", topo->gpu_note[0] ? topo->gpu_note : "no GPU");
+    else if (bench->needs & NEED_COLLECTIVE && gpus == 0)
+        (void)snprintf(reason, size, "no GPU for NCCL; over MPI: mpirun -n 2 contend bench %s",
+                       bench->name);
+    else if (bench->needs & NEED_COLLECTIVE && gpus == 1)
+        (void)snprintf(reason, size, "one GPU only, and a collective needs two or more");
+}
+
+enum { SCENARIO_LIST, BENCH_LIST, PLACEMENT_LIST, LISTS };
+
+/* Appends an entry of which only its name and its summary are known. */
+static int grow(struct list *list, const char *name, const char *summary, struct list_entry **entry)
+{
+    struct list_entry *grown = realloc(list->entries, (list->n + 1) * sizeof(*grown));
+    if (!grown)
+        return -ENOMEM;
+    list->entries = grown;
+    *entry = &grown[list->n++];
+    **entry = (struct list_entry){.name = name, .summary = summary};
+    return 0;
+}
+
+static int gather(const struct cmd_env *env, const struct topo *topo, struct list lists[LISTS])
+{
+    struct list_entry *entry;
+    int rc = 0;
+    lists[SCENARIO_LIST].kind = "scenarios";
+    lists[BENCH_LIST].kind = "benchmarks";
+    lists[PLACEMENT_LIST].kind = "placements";
+    for (const struct scenario *s = env->scenarios; !rc && s->name; s++)
+        rc = grow(&lists[SCENARIO_LIST], s->name, s->summary, &entry);
+    for (const struct bench *const *b = env->benches; !rc && *b; b++) {
+        rc = grow(&lists[BENCH_LIST], (*b)->name, (*b)->summary, &entry);
+        if (rc)
+            break;
+        entry->asked = true;
+        explain_bench(topo, *b, entry->not_here, sizeof(entry->not_here));
+    }
+    for (int p = 0; !rc && p < PLACEMENTS; p++) {
+        rc = grow(&lists[PLACEMENT_LIST], placement_infos[p].name, placement_infos[p].summary,
+                  &entry);
+        if (rc)
+            break;
+        entry->asked = true;
+        explain(topo, (enum placement)p, entry->not_here, sizeof(entry->not_here));
+    }
+    return rc;
+}
+
+static void print_lists(const struct list lists[LISTS])
+{
+    enum { NAME_INDENT = 17 };
+    static const char *const titles[LISTS] = {
+        "\nScenarios (contend run NAME):", "\nBenchmarks (contend bench NAME):",
+        "\nPlacements (--placement):"};
+    for (int l = 0; l < LISTS; l++) {
+        (void)printf("%s\n", titles[l]);
+        for (size_t i = 0; i < lists[l].n; i++) {
+            const struct list_entry *entry = &lists[l].entries[i];
+            char label[64];
+            (void)snprintf(label, sizeof(label), "  %s ", entry->name);
+            text_field(NAME_INDENT, label, "%s", entry->summary);
+            if (entry->not_here[0])
+                text_field(NAME_INDENT, "", "not here: %s", entry->not_here);
+        }
+    }
+}
+
+/* The machine, what it has to run, and what was measured. Returns the exit code. */
+static int print_json(const struct topo *topo, const struct measured *measured,
+                      const struct list lists[LISTS])
+{
+    json_t *json = measured ? topo_measured_to_json(topo, measured) : topo_to_json(topo);
+    list_add_json(json, lists, LISTS);
+    return cmd_print_json(json, 2);
+}
+
+static int print_text(const struct topo *topo, const struct measured *measured,
+                      const struct list lists[LISTS], struct err *err)
+{
+    print_topo(topo);
+    int rc = print_findings(topo, err);
+    if (measured)
+        print_measured(measured);
+    print_lists(lists);
+    return rc ? EXIT_NOT_RUN : cmd_finish();
+}
+
+static int show(const struct cmd_env *env, const struct info_args *args)
 {
     struct err err = {0};
     struct topo topo;
-    struct measured measured = {0};
+    struct measured measured = {0}, *found = args->measure ? &measured : NULL;
+    struct list lists[LISTS] = {{0}};
     struct topo_options options = {
         .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true};
     int code = EXIT_USAGE;
     int rc = topo_load(&options, &topo, &err);
-    if (!rc && args->measure && !topo.is_this_machine)
+    if (!rc && found && !topo.is_this_machine)
         rc = err_set(&err, -EINVAL, "--measure is for this machine, and not with --xml");
-    if (!rc && args->measure &&
-        (rc = scans_measure(env->benches, &topo, true, &measured, &err)) != 0)
+    if (!rc && found && (rc = scans_measure(env->benches, &topo, true, found, &err)) != 0)
         code = cmd_not_measured(rc);
-    if (rc) {
+    if (!rc && gather(env, &topo, lists))
+        rc = err_set(&err, -ENOMEM, "no memory for the lists");
+    if (!rc)
+        code = args->json ? print_json(&topo, found, lists) : print_text(&topo, found, lists, &err);
+    if (err.msg[0])
         log_error("%s", err.msg);
-    } else if (args->json) {
-        code = cmd_print_json(
-            args->measure ? topo_measured_to_json(&topo, &measured) : topo_to_json(&topo), 2);
-    } else {
-        print_topo(&topo);
-        rc = print_findings(&topo, &err);
-        if (args->measure)
-            print_measured(&measured);
-        if (rc)
-            log_error("%s", err.msg);
-        code = rc ? EXIT_NOT_RUN : cmd_finish();
-    }
+    for (int l = 0; l < LISTS; l++)
+        free(lists[l].entries);
     measured_free(&measured);
     topo_free(&topo);
     return code;
 }
 
-static int topo_main(const struct cmd_env *env, int argc, char **argv)
+static int info_main(const struct cmd_env *env, int argc, char **argv)
 {
-    struct topo_args args = {0};
+    struct info_args args = {0};
     struct cli cli;
     int code;
-    return cmd_parse(env, &topo_command, argc, argv, &args, &cli, &code) ? show(env, &args) : code;
+    return cmd_parse(env, &info_command, argc, argv, &args, &cli, &code) ? show(env, &args) : code;
 }
 
-const struct command topo_command = {
-    .name = "topo",
-    .main = topo_main,
-    .summary = "the machine: packages, NUMA, caches, cores, SMT, GPUs, what is near what",
-    .about = "Shows the machine: packages, NUMA nodes, caches, cores, GPUs and what each GPU is "
-             "near.",
-    .opts = topo_opts,
+const struct command info_command = {
+    .name = "info",
+    .main = info_main,
+    .summary = "the machine, the benchmarks and placements, and what cannot run here",
+    .about = "Shows the machine, with what each GPU is near to; then scenarios, benchmarks and "
+             "placements, with the reason where one cannot run here.",
+    .opts = info_opts,
 };
