@@ -106,7 +106,7 @@ END
     say_file contend-doctor "\`contend doctor\` and \`contend top\`; stays beside the program"
     say_file libcontend_comms.so "loaded by NCCL under \`contend comms\`; stays beside the program"
     say_file libcontend_copies.so "loaded by CUDA under \`contend comms --copies\`; stays beside the program"
-    say_file sample_worker.py "the worker of \`contend exec --sample\`; stays beside the program"
+    say_file sample_worker.py "the worker of \`contend run --sample\`; stays beside the program"
     say_file contend_mpi.so "loaded where mpirun or srun starts ranks; stays beside the program"
     say_file drivers.txt "which drivers of GPUs each program serves"
     say_file lib "libraries that the program loads; stays beside it"

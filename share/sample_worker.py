@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker to try `contend exec` with: preprocesses batches on the CPU, as a data loader does.
+"""A worker to try `contend run --sample` with: preprocesses batches on the CPU, as a data loader does.
 
 Each batch is cut into pieces, which a pool of threads compresses and hashes (both outside of
 Python's lock); a batch is done when its slowest piece is. As libraries do, the pool has a thread a

@@ -2,9 +2,9 @@
 #include "harness/verdict/pairs/ab.h"
 #include "harness/cmd/common/compared.h"
 #include "harness/cmd/common/named.h"
-#include "harness/cmd/exec.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
+#include "harness/cmd/subject.h"
 #include "harness/lib/say/log.h"
 
 /* Of a command line that could be read: what an ab cannot do. */
@@ -24,14 +24,14 @@ static bool is_possible(const struct session *s)
     return false;
 }
 
-static int take_commands(struct session *s, struct exec_scenario *exec)
+static int take_commands(struct session *s, struct subject *subject)
 {
     if (s->cli.npositional) {
         log_error("'%.80s': a scenario, or commands behind '--'", s->cli.positional[0]);
         return EXIT_USAGE;
     }
-    exec_make_scenario("ab", &s->options.command, exec);
-    return exec_take_variants(s);
+    subject_make_scenario("ab", &s->options.command, subject);
+    return subject_take_variants(s);
 }
 
 /* Without --rounds an ab takes as many as it needs. */
@@ -58,21 +58,21 @@ static int ab_main(const struct cmd_env *env, int argc, char **argv)
         .arrange.arg = &s, .after_round = after_round, .exit_code = exit_code, .no_figures = true};
     s.task = &task;
     const struct scenario *scenarios[CLI_LIST_MAX];
-    struct exec_scenario exec;
-    s.options_argc = exec_options_argc(argc, argv);
+    struct subject subject;
+    s.options_argc = subject_options_argc(argc, argv);
     bool of_commands = s.options_argc < argc;
     if (!session_parse(&s))
         return EXIT_USAGE;
     if (s.cli.help)
         return session_help(&s, &ab_command);
-    int code = of_commands ? take_commands(&s, &exec) : EXIT_GOOD;
+    int code = of_commands ? take_commands(&s, &subject) : EXIT_GOOD;
     if (!code && (!is_possible(&s) || named_scenarios(env, &s.cli, scenarios) < 0))
         code = EXIT_USAGE;
     if (of_commands)
-        scenarios[0] = &exec.scenario;
+        scenarios[0] = &subject.scenario;
     if (!code)
         code = session_run(&s, scenarios, 1);
-    exec_free_variants(&s);
+    subject_free_variants(&s);
     return code;
 }
 

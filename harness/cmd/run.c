@@ -1,4 +1,4 @@
-/* contend run: the main job; contend bench: one benchmark alone. session.h has what they do. */
+/* contend run: workers compared; contend bench: one benchmark alone. session.h has what they do. */
 #include <string.h>
 
 #include "harness/cmd/common/help.h"
@@ -6,31 +6,38 @@
 #include "harness/cmd/session/all.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
+#include "harness/cmd/subject.h"
 
 static int run_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct session s = {.env = env, .opts = run_option_table, .argc = argc, .argv = argv};
     const struct scenario *scenarios[CLI_LIST_MAX];
+    struct subject subject;
+    int n;
+    s.options_argc = subject_options_argc(argc, argv);
     if (!session_parse(&s))
         return EXIT_USAGE;
-    if (all_is_named(&s.cli)) {
-        s.cli.npositional = s.cli.help ? 0 : s.cli.npositional;
-        return s.cli.help ? session_help(&s, &run_command) : all_run(&s);
-    }
+    bool all = all_is_named(&s.cli) && s.options_argc == argc;
+    if (all && s.cli.help)
+        s.cli.npositional = 0;
     if (s.cli.help)
         return session_help(&s, &run_command);
-    int n = named_scenarios(env, &s.cli, scenarios);
-    return n < 0 ? EXIT_USAGE : session_run(&s, scenarios, n);
+    if (all)
+        return all_run(&s);
+    int code = subject_take(&s, &subject, scenarios, &n);
+    return code ? code : session_run(&s, scenarios, n);
 }
 
 const struct command run_command = {
     .name = "run",
     .main = run_main,
-    .summary = "the main job: workers under each placement, compared",
-    .operands = "[SCENARIO... | all]",
-    .about = "Starts workers under each placement, in random order, round after round, and "
-             "compares what they get. 'contend run all' runs every scenario, one after the other, "
-             "into one directory with one page over all of them.",
+    .summary = "workers under each placement, compared: the main scenario, or your command",
+    .operands = "[SCENARIO... | all | -- COMMAND [ARGUMENT...]]",
+    .about = "Runs workers under each placement, in random order, round after round, and compares "
+             "their throughput. 'all' runs every scenario into one directory. Behind '--', copies "
+             "of your command are the workers: compared by runs a second, or by a number or lines "
+             "that it prints. {worker}, {workers}, {threads}, {gpu}, {cpus} and {node} in its "
+             "arguments stand for what each copy has.",
     .opts = run_option_table,
     .takes_params = true,
 };

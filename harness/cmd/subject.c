@@ -1,5 +1,4 @@
-/* contend exec: a user's own command in place of a benchmark. session.h has what it does. */
-#include "harness/cmd/exec.h"
+#include "harness/cmd/subject.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/help.h"
 #include "harness/cmd/common/named.h"
 #include "harness/cmd/common/program.h"
 #include "harness/cmd/session/run_options.h"
@@ -17,7 +15,7 @@
 /* The last three are skipped where there is one node, or no GPU. */
 static const char placements[] = "none,sized,passive,partition,numa,gpu-local,package-local";
 
-int exec_options_argc(int argc, char **argv)
+int subject_options_argc(int argc, char **argv)
 {
     int n = 1;
     while (n < argc && strcmp(argv[n], "--") != 0)
@@ -121,7 +119,7 @@ static int split_variants(struct session *s, struct err *err)
     return rc;
 }
 
-void exec_free_variants(struct session *s)
+void subject_free_variants(struct session *s)
 {
     struct run_options *options = &s->options;
     /* One command is borrowed. */
@@ -129,7 +127,7 @@ void exec_free_variants(struct session *s)
         command_words_free(options->commands[i], 0);
 }
 
-int exec_take_variants(struct session *s)
+int subject_take_variants(struct session *s)
 {
     struct err err = {0};
     for (size_t i = 0; i < s->options.variants.n; i++)
@@ -138,11 +136,11 @@ int exec_take_variants(struct session *s)
                                   s->options.variants.text[i]),
                           &err);
     if (s->options.variants.n)
-        return exec_take_command(s);
+        return subject_take_command(s);
     return report(split_variants(s, &err), &err);
 }
 
-int exec_take_command(struct session *s)
+int subject_take_command(struct session *s)
 {
     struct err err = {0};
     int rc = take_command(s, &err);
@@ -152,40 +150,39 @@ int exec_take_command(struct session *s)
     return report(rc, &err);
 }
 
-void exec_make_scenario(const char *name, const struct command_options *options,
-                        struct exec_scenario *out)
+void subject_make_scenario(const char *name, const struct command_options *options,
+                           struct subject *out)
 {
-    *out = (struct exec_scenario){
+    *out = (struct subject){
         .parts = {{.foreground = command_bench_name(options), .placements = placements}}};
     out->scenario =
         (struct scenario){.name = name, .summary = "a command of the user", .parts = out->parts};
 }
 
-/* What a task is about: the command behind "--", or the scenario that the line names. */
-static int take_subject(struct session *s, struct exec_scenario *exec,
-                        const struct scenario **scenario)
+int subject_take(struct session *s, struct subject *subject, const struct scenario **named, int *n)
 {
-    const struct scenario *named[CLI_LIST_MAX];
-    if (s->options_argc == s->argc) {
-        int n = named_scenarios(s->env, &s->cli, named);
-        *scenario = n > 0 ? named[0] : NULL;
-        return n > 0 && session_takes_task(s, named, n) ? EXIT_GOOD : EXIT_USAGE;
+    *n = 1;
+    if (s->options_argc < s->argc || s->options.sample) {
+        if (s->cli.npositional) {
+            log_error("'%.80s': a scenario, or a command behind '--'", s->cli.positional[0]);
+            return EXIT_USAGE;
+        }
+        int code = subject_take_command(s);
+        subject_make_scenario("command", &s->options.command, subject);
+        named[0] = &subject->scenario;
+        return code;
     }
-    if (s->cli.npositional) {
-        log_error("'%.80s': a scenario, or a command behind '--'", s->cli.positional[0]);
-        return EXIT_USAGE;
-    }
-    int code = exec_take_command(s);
-    exec_make_scenario("command", &s->options.command, exec);
-    *scenario = &exec->scenario;
-    return code;
+    *n = named_scenarios(s->env, &s->cli, named);
+    return *n < 0 ? EXIT_USAGE : EXIT_GOOD;
 }
 
-bool exec_take_task(struct session *s, const struct command *command, struct exec_scenario *exec,
-                    const struct scenario **scenario, int *code)
+bool subject_take_task(struct session *s, const struct command *command, struct subject *subject,
+                       const struct scenario **scenario, int *code)
 {
+    const struct scenario *named[CLI_LIST_MAX];
+    int n;
     s->opts = command->opts;
-    s->options_argc = exec_options_argc(s->argc, s->argv);
+    s->options_argc = subject_options_argc(s->argc, s->argv);
     if (!session_parse(s)) {
         *code = EXIT_USAGE;
         return false;
@@ -194,43 +191,10 @@ bool exec_take_task(struct session *s, const struct command *command, struct exe
         *code = session_help(s, command);
         return false;
     }
-    *code = take_subject(s, exec, scenario);
+    *code = subject_take(s, subject, named, &n);
+    if (!*code && named[0] != &subject->scenario && !session_takes_task(s, named, n))
+        *code = EXIT_USAGE;
+    *scenario = named[0];
     s->options.arrange = &s->task->arrange;
     return *code == EXIT_GOOD;
 }
-
-static int exec_main(const struct cmd_env *env, int argc, char **argv)
-{
-    struct session s = {.env = env, .opts = exec_option_table, .argc = argc, .argv = argv};
-    struct exec_scenario exec;
-    s.options_argc = exec_options_argc(argc, argv);
-    if (!session_parse(&s))
-        return EXIT_USAGE;
-    if (s.cli.help) {
-        help_print_command(env, &exec_command);
-        return cmd_finish();
-    }
-    if (s.cli.npositional) {
-        log_error("unexpected argument '%.80s': the command stands behind '--'",
-                  s.cli.positional[0]);
-        return EXIT_USAGE;
-    }
-    int code = exec_take_command(&s);
-    if (code)
-        return code;
-    exec_make_scenario("exec", &s.options.command, &exec);
-    const struct scenario *scenario = &exec.scenario;
-    return session_run(&s, &scenario, 1);
-}
-
-const struct command exec_command = {
-    .name = "exec",
-    .main = exec_main,
-    .summary = "a command of your own under each placement, compared",
-    .operands = "-- COMMAND [ARGUMENT...]",
-    .about = "Starts copies of the command behind '--' as the workers of 'contend run', under each "
-             "placement, in random order, round after round, and compares what they get: runs a "
-             "second, or a number or lines that it prints. {worker}, {workers}, {threads}, {gpu}, "
-             "{cpus} and {node} in its arguments stand for what each copy has.",
-    .opts = exec_option_table,
-};

@@ -1,9 +1,9 @@
 /* contend tune: the best setting of a scenario's workers, searched for and then proved. */
 #include "harness/verdict/search/tune.h"
 
-#include "harness/cmd/exec.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
+#include "harness/cmd/subject.h"
 #include "harness/lib/say/log.h"
 
 static int after_round(void *arg, const struct verdict *verdict, struct result *result,
@@ -37,9 +37,9 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
         .no_figures = true};
     struct session s = {.env = env, .task = &task, .argc = argc, .argv = argv};
     const struct scenario *scenario;
-    struct exec_scenario exec;
+    struct subject subject;
     int code;
-    if (!exec_take_task(&s, &tune_command, &exec, &scenario, &code))
+    if (!subject_take_task(&s, &tune_command, &subject, &scenario, &code))
         return code;
     struct run_options *options = &s.options;
     options->no_canary = true; /* its rounds are paired */
@@ -66,7 +66,7 @@ const struct command tune_command = {
         "the placements, then changes of those that do well, then successive halving over "
         "paired rounds. Fresh rounds, which the search has not seen, then measure the simplest "
         "setting near the best against none: the printed gain is theirs. A command of your "
-        "own follows '--', as in 'contend exec'.",
+        "own follows '--', as in 'contend run'.",
     .opts = tune_option_table,
     .takes_params = true,
     .is_task = true,

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# contend exec: a user's command as the worker. What it gets, what is compared, what is said when it
+# contend run -- COMMAND: a user's command as the worker. What it gets, what is compared, what is said when it
 # does not do what a worker should, and that nothing of it stays.
 . tests/lib/cli.sh
 export CONTEND_LIBCUDA=/nowhere CONTEND_LIBNVML=/nowhere
 
-one=("$CONTEND_BINARY" exec --workers 2 --placement sized --rounds 1 --time 0.1 --no-baselines --no-canary
+one=("$CONTEND_BINARY" run --workers 2 --placement sized --rounds 1 --time 0.1 --no-baselines --no-canary
     --no-plots --host h)
 
 try() { # try CODE PATTERN OUT [OPTION...] -- COMMAND...: one placement, one round
@@ -35,7 +35,7 @@ said words 'omp=[0-9]+'
 # Of a command that fails its error is told, and not that there is nothing to draw of it.
 try 3 'the command exited with status 3' fails -- sh -c 'exit 3'
 ! "${one[@]}" --out "$scratch/fails" -- sh -c 'exit 3' 2>&1 | grep 'no plot' || fail "plots are missed that nobody wants"
-! "$CONTEND_BINARY" exec -n 1 -P none --rounds 1 --time 0.1 --no-canary --out "$scratch/fails" -- sh -c 'exit 3' 2>&1 |
+! "$CONTEND_BINARY" run -n 1 -P none --rounds 1 --time 0.1 --no-canary --out "$scratch/fails" -- sh -c 'exit 3' 2>&1 |
     grep 'no plot' || fail "plots are missed where nothing was measured"
 
 # Nothing of ours is open in it; and the memory policy that we were started with is its own.
@@ -61,29 +61,31 @@ try 3 'the command asks for \{gpu\}, and worker 0 has none' gpu -- echo '{gpu}'
 
 # Several numbers of workers make curves, each as far as it goes; the fewest have to be possible.
 more=$(($(nproc) + 1))
-expect 0 "most work per second was done by [0-9]+ workers? under " "$CONTEND_BINARY" exec --workers 1..2,$more \
+expect 0 "most work per second was done by [0-9]+ workers? under " "$CONTEND_BINARY" run --workers 1..2,$more \
     --placement none,partition --rounds 1 --time 0.05 --no-canary --host h --out "$scratch/curves" -- sleep 0.05
 grep -q "^ *$more .* -$" "$scratch/curves/summary.txt" || fail "no line of $more workers: $(cat "$scratch/curves/summary.txt")"
 grep -q "^# contend line_chart" "$scratch/curves/plots/workers.dat" || fail "no curve of work"
 grep -q "^# contend line_chart" "$scratch/curves/plots/workers_efficiency.dat" || fail "no curve of efficiency"
 grep -q "partition,$more,.*,skipped," "$scratch/curves/rows.csv" || fail "no skipped row: $(cat "$scratch/curves/rows.csv")"
 expect 0 '^\*\*command, 1 worker\*\*$' "$CONTEND_BINARY" report --md "$scratch/curves"
-expect 2 'cannot give each of' "$CONTEND_BINARY" exec --workers $more,$((more + 1)) --placement partition -- true
+expect 2 'cannot give each of' "$CONTEND_BINARY" run --workers $more,$((more + 1)) --placement partition -- true
 for counts in 1.. ..3 3-1 1-2-3 2..x 1..17; do
-    expect 2 'such as 1,2,4 or 1..4' "$CONTEND_BINARY" exec --workers "$counts" --placement none -- true
+    expect 2 'such as 1,2,4 or 1..4' "$CONTEND_BINARY" run --workers "$counts" --placement none -- true
 done
 
 # Threads are the user's where the placement leaves them alone.
-expect 0 'runs/s' env OMP_NUM_THREADS=7 "$CONTEND_BINARY" exec --workers 2 --placement none --rounds 1 \
+expect 0 'runs/s' env OMP_NUM_THREADS=7 "$CONTEND_BINARY" run --workers 2 --placement none --rounds 1 \
     --time 0.05 --no-baselines --no-canary --no-plots --out "$scratch/omp" -- sh -c 'echo omp=$OMP_NUM_THREADS'
 said omp '^omp=7$'
 
 # A command line that makes no sense.
 try 2 "no program 'contend-no-such' in PATH" none -- contend-no-such
 try 2 "cannot execute '/etc/passwd'" none -- /etc/passwd
-try 2 'which command\?' none
+try 2 'which command\? --metric' none --metric '([0-9]+)'
+expect 2 'which command\? --metric' "$CONTEND_BINARY" bench prep --sample
 try 2 'which command\?' none --
-try 2 "stands behind '--'" none true -- true
+try 2 "a scenario, or a command behind '--'" none true -- true
+try 2 "a command goes behind '--'" none ./train
 try 2 'no regular expression' none --metric '([0-9' -- true
 try 2 'has 0 groups' none --metric 'rate' -- true
 try 2 'duration says how long' none --duration 1 -- true
@@ -171,7 +173,7 @@ gone '^yes'
 # Who sets its own CPUs is named.
 if [ "$(nproc)" -gt 1 ] && command -v taskset > /dev/null; then
     all=$(taskset -cp $$ | sed 's/.*: //')
-    "$CONTEND_BINARY" exec --workers 2 --placement partition --rounds 1 --time 0.1 --no-baselines --no-canary \
+    "$CONTEND_BINARY" run --workers 2 --placement partition --rounds 1 --time 0.1 --no-baselines --no-canary \
         --no-plots --out "$scratch/mask" -- sh -c 'taskset -cp "$0" $$ > /dev/null; sleep 1' "$all" \
         > "$scratch/said" 2> "$scratch/log" < /dev/null || fail "exit $?: $(cat "$scratch/log")"
     tr -s ' \n' ' ' < "$scratch/said" > "$scratch/line"
@@ -181,7 +183,7 @@ if [ "$(nproc)" -gt 1 ] && command -v taskset > /dev/null; then
 
     # Not who is bound for moments, as libraries do that look around.
     # shellcheck disable=SC2016 # the inner shell's
-    "$CONTEND_BINARY" exec --workers 2 --placement none --rounds 1 --time 0.1 --no-baselines --no-canary \
+    "$CONTEND_BINARY" run --workers 2 --placement none --rounds 1 --time 0.1 --no-baselines --no-canary \
         --no-plots --out "$scratch/moments" -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
             taskset -cp 0 $$; taskset -cp "$0" $$; sleep 0.03; done > /dev/null' "$all" \
         > "$scratch/said" 2> "$scratch/log" < /dev/null || fail "exit $?: $(cat "$scratch/log")"
@@ -220,9 +222,9 @@ expect 2 'a build of contend runs no command' "${ab[@]}" -v a -v b=build:/bin/tr
 
 # The sample worker, or why there is none.
 if command -v python3 > /dev/null; then
-    expect 0 'runs/s' "$CONTEND_BINARY" exec --sample --workers 2 --placement sized --rounds 1 --time 0.1 \
+    expect 0 'runs/s' "$CONTEND_BINARY" run --sample --workers 2 --placement sized --rounds 1 --time 0.1 \
         --no-baselines --no-canary --no-plots --out "$scratch/sample" -- --batches 2 --items 4
     said sample 'rate: [0-9.]+ items/s'
 fi
-expect 3 'skipped: the sample worker needs python3' env PATH=/nonexistent "$CONTEND_BINARY" exec --sample
+expect 3 'skipped: the sample worker needs python3' env PATH=/nonexistent "$CONTEND_BINARY" run --sample
 finish

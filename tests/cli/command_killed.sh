@@ -5,7 +5,7 @@
 . tests/lib/cli.sh
 
 # The shell of the command ends with its worker; the sleeper in a session of its own does not.
-"$CONTEND_BINARY" exec --workers 1 --placement none --rounds 1 --no-baselines --no-canary --no-plots --host h \
+"$CONTEND_BINARY" run --workers 1 --placement none --rounds 1 --no-baselines --no-canary --no-plots --host h \
     --out "$scratch/killed" -- sh -c 'setsid sleep 7540 & sleep 7541' > "$scratch/said" 2>&1 < /dev/null &
 pid=$!
 both() {
@@ -27,7 +27,7 @@ nobody() {
     ! pgrep -x sleep > /dev/null && ! pgrep -f ' __worker ' > /dev/null
 }
 for stopped in no yes; do
-    "$CONTEND_BINARY" exec --workers 2 --placement none --rounds 1 --no-baselines --no-canary --no-plots --host h \
+    "$CONTEND_BINARY" run --workers 2 --placement none --rounds 1 --no-baselines --no-canary --no-plots --host h \
         --out "$scratch/alone" -- sh -c 'setsid sleep 7543 & sleep 7544' > "$scratch/said" 2>&1 < /dev/null &
     pid=$!
     wait_for 30 four || fail "no sleepers: $(cat "$scratch/said")"

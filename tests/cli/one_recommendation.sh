@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One workload has one recommendation with one gain, whoever names it: exec, tune, run, report as text, JSON,
+# One workload has one recommendation with one gain, whoever names it: run, tune, report as text, JSON,
 # Markdown and page, and place, which takes the newest of them.
 . tests/lib/cli.sh
 needs two-cpus unshare
@@ -61,8 +61,8 @@ places() {
 places "^contend: placement partition is not measured: .*contend tune -- COMMAND" -n 2 --xml "package:1 core:4 pu:1"
 grep -q '^partition: ' plan || fail "the nearest: $(cat plan)"
 
-quietly "$binary" exec -n 2 --no-canary --no-baselines --time 0.05 --warmup 0 --rounds 3 --host h -P none,sized,passive,partition --json \
-    --metric 'rate ([0-9]+)' -- ./rate >json 2>log || fail "exec: $(cat log)"
+quietly "$binary" run -n 2 --no-canary --no-baselines --time 0.05 --warmup 0 --rounds 3 --host h -P none,sized,passive,partition --json \
+    --metric 'rate ([0-9]+)' -- ./rate >json 2>log || fail "run: $(cat log)"
 by_exec=$(newest)
 agrees "$by_exec" sized
 gain=$(recommended "$by_exec/run.json" speed_up)
@@ -115,8 +115,8 @@ cat >rate <<'SH'
 #!/bin/sh
 echo "rate 100"
 SH
-quietly "$binary" exec -n 2 --no-canary --no-baselines --time 0.05 --warmup 0 --rounds 3 --host h -P none,sized,partition \
-    --metric 'rate ([0-9]+)' -- ./rate >said 2>log || fail "exec: $(cat log)"
+quietly "$binary" run -n 2 --no-canary --no-baselines --time 0.05 --warmup 0 --rounds 3 --host h -P none,sized,partition \
+    --metric 'rate ([0-9]+)' -- ./rate >said 2>log || fail "run: $(cat log)"
 grep -q '^no measurable gain: leave it as it is' said || fail "not left as it is: $(cat said)"
 grep -q '^none\* ' said || fail "not marked: $(cat said)"
 ! grep -q '^to apply it' said || fail "something to apply: $(cat said)"

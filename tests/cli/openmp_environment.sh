@@ -56,7 +56,7 @@ holds "$all_workers | all(.cpus_threads == null)"
 
 # The placement `passive` waits asleep, whatever is set; others wait as the user says.
 # shellcheck disable=SC2016 # the inner shell's
-GOMP_SPINCOUNT=7 OMP_WAIT_POLICY=active "$CONTEND_FAKE" exec --placement none,passive --workers 2 --rounds 1 \
+GOMP_SPINCOUNT=7 OMP_WAIT_POLICY=active "$CONTEND_FAKE" run --placement none,passive --workers 2 --rounds 1 \
     --time 0.05 --no-baselines --no-canary --no-plots --out "$scratch/passive" -- sh -c '
         said=$(env | grep -E "^(OMP_WAIT_POLICY|GOMP_SPINCOUNT)=" | sort | xargs)
         echo "$said" >>"$0"' "$scratch/said" >"$scratch/log" 2>&1 </dev/null || fail "exit $?: $(cat "$scratch/log")"

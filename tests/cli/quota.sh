@@ -13,7 +13,7 @@ grep -q '"the cgroup grants the time of 0.5 CPUs' "$scratch/out/run.json" || fai
 # tenth of a CPU is less than a busy machine leaves, too.
 quota 10
 expect 0 'none[~ ]' "${within[@]}" \
-    "$CONTEND_BINARY" exec --workers 2 --placement none --rounds 1 --time 1 --no-canary --no-baselines --no-plots --out "$scratch/stopped" -- \
+    "$CONTEND_BINARY" run --workers 2 --placement none --rounds 1 --time 1 --no-canary --no-baselines --no-plots --out "$scratch/stopped" -- \
     sh -c 'i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done'
 tr -s '\n ' ' ' <"$scratch/stopped/summary.txt" | grep -q 'a quota of CPU time (cpu.max) stopped it' ||
     fail "nothing of the quota: $(cat "$scratch/stopped/summary.txt")"

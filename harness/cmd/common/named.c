@@ -36,7 +36,7 @@ static void unknown_scenario(const struct cmd_env *env, const char *name)
                        known[0] ? ", " : "", k->name);
         similar_offer(&near, k->name);
     }
-    log_error("unknown scenario '%.80s'%s known: %s", name,
+    log_error("unknown scenario '%.80s'%s known: %s; a command goes behind '--'", name,
               similar_hint(&near, "", hint, sizeof(hint)), known);
 }
 

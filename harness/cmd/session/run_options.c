@@ -83,13 +83,16 @@ static const char *const device_names[] = {"auto",
 
 const struct opt run_option_table[] = {
     WORKER_OPTIONS,
-    PLACEMENT_OPTION("Placements to compare, such as none,partition (default: the scenario's); "
-                     "'contend info' names them"),
+    PLACEMENT_OPTION("Placements to compare, such as none,partition (default: the scenario's, or "
+                     "for a command all that fit this machine); 'contend info' names them"),
     DEVICE_OPTION,
     PROFILE_OPTIONS,
     OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T",
                 "All of it takes about so long at most: fewer and shorter rounds, each scenario by "
                 "its share (default: the profile's; of 'all' in quick 5m30s)"),
+    COMMAND_OPTIONS(run_options, command),
+    OPT_FLAG("sample", run_options, sample, NULL,
+             "Run the sample worker that contend brings (a Python script) as the command"),
     MEASURE_OPTIONS,
     PLAN_OPTIONS(run_options, plan),
     BIND_OPTIONS,
@@ -100,25 +103,6 @@ const struct opt run_option_table[] = {
     OPT_TEXT("trace", run_options, trace, NULL, "FILE",
              "Write steps, stages and CPUs of the first round as a trace for ui.perfetto.dev or "
              "chrome://tracing"),
-    SHOW_OPTIONS,
-    LAST_OPTIONS,
-    {.name = NULL},
-};
-
-const struct opt exec_option_table[] = {
-    WORKER_OPTIONS,
-    PLACEMENT_OPTION("Placements to compare (default none,sized,passive,partition, and numa, "
-                     "gpu-local and package-local where there are nodes and GPUs); 'contend info' "
-                     "names them"),
-    COMMAND_OPTIONS(run_options, command),
-    OPT_FLAG("sample", run_options, sample, NULL,
-             "Run the sample worker that contend brings (a Python script) as the command"),
-    PROFILE_OPTIONS,
-    TIME_OPTIONS,
-    PLACE_OPTIONS,
-    PLAN_OPTIONS(run_options, plan),
-    BIND_OPTIONS,
-    OUT_OPTIONS,
     SHOW_OPTIONS,
     LAST_OPTIONS,
     {.name = NULL},

@@ -15,6 +15,14 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/machine/gpu/state.h"
 
+/* Options of a command where none is run would be ignored. */
+static bool has_command_options(const struct run_options *options)
+{
+    const struct command_options *command = &options->command;
+    return options->sample || command->metric || command->metric_file || command->unit ||
+           command->line || command->by_lines || command->less_is_better || command->duration_s > 0;
+}
+
 /* -b, -e and -f become parameters. */
 static int parse(struct session *s, struct err *err)
 {
@@ -30,6 +38,10 @@ static int parse(struct session *s, struct err *err)
         (void)snprintf(s->sizes[i], sizeof(s->sizes[i]), "%s=%.40s", names[i], values[i]);
         s->cli.pairs[s->cli.npairs++] = s->sizes[i];
     }
+    bool no_command = argc == s->argc && !(s->options_argc && s->options.sample);
+    if (!rc && no_command && has_command_options(&s->options))
+        return err_set(err, -EINVAL,
+                       "which command? --metric, --duration and the like are for one behind '--'");
     return rc;
 }
 

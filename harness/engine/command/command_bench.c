@@ -424,7 +424,7 @@ static int export_all(const struct opt_texts *env, struct err *err)
 static int command_setup(struct bench_ctx *ctx)
 {
     if (!ctx->command)
-        return err_set(ctx->err, -EINVAL, "no command: 'contend exec -- COMMAND' runs one");
+        return err_set(ctx->err, -EINVAL, "no command: 'contend run -- COMMAND' runs one");
     struct run *run = ctx->state = calloc(1, sizeof(*run));
     if (!run)
         return err_set(ctx->err, -ENOMEM, "no memory for a command");

@@ -13,7 +13,7 @@
 #include <jansson.h>
 
 #include "harness/cmd/common/start.h"
-#include "harness/cmd/exec.h"
+#include "harness/cmd/subject.h"
 #include "harness/verdict/search/tune.h"
 #include "tests/lib/fixture_dir.h"
 
@@ -65,9 +65,9 @@ static void test_session_keeps_the_round_before_a_failure(void **state)
     int argc = sizeof(argv) / sizeof(argv[0]) - 2; /* without the program and the end */
     struct session s = {.env = &env, .task = &task, .argc = argc, .argv = argv + 1};
     const struct scenario *scenario;
-    struct exec_scenario exec;
+    struct subject subject;
     int code;
-    assert_true(exec_take_task(&s, &tune_command, &exec, &scenario, &code));
+    assert_true(subject_take_task(&s, &tune_command, &subject, &scenario, &code));
     assert_int_equal(session_run(&s, &scenario, 1), EXIT_NOT_RUN);
     tune_free(&tune);
 

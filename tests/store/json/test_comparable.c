@@ -119,10 +119,10 @@ TEST(comparable_tells_commands_apart)
         {"'options': {'steps-by-lines': false}", "'options': {'steps-by-lines': true}"},
         {"'options': {'line': 'step'}", "'options': {'line': 'epoch'}"},
         {"'options': {'less-is-better': false}", "'options': {'less-is-better': true}"},
-        {"'command': ['contend', 'exec', '-n', '1', '--', 'sh', 'a']",
-         "'command': ['contend', 'exec', '-n', '1', '--', 'sh', 'b']"},
-        {"'command': ['contend', 'exec', '-o', 'x', '--', 'sh', 'a']",
-         "'command': ['contend', 'exec', '-o', 'y', '--', 'sh', 'a']"},
+        {"'command': ['contend', 'run', '-n', '1', '--', 'sh', 'a']",
+         "'command': ['contend', 'run', '-n', '1', '--', 'sh', 'b']"},
+        {"'command': ['contend', 'run', '-o', 'x', '--', 'sh', 'a']",
+         "'command': ['contend', 'run', '-o', 'y', '--', 'sh', 'a']"},
         {"'command': ['contend', 'run', '-o', 'x']", "'command': ['contend', 'run', '-o', 'y']"},
     };
     for (size_t i = 0; i < sizeof(sides_of) / sizeof(sides_of[0]); i++) {
