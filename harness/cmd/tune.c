@@ -1,10 +1,17 @@
-/* contend tune: the best setting of a scenario's workers, searched for and then proved. */
+/* contend tune: the best setting of workers, searched for and then proved; or how many cores they
+ * need. */
 #include "harness/verdict/search/tune.h"
+
+#include <errno.h>
 
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
 #include "harness/lib/say/log.h"
+#include "harness/verdict/search/sizing.h"
+
+/* What the search and its fresh rounds take, unless told otherwise. */
+static const double search_s = 180;
 
 static int after_round(void *arg, const struct verdict *verdict, struct result *result,
                        struct err *err)
@@ -26,6 +33,61 @@ static void after_arm(void *arg, struct result *result)
         log_warn("%s", told);
 }
 
+static int judge_cores(const void *arg, const struct analysis *analysis, struct findings *findings,
+                       struct err *err)
+{
+    (void)arg;
+    return sizing_judge(analysis, findings, err);
+}
+
+/* --cores: every count of cores is measured in each round, and nothing is searched. */
+static int measure_cores(struct session *s, const struct scenario *scenario)
+{
+    static const struct opt reserve =
+        OPT_INT("reserve", run_options, plan.reserve, "0", 0, BITSET_BITS, "K", "");
+    struct run_options *options = &s->options;
+    struct sizing sizing = {.cores = options->try_cores};
+    const struct session_task task = {
+        .arrange = {.purpose = PURPOSE_SIZING, .add = sizing_arrange, .arg = &sizing},
+        .judge = judge_cores};
+    struct err err = {0};
+    if (options->try_threads || options->try_wait)
+        (void)err_set(&err, -EINVAL, "--cores goes without --threads and --wait");
+    else if (options->try_reserve)
+        (void)opt_set(&reserve, options, options->try_reserve, &err);
+    if (err.msg[0]) {
+        log_error("%s", err.msg);
+        return EXIT_USAGE;
+    }
+    s->task = &task;
+    options->arrange = &task.arrange;
+    options->budget_s = options->max_time_s;
+    if (!options->placements)
+        options->placements = "partition";
+    return session_run(s, &scenario, 1);
+}
+
+static int search(struct session *s, struct tune *tune, const struct scenario *scenario)
+{
+    struct run_options *options = &s->options;
+    if (options->try_cores) {
+        log_error("--core-counts goes with --cores");
+        return EXIT_USAGE;
+    }
+    if (!(options->max_time_s > 0))
+        options->max_time_s = search_s;
+    options->no_canary = true; /* its rounds are paired */
+    tune->tried = (struct settings_tried){.threads = options->try_threads,
+                                          .reserve = options->try_reserve,
+                                          .wait = options->try_wait,
+                                          .common = options->plan};
+    tune->max_time_s = options->max_time_s;
+    tune->tolerance = options->threshold / 100;
+    tune->fresh_rounds = (unsigned)options->rounds;
+    options->rounds = 0;
+    return session_run(s, &scenario, 1);
+}
+
 static int tune_main(const struct cmd_env *env, int argc, char **argv)
 {
     struct tune tune = {0};
@@ -41,17 +103,7 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
     int code;
     if (!subject_take_task(&s, &tune_command, &subject, &scenario, &code))
         return code;
-    struct run_options *options = &s.options;
-    options->no_canary = true; /* its rounds are paired */
-    tune.tried = (struct settings_tried){.threads = options->try_threads,
-                                         .reserve = options->try_reserve,
-                                         .wait = options->try_wait,
-                                         .common = options->plan};
-    tune.max_time_s = options->max_time_s;
-    tune.tolerance = options->threshold / 100;
-    tune.fresh_rounds = (unsigned)options->rounds;
-    options->rounds = 0;
-    code = session_run(&s, &scenario, 1);
+    code = s.options.cores ? measure_cores(&s, scenario) : search(&s, &tune, scenario);
     tune_free(&tune);
     return code;
 }
@@ -59,14 +111,13 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
 const struct command tune_command = {
     .name = "tune",
     .main = tune_main,
-    .summary = "the best setting for the workers, with proof",
+    .summary = "the best setting for the workers, with proof; --cores: how many a GPU needs",
     .operands = "[SCENARIO | -- COMMAND [ARGUMENT...]]",
-    .about =
-        "Searches placements, threads a worker, cores kept free and how threads wait: first "
-        "the placements, then changes of those that do well, then successive halving over "
-        "paired rounds. Fresh rounds, which the search has not seen, then measure the simplest "
-        "setting near the best against none: the printed gain is theirs. A command of your "
-        "own follows '--', as in 'contend run'.",
+    .about = "Searches placements, threads a worker, cores kept free and how threads wait. Fresh "
+             "rounds, which the search has not seen, then measure the simplest setting near the "
+             "best against none: the printed gain is theirs. With --cores it measures throughput "
+             "over the cores of a worker instead, one alone and all together, and says how many "
+             "are enough. Behind '--', a command of your own, as in 'contend run'.",
     .opts = tune_option_table,
     .takes_params = true,
     .is_task = true,

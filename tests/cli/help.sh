@@ -69,10 +69,8 @@ done
 [ -n "$(names Scenarios)" ] && [ -n "$(names Benchmarks)" ] || fail "nothing in the list"
 
 # Of scenarios, what a command takes.
-for command in sizing tune; do
-    expect 0 '^  pipeline ' "$CONTEND_BINARY" $command --help
-    ! "$CONTEND_BINARY" $command --help | grep -q '^  memory ' || fail "$command offers a scenario that it refuses"
-done
+expect 0 '^  pipeline ' "$CONTEND_BINARY" tune --help
+! "$CONTEND_BINARY" tune --help | grep -q '^  memory ' || fail "tune offers a scenario that it refuses"
 
 # In 80 columns.
 for line in help 'bench collective --help' 'run all --dry-run' $(sed 's/$/_--help/' <<<"$commands"); do

@@ -141,19 +141,23 @@ const struct opt ab_option_table[] = {
 };
 
 const struct opt tune_option_table[] = {
-    OPT_SECONDS(
-        "max-time", run_options, max_time_s, "3m", 1, 864000, "T",
-        "The search and its fresh rounds take so long at most, unless a single measurement is "
-        "longer"),
+    OPT_FLAG("cores", run_options, cores, NULL,
+             "Measure how many cores a worker, and so a GPU, needs, and search nothing"),
+    OPT_TEXT("core-counts", run_options, try_cores, NULL, "C[,C..]",
+             "With --cores: counts to try (default: 1, 2, 3, 4, 6, 8, ... and all)"),
+    OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T",
+                "It takes so long at most, unless a single measurement is longer (default 3m; with "
+                "--cores the profile's)"),
     OPT_DOUBLE("within", run_options, threshold, "5", 0.1, 50, "PERCENT",
                "A setting that is simpler and so near to the best is preferred"),
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
-            "Exactly so many fresh rounds, whatever the time (default: as there is time for, up to "
-            "15)"),
+            "Exactly so many fresh rounds, or with --cores rounds of all counts, whatever the time "
+            "(default: as there is time for, up to 15)"),
     WORKER_OPTIONS,
     OPT_TEXT(
         "placement", run_options, placements, NULL, "P[,P..]",
-        "Placements to search (default: the scenario's); 'none' is what the best is held against",
+        "Placements to search (default: the scenario's), with --cores the first that binds workers "
+        "to cores (default partition); 'none' is what the best is held against",
         .letter = 'P'),
     OPT_TEXT("threads", run_options, try_threads, NULL, "T[,T..]",
              "Threads of each worker to try (default: what the placement gives, and half of it)"),
@@ -169,35 +173,12 @@ const struct opt tune_option_table[] = {
     PLAN_MEM_OPTION(run_options, plan),
     BIND_OPTIONS,
     OUT_OPTIONS,
-    OPT_FLAG("json", run_options, json, NULL, "Print settings and findings as JSON"),
-    LAST_OPTIONS,
-    {.name = NULL},
-};
-
-const struct opt sizing_option_table[] = {
-    OPT_TEXT("cores", run_options, try_cores, NULL, "C[,C..]",
-             "Cores of each worker to try (default: 1, 2, 3, 4, 6, 8, ... and all)"),
-    WORKER_OPTIONS,
-    OPT_TEXT("placement", run_options, placements, "partition", "P[,P..]",
-             "How workers get cores of their own: the first of these that is possible so",
-             .letter = 'P'),
-    COMMAND_OPTIONS(run_options, command),
-    DEVICE_OPTION,
     OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
-               "How long and how often to measure"),
-    OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
-            "Rounds of all counts (default: the profile's)"),
-    MEASURE_OPTIONS,
-    OPT_INT("reserve", run_options, plan.reserve, "0", 0, BITSET_BITS, "K",
-            "Keep the first K allowed cores free for the system"),
-    PLAN_CPUS_OPTION(run_options, plan),
-    PLAN_MEM_OPTION(run_options, plan),
-    BIND_OPTIONS,
-    OUT_OPTIONS,
+               "With --cores: how long and how often to measure"),
     OPT_FLAG("no-canary", run_options, no_canary, NULL,
-             "Leave out the arm that shows each round how fast the machine itself is"),
+             "With --cores: leave out the arm that shows how fast the machine itself is"),
     OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html"),
-    OPT_FLAG("json", run_options, json, NULL, "Print the curves and the findings as JSON"),
+    OPT_FLAG("json", run_options, json, NULL, "Print settings and findings as JSON"),
     LAST_OPTIONS,
     {.name = NULL},
 };

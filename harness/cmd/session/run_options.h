@@ -7,7 +7,6 @@
 #include "harness/lib/base/opt.h"
 
 /* Into a struct run_options. */
-extern const struct opt run_option_table[], ab_option_table[], tune_option_table[],
-    sizing_option_table[];
+extern const struct opt run_option_table[], ab_option_table[], tune_option_table[];
 
 #endif

@@ -49,7 +49,8 @@ struct run_options {
     struct plan_options plan;
     struct topo_options topo;
     const char *try_threads, *try_reserve, *try_wait; /* of a tune: lists; NULL = its own */
-    const char *try_cores;                            /* the same of a sizing */
+    bool cores;                    /* of a tune: how many cores workers need, and no search */
+    const char *try_cores;         /* counts of those, a list; NULL = chosen */
     const struct arrange *arrange; /* or NULL; chooses the arms of the scenario's one part */
     /*
      * Commands of the user, borrowed: none, one that all arms run, or of an ab one a variant. With

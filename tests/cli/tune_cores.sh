@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# contend sizing: both curves, what is enough where that is known, the figure, the same from its files;
+# contend tune --cores: both curves, what is enough where that is known, the figure, the same from its files;
 # bad usage.
 . tests/lib/cli.sh
 
 needs two-cpus
-sizing=("$CONTEND_FAKE" sizing fake --time 0.05 --warmup 0.01 --host h --no-canary --rounds 2)
+sizing=("$CONTEND_FAKE" tune --cores fake --time 0.05 --warmup 0.01 --host h --no-canary --rounds 2)
 
 # A step that is divided among the threads: one worker with 2 cores does twice the work of one with 1.
 divided() {
-    "${sizing[@]}" --cores 1,2 -p mode=divided -p step=0.04 -o "$scratch/divided" > "$scratch/said" 2> "$scratch/log" ||
+    "${sizing[@]}" --core-counts 1,2 -p mode=divided -p step=0.04 -o "$scratch/divided" > "$scratch/said" 2> "$scratch/log" ||
         fail "exit $?: $(cat "$scratch/log")"
     grep -q 'one worker alone needs 2 cores' "$scratch/said"
 }
@@ -32,14 +32,16 @@ asleep() {
 patiently asleep || fail "one is not enough: $(cat "$scratch/json")"
 
 # A command of one's own, which uses as many threads as it is given: what applies it names it.
-"$CONTEND_BINARY" sizing --cores 1 --rounds 2 --no-canary --no-plots --host h -o "$scratch/command" \
+"$CONTEND_BINARY" tune --cores --core-counts 1 --rounds 2 --no-canary --no-plots --host h -o "$scratch/command" \
     --metric 'rate ([0-9]+)' -- sh -c 'sleep 0.1; echo "rate 100"' > "$scratch/said" 2> "$scratch/log" ||
     fail "exit $?: $(cat "$scratch/log")"
 grep -q -- "-- sh -c 'sleep 0.1" "$scratch/said" || fail "the command is not named: $(cat "$scratch/said")"
 
 expect 0 'variant cores-1' "${sizing[@]}" --dry-run
-expect 2 "cores '2,1' is not an ascending list" "${sizing[@]}" --cores 2,1 -o "$scratch/bad"
-expect 2 'a worker alone has [0-9]+ cores at most here, not 4000' "${sizing[@]}" --cores 1,4000 -o "$scratch/bad"
+expect 2 "cores '2,1' is not an ascending list" "${sizing[@]}" --core-counts 2,1 -o "$scratch/bad"
+expect 2 'a worker alone has [0-9]+ cores at most here, not 4000' "${sizing[@]}" --core-counts 1,4000 -o "$scratch/bad"
 expect 2 'no placement here binds' "${sizing[@]}" --placement none -o "$scratch/bad"
-expect 2 'try pipeline' "$CONTEND_BINARY" sizing memory
+expect 2 'goes without --threads and --wait' "${sizing[@]}" --threads 2
+expect 2 'core-counts goes with --cores' "$CONTEND_BINARY" tune --core-counts 1
+expect 2 'try pipeline' "$CONTEND_BINARY" tune --cores memory
 finish
