@@ -103,7 +103,7 @@ END
     say_file contend "the program"
     say_file contend-cuda12 "the same, for older drivers and GPUs"
     say_file contend-comms "\`contend comms\`; stays beside the program"
-    say_file contend-doctor "\`contend doctor\` and \`contend top\`; stays beside the program"
+    say_file contend-doctor "\`contend doctor\`; stays beside the program"
     say_file libcontend_comms.so "loaded by NCCL under \`contend comms\`; stays beside the program"
     say_file libcontend_copies.so "loaded by CUDA under \`contend comms --copies\`; stays beside the program"
     say_file sample_worker.py "the worker of \`contend run --sample\`; stays beside the program"

@@ -85,13 +85,13 @@ fi
     fail "another version in the bundle"
 expect 0 'CPU|core' chroot "$root" "$program" info
 expect 0 'pipeline' chroot "$root" "$program" info
-{ grep -oE '\./contend [a-z]+' "$inside/README.md" && printf 'contend %s\n' comms doctor top validate baseline; } |
+{ grep -oE '\./contend [a-z]+' "$inside/README.md" && printf 'contend %s\n' comms doctor validate baseline; } |
     sort -u >"$scratch/commands"
 grep -q run "$scratch/commands" || fail "its README names no command"
 while read -r _ command; do
     expect 0 "usage: contend $command" chroot "$root" "$program" "$command" --help
 done <"$scratch/commands"
-expect 0 'CPU' chroot "$root" "$program" top --once
+expect 0 'CPU' chroot "$root" "$program" doctor --live --looks 1
 expect 2 'no log' chroot "$root" "$program" comms --read /tmp
 expect 2 "there is no rule 'x'" chroot "$root" "$program" validate --only x
 finish

@@ -237,7 +237,7 @@ state=$scratch/state
 plant "$CONTEND_BUSY" threads=1
 plant "$CONTEND_BUSY" threads=1
 a=${faulty[0]} b=${faulty[1]} before=$(mask_of "$a")
-apply=("$CONTEND_BINARY" doctor --watch 0.5 --pid "$a" --pid "$b" --state "$state" --apply)
+apply=("$CONTEND_BINARY" doctor --time 0.5 --pid "$a" --pid "$b" --state "$state" --apply)
 expect 2 'without a terminal, --apply needs --yes' "${apply[@]}"
 [ "$(mask_of "$a")" = "$before" ] || fail "bound without being asked to"
 expect 2 "placement 'none' binds nothing" "${apply[@]}" --yes --placement none
@@ -264,7 +264,7 @@ mkdir "$scratch/home"
 at_home=(env -u XDG_STATE_HOME HOME="$scratch/home" "$CONTEND_BINARY" doctor)
 expect 3 'nothing to undo' "${at_home[@]}" --undo
 [ -z "$(ls -A "$scratch/home")" ] || fail "--undo leaves folders in a home"
-expect 0 'bound 2 processes' "${at_home[@]}" --watch 0.5 --pid "$a" --pid "$b" --apply --yes
+expect 0 'bound 2 processes' "${at_home[@]}" --time 0.5 --pid "$a" --pid "$b" --apply --yes
 [ -s "$scratch/home/.local/state/contend/doctor.state" ] || fail "no state in a new home"
 expect 0 '2 processes may run where they could before' "${at_home[@]}" --undo
 end_faults
@@ -277,12 +277,12 @@ if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] &&
     plant "$CONTEND_BUSY"
     plant "$CONTEND_BUSY"
     FAKE_GPU="pid=${faulty[0]}" CONTEND_LIBNVML=$scratch/nvml.so "$CONTEND_BINARY" doctor --gpu-procs \
-        --watch 0.5 --json >"$scratch/seen"
+        --time 0.5 --json >"$scratch/seen"
     python3 -c 'import json, sys
 pids = [p["pid"] for p in json.load(open(sys.argv[1]))["processes"]]
 sys.exit(pids != [int(sys.argv[2])])' "$scratch/seen" "${faulty[0]}" || fail "others than NVML lists: $(cat "$scratch/seen")"
     expect 3 'NVML lists no process' env FAKE_GPU=pid=4194303 CONTEND_LIBNVML="$scratch/nvml.so" \
-        "$CONTEND_BINARY" doctor --gpu-procs --watch 0.5
+        "$CONTEND_BINARY" doctor --gpu-procs --time 0.5
     end_faults
 fi
 

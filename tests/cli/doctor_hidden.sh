@@ -23,7 +23,7 @@ others=$!
 ours=$!
 trap 'kill "$others" "$ours" 2>/dev/null; rm -rf "$scratch"' EXIT
 wait_for 20 grep -qz busy "/proc/$ours/cmdline"
-doctor=("$CONTEND_BINARY" doctor --watch 0.4)
+doctor=("$CONTEND_BINARY" doctor --time 0.4)
 
 # seen COMMAND...: the pids that are looked at, a line.
 seen() {
@@ -60,7 +60,7 @@ for mode in 1,gid=4 2,gid=4 4; do
     [ "$mode" = 4 ] || unread "or a member of group adm (4) would" || unread "or a member of group 4 would"
     expect 3 "process $others is there and may use CPUs [0-9].*hidepid=$how.*root" "${user[@]}" "${doctor[@]}" --pid "$others"
     expect 3 'there is no process 99999' "${user[@]}" "${doctor[@]}" --pid 99999
-    expect 3 "process $others is there" "${user[@]}" "$CONTEND_BINARY" top --once --pid "$ours" --pid "$others"
+    expect 3 "process $others is there" "${user[@]}" "$CONTEND_BINARY" doctor --live --looks 1 --pid "$ours" --pid "$others"
     [ "$(seen "${user[@]}" "${doctor[@]}" --pid "$others" --pid "$ours")" = "$ours" ] || fail "$mode: our own is not read"
     unread "also $others"
     [ "$(seen "${doctor[@]}" --pid "$others")" = "$others" ] || fail "$mode: root does not see it"

@@ -10,7 +10,7 @@ planted=0
 finds() {
     local try
     for try in 1 2 3 4 5; do
-        "$CONTEND_BINARY" doctor --json --watch 1.5 --pid "$2" "${@:3}" >"$scratch/seen" 2>"$scratch/errors"
+        "$CONTEND_BINARY" doctor --json --time 1.5 --pid "$2" "${@:3}" >"$scratch/seen" 2>"$scratch/errors"
         python3 - "$scratch" "$1" "$2" <<'END' && return
 import json, sys
 for finding in json.load(open(sys.argv[1] + "/seen"))["findings"]:
@@ -27,7 +27,7 @@ END
 calm() { # calm ID PID: within a few looks there is one without it
     local try
     for try in 1 2 3 4 5; do
-        "$CONTEND_BINARY" doctor --json --watch 1 --pid "$2" >"$scratch/seen" 2>/dev/null
+        "$CONTEND_BINARY" doctor --json --time 1 --pid "$2" >"$scratch/seen" 2>/dev/null
         grep -q "\"id\": \"$1\"" "$scratch/seen" || return 0
         : "look $try"
     done

@@ -70,7 +70,7 @@ start() {
 
 # look OPTIONS...: what doctor says, in $scratch/seen.
 look() {
-    "$CONTEND_BINARY" doctor --json --watch 0.5 "$@" >"$scratch/seen" 2>"$scratch/errors"
+    "$CONTEND_BINARY" doctor --json --time 0.5 "$@" >"$scratch/seen" 2>"$scratch/errors"
     [ $? -le 1 ] || fail "doctor failed: $(cat "$scratch/errors")"
 }
 # told PID: severity, sentence and command of its finding.
@@ -93,10 +93,10 @@ start deadlock
 says "$pid" 'bad hangs, since all 3 threads wait in futex(2)' --pid "$pid"
 told "$pid" | grep -qF "py-spy dump --pid $pid; gdb -p $pid -batch -ex 'thread apply all bt'" ||
     fail "no command: $(told "$pid")"
-says "$pid" 'doubt hangs, since all 3 threads' --watch 0.5
-expect 1 'hangs, since all 3 threads wait' "$CONTEND_BINARY" doctor --watch 0.5 --pid "$pid"
+says "$pid" 'doubt hangs, since all 3 threads' --time 0.5
+expect 1 'hangs, since all 3 threads wait' "$CONTEND_BINARY" doctor --time 0.5 --pid "$pid"
 if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups "$CONTEND_BINARY" --version >/dev/null 2>&1; then
-    setpriv --reuid=65534 --regid=65534 --clear-groups "$CONTEND_BINARY" doctor --json --watch 0.5 --pid "$pid" \
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$CONTEND_BINARY" doctor --json --time 0.5 --pid "$pid" \
         >"$scratch/seen"
     [ -z "$(told "$pid")" ] || fail "seen by another user: $(told "$pid")"
     grep -qF 'would also see whether 1 process that slept hangs' "$scratch/seen" ||

@@ -51,7 +51,7 @@ END
 look() { # look PID...: the id, the gain, whether that is the least, and the command of the first finding, a line each
     local options=() pid
     for pid in "$@"; do options+=(--pid "$pid"); done
-    "$CONTEND_BINARY" doctor --json --watch "$watch_s" "${options[@]}" >"$scratch/seen"
+    "$CONTEND_BINARY" doctor --json --time "$watch_s" "${options[@]}" >"$scratch/seen"
     python3 - "$scratch/seen" <<'END'
 import json, sys
 found = json.load(open(sys.argv[1]))["findings"] or [{}]

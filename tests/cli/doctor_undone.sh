@@ -53,7 +53,7 @@ kill -STOP "$guard"
 kill -9 "$trial" "$guard"
 wait "$trial" 2>/dev/null
 one_moved || fail "undone by whom?"
-output=$("$CONTEND_BINARY" doctor --watch 0.3 --pid "$$" --state "$state" 2>&1)
+output=$("$CONTEND_BINARY" doctor --time 0.3 --pid "$$" --state "$state" 2>&1)
 printf '%s' "$output" | grep -q "an earlier 'contend doctor --verify' was killed: undone, 2 processes" ||
     fail "not said: $output"
 unbound || fail "not undone by the next one: $(masks)"
@@ -71,7 +71,7 @@ unbound || fail "bound behind the limit: $(masks)"
 
 # What cannot be measured, and who ends meanwhile.
 : >"$scratch/silent.log"
-expect 4 'told too little in a block of 1.6 s' "$CONTEND_BINARY" doctor --watch 1.2 --pid "${faulty[0]}" \
+expect 4 'told too little in a block of 1.6 s' "$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" \
     --pid "${faulty[1]}" --state "$state" --verify "lines:$scratch/silent.log" --block 1.6 --max-time 8 --yes
 unbound || fail "silent: $(masks)"
 begin
@@ -88,7 +88,7 @@ end_faults
 cat >"$scratch/job" <<END
 exec "$CONTEND_BUSY" threads=1 spinners=1 log=-
 END
-"$CONTEND_BINARY" doctor --watch 1 --state "$state" --yes --verify lines:- --restart "sh '$scratch/job'" >/dev/null 2>&1 &
+"$CONTEND_BINARY" doctor --time 1 --state "$state" --yes --verify lines:- --restart "sh '$scratch/job'" >/dev/null 2>&1 &
 trial=$!
 job_runs() { [ -n "$(ours spinners=)" ]; }
 wait_for 60 job_runs || fail "the job was not started"

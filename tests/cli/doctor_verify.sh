@@ -42,7 +42,7 @@ if [ "$proven" = 0 ]; then
     if printf '%s' "$output" | grep -q '^UNDO  *contend doctor --undo'; then
         one_moved || fail "not kept: $(masks)"
         expect 0 'still bound by an earlier --apply' \
-            sh -c '"$@" || [ $? = 1 ]' - "$CONTEND_BINARY" doctor --watch 0.3 --pid "$$" --state "$state"
+            sh -c '"$@" || [ $? = 1 ]' - "$CONTEND_BINARY" doctor --time 0.3 --pid "$$" --state "$state"
         expect 0 '2 processes may run where they could before' "$CONTEND_BINARY" doctor --undo --state "$state"
     fi
     unbound || fail "not undone: $output"
@@ -53,7 +53,7 @@ end_faults
 # Nothing helps: the rate that a job prints is what it was.
 plant taskset -c "$first" "$CONTEND_BUSY"
 plant taskset -c "$first" "$CONTEND_BUSY"
-rate=("$CONTEND_BINARY" doctor --watch 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state"
+rate=("$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state"
     --block 1.6 --max-time 8 --yes)
 expect 1 'VERDICT  no gain: undone: 1x the speed \(1x to 1x\), 7 -> 7' "${rate[@]}" --verify 'rate:echo 7'
 unbound || fail "no gain: $(masks)"
@@ -85,7 +85,7 @@ if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] &&
     plant taskset -c "$first" "$CONTEND_BUSY" map="$scratch/libcuda.so.1"
     plant taskset -c "$first" "$CONTEND_BUSY"
     wait_for 60 grep -q libcuda "/proc/${faulty[0]}/maps" || fail "no libcuda"
-    gpu=(env CONTEND_LIBNVML="$scratch/nvml.so" FAKE_GPU="pid=${faulty[0]} busy=50" "$CONTEND_BINARY" doctor --watch 1.2
+    gpu=(env CONTEND_LIBNVML="$scratch/nvml.so" FAKE_GPU="pid=${faulty[0]} busy=50" "$CONTEND_BINARY" doctor --time 1.2
         --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state" --block 1.6 --max-time 8 --yes --verify gpu)
     expect 1 '0.5 -> 0.5 of the time' "${gpu[@]}"
     gpu[2]="FAKE_GPU=pid=${faulty[0]} busy=98"
@@ -100,7 +100,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; t
     plant "$CONTEND_BUSY"
     wait_for 60 grep -q '^Uid:.4242' "/proc/${faulty[0]}/status" || fail "no process of another user"
     at_work() {
-        "$CONTEND_BINARY" doctor --watch 1 --state "$state" --apply "$@" 2>&1
+        "$CONTEND_BINARY" doctor --time 1 --state "$state" --apply "$@" 2>&1
         [ ! -e "$state" ] || fail "bound without being asked to"
     }
     output=$(at_work --pid "${faulty[0]}" --pid "${faulty[1]}")
@@ -114,13 +114,13 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; t
         fail "not said who is at work: $output"
     cp "$CONTEND_BINARY" "$CONTEND_BINARY-doctor" "$scratch"
     chmod 755 "$scratch"
-    output=$(setpriv --reuid 4242 --clear-groups "$scratch/contend" doctor --watch 1 --state "$scratch/none" \
+    output=$(setpriv --reuid 4242 --clear-groups "$scratch/contend" doctor --time 1 --state "$scratch/none" \
         --apply --pid "${faulty[1]}" 2>&1)
     printf '%s' "$output" | grep -q "busy (${faulty[1]}) of root is not yours to bind" || fail "whose? $output"
     end_faults
 fi
 
-restart=("$CONTEND_BINARY" doctor --watch 1.5 --state "$state" --block 1.6 --yes --verify lines:-)
+restart=("$CONTEND_BINARY" doctor --time 1.5 --state "$state" --block 1.6 --yes --verify lines:-)
 # Started for it: a job that needs a second to start, and makes 10x the steps without a variable, is told so, however few starts its time
 # has room for. Its steps are sleeps.
 head -c 4096 /dev/zero >"$scratch/libgomp.so.1"
@@ -137,7 +137,7 @@ code=$?
 [ "$code:$(of verdict):$(of command)" = '0:proven:unset GOMP_CPU_AFFINITY' ] ||
     fail "a large gain by a restart: exit $code: $(cat "$scratch/seen" "$scratch/errors")"
 none_of_ours "map=$scratch" || fail "the job is still there"
-ended=("$CONTEND_BINARY" doctor --watch 0.5 --yes --state "$state" --restart 'echo no such model; exit 1')
+ended=("$CONTEND_BINARY" doctor --time 0.5 --yes --state "$state" --restart 'echo no such model; exit 1')
 expect 3 'ended before it told.*its last line: no such model' "${ended[@]}" --verify 'file:-:([0-9.]+) it/s'
 expect 3 'ended while it was measured.*its last line: no such model' "${ended[@]}" --verify lines:-
 expect 3 'did not tell how fast it is in its time' "${restart[@]}" --max-time 8 --restart 'sleep 100'

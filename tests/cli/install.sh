@@ -27,17 +27,15 @@ expect 0 'Results: ' "$program" run --device sim --placement none --rounds 1 --t
 # Tools are found beside the program, whatever it is called by, and take the line as it was typed.
 ln -s "$program" "$scratch/link"
 for called in "$program" "$scratch/link"; do
-    expect 0 '^usage: contend top \[options\]' "$called" top --help
-    expect 0 '^usage: contend top \[options\]' "$called" help top
+    expect 0 '^usage: contend doctor \[options\]' "$called" help doctor
     expect 2 "^contend: error: no log .* in '$scratch'" "$called" comms --read "$scratch"
     expect 2 "^contend: error: which result directories\?: 'contend baseline" "$called" baseline -o "$scratch/b.json"
     expect 2 "^contend: error: there is no rule 'x'" "$called" validate --only x
 done
 expect 2 "unexpected argument 'x'; see 'contend doctor --help'" "$program-doctor" x
-expect 2 "unexpected argument 'x'; see 'contend top --help'" "$program-doctor" top x
 mv "$program-doctor" "$scratch"
-expect 3 "^contend: error: 'contend top' needs contend-doctor, .*: cannot start '$program-doctor': No such file" \
-    "$program" top --once
+expect 3 "^contend: error: 'contend doctor' needs contend-doctor, .*: cannot start '$program-doctor': No such file" \
+    "$program" doctor --live
 expect 0 '^usage: contend' "$program" comms --help
 mv "$scratch/contend-doctor" "$program-doctor"
 if command -v gnuplot >/dev/null; then

@@ -21,6 +21,6 @@ start_jobs() {
     plant taskset -c "$first" "$CONTEND_BUSY" threads=1 log="$scratch/a.log"
     plant taskset -c "$first" "$CONTEND_BUSY" threads=1 log="$scratch/b:c.log"
     wait_for 60 test -s "$scratch/a.log" -a -s "$scratch/b:c.log" || fail "the jobs do not log"
-    verify=("$CONTEND_BINARY" doctor --watch 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state"
+    verify=("$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state"
         --verify "lines:$scratch/a.log" --verify "lines:$scratch/b:c.log:^step" --block 1.6)
 }

@@ -6,7 +6,7 @@ watch_s=0.5
 look() {
     local options=()
     for pid in "$@"; do options+=(--pid "$pid"); done
-    "$CONTEND_BINARY" doctor --json --watch "$watch_s" "${options[@]}" >"$scratch/seen" 2>"$scratch/errors"
+    "$CONTEND_BINARY" doctor --json --time "$watch_s" "${options[@]}" >"$scratch/seen" 2>"$scratch/errors"
     case $? in
     0 | 1) ;;
     *)

@@ -52,7 +52,7 @@ done
 
 state=(--state "$out/doctor.state")
 lines=40 step doctor 20 "$contend" doctor "${named[@]}" "${state[@]}"
-step live 50 "$contend" doctor --watch 2 "${named[@]}" "${state[@]}" "${logs[@]}" --max-time 34 --yes --json
+step live 50 "$contend" doctor --time 2 "${named[@]}" "${state[@]}" "${logs[@]}" --max-time 34 --yes --json
 kill -9 $(pgrep -P "$(IFS=,; echo "${pids[*]}")") "${pids[@]}" 2>/dev/null
 wait 2>/dev/null
 pids=()
@@ -60,7 +60,7 @@ pids=()
 # The job as its user starts it: a shell line with all workers.
 line=
 for ((i = 0; i < workers; i++)); do line+="LOCAL_RANK=$i python '$here/torch_worker.py' 600 /dev/stdout & "; done
-step restart 85 "$contend" doctor --watch 3 "${state[@]}" --verify 'lines:-:^step' --restart "$line wait" \
+step restart 85 "$contend" doctor --time 3 "${state[@]}" --verify 'lines:-:^step' --restart "$line wait" \
     --max-time 72 --block 4 --yes --json
 step tune 80 "$contend" tune -n "$workers" --metric '^([0-9.]+)$' --max-time 70 -o "$out/tune" \
     -- python "$here/torch_worker.py" 4

@@ -16,7 +16,7 @@ bool start(const struct cmd_env *env, int argc, char **argv, int *code);
 int end(int code);
 
 /*
- * The `main` of a tool, over env->tools. Words are those of `contend`, "contend top --once", or
+ * The `main` of a tool, over env->tools. Words are those of `contend`, "contend doctor --live", or
  * come without the command, which is then the first: "contend-doctor --all".
  */
 cmd_main start_tool;

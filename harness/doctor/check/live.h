@@ -1,10 +1,10 @@
 /*
  * Workers as they are right now: process trees, and where their time went since the last look. What
- * `contend top` shows of a view (view.h).
+ * `contend doctor --live` shows of a view (view.h).
  *
  *   struct live live;
  *   rc = live_make(&reader.view, pids, npids, &live, &err);
- *   ... doctor/tables/top.h, doctor/json/top.h ...
+ *   ... doctor/tables/live.h, doctor/json/live.h ...
  *   live_free(&live);
  *   reader_roll(&reader);
  */

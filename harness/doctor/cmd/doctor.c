@@ -22,6 +22,11 @@
 /* Of one CPU: who has less is not looked at unless asked for. */
 static const double busy_share = 0.05;
 
+static double look_s(const struct doctor_args *args)
+{
+    return args->look_s > 0 ? args->look_s : 5;
+}
+
 /* The job that we have started; or who is busy is seen first: a fifth of the time. */
 static int choose(const struct doctor_args *args, pid_t job, struct reader *reader,
                   struct signals *signals, struct err *err)
@@ -30,16 +35,14 @@ static int choose(const struct doctor_args *args, pid_t job, struct reader *read
     size_t n;
     if (job)
         return reader_watch_pids(reader, &job, 1, err);
-    int rc = processes_parse(&args->pids, pids, err);
-    if (rc || args->pids.n)
-        return rc ? rc : reader_watch_pids(reader, pids, args->pids.n, err);
-    if (args->gpu_procs)
-        return processes_watch_gpu_users(reader, err);
+    int rc = processes_watch(&args->pids, args->gpu_procs, reader, pids, err);
+    if (rc || args->pids.n || args->gpu_procs)
+        return rc;
     if (args->all)
         return reader_watch_busy(reader, 0, &n, err);
     rc = reader_mark(reader, err);
     if (!rc)
-        rc = meter_rest(fmax(args->watch_s / 5, 0.2), signals, err);
+        rc = meter_rest(fmax(look_s(args) / 5, 0.2), signals, err);
     if (!rc)
         rc = reader_tick(reader, READER_WHOLE, err);
     return rc ? rc : reader_watch_busy(reader, busy_share, &n, err);
@@ -49,11 +52,12 @@ static int choose(const struct doctor_args *args, pid_t job, struct reader *read
 static int watch(const struct doctor_args *args, struct reader *reader, struct host *host,
                  struct signals *signals, struct err *err)
 {
-    double left_s = args->watch_s;
+    const double whole_s = look_s(args);
+    double left_s = whole_s;
     int rc = reader_mark(reader, err);
     for (; !rc && left_s > 0; left_s -= 1) {
         /* At least twice: what runs is looked at closely from its first tick on. */
-        double step_s = fmin(left_s, fmin(1, args->watch_s / 2));
+        double step_s = fmin(left_s, fmin(1, whole_s / 2));
         left_s += 1 - step_s;
         rc = meter_rest(step_s, signals, err);
         if (!rc)
@@ -117,6 +121,11 @@ static int say(const struct doctor_args *args, const struct reader *reader,
 static int check_args(const struct doctor_args *args, struct err *err)
 {
     bool verify = args->verify.metrics.n;
+    if (args->live && (args->apply || verify || args->undo || args->markdown || args->root))
+        return err_set(err, -EINVAL,
+                       "--live goes without --apply, --verify, --undo, --markdown and --root");
+    if (args->looks && !args->live)
+        return err_set(err, -EINVAL, "--looks goes with --live");
     if (args->apply && (args->json || args->markdown || args->root || args->undo))
         return err_set(err, -EINVAL, "--apply goes without --json, --markdown, --root and --undo");
     if (verify && (args->apply || args->undo || args->markdown || args->root))
@@ -258,6 +267,8 @@ static int doctor_main(const struct cmd_env *env, int argc, char **argv)
         return cmd_finish();
     }
     int rc = check_args(&args, &err);
+    if (!rc && args.live)
+        return doctor_live(&args);
     if (!rc && !args.undo && !args.root)
         doctor_tidy(&args.applied);
     if (!rc && args.undo) {
@@ -273,5 +284,4 @@ static int doctor_main(const struct cmd_env *env, int argc, char **argv)
     return rc ? code_of(rc) : code;
 }
 
-const struct tool_command doctor_tool[] = {
-    {&doctor_command, doctor_main}, {&top_command, top_main}, {NULL, NULL}};
+const struct tool_command doctor_tool[] = {{&doctor_command, doctor_main}, {NULL, NULL}};

@@ -6,7 +6,12 @@ static const struct opt doctor_opts[] = {
     OPT_FLAG("gpu-procs", doctor_args, gpu_procs, NULL,
              "look at the processes that use a GPU, as NVML lists them, and what they started"),
     OPT_FLAG("all", doctor_args, all, NULL, "look at all processes, not only those that are busy"),
-    OPT_SECONDS("watch", doctor_args, watch_s, "5", 0.2, 3600, "TIME", "how long to look"),
+    OPT_SECONDS("time", doctor_args, look_s, NULL, 0.2, 3600, "T",
+                "how long a look takes (default 5s, with --live 1s)"),
+    OPT_FLAG("live", doctor_args, live, NULL,
+             "show where the time of these processes goes, again and again, until q is pressed"),
+    OPT_INT("looks", doctor_args, looks, NULL, 1, 1e9, "N",
+            "with --live: end after so many looks; 1 prints one and ends"),
     OPT_FLAG("apply", doctor_args, apply, NULL,
              "then bind the busy ones to CPUs of their own, after showing it and asking"),
     OPT_TEXT("placement", doctor_args, applied.placement, "partition", "P",
@@ -34,7 +39,7 @@ static const struct opt doctor_opts[] = {
              "where --apply keeps them (default: doctor.state in ~/.local/state/contend)"),
     OPT_FLAG("list", doctor_args, list, NULL, "explain the checks, and look at nothing"),
     OPT_FLAG("markdown", doctor_args, markdown, NULL, "print Markdown"),
-    OPT_FLAG("json", doctor_args, json, NULL, "print JSON"),
+    OPT_FLAG("json", doctor_args, json, NULL, "print JSON, with --live a document a look"),
     OPT_TEXT("root", doctor_args, root, NULL, "DIR",
              "for tests: /proc and /sys are looked up below it"),
     {.name = NULL}};
@@ -52,32 +57,4 @@ const struct command doctor_command = {
         "code: 0 nothing found, 1 something that costs, 3 it could not look; of --verify: 0 a gain "
         "is proven, 1 there is none, 4 inconclusive.",
     .opts = doctor_opts,
-};
-
-static const struct opt top_opts[] = {
-    OPT_TEXTS("pid", top_args, pids, "PID",
-              "show this process and what it started as one worker; may be repeated"),
-    OPT_FLAG("gpu-procs", top_args, gpu_procs, NULL,
-             "look at the processes that use a GPU, as NVML lists them, and what they started"),
-    OPT_FLAG("all", top_args, all, NULL, "look at all processes, not only those that are busy"),
-    OPT_SECONDS("interval", top_args, interval_s, "1", 0.2, 3600, "TIME", "between two looks"),
-    OPT_INT("count", top_args, count, NULL, 1, 1e9, "COUNT", "end after so many looks",
-            .letter = 'n'),
-    OPT_FLAG("once", top_args, once, NULL, "look once, print that and end"),
-    OPT_FLAG("json", top_args, json, NULL, "print JSON, a document a look"),
-    {.name = NULL}};
-
-const struct command top_command = {
-    .name = "top",
-    .tool = "doctor",
-    .summary = "where the time of the processes that run here goes, live",
-    .about =
-        "Shows each worker, a process with what it started, as it is right now: how many CPUs it "
-        "has (ON), waits for in the run queue (QUEUE) and because of whom, how many of its "
-        "threads that also ran were blocked (BLOCK), its moves from CPU to CPU a second, how often "
-        "a quota stopped it, how busy its GPUs are; and its CPUs as a strip: '.' its own and "
-        "unused, then '-', '+' and '#' the longer its threads were there. On a terminal it draws "
-        "again and again until q is pressed; elsewhere it prints each look. Changes nothing and "
-        "needs no root.",
-    .opts = top_opts,
 };

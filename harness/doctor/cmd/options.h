@@ -1,4 +1,4 @@
-/* What `contend doctor` and `contend top` take. The core has it, too, for help and completion. */
+/* What `contend doctor` takes. The core has it, too, for help and completion. */
 #ifndef CONTEND_DOCTOR_CMD_OPTIONS_H
 #define CONTEND_DOCTOR_CMD_OPTIONS_H
 
@@ -8,20 +8,15 @@
 
 struct doctor_args {
     struct opt_texts pids;
-    bool all, gpu_procs, json, markdown, list, apply, undo;
+    bool all, gpu_procs, json, markdown, list, apply, undo, live;
+    int64_t looks; /* 0 = until it is ended */
     struct doctor_apply_options applied;
     struct doctor_verify_options verify;
-    double watch_s;
+    double look_s; /* 0 = the usual */
     const char *root;
 };
 
-struct top_args {
-    struct opt_texts pids;
-    bool all, gpu_procs, once, json;
-    double interval_s;
-    int64_t count;
-};
-
-cmd_main top_main;
+/* `contend doctor --live`. The exit code. */
+int doctor_live(const struct doctor_args *args);
 
 #endif

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-int processes_parse(const struct opt_texts *texts, pid_t pids[OPT_TEXTS_MOST], struct err *err)
+static int parse(const struct opt_texts *texts, pid_t pids[OPT_TEXTS_MOST], struct err *err)
 {
     for (size_t i = 0; i < texts->n; i++) {
         char *end;
@@ -40,4 +40,13 @@ int processes_watch_gpu_users(struct reader *reader, struct err *err)
                          ? "/proc hides those of others (hidepid), root sees them"
                          : "in a container it may not; name them with --pid");
     return rc ? rc : reader_watch_gpu_users(reader, err);
+}
+
+int processes_watch(const struct opt_texts *texts, bool gpu_procs, struct reader *reader,
+                    pid_t pids[OPT_TEXTS_MOST], struct err *err)
+{
+    int rc = parse(texts, pids, err);
+    if (rc || gpu_procs)
+        return rc ? rc : processes_watch_gpu_users(reader, err);
+    return texts->n ? reader_watch_pids(reader, pids, texts->n, err) : 0;
 }

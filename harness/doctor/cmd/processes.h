@@ -1,4 +1,4 @@
-/* Processes as they are named on the command lines of doctor and top. */
+/* Processes as they are named on the command line of doctor. */
 #ifndef CONTEND_DOCTOR_CMD_PROCESSES_H
 #define CONTEND_DOCTOR_CMD_PROCESSES_H
 
@@ -8,8 +8,12 @@
 #include "harness/lib/base/err.h"
 #include "harness/lib/base/opt.h"
 
-/* Of --pid; -EINVAL names what is no number of a process. */
-int processes_parse(const struct opt_texts *texts, pid_t pids[OPT_TEXTS_MOST], struct err *err);
+/*
+ * Watches those of --pid, which become `pids`, or with --gpu-procs who uses a GPU; without either
+ * nobody. -EINVAL names what is no number of a process; and as processes_watch_gpu_users.
+ */
+int processes_watch(const struct opt_texts *texts, bool gpu_procs, struct reader *reader,
+                    pid_t pids[OPT_TEXTS_MOST], struct err *err);
 
 /*
  * Which GPUs those that are watched use, as it is now, where their libraries tell that some may use

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "harness/doctor/json/top.h"
-#include "harness/doctor/tables/top.h"
+#include "harness/doctor/json/live.h"
+#include "harness/doctor/tables/live.h"
 #include "tests/lib/unit.h"
 
 enum { CPUS = 4, PROCESSES = 3 };
@@ -158,7 +158,7 @@ TEST_WITHIN(live_because_of_another, set_up, NULL)
     live_free(&live);
 }
 
-static char *drawn(const struct top_style *style)
+static char *drawn(const struct live_style *style)
 {
     struct live live;
     char *text = NULL;
@@ -166,7 +166,7 @@ static char *drawn(const struct top_style *style)
     make(NULL, 0, &live);
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    top_print(&live, style, out);
+    live_print(&live, style, out);
     (void)fclose(out);
     live_free(&live);
     return text;
@@ -174,7 +174,7 @@ static char *drawn(const struct top_style *style)
 
 TEST_WITHIN(top_as_text, set_up, NULL)
 {
-    char *text = drawn(&(struct top_style){.line_end = "\n"});
+    char *text = drawn(&(struct live_style){.line_end = "\n"});
     assert_string_equal(
         text, "2 workers, 4 CPUs 52% busy, 0% stolen, load 3.0, pressure 25%, own 0.10%\n"
               "     PID NAME             THR    ON QUEUE BLOCK MOVES QUOTA  GPU BECAUSE OF\n"
@@ -201,22 +201,22 @@ TEST_WITHIN(top_fits_any_terminal, set_up, NULL)
     for (unsigned rows = 1; rows < 14; rows++)
         for (unsigned columns = 1; columns < 90; columns += 11) {
             char *text =
-                drawn(&(struct top_style){.columns = columns, .rows = rows, .line_end = "\n"});
+                drawn(&(struct live_style){.columns = columns, .rows = rows, .line_end = "\n"});
             assert_in_range(count_lines(text), 0, rows > 2 ? rows : 3);
             for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
                 assert_in_range(strlen(line), 0, columns);
             free(text);
         }
     /* Two CPUs a mark: the busiest counts. */
-    char *text = drawn(&(struct top_style){.columns = 11, .line_end = "\n"});
+    char *text = drawn(&(struct live_style){.columns = 11, .line_end = "\n"});
     assert_non_null(strstr(text, "     100 #\n"));
     assert_non_null(strstr(text, "     200 .+\n"));
     free(text);
-    text = drawn(&(struct top_style){.line_end = "\n", .rows = 5});
+    text = drawn(&(struct live_style){.line_end = "\n", .rows = 5});
     assert_non_null(strstr(text, "other"));
     assert_null(strstr(text, "CPU 0"));
     free(text);
-    text = drawn(&(struct top_style){.line_end = "\n", .rows = 4});
+    text = drawn(&(struct live_style){.line_end = "\n", .rows = 4});
     assert_non_null(strstr(text, "and 2 more"));
     free(text);
 }
@@ -225,7 +225,7 @@ TEST_WITHIN(top_as_json, set_up, NULL)
 {
     struct live live;
     make(NULL, 0, &live);
-    json_t *json = top_to_json(&live);
+    json_t *json = live_to_json(&live);
     assert_non_null(json);
     const json_t *one = json_array_get(json_object_get(json, "workers"), 0);
     assert_int_equal(json_integer_value(json_object_get(one, "pid")), 100);

@@ -1,4 +1,4 @@
-#include "harness/doctor/tables/top.h"
+#include "harness/doctor/tables/live.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const double used_least = 0.05;
 #define PLAIN "\033[0m"
 
 /* Cut to the terminal: a line that wraps would push the others down. */
-static void put_line(const struct top_style *style, const char *color, const char *text, FILE *out)
+static void put_line(const struct live_style *style, const char *color, const char *text, FILE *out)
 {
     size_t most = style->columns ? style->columns : LINE_MAX_BYTES, length = strlen(text);
     length = length < most ? length : most;
@@ -44,7 +44,7 @@ static char *format_share(double share, char buf[16])
     return buf;
 }
 
-static void put_machine(const struct live *live, const struct top_style *style, FILE *out)
+static void put_machine(const struct live *live, const struct live_style *style, FILE *out)
 {
     char line[LINE_MAX_BYTES], busy[16], steal[16], pressure[16], own[16];
     (void)snprintf(line, sizeof(line),
@@ -56,7 +56,7 @@ static void put_machine(const struct live *live, const struct top_style *style, 
     put_line(style, "", line, out);
 }
 
-static void put_worker(const struct live_worker *worker, const struct top_style *style, FILE *out)
+static void put_worker(const struct live_worker *worker, const struct live_style *style, FILE *out)
 {
     char line[LINE_MAX_BYTES], on[16], queue[16], blocked[16], throttled[16], gpu[16],
         moves[16] = "-";
@@ -72,7 +72,7 @@ static void put_worker(const struct live_worker *worker, const struct top_style 
 }
 
 /* How many CPUs a mark stands for. */
-static size_t cpus_a_mark(const struct live *live, const struct top_style *style)
+static size_t cpus_a_mark(const struct live *live, const struct live_style *style)
 {
     size_t columns = style->columns ? style->columns : COLUMNS;
     size_t room = columns > LABEL + 1 ? columns - LABEL : 1;
@@ -104,7 +104,7 @@ static char count_of(const struct live *live, size_t from, size_t to)
 }
 
 static void put_strip(const struct live *live, const struct live_worker *worker,
-                      const struct top_style *style, FILE *out)
+                      const struct live_style *style, FILE *out)
 {
     char line[LINE_MAX_BYTES];
     size_t step = cpus_a_mark(live, style), used;
@@ -116,7 +116,7 @@ static void put_strip(const struct live *live, const struct live_worker *worker,
     put_line(style, "", line, out);
 }
 
-static void put_strips(const struct live *live, size_t n, const struct top_style *style, FILE *out)
+static void put_strips(const struct live *live, size_t n, const struct live_style *style, FILE *out)
 {
     char line[LINE_MAX_BYTES];
     size_t step = cpus_a_mark(live, style);
@@ -133,7 +133,7 @@ static void put_strips(const struct live *live, size_t n, const struct top_style
     put_strip(live, NULL, style, out);
 }
 
-void top_print(const struct live *live, const struct top_style *style, FILE *out)
+void live_print(const struct live *live, const struct live_style *style, FILE *out)
 {
     size_t rows = style->rows ? style->rows - 1 : SIZE_MAX / 2; /* the last stays empty */
     size_t n = live->nworkers, strips = n;

@@ -1,6 +1,6 @@
 /* Workers as they are right now, as JSON. */
-#ifndef CONTEND_DOCTOR_JSON_TOP_H
-#define CONTEND_DOCTOR_JSON_TOP_H
+#ifndef CONTEND_DOCTOR_JSON_LIVE_H
+#define CONTEND_DOCTOR_JSON_LIVE_H
 
 #include <jansson.h>
 
@@ -12,6 +12,6 @@
  * "because", "migrations", "throttled", "gpu_busy", "cpus", "used": {"CPU": share}}]}. oncpu, queue
  * and blocked are CPUs: seconds a second; null = not known. NULL: no memory. The caller owns it.
  */
-json_t *top_to_json(const struct live *live);
+json_t *live_to_json(const struct live *live);
 
 #endif

@@ -1,4 +1,4 @@
-#include "harness/doctor/json/top.h"
+#include "harness/doctor/json/live.h"
 
 #include <stdio.h>
 
@@ -31,7 +31,7 @@ static json_t *worker_to_json(const struct live *live, const struct live_worker 
         bitset_format(&worker->cpus, list, sizeof(list)), "used", used_to_json(live, worker));
 }
 
-json_t *top_to_json(const struct live *live)
+json_t *live_to_json(const struct live *live)
 {
     json_t *workers = json_array();
     for (size_t i = 0; workers && i < live->nworkers; i++)

@@ -1,13 +1,13 @@
 /* Workers as they are right now, as lines for a terminal or a pipe. */
-#ifndef CONTEND_DOCTOR_TABLES_TOP_H
-#define CONTEND_DOCTOR_TABLES_TOP_H
+#ifndef CONTEND_DOCTOR_TABLES_LIVE_H
+#define CONTEND_DOCTOR_TABLES_LIVE_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "harness/doctor/check/live.h"
 
-struct top_style {
+struct live_style {
     unsigned columns, rows; /* what there is; 0 = what it needs, with strips for 80 columns */
     bool color;
     const char *line_end; /* "\n", or what a screen needs */
@@ -19,6 +19,6 @@ struct top_style {
  * several CPUs, and shows the busiest of them, where the terminal is too narrow. The last strip
  * counts the workers on each CPU. What does not fit is left out, with a word.
  */
-void top_print(const struct live *live, const struct top_style *style, FILE *out);
+void live_print(const struct live *live, const struct live_style *style, FILE *out);
 
 #endif

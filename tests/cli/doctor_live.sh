@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# contend top: each look as text and as JSON, and on a terminal, which it leaves as it was.
+# contend doctor --live: each look as text and as JSON, and on a terminal, which it leaves as it was.
 . tests/lib/cli.sh
 needs python3
 unset COLUMNS NO_COLOR
@@ -18,10 +18,10 @@ trap 'kill "$worker" 2>/dev/null; rm -rf "$scratch"' EXIT
 wait_for 60 pgrep -P "$worker" -x python3 >/dev/null || fail "no child"
 
 # One look, as text and as JSON.
-expect 0 "^ +$worker python3 " "$CONTEND_BINARY" top --pid "$worker" --once
-expect 0 '^ +PID NAME +THR +ON QUEUE BLOCK MOVES QUOTA +GPU BECAUSE OF' "$CONTEND_BINARY" top --pid "$worker" --once
-expect 0 '^ workers [.1-9]' "$CONTEND_BINARY" top --pid "$worker" --once
-"$CONTEND_BINARY" top --pid "$worker" -n 3 --interval 0.3 --json >"$scratch/looks" || fail "exit $? of --json"
+expect 0 "^ +$worker python3 " "$CONTEND_BINARY" doctor --live --pid "$worker" --looks 1
+expect 0 '^ +PID NAME +THR +ON QUEUE BLOCK MOVES QUOTA +GPU BECAUSE OF' "$CONTEND_BINARY" doctor --live --pid "$worker" --looks 1
+expect 0 '^ workers [.1-9]' "$CONTEND_BINARY" doctor --live --pid "$worker" --looks 1
+"$CONTEND_BINARY" doctor --live --pid "$worker" --looks 3 --time 0.3 --json >"$scratch/looks" || fail "exit $? of --json"
 python3 - "$scratch/looks" "$worker" <<'EOF' || fail "JSON: $(cat "$scratch/looks")"
 import json, sys
 looks = [json.loads(line) for line in open(sys.argv[1])]
@@ -34,16 +34,16 @@ for look in looks:
 assert sum(look["workers"][0]["oncpu"] for look in looks) > 0
 EOF
 # Text for a pipe has no escapes, and a look a block.
-"$CONTEND_BINARY" top --pid "$worker" -n 2 --interval 0.2 >"$scratch/text" || fail "exit $?"
+"$CONTEND_BINARY" doctor --live --pid "$worker" --looks 2 --time 0.2 >"$scratch/text" || fail "exit $?"
 ! grep -q $'\x1b' "$scratch/text" || fail "escapes in a pipe"
 [ "$(grep -c BECAUSE "$scratch/text")" = 2 ] || fail "not two looks: $(cat "$scratch/text")"
 
 # Who uses a GPU, by NVML, and how busy that is.
-expect 3 'no NVIDIA driver here' env CONTEND_LIBNVML=/nonexistent "$CONTEND_BINARY" top --gpu-procs --once
-expect 2 'exclude each other' "$CONTEND_BINARY" top --gpu-procs --all --once
+expect 3 'no NVIDIA driver here' env CONTEND_LIBNVML=/nonexistent "$CONTEND_BINARY" doctor --live --gpu-procs --looks 1
+expect 2 'exclude each other' "$CONTEND_BINARY" doctor --live --gpu-procs --all --looks 1
 if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/dev/null; then
     child=$(pgrep -P "$worker")
-    FAKE_GPU="pid=$child busy=37" CONTEND_LIBNVML=$scratch/nvml.so "$CONTEND_BINARY" top --gpu-procs --once --json \
+    FAKE_GPU="pid=$child busy=37" CONTEND_LIBNVML=$scratch/nvml.so "$CONTEND_BINARY" doctor --live --gpu-procs --looks 1 --json \
         >"$scratch/look" || fail "exit $? of --gpu-procs"
     python3 -c 'import json, sys
 (worker,) = json.load(open(sys.argv[1]))["workers"]
@@ -52,10 +52,12 @@ sys.exit(worker["pid"] != int(sys.argv[2]) or round(worker["gpu_busy"], 3) != 0.
 fi
 
 # Bad input.
-expect 2 'is not the number of a process' "$CONTEND_BINARY" top --pid x --once
-expect 3 'there is no process 4194304' "$CONTEND_BINARY" top --pid 4194304 --once
-expect 2 '' "$CONTEND_BINARY" top --interval 0 --once
-expect 3 '' sh -c '"$1" top --pid "$2" --once >/dev/full' sh "$CONTEND_BINARY" "$worker"
+expect 2 'live goes without' "$CONTEND_BINARY" doctor --live --apply
+expect 2 'looks goes with --live' "$CONTEND_BINARY" doctor --looks 1
+expect 2 'is not the number of a process' "$CONTEND_BINARY" doctor --live --pid x --looks 1
+expect 3 'there is no process 4194304' "$CONTEND_BINARY" doctor --live --pid 4194304 --looks 1
+expect 2 '' "$CONTEND_BINARY" doctor --live --time 0 --looks 1
+expect 3 '' sh -c '"$1" doctor --live --pid "$2" --looks 1 >/dev/full' sh "$CONTEND_BINARY" "$worker"
 
 # On a terminal: it draws again, follows its size, and leaves it as it was; by q, and by Ctrl-C.
 cat >"$scratch/terminal.py" <<'EOF'
@@ -65,7 +67,7 @@ go, let_go = os.pipe()
 pid, fd = pty.fork()
 if pid == 0:
     os.read(go, 1)
-    os.execv(program, [program, "top", "--pid", worker, "--interval", "0.2"])
+    os.execv(program, [program, "doctor", "--live", "--pid", worker, "--time", "0.2"])
 seen = b""
 def size(rows, columns):
     fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
@@ -121,7 +123,7 @@ import os, pty, select, subprocess, sys, termios, time
 program, worker = sys.argv[1:]
 master, slave = pty.openpty()
 before = termios.tcgetattr(slave)
-top = subprocess.Popen([program, "top", "--pid", worker, "--interval", "0.2"], stdin=slave, stdout=slave, start_new_session=True)
+top = subprocess.Popen([program, "doctor", "--live", "--pid", worker, "--time", "0.2"], stdin=slave, stdout=slave, start_new_session=True)
 limit = time.time() + 60
 while termios.tcgetattr(slave)[3] == before[3] and time.time() < limit:
     time.sleep(0.05)
@@ -137,7 +139,7 @@ EOF
 timeout 100 python3 "$scratch/settings.py" "$CONTEND_BINARY" "$worker" || fail "settings of the terminal"
 
 # A worker that ends while it is watched ends the show, with a word.
-"$CONTEND_BINARY" top --pid "$worker" --interval 0.3 >"$scratch/shown" 2>"$scratch/ended" &
+"$CONTEND_BINARY" doctor --live --pid "$worker" --time 0.3 >"$scratch/shown" 2>"$scratch/ended" &
 top=$!
 wait_for 60 test -s "$scratch/shown" || fail "nothing is shown"
 kill "$worker"
