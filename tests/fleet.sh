@@ -14,7 +14,7 @@ fleet=${2:-$scratch/fleet}
     --bad 0.01 --off 0.5 --seed 2
 
 TIMEFORMAT='%R s, %U s of CPU time'
-time "$CONTEND_BINARY" baseline "$fleet/results" -o "$scratch/b.json" > /dev/null
+time "$CONTEND_BINARY" validate bounds "$fleet/results" -o "$scratch/b.json" > /dev/null
 sed -n 's/^{"machine": "\([^"]*\)", "reason".*/\1/p' "$scratch/b.json" | sort > "$scratch/accused"
 cut -d ' ' -f 1 "$fleet/truth" | sort > "$scratch/bad"
 missed=$(comm -13 "$scratch/accused" "$scratch/bad" | wc -l)

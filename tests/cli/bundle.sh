@@ -85,7 +85,7 @@ fi
     fail "another version in the bundle"
 expect 0 'CPU|core' chroot "$root" "$program" info
 expect 0 'pipeline' chroot "$root" "$program" info
-{ grep -oE '\./contend [a-z]+' "$inside/README.md" && printf 'contend %s\n' comms doctor validate baseline; } |
+{ grep -oE '\./contend [a-z]+' "$inside/README.md" && printf 'contend %s\n' comms doctor validate; } |
     sort -u >"$scratch/commands"
 grep -q run "$scratch/commands" || fail "its README names no command"
 while read -r _ command; do

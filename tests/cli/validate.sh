@@ -79,11 +79,11 @@ for i in 1 2 3; do
         unit: "GB/s", better: "higher", gates: true, value: 20, why: null}]' "$scratch/none/validate.json" \
         >"$scratch/fleet/$i/validate.json"
 done
-expect 4 'its own rules: SKIP: no GPU was judged' "$CONTEND_BINARY" baseline "$scratch/fleet" -o "$scratch/fleet.json"
+expect 4 'its own rules: SKIP: no GPU was judged' "$CONTEND_BINARY" validate bounds "$scratch/fleet" -o "$scratch/fleet.json"
 sed -i 's/"verdict": "SKIP"/"verdict": "PASS"/' "$scratch"/fleet/*/validate.json
-expect 0 '3 of 3' "$CONTEND_BINARY" baseline "$scratch/fleet" -o "$scratch/fleet.json"
+expect 0 '3 of 3' "$CONTEND_BINARY" validate bounds "$scratch/fleet" -o "$scratch/fleet.json"
 sed -i 's/"verdict": "PASS"/"verdict": "SKIP"/' "$scratch/fleet/2/validate.json"
-fleet=("$CONTEND_BINARY" validate --results "$scratch/fleet" --baseline "$scratch/fleet.json")
+fleet=("$CONTEND_BINARY" validate fleet "$scratch/fleet" --bounds "$scratch/fleet.json")
 expect 4 '^n2 +SKIP +its own rules: SKIP: no GPU was' "${fleet[@]}"
 expect 4 '^0 of 3 machines fail, 0 are odd, 2 pass, 1 not judged' "${fleet[@]}"
 expect 4 '"outcome": "SKIP"' "${fleet[@]}" --json
@@ -142,9 +142,9 @@ expect 2 "there is no rule 'governer'.*governor" "$CONTEND_BINARY" validate --on
 expect 2 "'clock' is required, and --only leaves it out" \
     "$CONTEND_BINARY" validate --only governor --require clock
 expect 2 "markdown goes with --list" "$CONTEND_BINARY" validate --markdown
-expect 2 "cannot read the baseline 'x.json'" "$CONTEND_BINARY" validate --baseline x.json
-expect 2 "directories go with --results" "$CONTEND_BINARY" validate "$scratch"
-expect 2 "results needs directories" "$CONTEND_BINARY" validate --results
+expect 2 "cannot read the baseline 'x.json'" "$CONTEND_BINARY" validate --bounds x.json
+expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate "$scratch"
+expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate fleet
 
 # What is expected, and is not there; that rule is asked for by the option.
 judge 0 --only cpus_online --expect cpus=8
@@ -157,7 +157,7 @@ judge 0 --only cpus_online --expect cpus=4
 found expected WARN hardware fix CPUs
 expect 2 "expect: 'gpu=8' is not NAME=COUNT of gpus, cpus" "$CONTEND_BINARY" validate --expect gpu=8
 expect 2 "expect: 'gpus=many' is no count" "$CONTEND_BINARY" validate --expect gpus=many
-expect 2 'expect says nothing of --results' "$CONTEND_BINARY" validate --results x --expect gpus=8
+expect 2 'expect is for judging this server, not results' "$CONTEND_BINARY" validate fleet x --expect gpus=8
 
 # Waivers.
 waivers=$scratch/waivers.json

@@ -67,23 +67,22 @@ int fleet_open(const struct cmd_env *env, const char *const *directories, size_t
     return rc == -ENOMEM ? EXIT_NOT_RUN : rc || found.damaged ? EXIT_USAGE : EXIT_GOOD;
 }
 
-/* The baseline that was given, or one of the fleet itself. EXIT_GOOD, or after a message. */
-static int find_bounds(const struct fleet *fleet, const char *baseline, struct bounds *bounds)
+/* The bounds that were given, or those of the fleet itself. EXIT_GOOD, or after a message. */
+static int find_bounds(const struct fleet *fleet, const char *file, struct bounds *bounds)
 {
     struct err err = {0};
     int rc;
-    if (!baseline && fleet->names.n < MACHINES_LEAST) {
-        log_error(
-            "results of %u machine%s cannot be judged by each other: give --baseline FILE, or "
-            "more machines",
-            fleet->names.n, fleet->names.n == 1 ? "" : "s");
+    if (!file && fleet->names.n < MACHINES_LEAST) {
+        log_error("results of %u machine%s cannot be judged by each other: give --bounds FILE, or "
+                  "more machines",
+                  fleet->names.n, fleet->names.n == 1 ? "" : "s");
         return EXIT_INCONCLUSIVE;
     }
-    rc = baseline ? bounds_file_read(baseline, bounds, &err) : bounds_make(fleet, bounds, &err);
+    rc = file ? bounds_file_read(file, bounds, &err) : bounds_make(fleet, bounds, &err);
     if (!rc)
         return EXIT_GOOD;
     log_error("%s", err.msg);
-    return rc == -ENODATA ? EXIT_INCONCLUSIVE : baseline ? EXIT_USAGE : EXIT_NOT_RUN;
+    return rc == -ENODATA ? EXIT_INCONCLUSIVE : file ? EXIT_USAGE : EXIT_NOT_RUN;
 }
 
 static int draw(const struct fleet *fleet, const struct bounds *bounds,
@@ -171,7 +170,7 @@ static int show(const struct fleet *fleet, const struct bounds *bounds,
         code = rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN;
     }
     if (!rc && !judgement.nfail && !has_judged(bounds, &judgement)) {
-        log_error("no figure of the baseline is in these results: nothing was judged");
+        log_error("no figure of the bounds is in these results: nothing was judged");
         code = EXIT_INCONCLUSIVE;
     } else if (!rc)
         code = print(fleet, bounds, &judgement, &findings, options);
@@ -197,7 +196,7 @@ int fleet_results(const struct cmd_env *env, const char *const *directories, siz
     struct bounds bounds = {0};
     size_t results;
     int read = fleet_open(env, directories, n, &fleet, &results);
-    int code = results ? find_bounds(&fleet, options->baseline, &bounds) : read;
+    int code = results ? find_bounds(&fleet, options->bounds, &bounds) : read;
     if (results && !code) {
         code = show(&fleet, &bounds, options);
         /* What could not be read was not judged, whatever the others are. */

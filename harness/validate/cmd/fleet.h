@@ -1,4 +1,4 @@
-/* Results of many machines, for the commands that take them: baseline, and validate --results. */
+/* Results of many machines, for `contend validate fleet` and `contend validate bounds`. */
 #ifndef CONTEND_VALIDATE_CMD_FLEET_H
 #define CONTEND_VALIDATE_CMD_FLEET_H
 
@@ -18,13 +18,13 @@ int fleet_read_gating(const struct cmd_env *env, const char *path, struct fleet 
                       struct err *err);
 
 struct fleet_options {
-    const char *baseline; /* NULL = made from the fleet itself */
-    const char *junit;    /* a file, or NULL */
-    const char *plots;    /* a directory for the pictures, or NULL */
-    bool json, markdown;  /* in place of the table */
+    const char *bounds;  /* a file; NULL = made from the fleet itself */
+    const char *junit;   /* a file, or NULL */
+    const char *plots;   /* a directory for the pictures, or NULL */
+    bool json, markdown; /* in place of the table */
 };
 
-/* `contend validate --results DIR...`: judges, prints, and returns the exit code. */
+/* `contend validate fleet DIR...`: judges, prints, and returns the exit code. */
 int fleet_results(const struct cmd_env *env, const char *const *directories, size_t n,
                   const struct fleet_options *options);
 

@@ -21,21 +21,19 @@ static const struct opt validate_opts[] = {
     OPT_FLAG("strict", validate_args, strict, NULL, "warnings fail, too"),
     OPT_FLAG("all", validate_args, all, NULL, "a line for each rule that passes or is skipped"),
     OPT_FLAG("list", validate_args, list, NULL, "explain the rules, and judge nothing"),
-    OPT_FLAG("results", validate_args, results, NULL,
-             "judge the results of many machines at or below DIR..., and run nothing"),
-    OPT_TEXT("baseline", validate_args, baseline, NULL, "FILE",
-             "also by the bounds of 'contend baseline': runs what they are for, in the time of the "
-             "level; with --results by them alone, and not by the others"),
-    OPT_TEXT("plots", validate_args, plots, NULL, "DIR",
-             "with --results: draw each figure of all machines there"),
-    OPT_FLAG("markdown", validate_args, markdown, NULL, "with --list and --results: as Markdown"),
+    OPT_TEXT("bounds", validate_args, bounds, NULL, "FILE",
+             "also by the bounds that 'validate bounds' made: runs what they are for, in the time "
+             "of the level; of a fleet by them alone"),
+    OPT_FLAG("markdown", validate_args, markdown, NULL, "of --list and a fleet: print Markdown"),
     OPT_FLAG("json", validate_args, json, NULL, "print JSON"),
     OPT_TEXT("junit", validate_args, outputs.junit, NULL, "FILE",
              "also write JUnit XML; %h in the name is the host, here and below"),
     OPT_TEXT("prometheus", validate_args, outputs.prometheus, NULL, "FILE",
              "also write metrics for node_exporter's textfile collector"),
     OPT_TEXT("out", validate_args, outputs.dir, NULL, "DIR",
-             "also write validate.json and summary.txt there"),
+             "also write validate.json and summary.txt there; of a fleet a figure for each of its "
+             "figures; of bounds the new file with them",
+             .letter = 'o'),
     OPT_TEXT("root", validate_args, root, NULL, "DIR",
              "for tests: /proc, /sys and /dev are looked up below it"),
     {.name = NULL}};
@@ -43,33 +41,15 @@ static const struct opt validate_opts[] = {
 const struct command validate_command = {
     .name = "validate",
     .tool = "validate",
-    .operands = "[DIR...]",
+    .operands = "[fleet DIR... | bounds DIR...]",
     .summary = "is this server fit? counts, physics, symmetry, health; and what to do",
     .about =
-        "Judges this server by rules that need no table of models, with short measurements: what "
-        "is there against what should be, figures against physics, units against their peers, and "
-        "health. Reads, and runs short loads of its own; changes nothing. Root sees more: the "
-        "firmware's tables and the kernel's log. Exit code: 0 pass, 1 a rule failed, 3 one that "
-        "should have run did not, 4 nothing was judged, or no GPU (see --expect gpus=0).",
+        "Judges this server by rules that need no table of models, with short measurements: "
+        "counts, "
+        "physics, units against their peers, health. Changes nothing; root sees more. 'fleet' "
+        "judges the results of many machines below DIR..., and runs nothing. 'bounds' makes "
+        "bounds of such results for machines of one kind, a JSON file to be read and edited, by "
+        "which --bounds judges. Exit code: 0 pass, 1 a rule failed, 3 one that should have run did "
+        "not, 4 nothing was judged, or no GPU (see --expect gpus=0).",
     .opts = validate_opts,
-};
-
-static const struct opt baseline_opts[] = {
-    OPT_TEXT("out", baseline_options, out, NULL, "FILE", "where to write it: a new file",
-             .letter = 'o'),
-    {.name = NULL},
-};
-
-const struct command baseline_command = {
-    .name = "baseline",
-    .tool = "validate",
-    .summary = "bounds for machines of one kind, from the results of many",
-    .operands = "DIR...",
-    .about =
-        "Reads all results in the directories and up to 4 levels below them, names the machines "
-        "that are odd and leaves them out, and writes for each figure a reference, a lower and an "
-        "upper bound: JSON with a line a figure, to be read and edited. 'contend validate "
-        "--results "
-        "DIR... --baseline FILE' judges by it.",
-    .opts = baseline_opts,
 };

@@ -1,6 +1,4 @@
-/* What `contend validate` and `contend baseline` take. The core has it, too, for help and
- * completion.
- */
+/* What `contend validate` takes. The core has it, too, for help and completion. */
 #ifndef CONTEND_VALIDATE_CMD_OPTIONS_H
 #define CONTEND_VALIDATE_CMD_OPTIONS_H
 
@@ -14,15 +12,13 @@ struct validate_args {
     int level;
     double max_time_s;
     const char *only, *require, *expect, *waivers, *root;
-    const char *baseline, *plots;
-    bool no_measure, strict, all, list, markdown, json, results;
+    const char *bounds;
+    bool no_measure, strict, all, list, markdown, json;
     struct validate_outputs outputs;
 };
 
-struct baseline_options {
-    const char *out;
-};
-
-cmd_main baseline_main;
+/* `contend validate bounds DIR...`. The exit code. */
+int bounds_main(const struct cmd_env *env, const struct validate_args *args,
+                const char *const *directories, size_t n);
 
 #endif

@@ -35,7 +35,7 @@ struct validate {
     struct topo topo;
     struct facts facts;
     struct findings findings;
-    struct bounds bounds; /* of --baseline */
+    struct bounds bounds; /* of --bounds */
     uint64_t start_ns;
 };
 
@@ -69,10 +69,8 @@ static int check_args(struct validate *v, struct err *err)
 {
     const struct validate_args *args = v->args;
     if (args->markdown && !args->list)
-        return err_set(err, -EINVAL, "--markdown goes with --list or --results");
-    if (args->plots)
-        return err_set(err, -EINVAL, "--plots goes with --results DIR...");
-    int rc = args->baseline ? bounds_file_read(args->baseline, &v->bounds, err) : 0;
+        return err_set(err, -EINVAL, "--markdown goes with --list or 'validate fleet'");
+    int rc = args->bounds ? bounds_file_read(args->bounds, &v->bounds, err) : 0;
     if (!rc)
         rc = parse_rules(args->only, v->rules.only, &v->rules.nonly, err);
     if (!rc)
@@ -183,7 +181,7 @@ static void waive(struct validate *v)
 
 static bool has_baseline(const struct validate *v)
 {
-    return v->args->baseline && rules_asked(&v->rules, rule_find(RULES_BASELINE_ID));
+    return v->args->bounds && rules_asked(&v->rules, rule_find(RULES_BASELINE_ID));
 }
 
 static unsigned wanted(const struct validate *v)
@@ -223,7 +221,7 @@ static int check_kind(const struct validate *v)
         log_error("%s", err.msg);
     else if (v->bounds.kind[0] && strcmp(v->bounds.kind, kind) != 0)
         log_error("%s: its bounds are of another kind of machine, '%.500s', and this is '%s'",
-                  v->args->baseline, v->bounds.kind, kind);
+                  v->args->bounds, v->bounds.kind, kind);
     else
         return EXIT_GOOD;
     return rc ? (int)cmd_not_measured(rc) : EXIT_USAGE;
@@ -340,9 +338,8 @@ static int validate(struct validate *v)
     return code;
 }
 
-/* Of a fleet, from its results. */
-static int judge_results(const struct cmd_env *env, const struct validate_args *args,
-                         const struct cli *cli)
+/* What is said of this server alone. False: such an option is there, which was logged. */
+static bool is_of_results(const struct validate_args *args)
 {
     const struct {
         const char *name;
@@ -353,24 +350,36 @@ static int judge_results(const struct cmd_env *env, const struct validate_args *
                   {"--waivers", args->waivers},
                   {"--strict", args->strict},
                   {"--no-measure", args->no_measure},
-                  {"--prometheus", args->outputs.prometheus},
-                  {"--out", args->outputs.dir}};
-    const struct fleet_options options = {.baseline = args->baseline,
-                                          .junit = args->outputs.junit,
-                                          .plots = args->plots,
-                                          .json = args->json,
-                                          .markdown = args->markdown};
-    if (!cli->npositional) {
-        log_error("--results needs directories with results");
-        return EXIT_USAGE;
-    }
+                  {"--prometheus", args->outputs.prometheus}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (others[i].given) {
-            log_error("%s says nothing of --results: it is for judging this server",
-                      others[i].name);
-            return EXIT_USAGE;
+            log_error("%s is for judging this server, not results", others[i].name);
+            return false;
         }
-    return fleet_results(env, cli->positional, cli->npositional, &options);
+    return true;
+}
+
+/* `validate fleet DIR...` and `validate bounds DIR...`: from results of many machines. */
+static int judge_results(const struct cmd_env *env, const struct validate_args *args,
+                         const struct cli *cli)
+{
+    const char *const *directories = cli->positional + 1;
+    size_t n = cli->npositional - 1;
+    const struct fleet_options options = {.bounds = args->bounds,
+                                          .junit = args->outputs.junit,
+                                          .plots = args->outputs.dir,
+                                          .json = args->json,
+                                          .markdown = args->markdown};
+    if (!is_of_results(args))
+        return EXIT_USAGE;
+    if (strcmp(cli->positional[0], "bounds") == 0)
+        return bounds_main(env, args, directories, n);
+    if (strcmp(cli->positional[0], "fleet") == 0 && n)
+        return fleet_results(env, directories, n, &options);
+    log_error("'%.80s': 'contend validate fleet DIR...' judges results, 'contend validate bounds "
+              "DIR...' makes bounds of them",
+              cli->positional[0]);
+    return EXIT_USAGE;
 }
 
 static int validate_main(const struct cmd_env *env, int argc, char **argv)
@@ -380,12 +389,8 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
     int code;
     if (!cmd_parse(env, &validate_command, argc, argv, &args, &cli, &code))
         return code;
-    if (args.results)
+    if (cli.npositional)
         return judge_results(env, &args, &cli);
-    if (cli.npositional) {
-        log_error("'%.80s': directories go with --results", cli.positional[0]);
-        return EXIT_USAGE;
-    }
     struct validate v = {.env = env, .args = &args, .start_ns = clock_now_ns()};
     code = validate(&v);
     findings_free(&v.findings);
@@ -396,5 +401,4 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
     return code;
 }
 
-const struct tool_command validate_tool[] = {
-    {&validate_command, validate_main}, {&baseline_command, baseline_main}, {NULL, NULL}};
+const struct tool_command validate_tool[] = {{&validate_command, validate_main}, {NULL, NULL}};

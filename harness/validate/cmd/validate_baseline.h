@@ -1,5 +1,5 @@
 /*
- * `contend validate --baseline FILE` of this machine: runs each scenario that the file has bounds
+ * `contend validate --bounds FILE` of this machine: runs each scenario that the file has bounds
  * for, as far as there is time, and judges its figures, and those that were measured for the rules,
  * by them. What is beyond them is looked at once more, in another order.
  */

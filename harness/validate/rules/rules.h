@@ -67,7 +67,7 @@ extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rule
 /* In place of a measurement for rules: runs of scenarios. */
 #define RULES_RUNS (1u << PROBES)
 
-/* What is beyond a bound of --baseline has this id. */
+/* What is beyond a bound of --bounds has this id. */
 #define RULES_BASELINE_ID "baseline"
 
 /* The rule of --expect (expect.h). */
@@ -90,7 +90,7 @@ struct rules_request {
     const struct rule *required[RULES_MAX]; /* that may not be skipped: then it is an error */
     size_t nonly;
     const struct rule *only[RULES_MAX]; /* these alone; none = all */
-    bool of_known_kind; /* --baseline: machines of this kind are known, with or without GPUs */
+    bool of_known_kind; /* --bounds: machines of this kind are known, with or without GPUs */
     size_t nexpected;
     struct rule_expected {
         const struct expectable *of; /* expect.c */

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# contend baseline: bounds from 30 machines of which two are bad, a file that can be read and edited.
+# contend validate bounds: bounds from 30 machines of which two are bad, a file that can be read and edited.
 . tests/lib/cli.sh
 needs python3
 fleet="$scratch/fleet 1"
 python3 tests/lib/make_fleet.py "$fleet" --machines 30 --rows 60 --bad 0.07 --off 0.4 --seed 3
 [ "$(wc -l < "$fleet/truth")" = 2 ] || fail "not two bad machines: $(cat "$fleet/truth")"
 
-expect 0 'machines  28 of 30, 2 x Intel' "$CONTEND_BINARY" baseline "$fleet/results" \
+expect 0 'machines  28 of 30, 2 x Intel' "$CONTEND_BINARY" validate bounds "$fleet/results" \
     -o "$scratch/b.json"
 while read -r machine _; do
     grep -q "\"machine\": \"$machine\", \"reason\"" "$scratch/b.json" ||
@@ -16,17 +16,17 @@ done < "$fleet/truth"
 grep -q '"schema": "contend-bounds"' "$scratch/b.json" || fail "no schema"
 
 # A file that is there may have been edited.
-expect 2 "b.json' is there already" "$CONTEND_BINARY" baseline "$fleet/results" -o "$scratch/b.json"
+expect 2 "b.json' is there already" "$CONTEND_BINARY" validate bounds "$fleet/results" -o "$scratch/b.json"
 
 # Of several kinds none is the right one because it is named first.
 mkdir "$scratch/kinds"
 for i in 1 2 3 4; do cp -r "$fleet/results/node0000$((i + 3))" "$scratch/kinds/$i"; done
 sed -i 's/Intel/Amber/' "$scratch"/kinds/[34]/*/run.json
 expect 4 "which kind of machine is meant\? Give directories of one; of several, 3 or more must be of one, .*: 2 of '2 x (Intel|Amber).*, 2 of '2 x " \
-    "$CONTEND_BINARY" baseline "$scratch/kinds" -o "$scratch/c.json"
-expect 4 'which kind of machine is meant' "$CONTEND_BINARY" validate --results "$scratch/kinds"
+    "$CONTEND_BINARY" validate bounds "$scratch/kinds" -o "$scratch/c.json"
+expect 4 'which kind of machine is meant' "$CONTEND_BINARY" validate fleet "$scratch/kinds"
 cp -r "$fleet/results/node00008" "$scratch/kinds/5"
-expect 0 'machines  3 of 5, 2 x Intel' "$CONTEND_BINARY" baseline "$scratch/kinds" -o "$scratch/three.json"
+expect 0 'machines  3 of 5, 2 x Intel' "$CONTEND_BINARY" validate bounds "$scratch/kinds" -o "$scratch/three.json"
 
 # Machines that ran different things have no figure in common, and bounds without figures pass anybody.
 mkdir "$scratch/apart"
@@ -35,20 +35,20 @@ for i in 4 5 6; do
     sed -i "s/slots=/slots=$i/" "$scratch/apart/$i"/*/rows.csv
 done
 expect 4 'nothing to bound: half of the 3 machines have no figure in common' \
-    "$CONTEND_BINARY" baseline "$scratch/apart" -o "$scratch/c.json"
+    "$CONTEND_BINARY" validate bounds "$scratch/apart" -o "$scratch/c.json"
 
 # What is wrong is said, and nothing is written.
-expect 2 'which file is to be written' "$CONTEND_BINARY" baseline "$fleet/results"
-expect 2 'which result directories' "$CONTEND_BINARY" baseline -o "$scratch/c.json"
-expect 2 'cannot open the directory' "$CONTEND_BINARY" baseline "$scratch/gone" -o "$scratch/c.json"
+expect 2 'which file is to be written' "$CONTEND_BINARY" validate bounds "$fleet/results"
+expect 2 'which result directories' "$CONTEND_BINARY" validate bounds -o "$scratch/c.json"
+expect 2 'cannot open the directory' "$CONTEND_BINARY" validate bounds "$scratch/gone" -o "$scratch/c.json"
 mkdir "$scratch/empty"
-expect 2 'no result in' "$CONTEND_BINARY" baseline "$scratch/empty" -o "$scratch/c.json"
+expect 2 'no result in' "$CONTEND_BINARY" validate bounds "$scratch/empty" -o "$scratch/c.json"
 cp -r "$fleet/results" "$scratch/damaged"
 rows="$scratch/damaged/node00004/0/rows.csv"
 sed -i '7s/,ok,$/,ok/' "$rows"
-expect 2 "node00004/0': rows.csv, line 7: " "$CONTEND_BINARY" baseline "$scratch/damaged" \
+expect 2 "node00004/0': rows.csv, line 7: " "$CONTEND_BINARY" validate bounds "$scratch/damaged" \
     -o "$scratch/c.json"
-expect 2 'no baseline while results are damaged' "$CONTEND_BINARY" baseline "$scratch/damaged" \
+expect 2 'no bounds while results are damaged' "$CONTEND_BINARY" validate bounds "$scratch/damaged" \
     -o "$scratch/c.json"
 [ ! -e "$scratch/c.json" ] || fail "a baseline was written"
 finish

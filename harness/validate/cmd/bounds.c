@@ -1,4 +1,4 @@
-/* contend baseline: what machines of one kind should reach, from results of many of them. */
+/* contend validate bounds: what machines of one kind should reach, from results of many of them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,25 +55,21 @@ static int make(const struct fleet *fleet, const char *path)
     return rc ? code : cmd_finish();
 }
 
-int baseline_main(const struct cmd_env *env, int argc, char **argv)
+int bounds_main(const struct cmd_env *env, const struct validate_args *args,
+                const char *const *directories, size_t n)
 {
-    struct baseline_options options = {0};
     struct fleet fleet = {0};
-    struct cli cli;
     size_t results;
-    int code;
-    if (!cmd_parse(env, &baseline_command, argc, argv, &options, &cli, &code))
-        return code;
-    if (!cli.npositional || !options.out) {
-        log_error("%s: 'contend baseline DIR... -o FILE'",
-                  options.out ? "which result directories?" : "which file is to be written?");
+    if (!n || !args->outputs.dir) {
+        log_error("%s: 'contend validate bounds DIR... --out FILE'",
+                  n ? "which file is to be written?" : "which result directories?");
         return EXIT_USAGE;
     }
-    code = fleet_open(env, cli.positional, cli.npositional, &fleet, &results);
+    int code = fleet_open(env, directories, n, &fleet, &results);
     if (!code)
-        code = make(&fleet, options.out);
+        code = make(&fleet, args->outputs.dir);
     else if (results)
-        log_error("no baseline while results are damaged: fix or remove them");
+        log_error("no bounds while results are damaged: fix or remove them");
     fleet_free(&fleet);
     return code;
 }
