@@ -2,10 +2,21 @@
 #include "harness/cmd/common/cmd.h"
 
 const struct command *const command_table[] = {
-    &run_command,        &bench_command,     &ab_command,
-    &tune_command,       &info_command,      &place_command,
-    &validate_command,   &report_command,    &compare_command,
-    &history_command,    &selfcheck_command, &doctor_command,
-    &comms_command,      &help_command,      &version_command,
-    &completion_command, &man_command,       NULL,
+    &run_command,
+    &bench_command,
+    &ab_command,
+    &tune_command,
+    &info_command,
+    &place_command,
+    &validate_command,
+    &report_command,
+    &compare_command,
+    &selfcheck_command,
+    &doctor_command,
+    &comms_command,
+    &help_command,
+    &version_command,
+    &completion_command,
+    &man_command,
+    NULL,
 };

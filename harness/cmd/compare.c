@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/compared.h"
+#include "harness/cmd/compare.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/show/figures/figures.h"
@@ -24,26 +24,25 @@
 #include "harness/verdict/runs/disturbed.h"
 #include "harness/verdict/runs/run_spread.h"
 
-struct compare_args {
-    double threshold; /* percent */
-    const char *fail_on, *allow, *history, *junit;
-    bool explain, all, json, markdown;
-};
-
 /* For shells; comparable_check_allowed knows them. */
 static const char *const allowed_names[] = {"machine", "cpus",    "kernel", "driver",
                                             "busy",    "cuda",    "nccl",   "governor",
                                             "contend", "options", "all",    NULL};
 
 static const struct opt compare_opts[] = {
-    OPT_DOUBLE("threshold", compare_args, threshold, "5", 0.1, 1000, "PERCENT",
-               "A change smaller than this does not count"),
-    OPT_TEXT("fail-on", compare_args, fail_on, "slower", "WHAT[,WHAT..]",
-             "Which verdicts of a metric that gates exit with 1: slower, unclear, missing, or none",
+    OPT_DOUBLE("threshold", compare_args, threshold, NULL, 0.1, 1000, "PERCENT",
+               "A change smaller than this does not count (default 5, of --history alone 2)"),
+    OPT_TEXT("fail-on", compare_args, fail_on, NULL, "WHAT[,WHAT..]",
+             "Which verdicts of a metric that gates exit with 1: slower, unclear, missing, or none "
+             "(default slower; of --history alone none, or slower)",
              .choices = compared_fail_on),
-    OPT_TEXT("history", compare_args, history, NULL, "DIR",
-             "Earlier runs of the same, with nothing changed between them: how far runs of this "
-             "machine lie apart"),
+    OPT_TEXTS("history", compare_args, history, "DIR",
+              "Earlier runs of this machine, whose spread BASE and NEW are held against; alone: "
+              "those runs in time, and where figures changed; may be repeated"),
+    OPT_TEXT("machine", compare_args, machine, NULL, "KEY",
+             "With --history alone: only runs of that machine, '.machine.key' of run.json"),
+    OPT_TEXT("out", compare_args, out, NULL, "DIR",
+             "With --history alone: draw the figure into DIR/plots", .letter = 'o'),
     OPT_TEXT("allow", compare_args, allow, NULL, "WHAT[,WHAT..]",
              "Compare although this differs: machine, cpus, kernel, driver, cuda, nccl, governor, "
              "contend, options, busy (runs that are no evidence), or all",
@@ -297,9 +296,9 @@ static int read_sides(const struct cmd_env *env, const struct compare_args *args
     for (size_t i = 0; i < cli->npositional && !rc; i++)
         rc = runs_read(cli->positional[i], env->benches, figures_remove,
                        &work->sides[i < nbase ? PAIRING_BASE : PAIRING_OTHER], err);
-    if (!rc && args->history)
-        rc = runs_read(args->history, env->benches, figures_remove, &work->sides[PAIRING_HISTORY],
-                       err);
+    for (size_t i = 0; i < args->history.n && !rc; i++)
+        rc = runs_read(args->history.text[i], env->benches, figures_remove,
+                       &work->sides[PAIRING_HISTORY], err);
     return rc ? rc : check_runs(work, err);
 }
 
@@ -396,6 +395,14 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
                   option);
         return EXIT_USAGE;
     }
+    if (args.history.n && !cli.npositional)
+        return compare_history(env, &args);
+    if (args.machine || args.out) {
+        log_error("--machine and --out go with --history DIR alone");
+        return EXIT_USAGE;
+    }
+    args.threshold = args.threshold > 0 ? args.threshold : 5;
+    args.fail_on = args.fail_on ? args.fail_on : "slower";
     size_t nnew = behind == SIZE_MAX ? 1 : behind;
     if (nnew == 0 || cli.npositional <= nnew || (behind == SIZE_MAX && cli.npositional != 2)) {
         log_error("which results? 'contend compare BASE NEW', or several a side: "
@@ -409,12 +416,13 @@ const struct command compare_command = {
     .name = "compare",
     .main = compare_main,
     .summary = "verdict between results on disk: faster, slower, same or unclear",
-    .operands = "BASE NEW | BASE... -- NEW...",
+    .operands = "BASE NEW | BASE... -- NEW... | --history DIR",
     .about =
         "Compares results row by row. Each of BASE and NEW is the directory of a run, or one with "
-        "several runs below it. Equal runs differ from each other by more than the rounds of one "
-        "show, so single runs show only large differences: take five or so a side, or 'contend "
-        "ab'. Exit codes: 0 nothing that --fail-on names; 1 a verdict failed; 2 bad input; 4 "
-        "nothing was shown either way. docs/evidence.md has the method.",
+        "several runs below it. Single runs show only large differences: take five or so a side, "
+        "or 'contend ab'. --history alone looks for changes of level in the runs of one machine, "
+        "of at least four runs on either side. Exit codes: 0 nothing that --fail-on names; 1 a "
+        "verdict failed; 2 bad input; 4 nothing was shown either way. docs/evidence.md has the "
+        "method.",
     .opts = compare_opts,
 };

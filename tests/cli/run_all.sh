@@ -108,5 +108,6 @@ expect 4 'Of the metrics that gate: [0-9]+ UNCLEAR' "$CONTEND_FAKE" compare "$sc
 expect 4 "cut/busy' is left out: no round of it was finished" "$CONTEND_FAKE" compare "$scratch/fake" "$scratch/cut" \
     --allow all
 expect 2 'no round of it was finished' "$CONTEND_FAKE" compare "$scratch/fake/busy" "$scratch/cut/busy"
-expect 4 '9 runs of one machine, 3 with the same figure' "$CONTEND_FAKE" history "$scratch/fake" "$scratch/json" "$scratch/cut"
+expect 4 '9 runs of one machine, 3 with the same figure' "$CONTEND_FAKE" compare --history "$scratch/fake" --history "$scratch/json" \
+    --history "$scratch/cut"
 finish

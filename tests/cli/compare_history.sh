@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# contend history: runs of one machine in time, made from a committed one by known factors.
+# contend compare --history: runs of one machine in time, made from a committed one by known factors.
 . tests/lib/cli.sh
 . tests/lib/history.sh
 needs jq
@@ -18,14 +18,14 @@ year() {
 even=(1 1.01 0.99 1.02 0.98 1 1.01 0.99 1.005 1)
 
 year "$scratch/even" "${even[@]}"
-expect 0 'of 10$' "$CONTEND_BINARY" history "$scratch/even" --fail-on slower
-expect 0 'figures 0 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" history "$scratch/even"
+expect 0 'of 10$' "$CONTEND_BINARY" compare --history "$scratch/even" --fail-on slower
+expect 0 'figures 0 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" compare --history "$scratch/even"
 
 # Names of directories go backwards: the time that run.json says is what counts.
 year "$scratch/slower" "${even[@]}" 0.9 0.91 0.89 0.9 0.905 0.895
-expect 0 'none, 2 workers: throughput -10\..*with run 11 of' "$CONTEND_BINARY" history "$scratch/slower"
-expect 1 '10 ended SLOWER' "$CONTEND_BINARY" history "$scratch/slower" --fail-on slower
-expect 0 'figures 0 ended SLOWER' "$CONTEND_BINARY" history "$scratch/slower" --fail-on slower --threshold 20
+expect 0 'none, 2 workers: throughput -10\..*with run 11 of' "$CONTEND_BINARY" compare --history "$scratch/slower"
+expect 1 '10 ended SLOWER' "$CONTEND_BINARY" compare --history "$scratch/slower" --fail-on slower
+expect 0 'figures 0 ended SLOWER' "$CONTEND_BINARY" compare --history "$scratch/slower" --fail-on slower --threshold 20
 
 # What fails in the last runs has no figures there, and so gets no slower: that is no success.
 cp -r "$scratch/even" "$scratch/failed"
@@ -33,27 +33,27 @@ for day in 89 90; do # the last two
     awk -F, -v OFS=, '$3 == "none" && $5 == "foreground" { $21 = "failed"; $22 = "a wrong result" } { print }' \
         "$scratch/even/host/$day/rows.csv" > "$scratch/failed/host/$day/rows.csv"
 done
-expect 4 'failed in 2 of 10 runs' "$CONTEND_BINARY" history "$scratch/failed" --fail-on slower
-"$CONTEND_BINARY" history "$scratch/failed" | tr '\n' ' ' | grep -q 'the last one of all: pipeline, none, 2 workers' ||
+expect 4 'failed in 2 of 10 runs' "$CONTEND_BINARY" compare --history "$scratch/failed" --fail-on slower
+"$CONTEND_BINARY" compare --history "$scratch/failed" | tr '\n' ' ' | grep -q 'the last one of all: pipeline, none, 2 workers' ||
     fail "it does not say what failed"
 
 # One spike, and a change for the better.
 year "$scratch/spike" "${even[@]}" 0.5 "${even[@]}"
-expect 0 'figures 0 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" history "$scratch/spike" --fail-on slower
+expect 0 'figures 0 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" compare --history "$scratch/spike" --fail-on slower
 year "$scratch/faster" "${even[@]}" 1.1 1.11 1.09 1.1 1.105 1.095
-expect 0 '0 ended SLOWER, 10 FASTER' "$CONTEND_BINARY" history "$scratch/faster" --fail-on slower
+expect 0 '0 ended SLOWER, 10 FASTER' "$CONTEND_BINARY" compare --history "$scratch/faster" --fail-on slower
 
 # A loss that came back in part is there still, and so is one that came little by little.
 year "$scratch/part" "${even[@]}" 0.70 0.71 0.69 0.70 0.705 0.695 0.7 0.7 0.735 0.74 0.73 0.735 0.737 0.733 0.735 0.736
-expect 1 '10 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" history "$scratch/part" --fail-on slower
-"$CONTEND_BINARY" history "$scratch/part" | tr -s '\n ' ' ' | grep -q -- '-2[67].*recovered in part' ||
+expect 1 '10 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" compare --history "$scratch/part" --fail-on slower
+"$CONTEND_BINARY" compare --history "$scratch/part" | tr -s '\n ' ' ' | grep -q -- '-2[67].*recovered in part' ||
     fail "it does not say what is lost still"
 mapfile -t falling < <(awk 'BEGIN { for (i = 0; i < 24; i++) print 0.99 ^ i * (1 + i * 7 % 5 / 1000) }')
 year "$scratch/drift" "${falling[@]}"
-expect 1 '10 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" history "$scratch/drift" --fail-on slower
+expect 1 '10 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" compare --history "$scratch/drift" --fail-on slower
 
 # In JSON, with a figure.
-json=$("$CONTEND_BINARY" history "$scratch/slower" --json --out "$scratch/drawn" 2>"$scratch/log") ||
+json=$("$CONTEND_BINARY" compare --history "$scratch/slower" --json --out "$scratch/drawn" 2>"$scratch/log") ||
     fail "$(cat "$scratch/log")"
 [ "$(jq '.runs | length' <<<"$json")" = 16 ] || fail "other than 16 runs"
 jq -e '[.figures[] | select(.metric == "throughput") | .changes[] | .run] == [10, 10, 10, 10, 10]' \
@@ -68,14 +68,16 @@ fi
 
 # Too few, none, and what is no result.
 year "$scratch/few" 1 1 1 0.5 0.5
-expect 4 '5 runs of one machine: a change is not to be told' "$CONTEND_BINARY" history "$scratch/few"
+expect 4 '5 runs of one machine: a change is not to be told' "$CONTEND_BINARY" compare --history "$scratch/few"
 mkdir "$scratch/empty"
-expect 2 'no result below these directories' "$CONTEND_BINARY" history "$scratch/empty"
-expect 2 "cannot open the directory '.*gone'" "$CONTEND_BINARY" history "$scratch/gone"
-expect 2 'of which results' "$CONTEND_BINARY" history
+expect 2 'no result below these directories' "$CONTEND_BINARY" compare --history "$scratch/empty"
+expect 2 "cannot open the directory '.*gone'" "$CONTEND_BINARY" compare --history "$scratch/gone"
+expect 2 'are for BASE and NEW' "$CONTEND_BINARY" compare --history "$scratch/even" --explain
+expect 2 'go with --history DIR alone' "$CONTEND_BINARY" compare --out x a b
+"$CONTEND_BINARY" compare --history "$scratch/slower" --markdown | grep -q 'SLOWER' || fail 'no Markdown'
 cp -r "$scratch/few" "$scratch/bad"
 sed -i '17s/,ok,/,fine,/' "$scratch/bad/host/97/rows.csv"
-expect 2 "bad/host/97': rows.csv, line 17: status 'fine' is none" "$CONTEND_BINARY" history "$scratch/bad"
+expect 2 "bad/host/97': rows.csv, line 17: status 'fine' is none" "$CONTEND_BINARY" compare --history "$scratch/bad"
 
 # Two machines: one is to be chosen.
 cp -r "$scratch/even" "$scratch/two"
@@ -83,13 +85,13 @@ for run in "$scratch"/two/host/9[0-4]; do
     jq '.machine = {key: "0123456789abcdef", kind: "x", identity: "uuid"}' "$run/run.json" >"$run/new"
     mv "$run/new" "$run/run.json"
 done
-expect 2 'runs of 2 machines: choose one by --machine KEY' "$CONTEND_BINARY" history "$scratch/two"
-expect 2 '0123456789abcdef: 5 runs, such as ' "$CONTEND_BINARY" history "$scratch/two"
-expect 4 '^5 runs of one machine' "$CONTEND_BINARY" history "$scratch/two" --machine 0123456789abcdef
-expect 2 'no result of machine ffff below' "$CONTEND_BINARY" history "$scratch/two" --machine ffff
+expect 2 'runs of 2 machines: choose one by --machine KEY' "$CONTEND_BINARY" compare --history "$scratch/two"
+expect 2 '0123456789abcdef: 5 runs, such as ' "$CONTEND_BINARY" compare --history "$scratch/two"
+expect 4 '^5 runs of one machine' "$CONTEND_BINARY" compare --history "$scratch/two" --machine 0123456789abcdef
+expect 2 'no result of machine ffff below' "$CONTEND_BINARY" compare --history "$scratch/two" --machine ffff
 
 # A directory that was named twice, or leads back to itself, has its runs once.
 ln -s .. "$scratch/even/host/loop"
-expect 0 '^10 runs of one machine' "$CONTEND_BINARY" history "$scratch/even"
-expect 0 '^10 runs of one machine' "$CONTEND_BINARY" history "$scratch/even" "$scratch/even/host"
+expect 0 '^10 runs of one machine' "$CONTEND_BINARY" compare --history "$scratch/even"
+expect 0 '^10 runs of one machine' "$CONTEND_BINARY" compare --history "$scratch/even" --history "$scratch/even/host"
 finish

@@ -1,4 +1,4 @@
-/* contend history: the runs of one machine in time, and where its figures changed. */
+/* contend compare --history: the runs of one machine in time, and where its figures changed. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,11 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/cmd.h"
+#include "harness/cmd/common/compared.h"
+#include "harness/cmd/compare.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/signals.h"
 #include "harness/show/figures/history_figure.h"
+#include "harness/show/report/markdown.h"
 #include "harness/show/summary/findings.h"
 #include "harness/store/files/below.h"
 #include "harness/store/files/directory.h"
@@ -19,27 +21,8 @@
 #include "harness/store/read/recorded.h"
 #include "harness/verdict/runs/history.h"
 
-enum { FAIL_ON_NOTHING, FAIL_ON_SLOWER };
-static const char *const fail_on_names[] = {"nothing", "slower", NULL};
-
-struct history_args {
-    const char *machine, *out;
-    double threshold;
-    int fail_on;
-    bool json;
-};
-
-static const struct opt history_opts[] = {
-    OPT_TEXT("machine", history_args, machine, NULL, "KEY",
-             "Only runs of the machine of that key, '.machine.key' of run.json"),
-    OPT_DOUBLE("threshold", history_args, threshold, "2", 0, 100, "PERCENT",
-               "Tell no smaller change"),
-    OPT_CHOICE("fail-on", history_args, fail_on, "nothing", fail_on_names, "WHAT",
-               "Exit 1 where any figure ended SLOWER"),
-    OPT_TEXT("out", history_args, out, NULL, "DIR", "Draw the figure into DIR/plots"),
-    OPT_FLAG("json", history_args, json, NULL, "Print JSON"),
-    {.name = NULL},
-};
+/* Of a change in time, in percent, unless told otherwise. */
+static const double threshold_percent = 2;
 
 /* Machines of which runs were found. */
 enum { MACHINES_MOST = 64 };
@@ -54,7 +37,7 @@ struct machines {
 
 struct reading {
     const struct cmd_env *env;
-    const struct history_args *args;
+    const struct compare_args *args;
     struct history history;
     struct machines machines;
     unsigned older, damaged;
@@ -189,13 +172,14 @@ static int read_one(void *arg, const char *path, int dir_fd, unsigned marks, str
     return rc == -ENOMEM || (rc && !why.msg[0]) ? rc : 0;
 }
 
-static int read_all(struct reading *reading, const struct cli *cli, struct err *err)
+static int read_all(struct reading *reading, struct err *err)
 {
     const struct below_request request = {
         .marks = BELOW_RUN, .depth = BELOW_DEPTH, .found = read_one, .arg = reading};
+    const struct opt_texts *directories = &reading->args->history;
     int rc = 0;
-    for (size_t i = 0; i < cli->npositional && !rc; i++)
-        rc = below_find(cli->positional[i], &request, err);
+    for (size_t i = 0; i < directories->n && !rc; i++)
+        rc = below_find(directories->text[i], &request, err);
     return rc;
 }
 
@@ -245,6 +229,10 @@ static int print(const struct reading *reading, const struct findings *findings)
     const char *key = reading->machines.machine[0].key.key;
     if (reading->args->json)
         return cmd_print_json(history_to_json(&reading->history, key, findings), 2);
+    if (reading->args->markdown) {
+        markdown_print_findings(findings, stdout);
+        return cmd_finish();
+    }
     bool color = terminal_has_color(STDOUT_FILENO);
     (void)printf("Machine %s\n%s", key, has_doubt(findings) ? "\n" : "");
     findings_print_first(findings, stdout, color);
@@ -261,7 +249,8 @@ static int exit_code(const struct reading *reading, const struct findings *findi
     if (!whole || whole->outcome == OUTCOME_UNCLEAR)
         return EXIT_INCONCLUSIVE;
     bool slower = history_count(findings, OUTCOME_SLOWER) > 0;
-    if (slower && reading->args->fail_on == FAIL_ON_SLOWER)
+    const char *fail_on = reading->args->fail_on;
+    if (slower && fail_on && strstr(fail_on, "slower"))
         return EXIT_VERDICT;
     return failed_at_last(reading) ? EXIT_INCONCLUSIVE : EXIT_GOOD;
 }
@@ -269,7 +258,8 @@ static int exit_code(const struct reading *reading, const struct findings *findi
 static int judge(struct reading *reading, struct err *err)
 {
     struct findings findings = {0};
-    int rc = history_judge(&reading->history, reading->args->threshold / 100, &findings, err);
+    double percent = reading->args->threshold > 0 ? reading->args->threshold : threshold_percent;
+    int rc = history_judge(&reading->history, percent / 100, &findings, err);
     if (!rc)
         rc = say_failed(reading, &findings, err);
     if (!rc && reading->args->out)
@@ -282,37 +272,26 @@ static int judge(struct reading *reading, struct err *err)
     return written ? written : code;
 }
 
-static int history_main(const struct cmd_env *env, int argc, char **argv)
+/* What is for results that are compared. */
+static int check_args(const struct compare_args *args, struct err *err)
 {
-    struct history_args args = {0};
-    struct reading reading = {.env = env, .args = &args};
+    if (args->allow || args->junit || args->explain || args->all)
+        return err_set(err, -EINVAL,
+                       "--allow, --junit, --explain and --all are for BASE and NEW, not for "
+                       "--history alone");
+    return args->fail_on ? compared_check_fail_on(args->fail_on, err) : 0;
+}
+
+int compare_history(const struct cmd_env *env, const struct compare_args *args)
+{
+    struct reading reading = {.env = env, .args = args};
     struct err err = {0};
-    struct cli cli;
-    int code;
-    if (!cmd_parse(env, &history_command, argc, argv, &args, &cli, &code))
-        return code;
-    if (!cli.npositional) {
-        log_error("of which results? 'contend history DIR...'");
-        return EXIT_USAGE;
-    }
-    int rc = read_all(&reading, &cli, &err);
+    int rc = check_args(args, &err);
+    if (!rc)
+        rc = read_all(&reading, &err);
     if (rc)
         log_error("%s", err.msg);
-    code = rc || !is_usable(&reading) ? EXIT_USAGE : judge(&reading, &err);
+    int code = rc || !is_usable(&reading) ? EXIT_USAGE : judge(&reading, &err);
     history_free(&reading.history);
     return code;
 }
-
-const struct command history_command = {
-    .name = "history",
-    .main = history_main,
-    .summary = "runs of one machine in time: where its figures changed",
-    .operands = "DIR...",
-    .about =
-        "Reads all results below the directories, which must be of one machine, and looks for "
-        "changes of level in each figure that a comparison may fail on. A change has at least four "
-        "runs on either side, so that a single odd run is none; one that the canary rows show, "
-        "too, is the machine's own and UNCLEAR. Exit codes: 0, 1 by --fail-on, 2 bad "
-        "input, 4 too few runs, or something failed in the last one.",
-    .opts = history_opts,
-};
