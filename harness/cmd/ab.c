@@ -78,6 +78,7 @@ static int ab_main(const struct cmd_env *env, int argc, char **argv)
 
 const struct command ab_command = {
     .name = "ab",
+    .group = "Compare",
     .main = ab_main,
     .summary = "variants as arms of the same rounds: did it get faster?",
     .operands = "[SCENARIO | -- COMMAND...]",

@@ -414,6 +414,7 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
 
 const struct command compare_command = {
     .name = "compare",
+    .group = "Compare",
     .main = compare_main,
     .summary = "verdict between results on disk: faster, slower, same or unclear",
     .operands = "BASE NEW | BASE... -- NEW... | --history DIR",

@@ -12,8 +12,15 @@ void help_print_usage(FILE *out)
     (void)fprintf(out, "usage: contend COMMAND [options]\n\n");
     text_wrap(help_about, 0, 0, out);
     (void)fputc('\n', out);
-    for (const struct command *const *c = command_table; *c; c++)
+    const char *group = "";
+    for (const struct command *const *c = command_table; *c; c++) {
+        if (!(*c)->group)
+            continue;
+        if (strcmp((*c)->group, group) != 0)
+            (void)fprintf(out, "%s:\n", (*c)->group);
+        group = (*c)->group;
         text_wrap((*c)->summary, fprintf(out, "  %-10s ", (*c)->name), 13, out);
+    }
     (void)fprintf(out, "\n'contend COMMAND --help' tells more; 'contend --version' which this "
                        "is.\nExit codes:\n");
     for (const struct help_exit_code *e = help_exit_codes; e->meaning; e++)

@@ -405,8 +405,9 @@ static int info_main(const struct cmd_env *env, int argc, char **argv)
 
 const struct command info_command = {
     .name = "info",
+    .group = "Look",
     .main = info_main,
-    .summary = "the machine, the benchmarks and placements, and what cannot run here",
+    .summary = "the machine, benchmarks, placements; what cannot run here",
     .about = "Shows the machine, with what each GPU is near to; then scenarios, benchmarks and "
              "placements, with the reason where one cannot run here.",
     .opts = info_opts,

@@ -460,6 +460,7 @@ static int place_main(const struct cmd_env *env, int argc, char **argv)
 
 const struct command place_command = {
     .name = "place",
+    .group = "Fix",
     .main = place_main,
     .summary = "the plan for N workers, and the commands that apply it",
     .about =

@@ -385,6 +385,7 @@ static int report_main(const struct cmd_env *env, int argc, char **argv)
 
 const struct command report_command = {
     .name = "report",
+    .group = "Look",
     .main = report_main,
     .summary = "an earlier run again: table, figures, a page to hand on",
     .operands = "DIR...",

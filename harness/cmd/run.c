@@ -30,8 +30,9 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
 
 const struct command run_command = {
     .name = "run",
+    .group = "Measure",
     .main = run_main,
-    .summary = "workers under each placement, compared: the main scenario, or your command",
+    .summary = "workers under each placement, compared; or your own command",
     .operands = "[SCENARIO... | all | -- COMMAND [ARGUMENT...]]",
     .about = "Runs workers under each placement, in random order, round after round, and compares "
              "their throughput. 'all' runs every scenario into one directory. Behind '--', copies "
@@ -75,6 +76,7 @@ static int bench_main(const struct cmd_env *env, int argc, char **argv)
 
 const struct command bench_command = {
     .name = "bench",
+    .group = "Measure",
     .main = bench_main,
     .summary = "one benchmark alone",
     .operands = "BENCH",

@@ -110,8 +110,9 @@ static int tune_main(const struct cmd_env *env, int argc, char **argv)
 
 const struct command tune_command = {
     .name = "tune",
+    .group = "Fix",
     .main = tune_main,
-    .summary = "the best setting for the workers, with proof; --cores: how many a GPU needs",
+    .summary = "the best setting, with proof; --cores: how many a GPU needs",
     .operands = "[SCENARIO | -- COMMAND [ARGUMENT...]]",
     .about = "Searches placements, threads a worker, cores kept free and how threads wait. Fresh "
              "rounds, which the search has not seen, then measure the simplest setting near the "

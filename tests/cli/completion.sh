@@ -77,7 +77,7 @@ offers 'zsh' completion z
 offers '' nonsense ''
 
 # Everything that the help of a command names is offered.
-for command in $("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
+for command in $("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p') selfcheck completion man version; do
     "$CONTEND_BINARY" "$command" --help | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' |
         sort >"$scratch/shown"
     in_bash "$command" -- | tr ' ' '\n' | grep -vx -- '--help' | sort >"$scratch/offered"

@@ -16,8 +16,10 @@ names() {
     "$CONTEND_BINARY" info | awk -v what="$1" '/^[A-Z]/ { on = $1 == what } on && /^  [a-z]/ { print $1 }'
 }
 
-commands=$("$CONTEND_BINARY" help | sed -n 's/^  \([a-z]*\) .*/\1/p')
-[ "$(wc -w <<<"$commands")" -ge 8 ] || fail "commands: $commands"
+shown=$("$CONTEND_BINARY" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | paste -sd' ')
+is "commands in the list" "$shown" 'run bench tune place doctor validate ab compare info comms report'
+is "groups of the list" "$("$CONTEND_BINARY" help | sed -n '/^[A-Z][a-z]*:$/p' | paste -sd' ')" 'Measure: Fix: Accept: Compare: Look:'
+commands=$(tr ' ' '\n' <<<"$shown selfcheck completion man version help")
 for command in '' $commands; do
     # shellcheck disable=SC2086
     expect 0 '^usage: contend' "$CONTEND_BINARY" $command --help

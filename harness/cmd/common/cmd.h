@@ -64,7 +64,8 @@ struct command {
     const char *name;
     cmd_main *main;         /* NULL: a tool has it, whose descriptions alone are in the core */
     const char *tool;       /* of which it is then: "doctor" */
-    const char *summary;    /* its line in the list of commands */
+    const char *group;      /* "Measure"; NULL = not in the list of commands */
+    const char *summary;    /* its line there */
     const char *operands;   /* words that are no options, as in "[SCENARIO...]"; NULL = none */
     const char *about;      /* sentences for its help */
     const struct opt *opts; /* may be NULL */

@@ -26,6 +26,7 @@ static const struct opt comms_opts[] = {
 
 const struct command comms_command = {
     .name = "comms",
+    .group = "Look",
     .tool = "comms",
     .summary = "who sent how much to whom over NCCL, of a command or of its logs",
     .about = "Runs the command behind '--', as in 'contend comms -- ./train', with its own stdin, "

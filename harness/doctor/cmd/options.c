@@ -46,8 +46,9 @@ static const struct opt doctor_opts[] = {
 
 const struct command doctor_command = {
     .name = "doctor",
+    .group = "Fix",
     .tool = "doctor",
-    .summary = "what is wrong right now with the processes that run here, and what mends it",
+    .summary = "what costs running processes time, and the fix; --live: a view",
     .about =
         "Looks at live processes for a few seconds, those that are busy unless others are named, "
         "and says what costs them time: with the numbers behind it, and the command that mends it, "

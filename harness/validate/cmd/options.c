@@ -40,9 +40,10 @@ static const struct opt validate_opts[] = {
 
 const struct command validate_command = {
     .name = "validate",
+    .group = "Accept",
     .tool = "validate",
     .operands = "[fleet DIR... | bounds DIR...]",
-    .summary = "is this server fit? counts, physics, symmetry, health; and what to do",
+    .summary = "is this server fit? counts, physics, peers, health; and the fix",
     .about =
         "Judges this server by rules that need no table of models, with short measurements: "
         "counts, "

@@ -1,7 +1,7 @@
 /*
  * The engine between runs: how far separate runs of the same lie apart with nothing changed, and so
  * what a difference between two sides of runs has to be to mean something. `compare`
- * rest on it. The values are logarithms: of ratios. Pure.
+ * rests on it. The values are logarithms: of ratios. Pure.
  *
  * Clearly different: the difference of the means of two sides is larger than the half width of
  * run_spread_half_width at the tail that is asked for. docs/evidence.md has how often that is
