@@ -32,8 +32,8 @@ static const struct opt info_opts[] = {
     OPT_FLAG("measure", info_args, measure, NULL,
              "Also measure it: which CPUs share a core, clusters, cache sizes as felt; takes "
              "about 20 s, and the machine should be idle"),
-    OPT_TEXT("fake-gpus", info_args, fake_gpus, NULL, "LIST",
-             "for tests: add GPUs, as 0000:01:00.0@0 (PCI address, NUMA node)"),
+    OPT_TEXT("gpus", info_args, fake_gpus, NULL, "LIST",
+             "plan with these GPUs, too, as 0000:01:00.0@0 (PCI address, NUMA node)"),
     {.name = NULL}};
 
 enum { INDENT = 14, MATRIX_NODES_MAX = 10 };

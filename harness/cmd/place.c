@@ -56,8 +56,8 @@ static const struct opt place_opts[] = {
         "plan on what the system reports, or measure first (about 15 s, on an idle machine)"),
     OPT_FLAG("json", place_args, json, NULL,
              "print JSON: one object, or an array for several placements"),
-    OPT_TEXT("fake-gpus", place_args, fake_gpus, NULL, "LIST",
-             "for tests: add GPUs, as 0000:01:00.0@0 (PCI address, NUMA node)"),
+    OPT_TEXT("gpus", place_args, fake_gpus, NULL, "LIST",
+             "plan with these GPUs, too, as 0000:01:00.0@0 (PCI address, NUMA node)"),
     {.name = NULL}};
 
 /* Columns of the table; the last one wraps. */

@@ -51,13 +51,13 @@ static int redraw(const char *path, int dir_fd, struct signals *signals,
 
 struct report_options {
     const char *html;
-    bool md;
+    bool markdown;
 };
 
 static const struct opt option_table[] = {
     OPT_TEXT("html", report_options, html, NULL, "FILE",
              "Write the page there, not as report.html into each DIR"),
-    OPT_FLAG("md", report_options, md, NULL,
+    OPT_FLAG("markdown", report_options, markdown, NULL,
              "Print Markdown for a pull request in place of the table, and write nothing"),
     {.name = NULL},
 };
@@ -84,12 +84,12 @@ struct session {
 static void say_again(const struct session *session, const struct side *side)
 {
     const struct recorded *recorded = &side->recorded;
-    if (!side->said && session->options.md) {
+    if (!side->said && session->options.markdown) {
         markdown_print_result(recorded, side->path, stdout);
     } else if (!side->said) {
         summary_print(recorded, stdout, terminal_has_color(STDOUT_FILENO));
         summary_print_source(recorded, side->path);
-    } else if (side->said == -EPROTO && !session->options.md) {
+    } else if (side->said == -EPROTO && !session->options.markdown) {
         (void)printf("%s: %s\n", side->path, side->saying.msg); /* and its figures */
     }
 }
@@ -211,7 +211,7 @@ static void say_collection(const struct session *session, const struct side *sid
     const struct collection *collection = &dir->collection;
     if (dir->machines_differ)
         log_warn("the results below '%.150s' are of several machines", side->path);
-    if (session->options.md) {
+    if (session->options.markdown) {
         markdown_print_collection(collection, side->path, stdout);
         return;
     }
@@ -230,7 +230,7 @@ static bool is_collection(const struct collected_dir *dir)
 static int show_collection(struct session *session, const struct side *side,
                            const struct renewing *renewing, struct collected_dir *dir)
 {
-    bool page = session->options.html ? side->last : !session->options.md;
+    bool page = session->options.html ? side->last : !session->options.markdown;
     if (renewing->no_gnuplot.code)
         log_info("no figures below '%.150s': %s", side->path, renewing->no_gnuplot.msg);
     say_collection(session, side, dir);
@@ -252,7 +252,7 @@ static bool report_collection(struct session *session, struct side *side, int *c
     struct err err = {0};
     int rc = collected_read(side->dir_fd, PAGE_NAME, &request, &dir, &err);
     side->several = !rc && is_collection(&dir);
-    if (side->several && !session->options.md) {
+    if (side->several && !session->options.markdown) {
         collected_free(&dir);
         request.found = renew;
         rc = collected_read(side->dir_fd, PAGE_NAME, &request, &dir, &err);
@@ -282,9 +282,9 @@ static int report(struct session *session, struct side *side)
         return EXIT_USAGE;
     }
     const struct comms_hooks *comms = session->env->comms;
-    int shown =
-        comms ? comms->show(side->dir_fd, side->path, session->options.html, session->options.md)
-              : -ENOENT;
+    int shown = comms ? comms->show(side->dir_fd, side->path, session->options.html,
+                                    session->options.markdown)
+                      : -ENOENT;
     if (shown != -ENOENT) {
         side->said = -EMEDIUMTYPE;
         return shown;
@@ -295,7 +295,7 @@ static int report(struct session *session, struct side *side)
     if (side->said == -ENOENT && report_collection(session, side, &code))
         return code;
     say_again(session, side);
-    if (session->options.md)
+    if (session->options.markdown)
         return judge_reading(side);
     side->drawn = redraw(side->path, side->dir_fd, &session->signals, tell_drawn, &side->drawing);
     return judge(side);
@@ -323,7 +323,7 @@ static int write_pages(struct session *session)
         log_info("before and after are results of one scenario: 'contend report %s/NAME %s/NAME'",
                  sides[0].path, sides[1].path);
     int code = EXIT_GOOD;
-    if (session->options.md && !session->options.html)
+    if (session->options.markdown && !session->options.html)
         return EXIT_GOOD;
     for (size_t i = 0; i < session->n; i++) {
         bool last = i + 1 == session->n;

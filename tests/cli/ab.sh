@@ -12,8 +12,8 @@ grep -q '^  SLOWER  step_time' "$scratch/said" || fail "not found: $(cat "$scrat
 "$CONTEND_FAKE" report "$scratch/slow" > "$scratch/again" 2> "$scratch/log" < /dev/null ||
     fail "report: $(cat "$scratch/log")"
 cmp "$scratch/said" "$scratch/again" || fail "report says otherwise"
-expect 0 '^\*\*SLOWER\*\*: Of the metrics that gate: 2 SLOWER' "$CONTEND_FAKE" report --md "$scratch/slow"
-expect 0 '^\| \*\*SLOWER\*\* \| `step_time` \| .* \| [0-9.]+x' "$CONTEND_FAKE" report --md "$scratch/slow"
+expect 0 '^\*\*SLOWER\*\*: Of the metrics that gate: 2 SLOWER' "$CONTEND_FAKE" report --markdown "$scratch/slow"
+expect 0 '^\| \*\*SLOWER\*\* \| `step_time` \| .* \| [0-9.]+x' "$CONTEND_FAKE" report --markdown "$scratch/slow"
 for part in '<th scope="col">plain</th>' '>SLOWER</span></th>'; do
     grep -Fq "$part" "$scratch/slow/report.html" || fail "no '$part' in the page"
 done

@@ -116,7 +116,7 @@ cp -r results/h200-x2-vm/exec "$scratch/packed"
 rm "$scratch/packed/rounds.csv"
 missing="packed': rounds.csv is missing; if rounds.csv.xz is there: unxz -k rounds.csv.xz"
 bad "$missing" report "$scratch/packed"
-bad "$missing" report --md "$scratch/packed"
+bad "$missing" report --markdown "$scratch/packed"
 bad "$missing" compare results/h200-x2-vm/exec "$scratch/packed"
 
 # Directories that cannot be used.

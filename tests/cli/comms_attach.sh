@@ -28,7 +28,7 @@ job() {
           missing_ranks:$missing}], ras:{timeouts_count:0}}'
 }
 attach() {
-    "$CONTEND_BINARY" comms --seconds 0.1 "$@"
+    "$CONTEND_BINARY" comms --time 0.1 "$@"
 }
 found() { # found ARG...: ids
     attach --json "$@" | jq -c '[.findings[].id]'
@@ -49,7 +49,7 @@ beside() {
     local state=$1
     shift
     rm -f "$out.readings"
-    FAKE_GPU=$state FAKE_GPU_READINGS=$out.readings "$CONTEND_BINARY" comms --seconds 0.1 "$@" >"$out" 2>"$err" </dev/null
+    FAKE_GPU=$state FAKE_GPU_READINGS=$out.readings "$CONTEND_BINARY" comms --time 0.1 "$@" >"$out" 2>"$err" </dev/null
 }
 none() { # none PATTERN FAKE_GPU
     beside "$2" --all || fail "exit $?: $(cat "$out")"
@@ -96,7 +96,7 @@ serve json "$scratch/a" "$scratch/first"
 is "another first" "$(found --all)" '[]'
 serve json "$scratch/even"
 is even "$(found --all)" '["ras_silent"]'
-expect 0 "^NVLink's counters of .*: not told, .*/nowhere" "$CONTEND_BINARY" comms --all --seconds 0.1
+expect 0 "^NVLink's counters of .*: not told, .*/nowhere" "$CONTEND_BINARY" comms --all --time 0.1
 is "without counters" "$(attach --all --json | jq -c '[.nccl, .not_told, .nvlink.gpus, .nvlink.by, (.nvlink.not_counted | length)]')" \
     '["2.28.9",null,[],null,1]'
 serve json "$scratch/lost"
@@ -133,7 +133,7 @@ grep -q 'is not understood' "$scratch/out" || fail "$(cat "$scratch/out")"
 
 # What is not as it should be is refused, and holds up nothing.
 refused() { # refused PATTERN
-    expect 3 "$1" "$CONTEND_BINARY" comms --all --seconds 0.1
+    expect 3 "$1" "$CONTEND_BINARY" comms --all --time 0.1
 }
 serve cut "$scratch/even"
 refused 'is not understood'
@@ -154,7 +154,7 @@ kill "$server"
 wait "$server" 2>/dev/null
 server=
 refused 'nobody answers at'
-expect 3 "NVLink's counters: not told, .*/nowhere" "$CONTEND_BINARY" comms --all --seconds 0.1
+expect 3 "NVLink's counters: not told, .*/nowhere" "$CONTEND_BINARY" comms --all --time 0.1
 expect 2 'is no process' "$CONTEND_BINARY" comms --attach -3
 expect 2 'of a job that runs' "$CONTEND_BINARY" comms --all -- true
 

@@ -251,7 +251,7 @@ for machine in "${machines[@]}"; do
         for format in $formats; do
             reserve=0
             [ "$format" != k8s ] || reserve=1
-            emitted "$format" -n 2 --reserve $reserve --xml "$machine" ${gpus:+--fake-gpus "$gpus"} -- python3 train.py "it's {worker}"
+            emitted "$format" -n 2 --reserve $reserve --xml "$machine" ${gpus:+--gpus "$gpus"} -- python3 train.py "it's {worker}"
             check_text "$format"
         done
     done

@@ -9,7 +9,7 @@ unset CUDA_VISIBLE_DEVICES
 # emitted OPTION...: the text, whose workers write the number of their GPU, in the order of the bus.
 gpus=0000:01:00.0@0,0000:02:00.0@0,0000:81:00.0@1,0000:82:00.0@1
 emitted() {
-    "$CONTEND_BINARY" place --xml "numa:2 core:1 pu:1" --fake-gpus "$gpus" --mem default --emit slurm "$@" -- sh -c \
+    "$CONTEND_BINARY" place --xml "numa:2 core:1 pu:1" --gpus "$gpus" --mem default --emit slurm "$@" -- sh -c \
         'echo "$CUDA_DEVICE_ORDER $CUDA_VISIBLE_DEVICES" >"$OUT/$1"' sh '{worker}' >"$scratch/job" 2>"$scratch/err" ||
         fail "$(cat "$scratch/err")"
 }
@@ -39,7 +39,7 @@ emitted -n 1 -P numa
 has "one worker" "0" sbatch --wait job
 # More workers than GPUs of the plan share them.
 gpus=0000:01:00.0@0,0000:02:00.0@1
-emitted -n 2 -P sized --fake-gpus 0000:01:00.0@0
+emitted -n 2 -P sized --gpus 0000:01:00.0@0
 has "a shared GPU" "0 0" sbatch --wait job
 
 # So has a job that did not ask for them: --exclusive has the node's.

@@ -40,7 +40,7 @@ agrees() {
     [ "$(grep -c '^[^ ]*\* ' text)" = 1 ] || fail "several are marked: $(cat text)"
     [ "$(grep -c '^to apply it: ' text)" = 1 ] || fail "several commands: $(cat text)"
     grep -q "^to apply it: .* --placement $setting" text || fail "another command: $(cat text)"
-    "$binary" report --md "$dir" >md || fail "no Markdown"
+    "$binary" report --markdown "$dir" >md || fail "no Markdown"
     grep -Eq "^\| \`(fresh\.)?$setting\` \(recommended\) \| [^|]*\| $gain " md || fail "Markdown: $(cat md)"
     [ "$(grep -c '(recommended)' md)" = 1 ] || fail "several in Markdown: $(cat md)"
     row=$(grep -o '<tr class="recommended">.*</tr>' "$dir/report.html")

@@ -75,7 +75,7 @@ place() {
 }
 # GPUs are chosen by their place on the bus, whatever CUDA's own order is; with a background.
 place --workers 2 --background-workers 1 --placement numa --xml "package:2 numa:1 core:4 pu:1" \
-    --fake-gpus 81:00.0@0,01:00.0@1
+    --gpus 81:00.0@0,01:00.0@1
 [ "$started" = "gpu=: threads=2 numactl --physcpubind=2-3 --membind=0
 gpu=PCI_BUS_ID:0 threads=4 numactl --physcpubind=4-7 --membind=1
 gpu=PCI_BUS_ID:1 threads=2 numactl --physcpubind=0-1 --membind=0" ] || fail "numa: $started"
@@ -89,7 +89,7 @@ grep -q 'package numactl' "$scratch/plan" || fail "numactl's package is not name
 "$CONTEND_MACHINE_XML" four_sockets_eight_nodes >"$scratch/nodes.xml"
 for placement in numa gpu-local partition; do
     place --workers 16 --placement $placement --xml "$scratch/nodes.xml" \
-        --fake-gpus "$(for i in {16..1}; do printf '%02x:00.0@%d,' "$i" $((i % 8)); done | sed 's/,$//')"
+        --gpus "$(for i in {16..1}; do printf '%02x:00.0@%d,' "$i" $((i % 8)); done | sed 's/,$//')"
     [ "$(sed -nE 's/^gpu=PCI_BUS_ID:([0-9]+) .*/\1/p' <<<"$started" | sort -n | xargs)" = "$(seq -s ' ' 0 15)" ] ||
         fail "$placement: not each of 16 GPUs once: $started"
     [ "$(sed -E 's/^.* threads=[0-9]+ //' <<<"$started" | sort -u | wc -l)" = 16 ] ||
@@ -151,11 +151,11 @@ expect 0 '"id": "worker_over_packages"' "$CONTEND_BINARY" place --workers 3 --pl
 expect 0 'node 1 +1 GiB, CPUs 2-3$' "$CONTEND_BINARY" info --xml "$scratch/bare.xml"
 expect 0 'node 2 +no memory, CPUs 4-5$' "$CONTEND_BINARY" info --xml "$scratch/bare.xml"
 expect 2 'GPU 0000:01:00.0 is near NUMA node 2, which has no memory that we may use' \
-    "$CONTEND_BINARY" place -n 1 -P gpu-local --xml "$scratch/bare.xml" --fake-gpus 01:00.0@2
+    "$CONTEND_BINARY" place -n 1 -P gpu-local --xml "$scratch/bare.xml" --gpus 01:00.0@2
 expect 2 'near NUMA node 1, which has no CPU that we may use' "$CONTEND_BINARY" place -n 1 -P gpu-local \
-    --xml "package:3 numa:1 core:2 pu:1" --cpus 0-1,4-5 --fake-gpus 01:00.0@1
+    --xml "package:3 numa:1 core:2 pu:1" --cpus 0-1,4-5 --gpus 01:00.0@1
 expect 2 'near their GPUs on NUMA node 0: there is 1 core to use' "$CONTEND_BINARY" place -n 2 -P gpu-local \
-    --xml "package:2 numa:1 core:1 pu:1" --fake-gpus 01:00.0@0
+    --xml "package:2 numa:1 core:1 pu:1" --gpus 01:00.0@0
 expect 2 'a reserve of 1 core leaves nothing of the 1 usable one$' "$CONTEND_BINARY" place -n 1 --reserve 1 \
     --xml "package:1 core:1 pu:2"
 finish

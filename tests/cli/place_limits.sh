@@ -8,7 +8,7 @@ unset CUDA_VISIBLE_DEVICES "${!OMP_@}" "${!GOMP_@}" "${!KMP_@}" "${!MKL_@}" "${!
 
 # ---- CPUs that nobody has ----
 gpus=0000:07:00.0@3,0000:0f:00.0@3,0000:47:00.0@1,0000:4e:00.0@1,0000:87:00.0@7,0000:90:00.0@7,0000:b7:00.0@5,0000:bd:00.0@5
-server=(--xml "package:2 numa:4 core:16 pu:2" --fake-gpus "$gpus")
+server=(--xml "package:2 numa:4 core:16 pu:2" --gpus "$gpus")
 left='CPUs 0-31,64-95,128-159,192-223: 128 of 256 are in no worker.s slice'
 for format in sh numactl env systemd docker slurm k8s torchrun mpirun cgroup wsl-bat; do
     "$CONTEND_BINARY" place -P gpu-local --emit $format "${server[@]}" -- x >"$scratch/text" 2>"$scratch/err" ||
@@ -23,16 +23,16 @@ done
 [ "$(grep -c 'memory preferred' "$scratch/text")" = 8 ] || fail "package-local: $(grep '^# w' "$scratch/text")"
 # GPUs far from their workers, as partition deals without looking.
 expect 0 'warning|GPU . is near NUMA node|near other NUMA nodes' "$CONTEND_BINARY" place -n 2 -P partition --emit sh \
-    --xml "package:2 numa:1 core:2 pu:1" --fake-gpus 01:00.0@1,81:00.0@0 -- x
+    --xml "package:2 numa:1 core:2 pu:1" --gpus 01:00.0@1,81:00.0@0 -- x
 
 # A container of its own keeps GPUs apart, which is said where there are several.
-docker=("$CONTEND_BINARY" place -n 2 -P gpu-local --emit docker --xml "numa:2 core:2 pu:1" --fake-gpus "01:00.0@0,81:00.0@1")
+docker=("$CONTEND_BINARY" place -n 2 -P gpu-local --emit docker --xml "numa:2 core:2 pu:1" --gpus "01:00.0@0,81:00.0@1")
 expect 0 'cannot copy from GPU to GPU \(P2P, CUDA IPC\)' "${docker[@]}" -- x
 ! "${docker[@]}" -- x '{gpu}' 2>/dev/null | grep -q '(P2P' || fail "a command with {gpu} has all GPUs"
 
 # ---- a kubelet ----
 k8s=("$CONTEND_BINARY" place --emit k8s)
-"${k8s[@]}" --xml "numa:16 core:4 pu:2" --fake-gpus 0000:01:00.0@0,0000:02:00.0@1 -n 2 -P gpu-local -- x \
+"${k8s[@]}" --xml "numa:16 core:4 pu:2" --gpus 0000:01:00.0@0,0000:02:00.0@1 -n 2 -P gpu-local -- x \
     >"$scratch/text" 2>"$scratch/err" || fail "$(cat "$scratch/err")"
 for part in 'topologyManagerPolicyOptions: {max-allowable-numa-nodes: "16"}' 'memoryManagerPolicy: Static' \
     'reservedMemory:' 'rm -f /var/lib/kubelet/cpu_manager_state /var/lib/kubelet/memory_manager_state' 'kubectl drain' 'P2P'; do

@@ -117,8 +117,8 @@ expect 0 . "${report[@]}" "$there"
 grep -Eq '<script|<img [^c]|onerror=a[^l]|onload=' "$there/report.html" && fail "text became an element of the page"
 sed 's/<[a-z][^>]*>//g' "$there/report.html" | grep -q '<script' && fail "an element is left"
 grep -qF '&quot;]]&gt;&lt;script&gt;alert(1)&lt;/script&gt;' "$there/report.html" || fail "hostile text is gone"
-expect 0 . "${report[@]}" --md "$there"
-"$CONTEND_BINARY" report --md "$there" 2>/dev/null | grep -v '^      \|^Run `' | grep -q '<script' && # but in code
+expect 0 . "${report[@]}" --markdown "$there"
+"$CONTEND_BINARY" report --markdown "$there" 2>/dev/null | grep -v '^      \|^Run `' | grep -q '<script' && # but in code
     fail "text became HTML in Markdown"
 
 # Machines of other shapes: many CPUs in several packages, none, and sets that make no sense.
@@ -156,7 +156,7 @@ shape '.command = 7 | .notes = {} | .environment = [] | .findings = []' 32
 
 # Markdown: the sentence, the table, nothing written.
 rm -f "$page"
-expect 0 '^\| `sized` \(recommended\) \| 1.83 M \| 19x \(18x to 25x\) \|' "$CONTEND_BINARY" report --md "$one"
-[ ! -e "$page" ] || fail "--md wrote a page"
-expect 2 'no run.json' "$CONTEND_BINARY" report --md "$scratch"
+expect 0 '^\| `sized` \(recommended\) \| 1.83 M \| 19x \(18x to 25x\) \|' "$CONTEND_BINARY" report --markdown "$one"
+[ ! -e "$page" ] || fail "--markdown wrote a page"
+expect 2 'no run.json' "$CONTEND_BINARY" report --markdown "$scratch"
 finish

@@ -85,7 +85,7 @@ for name in $(names "$CONTEND_FAKE"); do
     grep -q "href=\"$name/report.html\"" "$scratch/fake/report.html" || fail "the renewed page does not lead to $name"
     [ -s "$scratch/fake/$name/report.html" ] || fail "the page of $name was not renewed"
 done
-expect 0 '^\| `team` \| measured \| 1 round' "$CONTEND_FAKE" report --md "$scratch/fake"
+expect 0 '^\| `team` \| measured \| 1 round' "$CONTEND_FAKE" report --markdown "$scratch/fake"
 expect 0 "wrote $scratch/elsewhere.html" "$CONTEND_FAKE" report "$scratch/fake" --html "$scratch/elsewhere.html"
 ! grep -q href= "$scratch/elsewhere.html" || fail "a page elsewhere has links that lead nowhere"
 expect 0 '4 scenarios: 1 measured, 1 interrupted, 2 no result' "$CONTEND_FAKE" report "$scratch/cut"

@@ -7,7 +7,7 @@
 /* Of a file or a description; what topo_load returns. */
 int fixture_load_topo(const char *xml, struct topo *topo, struct err *err);
 
-/* With GPUs as --fake-gpus has them, or NULL; fails the test where there is no such machine. */
+/* With GPUs as --gpus has them, or NULL; fails the test where there is no such machine. */
 struct topo fixture_topo(const char *xml, const char *gpus);
 
 /* NULL: there is no such CPU. */

@@ -56,12 +56,12 @@ watch_maps() {
 }
 
 gpus=0000:01:00.0@0,0000:02:00.0@3
-logged topo contend info --fake-gpus "$gpus" --json
+logged topo contend info --gpus "$gpus" --json
 mv topo.log topo.json
 
 watch_maps &
 # As little as the program accepts: every instruction is emulated.
-logged run contend run pipeline --device sim --fake-gpus "$gpus" --workers 2 \
+logged run contend run pipeline --device sim --gpus "$gpus" --workers 2 \
     --placement numa,gpu-local,package-local,remote --threads 2 --rounds 1 --time 0.5s --warmup 0.05s \
     --limit 60s --setup-limit 120s --no-baselines --no-plots --out run \
     -p rows=256 -p cols=64 -p window=16

@@ -23,7 +23,7 @@ static const char *const passed_on[] = {"workers",     "device",     "limit",
                                         "factor",      "background", "background-workers",
                                         "reserve",     "cpus",       "threads",
                                         "cores-each",  "wait",       "mem",
-                                        "host",        "fake-gpus"};
+                                        "host",        "gpus"};
 
 static void add_options(struct child_run *run, const struct run_options *options)
 {

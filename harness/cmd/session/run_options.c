@@ -77,8 +77,8 @@ static const char *const device_names[] = {"auto",
 #define LAST_OPTIONS \
     OPT_FLAG("dry-run", run_options, dry_run, NULL, \
              "Print the plan and the expected time; start nothing"), \
-    OPT_TEXT("fake-gpus", run_options, topo.fake_gpus, NULL, "BDF@NODE,..", \
-             "For tests: pretend that these GPUs are there")
+    OPT_TEXT("gpus", run_options, topo.fake_gpus, NULL, "BDF@NODE,..", \
+             "Plan with these GPUs, too, as 0000:01:00.0@0 (PCI address, NUMA node)")
 /* clang-format on */
 
 const struct opt run_option_table[] = {

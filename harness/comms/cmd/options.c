@@ -17,7 +17,7 @@ static const struct opt comms_opts[] = {
         "Look at the running NCCL job that has this process, by NCCL's RAS service and NVLink's "
         "counters"),
     OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
-    OPT_SECONDS("seconds", comms_args, seconds, "2", 0.01, 3600, "S",
+    OPT_SECONDS("time", comms_args, seconds, "2", 0.01, 3600, "S",
                 "Of --attach and --all: time between two looks"),
     OPT_FLAG("json", comms_args, json, NULL,
              "Print JSON, with --read, --attach or --all, and write nothing"),

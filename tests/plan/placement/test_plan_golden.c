@@ -136,7 +136,7 @@ static void check_golden(const struct golden *golden, const char *machine)
     if (!golden->more[0] || strncmp(golden->more[0], "-P", 2) != 0)
         argv[argc++] = placements;
     if (golden->gpus) {
-        argv[argc++] = "--fake-gpus";
+        argv[argc++] = "--gpus";
         argv[argc++] = (char *)(uintptr_t)golden->gpus;
     }
     for (int i = 0; i < 4 && golden->more[i]; i++)
