@@ -63,16 +63,25 @@ END
 # Which restart needs what the finding cannot print: a program's own option.
 again=''
 
-# follow NAME ID: what doctor says of what was planted, and what comes of it.
+# Whether two rates are within 20% of each other.
+alike() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && b > 0 && a < 1.2 * b && b < 1.2 * a) }'; }
+
+# follow NAME ID: what doctor says of what was planted, and what comes of it. Some rates jump from one second to the
+# next, and others run on this host: a gain is judged from rates that were seen twice in a row, of five looks.
 follow() {
-    local name=$1 expected=$2 id gain more command counter was is told='not known'
+    local name=$1 expected=$2 id gain more command counter was=0 is=0 before_that told='not known'
     wait_for 100 counts || fail "$name: a job does not count"
     sleep 0.5
-    rate >"$scratch/was" & # while doctor looks: some rates jump from one second to the next
-    counter=$!
-    mapfile -t said < <(look "${looked_at[@]:-${faulty[@]}}")
-    wait "$counter"
-    was=$(cat "$scratch/was")
+    for _ in 1 2 3 4 5; do
+        before_that=$was
+        rate >"$scratch/was" & # while doctor looks
+        counter=$!
+        mapfile -t said < <(look "${looked_at[@]:-${faulty[@]}}")
+        wait "$counter"
+        was=$(cat "$scratch/was")
+        [ "${said[0]}" = "$expected" ] || break
+        ! alike "$was" "$before_that" || break
+    done
     id=${said[0]} gain=${said[1]} more=${said[2]} command=${said[3]}
     nplants=$((nplants + 1))
     if [ "$id" = "$expected" ]; then
@@ -90,7 +99,11 @@ follow() {
     esac
     wait_for 100 counts || fail "$name: a job does not count any more"
     sleep 0.5
-    is=$(rate)
+    for _ in 1 2 3 4 5; do
+        before_that=$is
+        is=$(rate)
+        ! alike "$is" "$before_that" || break
+    done
     [ "$gain" = 0 ] || told=$gain
     [ "$more" = 0 ] || told+=' at least'
     read -r ratio right < <(python3 - "$was" "$is" "$gain" "$more" <<'END'

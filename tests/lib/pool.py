@@ -15,7 +15,7 @@ def work(index):
     with open(f"{path}.{index}", "w+b") as file:
         file.truncate(8)
         counter = mmap.mmap(file.fileno(), 8)
-    size = 160
+    size = 144
     if kind == "blas":
         blas = ctypes.CDLL("libopenblas.so.0")
         a, b, c = ((ctypes.c_double * (size * size))() for _ in range(3))

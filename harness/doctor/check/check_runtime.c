@@ -180,7 +180,7 @@ bool check_team_spins(const struct view_process *process, const struct check_tea
              (passive || (block && strcmp(block, "0") == 0) || (count && strcmp(count, "0") == 0)));
 }
 
-const double check_spinning_least = 0.2;
+const double check_spinning_least = 0.15;
 
 bool check_team_waits(const struct view *view, const struct view_process *process)
 {

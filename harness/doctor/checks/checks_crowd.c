@@ -104,7 +104,8 @@ static struct check_gain gain_of(const struct teams *teams)
 {
     const double spun = spin_share(teams);
     const struct check_gain gain = check_gain_of_spin(spun);
-    const double most = teams->each * teams->nprocesses / (teams->ran * (1 - spun));
+    const double use = fmin(teams->each * teams->nprocesses, teams->room);
+    const double most = use / (teams->ran * (1 - spun));
     return most < gain.times ? (struct check_gain){most, NULL} : gain;
 }
 
