@@ -16,7 +16,7 @@
 int crew_open(struct crew *crew, const struct load *load, struct err *err)
 {
     *crew = (struct crew){.load = load};
-    return nursery_open(&crew->nursery, load, err);
+    return process_pool_open(&crew->process_pool, load, err);
 }
 
 static void *thread_main(void *arg)
@@ -50,18 +50,18 @@ static int start_threads(struct crew *crew, unsigned loaders, struct err *err)
     return 0;
 }
 
-/* Sleeps until there is something in the queue, or from the nursery. */
+/* Sleeps until there is something in the queue, or from the process pool. */
 static int sleep_for_token(struct crew *crew, struct token *token, struct err *err)
 {
     const struct queue *queue = crew->load->queue;
     while (!queue_take(queue, token)) {
         struct pollfd in[2] = {{.fd = queue_ready_fd(queue), .events = POLLIN},
-                               {.fd = nursery_fd(&crew->nursery), .events = POLLIN}};
+                               {.fd = process_pool_fd(&crew->process_pool), .events = POLLIN}};
         if (poll(in, 2, -1) < 0 && errno != EINTR)
             return err_sys(err, -errno, "cannot wait for loaders");
         if (in[1].revents && !in[0].revents) {
             crew->lost = true;
-            return nursery_lost(&crew->nursery, err);
+            return process_pool_lost(&crew->process_pool, err);
         }
     }
     return token->slot == FAILED ? err_set(err, -ENOTSUP, "no memory for a loader, or no CPU") : 0;
@@ -101,7 +101,7 @@ int crew_start(struct crew *crew, enum load_mode mode, unsigned loaders, unsigne
         crew->loaders = rc ? 0 : loaders;
         return rc;
     }
-    int rc = nursery_start(&crew->nursery, mode, loaders, &fresh, err);
+    int rc = process_pool_start(&crew->process_pool, mode, loaders, &fresh, err);
     if (rc)
         return rc;
     crew->loaders = loaders;
@@ -138,7 +138,7 @@ int crew_stop(struct crew *crew, struct err *err)
     if (crew->loaders && crew->mode == LOAD_PYTORCH && crew->lost)
         forget_begin(crew->load->begin_fds[0]);
     if (crew->loaders && crew->mode != LOAD_THREAD) {
-        int rc_stop = nursery_stop(&crew->nursery, rc ? NULL : err);
+        int rc_stop = process_pool_stop(&crew->process_pool, rc ? NULL : err);
         rc = rc ? rc : rc_stop;
     }
     crew->loaders = 0;
@@ -152,6 +152,6 @@ void crew_close(struct crew *crew)
         return;
     if (crew->loaders)
         (void)crew_stop(crew, NULL);
-    nursery_close(&crew->nursery);
+    process_pool_close(&crew->process_pool);
     *crew = (struct crew){0};
 }

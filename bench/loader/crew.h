@@ -12,11 +12,11 @@
 
 #include <pthread.h>
 
-#include "bench/loader/nursery.h"
+#include "bench/loader/process_pool.h"
 
 struct crew {
     const struct load *load;
-    struct nursery nursery;
+    struct process_pool process_pool;
     enum load_mode mode;
     unsigned loaders; /* that are started; 0 = none */
     bool lost;        /* one of them, or their process */

@@ -156,14 +156,14 @@ TEST(loader_with_other_parameters)
 struct hunter {
     pthread_t thread;
     void (*found)(struct hunter *hunter, pid_t pid);
-    bool of_nursery; /* it itself, once it has loaders */
+    bool of_process_pool; /* it itself, once it has loaders */
     _Atomic bool over;
     unsigned hits;
     struct bitset cpus; /* of the one seen last */
 };
 
 /* Of what this process has below it, interpreters that are asked what they are are none. */
-static bool is_nursery(pid_t pid)
+static bool is_process_pool(pid_t pid)
 {
     char path[64], name[PROC_TEXT_MAX];
     (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
@@ -177,9 +177,9 @@ static void *hunt(void *arg)
     while (!atomic_load(&hunter->over)) {
         unsigned n = below_us(found);
         for (unsigned i = 0; i < n; i++) {
-            pid_t pid = hunter->of_nursery ? found[i].parent : found[i].pid;
+            pid_t pid = hunter->of_process_pool ? found[i].parent : found[i].pid;
             if (pid <= 1 || found[i].ended || found[i].parent == getpid() ||
-                !is_nursery(found[i].parent) || !tree_is_same(&found[i]))
+                !is_process_pool(found[i].parent) || !tree_is_same(&found[i]))
                 continue;
             hunter->found(hunter, pid);
             hunter->hits++;
@@ -228,7 +228,7 @@ TEST(loader_that_is_killed)
 TEST(loaders_whose_parent_is_killed)
 {
     struct scan scan;
-    struct hunter hunter = {.found = end_it, .of_nursery = true};
+    struct hunter hunter = {.found = end_it, .of_process_pool = true};
     start_hunt(&hunter);
     int rc = scan_try(&scan, &bench_loader, &one_cpu,
                       (const char *const[]){SMALL, "mode=process", NULL}, 0.1);

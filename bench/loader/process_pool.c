@@ -1,4 +1,4 @@
-#include "bench/loader/nursery.h"
+#include "bench/loader/process_pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static const uint64_t end_limit_ns = 10000000000ull;
 
 enum { LOOK_MS = 20, TORCH = LOADERS_MOST, CHILDREN = LOADERS_MOST + 1, NUMBER_MAX = 24 };
 
-/* In the nursery's process. */
+/* In the process pool's process. */
 struct place {
     const struct load *load;
     int fd, worker_fd; /* both ends */
@@ -110,7 +110,7 @@ static int become_python(const struct load *load, const struct order *order)
     return 1;
 }
 
-/* The nursery's own, which a loader has no use for. */
+/* The process pool's own, which a loader has no use for. */
 static int child_main(void *arg)
 {
     const struct place *place = arg;
@@ -221,7 +221,7 @@ static bool read_order(struct place *place)
     return true;
 }
 
-static int nursery_main(void *arg)
+static int process_pool_main(void *arg)
 {
     struct place *place = arg;
     const struct queue *queue = place->load->queue;
@@ -238,54 +238,54 @@ static int nursery_main(void *arg)
     return 0;
 }
 
-int nursery_open(struct nursery *nursery, const struct load *load, struct err *err)
+int process_pool_open(struct process_pool *process_pool, const struct load *load, struct err *err)
 {
     int fds[2];
-    *nursery = (struct nursery){.fd = -1};
+    *process_pool = (struct process_pool){.fd = -1};
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
         return err_sys(err, -errno, "cannot make a pair of sockets");
     struct place place = {.load = load, .fd = fds[1], .worker_fd = fds[0]};
-    int rc = process_start(&nursery->process, false, nursery_main, &place);
+    int rc = process_start(&process_pool->process, false, process_pool_main, &place);
     (void)close(fds[1]);
-    nursery->fd = fds[0];
+    process_pool->fd = fds[0];
     if (!rc)
         return 0;
     (void)close(fds[0]);
     return err_sys(err, rc, "cannot start the process that starts loaders");
 }
 
-static int lost_nursery(struct err *err)
+static int lost_process_pool(struct err *err)
 {
     return err_set(err, -EIO, "the process that starts loaders is gone");
 }
 
-static int give_order(struct nursery *nursery, struct order order, struct err *err)
+static int give_order(struct process_pool *process_pool, struct order order, struct err *err)
 {
-    if (!nursery->process.pid)
-        return lost_nursery(err);
-    return send(nursery->fd, &order, sizeof(order), MSG_NOSIGNAL) == sizeof(order)
+    if (!process_pool->process.pid)
+        return lost_process_pool(err);
+    return send(process_pool->fd, &order, sizeof(order), MSG_NOSIGNAL) == sizeof(order)
                ? 0
-               : lost_nursery(err);
+               : lost_process_pool(err);
 }
 
-static bool hear(struct nursery *nursery, struct news *news)
+static bool hear(struct process_pool *process_pool, struct news *news)
 {
     ssize_t got;
     do
-        got = recv(nursery->fd, news, sizeof(*news), 0);
+        got = recv(process_pool->fd, news, sizeof(*news), 0);
     while (got < 0 && errno == EINTR);
     return got == sizeof(*news);
 }
 
-int nursery_start(struct nursery *nursery, enum load_mode mode, unsigned loaders, bool *fresh,
-                  struct err *err)
+int process_pool_start(struct process_pool *process_pool, enum load_mode mode, unsigned loaders,
+                       bool *fresh, struct err *err)
 {
     struct news news;
-    int rc = give_order(nursery, (struct order){START, mode, loaders}, err);
+    int rc = give_order(process_pool, (struct order){START, mode, loaders}, err);
     if (rc)
         return rc;
-    if (!hear(nursery, &news))
-        return lost_nursery(err);
+    if (!hear(process_pool, &news))
+        return lost_process_pool(err);
     *fresh = news.what == STARTED_FRESH;
     if (news.what != REFUSED)
         return 0;
@@ -293,26 +293,26 @@ int nursery_start(struct nursery *nursery, enum load_mode mode, unsigned loaders
     return err ? (err->code = -ENOTSUP) : -ENOTSUP;
 }
 
-int nursery_stop(struct nursery *nursery, struct err *err)
+int process_pool_stop(struct process_pool *process_pool, struct err *err)
 {
     struct news news = {.what = LOST};
-    int rc = give_order(nursery, (struct order){.what = STOP}, err);
+    int rc = give_order(process_pool, (struct order){.what = STOP}, err);
     while (!rc && news.what != STOPPED) /* one may have been lost meanwhile */
-        if (!hear(nursery, &news))
-            rc = lost_nursery(err);
+        if (!hear(process_pool, &news))
+            rc = lost_process_pool(err);
     return rc;
 }
 
-int nursery_fd(const struct nursery *nursery)
+int process_pool_fd(const struct process_pool *process_pool)
 {
-    return nursery->fd;
+    return process_pool->fd;
 }
 
-int nursery_lost(struct nursery *nursery, struct err *err)
+int process_pool_lost(struct process_pool *process_pool, struct err *err)
 {
     struct news news;
-    if (!hear(nursery, &news))
-        return lost_nursery(err);
+    if (!hear(process_pool, &news))
+        return lost_process_pool(err);
     int code = WIFEXITED(news.code) ? WEXITSTATUS(news.code) : -1;
     if (code == PYTHON_NO_TORCH)
         return err_set(err, -ENOTSUP, "PyTorch cannot be imported");
@@ -323,12 +323,12 @@ int nursery_lost(struct nursery *nursery, struct err *err)
     return err_set(err, -EIO, "a loader ended by itself, with code %d", code);
 }
 
-void nursery_close(struct nursery *nursery)
+void process_pool_close(struct process_pool *process_pool)
 {
     int status;
-    if (nursery->process.pid) {
-        (void)close(nursery->fd);
-        process_wait(&nursery->process, &status);
+    if (process_pool->process.pid) {
+        (void)close(process_pool->fd);
+        process_wait(&process_pool->process, &status);
     }
-    *nursery = (struct nursery){0};
+    *process_pool = (struct process_pool){0};
 }
