@@ -84,9 +84,10 @@ static int begin(struct run *run)
     for (unsigned i = 0; i < FEEDING_IN_FLIGHT; i++)
         run->pool[run->npool++] = slots - 1 - i;
     if (!rc)
-        rc = crew_start(&feeding->crew, run->mode, run->loaders, run->ahead, &since_ns, run->err);
+        rc = loader_pool_start(&feeding->loader_pool, run->mode, run->loaders, run->ahead,
+                               &since_ns, run->err);
     if (!rc)
-        rc = crew_await(&feeding->crew, &run->first, run->err);
+        rc = loader_pool_await(&feeding->loader_pool, &run->first, run->err);
     if (rc)
         return rc;
     run->has_first = true;
@@ -122,7 +123,7 @@ static bool take_ready(struct run *run, struct token *token, int *rc)
     if (has)
         *token = run->first;
     else if (run->mode == LOAD_PYTORCH)
-        *rc = crew_await(&run->feeding->crew, token, run->err);
+        *rc = loader_pool_await(&run->feeding->loader_pool, token, run->err);
     else
         return queue_take(&run->feeding->queue, token);
     return !*rc;
@@ -149,7 +150,7 @@ static int drop_ready(struct run *run)
 
 static int start_epoch(struct run *run)
 {
-    int rc = crew_stop(&run->feeding->crew, run->err);
+    int rc = loader_pool_stop(&run->feeding->loader_pool, run->err);
     return rc ? rc : begin(run);
 }
 
@@ -170,7 +171,8 @@ static int take(struct run *run, struct token *token, const struct slice *slice,
         int rc = retire_all(run);
         uint64_t from_ns = clock_now_ns();
         if (!rc)
-            rc = anew ? start_epoch(run) : crew_await(&feeding->crew, token, run->err);
+            rc =
+                anew ? start_epoch(run) : loader_pool_await(&feeding->loader_pool, token, run->err);
         uint64_t to_ns = clock_now_ns();
         *starved_s += slice_part(slice, from_ns, to_ns) * 1e-9 * (double)(to_ns - from_ns);
         if (rc)
@@ -230,7 +232,7 @@ int feeding_run(struct feeding *feeding, const struct bench_ctx *ctx, enum load_
     while (!rc && !failed && clock_now_ns() < slice.end_ns)
         failed = step(&run, &slice, fed);
     int rest = retire_all(&run);
-    int stopped = crew_stop(&feeding->crew, failed ? NULL : &fed->err);
+    int stopped = loader_pool_stop(&feeding->loader_pool, failed ? NULL : &fed->err);
     if (!failed)
         failed = rest ? rest : stopped;
     fed->err.code = failed;

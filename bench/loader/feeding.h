@@ -8,7 +8,7 @@
 #define CONTEND_BENCH_LOADER_FEEDING_H
 
 #include "bench/device/device.h"
-#include "bench/loader/crew.h"
+#include "bench/loader/loader_pool.h"
 
 /* Batches that a device works on or has before it: one is copied while it works on the other. */
 enum {
@@ -20,7 +20,7 @@ enum {
 struct feeding {
     struct device_queue device;
     struct queue queue;
-    struct crew crew;
+    struct loader_pool loader_pool;
     unsigned ahead;       /* batches that are ready or in the making; 0: two a loader */
     uint32_t epoch;       /* batches, behind which loaders are started anew; 0 = never */
     double gpu_s;         /* that the device worked on .. */

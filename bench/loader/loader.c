@@ -334,7 +334,7 @@ static int loader_setup(struct bench_ctx *ctx)
     if (!rc && pipe2(loader->load.begin_fds, O_CLOEXEC))
         rc = err_sys(ctx->err, -errno, "cannot make a pipe");
     if (!rc)
-        rc = crew_open(&feeding->crew, &loader->load, ctx->err);
+        rc = loader_pool_open(&feeding->loader_pool, &loader->load, ctx->err);
     /* Not before: to ask CUDA whether there is a GPU is to start it, which a fork does not survive.
      */
     return rc ? rc : open_device(loader, ctx, 1);
@@ -343,7 +343,7 @@ static int loader_setup(struct bench_ctx *ctx)
 static void loader_teardown(struct bench_ctx *ctx)
 {
     struct loader *loader = ctx->state;
-    crew_close(&loader->feeding.crew);
+    loader_pool_close(&loader->feeding.loader_pool);
     device_close(&loader->feeding.device);
     queue_close(&loader->feeding.queue);
     for (int end = 0; end < 2; end++)
