@@ -63,7 +63,7 @@ struct session {
     struct signals signals;
     struct job_env job_env;
     struct job job;
-    struct job_crew crew;
+    struct job_rank_ops rank_ops;
     char job_note[300];
     struct run_setup *setup;   /* of the scenario that runs now */
     struct collected *outcome; /* of that, or NULL */

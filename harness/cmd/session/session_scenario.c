@@ -417,7 +417,7 @@ static int plan(struct session *s, const struct scenario *scenario, struct err *
         rc = builds_check(setup, err);
     if (!rc && s->options.trace && s->job_env.launcher)
         rc = err_set(err, -EINVAL, "--trace is of one machine: start it without mpirun or srun");
-    rc = job_run_join(&s->job, &s->crew, &s->topo, rc, setup, err);
+    rc = job_run_join(&s->job, &s->rank_ops, &s->topo, rc, setup, err);
     return !rc && s->options.comms ? open_comms(s, err) : rc;
 }
 

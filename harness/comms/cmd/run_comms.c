@@ -156,7 +156,7 @@ static int open_comms(const struct run_setup *setup, struct observe_watch *watch
         return err_set(err, -ENOMEM, "no memory for --comms");
     comms->setup = setup;
     int rc = check_arms(setup, err);
-    if (!rc && setup->config.crew)
+    if (!rc && setup->config.rank_ops)
         rc = err_set(err, -ENOTSUP,
                      "--comms is of one machine; of a job, 'contend comms -- mpirun ...'");
     if (!rc)

@@ -36,18 +36,18 @@ static uint32_t least_state(const struct observer *o, unsigned n)
     return least;
 }
 
-static int tell_crew(struct observer *o, bool interrupted)
+static int tell_rank_ops(struct observer *o, bool interrupted)
 {
     const struct meeting *meeting = &o->shared->meeting[0];
-    struct crew_beat beat = {.foreground = least_state(o, o->foreground),
-                             .all = least_state(o, o->nworkers),
-                             .lost = observe_any_lost_here(o),
-                             .late = o->late_ns && clock_now_ns() >= o->late_ns,
-                             .interrupted = interrupted};
+    struct rank_ops_beat beat = {.foreground = least_state(o, o->foreground),
+                                 .all = least_state(o, o->nworkers),
+                                 .lost = observe_any_lost_here(o),
+                                 .late = o->late_ns && clock_now_ns() >= o->late_ns,
+                                 .interrupted = interrupted};
     beat.posted = meeting_posted(meeting, &beat.bytes);
     bool idle = meeting_waits(meeting, o->first) || beat.foreground == WORKER_PRIMED ||
                 beat.foreground == WORKER_READY || beat.foreground >= WORKER_CHECKING;
-    return o->crew->step(o->crew->arg, &beat, idle, o->err);
+    return o->rank_ops->step(o->rank_ops->arg, &beat, idle, o->err);
 }
 
 /* With what it has started. */
@@ -66,7 +66,7 @@ static void signal_worker(const struct observer *o, unsigned i, int signal)
 static int obey_stop(struct observer *o)
 {
     o->signals->stop_asked = false;
-    if (o->crew) {
+    if (o->rank_ops) {
         log_warn("a job of several ranks is not stopped by SIGTSTP; it goes on");
         return 0;
     }
@@ -88,10 +88,10 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
     uint64_t left_ms = until_ns > now_ns ? (until_ns - now_ns) / 1000000 + 1 : 0;
     struct pollfd fds[] = {{.fd = o->signals->fd, .events = POLLIN},
                            {.fd = o->event_fd, .events = POLLIN}};
-    int most_ms = o->crew ? o->crew->pause_ms(o->crew->arg) : TICK_MS;
+    int most_ms = o->rank_ops ? o->rank_ops->pause_ms(o->rank_ops->arg) : TICK_MS;
     int pause_ms = left_ms < (uint64_t)most_ms ? (int)left_ms : most_ms;
     /* Behind until_ns a job goes on, since all ranks have to hear of it. */
-    (void)poll(fds, 2, o->crew && pause_ms < 1 ? 1 : pause_ms);
+    (void)poll(fds, 2, o->rank_ops && pause_ms < 1 ? 1 : pause_ms);
     uint64_t events;
     if (fds[1].revents & POLLIN)
         (void)!read(o->event_fd, &events, sizeof(events));
@@ -100,8 +100,8 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
     if (o->config->on_wait)
         o->config->on_wait(o->config->on_wait_arg);
     int rc = o->signals->stop_asked && !interrupted ? obey_stop(o) : 0;
-    if (o->crew)
-        return tell_crew(o, interrupted);
+    if (o->rank_ops)
+        return tell_rank_ops(o, interrupted);
     return interrupted ? -EINTR : rc;
 }
 
@@ -139,7 +139,7 @@ static unsigned grant_warm_up(struct observer *o, bool one_by_one)
 /* Not in a job: its ranks meet, and CPUs of the same number may be of two machines. */
 static bool takes_turns(const struct observer *o)
 {
-    return !o->crew && plan_overlaps(&o->arm->plan);
+    return !o->rank_ops && plan_overlaps(&o->arm->plan);
 }
 
 /*
@@ -211,14 +211,15 @@ static void read_machine(struct observer *o, struct observer_reading *reading)
         reading->workers_s += worker_cpu_s(o, o->child[i].pid);
         in_mpi |= o->child[i].in_mpi;
     }
-    if (o->crew && !in_mpi && o->crew->pid(o->crew->arg)) /* it carries the ranks' messages */
-        reading->helpers_s += usage_process_cpu_s(o->crew->pid(o->crew->arg));
+    if (o->rank_ops && !in_mpi &&
+        o->rank_ops->pid(o->rank_ops->arg)) /* it carries the ranks' messages */
+        reading->helpers_s += usage_process_cpu_s(o->rank_ops->pid(o->rank_ops->arg));
     usage_machine_read(&o->cpus, &reading->machine);
 }
 
 static bool time_is_over(const struct observer *o)
 {
-    return o->crew ? o->crew->late(o->crew->arg) : clock_now_ns() >= o->late_ns;
+    return o->rank_ops ? o->rank_ops->late(o->rank_ops->arg) : clock_now_ns() >= o->late_ns;
 }
 
 /* Waits for those in front to come to `state`, at most until o->late_ns. */
@@ -277,7 +278,7 @@ static void signal_all(const struct observer *o, unsigned first, unsigned end, i
 }
 
 /* Until all ranks' workers are gone: while one has to meet the others, ours is asked, too. */
-static int finish_crew(struct observer *o)
+static int finish_rank_ops(struct observer *o)
 {
     uint64_t until_ns = deadline(o->config->setup_s);
     futex_set(&o->shared->stop, 1);
@@ -301,8 +302,8 @@ static int finish(struct observer *o)
 {
     bool one_by_one = takes_turns(o);
     double limit_s = o->config->setup_s;
-    if (o->crew)
-        return finish_crew(o);
+    if (o->rank_ops)
+        return finish_rank_ops(o);
     /* Held before they are told, or a quick one is stopped on its way out of the process. */
     if (one_by_one)
         signal_all(o, 0, o->nworkers, SIGSTOP);
@@ -376,15 +377,16 @@ static int collect_all(const struct observer *o, struct observation *out, struct
 }
 
 /* Our part of the observation becomes that of all ranks. */
-static int join_crew(const struct observer *o, int rc, struct observation *out, struct err *err)
+static int join_rank_ops(const struct observer *o, int rc, struct observation *out, struct err *err)
 {
-    const struct crew_readings readings = {.cpus = o->cpus,
-                                           .go = o->at_go.machine,
-                                           .end = o->at_end.machine,
-                                           .workers_s = o->at_end.workers_s - o->at_go.workers_s,
-                                           .helpers_s = o->at_end.helpers_s - o->at_go.helpers_s,
-                                           .stuck = o->stuck};
-    return o->crew->join(o->crew->arg, o->arm, &readings, rc, out, err);
+    const struct rank_ops_readings readings = {
+        .cpus = o->cpus,
+        .go = o->at_go.machine,
+        .end = o->at_end.machine,
+        .workers_s = o->at_end.workers_s - o->at_go.workers_s,
+        .helpers_s = o->at_end.helpers_s - o->at_go.helpers_s,
+        .stuck = o->stuck};
+    return o->rank_ops->join(o->rank_ops->arg, o->arm, &readings, rc, out, err);
 }
 
 static int run_phases(struct observer *o, struct observation *out, struct err *err)
@@ -408,7 +410,7 @@ static int run_phases(struct observer *o, struct observation *out, struct err *e
     out->gpus = gpu_watch_close(&o->watch, &out->ngpus);
     if (!rc || rc == -ECANCELED)
         rc = collect_all(o, out, err);
-    return o->crew ? join_crew(o, rc, out, err) : rc;
+    return o->rank_ops ? join_rank_ops(o, rc, out, err) : rc;
 }
 
 /* What a user's command has started stays below a worker, and is ended by it, unless that is
@@ -429,7 +431,7 @@ static int observe_command(struct observer *o, struct observation *out, struct e
 int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
                 struct signals *signals, struct observation *out, struct err *err)
 {
-    const struct crew *crew = config->crew;
+    const struct rank_ops *rank_ops = config->rank_ops;
     struct observer o = {.config = config,
                          .arm = arm,
                          .signals = signals,
@@ -438,8 +440,8 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
                          .slot = out->slot,
                          .shared_fd = -1,
                          .event_fd = -1,
-                         .crew = crew};
-    if (crew && crew->refuses(crew->arg, out))
+                         .rank_ops = rank_ops};
+    if (rank_ops && rank_ops->refuses(rank_ops->arg, out))
         return 0;
     observe_find_ours(&o);
     const struct observe_watch *watch = arm->canary ? NULL : config->watch;
@@ -453,7 +455,7 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
     observe_close(&o);
     if (!rc && watch)
         rc = watch->after(watch->arg, arm, out, err);
-    if (rc && rc != -EINTR && crew) /* the others know nothing of it, and would wait */
-        crew->fail(crew->arg, err->msg);
+    if (rc && rc != -EINTR && rank_ops) /* the others know nothing of it, and would wait */
+        rank_ops->fail(rank_ops->arg, err->msg);
     return rc;
 }

@@ -13,7 +13,7 @@
 
 #include "harness/contract/bench.h"
 #include "harness/contract/command.h"
-#include "harness/engine/arms/crew.h"
+#include "harness/engine/arms/rank_ops.h"
 #include "harness/engine/arms/result.h"
 #include "harness/engine/worker/cgroups.h"
 #include "harness/lib/base/err.h"
@@ -36,18 +36,18 @@ struct observe_config {
     const struct topo *topo;
     const struct result *run; /* its devices, background and seed */
     const void *background_params;
-    double warmup_s;         /* steps that do not count, at least one, and before go: alone */
-    double settle_s;         /* behind go, of several workers: at least one such step together */
-    double measure_s;        /* budget of the measured part, at least 3 steps within limit_s */
-    double limit_s;          /* so long after those, a step still under way is censored; of arms
-                                with a shorter limit of their own, after that */
-    const struct crew *crew; /* NULL = all workers are ours */
+    double warmup_s;  /* steps that do not count, at least one, and before go: alone */
+    double settle_s;  /* behind go, of several workers: at least one such step together */
+    double measure_s; /* budget of the measured part, at least 3 steps within limit_s */
+    double limit_s;   /* so long after those, a step still under way is censored; of arms
+                         with a shorter limit of their own, after that */
+    const struct rank_ops *rank_ops;    /* NULL = all workers are ours */
     const struct user_command *command; /* of the user, for benchmarks that run one; NULL = none */
     const char *outputs;                /* directory for what it prints; NULL = nowhere */
     struct cgroups *cgroups;            /* that workers go into; NULL = none */
     double setup_s;                     /* watchdog of everything that is not a measured step */
     bool traced;                        /* the first round is kept step by step, for a trace */
-    const struct observe_watch *watch;  /* NULL = nobody; not with a crew */
+    const struct observe_watch *watch;  /* NULL = nobody; not with a rank operations */
     void (*on_wait)(void *arg);         /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;
     /* Who observes variants in place of observe_arm, with the same errors; NULL = nobody. */

@@ -120,14 +120,14 @@ int observe_open(struct observer *o, struct err *err)
     if (o->event_fd < 0)
         return err_sys(err, -errno, "cannot create an eventfd");
     atomic_store(&o->shared->event_fd, o->event_fd);
-    o->shared->meeting[0].relay = o->crew != NULL;
-    return o->crew ? o->crew->open(o->crew->arg, &o->shared->meeting[0], err) : 0;
+    o->shared->meeting[0].relay = o->rank_ops != NULL;
+    return o->rank_ops ? o->rank_ops->open(o->rank_ops->arg, &o->shared->meeting[0], err) : 0;
 }
 
 void observe_close(struct observer *o)
 {
-    if (o->crew)
-        o->crew->close(o->crew->arg);
+    if (o->rank_ops)
+        o->rank_ops->close(o->rank_ops->arg);
     if (o->config->cgroups)
         cgroups_clear(o->config->cgroups, o->nworkers);
     free(o->child);
@@ -141,11 +141,11 @@ void observe_close(struct observer *o)
 void observe_find_ours(struct observer *o)
 {
     o->behind = o->arm->slots;
-    if (!o->crew) {
+    if (!o->rank_ops) {
         o->foreground = o->arm->workers;
         o->nworkers = o->foreground + arm_background(o->arm);
         return;
     }
     o->foreground = 1;
-    o->nworkers = 1 + o->crew->find_ours(o->crew->arg, o->arm, &o->first, &o->behind);
+    o->nworkers = 1 + o->rank_ops->find_ours(o->rank_ops->arg, o->arm, &o->first, &o->behind);
 }

@@ -29,16 +29,16 @@ struct observer {
     int shared_fd, event_fd;
     unsigned round;
     unsigned nworkers, foreground;
-    unsigned slot;               /* of struct observation */
-    unsigned first, behind;      /* places of ours in the arm's plan, in front and behind */
-    const struct crew *crew;     /* NULL = all workers are ours */
-    const struct opt_texts *env; /* of who watches; NULL = none */
-    bool stuck;                  /* a worker in MPI could not be ended */
-    uint64_t late_ns;            /* when the measured time is over; 0 = not in it */
+    unsigned slot;                   /* of struct observation */
+    unsigned first, behind;          /* places of ours in the arm's plan, in front and behind */
+    const struct rank_ops *rank_ops; /* NULL = all workers are ours */
+    const struct opt_texts *env;     /* of who watches; NULL = none */
+    bool stuck;                      /* a worker in MPI could not be ended */
+    uint64_t late_ns;                /* when the measured time is over; 0 = not in it */
     struct observer_child {
         pid_t pid; /* where to read what it does; 0 = not started or gone */
         struct process process;
-        bool in_mpi; /* started by crew->start, a thread of the process of that pid */
+        bool in_mpi; /* started by rank operations->start, a thread of the process of that pid */
         bool censored;
         bool canceled;      /* ended for what another one did */
         uint64_t killed_ns; /* clock at which a censored step was ended */

@@ -26,8 +26,8 @@ bool observe_past(const struct observer *o, unsigned i, enum worker_state state)
 
 bool observe_all_past(const struct observer *o, bool background, enum worker_state state)
 {
-    if (o->crew)
-        return o->crew->past(o->crew->arg, background, state);
+    if (o->rank_ops)
+        return o->rank_ops->past(o->rank_ops->arg, background, state);
     for (unsigned i = 0; i < (background ? o->nworkers : o->foreground); i++)
         if (!observe_past(o, i, state))
             return false;
@@ -44,7 +44,7 @@ bool observe_any_lost_here(const struct observer *o)
 
 bool observe_any_lost(const struct observer *o)
 {
-    return o->crew ? o->crew->lost(o->crew->arg) : observe_any_lost_here(o);
+    return o->rank_ops ? o->rank_ops->lost(o->rank_ops->arg) : observe_any_lost_here(o);
 }
 
 static void note_canceled(struct shared_worker *worker)
@@ -81,10 +81,10 @@ static void note_exit(struct observer *o, unsigned i, int status)
 static void reap_in_mpi(struct observer *o, unsigned i)
 {
     int status = 0;
-    bool gone = o->crew->ended(o->crew->arg, &status);
+    bool gone = o->rank_ops->ended(o->rank_ops->arg, &status);
     if (!gone && shared_state(&o->shared->worker[i]) < WORKER_FINISHED)
         return;
-    if (gone || o->crew->joined(o->crew->arg))
+    if (gone || o->rank_ops->joined(o->rank_ops->arg))
         note_exit(o, i, status);
 }
 
@@ -101,7 +101,7 @@ void observe_reap(struct observer *o)
 /* A launcher that has told us to stop, or has seen a rank end, kills us soon. */
 static bool in_hurry(const struct observer *o)
 {
-    return o->crew && (o->signals->interrupted || o->crew->broken(o->crew->arg));
+    return o->rank_ops && (o->signals->interrupted || o->rank_ops->broken(o->rank_ops->arg));
 }
 
 /*
@@ -114,9 +114,9 @@ static void end_in_mpi(struct observer *o, unsigned i)
     while (o->child[i].pid && clock_now_ns() < until_ns) {
         int status = 0;
         (void)usleep(1000);
-        if (!o->crew->joined(o->crew->arg))
+        if (!o->rank_ops->joined(o->rank_ops->arg))
             continue;
-        (void)o->crew->ended(o->crew->arg, &status);
+        (void)o->rank_ops->ended(o->rank_ops->arg, &status);
         note_exit(o, i, status);
     }
     o->stuck |= o->child[i].pid != 0;
@@ -211,8 +211,8 @@ void observe_give_up_all(struct observer *o, unsigned n, enum worker_state state
 static int launch_in_mpi(struct observer *o, unsigned i, struct err *err)
 {
     o->child[i].in_mpi = true;
-    o->child[i].pid = o->crew->pid(o->crew->arg);
-    return o->crew->start(o->crew->arg, o->shared_fd, o->event_fd, i, err);
+    o->child[i].pid = o->rank_ops->pid(o->rank_ops->arg);
+    return o->rank_ops->start(o->rank_ops->arg, o->shared_fd, o->event_fd, i, err);
 }
 
 enum { COMMAND_ENV_MOST = 8 };
@@ -341,7 +341,7 @@ void observe_launch_all(struct observer *o)
     enum device device = arm_device(o->config->run, o->arm);
     for (unsigned i = 0; i < o->nworkers; i++) {
         struct shared_worker *worker = &o->shared->worker[i];
-        bool in_mpi = o->crew && device == DEVICE_MPI && i < o->foreground;
+        bool in_mpi = o->rank_ops && device == DEVICE_MPI && i < o->foreground;
         int rc = lost ? -ECANCELED : in_mpi ? launch_in_mpi(o, i, &err) : launch_own(o, i, &err);
         if (!rc)
             continue;

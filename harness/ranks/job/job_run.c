@@ -86,14 +86,14 @@ static int take_identity(struct job *job, struct run_setup *setup, struct err *e
     return rc;
 }
 
-int job_run_join(struct job *job, struct job_crew *crew, const struct topo *topo, int rc,
+int job_run_join(struct job *job, struct job_rank_ops *rank_ops, const struct topo *topo, int rc,
                  struct run_setup *setup, struct err *err)
 {
     rc = job_agree(job, rc, err);
     if (rc || !job->calls)
         return rc;
-    job_crew_make(crew, job);
-    setup->config.crew = &crew->crew;
+    job_rank_ops_make(rank_ops, job);
+    setup->config.rank_ops = &rank_ops->rank_ops;
     job->patience_s = setup->config.setup_s + 10;
     rc = take_identity(job, setup, err);
     if (!rc)

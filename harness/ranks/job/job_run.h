@@ -5,8 +5,8 @@
 #include "harness/engine/run/setup.h"
 #include "harness/lib/base/err.h"
 #include "harness/machine/topo/topo.h"
-#include "harness/ranks/job/crew.h"
 #include "harness/ranks/job/job.h"
+#include "harness/ranks/job/rank_ops.h"
 
 /* First of all: a rank other than the first prints nothing, not even the help. */
 void job_run_silence(const struct job_env *env);
@@ -21,9 +21,9 @@ int job_run_open(struct job *job, const struct job_env *env, struct signals *sig
 
 /*
  * After run_setup_make, which returned `rc`: rank 0's seed and run id, one transport, one plan of
- * all machines; `crew` is made, and the setup's. Without a job it returns rc.
+ * all machines; `rank operations` is made, and the setup's. Without a job it returns rc.
  */
-int job_run_join(struct job *job, struct job_crew *crew, const struct topo *topo, int rc,
+int job_run_join(struct job *job, struct job_rank_ops *rank_ops, const struct topo *topo, int rc,
                  struct run_setup *setup, struct err *err);
 
 /* After a round is written, or not (`rc`): an error ends the run on all ranks. */

@@ -12,7 +12,7 @@
 struct share {
     size_t bytes;
     unsigned workers, gpus;
-    struct crew_readings readings;
+    struct rank_ops_readings readings;
     double gpu_clock_mhz, gpu_temp_c;
     uint64_t gpu_throttle_reasons;
 };
@@ -160,7 +160,7 @@ static void add_rank(const struct job *job, const struct share *shares, unsigned
                      struct observation *out)
 {
     struct observation own = {0};
-    const struct crew_readings *readings = &shares[rank].readings;
+    const struct rank_ops_readings *readings = &shares[rank].readings;
     double ours_s = 0;
     for (unsigned r = 0; r < job->world.size; r++) {
         if (strcmp(job->ranks[r].machine, job->ranks[rank].machine) != 0)
@@ -253,8 +253,9 @@ static int send_results(struct job *job, const struct arm *arm, const struct sha
     return rc;
 }
 
-int job_results_join(struct job *job, const struct arm *arm, const struct crew_readings *readings,
-                     struct observation *out, struct err *err)
+int job_results_join(struct job *job, const struct arm *arm,
+                     const struct rank_ops_readings *readings, struct observation *out,
+                     struct err *err)
 {
     struct parcel counted = {0};
     pack_observation(out, &counted);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "harness/engine/arms/crew.h"
+#include "harness/engine/arms/rank_ops.h"
 #include "harness/engine/arms/result.h"
 #include "harness/lib/base/err.h"
 #include "harness/ranks/job/job.h"
@@ -16,8 +16,9 @@
  * Where a worker is stuck, job->why says that no further arm can be started. -EIO: a rank is lost.
  * -ENOMEM.
  */
-int job_results_join(struct job *job, const struct arm *arm, const struct crew_readings *readings,
-                     struct observation *out, struct err *err);
+int job_results_join(struct job *job, const struct arm *arm,
+                     const struct rank_ops_readings *readings, struct observation *out,
+                     struct err *err);
 
 /* An observation of an arm that was not started, or not to its end, for `reason`. */
 void job_results_none(const char *reason, struct observation *out);

@@ -7,8 +7,8 @@
 
 #include "harness/engine/arms/arms.h"
 #include "harness/engine/worker/shared.h"
-#include "harness/ranks/job/crew.h"
 #include "harness/ranks/job/plans.h"
+#include "harness/ranks/job/rank_ops.h"
 #include "harness/ranks/job/results.h"
 #include "harness/ranks/mpi/exchange.h"
 #include "tests/lib/unit.h"
@@ -326,7 +326,7 @@ static void join_gpus(struct rank *rank)
 {
     const struct arm arm = {
         .bench = &team, .workers = RANKS, .slots = RANKS, .plan = {.nworkers = RANKS}};
-    const struct crew_readings readings = {0};
+    const struct rank_ops_readings readings = {0};
     struct observation out = {.nworkers = 1, .ngpus = rank->number == 2 ? 2 : 1};
     out.workers = calloc(1, sizeof(*out.workers));
     out.gpus = calloc(2, sizeof(*out.gpus));
@@ -352,9 +352,9 @@ TEST(job_joins_what_gpus_met)
 }
 
 /* What a rank read of its CPUs in 10 s, of which its workers had 4 s each, and itself 0.5 s. */
-static struct crew_readings readings_of(const char *cpus, unsigned ncpus, double busy_s)
+static struct rank_ops_readings readings_of(const char *cpus, unsigned ncpus, double busy_s)
 {
-    struct crew_readings readings = {.workers_s = 4, .helpers_s = 0.5};
+    struct rank_ops_readings readings = {.workers_s = 4, .helpers_s = 0.5};
     struct err err;
     assert_int_equal(bitset_parse(cpus, &readings.cpus, &err), 0);
     readings.end = (struct usage_machine){
@@ -362,7 +362,7 @@ static struct crew_readings readings_of(const char *cpus, unsigned ncpus, double
     return readings;
 }
 
-static void join_readings(struct rank *rank, const struct crew_readings *readings,
+static void join_readings(struct rank *rank, const struct rank_ops_readings *readings,
                           enum placement placement, double waited)
 {
     struct plan_worker planned[RANKS] = {{.threads = 1}, {.threads = 1}, {.threads = 1}};
@@ -389,7 +389,7 @@ static void join_readings(struct rank *rank, const struct crew_readings *reading
 static void join_apart(struct rank *rank)
 {
     static const char *const cpus[RANKS] = {"0", "1", "0"};
-    const struct crew_readings readings =
+    const struct rank_ops_readings readings =
         readings_of(cpus[rank->number], 1, rank->number == 1 ? 7 : 4);
     join_readings(rank, &readings, PLACE_PARTITION, 0);
 }
@@ -397,20 +397,20 @@ static void join_apart(struct rank *rank)
 /* Each sees the workers of both on the CPUs of both. */
 static void join_shared(struct rank *rank)
 {
-    const struct crew_readings readings =
+    const struct rank_ops_readings readings =
         rank->number == 2 ? readings_of("0", 1, 4) : readings_of("0-1", 2, 9);
     join_readings(rank, &readings, PLACE_NONE, 0);
 }
 
 static void join_waiting(struct rank *rank)
 {
-    const struct crew_readings readings = readings_of("0", 1, 4);
+    const struct rank_ops_readings readings = readings_of("0", 1, 4);
     join_readings(rank, &readings, PLACE_PARTITION, 0.05);
 }
 
 static void join_waiting_unpinned(struct rank *rank)
 {
-    const struct crew_readings readings = readings_of("0", 1, 4);
+    const struct rank_ops_readings readings = readings_of("0", 1, 4);
     join_readings(rank, &readings, PLACE_NONE, 0.05);
 }
 
@@ -455,27 +455,29 @@ TEST(job_plan_spread)
     assert_string_equal(ranks[2].text + strlen(plan), "1 at 4");
 }
 
-/* ---- the crew ---- */
+/* ---- the rank operations ---- */
 
 /* Until all are done, or one is lost; rank 1 is slow, then as `lost` says. */
 static void watch_until(struct rank *rank, bool lost)
 {
-    struct job_crew crew;
+    struct job_rank_ops rank_ops;
     struct meeting *meeting = calloc(1, sizeof(*meeting));
-    job_crew_make(&crew, &rank->job);
-    rank->rc = meeting ? crew.crew.open(&crew, meeting, &rank->err) : -ENOMEM;
-    struct crew_beat mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
+    job_rank_ops_make(&rank_ops, &rank->job);
+    rank->rc = meeting ? rank_ops.rank_ops.open(&rank_ops, meeting, &rank->err) : -ENOMEM;
+    struct rank_ops_beat mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
     unsigned steps = 0;
-    while (!rank->rc && !crew.crew.past(&crew, false, WORKER_DONE) && !crew.crew.lost(&crew)) {
+    while (!rank->rc && !rank_ops.rank_ops.past(&rank_ops, false, WORKER_DONE) &&
+           !rank_ops.rank_ops.lost(&rank_ops)) {
         bool slow = rank->number == 1 && steps < 20;
         mine.foreground = slow ? WORKER_RUNNING : WORKER_DONE;
         mine.lost = rank->number == 1 && !slow && lost;
-        rank->rc = crew.crew.step(&crew, &mine, true, &rank->err);
+        rank->rc = rank_ops.rank_ops.step(&rank_ops, &mine, true, &rank->err);
         (void)usleep(1000);
         steps++;
     }
-    (void)snprintf(rank->text, sizeof(rank->text), "%s", crew.crew.lost(&crew) ? "lost" : "done");
-    crew.crew.close(&crew);
+    (void)snprintf(rank->text, sizeof(rank->text), "%s",
+                   rank_ops.rank_ops.lost(&rank_ops) ? "lost" : "done");
+    rank_ops.rank_ops.close(&rank_ops);
     free(meeting);
 }
 
@@ -489,7 +491,7 @@ static void watch_one_lost(struct rank *rank)
     watch_until(rank, true);
 }
 
-TEST(job_crew)
+TEST(job_rank_ops)
 {
     struct rank *ranks = run_ranks(watch_all_done);
     for (unsigned r = 0; r < RANKS; r++) {
@@ -504,21 +506,21 @@ TEST(job_crew)
 /* A signal at one rank ends all of them, after the same beat. */
 static void watch_signal(struct rank *rank)
 {
-    struct job_crew crew;
+    struct job_rank_ops rank_ops;
     struct meeting *meeting = calloc(1, sizeof(*meeting));
-    job_crew_make(&crew, &rank->job);
-    rank->rc = meeting ? crew.crew.open(&crew, meeting, &rank->err) : -ENOMEM;
-    struct crew_beat mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
+    job_rank_ops_make(&rank_ops, &rank->job);
+    rank->rc = meeting ? rank_ops.rank_ops.open(&rank_ops, meeting, &rank->err) : -ENOMEM;
+    struct rank_ops_beat mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
     for (unsigned steps = 0; !rank->rc; steps++) {
         mine.interrupted = rank->number == 2 && steps > 10;
-        rank->rc = crew.crew.step(&crew, &mine, false, &rank->err);
+        rank->rc = rank_ops.rank_ops.step(&rank_ops, &mine, false, &rank->err);
         (void)usleep(1000);
     }
-    crew.crew.close(&crew);
+    rank_ops.rank_ops.close(&rank_ops);
     free(meeting);
 }
 
-TEST(job_crew_interrupt)
+TEST(job_rank_ops_interrupt)
 {
     struct rank *ranks = run_ranks(watch_signal);
     for (unsigned r = 0; r < RANKS; r++)
@@ -547,7 +549,7 @@ static void wake_nobody(void *arg)
 
 static void relay(struct rank *rank)
 {
-    struct job_crew crew;
+    struct job_rank_ops rank_ops;
     struct peers peers;
     struct meeting_seat seat = {.wake = wake_nobody};
     struct meeting *meeting = calloc(1, sizeof(*meeting));
@@ -555,21 +557,21 @@ static void relay(struct rank *rank)
     void *met = NULL;
     meeting->relay = 1;
     meeting_sit(meeting, &seat, rank->number, RANKS, &peers);
-    job_crew_make(&crew, &rank->job);
-    rank->rc = crew.crew.open(&crew, meeting, &rank->err);
+    job_rank_ops_make(&rank_ops, &rank->job);
+    rank->rc = rank_ops.rank_ops.open(&rank_ops, meeting, &rank->err);
     assert_int_equal(pthread_create(&worker, NULL, meet, &peers), 0);
-    while (!rank->rc && crew.held < 100) {
-        struct crew_beat mine = {.foreground = WORKER_RUNNING};
+    while (!rank->rc && rank_ops.held < 100) {
+        struct rank_ops_beat mine = {.foreground = WORKER_RUNNING};
         mine.posted = meeting_posted(meeting, &mine.bytes);
-        rank->rc = crew.crew.step(&crew, &mine, true, &rank->err);
+        rank->rc = rank_ops.rank_ops.step(&rank_ops, &mine, true, &rank->err);
     }
     (void)pthread_join(worker, &met);
     (void)snprintf(rank->text, sizeof(rank->text), "%s", met ? "met" : "not met");
-    crew.crew.close(&crew);
+    rank_ops.rank_ops.close(&rank_ops);
     free(meeting);
 }
 
-TEST(job_crew_holds_meetings)
+TEST(job_rank_ops_holds_meetings)
 {
     struct rank *ranks = run_ranks(relay);
     for (unsigned r = 0; r < RANKS; r++) {

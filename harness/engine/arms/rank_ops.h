@@ -1,10 +1,10 @@
 /*
- * What a run asks of the others where it is one rank of several (ranks/job/crew.h fills it): all
- * have the same arms and take the same steps, each starts its own workers of an arm. Without a
- * crew, NULL, all workers are ours.
+ * What a run asks of the others where it is one rank of several (ranks/job/rank_ops.h fills it):
+ * all have the same arms and take the same steps, each starts its own workers of an arm. Without a
+ * rank operations, NULL, all workers are ours.
  */
-#ifndef CONTEND_ENGINE_ARMS_CREW_H
-#define CONTEND_ENGINE_ARMS_CREW_H
+#ifndef CONTEND_ENGINE_ARMS_RANK_OPS_H
+#define CONTEND_ENGINE_ARMS_RANK_OPS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,7 +18,7 @@
 
 /* What one rank says. States are those of engine/worker/shared.h; WORKER_STATES = ended and reaped.
  */
-struct crew_beat {
+struct rank_ops_beat {
     uint32_t foreground, all; /* the least state of its foreground worker; of all its workers */
     uint32_t lost;            /* 1: one of them failed, hung or died */
     uint32_t late;            /* 1: the time of this phase is over */
@@ -27,16 +27,16 @@ struct crew_beat {
 };
 
 /* A rank's own readings around the measured time. */
-struct crew_readings {
+struct rank_ops_readings {
     struct bitset cpus;           /* that its workers use */
     struct usage_machine go, end; /* of those CPUs */
     /* CPU time meanwhile: of its workers, which are bound to those, and of us, who are anywhere. */
     double workers_s, helpers_s;
-    bool stuck; /* a worker of crew->start could not be ended */
+    bool stuck; /* a worker of rank operations->start could not be ended */
 };
 
 /* Every function takes `arg` first. */
-struct crew {
+struct rank_ops {
     void *arg;
 
     /* Our places in the arm's plan: *first in front, where we have one, *behind and as many more as
@@ -52,7 +52,7 @@ struct crew {
     int (*pause_ms)(void *arg);
     /* Goes on telling. `idle`: our workers wait for others. -EINTR: a rank was asked to end, and
      * all know; -EIO: one does not answer any more. */
-    int (*step)(void *arg, const struct crew_beat *mine, bool idle, struct err *err);
+    int (*step)(void *arg, const struct rank_ops_beat *mine, bool idle, struct err *err);
     /* By what all said last, the same in all ranks. */
     bool (*past)(void *arg, bool background, uint32_t state);
     bool (*lost)(void *arg);
@@ -60,7 +60,7 @@ struct crew {
     /* A rank is lost for good: our launcher ends us soon. */
     bool (*broken)(void *arg);
     /* `out`, with our workers, becomes that of all; `rc` is how observing it ended. */
-    int (*join)(void *arg, const struct arm *arm, const struct crew_readings *readings, int rc,
+    int (*join)(void *arg, const struct arm *arm, const struct rank_ops_readings *readings, int rc,
                 struct observation *out, struct err *err);
     /* Tells the others of an error that we alone had. */
     void (*fail)(void *arg, const char *why);

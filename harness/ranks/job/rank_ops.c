@@ -1,0 +1,251 @@
+#include "harness/ranks/job/rank_ops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/sys/clock.h"
+#include "harness/ranks/job/plans.h"
+#include "harness/ranks/job/results.h"
+#include "harness/ranks/mpi/client.h"
+
+static const uint64_t ms_ns = 1000000;
+/* Between beats, and between looks for their answers while our workers work, or wait for others. */
+enum { BUSY_MS = 50, BUSY_LOOK_MS = 10, IDLE_MS = 1 };
+
+static struct job *job_of(void *arg)
+{
+    return ((struct job_rank_ops *)arg)->job;
+}
+
+static unsigned rank_ops_find_ours(void *arg, const struct arm *arm, unsigned *first,
+                                   unsigned *behind)
+{
+    *first = job_of(arg)->world.rank;
+    return job_plan_background(job_of(arg), arm, behind);
+}
+
+static bool rank_ops_refuses(void *arg, struct observation *out)
+{
+    const struct job *job = job_of(arg);
+    if (job->end < JOB_OVER)
+        return false;
+    job_results_none(job->why, out);
+    return true;
+}
+
+static int rank_ops_open(void *arg, struct meeting *meeting, struct err *err)
+{
+    struct job_rank_ops *rank_ops = arg;
+    const unsigned ranks = rank_ops->job->world.size;
+    rank_ops->meeting = meeting;
+    rank_ops->beats = calloc(ranks, sizeof(*rank_ops->beats));
+    rank_ops->next = calloc(ranks, sizeof(*rank_ops->next));
+    if (!rank_ops->beats || !rank_ops->next)
+        return err_set(err, -ENOMEM, "no memory for the beats of %u ranks", ranks);
+    return 0;
+}
+
+static void rank_ops_close(void *arg)
+{
+    struct job_rank_ops *rank_ops = arg;
+    free(rank_ops->beats);
+    free(rank_ops->next);
+    /* It is closed again where the next is not opened. */
+    *rank_ops = (struct job_rank_ops){.rank_ops = rank_ops->rank_ops, .job = rank_ops->job};
+}
+
+static int rank_ops_pause_ms(void *arg)
+{
+    const struct job_rank_ops *rank_ops = arg;
+    uint64_t now_ns = clock_now_ns();
+    if (rank_ops->under_way)
+        return rank_ops->idle ? IDLE_MS : BUSY_LOOK_MS;
+    return rank_ops->next_ns > now_ns ? (int)((rank_ops->next_ns - now_ns) / ms_ns) + 1 : 0;
+}
+
+/* True when every rank's worker waits in the next meeting. */
+static bool all_wait(const struct job_rank_ops *rank_ops)
+{
+    for (unsigned r = 0; r < rank_ops->job->world.size; r++)
+        if (rank_ops->beats[r].posted != rank_ops->held + 1)
+            return false;
+    return true;
+}
+
+static int hold_meeting(struct job_rank_ops *rank_ops, struct err *err)
+{
+    struct job *job = rank_ops->job;
+    size_t bytes = rank_ops->beats[0].bytes;
+    for (unsigned r = 1; r < job->world.size; r++)
+        if (rank_ops->beats[r].bytes != bytes)
+            return err_set(err, -EPROTO, "rank %u meets with %u bytes, rank 0 with %zu", r,
+                           rank_ops->beats[r].bytes, bytes);
+    unsigned char *all = bytes ? malloc(job->world.size * bytes) : NULL;
+    if (bytes && !all)
+        return err_set(err, -ENOMEM, "no memory for a meeting of %u ranks", job->world.size);
+    int rc = 0;
+    if (bytes)
+        rc = job_gather(job, meeting_block(rank_ops->meeting, job->world.rank), all, bytes, err);
+    for (unsigned r = 0; r < job->world.size && bytes && !rc; r++)
+        memcpy(meeting_block(rank_ops->meeting, r), all + r * bytes, bytes);
+    free(all);
+    rank_ops->held++;
+    if (!rc)
+        meeting_release(rank_ops->meeting);
+    return rc;
+}
+
+static bool any_interrupted(const struct job_rank_ops *rank_ops)
+{
+    for (unsigned r = 0; r < rank_ops->job->world.size; r++)
+        if (rank_ops->beats[r].interrupted)
+            return true;
+    return false;
+}
+
+static int take_beats(struct job_rank_ops *rank_ops, struct err *err)
+{
+    struct rank_ops_beat *last = rank_ops->beats;
+    rank_ops->beats = rank_ops->next;
+    rank_ops->next = last;
+    rank_ops->under_way = false;
+    if (any_interrupted(rank_ops))
+        return -EINTR;
+    return all_wait(rank_ops) ? hold_meeting(rank_ops, err) : 0;
+}
+
+static bool has_news(const struct job_rank_ops *rank_ops, const struct rank_ops_beat *mine)
+{
+    return memcmp(&rank_ops->mine, mine, sizeof(*mine)) != 0;
+}
+
+/* A rank that was told to end has little time; the others would have answered in it. */
+static bool out_of_patience(const struct job_rank_ops *rank_ops)
+{
+    return clock_now_ns() - rank_ops->begun_ns > (uint64_t)(rank_ops->job->patience_s * 1e9) ||
+           job_past_last_words(rank_ops->job);
+}
+
+/* Never waits, except for a meeting that all ranks have come to. */
+static int rank_ops_step(void *arg, const struct rank_ops_beat *mine, bool idle, struct err *err)
+{
+    struct job_rank_ops *rank_ops = arg;
+    struct job *job = rank_ops->job;
+    rank_ops->idle = idle;
+    if (!rank_ops->under_way) {
+        if (clock_now_ns() < rank_ops->next_ns && !has_news(rank_ops, mine))
+            return 0;
+        rank_ops->mine = *mine;
+        rank_ops->begun_ns = clock_now_ns();
+        int rc = job_gather_begin(job, &rank_ops->mine, rank_ops->next, sizeof(*mine), err);
+        if (rc)
+            return rc;
+        rank_ops->under_way = true;
+    }
+    int done = job_gather_test(job, err);
+    if (done < 0)
+        return done;
+    if (!done)
+        return out_of_patience(rank_ops) ? job_lose(job, err) : 0;
+    rank_ops->next_ns = clock_now_ns() + (idle ? IDLE_MS : BUSY_MS) * ms_ns;
+    return take_beats(rank_ops, err);
+}
+
+static bool rank_ops_past(void *arg, bool background, uint32_t state)
+{
+    const struct job_rank_ops *rank_ops = arg;
+    for (unsigned r = 0; r < rank_ops->job->world.size; r++)
+        if ((background ? rank_ops->beats[r].all : rank_ops->beats[r].foreground) < state)
+            return false;
+    return true;
+}
+
+static bool rank_ops_lost(void *arg)
+{
+    const struct job_rank_ops *rank_ops = arg;
+    for (unsigned r = 0; r < rank_ops->job->world.size; r++)
+        if (rank_ops->beats[r].lost)
+            return true;
+    return false;
+}
+
+static bool rank_ops_late(void *arg)
+{
+    const struct job_rank_ops *rank_ops = arg;
+    for (unsigned r = 0; r < rank_ops->job->world.size; r++)
+        if (rank_ops->beats[r].late)
+            return true;
+    return false;
+}
+
+static bool rank_ops_broken(void *arg)
+{
+    return job_is_lost(job_of(arg));
+}
+
+/* What cannot be told is a failed observation. */
+static int rank_ops_join(void *arg, const struct arm *arm, const struct rank_ops_readings *readings,
+                         int rc, struct observation *out, struct err *err)
+{
+    struct job *job = job_of(arg);
+    if (!rc)
+        rc = job_results_join(job, arm, readings, out, err);
+    if (rc == -EINTR && readings->stuck && job->end < JOB_STUCK)
+        job->end = JOB_STUCK;
+    if (rc != -EIO)
+        return rc;
+    job_results_none(job->why, out);
+    return 0;
+}
+
+static void rank_ops_fail(void *arg, const char *why)
+{
+    job_fail(job_of(arg), why);
+}
+
+static pid_t rank_ops_pid(void *arg)
+{
+    (void)arg;
+    return mpi_client_pid();
+}
+
+static int rank_ops_start(void *arg, int shared_fd, int event_fd, unsigned index, struct err *err)
+{
+    (void)arg;
+    return mpi_client_serve(shared_fd, event_fd, index, err);
+}
+
+static bool rank_ops_joined(void *arg)
+{
+    (void)arg;
+    return mpi_client_joined();
+}
+
+static bool rank_ops_ended(void *arg, int *status)
+{
+    (void)arg;
+    return mpi_client_ended(status);
+}
+
+void job_rank_ops_make(struct job_rank_ops *rank_ops, struct job *job)
+{
+    *rank_ops = (struct job_rank_ops){.job = job,
+                                      .rank_ops = {.arg = rank_ops,
+                                                   .find_ours = rank_ops_find_ours,
+                                                   .refuses = rank_ops_refuses,
+                                                   .open = rank_ops_open,
+                                                   .close = rank_ops_close,
+                                                   .pause_ms = rank_ops_pause_ms,
+                                                   .step = rank_ops_step,
+                                                   .past = rank_ops_past,
+                                                   .lost = rank_ops_lost,
+                                                   .late = rank_ops_late,
+                                                   .broken = rank_ops_broken,
+                                                   .join = rank_ops_join,
+                                                   .fail = rank_ops_fail,
+                                                   .pid = rank_ops_pid,
+                                                   .start = rank_ops_start,
+                                                   .joined = rank_ops_joined,
+                                                   .ended = rank_ops_ended}};
+}
