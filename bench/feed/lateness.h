@@ -1,5 +1,5 @@
 /*
- * Who was waited for: from the times at which ranks came to the meetings of their steps.
+ * Who was waited for: from the times at which ranks came to the barriers of their steps.
  *
  * In step i, rank r is t_i(r) - min t_i late, and waits max t_i - t_i(r). The rank of the maximum
  * is the one that was waited for (of equal ones the first). Pure.

@@ -17,27 +17,27 @@
 enum { READY = 1, REFUSED = 2 };
 
 /* In shared memory. */
-struct meeting {
+struct barrier {
     _Atomic uint32_t state[2]; /* 0 until the player is on its CPU, or is not to be */
     int refused[2];            /* -errno */
 };
 
 struct player {
     const struct duel *duel;
-    struct meeting *meeting;
+    struct barrier *barrier;
     unsigned who;
 };
 
 static void take_part(const struct player *player)
 {
     const struct duel *duel = player->duel;
-    struct meeting *meeting = player->meeting;
+    struct barrier *barrier = player->barrier;
     struct bitset cpu = {0};
     bitset_set(&cpu, duel->os_cpus[player->who]);
-    int rc = meeting->refused[player->who] = affinity_set(0, &cpu);
-    futex_set(&meeting->state[player->who], rc ? REFUSED : READY);
-    futex_wait_while(&meeting->state[1 - player->who], 0);
-    if (!rc && atomic_load(&meeting->state[1 - player->who]) == READY)
+    int rc = barrier->refused[player->who] = affinity_set(0, &cpu);
+    futex_set(&barrier->state[player->who], rc ? REFUSED : READY);
+    futex_wait_while(&barrier->state[1 - player->who], 0);
+    if (!rc && atomic_load(&barrier->state[1 - player->who]) == READY)
         duel->play(duel->arg, player->who);
 }
 
@@ -71,7 +71,7 @@ static int run_threads(struct player players[2], struct err *err)
         started += !failed;
     }
     if (failed)
-        futex_set(&players->meeting->state[started], REFUSED);
+        futex_set(&players->barrier->state[started], REFUSED);
     for (unsigned i = 0; i < started; i++)
         (void)pthread_join(threads[i], NULL);
     return failed ? cannot_start(err, "thread", -failed) : 0;
@@ -114,7 +114,7 @@ static int run_processes(struct player players[2], struct err *err)
         return cannot_start(err, "process", rc);
     rc = process_start(&processes[1], false, process_main, &players[1]);
     if (rc)
-        futex_set(&players->meeting->state[1], REFUSED);
+        futex_set(&players->barrier->state[1], REFUSED);
     bool lost = await_both(processes);
     if (rc)
         return cannot_start(err, "process", rc);
@@ -123,18 +123,18 @@ static int run_processes(struct player players[2], struct err *err)
 
 int duel_run(const struct duel *duel, struct err *err)
 {
-    struct meeting *meeting =
-        mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (meeting == MAP_FAILED)
+    struct barrier *barrier =
+        mmap(NULL, sizeof(*barrier), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (barrier == MAP_FAILED)
         return err_set(err, -ENOMEM, "cannot map what two players share");
-    struct player players[2] = {{duel, meeting, 0}, {duel, meeting, 1}};
+    struct player players[2] = {{duel, barrier, 0}, {duel, barrier, 1}};
     int rc = duel->processes ? run_processes(players, err) : run_threads(players, err);
     for (unsigned who = 0; who < 2 && !rc; who++)
-        if (meeting->refused[who]) {
+        if (barrier->refused[who]) {
             rc = -ENOTSUP;
-            (void)err_sys(err, meeting->refused[who], "cannot run on CPU %u", duel->os_cpus[who]);
+            (void)err_sys(err, barrier->refused[who], "cannot run on CPU %u", duel->os_cpus[who]);
             err->code = rc;
         }
-    (void)munmap(meeting, sizeof(*meeting));
+    (void)munmap(barrier, sizeof(*barrier));
     return rc;
 }

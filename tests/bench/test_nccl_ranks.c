@@ -9,7 +9,7 @@
 #include "bench/collective/collective.h"
 #include "bench/device/reduce.h"
 #include "bench/registry.h"
-#include "harness/engine/worker/meeting.h"
+#include "harness/engine/worker/barrier.h"
 #include "harness/lib/sys/clock.h"
 #include "tests/lib/fake_gpus.h"
 #include "tests/lib/fixture_dims.h"
@@ -18,7 +18,7 @@
 
 enum { RANKS = 3 };
 
-static struct meeting meeting;
+static struct barrier barrier;
 static struct bench_machine machine;
 static double budget_s = 0.05;
 
@@ -27,7 +27,7 @@ struct rank {
     _Alignas(16) char params[BENCH_PARAMS_MAX];
     struct bench_ctx ctx;
     struct err err;
-    struct meeting_seat seat;
+    struct barrier_rank seat;
     struct peers peers;
     struct value_log *values;
     pthread_t thread;
@@ -45,9 +45,9 @@ static int reset(void **state)
     machine = (struct bench_machine){.ncpus = 1, .ngpus = FAKE_GPUS};
     for (unsigned g = 0; g < FAKE_GPUS; g++)
         (void)snprintf(machine.gpus[g].pci_bdf, PCI_BDF_MAX, "0000:%02x:00.0", g + 1);
-    /* Seats start at meeting 0. */
-    atomic_store(&meeting.held, 0);
-    atomic_store(&meeting.arrived, 0);
+    /* Seats start at barrier 0. */
+    atomic_store(&barrier.held, 0);
+    atomic_store(&barrier.arrived, 0);
     return 0;
 }
 
@@ -84,7 +84,7 @@ static void start_rank(unsigned r, unsigned n, const char *const *pairs, void *(
                                    .values = rank->values};
     memcpy(rank->ctx.pci_bdf, machine.gpus[r].pci_bdf, PCI_BDF_MAX);
     rank->probe = rank->setup = rank->run = rank->check = 1;
-    meeting_sit(&meeting, &rank->seat, r, n, &rank->peers);
+    barrier_join(&barrier, &rank->seat, r, n, &rank->peers);
     assert_int_equal(pthread_create(&rank->thread, NULL, run, rank), 0);
 }
 

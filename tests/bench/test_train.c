@@ -1,4 +1,4 @@
-/* Ranks as threads in one meeting, on device sim: who was waited for, and how long. */
+/* Ranks as threads in one barrier, on device sim: who was waited for, and how long. */
 #include <errno.h>
 
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "bench/device/reduce.h"
 #include "bench/feed/lateness.h"
 #include "bench/registry.h"
-#include "harness/engine/worker/meeting.h"
+#include "harness/engine/worker/barrier.h"
 #include "harness/lib/sys/clock.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/patience.h"
@@ -25,7 +25,7 @@ struct rank {
     _Alignas(16) char params[BENCH_PARAMS_MAX];
     struct bench_ctx ctx;
     struct err err;
-    struct meeting_seat seat;
+    struct barrier_rank seat;
     struct peers peers;
     unsigned warm_up, steps; /* how many, not measured and measured */
     unsigned sleep_us;       /* before each of them */
@@ -103,16 +103,16 @@ static void team_init(struct rank ranks[RANKS])
 static void team_live(struct rank ranks[RANKS])
 {
     pthread_t thread[RANKS];
-    struct meeting *meeting = mmap(NULL, sizeof(*meeting), PROT_READ | PROT_WRITE,
+    struct barrier *barrier = mmap(NULL, sizeof(*barrier), PROT_READ | PROT_WRITE,
                                    MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    assert_true(meeting != MAP_FAILED);
+    assert_true(barrier != MAP_FAILED);
     for (unsigned r = 0; r < RANKS; r++) {
-        meeting_sit(meeting, &ranks[r].seat, r, RANKS, &ranks[r].peers);
+        barrier_join(barrier, &ranks[r].seat, r, RANKS, &ranks[r].peers);
         assert_int_equal(pthread_create(&thread[r], NULL, live, &ranks[r]), 0);
     }
     for (unsigned r = 0; r < RANKS; r++)
         assert_int_equal(pthread_join(thread[r], NULL), 0);
-    (void)munmap(meeting, sizeof(*meeting));
+    (void)munmap(barrier, sizeof(*barrier));
 }
 
 static void team_free(struct rank ranks[RANKS])

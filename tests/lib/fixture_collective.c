@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "bench/registry.h"
-#include "harness/engine/worker/meeting.h"
+#include "harness/engine/worker/barrier.h"
 #include "kernels/collective/collective_value.h"
 #include "tests/lib/fixture_dims.h"
 
 static struct fake_world *world;
-static struct meeting meeting;
+static struct barrier barrier;
 
 /* Buffers of all ranks, so that each can read the others'. */
 static struct {
@@ -261,10 +261,10 @@ static void run_process(struct fake_outcome *outcome, struct peers *peers)
 
 static void *process_main(void *arg)
 {
-    struct meeting_seat seat = {0};
+    struct barrier_rank seat = {0};
     struct peers peers;
     unsigned process = (unsigned)(uintptr_t)arg;
-    meeting_sit(&meeting, &seat, process, world->processes, &peers);
+    barrier_join(&barrier, &seat, process, world->processes, &peers);
     run_process(&world->outcome[process], &peers);
     return NULL;
 }
@@ -273,9 +273,9 @@ void fake_world_run(struct fake_world *to_run)
 {
     pthread_t thread[FAKE_RANKS];
     world = to_run;
-    /* Seats start at meeting 0. */
-    atomic_store(&meeting.held, 0);
-    atomic_store(&meeting.arrived, 0);
+    /* Seats start at barrier 0. */
+    atomic_store(&barrier.held, 0);
+    atomic_store(&barrier.arrived, 0);
     for (unsigned p = 0; p < world->processes; p++) {
         world->outcome[p].values = calloc(1, sizeof(*world->outcome[p].values));
         if (!world->outcome[p].values ||

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "harness/engine/arms/result.h"
-#include "harness/engine/worker/meeting.h"
+#include "harness/engine/worker/barrier.h"
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
@@ -23,7 +23,7 @@ struct rank_ops_beat {
     uint32_t lost;            /* 1: one of them failed, hung or died */
     uint32_t late;            /* 1: the time of this phase is over */
     uint32_t interrupted;     /* 1: a signal asked this rank to stop */
-    uint32_t posted, bytes;   /* meetings that its worker has asked for; of a block in the last */
+    uint32_t posted, bytes;   /* barriers that its worker has asked for; of a block in the last */
 };
 
 /* A rank's own readings around the measured time. */
@@ -46,7 +46,7 @@ struct rank_ops {
     bool (*refuses)(void *arg, struct observation *out);
 
     /* One observation: open; step until all are past a state; join; close also after an error. */
-    int (*open)(void *arg, struct meeting *meeting, struct err *err);
+    int (*open)(void *arg, struct barrier *barrier, struct err *err);
     void (*close)(void *arg);
     /* How long to sleep before the next step, unless a worker has news. */
     int (*pause_ms)(void *arg);

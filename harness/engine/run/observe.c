@@ -38,14 +38,14 @@ static uint32_t least_state(const struct observer *o, unsigned n)
 
 static int tell_rank_ops(struct observer *o, bool interrupted)
 {
-    const struct meeting *meeting = &o->shared->meeting[0];
+    const struct barrier *barrier = &o->shared->barrier[0];
     struct rank_ops_beat beat = {.foreground = least_state(o, o->foreground),
                                  .all = least_state(o, o->nworkers),
                                  .lost = observe_any_lost_here(o),
                                  .late = o->late_ns && clock_now_ns() >= o->late_ns,
                                  .interrupted = interrupted};
-    beat.posted = meeting_posted(meeting, &beat.bytes);
-    bool idle = meeting_waits(meeting, o->first) || beat.foreground == WORKER_PRIMED ||
+    beat.posted = barrier_posted(barrier, &beat.bytes);
+    bool idle = barrier_waits(barrier, o->first) || beat.foreground == WORKER_PRIMED ||
                 beat.foreground == WORKER_READY || beat.foreground >= WORKER_CHECKING;
     return o->rank_ops->step(o->rank_ops->arg, &beat, idle, o->err);
 }

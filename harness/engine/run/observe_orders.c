@@ -120,8 +120,8 @@ int observe_open(struct observer *o, struct err *err)
     if (o->event_fd < 0)
         return err_sys(err, -errno, "cannot create an eventfd");
     atomic_store(&o->shared->event_fd, o->event_fd);
-    o->shared->meeting[0].relay = o->rank_ops != NULL;
-    return o->rank_ops ? o->rank_ops->open(o->rank_ops->arg, &o->shared->meeting[0], err) : 0;
+    o->shared->barrier[0].relay = o->rank_ops != NULL;
+    return o->rank_ops ? o->rank_ops->open(o->rank_ops->arg, &o->shared->barrier[0], err) : 0;
 }
 
 void observe_close(struct observer *o)

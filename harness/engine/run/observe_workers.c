@@ -189,7 +189,7 @@ void observe_give_up(struct observer *o, unsigned i, enum worker_state state, do
     if (observe_past(o, i, state))
         return;
     bool has_turn = shared_state(worker) != WORKER_PRIMED || atomic_load(&worker->warm);
-    if (!has_turn || meeting_waits(&o->shared->meeting[i >= o->foreground], worker->index))
+    if (!has_turn || barrier_waits(&o->shared->barrier[i >= o->foreground], worker->index))
         (void)err_set(&worker->err, -ECANCELED, "waited %.3g s for another %s", limit_s,
                       has_turn ? "rank" : "worker");
     else if (o->arm->bench->scan && shared_state(worker) == WORKER_RUNNING) /* slow, or stuck */

@@ -1,6 +1,6 @@
 /*
- * How ranks that wait for each other in every step agree on their last one, without meeting for it:
- * a meeting between steps would line them up, and hide who comes late into the next.
+ * How ranks that wait for each other in every step agree on their last one, without barrier for it:
+ * a barrier between steps would line them up, and hide who comes late into the next.
  *
  * Rank 0 decides before it begins a step whether that step is the last; all ranks ask behind it.
  * They see the same: a step ends for nobody before rank 0 has come into it.

@@ -14,7 +14,7 @@
 #include "harness/contract/bench.h"
 #include "harness/contract/visit.h"
 #include "harness/engine/command/command_bench.h"
-#include "harness/engine/worker/meeting.h"
+#include "harness/engine/worker/barrier.h"
 #include "harness/engine/worker/pace.h"
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/base/bitset.h"
@@ -92,7 +92,7 @@ struct shared {
     _Atomic uint32_t go;       /* futex: 1 = measure */
     _Atomic uint32_t stop;     /* 1 = end the load, check the result, exit */
     _Atomic int event_fd;      /* a worker writes here when its state changes */
-    struct meeting meeting[2]; /* where foreground [0] and background [1] workers meet */
+    struct barrier barrier[2]; /* where foreground [0] and background [1] workers meet */
     struct pace pace[2];       /* of the same */
     struct pace settled;       /* of the foreground's first steps */
     struct shared_worker worker[];

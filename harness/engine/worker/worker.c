@@ -24,7 +24,7 @@ struct worker {
     const struct bench *bench;
     struct bench_ctx ctx;
     struct bench_machine machine; /* only the CPUs that this worker is bound to */
-    struct meeting_seat seat;
+    struct barrier_rank seat;
     struct peers peers;
     const struct mpi_ops *mpi; /* not NULL: a thread of the MPI process */
     struct perf perf;
@@ -399,8 +399,8 @@ static void fill_context(struct worker *w)
         w->ctx.command = &w->seat_of_command;
     w->seat.wake = wake_parent;
     w->seat.wake_arg = w->shared;
-    meeting_sit(&w->shared->meeting[slot->plan.background], &w->seat, slot->index, slot->team,
-                &w->peers);
+    barrier_join(&w->shared->barrier[slot->plan.background], &w->seat, slot->index, slot->team,
+                 &w->peers);
     w->peers.mpi = w->mpi;
     w->machine = w->shared->machine;
     w->machine.ncpus = 0;

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/engine/worker/meeting.h"
+#include "harness/engine/worker/barrier.h"
 #include "harness/lib/sys/clock.h"
 
 /* A launcher kills a second after SIGTERM: until then the others must be heard and all written. */
@@ -241,9 +241,9 @@ int job_require_same(struct job *job, const char *what, const char *text, struct
 
 static int start_mpi(struct job *job, const struct job_env *env, struct err *err)
 {
-    if (env->size > MEETING_RANKS)
+    if (env->size > BARRIER_RANKS)
         return err_set(err, -EINVAL, "%s started %u tasks: at most %d can meet", env->launcher,
-                       env->size, MEETING_RANKS);
+                       env->size, BARRIER_RANKS);
     if (!env->wired) /* MPI would only end with a page of its own words */
         return err_set(err, -EINVAL,
                        "%s started %u tasks and no way for them to meet: try srun --mpi=pmix (or "

@@ -34,11 +34,11 @@ static bool rank_ops_refuses(void *arg, struct observation *out)
     return true;
 }
 
-static int rank_ops_open(void *arg, struct meeting *meeting, struct err *err)
+static int rank_ops_open(void *arg, struct barrier *barrier, struct err *err)
 {
     struct job_rank_ops *rank_ops = arg;
     const unsigned ranks = rank_ops->job->world.size;
-    rank_ops->meeting = meeting;
+    rank_ops->barrier = barrier;
     rank_ops->beats = calloc(ranks, sizeof(*rank_ops->beats));
     rank_ops->next = calloc(ranks, sizeof(*rank_ops->next));
     if (!rank_ops->beats || !rank_ops->next)
@@ -64,7 +64,7 @@ static int rank_ops_pause_ms(void *arg)
     return rank_ops->next_ns > now_ns ? (int)((rank_ops->next_ns - now_ns) / ms_ns) + 1 : 0;
 }
 
-/* True when every rank's worker waits in the next meeting. */
+/* True when every rank's worker waits in the next barrier. */
 static bool all_wait(const struct job_rank_ops *rank_ops)
 {
     for (unsigned r = 0; r < rank_ops->job->world.size; r++)
@@ -73,7 +73,7 @@ static bool all_wait(const struct job_rank_ops *rank_ops)
     return true;
 }
 
-static int hold_meeting(struct job_rank_ops *rank_ops, struct err *err)
+static int hold_barrier(struct job_rank_ops *rank_ops, struct err *err)
 {
     struct job *job = rank_ops->job;
     size_t bytes = rank_ops->beats[0].bytes;
@@ -86,13 +86,13 @@ static int hold_meeting(struct job_rank_ops *rank_ops, struct err *err)
         return err_set(err, -ENOMEM, "no memory for a meeting of %u ranks", job->world.size);
     int rc = 0;
     if (bytes)
-        rc = job_gather(job, meeting_block(rank_ops->meeting, job->world.rank), all, bytes, err);
+        rc = job_gather(job, barrier_block(rank_ops->barrier, job->world.rank), all, bytes, err);
     for (unsigned r = 0; r < job->world.size && bytes && !rc; r++)
-        memcpy(meeting_block(rank_ops->meeting, r), all + r * bytes, bytes);
+        memcpy(barrier_block(rank_ops->barrier, r), all + r * bytes, bytes);
     free(all);
     rank_ops->held++;
     if (!rc)
-        meeting_release(rank_ops->meeting);
+        barrier_release(rank_ops->barrier);
     return rc;
 }
 
@@ -112,7 +112,7 @@ static int take_beats(struct job_rank_ops *rank_ops, struct err *err)
     rank_ops->under_way = false;
     if (any_interrupted(rank_ops))
         return -EINTR;
-    return all_wait(rank_ops) ? hold_meeting(rank_ops, err) : 0;
+    return all_wait(rank_ops) ? hold_barrier(rank_ops, err) : 0;
 }
 
 static bool has_news(const struct job_rank_ops *rank_ops, const struct rank_ops_beat *mine)
@@ -127,7 +127,7 @@ static bool out_of_patience(const struct job_rank_ops *rank_ops)
            job_past_last_words(rank_ops->job);
 }
 
-/* Never waits, except for a meeting that all ranks have come to. */
+/* Never waits, except for a barrier that all ranks have come to. */
 static int rank_ops_step(void *arg, const struct rank_ops_beat *mine, bool idle, struct err *err)
 {
     struct job_rank_ops *rank_ops = arg;

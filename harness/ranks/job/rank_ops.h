@@ -3,15 +3,15 @@
  *
  * While they observe one arm, their parents exchange beats, a few dozen a second and at once when a
  * worker has news; every decision is taken from the last exchanged beats, which are the same in all
- * ranks, so that all take the same. The meetings of the foreground workers
- * (engine/worker/meeting.h, relay) are held on the way. Between beats the parents sleep: they must
+ * ranks, so that all take the same. The barriers of the foreground workers
+ * (engine/worker/barrier.h, relay) are held on the way. Between beats the parents sleep: they must
  * not take CPUs from what is measured.
  */
 #ifndef CONTEND_RANKS_JOB_RANK_OPS_H
 #define CONTEND_RANKS_JOB_RANK_OPS_H
 
 #include "harness/engine/arms/rank_ops.h"
-#include "harness/engine/worker/meeting.h"
+#include "harness/engine/worker/barrier.h"
 #include "harness/ranks/job/job.h"
 
 struct job_rank_ops {
@@ -19,13 +19,13 @@ struct job_rank_ops {
     struct job *job;
 
     /* Of the observation under way. */
-    struct meeting *meeting;
+    struct barrier *barrier;
     struct rank_ops_beat mine;
     struct rank_ops_beat *beats; /* of the last exchange; zeroed = nobody has come anywhere */
     struct rank_ops_beat *next;  /* of the one under way */
     bool under_way, idle;
     uint64_t begun_ns, next_ns;
-    uint32_t held; /* meetings */
+    uint32_t held; /* barriers */
 };
 
 /* Borrows the job, and must not be moved afterwards. */

@@ -9,7 +9,7 @@ enum { RANKS = 5, GAMES = 200, LONGEST = 40, ENDLESS = 2 * LONGEST };
 
 static struct {
     struct pace pace[GAMES];
-    pthread_barrier_t meeting;
+    pthread_barrier_t barrier;
 } shared;
 
 struct rank {
@@ -24,7 +24,7 @@ static uint64_t play(struct pace *pace, unsigned rank, uint64_t game)
             pace_end_with(pace, step);
         if (game % 20 == 0 && step % RANKS == rank)
             (void)nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-        (void)pthread_barrier_wait(&shared.meeting);
+        (void)pthread_barrier_wait(&shared.barrier);
         if (pace_ends(pace, step))
             return step;
     }
@@ -43,7 +43,7 @@ TEST(pace_all_leave_at_the_step_that_rank_0_chose)
 {
     struct rank rank[RANKS] = {{0}};
     pthread_t thread[RANKS];
-    assert_int_equal(pthread_barrier_init(&shared.meeting, NULL, RANKS), 0);
+    assert_int_equal(pthread_barrier_init(&shared.barrier, NULL, RANKS), 0);
     for (unsigned r = 0; r < RANKS; r++) {
         rank[r].rank = r;
         assert_int_equal(pthread_create(&thread[r], NULL, march, &rank[r]), 0);
@@ -53,5 +53,5 @@ TEST(pace_all_leave_at_the_step_that_rank_0_chose)
     for (unsigned r = 0; r < RANKS; r++)
         for (uint64_t game = 0; game < GAMES; game++)
             assert_int_equal(rank[r].steps[game], 1 + game % LONGEST);
-    (void)pthread_barrier_destroy(&shared.meeting);
+    (void)pthread_barrier_destroy(&shared.barrier);
 }

@@ -461,9 +461,9 @@ TEST(job_plan_spread)
 static void watch_until(struct rank *rank, bool lost)
 {
     struct job_rank_ops rank_ops;
-    struct meeting *meeting = calloc(1, sizeof(*meeting));
+    struct barrier *barrier = calloc(1, sizeof(*barrier));
     job_rank_ops_make(&rank_ops, &rank->job);
-    rank->rc = meeting ? rank_ops.rank_ops.open(&rank_ops, meeting, &rank->err) : -ENOMEM;
+    rank->rc = barrier ? rank_ops.rank_ops.open(&rank_ops, barrier, &rank->err) : -ENOMEM;
     struct rank_ops_beat mine = {.foreground = WORKER_DONE, .all = WORKER_DONE};
     unsigned steps = 0;
     while (!rank->rc && !rank_ops.rank_ops.past(&rank_ops, false, WORKER_DONE) &&
@@ -478,7 +478,7 @@ static void watch_until(struct rank *rank, bool lost)
     (void)snprintf(rank->text, sizeof(rank->text), "%s",
                    rank_ops.rank_ops.lost(&rank_ops) ? "lost" : "done");
     rank_ops.rank_ops.close(&rank_ops);
-    free(meeting);
+    free(barrier);
 }
 
 static void watch_all_done(struct rank *rank)
@@ -507,9 +507,9 @@ TEST(job_rank_ops)
 static void watch_signal(struct rank *rank)
 {
     struct job_rank_ops rank_ops;
-    struct meeting *meeting = calloc(1, sizeof(*meeting));
+    struct barrier *barrier = calloc(1, sizeof(*barrier));
     job_rank_ops_make(&rank_ops, &rank->job);
-    rank->rc = meeting ? rank_ops.rank_ops.open(&rank_ops, meeting, &rank->err) : -ENOMEM;
+    rank->rc = barrier ? rank_ops.rank_ops.open(&rank_ops, barrier, &rank->err) : -ENOMEM;
     struct rank_ops_beat mine = {.foreground = WORKER_RUNNING, .all = WORKER_RUNNING};
     for (unsigned steps = 0; !rank->rc; steps++) {
         mine.interrupted = rank->number == 2 && steps > 10;
@@ -517,7 +517,7 @@ static void watch_signal(struct rank *rank)
         (void)usleep(1000);
     }
     rank_ops.rank_ops.close(&rank_ops);
-    free(meeting);
+    free(barrier);
 }
 
 TEST(job_rank_ops_interrupt)
@@ -527,7 +527,7 @@ TEST(job_rank_ops_interrupt)
         assert_int_equal(ranks[r].rc, -EINTR);
 }
 
-/* A hundred meetings of workers, whose blocks the parents carry. */
+/* A hundred barriers of workers, whose blocks the parents carry. */
 static void *meet(void *arg)
 {
     struct peers *peers = arg;
@@ -551,27 +551,27 @@ static void relay(struct rank *rank)
 {
     struct job_rank_ops rank_ops;
     struct peers peers;
-    struct meeting_seat seat = {.wake = wake_nobody};
-    struct meeting *meeting = calloc(1, sizeof(*meeting));
+    struct barrier_rank seat = {.wake = wake_nobody};
+    struct barrier *barrier = calloc(1, sizeof(*barrier));
     pthread_t worker;
     void *met = NULL;
-    meeting->relay = 1;
-    meeting_sit(meeting, &seat, rank->number, RANKS, &peers);
+    barrier->relay = 1;
+    barrier_join(barrier, &seat, rank->number, RANKS, &peers);
     job_rank_ops_make(&rank_ops, &rank->job);
-    rank->rc = rank_ops.rank_ops.open(&rank_ops, meeting, &rank->err);
+    rank->rc = rank_ops.rank_ops.open(&rank_ops, barrier, &rank->err);
     assert_int_equal(pthread_create(&worker, NULL, meet, &peers), 0);
     while (!rank->rc && rank_ops.held < 100) {
         struct rank_ops_beat mine = {.foreground = WORKER_RUNNING};
-        mine.posted = meeting_posted(meeting, &mine.bytes);
+        mine.posted = barrier_posted(barrier, &mine.bytes);
         rank->rc = rank_ops.rank_ops.step(&rank_ops, &mine, true, &rank->err);
     }
     (void)pthread_join(worker, &met);
     (void)snprintf(rank->text, sizeof(rank->text), "%s", met ? "met" : "not met");
     rank_ops.rank_ops.close(&rank_ops);
-    free(meeting);
+    free(barrier);
 }
 
-TEST(job_rank_ops_holds_meetings)
+TEST(job_rank_ops_holds_barriers)
 {
     struct rank *ranks = run_ranks(relay);
     for (unsigned r = 0; r < RANKS; r++) {
