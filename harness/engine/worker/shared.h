@@ -15,7 +15,7 @@
 #include "harness/contract/visit.h"
 #include "harness/engine/command/command_bench.h"
 #include "harness/engine/worker/barrier.h"
-#include "harness/engine/worker/pace.h"
+#include "harness/engine/worker/step_limit.h"
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
@@ -89,12 +89,12 @@ struct shared {
     uint32_t record_visits, record_stages;
     double warmup_s, settle_s, measure_s, limit_s; /* as in struct observe_config */
     struct bench_machine machine;
-    _Atomic uint32_t go;       /* futex: 1 = measure */
-    _Atomic uint32_t stop;     /* 1 = end the load, check the result, exit */
-    _Atomic int event_fd;      /* a worker writes here when its state changes */
-    struct barrier barrier[2]; /* where foreground [0] and background [1] workers meet */
-    struct pace pace[2];       /* of the same */
-    struct pace settled;       /* of the foreground's first steps */
+    _Atomic uint32_t go;             /* futex: 1 = measure */
+    _Atomic uint32_t stop;           /* 1 = end the load, check the result, exit */
+    _Atomic int event_fd;            /* a worker writes here when its state changes */
+    struct barrier barrier[2];       /* where foreground [0] and background [1] workers meet */
+    struct step_limit step_limit[2]; /* of the same */
+    struct step_limit settled;       /* of the foreground's first steps */
     struct shared_worker worker[];
 };
 

@@ -40,9 +40,9 @@ static bool is_coupled(const struct worker *w)
     return w->bench->together && !w->bench->scan && w->peers.size > 1;
 }
 
-static struct pace *pace_of(const struct worker *w)
+static struct step_limit *step_limit_of(const struct worker *w)
 {
-    return &w->shared->pace[w->slot->plan.background];
+    return &w->shared->step_limit[w->slot->plan.background];
 }
 
 static int run_once(struct worker *w, struct sample *sample)
@@ -135,20 +135,20 @@ static void take_snapshot(struct worker *w, struct usage_snapshot *snapshot)
 static int settle(struct worker *w)
 {
     uint64_t end_ns = clock_now_ns() + (uint64_t)(w->shared->settle_s * 1e9);
-    struct pace *pace = &w->shared->settled;
+    struct step_limit *step_limit = &w->shared->settled;
     struct sample ignored;
     bool last;
     uint64_t step = 0;
     do {
         step++;
         if (is_coupled(w) && w->peers.rank == 0 && clock_now_ns() + w->step_ns >= end_ns)
-            pace_end_with(pace, step);
+            step_limit_end_with(step_limit, step);
         atomic_store_explicit(&w->slot->step_started, clock_now_ns(), memory_order_relaxed);
         int rc = run_once(w, &ignored);
         if (rc)
             return rc;
         w->step_ns = ignored.elapsed_ns;
-        last = is_coupled(w) ? pace_ends(pace, step) : clock_now_ns() >= end_ns;
+        last = is_coupled(w) ? step_limit_ends(step_limit, step) : clock_now_ns() >= end_ns;
     } while (!last);
     return 0;
 }
@@ -171,18 +171,19 @@ static bool is_spent(const struct worker *w, const struct budget *budget, uint64
 }
 
 /* Rank 0 looks a step ahead: with the next one, as long as the last, the budget will be spent. */
-static void set_pace(struct worker *w, uint64_t next, const struct budget *budget)
+static void set_step_limit(struct worker *w, uint64_t next, const struct budget *budget)
 {
     if (is_coupled(w) && w->peers.rank == 0 &&
         is_spent(w, budget, next, clock_now_ns() + w->step_ns))
-        pace_end_with(pace_of(w), next);
+        step_limit_end_with(step_limit_of(w), next);
 }
 
 static bool is_enough(const struct worker *w, uint64_t n, const struct budget *budget)
 {
     if (w->bench->scan)
         return true;
-    return is_coupled(w) ? pace_ends(pace_of(w), n) : is_spent(w, budget, n, w->slot->end_ns);
+    return is_coupled(w) ? step_limit_ends(step_limit_of(w), n)
+                         : is_spent(w, budget, n, w->slot->end_ns);
 }
 
 /* Intervals that are too short for the clock would be it in part. */
@@ -213,7 +214,7 @@ static int measure_steps(struct worker *w, const struct budget *budget, double c
     struct shared_worker *slot = w->slot;
     uint64_t n = 0;
     do {
-        set_pace(w, n + 1, budget);
+        set_step_limit(w, n + 1, budget);
         atomic_store_explicit(&slot->step_started, clock_now_ns(), memory_order_relaxed);
         int rc = run_once(w, &slot->samples[n]);
         if (rc)
@@ -259,10 +260,10 @@ static int keep_coupled_load(struct worker *w)
     uint64_t step = 0;
     do {
         step++;
-        if (w->peers.rank == 0 && is_stopped(w) && !atomic_load(&pace_of(w)->last))
-            pace_end_with(pace_of(w), step);
+        if (w->peers.rank == 0 && is_stopped(w) && !atomic_load(&step_limit_of(w)->last))
+            step_limit_end_with(step_limit_of(w), step);
         rc = run_once(w, &ignored);
-    } while (!rc && !pace_ends(pace_of(w), step));
+    } while (!rc && !step_limit_ends(step_limit_of(w), step));
     return rc;
 }
 

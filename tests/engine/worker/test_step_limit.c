@@ -2,13 +2,13 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "harness/engine/worker/pace.h"
+#include "harness/engine/worker/step_limit.h"
 #include "tests/lib/unit.h"
 
 enum { RANKS = 5, GAMES = 200, LONGEST = 40, ENDLESS = 2 * LONGEST };
 
 static struct {
-    struct pace pace[GAMES];
+    struct step_limit step_limit[GAMES];
     pthread_barrier_t barrier;
 } shared;
 
@@ -17,15 +17,15 @@ struct rank {
     uint64_t steps[GAMES];
 };
 
-static uint64_t play(struct pace *pace, unsigned rank, uint64_t game)
+static uint64_t play(struct step_limit *step_limit, unsigned rank, uint64_t game)
 {
     for (uint64_t step = 1; step < ENDLESS; step++) {
         if (rank == 0 && step == 1 + game % LONGEST)
-            pace_end_with(pace, step);
+            step_limit_end_with(step_limit, step);
         if (game % 20 == 0 && step % RANKS == rank)
             (void)nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
         (void)pthread_barrier_wait(&shared.barrier);
-        if (pace_ends(pace, step))
+        if (step_limit_ends(step_limit, step))
             return step;
     }
     return 0;
@@ -35,11 +35,11 @@ static void *march(void *arg)
 {
     struct rank *rank = arg;
     for (uint64_t game = 0; game < GAMES; game++)
-        rank->steps[game] = play(&shared.pace[game], rank->rank, game);
+        rank->steps[game] = play(&shared.step_limit[game], rank->rank, game);
     return NULL;
 }
 
-TEST(pace_all_leave_at_the_step_that_rank_0_chose)
+TEST(step_limit_all_leave_at_the_step_that_rank_0_chose)
 {
     struct rank rank[RANKS] = {{0}};
     pthread_t thread[RANKS];

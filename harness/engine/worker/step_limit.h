@@ -7,34 +7,34 @@
  *
  *   for (uint64_t step = 1;; step++) {
  *       if (rank == 0 && it is enough)
- *           pace_end_with(pace, step);
+ *           step_limit_end_with(step limit, step);
  *       run a step in which all ranks meet;
- *       if (pace_ends(pace, step))
+ *       if (step_limit_ends(step limit, step))
  *           break;
  *   }
  */
-#ifndef CONTEND_ENGINE_WORKER_PACE_H
-#define CONTEND_ENGINE_WORKER_PACE_H
+#ifndef CONTEND_ENGINE_WORKER_STEP_LIMIT_H
+#define CONTEND_ENGINE_WORKER_STEP_LIMIT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* In shared memory; zeroed = no end in sight. */
-struct pace {
+struct step_limit {
     _Atomic uint64_t last; /* 0 = not decided */
 };
 
 /* Rank 0, before it begins step `step` (from 1 on). */
-static inline void pace_end_with(struct pace *pace, uint64_t step)
+static inline void step_limit_end_with(struct step_limit *step_limit, uint64_t step)
 {
-    atomic_store(&pace->last, step);
+    atomic_store(&step_limit->last, step);
 }
 
 /* Any rank, behind step `step`. */
-static inline bool pace_ends(const struct pace *pace, uint64_t step)
+static inline bool step_limit_ends(const struct step_limit *step_limit, uint64_t step)
 {
-    return atomic_load(&pace->last) == step;
+    return atomic_load(&step_limit->last) == step;
 }
 
 #endif
