@@ -8,9 +8,10 @@
  * idle states, nor who else gets their CPUs differ between the two: what is left is the memory
  * system, and on one core the execution units.
  *
- * Victim l3 is the largest set that alone still runs at the speed of caches (bench/cpu/felt.h), up
- * to half of the L3 that is reported, or less where its laps would take too much of the budget. A
- * round draws the cells' order and begins those that it has time for; `cells_left` are for another.
+ * Victim l3 is the largest set that alone still runs at the speed of caches
+ * (bench/cpu/effective_cache_size.h), up to half of the L3 that is reported, or less where its laps
+ * would take too much of the budget. A round draws the cells' order and begins those that it has
+ * time for; `cells_left` are for another.
  *
  * **Measures** time of a chunk on CLOCK_MONOTONIC_RAW in the victim; a slice's value is its median
  * chunk. `victim_time` = s an iteration, the median over slices with the aggressors, and
@@ -39,7 +40,7 @@
 #include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/cpu/aggressor.h"
-#include "bench/cpu/felt.h"
+#include "bench/cpu/effective_cache_size.h"
 #include "bench/cpu/fight.h"
 #include "bench/cpu/thrash_cells.h"
 #include "bench/cpu/victim.h"
@@ -260,13 +261,13 @@ static void size_victim(void *arg)
         t->warm_ns = fight_lap_ns(&t->fight);
         return;
     }
-    struct felt felt = {.least = victim->bytes,
-                        .most = t->most_bytes,
-                        .lap_most_ns = t->lap_most_ns,
-                        .warm = warm_load_ns,
-                        .cold = cold_load_ns,
-                        .arg = t};
-    victim_resize(victim, felt_find(&felt));
+    struct effective_cache_size felt = {.least = victim->bytes,
+                                        .most = t->most_bytes,
+                                        .lap_most_ns = t->lap_most_ns,
+                                        .warm = warm_load_ns,
+                                        .cold = cold_load_ns,
+                                        .arg = t};
+    victim_resize(victim, effective_cache_size_find(&felt));
     t->warm_ns = felt.warm_ns * (double)victim->lines;
     t->cold_ns = felt.cold_ns * (double)victim->lines;
     t->alone_most_ns = felt.limit_ns * (double)victim->lines / victim->chunks;

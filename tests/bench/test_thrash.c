@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <math.h>
 
-#include "bench/cpu/felt.h"
+#include "bench/cpu/effective_cache_size.h"
 #include "bench/cpu/fight.h"
 #include "bench/cpu/thrash_cells.h"
 #include "bench/cpu/victim.h"
@@ -84,13 +84,13 @@ static double model_cold(void *arg)
 static uint64_t felt_bytes(struct model model, double lap_most_ns)
 {
     bool fits = model.cache_bytes >= 2 << 20;
-    struct felt felt = {.least = 2 << 20,
-                        .most = 24 << 20,
-                        .lap_most_ns = lap_most_ns,
-                        .warm = model_warm,
-                        .cold = model_cold,
-                        .arg = &model};
-    uint64_t bytes = felt_find(&felt);
+    struct effective_cache_size felt = {.least = 2 << 20,
+                                        .most = 24 << 20,
+                                        .lap_most_ns = lap_most_ns,
+                                        .warm = model_warm,
+                                        .cold = model_cold,
+                                        .arg = &model};
+    uint64_t bytes = effective_cache_size_find(&felt);
     assert_true(felt.cold_ns == 100);
     assert_true(fits ? felt.limit_ns > 15 && felt.limit_ns < 100 : felt.limit_ns == 0);
     return bytes;

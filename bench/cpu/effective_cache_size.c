@@ -1,4 +1,4 @@
-#include "bench/cpu/felt.h"
+#include "bench/cpu/effective_cache_size.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -9,7 +9,7 @@ enum { TRIES = 8, LINE_BYTES = 64 };
 static const double cold_least = 1.5;
 
 /* A set moves in over several laps, and somebody else may be heard in one: the best counts. */
-static bool is_warm(struct felt *felt, uint64_t bytes)
+static bool is_warm(struct effective_cache_size *felt, uint64_t bytes)
 {
     double ns = felt->warm(felt->arg, bytes);
     for (int i = 1; i < TRIES && ns > felt->limit_ns; i++)
@@ -19,12 +19,12 @@ static bool is_warm(struct felt *felt, uint64_t bytes)
     return ns <= felt->limit_ns;
 }
 
-static bool is_quick(const struct felt *felt, uint64_t bytes)
+static bool is_quick(const struct effective_cache_size *felt, uint64_t bytes)
 {
     return (double)bytes * felt->cold_ns / LINE_BYTES <= felt->lap_most_ns;
 }
 
-uint64_t felt_find(struct felt *felt)
+uint64_t effective_cache_size_find(struct effective_cache_size *felt)
 {
     uint64_t bytes = felt->least;
     felt->limit_ns = INFINITY;
