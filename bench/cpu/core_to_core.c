@@ -74,7 +74,7 @@ static const struct bench_figure core_to_core_figures[] = {
 };
 
 /* One pair at play. The first line is written by the asker alone. */
-struct duel {
+struct cpu_pair {
     _Alignas(128) _Atomic uint32_t begun; /* batches */
     bool over;
     _Alignas(128) unsigned player[2]; /* asker, answerer */
@@ -91,8 +91,8 @@ struct core_to_core {
     uint64_t seed;
     uint32_t trips;                /* of a batch */
     uint32_t *balls;               /* [ncpus][HOMES]: what the ball there has to be */
-    struct duel *duels;            /* of the slot, n / 2 */
-    unsigned *members;             /* of the team, by rank: both players of each duel */
+    struct cpu_pair *duels;        /* of the slot, n / 2 */
+    unsigned *members;             /* of the team, by rank: both players of each pair of CPUs */
     double *latency, *latency_min; /* [pairs_index] */
 };
 
@@ -102,9 +102,9 @@ static int core_to_core_probe(struct bench_ctx *ctx)
 }
 
 /* Line `line` of a pair: its page, and the place in the arrays by page. */
-static unsigned page_of(const struct duel *duel, unsigned line)
+static unsigned page_of(const struct cpu_pair *cpu_pair, unsigned line)
 {
-    return duel->player[line % 2] * HOMES + line / 2;
+    return cpu_pair->player[line % 2] * HOMES + line / 2;
 }
 
 static _Atomic uint32_t *ball_in(const struct core_to_core *c, unsigned page)
@@ -164,11 +164,11 @@ static bool silent_for_long(void *arg)
 }
 
 /* Trips in the line's page that are not timed, then those that are. Nanoseconds, NaN: silence. */
-static double play_batch(struct core_to_core *c, struct duel *duel, unsigned line)
+static double play_batch(struct core_to_core *c, struct cpu_pair *cpu_pair, unsigned line)
 {
     uint64_t since_ns = 0;
     const struct pingpong_patience patience = {silent_for_long, &since_ns};
-    unsigned page = page_of(duel, line);
+    unsigned page = page_of(cpu_pair, line);
     _Atomic uint32_t *ball = ball_in(c, page);
     if (!pingpong_ask(ball, WARM_TRIPS, &patience))
         return NAN;
@@ -181,57 +181,57 @@ static double play_batch(struct core_to_core *c, struct duel *duel, unsigned lin
 }
 
 /* [line][rep] of `reps` repetitions to one value each. */
-static void conclude(struct duel *duel, double batches[LINES][REPS_MAX], unsigned reps)
+static void conclude(struct cpu_pair *cpu_pair, double batches[LINES][REPS_MAX], unsigned reps)
 {
     double medians[LINES];
     for (unsigned line = 0; line < LINES; line++) {
         medians[line] = stats_sort_median(batches[line], reps);
-        if (!(batches[line][0] >= duel->latency_min_ns)) /* sorted now */
-            duel->latency_min_ns = batches[line][0];
+        if (!(batches[line][0] >= cpu_pair->latency_min_ns)) /* sorted now */
+            cpu_pair->latency_min_ns = batches[line][0];
     }
-    duel->latency_ns = stats_sort_median(medians, LINES);
+    cpu_pair->latency_ns = stats_sort_median(medians, LINES);
 }
 
-static void begin_batch(struct duel *duel, bool over)
+static void begin_batch(struct cpu_pair *cpu_pair, bool over)
 {
-    duel->over = over;
-    atomic_fetch_add_explicit(&duel->begun, 1, memory_order_release);
+    cpu_pair->over = over;
+    atomic_fetch_add_explicit(&cpu_pair->begun, 1, memory_order_release);
 }
 
-static void ask(struct core_to_core *c, struct duel *duel)
+static void ask(struct core_to_core *c, struct cpu_pair *cpu_pair)
 {
     double batches[LINES][REPS_MAX];
-    uint64_t end_ns = clock_now_ns() + duel->length_ns;
+    uint64_t end_ns = clock_now_ns() + cpu_pair->length_ns;
     unsigned rep = 0;
     for (; rep < REPS_MAX && (rep < REPS_MIN || clock_now_ns() < end_ns); rep++) {
         for (unsigned line = 0; line < LINES; line++) {
-            begin_batch(duel, false);
-            batches[line][rep] = play_batch(c, duel, line);
+            begin_batch(cpu_pair, false);
+            batches[line][rep] = play_batch(c, cpu_pair, line);
             if (isnan(batches[line][rep])) {
-                duel->silent[0] = true;
+                cpu_pair->silent[0] = true;
                 return;
             }
         }
     }
-    begin_batch(duel, true);
-    conclude(duel, batches, rep);
+    begin_batch(cpu_pair, true);
+    conclude(cpu_pair, batches, rep);
 }
 
-static void answer(struct core_to_core *c, struct duel *duel)
+static void answer(struct core_to_core *c, struct cpu_pair *cpu_pair)
 {
     for (uint32_t batch = 0;; batch++) {
         uint64_t since_ns = 0;
         const struct pingpong_patience patience = {silent_for_long, &since_ns};
-        if (!pingpong_await(&duel->begun, batch + 1, &patience)) {
-            duel->silent[1] = true;
+        if (!pingpong_await(&cpu_pair->begun, batch + 1, &patience)) {
+            cpu_pair->silent[1] = true;
             return;
         }
-        if (duel->over)
+        if (cpu_pair->over)
             return;
-        _Atomic uint32_t *ball = ball_in(c, page_of(duel, batch % LINES));
+        _Atomic uint32_t *ball = ball_in(c, page_of(cpu_pair, batch % LINES));
         if (!pingpong_answer(ball, WARM_TRIPS, &patience) ||
             !pingpong_answer(ball, c->trips, &patience)) {
-            duel->silent[1] = true;
+            cpu_pair->silent[1] = true;
             return;
         }
     }
@@ -241,40 +241,40 @@ static void play(void *arg, unsigned rank, unsigned n)
 {
     (void)n;
     struct core_to_core *c = arg;
-    struct duel *duel = &c->duels[rank / 2];
+    struct cpu_pair *cpu_pair = &c->duels[rank / 2];
     if (rank % 2 == 0)
-        ask(c, duel);
+        ask(c, cpu_pair);
     else
-        answer(c, duel);
+        answer(c, cpu_pair);
 }
 
 static void prepare(struct core_to_core *c, size_t at, unsigned a, unsigned b, uint64_t length_ns)
 {
     c->members[2 * at] = a;
     c->members[2 * at + 1] = b;
-    c->duels[at] = (struct duel){
+    c->duels[at] = (struct cpu_pair){
         .player = {a, b}, .length_ns = length_ns, .latency_ns = NAN, .latency_min_ns = NAN};
 }
 
 /* Both have stopped: a ball that lies in between is put back where check expects it. */
-static void settle(struct core_to_core *c, struct duel *duel)
+static void settle(struct core_to_core *c, struct cpu_pair *cpu_pair)
 {
-    if (!duel->silent[0] && !duel->silent[1])
+    if (!cpu_pair->silent[0] && !cpu_pair->silent[1])
         return;
-    duel->latency_ns = duel->latency_min_ns = NAN;
+    cpu_pair->latency_ns = cpu_pair->latency_min_ns = NAN;
     for (unsigned line = 0; line < LINES; line++)
-        atomic_store(ball_in(c, page_of(duel, line)), c->balls[page_of(duel, line)]);
+        atomic_store(ball_in(c, page_of(cpu_pair, line)), c->balls[page_of(cpu_pair, line)]);
 }
 
 static void play_duels(struct core_to_core *c, unsigned nduels)
 {
     (void)team_run(&c->team, c->members, 2 * nduels, play, c);
     for (unsigned i = 0; i < nduels; i++) {
-        struct duel *duel = &c->duels[i];
-        settle(c, duel);
-        size_t pair = pairs_index(c->n, duel->player[0], duel->player[1]);
-        c->latency[pair] = duel->latency_ns;
-        c->latency_min[pair] = duel->latency_min_ns;
+        struct cpu_pair *cpu_pair = &c->duels[i];
+        settle(c, cpu_pair);
+        size_t pair = pairs_index(c->n, cpu_pair->player[0], cpu_pair->player[1]);
+        c->latency[pair] = cpu_pair->latency_ns;
+        c->latency_min[pair] = cpu_pair->latency_min_ns;
     }
 }
 

@@ -23,7 +23,7 @@
 #include "bench/common/memory.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
-#include "bench/os/duel.h"
+#include "bench/os/cpu_pair.h"
 #include "bench/os/game.h"
 #include "bench/os/working_set.h"
 #include "bench/registry.h"
@@ -208,14 +208,14 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
     struct err absent = {0};
     struct game *game = s->game;
     game_begin(game, point->how, working_set_sizes[point->size] / sizeof(uint64_t), s->slice_ns);
-    const struct duel duel = {.processes = point->between == PROCESSES,
-                              .os_cpus = {s->os_cpus[0], s->os_cpus[point->cpus == TWO]},
-                              .play = game_play,
-                              .arg = game,
-                              .visits = ctx->visits};
+    const struct cpu_pair cpu_pair = {.processes = point->between == PROCESSES,
+                                      .os_cpus = {s->os_cpus[0], s->os_cpus[point->cpus == TWO]},
+                                      .play = game_play,
+                                      .arg = game,
+                                      .visits = ctx->visits};
     int rc = point->cpus == TWO && s->os_cpus[0] == s->os_cpus[1]
                  ? err_set(&absent, -ENOTSUP, "there is only one CPU to use")
-                 : duel_run(&duel, &absent);
+                 : cpu_pair_run(&cpu_pair, &absent);
     for (unsigned who = 0; who < 2 && !rc; who++)
         if (game->failed[who])
             rc = err_sys(ctx->err, game->failed[who], "the ball was lost");

@@ -1,10 +1,10 @@
 /*
- * A ball that two players of a duel pass to and fro, by a pipe, a futex or sched_yield. Each goes
- * over a working set of its own while it has the ball.
+ * A ball that two players of a pair of CPUs pass to and fro, by a pipe, a futex or sched_yield.
+ * Each goes over a working set of its own while it has the ball.
  *
  *   rc = game_open(&game, sets, err);
  *   game_begin(game, GAME_PIPE, words, slice_ns);
- *   rc = duel_run(&(struct duel){.play = game_play, .arg = game, ...}, err);
+ *   rc = cpu_pair_run(&(struct pair of CPUs){.play = game_play, .arg = game, ...}, err);
  *   game->round_trip_us ...
  *   game_close(game);
  */
@@ -44,7 +44,7 @@ void game_close(struct game *game);
 
 void game_begin(struct game *game, enum game_how how, size_t words, uint64_t slice_ns);
 
-/* What player `who` of a duel does: `arg` is the game. */
+/* What player `who` of a pair of CPUs does: `arg` is the game. */
 void game_play(void *arg, unsigned who);
 
 /* us that the calls of one pass and of the next ball take with nobody there. */

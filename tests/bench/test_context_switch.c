@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "bench/os/duel.h"
+#include "bench/os/cpu_pair.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"
@@ -89,16 +89,16 @@ static void never(void *arg, unsigned who)
 }
 
 /* A CPU that is not ours: nobody plays, and nobody waits for the other. */
-TEST(duel_without_its_cpu)
+TEST(cpu_pair_without_its_cpu)
 {
     for (int processes = 0; processes < 2; processes++)
         for (unsigned who = 0; who < 2; who++) {
             bool played = false;
             struct err err = {0};
-            struct duel duel = {.processes = processes, .play = never, .arg = &played};
-            duel.os_cpus[who] = BITSET_BITS - 1;
-            duel.os_cpus[1 - who] = machine.cpus[0].os_cpu;
-            assert_int_equal(duel_run(&duel, &err), -ENOTSUP);
+            struct cpu_pair cpu_pair = {.processes = processes, .play = never, .arg = &played};
+            cpu_pair.os_cpus[who] = BITSET_BITS - 1;
+            cpu_pair.os_cpus[1 - who] = machine.cpus[0].os_cpu;
+            assert_int_equal(cpu_pair_run(&cpu_pair, &err), -ENOTSUP);
             assert_int_equal(err.code, -ENOTSUP);
             assert_non_null(strstr(err.msg, "cannot run on CPU"));
             assert_false(played);
@@ -114,12 +114,12 @@ static void die_alone(void *arg, unsigned who)
         (void)pause();
 }
 
-TEST(duel_ends_who_would_wait_for_ever)
+TEST(cpu_pair_ends_who_would_wait_for_ever)
 {
     struct err err = {0};
-    struct duel duel = {.processes = true, .play = die_alone};
-    duel.os_cpus[0] = duel.os_cpus[1] = machine.cpus[0].os_cpu;
-    assert_int_equal(duel_run(&duel, &err), -EIO);
+    struct cpu_pair cpu_pair = {.processes = true, .play = die_alone};
+    cpu_pair.os_cpus[0] = cpu_pair.os_cpus[1] = machine.cpus[0].os_cpu;
+    assert_int_equal(cpu_pair_run(&cpu_pair, &err), -EIO);
     assert_non_null(strstr(err.msg, "signal"));
 }
 

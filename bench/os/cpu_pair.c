@@ -1,4 +1,4 @@
-#include "bench/os/duel.h"
+#include "bench/os/cpu_pair.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,28 +23,28 @@ struct barrier {
 };
 
 struct player {
-    const struct duel *duel;
+    const struct cpu_pair *cpu_pair;
     struct barrier *barrier;
     unsigned who;
 };
 
 static void take_part(const struct player *player)
 {
-    const struct duel *duel = player->duel;
+    const struct cpu_pair *cpu_pair = player->cpu_pair;
     struct barrier *barrier = player->barrier;
     struct bitset cpu = {0};
-    bitset_set(&cpu, duel->os_cpus[player->who]);
+    bitset_set(&cpu, cpu_pair->os_cpus[player->who]);
     int rc = barrier->refused[player->who] = affinity_set(0, &cpu);
     futex_set(&barrier->state[player->who], rc ? REFUSED : READY);
     futex_wait_while(&barrier->state[1 - player->who], 0);
     if (!rc && atomic_load(&barrier->state[1 - player->who]) == READY)
-        duel->play(duel->arg, player->who);
+        cpu_pair->play(cpu_pair->arg, player->who);
 }
 
 static void *thread_main(void *arg)
 {
     const struct player *player = arg;
-    visit_mark(player->duel->visits);
+    visit_mark(player->cpu_pair->visits);
     take_part(player);
     return NULL;
 }
@@ -121,18 +121,19 @@ static int run_processes(struct player players[2], struct err *err)
     return lost ? err_set(err, -EIO, "one of two processes was ended by a signal") : 0;
 }
 
-int duel_run(const struct duel *duel, struct err *err)
+int cpu_pair_run(const struct cpu_pair *cpu_pair, struct err *err)
 {
     struct barrier *barrier =
         mmap(NULL, sizeof(*barrier), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (barrier == MAP_FAILED)
         return err_set(err, -ENOMEM, "cannot map what two players share");
-    struct player players[2] = {{duel, barrier, 0}, {duel, barrier, 1}};
-    int rc = duel->processes ? run_processes(players, err) : run_threads(players, err);
+    struct player players[2] = {{cpu_pair, barrier, 0}, {cpu_pair, barrier, 1}};
+    int rc = cpu_pair->processes ? run_processes(players, err) : run_threads(players, err);
     for (unsigned who = 0; who < 2 && !rc; who++)
         if (barrier->refused[who]) {
             rc = -ENOTSUP;
-            (void)err_sys(err, barrier->refused[who], "cannot run on CPU %u", duel->os_cpus[who]);
+            (void)err_sys(err, barrier->refused[who], "cannot run on CPU %u",
+                          cpu_pair->os_cpus[who]);
             err->code = rc;
         }
     (void)munmap(barrier, sizeof(*barrier));

@@ -1,19 +1,20 @@
 /*
  * Two players that hand a ball to each other: two threads, or two processes, each pinned to a CPU.
  *
- *   rc = duel_run(&(struct duel){false, {0, 1}, play, arg}, err);    // play(arg, who) in both
+ *   rc = cpu_pair_run(&(struct pair of CPUs){false, {0, 1}, play, arg}, err);    // play(arg, who)
+ * in both
  *
  * What a process writes is seen only in memory that is shared.
  */
-#ifndef CONTEND_BENCH_OS_DUEL_H
-#define CONTEND_BENCH_OS_DUEL_H
+#ifndef CONTEND_BENCH_OS_CPU_PAIR_H
+#define CONTEND_BENCH_OS_CPU_PAIR_H
 
 #include <stdbool.h>
 
 #include "harness/contract/visit.h"
 #include "harness/lib/base/err.h"
 
-struct duel {
+struct cpu_pair {
     bool processes;
     unsigned os_cpus[2];
     void (*play)(void *arg, unsigned who);
@@ -25,6 +26,6 @@ struct duel {
  * Runs both from the moment that both are on their CPUs, to their ends. -ENOTSUP where the system
  * starts no more, or refuses a CPU; -EIO where a process was ended by something else.
  */
-int duel_run(const struct duel *duel, struct err *err);
+int cpu_pair_run(const struct cpu_pair *cpu_pair, struct err *err);
 
 #endif
