@@ -24,7 +24,7 @@
 #include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/os/cpu_pair.h"
-#include "bench/os/game.h"
+#include "bench/os/ping_pong.h"
 #include "bench/os/working_set.h"
 #include "bench/registry.h"
 
@@ -32,7 +32,7 @@ static const uint64_t slice_least_ns = 1000000;
 
 enum between { THREADS, PROCESSES, BETWEENS };
 enum cpus { ONE, TWO, CPUS };
-enum { SIZES = WORKING_SETS, POINTS = GAME_HOWS * BETWEENS * CPUS * SIZES };
+enum { SIZES = WORKING_SETS, POINTS = PING_PONG_HOWS * BETWEENS * CPUS * SIZES };
 
 /* "all" is the first of each. */
 static const char *const how_names[] = {"all", "pipe", "futex", "yield", NULL};
@@ -85,7 +85,7 @@ static const struct bench_figure switch_figures[] = {
     {.name = "context_switch_cache",
      .kind = FIGURE_LINES,
      .metric = "cache_cost",
-     .only = &DIMS({BY_HOW, GAME_PIPE}),
+     .only = &DIMS({BY_HOW, PING_PONG_PIPE}),
      .title = "what a switch by a pipe costs in caches, over the working set",
      .how = "Beyond the switch itself and going over the set alone",
      .x = {"working set of each player (bytes, log scale)", BY_SIZE, .log = true, .bytes = true},
@@ -96,31 +96,31 @@ static const struct bench_figure switch_figures[] = {
 
 struct switching {
     struct team team; /* one thread, on the first CPU: what players do alone */
-    struct game *game;
+    struct ping_pong *ping_pong;
     struct memory_block sets;
     unsigned os_cpus[2];
     unsigned npoints;
     struct point {
-        enum game_how how;
+        enum ping_pong_how how;
         enum between between;
         enum cpus cpus;
         unsigned size;
     } points[POINTS];
     uint64_t slice_ns;
-    double calls_us[GAME_HOWS], touch_us[SIZES];
+    double calls_us[PING_PONG_HOWS], touch_us[SIZES];
 };
 
 static bool asked(const struct switch_params *params, const struct point *point)
 {
     return points_asked(params->how, point->how) && points_asked(params->between, point->between) &&
            points_asked(params->cpus, point->cpus) && points_asked(params->size, point->size) &&
-           !(point->how == GAME_YIELD && point->cpus == TWO);
+           !(point->how == PING_PONG_YIELD && point->cpus == TWO);
 }
 
 static void list_points(struct switching *s, const struct switch_params *params)
 {
     for (unsigned i = 0; i < POINTS; i++) {
-        const struct point point = {.how = (enum game_how)(i / SIZES / CPUS / BETWEENS),
+        const struct point point = {.how = (enum ping_pong_how)(i / SIZES / CPUS / BETWEENS),
                                     .between = (enum between)(i / SIZES / CPUS % BETWEENS),
                                     .cpus = (enum cpus)(i / SIZES % CPUS),
                                     .size = i % SIZES};
@@ -143,16 +143,16 @@ static void choose_cpus(struct switching *s, const struct bench_machine *machine
 static int switch_validate(const void *params, struct err *err)
 {
     const struct switch_params *asks = params;
-    if (asks->how == GAME_YIELD + 1 && asks->cpus == TWO + 1)
+    if (asks->how == PING_PONG_YIELD + 1 && asks->cpus == TWO + 1)
         return err_set(err, -EINVAL, "how=yield hands nothing over between two CPUs: cpus=one");
     return 0;
 }
 
-static int open_game(struct switching *s, struct err *err)
+static int open_ping_pong(struct switching *s, struct err *err)
 {
     uint64_t *first = s->sets.base;
     uint64_t *const sets[2] = {first, first + WORKING_SET_MOST / sizeof(*first)};
-    return game_open(&s->game, sets, err);
+    return ping_pong_open(&s->ping_pong, sets, err);
 }
 
 static int switch_setup(struct bench_ctx *ctx)
@@ -164,7 +164,7 @@ static int switch_setup(struct bench_ctx *ctx)
     s->slice_ns = points_share_ns(ctx, s->npoints + 1, slice_least_ns);
     int rc = memory_map(&s->sets, (size_t)2 * WORKING_SET_MOST, MEMORY_4K, ctx->err);
     if (!rc)
-        rc = open_game(s, ctx->err);
+        rc = open_ping_pong(s, ctx->err);
     return rc ? rc : team_start(&s->team, s->os_cpus, 1, ctx->visits, ctx->err);
 }
 
@@ -172,7 +172,7 @@ static void switch_teardown(struct bench_ctx *ctx)
 {
     struct switching *s = ctx->state;
     team_stop(&s->team);
-    game_close(s->game);
+    ping_pong_close(s->ping_pong);
     memory_unmap(&s->sets);
 }
 
@@ -186,15 +186,15 @@ static struct dims sized(const struct point *point, unsigned size)
     return dims_with(place_of(point), BY_SIZE, (double)working_set_sizes[size]);
 }
 
-static int emit_game(struct bench_ctx *ctx, const struct point *point)
+static int emit_ping_pong(struct bench_ctx *ctx, const struct point *point)
 {
     const struct switching *s = ctx->state;
-    const struct game *game = s->game;
+    const struct ping_pong *ping_pong = s->ping_pong;
     const struct dims at = sized(point, point->size);
-    bench_emit(ctx, ROUND_TRIP, game->round_trip_us, at);
-    if (point->how == GAME_YIELD)
-        bench_emit(ctx, YIELDS, (double)game->yields / (double)game->repeat.items, at);
-    return game->wrong[0] || game->wrong[1]
+    bench_emit(ctx, ROUND_TRIP, ping_pong->round_trip_us, at);
+    if (point->how == PING_PONG_YIELD)
+        bench_emit(ctx, YIELDS, (double)ping_pong->yields / (double)ping_pong->repeat.items, at);
+    return ping_pong->wrong[0] || ping_pong->wrong[1]
                ? err_set(ctx->err, -EBADMSG,
                          "a player went over its working set more or less often than it had the "
                          "ball")
@@ -206,32 +206,34 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
     struct switching *s = ctx->state;
     const struct point *point = &s->points[which];
     struct err absent = {0};
-    struct game *game = s->game;
-    game_begin(game, point->how, working_set_sizes[point->size] / sizeof(uint64_t), s->slice_ns);
+    struct ping_pong *ping_pong = s->ping_pong;
+    ping_pong_begin(ping_pong, point->how, working_set_sizes[point->size] / sizeof(uint64_t),
+                    s->slice_ns);
     const struct cpu_pair cpu_pair = {.processes = point->between == PROCESSES,
                                       .os_cpus = {s->os_cpus[0], s->os_cpus[point->cpus == TWO]},
-                                      .play = game_play,
-                                      .arg = game,
+                                      .play = ping_pong_play,
+                                      .arg = ping_pong,
                                       .visits = ctx->visits};
     int rc = point->cpus == TWO && s->os_cpus[0] == s->os_cpus[1]
                  ? err_set(&absent, -ENOTSUP, "there is only one CPU to use")
                  : cpu_pair_run(&cpu_pair, &absent);
     for (unsigned who = 0; who < 2 && !rc; who++)
-        if (game->failed[who])
-            rc = err_sys(ctx->err, game->failed[who], "the ball was lost");
+        if (ping_pong->failed[who])
+            rc = err_sys(ctx->err, ping_pong->failed[who], "the ball was lost");
     if (bench_emit_absent(ctx, ROUND_TRIP, &absent, sized(point, point->size)) || rc)
         return rc == -ENOTSUP ? 0 : rc;
-    return emit_game(ctx, point);
+    return emit_ping_pong(ctx, point);
 }
 
 static void time_all_alone(void *arg)
 {
     struct switching *s = arg;
-    struct game *game = s->game;
-    for (unsigned how = 0; how < GAME_HOWS; how++)
-        s->calls_us[how] = game_time_calls(game, (enum game_how)how);
+    struct ping_pong *ping_pong = s->ping_pong;
+    for (unsigned how = 0; how < PING_PONG_HOWS; how++)
+        s->calls_us[how] = ping_pong_time_calls(ping_pong, (enum ping_pong_how)how);
     for (unsigned size = 1; size < SIZES; size++)
-        s->touch_us[size] = game_time_set(game, working_set_sizes[size] / sizeof(uint64_t));
+        s->touch_us[size] =
+            ping_pong_time_set(ping_pong, working_set_sizes[size] / sizeof(uint64_t));
 }
 
 /* What its round trip and that without a working set tell. */
@@ -251,7 +253,7 @@ static void conclude(struct bench_ctx *ctx, size_t which)
 static void emit_alone(struct bench_ctx *ctx)
 {
     const struct switching *s = ctx->state;
-    for (unsigned how = 0; how < GAME_HOWS; how++)
+    for (unsigned how = 0; how < PING_PONG_HOWS; how++)
         bench_emit(ctx, CALLS, s->calls_us[how], DIMS({BY_HOW, how}));
     for (unsigned size = 1; size < SIZES; size++)
         bench_emit(ctx, TOUCH, s->touch_us[size], DIMS({BY_SIZE, (double)working_set_sizes[size]}));
@@ -260,7 +262,7 @@ static void emit_alone(struct bench_ctx *ctx)
 static int switch_scan(struct bench_ctx *ctx)
 {
     struct switching *s = ctx->state;
-    s->game->repeat.slice_ns = s->slice_ns / (GAME_HOWS + SIZES - 1);
+    s->ping_pong->repeat.slice_ns = s->slice_ns / (PING_PONG_HOWS + SIZES - 1);
     team_call(&s->team, 0, time_all_alone, s);
     int rc = points_run(ctx, s->npoints, measure_point, conclude);
     if (!rc)

@@ -2,14 +2,14 @@
  * A ball that two players of a pair of CPUs pass to and fro, by a pipe, a futex or sched_yield.
  * Each goes over a working set of its own while it has the ball.
  *
- *   rc = game_open(&game, sets, err);
- *   game_begin(game, GAME_PIPE, words, slice_ns);
- *   rc = cpu_pair_run(&(struct pair of CPUs){.play = game_play, .arg = game, ...}, err);
- *   game->round_trip_us ...
- *   game_close(game);
+ *   rc = ping_pong_open(&ping-pong, sets, err);
+ *   ping_pong_begin(ping-pong, PING_PONG_PIPE, words, slice_ns);
+ *   rc = cpu_pair_run(&(struct pair of CPUs){.play = ping_pong_play, .arg = ping-pong, ...}, err);
+ *   ping-pong->round_trip_us ...
+ *   ping_pong_close(ping-pong);
  */
-#ifndef CONTEND_BENCH_OS_GAME_H
-#define CONTEND_BENCH_OS_GAME_H
+#ifndef CONTEND_BENCH_OS_PING_PONG_H
+#define CONTEND_BENCH_OS_PING_PONG_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -19,14 +19,14 @@
 #include "bench/os/repeat.h"
 #include "harness/lib/base/err.h"
 
-enum game_how { GAME_PIPE, GAME_FUTEX, GAME_YIELD, GAME_HOWS };
+enum ping_pong_how { PING_PONG_PIPE, PING_PONG_FUTEX, PING_PONG_YIELD, PING_PONG_HOWS };
 
 /* What both players see, also as processes. */
-struct game {
+struct ping_pong {
     _Alignas(128) _Atomic uint32_t ball; /* whose turn it is */
     _Alignas(128) bool over;             /* written by who serves before the last pass */
     int pipes[2][2];                     /* [who writes] */
-    enum game_how how;
+    enum ping_pong_how how;
     size_t words;      /* of a working set */
     uint64_t *sets[2]; /* private to a process */
     struct repeat repeat;
@@ -37,20 +37,22 @@ struct game {
     bool wrong[2];   /* a set that was not gone over as often as the ball was had */
 };
 
-/* In memory that processes share. The sets are the caller's. After an error game_close is needed.
+/* In memory that processes share. The sets are the caller's. After an error ping_pong_close is
+ * needed.
  */
-int game_open(struct game **game, uint64_t *const sets[2], struct err *err);
-void game_close(struct game *game);
+int ping_pong_open(struct ping_pong **ping_pong, uint64_t *const sets[2], struct err *err);
+void ping_pong_close(struct ping_pong *ping_pong);
 
-void game_begin(struct game *game, enum game_how how, size_t words, uint64_t slice_ns);
+void ping_pong_begin(struct ping_pong *ping_pong, enum ping_pong_how how, size_t words,
+                     uint64_t slice_ns);
 
-/* What player `who` of a pair of CPUs does: `arg` is the game. */
-void game_play(void *arg, unsigned who);
+/* What player `who` of a pair of CPUs does: `arg` is the ping-pong. */
+void ping_pong_play(void *arg, unsigned who);
 
 /* us that the calls of one pass and of the next ball take with nobody there. */
-double game_time_calls(struct game *game, enum game_how how);
+double ping_pong_time_calls(struct ping_pong *ping_pong, enum ping_pong_how how);
 
 /* us that going over a set of so many words takes that has just been gone over. */
-double game_time_set(struct game *game, size_t words);
+double ping_pong_time_set(struct ping_pong *ping_pong, size_t words);
 
 #endif
