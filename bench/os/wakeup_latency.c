@@ -37,7 +37,7 @@
 #include "bench/common/busy_team.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
-#include "bench/os/late.h"
+#include "bench/os/wakeup_cause.h"
 #include "bench/registry.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/stats/stats.h"
@@ -130,9 +130,9 @@ struct wakeup {
         _Alignas(128) unsigned wakeups, skipped;
         int refused; /* -errno */
         unsigned late;
-        double late_us, queued_us; /* of those that were late; NaN = not told */
-        struct late_log *log;      /* NULL = the pass does not look */
-    } * sleepers;                  /* [n] */
+        double late_us, queued_us;    /* of those that were late; NaN = not told */
+        struct wakeup_cause_log *log; /* NULL = the pass does not look */
+    } * sleepers;                     /* [n] */
 };
 
 static int wakeup_setup(struct bench_ctx *ctx)
@@ -161,7 +161,7 @@ static int wakeup_setup(struct bench_ctx *ctx)
 static void close_logs(struct wakeup *s)
 {
     for (unsigned rank = 0; rank < s->n; rank++) {
-        late_close(s->sleepers[rank].log);
+        wakeup_cause_close(s->sleepers[rank].log);
         s->sleepers[rank].log = NULL;
     }
 }
@@ -206,7 +206,7 @@ static double sleep_once(const struct wakeup *s, struct sleeper *sleeper, int64_
         sleeper->queued_us += queued_us(schedstat_fd) - before_us;
     }
     if (sleeper->log)
-        late_judge(sleeper->log, is_late);
+        wakeup_cause_judge(sleeper->log, is_late);
     return late_us;
 }
 
@@ -218,7 +218,7 @@ static void sleep_on(const struct wakeup *s, struct sleeper *sleeper, double *la
     while (sleeper->wakeups + sleeper->skipped < s->most || !sleeper->wakeups) {
         double before_us = queued_us(schedstat_fd);
         if (sleeper->log)
-            late_look(sleeper->log);
+            wakeup_cause_look(sleeper->log);
         next_ns += s->interval_ns;
         sleeper->skipped += skip_to(&next_ns, s->interval_ns);
         late_us[sleeper->wakeups++] = sleep_once(s, sleeper, next_ns, schedstat_fd, before_us);
@@ -340,20 +340,20 @@ static int open_logs(struct wakeup *s, const struct bench_machine *machine, stru
 {
     int rc = 0;
     for (unsigned rank = 0; rank < s->n && !rc; rank++)
-        rc = late_open(&s->sleepers[rank].log, "", machine->cpus[rank].os_cpu, err);
+        rc = wakeup_cause_open(&s->sleepers[rank].log, "", machine->cpus[rank].os_cpu, err);
     return rc;
 }
 
 static int emit_tells(struct bench_ctx *ctx, unsigned load)
 {
     const struct wakeup *s = ctx->state;
-    struct late_tell tells[LATE_TELLS];
-    struct late_log **logs = bench_array(ctx, s->n, sizeof(struct late_log *));
+    struct wakeup_cause tells[WAKEUP_CAUSES];
+    struct wakeup_cause_log **logs = bench_array(ctx, s->n, sizeof(struct wakeup_cause_log *));
     if (!logs)
         return -ENOMEM;
     for (unsigned rank = 0; rank < s->n; rank++)
         logs[rank] = s->sleepers[rank].log;
-    size_t n = late_tell(logs, s->n, tells, LATE_TELLS);
+    size_t n = wakeup_cause_find(logs, s->n, tells, WAKEUP_CAUSES);
     for (size_t i = 0; i < n; i++) {
         const struct dims at = dims_with_text(DIMS({BY_LOAD, load}), BY_WHAT, tells[i].what);
         bench_emit(ctx, LATE_WITH, tells[i].late, dims_with(at, BY_OF, OF_LATE));
@@ -371,7 +371,7 @@ static int look_for_reasons(struct bench_ctx *ctx, unsigned load)
     unsigned most = s->most;
     int rc = open_logs(s, ctx->machine, &absent);
     if (!rc) {
-        int64_t least_ns = 20 * (int64_t)late_cost_ns(s->sleepers[0].log);
+        int64_t least_ns = 20 * (int64_t)wakeup_cause_cost_ns(s->sleepers[0].log);
         s->interval_ns = interval_ns > least_ns ? interval_ns : least_ns;
         s->most = (unsigned)((int64_t)most * interval_ns / s->interval_ns);
         rc = sleep_under_load(s, s->place[0] / LOADS, load, ctx->err);

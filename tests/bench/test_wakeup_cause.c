@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bench/os/late.h"
+#include "bench/os/wakeup_cause.h"
 #include "tests/lib/unit.h"
 
 static char root[] = "/tmp/contend-late-XXXXXX";
@@ -89,32 +89,32 @@ static int remove_root(void **state)
  * that is late. */
 TEST(late_names_what_came_with_it)
 {
-    struct late_log *log;
-    struct late_tell tells[LATE_TELLS];
+    struct wakeup_cause_log *log;
+    struct wakeup_cause tells[WAKEUP_CAUSES];
     unsigned disk = 0, timer = 0, net = 0;
     write_interrupts(disk, timer, net);
-    assert_int_equal(late_open(&log, root, 2, NULL), 0);
+    assert_int_equal(wakeup_cause_open(&log, root, 2, NULL), 0);
     for (unsigned i = 0; i < 8; i++) {
         bool late = i % 2 == 0;
         write_interrupts(disk, timer, net);
-        late_look(log);
+        wakeup_cause_look(log);
         disk += late;
         net += !late;
         write_interrupts(disk, ++timer, net);
         write_task("/proc/41/task/41/stat", "a) R 1;=", late ? 'R' : 'S', 2);
         write_task("/proc/41/task/42/stat", "elsewhere", 'R', 0);
         write_task("/proc/41/task/43/stat", "asleep", 'S', 2);
-        late_judge(log, late);
+        wakeup_cause_judge(log, late);
     }
-    assert_int_equal(late_tell(&log, 1, tells, LATE_TELLS), 2);
+    assert_int_equal(wakeup_cause_find(&log, 1, tells, WAKEUP_CAUSES), 2);
     assert_string_equal(tells[0].what, "irq:virtio1-req.0");
     assert_string_equal(tells[1].what, "task:a)_R_1__");
     for (size_t i = 0; i < 2; i++) {
         assert_true(tells[i].late == 1);
         assert_true(tells[i].on_time == 0);
     }
-    assert_int_equal(late_tell(&log, 1, tells, 1), 1);
-    late_close(log);
+    assert_int_equal(wakeup_cause_find(&log, 1, tells, 1), 1);
+    wakeup_cause_close(log);
 }
 
 /* A server's devices: what all CPUs have comes behind them, and softirqs in the next file. */
@@ -136,49 +136,49 @@ static void write_many_interrupts(unsigned devices, unsigned count)
 TEST(late_behind_thousands_of_interrupts)
 {
     enum { DEVICES = 3000 };
-    struct late_log *log;
-    struct late_tell tells[LATE_TELLS];
+    struct wakeup_cause_log *log;
+    struct wakeup_cause tells[WAKEUP_CAUSES];
     unsigned count = 0;
     write_many_interrupts(DEVICES, count);
-    assert_int_equal(late_open(&log, root, 2, NULL), 0);
+    assert_int_equal(wakeup_cause_open(&log, root, 2, NULL), 0);
     for (unsigned i = 0; i < 8; i++) {
         bool late = i % 2 == 0;
-        late_look(log);
+        wakeup_cause_look(log);
         count += late;
         write_many_interrupts(DEVICES, count);
-        late_judge(log, late);
+        wakeup_cause_judge(log, late);
     }
-    assert_int_equal(late_tell(&log, 1, tells, LATE_TELLS), 2);
+    assert_int_equal(wakeup_cause_find(&log, 1, tells, WAKEUP_CAUSES), 2);
     assert_string_equal(tells[0].what, "irq:LOC");
     assert_string_equal(tells[1].what, "softirq:NET_RX");
     assert_true(tells[0].late == 1 && tells[0].on_time == 0);
-    late_close(log);
+    wakeup_cause_close(log);
 }
 
 TEST(late_of_nothing)
 {
-    struct late_log *log;
-    struct late_tell tells[LATE_TELLS];
+    struct wakeup_cause_log *log;
+    struct wakeup_cause tells[WAKEUP_CAUSES];
     write_interrupts(0, 0, 0);
-    assert_int_equal(late_open(&log, root, 0, NULL), 0);
-    late_look(log);
-    late_judge(log, false);
-    assert_int_equal(late_tell(&log, 1, tells, LATE_TELLS), 0);
-    late_close(log);
+    assert_int_equal(wakeup_cause_open(&log, root, 0, NULL), 0);
+    wakeup_cause_look(log);
+    wakeup_cause_judge(log, false);
+    assert_int_equal(wakeup_cause_find(&log, 1, tells, WAKEUP_CAUSES), 0);
+    wakeup_cause_close(log);
 }
 
 TEST(late_where_the_system_does_not_tell)
 {
-    struct late_log *log;
+    struct wakeup_cause_log *log;
     struct err err = {0};
     write_interrupts(0, 0, 0);
-    assert_int_equal(late_open(&log, root, 1, &err), -ENOTSUP);
+    assert_int_equal(wakeup_cause_open(&log, root, 1, &err), -ENOTSUP);
     assert_null(log);
     assert_string_equal(err.msg, "the system does not tell the interrupts of CPU 1");
-    assert_int_equal(late_open(&log, "/nobody", 0, &err), -ENOTSUP);
+    assert_int_equal(wakeup_cause_open(&log, "/nobody", 0, &err), -ENOTSUP);
     write_file("/proc/softirqs", "");
-    assert_int_equal(late_open(&log, root, 2, &err), -ENOTSUP);
-    late_close(NULL);
+    assert_int_equal(wakeup_cause_open(&log, root, 2, &err), -ENOTSUP);
+    wakeup_cause_close(NULL);
 }
 
 AROUND_TESTS(make_root, remove_root)

@@ -1,4 +1,4 @@
-#include "bench/os/late.h"
+#include "bench/os/wakeup_cause.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -29,12 +29,12 @@ static const double differ_least = 0.1;
 
 /* Whether a thing came, of wake-ups that were on time and of those that were late. */
 struct tally {
-    char what[LATE_NAME_MAX];
+    char what[WAKEUP_CAUSE_NAME_MAX];
     unsigned came[2]; /* [was late] */
     unsigned scan;    /* the last one that found it */
 };
 
-struct late_log {
+struct wakeup_cause_log {
     char root[PATH_MAX];
     unsigned os_cpu;
     unsigned judged[2], scans[2];
@@ -52,9 +52,10 @@ static const char *const files[FILES] = {"/proc/interrupts", "/proc/softirqs"};
 static const char *const prefixes[FILES] = {"irq:", "softirq:"};
 
 /* In a key, so without its separators. */
-static void name_it(char what[LATE_NAME_MAX], const char *prefix, const char *name, size_t length)
+static void name_it(char what[WAKEUP_CAUSE_NAME_MAX], const char *prefix, const char *name,
+                    size_t length)
 {
-    (void)snprintf(what, LATE_NAME_MAX, "%s%.*s", prefix, (int)length, name);
+    (void)snprintf(what, WAKEUP_CAUSE_NAME_MAX, "%s%.*s", prefix, (int)length, name);
     for (char *at = what; *at; at++)
         if (*at == ';' || *at == '=' || !isgraph((unsigned char)*at))
             *at = '_';
@@ -107,7 +108,7 @@ static uint64_t count_in(const char *line, int column)
  * Servers have thousands of interrupts, and what all CPUs have is behind those of devices. False:
  * no memory.
  */
-static bool grow_rows(struct late_log *log)
+static bool grow_rows(struct wakeup_cause_log *log)
 {
     unsigned room = log->room_rows + ROWS_STEP;
     struct tally *rows = realloc(log->rows, room * sizeof(*rows));
@@ -124,7 +125,7 @@ static bool grow_rows(struct late_log *log)
 }
 
 /* All rows of the files, into `now`; false where one has no column for the CPU. */
-static bool read_counts(struct late_log *log)
+static bool read_counts(struct wakeup_cause_log *log)
 {
     unsigned n = 0;
     bool there = true;
@@ -151,7 +152,7 @@ static bool read_counts(struct late_log *log)
 }
 
 /* The same, into `count`. */
-static bool look(struct late_log *log)
+static bool look(struct wakeup_cause_log *log)
 {
     bool there = read_counts(log);
     uint64_t *now = log->now;
@@ -160,21 +161,22 @@ static bool look(struct late_log *log)
     return there;
 }
 
-int late_open(struct late_log **log, const char *root, unsigned os_cpu, struct err *err)
+int wakeup_cause_open(struct wakeup_cause_log **log, const char *root, unsigned os_cpu,
+                      struct err *err)
 {
-    struct late_log *made = *log = calloc(1, sizeof(*made));
+    struct wakeup_cause_log *made = *log = calloc(1, sizeof(*made));
     if (!made)
         return err_set(err, -ENOMEM, "cannot allocate what is noted of late wake-ups");
     proc_copy_text(made->root, sizeof(made->root), root);
     made->os_cpu = os_cpu;
     if (look(made))
         return 0;
-    late_close(made);
+    wakeup_cause_close(made);
     *log = NULL;
     return err_set(err, -ENOTSUP, "the system does not tell the interrupts of CPU %u", os_cpu);
 }
 
-void late_close(struct late_log *log)
+void wakeup_cause_close(struct wakeup_cause_log *log)
 {
     if (!log)
         return;
@@ -185,17 +187,17 @@ void late_close(struct late_log *log)
     free(log);
 }
 
-void late_look(struct late_log *log)
+void wakeup_cause_look(struct wakeup_cause_log *log)
 {
     (void)look(log);
 }
 
-uint64_t late_cost_ns(struct late_log *log)
+uint64_t wakeup_cause_cost_ns(struct wakeup_cause_log *log)
 {
     double ns[LOOKS];
     for (unsigned i = 0; i < LOOKS; i++) {
         uint64_t start_ns = clock_now_ns();
-        late_look(log);
+        wakeup_cause_look(log);
         ns[i] = (double)(clock_now_ns() - start_ns);
     }
     return (uint64_t)stats_sort_median(ns, LOOKS);
@@ -203,9 +205,9 @@ uint64_t late_cost_ns(struct late_log *log)
 
 /* ---- who is runnable ---- */
 
-static void note_task(struct late_log *log, const char *name, size_t length, bool was_late)
+static void note_task(struct wakeup_cause_log *log, const char *name, size_t length, bool was_late)
 {
-    char what[LATE_NAME_MAX];
+    char what[WAKEUP_CAUSE_NAME_MAX];
     unsigned i = 0;
     name_it(what, "task:", name, length);
     while (i < log->ntasks && strcmp(log->tasks[i].what, what) != 0)
@@ -221,7 +223,7 @@ static void note_task(struct late_log *log, const char *name, size_t length, boo
 }
 
 /* "42 (name) R ...": runnable, and its field STAT_CPU is our CPU. */
-static void judge_task(struct late_log *log, const char *stat, bool was_late)
+static void judge_task(struct wakeup_cause_log *log, const char *stat, bool was_late)
 {
     const char *name = strchr(stat, '('), *end = strrchr(stat, ')');
     if (!name || !end || end[1] != ' ' || end[2] != 'R')
@@ -233,7 +235,7 @@ static void judge_task(struct late_log *log, const char *stat, bool was_late)
         note_task(log, name + 1, (size_t)(end - name - 1), was_late);
 }
 
-static void scan_threads(struct late_log *log, const char *pid, bool was_late)
+static void scan_threads(struct wakeup_cause_log *log, const char *pid, bool was_late)
 {
     char path[PATH_MAX], stat[1024];
     int self = gettid();
@@ -251,7 +253,7 @@ static void scan_threads(struct late_log *log, const char *pid, bool was_late)
 }
 
 /* As many that were on time as were late, and not many of either: /proc is long. */
-static void scan_tasks(struct late_log *log, bool was_late)
+static void scan_tasks(struct wakeup_cause_log *log, bool was_late)
 {
     char path[PATH_MAX];
     if (log->scans[was_late] == SCANS || (!was_late && log->scans[0] >= log->scans[1]))
@@ -266,7 +268,7 @@ static void scan_tasks(struct late_log *log, bool was_late)
         (void)closedir(processes);
 }
 
-void late_judge(struct late_log *log, bool was_late)
+void wakeup_cause_judge(struct wakeup_cause_log *log, bool was_late)
 {
     (void)read_counts(log);
     log->judged[was_late]++;
@@ -302,20 +304,20 @@ static void add_tallies(struct sums *sums, const struct tally *tallies, unsigned
 
 static int by_difference(const void *a, const void *b)
 {
-    const struct late_tell *x = a, *y = b;
+    const struct wakeup_cause *x = a, *y = b;
     double dx = x->late - x->on_time, dy = y->late - y->on_time;
     return dx != dy ? (dx < dy) - (dx > dy) : strcmp(x->what, y->what);
 }
 
 /* Those of `sums` that differ, into tells[n..most-1]; `of` is how many there were of each. */
-static size_t tell_sums(const struct sums *sums, const unsigned of[2], struct late_tell *tells,
+static size_t tell_sums(const struct sums *sums, const unsigned of[2], struct wakeup_cause *tells,
                         size_t n, size_t most)
 {
     for (unsigned i = 0; i < sums->n && n < most && of[0] && of[1]; i++) {
         const struct tally *tally = &sums->all[i];
         /* Some devices have several lines of one name, which may all have come. */
-        struct late_tell tell = {.late = fmin((double)tally->came[1] / of[1], 1),
-                                 .on_time = fmin((double)tally->came[0] / of[0], 1)};
+        struct wakeup_cause tell = {.late = fmin((double)tally->came[1] / of[1], 1),
+                                    .on_time = fmin((double)tally->came[0] / of[0], 1)};
         memcpy(tell.what, tally->what, sizeof(tell.what));
         if (tell.late - tell.on_time >= differ_least)
             tells[n++] = tell;
@@ -323,12 +325,13 @@ static size_t tell_sums(const struct sums *sums, const unsigned of[2], struct la
     return n;
 }
 
-size_t late_tell(struct late_log *const *logs, size_t n, struct late_tell *tells, size_t most)
+size_t wakeup_cause_find(struct wakeup_cause_log *const *logs, size_t n, struct wakeup_cause *tells,
+                         size_t most)
 {
     struct sums rows = {.room = 1}, tasks = {.room = 2 * TASKS};
     for (size_t i = 0; i < n; i++) /* of all CPUs the same, but for some that come and go */
         rows.room = 2 * logs[i]->nrows > rows.room ? 2 * logs[i]->nrows : rows.room;
-    struct late_tell *all = calloc(rows.room + tasks.room, sizeof(*all));
+    struct wakeup_cause *all = calloc(rows.room + tasks.room, sizeof(*all));
     unsigned judged[2] = {0}, scans[2] = {0};
     size_t found = 0;
     rows.all = calloc(rows.room, sizeof(*rows.all));
