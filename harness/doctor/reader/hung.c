@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/doctor/reader/looking.h"
+#include "harness/doctor/reader/proc_sampler.h"
 
 bool hung_read_wait(const char *syscall, uint32_t *joins)
 {
@@ -33,25 +33,26 @@ bool hung_read_wait(const char *syscall, uint32_t *joins)
            (is_private ? waits || locks : *joins > 0);
 }
 
-static bool has_thread(struct looking *at, uint32_t number)
+static bool has_thread(struct proc_sampler *at, uint32_t number)
 {
-    looking_number(at);
+    proc_sampler_number(at);
     for (size_t i = 0; i < at->ntasks; i++)
         if (at->tasks[i].number == number)
             return true;
     return false;
 }
 
-static bool waits_for_ever(struct looking *at, int tid, bool has_ended, struct hung_process *seen)
+static bool waits_for_ever(struct proc_sampler *at, int tid, bool has_ended,
+                           struct hung_process *seen)
 {
     char text[4096];
     uint32_t joins = 0;
     uint64_t switches = 0;
-    if (!has_ended &&
-        (!looking_read(at, tid, "syscall", text, sizeof(text)) || !hung_read_wait(text, &joins)))
+    if (!has_ended && (!proc_sampler_read(at, tid, "syscall", text, sizeof(text)) ||
+                       !hung_read_wait(text, &joins)))
         return false;
     /* Behind the other: whoever ran between two looks has another number at the second. */
-    if (!looking_read(at, tid, "status", text, sizeof(text)) ||
+    if (!proc_sampler_read(at, tid, "status", text, sizeof(text)) ||
         !view_read_switches(text, &switches))
         return false;
     seen->threads += !has_ended;
@@ -62,18 +63,18 @@ static bool waits_for_ever(struct looking *at, int tid, bool has_ended, struct h
 /* Refused: sets errno to EACCES or EPERM. */
 static bool hangs(const char *root, const struct view_process *process, struct hung_process *seen)
 {
-    struct looking at;
+    struct proc_sampler at;
     *seen = (struct hung_process){.pid = process->pid, .start_ticks = process->start_ticks};
     errno = 0;
-    if (!looking_open(process, root, &at))
+    if (!proc_sampler_open(process, root, &at))
         return false;
-    bool all = looking_list(&at);
+    bool all = proc_sampler_list(&at);
     for (size_t i = 0; i < at.ntasks && all; i++) {
         int tid = at.tasks[i].tid;
         all = waits_for_ever(&at, tid, tid == process->pid && process->state == 'Z', seen);
     }
     int cause = errno;
-    looking_close(&at);
+    proc_sampler_close(&at);
     errno = cause;
     return all && seen->threads;
 }

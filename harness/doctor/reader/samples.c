@@ -34,7 +34,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "harness/doctor/reader/looking.h"
+#include "harness/doctor/reader/proc_sampler.h"
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/base/array.h"
 
@@ -118,7 +118,7 @@ struct segment {
 
 /* The memory of one process, while it is looked at. */
 struct memory {
-    struct looking at;
+    struct proc_sampler at;
     size_t n, capacity;
     struct segment *segments; /* owned, by address */
 };
@@ -210,8 +210,8 @@ static enum waits waits_at(struct memory *memory, int tid, uint64_t address)
         return WAITS_NOT;
     if (is_openmp(segment->path))
         return WAITS_PAUSE;
-    return looking_read_memory(&memory->at, tid, (address & ~UINT64_C(3)) - NEAR_CODE, code,
-                               sizeof(code))
+    return proc_sampler_read_memory(&memory->at, tid, (address & ~UINT64_C(3)) - NEAR_CODE, code,
+                                    sizeof(code))
                ? find_wait(code, sizeof(code))
                : WAITS_NOT;
 }
@@ -279,7 +279,7 @@ static void name_start(struct memory *memory, struct view_task *task, uint64_t s
     const struct segment *segment = find_segment(memory, start), *maker = NULL;
     uint64_t table;
     if (strstr(segment->path, "/libstdc++") &&
-        looking_read_memory(&memory->at, task->tid, argument, &table, sizeof(table)))
+        proc_sampler_read_memory(&memory->at, task->tid, argument, &table, sizeof(table)))
         maker = find_segment(memory, table);
     copy_end(maker && maker->path[0] == '/' ? maker->path : segment->path, task->from,
              sizeof(task->from));
@@ -314,7 +314,7 @@ static void look_at_stack(struct memory *memory, struct view_process *process, u
 {
     enum { WORDS = STACK_TOP / 8, BEHIND = 200 };
     uint64_t words[WORDS], address = top - STACK_TOP;
-    if (!looking_read_memory(&memory->at, process->pid, address, words, sizeof(words)))
+    if (!proc_sampler_read_memory(&memory->at, process->pid, address, words, sizeof(words)))
         return;
     for (size_t i = 0; i < WORDS; i++) {
         struct view_task *task = find_numbered(memory, process, (uint32_t)words[i]);
@@ -351,10 +351,10 @@ static bool is_stack(const struct memory *memory, size_t i)
 static void finish_process(struct reader *reader, struct view_process *process)
 {
     struct memory memory = {0};
-    if (!looking_open(process, reader->root, &memory.at))
+    if (!proc_sampler_open(process, reader->root, &memory.at))
         return;
-    if (looking_list(&memory.at) && read_segments(reader, process, &memory)) {
-        looking_number(&memory.at);
+    if (proc_sampler_list(&memory.at) && read_segments(reader, process, &memory)) {
+        proc_sampler_number(&memory.at);
         for (size_t t = 0; t < process->ntasks; t++)
             if (process->tasks[t].at.sample_ring)
                 count_samples(&memory, &process->tasks[t], process);
@@ -366,7 +366,7 @@ static void finish_process(struct reader *reader, struct view_process *process)
                 look_at_stacks(&memory, process, &memory.segments[i]);
     }
     free(memory.segments);
-    looking_close(&memory.at);
+    proc_sampler_close(&memory.at);
 }
 
 void reader_finish_samples(struct reader *reader)

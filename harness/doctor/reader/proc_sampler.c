@@ -1,4 +1,4 @@
-#include "harness/doctor/reader/looking.h"
+#include "harness/doctor/reader/proc_sampler.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +12,8 @@
 #include "harness/lib/base/array.h"
 #include "harness/lib/files/file.h"
 
-bool looking_read(const struct looking *at, int tid, const char *file, char *buf, size_t size)
+bool proc_sampler_read(const struct proc_sampler *at, int tid, const char *file, char *buf,
+                       size_t size)
 {
     char name[64];
     int once = -1;
@@ -22,12 +23,12 @@ bool looking_read(const struct looking *at, int tid, const char *file, char *buf
 }
 
 /* In the innermost namespace; and in how many namespaces of pids it has one. */
-static uint32_t read_number(const struct looking *at, int tid, unsigned *depth)
+static uint32_t read_number(const struct proc_sampler *at, int tid, unsigned *depth)
 {
     char text[4096];
     uint32_t number = (uint32_t)tid;
     *depth = 0;
-    if (!looking_read(at, tid, "status", text, sizeof(text)))
+    if (!proc_sampler_read(at, tid, "status", text, sizeof(text)))
         return number;
     const char *field = strstr(text, "\nNSpid:"); /* not told by a kernel that is too old */
     const char *next = field ? field + strlen("\nNSpid:") : NULL;
@@ -40,11 +41,11 @@ static uint32_t read_number(const struct looking *at, int tid, unsigned *depth)
 
 static int by_tid(const void *a, const void *b)
 {
-    const struct looking_task *one = a, *other = b;
+    const struct proc_sampler_task *one = a, *other = b;
     return (one->tid > other->tid) - (one->tid < other->tid);
 }
 
-bool looking_list(struct looking *at)
+bool proc_sampler_list(struct proc_sampler *at)
 {
     at->ntasks = 0;
     DIR *dir = file_open_folder(at->dir_fd, "task");
@@ -52,32 +53,33 @@ bool looking_list(struct looking *at)
         int tid = (int)strtol(entry->d_name, NULL, 10);
         if (tid < 1)
             continue; /* . and .. */
-        struct looking_task *added = array_add(at->tasks, at->ntasks, at->tasks_capacity);
+        struct proc_sampler_task *added = array_add(at->tasks, at->ntasks, at->tasks_capacity);
         if (added)
-            *added = (struct looking_task){.tid = tid, .number = (uint32_t)tid};
+            *added = (struct proc_sampler_task){.tid = tid, .number = (uint32_t)tid};
     }
     if (at->ntasks)
         qsort(at->tasks, at->ntasks, sizeof(at->tasks[0]), by_tid);
     return at->ntasks > 0;
 }
 
-void looking_number(struct looking *at)
+void proc_sampler_number(struct proc_sampler *at)
 {
     unsigned nested = 2, depth;
     for (size_t i = 0; i < at->ntasks && nested > 1; i++)
         at->tasks[i].number = read_number(at, at->tasks[i].tid, i ? &depth : &nested);
 }
 
-bool looking_open(const struct view_process *process, const char *root, struct looking *at)
+bool proc_sampler_open(const struct view_process *process, const char *root,
+                       struct proc_sampler *at)
 {
     char path[320];
-    *at = (struct looking){.dir_fd = -1, .memory_fd = -1};
+    *at = (struct proc_sampler){.dir_fd = -1, .memory_fd = -1};
     (void)snprintf(path, sizeof(path), "%s/proc/%d", root, process->pid);
     at->dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return at->dir_fd >= 0;
 }
 
-void looking_close(struct looking *at)
+void proc_sampler_close(struct proc_sampler *at)
 {
     free(at->tasks);
     if (at->memory_fd >= 0)
@@ -86,7 +88,8 @@ void looking_close(struct looking *at)
         (void)close(at->dir_fd);
 }
 
-bool looking_read_memory(struct looking *at, int tid, uint64_t address, void *to, size_t size)
+bool proc_sampler_read_memory(struct proc_sampler *at, int tid, uint64_t address, void *to,
+                              size_t size)
 {
     char name[48];
     (void)snprintf(name, sizeof(name), "task/%d/mem", tid);
