@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "harness/doctor/check/deal.h"
+#include "harness/doctor/check/cpu_allocator.h"
 
 size_t apply_find_leads(const struct view *view, const struct view_process **leads)
 {
@@ -65,7 +65,7 @@ static int sort_leads(const struct view *view, const struct topo *topo,
     for (size_t i = 0; placed && used && i < view->nprocesses; i++)
         used[apply_worker_of(view, &view->processes[i], leads, n)] |= view->processes[i].gpus;
     for (size_t w = 0; placed && used && w < n; w++) {
-        int gpu = deal_gpu(view, topo, used[w]);
+        int gpu = allocate_gpu(view, topo, used[w]);
         placed[w] = (struct placed){leads[w], w, gpu, first_near(topo, gpu)};
     }
     if (placed && used)

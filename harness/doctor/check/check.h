@@ -83,7 +83,7 @@ struct checker {
     struct check_group *groups;
     int *group_of;       /* of each process of the view, -1 = none */
     bool *explained;     /* of each group: a finding says why it waits */
-    struct bitset given; /* CPUs that commands have given away, see deal.h */
+    struct bitset given; /* CPUs that commands have given away, see cpu_allocator.h */
     struct err *err;
     int rc;
 };
@@ -168,10 +168,10 @@ void check_find_idle(const struct checker *checker, const bool *in, struct bitse
 
 /*
  * The groups get a slice of the pool each: slices[i] is that of group groups[i]; returns how many,
- * 0 = there are no such slices. Both have room for DEAL_MOST.
+ * 0 = there are no such slices. Both have room for ALLOCATE_MOST.
  */
-size_t check_deal(struct checker *checker, const bool *in, const struct bitset *pool,
-                  size_t *groups, struct bitset *slices);
+size_t check_allocate(struct checker *checker, const bool *in, const struct bitset *pool,
+                      size_t *groups, struct bitset *slices);
 /* That as a command; false: there is none, or it does not fit. */
 bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
                         const struct bitset *slices, char *command, size_t size);

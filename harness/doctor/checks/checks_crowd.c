@@ -13,7 +13,7 @@
 
 #include "harness/doctor/check/check_launch.h"
 #include "harness/doctor/check/check_runtime.h"
-#include "harness/doctor/check/deal.h"
+#include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 
 /* Wanted, for each CPU that is there: with less there is hardly a queue. */
@@ -33,8 +33,8 @@ struct teams {
     double ran;               /* CPUs, by all that want one */
     double spun_s, sampled_s; /* on CPUs, of those of which it is known */
     bool spin_by_kind;
-    size_t nslices, groups[DEAL_MOST]; /* that pinning would deal */
-    struct bitset slices[DEAL_MOST];
+    size_t nslices, groups[ALLOCATE_MOST]; /* that pinning would deal */
+    struct bitset slices[ALLOCATE_MOST];
 };
 
 static void add_process(const struct view *view, const struct view_process *process,
@@ -188,7 +188,7 @@ static void tell_now(struct checker *checker, const bool *in, struct teams *team
         return;
     (void)check_find_pool(checker, in, &pool);
     const unsigned cpus = teams->room / (unsigned)teams->ngroups;
-    teams->nslices = check_deal(checker, in, &pool, teams->groups, teams->slices);
+    teams->nslices = check_allocate(checker, in, &pool, teams->groups, teams->slices);
     if (cpus && check_write_slices(checker, teams->groups, teams->nslices, teams->slices, command,
                                    sizeof(command)))
         (void)snprintf(buf, size,
@@ -293,7 +293,7 @@ void check_narrow(struct checker *checker)
         check_find_idle(checker, in, &idle);
         unsigned more = threads - ncpus, there = bitset_count(&idle);
         more = more < there ? more : there;
-        while (more && !deal_idle(checker, g, more, &room))
+        while (more && !allocate_idle(checker, g, more, &room))
             more--;
         if (!more || !check_append_taskset(checker, g, &room, command, sizeof(command)))
             continue;

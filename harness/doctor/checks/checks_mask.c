@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "harness/doctor/check/check_runtime.h"
-#include "harness/doctor/check/deal.h"
+#include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 
 struct check_gain check_gain_of_idle(const struct view *view, const struct bitset *cpus,
@@ -98,7 +98,7 @@ static void tell_inherited(struct checker *checker, size_t first)
     view_allowed_cpus(view, process, &allowed);
     if (bitset_count(&allowed) < 2)
         return;
-    deal_spare(checker, (size_t)checker->group_of[first], 2, &allowed);
+    allocate_spare(checker, (size_t)checker->group_of[first], 2, &allowed);
     for (size_t i = first; i < view->nprocesses && n < FOUND_PIDS_MAX; i++) {
         const struct view_process *one = &view->processes[i];
         if (one->parent != process->parent || one->mask != process->mask ||

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "harness/doctor/check/deal.h"
+#include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
@@ -64,8 +64,8 @@ static void tell_far(struct checker *checker, const struct far *far)
     struct bitset cpus = {0}, can = far->can;
     int group = checker->group_of[far->process - checker->view->processes];
     view_add_cpus(checker->view, far->process, &cpus);
-    deal_spare(checker, group < 0 ? SIZE_MAX : (size_t)group,
-               group < 0 ? 1 : checker->groups[group].nrunnable, &can);
+    allocate_spare(checker, group < 0 ? SIZE_MAX : (size_t)group,
+                   group < 0 ? 1 : checker->groups[group].nrunnable, &can);
     (void)snprintf(evidence, sizeof(evidence), "it runs on CPUs %.40s, near %.31s are %.40s",
                    bitset_format(&cpus, is, sizeof(is)), far->gpus,
                    bitset_format(&far->near, list, sizeof(list)));

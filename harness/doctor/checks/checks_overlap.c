@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "harness/doctor/check/check_runtime.h"
-#include "harness/doctor/check/deal.h"
+#include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 
 size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in)
@@ -37,7 +37,7 @@ static struct bitset find_common(const struct checker *checker, const bool *in,
         struct bitset allowed, home;
         if (!in[g])
             continue;
-        deal_home(checker, g, &home);
+        allocate_home(checker, g, &home);
         bitset_or(&homes, &home);
         view_allowed_cpus(checker->view, checker->groups[g].lead, &allowed);
         if (any)
@@ -79,17 +79,17 @@ void check_find_idle(const struct checker *checker, const bool *in, struct bitse
     }
 }
 
-size_t check_deal(struct checker *checker, const bool *in, const struct bitset *pool,
-                  size_t *groups, struct bitset *slices)
+size_t check_allocate(struct checker *checker, const bool *in, const struct bitset *pool,
+                      size_t *groups, struct bitset *slices)
 {
     size_t n = 0;
     for (size_t g = 0; g < checker->ngroups; g++) {
-        if (in[g] && n == DEAL_MOST)
+        if (in[g] && n == ALLOCATE_MOST)
             return 0;
         if (in[g])
             groups[n++] = g;
     }
-    return n && deal_slices(checker, groups, n, pool, slices) ? n : 0;
+    return n && allocate_slices(checker, groups, n, pool, slices) ? n : 0;
 }
 
 bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
@@ -154,8 +154,8 @@ bool check_teams_wait(const struct checker *checker, const bool *in)
 static void tell_overlap(struct checker *checker, const bool *in)
 {
     char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], beside[96] = "", cost[16];
-    struct bitset pool = {0}, idle = {0}, slices[DEAL_MOST];
-    size_t groups[DEAL_MOST];
+    struct bitset pool = {0}, idle = {0}, slices[ALLOCATE_MOST];
+    size_t groups[ALLOCATE_MOST];
     const struct crowd crowd = sum_up(checker, in);
     const double wall_s = checker->view->wall_s;
     const unsigned most = check_find_pool(checker, in, &pool);
@@ -166,9 +166,9 @@ static void tell_overlap(struct checker *checker, const bool *in)
     if (is_beside)
         (void)snprintf(beside, sizeof(beside), " while CPU %.60s idles",
                        bitset_format(&idle, list, sizeof(list)));
-    const size_t n = check_deal(checker, in, &pool, groups, slices);
+    const size_t n = check_allocate(checker, in, &pool, groups, slices);
     bool fits = check_write_slices(checker, groups, n, slices, command, sizeof(command));
-    const bool is_unlike = fits && deal_mixes_cores(checker, groups, n, slices);
+    const bool is_unlike = fits && allocate_mixes_cores(checker, groups, n, slices);
     if (!fits && is_beside) {
         command[0] = '\0';
         bitset_or(&idle, &crowd.cpus);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/doctor/check/check_runtime.h"
-#include "harness/doctor/check/deal.h"
+#include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 
 /* For whom a group waited, as shares of its waiting. */

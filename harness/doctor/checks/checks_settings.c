@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/doctor/check/deal.h"
+#include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 
 static bool is_set(const struct view_process *process, const char *name)
@@ -234,7 +234,7 @@ static void widen_spinning(struct checker *checker, size_t group,
         if (!is_spinning(view, task) || task->mask < 0)
             continue;
         struct bitset mask = view->masks[task->mask];
-        if (deal_idle(checker, group, 1, &mask))
+        if (allocate_idle(checker, group, 1, &mask))
             (void)check_append_bind(view, process, task->tid, &mask, command, size);
     }
 }

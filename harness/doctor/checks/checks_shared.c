@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "harness/doctor/check/deal.h"
+#include "harness/doctor/check/cpu_allocator.h"
 #include "harness/doctor/check/host_checks.h"
 
 /* Two busy threads of one core do as much as 1.3 alone: Intel, "Hyper-Threading Technology". */
@@ -44,7 +44,7 @@ static void find_free_cores(const struct checker *checker, size_t group, struct 
 {
     const struct topo *topo = host_topo(checker->view);
     struct bitset used = checker->given, taken = {0}, home;
-    deal_home(checker, group, &home);
+    allocate_home(checker, group, &home);
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_or(&used, &checker->groups[g].cpus);
     find_beside(topo, false, &home, &used, &taken);
@@ -125,7 +125,7 @@ static int find_own_cache(const struct checker *checker, size_t group, const str
     const struct check_group *one = &checker->groups[group];
     unsigned want = bitset_count(&one->cpus);
     struct bitset home;
-    deal_home(checker, group, &home);
+    allocate_home(checker, group, &home);
     for (int own = 1; own >= 0; own--)
         for (unsigned llc = 0; llc < topo->nllcs; llc++) {
             *cpus = (struct bitset){0};
@@ -138,7 +138,7 @@ static int find_own_cache(const struct checker *checker, size_t group, const str
 }
 
 /* Gives each worker as many CPUs as it has, on a cache of its own; false: they do not fit. */
-static bool deal_caches(struct checker *checker, char *command, size_t size)
+static bool allocate_caches(struct checker *checker, char *command, size_t size)
 {
     struct bitset taken = {0}, given = {0};
     for (size_t g = 0; g < checker->ngroups; g++) {
@@ -180,7 +180,7 @@ void check_shared_cache(struct checker *checker)
         if (shares && n < FOUND_PIDS_MAX)
             who[n++] = checker->groups[a].lead;
     }
-    if (n < 2 || !all_bound || !deal_caches(checker, command, sizeof(command)))
+    if (n < 2 || !all_bound || !allocate_caches(checker, command, sizeof(command)))
         return;
     const struct said said = {
         .severity = FINDING_NOTE, .cost = NAN, .who = who, .nwho = n, .command = command};

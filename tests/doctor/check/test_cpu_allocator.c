@@ -1,6 +1,6 @@
 /* Commands of contend doctor that give CPUs away: near what a worker uses, whole cores, none twice.
  */
-#include "harness/doctor/check/deal.h"
+#include "harness/doctor/check/cpu_allocator.h"
 
 #include <unistd.h>
 

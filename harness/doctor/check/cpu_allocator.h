@@ -2,33 +2,34 @@
  * Which CPUs a command may give to whom: near what it uses, on cores that nobody else has, and not
  * twice. Pure.
  */
-#ifndef CONTEND_DOCTOR_CHECK_DEAL_H
-#define CONTEND_DOCTOR_CHECK_DEAL_H
+#ifndef CONTEND_DOCTOR_CHECK_CPU_ALLOCATOR_H
+#define CONTEND_DOCTOR_CHECK_CPU_ALLOCATOR_H
 
 #include "harness/doctor/check/check.h"
 #include "harness/machine/topo/topo.h"
 
 /* The most processes for which slices are dealt; more do not fit into a command. */
-enum { DEAL_MOST = FOUND_PIDS_MAX };
+enum { ALLOCATE_MOST = FOUND_PIDS_MAX };
 
 /*
  * Where a group is at home: the CPUs near its GPUs, else those of the nodes on which it may run
  * now. What its cgroup forbids is left out.
  */
-void deal_home(const struct checker *checker, size_t group, struct bitset *cpus);
+void allocate_home(const struct checker *checker, size_t group, struct bitset *cpus);
 
 /*
  * Takes the CPUs out to which workers of other groups are bound; where that leaves none, or
  * fewer than `least`, nothing is changed. `group`: SIZE_MAX = of none.
  */
-void deal_spare(const struct checker *checker, size_t group, unsigned least, struct bitset *cpus);
+void allocate_spare(const struct checker *checker, size_t group, unsigned least,
+                    struct bitset *cpus);
 
 /*
  * Adds to *room as many CPUs more of its home, which idled, are of no other worker that is bound,
  * and were given to nobody yet: of the kind of core that it has before others, and whole idle cores
  * first. False: there are not so many, and nothing is changed.
  */
-bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bitset *room);
+bool allocate_idle(struct checker *checker, size_t group, unsigned want, struct bitset *room);
 
 /*
  * One slice of the pool for each of the n groups: whole cores where there are enough, on the node
@@ -36,14 +37,14 @@ bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bits
  * pcores`, if these have room for all runnable threads. They are given to nobody else then. False:
  * the topology is not known, or cannot give them that.
  */
-bool deal_slices(struct checker *checker, const size_t *groups, size_t n, const struct bitset *pool,
-                 struct bitset slices[DEAL_MOST]);
+bool allocate_slices(struct checker *checker, const size_t *groups, size_t n,
+                     const struct bitset *pool, struct bitset slices[ALLOCATE_MOST]);
 
 /* True when the slice of a group with several runnable threads is of unlike cores. */
-bool deal_mixes_cores(const struct checker *checker, const size_t *groups, size_t n,
-                      const struct bitset *slices);
+bool allocate_mixes_cores(const struct checker *checker, const size_t *groups, size_t n,
+                          const struct bitset *slices);
 
 /* The GPU of these bits of view.gpus, by its index in topo.gpus; -1 = none, or of several nodes. */
-int deal_gpu(const struct view *view, const struct topo *topo, uint64_t gpus);
+int allocate_gpu(const struct view *view, const struct topo *topo, uint64_t gpus);
 
 #endif

@@ -1,4 +1,4 @@
-#include "harness/doctor/check/deal.h"
+#include "harness/doctor/check/cpu_allocator.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static uint64_t gpus_of(const struct checker *checker, size_t group)
     return gpus;
 }
 
-void deal_home(const struct checker *checker, size_t group, struct bitset *cpus)
+void allocate_home(const struct checker *checker, size_t group, struct bitset *cpus)
 {
     const struct view *view = checker->view;
     const struct check_group *one = &checker->groups[group];
@@ -48,7 +48,8 @@ static void add_taken(const struct checker *checker, size_t group, struct bitset
             bitset_or(taken, &checker->groups[g].cpus);
 }
 
-void deal_spare(const struct checker *checker, size_t group, unsigned least, struct bitset *cpus)
+void allocate_spare(const struct checker *checker, size_t group, unsigned least,
+                    struct bitset *cpus)
 {
     struct bitset taken = {0}, left = *cpus;
     add_taken(checker, group, &taken);
@@ -72,13 +73,13 @@ static void find_core(const struct topo *topo, unsigned os_cpu, struct bitset *c
     bitset_set(core, os_cpu);
 }
 
-bool deal_idle(struct checker *checker, size_t group, unsigned want, struct bitset *room)
+bool allocate_idle(struct checker *checker, size_t group, unsigned want, struct bitset *room)
 {
     const struct view *view = checker->view;
     const struct topo *topo = host_topo(view);
     struct bitset home, taken = checker->given, found = {0};
     unsigned n = 0;
-    deal_home(checker, group, &home);
+    allocate_home(checker, group, &home);
     add_taken(checker, group, &taken);
     bitset_andnot(&home, &taken);
     bitset_andnot(&home, room);
@@ -111,7 +112,7 @@ static bool are_at_home(const struct checker *checker, const size_t *groups, siz
 {
     for (size_t i = 0; i < n; i++) {
         struct bitset home;
-        deal_home(checker, groups[i], &home);
+        allocate_home(checker, groups[i], &home);
         if (gpus_of(checker, groups[i]) &&
             !(slices ? bitset_intersects(&slices[i], &home) : bitset_subset(pool, &home)))
             return false;
@@ -119,7 +120,7 @@ static bool are_at_home(const struct checker *checker, const size_t *groups, siz
     return true;
 }
 
-int deal_gpu(const struct view *view, const struct topo *topo, uint64_t gpus)
+int allocate_gpu(const struct view *view, const struct topo *topo, uint64_t gpus)
 {
     int found = -1;
     for (size_t g = 0; g < view->ngpus; g++)
@@ -151,7 +152,7 @@ static bool copy_unlimited(const struct topo *topo, struct topo *copy)
 }
 
 static bool make_plan(const struct topo *topo, const struct plan_request *request,
-                      struct bitset slices[DEAL_MOST])
+                      struct bitset slices[ALLOCATE_MOST])
 {
     struct plan plan;
     struct err err;
@@ -162,8 +163,8 @@ static bool make_plan(const struct topo *topo, const struct plan_request *reques
     return made;
 }
 
-bool deal_mixes_cores(const struct checker *checker, const size_t *groups, size_t n,
-                      const struct bitset *slices)
+bool allocate_mixes_cores(const struct checker *checker, const size_t *groups, size_t n,
+                          const struct bitset *slices)
 {
     const struct topo *topo = host_topo(checker->view);
     for (size_t i = 0; topo && i < n; i++)
@@ -182,19 +183,19 @@ static bool have_room(const struct checker *checker, const size_t *groups, size_
     return true;
 }
 
-bool deal_slices(struct checker *checker, const size_t *groups, size_t n, const struct bitset *pool,
-                 struct bitset slices[DEAL_MOST])
+bool allocate_slices(struct checker *checker, const size_t *groups, size_t n,
+                     const struct bitset *pool, struct bitset slices[ALLOCATE_MOST])
 {
     const struct topo *topo = host_topo(checker->view);
     struct topo copy;
-    struct bitset fast[DEAL_MOST];
-    int gpus[DEAL_MOST];
+    struct bitset fast[ALLOCATE_MOST];
+    int gpus[ALLOCATE_MOST];
     size_t with_gpu = 0;
     bool dealt = false;
-    if (!topo || n > DEAL_MOST)
+    if (!topo || n > ALLOCATE_MOST)
         return false;
     for (size_t i = 0; i < n; i++) {
-        gpus[i] = deal_gpu(checker->view, topo, gpus_of(checker, groups[i]));
+        gpus[i] = allocate_gpu(checker->view, topo, gpus_of(checker, groups[i]));
         with_gpu += gpus[i] >= 0 && topo->gpus[gpus[i]].node >= 0;
     }
     struct plan_request request = {.placement = with_gpu == n ? PLACE_GPU_LOCAL : PLACE_NUMA,
@@ -212,8 +213,8 @@ bool deal_slices(struct checker *checker, const size_t *groups, size_t n, const 
         request.cores_each = 0;
         dealt = dealt || (anywhere && make_plan(&copy, &request, slices));
         request.placement = PLACE_PCORES;
-        if (dealt && anywhere && deal_mixes_cores(checker, groups, n, slices) &&
-            make_plan(&copy, &request, fast) && !deal_mixes_cores(checker, groups, n, fast) &&
+        if (dealt && anywhere && allocate_mixes_cores(checker, groups, n, slices) &&
+            make_plan(&copy, &request, fast) && !allocate_mixes_cores(checker, groups, n, fast) &&
             have_room(checker, groups, n, fast))
             memcpy(slices, fast, n * sizeof(*slices));
     }
