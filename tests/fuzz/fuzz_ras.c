@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "harness/comms/json/ras.h"
-#include "harness/comms/tables/comms_truth.h"
+#include "harness/comms/tables/nvlink_check.h"
 #include "harness/comms/tables/ras.h"
 #include "harness/show/summary/findings.h"
 #include "tests/fuzz/made_log.h"

@@ -11,7 +11,7 @@
 #include "harness/comms/cmd/comms_beside.h"
 #include "harness/comms/json/ras.h"
 #include "harness/comms/logs/ras_ask.h"
-#include "harness/comms/tables/comms_truth.h"
+#include "harness/comms/tables/nvlink_check.h"
 #include "harness/comms/tables/ras.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"

@@ -301,17 +301,20 @@ double copies_row_speed(const struct copies_row *row)
     return row->timed_ns ? (double)row->timed_bytes / ((double)row->timed_ns / 1e9) : NAN;
 }
 
-int copies_explain(const struct copies *copies, struct comms_truth *truth, struct err *err)
+int copies_explain(const struct copies *copies, struct comms_nvlink_check *nvlink_check,
+                   struct err *err)
 {
-    truth->has_copies = copies->nlogs > 0;
+    nvlink_check->has_copies = copies->nlogs > 0;
     for (size_t i = 0; i < copies->n; i++) {
         const struct copies_row *row = &copies->row[i];
-        struct comms_truth_gpu *from = comms_truth_find(truth, row->host, row->from);
-        struct comms_truth_gpu *to = comms_truth_find(truth, row->host, row->to);
+        struct comms_nvlink_check_gpu *from =
+            comms_nvlink_check_find(nvlink_check, row->host, row->from);
+        struct comms_nvlink_check_gpu *to =
+            comms_nvlink_check_find(nvlink_check, row->host, row->to);
         if (!from || !to || from == to)
             continue;
         if (!add(&from->sent, row->bytes) || !add(&to->received, row->bytes) ||
-            !add(&truth->copied, row->bytes))
+            !add(&nvlink_check->copied, row->bytes))
             return err_set(err, -EOVERFLOW, "more bytes than 63 bits hold: logs are corrupted");
         from->copies += row->calls;
         to->copies += row->calls;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "harness/comms/findings/truth.h"
+#include "harness/comms/findings/nvlink_check.h"
 #include "harness/comms/logs/copies_record.h"
 #include "harness/comms/logs/folder.h"
 #include "harness/contract/finding.h"
@@ -73,7 +73,8 @@ const char *copies_row_word(const struct copies_row *row);
 double copies_row_speed(const struct copies_row *row);
 
 /* Lays what was copied from GPU to GPU on what NVLink counted. -EOVERFLOW. */
-int copies_explain(const struct copies *copies, struct comms_truth *truth, struct err *err);
+int copies_explain(const struct copies *copies, struct comms_nvlink_check *nvlink_check,
+                   struct err *err);
 
 /* copies_pageable, copies_migrated, copies_evicted, copies_migrations_unknown, copies_many_small,
  * copies_dropped, copies_unknown, copies_taken_over, copies_unplaced, copies_unfinished. -ENOMEM

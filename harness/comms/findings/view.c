@@ -57,12 +57,12 @@ int comms_view_make(const char *directory, struct comms_view *view, struct err *
     rc = rc ? rc : comms_timeline_make(&view->logs, &view->comms, &view->timeline, err);
     if (!rc && !view->total_note[0])
         rc = comms_links_make(&view->total, &view->ports, &view->timeline, &view->links, err);
-    rc = rc ? rc : comms_truth_make(&view->comms, &view->counters, &view->truth, err);
+    rc = rc ? rc : comms_nvlink_check_make(&view->comms, &view->counters, &view->nvlink_check, err);
     rc = rc ? rc : copies_add_up(&view->copies, err);
-    rc = rc ? rc : copies_explain(&view->copies, &view->truth, err);
+    rc = rc ? rc : copies_explain(&view->copies, &view->nvlink_check, err);
     rc = rc ? rc : judge_unread(&view->unread, &view->findings, err);
     rc = rc ? rc : comms_judge(&view->logs, &view->comms, &view->findings, err);
-    rc = rc ? rc : comms_truth_judge(&view->truth, &view->findings, err);
+    rc = rc ? rc : comms_nvlink_check_judge(&view->nvlink_check, &view->findings, err);
     rc = rc ? rc : comms_usage_judge(&view->comms, &view->timeline, &view->findings, err);
     return rc ? rc : copies_judge(&view->copies, &view->findings, err);
 }
@@ -89,7 +89,7 @@ void comms_view_free(struct comms_view *view)
     comms_links_free(&view->links);
     comms_ports_free(&view->ports);
     comms_timeline_free(&view->timeline);
-    comms_truth_free(&view->truth);
+    comms_nvlink_check_free(&view->nvlink_check);
     copies_free(&view->copies);
     comms_counters_free(&view->counters);
     comms_total_free(&view->total);

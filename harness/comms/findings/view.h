@@ -3,7 +3,7 @@
 #define CONTEND_COMMS_FINDINGS_VIEW_H
 
 #include "harness/comms/findings/copies.h"
-#include "harness/comms/findings/truth.h"
+#include "harness/comms/findings/nvlink_check.h"
 #include "harness/comms/view/links.h"
 #include "harness/comms/view/timeline.h"
 #include "harness/comms/view/total.h"
@@ -15,7 +15,7 @@ struct comms_view {
     struct comms_total total;       /* empty where total_note says why */
     char total_note[96];            /* "" = there is a total */
     struct comms_counters counters; /* of NVLink; none where nobody looked */
-    struct comms_truth truth;
+    struct comms_nvlink_check nvlink_check;
     struct copies copies; /* none without --copies */
     struct comms_timeline timeline;
     struct comms_ports ports; /* of a links.csv; none where there is none */

@@ -239,19 +239,20 @@ static json_t *links_to_json(const struct comms_view *view)
 
 /* ---- what NVLink counted ---- */
 
-static json_t *truth_side_to_json(uint64_t called, uint64_t counted)
+static json_t *nvlink_check_side_to_json(uint64_t called, uint64_t counted)
 {
     return json_pack("{s:I, s:I, s:I, s:o}", "called_bytes", (json_int_t)called, "counted_bytes",
                      (json_int_t)counted, "unexplained_bytes", (json_int_t)(counted - called),
                      "ratio", called ? json_real((double)counted / (double)called) : json_null());
 }
 
-static json_t *truth_gpu_to_json(const struct comms_truth_gpu *gpu)
+static json_t *nvlink_check_gpu_to_json(const struct comms_nvlink_check_gpu *gpu)
 {
-    return json_pack("{s:o, s:s, s:i, s:o, s:o}", "host", json_value_text(gpu->host), "pci_bdf",
-                     gpu->counted->pci_bdf, "ranks", (int)gpu->ranks, "sent",
-                     truth_side_to_json(gpu->sent, (uint64_t)gpu->counted->sent_bytes), "received",
-                     truth_side_to_json(gpu->received, (uint64_t)gpu->counted->received_bytes));
+    return json_pack(
+        "{s:o, s:s, s:i, s:o, s:o}", "host", json_value_text(gpu->host), "pci_bdf",
+        gpu->counted->pci_bdf, "ranks", (int)gpu->ranks, "sent",
+        nvlink_check_side_to_json(gpu->sent, (uint64_t)gpu->counted->sent_bytes), "received",
+        nvlink_check_side_to_json(gpu->received, (uint64_t)gpu->counted->received_bytes));
 }
 
 /* Machines of which no GPU was counted. */
@@ -274,21 +275,23 @@ static json_t *not_counted_to_json(const struct comms_counters *counters)
  * with SIDE = {"called_bytes", "counted_bytes", "unexplained_bytes", "ratio" | null of nothing
  * called}; null where nobody looked.
  */
-static json_t *truth_to_json(const struct comms_truth *truth, const struct comms_counters *counters)
+static json_t *nvlink_check_to_json(const struct comms_nvlink_check *nvlink_check,
+                                    const struct comms_counters *counters)
 {
     if (!counters->n)
         return json_null();
-    const struct comms_truth_sum sum = comms_truth_all(truth);
+    const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(nvlink_check);
     json_t *gpus = json_array();
-    for (size_t i = 0; i < truth->n; i++)
-        (void)json_array_append_new(gpus, truth_gpu_to_json(&truth->gpu[i]));
+    for (size_t i = 0; i < nvlink_check->n; i++)
+        (void)json_array_append_new(gpus, nvlink_check_gpu_to_json(&nvlink_check->gpu[i]));
     return json_pack(
         "{s:o, s:{s:o, s:o}, s:I, s:I, s:o, s:i, s:o}", "gpus", gpus, "all", "sent",
-        truth_side_to_json(sum.sent, sum.counted_sent), "received",
-        truth_side_to_json(sum.received, sum.counted_received), "flags_bytes",
-        (json_int_t)sum.flags, "elsewhere_bytes", (json_int_t)truth->elsewhere, "copied_bytes",
-        truth->has_copies ? json_integer((json_int_t)truth->copied) : json_null(), "left_out",
-        (int)truth->left_out, "not_counted", not_counted_to_json(counters));
+        nvlink_check_side_to_json(sum.sent, sum.counted_sent), "received",
+        nvlink_check_side_to_json(sum.received, sum.counted_received), "flags_bytes",
+        (json_int_t)sum.flags, "elsewhere_bytes", (json_int_t)nvlink_check->elsewhere,
+        "copied_bytes",
+        nvlink_check->has_copies ? json_integer((json_int_t)nvlink_check->copied) : json_null(),
+        "left_out", (int)nvlink_check->left_out, "not_counted", not_counted_to_json(counters));
 }
 
 /* ---- copies ---- */
@@ -369,8 +372,8 @@ json_t *comms_to_json(const struct comms_view *view, struct err *err)
            : json_pack("{s:i, s:O, s:O, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs",
                        files, "communicators", all, "total", total_to_json(view), "links",
                        links_to_json(view), "links_unknown_bytes", whole(view->links.unknown_bytes),
-                       "nvlink", truth_to_json(&view->truth, &view->counters), "copies",
-                       copies_to_json(&view->copies), "findings",
+                       "nvlink", nvlink_check_to_json(&view->nvlink_check, &view->counters),
+                       "copies", copies_to_json(&view->copies), "findings",
                        findings_to_json(&view->findings));
     json_decref(files);
     json_decref(all);

@@ -382,7 +382,7 @@ static void print_copies(const struct copies *copies, FILE *out)
 
 /* ---- on NVLink ---- */
 
-static void print_sides(const char *name, const struct comms_truth_sum *sum, FILE *out)
+static void print_sides(const char *name, const struct comms_nvlink_check_sum *sum, FILE *out)
 {
     char sent[24] = "-", received[24] = "-";
     if (sum->sent)
@@ -395,11 +395,11 @@ static void print_sides(const char *name, const struct comms_truth_sum *sum, FIL
     end_row(out);
 }
 
-static void print_truth(const struct comms_truth *truth, FILE *out)
+static void print_truth(const struct comms_nvlink_check *nvlink_check, FILE *out)
 {
-    const struct comms_truth_sum sum = comms_truth_all(truth);
+    const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(nvlink_check);
     char name[COMMS_HOST_MAX + PCI_BDF_MAX + 4];
-    if (!truth->n)
+    if (!nvlink_check->n)
         return;
     (void)fputs("<section id=\"nvlink\">\n<h2>What NVLink counted</h2>\n<p>Bytes by these calls, "
                 "with the flags of protocols, and as the GPUs counted them meanwhile.",
@@ -409,16 +409,16 @@ static void print_truth(const struct comms_truth *truth, FILE *out)
                  " Small sends may have sent up to %" PRIu64 " more: NCCL does not tell whether "
                  "they went by LL.",
                  sum.flags);
-    if (truth->elsewhere)
+    if (nvlink_check->elsewhere)
         html_say(out,
                  " %" PRIu64 " bytes are in none of them: to another node, or of a GPU that is "
                  "not known.",
-                 truth->elsewhere);
+                 nvlink_check->elsewhere);
     (void)fputs("</p>\n", out);
     begin_table("GPU|sent|counted|ratio|received|counted|ratio", "", out);
-    for (size_t i = 0; i < truth->n; i++) {
-        const struct comms_truth_gpu *gpu = &truth->gpu[i];
-        const struct comms_truth_sum one = comms_truth_sum_of(gpu);
+    for (size_t i = 0; i < nvlink_check->n; i++) {
+        const struct comms_nvlink_check_gpu *gpu = &nvlink_check->gpu[i];
+        const struct comms_nvlink_check_sum one = comms_nvlink_check_sum_of(gpu);
         (void)snprintf(name, sizeof(name), "%s, %s", gpu->host, gpu->counted->pci_bdf);
         print_sides(name, &one, out);
     }
@@ -466,7 +466,7 @@ int html_comms_print(const struct html_comms *page, FILE *out, struct err *err)
     print_total(page->view, out);
     print_links(page->view, out);
     print_copies(&page->view->copies, out);
-    print_truth(&page->view->truth, out);
+    print_truth(&page->view->nvlink_check, out);
     print_figures(page, out);
     int rc = print_calls(page->view, out, err);
     (void)text_shell_word(page->path, word, sizeof(word));

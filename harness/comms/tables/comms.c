@@ -8,7 +8,7 @@
 
 #include "harness/comms/findings/findings.h"
 #include "harness/comms/logs/names.h"
-#include "harness/comms/tables/comms_truth.h"
+#include "harness/comms/tables/nvlink_check.h"
 #include "harness/comms/view/arrival.h"
 #include "harness/comms/view/lines.h"
 #include "harness/comms/view/matrix.h"
@@ -415,7 +415,7 @@ int comms_print(const struct comms_view *view, FILE *out, struct err *err)
         print_total(view, out);
         print_links(view, out);
         print_copies(&view->copies, comms->n == 0, out);
-        comms_truth_print(&view->truth, &view->counters, out);
+        comms_nvlink_check_print(&view->nvlink_check, &view->counters, out);
     }
     return rc;
 }

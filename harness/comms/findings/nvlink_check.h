@@ -9,14 +9,14 @@
  * memory, NVLink's own reductions), or the model is wrong. Small sends may have as many flags as
  * data, or none: what is counted up to there is explained.
  */
-#ifndef CONTEND_COMMS_FINDINGS_TRUTH_H
-#define CONTEND_COMMS_FINDINGS_TRUTH_H
+#ifndef CONTEND_COMMS_FINDINGS_NVLINK_CHECK_H
+#define CONTEND_COMMS_FINDINGS_NVLINK_CHECK_H
 
 #include "harness/comms/logs/counters.h"
 #include "harness/comms/view/matrix.h"
 #include "harness/contract/finding.h"
 
-struct comms_truth_gpu {
+struct comms_nvlink_check_gpu {
     const char *host;                    /* borrowed */
     const struct nvlink_gpu *counted;    /* borrowed; one that was counted */
     uint64_t sent, received;             /* by calls */
@@ -26,33 +26,35 @@ struct comms_truth_gpu {
 };
 
 /* Zeroed = there were no counters. */
-struct comms_truth {
+struct comms_nvlink_check {
     size_t n;
-    struct comms_truth_gpu *gpu; /* owned */
-    uint64_t elsewhere;          /* bytes of pairs that are not laid on */
-    size_t left_out;             /* communicators that are too large for a matrix */
-    bool has_copies;             /* copies were counted as well (copies.h): */
-    uint64_t copied;             /* those from GPU to GPU, which the GPUs have in theirs */
+    struct comms_nvlink_check_gpu *gpu; /* owned */
+    uint64_t elsewhere;                 /* bytes of pairs that are not laid on */
+    size_t left_out;                    /* communicators that are too large for a matrix */
+    bool has_copies;                    /* copies were counted as well (copies.h): */
+    uint64_t copied;                    /* those from GPU to GPU, which the GPUs have in theirs */
 };
 
 /* Borrows the counters. -ENOMEM, -EOVERFLOW. */
-int comms_truth_make(const struct comms *comms, const struct comms_counters *counters,
-                     struct comms_truth *truth, struct err *err);
-void comms_truth_free(struct comms_truth *truth);
+int comms_nvlink_check_make(const struct comms *comms, const struct comms_counters *counters,
+                            struct comms_nvlink_check *nvlink_check, struct err *err);
+void comms_nvlink_check_free(struct comms_nvlink_check *nvlink_check);
 
 /* NULL: not one that was counted. */
-struct comms_truth_gpu *comms_truth_find(const struct comms_truth *truth, const char *host,
-                                         const char *pci);
+struct comms_nvlink_check_gpu *
+comms_nvlink_check_find(const struct comms_nvlink_check *nvlink_check, const char *host,
+                        const char *pci);
 
 /* Of one GPU, or of all together. */
-struct comms_truth_sum {
+struct comms_nvlink_check_sum {
     uint64_t sent, received, counted_sent, counted_received, flags;
 };
-struct comms_truth_sum comms_truth_sum_of(const struct comms_truth_gpu *gpu);
-struct comms_truth_sum comms_truth_all(const struct comms_truth *truth);
+struct comms_nvlink_check_sum comms_nvlink_check_sum_of(const struct comms_nvlink_check_gpu *gpu);
+struct comms_nvlink_check_sum comms_nvlink_check_all(const struct comms_nvlink_check *nvlink_check);
 
 /* comms_unexplained, comms_not_counted: more than 1% and a MiB apart, of the GPU where it is most.
  * -ENOMEM only. */
-int comms_truth_judge(const struct comms_truth *truth, struct findings *findings, struct err *err);
+int comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_check,
+                             struct findings *findings, struct err *err);
 
 #endif

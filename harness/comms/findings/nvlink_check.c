@@ -1,4 +1,4 @@
-#include "harness/comms/findings/truth.h"
+#include "harness/comms/findings/nvlink_check.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,86 +8,91 @@
 
 /* ---- what calls tell ---- */
 
-struct comms_truth_gpu *comms_truth_find(const struct comms_truth *truth, const char *host,
-                                         const char *pci)
+struct comms_nvlink_check_gpu *
+comms_nvlink_check_find(const struct comms_nvlink_check *nvlink_check, const char *host,
+                        const char *pci)
 {
-    for (size_t i = 0; i < truth->n; i++)
-        if (strcmp(truth->gpu[i].counted->pci_bdf, pci) == 0 &&
-            strcmp(truth->gpu[i].host, host) == 0)
-            return &truth->gpu[i];
+    for (size_t i = 0; i < nvlink_check->n; i++)
+        if (strcmp(nvlink_check->gpu[i].counted->pci_bdf, pci) == 0 &&
+            strcmp(nvlink_check->gpu[i].host, host) == 0)
+            return &nvlink_check->gpu[i];
     return NULL;
 }
 
 /* Each task of a machine has counted all of its GPUs: the one that looked longest counts. */
-static void list_gpu(struct comms_truth *truth, const char *host, const struct nvlink_gpu *counted)
+static void list_gpu(struct comms_nvlink_check *nvlink_check, const char *host,
+                     const struct nvlink_gpu *counted)
 {
-    struct comms_truth_gpu *gpu = comms_truth_find(truth, host, counted->pci_bdf);
+    struct comms_nvlink_check_gpu *gpu =
+        comms_nvlink_check_find(nvlink_check, host, counted->pci_bdf);
     if (!gpu)
-        truth->gpu[truth->n++] = (struct comms_truth_gpu){.host = host, .counted = counted};
+        nvlink_check->gpu[nvlink_check->n++] =
+            (struct comms_nvlink_check_gpu){.host = host, .counted = counted};
     else if (counted->sent_bytes + counted->received_bytes >
              gpu->counted->sent_bytes + gpu->counted->received_bytes)
         gpu->counted = counted;
 }
 
-static int list_gpus(const struct comms_counters *counters, struct comms_truth *truth,
+static int list_gpus(const struct comms_counters *counters, struct comms_nvlink_check *nvlink_check,
                      struct err *err)
 {
-    truth->n = 0;
-    truth->gpu = calloc(counters->n * NVLINK_GPUS + 1, sizeof(*truth->gpu));
-    if (!truth->gpu)
+    nvlink_check->n = 0;
+    nvlink_check->gpu = calloc(counters->n * NVLINK_GPUS + 1, sizeof(*nvlink_check->gpu));
+    if (!nvlink_check->gpu)
         return err_set(err, -ENOMEM, "no memory for counters");
     for (size_t h = 0; h < counters->n; h++)
         for (size_t i = 0; i < counters->counted[h].counts.n; i++)
             if (comms_is_counted(&counters->counted[h].counts.gpu[i]))
-                list_gpu(truth, counters->counted[h].host, &counters->counted[h].counts.gpu[i]);
+                list_gpu(nvlink_check, counters->counted[h].host,
+                         &counters->counted[h].counts.gpu[i]);
     return 0;
 }
 
 /* Which GPU each rank is on; NULL: not one that was counted. */
-static struct comms_truth_gpu **find_all(const struct comms_truth *truth,
-                                         const struct comms_communicator *communicator)
+static struct comms_nvlink_check_gpu **find_all(const struct comms_nvlink_check *nvlink_check,
+                                                const struct comms_communicator *communicator)
 {
-    struct comms_truth_gpu **gpus =
-        calloc(communicator->nranks + 1, sizeof(struct comms_truth_gpu *));
+    struct comms_nvlink_check_gpu **gpus =
+        calloc(communicator->nranks + 1, sizeof(struct comms_nvlink_check_gpu *));
     for (size_t i = 0; gpus && i < communicator->npresent; i++) {
-        struct comms_truth_gpu **gpu = &gpus[communicator->present[i].rank];
-        *gpu = comms_truth_find(truth, communicator->present[i].log->header.host,
-                                communicator->present[i].gpu);
+        struct comms_nvlink_check_gpu **gpu = &gpus[communicator->present[i].rank];
+        *gpu = comms_nvlink_check_find(nvlink_check, communicator->present[i].log->header.host,
+                                       communicator->present[i].gpu);
         if (*gpu)
             (*gpu)->ranks++;
     }
     return gpus;
 }
 
-static bool lay(struct comms_truth *truth, struct comms_truth_gpu *from, struct comms_truth_gpu *to,
-                uint64_t bytes, uint64_t flags)
+static bool lay(struct comms_nvlink_check *nvlink_check, struct comms_nvlink_check_gpu *from,
+                struct comms_nvlink_check_gpu *to, uint64_t bytes, uint64_t flags)
 {
     if (from && from == to)
         return true;
     if (!from || !to || strcmp(from->host, to->host) != 0)
-        return !__builtin_add_overflow(truth->elsewhere, bytes, &truth->elsewhere);
+        return !__builtin_add_overflow(nvlink_check->elsewhere, bytes, &nvlink_check->elsewhere);
     bool over = __builtin_add_overflow(from->sent, bytes, &from->sent);
     over |= __builtin_add_overflow(to->received, bytes, &to->received);
     over |= __builtin_add_overflow(from->sent_flags, flags, &from->sent_flags);
     return !(__builtin_add_overflow(to->received_flags, flags, &to->received_flags) | over);
 }
 
-static int add(struct comms_truth *truth, const struct comms_communicator *communicator,
-               struct err *err)
+static int add(struct comms_nvlink_check *nvlink_check,
+               const struct comms_communicator *communicator, struct err *err)
 {
     struct comms_matrix matrix;
     bool good = true;
     int rc = comms_matrix_make(communicator, &matrix, err);
     if (rc == -E2BIG) {
-        truth->left_out++;
+        nvlink_check->left_out++;
         return 0;
     }
-    struct comms_truth_gpu **gpus = rc ? NULL : find_all(truth, communicator);
+    struct comms_nvlink_check_gpu **gpus = rc ? NULL : find_all(nvlink_check, communicator);
     for (uint32_t from = 0; gpus && from < matrix.n; from++)
         for (uint32_t to = 0; to < matrix.n; to++) {
             size_t at = (size_t)from * matrix.n + to;
-            good &=
-                from == to || lay(truth, gpus[from], gpus[to], matrix.wire[at], matrix.flags[at]);
+            good &= from == to ||
+                    lay(nvlink_check, gpus[from], gpus[to], matrix.wire[at], matrix.flags[at]);
         }
     if (!rc && !gpus)
         rc = err_set(err, -ENOMEM, "no memory for %u ranks", matrix.n);
@@ -98,35 +103,36 @@ static int add(struct comms_truth *truth, const struct comms_communicator *commu
     return rc;
 }
 
-int comms_truth_make(const struct comms *comms, const struct comms_counters *counters,
-                     struct comms_truth *truth, struct err *err)
+int comms_nvlink_check_make(const struct comms *comms, const struct comms_counters *counters,
+                            struct comms_nvlink_check *nvlink_check, struct err *err)
 {
-    *truth = (struct comms_truth){0};
-    int rc = list_gpus(counters, truth, err);
-    for (size_t i = 0; i < comms->n && truth->n && !rc; i++)
-        rc = add(truth, &comms->communicator[i], err);
+    *nvlink_check = (struct comms_nvlink_check){0};
+    int rc = list_gpus(counters, nvlink_check, err);
+    for (size_t i = 0; i < comms->n && nvlink_check->n && !rc; i++)
+        rc = add(nvlink_check, &comms->communicator[i], err);
     if (rc)
-        comms_truth_free(truth);
+        comms_nvlink_check_free(nvlink_check);
     return rc;
 }
 
-void comms_truth_free(struct comms_truth *truth)
+void comms_nvlink_check_free(struct comms_nvlink_check *nvlink_check)
 {
-    free(truth->gpu);
-    *truth = (struct comms_truth){0};
+    free(nvlink_check->gpu);
+    *nvlink_check = (struct comms_nvlink_check){0};
 }
 
-struct comms_truth_sum comms_truth_sum_of(const struct comms_truth_gpu *gpu)
+struct comms_nvlink_check_sum comms_nvlink_check_sum_of(const struct comms_nvlink_check_gpu *gpu)
 {
-    return (struct comms_truth_sum){gpu->sent, gpu->received, (uint64_t)gpu->counted->sent_bytes,
-                                    (uint64_t)gpu->counted->received_bytes, gpu->sent_flags};
+    return (struct comms_nvlink_check_sum){gpu->sent, gpu->received,
+                                           (uint64_t)gpu->counted->sent_bytes,
+                                           (uint64_t)gpu->counted->received_bytes, gpu->sent_flags};
 }
 
-struct comms_truth_sum comms_truth_all(const struct comms_truth *truth)
+struct comms_nvlink_check_sum comms_nvlink_check_all(const struct comms_nvlink_check *nvlink_check)
 {
-    struct comms_truth_sum sum = {0};
-    for (size_t i = 0; i < truth->n; i++) {
-        const struct comms_truth_sum one = comms_truth_sum_of(&truth->gpu[i]);
+    struct comms_nvlink_check_sum sum = {0};
+    for (size_t i = 0; i < nvlink_check->n; i++) {
+        const struct comms_nvlink_check_sum one = comms_nvlink_check_sum_of(&nvlink_check->gpu[i]);
         sum.sent += one.sent;
         sum.received += one.received;
         sum.flags += one.flags;
@@ -140,7 +146,7 @@ struct comms_truth_sum comms_truth_all(const struct comms_truth *truth)
 
 /* One direction of one GPU. */
 struct side {
-    const struct comms_truth_gpu *gpu;
+    const struct comms_nvlink_check_gpu *gpu;
     const char *did;
     uint64_t called, flags, counted;
 };
@@ -173,12 +179,13 @@ static int tell(const struct side *side, bool more, bool has_copies, struct find
     return about.rc;
 }
 
-int comms_truth_judge(const struct comms_truth *truth, struct findings *findings, struct err *err)
+int comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_check,
+                             struct findings *findings, struct err *err)
 {
     struct side more = {0}, less = {0};
     uint64_t most_more = 0, most_less = 0;
-    for (size_t i = 0; i < truth->n; i++) {
-        const struct comms_truth_gpu *gpu = &truth->gpu[i];
+    for (size_t i = 0; i < nvlink_check->n; i++) {
+        const struct comms_nvlink_check_gpu *gpu = &nvlink_check->gpu[i];
         if (!gpu->ranks && !gpu->copies) /* what others do there is not ours to judge */
             continue;
         const struct side sides[] = {
@@ -194,6 +201,6 @@ int comms_truth_judge(const struct comms_truth *truth, struct findings *findings
             most_less = under > most_less ? under : most_less;
         }
     }
-    int rc = tell(&more, true, truth->has_copies, findings, err);
-    return rc ? rc : tell(&less, false, truth->has_copies, findings, err);
+    int rc = tell(&more, true, nvlink_check->has_copies, findings, err);
+    return rc ? rc : tell(&less, false, nvlink_check->has_copies, findings, err);
 }

@@ -1,4 +1,4 @@
-#include "harness/comms/tables/comms_truth.h"
+#include "harness/comms/tables/nvlink_check.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static void print_side(uint64_t called, uint64_t counted, FILE *out)
                   units_format_si((double)counted, b, sizeof(b)), ratio);
 }
 
-static void print_row(const char *name, const struct comms_truth_sum *row, FILE *out)
+static void print_row(const char *name, const struct comms_nvlink_check_sum *row, FILE *out)
 {
     (void)fprintf(out, "  %-16s", name);
     print_side(row->sent, row->counted_sent, out);
@@ -25,7 +25,7 @@ static void print_row(const char *name, const struct comms_truth_sum *row, FILE 
 }
 
 /* Below what was counted, so that minus says that calls tell more. */
-static void print_unexplained(const struct comms_truth_sum *sum, FILE *out)
+static void print_unexplained(const struct comms_nvlink_check_sum *sum, FILE *out)
 {
     (void)fprintf(out, "  %-16s %19" PRId64 " %8s %19" PRId64 "\n", "nothing explains",
                   (int64_t)(sum->counted_sent - sum->sent), "",
@@ -44,17 +44,17 @@ static void print_flags(uint64_t flags, FILE *out)
                  units_format_si((double)flags, bytes, sizeof(bytes)));
 }
 
-static bool is_of_interest(const struct comms_truth_gpu *gpu)
+static bool is_of_interest(const struct comms_nvlink_check_gpu *gpu)
 {
     return gpu->ranks || gpu->copies || gpu->counted->sent_bytes || gpu->counted->received_bytes;
 }
 
-static void print_gpus(const struct comms_truth *truth, FILE *out)
+static void print_gpus(const struct comms_nvlink_check *nvlink_check, FILE *out)
 {
-    for (size_t i = 0; i < truth->n; i++) {
-        const struct comms_truth_gpu *gpu = &truth->gpu[i];
-        const struct comms_truth_sum row = comms_truth_sum_of(gpu);
-        if (i == 0 || strcmp(truth->gpu[i - 1].host, gpu->host) != 0)
+    for (size_t i = 0; i < nvlink_check->n; i++) {
+        const struct comms_nvlink_check_gpu *gpu = &nvlink_check->gpu[i];
+        const struct comms_nvlink_check_sum row = comms_nvlink_check_sum_of(gpu);
+        if (i == 0 || strcmp(nvlink_check->gpu[i - 1].host, gpu->host) != 0)
             (void)fprintf(out, "  %s\n", gpu->host);
         if (is_of_interest(gpu))
             print_row(gpu->counted->pci_bdf, &row, out);
@@ -67,33 +67,33 @@ static void print_none(const struct comms_counted *counted, FILE *out)
                  comms_counted_why(counted));
 }
 
-void comms_truth_print(const struct comms_truth *truth, const struct comms_counters *counters,
-                       FILE *out)
+void comms_nvlink_check_print(const struct comms_nvlink_check *nvlink_check,
+                              const struct comms_counters *counters, FILE *out)
 {
     if (!counters->n)
         return;
     (void)fputc('\n', out);
-    if (!truth->n) {
+    if (!nvlink_check->n) {
         for (size_t i = 0; i < counters->n; i++)
             print_none(&counters->counted[i], out);
         return;
     }
-    const struct comms_truth_sum sum = comms_truth_all(truth);
+    const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(nvlink_check);
     text_wrapped(out, 0, 0,
                  "Bytes over NVLink: by these calls%s, with the flags of protocols (LL 2, LL128 "
                  "16/15), and as the GPUs counted them",
-                 truth->has_copies ? " and copies" : "");
+                 nvlink_check->has_copies ? " and copies" : "");
     (void)fprintf(out, "  %-16s %9s %9s %8s %9s %9s %8s\n", "GPU", "sent", "counted", "ratio",
                   "received", "counted", "ratio");
-    print_gpus(truth, out);
+    print_gpus(nvlink_check, out);
     print_row("all", &sum, out);
     print_unexplained(&sum, out);
     print_flags(sum.flags, out);
-    if (truth->elsewhere) {
+    if (nvlink_check->elsewhere) {
         text_wrapped(out, 2, 2,
                      "Not laid on NVLink, as it goes to another node or a GPU is not known: "
                      "bytes %" PRIu64,
-                     truth->elsewhere);
+                     nvlink_check->elsewhere);
     }
 }
 
