@@ -42,7 +42,7 @@ static bool read_answer(const uint8_t *part, size_t size, struct ras *ras)
 }
 
 /* Counters of three GPUs, of which ranks of some hosts may be. */
-static const struct comms_moved counted = {
+static const struct comms_nvlink_delta counted = {
     .counted = {.host = "here",
                 .counts = {.n = 3,
                            .gpu = {{"0000:01:00.0", 1000, 2000},
@@ -59,18 +59,18 @@ static void use(const struct ras *before, const struct ras *now)
 {
     struct findings findings = {0};
     struct err err = {0};
-    struct comms_moved moved = counted;
-    const struct comms_moved_job job = {.ras = now, .is_here = is_here};
-    comms_moved_make(NULL, 0, &job, &moved);
+    struct comms_nvlink_delta nvlink_delta = counted;
+    const struct comms_nvlink_delta_job job = {.ras = now, .is_here = is_here};
+    comms_nvlink_delta_make(NULL, 0, &job, &nvlink_delta);
     if (ras_judge(before, now, 0.5, &findings, &err))
         abort();
     (void)ras_has_process(now, 7);
     ras_print(before, now, 0.5, out);
-    comms_moved_print(&moved, out);
+    comms_nvlink_delta_print(&nvlink_delta, out);
     findings_print_first(&findings, out, false);
     findings_print(&findings, out, false);
     check_out();
-    json_t *json = ras_to_json(now, NULL, &moved, &findings);
+    json_t *json = ras_to_json(now, NULL, &nvlink_delta, &findings);
     if (!json)
         abort();
     json_decref(json);

@@ -96,7 +96,7 @@ struct seen {
     bool off; /* there is no RAS service */
     struct err err;
     struct comms_beside beside;
-    struct comms_moved moved;
+    struct comms_nvlink_delta nvlink_delta;
 };
 
 /* Longer than what was asked for: looking takes its time, too. */
@@ -128,11 +128,11 @@ static int show_job(const struct seen *seen, struct err *err)
     for (size_t i = 0; i < findings.n; i++)
         bad |= findings.all[i].severity == FINDING_BAD;
     if (!rc && seen->args->json)
-        rc = json_value_print(ras_to_json(&seen->looks[1].ras, NULL, &seen->moved, &findings), 1,
-                              err);
+        rc = json_value_print(
+            ras_to_json(&seen->looks[1].ras, NULL, &seen->nvlink_delta, &findings), 1, err);
     else if (!rc) {
         ras_print(&seen->looks[0].ras, &seen->looks[1].ras, seconds_between(seen), stdout);
-        comms_moved_print(&seen->moved, stdout);
+        comms_nvlink_delta_print(&seen->nvlink_delta, stdout);
         findings_print_first(&findings, stdout, color);
         findings_print(&findings, stdout, color);
     }
@@ -145,8 +145,8 @@ static int show_counters(const struct seen *seen, const char *not_told, struct e
 {
     const struct findings none = {0};
     if (seen->args->json)
-        return json_value_print(ras_to_json(NULL, not_told, &seen->moved, &none), 1, err);
-    comms_moved_print(&seen->moved, stdout);
+        return json_value_print(ras_to_json(NULL, not_told, &seen->nvlink_delta, &none), 1, err);
+    comms_nvlink_delta_print(&seen->nvlink_delta, stdout);
     return 0;
 }
 
@@ -154,7 +154,7 @@ static int show_counters(const struct seen *seen, const char *not_told, struct e
 static int show_text(const struct seen *seen, struct err *err)
 {
     static const char why[] = "NCCL before 2.28.7 tells its state as text alone";
-    if (seen->args->json && seen->moved.counted.why[0])
+    if (seen->args->json && seen->nvlink_delta.counted.why[0])
         return err_set(err, -ENOTSUP, "%s: leave --json out", why);
     if (!seen->args->json) {
         ras_print_text(seen->looks[0].answer, stdout);
@@ -168,8 +168,8 @@ static int show_rest(const struct seen *seen, struct err *err)
 {
     *err = seen->err;
     if (seen->beside.why.code)
-        log_info("NVLink's counters: not told, %s", seen->moved.counted.why);
-    if (seen->moved.counted.why[0])
+        log_info("NVLink's counters: not told, %s", seen->nvlink_delta.counted.why);
+    if (seen->nvlink_delta.counted.why[0])
         return seen->rc;
     if (!seen->args->json) {
         text_wrapped(stdout, 0, 2,
@@ -231,7 +231,8 @@ int comms_attach(const struct comms_args *args)
     }
     watch(&seen);
     bool is_told = !seen.rc && seen.looks[0].json;
-    comms_beside_tell(&seen.beside, is_told ? &seen.looks[1].ras : NULL, seen.pid, &seen.moved);
+    comms_beside_tell(&seen.beside, is_told ? &seen.looks[1].ras : NULL, seen.pid,
+                      &seen.nvlink_delta);
     int rc = seen.rc   ? show_rest(&seen, &err)
              : is_told ? show_job(&seen, &err)
                        : show_text(&seen, &err);

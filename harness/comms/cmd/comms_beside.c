@@ -49,25 +49,25 @@ static size_t list_pids(long pid, long pids[static TREE_PROCESSES + 1])
 }
 
 void comms_beside_tell(const struct comms_beside *beside, const struct ras *ras, long pid,
-                       struct comms_moved *moved)
+                       struct comms_nvlink_delta *nvlink_delta)
 {
     const struct comms_driver *first = beside->first, *second = beside->second;
-    struct comms_moved_job job = {.ras = ras, .is_here = address_is_own};
+    struct comms_nvlink_delta_job job = {.ras = ras, .is_here = address_is_own};
     long pids[TREE_PROCESSES + 1];
-    *moved = (struct comms_moved){.seconds = 0};
-    comms_host_find(moved->counted.host);
+    *nvlink_delta = (struct comms_nvlink_delta){.seconds = 0};
+    comms_host_find(nvlink_delta->counted.host);
     if (beside->why.code || !second) {
-        (void)snprintf(moved->counted.why, sizeof(moved->counted.why), "%.159s",
+        (void)snprintf(nvlink_delta->counted.why, sizeof(nvlink_delta->counted.why), "%.159s",
                        beside->why.code ? beside->why.msg : "nobody looked");
         return;
     }
-    moved->counted.counts = second->counts;
-    moved->seconds = (double)(second->counted_ns - first->counted_ns) * 1e-9;
+    nvlink_delta->counted.counts = second->counts;
+    nvlink_delta->seconds = (double)(second->counted_ns - first->counted_ns) * 1e-9;
     job.users = second->users;
     job.nusers = second->nusers;
     job.npids = pid ? list_pids(pid, pids) : 0;
     job.pids = pids;
-    comms_moved_make(second->link, second->nlinks, &job, moved);
+    comms_nvlink_delta_make(second->link, second->nlinks, &job, nvlink_delta);
 }
 
 void comms_beside_free(struct comms_beside *beside)

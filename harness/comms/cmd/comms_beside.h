@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "harness/comms/cmd/comms_driver.h"
-#include "harness/comms/findings/moved.h"
+#include "harness/comms/findings/nvlink_delta.h"
 
 /* Zeroed = it was not asked. */
 struct comms_beside {
@@ -19,7 +19,7 @@ void comms_beside_end(struct comms_beside *beside);
 
 /* `ras`: the job, or NULL where nothing is told; `pid`: a process of it, or 0. */
 void comms_beside_tell(const struct comms_beside *beside, const struct ras *ras, long pid,
-                       struct comms_moved *moved);
+                       struct comms_nvlink_delta *nvlink_delta);
 void comms_beside_free(struct comms_beside *beside);
 
 #endif

@@ -154,7 +154,7 @@ static json_t *communicator_to_json(const struct ras *ras, const struct ras_comm
                      (json_int_t)of->size, "ranks", ranks);
 }
 
-static json_t *side_to_json(const struct comms_moved_side *side)
+static json_t *side_to_json(const struct comms_nvlink_delta_side *side)
 {
     return json_pack("{s:o, s:o, s:o}", "counted_bytes",
                      isnan(side->bytes) ? json_null() : json_integer((json_int_t)side->bytes),
@@ -162,18 +162,19 @@ static json_t *side_to_json(const struct comms_moved_side *side)
                      json_value_real(side->share));
 }
 
-static json_t *sides_to_json(const struct comms_moved_sides *sides)
+static json_t *sides_to_json(const struct comms_nvlink_delta_sides *sides)
 {
     return json_pack("{s:o, s:o}", "sent", side_to_json(&sides->sent), "received",
                      side_to_json(&sides->received));
 }
 
-static json_t *moved_gpu_to_json(const struct comms_moved *moved, const struct comms_moved_gpu *gpu)
+static json_t *moved_gpu_to_json(const struct comms_nvlink_delta *nvlink_delta,
+                                 const struct comms_nvlink_delta_gpu *gpu)
 {
-    const struct comms_moved_sides sides = comms_moved_of(moved, gpu);
-    bool is_known = moved->by != COMMS_MOVED_BY_NOBODY;
+    const struct comms_nvlink_delta_sides sides = comms_nvlink_delta_of(nvlink_delta, gpu);
+    bool is_known = nvlink_delta->by != COMMS_NVLINK_DELTA_BY_NOBODY;
     return json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o}", "host",
-                     json_value_text(moved->counted.host), "pci_bdf",
+                     json_value_text(nvlink_delta->counted.host), "pci_bdf",
                      json_value_text_or_null(gpu->counted->pci_bdf), "of_job",
                      is_known ? json_boolean(gpu->of_job) : json_null(), "ranks", (int)gpu->ranks,
                      "rank", gpu->ranks ? json_integer((json_int_t)gpu->rank) : json_null(),
@@ -190,28 +191,30 @@ static json_t *moved_gpu_to_json(const struct comms_moved *moved, const struct c
  * {"counted_bytes", "bytes_per_s", "share"}, each of them or null; what names it shares with
  * comms_to_json is the same there.
  */
-static json_t *moved_to_json(const struct comms_moved *moved)
+static json_t *moved_to_json(const struct comms_nvlink_delta *nvlink_delta)
 {
     static const char *const by[] = {NULL, "ranks", "process"};
-    const struct comms_moved_sides all = comms_moved_all(moved, false);
-    const struct comms_moved_sides job = comms_moved_all(moved, true);
-    const char *why = comms_counted_why(&moved->counted);
+    const struct comms_nvlink_delta_sides all = comms_nvlink_delta_all(nvlink_delta, false);
+    const struct comms_nvlink_delta_sides job = comms_nvlink_delta_all(nvlink_delta, true);
+    const char *why = comms_counted_why(&nvlink_delta->counted);
     json_t *gpus = json_array(), *not_counted = json_array();
-    for (size_t i = 0; i < moved->n; i++)
-        (void)json_array_append_new(gpus, moved_gpu_to_json(moved, &moved->gpu[i]));
+    for (size_t i = 0; i < nvlink_delta->n; i++)
+        (void)json_array_append_new(gpus, moved_gpu_to_json(nvlink_delta, &nvlink_delta->gpu[i]));
     if (why[0])
-        (void)json_array_append_new(not_counted, json_pack("{s:o, s:o}", "host",
-                                                           json_value_text(moved->counted.host),
-                                                           "why", json_value_text(why)));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "seconds",
-                     json_value_real(moved->seconds), "by", json_value_text(by[moved->by]), "note",
-                     json_value_text_or_null(moved->note), "gpus", gpus, "job",
-                     moved->by == COMMS_MOVED_BY_NOBODY ? json_null() : sides_to_json(&job), "all",
-                     sides_to_json(&all), "not_counted", not_counted);
+        (void)json_array_append_new(not_counted,
+                                    json_pack("{s:o, s:o}", "host",
+                                              json_value_text(nvlink_delta->counted.host), "why",
+                                              json_value_text(why)));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "seconds", json_value_real(nvlink_delta->seconds),
+        "by", json_value_text(by[nvlink_delta->by]), "note",
+        json_value_text_or_null(nvlink_delta->note), "gpus", gpus, "job",
+        nvlink_delta->by == COMMS_NVLINK_DELTA_BY_NOBODY ? json_null() : sides_to_json(&job), "all",
+        sides_to_json(&all), "not_counted", not_counted);
 }
 
-json_t *ras_to_json(const struct ras *ras, const char *not_told, const struct comms_moved *moved,
-                    const struct findings *findings)
+json_t *ras_to_json(const struct ras *ras, const char *not_told,
+                    const struct comms_nvlink_delta *nvlink_delta, const struct findings *findings)
 {
     json_t *all = ras ? json_array() : json_null();
     for (size_t i = 0; ras && i < ras->n && all; i++)
@@ -219,5 +222,5 @@ json_t *ras_to_json(const struct ras *ras, const char *not_told, const struct co
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "nccl",
                      json_value_text(ras ? ras->version : NULL), "communicators", all, "not_told",
                      json_value_text(ras ? NULL : not_told), "findings", findings_to_json(findings),
-                     "nvlink", moved_to_json(moved));
+                     "nvlink", moved_to_json(nvlink_delta));
 }

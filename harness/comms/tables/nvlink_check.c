@@ -99,7 +99,7 @@ void comms_nvlink_check_print(const struct comms_nvlink_check *nvlink_check,
 
 /* ---- beside a job that runs ---- */
 
-static void print_moved_side(const struct comms_moved_side *side, FILE *out)
+static void print_moved_side(const struct comms_nvlink_delta_side *side, FILE *out)
 {
     char bytes[24], rate[24], share[24];
     (void)fprintf(out, " %9s %9s %6s", units_format_si(side->bytes, bytes, sizeof(bytes)),
@@ -108,7 +108,7 @@ static void print_moved_side(const struct comms_moved_side *side, FILE *out)
 }
 
 static void print_moved_row(const char *name, const char *rank,
-                            const struct comms_moved_sides *sides, FILE *out)
+                            const struct comms_nvlink_delta_sides *sides, FILE *out)
 {
     (void)fprintf(out, "  %-14s %6s", name, rank);
     print_moved_side(&sides->sent, out);
@@ -116,11 +116,11 @@ static void print_moved_row(const char *name, const char *rank,
     (void)fputc('\n', out);
 }
 
-static void print_moved_gpus(const struct comms_moved *moved, bool of_job, FILE *out)
+static void print_moved_gpus(const struct comms_nvlink_delta *nvlink_delta, bool of_job, FILE *out)
 {
-    for (size_t i = 0; i < moved->n; i++) {
-        const struct comms_moved_gpu *gpu = &moved->gpu[i];
-        const struct comms_moved_sides sides = comms_moved_of(moved, gpu);
+    for (size_t i = 0; i < nvlink_delta->n; i++) {
+        const struct comms_nvlink_delta_gpu *gpu = &nvlink_delta->gpu[i];
+        const struct comms_nvlink_delta_sides sides = comms_nvlink_delta_of(nvlink_delta, gpu);
         char rank[24] = "-";
         if (gpu->ranks)
             (void)snprintf(rank, sizeof(rank), "%" PRId64, gpu->rank);
@@ -130,43 +130,44 @@ static void print_moved_gpus(const struct comms_moved *moved, bool of_job, FILE 
     }
 }
 
-static bool has_others(const struct comms_moved *moved)
+static bool has_others(const struct comms_nvlink_delta *nvlink_delta)
 {
-    for (size_t i = 0; i < moved->n; i++)
-        if (!moved->gpu[i].of_job)
+    for (size_t i = 0; i < nvlink_delta->n; i++)
+        if (!nvlink_delta->gpu[i].of_job)
             return true;
     return false;
 }
 
-void comms_moved_print(const struct comms_moved *moved, FILE *out)
+void comms_nvlink_delta_print(const struct comms_nvlink_delta *nvlink_delta, FILE *out)
 {
     char seconds[24];
     (void)fputc('\n', out);
-    if (comms_counted_why(&moved->counted)[0]) {
-        print_none(&moved->counted, out);
+    if (comms_counted_why(&nvlink_delta->counted)[0]) {
+        print_none(&nvlink_delta->counted, out);
         return;
     }
     text_wrapped(out, 0, 0,
                  "Bytes over NVLink, as the GPUs of %s counted them over %s, of all processes "
                  "together, and of what their links can carry:",
-                 moved->counted.host,
-                 units_format_seconds(moved->seconds, seconds, sizeof(seconds)));
+                 nvlink_delta->counted.host,
+                 units_format_seconds(nvlink_delta->seconds, seconds, sizeof(seconds)));
     (void)fprintf(out, "  %-14s %6s %9s %9s %6s %9s %9s %6s\n", "GPU", "rank", "sent", "a second",
                   "share", "received", "a second", "share");
-    const struct comms_moved_sides all = comms_moved_all(moved, false);
-    if (moved->by != COMMS_MOVED_BY_NOBODY) {
-        const struct comms_moved_sides job = comms_moved_all(moved, true);
-        print_moved_gpus(moved, true, out);
+    const struct comms_nvlink_delta_sides all = comms_nvlink_delta_all(nvlink_delta, false);
+    if (nvlink_delta->by != COMMS_NVLINK_DELTA_BY_NOBODY) {
+        const struct comms_nvlink_delta_sides job = comms_nvlink_delta_all(nvlink_delta, true);
+        print_moved_gpus(nvlink_delta, true, out);
         print_moved_row("the job's", "", &job, out);
-        if (has_others(moved))
+        if (has_others(nvlink_delta))
             (void)fprintf(out, "  %s\n",
-                          moved->by == COMMS_MOVED_BY_RANKS ? "used by no rank of the job:"
-                                                            : "not open there:");
+                          nvlink_delta->by == COMMS_NVLINK_DELTA_BY_RANKS
+                              ? "used by no rank of the job:"
+                              : "not open there:");
     }
-    print_moved_gpus(moved, false, out);
-    if (moved->by == COMMS_MOVED_BY_NOBODY || has_others(moved))
+    print_moved_gpus(nvlink_delta, false, out);
+    if (nvlink_delta->by == COMMS_NVLINK_DELTA_BY_NOBODY || has_others(nvlink_delta))
         print_moved_row("all", "", &all, out);
-    if (moved->note[0]) {
-        text_wrapped(out, 2, 2, "%s", moved->note);
+    if (nvlink_delta->note[0]) {
+        text_wrapped(out, 2, 2, "%s", nvlink_delta->note);
     }
 }

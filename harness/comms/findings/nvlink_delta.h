@@ -5,8 +5,8 @@
  * The job's GPUs are those of its ranks (ras.h), which are known by NVML's numbers as the ranks'
  * processes see them; where no rank is known to be here, those that a process of the job has open.
  */
-#ifndef CONTEND_COMMS_FINDINGS_MOVED_H
-#define CONTEND_COMMS_FINDINGS_MOVED_H
+#ifndef CONTEND_COMMS_FINDINGS_NVLINK_DELTA_H
+#define CONTEND_COMMS_FINDINGS_NVLINK_DELTA_H
 
 #include "harness/comms/logs/counters.h"
 #include "harness/comms/logs/ras.h"
@@ -14,9 +14,13 @@
 #include "harness/machine/gpu/processes.h"
 
 /* How the job's GPUs are known. */
-enum comms_moved_by { COMMS_MOVED_BY_NOBODY, COMMS_MOVED_BY_RANKS, COMMS_MOVED_BY_PROCESS };
+enum comms_nvlink_delta_by {
+    COMMS_NVLINK_DELTA_BY_NOBODY,
+    COMMS_NVLINK_DELTA_BY_RANKS,
+    COMMS_NVLINK_DELTA_BY_PROCESS
+};
 
-struct comms_moved_gpu {
+struct comms_nvlink_delta_gpu {
     const struct nvlink_gpu *counted; /* borrowed */
     double gbps;       /* of all its NVLinks in one direction, as specified; 0 = unknown */
     bool of_job;       /* never, by nobody */
@@ -25,17 +29,17 @@ struct comms_moved_gpu {
 };
 
 /* Zeroed = nothing was counted. */
-struct comms_moved {
+struct comms_nvlink_delta {
     struct comms_counted counted; /* with why it was not */
     double seconds;               /* between the two moments */
-    enum comms_moved_by by;
+    enum comms_nvlink_delta_by by;
     char note[200]; /* in words, unless it is by ranks */
     size_t n;
-    struct comms_moved_gpu gpu[NVLINK_GPUS];
+    struct comms_nvlink_delta_gpu gpu[NVLINK_GPUS];
 };
 
 /* What is known of the job. */
-struct comms_moved_job {
+struct comms_nvlink_delta_job {
     const struct ras *ras; /* NULL: nothing is told */
     bool (*is_here)(const char *host);
     size_t nusers; /* GPUs, and who has them open */
@@ -48,23 +52,25 @@ struct comms_moved_job {
  * moved->counted and moved->seconds are given; sets the rest, unless there is a reason why nothing
  * was counted. A *moved that was copied is of no use.
  */
-void comms_moved_make(const struct gpu_link *link, size_t nlinks, const struct comms_moved_job *job,
-                      struct comms_moved *moved);
+void comms_nvlink_delta_make(const struct gpu_link *link, size_t nlinks,
+                             const struct comms_nvlink_delta_job *job,
+                             struct comms_nvlink_delta *nvlink_delta);
 
 /* One direction of one GPU, or of several together. */
-struct comms_moved_side {
+struct comms_nvlink_delta_side {
     double bytes;   /* NaN = not told */
     double rate;    /* bytes a second */
     double share;   /* of what its links can carry; NaN = unknown */
     double carried; /* bytes that they could have carried meanwhile; NaN = unknown */
 };
-struct comms_moved_sides {
-    struct comms_moved_side sent, received;
+struct comms_nvlink_delta_sides {
+    struct comms_nvlink_delta_side sent, received;
 };
-struct comms_moved_sides comms_moved_of(const struct comms_moved *moved,
-                                        const struct comms_moved_gpu *gpu);
+struct comms_nvlink_delta_sides comms_nvlink_delta_of(const struct comms_nvlink_delta *nvlink_delta,
+                                                      const struct comms_nvlink_delta_gpu *gpu);
 
 /* Of those that are told: all, or the job's. */
-struct comms_moved_sides comms_moved_all(const struct comms_moved *moved, bool of_job);
+struct comms_nvlink_delta_sides
+comms_nvlink_delta_all(const struct comms_nvlink_delta *nvlink_delta, bool of_job);
 
 #endif
