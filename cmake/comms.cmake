@@ -1,7 +1,7 @@
 # Libraries that are loaded into other programs. Each stands alone: what it needs of this program is in it, and nothing
 # but what it is looked up for can be seen. It stays loaded when it is let go of, so that a process has one log (-z nodelete).
 function(contend_guest name)
-    add_library(${name} MODULE ${ARGN} harness/comms/logs/inside.c harness/comms/logs/host.c)
+    add_library(${name} MODULE ${ARGN} harness/comms/logs/preload.c harness/comms/logs/host.c)
     target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
     target_link_libraries(${name} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
     target_link_options(${name} PRIVATE -Wl,-z,nodelete)

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "harness/comms/logs/inside.h"
+#include "harness/comms/logs/preload.h"
 #include "harness/comms/plugin/inject_cupti.h"
 #include "harness/comms/plugin/inject_log.h"
 
@@ -30,7 +30,7 @@ static uint32_t version;                               /* of CUPTI */
 static uint8_t *kept[KEPT], *out[BUFFERS_MOST_BEFORE]; /* buffers at hand, and at CUPTI */
 static size_t nkept, nout;
 /* Only the thread asks CUPTI for records, and who ends waits for it no longer than END_WAITS_S. */
-static struct inside_thread ours = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static struct preload_thread ours = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static bool is_over; /* the thread has looked for the last time */
 
 /* ---- what CUPTI calls ---- */
@@ -268,7 +268,7 @@ static bool ask_for_migrations(void)
         return false;
     inject_log_lock();
     inject_log_sums()->migrations_error = (uint32_t)result;
-    inject_log_sums()->migrations_ns = result ? 0 : inside_now_ns(CLOCK_REALTIME);
+    inject_log_sums()->migrations_ns = result ? 0 : preload_now_ns(CLOCK_REALTIME);
     inject_log_unlock();
     return true;
 }
@@ -289,7 +289,7 @@ static void *look(void *arg)
     (void)arg;
     while (!last) {
         const long rest = period - since_flush, ms = asked || soon > rest ? rest : soon;
-        last = inside_thread_pause(&ours, ms);
+        last = preload_thread_pause(&ours, ms);
         since_flush += ms;
         if (!asked && !last) {
             asked = ask_for_migrations();
@@ -314,7 +314,7 @@ static void *look(void *arg)
 static void end(void)
 {
     if (inject_log_is_on())
-        inside_thread_end(&ours, END_WAITS_S * 1000L);
+        preload_thread_end(&ours, END_WAITS_S * 1000L);
 }
 
 /* ---- the beginning ---- */
@@ -324,7 +324,7 @@ static void say_result(const char *what, int result)
     const char *text = NULL;
     if (cupti.get_result_string(result, &text) || !text)
         text = "an unknown error";
-    inside_say_off(what, text, 0);
+    preload_say_off(what, text, 0);
 }
 
 /* Nobody but us uses CUPTI. */
@@ -334,7 +334,7 @@ static bool is_free(void)
     if (!result)
         return true;
     if (result == CUPTI_OTHER_SUBSCRIBER)
-        inside_say_off("another tool uses CUPTI in it", "", 0);
+        preload_say_off("another tool uses CUPTI in it", "", 0);
     else
         say_result("CUPTI does not begin: ", result);
     return false;
@@ -363,8 +363,8 @@ static bool enable(void)
 static void begin(void)
 {
     if (!inject_cupti_load(&cupti)) {
-        inside_say_off("no libcupti.so.13 or .12 that fits the driver: CONTEND_LIBCUPTI names one",
-                       "", 0);
+        preload_say_off("no libcupti.so.13 or .12 that fits the driver: CONTEND_LIBCUPTI names one",
+                        "", 0);
         return;
     }
     if (cupti.get_version(&version))
@@ -376,8 +376,8 @@ static void begin(void)
         return;
     }
     publish(0, COPIES_GOES_ON);
-    if (inside_thread_start(&ours, look) || atexit(end))
-        inside_say_off("no thread of its own, or no end: not all that is copied is told", "", 0);
+    if (preload_thread_start(&ours, look) || atexit(end))
+        preload_say_off("no thread of its own, or no end: not all that is copied is told", "", 0);
 }
 
 extern int InitializeInjection(void);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/comms/logs/inside.h"
+#include "harness/comms/logs/preload.h"
 
-static const struct inside_symbol symbols[] = {
+static const struct preload_symbol symbols[] = {
     {"cuptiGetVersion", offsetof(struct inject_cupti, get_version)},
     {"cuptiGetResultString", offsetof(struct inject_cupti, get_result_string)},
     {"cuptiSubscribe", offsetof(struct inject_cupti, subscribe)},
@@ -27,7 +27,7 @@ static bool use(const char *path, int how, struct inject_cupti *cupti)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | how);
     if (library &&
-        inside_find_symbols(library, symbols, sizeof(symbols) / sizeof(symbols[0]), cupti))
+        preload_find_symbols(library, symbols, sizeof(symbols) / sizeof(symbols[0]), cupti))
         return true;
     if (library)
         (void)dlclose(library);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "harness/comms/logs/host.h"
-#include "harness/comms/logs/inside.h"
+#include "harness/comms/logs/preload.h"
 
 /* As in the file. */
 struct file {
@@ -16,11 +16,11 @@ struct file {
 };
 _Static_assert(sizeof(struct file) == COPIES_FILE_SIZE, "the file is the struct");
 
-const char inside_who[] = "contend comms --copies";
+const char preload_who[] = "contend comms --copies";
 
-static struct file *the_file;    /* NULL = off */
-static struct copies_slot sums;  /* what the next slot will be */
-static struct inside_file saved; /* a copy of the_file, where that is not the file itself */
+static struct file *the_file;     /* NULL = off */
+static struct copies_slot sums;   /* what the next slot will be */
+static struct preload_file saved; /* a copy of the_file, where that is not the file itself */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Around a fork the lock is held: CUPTI may call us in the child, too. */
@@ -36,7 +36,7 @@ static void begin(struct file *file, const char *host, uint32_t cupti)
     *header = copies_header_begin();
     header->cupti = cupti;
     header->pid = getpid();
-    header->start_ns = inside_now_ns(CLOCK_REALTIME);
+    header->start_ns = preload_now_ns(CLOCK_REALTIME);
     (void)snprintf(header->host, sizeof(header->host), "%s", host);
     comms_boot_find(header->boot);
     (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
@@ -47,8 +47,8 @@ static void begin(struct file *file, const char *host, uint32_t cupti)
 
 bool inject_log_open(uint32_t cupti)
 {
-    struct inside_file file;
-    if (!inside_file_create(&file, COPIES_SUFFIX, COPIES_FILE_SIZE))
+    struct preload_file file;
+    if (!preload_file_create(&file, COPIES_SUFFIX, COPIES_FILE_SIZE))
         return false;
     begin(file.bytes, file.host, cupti);
     static struct file copy;
@@ -58,8 +58,8 @@ bool inject_log_open(uint32_t cupti)
     }
     int code = pthread_atfork(inject_log_lock, inject_log_unlock, forget_in_child);
     if (code)
-        inside_file_drop(&file, code);
-    if (code || !inside_file_name(&file))
+        preload_file_drop(&file, code);
+    if (code || !preload_file_name(&file))
         return false;
     __atomic_store_n(&the_file, (struct file *)file.bytes, __ATOMIC_RELEASE);
     return true;
@@ -133,7 +133,7 @@ void inject_log_publish(enum copies_end end)
     if (!file)
         return;
     sums.sequence++;
-    sums.time_ns = inside_now_ns(CLOCK_REALTIME);
+    sums.time_ns = preload_now_ns(CLOCK_REALTIME);
     if (sums.finished < end)
         sums.finished = end; /* CUPTI may still hand over a buffer behind the end */
     sums.checksum = copies_checksum(&sums);
@@ -155,7 +155,7 @@ void inject_log_save(void)
     if (changed)
         memcpy(saved.bytes, file, sizeof(*file));
     inject_log_unlock();
-    if (changed && !inside_file_save(&saved))
+    if (changed && !preload_file_save(&saved))
         kept = sequence;
     (void)pthread_mutex_unlock(&one);
 }

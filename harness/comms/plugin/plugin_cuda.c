@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "harness/comms/logs/inside.h"
+#include "harness/comms/logs/preload.h"
 
-static const struct inside_symbol symbols[] = {
+static const struct preload_symbol symbols[] = {
     {"cuCtxGetDevice", offsetof(struct plugin_cuda, context_device)},
     {"cuDeviceGetPCIBusId", offsetof(struct plugin_cuda, pci_bus_id)},
 };
-static const struct inside_symbol timing[] = {
+static const struct preload_symbol timing[] = {
     {"cuStreamIsCapturing", offsetof(struct plugin_cuda, stream_is_capturing)},
     {"cuThreadExchangeStreamCaptureMode", offsetof(struct plugin_cuda, exchange_capture_mode)},
     {"cuEventCreate", offsetof(struct plugin_cuda, event_create)},
@@ -31,11 +31,11 @@ static void look(void)
     struct plugin_cuda api = {0}, *mine = malloc(sizeof(*mine)), *none = NULL;
     void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     if (!mine || !library ||
-        !inside_find_symbols(library, symbols, sizeof(symbols) / sizeof(symbols[0]), &api)) {
+        !preload_find_symbols(library, symbols, sizeof(symbols) / sizeof(symbols[0]), &api)) {
         free(mine);
         return;
     }
-    (void)inside_find_symbols(library, timing, sizeof(timing) / sizeof(timing[0]), &api);
+    (void)preload_find_symbols(library, timing, sizeof(timing) / sizeof(timing[0]), &api);
     *mine = api;
     if (!__atomic_compare_exchange_n(&found, &none, mine, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_ACQUIRE))

@@ -5,9 +5,9 @@
 
 enum { PAUSE_MS = 1000, PAUSE_MOST_MS = 30000, END_WAITS_MS = 5000 };
 
-static struct inside_file kept;
+static struct preload_file kept;
 static pid_t owner; /* 0 = nothing was started; a child that was forked has no such thread */
-static struct inside_thread ours = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static struct preload_thread ours = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static bool over; /* the thread has copied for the last time; under its lock */
 
 /* The first pause: CONTEND_COMMS_PERIOD_MS, for tests, which then stays as it is. */
@@ -41,13 +41,13 @@ static void copy_changes(bool last)
     (void)pthread_mutex_lock(&one);
     const uint64_t sum = sum_up();
     if (sum != saved || told_end != last) {
-        const uint64_t time = last ? 0 : inside_now_ns(CLOCK_MONOTONIC);
+        const uint64_t time = last ? 0 : preload_now_ns(CLOCK_MONOTONIC);
         __atomic_store_n(&header->copied_ns, time, __ATOMIC_RELAXED);
-        int code = inside_file_save(&kept);
+        int code = preload_file_save(&kept);
         saved = code ? saved : sum;
         told_end = code ? told_end : last;
         if (code && last && !said)
-            inside_say_off("cannot write the last of ", kept.path, code);
+            preload_say_off("cannot write the last of ", kept.path, code);
         said |= code && last;
     }
     (void)pthread_mutex_unlock(&one);
@@ -69,7 +69,7 @@ static void *keep(void *arg)
     long pause = first_pause(&grows);
     (void)arg;
     do {
-        last = inside_thread_pause(&ours, pause);
+        last = preload_thread_pause(&ours, pause);
         copy_changes(last);
         if (grows)
             pause = pause < PAUSE_MOST_MS / 2 ? 2 * pause : PAUSE_MOST_MS;
@@ -80,16 +80,16 @@ static void *keep(void *arg)
 static void end(void)
 {
     if (owner == getpid())
-        inside_thread_end(&ours, END_WAITS_MS);
+        preload_thread_end(&ours, END_WAITS_MS);
 }
 
-bool plugin_keep_start(const struct inside_file *file)
+bool plugin_keep_start(const struct preload_file *file)
 {
     kept = *file;
-    int code = inside_thread_start(&ours, keep);
+    int code = preload_thread_start(&ours, keep);
     if (code) {
         (void)unlink(kept.path);
-        inside_file_drop(&kept, code);
+        preload_file_drop(&kept, code);
         return false;
     }
     __atomic_store_n(&owner, getpid(), __ATOMIC_RELEASE);

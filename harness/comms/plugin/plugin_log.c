@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "harness/comms/logs/host.h"
-#include "harness/comms/logs/inside.h"
 #include "harness/comms/logs/names.h"
+#include "harness/comms/logs/preload.h"
 #include "harness/comms/plugin/plugin_keep.h"
 
 /* Where it lies in memory; the same as in the file. */
@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct log) == COMMS_FILE_SIZE, "the file is the struct");
 
 enum { PROBES = 64 }; /* places that a detailed key may be at */
 
-const char inside_who[] = "contend comms";
+const char preload_who[] = "contend comms";
 
 static struct log *the_log; /* NULL = off */
 static pthread_once_t opened_once = PTHREAD_ONCE_INIT;
@@ -45,14 +45,14 @@ static void forget_in_child(void)
     the_log = NULL;
 }
 
-static void begin(struct log *log, const struct inside_file *file)
+static void begin(struct log *log, const struct preload_file *file)
 {
     struct comms_header *header = &log->header;
     *header = comms_header_begin();
     header->interface = asked_interface;
     header->pid = getpid();
-    header->start_ns = inside_now_ns(CLOCK_REALTIME);
-    header->start_mono_ns = inside_now_ns(CLOCK_MONOTONIC);
+    header->start_ns = preload_now_ns(CLOCK_REALTIME);
+    header->start_mono_ns = preload_now_ns(CLOCK_MONOTONIC);
     (void)snprintf(header->host, sizeof(header->host), "%s", file->host);
     header->copied_ns = file->apart ? header->start_mono_ns : 0;
     comms_boot_find(header->boot);
@@ -61,14 +61,14 @@ static void begin(struct log *log, const struct inside_file *file)
 
 static void open_log(void)
 {
-    struct inside_file file;
-    if (!inside_file_create(&file, COMMS_SUFFIX, COMMS_FILE_SIZE))
+    struct preload_file file;
+    if (!preload_file_create(&file, COMMS_SUFFIX, COMMS_FILE_SIZE))
         return;
     begin(file.bytes, &file);
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (code)
-        inside_file_drop(&file, code);
-    if (code || !inside_file_name(&file) || (file.apart && !plugin_keep_start(&file)))
+        preload_file_drop(&file, code);
+    if (code || !preload_file_name(&file) || (file.apart && !plugin_keep_start(&file)))
         return;
     (void)snprintf(log_path, sizeof(log_path), "%s", file.path);
     __atomic_store_n(&the_log, (struct log *)file.bytes, __ATOMIC_RELEASE);
@@ -80,7 +80,7 @@ bool plugin_log_open(unsigned interface)
     asked_interface = interface;
     (void)pthread_once(&opened_once, open_log);
     if (is_child && !said_child)
-        inside_say_off("forked from a process that is watched", "", 0);
+        preload_say_off("forked from a process that is watched", "", 0);
     said_child = is_child;
     errno = before;
     return running() != NULL;
@@ -96,7 +96,7 @@ int plugin_log_join(const struct comms_member *told)
         return -1;
     struct comms_member *member = &log->members[number];
     *member = *told;
-    member->begin_ns = inside_now_ns(CLOCK_MONOTONIC);
+    member->begin_ns = preload_now_ns(CLOCK_MONOTONIC);
     __atomic_store_n(&member->state, (uint32_t)COMMS_ALIVE, __ATOMIC_RELEASE);
     return (int)number;
 }
@@ -129,7 +129,7 @@ void plugin_log_leave(int member)
     struct log *log = running();
     if (!log || member < 0)
         return;
-    log->members[member].end_ns = inside_now_ns(CLOCK_MONOTONIC);
+    log->members[member].end_ns = preload_now_ns(CLOCK_MONOTONIC);
     __atomic_store_n(&log->members[member].state, (uint32_t)COMMS_FINALIZED, __ATOMIC_RELEASE);
     plugin_keep_now();
 }
@@ -191,7 +191,7 @@ static uint64_t add_event(struct log *log, uint64_t key, uint64_t bytes, uint64_
     __atomic_thread_fence(__ATOMIC_RELEASE);
     event->key = key;
     event->bytes = bytes;
-    event->time_ns = inside_now_ns(CLOCK_MONOTONIC);
+    event->time_ns = preload_now_ns(CLOCK_MONOTONIC);
     event->duration_ns = 0;
     event->sequence = sequence;
     __atomic_store_n(&event->stamp, number + 1, __ATOMIC_RELEASE);

@@ -8,8 +8,8 @@
  * memory of our own, and a thread of ours copies it into the file: what a process did that is
  * killed is lost from the last copy on. CONTEND_COMMS_MAPPED=0: so it is everywhere.
  */
-#ifndef CONTEND_COMMS_LOGS_INSIDE_H
-#define CONTEND_COMMS_LOGS_INSIDE_H
+#ifndef CONTEND_COMMS_LOGS_PRELOAD_H
+#define CONTEND_COMMS_LOGS_PRELOAD_H
 
 #include <limits.h>
 #include <pthread.h>
@@ -21,57 +21,58 @@
 #include "harness/comms/logs/record.h"
 
 /* The library defines it: who says the line. */
-extern const char inside_who[];
+extern const char preload_who[];
 
 /* `code`: an errno to be told in words, or 0. One write, so that lines of processes do not mix. */
-void inside_say_off(const char *why, const char *what, int code);
+void preload_say_off(const char *why, const char *what, int code);
 
-uint64_t inside_now_ns(clockid_t clock);
+uint64_t preload_now_ns(clockid_t clock);
 
-struct inside_file {
+struct preload_file {
     char host[COMMS_HOST_MAX];
     char path[PATH_MAX], unfinished[PATH_MAX + 8];
     size_t size;
     void *bytes; /* zeroed, of whole words; shared with the file, whose blocks are all there, or: */
-    bool apart;  /* memory of our own, that inside_file_save copies */
+    bool apart;  /* memory of our own, that preload_file_save copies */
 };
 
 /* Under an unfinished name in CONTEND_COMMS_DIR. False: it is said why not, and nothing is left. */
-bool inside_file_create(struct inside_file *file, const char *suffix, size_t size);
+bool preload_file_create(struct preload_file *file, const char *suffix, size_t size);
 
 /* Gives it its name: who lists the directory finds whole headers alone. False as above. */
-bool inside_file_name(struct inside_file *file);
+bool preload_file_name(struct preload_file *file);
 
 /*
  * Replaces the file by what `bytes` are now: at once, so that a reader finds one whole copy. They
  * are copied from their end to their beginning, word by word: what a record says of others is to
  * stand behind them. Returns 0 or an errno; the copy before is then still there.
  */
-int inside_file_save(const struct inside_file *file);
+int preload_file_save(const struct preload_file *file);
 
 /* A thread of ours, all signals blocked, that looks now and then. Begins with a lock alone. */
-struct inside_thread {
+struct preload_thread {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool wanted, ends; /* under the lock: not to pause any longer, and for the last time */
 };
 /* 0 or an errno. */
-int inside_thread_start(struct inside_thread *ours, void *(*run)(void *arg));
+int preload_thread_start(struct preload_thread *ours, void *(*run)(void *arg));
 /* In it: up to so many ms, unless it is wanted, which then is over. True: the program ends. */
-bool inside_thread_pause(struct inside_thread *ours, long ms);
+bool preload_thread_pause(struct preload_thread *ours, long ms);
 /* The program ends: tells it, and waits for it no longer than so many ms. */
-void inside_thread_end(struct inside_thread *ours, long ms);
+void preload_thread_end(struct preload_thread *ours, long ms);
 
 /* Where a table of functions has one of a library. */
-struct inside_symbol {
+struct preload_symbol {
     const char *name;
     size_t offset;
 };
 /* All of them, or false and none. */
-bool inside_find_symbols(void *library, const struct inside_symbol *symbols, size_t n, void *table);
+bool preload_find_symbols(void *library, const struct preload_symbol *symbols, size_t n,
+                          void *table);
 
 /* Instead: it is unmapped and taken away, after a line. */
-void inside_file_drop(struct inside_file *file, int code);
+void preload_file_drop(struct preload_file *file, int code);
 
 #endif

@@ -1,4 +1,4 @@
-#include "harness/comms/logs/inside.h"
+#include "harness/comms/logs/preload.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -15,17 +15,17 @@
 
 #include "harness/comms/logs/host.h"
 
-void inside_say_off(const char *why, const char *what, int code)
+void preload_say_off(const char *why, const char *what, int code)
 {
     char line[PATH_MAX + 200];
-    int n = snprintf(line, sizeof(line), "%s: off in process %ld: %s%s%s%s\n", inside_who,
+    int n = snprintf(line, sizeof(line), "%s: off in process %ld: %s%s%s%s\n", preload_who,
                      (long)getpid(), why, what, code ? ": " : "", code ? strerror(code) : "");
     if (n > 0 &&
         write(STDERR_FILENO, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line)) < 0)
         return; /* nobody to tell */
 }
 
-uint64_t inside_now_ns(clockid_t clock)
+uint64_t preload_now_ns(clockid_t clock)
 {
     struct timespec now = {0};
     (void)clock_gettime(clock, &now);
@@ -53,7 +53,7 @@ static bool is_within_limit(size_t size)
 
 /* All its blocks are there before it is mapped: a page that finds none kills who touches it. A copy
  * is written as a new file, and on NFS each block would be a write. */
-static bool map(int fd, struct inside_file *file)
+static bool map(int fd, struct preload_file *file)
 {
     file->apart = !keeps_blocks(fd);
     int code = !is_within_limit(file->size) ? EFBIG
@@ -67,29 +67,29 @@ static bool map(int fd, struct inside_file *file)
     }
     if (!code)
         return true;
-    inside_say_off("cannot write ", file->unfinished, code);
+    preload_say_off("cannot write ", file->unfinished, code);
     (void)unlink(file->unfinished);
     return false;
 }
 
-bool inside_file_create(struct inside_file *file, const char *suffix, size_t size)
+bool preload_file_create(struct preload_file *file, const char *suffix, size_t size)
 {
     const char *dir = getenv("CONTEND_COMMS_DIR");
     if (!dir || !*dir) {
-        inside_say_off("CONTEND_COMMS_DIR names no directory", "", 0);
+        preload_say_off("CONTEND_COMMS_DIR names no directory", "", 0);
         return false;
     }
     file->size = size;
     comms_host_find(file->host);
     int n = snprintf(file->path, sizeof(file->path), "%s/%s-%ld-%llu%s", dir, file->host,
-                     (long)getpid(), (unsigned long long)inside_now_ns(CLOCK_REALTIME), suffix);
+                     (long)getpid(), (unsigned long long)preload_now_ns(CLOCK_REALTIME), suffix);
     (void)snprintf(file->unfinished, sizeof(file->unfinished), "%s.begun", file->path);
     int fd = n < (int)sizeof(file->path)
                  ? open(file->unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644)
                  : -1;
     if (fd < 0) {
-        inside_say_off("cannot create ", file->path,
-                       n < (int)sizeof(file->path) ? errno : ENAMETOOLONG);
+        preload_say_off("cannot create ", file->path,
+                        n < (int)sizeof(file->path) ? errno : ENAMETOOLONG);
         return false;
     }
     bool mapped = map(fd, file);
@@ -97,18 +97,18 @@ bool inside_file_create(struct inside_file *file, const char *suffix, size_t siz
     return mapped;
 }
 
-bool inside_file_name(struct inside_file *file)
+bool preload_file_name(struct preload_file *file)
 {
-    int code = file->apart                            ? inside_file_save(file)
+    int code = file->apart                            ? preload_file_save(file)
                : rename(file->unfinished, file->path) ? errno
                                                       : 0;
     if (code)
-        inside_file_drop(file, code);
+        preload_file_drop(file, code);
     return !code;
 }
 
 /* Blocks without anything stay holes. */
-static int write_backwards(int fd, const struct inside_file *file)
+static int write_backwards(int fd, const struct preload_file *file)
 {
     enum { WORDS = 512 };
     const uint64_t *word = file->bytes;
@@ -126,7 +126,7 @@ static int write_backwards(int fd, const struct inside_file *file)
     }
 }
 
-int inside_file_save(const struct inside_file *file)
+int preload_file_save(const struct preload_file *file)
 {
     int fd = open(file->unfinished, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (fd < 0)
@@ -165,7 +165,7 @@ static struct timespec in_ms(long ms)
     return until;
 }
 
-int inside_thread_start(struct inside_thread *ours, void *(*run)(void *arg))
+int preload_thread_start(struct preload_thread *ours, void *(*run)(void *arg))
 {
     pthread_condattr_t clock;
     int code = pthread_condattr_init(&clock);
@@ -174,7 +174,7 @@ int inside_thread_start(struct inside_thread *ours, void *(*run)(void *arg))
     return code ? code : start(&ours->thread, run);
 }
 
-bool inside_thread_pause(struct inside_thread *ours, long ms)
+bool preload_thread_pause(struct preload_thread *ours, long ms)
 {
     const struct timespec until = in_ms(ms);
     int code = 0;
@@ -187,7 +187,7 @@ bool inside_thread_pause(struct inside_thread *ours, long ms)
     return ends;
 }
 
-void inside_thread_end(struct inside_thread *ours, long ms)
+void preload_thread_end(struct preload_thread *ours, long ms)
 {
     const struct timespec until = in_ms(ms);
     (void)pthread_mutex_lock(&ours->lock);
@@ -199,7 +199,8 @@ void inside_thread_end(struct inside_thread *ours, long ms)
     (void)pthread_clockjoin_np(ours->thread, NULL, CLOCK_MONOTONIC, &until);
 }
 
-bool inside_find_symbols(void *library, const struct inside_symbol *symbols, size_t n, void *table)
+bool preload_find_symbols(void *library, const struct preload_symbol *symbols, size_t n,
+                          void *table)
 {
     for (size_t i = 0; i < n; i++)
         if (!dlsym(library, symbols[i].name))
@@ -211,9 +212,9 @@ bool inside_find_symbols(void *library, const struct inside_symbol *symbols, siz
     return true;
 }
 
-void inside_file_drop(struct inside_file *file, int code)
+void preload_file_drop(struct preload_file *file, int code)
 {
-    inside_say_off("cannot begin ", file->path, code);
+    preload_say_off("cannot begin ", file->path, code);
     (void)unlink(file->unfinished);
     (void)munmap(file->bytes, file->size);
 }
