@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "harness/comms/logs/names.h"
-#include "harness/comms/view/lines.h"
+#include "harness/comms/view/collective_summary.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
 #include "harness/show/data/curves.h"
@@ -261,8 +261,8 @@ static int count_sizes(const struct comms_view *view, struct sizes *sizes, struc
 {
     int rc = 0;
     for (size_t c = 0; c < view->comms.n && !rc; c++) {
-        struct comms_lines lines;
-        rc = comms_lines_make(&view->comms.communicator[c], false, &lines, err);
+        struct comms_summary lines;
+        rc = comms_summary_make(&view->comms.communicator[c], false, &lines, err);
         for (size_t i = 0; !rc && i < lines.n; i++) {
             const struct comms_line *line = &lines.line[i];
             sizes->any_size += line->any_size;
@@ -271,7 +271,7 @@ static int count_sizes(const struct comms_view *view, struct sizes *sizes, struc
                 sizes->all[line->func] += line->sizes[b];
             }
         }
-        comms_lines_free(&lines);
+        comms_summary_free(&lines);
     }
     return rc;
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "harness/comms/logs/names.h"
-#include "harness/comms/view/lines.h"
+#include "harness/comms/view/collective_summary.h"
 #include "harness/lib/files/file.h"
 #include "harness/store/files/csv.h"
 
@@ -66,8 +66,8 @@ static int put_calls(const void *of, FILE *out, struct err *err)
     const struct comms_view *view = of;
     int rc = 0;
     for (size_t c = 0; c < view->comms.n && !rc; c++) {
-        struct comms_lines lines;
-        rc = comms_lines_make(&view->comms.communicator[c], false, &lines, err);
+        struct comms_summary lines;
+        rc = comms_summary_make(&view->comms.communicator[c], false, &lines, err);
         for (size_t i = 0; !rc && i < lines.n; i++) {
             const struct comms_line *line = &lines.line[i];
             char from[24], bytes[24];
@@ -80,7 +80,7 @@ static int put_calls(const void *of, FILE *out, struct err *err)
             if (line->any_size)
                 put_size(c, line, "", line->any_size, "", out);
         }
-        comms_lines_free(&lines);
+        comms_summary_free(&lines);
     }
     return rc;
 }

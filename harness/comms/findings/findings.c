@@ -7,7 +7,7 @@
 
 #include "harness/comms/logs/names.h"
 #include "harness/comms/view/arrival.h"
-#include "harness/comms/view/lines.h"
+#include "harness/comms/view/collective_summary.h"
 #include "harness/lib/base/text.h"
 
 struct judge {
@@ -112,8 +112,8 @@ static void judge_line(struct judge *judge, const struct comms_line *line)
 }
 
 /* Calls of the program that NCCL worked off in ways of which it tells nothing. */
-static void judge_untold(struct judge *judge, const struct comms_lines *called,
-                         const struct comms_lines *work)
+static void judge_untold(struct judge *judge, const struct comms_summary *called,
+                         const struct comms_summary *work)
 {
     for (size_t i = 0; i < called->n; i++) {
         const struct comms_line *line = &called->line[i];
@@ -175,21 +175,21 @@ static void judge_arrival(struct judge *judge)
 
 static void judge_communicator(struct judge *judge)
 {
-    struct comms_lines work = {0}, called = {0};
+    struct comms_summary work = {0}, called = {0};
     judge->lacking = count_lacking(judge->communicator);
     judge_ranks(judge);
     judge_unused(judge);
     if (!judge->about.rc)
-        judge->about.rc = comms_lines_make(judge->communicator, false, &work, judge->about.err);
+        judge->about.rc = comms_summary_make(judge->communicator, false, &work, judge->about.err);
     if (!judge->about.rc)
-        judge->about.rc = comms_lines_make(judge->communicator, true, &called, judge->about.err);
+        judge->about.rc = comms_summary_make(judge->communicator, true, &called, judge->about.err);
     for (size_t i = 0; i < work.n && !judge->about.rc; i++)
         judge_line(judge, &work.line[i]);
     judge_untold(judge, &called, &work);
     judge_types(judge);
     judge_arrival(judge);
-    comms_lines_free(&work);
-    comms_lines_free(&called);
+    comms_summary_free(&work);
+    comms_summary_free(&called);
 }
 
 /* ---- of the whole ---- */

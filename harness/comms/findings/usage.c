@@ -8,7 +8,7 @@
 
 #include "harness/comms/findings/findings.h"
 #include "harness/comms/logs/names.h"
-#include "harness/comms/view/lines.h"
+#include "harness/comms/view/collective_summary.h"
 #include "harness/comms/view/matrix.h"
 #include "harness/lib/base/units.h"
 

@@ -6,7 +6,7 @@
 
 #include "harness/comms/logs/names.h"
 #include "harness/comms/view/arrival.h"
-#include "harness/comms/view/lines.h"
+#include "harness/comms/view/collective_summary.h"
 #include "harness/comms/view/matrix.h"
 #include "harness/store/json/findings.h"
 #include "harness/store/json/value.h"
@@ -146,11 +146,11 @@ static json_t *arrival_to_json(const struct comms_arrival *arrival)
 static int communicator_to_json(const struct comms_communicator *communicator, json_t *all,
                                 struct err *err)
 {
-    struct comms_lines lines;
+    struct comms_summary lines;
     struct comms_arrival arrival = {0};
     json_t *matrix = NULL;
     char id[24];
-    int rc = comms_lines_make(communicator, false, &lines, err);
+    int rc = comms_summary_make(communicator, false, &lines, err);
     if (rc)
         return rc;
     rc = matrix_to_json(communicator, &matrix, err);
@@ -170,7 +170,7 @@ static int communicator_to_json(const struct comms_communicator *communicator, j
                       done_to_json(communicator)));
     }
     comms_arrival_free(&arrival);
-    comms_lines_free(&lines);
+    comms_summary_free(&lines);
     return rc;
 }
 

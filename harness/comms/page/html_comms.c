@@ -10,7 +10,7 @@
 #include "harness/comms/findings/findings.h"
 #include "harness/comms/logs/names.h"
 #include "harness/comms/view/arrival.h"
-#include "harness/comms/view/lines.h"
+#include "harness/comms/view/collective_summary.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/show/html/html_parts.h"
@@ -237,7 +237,7 @@ static const char *gigabytes(double rate, char buf[static 24])
     return buf;
 }
 
-static void print_speeds(const struct comms_lines *lines, uint32_t nranks, FILE *out)
+static void print_speeds(const struct comms_summary *lines, uint32_t nranks, FILE *out)
 {
     bool any = false;
     for (size_t i = 0; i < lines->n; i++)
@@ -285,7 +285,7 @@ static void print_arrival(const struct comms_arrival *arrival, FILE *out)
 /* How long the collectives of a communicator took, and who came late; nothing where none was timed,
  * or where ranks cannot be compared. */
 static int print_times(const struct comms_communicator *communicator,
-                       const struct comms_lines *lines, FILE *out, struct err *err)
+                       const struct comms_summary *lines, FILE *out, struct err *err)
 {
     struct comms_arrival arrival;
     int rc = comms_arrival_make(communicator, &arrival, err);
@@ -317,9 +317,9 @@ static void print_sizes(const struct comms_line *line, FILE *out)
 static int print_lines(const struct comms_view *view, size_t c, FILE *out, struct err *err)
 {
     const struct comms_communicator *communicator = &view->comms.communicator[c];
-    struct comms_lines lines;
+    struct comms_summary lines;
     char name[160], caption[240];
-    int rc = comms_lines_make(communicator, false, &lines, err);
+    int rc = comms_summary_make(communicator, false, &lines, err);
     if (rc)
         return rc;
     (void)snprintf(caption, sizeof(caption), "%s: %u ranks on %u nodes",
@@ -338,7 +338,7 @@ static int print_lines(const struct comms_view *view, size_t c, FILE *out, struc
     }
     end_table(out);
     rc = print_times(communicator, &lines, out, err);
-    comms_lines_free(&lines);
+    comms_summary_free(&lines);
     return rc;
 }
 

@@ -10,7 +10,7 @@
 #include "harness/comms/logs/names.h"
 #include "harness/comms/tables/nvlink_check.h"
 #include "harness/comms/view/arrival.h"
-#include "harness/comms/view/lines.h"
+#include "harness/comms/view/collective_summary.h"
 #include "harness/comms/view/matrix.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
@@ -89,7 +89,7 @@ static void print_speed(const struct comms_line *line, uint32_t nranks, FILE *ou
                   gigabytes(speed.algbw, algbw), gigabytes(speed.busbw, busbw));
 }
 
-static void print_speeds(const struct comms_lines *lines, uint32_t nranks, FILE *out)
+static void print_speeds(const struct comms_summary *lines, uint32_t nranks, FILE *out)
 {
     bool any = false;
     for (size_t i = 0; i < lines->n; i++)
@@ -141,8 +141,8 @@ static int print_arrival(const struct comms_communicator *communicator, FILE *ou
 
 static int print_lines(const struct comms_communicator *communicator, FILE *out, struct err *err)
 {
-    struct comms_lines lines;
-    int rc = comms_lines_make(communicator, false, &lines, err);
+    struct comms_summary lines;
+    int rc = comms_summary_make(communicator, false, &lines, err);
     if (rc)
         return rc;
     (void)fprintf(out, "\n  %-13s %-14s %-8s %12s %20s\n", "collective", "algorithm", "protocol",
@@ -156,7 +156,7 @@ static int print_lines(const struct comms_communicator *communicator, FILE *out,
         print_sizes(line, out);
     }
     print_speeds(&lines, communicator->nranks, out);
-    comms_lines_free(&lines);
+    comms_summary_free(&lines);
     return print_arrival(communicator, out, err);
 }
 

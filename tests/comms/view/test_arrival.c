@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "harness/comms/logs/names.h"
-#include "harness/comms/view/lines.h"
+#include "harness/comms/view/collective_summary.h"
 #include "tests/lib/unit.h"
 
 enum { RANKS = 3, CALLS = 40 };

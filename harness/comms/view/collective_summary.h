@@ -1,6 +1,6 @@
 /* What a communicator did, a line for each collective, algorithm and protocol. Pure. */
-#ifndef CONTEND_COMMS_VIEW_LINES_H
-#define CONTEND_COMMS_VIEW_LINES_H
+#ifndef CONTEND_COMMS_VIEW_COLLECTIVE_SUMMARY_H
+#define CONTEND_COMMS_VIEW_COLLECTIVE_SUMMARY_H
 
 #include "harness/comms/logs/merge.h"
 
@@ -24,15 +24,15 @@ struct comms_line {
     uint64_t timed_calls, timed_ns, timed_bytes; /* of all ranks */
 };
 
-struct comms_lines {
+struct comms_summary {
     size_t n;
     struct comms_line *line; /* owned; in the order of collectives, then algorithms, ... */
 };
 
 /* Work alone, without COMMS_CALLED, unless `called`: then those alone. -ENOMEM only. */
-int comms_lines_make(const struct comms_communicator *communicator, bool called,
-                     struct comms_lines *lines, struct err *err);
-void comms_lines_free(struct comms_lines *lines);
+int comms_summary_make(const struct comms_communicator *communicator, bool called,
+                       struct comms_summary *lines, struct err *err);
+void comms_summary_free(struct comms_summary *lines);
 
 /*
  * How long a call took on a GPU, on average of those that were timed, and from that, as nccl-tests

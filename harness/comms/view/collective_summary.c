@@ -1,4 +1,4 @@
-#include "harness/comms/view/lines.h"
+#include "harness/comms/view/collective_summary.h"
 
 #include <errno.h>
 #include <math.h>
@@ -83,10 +83,10 @@ static int by_key(const void *a, const void *b)
     return (int)x->captured - (int)y->captured;
 }
 
-int comms_lines_make(const struct comms_communicator *communicator, bool called,
-                     struct comms_lines *lines, struct err *err)
+int comms_summary_make(const struct comms_communicator *communicator, bool called,
+                       struct comms_summary *lines, struct err *err)
 {
-    *lines = (struct comms_lines){.line = calloc(COMMS_LINES_MOST, sizeof(*lines->line))};
+    *lines = (struct comms_summary){.line = calloc(COMMS_LINES_MOST, sizeof(*lines->line))};
     if (!lines->line)
         return err_set(err, -ENOMEM, "no memory for a table");
     for (size_t i = 0; i < communicator->ndone; i++) {
@@ -137,8 +137,8 @@ struct comms_speed comms_line_speed(const struct comms_line *line, uint32_t nran
     return speed;
 }
 
-void comms_lines_free(struct comms_lines *lines)
+void comms_summary_free(struct comms_summary *lines)
 {
     free(lines->line);
-    *lines = (struct comms_lines){0};
+    *lines = (struct comms_summary){0};
 }
