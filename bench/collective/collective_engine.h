@@ -59,7 +59,7 @@ struct collective_ops {
     const char *name; /* "nccl", "mpi" */
 
     /*
-     * Whether this process could take part, without barrier the others; *local is how many ranks
+     * Whether this process could take part, without meeting the others; *local is how many ranks
      * it would hold. -ENOTSUP with the reason. Parameters are those of `collective`; the benchmark
      * then makes all processes agree.
      */

@@ -1,11 +1,11 @@
 /*
  * The loaders of one worker, whatever they are: processes, threads, or Python's.
  *
- *   rc = loader_pool_open(&pool of loaders, &load, err);               before the device is opened
- *   rc = loader_pool_start(&pool of loaders, LOAD_THREAD, 4, 8, &since_ns, err);
- *   ... rc = loader_pool_await(&pool of loaders, &token, err); ...     batches of the queue
- *   rc = loader_pool_stop(&pool of loaders, err);                      takes all batches out
- *   loader_pool_close(&pool of loaders);
+ *   rc = loader_pool_open(&loader_pool, &load, err);               before the device is opened
+ *   rc = loader_pool_start(&loader_pool, LOAD_THREAD, 4, 8, &since_ns, err);
+ *   ... rc = loader_pool_await(&loader_pool, &token, err); ...     batches of the queue
+ *   rc = loader_pool_stop(&loader_pool, err);                      takes all batches out
+ *   loader_pool_close(&loader_pool);
  */
 #ifndef CONTEND_BENCH_LOADER_LOADER_POOL_H
 #define CONTEND_BENCH_LOADER_LOADER_POOL_H

@@ -2,11 +2,11 @@
  * Loaders that are processes. They are started by a process of their own, forked before the worker
  * has a device or threads, as neither survives a fork: the worker orders, it starts and waits.
  *
- *   rc = process_pool_open(&process pool, &load, err);       first of all
- *   rc = process_pool_start(&process pool, LOAD_PROCESS, 4, &fresh, err);
+ *   rc = process_pool_open(&process_pool, &load, err);       first of all
+ *   rc = process_pool_start(&process_pool, LOAD_PROCESS, 4, &fresh, err);
  *   ... process_pool_fd() is readable when one was lost, and process_pool_lost() says how ...
- *   queue_end(...); rc = process_pool_stop(&process pool, err);
- *   process_pool_close(&process pool);                       ends all; fine for a zeroed struct
+ *   queue_end(...); rc = process_pool_stop(&process_pool, err);
+ *   process_pool_close(&process_pool);                       ends all; fine for a zeroed struct
  *
  * All of them die with the worker. PyTorch's process stays until the process pool's end, as it
  * takes seconds to start: it is at rest between process_pool_stop and the next start.

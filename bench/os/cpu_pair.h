@@ -1,7 +1,7 @@
 /*
  * Two players that hand a ball to each other: two threads, or two processes, each pinned to a CPU.
  *
- *   rc = cpu_pair_run(&(struct pair of CPUs){false, {0, 1}, play, arg}, err);    // play(arg, who)
+ *   rc = cpu_pair_run(&(struct cpu_pair){false, {0, 1}, play, arg}, err);    // play(arg, who)
  * in both
  *
  * What a process writes is seen only in memory that is shared.

@@ -2,11 +2,11 @@
  * A ball that two players of a pair of CPUs pass to and fro, by a pipe, a futex or sched_yield.
  * Each goes over a working set of its own while it has the ball.
  *
- *   rc = ping_pong_open(&ping-pong, sets, err);
- *   ping_pong_begin(ping-pong, PING_PONG_PIPE, words, slice_ns);
- *   rc = cpu_pair_run(&(struct pair of CPUs){.play = ping_pong_play, .arg = ping-pong, ...}, err);
- *   ping-pong->round_trip_us ...
- *   ping_pong_close(ping-pong);
+ *   rc = ping_pong_open(&ping_pong, sets, err);
+ *   ping_pong_begin(ping_pong, PING_PONG_PIPE, words, slice_ns);
+ *   rc = cpu_pair_run(&(struct cpu_pair){.play = ping_pong_play, .arg = ping_pong, ...}, err);
+ *   ping_pong->round_trip_us ...
+ *   ping_pong_close(ping_pong);
  */
 #ifndef CONTEND_BENCH_OS_PING_PONG_H
 #define CONTEND_BENCH_OS_PING_PONG_H

@@ -5,17 +5,17 @@
  * All three are on one CPU. The low one takes the lock and wakes the high one, which wakes the
  * middle one and then wants the lock. Without inheritance the low one does not run before the
  * middle one is done, however long that takes. With it, it has the high one's priority until it
- * gives the lock back. The two kinds of lock take turns, as ping-pongs in random order.
+ * gives the lock back. The two kinds of lock take turns, as trials in random order.
  *
  * **Measures** `high_wait` ms, from the high one's call until it has the lock, CLOCK_MONOTONIC_RAW.
- * Keys: protocol=none|inherit, policy=fifo|nice, stat=p50|max over the ping-pongs. `bounded`: the
- * share of ping-pongs in which it waited for less than the middle one works. The works (`held`
+ * Keys: protocol=none|inherit, policy=fifo|nice, stat=p50|max over the trials. `bounded`: the
+ * share of trials in which it waited for less than the middle one works. The works (`held`
  * under the lock, `kept` of the middle one) are CPU time of their threads.
  * **Source** Sha, Rajkumar and Lehoczky 1990; pthread_mutexattr_setprotocol(3). pi_stress of
  * rt-tests makes the same three, and tells only whether one gets stuck.
  * **Limits** Where real-time priorities are refused, the three have nice levels: 19, none and,
  * where that is allowed, -10. Those are weights: nobody is kept out, and the kernel lends no
- * weight, so that inheritance changes little. Between ping-pongs the CPU is left alone for as long,
+ * weight, so that inheritance changes little. Between trials the CPU is left alone for as long,
  * lest the kernel hold real-time threads back (sched_rt_runtime_us).
  */
 #include <errno.h>
@@ -35,7 +35,7 @@
 #include "kernels/cpu/busy.h"
 #include "kernels/cpu/mix64.h"
 
-enum { GAMES_LEAST = 3, GAMES_MOST = 500, PRIORITY = 10, BURST = 256 };
+enum { TRIALS_LEAST = 3, TRIALS_MOST = 500, PRIORITY = 10, BURST = 256 };
 enum role { LOW, MIDDLE, HIGH, ROLES };
 enum protocol { NONE, INHERIT, PROTOCOLS };
 
@@ -92,8 +92,8 @@ struct inversion {
     uint64_t work_ns[ROLES];
     uint64_t seed;
     unsigned games[PROTOCOLS];
-    double wait_ms[PROTOCOLS][GAMES_MOST];
-    /* Of the ping-pong that runs. */
+    double wait_ms[PROTOCOLS][TRIALS_MOST];
+    /* Of the trial that runs. */
     pthread_mutex_t mutex;
     _Alignas(128) _Atomic uint32_t ready[ROLES];
     _Alignas(128) _Atomic uint32_t begun[ROLES]; /* the low one has the lock: these may go on */
@@ -211,7 +211,7 @@ static int make_mutex(struct inversion *s, enum protocol protocol, struct err *e
               : 0;
 }
 
-static int play_ping_pong(struct inversion *s, enum protocol protocol, struct err *err)
+static int play_trial(struct inversion *s, enum protocol protocol, struct err *err)
 {
     int rc = make_mutex(s, protocol, err);
     if (rc)
@@ -245,8 +245,8 @@ static void emit_protocol(struct bench_ctx *ctx, enum protocol protocol)
     const struct dims at = DIMS({BY_PROTOCOL, protocol}, {BY_POLICY, s->fifo ? FIFO : NICE});
     double *wait_ms = s->wait_ms[protocol], kept_ms = (double)s->work_ns[MIDDLE] / 1e6;
     unsigned n = s->games[protocol], bounded = 0;
-    for (unsigned ping_pong = 0; ping_pong < n; ping_pong++)
-        bounded += wait_ms[ping_pong] < kept_ms;
+    for (unsigned trial = 0; trial < n; trial++)
+        bounded += wait_ms[trial] < kept_ms;
     if (!s->fifo)
         (void)bench_emit_absent(
             ctx, HIGH_WAIT, &s->refused,
@@ -264,13 +264,13 @@ static int inversion_scan(struct bench_ctx *ctx)
     team_call(&s->team, 0, try_fifo, s);
     if (!s->fifo)
         s->refused.code = -ENOTSUP;
-    for (unsigned ping_pong = 0; ping_pong < GAMES_MOST && !rc; ping_pong++) {
-        if (ping_pong >= GAMES_LEAST && clock_now_ns() > end_ns)
+    for (unsigned trial = 0; trial < TRIALS_MOST && !rc; trial++) {
+        if (trial >= TRIALS_LEAST && clock_now_ns() > end_ns)
             break;
-        enum protocol first = (enum protocol)(mix64(s->seed + ping_pong) % PROTOCOLS);
-        rc = play_ping_pong(s, first, ctx->err);
+        enum protocol first = (enum protocol)(mix64(s->seed + trial) % PROTOCOLS);
+        rc = play_trial(s, first, ctx->err);
         if (!rc)
-            rc = play_ping_pong(s, (enum protocol)(INHERIT - first), ctx->err);
+            rc = play_trial(s, (enum protocol)(INHERIT - first), ctx->err);
     }
     for (unsigned protocol = 0; protocol < PROTOCOLS && !rc; protocol++)
         emit_protocol(ctx, (enum protocol)protocol);

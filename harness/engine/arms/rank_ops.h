@@ -1,7 +1,7 @@
 /*
  * What a run asks of the others where it is one rank of several (ranks/job/rank_ops.h fills it):
  * all have the same arms and take the same steps, each starts its own workers of an arm. Without a
- * rank operations, NULL, all workers are ours.
+ * rank_ops, NULL, all workers are ours.
  */
 #ifndef CONTEND_ENGINE_ARMS_RANK_OPS_H
 #define CONTEND_ENGINE_ARMS_RANK_OPS_H
@@ -32,7 +32,7 @@ struct rank_ops_readings {
     struct usage_machine go, end; /* of those CPUs */
     /* CPU time meanwhile: of its workers, which are bound to those, and of us, who are anywhere. */
     double workers_s, helpers_s;
-    bool stuck; /* a worker of rank operations->start could not be ended */
+    bool stuck; /* a worker of rank_ops->start could not be ended */
 };
 
 /* Every function takes `arg` first. */

@@ -47,7 +47,7 @@ struct observe_config {
     struct cgroups *cgroups;            /* that workers go into; NULL = none */
     double setup_s;                     /* watchdog of everything that is not a measured step */
     bool traced;                        /* the first round is kept step by step, for a trace */
-    const struct observe_watch *watch;  /* NULL = nobody; not with a rank operations */
+    const struct observe_watch *watch;  /* NULL = nobody; not with rank_ops */
     void (*on_wait)(void *arg);         /* called a few times a second while waiting; NULL = none */
     void *on_wait_arg;
     /* Who observes variants in place of observe_arm, with the same errors; NULL = nobody. */

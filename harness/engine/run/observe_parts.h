@@ -38,7 +38,7 @@ struct observer {
     struct observer_child {
         pid_t pid; /* where to read what it does; 0 = not started or gone */
         struct process process;
-        bool in_mpi; /* started by rank operations->start, a thread of the process of that pid */
+        bool in_mpi; /* started by rank_ops->start, a thread of the process of that pid */
         bool censored;
         bool canceled;      /* ended for what another one did */
         uint64_t killed_ns; /* clock at which a censored step was ended */

@@ -1,5 +1,5 @@
 /*
- * How ranks that wait for each other in every step agree on their last one, without barrier for it:
+ * How ranks that wait for each other in every step agree on their last one, without a barrier:
  * a barrier between steps would line them up, and hide who comes late into the next.
  *
  * Rank 0 decides before it begins a step whether that step is the last; all ranks ask behind it.
@@ -7,9 +7,9 @@
  *
  *   for (uint64_t step = 1;; step++) {
  *       if (rank == 0 && it is enough)
- *           step_limit_end_with(step limit, step);
+ *           step_limit_end_with(step_limit, step);
  *       run a step in which all ranks meet;
- *       if (step_limit_ends(step limit, step))
+ *       if (step_limit_ends(step_limit, step))
  *           break;
  *   }
  */

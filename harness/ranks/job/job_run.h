@@ -21,7 +21,7 @@ int job_run_open(struct job *job, const struct job_env *env, struct signals *sig
 
 /*
  * After run_setup_make, which returned `rc`: rank 0's seed and run id, one transport, one plan of
- * all machines; `rank operations` is made, and the setup's. Without a job it returns rc.
+ * all machines; `rank_ops` is made, and the setup's. Without a job it returns rc.
  */
 int job_run_join(struct job *job, struct job_rank_ops *rank_ops, const struct topo *topo, int rc,
                  struct run_setup *setup, struct err *err);

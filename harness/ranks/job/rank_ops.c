@@ -83,7 +83,7 @@ static int hold_barrier(struct job_rank_ops *rank_ops, struct err *err)
                            rank_ops->beats[r].bytes, bytes);
     unsigned char *all = bytes ? malloc(job->world.size * bytes) : NULL;
     if (bytes && !all)
-        return err_set(err, -ENOMEM, "no memory for a meeting of %u ranks", job->world.size);
+        return err_set(err, -ENOMEM, "no memory for a barrier of %u ranks", job->world.size);
     int rc = 0;
     if (bytes)
         rc = job_gather(job, barrier_block(rank_ops->barrier, job->world.rank), all, bytes, err);
