@@ -423,7 +423,7 @@ const struct command compare_command = {
         "several runs below it. Single runs show only large differences: take five or so a side, "
         "or 'contend ab'. --history alone looks for changes of level in the runs of one machine, "
         "of at least four runs on either side. Exit codes: 0 nothing that --fail-on names; 1 a "
-        "verdict failed; 2 bad input; 4 nothing was shown either way. docs/evidence.md has the "
+        "verdict failed; 2 bad input; 4 nothing was shown either way. docs/compare.md has the "
         "method.",
     .opts = compare_opts,
 };

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The jobs of docs/evidence.md, their lines as they stand there but for the time they take: two builds that are
+# The jobs of docs/compare.md, their lines as they stand there but for the time they take: two builds that are
 # the same one, and one that is slower.
 . tests/lib/cli.sh
 needs python3
-python3 - docs/evidence.md "$scratch" << 'END' || fail "the jobs are not where they were"
+python3 - docs/compare.md "$scratch" << 'END' || fail "the jobs are not where they were"
 import re
 import sys
 text = open(sys.argv[1], encoding="utf-8").read()

@@ -4,7 +4,7 @@
  * rests on it. The values are logarithms: of ratios. Pure.
  *
  * Clearly different: the difference of the means of two sides is larger than the half width of
- * run_spread_half_width at the tail that is asked for. docs/evidence.md has how often that is
+ * run_spread_half_width at the tail that is asked for. docs/compare.md has how often that is
  * wrong, and what it finds.
  *
  * Two levels: rounds vary within a run, and runs vary between each other by more than that
