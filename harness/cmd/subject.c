@@ -179,7 +179,7 @@ int subject_take(struct session *s, struct subject *subject, const struct scenar
 bool subject_take_task(struct session *s, const struct command *command, struct subject *subject,
                        const struct scenario **scenario, int *code)
 {
-    const struct scenario *named[CLI_LIST_MAX];
+    const struct scenario *named[CLI_LIST_MAX] = {0};
     int n;
     s->opts = command->opts;
     s->options_argc = subject_options_argc(s->argc, s->argv);

@@ -16,7 +16,12 @@
  *   *added = *row;
  */
 #define array_add(array, n, capacity)                                                              \
-    (array_grow(&(array), (n), &(capacity), sizeof(*(array))) ? &(array)[(n)++] : NULL)
+    ({                                                                                             \
+        __typeof__(array) grown_ = array_grown((array), (n), &(capacity), sizeof(*(array)));       \
+        if (grown_)                                                                                \
+            (array) = grown_;                                                                      \
+        grown_ ? &grown_[(n)++] : NULL;                                                            \
+    })
 
 /*
  * The array with room for one element more than the `n` of `size` bytes that it holds, perhaps at
@@ -32,17 +37,6 @@ static inline void *array_grown(void *array, size_t n, size_t *capacity, size_t 
     if (grown)
         *capacity = larger;
     return grown;
-}
-
-/* The same of an array by the address of its pointer, which is set. */
-static inline bool array_grow(void *array, size_t n, size_t *capacity, size_t size)
-{
-    void *grown;
-    memcpy(&grown, array, sizeof(grown));
-    grown = array_grown(grown, n, capacity, size);
-    if (grown)
-        memcpy(array, &grown, sizeof(grown));
-    return grown != NULL;
 }
 
 #endif
