@@ -109,7 +109,7 @@ expect 0 '3 of 4' "$CONTEND_FAKE" validate bounds fleet -o without.json
 grep -q '"machine": "n4", "reason": "its own rules: FAIL: 1 rule (gpu_count)"' without.json || fail "$(cat without.json)"
 for i in 1 2 3; do record "refused/$i" "n$i" 20 FAIL 'FAIL: 1 rule (ecc)'; done
 expect 4 'all 3 machines are left out, the first since its own rules: FAIL: 1 rule \(ecc\)$' "$CONTEND_FAKE" \
-    baseline refused -o refused.json
+    validate bounds refused -o refused.json
 [ ! -e refused.json ] || fail "a baseline of nobody"
 record fleet/4 n4 7
 sed 's/level=quick/level=standard/' fleet.json > standard.json # as quick measures for seconds only
