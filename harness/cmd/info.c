@@ -6,6 +6,7 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/engine/discover/scans.h"
+#include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
@@ -290,43 +291,39 @@ static void explain_bench(const struct topo *topo, const struct bench *bench, ch
 
 enum { SCENARIO_LIST, BENCH_LIST, PLACEMENT_LIST, LISTS };
 
-/* Appends an entry of which only its name and its summary are known. */
-static int grow(struct list *list, const char *name, const char *summary, struct list_entry **entry)
+/* An entry of which only its name and its summary are known; NULL: no memory. */
+static struct list_entry *add(struct list *list, const char *name, const char *summary)
 {
-    struct list_entry *grown = realloc(list->entries, (list->n + 1) * sizeof(*grown));
-    if (!grown)
-        return -ENOMEM;
-    list->entries = grown;
-    *entry = &grown[list->n++];
-    **entry = (struct list_entry){.name = name, .summary = summary};
-    return 0;
+    struct list_entry *entry = array_add(list->entries, list->n, list->capacity);
+    if (entry)
+        *entry = (struct list_entry){.name = name, .summary = summary};
+    return entry;
 }
 
-static int gather(const struct cmd_env *env, const struct topo *topo, struct list lists[LISTS])
+/* False: no memory. */
+static bool gather(const struct cmd_env *env, const struct topo *topo, struct list lists[LISTS])
 {
     struct list_entry *entry;
-    int rc = 0;
     lists[SCENARIO_LIST].kind = "scenarios";
     lists[BENCH_LIST].kind = "benchmarks";
     lists[PLACEMENT_LIST].kind = "placements";
-    for (const struct scenario *s = env->scenarios; !rc && s->name; s++)
-        rc = grow(&lists[SCENARIO_LIST], s->name, s->summary, &entry);
-    for (const struct bench *const *b = env->benches; !rc && *b; b++) {
-        rc = grow(&lists[BENCH_LIST], (*b)->name, (*b)->summary, &entry);
-        if (rc)
-            break;
+    for (const struct scenario *s = env->scenarios; s->name; s++)
+        if (!add(&lists[SCENARIO_LIST], s->name, s->summary))
+            return false;
+    for (const struct bench *const *b = env->benches; *b; b++) {
+        if (!(entry = add(&lists[BENCH_LIST], (*b)->name, (*b)->summary)))
+            return false;
         entry->asked = true;
         explain_bench(topo, *b, entry->not_here, sizeof(entry->not_here));
     }
-    for (int p = 0; !rc && p < PLACEMENTS; p++) {
-        rc = grow(&lists[PLACEMENT_LIST], placement_infos[p].name, placement_infos[p].summary,
-                  &entry);
-        if (rc)
-            break;
+    for (int p = 0; p < PLACEMENTS; p++) {
+        const struct placement_info *info = &placement_infos[p];
+        if (!(entry = add(&lists[PLACEMENT_LIST], info->name, info->summary)))
+            return false;
         entry->asked = true;
         explain(topo, (enum placement)p, entry->not_here, sizeof(entry->not_here));
     }
-    return rc;
+    return true;
 }
 
 static void print_lists(const struct list lists[LISTS])
@@ -382,7 +379,7 @@ static int show(const struct cmd_env *env, const struct info_args *args)
         rc = err_set(&err, -EINVAL, "--measure is for this machine, and not with --xml");
     if (!rc && found && (rc = scans_measure(env->benches, &topo, true, found, &err)) != 0)
         code = cmd_not_measured(rc);
-    if (!rc && gather(env, &topo, lists))
+    if (!rc && !gather(env, &topo, lists))
         rc = err_set(&err, -ENOMEM, "no memory for the lists");
     if (!rc)
         code = args->json ? print_json(&topo, found, lists) : print_text(&topo, found, lists, &err);

@@ -139,12 +139,10 @@ static bool read_segments(struct reader *reader, const struct view_process *proc
         one.writes = at[2] == 'w';
         one.runs = at[3] == 'x';
         one.path = path ? path : "";
-        struct segment *grown =
-            array_grown(memory->segments, memory->n, &memory->capacity, sizeof(*grown));
-        if (!grown)
+        struct segment *added = array_add(memory->segments, memory->n, memory->capacity);
+        if (!added)
             return false;
-        memory->segments = grown;
-        grown[memory->n++] = one;
+        *added = one;
     }
     return memory->n > 0;
 }

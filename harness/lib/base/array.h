@@ -2,10 +2,8 @@
 #ifndef CONTEND_LIB_BASE_ARRAY_H
 #define CONTEND_LIB_BASE_ARRAY_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * A place for one element more, which is counted; NULL: no memory, and all stays as it was.

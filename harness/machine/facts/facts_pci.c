@@ -162,17 +162,13 @@ int facts_read_pci(const char *root, struct facts *facts, struct err *err)
     }
     int rc = 0;
     for (struct dirent *entry; !rc && (entry = readdir(dir));) {
-        struct facts_device device, *grown;
         if (!is_address(entry->d_name))
             continue;
-        read_device(root, entry->d_name, &device, &others);
-        grown = array_grown(facts->devices, facts->ndevices, &capacity, sizeof(*grown));
-        if (!grown) {
+        struct facts_device *added = array_add(facts->devices, facts->ndevices, capacity);
+        if (added)
+            read_device(root, entry->d_name, added, &others);
+        else
             rc = err_set(err, -ENOMEM, "no memory for the devices of the PCI bus");
-            break;
-        }
-        facts->devices = grown;
-        grown[facts->ndevices++] = device;
     }
     (void)closedir(dir);
     facts->pci = FACTS_READ;

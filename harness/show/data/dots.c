@@ -22,19 +22,16 @@ unsigned dots_add_panel(struct dots *dots, const struct dots_panel *panel)
 
 size_t dots_add_line(struct dots *dots, unsigned panel, const char *label)
 {
-    struct dots_line *grown =
-        array_grown(dots->lines, dots->nlines, &dots->lines_capacity, sizeof(*grown));
-    if (!grown)
+    struct dots_line *line = array_add(dots->lines, dots->nlines, dots->lines_capacity);
+    if (!line)
         return SIZE_MAX;
-    dots->lines = grown;
-    struct dots_line *line = &grown[dots->nlines];
     *line = (struct dots_line){.panel = panel, .place = dots->panels[panel].nlines++};
     (void)snprintf(line->label, sizeof(line->label), "%s", label);
     for (int mark = 0; mark < DOT_MARKS; mark++) {
         line->least[mark] = INFINITY;
         line->most[mark] = -INFINITY;
     }
-    return dots->nlines++;
+    return dots->nlines - 1;
 }
 
 void dots_add_key(struct dots *dots, int colour, enum dot_mark mark, const char *text)
@@ -48,11 +45,10 @@ void dots_add_key(struct dots *dots, int colour, enum dot_mark mark, const char 
 
 bool dots_add(struct dots *dots, const struct dot *dot)
 {
-    struct dot *grown = array_grown(dots->dot, dots->n, &dots->capacity, sizeof(*grown));
-    if (!grown)
+    struct dot *added = array_add(dots->dot, dots->n, dots->capacity);
+    if (!added)
         return false;
-    dots->dot = grown;
-    grown[dots->n++] = *dot;
+    *added = *dot;
     struct dots_line *line = &dots->lines[dot->line];
     line->least[dot->mark] = fmin(line->least[dot->mark], dot->at);
     line->most[dot->mark] = fmax(line->most[dot->mark], dot->at);

@@ -13,23 +13,17 @@ static struct series *find_series(struct series_list *list, const struct arm *ar
     for (size_t i = 0; i < list->n; i++)
         if (list->series[i].arm == arm && !dims_compare(&list->series[i].dims, at))
             return &list->series[i];
-    struct series *grown = array_grown(list->series, list->n, &list->capacity, sizeof(*grown));
-    if (!grown)
-        return NULL;
-    list->series = grown;
-    struct series *added = &list->series[list->n++];
-    *added = (struct series){.arm = arm, .dims = *at};
+    struct series *added = array_add(list->series, list->n, list->capacity);
+    if (added)
+        *added = (struct series){.arm = arm, .dims = *at};
     return added;
 }
 
 static bool add_point(struct series *series, double x, const struct row *row)
 {
-    struct series_point *grown =
-        array_grown(series->points, series->n, &series->capacity, sizeof(*grown));
-    if (!grown)
+    if (!array_add(series->points, series->n, series->capacity))
         return false;
-    series->points = grown;
-    size_t at = series->n++;
+    size_t at = series->n - 1;
     for (; at > 0 && series->points[at - 1].x > x; at--)
         series->points[at] = series->points[at - 1];
     series->points[at] = (struct series_point){x, row};

@@ -14,7 +14,7 @@ struct list_entry {
 
 struct list {
     const char *kind; /* "scenarios" */
-    size_t n;
+    size_t n, capacity;
     struct list_entry *entries;
 };
 

@@ -23,13 +23,10 @@ static int append(void *arg, const char *path, int dir_fd, unsigned marks, struc
     struct err why;
     (void)marks;
     directory_recover(dir_fd, search->remove_figures);
-    struct run *grown = array_grown(runs->all, runs->n, &runs->capacity, sizeof(*grown));
-    if (!grown)
+    struct run *run = array_add(runs->all, runs->n, runs->capacity);
+    if (!run)
         return err_set(err, -ENOMEM, "out of memory for %zu results", runs->n + 1);
-    runs->all = grown;
-    struct run *run = &grown[runs->n];
     *run = (struct run){.path = strdup(path), .recorded = calloc(1, sizeof(*run->recorded))};
-    runs->n++;
     if (!run->path || !run->recorded)
         return err_set(err, -ENOMEM, "out of memory for %zu results", runs->n);
     int rc = recorded_read(dir_fd, search->benches, run->recorded, &why);
