@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/lib/files/file.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/clock.h"
@@ -241,15 +242,13 @@ static void scan_threads(struct wakeup_cause_log *log, const char *pid, bool was
     int self = gettid();
     (void)snprintf(path, sizeof(path), "%.*s/proc/%.16s/task", PATH_MAX - 64, log->root, pid);
     DIR *threads = opendir(path);
-    for (struct dirent *thread; threads && (thread = readdir(threads));) {
+    for (struct dirent *thread; (thread = file_next(&threads));) {
         if (!isdigit((unsigned char)thread->d_name[0]) || atoi(thread->d_name) == self)
             continue;
         (void)snprintf(path, sizeof(path), "/proc/%.16s/task/%.16s/stat", pid, thread->d_name);
         if (proc_read_text(log->root, path, stat, sizeof(stat)))
             judge_task(log, stat, was_late);
     }
-    if (threads)
-        (void)closedir(threads);
 }
 
 /* As many that were on time as were late, and not many of either: /proc is long. */
@@ -261,11 +260,9 @@ static void scan_tasks(struct wakeup_cause_log *log, bool was_late)
     log->scans[was_late]++;
     (void)snprintf(path, sizeof(path), "%.*s/proc", PATH_MAX - 8, log->root);
     DIR *processes = opendir(path);
-    for (struct dirent *process; processes && (process = readdir(processes));)
+    for (struct dirent *process; (process = file_next(&processes));)
         if (isdigit((unsigned char)process->d_name[0]))
             scan_threads(log, process->d_name, was_late);
-    if (processes)
-        (void)closedir(processes);
 }
 
 void wakeup_cause_judge(struct wakeup_cause_log *log, bool was_late)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "harness/lib/base/bitset.h"
+#include "harness/lib/files/file.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/clock.h"
 
@@ -137,15 +138,13 @@ void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot
     DIR *tasks = opendir(path);
     if (tasks)
         out->so_far.helper_cpu_s = 0;
-    for (struct dirent *entry = tasks ? readdir(tasks) : NULL; entry; entry = readdir(tasks)) {
+    for (struct dirent *entry; (entry = file_next(&tasks));) {
         int tid = (int)strtol(entry->d_name, NULL, 10);
         if (!tid)
             continue; /* . and .. */
         add_task_switches(pid, tid, &out->so_far);
         add_helper_time(pid, tid, out);
     }
-    if (tasks)
-        (void)closedir(tasks);
     out->at_ns = clock_now_ns();
 }
 

@@ -14,6 +14,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "harness/lib/files/file.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/scheduler.h"
 #include "harness/machine/topo/processor.h"
@@ -25,7 +26,7 @@ static void read_governor(const char *root, char *out, size_t size)
     (void)snprintf(path, sizeof(path), "%s/sys/devices/system/cpu/cpufreq", root);
     DIR *dir = opendir(path);
     out[0] = '\0';
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+    for (struct dirent *entry; (entry = file_next(&dir));) {
         if (strncmp(entry->d_name, "policy", 6) != 0)
             continue;
         (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
@@ -34,8 +35,6 @@ static void read_governor(const char *root, char *out, size_t size)
             continue;
         proc_copy_text(out, size, out[0] && strcmp(out, governor) != 0 ? "mixed" : governor);
     }
-    if (dir)
-        (void)closedir(dir);
 }
 
 static double read_boost(const char *root)

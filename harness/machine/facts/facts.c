@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/files/file.h"
 #include "harness/lib/files/proc.h"
 
 const char *const facts_probe_names[PROBES] = {
@@ -143,7 +144,7 @@ double facts_sum_throttling(const char *root, const char *file)
     double sum = NAN;
     (void)snprintf(path, sizeof(path), "%s/sys/devices/system/cpu", root);
     DIR *dir = opendir(path);
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+    for (struct dirent *entry; (entry = file_next(&dir));) {
         if (strncmp(entry->d_name, "cpu", 3) != 0 || !strpbrk(entry->d_name, "0123456789"))
             continue;
         double count = proc_read_number(
@@ -151,8 +152,6 @@ double facts_sum_throttling(const char *root, const char *file)
         if (!isnan(count))
             sum = (isnan(sum) ? 0 : sum) + count;
     }
-    if (dir)
-        (void)closedir(dir);
     return sum;
 }
 

@@ -11,6 +11,7 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
+#include "harness/lib/files/file.h"
 #include "harness/lib/files/proc.h"
 #include "harness/machine/facts/facts.h"
 #include "harness/machine/topo/other_gpus.h"
@@ -125,7 +126,7 @@ static void read_slots(const char *root, struct facts *facts)
     char path[PATH_MAX], address[PCI_BDF_MAX];
     (void)snprintf(path, sizeof(path), "%s/sys/bus/pci/slots", root);
     DIR *dir = opendir(path);
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+    for (struct dirent *entry; (entry = file_next(&dir));) {
         if (entry->d_name[0] == '.')
             continue;
         (void)snprintf(path, sizeof(path), "/sys/bus/pci/slots/%s/address", entry->d_name);
@@ -139,8 +140,6 @@ static void read_slots(const char *root, struct facts *facts)
             (void)text_one_line(device->slot);
         }
     }
-    if (dir)
-        (void)closedir(dir);
 }
 
 static int by_address(const void *a, const void *b)
