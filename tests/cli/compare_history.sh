@@ -20,6 +20,9 @@ even=(1 1.01 0.99 1.02 0.98 1 1.01 0.99 1.005 1)
 year "$scratch/even" "${even[@]}"
 expect 0 'of 10$' "$CONTEND_BINARY" compare --history "$scratch/even" --fail-on slower
 expect 0 'figures 0 ended SLOWER, 0 FASTER' "$CONTEND_BINARY" compare --history "$scratch/even"
+for what in unclear missing slower,missing; do
+    expect 2 "is slower or none, not '$what'" "$CONTEND_BINARY" compare --history "$scratch/even" --fail-on "$what"
+done
 
 # Names of directories go backwards: the time that run.json says is what counts.
 year "$scratch/slower" "${even[@]}" 0.9 0.91 0.89 0.9 0.905 0.895
