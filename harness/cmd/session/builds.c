@@ -120,10 +120,12 @@ static void free_run(struct build_run *run)
 
 static int keep(struct builds *builds, struct build_run *run, struct err *err)
 {
-    struct build_run **added = array_add(builds->runs, builds->n, builds->capacity);
-    if (!added)
+    struct build_run **grown =
+        array_grown((void *)builds->runs, builds->n, &builds->capacity, sizeof(struct build_run *));
+    if (!grown)
         return err_set(err, -ENOMEM, "no memory for %zu runs", builds->n + 1);
-    *added = run;
+    builds->runs = grown;
+    grown[builds->n++] = run;
     return 0;
 }
 
