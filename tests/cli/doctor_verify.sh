@@ -17,6 +17,15 @@ END
 idle_of() { awk -v cpu="cpu$1" '$1 == cpu { print $5 }' /proc/stat; }
 
 start_jobs
+# Started on the CPU of the jobs alone, it deals out what idles beside it.
+idle=$(idle_of "$second") begin=$(date +%s%N)
+taskset -c "$first" "$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" --pid "${faulty[1]}" --state "$state" \
+    --apply --yes >"$scratch/seen" 2>&1
+idled=$(($(idle_of "$second") - idle)) lasted=$((($(date +%s%N) - begin) / 10000000))
+one_moved || [ "$idled" -lt $((lasted * 9 / 10)) ] ||
+    fail "the other CPU idled for ${idled}0 of ${lasted}0 ms, and nothing moved: $(cat "$scratch/seen")"
+"$CONTEND_BINARY" doctor --undo --state "$state" >"$scratch/seen" 2>&1
+unbound || fail "not undone: $(masks)"
 idle=$(idle_of "$second")
 "${verify[@]}" --max-time 11.5 --yes --json >"$scratch/seen" 2>"$scratch/errors"
 code=$?

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/doctor/check/cpu_allocator.h"
+#include "harness/lib/sys/affinity.h"
 
 size_t apply_find_leads(const struct view *view, const struct view_process **leads)
 {
@@ -80,6 +81,22 @@ static int sort_leads(const struct view *view, const struct topo *topo,
     return rc;
 }
 
+/* CPUs that we were not started on and the jobs do not use may be somebody else's: only idle ones.
+ */
+static void keep_ours_and_idle(const struct view *view, const struct view_process *const *leads,
+                               size_t n, struct bitset *cpus)
+{
+    struct bitset ours = *affinity_at_start();
+    for (size_t w = 0; w < n; w++)
+        view_add_cpus(view, leads[w], &ours);
+    for (int cpu = bitset_next(cpus, 0); cpu >= 0; cpu = bitset_next(cpus, (unsigned)cpu + 1)) {
+        struct bitset one = {0};
+        bitset_set(&one, (unsigned)cpu);
+        if (!bitset_test(&ours, (unsigned)cpu) && !allocate_is_idle(view, &one))
+            bitset_andnot(cpus, &one);
+    }
+}
+
 static int find_cpus(const struct view *view, const struct topo *topo,
                      const struct view_process *const *leads, size_t n, struct bitset *cpus,
                      struct err *err)
@@ -90,6 +107,7 @@ static int find_cpus(const struct view *view, const struct topo *topo,
         view_allowed_cpus(view, leads[w], &allowed);
         bitset_and(cpus, &allowed);
     }
+    keep_ours_and_idle(view, leads, n, cpus);
     return bitset_empty(cpus)
                ? err_set(err, -EINVAL, "no CPU is allowed to all of them: bind them one by one")
                : 0;

@@ -58,7 +58,7 @@ void allocate_spare(const struct checker *checker, size_t group, unsigned least,
         *cpus = left;
 }
 
-static bool is_idle(const struct view *view, const struct bitset *cpus)
+bool allocate_is_idle(const struct view *view, const struct bitset *cpus)
 {
     return view_idle_s(view, cpus) > idle_least * view->wall_s * bitset_count(cpus);
 }
@@ -91,7 +91,8 @@ bool allocate_idle(struct checker *checker, size_t group, unsigned want, struct 
             bitset_set(&with, (unsigned)cpu);
             find_core(pass & 1 ? NULL : topo, (unsigned)cpu, &wanted);
             if (bitset_intersects(&wanted, &found) || bitset_intersects(&wanted, &taken) ||
-                (pass < 2 && topo && topo_mixes_cores(topo, &with)) || !is_idle(view, &wanted))
+                (pass < 2 && topo && topo_mixes_cores(topo, &with)) ||
+                !allocate_is_idle(view, &wanted))
                 continue;
             bitset_set(&found, (unsigned)cpu);
             n++;
@@ -134,23 +135,6 @@ int allocate_gpu(const struct view *view, const struct topo *topo, uint64_t gpus
     return found;
 }
 
-/* What this process may use itself is no limit of others'. The caller frees cpus and nodes. */
-static bool copy_unlimited(const struct topo *topo, struct topo *copy)
-{
-    *copy = *topo;
-    copy->cpus = calloc(topo->ncpus + 1, sizeof(*copy->cpus));
-    copy->nodes = calloc(topo->nnodes + 1, sizeof(*copy->nodes));
-    for (unsigned i = 0; copy->cpus && i < topo->ncpus; i++) {
-        copy->cpus[i] = topo->cpus[i];
-        copy->cpus[i].allowed = true;
-    }
-    for (unsigned i = 0; copy->nodes && i < topo->nnodes; i++) {
-        copy->nodes[i] = topo->nodes[i];
-        copy->nodes[i].allowed = true;
-    }
-    return copy->cpus && copy->nodes;
-}
-
 static bool make_plan(const struct topo *topo, const struct plan_request *request,
                       struct bitset slices[ALLOCATE_MOST])
 {
@@ -187,7 +171,6 @@ bool allocate_slices(struct checker *checker, const size_t *groups, size_t n,
                      const struct bitset *pool, struct bitset slices[ALLOCATE_MOST])
 {
     const struct topo *topo = host_topo(checker->view);
-    struct topo copy;
     struct bitset fast[ALLOCATE_MOST];
     int gpus[ALLOCATE_MOST];
     size_t with_gpu = 0;
@@ -204,22 +187,20 @@ bool allocate_slices(struct checker *checker, const size_t *groups, size_t n,
     for (unsigned i = 0; i < topo->ncpus; i++)
         if (bitset_test(pool, topo->cpus[i].os_cpu))
             bitset_set(&request.cpus, topo->cpus[i].os_cpu);
-    if (copy_unlimited(topo, &copy) && !bitset_empty(&request.cpus)) {
-        dealt = make_plan(&copy, &request, slices) && are_at_home(checker, groups, n, pool, slices);
+    if (!bitset_empty(&request.cpus)) {
+        dealt = make_plan(topo, &request, slices) && are_at_home(checker, groups, n, pool, slices);
         bool anywhere = are_at_home(checker, groups, n, pool, NULL);
         request.placement = PLACE_PARTITION;
         request.cores_each = PLAN_CORES_ALL;
-        dealt = dealt || (anywhere && make_plan(&copy, &request, slices));
+        dealt = dealt || (anywhere && make_plan(topo, &request, slices));
         request.cores_each = 0;
-        dealt = dealt || (anywhere && make_plan(&copy, &request, slices));
+        dealt = dealt || (anywhere && make_plan(topo, &request, slices));
         request.placement = PLACE_PCORES;
         if (dealt && anywhere && allocate_mixes_cores(checker, groups, n, slices) &&
-            make_plan(&copy, &request, fast) && !allocate_mixes_cores(checker, groups, n, fast) &&
+            make_plan(topo, &request, fast) && !allocate_mixes_cores(checker, groups, n, fast) &&
             have_room(checker, groups, n, fast))
             memcpy(slices, fast, n * sizeof(*slices));
     }
-    free(copy.cpus);
-    free(copy.nodes);
     for (size_t i = 0; dealt && i < n; i++)
         bitset_or(&checker->given, &slices[i]);
     return dealt;

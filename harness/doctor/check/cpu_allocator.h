@@ -40,6 +40,9 @@ bool allocate_idle(struct checker *checker, size_t group, unsigned want, struct 
 bool allocate_slices(struct checker *checker, const size_t *groups, size_t n,
                      const struct bitset *pool, struct bitset slices[ALLOCATE_MOST]);
 
+/* True when these CPUs idled for so long that there is room for a thread on each. */
+bool allocate_is_idle(const struct view *view, const struct bitset *cpus);
+
 /* True when the slice of a group with several runnable threads is of unlike cores. */
 bool allocate_mixes_cores(const struct checker *checker, const size_t *groups, size_t n,
                           const struct bitset *slices);

@@ -27,7 +27,7 @@ struct topo_cpu {
     int package;  /* 0..packages-1 */
     int node;     /* index in nodes[] of the nearest node with memory, -1 when none is known */
     int kind;     /* 0 = least powerful kind of core; all 0 on a machine of one kind */
-    bool allowed; /* by cgroup, cpuset and the affinity this process was started with */
+    bool allowed; /* by cgroup, cpuset and the affinity of this process; see for_others */
 };
 
 struct topo_node {
@@ -88,6 +88,7 @@ struct topo_options {
     const char *xml;       /* FILE or a synthetic description; NULL = this machine */
     const char *fake_gpus; /* tests: "BDF@NODE,BDF@NODE" adds GPUs; NULL = none */
     bool probe_gpus;       /* ask CUDA and NVML (costs the driver's start) */
+    bool for_others;       /* every CPU is allowed: the limits of this process are not theirs */
 };
 
 /*

@@ -422,6 +422,14 @@ static void apply_affinity(struct topo *topo)
             topo->nodes[i].allowed &= bitset_test(&set, topo->nodes[i].os_node);
 }
 
+static void lift_limits(struct topo *topo)
+{
+    for (unsigned i = 0; i < topo->ncpus; i++)
+        topo->cpus[i].allowed = true;
+    for (unsigned i = 0; i < topo->nnodes; i++)
+        topo->nodes[i].allowed = topo_has_memory(topo, i);
+}
+
 static bool runs_under_hypervisor(void)
 {
     char name[64];
@@ -486,7 +494,10 @@ int topo_load(const struct topo_options *options, struct topo *topo, struct err 
         topo->hypervisor = runs_under_hypervisor();
         if (!topo->cpu_model[0]) /* hwloc has none of Arm's */
             processor_model("", topo->cpu_model, sizeof(topo->cpu_model));
-        apply_affinity(topo);
+        if (options->for_others)
+            lift_limits(topo);
+        else
+            apply_affinity(topo);
         (void)proc_read_list("", &topo->isolated, "/sys/devices/system/cpu/isolated");
         if (options->probe_gpus)
             rc = topo_probe_gpus(topo, err);

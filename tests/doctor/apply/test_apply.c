@@ -252,6 +252,38 @@ TEST_IN_DIR(apply_knows_whose_trial_it_is)
     end(&worker);
 }
 
+/* Two jobs on CPUs 0 and 1 get idle ones, and of busy ones only those that this process may use. */
+TEST_IN_DIR(apply_plans_on_idle_cpus)
+{
+    for (int busy = 0; busy < 2; busy++) {
+        struct machine machine;
+        const struct view_process *leads[2];
+        struct plan plan = {0};
+        struct err err;
+        struct bitset dealt = {0}, expected = view_range(2, 3);
+        const struct bitset low = view_range(0, 1);
+        view_plant(&machine, 2);
+        view_plant_topo(&machine, "node:2 core:2 pu:1");
+        for (size_t w = 0; w < 2; w++) {
+            machine.processes[w].mask = MASK_LOW;
+            view_add_task(&machine, w, MASK_LOW, 9, 1);
+            view_occupy(&machine, (unsigned)w, WALL_S);
+            view_occupy(&machine, (unsigned)w + 2, busy ? WALL_S : 0);
+        }
+        if (busy)
+            bitset_and(&expected, affinity_at_start());
+        bitset_or(&expected, &low);
+        assert_int_equal(apply_find_leads(&machine.view, leads), 2);
+        assert_int_equal(
+            apply_plan(&machine.view, &machine.topo, leads, 2, "partition", &plan, &err), 0);
+        for (size_t w = 0; w < 2; w++)
+            bitset_or(&dealt, &plan.workers[w].cpus);
+        assert_true(bitset_equal(&dealt, &expected));
+        plan_free(&plan);
+        topo_free(&machine.topo);
+    }
+}
+
 /* Two GPUs of two nodes, and the process that was started first uses the second one. */
 TEST_IN_DIR(apply_plans_near_gpus)
 {
