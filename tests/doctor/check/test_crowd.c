@@ -81,20 +81,23 @@ TEST(teams_that_compute_are_left_alone)
     topo_free(&machine.topo);
 }
 
-/* Three with a thread each leave one of four CPUs idle: what spins now is not all gained. */
+/* Three with a thread each leave one of four CPUs idle: what spins now is not all gained. Two that
+ * fill all four gain that at the least. */
 TEST(a_gain_is_what_fewer_threads_can_use)
 {
     static const struct {
-        unsigned spins;
+        unsigned n, spins;
         double times; /* 0 = no finding */
-    } cases[] = {{300, 0}, {600, 3 / (0.4 * 3.92)}};
+        bool at_least;
+    } cases[] = {{3, 300, 0, false}, {3, 600, 3 / (0.4 * 3.92), false}, {2, 600, 1 / 0.4, true}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct machine machine;
-        plant_n_teams(&machine, 3, "lib/libopencv_core.so.410", cases[i].spins);
+        plant_n_teams(&machine, cases[i].n, "lib/libopencv_core.so.410", cases[i].spins);
         struct diagnosis diagnosis = view_judge(&machine);
         const struct found *found = view_look_for(&diagnosis, "more_threads_than_cpus");
         const double times = found ? found->gain.times : 0;
         assert_float_equal(times, cases[i].times, 1e-9);
+        assert_int_equal(found && found->gain.at_least, cases[i].at_least);
         diagnosis_free(&diagnosis);
         topo_free(&machine.topo);
     }
