@@ -149,6 +149,9 @@ none_of_ours "map=$scratch" || fail "the job is still there"
 ended=("$CONTEND_BINARY" doctor --time 0.5 --yes --state "$state" --restart 'echo no such model; exit 1')
 expect 3 'ended before it told.*its last line: no such model' "${ended[@]}" --verify 'file:-:([0-9.]+) it/s'
 expect 3 'ended while it was measured.*its last line: no such model' "${ended[@]}" --verify lines:-
+# Two on one CPU: the cure is for processes that run, not for a start.
+crowd="taskset -c $first '$CONTEND_BUSY' & taskset -c $first '$CONTEND_BUSY' & while echo step; do sleep 0.1; done"
+expect 4 'nothing to try' "${restart[@]}" --max-time 20 --restart "$crowd"
 expect 3 'did not tell how fast it is in its time' "${restart[@]}" --max-time 8 --restart 'sleep 100'
 : >"$scratch/silent.log"
 

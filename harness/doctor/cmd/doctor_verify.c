@@ -275,9 +275,12 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
     if (rc)
         return rc;
     if (!verify->cure.n) {
-        (void)fprintf(verify->out,
-                      "no finding names a setting for the next start: there is nothing "
-                      "to try\n");
+        (void)fprintf(
+            verify->out,
+            "no finding names a setting for the next start: there is nothing to try%s\n",
+            diagnosis->n && diagnosis->all[0].finding.command[0]
+                ? "; start the\njob yourself and verify the command above without --restart"
+                : "");
         return 0;
     }
     (void)cure_format(&verify->cure, verify->trial.redo, sizeof(verify->trial.redo));
