@@ -3,7 +3,7 @@
  *
  * Pure: a plan and a command in, text out. A word of the command reaches its program as it is,
  * whatever is in it: each language has its own quoting (plan/emit/quote.h). No text gives a worker
- * a CPU that whoever runs it does not have: it refuses instead. docs/emit.md shows each format.
+ * a CPU that whoever runs it does not have: it refuses instead. docs/placements.md has each format.
  */
 #ifndef CONTEND_PLAN_EMIT_EMIT_H
 #define CONTEND_PLAN_EMIT_EMIT_H
