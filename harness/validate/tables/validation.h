@@ -16,7 +16,7 @@
 void validation_print(const struct findings *findings, const struct rules_verdict *verdict,
                       bool all, FILE *out, bool color);
 
-/* Every rule: for people, and as the table of docs/validate.md. */
+/* Every rule: for people, and as a table in Markdown. */
 void validation_print_rules(FILE *out);
 void validation_print_rules_markdown(FILE *out);
 
