@@ -297,9 +297,9 @@ expect 3 'is a zombie: it has ended' "$CONTEND_BINARY" doctor --pid "$zombie"
 end_faults
 expect 0 '^\| 16 \| `more_threads_than_cpus`' "$CONTEND_BINARY" doctor --list --markdown
 
-# The table of the manual is that of the program.
-"$CONTEND_BINARY" doctor --list --markdown >"$scratch/checks"
-while IFS= read -r line; do
-    grep -qxF -- "$line" docs/doctor.md || fail "docs/doctor.md lacks: $line"
-done <"$scratch/checks"
+# The table of the manual is that of the program, without the column of files that a check reads.
+"$CONTEND_BINARY" doctor --list --markdown | sed 's/|[^|]*|$/|/' >"$scratch/checks"
+grep -q ' | finds |$' "$scratch/checks" || fail "another last column: $(head -n 1 "$scratch/checks")"
+sed -n '/^| # | id /,/^$/p' docs/doctor.md | sed '/^$/d' | diff - "$scratch/checks" ||
+    fail "docs/doctor.md has another table than 'contend doctor --list --markdown'"
 finish
