@@ -9,6 +9,26 @@ for page in README.md CHANGELOG.md docs/*.md results/README.md results/*/README.
     done
 done > "$scratch/missing"
 [ ! -s "$scratch/missing" ] || fail "links to what is not there: $(cat "$scratch/missing")"
+# Each command that they show is one that the program takes; tests/cli/ci_jobs.sh runs the jobs of docs/compare.md.
+if python3 -c '' 2>/dev/null; then
+    commands() { # commands PAGE...
+        rm -rf "$scratch/folder"
+        mkdir "$scratch/folder"
+        (cd "$scratch/folder" && python3 "$here/tests/lib/commands.py" "$binary" "$@" 2>"$scratch/tried") ||
+            fail "commands of $*: $(cat "$scratch/tried")"
+    }
+    here=$PWD
+    binary=$(realpath "$CONTEND_BINARY")
+    pages=("$here/README.md" "$here"/results/README.md "$here"/results/*/README.md)
+    for page in "$here"/docs/*.md; do
+        [ "${page##*/}" = reference.md ] || pages+=("$page")
+    done
+    refused=$(commands "${pages[@]}")
+    [ -z "$refused" ] || fail "commands that contend refuses: $refused"
+    [ "$(sed 's/ commands$//' "$scratch/tried")" -gt 80 ] || fail "only $(cat "$scratch/tried")"
+    printf '`contend run nothing` and\n\n```sh\nx && sudo ./contend doctor --nothing # new\n```\n' >"$scratch/wrong.md"
+    [ "$(commands "$scratch/wrong.md" | wc -l)" = 2 ] || fail "two wrong commands are not both found"
+fi
 words=$(wc -w < README.md)
 [ "$words" -le 900 ] || fail "README.md has $words words; what is more than 900 belongs in docs/"
 finish
