@@ -1,7 +1,7 @@
 /*
- * What there is to run, as data. Adding a benchmark: write bench/<folder>/<name>.c with one `const
- * struct bench bench_<name>`, which also says what its values are called and how they are drawn,
- * and a line with its name in the list here.
+ * The list of benchmarks, as data. To add one: write bench/<folder>/<name>.c with one `const struct
+ * bench bench_<name>`, which also says what its values are called and how they are drawn, and a
+ * line with its name in the list here.
  */
 #ifndef CONTEND_BENCH_REGISTRY_H
 #define CONTEND_BENCH_REGISTRY_H

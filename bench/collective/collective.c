@@ -33,9 +33,9 @@
  * **Limits** A queue hides a CPU that is late by less than it takes; a training step waits each
  * time (queue=1). The two events cost the device a microsecond or two an operation, so that
  * `collective_time` is a little above `collective_latency` where operations are short.
- * Of lateness in the call 20 us do not count; a host that is held up in it behind the launch, while
- * a long operation runs, counts as late, too. Of MPI the call is the operation: a rank preempted
- * inside it looks busy.
+ * Lateness below 20 us in the call does not count. A host that is held up in the call behind the
+ * launch, while a long operation runs, counts as late, too. With MPI the call is the operation: a
+ * rank preempted inside it looks busy.
  * all-to-all and send-recv have no in-place form. fp8 needs NCCL 2.24, and to be reduced a Hopper
  * GPU.
  */

@@ -11,7 +11,7 @@ const struct collective_ops *collective_ops_of(enum device device)
     return device == DEVICE_MPI ? &collective_mpi_ops : NULL;
 }
 
-/* What all say is no one rank's; nor is what they have agreed on before. */
+/* An error that all ranks report alike is not that of one rank. */
 static bool all_say(const struct err *all, unsigned size)
 {
     for (unsigned i = 0; i < size; i++)

@@ -1,5 +1,5 @@
 /*
- * What runs collectives: NCCL over GPUs (collective_nccl.c) or MPI on the CPUs (collective_mpi.c),
+ * Runs collectives: NCCL over GPUs (collective_nccl.c) or MPI on the CPUs (collective_mpi.c),
  * behind one interface for the benchmark, the scan in collective.c.
  *
  *   struct collective team = {.ops = collective_ops_of(ctx->device)};
@@ -34,7 +34,7 @@ struct collective_time {
     float period_us; /* since the end of the operation before; of the first: busy_us */
 };
 
-/* Of all ranks of this process. */
+/* Covers all ranks of this process. */
 struct collective_verdict {
     uint64_t wrong; /* elements that are not what they should be */
     /* One of them: in whose recv buffer, where in it, and what. */
@@ -46,7 +46,7 @@ struct collective_verdict {
 
 struct collective {
     const struct collective_ops *ops;
-    /* What open sets. */
+    /* Set by open. */
     unsigned ranks;        /* of all processes together */
     unsigned first, local; /* the ranks of this process */
     size_t most_bytes;     /* that fit; in all processes the same, at most what was asked for */
@@ -72,7 +72,10 @@ struct collective_ops {
      */
     int (*open)(struct collective *team, struct bench_ctx *ctx, size_t most_bytes);
 
-    /* What the next calls run. -ENOTSUP where the library has no such operation or type. */
+    /*
+     * Sets the operation of the next calls. -ENOTSUP where the library has no such operation or
+     * type.
+     */
     int (*prepare)(struct collective *team, const struct collective_call *call, struct err *err);
 
     /*

@@ -296,7 +296,7 @@ static int check_operations(const struct nccl_team *t, unsigned operations, unsi
     return gpu_error(rc, msg, err);
 }
 
-/* Of graphs both that are timed: the one of a single operation, and the batch. */
+/* Checks both graphs that are timed: the one of a single operation, and the batch. */
 static int nccl_check(struct collective *team, unsigned repetition,
                       struct collective_verdict *verdict, struct err *err)
 {

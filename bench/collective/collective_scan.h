@@ -1,4 +1,4 @@
-/* What collective.c (what to run) and collective_scan.c (running it) share. */
+/* Shared by collective.c (which operations to run) and collective_scan.c (running them). */
 #ifndef CONTEND_BENCH_COLLECTIVE_COLLECTIVE_SCAN_H
 #define CONTEND_BENCH_COLLECTIVE_COLLECTIVE_SCAN_H
 
@@ -48,7 +48,7 @@ struct collective_scan {
     size_t npoints;
     struct skipped skipped[COLLECTIVE_OPS];
     double share_s; /* of the budget, for one point */
-    /* Of all processes, or ranks, in order. */
+    /* For all processes, or ranks, in order. */
     double *took_s;                      /* [processes] */
     struct collective_verdict *verdicts; /* [processes] */
     char (*hosts)[COLLECTIVE_HOST_MAX];  /* [processes] */

@@ -156,7 +156,7 @@ int memory_check_fits(uint64_t bytes, const char *what, struct err *err)
                    units_format_bytes(available, have, sizeof(have)));
 }
 
-/* Of several sizes, as of two kinds of cores, the largest one. */
+/* The largest of several sizes, as two kinds of cores have. */
 static int deepest_cache(const struct bench_machine *machine)
 {
     int found = -1, level = 0;

@@ -1,6 +1,6 @@
 /*
- * What the memory benchmarks share: mappings with a kind of page, how much memory there is to
- * take, and the caches' sizes.
+ * Shared by the memory benchmarks: mappings with a kind of page, the memory that may be taken, and
+ * the sizes of caches.
  */
 #ifndef CONTEND_BENCH_COMMON_MEMORY_H
 #define CONTEND_BENCH_COMMON_MEMORY_H

@@ -7,7 +7,7 @@
 
 #include "harness/lib/stats/random.h"
 
-/* Of the log of values: begin..end-1. */
+/* Entries begin..end-1 of the log of values. */
 struct part {
     uint32_t begin, end;
 };
@@ -28,7 +28,7 @@ static int put_in_order(struct value_log *log, uint32_t begin, const struct part
     return 0;
 }
 
-/* What a point measured is its first part, what it concluded its second one. */
+/* The first part of a point is what it measured, the second what it concluded. */
 int points_run(struct bench_ctx *ctx, size_t n, int (*measure)(struct bench_ctx *ctx, size_t point),
                void (*conclude)(struct bench_ctx *ctx, size_t point))
 {

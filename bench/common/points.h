@@ -21,13 +21,13 @@
 int points_run(struct bench_ctx *ctx, size_t n, int (*measure)(struct bench_ctx *ctx, size_t point),
                void (*conclude)(struct bench_ctx *ctx, size_t point));
 
-/* What was emitted of that metric there; NaN where nothing was. */
+/* The value that was emitted for that metric there; NaN without one. */
 double points_value(const struct bench_ctx *ctx, unsigned metric, struct dims at);
 
 /* Time for each of n points: an equal part of the budget, and no less than that. */
 uint64_t points_share_ns(const struct bench_ctx *ctx, size_t n, uint64_t least_ns);
 
-/* Of a parameter that names one choice, or 0 for all of them: whether it asks for this one. */
+/* Whether a parameter that names one choice, or 0 for all, asks for this one. */
 static inline bool points_asked(int param, unsigned choice)
 {
     return !param || param == (int)choice + 1;

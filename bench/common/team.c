@@ -21,7 +21,7 @@ struct team_thread {
 };
 
 struct team_shared {
-    /* Of the job that runs, written before the threads' turns are raised. */
+    /* The current job, written before the threads' turns are raised. */
     team_job *job; /* NULL: end */
     void *arg;
     unsigned n;

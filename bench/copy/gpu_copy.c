@@ -131,7 +131,7 @@ static struct copy_wish wish_of(const struct copy_params *params)
         .dir = params->dir, .mem = params->mem, .via = params->via, .home = params->node == 1};
 }
 
-/* What a machine with all there is could not do either. */
+/* Refuses parameters that no machine could follow. */
 static int copy_validate(const void *any_params, struct err *err)
 {
     const struct copy_params *params = any_params;

@@ -48,7 +48,7 @@ int copy_host_fill(const struct copy_host *host, struct gpu_copy *copy, unsigned
 /* Bytes of a copy: pageable and write-combined buffers are a quarter of the others. */
 size_t copy_host_bytes(const struct copy_host *host, enum copy_mem mem);
 
-/* What a copy of that GPU reads and writes; the salt of the pattern in the former. */
+/* The memory that a copy of that GPU reads and writes; the salt of the pattern in the former. */
 const void *copy_host_from(const struct copy_host *host, enum copy_mem mem, unsigned gpu,
                            unsigned node);
 void *copy_host_to(const struct copy_host *host, enum copy_mem mem, unsigned gpu, unsigned node);

@@ -40,7 +40,7 @@ static struct gpu_copy_flow *add_pair_flow(struct copy_job *job, unsigned from, 
     return flow;
 }
 
-/* What all others write to one GPU are parts of its target, each from its source's begin. */
+/* All others write to parts of one GPU's target, each from its source's begin. */
 static void add_hub_flows(struct copy_job *job, unsigned ngpus)
 {
     unsigned hub = job->point->gpu, others = gpu_set_left(job->set) - 1;
@@ -75,7 +75,7 @@ void copy_job_aim(struct copy_job *job, const struct copy_point *point)
             add_host_flows(job, gpu, shape->home[gpu]);
 }
 
-/* Of all of a GPU's flows; between GPUs of all. */
+/* Records a batch with all flows of a GPU; between GPUs, with those of all. */
 static void note_batch(struct copy_job *job, unsigned batch)
 {
     for (unsigned gpu = 0; gpu < GPU_COPY_GPUS; gpu++)

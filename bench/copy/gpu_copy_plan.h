@@ -1,6 +1,6 @@
 /*
- * What gpu_copy measures and in which order it says so, how its time is shared out, and where its
- * values stand. Pure: knows no GPU.
+ * Plans gpu_copy: the points and their order, how time is shared out, and where values stand. Pure:
+ * knows no GPU.
  */
 #ifndef CONTEND_BENCH_COPY_GPU_COPY_PLAN_H
 #define CONTEND_BENCH_COPY_GPU_COPY_PLAN_H
@@ -54,7 +54,7 @@ extern const struct bench_dim copy_dims[];
 
 enum { COPY_NODES = 64 };
 
-/* What the machine has for copies. Nodes and GPUs by index. */
+/* The parts of the machine that copies use. Nodes and GPUs by index. */
 struct copy_shape {
     unsigned ngpus, nnodes; /* both >= 1 */
     bool named;             /* else there is one node, of which nothing is known */
@@ -64,7 +64,7 @@ struct copy_shape {
     bool direct[GPU_COPY_GPUS][GPU_COPY_GPUS];
 };
 
-/* What a user asked for: indices in the lists of names. A kind of memory leaves pairs out. */
+/* The user's choice: indices in the lists of names. A kind of memory leaves pairs out. */
 struct copy_wish {
     int dir, mem, via;
     bool home; /* of host memory, only that of the GPU's own node */

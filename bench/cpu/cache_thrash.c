@@ -1,5 +1,5 @@
 /*
- * What aggressors take from a victim's caches, by what they do, how many there are, and how near.
+ * How much aggressors take from a victim's caches, by their kind, number and distance.
  *
  * The victim (bench/cpu/victim.h) runs on the first CPU, aggressors (bench/cpu/aggressor.h) on
  * others. A cell (bench/cpu/thrash_cells.h) is one kind of aggressor, its place, and how many.
@@ -48,7 +48,7 @@
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/clock.h"
 
-/* Of the budget, at most: to settle one slice, and for a lap of the victim in each cell. */
+/* At most these shares of the budget: to settle one slice, and for a victim's lap in each cell. */
 static const double settle_share = 1.0 / 16, laps_share = 1.0 / 8;
 
 struct cache_thrash_params {
@@ -283,7 +283,7 @@ static void play(void *arg, unsigned rank, unsigned n)
         fight_press(&t->fight, t->fighting[rank - 1]);
 }
 
-/* Of aggressors behind the victim's last cache, on a victim that lives there. */
+/* Where aggressors share the victim's last cache, and the victim lives there. */
 static bool lap_decides(const struct cache_thrash *t, const struct thrash_cell *cell)
 {
     return t->fight.victim.kind != VICTIM_L2 &&

@@ -355,7 +355,7 @@ static void play_the_rest(struct core_to_core *c, uint64_t length_ns)
             play_slot(c, slot, length_ns);
 }
 
-/* What a pair takes alone, with waking it up; of some that are far apart. */
+/* Time that a pair takes alone, with waking it up; from some pairs that are far apart. */
 static double time_alone_s(struct core_to_core *c, uint64_t length_ns)
 {
     enum { PAIRS = 4 };

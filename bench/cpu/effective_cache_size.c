@@ -5,7 +5,7 @@
 
 enum { TRIES = 8, LINE_BYTES = 64 };
 
-/* Of a warm lap: a cold one that is not so much slower says that not even the first set fits. */
+/* A cold lap below this many warm ones says that not even the first set fits. */
 static const double cold_least = 1.5;
 
 /* A set moves in over several laps, and somebody else may be heard in one: the best counts. */

@@ -58,7 +58,7 @@ struct false_sharing {
     _Atomic uint8_t *area; /* SHARE_WRITERS * PADDED_BYTES, 4096-aligned */
     unsigned n, pair[2];   /* players of threads=all, and of threads=2 */
     uint64_t seed;
-    /* Of the slice that runs. */
+    /* The current slice. */
     enum layout layout;
     uint64_t slice_ns;
     struct counted {

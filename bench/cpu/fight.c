@@ -108,7 +108,7 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* What goes round in areas that a cache may hold was in it already, and pushes nothing out. */
+/* Data that goes round in areas that a cache may hold was in it already, and pushes nothing out. */
 static double caches_of(const struct fight *f, double bytes)
 {
     double areas = (double)f->n * (double)f->area_bytes / (double)f->llc_bytes;

@@ -38,7 +38,7 @@ struct fight {
     _Alignas(128) struct victim victim;
     double *chunk_ns; /* of a slice */
     uint64_t llc_bytes, settle_most_ns;
-    /* Of the fight that goes on; set before its threads run. */
+    /* The current fight; set before its threads run. */
     enum aggressor_kind kind;
     unsigned n;
     struct aggressor *const *aggressors; /* [n] */
@@ -48,7 +48,7 @@ struct fight {
     struct fight_pair pairs[FIGHT_PAIRS_MAX];
 };
 
-/* What a chunk takes is kept in memory of its own. -ENOMEM only. */
+/* A fight keeps the times of chunks in memory of its own. -ENOMEM only. */
 int fight_init(struct fight *fight, struct err *err);
 void fight_free(struct fight *fight);
 

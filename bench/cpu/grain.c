@@ -60,7 +60,7 @@ static const struct bench_figure grain_figures[] = {
     {.name = NULL},
 };
 
-/* What all workers have to know alike; rank 0's speed holds for all. */
+/* Values that all workers must share; rank 0's speed holds for all. */
 struct introduction {
     struct bitset cpus;
     double steps_a_us;

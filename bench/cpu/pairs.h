@@ -1,5 +1,5 @@
 /*
- * What the scans over all pairs of CPUs share: numbering, schedules, and the values they emit.
+ * Shared by the scans over all pairs of CPUs: numbering, schedules, and the values they emit.
  *
  * Players are 0..n-1, the places of CPUs in ctx->machine->cpus.
  */

@@ -33,8 +33,8 @@ struct thrash_cells {
 };
 
 /*
- * Of one kind, or with AGGRESSOR_KINDS of all of them; at most `most` aggressors at once, 0: as
- * many as there are. -ENOMEM only. Free also after an error.
+ * Cells of one kind, or of all with AGGRESSOR_KINDS; at most `most` aggressors at once, 0: as many
+ * as there are. -ENOMEM only. Free also after an error.
  */
 int thrash_cells_find(struct thrash_cells *cells, const struct bench_machine *machine,
                       enum aggressor_kind kind, unsigned most, struct err *err);

@@ -53,7 +53,7 @@ struct device_sleep {
     uint64_t asked_ns, over_ns;
 };
 
-/* What a batch took on the device. */
+/* Times of a batch on the device. */
 struct device_took {
     uint64_t copy_ns; /* on its way there */
     uint64_t prep_ns; /* its preprocessing there */
@@ -110,7 +110,7 @@ int device_submit(struct device_queue *queue, unsigned slot, struct err *err);
 int device_wait(struct device_queue *queue, unsigned slot, struct device_took *took,
                 struct err *err);
 
-/* Of all waits so far; zeros where nobody slept, as on a GPU. */
+/* Sums over all waits so far; zeros where nobody slept, as on a GPU. */
 struct device_sleep device_slept(const struct device_queue *queue);
 
 /* True where the device computes a result: kernels/gpu/gpu_ref.h says which. */

@@ -47,7 +47,7 @@ static size_t largest(const struct reduce_config *config)
     return most;
 }
 
-/* What the next operation is. */
+/* Sets the next operation. */
 static int prepare(struct reduce *reduce, size_t call, struct err *err)
 {
     char msg[GPU_MSG] = "";
@@ -129,7 +129,7 @@ static int check_call(struct reduce *reduce, size_t call, struct err *err)
     return rc;
 }
 
-/* Of equal calls the first. */
+/* Checks the first of equal calls. */
 static int cuda_check(struct reduce *reduce, struct err *err)
 {
     int rc = 0;

@@ -45,7 +45,7 @@ struct batch_params {
 /* clang-format on */
 
 /*
- * What a step is for the scheduler, whatever its size: for tables of metrics, and batches_tell.
+ * Describes a step for the scheduler, whatever its size: for tables of metrics, and batches_tell.
  * `region_work` is the CPU time of one thread that does all of a region, mean over the regions.
  */
 #define BATCH_METRICS                                                                              \

@@ -8,7 +8,7 @@
 #include "kernels/cpu/mix64.h"
 #include "kernels/gpu/gpu_ref.h"
 
-/* Of FEED_METRICS. */
+/* Indices in FEED_METRICS. */
 enum {
     SIM_OVERSHOOT = BATCH_METRICS_MANY,
     BUFFER_ON_NODE,
@@ -180,7 +180,7 @@ static int check_device(struct feed *feed, const float *x, struct err *err)
     return rc;
 }
 
-/* What the device made of a raw batch, by the same reference as the CPU's; then its passes. */
+/* Checks the device's work on a raw batch by the same reference as the CPU's, then its passes. */
 static int check_raw(struct feed *feed, uint64_t batch, struct err *err)
 {
     struct prep_out *out = &feed->batches.out;

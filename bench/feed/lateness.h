@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one rank, sums over steps; zeroed = none yet. */
+/* Sums of one rank over steps; zeroed = none yet. */
 struct lateness {
     uint64_t last;    /* steps in which all others waited for it */
     uint64_t late_ns; /* in those: from when the first rank came until it did */

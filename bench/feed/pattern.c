@@ -5,7 +5,7 @@
 
 const char *const pattern_names[] = {"whole", "ddp", "zero", "fsdp", "accumulate", NULL};
 
-/* Of `bytes`, with an element more for each rank where they cannot be divided evenly. */
+/* A call with `bytes`, and an element more for each rank where they cannot be divided evenly. */
 static struct collective_call call_of(enum collective_op op, uint64_t bytes, unsigned ranks)
 {
     bool has_parts = collective_has_parts(op);
@@ -28,7 +28,7 @@ static uint64_t parts_of(const struct pattern_params *params)
     return params->pattern == PATTERN_FSDP ? params->layers : buckets;
 }
 
-/* Of equal layers the last ones have an element less where they must. */
+/* Equal layers; the last ones have an element less where they must. */
 static uint64_t part_bytes(const struct pattern_params *params, uint64_t part, uint64_t parts)
 {
     uint64_t elements = params->gradient / sizeof(float);

@@ -1,6 +1,6 @@
 /*
- * What data-parallel training sends in a step, by how it divides its state: parameters of a pattern
- * -> the collectives of a step, in their order. Pure.
+ * The communication of data-parallel training in a step, by how it divides its state: parameters of
+ * a pattern -> the collectives of a step, in their order. Pure.
  *
  *   whole       one all-reduce of the gradient, as if it were one bucket
  *   ddp         an all-reduce a bucket of the gradient
@@ -11,7 +11,7 @@
  *               of its gradient
  *   accumulate  as ddp, once in so many batches
  *
- * Of each rank S bytes are a whole bucket or layer, made up to a multiple of the ranks where parts
+ * The S bytes of a rank are a whole bucket or layer, made up to a multiple of the ranks where parts
  * of it are dealt out; what a rank then sends to the next in a ring is 2 S (n-1) / n for an
  * all-reduce and S (n-1) / n for the others (METHOD.md).
  *

@@ -195,7 +195,7 @@ static int serve_probe(struct bench_ctx *ctx)
     return device_probe(ctx->device, ctx->err);
 }
 
-/* Of bursts beside Poisson arrivals the inner loads alone: the ends have neither's knee. */
+/* Beside Poisson arrivals, bursts have the inner loads alone: the ends have neither's knee. */
 static bool is_measured(const struct serve_params *params, enum arrivals_pattern pattern,
                         unsigned load)
 {
@@ -275,7 +275,7 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
 
 /* ---- what is told ---- */
 
-/* What is to be asked for where the requests of a point do not tell a percentile. */
+/* Names the options to use where the requests of a point are too few for a percentile. */
 static void say_beyond(const struct bench_ctx *ctx, const struct serve_point *point, unsigned stat,
                        struct err *why)
 {
@@ -314,7 +314,7 @@ static void emit_stats(struct bench_ctx *ctx, unsigned metric, const struct serv
             bench_emit(ctx, metric, values[i], dims_with(at, BY_STAT, i));
 }
 
-/* Of one load, lest rows of bins bury the others. */
+/* At one load only, lest rows of bins bury the others. */
 static void emit_worst(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
 {
     const struct serve_params *params = ctx->params;
@@ -352,7 +352,7 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
         emit_stall(ctx, point, at);
 }
 
-/* Of the points first..n-1, which have one pattern and ever higher loads. */
+/* Takes the points first..n-1, which have one pattern and ever higher loads. */
 static void emit_saturation(struct bench_ctx *ctx, size_t first, size_t n)
 {
     const struct serve *s = ctx->state;

@@ -48,7 +48,7 @@ static unsigned share_of_cpus(const struct bench_ctx *ctx, unsigned behind)
     return share ? share : 1;
 }
 
-/* What worker 0 has found. */
+/* Sends all workers the rate that worker 0 found. */
 static int tell_all(const struct bench_ctx *ctx, double mine, double *found)
 {
     double *all = calloc(ctx->peers->size, sizeof(*all));

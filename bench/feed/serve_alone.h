@@ -1,4 +1,6 @@
-/* What one worker of `serve` does in a closed loop while the others sleep: the load 100 of all. */
+/*
+ * The rate of one worker of `serve` in a closed loop while the others sleep: the load 100 of all.
+ */
 #ifndef CONTEND_BENCH_FEED_SERVE_ALONE_H
 #define CONTEND_BENCH_FEED_SERVE_ALONE_H
 

@@ -218,8 +218,7 @@ static double count_later(const double *ms, size_t n, double than_ms)
     return count;
 }
 
-/* What the stall makes of the schedule, and how many requests were as late as it has to make them.
- */
+/* Finds the lateness that the stall forces on the schedule, and how many requests were as late. */
 static int gather_stall(const struct serve_times *times, const struct bench_ctx *ctx,
                         const struct shift *shift, struct serve_point *point)
 {

@@ -27,7 +27,8 @@ struct serve_times {
 
 struct serve_times serve_times_of(double point_s, double stall_s, double bin_s);
 
-/* What one point gave, of the requests of all workers that count; of workers other than 0 nothing.
+/*
+ * Results of one point, from the requests of all workers that count; empty in workers other than 0.
  */
 struct serve_point {
     enum arrivals_pattern pattern;

@@ -1,6 +1,6 @@
 /*
- * What became of requests that came when a schedule said: how late each was, counted from when it
- * was to come, and what that makes of many. PURE
+ * Judges requests that came when a schedule said: how late each was, counted from when it was due,
+ * and statistics of many. PURE
  *
  * A request that nobody has begun when time is over is late by what has passed until then, at
  * least: such a latency is a bound, and so is every percentile that reaches one. Bounds are kept as
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of one request, in ns from the beginning of the schedule. */
+/* One request, in ns from the beginning of the schedule. */
 struct served_request {
     uint64_t at_ns;             /* when it was to come */
     uint64_t begin_ns, done_ns; /* 0, 0: nobody has begun it */
@@ -51,8 +51,8 @@ size_t served_done(const struct served *served);
 void served_worst(const struct served *served, uint64_t bin_ns, double *worst_ms, size_t n);
 
 /*
- * What a worker alone makes of a schedule that begins no request from stall_ns for length_ns, in ms
- * for those that count: nobody can be faster. No bound is among them.
+ * The latencies that a worker alone must have under a schedule that begins no request from stall_ns
+ * for length_ns, in ms for those that count: nobody can be faster. No bound is among them.
  */
 void served_floor(const struct served *served, uint64_t stall_ns, uint64_t length_ns,
                   double *floor_ms);

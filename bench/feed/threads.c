@@ -160,7 +160,7 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
     bench_emit(ctx, METRIC_STEP, point->step_us, at);
 }
 
-/* Of the points first..n-1, which have one count of workers and ever larger teams. */
+/* Takes the points first..n-1, which have one count of workers and ever larger teams. */
 static void emit_setting(struct bench_ctx *ctx, size_t first, size_t n)
 {
     const struct threads *threads = ctx->state;

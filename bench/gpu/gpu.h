@@ -1,5 +1,5 @@
 /*
- * What benchmarks on GPUs share. The kernels' functions (kernels/gpu/gpu_*.h) write their messages
+ * Shared by benchmarks on GPUs. The kernels' functions (kernels/gpu/gpu_*.h) write their messages
  * into an array; these make the harness's errors of them, with the GPU's number and address.
  *
  *   char msg[GPU_MSG];

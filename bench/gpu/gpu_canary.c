@@ -38,7 +38,7 @@ enum { RUNS = 16, RANKS_MOST = 64 };
 
 static const uint64_t warm_up_ns = 50000000;
 
-/* What a worker tells the first one of its GPU. */
+/* The report of a worker to the first one on its GPU. */
 struct told {
     unsigned gpu; /* its place in the machine */
     double time_us, cycles;

@@ -1,5 +1,5 @@
 /*
- * What it costs a CPU to hand work to a GPU, while the CPUs are idle and while all are busy.
+ * The cost for a CPU to hand work to a GPU, while the CPUs are idle and while all are busy.
  *
  *   launch   the call that launches a small kernel, nothing queued before it
  *   queue    such kernels back to back, waited for at the end: time a kernel
@@ -124,7 +124,7 @@ struct launch {
     struct gpu_launch *gpus[GPU_SET_MAX];
     struct busy_team busy;
     unsigned batch[WAYS]; /* units an interval */
-    /* Of the GPU that is measured. */
+    /* The GPU that is measured. */
     struct series *series; /* [WAYS][LOADS] */
     double wait_share[GPU_WAITS];
 };
@@ -251,7 +251,7 @@ static void launch_teardown(struct bench_ctx *ctx)
         gpu_launch_close(t->gpus[i]);
 }
 
-/* What the driver does while it waits: it may not follow a flag. */
+/* Measures how the driver waits: it may not follow a flag. */
 static int measure_waits(struct launch *t, unsigned gpu)
 {
     char msg[GPU_MSG] = "";

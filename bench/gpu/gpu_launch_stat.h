@@ -1,4 +1,4 @@
-/* What gpu_launch makes of its intervals. Pure. */
+/* Statistics of gpu_launch's intervals. Pure. */
 #ifndef CONTEND_BENCH_GPU_GPU_LAUNCH_STAT_H
 #define CONTEND_BENCH_GPU_GPU_LAUNCH_STAT_H
 

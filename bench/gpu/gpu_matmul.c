@@ -45,7 +45,7 @@
 #include "harness/lib/say/log.h"
 #include "kernels/matmul/gpu_matmul_data.h"
 
-/* Of n where memory is short. */
+/* Limits of n where memory is short. */
 enum { N_STEP = 16, N_LEAST = 256, N_MOST = 1 << 20 };
 
 struct matmul_params {
@@ -141,7 +141,7 @@ static int matmul_validate(const void *params, struct err *err)
 
 #ifdef CONTEND_HAVE_CUDA
 
-/* Of the GPUs that can be asked. */
+/* Looks for one GPU that has the type. */
 static int probe_type(struct bench_ctx *ctx, enum matmul_type type)
 {
     for (unsigned i = 0; i < ctx->machine->ngpus; i++) {
@@ -386,7 +386,7 @@ static void emit_point(struct bench_ctx *ctx, size_t point)
             emit_gpu(ctx, type, group.all, i);
 }
 
-/* What cuBLASLt proposes first, which is what a job gets, beside the best of its proposals. */
+/* The first proposal of cuBLASLt, which is what a job gets, beside the best of its proposals. */
 static void emit_trials(struct bench_ctx *ctx, unsigned i, enum matmul_type type)
 {
     const struct matmul *t = ctx->state;
@@ -401,7 +401,7 @@ static void emit_trials(struct bench_ctx *ctx, unsigned i, enum matmul_type type
                DIMS({BY_TYPE, type}, {BY_ALGORITHM, ALGORITHM_BEST}, {BY_GPU, i}));
 }
 
-/* What a type cannot have here, and how it was chosen where it can. */
+/* Says which types are missing here and why, and how the others were chosen. */
 static void emit_types(struct bench_ctx *ctx, unsigned i)
 {
     const struct matmul *t = ctx->state;

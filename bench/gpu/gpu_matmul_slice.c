@@ -94,7 +94,7 @@ static void poison(struct matmul *t, unsigned gpu)
     (void)gpu_set_lose(&t->set, gpu, rc, msg);
 }
 
-/* What the last timed product wrote. */
+/* Checks the output of the last timed product. */
 static void check(struct matmul *t, unsigned gpu)
 {
     char msg[GPU_MSG] = "";
@@ -121,7 +121,7 @@ void matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, d
     }
     /* Where one batch fills the slice, a second one would only take as long again. */
     overlap.depth = longest_s < slice_s ? GPU_MATMUL_SLOTS : 1;
-    /* What is queued at the end, one to two batches, fills the slice. */
+    /* The batches queued at the end, one to two of them, fill the slice. */
     overlap.count_s = slice_s * 2 / 3 - 1.5 * longest_s;
     (void)gpu_overlap_run(&overlap);
     for (unsigned i = t->group.first; i < t->group.end; i++)

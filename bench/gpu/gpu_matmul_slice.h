@@ -15,7 +15,7 @@
 #include "bench/gpu/gpu_set.h"
 #include "kernels/matmul/gpu_matmul.h"
 
-/* Of the batches that count, and of the readings beside them. */
+/* Results of the batches that count, and of the readings beside them. */
 struct matmul_result {
     double products, seconds;
     struct gpu_average average;
@@ -36,7 +36,7 @@ struct matmul {
     struct matmul_shape shape;
     unsigned ntypes; /* that some GPU multiplies */
     uint64_t seed;
-    /* Of the slice that runs. */
+    /* The current slice. */
     enum matmul_type type;
     struct gpu_group group;
     unsigned next_read;
@@ -44,10 +44,10 @@ struct matmul {
 };
 
 /*
- * Of gpu_groups(t->set.n), one, for about slice_s seconds, and at least a batch on each of its GPUs
- * that has the type: result is filled of these. What counts: bench/gpu/gpu_overlap.h. C is poison
- * before and checked behind it, all of it. A GPU whose calls fail, or that multiplies wrongly, is
- * out of t->set: the others' results are no good then.
+ * Runs one of gpu_groups(t->set.n) for about slice_s seconds, and at least a batch on each of its
+ * GPUs that has the type, and fills result for these. bench/gpu/gpu_overlap.h says which batches
+ * count. C is poison before and checked behind it, all of it. A GPU whose calls fail, or that
+ * multiplies wrongly, is out of t->set: the others' results are no good then.
  */
 void matmul_slice_run(struct matmul *t, enum matmul_type type, unsigned group, double slice_s);
 

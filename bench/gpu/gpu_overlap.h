@@ -40,7 +40,7 @@ struct gpu_overlap {
     void *arg;
 };
 
-/* Of the groups of a scan: each GPU alone, then, of several, all at once. GPUs first..end-1. */
+/* A group of a scan: each GPU alone, then, with several, all at once. GPUs first..end-1. */
 struct gpu_group {
     unsigned first, end;
     bool all;

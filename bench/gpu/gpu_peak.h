@@ -1,5 +1,5 @@
 /*
- * What data sheets promise for matrix products, by the name that CUDA gives a GPU.
+ * The rates of matrix products in data sheets, by the name that CUDA gives a GPU.
  *
  * Dense rates at the highest boost clock, matrix units where the type has them; data sheets that
  * only give rates with sparsity count half. Source: NVIDIA's data sheets of A100 (2022), H100

@@ -106,7 +106,7 @@ static double mean(double sum, unsigned n)
     return n ? sum / n : (double)NAN;
 }
 
-/* What a counter gained; NaN where it is not told. */
+/* The gain of a counter; NaN where it is unknown. */
 static double gain(int64_t first, int64_t last)
 {
     return first < 0 || last < 0 ? (double)NAN : (double)(last - first);

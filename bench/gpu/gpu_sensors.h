@@ -1,6 +1,6 @@
 /*
- * What a GPU says about itself while it works: clock, temperature, and, by counters, its power and
- * what holds its clock back. By NVML (harness/machine/gpu/driver.h), loaded when asked for.
+ * Reads a GPU's sensors while it works: clock, temperature, and, by counters, its power and the
+ * reasons that hold its clock back. By NVML (harness/machine/gpu/driver.h), loaded when asked for.
  *
  *   struct gpu_sensors sensors;
  *   struct gpu_average average = {0};

@@ -179,7 +179,7 @@ static int choose_size(struct stream *t, const struct bench_ctx *ctx)
     return gpu_set_check(&t->set, ctx->err);
 }
 
-/* Of one GPU, 0 or why it fails, in msg. */
+/* Runs a batch on one GPU; 0, or the reason of a failure in msg. */
 static int run_batch(const struct stream_gpu *gpu, enum gpu_stream_op op, unsigned shape,
                      unsigned passes, double *seconds, char msg[static GPU_MSG])
 {
@@ -321,7 +321,7 @@ static void batch_idle(void *arg, bool counts)
 static const struct gpu_overlap_ops batch_ops = {
     .queue = batch_queue, .done = batch_done, .take = batch_take, .idle = batch_idle};
 
-/* What the last timed pass wrote, of what was poison before the first. */
+/* Checks the output of the last timed pass, which was poison before the first. */
 static void check_output(struct stream *t, unsigned i)
 {
     const struct stream_gpu *gpu = &t->gpus[i];

@@ -32,7 +32,7 @@ struct echo {
     int bell;              /* an eventfd, written when the server is to end */
     atomic_bool over;
 
-    /* What was seen. */
+    /* Results. */
     uint64_t echoes, elapsed_ns;    /* the client's, while it measured */
     uint64_t served, server_cpu_ns; /* the server's, all of them */
     struct stamps late_us;
@@ -49,7 +49,7 @@ void echo_close(struct echo *echo);
 void echo_serve(struct echo *echo);
 void echo_ask(struct echo *echo, uint64_t ns);
 
-/* What either of them said that went wrong; -EBADMSG where an echo was not what had been sent. */
+/* The first failure of either side; -EBADMSG where an echo differs from what was sent. */
 int echo_failed(const struct echo *echo, struct err *err);
 
 /* ---- between the files of it ---- */

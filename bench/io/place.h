@@ -31,7 +31,7 @@ int place_open(struct place *place, enum place_where where, struct err *err);
 /* The same of a directory that is named. */
 int place_open_directory(struct place *place, const char *directory, struct err *err);
 
-/* Of what is free, one of so many benchmarks at once takes at most a fourth in all. */
+/* One of so many benchmarks at once takes at most a fourth of the free space in all. */
 enum { PLACE_SHARE = 4 };
 
 /*

@@ -124,7 +124,7 @@ static int beside_first(const struct bench_machine *machine)
     return (int)machine->cpus[machine->ncpus - 1].os_cpu;
 }
 
-/* Of threads in turn; `shared` reads random blocks past the cache, and long ones out of it. */
+/* Threads take turns; `shared` reads random blocks past the cache, and long ones out of it. */
 static void plan_reader(const struct read_path *s, const struct bench_ctx *ctx,
                         const struct read_point *point, unsigned which, struct io_reader_plan *plan)
 {
@@ -382,7 +382,7 @@ static void emit_write(struct bench_ctx *ctx, const struct read_point *point)
     emit(ctx, WRITE_CPU, point, point->cpu_per_gb, at);
 }
 
-/* What one way cannot have others may: the row says why. */
+/* A way that is missing leaves the others: the row says why. */
 static int measure_point(struct bench_ctx *ctx, size_t which)
 {
     struct read_path *s = ctx->state;

@@ -50,7 +50,7 @@ struct read_point {
     unsigned depth, readers;
     bool busy;
 
-    /* What was seen; code of absent not 0: nothing. */
+    /* Results; code of absent not 0: none. */
     struct err absent;
     double speed, cpu_per_gb, in_flight, at_device, cached; /* NaN: not known */
     double late_us[2];                                      /* p50, p99 */

@@ -134,7 +134,7 @@ static int read_on(struct io_reader *reader, uint64_t end_ns, struct err *err)
     return 0;
 }
 
-/* What the kernel is told of the order decides whether it reads ahead. */
+/* The order that the kernel is told decides whether it reads ahead. */
 static int begin(struct io_reader *reader, struct err *err)
 {
     const struct io_reader_plan *plan = &reader->plan;

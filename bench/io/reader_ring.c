@@ -186,7 +186,7 @@ static double in_flight(const struct io_reader *reader, const struct io_ring *ow
 }
 
 /*
- * What is done while it is submitted, as reads from the page cache are, is one after the other: one
+ * Reads that end during submission, as those from the page cache do, run one after the other: one
  * is in flight meanwhile. The wait ends with the first that is done; until then all of them are.
  */
 static int submit_and_look(struct io_reader *reader, struct io_ring *own)

@@ -23,7 +23,7 @@ static int refused(int rc, int sqpoll, struct err *err)
     return err_set(err, -ENOTSUP, "no io_uring%s: %s", sqpoll ? " with SQPOLL" : "", why);
 }
 
-/* What fio asks for, too; the best that the kernel knows. Of kernels before 6.1 and 5.19 less. */
+/* Asks for the same as fio; the best that the kernel knows, so less before 6.1 and 5.19. */
 static int open_own(struct io_uring *ring, unsigned entries)
 {
     static const unsigned flags[] = {

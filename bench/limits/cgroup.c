@@ -103,7 +103,7 @@ static const struct bench_figure cgroup_figures[] = {
 enum kind { NO_LIMIT, CPU_MAX, CPUSET, MEMORY, PIDS, KINDS };
 static const char *const controllers[KINDS] = {NULL, "cpu", "cpuset", "memory", "pids"};
 
-/* Of memory one point has all of them, since each needs what the one before has found. */
+/* All limits of memory are one point, since each needs what the one before has found. */
 enum { MEMORY_FREE, MEMORY_HIGH, MEMORY_MAX, MEMORY_OOM, MEMORIES };
 static const struct {
     unsigned limit;
@@ -281,7 +281,9 @@ static struct dims place_of(const struct point *point)
                 {BY_CPUS, point->cpus});
 }
 
-/* Of a child that did not end well; that the kernel refuses what cannot be is no failure. */
+/*
+ * Reports a child that did not end well; a refusal by the kernel of what cannot be is no failure.
+ */
 static void emit_end(struct bench_ctx *ctx, const struct limited_result *result, struct dims at)
 {
     struct err why = result->why;
@@ -318,7 +320,7 @@ static void emit_cpus(struct bench_ctx *ctx, const struct point *point)
     }
 }
 
-/* What is there to fail: that it did, how often the kernel counted it, and what it said. */
+/* Where a failure is the aim: that it came, how often the kernel counted it, and its message. */
 static void emit_failing(struct bench_ctx *ctx, const struct limited_result *result, double events,
                          const char *what, struct dims at)
 {

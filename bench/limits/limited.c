@@ -23,7 +23,7 @@ enum { STEPS_MOST = 20000, STEPS_LEAST = 3, SOURCES = 4, SAID_MOST = 160 };
 enum { LOOK_MS = 500, LOOK_WITHOUT_PIDFD_MS = 20, STILL_MS = 10000 };
 enum { EXIT_REFUSED = 3, EXIT_WRONG = 4 };
 
-/* What the cgroup has counted. */
+/* Counters of the cgroup. */
 struct counts {
     double used_us, throttled_us, periods, throttled_periods, refaults;
 };

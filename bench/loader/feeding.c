@@ -63,7 +63,7 @@ static int retire_all(struct run *run)
     return rc;
 }
 
-/* Of PyTorch, which has a queue of its own, one is asked for at a time. */
+/* PyTorch has a queue of its own, so one batch is asked for at a time. */
 static unsigned asked_at_once(const struct run *run)
 {
     unsigned n = run->mode == LOAD_PYTORCH ? 1 : run->ahead;
@@ -130,9 +130,9 @@ static bool take_ready(struct run *run, struct token *token, int *rc)
 }
 
 /*
- * What was made before the slice, while nobody wanted it, says nothing of the loaders' speed.
- * PyTorch has it in a queue of its own, which takes as long to empty as it takes to make so many:
- * not a part of the slice.
+ * Batches from before the slice, while nobody wanted them, say nothing of the loaders' speed.
+ * PyTorch has them in a queue of its own, which takes as long to empty as to fill: it stays out of
+ * the slice.
  */
 static int drop_ready(struct run *run)
 {

@@ -28,7 +28,7 @@ struct feeding {
     struct token last;    /* of a run, the batch that was fed last: it lies in its slot still */
 };
 
-/* What one worker saw in the part of its slice that counts. err.code 0 = well. */
+/* Results of one worker in the part of its slice that counts. err.code 0 = well. */
 struct fed {
     struct err err;
     double seconds, batches;

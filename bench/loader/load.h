@@ -1,6 +1,6 @@
 /*
- * What is said to loaders of all kinds, and what one that is written in C does, as a thread or as a
- * process.
+ * The orders for loaders of all kinds, and the work of one that is written in C, as a thread or as
+ * a process.
  */
 #ifndef CONTEND_BENCH_LOADER_LOAD_H
 #define CONTEND_BENCH_LOADER_LOAD_H

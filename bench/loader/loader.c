@@ -39,8 +39,10 @@ enum { CALIBRATIONS = 5 };
 
 /* Less is no measurement of a loader that makes one batch in 20 ms. */
 static const double share_least_s = 0.25;
-/* What a scan has before it counts as hung: half of the least that a run gives it, or so many of
- * its budget (harness/engine/run/times.c). */
+/*
+ * The time that a scan has before it counts as hung: half of the least that a run gives it, or this
+ * share of its budget (harness/engine/run/times.c).
+ */
 static const double room_least_s = 6, room_of_budget = 8;
 /* PyTorch has two batches of each of its workers ready before the first counts. In a slice too
  * short for that nothing is measured: so many workers for each of its seconds are. */
@@ -62,7 +64,7 @@ static const struct bench_dim loader_dims[] = {
     {.name = NULL},
 };
 
-/* Of each mode, where its values stand, and how people call it. */
+/* For each mode, where its values stand, and its name for people. */
 static const struct {
     struct dims at;
     const char *title;
@@ -149,7 +151,7 @@ static const struct bench_figure loader_figures[] = {
     {.name = NULL},
 };
 
-/* What workers have to agree on. */
+/* Values on which workers must agree. */
 struct told {
     struct bitset cpus;
     unsigned ncpus;

@@ -110,7 +110,7 @@ int loader_pool_start(struct loader_pool *loader_pool, enum load_mode mode, unsi
                                 : 0;
 }
 
-/* What PyTorch was told and died of; nobody else reads it now. */
+/* Drops the tokens that PyTorch was sent and died before reading: nobody else reads them now. */
 static void forget_begin(int fd)
 {
     struct token token;

@@ -30,9 +30,9 @@ struct loader_pool {
 int loader_pool_open(struct loader_pool *loader_pool, const struct load *load, struct err *err);
 
 /*
- * What they have to make has been asked for, or will be. *since_ns: from when the first batch is
- * waited for; of PyTorch from when it knows how many, the import comes before. `ahead`: batches
- * that PyTorch is to have made or in the making. -ENOTSUP where the system has no more loaders.
+ * Their batches have been asked for, or will be. *since_ns: when the wait for the first batch
+ * begins; with PyTorch, when it knows how many, as the import comes before. `ahead`: batches that
+ * PyTorch is to have made or in the making. -ENOTSUP where the system has no more loaders.
  */
 int loader_pool_start(struct loader_pool *loader_pool, enum load_mode mode, unsigned loaders,
                       unsigned ahead, uint64_t *since_ns, struct err *err);

@@ -44,7 +44,7 @@ static bool is_python(enum load_mode mode)
     return mode >= LOAD_PYTHON_PROCESS;
 }
 
-/* Of several loaders in one process, that one. */
+/* Several loaders may share one process. */
 static unsigned processes_of(const struct order *order)
 {
     return order->mode == LOAD_PROCESS || order->mode == LOAD_PYTHON_PROCESS ? order->loaders : 1;

@@ -33,7 +33,9 @@ bool sweep_has_values(const struct point *point);
 /* The share of the time in which the device had nothing to do, and no batch was ready. */
 double sweep_starvation(const struct point *point);
 
-/* Of the points of one kind, which have ever more loaders: up to where they could be measured. */
+/*
+ * Judges the points of one kind, which have ever more loaders: up to where they could be measured.
+ */
 struct sweep_verdict {
     size_t n;       /* that could */
     size_t needed;  /* the first that feeds the device; n = none */

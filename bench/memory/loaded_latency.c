@@ -68,7 +68,7 @@ static const struct opt loaded_opts[] = {
     {.name = NULL},
 };
 
-/* Of the idle latency. */
+/* Relative to the idle latency. */
 #define KNEE_RATIO 1.5
 
 enum { BY_INJECT = 1, BY_STEP };

@@ -403,7 +403,7 @@ static int bandwidth_scan(struct bench_ctx *ctx)
     return 0;
 }
 
-/* What a thread found wrong in its part. */
+/* A mistake that a thread found in its part. */
 struct finding {
     size_t wrong, first;
 };

@@ -117,7 +117,7 @@ struct latency {
     uint64_t min_ns;         /* shortest interval worth timing */
 };
 
-/* What the pinned thread is told to do. */
+/* An order for the pinned thread. */
 struct order {
     struct latency *latency;
     struct kind *kind;

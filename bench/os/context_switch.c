@@ -1,7 +1,7 @@
 /*
- * What it takes to hand the CPU to somebody else: two threads or two processes pass a ball to and
- * fro, by a pipe, a futex or sched_yield, on one CPU or on two, and go over a working set each time
- * that they have it.
+ * The cost to hand the CPU to somebody else: two threads or two processes pass a ball to and fro,
+ * by a pipe, a futex or sched_yield, on one CPU or on two, and go over a working set each time that
+ * they have it.
  *
  * **Measures** `round_trip` us = time / trips there and back on CLOCK_MONOTONIC_RAW, two switches a
  * trip: the median of batches of 0.1 ms or more, the first quarter not timed. `direct_cost` us a
@@ -236,7 +236,7 @@ static void time_all_alone(void *arg)
             ping_pong_time_set(ping_pong, working_set_sizes[size] / sizeof(uint64_t));
 }
 
-/* What its round trip and that without a working set tell. */
+/* Concludes from its round trip and from the one without a working set. */
 static void conclude(struct bench_ctx *ctx, size_t which)
 {
     const struct switching *s = ctx->state;

@@ -4,7 +4,7 @@
  *   rc = cpu_pair_run(&(struct cpu_pair){false, {0, 1}, play, arg}, err);    // play(arg, who)
  * in both
  *
- * What a process writes is seen only in memory that is shared.
+ * The other side sees a process's writes only in memory that is shared.
  */
 #ifndef CONTEND_BENCH_OS_CPU_PAIR_H
 #define CONTEND_BENCH_OS_CPU_PAIR_H

@@ -40,7 +40,7 @@
 enum { TASKS = 3, POLICIES = 3, POINTS = 1 + POLICIES, SHORT = 2, BURST = 256, PRIORITY = 10 };
 enum { WAITS_LEAST = 5, WAITS_MOST = 20000, IDLE_SHARE = 5 };
 
-/* Of nice -20 to 19. */
+/* Weights for nice -20 to 19. */
 enum { NICE_LEAST = -20, NICE_MOST = 19, NICE_STEP = 5 };
 static const double weights[NICE_MOST - NICE_LEAST + 1] = {
     88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, /* -20 to -11 */
@@ -101,7 +101,7 @@ struct fairness {
     int nice; /* of task 0; those of the others are by NICE_STEP above it */
     struct err no_room;
     double share[TASKS];
-    /* Of the point that runs. */
+    /* The current point. */
     _Alignas(128) atomic_bool over;
     uint64_t start_ns; /* CLOCK_MONOTONIC */
     unsigned policy, nwaits;
@@ -237,7 +237,7 @@ static void be_long(const struct fairness *s, unsigned rank)
     }
 }
 
-/* What came due while it waited is late, too, and not left out. */
+/* Work that came due while it waited is late, too, and not left out. */
 static void be_short(struct fairness *s)
 {
     uint64_t end_ns = s->start_ns + s->slice_ns, every_ns = (uint64_t)(s->every_s * 1e9);

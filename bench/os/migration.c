@@ -1,5 +1,5 @@
 /*
- * What it costs a running thread to be moved to another CPU: it moves itself there and back by
+ * The cost for a running thread to be moved to another CPU: it moves itself there and back by
  * sched_setaffinity, and goes over a working set on each side.
  *
  * The call hands the thread to the CPU's stopper, which puts it into the queue of the other CPU and
@@ -114,7 +114,7 @@ struct migration {
         struct err absent; /* code 0 = measured */
     } points[POINTS];
     double call_us, touch_us[SIZES];
-    /* Of the point that runs. */
+    /* The current point. */
     struct way way;
     size_t words;
     double round_trip_us;
@@ -314,7 +314,7 @@ static void stay(void *arg)
     }
 }
 
-/* What is done without a move, on the first CPU. */
+/* Measures the parts without a move, on the first CPU. */
 static int measure_alone(struct bench_ctx *ctx)
 {
     struct migration *s = ctx->state;

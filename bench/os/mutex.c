@@ -198,7 +198,7 @@ struct contention {
     struct err absent[NEARS]; /* code 0: there is such a pair */
     unsigned first, nlocks;   /* those that are asked for */
     uint64_t inside, outside, slice_ns, seed;
-    /* Of the slice that runs. */
+    /* The current slice. */
     unsigned kind;
     struct lock lock;
     _Alignas(128) uint64_t shared[BUSY_CHAINS];

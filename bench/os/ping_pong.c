@@ -148,7 +148,7 @@ void ping_pong_play(void *arg, unsigned who)
         !working_set_holds(ping_pong->sets[who], ping_pong->words, ping_pong->passes);
 }
 
-/* What one player calls for a pass and for the next ball, with nobody there. */
+/* The calls of one player for a pass and for the next ball, with nobody there. */
 static void call_once(struct ping_pong *ping_pong)
 {
     if (ping_pong->how == PING_PONG_PIPE) {

@@ -21,7 +21,7 @@
 
 enum ping_pong_how { PING_PONG_PIPE, PING_PONG_FUTEX, PING_PONG_YIELD, PING_PONG_HOWS };
 
-/* What both players see, also as processes. */
+/* Seen by both players, also as processes. */
 struct ping_pong {
     _Alignas(128) _Atomic uint32_t ball; /* whose turn it is */
     _Alignas(128) bool over;             /* written by who serves before the last pass */
@@ -46,7 +46,7 @@ void ping_pong_close(struct ping_pong *ping_pong);
 void ping_pong_begin(struct ping_pong *ping_pong, enum ping_pong_how how, size_t words,
                      uint64_t slice_ns);
 
-/* What player `who` of a pair of CPUs does: `arg` is the ping-pong. */
+/* The part of player `who` of a pair of CPUs: `arg` is the ping-pong. */
 void ping_pong_play(void *arg, unsigned who);
 
 /* us that the calls of one pass and of the next ball take with nobody there. */

@@ -41,7 +41,7 @@ enum protocol { NONE, INHERIT, PROTOCOLS };
 
 static const char *const protocol_names[] = {"none", "inherit", NULL};
 
-/* Of nice levels; 0 = as it is. */
+/* Nice levels; 0 = unchanged. */
 static const int niceness[ROLES] = {19, 0, -10};
 
 struct inversion_params {
@@ -93,7 +93,7 @@ struct inversion {
     uint64_t seed;
     unsigned games[PROTOCOLS];
     double wait_ms[PROTOCOLS][TRIALS_MOST];
-    /* Of the trial that runs. */
+    /* The current trial. */
     pthread_mutex_t mutex;
     _Alignas(128) _Atomic uint32_t ready[ROLES];
     _Alignas(128) _Atomic uint32_t begun[ROLES]; /* the low one has the lock: these may go on */

@@ -1,7 +1,7 @@
 /*
- * What it costs to hand items over through a buffer that holds only so many: threads that put, on
- * one side, and threads that get, on the other, do nothing else and sleep where it is full or
- * empty, as loaders and the worker that they feed.
+ * The cost to hand items over through a buffer that holds only so many: threads that put, on one
+ * side, and threads that get, on the other, do nothing else and sleep where it is full or empty, as
+ * loaders and the worker that they feed.
  *
  * **Measures** on CLOCK_MONOTONIC_RAW, the first quarter not counted: `item_rate` = items got /
  * time. `item_sleeps` = voluntary switches of all threads / items: how often somebody had to be
@@ -115,7 +115,7 @@ struct point {
 struct hand {
     _Alignas(128) uint64_t items, tags; /* put or got, and the sum of what they are */
     uint64_t sleeps;
-    /* Of who gets, of what counts. */
+    /* On the side that gets, for items that count. */
     uint64_t counted, last_ns;
     unsigned nwaits, stride; /* every so many are kept: again one in two when there is no room */
     float wait_us[WAITS_MOST];
@@ -126,7 +126,7 @@ struct exchange {
     struct point points[POINTS];
     uint64_t slice_ns, seed;
     double *waits; /* of all who get */
-    /* Of the point that runs. */
+    /* The current point. */
     const struct point *point;
     struct bounded buffer;
     struct hand *hands; /* [2 * SIDE_MOST]; those that put come first */

@@ -1,6 +1,6 @@
 /*
- * What it takes to start a process or a thread and to see its end, by how much memory the parent
- * has, and what the first writes after a fork cost.
+ * The cost to start a process or a thread and to see its end, by how much memory the parent has,
+ * and the cost of the first writes after a fork.
  *
  * - fork: the child ends at once
  * - exec, vfork, spawn: by fork and execve, vfork and execve, and posix_spawn the child runs `true`
@@ -108,7 +108,7 @@ struct parent {
     double resident_mib;
 };
 
-/* What a parent and its child see both. */
+/* Seen by a parent and its child. */
 struct common {
     _Atomic uint32_t released; /* the child may end */
     double cow_us, faults;
@@ -123,7 +123,7 @@ struct spawn {
     unsigned nparents, place[PARENTS]; /* those that are asked for */
     bool asked[HOWS];
     uint64_t slice_ns, seed;
-    /* Of the parent that runs. */
+    /* The current parent. */
     struct parent parent;
     bool wrong;
     struct memory_block block;
@@ -234,7 +234,7 @@ static bool all_hold(const struct memory_block *block, uint64_t tag)
     return right;
 }
 
-/* Of this process or thread: the first writes, less the next; a child may call it. */
+/* Times this process's or thread's first writes, less the next; a child may call it. */
 static void time_writes(struct spawn *s, uint64_t tag, int whose)
 {
     const struct memory_block *block = &s->block;

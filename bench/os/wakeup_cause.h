@@ -1,7 +1,7 @@
 /*
- * What came between while a thread slept, of those wake-ups that were late and of those that were
- * not: interrupts and softirqs of its CPU, and who was runnable there when it had woken up. All
- * from /proc, as any user may read it.
+ * The events while a thread slept, for wake-ups that were late and for those that were not:
+ * interrupts and softirqs of its CPU, and who was runnable there when it had woken up. All from
+ * /proc, as any user may read it.
  *
  *   rc = wakeup_cause_open(&log, "", os_cpu, err);
  *   wakeup_cause_look(log);  ... sleep ...  wakeup_cause_judge(log, was_late);   // again and again
@@ -35,7 +35,7 @@ void wakeup_cause_close(struct wakeup_cause_log *log);
 void wakeup_cause_look(struct wakeup_cause_log *log);
 void wakeup_cause_judge(struct wakeup_cause_log *log, bool was_late);
 
-/* What a look takes, the median of a few. */
+/* The cost of a look, the median of a few. */
 uint64_t wakeup_cause_cost_ns(struct wakeup_cause_log *log);
 
 struct wakeup_cause {

@@ -123,7 +123,7 @@ struct wakeup {
     double late_bound_us;
     int priority; /* of policy fifo */
     unsigned npoints, place[POINTS];
-    /* Of the point that runs. */
+    /* The current point. */
     unsigned policy; /* index in policies */
     double *late_us; /* [n][most] */
     struct sleeper {
@@ -175,7 +175,7 @@ static void wakeup_teardown(struct bench_ctx *ctx)
         close_logs(s);
 }
 
-/* What is behind us is skipped; those times are the return value. */
+/* Skips times that have passed; their number is the return value. */
 static unsigned skip_to(int64_t *next_ns, int64_t interval_ns)
 {
     unsigned skipped = 0;

@@ -1,4 +1,6 @@
-/* What somebody works on between two switches or moves: a word in each line is raised. */
+/*
+ * The memory that somebody works on between two switches or moves: a word in each line is raised.
+ */
 #ifndef CONTEND_BENCH_OS_WORKING_SET_H
 #define CONTEND_BENCH_OS_WORKING_SET_H
 
