@@ -81,7 +81,7 @@ struct collective_call {
     size_t bytes;   /* of the larger of the two buffers: METHOD.md's S */
 };
 
-/* Of one element. */
+/* The size of one element. */
 size_t collective_type_bytes(enum collective_type type);
 
 /* By the table above: a part for each rank; reduces values; can be done in place. */

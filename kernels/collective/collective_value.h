@@ -1,6 +1,6 @@
 /*
- * What collectives move when they are checked: small whole numbers that any rank can work out for
- * any other, and whose reduction over ranks is exact in every type, in any order.
+ * The data of collectives that are checked: small whole numbers that any rank can work out for any
+ * other, and whose reduction over ranks is exact in every type, in any order.
  *
  *   before   send[i] = collective_sent(call, rank, ranks, i, repetition)
  *   after    recv[i] = collective_expected(call, rank, ranks, i, repetition)
@@ -53,7 +53,7 @@ COLLECTIVE_INLINE unsigned collective_factor(unsigned rank, unsigned ranks, uint
     return 1 + collective_value(rank, index, repetition, 1);
 }
 
-/* Of few ranks a number, so that the least of many is not always 0, nor the largest the most. */
+/* Only few ranks give a number: else the least of many is always 0, and the largest the most. */
 COLLECTIVE_INLINE unsigned collective_extreme(unsigned rank, unsigned ranks, uint64_t index,
                                               unsigned repetition, unsigned most, bool is_min)
 {
@@ -63,7 +63,7 @@ COLLECTIVE_INLINE unsigned collective_extreme(unsigned rank, unsigned ranks, uin
     return collective_value(rank, index, repetition, most);
 }
 
-/* What a rank gives to a reduction over all ranks. */
+/* The term of a rank in a reduction over all ranks. */
 COLLECTIVE_INLINE unsigned collective_term(const struct collective_call *call, unsigned rank,
                                            unsigned ranks, uint64_t index, unsigned repetition)
 {
@@ -138,7 +138,7 @@ COLLECTIVE_INLINE double collective_expected(const struct collective_call *call,
     }
 }
 
-/* Of the type, one step above 1. */
+/* One step of the type above 1. */
 COLLECTIVE_INLINE double collective_step(enum collective_type type)
 {
     switch (type) {
@@ -157,7 +157,7 @@ COLLECTIVE_INLINE double collective_step(enum collective_type type)
     }
 }
 
-/* What is not a number is wrong, too. A step a rank is allowed where an average cannot be exact. */
+/* NaN is wrong, too. A step a rank is allowed where an average cannot be exact. */
 COLLECTIVE_INLINE bool collective_is_wrong(const struct collective_call *call, unsigned ranks,
                                            double got, double want)
 {

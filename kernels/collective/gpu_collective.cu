@@ -305,7 +305,7 @@ static void free_buffer(const struct gpu_collective *gc, void *buffer)
         (void)cudaFree(buffer);
 }
 
-/* What is aborted forgets its buffers by itself. */
+/* An aborted communicator forgets its buffers by itself. */
 static void close_comm(const struct gpu_collective *gc, struct gpu_collective_rank *rank)
 {
     for (unsigned i = 0; i < 2 && rank->comm && !gc->failed; i++)

@@ -78,7 +78,7 @@ int gpu_collective_allocate(struct gpu_collective *gc, size_t bytes, bool regist
                             size_t size);
 
 /*
- * What enqueue does from now on. With call->graph it is captured: one operation alone, and batches
+ * Sets the operation of enqueue. With call->graph it is captured: one operation alone, and batches
  * of gpu_collective_batch; all ranks have to prepare together then.
  */
 int gpu_collective_prepare(struct gpu_collective *gc, const struct collective_call *call, char *msg,
@@ -96,7 +96,7 @@ int gpu_collective_enqueue(struct gpu_collective *gc, uint64_t iters, char *msg,
  */
 int gpu_collective_wait(struct gpu_collective *gc, char *msg, size_t size);
 
-/* Of rank first + k, on its device; operation 0 of an enqueue starts at the front. */
+/* The buffer of rank first + k, on its device; operation 0 of an enqueue starts at the front. */
 void *gpu_collective_recv_buffer(struct gpu_collective *gc, unsigned k);
 
 /*
@@ -117,8 +117,8 @@ int gpu_collective_compare(struct gpu_collective *gc, unsigned operations, unsig
                            struct gpu_collective_verdict *verdict, char *msg, size_t size);
 
 /*
- * What all ranks of this process have called so far; `captured`: while graphs were made, of which
- * NCCL runs copies then.
+ * All calls of this process's ranks so far; `captured`: those made while graphs were captured,
+ * which NCCL runs as copies.
  */
 void gpu_collective_made(const struct gpu_collective *gc, struct collective_made *made,
                          struct collective_made *captured);

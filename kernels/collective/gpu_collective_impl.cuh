@@ -1,4 +1,4 @@
-/* What gpu_collective.cu (the ranks) and gpu_collective_run.cu (their operations) share. */
+/* Shared by gpu_collective.cu (the ranks) and gpu_collective_run.cu (their operations). */
 #ifndef CONTEND_KERNELS_COLLECTIVE_GPU_COLLECTIVE_IMPL_CUH
 #define CONTEND_KERNELS_COLLECTIVE_GPU_COLLECTIVE_IMPL_CUH
 

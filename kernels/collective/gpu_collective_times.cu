@@ -67,7 +67,7 @@ static int enqueue_timed(struct gpu_collective *gc, unsigned iters, char *msg, s
     return rc;
 }
 
-/* Of the device's clock, since the first look. */
+/* Time on the device's clock, since the first look. */
 static cudaError_t read_us(const struct gpu_collective_rank *rank, cudaEvent_t event, double *us)
 {
     float ms = 0;

@@ -12,7 +12,7 @@
 
 #include "kernels/cpu/busy.h"
 
-/* What a thread computes, in cache lines of its own. */
+/* The results of a thread, in cache lines of its own. */
 struct regions_thread {
     _Alignas(128) uint64_t chains[BUSY_CHAINS];
     uint64_t steps; /* so far */

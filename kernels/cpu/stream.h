@@ -33,7 +33,7 @@ enum stream_op {
 
 enum stream_store { STREAM_PLAIN, STREAM_NT, STREAM_STORES };
 
-/* What an op does not use may be NULL. */
+/* Arrays that an op does not use may be NULL. */
 struct stream_args {
     double *to;
     const double *x, *y;

@@ -1,6 +1,6 @@
 /*
- * What an aggressor does to caches: walks over an area and changes a word in every line it meets,
- * so that lines come in, push others out and have to be written back.
+ * The work of an aggressor on caches: it walks over an area and changes a word in every line it
+ * meets, so that lines come in, push others out and have to be written back.
  *
  *   walk_stream  one line after the other, round and round: bandwidth, with the prefetchers' help;
  *                over an area that fits the L1, a busy core that leaves all shared caches alone

@@ -77,7 +77,7 @@ static cudaError_t flush_l2(int ordinal)
     return error;
 }
 
-/* Of the GPU in whose memory the chain lies, too, and back at the one that walks. */
+/* Flushes the GPU in whose memory the chain lies, too, and returns to the one that walks. */
 static cudaError_t flush(const void *memory, int ordinal)
 {
     cudaPointerAttributes where;

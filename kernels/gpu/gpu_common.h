@@ -1,6 +1,6 @@
 /*
- * What all GPU kernels' hosts share, without CUDA types: which GPUs there are, and may they be
- * used. gpu_common.cuh has what only .cu files can see.
+ * Shared by the hosts of all GPU kernels, without CUDA types: which GPUs there are, and whether
+ * they may be used. gpu_common.cuh has the parts that only .cu files can see.
  *
  * Functions that can fail return 0 or a negative errno and then write one line to msg (size bytes):
  * -ENODEV no driver, one too old, or no such GPU; -ENOTSUP a GPU that this build has no code for;

@@ -393,7 +393,7 @@ int gpu_copy_latency(struct gpu_copy *copy, const struct gpu_copy_flow *flow, un
 
 static void close_device(struct gpu_copy_device *device)
 {
-    /* What was never opened has no stream, and selecting it would create a context. */
+    /* A device that was never opened has no stream, and selecting it would create a context. */
     if (!device->stream[0] || cudaSetDevice(device->ordinal) != cudaSuccess)
         return;
     (void)cudaDeviceSynchronize();

@@ -1,4 +1,4 @@
-/* What the copies of gpu_copy.h carry: patterns, poison, and whether they have arrived. */
+/* The data of gpu_copy.h: patterns, poison, and whether they have arrived. */
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
@@ -108,7 +108,7 @@ static cudaError_t search(const struct gpu_copy_device *device, const uint64_t *
     return error == cudaSuccess ? cudaStreamSynchronize(stream) : error;
 }
 
-/* What the host wrote to scratch is poisoned first: a copy that does nothing must not pass. */
+/* The host's own data in scratch is poisoned first: a copy that does nothing must not pass. */
 static cudaError_t fetch(const struct gpu_copy_device *device, const struct gpu_copy_flow *flow)
 {
     void *scratch = device->buffer[SCRATCH];

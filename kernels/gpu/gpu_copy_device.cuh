@@ -1,5 +1,4 @@
-/* What the two parts of gpu_copy.h share: the handle, and kernels' launches; for those .cu files.
- */
+/* Shared by the two parts of gpu_copy.h: the handle, and kernels' launches; for those .cu files. */
 #ifndef CONTEND_KERNELS_GPU_GPU_COPY_DEVICE_CUH
 #define CONTEND_KERNELS_GPU_GPU_COPY_DEVICE_CUH
 

@@ -17,7 +17,7 @@ struct gpu_launch {
 static const unsigned wait_flags[GPU_WAITS] = {cudaDeviceScheduleSpin, cudaDeviceScheduleYield,
                                                cudaDeviceScheduleBlockingSync};
 
-/* What it adds to is not waited for: there is no result. */
+/* The result is not waited for: there is none. */
 static __global__ void touch(unsigned long long *counter)
 {
     atomicAdd(counter, 1ull);

@@ -1,5 +1,5 @@
 /*
- * What gpu_step.h computes, in double precision on the CPU, and the weights both use.
+ * The same as gpu_step.h in double precision on the CPU, and the weights both use.
  *
  *   y_0 = x,   y_k+1 = f(y_k W),   f(v) = v / (1 + |v|),   result y_work
  *

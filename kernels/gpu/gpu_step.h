@@ -52,8 +52,10 @@ int gpu_step_open(const struct gpu_step_config *config, struct gpu_step **gpu, c
  * stages the copy through memory of its own, on the calling CPU. */
 int gpu_step_submit(struct gpu_step *gpu, unsigned slot, char *msg, size_t size);
 
-/* What a batch took on the GPU, by events. Of processes that share it, the others' time slices in
- * between count, too. */
+/*
+ * Times of a batch on the GPU, by events. Where processes share it, the time slices of the others
+ * in between count, too.
+ */
 struct gpu_step_took {
     uint64_t copy_ns; /* from when its stream came to the copy until its end */
     uint64_t prep_ns; /* preprocessing, from its first kernel's start; 0 without `prep` */
@@ -78,8 +80,9 @@ int gpu_step_read_prep(struct gpu_step *gpu, const struct prep_gpu_arrays *array
                        size_t size);
 
 /*
- * What this GPU can do at its highest clocks: float operations and bytes of its memory a second,
- * without its matrix units; 0 = unknown. Source: CUDA's attributes, and the CUDA programming guide
+ * The most that this GPU can do at its highest clocks: float operations and bytes of its memory a
+ * second, without its matrix units; 0 = unknown. Source: CUDA's attributes, and the CUDA
+ * programming guide
  * (arithmetic instructions by compute capability).
  */
 void gpu_step_peak(const struct gpu_step *gpu, double *flops, double *bytes);

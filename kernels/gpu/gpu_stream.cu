@@ -164,7 +164,7 @@ __global__ void count_wrong(const double *z, size_t n, uint64_t seed, double s,
             atomicAdd(wrong, 1ull);
 }
 
-/* What the sums in z lack of the sum of x; each thread takes part in both. */
+/* The difference between the sums in z and the sum of x; each thread takes part in both. */
 static __global__ void lack_of_sums(const unsigned long long *sums, unsigned nsums, size_t n,
                                     uint64_t seed, unsigned long long *lack)
 {

@@ -59,7 +59,7 @@ struct gpu_stream_config {
     uint64_t seed;       /* of the pattern */
 };
 
-/* What matters for the choice of `bytes`. Creates the context. */
+/* The sizes that decide `bytes`. Creates the context. */
 int gpu_stream_memory(const char *pci_bdf, uint64_t *free_bytes, uint64_t *l2_bytes, char *msg,
                       size_t size);
 

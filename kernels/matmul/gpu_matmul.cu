@@ -14,7 +14,7 @@
 enum { CANDIDATES = 8 };
 static const size_t workspace_bytes = 64 << 20; /* what Hopper's and later algorithms ask for */
 
-/* Of A, B and C. */
+/* The sizes of A, B and C. */
 static size_t a_bytes(enum matmul_type type, const struct matmul_shape *shape)
 {
     return shape->m * shape->k * matmul_storage_bytes(matmul_storage_in(type));

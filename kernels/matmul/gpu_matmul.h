@@ -51,14 +51,14 @@ struct gpu_matmul_device {
  */
 int gpu_matmul_load(char *msg, size_t size);
 
-/* Of what was loaded, "13.0.2", in buf; "" = nothing was. */
+/* The version of the loaded library, "13.0.2", in buf; "" = none. */
 char *gpu_matmul_library(char *buf, size_t size);
 
 /* Creates no context. */
 int gpu_matmul_device(const char *pci_bdf, struct gpu_matmul_device *device, char *msg,
                       size_t size);
 
-/* Of the GPU's memory. Creates the context. */
+/* The free memory of the GPU. Creates the context. */
 int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, char *msg, size_t size);
 
 /* Whether GPUs of that compute capability have units for the type. */

@@ -25,9 +25,9 @@ struct matmul_trials {
 double matmul_try(struct matmul_trials *trials, int algorithm);
 
 /*
- * Of algorithms 0..n-1, in the order of their promise; an earlier one stands unless a later one is
- * faster by more than trials differ. After eight seconds only what was tried counts. *seconds is
- * that of the best. -1: none works.
+ * Chooses among algorithms 0..n-1, in the order of their promise; an earlier one stands unless a
+ * later one is faster by more than trials differ. After eight seconds only those tried count.
+ * *seconds is that of the best. -1: none works.
  */
 int matmul_choose(struct matmul_trials *trials, int n, double *seconds);
 

@@ -38,15 +38,15 @@ cudaError_t matmul_data_fill(const struct matmul_data *data)
     return cudaGetLastError();
 }
 
-/* What a block of threads found; `at`: row * TILE + column of the worst, within the block. */
+/* The findings of a block of threads; `at`: row * TILE + column of the worst, within the block. */
 struct partial {
     double squares, worst;
     unsigned at;
 };
 
 /*
- * Of a row of n entries that begins at `entries`, one each `step`: those of a group, by their
- * signs. Residual column `column` is group column % groups of vector column / groups; behind the
+ * Sums, by their signs, the entries of a group in a row of n that begins at `entries`, one each
+ * `step`. Residual column `column` is group column % groups of vector column / groups; behind the
  * last, 0.
  */
 template <typename ENTRY>
@@ -136,7 +136,7 @@ static void queue_chunk(const struct matmul_data *data, size_t column, double *v
                                                      *shape, column, data->seed, partials);
 }
 
-/* What blocks found of residual columns column .. column + CHUNK - 1. */
+/* Adds the findings of blocks for residual columns column .. column + CHUNK - 1. */
 static void add_chunk(const struct matmul_shape *shape, size_t column,
                       const struct partial *partials, struct freivalds *sums)
 {

@@ -25,7 +25,7 @@ struct matmul_data {
 /* Queues the fill of A and B. */
 cudaError_t matmul_data_fill(const struct matmul_data *data);
 
-/* Of C, which nothing writes meanwhile. 0 or a code of gpu_common.h. */
+/* Residuals of C, which nothing writes meanwhile. 0 or a code of gpu_common.h. */
 int matmul_data_residuals(const struct matmul_data *data, struct freivalds *sums, char *msg,
                           size_t size);
 

@@ -20,8 +20,8 @@
 #endif
 
 /*
- * What int8 stores are these times SCALE: at most 111, so that no sum of up to MATMUL_K_MAX
- * products leaves int32, nor is what a byte of 0x80, four times, means there.
+ * int8 stores these times SCALE: at most 111, so that no sum of up to MATMUL_K_MAX products leaves
+ * int32, nor equals four bytes of 0x80 there.
  */
 enum { MATMUL_INT8_SCALE = 32, MATMUL_K_MAX = 65536 };
 

@@ -12,7 +12,7 @@
  * above the limit and those roundings. Errors of several entries of one row and group cancel in one
  * vector for at most half of all signs: in all of them with a probability of 2^-VECTORS at most.
  * An entry that was never written is NaN, and always found; of int8, what no product can be.
- * Of int8 nothing is rounded, here neither: sums of 64 x 65,536 products are whole numbers below
+ * With int8 nothing is rounded, here neither: sums of 64 x 65,536 products are whole numbers below
  * 2^53. Every residual of a good product is 0 then, and any other is an error.
  *
  * Source: R. Freivalds, "Probabilistic machines can use less running time", IFIP Congress 1977.

@@ -42,7 +42,7 @@ struct lt_memory {
 /* 0, or cuBLASLt's name of the status behind `what`. */
 int lt_checked(cublasStatus_t status, const char *what, char *msg, size_t size);
 
-/* What was opened is lt_product_close's, also after an error. */
+/* lt_product_close closes what this opened, also after an error. */
 int lt_product_open(struct lt_product *product, char *msg, size_t size);
 
 /* At most `most` algorithms, the one of most promise first. -ENOTSUP: it has none for this. */

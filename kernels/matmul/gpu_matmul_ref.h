@@ -1,5 +1,5 @@
 /*
- * What gpu_matmul.h computes, entry by entry in double precision, and how far off a GPU may be.
+ * The same as gpu_matmul.h, entry by entry in double precision, and how far off a GPU may be.
  *
  *   C = A B: the entry of A that lies at i is entry i of matrix 0, that of B entry i of matrix 1
  *   (gpu_matmul_data.h), each rounded to the type; gpu_matmul_shape.h says where entries lie.
@@ -43,7 +43,7 @@ int matmul_takes(enum matmul_type type, const struct matmul_shape *shape, char *
 /* The value of the type nearest to `value`, ties to even. fp8: at most 448; int8: at most 127. */
 double matmul_round(enum matmul_type type, double value);
 
-/* What the type stores for a value of gpu_matmul_data.h. */
+/* The value that the type stores for one of gpu_matmul_data.h. */
 double matmul_stored(enum matmul_type type, double value);
 
 /* C[row][col], summed in double; of int8 that is exact. */

@@ -1,5 +1,5 @@
 /*
- * Of which shape a product C = A B is, and where its entries lie: A is m x k, B k x n, C m x n.
+ * The shape of a product C = A B, and where its entries lie: A is m x k, B k x n, C m x n.
  *
  * All lie in columns, as BLAS has them. A layout is two letters, of A and of B: `n`, the matrix
  * lies as it is multiplied; `t`, its transpose lies there, so that its rows are in one piece each.

@@ -13,7 +13,7 @@ extern "C" {
 
 struct prep_params;
 
-/* Of struct prep_params what a kernel needs, and what follows from it. */
+/* The fields of struct prep_params that a kernel needs, and those that follow from them. */
 struct prep_gpu_params {
     size_t rows, cols, block, blocks;
     size_t window, hop, windows, cov_cols;
@@ -34,9 +34,9 @@ enum { PREP_GPU_ARRAYS = 6 };
 void prep_gpu_sizes(const struct prep_gpu_params *params, size_t bytes[PREP_GPU_ARRAYS]);
 
 /*
- * What a batch costs, for a comparison with what a GPU can do: floating-point operations (a
- * transformed value counts as 40, about what expm1f and log1pf are), and bytes to and from memory
- * if each kernel reads its input and writes its output once (moments twice).
+ * The cost of a batch, for a comparison with a GPU's peak: floating-point operations (a transformed
+ * value counts as 40, about what expm1f and log1pf are), and bytes to and from memory if each
+ * kernel reads its input and writes its output once (moments twice).
  */
 double prep_gpu_flops(const struct prep_gpu_params *params);
 double prep_gpu_bytes(const struct prep_gpu_params *params);
