@@ -10,7 +10,7 @@
 
 enum { CLI_LIST_MAX = 64 };
 
-/* What is left when the options are in their struct. Borrowed from argv. */
+/* The words that remain when the options are in their struct. Borrowed from argv. */
 struct cli {
     const char *positional[CLI_LIST_MAX];
     size_t npositional;

@@ -10,7 +10,7 @@
 
 #include "harness/lib/base/err.h"
 
-/* Of a string that is not there. */
+/* The number of a string that is not there. */
 #define INTERN_NONE UINT32_MAX
 
 /* Zeroed = empty. */

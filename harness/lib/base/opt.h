@@ -83,7 +83,7 @@ struct opt {
     OPT_ENTRY(OPT_TEXTS, struct opt_texts, option, owner, field, NULL, placeholder, text,          \
               __VA_ARGS__)
 
-/* What those above are made of. */
+/* The macros above expand to this. */
 #define OPT_ENTRY(of_kind, type, option, owner, field, fallback, placeholder, text, ...)           \
     {                                                                                              \
         .name = (option), .kind = (of_kind), .offset = OPT_OFFSET(type, owner, field),             \

@@ -1,6 +1,6 @@
 /*
  * Text that grows as it is written, for code that has no files. A zeroed struct is an empty one.
- * What finds no memory is noted, and asked for once, at the end:
+ * A failed allocation is noted, and asked for once, at the end:
  *
  *   struct strbuf out = {0};
  *   strbuf_addf(&out, "%u workers", n);

@@ -8,7 +8,8 @@
 
 enum { TEXT_WIDTH = 79 };
 
-/* What is wrapped on stdout from here on fits into so many columns, if they are fewer; 0 = unknown.
+/*
+ * From here on, wrapped text on stdout fits into so many columns, if they are fewer; 0 = unknown.
  */
 void text_fit_stdout(unsigned columns);
 

@@ -49,7 +49,7 @@ int file_read(int dir_fd, const char *name, size_t most, char **text, size_t *si
 int file_replace(int dir_fd, const char *name, const char *text, size_t size);
 
 /*
- * What was written is on the disk, whatever becomes of the machine: to be called before a rename,
+ * Puts all that was written on the disk, whatever becomes of the machine. Call it before a rename,
  * or the new name may be of an empty file. 0 or a negative errno.
  */
 int file_sync(int fd);

@@ -9,7 +9,7 @@
 
 enum { PROC_TEXT_MAX = 128 };
 
-/* Of this process, as it sees them; NaN and "" = none. */
+/* Limits of this process, as it sees them; NaN and "" = none. */
 struct cgroup_limits {
     char path[256];                /* this and the next, and cpuset: version 2 only */
     char cpu_max[PROC_TEXT_MAX];   /* as written: "QUOTA PERIOD" in us, or "max PERIOD" */
@@ -34,7 +34,7 @@ double proc_read_count(const char *root, const char *name, char separator, const
 /* A list such as "0-3,8"; false and empty where there is none. */
 bool proc_read_list(const char *root, struct bitset *set, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
-/* Of /proc/meminfo; NaN = it is not told. */
+/* A value of /proc/meminfo; NaN = unknown. */
 double proc_read_memory_bytes(const char *root, const char *name);
 
 /*

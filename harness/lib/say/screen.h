@@ -29,7 +29,7 @@ struct screen {
     sigset_t mask_before;
 };
 
-/* Of stdin (for keys, where it is a terminal) and stdout. signal_fd: what screen_wait wakes for. */
+/* Takes stdin (for keys, where it is a terminal) and stdout. signal_fd: wakes screen_wait. */
 int screen_open(struct screen *screen, int signal_fd, struct err *err);
 void screen_close(struct screen *screen);
 

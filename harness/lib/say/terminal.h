@@ -1,4 +1,4 @@
-/* What is at the other end of a file descriptor: a terminal, how wide, and what it understands. */
+/* The other end of a file descriptor: whether it is a terminal, its width, and its abilities. */
 #ifndef CONTEND_LIB_SAY_TERMINAL_H
 #define CONTEND_LIB_SAY_TERMINAL_H
 

@@ -34,7 +34,7 @@ double stats_sort_median(double *values, size_t n);
 double stats_nearest_rank(const double *sorted, size_t n, unsigned percent);
 
 /*
- * Of fewer values an interval is their range, and to be called that: it holds less than 95%. Up to
+ * An interval of fewer values is their range, and to be called that: it holds less than 95%. Up to
  * STATS_RANGE_MOST the range is what 95% takes.
  */
 enum { STATS_RANGE_BELOW = 6, STATS_RANGE_MOST = 8 };

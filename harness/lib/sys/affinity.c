@@ -13,7 +13,7 @@ __attribute__((no_sanitize("address", "thread", "undefined"))) static void read_
     (void)syscall(SYS_sched_getaffinity, 0, sizeof(at_start.word), at_start.word);
 }
 
-/* Of the program itself, and run before the constructors of all its libraries. */
+/* Runs in the program itself, before the constructors of all its libraries. */
 __attribute__((section(".preinit_array"),
                used)) static void (*const before_libraries)(void) = read_at_start;
 

@@ -19,9 +19,9 @@ int affinity_set(pid_t tid, const struct bitset *cpus);
 int affinity_check_memory(void);
 
 /*
- * What this process was started with, read before the constructor of any library ran: libgomp's
- * binds the first thread where OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY is set. Empty where
- * the kernel would not say.
+ * The mask that this process was started with, read before the constructor of any library ran:
+ * libgomp's binds the first thread where OMP_PROC_BIND, OMP_PLACES or GOMP_CPU_AFFINITY is set.
+ * Empty where the kernel would not say.
  */
 const struct bitset *affinity_at_start(void);
 

@@ -12,7 +12,7 @@
 
 #include "harness/lib/base/text.h"
 
-/* Of a group: leaves room for the mount in front of it, and a file behind. */
+/* The longest name of a group: leaves room for the mount in front of it, and a file behind. */
 enum { GROUP_MAX = PATH_MAX / 2 };
 
 /* Version 1 has no word for "no limit", but a number of bytes that no machine has. */
@@ -141,7 +141,7 @@ static bool find_path(const char *root, const char *controller, char *path, size
     return find_path_of(root, "self", controller, path, size);
 }
 
-/* Of one cgroup, in s; NaN where no quota is set there. */
+/* Time that one cgroup was throttled, in s; NaN where no quota is set there. */
 static double throttled_at(const char *root, const char *dir, bool v2)
 {
     char folder[PATH_MAX];

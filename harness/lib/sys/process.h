@@ -20,7 +20,10 @@ struct process {
     bool leads; /* a process group, of its own number */
 };
 
-/* Of one that somebody else has waited for: neither WIFEXITED nor WIFSIGNALED hold. */
+/*
+ * The status of a process that somebody else has waited for: neither WIFEXITED nor WIFSIGNALED
+ * hold.
+ */
 enum { PROCESS_STATUS_UNKNOWN = -1 };
 
 /*
@@ -105,7 +108,7 @@ bool process_end_new(const struct process_known *known);
 void process_keep_children(void);
 
 /*
- * What the terminal's stop key does, where SIGTSTP is not ignored. Returns when we go on: at once
+ * Acts as the terminal's stop key, where SIGTSTP is not ignored. Returns when we go on: at once
  * where nobody could continue us (an orphaned process group).
  */
 void process_stop_self(void);

@@ -19,10 +19,10 @@
 static const double busy_share = 0.1;
 /* Over a shorter time everybody is busy. */
 static const uint64_t count_least_ns = 15000000;
-/* What was seen must be so much of the CPU time that was counted, or the wait is not known. */
+/* Looks must have seen so much of the CPU time that was counted, or the wait is not known. */
 static const double seen_least = 0.2;
 
-/* Of proc_pid_stat(5), behind the name, which may hold anything: field 3 is the first. */
+/* Fields of proc_pid_stat(5), behind the name, which may hold anything: field 3 is the first. */
 struct stat_line {
     char name[TREE_NAME_MAX], state;
     int parent, cpu;
@@ -166,7 +166,9 @@ static double time_s(const struct timeval *time)
     return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
 }
 
-/* What the kernel has counted of all that is or was below us: of the ended, who was waited for. */
+/*
+ * The kernel's counts of all processes that are or were below us; of the ended, those waited for.
+ */
 static void count_all(const struct tree_process *below, unsigned n, struct tree_used *out)
 {
     struct rusage ended;

@@ -3,9 +3,9 @@
  * ran, to which CPUs they are bound. The one who looks is their ancestor and takes in those whose
  * parent has ended (process_adopt), so that none gets out of sight.
  *
- * What a process used counts after its end, too, as the kernel keeps it for who waits for it. Not
- * so its wait for a CPU, which is known up to the last look before a thread's end, and then made
- * larger by as much as the CPU time of that look was short of what the kernel counted.
+ * The use of a process counts after its end, too, as the kernel keeps it for its waiter. Its wait
+ * for a CPU does not: it is known up to the last look before a thread's end, and then made larger
+ * by as much as the CPU time of that look was short of what the kernel counted.
  */
 #ifndef CONTEND_LIB_SYS_TREE_H
 #define CONTEND_LIB_SYS_TREE_H
