@@ -25,7 +25,7 @@
 #include "harness/lib/base/err.h"
 #include "harness/lib/base/opt.h"
 
-/* What a benchmark cannot do without; the harness skips it, with a reason, where it is absent. */
+/* A benchmark needs these; the harness skips it, with a reason, where one is absent. */
 enum {
     NEED_DEVICE = 1u << 0,     /* a GPU or its stand-in `sim`: ctx->device says which */
     NEED_GPU = 1u << 1,        /* a real GPU: device is `cuda`, and machine->gpus lists them */
@@ -86,14 +86,14 @@ struct bench_metric {
     const char *better; /* "higher", "lower" or "none" */
     bool quiet;         /* about the measurement, or near another one: not in the table */
     /*
-     * Of a quiet one of steps, the same for all placements: said once below them, as the value and
-     * this, "parallel regions a step"; or NULL.
+     * For a quiet metric of steps, the same for all placements: printed once below them, as the
+     * value and this, "parallel regions a step"; or NULL.
      */
     const char *told;
     bool gates;     /* what it is there to measure: a comparison of results may fail on it */
     bool only_held; /* values that were never above 0 are not in the table: they bury others */
     /*
-     * Of a scan that is `together`, the one that a background takes from. Beside each of its values
+     * In a scan that is `together`, the one that a background takes from. Beside each of its values
      * under load stands a row of `retention`, its ratio to the baseline's.
      */
     bool kept;
@@ -108,14 +108,14 @@ struct bench_metric {
     double least;
     const struct dims *calm;
     /*
-     * Of a metric that is the share of time for which something held a GPU back, where it stands
-     * when that is its power limit; or NULL. GPUs that differ where the worst one was at that limit
-     * are no doubt: equal limits make no equal GPUs.
+     * For a metric that is the share of time for which something held a GPU back: its place when
+     * that is the power limit; or NULL. Where the worst GPU was at that limit, differences are no
+     * error: equal limits make no equal GPUs.
      */
     const struct dims *power_limit;
     /*
-     * Of a rate, the metric with values at the same places that tells the clock it ran at; or NULL.
-     * A comparison says what is left of a change in clock cycles: a throttled GPU is no slower
+     * For a rate, the metric with values at the same places that has the clock it ran at; or NULL.
+     * A comparison then prints the change in clock cycles, too: a throttled GPU is no slower
      * kernel.
      */
     const char *clock;
@@ -168,14 +168,16 @@ struct bench {
     const char *summary;  /* one line for `contend info` */
     const char *ops_unit; /* what `ops` of a step counts, such as "items"; a scan has none */
     /*
-     * Of steps that say themselves what their rate was, its unit: throughput is then the mean of
-     * the samples' rates. NULL = ops a second.
+     * The unit of steps that report their own rate: throughput is then the mean of the samples'
+     * rates. NULL = ops a second.
      */
     const char *rate_unit;
     unsigned needs;
     const struct opt *opts; /* may be NULL */
     size_t params_size;
-    /* Of ctx->state, zeroed before setup and freed behind teardown; 0 = it makes its own. */
+    /*
+     * The size of ctx->state, zeroed before setup and freed behind teardown; 0 = it makes its own.
+     */
     size_t state_size;
     const struct bench_metric *metrics; /* that bench_emit may name, ends with name NULL; or NULL */
     const struct bench_dim *dims; /* of the values of those, as contract/dims.h says; or NULL */
@@ -260,8 +262,8 @@ void bench_library(const struct bench_ctx *ctx, const char *name, const char *ve
 void bench_made(const struct bench_ctx *ctx, const char *func, const struct made_calls *calls);
 
 /*
- * What the benchmark runs on, where the run has `device` behind its workers and `transport` between
- * them: DEVICE_NONE for one that needs neither.
+ * The device of the benchmark, where the run has `device` behind its workers and `transport`
+ * between them: DEVICE_NONE for one that needs neither.
  */
 enum device bench_device(const struct bench *bench, enum device device, enum device transport);
 
@@ -272,7 +274,7 @@ const struct bench_metric *bench_kept(const struct bench *bench);
 /* Unit of the benchmark's throughput, "items/s"; "" of a scan. Returns buf. */
 char *bench_rate_unit(const struct bench *bench, char *buf, size_t size);
 
-/* What its step is to its users: "step", or "run" of a command that is run as a whole. */
+/* The word for its step: "step", or "run" for a command that is run as a whole. */
 static inline const char *bench_step_name(const struct bench *bench)
 {
     return bench->whole ? "run" : "step";

@@ -9,7 +9,7 @@
 
 #include "harness/lib/base/cli.h"
 
-/* What crosses exec, as words of a command line. */
+/* Orders that cross exec, as words of a command line. */
 struct orders {
     struct command_options options;
     const char *output;
@@ -171,7 +171,7 @@ int command_read(int argc, char **argv, struct user_command *command, struct err
         end++;
     if (end >= argc - 1)
         return err_set(err, -EINVAL, "no command behind '--'");
-    /* What cli_parse takes for the name of the command stands in front of the options. */
+    /* cli_parse expects the name of the command in front of the options. */
     int rc = cli_parse(order_table, false, end + 1, argv - 1, &orders, &cli, err);
     *command = (struct user_command){.options = orders.options,
                                      .output = orders.output,

@@ -14,7 +14,7 @@
 #include "harness/lib/base/err.h"
 #include "harness/lib/base/opt.h"
 
-/* What a user asks; zeroed but for grace_s = wall time of whole runs. */
+/* The user's options; zeroed but for grace_s = wall time of whole runs. */
 struct command_options {
     const char *metric;      /* regular expression, its first group is the number; or NULL */
     const char *metric_file; /* where the command leaves it; NULL = its output */

@@ -1,6 +1,6 @@
 /*
- * What a benchmark can run on: a line each. Of a new one a line here, its operations in
- * bench/device/, a line in bench/device/device.c, and in engine/run/setup.c where it is chosen.
+ * The devices that benchmarks run on: a line each. A new one needs a line here, its operations in
+ * bench/device/, a line in bench/device/device.c, and one in engine/run/setup.c where it is chosen.
  */
 #ifndef CONTEND_CONTRACT_DEVICE_H
 #define CONTEND_CONTRACT_DEVICE_H
@@ -10,7 +10,7 @@
 /* X(ID, name as in the device column, what people are told, are its workers' GPUs real). */
 /* clang-format off */
 
-/* What workers feed, which --device chooses. */
+/* The devices that workers feed, which --device chooses. */
 #define DEVICES_FED(X)                                                                             \
     X(SIM, "sim", "device sim (modelled GPU)", false)                                              \
     X(CUDA, "cuda", "device cuda", true)
@@ -40,9 +40,9 @@ extern const struct device_info device_infos[DEVICE_COUNT];
 
 /* "none", "sim", "cuda", "nccl", "mpi": as the device column of rows.csv writes it. */
 const char *device_name(enum device device);
-/* What stands behind the name of an arm: ", sim" where its GPU is a model, else "". */
+/* The mark behind the name of an arm: ", sim" where its GPU is a model, else "". */
 const char *device_mark(enum device device);
-/* Of another name DEVICE_NONE. */
+/* DEVICE_NONE for an unknown name. */
 enum device device_find(const char *name);
 
 #endif

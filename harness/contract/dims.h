@@ -74,7 +74,7 @@ struct dims {
 /* The number of the benchmark's dimension of that name, or of the first of that kind; 0 = none. */
 unsigned dim_find(const struct bench *bench, const char *name);
 unsigned dim_find_kind(const struct bench *bench, enum dim_kind kind);
-/* Of a declared one; "" and DIM_NUMBER of 0. */
+/* The name and kind of a declared dimension; "" and DIM_NUMBER for 0. */
 const char *dim_name(const struct bench *bench, unsigned dim);
 enum dim_kind dim_kind(const struct bench *bench, unsigned dim);
 

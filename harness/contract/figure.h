@@ -13,7 +13,7 @@
 
 enum figure_kind { FIGURE_LINES, FIGURE_BARS, FIGURE_HEAT, FIGURE_DOTS };
 
-/* What the values of an axis count, which is then said at each of its ticks: "10 kB/s", "1 us". */
+/* The unit that an axis counts, printed at each of its ticks: "10 kB/s", "1 us". */
 enum figure_ticks { FIGURE_TICKS_NUMBERS, FIGURE_TICKS_GBPS, FIGURE_TICKS_US };
 
 /* Limits names, which are those of files, and what tells lines or bars apart. */
@@ -41,7 +41,10 @@ struct figure_mark {
     bool solid;         /* the line, else it is dotted */
 };
 
-/* Of dots: a line for each place along the dimensions `lines`, and on it a dot for each unit. */
+/*
+ * A panel of dots: a line for each place along the dimensions `lines`, and on it a dot for each
+ * unit.
+ */
 struct figure_panel {
     const char *metric; /* NULL ends the table */
     const char *label;  /* of its axis, with the unit */
@@ -61,13 +64,15 @@ struct bench_figure {
     struct figure_axis x, y;
 
     /*
-     * Of lines and bars: the dimensions that tell lines, or the bars of one place, apart. Those
-     * that are left are the panel of a line. None: all of them do, in one panel.
+     * For lines and bars: the dimensions that distinguish lines, or the bars of one place. The
+     * others are the panel of a line. None: all of them do, in one panel.
      */
     unsigned series[FIGURE_SERIES];
 
-    /* Of lines: marks on the horizontal axis, or NULL; and, on linear axes, a cross on each line at
-     * a metric. */
+    /*
+     * For lines: marks on the horizontal axis, or NULL; and, on linear axes, a cross on each line
+     * at a metric.
+     */
     const struct figure_mark *marks;
     struct {
         const char *metric; /* where on the horizontal axis, at the line's place; NULL = none */
@@ -75,7 +80,7 @@ struct bench_figure {
         double rise; /* it is about so many times as high as the line's first value */
     } cross;
 
-    /* Of heat maps. */
+    /* For heat maps. */
     const char *colours; /* label of the colours, with the unit */
     bool symmetric;      /* a value stands for either order of its pair */
     bool apart;          /* the axes are of different things, else both have all members */
@@ -84,7 +89,7 @@ struct bench_figure {
     double range[2];  /* the colours reach at least from, and to; 0, 0 = the values' own */
     int digits;       /* behind the point of a number in a cell */
 
-    /* Of dots: x.dim tells units apart, and x.label is what one is called. */
+    /* For dots: x.dim distinguishes units, and x.label is the name of one. */
     const struct figure_panel *panels; /* up to eight; those without a value are left out */
 };
 

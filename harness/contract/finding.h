@@ -37,7 +37,7 @@ enum finding_outcome {
 };
 /* "PASS", "SLOWER"; of OUTCOME_NONE "". */
 const char *finding_outcome_name(enum finding_outcome outcome);
-/* Of another name, and of NULL, OUTCOME_NONE. */
+/* OUTCOME_NONE for an unknown name, and for NULL. */
 enum finding_outcome finding_outcome_find(const char *name);
 
 struct finding {

@@ -12,7 +12,7 @@ struct made_calls {
     uint64_t captured; /* more of them, while CUDA graphs were captured: replays are not known */
 };
 
-/* Of one process. Zeroed = none. */
+/* The calls of one process. Zeroed = none. */
 struct made {
     size_t n;
     struct made_func {

@@ -21,7 +21,7 @@
 
 enum { BENCH_STAGES = 16 };
 
-/* What a stage needs, so what it means when most of a step is spent there. */
+/* The resource that a stage needs, so the meaning of a step that spends most of its time there. */
 enum stage_kind {
     STAGE_CPU,   /* the CPUs work, with their memory */
     STAGE_COPY,  /* the CPU waits for bytes on their way to a device, or carries them itself */
@@ -41,7 +41,7 @@ struct bench_stage {
         .name = (its_name), .key = "stage=" its_name, .kind = (its_kind)                           \
     }
 
-/* Of the calls of one step; by the thread that calls it. */
+/* Clock of the calls of one step; used by the thread that calls it. */
 struct stage_clock {
     bool on;
     uint64_t last_ns; /* the end of the stage before */
@@ -81,7 +81,7 @@ static inline uint64_t stage_move(struct stage_clock *clock, unsigned from, unsi
     return ns;
 }
 
-/* Of one measured step; enough digits for a figure. */
+/* The stages of one measured step; enough digits for a figure. */
 struct stage_step {
     float ns[BENCH_STAGES];
 };
