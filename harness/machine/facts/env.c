@@ -58,7 +58,7 @@ static void read_thp(const char *root, char *out, size_t size)
     }
 }
 
-/* What firmware has where nobody wrote one: zeros, ones, and the default of AMI's. */
+/* Firmware has these where nobody wrote one: zeros, ones, and AMI's default. */
 static bool is_uuid(const char *text)
 {
     return strspn(text, "0-") < strlen(text) && strspn(text, "fF-") < strlen(text) &&

@@ -1,5 +1,5 @@
 /*
- * What a result depends on besides the code: kernel, CPU settings, limits, versions, variables.
+ * The surroundings of a result: kernel, CPU settings, limits, versions, variables.
  *
  * Gathered once, from /proc, /sys and libc. Whatever this machine does not have or does not show
  * is absent, never an error: "" for text, NaN for numbers, and null in JSON.

@@ -90,7 +90,7 @@ static int count_cpus(const char *root, const char *path)
     return proc_read_list(root, &cpus, "%s", path) ? (int)bitset_count(&cpus) : -1;
 }
 
-/* What container engines leave behind for their containers to see. */
+/* Container engines leave these marks behind for their containers to see. */
 static bool in_container(const char *root)
 {
     static const char *const marks[] = {"/.dockerenv", "/run/.containerenv",

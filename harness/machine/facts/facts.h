@@ -1,5 +1,5 @@
 /*
- * What `contend validate` judges: how this machine is, read once, and what was measured of it.
+ * The facts that `contend validate` judges: this machine, read once, and its measurements.
  *
  * Everything may be unknown: -1 of integers, NaN of numbers, "" of texts, and of what needs rights
  * that we may not have, a reason. Nothing here is written to or changed.
@@ -183,16 +183,16 @@ int facts_read_log(const char *root, struct facts *facts, struct err *err);
 /* Appends a value of a measurement: -ENOMEM. */
 int facts_put(struct facts_probe *probe, const struct facts_value *value, struct err *err);
 
-/* Of that name on the bus; NULL = there is none. */
+/* The device of that name on the bus; NULL = there is none. */
 const struct facts_device *facts_find_device(const struct facts *facts, const char *bdf);
 
 /*
- * Of all CPUs the sum of a file of their thermal_throttle, "core_throttle_count" or
+ * The sum over all CPUs of a file of their thermal_throttle, "core_throttle_count" or
  * "core_throttle_total_time_ms"; NaN where none has it.
  */
 double facts_sum_throttling(const char *root, const char *file);
 
-/* What a CPU may take longer to wake up from idleness than from a busy loop, us. */
+/* A CPU may take so much longer to wake up from idleness than from a busy loop, us. */
 enum { FACTS_IDLE_EXIT_MOST_US = 50, FACTS_IDLE_EXIT_MOST_VIRTUAL_US = 200 };
 
 /* "0000:3b:00.0 (slot 5)". Returns buf. */

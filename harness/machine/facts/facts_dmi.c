@@ -1,5 +1,5 @@
 /*
- * What the firmware's tables say of sockets and memory modules: SMBIOS structures of type 4 and 17.
+ * The firmware's tables of sockets and memory modules: SMBIOS structures of type 4 and 17.
  * The kernel shows the tables to root alone. Declared in facts.h.
  */
 #include <errno.h>

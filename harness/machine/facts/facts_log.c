@@ -1,5 +1,5 @@
 /*
- * What the kernel has seen: lines of its log, and counters of memory controllers. Declared in
+ * The kernel's own observations: lines of its log, and counters of memory controllers. Declared in
  * facts.h. Xids as the driver prints them: "NVRM: Xid (PCI:0000:3b:00): 79, pid=..., GPU has fallen
  * off the bus." (NVIDIA, "XID Errors"); SXids: "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028,
  * Non-fatal, ..." (NVIDIA, "Fabric Manager for HGX", appendix D).
@@ -22,7 +22,7 @@
 
 enum { LOG_MOST = 64 << 20, RECORD_MOST = 8192, KLOG_READ_ALL = 3, KLOG_SIZE = 10 };
 
-/* What a line has in it to be of a kind; of several, the first. */
+/* Texts that mark a line of a kind; if several fit, the first counts. */
 static const struct pattern {
     const char *text, *also; /* also: NULL = any line with `text` */
     enum facts_event_kind kind;

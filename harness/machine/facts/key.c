@@ -6,7 +6,7 @@
 
 #include "harness/lib/files/sha256.h"
 
-/* What a key is made of, as lines "name=value"; longer than 64 GPUs with long names need. */
+/* The parts of a key, as lines "name=value"; longer than 64 GPUs with long names need. */
 struct lines {
     size_t used;
     char text[32768];

@@ -4,10 +4,10 @@
  * memory in use, limits of a cgroup or software: those are struct environment's to tell. Serial
  * numbers and UUIDs only as hashes. Pure.
  *
- * What tells machines of one kind apart is the UUID of the firmware, where this user may read it
- * (root, as a rule), and the UUIDs of the GPUs that the driver shows; without either the machine-id
- * of the operating system, and without that nothing: then all of a kind have one key. So another
- * user, or a container that has other GPUs, may see another machine.
+ * The UUID of the firmware distinguishes machines of one kind, where this user may read it (root,
+ * as a rule), with the UUIDs of the GPUs that the driver shows. Without either the machine-id of
+ * the operating system does. Without that all of a kind have one key. So another user, or a
+ * container that has other GPUs, may see another machine.
  */
 #ifndef CONTEND_MACHINE_FACTS_KEY_H
 #define CONTEND_MACHINE_FACTS_KEY_H

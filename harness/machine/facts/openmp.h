@@ -1,5 +1,5 @@
 /*
- * What the user's own settings of OpenMP do to workers, to which they are passed on. Pure: `get` is
+ * The effects of the user's own settings of OpenMP on workers, which inherit them. Pure: `get` is
  * getenv, or a test's own.
  */
 #ifndef CONTEND_MACHINE_FACTS_OPENMP_H

@@ -51,7 +51,7 @@ struct nvml_process {
     unsigned gpu_instance, compute_instance;
 };
 
-/* Of ecc_errors: which errors, and since the driver was loaded or in the life of the GPU. */
+/* For ecc_errors: which errors, and since the driver was loaded or in the life of the GPU. */
 enum { NVML_ECC_CORRECTED = 0, NVML_ECC_UNCORRECTED = 1 };
 enum { NVML_ECC_VOLATILE = 0, NVML_ECC_AGGREGATE = 1 };
 enum { NVML_INSUFFICIENT_SIZE = 7 };
@@ -167,7 +167,7 @@ struct nvml_api {
     int (*pcie_width_max)(struct nvml_device *device, unsigned *lanes);
     int (*nvlink_state)(struct nvml_device *device, unsigned link, unsigned *active);
     int (*nvlink_version)(struct nvml_device *device, unsigned link, unsigned *version);
-    /* Of the other end of a link: its address, and what it is. */
+    /* The other end of a link: its address, and its kind. */
     int (*nvlink_remote)(struct nvml_device *device, unsigned link, struct nvml_pci *pci);
     int (*nvlink_remote_type)(struct nvml_device *device, unsigned link, unsigned *type);
     int (*ecc_mode)(struct nvml_device *device, unsigned *now, unsigned *pending);

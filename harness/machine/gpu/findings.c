@@ -1,4 +1,5 @@
-/* What a GPU's health and its changes mean: findings and one line. Declared in health.h, watch.h.
+/*
+ * The meaning of a GPU's health and its changes: findings and one line. See health.h and watch.h.
  */
 #include <math.h>
 #include <stdarg.h>

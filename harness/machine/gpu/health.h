@@ -28,7 +28,7 @@ enum gpu_compute_mode {
     GPU_MODE_EXCLUSIVE
 };
 
-/* Of integers, -1 = unknown, flags are 0 or 1; of doubles, NaN; of texts, "". */
+/* Unknown: -1 in integers, NaN in doubles, "" in texts. Flags are 0 or 1. */
 struct gpu_health {
     int pcie_generation;            /* now: an idle GPU lowers it */
     int pcie_generation_link;       /* the most that device and link can do */
@@ -83,7 +83,7 @@ int gpu_health_read(const char *pci_bdf, struct gpu_health *health);
 int gpu_health_judge(const struct gpu_health *health, const char *subject,
                      struct findings *findings, struct err *err);
 
-/* What is known, and behind "/" the most: "PCIe x16 gen 1/5; 18 NVLinks; ECC; 345/1980 MHz". */
+/* The known values, and behind "/" the most: "PCIe x16 gen 1/5; 18 NVLinks; ECC; 345/1980 MHz". */
 char *gpu_health_format(const struct gpu_health *health, char *buf, size_t size);
 
 /* "default", "exclusive", "prohibited", ...; NULL when unknown. */

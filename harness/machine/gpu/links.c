@@ -92,7 +92,7 @@ static void read_gpu(struct reader *reader, const char *pci)
         (void)snprintf(link.pci, sizeof(link.pci), "%s", pci);
         if (reader->nvml->nvlink_state(device, number, &active) || active != 1)
             continue;
-        /* Of a GPU that is part of a fabric, all links end at switches. */
+        /* All links of a GPU that is part of a fabric end at switches. */
         if (find_end(reader, device, number, &link) || health.fabric_state == NVML_FABRIC_DONE)
             add(reader, &link);
     }

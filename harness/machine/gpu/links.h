@@ -25,7 +25,7 @@ struct gpu_link {
     double gbps;    /* of all together in one direction, as they are specified; 0 = unknown */
 };
 
-/* Of all GPUs: at most `most` links, PCIe behind NVLink; 0 without NVML. */
+/* Reads the links of all GPUs: at most `most`, PCIe behind NVLink; 0 without NVML. */
 size_t gpu_links_read(struct gpu_link *link, size_t most);
 
 /*

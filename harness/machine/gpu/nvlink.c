@@ -15,7 +15,7 @@ static int64_t either(int64_t kib, int64_t bytes)
     return kib >= 0 && kib <= INT64_MAX / KIB ? kib * KIB : bytes;
 }
 
-/* Of links that tell it, each by itself; -1: none does. */
+/* Sums over the links that have the field, each by itself; -1: none has. */
 static int64_t sum_links(const struct nvml_api *nvml, struct nvml_device *device, unsigned field)
 {
     struct nvml_field fields[NVML_NVLINKS] = {0};

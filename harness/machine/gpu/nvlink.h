@@ -35,7 +35,7 @@ struct nvlink_counts {
 /* -ENOTSUP with the reason: there is no driver, or it lists no GPU. */
 int nvlink_read(struct nvlink_counts *counts, struct err *why);
 
-/* What was counted from `before` to `after`; -1 where either is not told, or it was reset. */
+/* Counts from `before` to `after`; -1 where either is unknown, or the counter was reset. */
 void nvlink_since(const struct nvlink_counts *before, struct nvlink_counts *after);
 
 #endif

@@ -65,7 +65,7 @@ void gpu_watch_stop(struct gpu_watch *watch);
 /* NULL for none. Also after an error of open. */
 struct gpu_change *gpu_watch_close(struct gpu_watch *watch, unsigned *n);
 
-/* What there is to say of a change: a counter gained, GPU_XID, GPU_LINK. */
+/* The kinds of a change: a counter gained, GPU_XID, GPU_LINK. */
 enum gpu_kind { GPU_XID = GPU_COUNTERS, GPU_LINK, GPU_KINDS };
 
 /* The change with nothing known but that kind; of GPU_KINDS nothing. */

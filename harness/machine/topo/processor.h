@@ -1,5 +1,4 @@
-/* What the processor says of itself where that is not one line to be copied: its name, and whether
- * it is one. */
+/* Finds the processor's name where that is not one line to be copied, and whether it is a name. */
 #ifndef CONTEND_MACHINE_TOPO_PROCESSOR_H
 #define CONTEND_MACHINE_TOPO_PROCESSOR_H
 

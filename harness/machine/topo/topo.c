@@ -1,4 +1,4 @@
-/* What can be asked of a topology once it is loaded. */
+/* Queries of a topology that is loaded. */
 #include <stdlib.h>
 #include <string.h>
 

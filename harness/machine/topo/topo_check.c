@@ -18,7 +18,7 @@ static int tell(const struct finding *said, const char *one, const struct bitset
     return findings_add(findings, &finding, err);
 }
 
-/* Of CPUs that are odd: those that we may use, and the others. */
+/* Reports odd CPUs: those that we may use, and the others. */
 static int tell_cpus(const struct finding *in, const struct finding *out, const struct bitset *cpus,
                      const struct bitset *allowed, struct findings *findings, struct err *err)
 {

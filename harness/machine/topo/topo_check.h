@@ -1,6 +1,7 @@
 /*
- * What of this machine is easily missed, as findings: CPUs that the system's list hides, isolated
- * CPUs, nodes whose CPUs have no memory of their own, GPUs that contend cannot measure. Pure.
+ * Properties of this machine that are easily missed, as findings: CPUs that the system's list
+ * hides, isolated CPUs, nodes whose CPUs have no memory of their own, GPUs that contend cannot
+ * measure. Pure.
  */
 #ifndef CONTEND_MACHINE_TOPO_TOPO_CHECK_H
 #define CONTEND_MACHINE_TOPO_TOPO_CHECK_H

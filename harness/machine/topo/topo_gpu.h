@@ -37,7 +37,7 @@ char *topo_gpu_name(const struct topo_gpu *gpu, char *buf, size_t size);
 /* "0000:01:00.0@0,0000:02:00.0@1" adds GPUs near os_node 0 and 1; without @NODE: unknown. */
 int topo_fake_gpus(struct topo *topo, const char *text, struct err *err);
 
-/* What each source says about one GPU: an os_node, or one of the negative values. */
+/* The answer of each source about one GPU: an os_node, or one of the negative values. */
 enum { NODE_REPORTED_UNKNOWN = -1, NODE_NO_ANSWER = -2 };
 struct gpu_evidence {
     int sysfs_node; /* /sys/bus/pci/devices/BDF/numa_node; -1 is what many VMs have there */

@@ -89,7 +89,7 @@ static unsigned long synthetic_cpus(const char *text)
     return product;
 }
 
-/* What to load, checked as far as it can be without hwloc. */
+/* The source to load, checked as far as it can be without hwloc. */
 struct source {
     const char *description; /* synthetic, or NULL */
     struct topo_xml xml;     /* of a file, or empty; neither: this machine */
@@ -294,7 +294,7 @@ static void find_hidden(hwloc_topology_t hw, struct bitset *hidden)
             bitset_set(hidden, (unsigned)cpu);
 }
 
-/* What this process may use exists, whatever the list of online CPUs says. */
+/* CPUs that this process may use exist, even if the list of online CPUs lacks them. */
 static int load_past_online(hwloc_topology_t *hw, struct err *err)
 {
     static const char variable[] = "HWLOC_FSROOT", ours[] = "HWLOC_THISSYSTEM";

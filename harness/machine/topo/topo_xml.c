@@ -367,7 +367,7 @@ static int read_next(struct reader *r)
     return starts(r, "</") ? read_end_tag(r) : read_start_tag(r);
 }
 
-/* What is no XML at all. */
+/* Refuses files that are no XML at all. */
 static int check_kind(struct reader *r)
 {
     static const char hint[] = "'lstopo FILE.xml' writes one";
