@@ -52,7 +52,7 @@ static void add_docker(struct strbuf *out, const struct emit *emit,
     emit_words(out, worker, quote_shell);
 }
 
-/* What a container that sees one GPU costs a job of several. */
+/* A container that sees one GPU cannot copy to the others of its job. */
 static bool hides_peers(const struct emit *emit)
 {
     return emit->gpus && !emit->numbers_gpu && emit->nworkers > 1;
@@ -217,7 +217,7 @@ static int refuse_full(const struct emit *emit, struct err *err)
                    emit->nworkers == 1 ? "s" : "");
 }
 
-/* What a kubelet cannot give. */
+/* Refuses plans that a kubelet cannot follow. */
 static int check_k8s(const struct emit *emit, const struct shares *shares, struct err *err)
 {
     const char *name = placement_infos[emit->job->plan->placement].name;

@@ -6,16 +6,16 @@
 
 #include "harness/lib/base/strbuf.h"
 
-/* Of a POSIX shell. */
+/* A word for a POSIX shell. */
 void quote_shell(struct strbuf *out, const char *word);
 
 /*
- * Of ExecStart= in a unit of systemd, between double quotes: % and $ doubled, what is no printable
- * ASCII or UTF-8 as \xNN. Source: systemd.service(5), systemd.syntax(7).
+ * A word for ExecStart= in a unit of systemd, between double quotes: % and $ doubled, \xNN for all
+ * but printable ASCII and UTF-8. Source: systemd.service(5), systemd.syntax(7).
  */
 void quote_unit(struct strbuf *out, const char *word);
 
-/* Of systemd-run's command on a shell's command line: the manager replaces $NAME there too. */
+/* A word for systemd-run on a shell's command line: the manager replaces $NAME there too. */
 void quote_systemd_run(struct strbuf *out, const char *word);
 
 /*

@@ -1,4 +1,4 @@
-/* What starts equal tasks, which learn their rank: Slurm, torchrun, mpirun. */
+/* Starters of equal tasks, which learn their rank: Slurm, torchrun, mpirun. */
 #include <stdio.h>
 #include <stdlib.h>
 

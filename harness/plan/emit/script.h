@@ -1,5 +1,5 @@
 /*
- * What the shell scripts of emit/ have in common: they refuse CPUs that are not allowed, start all
+ * Shared by the shell scripts of emit/: they refuse CPUs that are not allowed, start all
  * workers, stop all on Ctrl-C, and end with the worst exit code. Written for POSIX sh.
  */
 #ifndef CONTEND_PLAN_EMIT_SCRIPT_H

@@ -1,4 +1,4 @@
-/* What starts the workers from a shell: lines to paste, and scripts. */
+/* Starters of the workers from a shell: lines to paste, and scripts. */
 #include <string.h>
 
 #include "harness/plan/emit/quote.h"
@@ -106,8 +106,8 @@ static void add_places(struct strbuf *out, const struct bitset *cpus, bool each)
 }
 
 /*
- * What keeps the threads of a worker on its CPUs: all CPUs are one place, which a process forked by
- * the worker and a plain thread inherit too. Each thread on a CPU of its own is to be asked for.
+ * Keeps the threads of a worker on its CPUs: all CPUs are one place, which a process forked by the
+ * worker and a plain thread inherit too. The user must ask for each thread on a CPU of its own.
  */
 static void add_binding(struct strbuf *out, const struct emit *emit,
                         const struct emit_worker *worker)

@@ -12,7 +12,7 @@
 /* Lists are cut to what fits into one readable line. */
 enum { SHORT_LIST = 64 };
 
-/* Of these workers, or CPUs; nothing where there are none. */
+/* Reports on these workers, or CPUs; nothing where there are none. */
 __attribute__((format(printf, 6, 7))) static void
 report(struct findings_about *about, const char *id, enum finding_severity severity,
        const char *what, const struct bitset *set, const char *fmt, ...)
@@ -96,7 +96,7 @@ static bool spans(const struct topo *topo, const struct bitset *cpus, size_t mem
     return false;
 }
 
-/* What a slice may span, and what that costs. */
+/* The borders that a slice may cross, and what that costs. */
 struct span {
     const char *id, *part, *cost;
 };
@@ -280,7 +280,7 @@ static unsigned cores_of_kind(const struct topo *topo, const struct bitset *cpus
     return n;
 }
 
-/* Of one kind: which foreground workers have the most cores of it, and the fewest. */
+/* The foreground workers with the most cores of one kind, and with the fewest. */
 struct extremes {
     unsigned most, fewest, of_most, of_fewest;
 };

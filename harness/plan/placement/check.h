@@ -1,4 +1,4 @@
-/* What a plan does to its workers that its placement does not promise, as findings. */
+/* Effects of a plan on its workers that its placement does not promise, as findings. */
 #ifndef CONTEND_PLAN_PLACEMENT_CHECK_H
 #define CONTEND_PLAN_PLACEMENT_CHECK_H
 

@@ -50,7 +50,7 @@ int plan_options_apply(const struct plan_options *options, struct plan_request *
                        struct err *err);
 
 /*
- * What differs from the defaults, as on a command line: " --reserve 4 --mem bind", "" for nothing.
+ * The differences from the defaults, as on a command line: " --reserve 4 --mem bind", "" for none.
  * CPUs are those that plan_options_apply accepted, written anew. Returns buf.
  */
 char *plan_options_format(const struct plan_options *options, char *buf, size_t size);

@@ -111,7 +111,7 @@ static int find_known(const struct name *name, struct err *err)
                    name->letters, shown, name->letters);
 }
 
-/* What stands for the name; NULL: nothing. */
+/* The value of the name; NULL: none. */
 static const char *find_value(const struct placeholder_values *values, const struct name *name,
                               struct err *err)
 {

@@ -25,7 +25,7 @@ enum placeholder {
 /* "worker", ... Indexed by enum placeholder. */
 extern const char *const placeholder_names[PLACEHOLDERS];
 
-/* Of one worker; "" = it has none, and a command that asks for it is refused. */
+/* The values of one worker; "" = it has none, and a command that asks for it is refused. */
 struct placeholder_values {
     char number[24], gpu[64], workers[24], threads[24], cpus[BITSET_LIST_MAX],
         node[BITSET_LIST_MAX];

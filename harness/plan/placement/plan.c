@@ -125,9 +125,7 @@ static int take_requested(const struct plan_request *request, struct bitset *ava
     return 0;
 }
 
-/* Of these CPUs those of the first cores, with all their siblings. Returns how many cores they
- * have.
- */
+/* Takes the CPUs of the first cores, with all their siblings. Returns the number of cores. */
 static unsigned take_cores(const struct topo *topo, const struct bitset *cpus, unsigned cores,
                            struct bitset *first)
 {

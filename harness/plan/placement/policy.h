@@ -21,7 +21,7 @@ struct policy {
 /* Indexed by enum placement. */
 extern const struct policy plan_policies[PLACEMENTS];
 
-/* What the rules share. */
+/* Shared by the rules. */
 
 /* Writes plan->reason. */
 __attribute__((format(printf, 2, 3))) void policy_refuse(struct plan *plan, const char *fmt, ...);

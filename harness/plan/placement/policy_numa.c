@@ -118,7 +118,7 @@ static bool node_is_usable(const struct plan_space *space, int node)
     return false;
 }
 
-/* Of a node that is not usable. */
+/* Why a node is not usable. */
 static const char *what_node_lacks(const struct plan_space *space, int index)
 {
     const struct topo_node *node = &space->topo->nodes[index];

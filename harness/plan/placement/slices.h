@@ -1,5 +1,5 @@
 /*
- * What a placement deals out: ordered units of CPUs, and the ways to deal them to workers. A unit
+ * Slices for placements: ordered units of CPUs, and the ways to deal them to workers. A unit
  * is never split; a policy is a choice of unit, of order and of deal. Only policy.c and plan.c
  * use this.
  */

@@ -1,4 +1,4 @@
-/* What a plan may use, and what the placements ask of it. Only plan.c and policy.c use this. */
+/* The CPUs that a plan may use, and the placements' queries. Only plan.c and policy.c use this. */
 #ifndef CONTEND_PLAN_PLACEMENT_SPACE_H
 #define CONTEND_PLAN_PLACEMENT_SPACE_H
 
