@@ -115,7 +115,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         .canary = request->canary,
         .same_as = -1,
     };
-    /* Of several counts the smallest has to be possible: a curve ends where CPUs do. */
+    /* The smallest of several counts has to be possible: a curve ends where CPUs do. */
     bool optional = (request->optional && request->optional[p]) || slots > least_count(request);
     int rc = optional ? plan_make_or_skip(topo, &plan_request, &arm.plan, err)
                       : plan_make(topo, &plan_request, &arm.plan, err);
@@ -179,7 +179,7 @@ void arms_free(struct result *result)
     result->narms = 0;
 }
 
-/* What the chance of a round comes from. */
+/* The seed of a round's chance. */
 static uint64_t seed_of(uint64_t seed, unsigned round)
 {
     return seed ^ ((uint64_t)round << 32);

@@ -15,7 +15,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"
 
-/* What is asked of a guard, by argv[3 + it]. */
+/* The orders for a guard, by argv[3 + it]. */
 enum order { ORDER_BEFORE, ORDER_AFTER, ORDER_CHECK, ORDERS };
 static const char *const order_names[ORDERS] = {"before", "after", "check"};
 
@@ -201,7 +201,7 @@ static int ask(struct guards *guards, size_t v, enum order order, struct signals
     answer->text[sizeof(answer->text) - 1] = '\0';
     if (!rc && answer->status)
         rc = refuse(variant, order, answer, err);
-    /* What a check says holds still, and it measures nothing. */
+    /* A stop does not spoil a check: its output holds, and it measures nothing. */
     return !rc && stopped && order != ORDER_CHECK ? -ERESTART : rc;
 }
 

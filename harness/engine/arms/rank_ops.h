@@ -1,5 +1,5 @@
 /*
- * What a run asks of the others where it is one rank of several (ranks/job/rank_ops.h fills it):
+ * Calls to the other ranks where a run is one rank of several (ranks/job/rank_ops.h fills them):
  * all have the same arms and take the same steps, each starts its own workers of an arm. Without a
  * rank_ops, NULL, all workers are ours.
  */
@@ -16,7 +16,9 @@
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
 
-/* What one rank says. States are those of engine/worker/shared.h; WORKER_STATES = ended and reaped.
+/*
+ * The report of one rank. States are those of engine/worker/shared.h; WORKER_STATES = ended and
+ * reaped.
  */
 struct rank_ops_beat {
     uint32_t foreground, all; /* the least state of its foreground worker; of all its workers */

@@ -1,5 +1,5 @@
 /*
- * What a run produces, before any statistics: arms, and one observation per arm and round.
+ * The product of a run, before any statistics: arms, and one observation per arm and round.
  * run.c fills these; lib/stats/stats.c, rows/row.c and the writers only read them.
  */
 #ifndef CONTEND_ENGINE_ARMS_RESULT_H
@@ -30,7 +30,7 @@ enum status {
     STATUSES
 };
 const char *status_name(enum status status);
-/* Of another name STATUS_FAILED. */
+/* STATUS_FAILED for an unknown name. */
 enum status status_find(const char *name);
 
 struct worker_result {
@@ -51,8 +51,10 @@ struct worker_result {
     size_t nsamples;
     struct sample *samples; /* owned; a censored last one has elapsed_ns = time until the limit */
     bool censored;          /* the last sample is a lower bound */
-    /* Of a user's command: threads bound as nobody planned, output that was not kept, and runs
-     * that were killed as they did not end. */
+    /*
+     * For a user's command: threads bound as nobody planned, output that was cut, and runs that
+     * were killed as they did not end.
+     */
     unsigned nmasks;
     struct tree_mask masks[TREE_MASKS];
     uint64_t cut_bytes;
@@ -157,7 +159,7 @@ const char *arm_name(const struct arm *arm);
 /* Workers that make load behind the arm's own: 0 for a baseline. */
 unsigned arm_background(const struct arm *arm);
 
-/* What was planned for one of its workers; NULL: the plan does not have it. */
+/* The plan of one of its workers; NULL: the plan does not have it. */
 const struct plan_worker *
 observation_planned(const struct arm *arm, const struct observation *observation, unsigned worker);
 

@@ -108,7 +108,7 @@ static int add_single(struct variant *variant, const char *text, size_t length, 
                    (int)(length < 40 ? length : 40), text, kinds);
 }
 
-/* What stands behind "NAME=". */
+/* Adds the change behind "NAME=". */
 static int add_change(struct variant *variant, const char *text, const char *change,
                       struct err *err)
 {

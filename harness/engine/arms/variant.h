@@ -16,7 +16,10 @@
 enum { VARIANTS_MAX = 8, VARIANT_NAME_MAX = 32, VARIANT_READ_BACK_MAX = 200 };
 
 struct variant {
-    /* Of letters, digits, '_', '-', '+' and '.'; the user's are shorter than VARIANT_NAME_MAX. */
+    /*
+     * Made from letters, digits, '_', '-', '+' and '.'; the user's are shorter than
+     * VARIANT_NAME_MAX.
+     */
     char name[VARIANT_NAME_MAX + 16];
     struct opt_texts env;       /* "VAR=VALUE", for its workers */
     char library[512];          /* one of them, from lib:nccl=PATH; "" = none */
@@ -28,13 +31,16 @@ struct variant {
     char **argv;                /* words of a command, borrowed; NULL = the same for all, or none */
 };
 
-/* What was compared, and what counts as a change. Zeroed = none. Borrows the texts. */
+/*
+ * The variants that were compared, and the least change that counts. Zeroed = none. Borrows the
+ * texts.
+ */
 struct variants {
     size_t n;
     struct variant all[VARIANTS_MAX];
     double threshold; /* a smaller change than this share is SAME */
     double clock_s;   /* what a reading of the clock takes: a change of a time below it is SAME */
-    /* What `check` printed: before anything, with `before` done, and at the end. "" = nothing. */
+    /* The output of `check`: before anything, with `before` done, and at the end. "" = none. */
     struct variant_state {
         char initial[VARIANT_READ_BACK_MAX], during[VARIANT_READ_BACK_MAX],
             final[VARIANT_READ_BACK_MAX];

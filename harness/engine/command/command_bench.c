@@ -71,7 +71,7 @@ static void keep_output(struct run *run, const char *bytes, size_t n)
     run->seat->report->cut_bytes += n - kept;
 }
 
-/* Of a group that did not take part, or of a number too long to be one: nothing. */
+/* A group that did not take part, or a number too long to be one, gives nothing. */
 static void match_metric(struct run *run, const char *line)
 {
     regmatch_t match[2];
@@ -105,7 +105,7 @@ static void take_lines(struct run *run, const char *bytes, size_t n)
             run->text[run->used++] = bytes[i];
 }
 
-/* What is there now. False: nobody can write to it any more. */
+/* Reads the output that is there now. False: nobody can write to it any more. */
 static bool read_output(struct run *run)
 {
     char bytes[PIPE_BYTES];
@@ -175,7 +175,7 @@ static bool is_unwanted(const struct run *run)
     return !run->ctx->measuring && atomic_load(run->seat->stop);
 }
 
-/* What time asks for: its end, a harder end, or a look. Returns ms to the next of these. */
+/* Ends the command when its time is over, first gently. Returns ms to the next look. */
 static int keep_time(struct run *run)
 {
     const struct command_options *options = &run->seat->command.options;
@@ -412,7 +412,7 @@ static int open_log(struct run *run)
     return 0;
 }
 
-/* Of its own: the worker is to be gone with it. */
+/* The process's own environment: the worker ends with it. */
 static int export_all(const struct opt_texts *env, struct err *err)
 {
     for (size_t i = 0; i < env->n; i++)

@@ -18,10 +18,10 @@
 #include "harness/contract/command.h"
 #include "harness/lib/sys/tree.h"
 
-/* What is kept of a command's output, of one worker in all rounds, and of its last line. */
+/* Limits of a command's output, for one worker in all rounds, and of its last line. */
 enum { COMMAND_OUTPUT_MAX = 1 << 20, COMMAND_LINE_MAX = 4096 };
 
-/* What a worker says of its command, in shared memory. Zeroed = nothing. */
+/* The report of a worker on its command, in shared memory. Zeroed = nothing. */
 struct command_report {
     struct tree tree;
     uint64_t cut_bytes; /* of its output, that were not kept */

@@ -8,7 +8,7 @@
 
 #include "harness/lib/sys/affinity.h"
 
-/* What the child has between fork and exec. */
+/* The child's data between fork and exec. */
 struct image {
     char *const *argv;
     const struct bitset *cpus;

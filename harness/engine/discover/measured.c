@@ -117,7 +117,7 @@ static void look_at(struct measured_work *work, unsigned s)
         work->least_ns[i] = fmin(work->least_ns[i], work->scan[s].latency_ns[i]);
 }
 
-/* Of the pairs a < b. With two CPUs there is one, and nothing to compare it with. */
+/* The median of the pairs a < b. With two CPUs there is one, and nothing to compare it with. */
 static double median_latency(const struct measured_work *work, const double *latency_ns,
                              double *scratch)
 {

@@ -9,7 +9,7 @@
 
 enum measured_state { MEASURED_STABLE, MEASURED_FLOATING, MEASURED_UNCONFIRMED };
 
-/* What one scan shows. */
+/* The result of one scan. */
 struct measured_view {
     const double *latency_ns, *slowdown; /* the scan's own */
     bool *siblings;                      /* behave so in this scan */
@@ -42,7 +42,7 @@ static inline size_t measured_at(const struct measured_work *work, unsigned a, u
            (size_t)(work->cpus[b] - topo->cpus);
 }
 
-/* Of a matrix. */
+/* The cells of a matrix. */
 static inline size_t measured_cells(const struct measured_work *work)
 {
     return (size_t)work->input->reported->ncpus * work->input->reported->ncpus;
@@ -67,7 +67,7 @@ int measured_find_levels(const struct measured_work *work, const double *latency
 bool measured_same_level(const struct measured_work *work, const struct measured_level *a,
                          const struct measured_level *b);
 
-/* What goes into words. */
+/* The parts that sentences are made from. */
 struct measured_story {
     const struct measured_work *work;
     const struct measured *measured;

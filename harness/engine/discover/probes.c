@@ -42,7 +42,7 @@ static const struct scenario_part collective_parts[] = {
     {.foreground = "collective", .params = "begin=32M;end=32M", .placements = "none"},
     {.foreground = NULL}};
 
-/* What stands behind a probe's name. */
+/* The benchmarks behind a probe's name. */
 static const struct probe {
     const struct scenario_part *parts;
     double measure_s;         /* of a part, on the quick level */
@@ -81,7 +81,7 @@ static double measure_s(const struct probes_request *request, const struct probe
     return base_s * times[request->level];
 }
 
-/* Of the whole probe. */
+/* The time of the whole probe. */
 static double expect_s(const struct probes_request *request, const struct probe *probe)
 {
     unsigned parts = 0;
@@ -140,7 +140,7 @@ static void on_wait(void *arg)
     progress_tick();
 }
 
-/* Of several rounds the best, since what disturbs only takes away. */
+/* Keeps the best of several rounds, since disturbances only take away. */
 static int put_value(struct facts_probe *out, const struct bench_metric *metric, const char *key,
                      double number, const char *why, struct err *err)
 {
@@ -163,8 +163,7 @@ static int put_value(struct facts_probe *out, const struct bench_metric *metric,
     return facts_put(out, &value, err);
 }
 
-/* Of numa_matrix those of a node's own memory, "from=1;to=1", which is "node=1". False: leave out.
- */
+/* Keeps a node's own memory only from numa_matrix, "from=1;to=1" as "node=1". False: leave out. */
 static bool name_place(enum facts_probe_name name, const struct bench *bench, const struct dims *at,
                        char key[static DIMS_KEY_MAX])
 {

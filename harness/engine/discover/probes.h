@@ -1,7 +1,7 @@
 /*
- * What rules of `contend validate` need to have measured: short runs of benchmarks, each in workers
- * of its own as `contend run` starts them, and each in a box of time, so that what hangs is ended
- * and told. Nothing of the machine is changed.
+ * The measurements that rules of `contend validate` need: short runs of benchmarks, each in workers
+ * of its own as `contend run` starts them, and each in a box of time, so that one that hangs is
+ * ended and reported. Nothing of the machine is changed.
  *
  *   const struct probes_request request = {.benches = env->benches, .topo = &topo,
  *                                          .wanted = rules_probes(...), .limit_s = 150};

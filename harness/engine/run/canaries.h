@@ -15,7 +15,7 @@
 int canaries_add(const struct bench *const *benches, const struct run_options *options,
                  const struct topo *topo, struct result *result, struct err *err);
 
-/* What they take of a round, for estimates. */
+/* Their time in a round, for estimates. */
 double canaries_seconds(const struct result *result);
 
 #endif

@@ -199,7 +199,7 @@ static double worker_cpu_s(const struct observer *o, pid_t pid)
     return bench->runs_command || bench->scan ? tree_cpu_s(pid) : usage_process_cpu_s(pid);
 }
 
-/* Of the CPUs in use: what happens on others hurts nobody, and would hide what happens on these. */
+/* Reads the CPUs in use only: others disturb nobody, and would hide what happens on these. */
 static void read_machine(struct observer *o, struct observer_reading *reading)
 {
     bool in_mpi = false;
@@ -413,9 +413,7 @@ static int run_phases(struct observer *o, struct observation *out, struct err *e
     return o->rank_ops ? join_rank_ops(o, rc, out, err) : rc;
 }
 
-/* What a user's command has started stays below a worker, and is ended by it, unless that is
- * killed.
- */
+/* Processes of a user's command stay below a worker, which ends them unless it is killed. */
 static int observe_command(struct observer *o, struct observation *out, struct err *err)
 {
     struct process_known known;

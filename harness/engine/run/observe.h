@@ -31,7 +31,7 @@ struct observe_watch {
     void *arg;
 };
 
-/* What every observation of a run has in common. */
+/* Shared by all observations of a run. */
 struct observe_config {
     const struct topo *topo;
     const struct result *run; /* its devices, background and seed */

@@ -1,5 +1,5 @@
 /*
- * What the parts of observe.c share: one observation under way, and its workers.
+ * Shared by the parts of observe.c: one observation under way, and its workers.
  *
  *   observe_workers.c   starting them, seeing how far they are, ending them
  *   observe_orders.c    their memory and orders

@@ -294,7 +294,7 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
         own->command.argv = arm->variant->argv;
     own->command.sets_threads = sets_threads(arm, &worker->plan);
     placeholders_of(o->config->topo, &arm->plan, o->slot + o->first + i, &values);
-    /* Of those that run: one alone is the first of one. */
+    /* Counts those that run: one alone is the first of one. */
     (void)snprintf(values.number, sizeof(values.number), "%u", worker->index);
     (void)snprintf(values.workers, sizeof(values.workers), "%u", worker->team);
     set_env(own, "CONTEND_WORKER", values.number);

@@ -48,7 +48,7 @@ static size_t count_launched(const struct result *result)
     return n;
 }
 
-/* What all rounds of a run have in common. */
+/* Shared by all rounds of a run. */
 struct runner {
     const struct observe_config *config;
     const struct run_hooks *hooks;

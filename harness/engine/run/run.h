@@ -11,10 +11,10 @@
 #include "harness/engine/run/observe.h"
 #include "harness/lib/base/err.h"
 
-/* What happens while it runs. Every call may be NULL. */
+/* Calls while it runs. Each may be NULL. */
 struct run_hooks {
     void (*on_arm)(void *arg, const struct arm *arm, unsigned round, size_t done, size_t total);
-    /* What was just seen of an arm, before that. A negative errno ends the run. */
+    /* An arm that was just observed, before that. A negative errno ends the run. */
     int (*on_observation)(void *arg, const struct arm *arm, const struct observation *observation,
                           struct err *err);
     /* After each arm: it may set `idle` of those that are still to come in the round, too. */

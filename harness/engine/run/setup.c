@@ -196,8 +196,8 @@ static int choose_placements(const struct scenario_part *part, const char *text,
 }
 
 /*
- * Of an ab, where nobody says: `partition` where the part has it, since what is not bound varies
- * more from launch to launch, else the part's first. One alone, so that rounds are short.
+ * The default of ab: `partition` where the part has it, since unbound workers vary more from launch
+ * to launch, else the part's first. One alone, so that rounds are short.
  */
 static int choose_simplest(const struct scenario_part *part, enum placement *placements,
                            bool *optional, struct err *err)
@@ -295,7 +295,7 @@ static int refuse_pair(const struct bench *const *benches, struct run_setup *set
     return opts_set_pair(opts, setup->background_params, pair, err);
 }
 
-/* What the parts of a scenario are made from. */
+/* The scenario's parts are made from these. */
 struct parts {
     const struct bench *const *benches;
     const struct run_options *options;
@@ -305,7 +305,7 @@ struct parts {
     bool used[CLI_LIST_MAX];     /* of the command line's parameters */
 };
 
-/* What a user's command is, in the unit that he names; NULL: there is none. */
+/* The benchmark of a user's command, in the unit that the user names; NULL: there is none. */
 static const struct bench *find_command_bench(const struct parts *parts, const char *name)
 {
     struct run_setup *setup = parts->setup;

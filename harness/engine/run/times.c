@@ -36,7 +36,7 @@ static const double scan_launch_s = 0.7, launch_s = 0.35, cuda_launch_s = 0.55;
  */
 static const double command_limit_s = 600;
 
-/* Of what a run may take: the rest is for figures and for launches that take longer. */
+/* Share of a run's time: the rest is for figures and for launches that take longer. */
 static const double target_share = 0.8;
 
 static struct profile_times times_of(const struct run_options *options)

@@ -1,6 +1,6 @@
 /*
- * What a worker was bound to, read back: its CPUs and memory policy at the start, the masks of its
- * threads at the end, the nodes of its pages. What the plan says otherwise is an error.
+ * The binding of a worker, read back: its CPUs and memory policy at the start, the masks of its
+ * threads at the end, the nodes of its pages. A difference from the plan is an error.
  */
 #ifndef CONTEND_ENGINE_WORKER_BINDING_H
 #define CONTEND_ENGINE_WORKER_BINDING_H

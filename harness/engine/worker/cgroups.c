@@ -86,7 +86,7 @@ int cgroups_join(const struct cgroups *cgroups, unsigned index, const struct pla
     return !rc && cgroups->cpuset ? check_mask(plan, err) : rc;
 }
 
-/* What the quota has kept from one worker: cpu.stat, admin-guide/cgroup-v2.rst. */
+/* The time that the quota kept from one worker: cpu.stat, admin-guide/cgroup-v2.rst. */
 static void add_throttled(struct cgroups *cgroups, const char *dir)
 {
     double times = groups_count(dir, "cpu.stat", "nr_throttled");

@@ -20,7 +20,10 @@ enum { EXIT_BEFORE_EXEC = 127 };
 /* Also when the file that it was started from has been replaced, as a build does meanwhile. */
 static const char this_program[] = "/proc/self/exe";
 
-/* Of what the plan decides: see machine/facts/openmp.h. GOMP_SPINCOUNT would outdo the policy. */
+/*
+ * Variables that the plan decides: see machine/facts/openmp.h. GOMP_SPINCOUNT would outdo the
+ * policy.
+ */
 static bool is_ours(const char *variable, const struct plan_worker *plan, bool sets_threads)
 {
     static const char *const ours[] = {"OMP_NUM_THREADS=", OPENMP_NOT_FOR_WORKERS "=",
@@ -107,7 +110,7 @@ static void redirect_standard_streams(void)
     (void)dup2(STDERR_FILENO, STDOUT_FILENO);
 }
 
-/* What a child has between fork and exec. */
+/* The child's data between fork and exec. */
 struct image {
     char **argv, **envp;
     struct shared *shared; /* of a worker */

@@ -30,7 +30,7 @@ int launch_find_program(char *program, size_t size, struct err *err);
 /* In the new image: the kernel calls it "exe", after the link that it was started by. */
 void launch_take_name(void);
 
-/* What a worker has beside its plan; each NULL = none. */
+/* Options of a worker beside its plan; each NULL = none. */
 struct launch_request {
     const struct opt_texts *env; /* "VAR=VALUE", set in its environment */
     const struct user_command *command;

@@ -210,7 +210,7 @@ static void split_wall(const struct usage_snapshot *go, const struct usage_snaps
 }
 
 /*
- * What a quota stopped, taken out of the wait: a thread of each CPU that had one to run. The other
+ * Moves time under a quota out of the wait: a thread of each CPU that had one to run. The other
  * threads there would have waited for that one without a quota, too. A quota that workers share
  * stops each alike.
  */

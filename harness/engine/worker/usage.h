@@ -1,5 +1,5 @@
 /*
- * What the kernel says a process did, from /proc: readable by the worker itself and, when a worker
+ * The kernel's account of a process, from /proc: readable by the worker itself and, when a worker
  * is stuck in a step, by its parent.
  *
  * Sources: Documentation/scheduler/sched-stats.rst (schedstat: on-CPU ns, run-queue ns),
@@ -70,7 +70,7 @@
 /* clang-format on */
 
 /*
- * What the kernel says a worker did between go and the end of its last measured step. A field that
+ * The kernel's account of a worker between go and the end of its last measured step. A field that
  * could not be read is NaN. The parts of wall time add up to wall_s; without schedstat, runqueue_s
  * is NaN and blocked_s holds the wait too. To the kernel who is stopped by a quota of CPU time
  * (cpu.max) waits in the run queue: that is taken out of runqueue_s, and is throttled_s; NaN

@@ -57,7 +57,10 @@ static int run_once(struct worker *w, struct sample *sample)
     return rc;
 }
 
-/* What a warm-up step told; coupled ranks go by the least patient clock and the last to be done. */
+/*
+ * The result of a warm-up step; coupled ranks go by the least patient clock and the last to be
+ * done.
+ */
 struct warmth {
     bool too_short; /* the interval, for the clock */
     bool too_early;
