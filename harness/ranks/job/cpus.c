@@ -9,7 +9,7 @@
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"
 
-/* What is left of `cpus` when the kernel has had its say. */
+/* The kernel decides which of `cpus` this thread gets. */
 static void try_cpus(const struct bitset *cpus, struct bitset *got)
 {
     (void)affinity_set(0, cpus);

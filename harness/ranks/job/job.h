@@ -53,7 +53,7 @@ struct job {
     const char *launcher;
     struct mpi_ops_world world;
     struct job_rank *ranks; /* world.size of them */
-    /* Of the ranks whose CPUs are planned together; the first one starts their background. */
+    /* Among the ranks whose CPUs are planned together; the first one starts their background. */
     unsigned plan_rank, plan_size;
     unsigned leaders, leaders_before; /* such first ones, of all ranks and of those before ours */
     char cpus_note[300]; /* what the launcher's binding means for the plan; "" = nothing */

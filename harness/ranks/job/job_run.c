@@ -59,8 +59,9 @@ int job_run_open(struct job *job, const struct job_env *env, struct signals *sig
 }
 
 /*
- * What rank 0 has drawn, and the times that it chose by the number of arms: where another machine
- * has to skip some, ranks with a budget of their own would count other numbers of operations.
+ * Rank 0's seed and identity, and the times that it chose by the number of arms: where another
+ * machine has to skip some, ranks with a budget of their own would count other numbers of
+ * operations.
  */
 static int take_identity(struct job *job, struct run_setup *setup, struct err *err)
 {

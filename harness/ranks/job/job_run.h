@@ -1,4 +1,4 @@
-/* What a run as a job of several ranks adds to the steps of cmd/run.c. */
+/* Additions to the steps of cmd/run.c for a run that is a job of several ranks. */
 #ifndef CONTEND_RANKS_JOB_JOB_RUN_H
 #define CONTEND_RANKS_JOB_JOB_RUN_H
 

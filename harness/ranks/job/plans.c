@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one rank says about one arm. */
+/* The report of one rank on one arm. */
 struct share {
     char arm[64]; /* its name, to see that all speak of the same */
     int status;   /* enum plan_status */

@@ -17,7 +17,7 @@
 int job_plan_spread(struct job *job, const struct topo *topo, struct result *result,
                     struct err *err);
 
-/* Of the arm's plan: the background workers that this rank starts, 0 of them where another does. */
+/* The background workers of the arm's plan that this rank starts, 0 where another rank does. */
 unsigned job_plan_background(const struct job *job, const struct arm *arm, unsigned *first);
 
 #endif

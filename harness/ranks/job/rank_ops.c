@@ -184,7 +184,7 @@ static bool rank_ops_broken(void *arg)
     return job_is_lost(job_of(arg));
 }
 
-/* What cannot be told is a failed observation. */
+/* An observation that cannot be shared has failed. */
 static int rank_ops_join(void *arg, const struct arm *arm, const struct rank_ops_readings *readings,
                          int rc, struct observation *out, struct err *err)
 {

@@ -18,7 +18,7 @@ struct job_rank_ops {
     struct rank_ops rank_ops;
     struct job *job;
 
-    /* Of the observation under way. */
+    /* The current observation. */
     struct barrier *barrier;
     struct rank_ops_beat mine;
     struct rank_ops_beat *beats; /* of the last exchange; zeroed = nobody has come anywhere */

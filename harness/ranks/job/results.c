@@ -8,7 +8,7 @@
 
 #include "harness/engine/arms/collect.h"
 
-/* What each rank tells all others before its workers' results go to rank 0. */
+/* Sent by each rank to all others before its workers' results go to rank 0. */
 struct share {
     size_t bytes;
     unsigned workers, gpus;
@@ -153,8 +153,8 @@ static int join_workers(struct job *job, const struct arm *arm, const struct sha
 }
 
 /*
- * What one rank read of its CPUs. Not foreign there are the workers of ranks that share some of
- * them, and whoever of its machine's ranks is bound to none. The worst is kept.
+ * Adds one rank's readings of its CPUs. Workers of ranks that share some of them are not foreign
+ * there, nor are those of its machine's ranks that are bound to none. The worst is kept.
  */
 static void add_rank(const struct job *job, const struct share *shares, unsigned rank,
                      struct observation *out)

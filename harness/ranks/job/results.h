@@ -1,4 +1,7 @@
-/* What the ranks of a job observed, each with its own workers, as one observation at rank 0. */
+/*
+ * Joins what the ranks of a job observed, each with its own workers, into one observation at rank
+ * 0.
+ */
 #ifndef CONTEND_RANKS_JOB_RESULTS_H
 #define CONTEND_RANKS_JOB_RESULTS_H
 

@@ -24,9 +24,9 @@ int mpi_client_start(struct signals *signals, double last_words_s, struct mpi_op
                      struct err *err);
 
 /*
- * What a job asks of that process; tests have others in its place. Errors beside the module's own:
- * -ECHILD somebody killed it, -ECONNABORTED it ended by itself, as MPI ends a process when another
- * rank is lost, -ETIME it did not answer in time.
+ * The calls of a job to that process; tests have others in its place. Errors beside the module's
+ * own: -ECHILD somebody killed it, -ECONNABORTED it ended by itself, as MPI ends a process when
+ * another rank is lost, -ETIME it did not answer in time.
  */
 struct mpi_calls {
     /* An exchange (exchange.h): what rank r gives becomes all[r * bytes], at rank 0 or, spread, at

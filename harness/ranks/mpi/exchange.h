@@ -1,5 +1,5 @@
 /*
- * What the ranks tell each other, in their MPI processes: all give the same number of bytes, rank 0
+ * An exchange between the ranks, in their MPI processes: all give the same number of bytes, rank 0
  * gets them, and then, if they are to be spread, all ranks. One at a time; nobody is waited for, so
  * that rank 0 knows whose are missing.
  *

@@ -23,8 +23,10 @@ enum {
     SPARE_FILES = 64 /* that rank 0 needs for other things than lines */
 };
 
-/* What a rank says when it comes, which rank 0 answers with the token's other half; and how it
- * leaves. */
+/*
+ * The greeting of a rank, which rank 0 answers with the token's other half; and how the rank
+ * leaves.
+ */
 struct greeting {
     unsigned char half[HALF];
     uint32_t rank;
@@ -368,7 +370,7 @@ void lifeline_say(struct lifeline *lines, enum lifeline_end end, const char *wor
     for (unsigned i = 0; i < lines->n; i++)
         if (lines->line[i].fd >= 0) {
             (void)write_whole(lines->line[i].fd, &farewell, sizeof(farewell));
-            /* What comes after that goes nowhere. */
+            /* Later data goes nowhere. */
             (void)shutdown(lines->line[i].fd, SHUT_WR);
         }
 }

@@ -79,7 +79,7 @@ static inline bool lifeline_holds(const struct lifeline *lines, unsigned rank)
     return rank < lines->n && lines->line[rank].fd >= 0 && !lines->line[rank].end;
 }
 
-/* Of ranks that have ended because of another one, the first by number, with its words; -1. */
+/* The first by number of the ranks that ended because of another one, with its words; -1. */
 int lifeline_follower(const struct lifeline *lines, const char **words);
 
 /* Says how this process ends; the first time counts. The other side's end can still be heard. */
