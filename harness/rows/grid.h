@@ -57,7 +57,7 @@ const char *grid_format(const struct grid *grid, size_t line, size_t column, cha
 double grid_number(const struct grid *grid, size_t column);
 const char *grid_column(const struct grid *grid, size_t column, char *buf, size_t size);
 
-/* Of two CPUs. */
+/* Whether the row is that of two CPUs. */
 bool grid_is_pair(const struct row *row);
 
 /* Where they stand along a dimension, in the order of the rows; GRID_SPLITS + 1: too many. */

@@ -24,10 +24,10 @@ struct metric_info {
     bool is_loss;       /* all of these report the round of the median loss, so that they add up */
 };
 
-/* What the metrics with `is_loss` are parts of. */
+/* The sum of the metrics with `is_loss`. */
 #define METRIC_LOSS "loss_per_step"
 
-/* Of benchmarks with stages, at stage=NAME: together a step. */
+/* Benchmarks with stages have it at stage=NAME: together a step. */
 #define METRIC_STAGE "stage_time"
 
 /* Counted in a round, of the worker that finished the fewest. */

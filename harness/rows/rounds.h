@@ -37,7 +37,7 @@ struct round_fields {
     double gpu_temp_c;
 };
 
-/* What an arm is compared with. */
+/* The baseline of an arm. */
 enum baseline {
     BASELINE_NONE,
     BASELINE_SLICE, /* X_slice: one worker alone with 1/N of the CPUs, one arm for all placements */

@@ -60,7 +60,7 @@ void row_set(struct row *row, const struct row_column *column, const char *text)
     }
 }
 
-/* What the rows of one arm are made from. */
+/* The rows of one arm are made from these. */
 struct maker {
     const struct result *result;
     const struct rounds *rounds;
@@ -208,7 +208,7 @@ static void take_status(const struct maker *maker, const struct round_value *val
                        maker->rounds->arms[value->base].reason);
 }
 
-/* What its benchmark doubts of one of the values stands before what disturbed the arm. */
+/* A doubt of the benchmark about a value stands before the disturbances of the arm. */
 static void take_doubt(const struct round_value *values, size_t n, struct row *row)
 {
     char own[sizeof(row->reason)];

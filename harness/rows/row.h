@@ -52,7 +52,7 @@ extern const struct row_column row_columns[];
 /* A ROW_CHARS, ROW_TEXT or ROW_STATUS column as text. */
 const char *row_text(const struct row *row, const struct row_column *column);
 
-/* What row_text and the writers have made of a column, back; `text` is borrowed by a ROW_TEXT. */
+/* Reads back the text of a column from row_text or the writers; a ROW_TEXT borrows `text`. */
 void row_set(struct row *row, const struct row_column *column, const char *text);
 
 struct rows {
@@ -89,8 +89,8 @@ const struct row *rows_at(const struct rows *rows, const struct arm *arm, const 
                           const struct dims *dims);
 
 /*
- * What its benchmark says that the row may not show (bench_emit_doubt), without what disturbed its
- * arm; "" = nothing. Of rows that were read back, too. Returns buf.
+ * The benchmark's doubt about the row (bench_emit_doubt), without the disturbances of its arm; "" =
+ * none. Also for rows that were read back. Returns buf.
  */
 char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *buf, size_t size);
 

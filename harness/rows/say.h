@@ -11,7 +11,7 @@ char *say_dims(const struct bench *bench, const struct dims *at, char *buf, size
 char *say_arm(const struct result *result, const struct arm *arm, const struct dims *at, char *buf,
               size_t size);
 
-/* Of it only the parameters. */
+/* Only the parameters of that. */
 char *say_params(const struct result *result, const struct arm *arm, char *buf, size_t size);
 
 /*

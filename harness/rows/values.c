@@ -10,7 +10,7 @@
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
 
-/* What the values of one arm are made from. */
+/* The values of one arm are made from these. */
 struct maker {
     const struct result *result;
     const struct rounds *rounds;
@@ -102,7 +102,7 @@ static int append_status(const struct maker *maker, int round, enum status statu
     return values_append(maker->values, &value, maker->err);
 }
 
-/* Of the rounds that have no values, or of the arm where it has no round at all. */
+/* Adds the rounds that have no values, or the arm where it has no round at all. */
 static int append_statuses(const struct maker *maker)
 {
     const struct arm *source = source_of(maker);
@@ -198,7 +198,7 @@ static int append_stages(const struct maker *maker)
     return values_append(maker->values, &none, maker->err);
 }
 
-/* What worker 0 emitted in one observation; NULL when that did not end well. */
+/* The values that worker 0 emitted in one observation; NULL when that did not end well. */
 static const struct worker_result *emitted(const struct observation *of)
 {
     return of && of->status <= STATUS_CENSORED && of->nworkers ? &of->workers[0] : NULL;
