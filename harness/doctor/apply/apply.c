@@ -187,7 +187,7 @@ static bool is_listed(const pid_t *listed, size_t n, pid_t pid)
     return false;
 }
 
-/* What the listed ones have started since they were listed. free() *strays. */
+/* Finds processes that the listed ones have started since they were listed. free() *strays. */
 static int find_strays(const pid_t *listed, size_t n, struct stray **strays, size_t *nstrays)
 {
     size_t nall = 0;
@@ -274,7 +274,9 @@ static int restore(const struct apply_mask *kept, struct err *err)
     return put_back(kept->pid, &binding, err);
 }
 
-/* What a bound process has started since has its mask, unless it chose another: that goes, too. */
+/*
+ * A child that a bound process started since has its mask, unless it chose another: undo that, too.
+ */
 static int restore_strays(const struct apply_mask *const *firsts, size_t n, struct err *err)
 {
     struct stray *strays = NULL;

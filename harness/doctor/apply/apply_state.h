@@ -63,10 +63,10 @@ void apply_state_head(FILE *out, enum apply_purpose purpose);
 /* No such file is APPLY_LEFT_NONE. -EINVAL: it is not of that form. free() .masks, also then. */
 int apply_state_read(const char *path, struct apply_state *state, struct err *err);
 
-/* Of a thread, in clock ticks since boot; 0 = it has ended. */
+/* The start of a thread, in clock ticks since boot; 0 = it has ended. */
 unsigned long long apply_start_of(pid_t pid, pid_t tid);
 
-/* Of that number, and started then. */
+/* Whether a thread has that number, and was started then. */
 bool apply_is_same(pid_t pid, pid_t tid, unsigned long long start_ticks);
 
 #endif

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Of one CPU: who has less is not disturbed by anybody. */
+/* Share of one CPU: nobody disturbs a process that has less. */
 static const double busy_least = 0.05;
 
 static void add(struct beside *beside, const struct view_process *process, double cpus)

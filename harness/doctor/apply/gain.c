@@ -83,7 +83,10 @@ struct gain gain_make(const struct gain_pairs *pairs)
         squares += pairs->are_starts ? off_before * off_before + off_after * off_after
                                      : (off_after - off_before) * (off_after - off_before);
     }
-    /* Of starts the difference has twice the variance of one, and twice the degrees of freedom. */
+    /*
+     * Between starts the difference has twice the variance of one, and twice the degrees of
+     * freedom.
+     */
     double free = (pairs->are_starts ? 2 : 1) * (n - 1);
     double variance = squares / free * (pairs->are_starts ? 2 : 1);
     double half = student_quantile(0.025, free) * sqrt(variance / n);

@@ -1,6 +1,6 @@
 /*
- * What a change gained: the speed of a job in blocks of time, from what was seen of its progress,
- * and the ratio of pairs of blocks with its interval. Pure.
+ * The gain of a change: the speed of a job in blocks of time, from its progress, and the ratio of
+ * pairs of blocks with its interval. Pure.
  */
 #ifndef CONTEND_DOCTOR_APPLY_GAIN_H
 #define CONTEND_DOCTOR_APPLY_GAIN_H

@@ -1,5 +1,5 @@
 /*
- * What tells how fast a running job is, as `contend doctor --verify` takes it:
+ * Measures of the speed of a running job, as `contend doctor --verify` takes them:
  *
  *   lines:PATH[:REGEX]   each line that the file grows by (and that matches) is a step
  *   file:PATH:REGEX      the number in new lines is the rate
@@ -70,7 +70,7 @@ const char *metric_unit(const struct metric *metric);
 /* How often to look: commands cost more than a file. */
 double metric_period_s(const struct metric *metric);
 
-/* What the job prints, now that it is started. */
+/* Sets the output of the job, once it is started. */
 void metric_set_output(struct metric *metric, const char *path);
 
 /* A block begins: what was before does not count. -ENOENT, -EINVAL of the file or the command. */

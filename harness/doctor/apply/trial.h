@@ -1,4 +1,4 @@
-/* What a cure was found to gain when it was tried: for those who print it. */
+/* The gain of a cure that was tried: for those who print it. */
 #ifndef CONTEND_DOCTOR_APPLY_TRIAL_H
 #define CONTEND_DOCTOR_APPLY_TRIAL_H
 

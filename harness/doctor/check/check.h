@@ -47,7 +47,7 @@ struct found {
     struct finding finding;
 };
 
-/* What costs most comes first; what it costs is not known, last. Zeroed = none. */
+/* The most expensive finding comes first; those of unknown cost come last. Zeroed = none. */
 struct diagnosis {
     size_t n, capacity;
     struct found *all; /* owned */
@@ -58,7 +58,7 @@ int diagnosis_make(const struct view *view, struct diagnosis *diagnosis, struct 
 void diagnosis_free(struct diagnosis *diagnosis);
 int diagnosis_findings(const struct diagnosis *diagnosis, struct findings *findings,
                        struct err *err);
-/* What all of them say of the next start, what costs most first. */
+/* The changes for the next start from all findings, the most expensive first. */
 struct cure diagnosis_cure(const struct diagnosis *diagnosis);
 /* One of them is bad. */
 bool diagnosis_is_bad(const struct diagnosis *diagnosis);
@@ -95,7 +95,7 @@ void checker_close(struct checker *checker);
 /* Because of whom a group waits in the run queue: "itself", "4711 nvtop", "its quota". */
 void check_tell_cause(const struct checker *checker, size_t group, char *buf, size_t size);
 
-/* What a finding has beside its sentence. */
+/* The parts of a finding beside its sentence. */
 struct said {
     enum finding_severity severity;
     double cost;
@@ -108,7 +108,7 @@ struct said {
     const char *evidence, *command;
     const struct cure *cure; /* NULL = none */
 };
-/* What is bad for those, at that cost. */
+/* A bad finding about those processes, at that cost. */
 struct said said_bad(double cost, const struct view_process *const *who, size_t nwho,
                      const char *evidence, const char *command);
 void checker_say(struct checker *checker, const struct said *said, const char *fmt, ...)
@@ -154,12 +154,12 @@ bool check_append_taskset(const struct checker *checker, size_t group, const str
  */
 size_t check_find_overlapping(const struct checker *checker, size_t first, bool *in);
 
-/* Of one of these groups the threads wait for each other on CPUs (check_runtime.h). */
+/* Whether the threads of one of these groups wait for each other on CPUs (check_runtime.h). */
 bool check_teams_wait(const struct checker *checker, const bool *in);
 
 /*
- * What could be dealt to these groups: all that they may have near what they use, less what other
- * busy ones use and what was given away. Returns how many CPUs all of them may have.
+ * CPUs that these groups could get: all that they may have near what they use, less those that
+ * other busy groups use and those given away. Returns how many CPUs all of them may have.
  */
 unsigned check_find_pool(const struct checker *checker, const bool *in, struct bitset *pool);
 
@@ -177,8 +177,8 @@ bool check_write_slices(struct checker *checker, const size_t *groups, size_t n,
                         const struct bitset *slices, char *command, size_t size);
 
 /*
- * Of those that had oncpu_s, if they have `more_s` beside it. A team whose threads wait for each
- * other gains more, as what it spins now is lost: how much more, nobody knows.
+ * The gain of groups that had oncpu_s, if they get `more_s` beside it. A team whose threads wait
+ * for each other gains more, as its spinning is lost now: how much more, nobody knows.
  */
 struct check_gain check_gain_of_more(double oncpu_s, double more_s, bool is_team_waiting);
 
@@ -187,7 +187,7 @@ struct check_gain check_gain_of_more(double oncpu_s, double more_s, bool is_team
 struct check_gain check_gain_of_idle(const struct view *view, const struct bitset *cpus,
                                      double oncpu_s, double wait_s, bool is_team_waiting);
 
-/* Of those that spin no more, of whom it is known for which share they do; NaN = it is not. */
+/* The gain of threads that stop spinning, which they do for that share; NaN = unknown. */
 struct check_gain check_gain_of_spin(double share);
 
 /* The checks, by what they look at. */

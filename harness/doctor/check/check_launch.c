@@ -190,7 +190,7 @@ static void carry(const struct view_process *process, bool is_container, const c
         (void)check_append(launch->how, sizeof(launch->how), " Also set %s as it was.", missing);
 }
 
-/* Of a line that is typed. */
+/* Adds the limits of a line that is typed. */
 static void tell_typed(struct launch *launch)
 {
     (void)check_append(launch->how, sizeof(launch->how),
@@ -231,7 +231,7 @@ static void write_unit(const char *unit, const struct cure *cure, const struct b
                    unit);
 }
 
-/* What stands outside of all: a container, a pod, a unit. False: it is started by hand. */
+/* Writes the outermost starter: a container, a pod, a unit. False: it is started by hand. */
 static bool write_outer(const struct view *view, const struct view_process *process,
                         const struct view_process *started, const struct cure *cure,
                         const struct bitset *cpus, struct launch *launch)

@@ -45,7 +45,7 @@ static const struct check_runtime runtimes[] = {
     {"python3", "Python", NULL, "an option of the program", 0, false},
 };
 
-/* What overrules a variable above where it is set, and in whose program. */
+/* Variables that overrule one above where they are set, and in whose program. */
 static const struct {
     const char *name;
     unsigned library; /* 0 = any */
@@ -91,8 +91,8 @@ static double wanted_s(const struct view_task *task)
 }
 
 /*
- * What those want that are of a team: half of the time, or, as barriers where they sleep leave each
- * of many only a part of it, half of what the busiest one wants.
+ * The least that a task of a team wants: half of the time, or half of what the busiest one wants,
+ * as barriers where they sleep leave each of many only a part of it.
  */
 static double find_least_s(const struct view *view, const struct view_process *process)
 {

@@ -46,7 +46,7 @@ bool check_team_spins(const struct view_process *process, const struct check_tea
 /* Its threads wait for each other on CPUs: seen, or, where nobody could look, by its kind. */
 bool check_team_waits(const struct view *view, const struct view_process *process);
 
-/* Of their time on CPUs: with less spinning there is little to gain. */
+/* Share of their time on CPUs: with less spinning there is little to gain. */
 extern const double check_spinning_least;
 
 #endif

@@ -6,10 +6,10 @@
 #include "harness/doctor/reader/host.h"
 #include "harness/plan/placement/plan.h"
 
-/* Of the time: a CPU that idled so much has room for a thread. */
+/* Share of the time: a CPU that idled so much has room for a thread. */
 static const double idle_least = 0.8;
 
-/* Of all of its processes. */
+/* The GPUs of all of its processes. */
 static uint64_t gpus_of(const struct checker *checker, size_t group)
 {
     uint64_t gpus = 0;

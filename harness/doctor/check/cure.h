@@ -1,4 +1,4 @@
-/* What findings say to set or unset at the next start of a job. Pure. */
+/* Settings that findings set or unset at the next start of a job. Pure. */
 #ifndef CONTEND_DOCTOR_CHECK_CURE_H
 #define CONTEND_DOCTOR_CHECK_CURE_H
 

@@ -29,8 +29,8 @@ size_t host_who_is_on(const struct checker *checker, const struct bitset *cpus,
 void check_numa_balancing(struct checker *checker);
 
 /*
- * Of a CPU, where another one could take them: workers that have all CPUs share what interrupts
- * take. One counts as 2 us at least (entry, handler, and caches after it), and as what /proc/stat
+ * Interrupts on a CPU, where another one could take them: workers that have all CPUs share their
+ * cost. One counts as 2 us at least (entry, handler, and caches after it), and as what /proc/stat
  * accounts, up to 50 us with the soft interrupt behind it.
  */
 void check_interrupts(struct checker *checker);
@@ -71,7 +71,9 @@ void check_siblings(struct checker *checker);
 void check_shared_cache(struct checker *checker);
 void check_unlike_cores(struct checker *checker);
 
-/* What gpu_health_judge and gpu_change_judge call bad; a power limit; persistence off. */
+/*
+ * Reports all that gpu_health_judge and gpu_change_judge call bad; a power limit; persistence off.
+ */
 void check_gpus(struct checker *checker);
 
 /* 5% of one CPU, all together: a well-made one takes a tenth of it. */

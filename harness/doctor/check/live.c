@@ -7,9 +7,11 @@
 
 #include "harness/doctor/check/check.h"
 
-/* Of one CPU: who wants less is no worker, and a thread with less is none of the team. */
+/*
+ * Share of one CPU: a process that wants less is no worker, a thread with less is not in the team.
+ */
 static const double worker_least = 0.02;
-/* Of the wanted time: waiting less needs no reason. */
+/* Share of the wanted time: waiting less needs no reason. */
 static const double waits_least = 0.02;
 
 /* Itself, or who of the named ones started it; NULL = it is no worker's. */
@@ -77,7 +79,7 @@ static void add_process(const struct view *view, const struct live *live,
         add_task(view, live, &process->tasks[t], worker);
 }
 
-/* Of several groups of the checks in one worker, that which waits most. */
+/* If one worker has several groups of the checks, the one that waits most counts. */
 static int find_causes(const struct view *view, const pid_t *pids, size_t npids, struct live *live,
                        struct err *err)
 {

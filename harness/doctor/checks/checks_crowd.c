@@ -183,7 +183,7 @@ static void tell_size(const struct teams *teams, char *buf, size_t size)
                            text_percent(spun, percent, sizeof(percent)));
 }
 
-/* What can be done without a new start, and that it does not help. Deals the slices. */
+/* Adds the command that needs no new start, or that none helps. Deals the slices. */
 static void tell_now(struct checker *checker, const bool *in, struct teams *teams, char *buf,
                      size_t size)
 {

@@ -7,9 +7,12 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
-/* What a hint fault, a page that is moved, and one that is read again take, s. */
+/* The time of a hint fault, of a page that is moved, and of one that is read again, s. */
 static const double fault_s = 1.5e-6, move_s = 5e-6, refault_s = 100e-6;
-/* Of the base clock: below it a setting that saves power is why; below it something is. */
+/*
+ * Shares of the base clock: below the first a setting that saves power is why, below the other a
+ * fault.
+ */
 static const double saving_most = 0.9, slow_most = 0.75;
 
 double host_share(const struct checker *checker, double cpus)
@@ -241,7 +244,7 @@ void check_memory(struct checker *checker)
             any = true;
             say_memory(checker, &host->memories[i]);
         }
-    /* What a cgroup waits for, the machine waits for, too. */
+    /* A wait of a cgroup is one of the machine, too. */
     if (host && host->nmemories && !any && is_tight(&host->memories[0]))
         say_memory(checker, &host->memories[0]);
 }

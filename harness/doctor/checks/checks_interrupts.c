@@ -4,9 +4,9 @@
 
 #include "harness/doctor/check/host_checks.h"
 
-/* What one costs, s: see the header. */
+/* The cost of one, s: see the header. */
 static const double least_s = 2e-6, most_s = 50e-6;
-/* Of one CPU, for an interrupt to be named beside others. */
+/* Share of one CPU from which an interrupt is named beside others. */
 static const double named_least = 0.1 * HOST_LEAST;
 
 static double all_served(const struct irqs *irqs, unsigned c)
@@ -17,7 +17,7 @@ static double all_served(const struct irqs *irqs, unsigned c)
     return sum;
 }
 
-/* Of interrupts that `c`, an index, serves: what one takes, s. */
+/* The cost of one interrupt, s, of those that `c`, an index, serves. */
 static double cost_s(const struct view *view, const struct irqs *irqs, unsigned c)
 {
     double all = all_served(irqs, c), handling_s = 0;

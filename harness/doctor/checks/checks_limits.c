@@ -108,7 +108,7 @@ static bool is_shm_small(const struct view_about *about)
     return about->shm_known && about->shm_bytes > 0 && (is_full || is_small);
 }
 
-/* What its cgroup may have of memory; NaN = no limit, or not known. */
+/* The memory that its cgroup may have; NaN = no limit, or unknown. */
 static double find_memory_limit(const struct view *view, const struct view_process *process)
 {
     int at = process->cgroup[CGROUP_MEMORY];

@@ -15,7 +15,7 @@ struct check_gain check_gain_of_idle(const struct view *view, const struct bitse
     return isnan(wait_s) || gain.times < least ? (struct check_gain){.times = NAN} : gain;
 }
 
-/* What of it waits while CPUs idle that it may use, or that its first thread may. */
+/* Waiting while CPUs idle that the task may use, or that its first thread may. */
 struct idle_beside {
     double oncpu_s, wait_s;
     struct bitset wide; /* where they could all run */
@@ -35,7 +35,7 @@ static void add_idle_beside(const struct view *view, const struct view_process *
     else
         beside = *mask;
     double idle = view_idle_s(view, &beside) / view->wall_s;
-    /* Of CPUs on which it may run all are to idle that often, as a queue is not on all of them. */
+    /* All CPUs on which it may run must idle that often, as a queue is not on all of them. */
     if (idle < (narrow ? idle_cpus : idle_cpus * bitset_count(mask)))
         return;
     sum->oncpu_s += task->oncpu_s;
@@ -84,7 +84,7 @@ static bool has_inherited_cpu(const struct checker *checker, size_t i)
            check_waits(view, view_oncpu_s(process), view_wait_s(process));
 }
 
-/* Of one parent, those that have its one CPU, and wait on it: from the first of them on. */
+/* Reports children of one parent that have its one CPU, and wait on it: from the first on. */
 static void tell_inherited(struct checker *checker, size_t first)
 {
     const struct view *view = checker->view;

@@ -1,4 +1,4 @@
-/* What should be near and is not: CPUs of a GPU, pages of memory. */
+/* Distances that should be short: CPUs of a GPU, pages of memory. */
 #include <math.h>
 #include <stdio.h>
 

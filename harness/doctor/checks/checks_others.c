@@ -7,7 +7,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/machine/topo/topo_gpu.h"
 
-/* Of one CPU: what all monitors may take. */
+/* Share of one CPU that all monitors may take. */
 static const double monitors_least = 0.05;
 enum { STUCK_LOOKS = 3 };
 
@@ -22,9 +22,11 @@ static const char *const monitors[] = {
     "filebeat",   "metricbeat",    "fluent-bit",    "fluentd",     "zabbix_agentd", "rasdaemon",
     "tegrastats"};
 
-/* Of these, whom others wait for: the kernel until an audit or a look at a file is done, the
- * processes that they trace, programs until what they print or trace is shipped, and who asks the
- * GPUs by way of their engine. To stop one stops all that. */
+/*
+ * Monitors for which others wait: the kernel until an audit or a look at a file is done, the
+ * processes that they trace, programs until what they print or trace is shipped, and users of the
+ * GPUs by way of their engine. To stop one stops all that.
+ */
 static const char *const waited_for[] = {"auditd",  "osqueryd",   "falcon-sensor", "strace",
                                          "ltrace",  "nsys",       "py-spy",        "filebeat",
                                          "fluentd", "fluent-bit", "trace-agent",   "nv-hostengine"};
@@ -166,7 +168,7 @@ static void say_wanted(struct checker *checker, const struct findings *all, cons
     }
 }
 
-/* Of the last hour, as far as the kernel's log is ours to read. */
+/* Reads the last hour, as far as the kernel's log is ours to read. */
 static void check_log(struct checker *checker)
 {
     static const double hour_s = 3600;

@@ -113,7 +113,7 @@ static bool write_wide(struct checker *checker, const bool *in, const struct bit
     return fits;
 }
 
-/* What some groups have together. */
+/* Sums over some groups. */
 struct crowd {
     size_t n, told;
     const struct view_process *leads[FOUND_PIDS_MAX];

@@ -32,7 +32,7 @@ static double quota_share(const struct view *view, const struct view_process *pr
     return fmin(most, 1);
 }
 
-/* Of those that are not watched the last CPU of the first thread is known, and its mask. */
+/* A process that is not watched has a known mask, and a known last CPU of its first thread. */
 static bool runs_there(const struct checker *checker, size_t process, const struct bitset *cpus)
 {
     const struct view_process *other = &checker->view->processes[process];
@@ -63,7 +63,7 @@ static void find_hogs(const struct checker *checker, size_t group, struct blame 
     }
 }
 
-/* What others that are watched ran on its CPUs. */
+/* Time that other watched groups ran on its CPUs. */
 static double beside_s(const struct checker *checker, size_t group)
 {
     double sum = 0;

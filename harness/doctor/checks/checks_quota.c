@@ -76,7 +76,7 @@ void check_team_over_quota(struct checker *checker)
     }
 }
 
-/* Of version 2 one file has it, of version 1 another. */
+/* Version 2 has it in one file, version 1 in another. */
 static void write_lift(const struct view *view, const struct view_cgroup *cgroup, char *command,
                        size_t size)
 {

@@ -1,5 +1,4 @@
-/* What processes were started with: settings that contradict each other, and those for debugging.
- */
+/* Settings at the start of processes: those that contradict each other, and those for debugging. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@
 #include "harness/lib/sys/signals.h"
 #include "harness/show/report/markdown.h"
 
-/* Of one CPU: who has less is not looked at unless asked for. */
+/* Share of one CPU: a process with less is not looked at unless asked for. */
 static const double busy_share = 0.05;
 
 static double look_s(const struct doctor_args *args)
@@ -99,7 +99,7 @@ static int print_markdown(const struct view *view, const struct diagnosis *diagn
     return rc;
 }
 
-/* What is printed now, or, of JSON, once all is known. */
+/* Prints it now; JSON once all is known. */
 static int say(const struct doctor_args *args, const struct reader *reader,
                const struct diagnosis *diagnosis, json_t **json, int *code, struct err *err)
 {

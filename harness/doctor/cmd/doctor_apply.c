@@ -17,7 +17,7 @@
 /* How long the others are looked at behind an --apply. */
 static const double cost_s = 3;
 
-/* Of the others, so many are named. */
+/* At most so many of the others are named. */
 enum { NAMED = 5 };
 
 static int find_state(const struct doctor_apply_options *options, char *path, size_t size,

@@ -20,7 +20,7 @@ struct doctor_apply_options {
     bool yes;              /* do not ask */
 };
 
-/* What is to be changed, and who else is at work. Zeroed = nothing. */
+/* The planned change, and the other processes at work. Zeroed = nothing. */
 struct doctor_change {
     size_t n;
     struct apply_process *processes; /* owned */
@@ -44,9 +44,9 @@ int doctor_change_do(const struct doctor_change *change, enum apply_purpose purp
 
 /* "busy (4711) of alice: 0.98 CPUs", of those whom a change does not mean. */
 void doctor_show_beside(const struct beside *beside, FILE *out);
-/* What they had before and after; nothing where there is none. */
+/* Their speed before and after; nothing where there is none. */
 void doctor_tell_cost(const struct beside *beside, FILE *out);
-/* Of beside_find: nobody, so all but ourselves are beside. */
+/* For beside_find: nobody is meant, so all but ourselves are beside. */
 bool doctor_means_none(const void *arg, const struct view_process *process);
 
 /* "Bind them", on a terminal. -EINVAL where nobody can be asked; -EINTR. */

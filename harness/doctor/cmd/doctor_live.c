@@ -22,7 +22,7 @@
 #include "harness/lib/sys/signals.h"
 #include "harness/machine/gpu/state.h"
 
-/* Of one CPU: who has less is not looked at unless asked for. */
+/* Share of one CPU: a process with less is not looked at unless asked for. */
 static const double busy_share = 0.02;
 
 struct session {

@@ -1,4 +1,6 @@
-/* Of doctor --verify: copies of the job, started as it is and with the cure, in alternation. */
+/*
+ * Part of doctor --verify: copies of the job, started as it is and with the cure, in alternation.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

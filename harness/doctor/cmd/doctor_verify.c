@@ -12,8 +12,10 @@
 #include "harness/lib/say/progress.h"
 #include "harness/lib/sys/clock.h"
 
-/* What changing masks takes, at the most, and starting a job at the least, beside a block; and the
- * guard's patience beyond the limit. */
+/*
+ * Time beside a block: to change masks, at the most, and to start a job, at the least; and the
+ * guard's patience beyond the limit.
+ */
 static const double switch_s = 0.25, guard_s = 2;
 
 int doctor_verify_open(const struct doctor_verify_options *options,

@@ -67,7 +67,7 @@ typedef int doctor_set(struct doctor_verify *verify, bool changed, struct err *e
 int doctor_verify_pairs(struct doctor_verify *verify, struct reader *reader, doctor_set *set,
                         struct err *err);
 int doctor_verify_restart(struct doctor_verify *verify, struct reader *reader, struct err *err);
-/* Of a block that ended with rc: -ECHILD where the job that was started has ended. */
+/* Checks a block that ended with rc: -ECHILD where the job that was started has ended. */
 int doctor_verify_check_job(const struct doctor_verify *verify, int rc, struct err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* What `contend doctor` takes. The core has it, too, for help and completion. */
+/* Options of `contend doctor`. The core has them, too, for help and completion. */
 #ifndef CONTEND_DOCTOR_CMD_OPTIONS_H
 #define CONTEND_DOCTOR_CMD_OPTIONS_H
 

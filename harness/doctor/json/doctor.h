@@ -1,4 +1,4 @@
-/* What `contend doctor` found, as JSON. */
+/* The findings of `contend doctor`, as JSON. */
 #ifndef CONTEND_DOCTOR_JSON_DOCTOR_H
 #define CONTEND_DOCTOR_JSON_DOCTOR_H
 

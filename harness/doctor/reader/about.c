@@ -1,4 +1,4 @@
-/* What is long to read, and does not change: once for each watched process. */
+/* Reads properties that are long and do not change: once for each watched process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 /* A larger one is stopped for too long while its pages are listed. */
 static const uint64_t most_listed_bytes = UINT64_C(32) << 30;
 
-/* What the file name of a library begins with, up to what follows it. */
+/* The begin of a library's file name, up to what follows it. */
 static const struct library {
     const char *prefix;
     unsigned bit;

@@ -66,8 +66,8 @@ static int add_folder(struct reader *reader, const char *path, size_t mount_leng
 }
 
 /*
- * What a container sees as the root of a hierarchy is its own cgroup, while /proc may still name it
- * as the host does: then that folder is not there.
+ * A container sees its own cgroup as the root of a hierarchy, while /proc may still name it as the
+ * host does: then that folder is not there.
  */
 static int add_path(struct reader *reader, const char *mount, const char *path, bool v2, int *rc,
                     struct err *err)

@@ -4,7 +4,7 @@
 #include "harness/lib/files/proc.h"
 #include "harness/machine/gpu/processes.h"
 
-/* Of what a process has on the GPU where it has most: with less it has but touched that one. */
+/* Share of a process's memory on the GPU where it has most: with less it only touched a GPU. */
 static const double stray_share = 0.25;
 
 static void find_most(struct view *view, const struct gpu_users *users)

@@ -10,7 +10,7 @@
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/affinity.h"
 
-/* Of a line "66 28 0:39 / /proc rw,relatime shared:5 - proc proc rw,hidepid=2": the last word. */
+/* The last word of a line "66 28 0:39 / /proc rw,relatime shared:5 - proc proc rw,hidepid=2". */
 static const char *options_of_proc(char *line)
 {
     char *end = strstr(line, " - proc "), *at = line;
@@ -25,7 +25,7 @@ static const char *options_of_proc(char *line)
     return last ? last + 1 : NULL;
 }
 
-/* What is behind NAME= among options with commas between them; NULL without it. */
+/* The text behind NAME= among options with commas between them; NULL without it. */
 static const char *option_of(const char *options, const char *name)
 {
     size_t length = strlen(name);

@@ -1,5 +1,5 @@
 /*
- * What doctor reads of the machine beside its processes (view.h): interrupts, memory pressure, NUMA
+ * The machine beside its processes (view.h), as doctor reads it: interrupts, memory pressure, NUMA
  * balancing, clocks, tasks that cannot be woken, GPUs. Read at the mark and at the end of the
  * watch, with a few looks between; changes nothing, and needs no root.
  *

@@ -11,7 +11,7 @@
 /* Counters, in the order of host_memory.then. */
 enum { SOME, REFAULTS, KILLS, COUNTERS };
 
-/* Of version 1: a limit that no machine has means that there is none. */
+/* In version 1 a limit that no machine has means that there is none. */
 static const double no_limit_bytes = 0x1p60;
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", us. */
@@ -102,7 +102,7 @@ void host_mark_memory(const struct view *view, struct host *host)
     }
 }
 
-/* What a group may have is the least of its own limit and of those above it. */
+/* The limit of a group is the least of its own and of those above it. */
 static double read_least_limit(const char *root, const struct host_memory *memory)
 {
     char dir[sizeof(memory->path)];

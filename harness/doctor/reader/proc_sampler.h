@@ -29,7 +29,7 @@ struct proc_sampler {
 bool proc_sampler_read(const struct proc_sampler *at, int tid, const char *file, char *buf,
                        size_t size);
 
-/* Of a process that is gone: false, with nothing to close. */
+/* False, with nothing to close, for a process that is gone. */
 bool proc_sampler_open(const struct view_process *process, const char *root,
                        struct proc_sampler *at);
 void proc_sampler_close(struct proc_sampler *at);

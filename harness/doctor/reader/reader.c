@@ -182,7 +182,7 @@ static int add_process(struct reader *reader, pid_t pid, struct err *err)
     return 0;
 }
 
-/* Of one that has ended, its place is taken by the next ones. */
+/* The next processes take the place of one that has ended. */
 static void drop_gone(struct view *view)
 {
     size_t kept = 0;
@@ -308,7 +308,7 @@ static int watch(struct reader *reader, struct view_process *process, struct err
     return rc ? rc : reader_read_about(reader, process, err);
 }
 
-/* What they have started since. */
+/* Watches the children that they have started since. */
 static int watch_children(struct reader *reader, struct err *err)
 {
     struct view *view = &reader->view;
@@ -394,8 +394,10 @@ int reader_watch_busy(struct reader *reader, double share, size_t *n, struct err
     return rc;
 }
 
-/* Of one that had less than a tick of the clock since, nothing is read again: most threads of most
- * processes sleep. */
+/*
+ * Most threads of most processes sleep: a process with less than a tick of CPU time since is not
+ * read again.
+ */
 static void read_one(struct reader *reader, struct view_process *process, enum reader_scope scope,
                      bool mark)
 {
@@ -421,13 +423,13 @@ static void read_watched(struct reader *reader, enum reader_scope scope, bool ma
     struct view *view = &reader->view;
     for (size_t i = 0; i < view->nprocesses; i++) {
         struct view_process *process = &view->processes[i];
-        /* Of one that is gone the next whole tick hears. */
+        /* The next whole tick drops one that is gone. */
         if (process->watched && (scope == READER_WHOLE || read_process(reader, process, mark)))
             read_one(reader, process, scope, mark);
     }
 }
 
-/* Of the others those that ran: whether they are bound where they were. */
+/* Among the others, reads those that ran: whether they are bound where they were. */
 static void read_masks_of_others(struct reader *reader)
 {
     static const double least_cpus = 0.002;

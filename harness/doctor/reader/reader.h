@@ -69,7 +69,7 @@ int reader_read_gpus(struct reader *reader, size_t *users, struct err *err);
 /* Watches those and what they started. */
 int reader_watch_gpu_users(struct reader *reader, struct err *err);
 
-/* What a tick reads. */
+/* The extent of a tick. */
 enum reader_scope {
     READER_WATCHED, /* the times of the watched processes and their tasks */
     READER_WHOLE    /* also the other processes, the CPUs, masks, cgroups */

@@ -1,4 +1,4 @@
-/* What the files of the reader share. */
+/* Shared by the files of the reader. */
 #ifndef CONTEND_DOCTOR_READER_READER_PARTS_H
 #define CONTEND_DOCTOR_READER_READER_PARTS_H
 
@@ -49,10 +49,10 @@ void reader_begin_samples(struct reader *reader);
 void reader_finish_samples(struct reader *reader);
 void reader_close_sample(struct view_task *task);
 
-/* What a process and all above it were started with, where that is not known yet. */
+/* Reads how a process and all above it were started, where that is not known yet. */
 int reader_read_starts(struct reader *reader, struct view_process *process, struct err *err);
 
-/* What is read once. */
+/* Reads the parts that never change. */
 int reader_read_about(struct reader *reader, struct view_process *process, struct err *err);
 
 /* The cgroups of a process, and those above them. */
@@ -68,7 +68,7 @@ bool reader_add_hidden(struct reader *reader, pid_t pid);
 int reader_open_machine(struct reader *reader, struct err *err);
 int reader_read_machine(struct reader *reader, bool mark, struct err *err);
 
-/* What was read last is where differences begin. */
+/* Differences begin at the last reading. */
 void reader_roll_machine(struct reader *reader);
 void reader_roll_cgroups(struct reader *reader);
 

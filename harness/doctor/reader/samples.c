@@ -1,5 +1,5 @@
 /*
- * What busy threads do while they are on a CPU, and whose code started them. Declared in
+ * The work of busy threads while they are on a CPU, and whose code started them. Declared in
  * reader_parts.h.
  *
  * Samples: the clock of perf_event_open(2) interrupts a thread every few ms of its own CPU time and
@@ -47,7 +47,7 @@ enum {
     STACK_TOP = 16384
 };
 
-/* Of one CPU: who has less has no team that matters. */
+/* Share of one CPU: a process with less has no team that matters. */
 static const double busy_least = 0.02;
 
 static size_t ring_bytes(void)
@@ -328,7 +328,7 @@ static void look_at_stack(struct memory *memory, struct view_process *process, u
     }
 }
 
-/* What was mapped above a stack may be one with it: then its size is the usual one. */
+/* A mapping above a stack may be one with it: then its size is the usual one. */
 static void look_at_stacks(struct memory *memory, struct view_process *process,
                            const struct segment *stack)
 {

@@ -10,12 +10,12 @@
 #include "harness/lib/files/file.h"
 #include "harness/lib/sys/affinity.h"
 
-/* Of one CPU, since the mark: who had less is not looked at closely. */
+/* Share of one CPU, since the mark: a task with less is not looked at closely. */
 static const double close_share = 0.05;
 /* A tick looks at no more of them: each costs ten times what a task costs that is not. */
 enum { CLOSE_MOST = 256, COUNTED_MOST = 64 };
 
-/* Of a fake root, from the status file. */
+/* Reads a mask from the status file, for a fake root. */
 static bool read_mask_text(struct reader *reader, pid_t pid, pid_t tid, struct bitset *mask)
 {
     static const char label[] = "\nCpus_allowed_list:";

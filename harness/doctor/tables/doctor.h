@@ -1,4 +1,4 @@
-/* What `contend doctor` found, on a terminal, and its checks explained. */
+/* The findings of `contend doctor` on a terminal, and its checks explained. */
 #ifndef CONTEND_DOCTOR_TABLES_DOCTOR_H
 #define CONTEND_DOCTOR_TABLES_DOCTOR_H
 
@@ -14,15 +14,15 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
 
 enum { DOCTOR_UNREAD_MAX = 2048 };
 
-/* What could not be looked at, and who could, in sentences; "" = nothing. Returns buf. */
+/* The parts that could not be read, and who can read them, in sentences; "" = none. Returns buf. */
 char *doctor_tell_unread(const struct view *view, char *buf, size_t size);
 
-/* What is said where there is no finding. */
+/* The sentence where there is no finding. */
 const char *doctor_tell_none_found(const struct view *view);
 /* Nothing was found since /proc hides the processes there are: that is no good news. */
 bool doctor_saw_nothing(const struct view *view, const struct diagnosis *diagnosis);
 
-/* Every check: for people, and as the table of docs/doctor.md. */
+/* Every check: for people, and as a table in Markdown. */
 void doctor_print_checks(FILE *out);
 void doctor_print_checks_markdown(FILE *out);
 

@@ -25,7 +25,7 @@ struct irqs {
     struct irq *irq; /* owned */
 };
 
-/* What is not there is no error. Free with irqs_free, also after an error: -ENOMEM only. */
+/* A missing file is no error. Free with irqs_free, also after an error: -ENOMEM only. */
 int irqs_read(const char *root, struct irqs *irqs, struct err *err);
 void irqs_free(struct irqs *irqs);
 

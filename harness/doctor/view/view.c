@@ -28,12 +28,12 @@ const char *const view_carried[] = {"NVIDIA_VISIBLE_DEVICES",
                                     "TF_CONFIG",
                                     NULL};
 
-/* Of one CPU: who has less is no worker, and waits for nothing that matters. */
+/* Share of one CPU: a process with less is no worker, and waits for nothing that matters. */
 static const double busy_share = 0.2;
-/* Of it, on a CPU: one that slept all the time and was then kept waiting once is none either. */
+/* Share of that on a CPU: a process that slept and was kept waiting once is no worker either. */
 static const double busy_oncpu_share = 0.01;
 
-/* Of the wall time: a task that wanted less is none of the team. */
+/* Share of the wall time: a task that wanted less is not in the team. */
 static const double busy_task_share = 0.02;
 
 void view_free(struct view *view)

@@ -1,7 +1,7 @@
 /*
- * What is seen of live processes over some seconds: who ran, who waited in the run queue, on which
- * CPUs, under which limits. reader.h fills it, check.h judges it; by itself it knows no system, and
- * tests make one up.
+ * A view of live processes over some seconds: who ran, who waited in the run queue, on which CPUs,
+ * under which limits. reader.h fills it, check.h judges it; by itself it knows no system, and tests
+ * make one up.
  *
  * Times are differences, in seconds, between the mark and the last tick of the reader. Processes
  * refer to each other, to cgroups and to masks by index; -1 = none or unknown.
@@ -64,7 +64,7 @@ enum view_library {
 
 enum { VIEW_RUNTIMES_MAX = 4, VIEW_PATH_MAX = 128 };
 
-/* What is read once of a process, since it is long. Limits: UINT64_MAX = unlimited. */
+/* Read once for a process, since it is long. Limits: UINT64_MAX = unlimited. */
 struct view_about {
     bool maps_known, limits_known, shm_known, pages_known;
     unsigned libraries; /* enum view_library */
@@ -140,7 +140,7 @@ struct view_cgroup {
     double periods_then, throttled_periods_then, throttled_then_s;
 };
 
-/* Of one CPU; the sum is the time that passed, by the clock tick. */
+/* The times of one CPU; the sum is the time that passed, by the clock tick. */
 struct view_cpu {
     unsigned os_cpu;
     double user_s, nice_s, system_s, idle_s, irq_s, steal_s;
@@ -155,7 +155,7 @@ struct view_gpu {
 
 enum { VIEW_HIDDEN_MAX = 16 };
 
-/* What /proc does not show to who looks: hidepid of proc(5). */
+/* The processes that /proc hides from the reader: hidepid of proc(5). */
 struct view_hidden {
     bool any;                  /* processes of others are left out of the view */
     char how[16];              /* "invisible"; "" = the mount does not tell */
@@ -224,7 +224,7 @@ double view_wanted_s(double oncpu_s, double wait_s);
 void view_add_cpus(const struct view *view, const struct view_process *process,
                    struct bitset *cpus);
 
-/* Of all time of these CPUs: the share that they were busy (steal not counted), and stolen. */
+/* Times that these CPUs were busy (steal not counted), idle and stolen. */
 double view_busy_s(const struct view *view, const struct bitset *cpus);
 double view_idle_s(const struct view *view, const struct bitset *cpus);
 double view_steal_s(const struct view *view, const struct bitset *cpus);
@@ -243,8 +243,8 @@ bool view_is_in(const struct view *view, const struct view_process *process, int
 double view_quota(const struct view *view, const struct view_process *process, int *at);
 
 /*
- * Of the periods in which it ran, those that its quota cut short: in these it had all that it may
- * have. NaN = not told; 0 where it did not run.
+ * The share of the periods in which it ran that its quota cut short: in these it had all that it
+ * may have. NaN = unknown; 0 where it did not run.
  */
 double view_throttled_share(const struct view_cgroup *cgroup);
 
