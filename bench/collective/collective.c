@@ -16,9 +16,9 @@
  * **Measures** `collective_latency` us = t, host time (CLOCK_MONOTONIC_RAW) of 2 on the slowest
  * rank / operations; `collective_algbw` = S / t and `collective_busbw` = algbw times a factor, GB/s
  * (1e9), S and factors as in METHOD.md: S is the whole buffer, of all ranks' parts where there are
- * parts. Of 3, on the device's clock: `collective_time` us, quantiles (stat) over operations of the
- * time from end to end, of the rank that was slowest in it. `rank_waited` us is how much longer a
- * rank was in an operation, on average, than the rank that came to it last, and `rank_last_share`
+ * parts. Step 3, on the device's clock: `collective_time` us, quantiles (stat) over operations of
+ * the time from end to end, of the rank that was slowest in it. `rank_waited` us is how much longer
+ * a rank was in an operation, on average, than the rank that came to it last, and `rank_last_share`
  * the share of operations in which that rank was, by a margin, the last one: where all end
  * together, the one that starts last is done fastest. A rank starts when its device is free and its
  * host has launched the operation: one that is preempted inside NCCL's call comes late, by the

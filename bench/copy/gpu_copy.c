@@ -16,7 +16,7 @@
  * (write-combined); with alone, or all GPUs doing the same, each with memory of its own; op read
  * (the destination's GPU issues the copy) or write. d2d-both is two GPUs' copies to each other at
  * once, all-to-one and one-to-all are those of all other GPUs, at once, to or from one, issued by
- * the others: their sums. Of copies at once those count that were done before the first of the
+ * the others: their sums. Copies at once count if they were done before the first of the
  * flows ended. `copy_shared`: with all / alone, below 1 where GPUs share a switch, a socket's link
  * or memory. `peer_access`: 1 where two GPUs reach each other's memory, 0 where copies are staged
  * through the host. `copy_latency`: host time of one copy engine's copy of pinned memory and the
@@ -31,7 +31,7 @@
  * there only. Where write-combined memory lies can be asked for, not read back. With all, a GPU
  * whose first copy ends when another one has done all of its own has the path for itself by then. A
  * container that refuses mbind leaves one node called "any". A node whose memory cannot be
- * page-locked there (CXL's or a GPU's, as movable) is skipped rows. Of a MIG device, the instance
+ * page-locked there (CXL's or a GPU's, as movable) is skipped rows. A MIG device is the instance
  * that CUDA shows. A chain in page-locked memory was written by a CPU, whose caches may still hold
  * it. Pairs by kernel, and loads, only where GPUs reach each other's memory.
  */

@@ -1,6 +1,6 @@
 /*
  * The size of a cache as felt: the largest set that, walked round and round, still runs at the
- * speed of caches. What a machine reports may be the host's cache, full of other guests' lines.
+ * speed of caches. The reported cache may be the host's, full of other guests' lines.
  */
 #ifndef CONTEND_BENCH_CPU_EFFECTIVE_CACHE_SIZE_H
 #define CONTEND_BENCH_CPU_EFFECTIVE_CACHE_SIZE_H

@@ -2,7 +2,7 @@
  * The cells of cache_thrash: kinds of aggressors, places, and how many of them. Pure.
  *
  *   where   smt: the victim's core; same-llc, other-llc: cores that share, or not, its last cache,
- *           on its node; other-node: cores of other nodes. What the machine lacks is left out.
+ *           on its node; other-node: cores of other nodes. Places that are missing are left out.
  *   n       1, 2, 4, .. and all of that place
  */
 #ifndef CONTEND_BENCH_CPU_THRASH_CELLS_H

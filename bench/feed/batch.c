@@ -104,8 +104,8 @@ static void fill_sources(struct batches *b)
 }
 
 /*
- * The arrays of a step's output: allocated, poisoned and freed alike. Of a block each has `rows` of
- * `width` floats, which the team shares; 0: as many as the block has.
+ * The arrays of a step's output: allocated, poisoned and freed alike. For a block each has `rows`
+ * of `width` floats, which the team shares; 0: as many as the block has.
  */
 struct output {
     float **array;

@@ -84,8 +84,8 @@ extern const char *const feed_waits[]; /* their names */
  * batch is told apart from its end back: so long as the device worked on it is `kernel`, so long
  * before that as it preprocessed it `prepare` (prep=gpu, whose only work on the CPU is `read`), so
  * long before that as its copy took `copy`, and what is left is `wait`: the device was with other
- * batches or with others, or the batch was done and this thread asleep or without a CPU. What is
- * copied or computed while the CPU does something else is in none of them.
+ * batches or with others, or the batch was done and this thread asleep or without a CPU. Work that
+ * is copied or computed while the CPU does something else is in none of them.
  */
 enum feed_stage {
     FEED_READ = PREP_STAGES,

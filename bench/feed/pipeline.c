@@ -100,7 +100,7 @@ static struct moment now(void)
 
 /*
  * A slowdown of known size: CPU time, by that share of what the step took when it did not wait for
- * a CPU. What others take of the CPU lengthens both alike.
+ * a CPU. CPU time of others lengthens both alike.
  */
 static void keep_busy(double share, const struct moment *since)
 {

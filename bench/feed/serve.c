@@ -18,7 +18,7 @@
  * `serve_latency` ms = the end of a request - *when it was to come*, over those of all workers that
  * came in the last two thirds of a point; stat=p50|p99|p99.9|max, where the point has requests
  * enough (served_know), skipped or in doubt where not. A point is time-boxed: nothing is begun a
- * quarter of it behind its last arrival. What then still waits counts with what it has waited, and
+ * quarter of it behind its last arrival. Requests that then still wait count with their wait, and
  * a percentile that reaches such a request is "at least"
  * (~ in tables). `serve_unserved`: their share.
  * `serve_offered`, `serve_achieved`: requests a second that came and that were done meanwhile.

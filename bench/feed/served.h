@@ -74,10 +74,10 @@ struct served_value {
 struct served_value served_percentile(const struct served_all *all, double fraction);
 
 /*
- * Whether n requests tell that percentile. Of those that lie above the true one, n (1 - fraction)
+ * Whether n requests are enough for that percentile. Above the true one n (1 - fraction)
  * are expected: with 10, the one that is told lies, in 95 of 100 cases, where 0.5 to 1.8 times the
- * share of 1 - fraction is above (Poisson); below 1 it lies beyond the latest request. Of the
- * latest itself any n tells. Source: David and Nagaraja, Order Statistics, 2003, 7.1.
+ * share of 1 - fraction is above (Poisson); below 1 it lies beyond the latest request. For the
+ * latest itself any n is enough. Source: David and Nagaraja, Order Statistics, 2003, 7.1.
  */
 enum served_known { SERVED_BEYOND, SERVED_FEW, SERVED_KNOWN };
 enum { SERVED_ABOVE = 10 };

@@ -11,7 +11,7 @@
  * third of a slice, 0.1 s at least, settles and is not counted, nor is what is under way when the
  * slice ends: with=all counts while all are at work (bench/gpu/gpu_overlap.h). `matmul_int_rate`,
  * TOP/s: the same of int8, whose sums are int32. `matmul_peak_share`: that / the data sheet's dense
- * rate (bench/gpu/gpu_peak.h; no row where unknown). Of NVML's readings in the counted part, one
+ * rate (bench/gpu/gpu_peak.h; no row where unknown). From NVML's readings in the counted part, one
  * about every 5 ms: `gpu_clock_sm` and `gpu_temperature`, means; `gpu_power`, what the energy
  * counter gained / time; `gpu_throttle`, the share of that time by which the counter of a reason
  * grew (bench/gpu/gpu_sensors.h; no row where the GPU has no such counter, or the slice is too

@@ -1,7 +1,7 @@
 /*
  * One point of a scan on GPUs: batches of work on one GPU, or on several at once. Each GPU gets its
  * next batch as soon as one of its own is done, behind another that is queued, so that none waits
- * for us or for a slower GPU. What counts is a batch that began and ended while all were at work:
+ * for us or for a slower GPU. A batch counts that began and ended while all were at work:
  * behind the time in which they settle, and before the first is let run out. Knows no GPU.
  *
  *   struct gpu_overlap overlap = {.settle_s = gpu_settle_s(slice_s), .count_s = 2 * slice_s / 3,

@@ -3,8 +3,8 @@
  * copy.
  *
  * Each GPU alone, and all at once (with=all: the same power and cooling for all), an operation at a
- * time; each round takes these in an order of its own. Of the shapes that kernels/gpu/gpu_stream.h
- * has, setup takes for each operation and GPU the one that is fastest here, unless `shape` names
+ * time; each round takes these in an order of its own. Among the shapes of kernels/gpu/gpu_stream.h
+ * setup takes for each operation and GPU the one that is fastest here, unless `shape` names
  * one.
  *
  * **Measures** `device_bandwidth`, GB/s (1e9): elements x 16 B (copy, scale), 24 B (add, triad) or

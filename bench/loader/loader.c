@@ -19,8 +19,8 @@
  * DNN Training", VLDB 14 (2021), the share of time lost to them. The interpreter's lock: PEP 703.
  * **Limits** The raw data waits in memory: no disk, no decoding. The device waits for the end of
  * what it has before the worker waits for loaders, so that where they are just too slow the copy is
- * not hidden. PyTorch's batches take one copy more, from its memory to ours. What the device
- * computes is checked in `pipeline`, not here.
+ * not hidden. PyTorch's batches take one copy more, from its memory to ours. The result of the
+ * device is checked in `pipeline`, not here.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -21,9 +21,9 @@
  * Without --laptop it forbids idle states (/dev/cpu_dma_latency), which stay here; without -p it
  * keeps the slack of 50 us that ordinary threads have.
  * **Limits** A time that is skipped is not late, as in cyclictest: a CPU that is away for long is
- * late once. On a virtual machine the hypervisor's timers are in it. What comes with late wake-ups
- * more often need not be why. The pass that looks into /proc sleeps for so long that a look is at
- * most a twentieth of it.
+ * late once. On a virtual machine the hypervisor's timers are in it. Events that come with late
+ * wake-ups more often need not be why. The pass that looks into /proc sleeps for so long that a
+ * look is at most a twentieth of it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -78,8 +78,8 @@ struct bench_machine {
 
 /*
  * A metric of its own that a benchmark emits by bench_emit; rows carry it under this name. Scans
- * emit in scan, others in check: what only they know of the steps behind their figures. Of several
- * workers, worker 0 emits for all.
+ * emit in scan, others in check: what only they know of the steps behind their figures. Where there
+ * are several workers, worker 0 emits for all.
  */
 struct bench_metric {
     const char *name, *unit;
@@ -256,8 +256,8 @@ void bench_library(const struct bench_ctx *ctx, const char *name, const char *ve
 
 /*
  * Says which calls of NCCL this worker has made so far, by the benchmark's own count, as `contend
- * run --comms` compares it with what NCCL told: see struct made. Of a function told before, the new
- * numbers stand. In teardown at the latest.
+ * run --comms` compares it with what NCCL told: see struct made. For a function reported before,
+ * the new numbers stand. In teardown at the latest.
  */
 void bench_made(const struct bench_ctx *ctx, const char *func, const struct made_calls *calls);
 

@@ -54,7 +54,7 @@ struct mpi_ops_world {
     char library[80]; /* such as "Open MPI v4.1.4" */
 };
 
-/* A message under way; zeroed = none. What it holds is the module's. */
+/* A message under way; zeroed = none. Its content is the module's. */
 struct mpi_ops_request {
     uint64_t handle;
     bool active;
@@ -64,7 +64,7 @@ struct mpi_ops_request {
  * One collective over all ranks. `count` is of one rank's part where the
  * operation has parts. In place, the buffer is `recv` and `send` is ignored, as MPI_IN_PLACE has
  * it: each rank's part of an all-gather lies at its place in recv, and what reduce-scatter leaves
- * begins recv. Of gather and scatter the root's own part stays at its place in recv, while others
+ * begins recv. In gather and scatter the root's own part stays at its place in recv, while others
  * begin there. A broadcast is always in place: it reads and writes recv.
  */
 struct mpi_ops_collective {

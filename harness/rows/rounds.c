@@ -137,7 +137,7 @@ static void add_worker(const struct result *result, const struct arm *arm,
 
 /*
  * A thread that the hypervisor takes off its CPU is neither running nor waiting for one: its time
- * counts as blocked. What was stolen of all CPUs in use, spread over the threads on them; others
+ * counts as blocked. Stolen time of all CPUs in use, spread over the threads on them; others
  * may have borne some of it.
  */
 static double stolen_s(const struct arm *arm, const struct observation *observation,

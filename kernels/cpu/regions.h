@@ -1,7 +1,7 @@
 /*
  * Parallel regions that do nothing but multiply (kernels/cpu/busy.h): each thread of an OpenMP team
- * has an equal part of the work, and at the end they wait for each other, as OpenMP has it. What a
- * region takes beyond its work is the price of the team.
+ * has an equal part of the work, and at the end they wait for each other, as OpenMP has it. The
+ * time of a region beyond its work is the price of the team.
  *
  * Source: J. M. Bull, "Measuring synchronisation and scheduling overheads in OpenMP", EWOMP 1999.
  */

@@ -1,6 +1,6 @@
 /*
- * A thread counts in memory, as programs do that keep a counter a thread in one array. What that
- * costs depends on who else writes the line: false sharing.
+ * A thread counts in memory, as programs do that keep a counter a thread in one array. The cost
+ * depends on who else writes the line: false sharing.
  *
  * The increments are atomic, so each has to own the line. Plain ones stay in the store buffer while
  * the line is away, hundreds at a time, and would show the buffer's depth instead.

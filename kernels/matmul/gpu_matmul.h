@@ -1,6 +1,6 @@
 /*
  * Matrix products C = A B by cuBLASLt, which is loaded at run time, on data that looks normal
- * (gpu_matmul_data.h). Of the algorithms that cuBLASLt proposes, the one that is fastest here.
+ * (gpu_matmul_data.h). It takes the algorithm of cuBLASLt that is fastest here.
  *
  * One handle holds matrices of one type on one GPU and belongs to one thread. Functions return 0 or
  * a code of gpu/gpu_common.h with its message; -ENOTSUP: no cuBLASLt, or none that does this type

@@ -1,6 +1,6 @@
 /*
  * The matrices of gpu_matmul.h, entry by entry, the same on the CPU and the GPU: close to normal,
- * mean 0, variance 1. What the data is decides how many bits switch, and so the power that a matrix
+ * mean 0, variance 1. The data decides how many bits switch, and so the power that a matrix
  * unit draws and the clock it keeps: constant matrices give a rate that no job sees.
  *
  * The sum of four independent uniform numbers of 16 bits (Irwin-Hall), scaled by a factor with a

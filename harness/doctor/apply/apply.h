@@ -1,5 +1,5 @@
 /*
- * Binds running processes, all their threads, and puts back what was before. What it changes is
+ * Binds running processes, all their threads, and puts back what was before. Changes are
  * written to a state file first, so that an undo is possible whatever happens then.
  *
  * A process is known by pid and start time: where another one has the number by now, nothing is
@@ -26,7 +26,7 @@ struct apply_process {
 
 /*
  * Writes the masks that all threads have to the state file, binds them and what they have started
- * since they were listed, and reads back; *bound: how many processes. What a worker has started may
+ * since they were listed, and reads back; *bound: how many processes. A child of a worker may
  * have ended meanwhile, and is left out. -EEXIST: there is such a file, of an earlier one that was
  * not undone; -ESRCH: a lead has ended, or its number is another process's now: before anything is
  * changed, or else the state file stays; -EPERM; -EIO where a mask that is read back is another:

@@ -11,7 +11,7 @@
 /* Busy processes, without those that are the helpers of one, into leads[view->nprocesses]. */
 size_t apply_find_leads(const struct view *view, const struct view_process **leads);
 
-/* The worker that it is, or is below; `n` = none. What waits now may work later. */
+/* The worker that it is, or is below; `n` = none. A process that waits now may work later. */
 size_t apply_worker_of(const struct view *view, const struct view_process *process,
                        const struct view_process *const *leads, size_t n);
 

@@ -14,9 +14,9 @@ struct gain_sample {
 };
 
 /*
- * How fast a total grew from one time to the other, a second. Of the steps at both ends it counts
- * the part that lies between, so that a slow job is not measured in whole steps. The first sample
- * is the total when the block began, the others are sorted. NaN: fewer than two steps ended there.
+ * How fast a total grew from one time to the other, a second. It counts the part between of the
+ * steps at both ends, so that a slow job is not measured in whole steps. The first sample is the
+ * total when the block began, the others are sorted. NaN: fewer than two steps ended there.
  */
 double gain_growth(const struct gain_sample *samples, size_t n, double from_s, double to_s);
 
@@ -61,8 +61,8 @@ struct gain {
 };
 
 /*
- * The geometric mean of the ratios, and its 95% interval by Student's t over logarithms. Of one job
- * that runs, over those of the ratios: drift of the machine cancels within a pair.
+ * The geometric mean of the ratios, and its 95% interval by Student's t over logarithms. For one
+ * job that runs, over those of the ratios: drift of the machine cancels within a pair.
  *
  * Starts differ by themselves, and the two of a pair are no more alike than others. So their
  * interval is by how much those of the same kind differ, pooled: with two pairs a third as wide.

@@ -79,7 +79,7 @@ int metric_begin(struct metric *metric, struct err *err);
 /* -ETIME a command takes longer than 2 s; -EINVAL it prints no number, or a counter that falls. */
 int metric_look(struct metric *metric, struct err *err);
 
-/* NaN: too little was seen. Of a cost, what is done a second. */
+/* NaN: too little was seen. For a cost, the steps done a second. */
 double metric_rate(const struct metric *metric, double from_s, double to_s);
 
 /* Something was seen since the block began. */

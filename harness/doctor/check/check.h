@@ -65,7 +65,7 @@ bool diagnosis_is_bad(const struct diagnosis *diagnosis);
 
 /*
  * Processes that work together: a busy one and its busy descendants, such as a worker and those
- * that load its data. What people call a worker.
+ * that load its data. People call that a worker.
  */
 struct check_group {
     const struct view_process *lead;

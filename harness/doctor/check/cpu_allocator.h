@@ -13,7 +13,7 @@ enum { ALLOCATE_MOST = FOUND_PIDS_MAX };
 
 /*
  * Where a group is at home: the CPUs near its GPUs, else those of the nodes on which it may run
- * now. What its cgroup forbids is left out.
+ * now. CPUs that its cgroup forbids are left out.
  */
 void allocate_home(const struct checker *checker, size_t group, struct bitset *cpus);
 

@@ -74,8 +74,8 @@ static double beside_s(const struct checker *checker, size_t group)
 }
 
 /*
- * While it waited, its CPUs were with somebody. What a quota did is known; the rest is split as the
- * time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
+ * While it waited, its CPUs were with somebody. The part of a quota is known; the rest is split as
+ * the time of its CPUs was: to itself, to others, to the hypervisor. No thread waits for itself: of
  * n that want to run, each waits for the other n - 1. n: those that want to most of the time, or as
  * many as want to on average. CPUs that the system does not list, as under lxcfs, have no time
  * there: then those that are watched are the others.

@@ -17,7 +17,7 @@ struct live_style {
  * A line about the machine, a line a worker, then its CPUs as a strip: ' ' not its own, '.' its own
  * and unused, and from '-' over '+' to '#' how long its threads were there. One mark stands for
  * several CPUs, and shows the busiest of them, where the terminal is too narrow. The last strip
- * counts the workers on each CPU. What does not fit is left out, with a word.
+ * counts the workers on each CPU. Rows that do not fit are left out, with a word.
  */
 void live_print(const struct live *live, const struct live_style *style, FILE *out);
 

@@ -52,7 +52,7 @@ static bool forest_init(struct forest *f, unsigned n)
            f->size && f->scratch;
 }
 
-/* Least latency between two cores' CPUs. What floats is no distance: it says where CPUs were. */
+/* Least latency between two cores' CPUs. A floating one is no distance: it says where CPUs were. */
 static void measure_distances(struct forest *f, const struct measured_work *work,
                               const double *latency_ns)
 {

@@ -59,8 +59,8 @@ static void signal_worker(const struct observer *o, unsigned i, int signal)
 }
 
 /*
- * Ctrl-Z: the workers have process groups of their own, and would go on without us. What they would
- * measure over a stop is no result. In a job, ranks would be taken for lost that wait for each
+ * Ctrl-Z: the workers have process groups of their own, and would go on without us. A measurement
+ * over a stop is no result. In a job, ranks would be taken for lost that wait for each
  * other.
  */
 static int obey_stop(struct observer *o)

@@ -183,8 +183,9 @@ static int set_background(const struct bench *const *benches, const struct run_o
 }
 
 /*
- * The part's placements, or the user's. Returns how many. What the user names and cannot have is
- * an error; of what we choose, a refused plan is a skipped arm (such as `partition` on one CPU).
+ * The part's placements, or the user's. Returns how many. A placement that the user names and
+ * cannot have is an error; of what we choose, a refused plan is a skipped arm (such as `partition`
+ * on one CPU).
  */
 static int choose_placements(const struct scenario_part *part, const char *text,
                              enum placement *placements, bool *optional, struct err *err)

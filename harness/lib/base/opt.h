@@ -2,8 +2,8 @@
  * Named options that land in a struct by offset: command lines and benchmark parameters alike.
  *
  * One table serves parsing, range checks, defaults, help and printing back. An entry is a line or
- * two: name, struct and its field, default, what the kind needs, placeholder, help. What few have,
- * such as a letter, follows by name. The table ends with {.name = NULL}:
+ * two: name, struct and its field, default, what the kind needs, placeholder, help. Rare fields,
+ * such as a letter, follow by name. The table ends with {.name = NULL}:
  *
  *   static const struct opt copy_opts[] = {
  *       OPT_SIZE("size", copy_params, size, "512M", 1 << 16, 1ull << 36, "BYTES", "of a copy"),

@@ -32,8 +32,8 @@ struct similar {
 struct similar similar_to(const char *typed, size_t length);
 
 /*
- * Near enough is one mistake in every three characters, at most three. What was typed may also be
- * the beginning of a name, from two characters on, or begin as a name of three and more does. Of
+ * Near enough is one mistake in every three characters, at most three. The typed word may also be
+ * the beginning of a name, from two characters on, or begin as a name of three and more does. Among
  * equals the first is kept.
  */
 void similar_offer(struct similar *near, const char *name);

@@ -51,8 +51,8 @@ void cgroup_read(const char *root, struct cgroup_limits *cgroup);
 
 /*
  * For how long quotas of CPU time have stopped a process's cgroups so far, summed over the CPUs
- * that had somebody to run: what threads that wait so are kept from. Of nested quotas the one that
- * stopped longest, since they may stop at once. NaN = no quota.
+ * that had somebody to run: what threads that wait so are kept from. With nested quotas the one
+ * that stopped longest, since they may stop at once. NaN = no quota.
  */
 struct cgroup_throttled {
     double own_s;    /* of cgroups that `beside` is not in */

@@ -1,6 +1,6 @@
 /*
  * A terminal as a screen that is drawn again and again: another page than the shell's, without
- * cursor, and keys as they are pressed. What was there before comes back at the end.
+ * cursor, and keys as they are pressed. The former content comes back at the end.
  *
  *   struct screen screen;
  *   rc = screen_open(&screen, signals.fd, &err);

@@ -1,8 +1,8 @@
 /*
  * Cgroups of version 2 that this process makes, and removes. They stand beside its own cgroup, or
- * below it where that is the root, in one that is named for it: contend-NAMESPACE-PID-START. What a
- * process that was killed has left behind is empty, as those in it die with it, and the next one
- * removes it.
+ * below it where that is the root, in one that is named for it: contend-NAMESPACE-PID-START. A
+ * group that a killed process has left behind is empty, as those in it die with it, and the next
+ * one removes it.
  *
  *   rc = groups_open(&groups, err);
  *   rc = groups_enable(&groups, "cpu", err);

@@ -31,8 +31,8 @@ struct tree_process {
 };
 
 /*
- * Those below `root`, without it, parents first; at most `most`. Returns how many. What begins or
- * ends meanwhile may be missing.
+ * Those below `root`, without it, parents first; at most `most`. Returns how many. Processes that
+ * begin or end meanwhile may be missing.
  */
 unsigned tree_list(pid_t root, struct tree_process *out, unsigned most);
 

@@ -126,7 +126,7 @@ static void gather_variables(struct environment *env)
 }
 
 /*
- * By the control daemon's own files, where CUDA's clients look for it. Of a daemon in another PID
+ * By the control daemon's own files, where CUDA's clients look for it. With a daemon in another PID
  * namespace only the pipe shows, which may be left over: unknown. Source: NVIDIA, Multi-Process
  * Service, "Environment variables".
  */

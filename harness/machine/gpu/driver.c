@@ -12,7 +12,7 @@
 
 #include "harness/lib/sys/signals.h"
 
-/* A call of a library and the pointer it goes to. Of two names for one pointer the first wins. */
+/* A call of a library and the pointer it goes to. If two names have one pointer, the first wins. */
 struct symbol {
     const char *name; /* NULL ends the table */
     size_t offset;

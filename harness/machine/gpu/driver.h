@@ -159,7 +159,7 @@ struct nvml_api {
     int (*temperature)(struct nvml_device *device, int sensor, unsigned *celsius);
     int (*utilization)(struct nvml_device *device, struct nvml_utilization *utilization);
     int (*throttle)(struct nvml_device *device, unsigned long long *reasons);
-    /* Health. Of PCIe: now, what link and device can do together, and the device alone. */
+    /* Health. PCIe: now, the most of link and device together, and of the device alone. */
     int (*pcie_generation)(struct nvml_device *device, unsigned *generation);
     int (*pcie_generation_max)(struct nvml_device *device, unsigned *generation);
     int (*pcie_generation_device)(struct nvml_device *device, unsigned *generation);

@@ -75,9 +75,9 @@ int gpu_health_read(const char *pci_bdf, struct gpu_health *health);
 
 /*
  * Appends what of it a user should know; free *findings with findings_free, also after an error:
- * -ENOMEM only. Pure. What is unknown is no finding, nor is a PCIe generation that is low only now.
- * FINDING_BAD is what costs speed or correct results; the rest are notes. Ids: gpu_pcie,
- * gpu_nvlink, gpu_ecc, gpu_memory (rows and pages that are, or must be, replaced), gpu_persistence,
+ * -ENOMEM only. Pure. An unknown value is no finding, nor is a PCIe generation that is low only
+ * now. FINDING_BAD costs speed or correct results; the rest are notes. Ids: gpu_pcie, gpu_nvlink,
+ * gpu_ecc, gpu_memory (rows and pages that are, or must be, replaced), gpu_persistence,
  * gpu_compute_mode, gpu_processes, gpu_mig, gpu_power, gpu_slowdown.
  */
 int gpu_health_judge(const struct gpu_health *health, const char *subject,

@@ -1,8 +1,8 @@
 /*
  * GPUs while something runs on them: what their error counters gained, Xid errors, how long heat
- * held their clocks back, and their PCIe links as they are under load. What a driver does not tell,
- * and a counter that was reset meanwhile, is unknown, and no error. Source: NVML API reference,
- * docs.nvidia.com.
+ * held their clocks back, and their PCIe links as they are under load. A value that a driver
+ * lacks, and a counter that was reset meanwhile, is unknown, and no error. Source: NVML API
+ * reference, docs.nvidia.com.
  *
  *   struct gpu_watch watch = {0};
  *   rc = gpu_watch_open(&watch, bdfs, n, err);   before anything runs

@@ -15,7 +15,7 @@ void processor_model(const char *root, char *out, size_t size);
 
 /*
  * 1 = a hypervisor shows itself, 0 = none does, NaN = cannot be told; which one, as it calls
- * itself, or "". Of x86 CPUID tells (below a root, the flags of cpuinfo); of Arm's, firmware: the
+ * itself, or "". On x86 CPUID tells (below a root, the flags of cpuinfo); on Arm, firmware: the
  * names in DMI, or the device tree.
  */
 double processor_is_virtual(const char *root, char *hypervisor, size_t size);

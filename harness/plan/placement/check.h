@@ -11,8 +11,8 @@
  * worker_over_nodes of one package (but for `package-local`), gpu_far (but for `remote`), and where
  * a placement deals disjoint slices, cores_divided (threads of one core have several workers),
  * cpus_left (in no slice) and core_kinds (not alike). Advice names a placement that this machine
- * can express. Of any placement worker_isolated, and where workers are pinned worker_no_memory and
- * worker_some_no_memory. Plans over several hosts have none. -ENOMEM only.
+ * can express. With any placement worker_isolated, and where workers are pinned worker_no_memory
+ * and worker_some_no_memory. Plans over several hosts have none. -ENOMEM only.
  */
 int plan_check(const struct topo *topo, const struct plan *plan, struct findings *findings,
                struct err *err);

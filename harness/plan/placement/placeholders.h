@@ -2,7 +2,7 @@
  * {worker}, {gpu}, {workers}, {threads}, {cpus} and {node} in a user's command, as each worker gets
  * them.
  *
- * A name is letters and underscores between braces. What else stands in braces stays as it is: {},
+ * A name is letters and underscores between braces. Other text in braces stays: {},
  * {0}, JSON, and ${NAME}, which is a shell's. {{NAME}} stands for {NAME} itself.
  */
 #ifndef CONTEND_PLAN_PLACEMENT_PLACEHOLDERS_H

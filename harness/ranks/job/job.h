@@ -1,8 +1,8 @@
 /*
  * Several processes that mpirun or srun started as one run: one process = one rank.
  *
- * All ranks parse the same options and follow the same steps; rank 0 writes the results. What they
- * tell each other goes through rank 0, in small messages between the main threads, which sleep
+ * All ranks parse the same options and follow the same steps; rank 0 writes the results. Their
+ * messages go through rank 0, in small messages between the main threads, which sleep
  * while they wait. So rank 0 can name the rank that does not answer.
  *
  *   job_env_read(getenv, &env);                     before anything is printed
