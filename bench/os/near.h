@@ -15,7 +15,7 @@ enum near {
 /* "all", and "sibling", "cache", "node", "remote", NULL: for options and keys. */
 extern const char *const near_names[];
 
-/* The place in machine->cpus of the first such CPU. -ENOTSUP and which there is none of. */
+/* The place in machine->cpus of the first such CPU. -ENOTSUP, with the name of the missing one. */
 int near_find(const struct bench_machine *machine, enum near near, unsigned *place,
               struct err *err);
 

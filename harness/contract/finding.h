@@ -46,7 +46,7 @@ struct finding {
     char subject[240];  /* what it is about: "GPU 2 (0000:00:08.0)"; "" = the whole */
     char sentence[900]; /* of that subject, for people; of the whole, a sentence with its stop */
     char evidence[200]; /* the numbers behind it; "" where the sentence has them */
-    char command[1024]; /* what gives it back or shows more; "" = nothing to be done here */
+    char command[1024]; /* the command that fixes it or shows more; "" = none */
 
     enum finding_outcome outcome;
     bool waived;     /* somebody lives with it: no reason to fail, strictly neither */

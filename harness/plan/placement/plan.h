@@ -93,8 +93,8 @@ struct plan_request {
     bool has_mem_policy;    /* mem_policy overrides the placement's own */
     enum mem_policy mem_policy;
     double cpu_quota; /* CPUs whose time the cgroup grants, 0 = no quota: teams are no larger than a
-                         worker's share of it, but for none, passive and same, which show what
-                         people run */
+                         worker's share of it, but for none, passive and same, which ignore
+                         it */
     struct bitset cpus; /* plan only on these os_cpu; empty = all allowed */
     const int *gpus;    /* whose GPU each foreground worker has, in topo.gpus, -1 = none; NULL = as
                            plan_make says */
