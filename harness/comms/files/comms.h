@@ -1,6 +1,6 @@
 /*
  * What the logs of a directory come to, as CSV beside them: matrix.csv, calls.csv, ranks.csv and
- * timeline.csv. docs/comms.md explains their columns. Quoting as in csv.h; communicators are
+ * timeline.csv. results/README.md explains their columns. Quoting as in csv.h; communicators are
  * counted from 1, as everywhere that people read.
  */
 #ifndef CONTEND_COMMS_FILES_COMMS_H
