@@ -22,7 +22,8 @@ static int after_round(void *arg, const struct verdict *verdict, struct result *
 static int judge(const void *arg, const struct analysis *analysis, struct findings *findings,
                  struct err *err)
 {
-    return tune_judge(arg, analysis, findings, err);
+    tune_judge(arg, analysis, findings);
+    return findings_check(findings, err);
 }
 
 static void after_arm(void *arg, struct result *result)
@@ -37,7 +38,8 @@ static int judge_cores(const void *arg, const struct analysis *analysis, struct 
                        struct err *err)
 {
     (void)arg;
-    return sizing_judge(analysis, findings, err);
+    sizing_judge(analysis, findings);
+    return findings_check(findings, err);
 }
 
 /* --cores: every count of cores is measured in each round, and nothing is searched. */

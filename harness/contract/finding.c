@@ -36,10 +36,32 @@ enum finding_outcome finding_outcome_find(const char *name)
 int findings_add(struct findings *findings, const struct finding *finding, struct err *err)
 {
     struct finding *added = array_add(findings->all, findings->n, findings->capacity);
+    findings->failed = findings->failed || !added;
     if (!added)
-        return err_set(err, -ENOMEM, "out of memory for %zu findings", findings->n + 1);
+        return findings_check(findings, err);
     *added = *finding;
     return 0;
+}
+
+int findings_check(const struct findings *findings, struct err *err)
+{
+    return findings->failed ? err_set(err, -ENOMEM, "out of memory for %zu findings", findings->n)
+                            : 0;
+}
+
+void findings_put(struct findings *findings, const struct finding *finding)
+{
+    (void)findings_add(findings, finding, NULL);
+}
+
+void findings_putf(struct findings *findings, const struct finding *finding, const char *fmt, ...)
+{
+    struct finding said = *finding;
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(said.sentence, sizeof(said.sentence), fmt, args);
+    va_end(args);
+    findings_put(findings, &said);
 }
 
 void findings_report(struct findings_about *about, const char *id, enum finding_severity severity,

@@ -63,11 +63,22 @@ struct finding {
 struct findings {
     size_t n, capacity;
     struct finding *all; /* owned, in the order in which they are told */
+    bool failed;         /* there was no memory for one of them */
 };
 
 /* Appends a copy; free with findings_free, also after an error: -ENOMEM only. */
 int findings_add(struct findings *findings, const struct finding *finding, struct err *err);
 void findings_free(struct findings *findings);
+
+/*
+ * The same for those who make many: without memory `failed` is set, and whoever hands them on asks
+ * findings_check once, which then gives -ENOMEM.
+ */
+void findings_put(struct findings *findings, const struct finding *finding);
+int findings_check(const struct findings *findings, struct err *err);
+/* With that sentence. */
+__attribute__((format(printf, 3, 4))) void
+findings_putf(struct findings *findings, const struct finding *finding, const char *fmt, ...);
 
 /* Findings of one who judges a subject. */
 struct findings_about {

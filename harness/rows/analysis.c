@@ -26,6 +26,12 @@ struct analysis analysis_measured(const struct analysis *whole, struct result *r
     return measured;
 }
 
+struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, size_t fast)
+{
+    return slow < 0 ? PAIRED_NONE
+                    : values_ratio(&analysis->values, (size_t)slow, fast, analysis->result->seed);
+}
+
 void analysis_free(struct analysis *analysis)
 {
     rows_free(&analysis->rows);

@@ -22,4 +22,7 @@ void analysis_free(struct analysis *analysis);
  */
 struct analysis analysis_measured(const struct analysis *whole, struct result *result);
 
+/* values_ratio of two arms; `slow` -1: of none. */
+struct paired_ratio analysis_ratio(const struct analysis *analysis, int slow, size_t fast);
+
 #endif

@@ -61,7 +61,13 @@ int values_close_arm(struct round_values *values, struct err *err)
     values->first = grown;
     grown[0] = 0;
     grown[++values->narms] = values->n;
-    return 0;
+    size_t n = values->n - grown[values->narms - 1];
+    if (values->scratch && n <= values->most)
+        return 0;
+    free(values->scratch); /* a ratio a round, and counts of them */
+    values->most = n;
+    values->scratch = calloc(n + 1, sizeof(double) + sizeof(uint32_t));
+    return values->scratch ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", n);
 }
 
 /* With the status and reason of its round, or of its baseline's where that is worse. */
@@ -339,6 +345,7 @@ void values_free(struct round_values *values)
 {
     free(values->value);
     free(values->first);
+    free(values->scratch);
     *values = (struct round_values){0};
 }
 
@@ -396,24 +403,18 @@ static size_t pair_rounds(const struct round_values *values, size_t slow, size_t
     return n;
 }
 
-int values_ratio(const struct round_values *values, size_t slow, size_t fast, uint64_t seed,
-                 struct paired_ratio *out, struct err *err)
+struct paired_ratio values_ratio(const struct round_values *values, size_t slow, size_t fast,
+                                 uint64_t seed)
 {
-    size_t most = values->first[slow + 1] - values->first[slow], n = 0;
-    *out = (struct paired_ratio){0, NAN, NAN, NAN, false};
-    double *ratios = calloc(most + 1, sizeof(*ratios));
-    uint32_t *counts = calloc(most + 1, sizeof(*counts));
-    int rc = ratios && counts ? 0 : err_set(err, -ENOMEM, "out of memory for %zu rounds", most);
-    if (!rc) {
-        n = pair_rounds(values, slow, fast, false, ratios);
-        bool disturbed = !n;
-        if (disturbed)
-            n = pair_rounds(values, slow, fast, true, ratios);
-        n = stats_sort(ratios, n);
-        struct stats_interval ci = stats_median_interval(ratios, n, seed, counts);
-        *out = (struct paired_ratio){n, stats_median(ratios, n), ci.low, ci.high, disturbed && n};
-    }
-    free(counts);
-    free(ratios);
-    return rc;
+    double *ratios = values->scratch;
+    size_t n = pair_rounds(values, slow, fast, false, ratios);
+    bool disturbed = !n;
+    if (disturbed)
+        n = pair_rounds(values, slow, fast, true, ratios);
+    if (!n)
+        return PAIRED_NONE;
+    n = stats_sort(ratios, n);
+    struct stats_interval ci =
+        stats_median_interval(ratios, n, seed, (uint32_t *)(void *)(ratios + values->most));
+    return (struct paired_ratio){n, stats_median(ratios, n), ci.low, ci.high, disturbed};
 }

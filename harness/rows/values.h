@@ -5,6 +5,7 @@
 #ifndef CONTEND_ROWS_VALUES_H
 #define CONTEND_ROWS_VALUES_H
 
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,8 @@ struct round_values {
     struct round_value *value;
     size_t narms;
     size_t *first; /* owned, narms + 1: where the values of each arm begin */
+    void *scratch; /* owned: of values_ratio */
+    size_t most;   /* values of an arm, for which that has room */
 };
 
 /*
@@ -70,7 +73,9 @@ struct paired_ratio {
     double median, low, high; /* NaN without rounds; the interval is NaN with one round */
     bool disturbed;           /* all of them were: not usable as evidence */
 };
-int values_ratio(const struct round_values *values, size_t slow, size_t fast, uint64_t seed,
-                 struct paired_ratio *ratio, struct err *err);
+struct paired_ratio values_ratio(const struct round_values *values, size_t slow, size_t fast,
+                                 uint64_t seed);
+/* Of no rounds. */
+#define PAIRED_NONE ((struct paired_ratio){0, (double)NAN, (double)NAN, (double)NAN, false})
 
 #endif

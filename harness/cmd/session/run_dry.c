@@ -11,7 +11,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/store/json/plan.h"
 #include "harness/store/json/value.h"
-#include "harness/verdict/odd/statuses.h"
+#include "harness/verdict/odd/odd.h"
 
 enum { NAME_MAX_SHOWN = 96 };
 

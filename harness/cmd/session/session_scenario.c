@@ -17,8 +17,7 @@
 #include "harness/store/forms/trace.h"
 #include "harness/verdict/advice/verdict.h"
 #include "harness/verdict/odd/busy.h"
-#include "harness/verdict/odd/gpus.h"
-#include "harness/verdict/odd/statuses.h"
+#include "harness/verdict/odd/odd.h"
 #include "version.h"
 
 /* Output of several ranks is taken by mpirun, at a terminal of its own, and may end in a file. */
@@ -383,7 +382,9 @@ static void warn(struct session *s)
         log_warn("%s", s->openmp.text[i]);
     s->told = true;
     struct findings gpus = {0};
-    if (!s->gpus_told && gpus_find(&s->topo, &s->setup->result, &gpus, NULL))
+    if (!s->gpus_told)
+        gpus_find(&s->topo, &s->setup->result, &gpus);
+    if (gpus.failed)
         log_warn("no memory to tell what is wrong with the GPUs");
     for (size_t i = 0; i < gpus.n; i++)
         log_warn("%s: %s", gpus.all[i].subject, gpus.all[i].sentence);

@@ -17,7 +17,7 @@
 #include "harness/engine/run/setup.h"
 #include "harness/lib/say/log.h"
 #include "harness/store/files/logs.h"
-#include "harness/verdict/odd/statuses.h"
+#include "harness/verdict/odd/odd.h"
 
 struct run_comms {
     const struct run_setup *setup; /* borrowed */

@@ -36,6 +36,8 @@ char *text_one_line(char *text);
 void text_append(char *buf, size_t size, const char *separator, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 #define text_add(array, ...) text_append((array), sizeof(array), "", __VA_ARGS__)
+/* In place of what it has. */
+#define text_set(array, ...) ((void)snprintf((array), sizeof(array), __VA_ARGS__))
 
 /* A word in a list of them, with `between` each: "cpuset cpu io", "cpu,cpuacct". */
 bool text_has_word(const char *list, char between, const char *word);

@@ -82,13 +82,14 @@ static bool add_dots(const struct figure_data *data, const struct subject *subje
 }
 
 static int add_line(const struct figure_data *data, const struct lines *lines, size_t i,
-                    struct dots *dots, struct err *err)
+                    struct dots *dots)
 {
     struct subject subject = {.arm = lines->arm[i]};
     char label[DOTS_NAME];
-    int rc = recommend_gain(data->analysis, subject.arm, &subject.made, &subject.gain, err);
+    subject.made = recommend_make(data->analysis, &data->analysis->result->arms[subject.arm]);
+    subject.gain = analysis_ratio(data->analysis, subject.made.reference, subject.arm);
     size_t line = dots_add_line(dots, 0, lines_say_label(data, lines, i, label, sizeof(label)));
-    if (rc || line == SIZE_MAX)
+    if (line == SIZE_MAX)
         return -ENOMEM;
     struct dots_line *added = &dots->lines[line];
     added->absent = isnan(subject.gain.median);
@@ -115,7 +116,7 @@ int figure_throughput(const struct figure_data *data, FILE *out, struct err *err
         return rc;
     (void)dots_add_panel(&dots, &panel);
     for (size_t i = 0; i < lines.n && !rc; i++)
-        rc = add_line(data, &lines, i, &dots, err);
+        rc = add_line(data, &lines, i, &dots);
     if (rc) {
         (void)err_set(err, rc, "out of memory for %zu lines", lines.n);
     } else if (!dots.n) {

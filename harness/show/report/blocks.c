@@ -131,22 +131,18 @@ static void sort(struct block *block)
 }
 
 /* What is recommended of its arms: of a tune of those in fresh rounds, of an ab of none. */
-static int recommend(struct block *block)
+static void recommend(struct block *block)
 {
     const struct result *result = block->analysis->result;
-    int rc = 0;
     block->made = (struct recommendation){.reference = -1, .arm = -1};
-    for (size_t i = 0; i < block->n && block->made.reference < 0 && !rc; i++)
-        rc = recommend_make(block->analysis, arm_of(block, i), &block->made, NULL);
-    for (size_t i = 0; i < block->n && !rc; i++) {
-        bool relative = block->made.reference >= 0 &&
-                        (result->purpose == PURPOSE_RUN || arm_is_fresh(arm_of(block, i)));
-        block->gain[i] = (struct paired_ratio){0, NAN, NAN, NAN, false};
-        if (relative)
-            rc = values_ratio(&block->analysis->values, (size_t)block->made.reference,
-                              block->arm[i], result->seed, &block->gain[i], NULL);
+    for (size_t i = 0; i < block->n && block->made.reference < 0; i++)
+        block->made = recommend_make(block->analysis, arm_of(block, i));
+    for (size_t i = 0; i < block->n; i++) {
+        bool relative = result->purpose == PURPOSE_RUN || arm_is_fresh(arm_of(block, i));
+        block->gain[i] = relative
+                             ? analysis_ratio(block->analysis, block->made.reference, block->arm[i])
+                             : PAIRED_NONE;
     }
-    return rc;
 }
 
 bool block_next(const struct analysis *analysis, size_t *at, struct block *block)
@@ -169,10 +165,7 @@ bool block_next(const struct analysis *analysis, size_t *at, struct block *block
             same_block(&result->arms[i], &result->arms[*at]))
             block->arm[block->n++] = i;
     (*at)++;
-    if (recommend(block)) {
-        block_free(block);
-        return false;
-    }
+    recommend(block);
     sort(block);
     return true;
 }

@@ -7,7 +7,7 @@
 #include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
 #include "harness/verdict/advice/advice.h"
-#include "harness/verdict/search/tune_lines.h"
+#include "harness/verdict/search/tune.h"
 
 enum { CELL = 32, SHOWN = 24 }; /* of the search: the best */
 

@@ -437,25 +437,25 @@ static void print_first(const struct table *table)
     text_wrap(line, 0, 2, table->out);
 }
 
-static int make_lines(const struct table *table)
+static void make_lines(const struct table *table)
 {
-    int rc = 0;
-    for (size_t i = 0; i < table->result->narms && !rc; i++) {
+    for (size_t i = 0; i < table->result->narms; i++) {
         struct line *line = &table->lines[i];
-        rc = recommend_gain(table->analysis, i, &line->made, &line->gain, NULL);
+        line->made = recommend_make(table->analysis, &table->result->arms[i]);
+        line->gain = analysis_ratio(table->analysis, line->made.reference, i);
     }
-    return rc;
 }
 
 static int print_all(struct table *table)
 {
     size_t *order = calloc(table->result->narms + 1, sizeof(*order));
     table->lines = calloc(table->result->narms + 1, sizeof(*table->lines));
-    if (!order || !table->lines || make_lines(table)) {
+    if (!order || !table->lines) {
         free(table->lines);
         free(order);
         return -1;
     }
+    make_lines(table);
     print_title(table);
     if (has_steps(table))
         print_first(table);

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/lib/base/text.h"
+
 static const struct {
     enum below_mark mark;
     const char *name;
@@ -82,7 +84,7 @@ int below_find(const char *path, const struct below_request *request, struct err
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, -errno, "cannot open the directory '%.150s'", path);
-    (void)snprintf(walk.path, sizeof(walk.path), "%s", path);
+    text_set(walk.path, "%s", path);
     int rc = visit(&walk, fd, 0);
     (void)close(fd);
     return rc;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 
 #define SAMPLE_COLUMNS                                                                             \
@@ -109,7 +110,7 @@ static void put_exact(double value, FILE *out)
     static const int digits[] = {9, 15, 16, 17};
     char text[40] = "";
     for (size_t i = 0; isfinite(value) && i < sizeof(digits) / sizeof(digits[0]); i++) {
-        (void)snprintf(text, sizeof(text), "%.*g", digits[i], value);
+        text_set(text, "%.*g", digits[i], value);
         if (strtod(text, NULL) == value)
             break;
     }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/store/files/csv.h"
@@ -101,7 +102,7 @@ static int place_comms(const struct directory *dir)
             return 0;
         if (errno != ENOTEMPTY && errno != EEXIST)
             return -errno;
-        (void)snprintf(aside, sizeof(aside), COMMS_NAME ".%u", n);
+        text_set(aside, COMMS_NAME ".%u", n);
         if (!is_there(dir->fd, aside) && renameat(dir->fd, COMMS_NAME, dir->fd, aside))
             return -errno;
     }
@@ -150,7 +151,7 @@ int directory_make_parents(const char *path, struct err *err)
     for (size_t i = 1; path[i]; i++) {
         if (path[i] != '/')
             continue;
-        (void)snprintf(part, sizeof(part), "%.*s", (int)i, path);
+        text_set(part, "%.*s", (int)i, path);
         if (mkdir(part, 0777) && errno != EEXIST)
             return err_sys(err, -errno, "cannot create output directory '%.150s'", part);
     }

@@ -3,10 +3,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/store/forms/judged.h"
 #include "harness/store/json/comparison.h"
@@ -34,7 +34,7 @@ static json_t *from_pages(const struct worker_result *worker)
     json_t *object = json_object();
     for (unsigned os_node = 0; object && os_node < BENCH_NODES; os_node++) {
         char key[16];
-        (void)snprintf(key, sizeof(key), "%u", os_node);
+        text_set(key, "%u", os_node);
         if (worker->pages_on_node[os_node])
             (void)json_object_set_new(object, key,
                                       json_integer((json_int_t)worker->pages_on_node[os_node]));

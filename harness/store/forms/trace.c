@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/lib/base/strbuf.h"
-#include "harness/verdict/odd/statuses.h"
+#include "harness/verdict/odd/odd.h"
 
 enum { STEPS = 0, HOLD_NS = 20000000 };
 

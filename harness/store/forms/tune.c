@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "harness/store/json/value.h"
-#include "harness/verdict/search/tune_lines.h"
+#include "harness/verdict/search/tune.h"
 
 static json_t *from_line(const struct analysis *analysis, const struct tune_line *line)
 {

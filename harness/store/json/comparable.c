@@ -54,7 +54,7 @@ static const json_t *find(const json_t *record, const char *path)
     char name[64];
     while (record && *path) {
         size_t length = strcspn(path, ".");
-        (void)snprintf(name, sizeof(name), "%.*s", (int)length, path);
+        text_set(name, "%.*s", (int)length, path);
         record = json_object_get(record, name);
         path += length + (path[length] == '.');
     }
@@ -133,7 +133,7 @@ int comparable_check_allowed(const char *allowed, struct err *err)
     char word[32], known[200];
     list_words(known, sizeof(known));
     for (const char *at = allowed; at && *at; at += strcspn(at, ","), at += *at == ',') {
-        (void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(at, ","), at);
+        text_set(word, "%.*s", (int)strcspn(at, ","), at);
         if (strcmp(word, "all") != 0 && !text_has_word(known, ',', word))
             return err_set(err, -EINVAL, "--allow: '%s' is none of %s,all", word, known);
     }
@@ -148,7 +148,7 @@ char *comparable_say_measure(const json_t *record, char *buf, size_t size)
     size_t used = 0;
     buf[0] = '\0';
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && used < size; i++) {
-        (void)snprintf(path, sizeof(path), "options.%s", names[i]);
+        text_set(path, "options.%s", names[i]);
         if (format(record, path, value, sizeof(value)) && strcmp(value, "none") != 0 &&
             strcmp(value, "off") != 0)
             used += (size_t)snprintf(buf + used, size - used, ";%s=%s", names[i], value);
@@ -190,13 +190,12 @@ int comparable_check(const struct comparable *sides, size_t n, const char *allow
         bool may = !field->what || comparable_is_allowed(allowed, field->what);
         struct finding finding = {.id = "sides_differ",
                                   .severity = may ? FINDING_NOTE : FINDING_DOUBT};
-        (void)snprintf(finding.subject, sizeof(finding.subject), "%s", field->label);
+        text_set(finding.subject, "%s", field->label);
         size_t from = shown_from(first, other);
         const char *cut = from ? ".." : "";
-        (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s%.*s in %s, %s%.*s in %s%s%s",
-                       cut, SHOWN, first + from, sides[0].name, cut, SHOWN, other + from,
-                       side ? sides[side].name : "", may ? "" : ": no verdict without --allow ",
-                       may ? "" : field->what);
+        text_set(finding.sentence, "%s%.*s in %s, %s%.*s in %s%s%s", cut, SHOWN, first + from,
+                 sides[0].name, cut, SHOWN, other + from, side ? sides[side].name : "",
+                 may ? "" : ": no verdict without --allow ", may ? "" : field->what);
         if (!may)
             add_word(words, sizeof(words), field->what);
         rc = findings_add(findings, &finding, err);

@@ -26,11 +26,11 @@ static int first_arm(const struct analysis *analysis)
 json_t *recommended_to_json(const struct analysis *analysis, const struct findings *findings)
 {
     const struct arm *arms = analysis->result ? analysis->result->arms : NULL;
-    struct recommendation made;
     int first = arms ? first_arm(analysis) : -1;
-    if (first >= 0 && recommend_make(analysis, &arms[first], &made, NULL))
-        return NULL;
-    if (first < 0 || made.arm < 0)
+    if (first < 0)
+        return json_null();
+    const struct recommendation made = recommend_make(analysis, &arms[first]);
+    if (made.arm < 0)
         return json_null();
     const char *command = recommend_applies(&made) ? command_of(findings) : "";
     return json_pack("{s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:i, s:o}", "setting",

@@ -29,14 +29,13 @@ static json_t *cell_to_json(const struct row *row, const struct row_column *colu
 static int add_gain(const struct analysis *analysis, const struct row *row, json_t *object)
 {
     size_t arm = (size_t)(row->arm - analysis->result->arms);
-    struct recommendation made;
-    struct paired_ratio gain;
-    int rc = recommend_gain(analysis, arm, &made, &gain, NULL);
+    const struct recommendation made = recommend_make(analysis, row->arm);
+    const struct paired_ratio gain = analysis_ratio(analysis, made.reference, arm);
     json_t *added =
         json_pack("{s:b, s:o, s:o, s:o}", "recommended", made.arm == (int)arm, "speed_up",
                   json_value_real(gain.median), "speed_up_low", json_value_real(gain.low),
                   "speed_up_high", json_value_real(gain.high));
-    rc = rc || json_object_update(object, added);
+    int rc = json_object_update(object, added);
     json_decref(added);
     return rc;
 }

@@ -97,14 +97,14 @@ static void add_fact(struct about *about, const char *label, const char *text)
         return;
     struct about_fact *fact = &about->facts[about->nfacts++];
     fact->label = label;
-    (void)snprintf(fact->text, sizeof(fact->text), "%s", text);
+    text_set(fact->text, "%s", text);
 }
 
 /* Texts and whole numbers as they stand; what is null, or an object, is left out. */
 static void add_value(struct about *about, const char *label, const json_t *value)
 {
     char number[32];
-    (void)snprintf(number, sizeof(number), "%" PRId64, (int64_t)json_integer_value(value));
+    text_set(number, "%" PRId64, (int64_t)json_integer_value(value));
     if (json_is_string(value))
         add_fact(about, label, json_string_value(value));
     else if (json_is_integer(value))
@@ -122,10 +122,9 @@ static void add_cpus(struct about *about, const json_t *topo)
     unsigned cores = (unsigned)json_integer_value(json_object_get(topo, "cores"));
     unsigned packages = (unsigned)json_integer_value(json_object_get(topo, "packages"));
     size_t nodes = json_array_size(json_object_get(topo, "nodes"));
-    (void)snprintf(text, sizeof(text),
-                   "%u, of which %u may be used; %u core%s, %u package%s, %zu NUMA node%s",
-                   bitset_count(&about->cpus), bitset_count(&about->allowed), cores, plural(cores),
-                   packages, plural(packages), nodes, plural(nodes));
+    text_set(text, "%u, of which %u may be used; %u core%s, %u package%s, %zu NUMA node%s",
+             bitset_count(&about->cpus), bitset_count(&about->allowed), cores, plural(cores),
+             packages, plural(packages), nodes, plural(nodes));
     add_fact(about, "CPUs", text);
 }
 
@@ -154,8 +153,8 @@ static void add_gpus(struct about *about, const json_t *topo)
     {
         char text[160];
         const json_t *node = json_object_get(gpu, "node");
-        (void)snprintf(text, sizeof(text), "%.60s, %.40s%s", text_of(gpu, "name"),
-                       text_of(gpu, "pci_bdf"), json_is_integer(node) ? ", near node " : "");
+        text_set(text, "%.60s, %.40s%s", text_of(gpu, "name"), text_of(gpu, "pci_bdf"),
+                 json_is_integer(node) ? ", near node " : "");
         size_t used = strlen(text);
         if (json_is_integer(node))
             (void)snprintf(text + used, sizeof(text) - used, "%d", (int)json_integer_value(node));

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/store/read/about.h"
 
 /* What is asked in the place of scenarios. */
@@ -63,8 +64,8 @@ static void note_first(struct collected_dir *dir, const struct about *about)
     if (!about->started[0] ||
         (collection->started[0] && strcmp(collection->started, about->started) <= 0))
         return;
-    (void)snprintf(collection->started, sizeof(collection->started), "%s", about->started);
-    (void)snprintf(dir->host, sizeof(dir->host), "%s", about->host);
+    text_set(collection->started, "%s", about->started);
+    text_set(dir->host, "%s", about->host);
     dir->command[0] = '\0';
     for (size_t i = 0; i < about->nwords && used < sizeof(dir->command); i++)
         used += (size_t)snprintf(dir->command + used, sizeof(dir->command) - used, "%s%s",
@@ -74,7 +75,7 @@ static void note_first(struct collected_dir *dir, const struct about *about)
 static void note_machine(struct collected_dir *dir, const char *key)
 {
     if (!dir->machine[0])
-        (void)snprintf(dir->machine, sizeof(dir->machine), "%s", key);
+        text_set(dir->machine, "%s", key);
     dir->machines_differ = dir->machines_differ || strcmp(dir->machine, key) != 0;
 }
 
@@ -103,7 +104,7 @@ static void tell(struct collected *one, const struct recorded *recorded, const s
     else
         one->end = !strcmp(about->status, "failed") ? COLLECTED_FAILED : COLLECTED_MEASURED;
     if (skipped)
-        (void)snprintf(one->sentence, sizeof(one->sentence), "%s", skipped);
+        text_set(one->sentence, "%s", skipped);
 }
 
 /* The scenario's place, a new one where this program has none of that name; NULL: no memory. */
@@ -123,7 +124,7 @@ static struct collected *place_of(struct collected_dir *dir, const char *name)
     if (!all || !names)
         return NULL;
     all[n - 1] = (struct collected){.summary = "", .end = COLLECTED_ABSENT};
-    (void)snprintf(names[n - 1], sizeof(names[n - 1]), "%s", name);
+    text_set(names[n - 1], "%s", name);
     collection->n = n;
     return &all[n - 1];
 }
@@ -161,7 +162,7 @@ static int take_unread(struct reading *reading, const char *name, const struct e
         return err_set(err, -ENOMEM, "no memory for the results of '%.60s'", name);
     bool cut = why->code == -ENODATA;
     one->end = cut ? COLLECTED_INTERRUPTED : COLLECTED_FAILED;
-    (void)snprintf(one->sentence, sizeof(one->sentence), "%s", why->msg);
+    text_set(one->sentence, "%s", why->msg);
     reading->dir->damaged += !cut;
     return 0;
 }

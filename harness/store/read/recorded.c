@@ -109,19 +109,19 @@ static int say_anew(struct recorded *recorded, struct err *err)
     struct findings *old = &recorded->findings, made = {0};
     bool said =
         recorded->result.purpose != PURPOSE_RUN || json_object_get(recorded->record, "recommended");
-    int rc = 0;
-    for (size_t i = 0; i < old->n && !said && !rc; i++) {
+    for (size_t i = 0; i < old->n && !said; i++) {
         if (strcmp(old->all[i].id, "placement") != 0)
             continue;
         said = true;
-        rc = verdict_add_placement(&recorded->analysis, &made, err);
-        if (rc || made.n != 1)
+        verdict_add_placement(&recorded->analysis, &made);
+        if (made.n != 1)
             continue;
         const char *place = strstr(made.all[0].command, " place ");
         if (place && strstr(old->all[i].command, place))
             memcpy(made.all[0].command, old->all[i].command, sizeof(made.all[0].command));
         old->all[i] = made.all[0];
     }
+    int rc = findings_check(&made, err);
     findings_free(&made);
     return rc;
 }

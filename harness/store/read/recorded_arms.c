@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <stdalign.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/engine/command/command_bench.h"
+#include "harness/lib/base/text.h"
 #include "harness/store/read/recorded_parts.h"
 
 /* The parameters of an arm are texts, as rows.csv writes them. */
@@ -157,7 +157,7 @@ static int fill_worker(const json_t *json, struct plan_worker *worker, struct er
     for (int policy = MEM_DEFAULT; policy <= MEM_INTERLEAVE; policy++)
         if (!strcmp(text_of(json, "mem_policy"), mem_policy_name((enum mem_policy)policy)))
             worker->mem_policy = (enum mem_policy)policy;
-    (void)snprintf(worker->host, sizeof(worker->host), "%s", text_of(json, "host"));
+    text_set(worker->host, "%s", text_of(json, "host"));
     const json_t *gpu = json_object_get(json, "gpu");
     unsigned ordinal = number_of(gpu, "cuda_ordinal");
     worker->gpu = json_is_object(gpu) && ordinal < BITSET_BITS ? (int)ordinal : -1;
@@ -172,7 +172,7 @@ static int fill_plan(struct recorded *recorded, const json_t *json, struct plan 
 {
     const json_t *workers = json_object_get(json, "workers");
     plan->status = strcmp(text_of(json, "status"), "ok") != 0 ? PLAN_SKIPPED : PLAN_OK;
-    (void)snprintf(plan->reason, sizeof(plan->reason), "%s", text_of(json, "reason"));
+    text_set(plan->reason, "%s", text_of(json, "reason"));
     plan->nworkers = (unsigned)json_array_size(workers);
     plan->workers = recorded_keep(recorded, plan->nworkers, sizeof(*plan->workers));
     int rc = plan->workers ? 0 : err_set(err, -ENOMEM, "no memory for the plans of run.json");
@@ -193,7 +193,7 @@ static int fill_variant(struct recorded *recorded, size_t index, const char *nam
     struct variant *variant = recorded_keep(recorded, 1, sizeof(*variant));
     if (!variant)
         return err_set(err, -ENOMEM, "no memory for the variants of run.json");
-    (void)snprintf(variant->name, sizeof(variant->name), "%s", name);
+    text_set(variant->name, "%s", name);
     arms[index].variant = variant;
     return 0;
 }
@@ -249,9 +249,8 @@ static int fill_result(struct recorded *recorded, struct err *err)
     const json_t *record = recorded->record;
     struct result *result = &recorded->result;
     struct err why = {0};
-    (void)snprintf(result->run_id, sizeof(result->run_id), "%s", text_of(record, "run_id"));
-    (void)snprintf(result->plan_options, sizeof(result->plan_options), "%s",
-                   text_of(record, "plan_options"));
+    text_set(result->run_id, "%s", text_of(record, "run_id"));
+    text_set(result->plan_options, "%s", text_of(record, "plan_options"));
     result->scenario = text_of(record, "scenario");
     result->purpose = purpose_find(text_of(record, "purpose"));
     result->device = device_find(text_of(record, "device"));

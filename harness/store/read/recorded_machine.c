@@ -1,7 +1,7 @@
 /* run.json as the machine that it is of. */
-#include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/store/read/recorded_parts.h"
 
 static const char *text_of(const json_t *object, const char *key)
@@ -21,8 +21,8 @@ static void take_key(const json_t *machine, struct machine_key *key)
     const char *identity = text_of(machine, "identity");
     const char *of_machine = text_of(machine, "key"), *of_kind = text_of(machine, "kind");
     *key = (struct machine_key){.identity = ""};
-    (void)snprintf(key->key, sizeof(key->key), "%s", of_machine ? of_machine : "");
-    (void)snprintf(key->kind, sizeof(key->kind), "%s", of_kind ? of_kind : "");
+    text_set(key->key, "%s", of_machine ? of_machine : "");
+    text_set(key->kind, "%s", of_kind ? of_kind : "");
     for (size_t i = 0; identity && i < sizeof(identities) / sizeof(identities[0]); i++)
         if (strcmp(identity, identities[i]) == 0)
             key->identity = identities[i];

@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/baseline.h"
 #include "harness/rows/metric.h"
@@ -62,7 +62,7 @@ static int check_place(const struct csv_reader *reader, const struct recorded *r
     const struct result *result = &recorded->result;
     unsigned long long workers;
     char slots[32];
-    (void)snprintf(slots, sizeof(slots), "slots=%u", arm->slots);
+    text_set(slots, "slots=%u", arm->slots);
     if (strcmp(cells[RUN_ID], result->run_id) != 0)
         return csv_refuse(reader, err, "of run '%.60s', run.json is of '%.60s'", cells[RUN_ID],
                           result->run_id);
@@ -305,8 +305,7 @@ static int make_rounds(struct recorded *recorded, struct err *err)
         const char *reason = json_string_value(json_object_get(summary, "reason"));
         size_t source = count_of(recorded, i, "source");
         rounds->arms[i].status = status_find(status ? status : "");
-        (void)snprintf(rounds->arms[i].reason, sizeof(rounds->arms[i].reason), "%s",
-                       reason ? reason : "");
+        text_set(rounds->arms[i].reason, "%s", reason ? reason : "");
         rounds->arms[i].source = source < result->narms ? source : i;
         rc = count_rounds(recorded, i, err);
     }

@@ -15,10 +15,9 @@
  * Says what is recommended (recommend.h) of the arms that compete with `of`: its own gain over the
  * default, what the default loses most time to, and that what is faster, or would be next, adds
  * nothing, or what it adds. The command is "" where there is nothing to apply, the sentence where
- * there is nothing to compare. -ENOMEM only.
+ * there is nothing to compare.
  */
-int advice_make(const struct analysis *analysis, const struct arm *of, struct finding *advice,
-                struct err *err);
+struct finding advice_make(const struct analysis *analysis, const struct arm *of);
 
 /* "18x the default, range 15x to 20x", "between 2.1x and 9.0x the default", "more than 12x the
  * default": the gain of what is recommended, everywhere alike. Returns buf. */
@@ -39,10 +38,10 @@ void advice_say_none(const struct analysis *analysis, const struct recommendatio
 /*
  * The same of a scan under load: what the placement keeps that keeps least, and, where others keep
  * clearly more at that key, what the simplest does that keeps as much as the best of them. `idle`
- * is the team without the load. False where nothing under load has rows of retention.
+ * is the team without the load. Nothing is added where nothing under load has rows of retention.
  */
-bool advice_retention(const struct analysis *analysis, const struct arm *idle,
-                      struct finding *advice);
+void retention_find(const struct analysis *analysis, const struct arm *idle,
+                    struct findings *findings);
 
 /* Whether the arm is `idle` under load, with rows of retention. */
 bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,

@@ -74,8 +74,8 @@ char *advice_format_gain(const struct analysis *analysis, const struct recommend
 
 void advice_note_gain(const struct paired_ratio *gain, struct finding *finding)
 {
-    (void)snprintf(finding->metric, sizeof(finding->metric), "throughput");
-    (void)snprintf(finding->unit, sizeof(finding->unit), "ratio");
+    text_set(finding->metric, "throughput");
+    text_set(finding->unit, "ratio");
     finding->value = gain->median;
     finding->low = gain->low;
     finding->high = gain->high;
@@ -87,17 +87,16 @@ void advice_say_none(const struct analysis *analysis, const struct recommendatio
     char ratio[200];
     const char *reference = advice_reference(analysis, made);
     if (made->disturbed)
-        (void)snprintf(finding->sentence, sizeof(finding->sentence),
-                       "no recommendation: the machine was disturbed in every round, which is no "
-                       "evidence.");
+        text_set(finding->sentence,
+                 "no recommendation: the machine was disturbed in every round, which is no "
+                 "evidence.");
     if (made->disturbed || made->best < 0 || !made->best_gain.rounds)
         return;
     format_ratio_to(&made->best_gain, "", reference, ratio, sizeof(ratio));
-    (void)snprintf(finding->sentence, sizeof(finding->sentence),
-                   "no measurable gain: %s%s. %s, the fastest other, does %s.",
-                   made->is_default ? "leave it as it is" : "nothing is ahead of ",
-                   made->is_default ? "" : reference, arm_name(&analysis->result->arms[made->best]),
-                   ratio);
+    text_set(finding->sentence, "no measurable gain: %s%s. %s, the fastest other, does %s.",
+             made->is_default ? "leave it as it is" : "nothing is ahead of ",
+             made->is_default ? "" : reference, arm_name(&analysis->result->arms[made->best]),
+             ratio);
 }
 
 const char *advice_interval_name(size_t rounds)
@@ -130,8 +129,7 @@ char *advice_command(const struct result *result, const struct arm *arm, char *b
 {
     char background[40] = "";
     if (arm_background(arm))
-        (void)snprintf(background, sizeof(background), " --background-workers %u",
-                       arm_background(arm));
+        text_set(background, " --background-workers %u", arm_background(arm));
     (void)snprintf(buf, size, "%s place --workers %u --placement %s%s%s",
                    result->program ? result->program : "contend", arm->slots,
                    placement_infos[arm->placement].name, background, result->plan_options);

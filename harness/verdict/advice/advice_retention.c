@@ -79,60 +79,54 @@ struct ends {
 static struct ends find_ends(const struct analysis *analysis, const struct arm *idle)
 {
     struct ends ends = {0};
-    for (size_t i = 0; i < analysis->result->narms; i++) {
-        const struct arm *arm = &analysis->result->arms[i];
-        if (!advice_is_loaded(analysis, idle, arm))
-            continue;
-        struct range range = range_of(&analysis->rows, arm);
-        if (!ends.worst || range.least->median < ends.low.least->median) {
-            ends.worst = arm;
-            ends.low = range;
+    const struct row *most = NULL;
+    for (int pass = 0; pass < 2; pass++, most = ends.high.least)
+        for (size_t i = 0; i < analysis->result->narms; i++) {
+            const struct arm *arm = &analysis->result->arms[i];
+            if (!advice_is_loaded(analysis, idle, arm))
+                continue;
+            struct range range = range_of(&analysis->rows, arm);
+            if (!ends.worst || range.least->median < ends.low.least->median) {
+                ends.worst = arm;
+                ends.low = range;
+            }
+            bool simpler = most && !is_behind(range.least, most) &&
+                           recommend_effort(arm->placement, NULL) <
+                               recommend_effort(ends.best->placement, NULL);
+            if (can_win(arm, &range) &&
+                (most ? simpler : !ends.best || range.least->median > ends.high.least->median)) {
+                ends.best = arm;
+                ends.high = range;
+            }
         }
-        if (can_win(arm, &range) && (!ends.best || range.least->median > ends.high.least->median)) {
-            ends.best = arm;
-            ends.high = range;
-        }
-    }
-    const struct range most = ends.high;
-    for (size_t i = 0; ends.best && i < analysis->result->narms; i++) {
-        const struct arm *arm = &analysis->result->arms[i];
-        if (!advice_is_loaded(analysis, idle, arm))
-            continue;
-        struct range range = range_of(&analysis->rows, arm);
-        if (can_win(arm, &range) && !is_behind(range.least, most.least) &&
-            recommend_effort(arm->placement, NULL) < recommend_effort(ends.best->placement, NULL)) {
-            ends.best = arm;
-            ends.high = range;
-        }
-    }
     return ends;
 }
 
-bool advice_retention(const struct analysis *analysis, const struct arm *idle,
-                      struct finding *advice)
+void retention_find(const struct analysis *analysis, const struct arm *idle,
+                    struct findings *findings)
 {
     const struct result *result = analysis->result;
+    char kept[40], part[80];
+    struct finding advice = {.id = "retention"};
+    if (!idle->alone || !bench_is_team(idle->bench))
+        return;
     const struct ends ends = find_ends(analysis, idle);
-    char kept[40], part[80], *line = advice->sentence;
-    const size_t size = sizeof(advice->sentence);
-    *advice = (struct finding){.id = "retention"};
     if (!ends.worst)
-        return false;
+        return;
     bool clear = ends.best && is_clear(&analysis->rows, ends.best, ends.low.least);
     unsigned behind = arm_background(ends.worst);
     (void)say_part(result, idle, NULL, part, sizeof(part));
-    int used = snprintf(
-        line, size,
-        "Under %u background worker%s (%s) %s%s%s keeps %s of its idle speed with placement %s",
-        behind, behind == 1 ? "" : "s", result->background->name, idle->bench->name,
-        part[0] ? ", " : "", part, format_range(&ends.low, kept, sizeof(kept)),
-        placement_infos[ends.worst->placement].name);
+    text_set(advice.sentence,
+             "Under %u background worker%s (%s) %s%s%s keeps %s of its idle speed with placement "
+             "%s",
+             behind, behind == 1 ? "" : "s", result->background->name, idle->bench->name,
+             part[0] ? ", " : "", part, format_range(&ends.low, kept, sizeof(kept)),
+             placement_infos[ends.worst->placement].name);
     if (clear)
-        used += snprintf(line + used, size - (size_t)used, ", %s with %s",
-                         format_range(&ends.high, kept, sizeof(kept)),
-                         placement_infos[ends.best->placement].name);
-    (void)snprintf(line + used, size - (size_t)used, ".");
+        text_add(advice.sentence, ", %s with %s", format_range(&ends.high, kept, sizeof(kept)),
+                 placement_infos[ends.best->placement].name);
+    text_add(advice.sentence, ".");
     if (clear && ends.best->placement != PLACE_NONE)
-        (void)advice_command(result, ends.best, advice->command, sizeof(advice->command));
-    return true;
+        (void)advice_command(result, ends.best, advice.command, sizeof(advice.command));
+    findings_put(findings, &advice);
 }

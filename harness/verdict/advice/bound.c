@@ -1,14 +1,13 @@
 #include "harness/verdict/advice/bound.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "harness/lib/base/text.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/row.h"
 #include "harness/verdict/advice/recommend.h"
-#include "harness/verdict/odd/statuses.h"
+#include "harness/verdict/odd/odd.h"
 
 /* A part as large as this of the largest is said beside it. */
 static const double alike = 0.8;
@@ -100,9 +99,8 @@ static double stage_of(const struct subject *of, const struct arm *arm,
                        const struct bench_stage *stage)
 {
     const struct dims at = dims_parse(of->arm->bench, stage->key);
-    const struct row *any = arm ? rows_find(&of->analysis->rows, arm, METRIC_STAGE) : NULL;
-    const struct row *row = any ? rows_at(&of->analysis->rows, arm, METRIC_STAGE, &at) : NULL;
-    return !any || isnan(any->median) ? (double)NAN : row ? row->median : 0;
+    const struct row *row = arm ? rows_at(&of->analysis->rows, arm, METRIC_STAGE, &at) : NULL;
+    return isnan(median_of(of, arm, METRIC_STAGE)) ? (double)NAN : row ? row->median : 0;
 }
 
 /* Workers of its plan on the GPU of the first. */
@@ -136,19 +134,15 @@ static void gather(const struct subject *of, struct bound_facts *facts)
     }
 }
 
-/* The largest stages, in their order; returns how many. */
-static size_t sort_stages(const struct subject *of, const struct bench_stage **largest)
+/* The largest first, of equals in their order; returns how many. */
+static size_t sort_stages(const struct subject *of, const struct bench_stage **sorted)
 {
     size_t n = 0;
-    for (const struct bench_stage *stage = of->arm->bench->stages; stage->name; stage++) {
-        size_t at = n < STAGES_SAID ? n : STAGES_SAID;
-        for (; at > 0 && stage_of(of, of->arm, largest[at - 1]) < stage_of(of, of->arm, stage);
-             at--)
-            if (at < STAGES_SAID)
-                largest[at] = largest[at - 1];
-        if (at < STAGES_SAID)
-            largest[at] = stage;
-        n += n < STAGES_SAID;
+    for (const struct bench_stage *stage = of->arm->bench->stages; stage->name; stage++, n++) {
+        size_t at = n;
+        for (; at > 0 && stage_of(of, of->arm, sorted[at - 1]) < stage_of(of, of->arm, stage); at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = stage;
     }
     return n;
 }
@@ -162,66 +156,49 @@ static double sum_of(const struct subject *of, const struct arm *arm)
     return sum;
 }
 
-/* " (12% alone)"; "" where that is not known. Returns buf. */
-static const char *say_alone(const struct subject *of, const struct bench_stage *stage, char *buf,
-                             size_t size)
-{
-    double alone = stage_of(of, of->alone, stage) / sum_of(of, of->alone);
-    buf[0] = '\0';
-    if (of->alone && !isnan(alone))
-        (void)snprintf(buf, size, " (%.0f%% alone)", 100 * alone);
-    return buf;
-}
-
 /* "transform 61% (42% alone), moments 15% (9% alone)" */
 static void say_stages(const struct subject *of, const struct bench_stage *const *stages, size_t n,
                        char *buf, size_t size)
 {
-    double step_s = sum_of(of, of->arm);
+    double step_s = sum_of(of, of->arm), alone_s = sum_of(of, of->alone);
     buf[0] = '\0';
     for (size_t i = 0; i < n; i++) {
-        char alone[32];
         double part = stage_of(of, of->arm, stages[i]) / step_s;
+        double alone = stage_of(of, of->alone, stages[i]) / alone_s;
         if (part >= 0.005)
-            text_append(buf, size, ", ", "%s %.0f%%%s", stages[i]->name, 100 * part,
-                        say_alone(of, stages[i], alone, sizeof(alone)));
+            text_append(buf, size, ", ", "%s %.0f%%", stages[i]->name, 100 * part);
+        if (part >= 0.005 && of->alone && !isnan(alone))
+            text_append(buf, size, "", " (%.0f%% alone)", 100 * alone);
     }
 }
 
-/* All of them, for a script or a report. */
-static void say_evidence(const struct subject *of, char *buf, size_t size)
-{
-    const struct bench_stage *all[BENCH_STAGES];
-    size_t n = 0;
-    for (const struct bench_stage *stage = of->arm->bench->stages; stage->name; stage++)
-        all[n++] = stage;
-    say_stages(of, all, n, buf, size);
-}
-
-static int add(const struct subject *of, struct findings *findings, struct err *err)
+static void add(const struct subject *of, struct findings *findings)
 {
     struct bound_facts facts;
     struct bound_parts parts;
-    const struct bench_stage *largest[STAGES_SAID];
+    const struct bench_stage *sorted[BENCH_STAGES] = {NULL};
     struct finding finding = {.id = "bound", .severity = FINDING_NOTE};
-    char stages[200], second[64] = "", subject[160];
+    char largest[200], second[64] = "", subject[160];
     gather(of, &facts);
     bound_judge(&facts, &parts);
     if (!(parts.step_s > 0))
-        return 0;
+        return;
     if (parts.s[parts.second] >= alike * parts.s[parts.most])
-        (void)snprintf(second, sizeof(second), " and %s", bound_name(parts.second));
-    say_stages(of, largest, sort_stages(of, largest), stages, sizeof(stages));
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%s%s",
-                   statuses_name_arm(of->analysis->result, of->arm, subject, sizeof(subject)),
-                   device_mark(arm_device(of->analysis->result, of->arm)));
-    (void)snprintf(
-        finding.sentence, sizeof(finding.sentence),
-        "bound by %s%s, %.0f%% of a step; its largest stages: %s", bound_name(parts.most), second,
-        100 * (parts.s[parts.most] + (second[0] ? parts.s[parts.second] : 0)) / parts.step_s,
-        stages);
-    say_evidence(of, finding.evidence, sizeof(finding.evidence));
-    return findings_add(findings, &finding, err);
+        text_set(second, " and %s", bound_name(parts.second));
+    size_t n = sort_stages(of, sorted);
+    say_stages(of, sorted, n < STAGES_SAID ? n : STAGES_SAID, largest, sizeof(largest));
+    text_set(finding.subject, "%s%s",
+             statuses_name_arm(of->analysis->result, of->arm, subject, sizeof(subject)),
+             device_mark(arm_device(of->analysis->result, of->arm)));
+    /* All of them, in their order, for a script or a report. */
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &of->arm->bench->stages[i];
+    say_stages(of, sorted, n, finding.evidence, sizeof(finding.evidence));
+    findings_putf(findings, &finding, "bound by %s%s, %.0f%% of a step; its largest stages: %s",
+                  bound_name(parts.most), second,
+                  100 * (parts.s[parts.most] + (second[0] ? parts.s[parts.second] : 0)) /
+                      parts.step_s,
+                  largest);
 }
 
 /* The largest number of workers of that benchmark and parameters. */
@@ -236,23 +213,19 @@ static unsigned most_slots(const struct result *result, const struct arm *like)
     return most;
 }
 
-int bound_find(const struct analysis *analysis, struct findings *findings, struct err *err)
+void bound_find(const struct analysis *analysis, struct findings *findings)
 {
     const struct result *result = analysis->result;
-    int rc = 0;
-    for (size_t i = 0; i < result->narms && !rc; i++) {
+    for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
-        const struct arm_rounds *rounds = &analysis->rounds.arms[i];
-        struct recommendation made;
-        int slice = rounds->baseline[BASELINE_SLICE];
+        int slice = analysis->rounds.arms[i].baseline[BASELINE_SLICE];
         const struct subject subject = {
             .analysis = analysis, .arm = arm, .alone = slice < 0 ? NULL : &result->arms[slice]};
         if (!arm->bench->stages || arm->alone || arm->slots != most_slots(result, arm))
             continue;
-        rc = recommend_make(analysis, arm, &made, err);
+        const struct recommendation made = recommend_make(analysis, arm);
         int shown = made.arm < 0 ? made.best : made.arm;
-        if (!rc && (arm->placement == PLACE_NONE || shown == (int)i))
-            rc = add(&subject, findings, err);
+        if (arm->placement == PLACE_NONE || shown == (int)i)
+            add(&subject, findings);
     }
-    return rc;
 }

@@ -54,9 +54,8 @@ void bound_judge(const struct bound_facts *facts, struct bound_parts *parts);
 
 /*
  * Adds a finding "bound" for `none` and for the recommended placement, else the best, of each
- * benchmark with stages, with the most workers; of one that was measured alone, for that. Appends;
- * -ENOMEM only.
+ * benchmark with stages, with the most workers; of one that was measured alone, for that.
  */
-int bound_find(const struct analysis *analysis, struct findings *findings, struct err *err);
+void bound_find(const struct analysis *analysis, struct findings *findings);
 
 #endif

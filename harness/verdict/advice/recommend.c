@@ -30,8 +30,6 @@ struct choice {
     const struct result *result; /* of the analysis */
     const struct arm *of;
     struct recommendation *made;
-    struct err *err;
-    int rc; /* of the first error */
 };
 
 static const struct arm_rounds *rounds_of(const struct choice *choice, int arm)
@@ -45,13 +43,9 @@ static unsigned effort_of(const struct choice *choice, int arm)
     return recommend_effort(of->placement, of->variant ? of->variant->name : NULL);
 }
 
-static struct paired_ratio ratio_of(struct choice *choice, int slow, int fast)
+static struct paired_ratio ratio_of(const struct choice *choice, int slow, int fast)
 {
-    struct paired_ratio ratio = {0, NAN, NAN, NAN, false};
-    if (!choice->rc)
-        choice->rc = values_ratio(&choice->analysis->values, (size_t)slow, (size_t)fast,
-                                  choice->result->seed, &ratio, choice->err);
-    return ratio;
+    return analysis_ratio(choice->analysis, slow, (size_t)fast);
 }
 
 static bool has_choice(const struct result *result, const struct arm *arm)
@@ -103,7 +97,7 @@ static bool gave_nothing(const struct choice *choice, int arm)
            status != STATUS_SKIPPED;
 }
 
-static void choose_reference(struct choice *choice)
+static void choose_reference(const struct choice *choice)
 {
     struct recommendation *made = choice->made;
     for (int at = 0; at < (int)choice->result->narms; at++) {
@@ -120,7 +114,7 @@ static void choose_reference(struct choice *choice)
 }
 
 /* In all its rounds, or in all that it shares with the reference. */
-static bool is_disturbed(struct choice *choice, int arm)
+static bool is_disturbed(const struct choice *choice, int arm)
 {
     const struct round_values *values = &choice->analysis->values;
     bool all = true;
@@ -140,13 +134,13 @@ static bool may_be(const struct choice *choice, int arm)
             !arm_same_plan(&arms[arm], &arms[choice->made->reference]));
 }
 
-static bool is_candidate(struct choice *choice, int arm)
+static bool is_candidate(const struct choice *choice, int arm)
 {
     return may_be(choice, arm) && !is_disturbed(choice, arm);
 }
 
 /* In the rounds that both have, else by their medians. */
-static bool is_faster(struct choice *choice, int arm, int than)
+static bool is_faster(const struct choice *choice, int arm, int than)
 {
     const struct paired_ratio ratio = ratio_of(choice, than, arm);
     if (ratio.rounds && !ratio.disturbed)
@@ -154,7 +148,7 @@ static bool is_faster(struct choice *choice, int arm, int than)
     return rounds_of(choice, arm)->rate > rounds_of(choice, than)->rate;
 }
 
-static void choose_best(struct choice *choice)
+static void choose_best(const struct choice *choice)
 {
     struct recommendation *made = choice->made;
     for (int at = 0; at < (int)choice->result->narms; at++) {
@@ -165,14 +159,14 @@ static void choose_best(struct choice *choice)
     made->disturbed = made->disturbed && made->best < 0;
 }
 
-static bool is_simpler(struct choice *choice, int arm, int than)
+static bool is_simpler(const struct choice *choice, int arm, int than)
 {
     unsigned effort = effort_of(choice, arm), other = effort_of(choice, than);
     return effort < other || (effort == other && is_faster(choice, arm, than));
 }
 
 /* As good as the best as far as the rounds tell, and better than the default. */
-static bool is_enough(struct choice *choice, int arm)
+static bool is_enough(const struct choice *choice, int arm)
 {
     const struct recommendation *made = choice->made;
     const struct paired_ratio behind = ratio_of(choice, arm, made->best);
@@ -184,7 +178,7 @@ static bool is_enough(struct choice *choice, int arm)
     return !gain.disturbed && recommend_is_ahead(choice->result, &gain);
 }
 
-static void choose_simplest(struct choice *choice)
+static void choose_simplest(const struct choice *choice)
 {
     struct recommendation *made = choice->made;
     int narms = (int)choice->result->narms;
@@ -199,7 +193,7 @@ static void choose_simplest(struct choice *choice)
             made->next = at;
 }
 
-static void choose(struct choice *choice)
+static void choose(const struct choice *choice)
 {
     struct recommendation *made = choice->made;
     choose_reference(choice);
@@ -223,26 +217,16 @@ static void choose(struct choice *choice)
         made->gain = ratio_of(choice, made->reference, made->arm);
 }
 
-int recommend_make(const struct analysis *analysis, const struct arm *of,
-                   struct recommendation *made, struct err *err)
+struct recommendation recommend_make(const struct analysis *analysis, const struct arm *of)
 {
-    const struct paired_ratio none = {0, NAN, NAN, NAN, false};
-    struct choice choice = {
-        .analysis = analysis, .result = analysis->result, .of = of, .made = made, .err = err};
-    *made = (struct recommendation){
-        .reference = -1, .best = -1, .arm = -1, .next = -1, .gain = none, .best_gain = none};
+    struct recommendation made = {.reference = -1,
+                                  .best = -1,
+                                  .arm = -1,
+                                  .next = -1,
+                                  .gain = PAIRED_NONE,
+                                  .best_gain = PAIRED_NONE};
+    const struct choice choice = {analysis, analysis->result, of, &made};
     if (has_choice(analysis->result, of))
         choose(&choice);
-    return choice.rc;
-}
-
-int recommend_gain(const struct analysis *analysis, size_t arm, struct recommendation *made,
-                   struct paired_ratio *gain, struct err *err)
-{
-    int rc = recommend_make(analysis, &analysis->result->arms[arm], made, err);
-    *gain = (struct paired_ratio){0, NAN, NAN, NAN, false};
-    if (!rc && made->reference >= 0)
-        rc = values_ratio(&analysis->values, (size_t)made->reference, arm, analysis->result->seed,
-                          gain, err);
-    return rc;
+    return made;
 }

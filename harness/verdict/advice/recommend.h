@@ -34,14 +34,8 @@ struct recommendation {
     struct paired_ratio gain, best_gain; /* of `arm` and of `best` over the reference */
 };
 
-/* Of the arms that compete with that one, which may be any of them. -ENOMEM only. */
-int recommend_make(const struct analysis *analysis, const struct arm *of,
-                   struct recommendation *recommendation, struct err *err);
-
-/* That, and the arm itself relative to the reference; NaN without one. */
-int recommend_gain(const struct analysis *analysis, size_t arm,
-                   struct recommendation *recommendation, struct paired_ratio *gain,
-                   struct err *err);
+/* Of the arms that compete with that one, which may be any of them. */
+struct recommendation recommend_make(const struct analysis *analysis, const struct arm *of);
 
 /* True of the first one of arms that compete. */
 bool recommend_is_first(const struct analysis *analysis, size_t arm);

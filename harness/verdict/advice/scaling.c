@@ -1,7 +1,6 @@
 #include "harness/verdict/advice/scaling.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
@@ -21,21 +20,17 @@ static double median_of(const struct analysis *analysis, int arm, const char *me
 }
 
 /* What is recommended of the largest number of workers, PLACEMENTS without evidence. */
-static int find_recommended(const struct analysis *analysis, const struct scaling *scaling,
-                            enum placement *placement, struct err *err)
+static enum placement find_recommended(const struct analysis *analysis,
+                                       const struct scaling *scaling)
 {
     const struct arm *arms = analysis->result->arms;
-    int rc = 0;
-    *placement = PLACEMENTS;
-    for (size_t p = 0; p < scaling->nplacements && *placement == PLACEMENTS && !rc; p++) {
-        struct recommendation made = {.arm = -1};
+    for (size_t p = 0; p < scaling->nplacements; p++) {
         int arm = scaling->arm[scaling->ncounts - 1][p];
-        if (arm >= 0)
-            rc = recommend_make(analysis, &arms[arm], &made, err);
-        if (!rc && made.arm >= 0)
-            *placement = arms[made.arm].placement;
+        int made = arm < 0 ? -1 : recommend_make(analysis, &arms[arm]).arm;
+        if (made >= 0)
+            return arms[made].placement;
     }
-    return rc;
+    return PLACEMENTS;
 }
 
 /* Its place in the curves; false where nothing was measured. */
@@ -56,49 +51,37 @@ static bool find_most(const struct analysis *analysis, const struct scaling *sca
     return most > 0;
 }
 
-static void tell(const struct analysis *analysis, const struct scaling *scaling, size_t most,
-                 size_t p, struct finding *finding)
-{
-    char rate[32], fewer[160] = "", share[16], efficiency[16];
-    size_t enough = 0;
-    int arm = scaling->arm[most][p];
-    double best = median_of(analysis, arm, METRIC_RATE), held;
-    while (enough < most &&
-           !(median_of(analysis, scaling->arm[enough][p], METRIC_RATE) >= enough_share * best))
-        enough++;
-    held = median_of(analysis, arm, "efficiency");
-    if (enough < most)
-        (void)snprintf(
-            fewer, sizeof(fewer), "; %u %s %s of it", scaling->counts[enough],
-            scaling->counts[enough] == 1 ? "does" : "do",
-            text_percent(median_of(analysis, scaling->arm[enough][p], METRIC_RATE) / best, share,
-                         sizeof(share)));
-    const char *unit = analysis->rounds.arms[arm].rate_unit;
-    (void)snprintf(
-        finding->sentence, sizeof(finding->sentence),
-        "most work per second was done by %u worker%s under %s: %s %s%s%s%s%s.",
-        scaling->counts[most], scaling->counts[most] == 1 ? "" : "s",
-        placement_infos[scaling->placements[p]].name, units_format_si(best, rate, sizeof(rate)),
-        unit, isnan(held) ? "" : ", at an efficiency of ",
-        isnan(held) ? "" : text_percent(held, efficiency, sizeof(efficiency)), fewer,
-        most + 1 == scaling->ncounts && enough == most ? "; more workers than these were not tried"
-                                                       : "");
-    if (advice_may_advise(scaling->placements[p]))
-        (void)advice_command(analysis->result, &analysis->result->arms[scaling->arm[enough][p]],
-                             finding->command, sizeof(finding->command));
-}
-
-int scaling_find(const struct analysis *analysis, struct findings *findings, struct err *err)
+void scaling_find(const struct analysis *analysis, struct findings *findings)
 {
     struct scaling scaling;
     struct finding finding = {.id = "workers", .value = NAN, .low = NAN, .high = NAN};
-    size_t count = 0, placement = 0;
-    enum placement recommended;
-    if (!scaling_read(analysis->result, &scaling))
-        return 0;
-    int rc = find_recommended(analysis, &scaling, &recommended, err);
-    if (rc || !find_most(analysis, &scaling, recommended, &count, &placement))
-        return rc;
-    tell(analysis, &scaling, count, placement, &finding);
-    return findings_add(findings, &finding, err);
+    size_t most = 0, p = 0, enough = 0;
+    char number[32], percent[16];
+    if (!scaling_read(analysis->result, &scaling) ||
+        !find_most(analysis, &scaling, find_recommended(analysis, &scaling), &most, &p))
+        return;
+    int arm = scaling.arm[most][p];
+    double best = median_of(analysis, arm, METRIC_RATE);
+    while (enough < most &&
+           !(median_of(analysis, scaling.arm[enough][p], METRIC_RATE) >= enough_share * best))
+        enough++;
+    double rate = median_of(analysis, scaling.arm[enough][p], METRIC_RATE);
+    double held = median_of(analysis, arm, "efficiency");
+    unsigned workers = scaling.counts[most], fewer = scaling.counts[enough];
+    text_set(finding.sentence, "most work per second was done by %u worker%s under %s: %s %s",
+             workers, workers == 1 ? "" : "s", placement_infos[scaling.placements[p]].name,
+             units_format_si(best, number, sizeof(number)), analysis->rounds.arms[arm].rate_unit);
+    if (!isnan(held))
+        text_add(finding.sentence, ", at an efficiency of %s",
+                 text_percent(held, percent, sizeof(percent)));
+    if (enough < most)
+        text_add(finding.sentence, "; %u %s %s of it.", fewer, fewer == 1 ? "does" : "do",
+                 text_percent(rate / best, percent, sizeof(percent)));
+    else
+        text_add(finding.sentence,
+                 most + 1 == scaling.ncounts ? "; more workers than these were not tried." : ".");
+    if (advice_may_advise(scaling.placements[p]))
+        (void)advice_command(analysis->result, &analysis->result->arms[scaling.arm[enough][p]],
+                             finding.command, sizeof(finding.command));
+    findings_put(findings, &finding);
 }

@@ -8,8 +8,8 @@
 /*
  * "workers": which number of workers, under which placement, does most per second by the median of
  * its rounds, and the fewest under the same placement that do 95% of it. Nothing is added where
- * there are no curves (rows/scaling.h). -ENOMEM only.
+ * there are no curves (rows/scaling.h).
  */
-int scaling_find(const struct analysis *analysis, struct findings *findings, struct err *err);
+void scaling_find(const struct analysis *analysis, struct findings *findings);
 
 #endif

@@ -1,74 +1,40 @@
 #include "harness/verdict/advice/verdict.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "harness/verdict/advice/advice.h"
 #include "harness/verdict/advice/bound.h"
 #include "harness/verdict/advice/recommend.h"
 #include "harness/verdict/advice/scaling.h"
 #include "harness/verdict/odd/busy.h"
-#include "harness/verdict/odd/commands.h"
-#include "harness/verdict/odd/gpus.h"
-#include "harness/verdict/odd/scans.h"
-#include "harness/verdict/odd/statuses.h"
-#include "harness/verdict/odd/symmetry_findings.h"
+#include "harness/verdict/odd/odd.h"
 #include "harness/verdict/pairs/ab.h"
 #include "harness/verdict/runs/canary.h"
 
-int verdict_add_placement(const struct analysis *analysis, struct findings *findings,
-                          struct err *err)
+void verdict_add_placement(const struct analysis *analysis, struct findings *findings)
 {
     const struct result *result = analysis->result;
-    struct finding advice;
     unsigned most = 0, least = result_next_slots(result, 0);
-    int rc = 0;
     for (unsigned slots = least; slots; slots = result_next_slots(result, slots))
         most = slots;
-    for (size_t i = 0; i < result->narms && !rc; i++) {
+    for (size_t i = 0; i < result->narms; i++) {
         if (result->arms[i].slots != most || !recommend_is_first(analysis, i))
             continue;
-        rc = advice_make(analysis, &result->arms[i], &advice, err);
-        if (rc || !advice.sentence[0])
-            continue;
-        if (most != least) {
-            char own[sizeof(advice.sentence)];
-            memcpy(own, advice.sentence, sizeof(own));
-            (void)snprintf(advice.sentence, sizeof(advice.sentence), "with %u workers, %.560s",
-                           most, own);
-        }
-        rc = findings_add(findings, &advice, err);
+        const struct finding advice = advice_make(analysis, &result->arms[i]);
+        if (advice.sentence[0] && most != least)
+            findings_putf(findings, &advice, "with %u workers, %.560s", most, advice.sentence);
+        else if (advice.sentence[0])
+            findings_put(findings, &advice);
     }
-    return rc;
-}
-
-static int add_retention(const struct analysis *analysis, struct findings *findings,
-                         struct err *err)
-{
-    int rc = 0;
-    for (size_t i = 0; i < analysis->result->narms && !rc; i++) {
-        const struct arm *arm = &analysis->result->arms[i];
-        struct finding advice;
-        if (arm->alone && bench_is_team(arm->bench) && advice_retention(analysis, arm, &advice))
-            rc = findings_add(findings, &advice, err);
-    }
-    return rc;
 }
 
 static int add_comparison(const struct analysis *measured, struct verdict *verdict, struct err *err)
 {
-    struct finding all;
     int rc = ab_compare(measured, &verdict->comparisons, err);
     if (rc || !verdict->comparisons.n)
         return rc;
+    struct finding all;
     comparisons_to_finding(&verdict->comparisons, &all);
-    return findings_add(&verdict->findings, &all, err);
-}
-
-/* Else arms that differ by more have findings of their own. */
-static bool is_of_placements(const struct result *result)
-{
-    return !result->variants && result->purpose == PURPOSE_RUN;
+    findings_put(&verdict->findings, &all);
+    return 0;
 }
 
 /* Of what was measured: nobody else looks at the rows that watch the machine. */
@@ -76,32 +42,31 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
                  struct err *err)
 {
     const struct symmetry_distance distance = symmetry_topo_distance(topo);
+    const struct result *result = measured->result;
+    struct findings *findings = &verdict->findings;
+    /* Else arms that differ by more have findings of their own. */
+    bool of_placements = !result->variants && result->purpose == PURPOSE_RUN;
     int rc = symmetry_make(&measured->rows, &distance, &verdict->symmetry, err);
-    if (!rc)
-        rc = busy_find(measured, &verdict->findings, err);
-    if (!rc && measured->result->variants)
+    busy_find(measured, findings);
+    if (!rc && result->variants)
         rc = add_comparison(measured, verdict, err);
-    if (!rc && is_of_placements(measured->result))
-        rc = verdict_add_placement(measured, &verdict->findings, err);
-    if (!rc)
-        rc = scaling_find(measured, &verdict->findings, err);
-    if (!rc)
-        rc = add_retention(measured, &verdict->findings, err);
-    if (!rc && is_of_placements(measured->result))
-        rc = bound_find(measured, &verdict->findings, err);
-    if (!rc)
-        rc = statuses_find(measured, &verdict->findings, err);
-    if (!rc)
-        rc = commands_find(measured, &verdict->findings, err);
-    if (!rc)
-        rc = scans_find(measured, &verdict->findings, err);
-    if (!rc)
-        rc = gpus_find(topo, measured->result, &verdict->findings, err);
-    if (!rc)
-        rc = gpus_find_changes(topo, measured->result, &verdict->findings, err);
-    if (!rc && is_of_placements(measured->result)) /* equal units would be those of both variants */
-        rc = symmetry_findings(&verdict->symmetry, topo, &verdict->findings, err);
-    return rc;
+    if (rc)
+        return rc;
+    if (of_placements)
+        verdict_add_placement(measured, findings);
+    scaling_find(measured, findings);
+    for (size_t i = 0; i < result->narms; i++)
+        retention_find(measured, &result->arms[i], findings);
+    if (of_placements)
+        bound_find(measured, findings);
+    statuses_find(measured, findings);
+    commands_find(measured, findings);
+    scans_find(measured, findings);
+    gpus_find(topo, result, findings);
+    gpus_find_changes(topo, result, findings);
+    if (of_placements) /* equal units would be those of both variants */
+        symmetry_findings(&verdict->symmetry, topo, findings);
+    return 0;
 }
 
 int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err)
@@ -110,8 +75,8 @@ int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *
     const struct analysis measured = analysis_measured(&verdict->analysis, &own);
     int rc = judge(&measured, topo, verdict, err);
     if (!rc && !busy_among(&verdict->findings)) /* that says why */
-        rc = canary_find(&verdict->analysis, &verdict->findings, err);
-    return rc;
+        canary_find(&verdict->analysis, &verdict->findings);
+    return rc ? rc : findings_check(&verdict->findings, err);
 }
 
 int verdict_make(const struct result *result, const struct topo *topo, struct verdict *verdict,

@@ -32,8 +32,7 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
 int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err);
 
 /* What is recommended of a run, alone: for results of versions that recommended by another rule. */
-int verdict_add_placement(const struct analysis *analysis, struct findings *findings,
-                          struct err *err);
+void verdict_add_placement(const struct analysis *analysis, struct findings *findings);
 
 void verdict_free(struct verdict *verdict);
 

@@ -9,9 +9,9 @@
  * Adds the finding "busy", of the whole run and with its figure, where more than half of all
  * launches were disturbed: other programs, or the hypervisor, had a larger share of the CPUs than
  * COLLECT_NOISY_FOREIGN or COLLECT_NOISY_STEAL, which flag one launch as noisy. Why half: a median
- * over rounds holds while the disturbed ones are the fewer, and no longer. -ENOMEM only.
+ * over rounds holds while the disturbed ones are the fewer, and no longer.
  */
-int busy_find(const struct analysis *analysis, struct findings *findings, struct err *err);
+void busy_find(const struct analysis *analysis, struct findings *findings);
 
 /* That one among them, or NULL. */
 const struct finding *busy_among(const struct findings *findings);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
+
 const char *collected_name(enum collected_end end)
 {
     static const char *const names[COLLECTED_ENDS] = {"not reached", "measured",    "skipped",
@@ -28,8 +30,7 @@ void collected_judge(struct collected *collected, const struct findings *finding
         if (!finding->subject[0] && (!whole || finding->severity < whole->severity))
             whole = finding;
     }
-    (void)snprintf(collected->sentence, sizeof(collected->sentence), "%s",
-                   whole ? whole->sentence : "");
+    text_set(collected->sentence, "%s", whole ? whole->sentence : "");
 }
 
 char *collection_say(const struct collection *collection, char *buf, size_t size)
@@ -56,7 +57,7 @@ char *collected_say(const struct collected *collected, char *buf, size_t size)
     if (!collected->rounds || collected->end == COLLECTED_SKIPPED)
         return buf;
     if (collected->rounds != collected->rounds_planned)
-        (void)snprintf(rounds, sizeof(rounds), " of %u", collected->rounds_planned);
+        text_set(rounds, " of %u", collected->rounds_planned);
     (void)snprintf(buf, size, "%u%s round%s", collected->rounds, rounds,
                    collected->rounds == 1 && !rounds[0] ? "" : "s");
     size_t used = strlen(buf);

@@ -1,4 +1,4 @@
-#include "harness/verdict/odd/gpus.h"
+#include "harness/verdict/odd/odd.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "harness/machine/gpu/health.h"
 #include "harness/machine/gpu/watch.h"
 #include "harness/machine/topo/topo_gpu.h"
-#include "harness/verdict/odd/statuses.h"
 
 static bool uses_gpus(const struct result *result)
 {
@@ -29,29 +28,21 @@ static bool matters(const struct finding *finding)
     return false;
 }
 
-static int add_gpu(const struct topo_gpu *gpu, struct findings *findings, struct err *err)
-{
-    struct findings all = {0};
-    char name[64];
-    int rc = 0;
-    if (gpu->health)
-        rc = gpu_health_judge(gpu->health, topo_gpu_name(gpu, name, sizeof(name)), &all, err);
-    for (size_t i = 0; i < all.n && !rc; i++)
-        if (matters(&all.all[i]))
-            rc = findings_add(findings, &all.all[i], err);
-    findings_free(&all);
-    return rc;
-}
-
-int gpus_find(const struct topo *topo, const struct result *result, struct findings *findings,
-              struct err *err)
+void gpus_find(const struct topo *topo, const struct result *result, struct findings *findings)
 {
     unsigned n = topo && uses_gpus(result) ? topo_visible_gpus(topo) : 0;
-    int rc = 0;
-    for (unsigned i = 0; i < n && !rc; i++)
-        if (!i || strcmp(topo->gpus[i].pci_bdf, topo->gpus[i - 1].pci_bdf) != 0)
-            rc = add_gpu(&topo->gpus[i], findings, err);
-    return rc;
+    struct findings all = {0};
+    char name[64];
+    for (unsigned i = 0; i < n; i++)
+        if (topo->gpus[i].health &&
+            (!i || strcmp(topo->gpus[i].pci_bdf, topo->gpus[i - 1].pci_bdf) != 0))
+            (void)gpu_health_judge(topo->gpus[i].health,
+                                   topo_gpu_name(&topo->gpus[i], name, sizeof(name)), &all, NULL);
+    for (size_t i = 0; i < all.n; i++)
+        if (matters(&all.all[i]))
+            findings_put(findings, &all.all[i]);
+    findings->failed = findings->failed || all.failed;
+    findings_free(&all);
 }
 
 /* "GPU 2 (0000:00:08.0)", where it is one of this machine, else with its host. */
@@ -106,21 +97,19 @@ static void gather_arm(struct gathered *all, const struct result *result, const 
                     statuses_name_arm(result, arm, name, sizeof(name)));
 }
 
-static int add_changes(const struct topo *topo, const struct result *result,
-                       const struct gpu_change *gpu, struct findings *findings, struct err *err)
+static void add_changes(const struct topo *topo, const struct result *result,
+                        const struct gpu_change *gpu, struct findings *findings)
 {
     char subject[128], evidence[64];
-    int rc = 0;
     name_gpu(topo, gpu, subject, sizeof(subject));
-    for (int kind = 0; kind < GPU_KINDS && !rc; kind++) {
+    for (int kind = 0; kind < GPU_KINDS; kind++) {
         struct gathered all = {.sum = gpu_change_only(gpu, GPU_KINDS)};
         for (size_t a = 0; a < result->narms; a++)
             gather_arm(&all, result, &result->arms[a], gpu, (enum gpu_kind)kind);
-        (void)snprintf(evidence, sizeof(evidence), "%u of %u launches", all.rounds, all.most);
+        text_set(evidence, "%u of %u launches", all.rounds, all.most);
         if (all.rounds)
-            rc = gpu_change_judge(&all.sum, subject, all.arms, evidence, findings, err);
+            (void)gpu_change_judge(&all.sum, subject, all.arms, evidence, findings, NULL);
     }
-    return rc;
 }
 
 /* Whether an earlier observation has the GPU. */
@@ -138,16 +127,12 @@ static bool is_met(const struct result *result, const struct gpu_change *gpu)
     return false;
 }
 
-int gpus_find_changes(const struct topo *topo, const struct result *result,
-                      struct findings *findings, struct err *err)
+void gpus_find_changes(const struct topo *topo, const struct result *result,
+                       struct findings *findings)
 {
-    int rc = 0;
     for (size_t a = 0; a < result->narms; a++)
         for (size_t o = 0; o < result->arms[a].nobservations; o++)
-            for (unsigned i = 0; i < result->arms[a].observations[o].ngpus && !rc; i++) {
-                const struct gpu_change *gpu = &result->arms[a].observations[o].gpus[i];
-                if (!is_met(result, gpu))
-                    rc = add_changes(topo, result, gpu, findings, err);
-            }
-    return rc;
+            for (unsigned i = 0; i < result->arms[a].observations[o].ngpus; i++)
+                if (!is_met(result, &result->arms[a].observations[o].gpus[i]))
+                    add_changes(topo, result, &result->arms[a].observations[o].gpus[i], findings);
 }

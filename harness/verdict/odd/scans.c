@@ -1,8 +1,8 @@
-#include "harness/verdict/odd/scans.h"
+#include "harness/verdict/odd/odd.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/rows/say.h"
 
 enum { ROUNDS_LEAST = 3 };
@@ -35,45 +35,32 @@ static struct some find(const struct rows *rows, const struct arm *arm, const ch
     return some;
 }
 
-/* "n 8, aggressor stream" of a row, as its benchmark says it, and of how many it is one. */
-static void say_where(const struct bench *bench, const struct some *some, char *buf, size_t size)
-{
-    char what[120];
-    (void)say_dims(bench, &some->row->dims, what, sizeof(what));
-    (void)snprintf(buf, size, "%zu of %zu values, such as %s", some->told, some->rows, what);
-}
-
-static int judge_metric(const struct analysis *analysis, const struct arm *arm,
-                        const struct bench_metric *metric, struct findings *findings,
-                        struct err *err)
+static void judge_metric(const struct analysis *analysis, const struct arm *arm,
+                         const struct bench_metric *metric, struct findings *findings)
 {
     struct finding finding = {.id = "below_one"};
-    char part[80], where[80];
+    char part[80], where[80], what[120];
     struct some some = find(&analysis->rows, arm, metric->name);
     bool many = (double)some.told >= SCANS_BELOW_SHARE * (double)some.rows;
     if (!metric->below_one || !some.told || !many)
-        return 0;
+        return;
     (void)say_part(analysis->result, arm, NULL, part, sizeof(part));
     (void)say_in_part(analysis->result, arm, NULL, where, sizeof(where));
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%s, %s%s%s%s%s", arm->bench->name,
-                   metric->name, part[0] ? ", " : "", part, where[0] ? ", " : "", where);
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%.3f: %s", some.row->median,
-                   metric->below_one);
-    say_where(arm->bench, &some, finding.evidence, sizeof(finding.evidence));
-    return findings_add(findings, &finding, err);
+    (void)say_dims(arm->bench, &some.row->dims, what, sizeof(what));
+    text_set(finding.subject, "%s, %s%s%s%s%s", arm->bench->name, metric->name, part[0] ? ", " : "",
+             part, where[0] ? ", " : "", where);
+    text_set(finding.evidence, "%zu of %zu values, such as %s", some.told, some.rows, what);
+    findings_putf(findings, &finding, "%.3f: %s", some.row->median, metric->below_one);
 }
 
-int scans_find(const struct analysis *analysis, struct findings *findings, struct err *err)
+void scans_find(const struct analysis *analysis, struct findings *findings)
 {
     const struct result *result = analysis->result;
-    int rc = 0;
     for (size_t i = 0; i < result->narms; i++) {
         const struct bench *bench = result->arms[i].bench;
-        if (!bench->scan || !analysis->rounds.arms[i].n)
-            continue;
-        for (const struct bench_metric *metric = bench->metrics; metric && metric->name && !rc;
-             metric++)
-            rc = judge_metric(analysis, &result->arms[i], metric, findings, err);
+        bool scanned = bench->scan && analysis->rounds.arms[i].n;
+        for (const struct bench_metric *metric = scanned ? bench->metrics : NULL;
+             metric && metric->name; metric++)
+            judge_metric(analysis, &result->arms[i], metric, findings);
     }
-    return rc;
 }

@@ -1,9 +1,10 @@
-#include "harness/verdict/odd/statuses.h"
+#include "harness/verdict/odd/odd.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/number.h"
 #include "harness/rows/say.h"
@@ -23,8 +24,7 @@ char *statuses_name_arm(const struct result *result, const struct arm *arm, char
         return buf;
     }
     if (result_next_slots(result, result_next_slots(result, 0)))
-        (void)snprintf(slots, sizeof(slots), ", %u worker%s", arm->slots,
-                       arm->slots == 1 ? "" : "s");
+        text_set(slots, ", %u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
     (void)snprintf(buf, size, "%s%s%s%s%s", placement_infos[arm->placement].name,
                    arm->alone ? " alone" : "", slots, arm->variant ? ", variant " : "",
                    arm->variant ? arm->variant->name : "");
@@ -35,7 +35,6 @@ struct search {
     const struct analysis *analysis;
     struct findings *findings;
     size_t first; /* of ours among them */
-    struct err *err;
 };
 
 static const struct arm *arm_at(const struct search *search, size_t arm)
@@ -43,9 +42,11 @@ static const struct arm *arm_at(const struct search *search, size_t arm)
     return &search->analysis->result->arms[arm];
 }
 
-static void name_arm(const struct search *search, const struct arm *arm, char *buf, size_t size)
+static void name_arm(const struct search *search, const struct arm *arm,
+                     char subject[sizeof(((struct finding *)NULL)->subject)])
 {
-    (void)statuses_name_arm(search->analysis->result, arm, buf, size);
+    (void)statuses_name_arm(search->analysis->result, arm, subject,
+                            sizeof(((struct finding *)NULL)->subject));
 }
 
 static bool is_absent(const struct arm *arm)
@@ -96,23 +97,15 @@ static bool same_sentence(const struct finding *a, const struct finding *b)
     return strcmp(a->sentence, b->sentence) == 0;
 }
 
-/* Arms that ended alike are told together; false where there is none. */
-static bool joins_earlier(const struct search *search, const struct finding *finding)
+/* Arms that ended alike are told together. */
+static void add_joined(const struct search *search, const struct finding *finding)
 {
-    for (size_t i = search->first; i < search->findings->n; i++) {
-        struct finding *earlier = &search->findings->all[i];
-        if (!same_sentence(earlier, finding))
-            continue;
-        add_subject(earlier, finding->subject);
-        return true;
-    }
-    return false;
-}
-
-static int add_joined(const struct search *search, const struct finding *finding)
-{
-    return joins_earlier(search, finding) ? 0
-                                          : findings_add(search->findings, finding, search->err);
+    for (size_t i = search->first; i < search->findings->n; i++)
+        if (same_sentence(&search->findings->all[i], finding)) {
+            add_subject(&search->findings->all[i], finding->subject);
+            return;
+        }
+    findings_put(search->findings, finding);
 }
 
 /* How an arm, or a value of it, ended: "failed: a worker was killed"; of a bound only which. */
@@ -121,10 +114,10 @@ static struct finding make_finding(const struct search *search, const struct arm
 {
     struct finding finding = {.severity = severities[status]};
     bool bound = number_bound(reason)[0] != '\0';
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", status_name(status));
-    name_arm(search, arm, finding.subject, sizeof(finding.subject));
-    (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s%s%s",
-                   bound ? "" : status_name(status), bound ? "" : ": ", reason);
+    text_set(finding.id, "%s", status_name(status));
+    name_arm(search, arm, finding.subject);
+    text_set(finding.sentence, "%s%s%s", bound ? "" : status_name(status), bound ? "" : ": ",
+             reason);
     return finding;
 }
 
@@ -146,7 +139,7 @@ static int first_of_all_alike(const struct search *search, const struct bench *b
     return n > 1 ? first : -1;
 }
 
-static int add_arm(const struct search *search, size_t index)
+static void add_arm(const struct search *search, size_t index)
 {
     const struct arm *arm = arm_at(search, index);
     int alike = arm->bench->scan ? first_of_all_alike(search, arm->bench) : -1;
@@ -154,13 +147,13 @@ static int add_arm(const struct search *search, size_t index)
     bool repeats = rounds->source != index;
     bool told = rounds->status == STATUS_NOISY && busy_explains(search->findings, arm);
     if (rounds->status == STATUS_OK || told || repeats || (is_absent(arm) && !arm->bench->scan))
-        return 0;
+        return;
     if (alike >= 0 && (size_t)alike < index && !is_absent(arm))
-        return 0; /* told with the first of them */
+        return; /* told with the first of them */
     struct finding finding = make_finding(search, arm, rounds->status, rounds->reason);
     if (alike >= 0 && (size_t)alike == index)
-        (void)snprintf(finding.subject, sizeof(finding.subject), "%s", arm->bench->name);
-    return add_joined(search, &finding);
+        text_set(finding.subject, "%s", arm->bench->name);
+    add_joined(search, &finding);
 }
 
 /* Why a value of a scan could not be had while others could, or is doubtful; false: it is well. */
@@ -173,7 +166,7 @@ static bool doubts_value(const struct search *search, const struct row *row,
     if (!row->arm->bench->scan)
         return false;
     if (row->status >= STATUS_SKIPPED && row->status > of->status)
-        (void)snprintf(why, sizeof(why), "%s", row->reason);
+        text_set(why, "%s", row->reason);
     else if (!row_doubt(row, of, why, sizeof(why))[0])
         return false;
     *finding = make_finding(search, row->arm, row->status, why);
@@ -190,19 +183,18 @@ static bool is_told(const struct findings *findings, const struct finding *findi
 }
 
 /* Of each arm every reason once, and then those of all arms that share one. */
-static int add_values(const struct search *search)
+static void add_values(const struct search *search)
 {
     const struct rows *rows = &search->analysis->rows;
     struct findings of_arms = {0};
     struct finding finding;
-    int rc = 0;
-    for (size_t i = 0; i < rows->n && !rc; i++)
+    for (size_t i = 0; i < rows->n; i++)
         if (doubts_value(search, &rows->row[i], &finding) && !is_told(&of_arms, &finding))
-            rc = findings_add(&of_arms, &finding, search->err);
-    for (size_t i = 0; i < of_arms.n && !rc; i++)
-        rc = add_joined(search, &of_arms.all[i]);
+            findings_put(&of_arms, &finding);
+    for (size_t i = 0; i < of_arms.n; i++)
+        add_joined(search, &of_arms.all[i]);
+    search->findings->failed = search->findings->failed || of_arms.failed;
     findings_free(&of_arms);
-    return rc;
 }
 
 static bool is_not_here(const struct arm *arm, unsigned slots)
@@ -211,30 +203,28 @@ static bool is_not_here(const struct arm *arm, unsigned slots)
 }
 
 /* By name, or with the reason where they are few. */
-static int add_not_here(const struct search *search, unsigned slots)
+static void add_not_here(const struct search *search, unsigned slots)
 {
+    const struct result *result = search->analysis->result;
     struct finding all = {.id = "not_here", .subject = "not on this machine"};
-    size_t n = 0, used = 0, size = sizeof(all.sentence);
-    int rc = 0;
-    for (size_t i = 0; i < search->analysis->result->narms && used < size; i++)
-        if (is_not_here(arm_at(search, i), slots))
-            used += (size_t)snprintf(all.sentence + used, size - used, "%s%s", n++ ? ", " : "",
-                                     placement_infos[arm_at(search, i)->placement].name);
+    size_t n = 0;
+    for (size_t i = 0; i < result->narms; i++)
+        if (is_not_here(&result->arms[i], slots))
+            text_add(all.sentence, "%s%s", n++ ? ", " : "",
+                     placement_infos[result->arms[i].placement].name);
     if (n > REASONS_MAX) {
-        if (used < size)
-            (void)snprintf(all.sentence + used, size - used, " ('contend info' says why)");
-        return findings_add(search->findings, &all, search->err);
+        text_add(all.sentence, " ('contend info' says why)");
+        findings_put(search->findings, &all);
+        return;
     }
-    for (size_t i = 0; i < search->analysis->result->narms && !rc; i++) {
+    for (size_t i = 0; i < result->narms; i++) {
         struct finding one = {.id = "not_here"};
-        if (!is_not_here(arm_at(search, i), slots))
+        if (!is_not_here(&result->arms[i], slots))
             continue;
-        name_arm(search, arm_at(search, i), one.subject, sizeof(one.subject));
-        (void)snprintf(one.sentence, sizeof(one.sentence), "skipped: %s",
-                       arm_at(search, i)->plan.reason);
-        rc = add_joined(search, &one);
+        name_arm(search, &result->arms[i], one.subject);
+        text_set(one.sentence, "skipped: %s", result->arms[i].plan.reason);
+        add_joined(search, &one);
     }
-    return rc;
 }
 
 /* The worker that OpenMP gave the least of its threads; NULL where all have theirs. */
@@ -256,24 +246,25 @@ static const struct worker_result *smallest_team(const struct arm *arm, unsigned
 }
 
 /* What OMP_THREAD_LIMIT and OMP_DYNAMIC made of the plan. */
-static int add_small_team(const struct search *search, const struct arm *arm)
+static void add_small_team(const struct search *search, const struct arm *arm)
 {
     unsigned i = 0;
     const struct worker_result *worker = smallest_team(arm, &i);
-    if (!worker)
-        return 0;
     struct finding finding = {.id = "small_team"};
-    name_arm(search, arm, finding.subject, sizeof(finding.subject));
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "OpenMP gave worker %u a team of %u of the %u threads planned", i,
-                   worker->least_team, arm->plan.workers[i].threads);
-    return findings_add(search->findings, &finding, search->err);
+    if (!worker)
+        return;
+    name_arm(search, arm, finding.subject);
+    findings_putf(search->findings, &finding,
+                  "OpenMP gave worker %u a team of %u of the %u threads planned", i,
+                  worker->least_team, arm->plan.workers[i].threads);
 }
 
 /* A median of one step is that step, and the first of a fight is not like the next. */
-static int add_few_steps(const struct search *search, size_t index)
+static void add_few_steps(const struct search *search, size_t index)
 {
     const struct round_values *values = &search->analysis->values;
+    const struct arm *arm = arm_at(search, index);
+    struct finding finding = {.id = "few_steps", .severity = FINDING_DOUBT};
     double least = BENCH_STEPS_LEAST;
     unsigned few = 0, rounds = 0;
     for (size_t i = values->first[index]; i < values->first[index + 1]; i++) {
@@ -284,54 +275,46 @@ static int add_few_steps(const struct search *search, size_t index)
         few += value->value < BENCH_STEPS_LEAST;
         least = fmin(least, value->value);
     }
-    bool whole = search->analysis->result->arms[index].bench->whole; /* one run is enough of it */
-    if (!few || whole || search->analysis->rounds.arms[index].source != index)
-        return 0;
-    struct finding finding = {.id = "few_steps", .severity = FINDING_DOUBT};
-    name_arm(search, arm_at(search, index), finding.subject, sizeof(finding.subject));
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%.0f step%s of a worker in %u of %u round%s: the limit has no room for %d "
-                   "(--limit)",
-                   least, least == 1 ? "" : "s", few, rounds, rounds == 1 ? "" : "s",
-                   BENCH_STEPS_LEAST);
-    return add_joined(search, &finding);
+    /* Of what is whole one run is enough. */
+    if (!few || arm->bench->whole || search->analysis->rounds.arms[index].source != index)
+        return;
+    name_arm(search, arm, finding.subject);
+    text_set(finding.sentence,
+             "%.0f step%s of a worker in %u of %u round%s: the limit has no room for %d (--limit)",
+             least, least == 1 ? "" : "s", few, rounds, rounds == 1 ? "" : "s", BENCH_STEPS_LEAST);
+    add_joined(search, &finding);
 }
 
 /* More than 1 is no speed-up by neighbours: what it is measured against was slow. */
-static int add_above_one(const struct search *search, size_t index)
+static void add_above_one(const struct search *search, size_t index)
 {
     const struct arm *arm = arm_at(search, index);
     const struct row *row = rows_find(&search->analysis->rows, arm, "efficiency");
     struct finding finding = {.id = "efficiency_above_one"};
     if (arm->alone || !row || !(row->ci_low > 1))
-        return 0;
-    name_arm(search, arm, finding.subject, sizeof(finding.subject));
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "efficiency above 100%%, by its interval too: a slice alone was slower than "
-                   "the same among %u workers, as where clocks rise under load (turbo, uncore), or "
-                   "the baseline's rounds were unlucky ones",
-                   arm->slots);
-    return add_joined(search, &finding);
+        return;
+    name_arm(search, arm, finding.subject);
+    text_set(finding.sentence,
+             "efficiency above 100%%, by its interval too: a slice alone was slower than "
+             "the same among %u workers, as where clocks rise under load (turbo, uncore), or "
+             "the baseline's rounds were unlucky ones",
+             arm->slots);
+    add_joined(search, &finding);
 }
 
-int statuses_find(const struct analysis *analysis, struct findings *findings, struct err *err)
+void statuses_find(const struct analysis *analysis, struct findings *findings)
 {
     const struct result *result = analysis->result;
-    unsigned first = result_next_slots(result, 0);
-    const struct search search = {
-        .analysis = analysis, .findings = findings, .first = findings->n, .err = err};
-    int rc = 0;
-    for (size_t i = 0; i < result->narms && !rc; i++)
-        rc = add_arm(&search, i);
-    if (!rc)
-        rc = add_values(&search);
-    for (size_t i = 0; i < result->narms && !rc; i++)
-        rc = add_few_steps(&search, i);
-    for (size_t i = 0; i < result->narms && !rc; i++)
-        rc = add_above_one(&search, i);
-    for (unsigned slots = first; slots && !rc; slots = result_next_slots(result, slots))
-        rc = add_not_here(&search, slots);
-    for (size_t i = 0; i < result->narms && !rc; i++)
-        rc = add_small_team(&search, &result->arms[i]);
-    return rc;
+    const struct search search = {analysis, findings, findings->n};
+    for (size_t i = 0; i < result->narms; i++)
+        add_arm(&search, i);
+    add_values(&search);
+    for (size_t i = 0; i < result->narms; i++)
+        add_few_steps(&search, i);
+    for (size_t i = 0; i < result->narms; i++)
+        add_above_one(&search, i);
+    for (unsigned slots = 0; (slots = result_next_slots(result, slots)) != 0;)
+        add_not_here(&search, slots);
+    for (size_t i = 0; i < result->narms; i++)
+        add_small_team(&search, &result->arms[i]);
 }

@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
 
 const char *symmetry_kind_name(enum symmetry_kind kind)
 {
@@ -58,7 +58,7 @@ static void replace_node(const struct row *row, const struct symmetry_distance *
     int far = os_node < 0 || !distance->ask ? -1 : distance->ask(distance->arg, unit->id, os_node);
     if (far < 0)
         return;
-    (void)snprintf(text, sizeof(text), "distance=%d", far);
+    text_set(text, "distance=%d", far);
     *at = dims_with_text(rest, 0, text);
     unit->other = os_node;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/row.h"
@@ -130,20 +131,19 @@ static void describe(const struct duel *duel, const struct round_value *value,
                                .base_runs = 1,
                                .other_runs = 1,
                                .gates = metric_gates(base->bench, value->metric, &value->dims)};
-    (void)snprintf(one->base, sizeof(one->base), "%s", base->variant->name);
-    (void)snprintf(one->other, sizeof(one->other), "%s", other->variant->name);
-    (void)snprintf(one->metric, sizeof(one->metric), "%s", value->metric);
-    (void)snprintf(one->unit, sizeof(one->unit), "%s", value->unit);
-    (void)snprintf(one->better, sizeof(one->better), "%s", value->better);
+    text_set(one->base, "%s", base->variant->name);
+    text_set(one->other, "%s", other->variant->name);
+    text_set(one->metric, "%s", value->metric);
+    text_set(one->unit, "%s", value->unit);
+    text_set(one->better, "%s", value->better);
     if (base->placement == other->placement)
-        (void)snprintf(placement, sizeof(placement), "%s", name);
+        text_set(placement, "%s", name);
     else
-        (void)snprintf(placement, sizeof(placement), "%s against %s", name,
-                       placement_infos[other->placement].name);
+        text_set(placement, "%s against %s", name, placement_infos[other->placement].name);
     (void)say_dims(base->bench, &value->dims, key, sizeof(key));
-    (void)snprintf(one->arm, sizeof(one->arm), "%.40s, %s, %u worker%s%s%s%.100s",
-                   base->bench->name, placement, base->workers, base->workers == 1 ? "" : "s",
-                   device_mark(arm_device(duel->analysis->result, base)), key[0] ? ", " : "", key);
+    text_set(one->arm, "%.40s, %s, %u worker%s%s%s%.100s", base->bench->name, placement,
+             base->workers, base->workers == 1 ? "" : "s",
+             device_mark(arm_device(duel->analysis->result, base)), key[0] ? ", " : "", key);
     put_params(duel, &value->dims, one->params, sizeof(one->params));
 }
 
@@ -163,13 +163,12 @@ static void say_unclear(const struct sequential *of, double threshold, struct co
     double more = more_rounds(of, threshold, log(2 / AB_ALPHA));
     char how_many[80] = "many more rounds are needed";
     if (of->n < 2)
-        (void)snprintf(how_many, sizeof(how_many), "more rounds are needed");
+        text_set(how_many, "more rounds are needed");
     else if (more < 1e5)
-        (void)snprintf(how_many, sizeof(how_many), "about %.0f more %s probably do", fmax(more, 1),
-                       more > 1 ? "rounds" : "round");
-    (void)snprintf(one->reason, sizeof(one->reason),
-                   "After %zu paired round%s a change is neither shown nor excluded; %s.", of->n,
-                   of->n == 1 ? "" : "s", how_many);
+        text_set(how_many, "about %.0f more %s probably do", fmax(more, 1),
+                 more > 1 ? "rounds" : "round");
+    text_set(one->reason, "After %zu paired round%s a change is neither shown nor excluded; %s.",
+             of->n, of->n == 1 ? "" : "s", how_many);
 }
 
 /* A difference below it is none: of a time at least what a reading of the clock takes here. */
@@ -191,19 +190,17 @@ static void judge(const struct duel *duel, const struct sequential *of,
     double least = least_difference(duel, one);
     if (difference < least && (more || less || within)) {
         one->outcome = OUTCOME_SAME;
-        (void)snprintf(one->reason, sizeof(one->reason),
-                       "The difference is below %.3g %.20s, which is none.", least, one->unit);
+        text_set(one->reason, "The difference is below %.3g %.20s, which is none.", least,
+                 one->unit);
     } else if (within) {
         one->outcome = OUTCOME_SAME;
-        (void)snprintf(one->reason, sizeof(one->reason),
-                       "After %zu paired rounds a change of %.3g%% or more is excluded.", of->n,
-                       100 * variants->threshold);
+        text_set(one->reason, "After %zu paired rounds a change of %.3g%% or more is excluded.",
+                 of->n, 100 * variants->threshold);
     } else if (more || less) {
         bool good = more == !strcmp(one->better, "higher");
         one->outcome = good ? OUTCOME_FASTER : OUTCOME_SLOWER;
-        (void)snprintf(one->reason, sizeof(one->reason),
-                       "After %zu paired rounds it is excluded that %s is no %s than %s.", of->n,
-                       one->other, more ? "higher" : "lower", one->base);
+        text_set(one->reason, "After %zu paired rounds it is excluded that %s is no %s than %s.",
+                 of->n, one->other, more ? "higher" : "lower", one->base);
     } else {
         one->outcome = OUTCOME_UNCLEAR;
         say_unclear(of, threshold, one);
@@ -269,24 +266,22 @@ static void doubt_pairs(const struct duel *duel, const struct group groups[2],
         const char *why = why_failed(duel, &groups[i]);
         if (why) {
             one->outcome = OUTCOME_MISSING;
-            (void)snprintf(one->reason, sizeof(one->reason),
-                           "%s did not end well in all rounds: %s",
-                           arm_at(duel, groups[i].arm)->variant->name, why);
+            text_set(one->reason, "%s did not end well in all rounds: %s",
+                     arm_at(duel, groups[i].arm)->variant->name, why);
             return;
         }
     }
     bool cut_base = was_cut_off(duel, &groups[0]), cut = was_cut_off(duel, &groups[1]);
     if (one->outcome == OUTCOME_FASTER && cut) {
         one->outcome = OUTCOME_UNCLEAR;
-        (void)snprintf(one->reason, sizeof(one->reason),
-                       "%s has steps that did not end within the limit: by the others alone it is "
-                       "not shown to be faster. A longer --limit may.",
-                       arm_at(duel, groups[1].arm)->variant->name);
+        text_set(one->reason,
+                 "%s has steps that did not end within the limit: by the others alone it is "
+                 "not shown to be faster. A longer --limit may.",
+                 arm_at(duel, groups[1].arm)->variant->name);
     } else if (one->outcome == OUTCOME_SAME && (cut_base || cut)) {
         one->outcome = OUTCOME_UNCLEAR;
-        (void)snprintf(one->reason, sizeof(one->reason),
-                       "Steps did not end within the limit: bounds cannot show that nothing "
-                       "changed. A longer --limit may.");
+        text_set(one->reason, "Steps did not end within the limit: bounds cannot show that nothing "
+                              "changed. A longer --limit may.");
     }
 }
 
@@ -299,10 +294,9 @@ static void say_missing(const struct duel *duel, size_t nbase, size_t nother,
     const char *reason = duel->analysis->rounds.arms[arm].reason;
     one->outcome = OUTCOME_MISSING;
     if (nbase && nother)
-        (void)snprintf(one->reason, sizeof(one->reason), "There is no round that both have.");
+        text_set(one->reason, "There is no round that both have.");
     else
-        (void)snprintf(one->reason, sizeof(one->reason), "%s has no value of it%s%s.", name,
-                       reason[0] ? ": " : "", reason);
+        text_set(one->reason, "%s has no value of it%s%s.", name, reason[0] ? ": " : "", reason);
 }
 
 /* A group of either arm; of one that both have, the base's. */
@@ -420,10 +414,10 @@ static int close_family(struct comparisons *comparisons, bool gates, struct err 
         if (!changed || one->gates != gates || least_mean(sorted, n, own) >= -log(AB_ALPHA))
             continue;
         one->outcome = OUTCOME_UNCLEAR;
-        (void)snprintf(one->reason, sizeof(one->reason),
-                       "After %u paired rounds a change is shown of it alone, not yet among the "
-                       "%zu that were compared; a few more rounds probably do.",
-                       one->pairs, n);
+        text_set(one->reason,
+                 "After %u paired rounds a change is shown of it alone, not yet among the "
+                 "%zu that were compared; a few more rounds probably do.",
+                 one->pairs, n);
     }
     free(sorted);
     return 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
 
 int comparisons_add(struct comparisons *comparisons, const struct comparison *comparison,
                     struct err *err)
@@ -59,14 +60,14 @@ void comparison_to_finding(const struct comparison *comparison, struct finding *
         .high = comparison->high,
         .unit = "ratio",
     };
-    (void)snprintf(finding->id, sizeof(finding->id), "change_%.24s", comparison->metric);
-    (void)snprintf(finding->subject, sizeof(finding->subject), "%s", comparison->arm);
-    (void)snprintf(finding->metric, sizeof(finding->metric), "%s", comparison->metric);
-    (void)snprintf(finding->sentence, sizeof(finding->sentence), "%s", comparison->reason);
+    text_set(finding->id, "change_%.24s", comparison->metric);
+    text_set(finding->subject, "%s", comparison->arm);
+    text_set(finding->metric, "%s", comparison->metric);
+    text_set(finding->sentence, "%s", comparison->reason);
     if (!isnan(comparison->base_median) && !isnan(comparison->other_median))
-        (void)snprintf(finding->evidence, sizeof(finding->evidence), "%s %.6g %.20s, %s %.6g %.20s",
-                       comparison->base, comparison->base_median, comparison->unit,
-                       comparison->other, comparison->other_median, comparison->unit);
+        text_set(finding->evidence, "%s %.6g %.20s, %s %.6g %.20s", comparison->base,
+                 comparison->base_median, comparison->unit, comparison->other,
+                 comparison->other_median, comparison->unit);
 }
 
 size_t comparisons_count(const struct comparisons *comparisons, enum finding_outcome outcome)
@@ -226,8 +227,7 @@ void comparisons_to_finding(const struct comparisons *comparisons, struct findin
                                      finding_outcome_name(outcomes[i]));
     }
     if (!used)
-        (void)snprintf(finding->sentence, sizeof(finding->sentence),
-                       "Nothing that gates could be compared.");
+        text_set(finding->sentence, "Nothing that gates could be compared.");
     else if (worst)
         (void)snprintf(finding->sentence + used, sizeof(finding->sentence) - used,
                        "; the worst is %s of %s, %s.", worst->metric, worst->arm,

@@ -1,11 +1,11 @@
 #include "harness/verdict/runs/canary.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 
 /* What a metric is, for people: more of it is `more`, and the machine was `worse` then or not. */
@@ -29,13 +29,13 @@ static const struct word *word_of(const char *metric)
 }
 
 /* "copy of memory", "kernel on GPU 0": the GPU is the one dimension that canaries have. */
-static void name_value(const char *metric, const struct dims *at, char *buf, size_t size)
+static char *name_value(const char *metric, const struct dims *at, char buf[160])
 {
-    char gpu[32] = "";
     const char *name = word_of(metric)->name;
+    (void)snprintf(buf, 160, "%s", name[0] ? name : metric);
     if (at->n)
-        (void)snprintf(gpu, sizeof(gpu), " on GPU %.0f", at->of[0].at);
-    (void)snprintf(buf, size, "%s%s", name[0] ? name : metric, gpu);
+        text_append(buf, 160, " ", "on GPU %.0f", at->of[0].at);
+    return buf;
 }
 
 static bool is_number(const struct round_value *value)
@@ -57,11 +57,10 @@ char *canary_say(const char *metric, const struct dims *at, double ratio, char *
 {
     char name[160];
     const struct word *word = word_of(metric);
-    name_value(metric, at, name, sizeof(name));
     double percent = 100 * fabs(ratio - 1);
     int decimals = percent >= 0.95 ? 0 : percent >= 0.095 ? 1 : 2;
-    (void)snprintf(buf, size, "%s: %.*f%% %s", name, decimals, fmax(percent, 0.01),
-                   ratio > 1 ? word->more : word->less);
+    (void)snprintf(buf, size, "%s: %.*f%% %s", name_value(metric, at, name), decimals,
+                   fmax(percent, 0.01), ratio > 1 ? word->more : word->less);
     return buf;
 }
 
@@ -85,42 +84,31 @@ static double find_widest(const struct analysis *analysis, const struct round_va
     return most;
 }
 
-/* ", 1 of 5 rounds": those that were far from the median; "" = none was. */
-static int say_which(const struct analysis *analysis, const struct round_value *widest, char *buf,
-                     size_t size, struct err *err)
+void canary_find(const struct analysis *analysis, struct findings *findings)
 {
+    char name[160];
     unsigned far = 0;
     size_t n = 0;
-    const struct round_value *end, *first = first_of(analysis, &end);
+    struct finding finding = {.id = "machine_moved", .subject = "the machine itself"};
+    const struct round_value *widest = NULL, *end, *first = first_of(analysis, &end);
+    double range = find_widest(analysis, &widest);
+    if (!widest || range <= 1 + CANARY_STEADY)
+        return;
     double *values = calloc((size_t)(end - first) + 1, sizeof(*values));
+    findings->failed = findings->failed || !values;
     if (!values)
-        return err_set(err, -ENOMEM, "no memory for canary rows");
+        return;
     for (const struct round_value *at = first; at < end; at++)
         if (is_number(at) && values_alike(at, widest))
             values[n++] = at->value;
     double median = stats_sort_median(values, n);
     for (size_t i = 0; i < n; i++)
         far += fmax(values[i] / median, median / values[i]) > 1 + CANARY_STEADY;
-    buf[0] = '\0';
-    if (far)
-        (void)snprintf(buf, size, ", %u of %zu rounds", far, n);
     free(values);
-    return 0;
-}
-
-int canary_find(const struct analysis *analysis, struct findings *findings, struct err *err)
-{
-    char name[160], which[64];
-    const struct round_value *widest = NULL;
-    double range = find_widest(analysis, &widest);
-    if (!widest || range <= 1 + CANARY_STEADY)
-        return 0;
-    struct finding finding = {.id = "machine_moved", .subject = "the machine itself"};
-    name_value(widest->metric, &widest->dims, name, sizeof(name));
-    int rc = say_which(analysis, widest, which, sizeof(which), err);
-    if (rc)
-        return rc;
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "moved by %.0f%% from round to round (%s%s)", 100 * (range - 1), name, which);
-    return findings_add(findings, &finding, err);
+    text_set(finding.sentence, "moved by %.0f%% from round to round (%s", 100 * (range - 1),
+             name_value(widest->metric, &widest->dims, name));
+    if (far)
+        text_add(finding.sentence, ", %u of %zu rounds", far, n);
+    text_add(finding.sentence, ")");
+    findings_put(findings, &finding);
 }

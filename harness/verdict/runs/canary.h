@@ -18,9 +18,8 @@ char *canary_say(const char *metric, const struct dims *at, double ratio, char *
 /*
  * Within a run: a note where a metric's largest round is more than CANARY_STEADY from its smallest;
  * it says how many were so far from the median, as one odd round is not a machine that wanders.
- * -ENOMEM only.
  */
-int canary_find(const struct analysis *analysis, struct findings *findings, struct err *err);
+void canary_find(const struct analysis *analysis, struct findings *findings);
 
 /* As a share: what rounds of a steady machine differ by. */
 #define CANARY_STEADY 0.25

@@ -119,10 +119,9 @@ static void name_arm(const struct paired_row *first, struct comparison *comparis
     char said[160];
     (void)say_arm(first->result, row->arm, &row->dims, said, sizeof(said));
     bool named = row->arm->alone || strstr(said, row->placement) || row->arm->bench->scan;
-    (void)snprintf(comparison->arm, sizeof(comparison->arm), "%s%s%s%s%s, %u worker%s%s",
-                   row->bench, said[0] ? ", " : "", said, named ? "" : ", ",
-                   named ? "" : row->placement, row->slots, row->slots == 1 ? "" : "s",
-                   device_mark(device_find(row->device)));
+    text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s", row->bench, said[0] ? ", " : "", said,
+             named ? "" : ", ", named ? "" : row->placement, row->slots, row->slots == 1 ? "" : "s",
+             device_mark(device_find(row->device)));
 }
 
 /* All but what it came to. */
@@ -143,14 +142,12 @@ static void describe(const struct judge *judge, const struct pair *pair,
     };
     comparison->ratio =
         measured_on_both(pair) ? comparison->other_median / comparison->base_median : (double)NAN;
-    (void)snprintf(comparison->base, sizeof(comparison->base), "%s",
-                   judge->sides[PAIRING_BASE].name);
-    (void)snprintf(comparison->other, sizeof(comparison->other), "%s",
-                   judge->sides[PAIRING_OTHER].name);
-    (void)snprintf(comparison->params, sizeof(comparison->params), "%s", row->params);
-    (void)snprintf(comparison->metric, sizeof(comparison->metric), "%s", row->metric);
-    (void)snprintf(comparison->unit, sizeof(comparison->unit), "%s", row->unit);
-    (void)snprintf(comparison->better, sizeof(comparison->better), "%s", row->better);
+    text_set(comparison->base, "%s", judge->sides[PAIRING_BASE].name);
+    text_set(comparison->other, "%s", judge->sides[PAIRING_OTHER].name);
+    text_set(comparison->params, "%s", row->params);
+    text_set(comparison->metric, "%s", row->metric);
+    text_set(comparison->unit, "%s", row->unit);
+    text_set(comparison->better, "%s", row->better);
     name_arm(first, comparison);
 }
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/verdict/runs/run_spread.h"
 
 static bool is_disturbed(const struct disturbed_runs *side)
@@ -61,8 +62,7 @@ void disturbed_doubt(const struct disturbed *of, struct comparisons *comparisons
                        one->outcome == OUTCOME_SAME;
         if (!decided || bears(of, one->outcome))
             continue;
-        (void)snprintf(one->reason, sizeof(one->reason), "It looks %s, but %s.",
-                       finding_outcome_name(one->outcome), why);
+        text_set(one->reason, "It looks %s, but %s.", finding_outcome_name(one->outcome), why);
         one->outcome = OUTCOME_UNCLEAR;
     }
 }

@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/say.h"
 #include "harness/verdict/runs/new_params.h"
@@ -85,15 +85,14 @@ void history_name(const struct row *row, struct history_figure *figure)
     char said[DIMS_KEY_MAX + 64], own[ROW_PARAMS_MAX];
     *figure = (struct history_figure){.canary = row->arm->canary};
     (void)say_dims(row->arm->bench, &row->dims, said, sizeof(said));
-    (void)snprintf(figure->arm, sizeof(figure->arm), "%s, %s, %u worker%s%s%s%s", row->bench,
-                   row->placement, row->workers, row->workers == 1 ? "" : "s",
-                   device_mark(device_find(row->device)), said[0] ? ", " : "", said);
-    (void)snprintf(
-        figure->params, sizeof(figure->params), "%s;%s;%s", row->scenario, row->device,
-        new_params_without_defaults(row->arm->bench->opts, row->params, own, sizeof(own)));
-    (void)snprintf(figure->metric, sizeof(figure->metric), "%s", row->metric);
-    (void)snprintf(figure->unit, sizeof(figure->unit), "%s", row->unit);
-    (void)snprintf(figure->better, sizeof(figure->better), "%s", row->better);
+    text_set(figure->arm, "%s, %s, %u worker%s%s%s%s", row->bench, row->placement, row->workers,
+             row->workers == 1 ? "" : "s", device_mark(device_find(row->device)),
+             said[0] ? ", " : "", said);
+    text_set(figure->params, "%s;%s;%s", row->scenario, row->device,
+             new_params_without_defaults(row->arm->bench->opts, row->params, own, sizeof(own)));
+    text_set(figure->metric, "%s", row->metric);
+    text_set(figure->unit, "%s", row->unit);
+    text_set(figure->better, "%s", row->better);
 }
 
 static int compare_runs(const void *a, const void *b)

@@ -1,6 +1,4 @@
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +21,7 @@ struct judged {
     const struct history_series *series;
     double *calm; /* its runs as they count */
     double error;
+    struct findings *findings;
 };
 
 /* How a figure ended. */
@@ -121,37 +120,37 @@ static struct finding describe(const struct history *history, const struct histo
     const struct history_run *run = &history->runs[run_of(series, change->at)];
     const struct history_run *before = &history->runs[run_of(series, change->at - 1)];
     bool other = before->commit[0] && run->commit[0] && strcmp(before->commit, run->commit) != 0;
-    struct finding finding = {.value = change->ratio, .low = change->low, .high = change->high};
-    (void)snprintf(finding.id, sizeof(finding.id), "%s", id);
-    (void)snprintf(finding.subject, sizeof(finding.subject), "%.230s", series->figure.arm);
-    (void)snprintf(finding.metric, sizeof(finding.metric), "%s", series->figure.metric);
-    (void)snprintf(finding.unit, sizeof(finding.unit), "ratio");
+    struct finding finding = {
+        .value = change->ratio, .low = change->low, .high = change->high, .unit = "ratio"};
+    text_set(finding.id, "%s", id);
+    text_set(finding.subject, "%.230s", series->figure.arm);
+    text_set(finding.metric, "%s", series->figure.metric);
     text_add(finding.sentence, "%s %s (%s to %s) with run %u of %zu, %s: %.4g -> %.4g %s",
              series->figure.metric, comparison_format_ratio(change->ratio, ratio, sizeof(ratio)),
              comparison_format_ratio(change->low, low, sizeof(low)),
              comparison_format_ratio(change->high, high, sizeof(high)),
              run_of(series, change->at) + 1, history->nruns, run->started, change->before,
              change->after, series->figure.unit);
-    (void)snprintf(finding.evidence, sizeof(finding.evidence),
-                   "%.4g -> %.4g %.20s; run %.48s%s%.30s%s%.30s", change->before, change->after,
-                   series->figure.unit, run->run_id, other ? "; contend " : "",
-                   other ? before->commit : "", other ? " -> " : "", other ? run->commit : "");
+    text_set(finding.evidence, "%.4g -> %.4g %.20s; run %.48s%s%.30s%s%.30s", change->before,
+             change->after, series->figure.unit, run->run_id, other ? "; contend " : "",
+             other ? before->commit : "", other ? " -> " : "", other ? run->commit : "");
     return finding;
 }
 
-static int say_end(const struct judged *judged, struct findings *findings, struct err *err)
+static void say_end(const struct judged *judged)
 {
     const struct changes *changes = &judged->series->changes;
     const struct end end = judge_end(judged);
     char ratio[32];
     if (!end.change.told)
-        return 0;
+        return;
+    const struct change *last = &changes->change[changes->n - 1];
     struct finding finding =
         describe(judged->history, judged->series, "history_change", &end.change);
     bool worse = history_is_worse(judged->series, &end.change);
-    if (worse && !history_is_worse(judged->series, &changes->change[changes->n - 1]))
+    if (worse && !history_is_worse(judged->series, last))
         text_add(finding.sentence, ", recovered in part");
-    else if (changes->change[changes->n - 1].at != end.change.at)
+    else if (last->at != end.change.at)
         text_add(finding.sentence, ", in steps");
     if (end.canary)
         text_add(finding.sentence, "; the machine itself moved: %s %s", end.canary->figure.metric,
@@ -160,25 +159,22 @@ static int say_end(const struct judged *judged, struct findings *findings, struc
     finding.severity = end.outcome == OUTCOME_SLOWER    ? FINDING_BAD
                        : end.outcome == OUTCOME_UNCLEAR ? FINDING_DOUBT
                                                         : FINDING_NOTE;
-    return findings_add(findings, &finding, err);
+    findings_put(judged->findings, &finding);
 }
 
 /* Those on the way to how it ended; of the canary all. */
-static int say_steps(const struct judged *judged, struct findings *findings, struct err *err)
+static void say_steps(const struct judged *judged)
 {
     const struct changes *changes = &judged->series->changes;
     bool canary = judged->series->figure.canary;
-    int rc = 0;
-    for (size_t i = changes->n; i-- > 0 && !rc && (canary || changes->n > 1);) {
+    for (size_t i = changes->n; i-- > 0 && (canary || changes->n > 1);) {
         const struct change *change = &changes->change[i];
-        if (fabs(log(change->ratio)) < judged->history->threshold)
-            continue;
         struct finding finding = describe(judged->history, judged->series,
                                           canary ? "history_canary" : "history_step", change);
         finding.severity = canary ? FINDING_DOUBT : FINDING_NOTE;
-        rc = findings_add(findings, &finding, err);
+        if (fabs(log(change->ratio)) >= judged->history->threshold)
+            findings_put(judged->findings, &finding);
     }
-    return rc;
 }
 
 /* Fills calm, and the changes. */
@@ -198,19 +194,16 @@ size_t history_count(const struct findings *findings, enum finding_outcome outco
     return n;
 }
 
-static int say_whole(const struct history *history, size_t figures, size_t untested,
-                     struct findings *findings, struct err *err)
+static void say_whole(const struct history *history, size_t figures, size_t untested,
+                      struct findings *findings)
 {
     size_t slower = history_count(findings, OUTCOME_SLOWER);
     size_t faster = history_count(findings, OUTCOME_FASTER);
     size_t unclear = history_count(findings, OUTCOME_UNCLEAR);
     struct finding finding = {.id = "history",
                               .severity = slower ? FINDING_BAD : FINDING_NOTE,
-                              .outcome = slower ? OUTCOME_SLOWER : OUTCOME_SAME,
-                              .value = NAN,
-                              .low = NAN,
-                              .high = NAN};
-    text_add(finding.sentence,
+                              .outcome = slower ? OUTCOME_SLOWER : OUTCOME_SAME};
+    text_set(finding.sentence,
              "%zu runs of one machine, %s to %s: of %zu figures %zu ended SLOWER, %zu FASTER, "
              "%zu UNCLEAR, as the machine moved too, and %zu as they began.",
              history->nruns, history->runs[0].started, history->runs[history->nruns - 1].started,
@@ -219,45 +212,40 @@ static int say_whole(const struct history *history, size_t figures, size_t untes
         text_add(finding.sentence, " %zu more %s in fewer than %d runs, and %s not looked at.",
                  untested, untested == 1 ? "is" : "are", CHANGES_RUNS,
                  untested == 1 ? "was" : "were");
-    return findings_add(findings, &finding, err);
+    findings_put(findings, &finding);
 }
 
 /* Of several scenarios each run has only some of the figures. */
-static int say_few(const struct history *history, size_t longest, struct findings *findings,
-                   struct err *err)
+static void say_few(const struct history *history, size_t longest, struct findings *findings)
 {
-    struct finding finding = {.id = "history",
-                              .severity = FINDING_DOUBT,
-                              .outcome = OUTCOME_UNCLEAR,
-                              .value = NAN,
-                              .low = NAN,
-                              .high = NAN};
-    text_add(finding.sentence, "%zu runs of one machine", history->nruns);
+    struct finding finding = {
+        .id = "history", .severity = FINDING_DOUBT, .outcome = OUTCOME_UNCLEAR};
+    text_set(finding.sentence, "%zu runs of one machine", history->nruns);
     if (longest < history->nruns)
         text_add(finding.sentence, ", %zu with the same figure", longest);
     text_add(finding.sentence,
              ": a change is not to be told from chance below %d, with %d on either side of it.",
              CHANGES_RUNS, CHANGES_SIDE);
-    return findings_add(findings, &finding, err);
+    findings_put(findings, &finding);
 }
 
 /* `room` has two numbers for each run of a series. */
-static int judge_all(struct history *history, size_t figures, double *room,
-                     struct findings *findings, struct err *err)
+static void judge_all(struct history *history, size_t figures, double *room,
+                      struct findings *findings)
 {
-    int rc = 0;
     for (int canary = 1; canary >= 0; canary--) /* what they explain is to be known before */
-        for (size_t i = 0; i < history->nseries && !rc; i++) {
+        for (size_t i = 0; i < history->nseries; i++) {
             struct history_series *series = &history->series[i];
-            struct judged judged = {history, series, room + series->n,
-                                    canary ? moved_error : HISTORY_ERROR / (double)figures};
+            const struct judged judged = {history, series, room + series->n,
+                                          canary ? moved_error : HISTORY_ERROR / (double)figures,
+                                          findings};
             if (series->figure.canary != canary)
                 continue;
             find_changes(&judged, series, room);
-            rc = canary ? 0 : say_end(&judged, findings, err);
-            rc = rc ? rc : say_steps(&judged, findings, err);
+            if (!canary)
+                say_end(&judged);
+            say_steps(&judged);
         }
-    return rc;
 }
 
 int history_judge(struct history *history, double threshold, struct findings *findings,
@@ -275,12 +263,13 @@ int history_judge(struct history *history, double threshold, struct findings *fi
         most = series->n > most ? series->n : most;
         longest = series->n > longest && !series->figure.canary ? series->n : longest;
     }
-    if (rc || !figures)
-        return rc ? rc : say_few(history, longest, findings, err);
-    double *room = calloc(2 * most, sizeof(*room));
-    if (!room)
-        return err_set(err, -ENOMEM, "no memory for %zu runs", most);
-    rc = judge_all(history, figures, room, findings, err);
+    double *room = calloc(2 * most + 1, sizeof(*room));
+    findings->failed = !room;
+    if (room && !rc && figures) {
+        judge_all(history, figures, room, findings);
+        say_whole(history, figures, untested, findings);
+    } else if (!rc)
+        say_few(history, longest, findings);
     free(room);
-    return rc ? rc : say_whole(history, figures, untested, findings, err);
+    return rc ? rc : findings_check(findings, err);
 }

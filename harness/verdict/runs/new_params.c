@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
 
 enum { VALUE_MAX = 128 };
 
@@ -47,10 +48,10 @@ static struct new_param *add(struct pairing *pairing, const struct row *row, con
         return NULL;
     }
     *param = (struct new_param){.bench = row->bench, .last_side = -1};
-    (void)snprintf(param->name, sizeof(param->name), "%s", name);
+    text_set(param->name, "%s", name);
     const struct opt *opt = find_opt(row, name);
     if (opt && opt->def) /* of what is on record, written as its values are */
-        (void)snprintf(param->def, sizeof(param->def), "%s", opt->def);
+        text_set(param->def, "%s", opt->def);
     param->has_def = opt && opt->def;
     return param;
 }
@@ -69,7 +70,7 @@ static int count(struct pairing *pairing, const struct paired_row *row, const ch
     param->last_side = (int)row->side;
     param->last_run = row->run;
     if (value && !param->value[0])
-        (void)snprintf(param->value, sizeof(param->value), "%s", value);
+        text_set(param->value, "%s", value);
     param->varies = param->varies || !value || strcmp(param->value, value) != 0;
     return 0;
 }

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,7 +104,7 @@ static int add_arms(struct sizing *sizing, const struct topo *topo,
     for (size_t i = 0; i < n && !rc && cores[i] <= most; i++) {
         struct arms_request one = *request;
         struct variant *variant = &sizing->variants[sizing->n++];
-        (void)snprintf(variant->name, sizeof(variant->name), NAME "%u", cores[i]);
+        text_set(variant->name, NAME "%u", cores[i]);
         one.variant = variant;
         one.placements = &placement;
         one.nplacements = 1;
@@ -201,77 +200,61 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
     return curves->n > 0;
 }
 
-static const char *plural(unsigned n)
-{
-    return n == 1 ? "" : "s";
-}
-
-/* "4 cores (the knee is at 3)". */
-static char *say_enough(const struct sizing_curves *curves, size_t enough, size_t knee, char *buf,
-                        size_t size)
+/* "4 cores (knee at 3)". */
+static void add_needed(const struct sizing_curves *curves, size_t enough, size_t knee,
+                       struct finding *finding)
 {
     unsigned cores = curves->alone[enough].cores;
-    (void)snprintf(buf, size, "%u core%s", cores, plural(cores));
+    text_add(finding->sentence, "%u core%s", cores, cores == 1 ? "" : "s");
     if (knee < curves->n)
-        (void)snprintf(buf + strlen(buf), size - strlen(buf), " (knee at %u)",
-                       curves->alone[knee].cores);
-    return buf;
+        text_add(finding->sentence, " (knee at %u)", curves->alone[knee].cores);
 }
 
-static int add_enough(const struct sizing_curves *curves, const struct result *result,
-                      struct findings *findings, struct err *err)
+static void add_enough(const struct sizing_curves *curves, const struct result *result,
+                       struct findings *findings)
 {
-    char one[64], each[64];
     bool both = curves->workers > 1 && curves->enough_all < curves->n;
-    size_t last = both ? curves->enough_all : curves->enough;
-    struct finding finding = {
-        .id = "sizing", .metric = "cores", .unit = "count", .low = NAN, .high = NAN};
-    finding.value = curves->alone[last].cores;
-    (void)say_enough(curves, curves->enough, curves->knee, one, sizeof(one));
-    size_t used = (size_t)snprintf(finding.sentence, sizeof(finding.sentence),
-                                   "Within %.0f%% of its best, one worker alone needs %s",
-                                   100 * SIZING_SHARE, one);
-    if (both)
-        used += (size_t)snprintf(
-            finding.sentence + used, sizeof(finding.sentence) - used, "; each of %u workers %s",
-            curves->workers,
-            say_enough(curves, curves->enough_all, curves->knee_all, each, sizeof(each)));
-    (void)snprintf(finding.sentence + used, sizeof(finding.sentence) - used, ".");
-    (void)snprintf(finding.command, sizeof(finding.command),
-                   "%s place --workers %u --placement %s --cores-each %u%s",
-                   result->program ? result->program : "contend", curves->workers,
-                   placement_infos[curves->arm->placement].name, curves->alone[last].cores,
-                   result->plan_options);
-    (void)advice_add_job(result, finding.command, sizeof(finding.command));
-    return findings_add(findings, &finding, err);
-}
-
-static int add_error(const struct sizing_curves *curves, struct findings *findings, struct err *err)
-{
-    char median[32], worst[32];
-    struct finding finding = {.id = "sizing_error",
-                              .metric = "prediction_error",
-                              .unit = "ratio",
-                              .value = curves->median_error,
+    unsigned cores = curves->alone[both ? curves->enough_all : curves->enough].cores;
+    struct finding finding = {.id = "sizing",
+                              .metric = "cores",
+                              .unit = "count",
+                              .value = cores,
                               .low = NAN,
                               .high = NAN};
-    if (isnan(curves->median_error))
-        return 0;
-    (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%u times one worker with as many cores predicts %u workers with a median error "
-                   "of %s, at worst %s: what memory, caches and clocks cost that they share is not "
-                   "in it.",
-                   curves->workers, curves->workers,
-                   text_percent(curves->median_error, median, sizeof(median)),
-                   text_percent(curves->worst_error, worst, sizeof(worst)));
-    return findings_add(findings, &finding, err);
+    text_set(finding.sentence, "Within %.0f%% of its best, one worker alone needs ",
+             100 * SIZING_SHARE);
+    add_needed(curves, curves->enough, curves->knee, &finding);
+    if (both) {
+        text_add(finding.sentence, "; each of %u workers ", curves->workers);
+        add_needed(curves, curves->enough_all, curves->knee_all, &finding);
+    }
+    text_add(finding.sentence, ".");
+    text_set(finding.command, "%s place --workers %u --placement %s --cores-each %u%s",
+             result->program ? result->program : "contend", curves->workers,
+             placement_infos[curves->arm->placement].name, cores, result->plan_options);
+    (void)advice_add_job(result, finding.command, sizeof(finding.command));
+    findings_put(findings, &finding);
 }
 
-int sizing_judge(const struct analysis *analysis, struct findings *findings, struct err *err)
+void sizing_judge(const struct analysis *analysis, struct findings *findings)
 {
     struct sizing_curves curves;
+    char median[32], worst[32];
     if (!sizing_read(analysis, &curves) || curves.enough == curves.n)
-        return 0;
-    int rc = add_enough(&curves, analysis->result, findings, err);
-    return rc ? rc : add_error(&curves, findings, err);
+        return;
+    add_enough(&curves, analysis->result, findings);
+    const struct finding finding = {.id = "sizing_error",
+                                    .metric = "prediction_error",
+                                    .unit = "ratio",
+                                    .value = curves.median_error,
+                                    .low = NAN,
+                                    .high = NAN};
+    if (!isnan(curves.median_error))
+        findings_putf(findings, &finding,
+                      "%u times one worker with as many cores predicts %u workers with a median "
+                      "error of %s, at worst %s: what memory, caches and clocks cost that they "
+                      "share is not in it.",
+                      curves.workers, curves.workers,
+                      text_percent(curves.median_error, median, sizeof(median)),
+                      text_percent(curves.worst_error, worst, sizeof(worst)));
 }

@@ -51,6 +51,6 @@ struct sizing_curves {
 bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves);
 
 /* What is to be said, with the command that gives workers so many cores. */
-int sizing_judge(const struct analysis *analysis, struct findings *findings, struct err *err);
+void sizing_judge(const struct analysis *analysis, struct findings *findings);
 
 #endif

@@ -1,4 +1,4 @@
-#include "harness/verdict/search/tune_parts.h"
+#include "harness/verdict/search/tune.h"
 
 #include <errno.h>
 #include <math.h>

@@ -84,9 +84,58 @@ int tune_next(struct tune *tune, const struct analysis *analysis, struct result 
  * (verdict/advice/recommend.h), its gain over `none` with the command for it, what came of the
  * leader of the search, what fewer cores would cost, and what there was no time for.
  */
-int tune_judge(const struct tune *tune, const struct analysis *analysis, struct findings *findings,
-               struct err *err);
+void tune_judge(const struct tune *tune, const struct analysis *analysis,
+                struct findings *findings);
 
 void tune_free(struct tune *tune);
+
+/* The settings as tables and JSON show them, live or read back: what is on record of the arms is
+ * enough. */
+struct tune_line {
+    size_t arm;
+    const char *name; /* of the setting */
+    bool fresh;
+    double rate; /* median of its rounds; NaN = it has none */
+    /* Throughput, paired by round: of the search a share of the leader's, of fresh rounds relative
+     * to none. */
+    struct paired_ratio against;
+    bool is_reference; /* that is what the others are held against */
+    bool recommended;  /* verdict/advice/recommend.h */
+};
+
+struct tune_lines {
+    size_t n;
+    struct tune_line *all; /* owned; those of the search first, then the fresh; the best last */
+};
+
+/* Free with tune_lines_free, also after an error: -ENOMEM only. */
+int tune_lines_make(const struct analysis *analysis, struct tune_lines *lines, struct err *err);
+void tune_lines_free(struct tune_lines *lines);
+
+/* From here on between the files of a tune. */
+
+/* Of the time, what the search may take at most. */
+#define TUNE_SEARCH_SHARE 0.55
+/* Fresh rounds: their range is an interval from five on (stats.h), and enough is enough. A slow
+ * `none` is cut off before it leaves time for fewer than TUNE_FRESH_FEW of the others. */
+enum { TUNE_FRESH_LEAST = 5, TUNE_FRESH_MOST = 15, TUNE_FRESH_FEW = 3 };
+/* What takes so many times as long as others may be cut off where there is no time for it. */
+#define TUNE_SLOW 4
+
+/* Ends the search: its arms rest, and those of the fresh rounds are added. */
+int tune_begin_fresh(struct tune *tune, struct result *result, struct err *err);
+
+/* After a fresh round: who is in the next one, if there is one. */
+void tune_next_fresh(struct tune *tune, struct result *result);
+
+/* "90", "8m": what an option takes, rounded up. */
+enum { TUNE_TIME_MAX = 32 };
+char *tune_say_time(double seconds, char buf[TUNE_TIME_MAX]);
+
+/* The time in which all settings would be tried, if they take what those took that were. */
+double tune_time_for_all(const struct tune *tune);
+
+/* What the arm took in its last round; 0 where it had none. */
+double tune_took_s(const struct result *result, size_t arm);
 
 #endif

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "harness/verdict/search/tune_parts.h"
+#include "harness/verdict/search/tune.h"
 
 double tune_took_s(const struct result *result, size_t arm)
 {

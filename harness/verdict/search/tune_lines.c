@@ -1,4 +1,4 @@
-#include "harness/verdict/search/tune_lines.h"
+#include "harness/verdict/search/tune.h"
 
 #include <errno.h>
 #include <math.h>
@@ -28,31 +28,24 @@ static int find_reference(const struct analysis *analysis, bool fresh)
     return found;
 }
 
-static int add_lines(const struct analysis *analysis, bool fresh, struct tune_lines *lines,
-                     struct err *err)
+static void add_lines(const struct analysis *analysis, bool fresh, struct tune_lines *lines)
 {
-    struct recommendation made = {.arm = -1};
-    int reference = find_reference(analysis, fresh), rc = 0;
+    int reference = find_reference(analysis, fresh), recommended = -1;
     if (fresh && reference >= 0)
-        rc = recommend_make(analysis, &analysis->result->arms[reference], &made, err);
-    for (size_t i = 0; i < analysis->result->narms && !rc; i++) {
+        recommended = recommend_make(analysis, &analysis->result->arms[reference]).arm;
+    for (size_t i = 0; i < analysis->result->narms; i++) {
         const struct arm *arm = &analysis->result->arms[i];
         bool says_why = fresh || arm->plan.status == PLAN_OK; /* others are in the findings */
-        if (!arm->variant || arm_is_fresh(arm) != fresh || !says_why)
-            continue;
-        struct tune_line *line = &lines->all[lines->n++];
-        *line = (struct tune_line){.arm = i,
+        if (arm->variant && arm_is_fresh(arm) == fresh && says_why)
+            lines->all[lines->n++] =
+                (struct tune_line){.arm = i,
                                    .name = arm_name(arm),
                                    .fresh = fresh,
                                    .rate = analysis->rounds.arms[i].rate,
-                                   .against = {0, NAN, NAN, NAN, false},
+                                   .against = analysis_ratio(analysis, reference, i),
                                    .is_reference = (int)i == reference,
-                                   .recommended = (int)i == made.arm};
-        if (reference >= 0)
-            rc = values_ratio(&analysis->values, (size_t)reference, i, analysis->result->seed,
-                              &line->against, err);
+                                   .recommended = (int)i == recommended};
     }
-    return rc;
 }
 
 static int by_ratio(const void *a, const void *b)
@@ -71,11 +64,10 @@ int tune_lines_make(const struct analysis *analysis, struct tune_lines *lines, s
     if (!lines->all)
         return err_set(err, -ENOMEM, "no memory for the lines of %zu settings",
                        analysis->result->narms);
-    int rc = add_lines(analysis, false, lines, err);
-    if (!rc)
-        rc = add_lines(analysis, true, lines, err);
+    add_lines(analysis, false, lines);
+    add_lines(analysis, true, lines);
     qsort(lines->all, lines->n, sizeof(*lines->all), by_ratio);
-    return rc;
+    return 0;
 }
 
 void tune_lines_free(struct tune_lines *lines)

@@ -33,7 +33,8 @@ static int after_round(void *arg, const struct verdict *verdict, struct result *
 static int judge(const void *arg, const struct analysis *analysis, struct findings *findings,
                  struct err *err)
 {
-    return tune_judge(arg, analysis, findings, err);
+    tune_judge(arg, analysis, findings);
+    return findings_check(findings, err);
 }
 
 /* Of the lines of a file. */

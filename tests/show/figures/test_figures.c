@@ -114,14 +114,13 @@ TEST_WITHIN(report_shows_the_rounds_behind_the_headline, fixture_make_svg_dir,
     struct err err = {0};
     size_t size;
     unsigned rounds = 0, medians = 0, recommended = 0;
-    struct recommendation made;
     fixture_plots_make(&small, &result);
     assert_int_equal(plot_result(&result, "host", &err), 0);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
     const struct arm *of = result.arms;
     while (of->alone)
         of++;
-    assert_int_equal(recommend_make(&analysis, of, &made, &err), 0);
+    const struct recommendation made = recommend_make(&analysis, of);
     assert_true(recommend_applies(&made));
     char *data = (char *)fixture_read_plot("throughput", "dat", &size), *save = NULL;
     assert_non_null(data);

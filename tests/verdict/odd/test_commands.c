@@ -1,5 +1,5 @@
 /* What a user's command did that its rows do not show. */
-#include "harness/verdict/odd/commands.h"
+#include "harness/verdict/odd/odd.h"
 
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
@@ -50,7 +50,7 @@ static void find(struct seen *seen)
     struct analysis analysis = {0};
     struct err err;
     assert_int_equal(analysis_make(&seen->result, &analysis, &err), 0);
-    assert_int_equal(commands_find(&analysis, &seen->findings, &err), 0);
+    commands_find(&analysis, &seen->findings);
     analysis_free(&analysis);
 }
 

@@ -1,5 +1,5 @@
 /* Ratios below 1, and what is said of them. */
-#include "harness/verdict/odd/scans.h"
+#include "harness/verdict/odd/odd.h"
 
 #include "bench/registry.h"
 #include "tests/lib/fixture_dims.h"
@@ -37,7 +37,7 @@ static void begin(struct run *run)
 static void judge(struct run *run)
 {
     assert_int_equal(analysis_make(&run->result, &run->analysis, NULL), 0);
-    assert_int_equal(scans_find(&run->analysis, &run->findings, NULL), 0);
+    scans_find(&run->analysis, &run->findings);
 }
 
 static void end(struct run *run)

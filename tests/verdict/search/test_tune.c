@@ -91,7 +91,7 @@ static void measure_for(struct tuned *tuned, step_ms_of *step_ms, took_s_of *too
         assert_int_equal(analysis_make(result, &analysis, &err), 0);
         assert_int_equal(tune_next(&tuned->tune, &analysis, result, &err), 0);
     }
-    assert_int_equal(tune_judge(&tuned->tune, &analysis, &tuned->findings, &err), 0);
+    tune_judge(&tuned->tune, &analysis, &tuned->findings);
     analysis_free(&analysis);
 }
 
