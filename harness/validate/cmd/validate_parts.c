@@ -8,7 +8,7 @@
 #include "harness/cmd/common/program.h"
 #include "harness/engine/run/setup.h"
 #include "harness/rows/row.h"
-#include "harness/verdict/runs/new_params.h"
+#include "harness/verdict/runs/pairing.h"
 
 static void add_word(char *list, size_t size, const char *word)
 {

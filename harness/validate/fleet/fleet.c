@@ -9,7 +9,7 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/stats/stats.h"
-#include "harness/verdict/runs/new_params.h"
+#include "harness/verdict/runs/pairing.h"
 
 /* Between the columns of a key. */
 #define SEPARATOR '\037'

@@ -11,7 +11,6 @@
 #include "harness/rows/metric.h"
 #include "harness/rows/row.h"
 #include "harness/rows/say.h"
-#include "harness/verdict/pairs/floor.h"
 #include "harness/verdict/pairs/sequential.h"
 
 /* As logarithm: more is as good, and this fits into a double. */
@@ -121,21 +120,10 @@ static void describe(const struct duel *duel, const struct round_value *value,
     const struct arm *base = arm_at(duel, duel->base), *other = arm_at(duel, duel->other);
     char key[DIMS_KEY_MAX + 64], placement[80];
     const char *name = placement_infos[base->placement].name;
-    *one = (struct comparison){.base_median = NAN,
-                               .other_median = NAN,
-                               .ratio = NAN,
-                               .low = NAN,
-                               .high = NAN,
-                               .level = 1 - AB_ALPHA,
-                               .evidence = NAN,
-                               .base_runs = 1,
-                               .other_runs = 1,
-                               .gates = metric_gates(base->bench, value->metric, &value->dims)};
-    text_set(one->base, "%s", base->variant->name);
-    text_set(one->other, "%s", other->variant->name);
-    text_set(one->metric, "%s", value->metric);
-    text_set(one->unit, "%s", value->unit);
-    text_set(one->better, "%s", value->better);
+    *one = comparison_of(base->variant->name, other->variant->name, value->metric, value->unit,
+                         value->better);
+    one->level = 1 - AB_ALPHA;
+    one->gates = metric_gates(base->bench, value->metric, &value->dims);
     if (base->placement == other->placement)
         text_set(placement, "%s", name);
     else
@@ -300,8 +288,8 @@ static void say_missing(const struct duel *duel, size_t nbase, size_t nother,
 }
 
 /* A group of either arm; of one that both have, the base's. */
-static int compare_group(const struct duel *duel, const struct round_value *group, size_t n,
-                         bool of_base, struct err *err)
+static void compare_group(const struct duel *duel, const struct round_value *group, size_t n,
+                          bool of_base)
 {
     struct comparison one;
     size_t nother;
@@ -309,46 +297,43 @@ static int compare_group(const struct duel *duel, const struct round_value *grou
     const struct round_value *other =
         find_group(values, of_base ? duel->other : duel->base, group, &nother);
     if (!of_base && nother)
-        return 0;
+        return;
     describe(duel, group, &one);
     size_t pairs = nother ? pair(duel, group, n, other, nother) : 0;
     if (!pairs && !one.gates)
-        return 0; /* counts that are 0 have no ratio */
+        return; /* counts that are 0 have no ratio */
     if (pairs) {
         const struct group groups[] = {{duel->base, n, group}, {duel->other, nother, other}};
         compare_pairs(duel, pairs, &one);
         doubt_pairs(duel, groups, &one);
     } else
         say_missing(duel, of_base ? n : nother, of_base ? nother : n, &one);
-    return comparisons_add(duel->comparisons, &one, err);
+    (void)comparisons_add(duel->comparisons, &one, NULL);
 }
 
-/* An arm that failed in all rounds has no group: what gates is missed all the same. */
-static int note_failure(const struct duel *duel, struct err *err)
+static void compare_arms(const struct duel *duel)
 {
-    const struct round_value none = {.metric = METRIC_RATE, .unit = "1/s", .better = "higher"};
+    static const struct round_value none = {
+        .metric = METRIC_RATE, .unit = "1/s", .better = "higher"};
+    const struct round_values *values = &duel->analysis->values;
+    const size_t arms[] = {duel->base, duel->other};
+    size_t before = duel->comparisons->n;
+    for (size_t side = 0; side < 2; side++) {
+        size_t end = values->first[arms[side] + 1], n;
+        for (size_t at = values->first[arms[side]]; at < end; at += n) {
+            n = values_group(values, at, end);
+            if (is_comparable(&values->value[at]))
+                compare_group(duel, &values->value[at], n, side == 0);
+        }
+    }
+    if (duel->comparisons->n > before)
+        return;
+    /* An arm that failed in all rounds has no group: what gates is missed all the same. */
     struct comparison one;
     describe(duel, &none, &one);
     one.gates = true;
     say_missing(duel, 0, 0, &one);
-    return comparisons_add(duel->comparisons, &one, err);
-}
-
-static int compare_arms(const struct duel *duel, struct err *err)
-{
-    const struct round_values *values = &duel->analysis->values;
-    const size_t arms[] = {duel->base, duel->other};
-    size_t before = duel->comparisons->n;
-    int rc = 0;
-    for (size_t side = 0; side < 2; side++) {
-        size_t end = values->first[arms[side] + 1], n;
-        for (size_t at = values->first[arms[side]]; at < end && !rc; at += n) {
-            n = values_group(values, at, end);
-            if (is_comparable(&values->value[at]))
-                rc = compare_group(duel, &values->value[at], n, side == 0, err);
-        }
-    }
-    return !rc && duel->comparisons->n == before ? note_failure(duel, err) : rc;
+    (void)comparisons_add(duel->comparisons, &one, NULL);
 }
 
 /* The arm that stands where `base` stands, under another variant: all have theirs in one order. */
@@ -366,17 +351,15 @@ static bool find_other(const struct result *result, size_t base, const struct va
     return false;
 }
 
-static int compare_all(struct duel *duel, struct err *err)
+static void compare_all(struct duel *duel)
 {
     const struct result *result = duel->analysis->result;
     const struct variant *variants = duel->variants->all;
-    int rc = 0;
     for (size_t v = 1; v < duel->variants->n; v++)
-        for (duel->base = 0; duel->base < result->narms && !rc; duel->base++)
+        for (duel->base = 0; duel->base < result->narms; duel->base++)
             if (arm_at(duel, duel->base)->variant == &variants[0] &&
                 find_other(result, duel->base, &variants[v], &duel->other))
-                rc = compare_arms(duel, err);
-    return rc;
+                compare_arms(duel);
 }
 
 /* The least mean of its evidence and that of any others, as a logarithm; `sorted` has all. */
@@ -397,12 +380,13 @@ static double least_mean(const double *sorted, size_t n, double own)
 }
 
 /* What is beyond chance by itself, but not among all that were looked at, is not shown. */
-static int close_family(struct comparisons *comparisons, bool gates, struct err *err)
+static void close_family(struct comparisons *comparisons, bool gates)
 {
     double *sorted = calloc(comparisons->n + 1, sizeof(*sorted));
     size_t n = 0;
+    comparisons->failed = comparisons->failed || !sorted;
     if (!sorted)
-        return err_set(err, -ENOMEM, "no memory for %zu comparisons", comparisons->n);
+        return;
     for (size_t i = 0; i < comparisons->n; i++)
         if (comparisons->all[i].gates == gates && !isnan(comparisons->all[i].evidence))
             sorted[n++] = fmin(comparisons->all[i].evidence, EVIDENCE_MOST);
@@ -420,7 +404,6 @@ static int close_family(struct comparisons *comparisons, bool gates, struct err 
                  one->pairs, n);
     }
     free(sorted);
-    return 0;
 }
 
 int ab_compare(const struct analysis *analysis, struct comparisons *comparisons, struct err *err)
@@ -437,13 +420,14 @@ int ab_compare(const struct analysis *analysis, struct comparisons *comparisons,
         .other_value = room + 4 * rounds,
         .comparisons = comparisons,
     };
-    if (!room)
-        return err_set(err, -ENOMEM, "no memory to compare %zu rounds", rounds);
-    int rc = compare_all(&duel, err);
+    comparisons->failed = !room;
+    if (room)
+        compare_all(&duel);
     free(room);
-    if (!rc)
-        rc = close_family(comparisons, true, err);
-    return rc ? rc : close_family(comparisons, false, err);
+    close_family(comparisons, true);
+    close_family(comparisons, false);
+    return comparisons->failed ? err_set(err, -ENOMEM, "no memory to compare %zu rounds", rounds)
+                               : 0;
 }
 
 bool ab_is_clear(const struct comparisons *comparisons)

@@ -13,10 +13,31 @@ int comparisons_add(struct comparisons *comparisons, const struct comparison *co
                     struct err *err)
 {
     struct comparison *added = array_add(comparisons->all, comparisons->n, comparisons->capacity);
+    comparisons->failed = comparisons->failed || !added;
     if (!added)
         return err_set(err, -ENOMEM, "out of memory for %zu comparisons", comparisons->n + 1);
     *added = *comparison;
     return 0;
+}
+
+struct comparison comparison_of(const char *base, const char *other, const char *metric,
+                                const char *unit, const char *better)
+{
+    struct comparison one = {.base_median = NAN,
+                             .other_median = NAN,
+                             .ratio = NAN,
+                             .low = NAN,
+                             .high = NAN,
+                             .level = NAN,
+                             .evidence = NAN,
+                             .base_runs = 1,
+                             .other_runs = 1};
+    text_set(one.base, "%s", base);
+    text_set(one.other, "%s", other);
+    text_set(one.metric, "%s", metric);
+    text_set(one.unit, "%s", unit);
+    text_set(one.better, "%s", better);
+    return one;
 }
 
 void comparisons_free(struct comparisons *comparisons)
@@ -208,31 +229,47 @@ void comparisons_to_finding(const struct comparisons *comparisons, struct findin
     static const enum finding_outcome outcomes[] = {OUTCOME_SLOWER, OUTCOME_FASTER, OUTCOME_SAME,
                                                     OUTCOME_UNCLEAR, OUTCOME_MISSING};
     const struct comparison *worst = find_worst(comparisons);
+    bool decided = comparisons_decided(comparisons);
     char change[32];
-    size_t used = 0;
     *finding = (struct finding){
         .id = "comparison",
-        .severity = worst                              ? FINDING_BAD
-                    : comparisons_decided(comparisons) ? FINDING_NOTE
-                                                       : FINDING_DOUBT,
+        .severity = worst     ? FINDING_BAD
+                    : decided ? FINDING_NOTE
+                              : FINDING_DOUBT,
         .value = NAN,
         .low = NAN,
         .high = NAN,
     };
     for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
         size_t n = comparisons_count(comparisons, outcomes[i]);
+        const char *between = finding->sentence[0] ? ", " : "Of the metrics that gate: ";
         if (n)
-            used += (size_t)snprintf(finding->sentence + used, sizeof(finding->sentence) - used,
-                                     "%s%zu %s", used ? ", " : "Of the metrics that gate: ", n,
-                                     finding_outcome_name(outcomes[i]));
+            text_add(finding->sentence, "%s%zu %s", between, n, finding_outcome_name(outcomes[i]));
     }
-    if (!used)
+    if (!finding->sentence[0])
         text_set(finding->sentence, "Nothing that gates could be compared.");
     else if (worst)
-        (void)snprintf(finding->sentence + used, sizeof(finding->sentence) - used,
-                       "; the worst is %s of %s, %s.", worst->metric, worst->arm,
-                       comparison_format_change(worst, change, sizeof(change)));
+        text_add(finding->sentence, "; the worst is %s of %s, %s.", worst->metric, worst->arm,
+                 comparison_format_change(worst, change, sizeof(change)));
     else
-        (void)snprintf(finding->sentence + used, sizeof(finding->sentence) - used, "%s",
-                       comparisons_decided(comparisons) ? "." : ": nothing was shown either way.");
+        text_add(finding->sentence, decided ? "." : ": nothing was shown either way.");
+}
+
+double floor_of(const struct bench *bench, const char *metric, const char *unit)
+{
+    static const struct {
+        const char *unit;
+        double floor;
+    } floors[] = {
+        /* Two calls of the clock take some 50 ns; what is timed in batches has a share of that. */
+        {"s", 1e-6},
+        {"us", 0.1},
+        {"ns", 0.2},
+    };
+    const struct bench_metric *own = bench_metric_find(bench, metric);
+    double least = own ? own->least : 0;
+    for (size_t i = 0; i < sizeof(floors) / sizeof(floors[0]); i++)
+        if (!strcmp(unit, floors[i].unit))
+            least = fmax(least, floors[i].floor);
+    return least;
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "harness/contract/bench.h"
 #include "harness/contract/finding.h"
 
 struct comparison {
@@ -32,10 +33,15 @@ struct comparison {
 struct comparisons {
     size_t n, capacity;
     struct comparison *all; /* owned */
+    bool failed;            /* there was no memory for one of them */
     char moved[160];        /* by how much the machine itself did, as canary_say; or "" */
     double moved_beyond;    /* and that beyond what equal runs may, as a share */
     char new_params[400];   /* parameters that one side lacks, as new_params_say; or "" */
 };
+
+/* Of a run a side, with nothing known. */
+struct comparison comparison_of(const char *base, const char *other, const char *metric,
+                                const char *unit, const char *better);
 
 /* Appends a copy; free with comparisons_free, also after an error: -ENOMEM only. */
 int comparisons_add(struct comparisons *comparisons, const struct comparison *comparison,
@@ -86,5 +92,12 @@ void comparisons_to_finding(const struct comparisons *comparisons, struct findin
  * one is bad, an UNCLEAR or MISSING one that gates a doubt, the rest notes.
  */
 void comparison_to_finding(const struct comparison *comparison, struct finding *finding);
+
+/*
+ * Below it a difference is none, whatever share of the figure it is. In the metric's unit: of times
+ * what the clock and its calls cost (METHOD 5), and for a metric that says so the difference that
+ * is none between equal units (`least` of struct bench_metric).
+ */
+double floor_of(const struct bench *bench, const char *metric, const char *unit);
 
 #endif

@@ -8,10 +8,8 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/rows/say.h"
-#include "harness/verdict/pairs/floor.h"
 #include "harness/verdict/runs/canary.h"
-#include "harness/verdict/runs/measured.h"
-#include "harness/verdict/runs/new_params.h"
+#include "harness/verdict/runs/run_spread.h"
 
 /* Two-sided 90%: SAME; and 95%: that the machine itself moved. */
 #define SAME_TAIL 0.05
@@ -40,6 +38,92 @@ struct judge {
     double moved;                 /* what the canaries moved by, as a logarithm */
     const char *moved_what;
 };
+
+/* A pair's values on both sides and in the history. Gains: logarithms, more is better. */
+struct measured {
+    struct moments sides[PAIRING_SIDES];
+    double rounds; /* what the medians are uncertain by of their rounds, the most */
+    bool noisy;    /* any row of both sides */
+    bool bound[2]; /* a side has a censored row */
+    struct run_spread spread;
+    double gain, half; /* of other against base; half the width of its interval */
+};
+
+/* A median of which there are ratios. */
+static bool has_value(const struct row *row)
+{
+    return row->median > 0 && isfinite(row->median) && row->status < STATUS_SKIPPED;
+}
+
+/* Rows of that side with a median of which there are ratios. */
+static size_t measured_count(const struct pair *pair, enum pairing_side side)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < pair->n[side]; i++)
+        n += has_value(pair->rows[side][i].row);
+    return n;
+}
+
+static bool measured_on_both(const struct pair *pair)
+{
+    return measured_count(pair, PAIRING_BASE) && measured_count(pair, PAIRING_OTHER);
+}
+
+/* -1 where less is better, else 1. */
+static double measured_direction(const struct row *row)
+{
+    return !strcmp(row->better, "lower") ? -1 : 1;
+}
+
+static void add_row(struct measured *measured, enum pairing_side side, const struct row *row,
+                    double gain)
+{
+    moments_add(&measured->sides[side], gain);
+    if (side == PAIRING_HISTORY)
+        return;
+    measured->rounds += pow(run_spread_of_rounds(row->ci_low, row->ci_high, row->rounds), 2);
+    measured->noisy = measured->noisy || row->status == STATUS_NOISY;
+    measured->bound[side] = measured->bound[side] || row->status == STATUS_CENSORED;
+}
+
+/* Of the pair, or with `mate` of the mean of the gains of both, run by run; `round_s` as in struct
+ * run_spread_known. */
+static void measured_of(const struct pair *pair, const struct pair *mate, double round_s,
+                        double tail, struct measured *measured)
+{
+    *measured = (struct measured){0};
+    for (int side = 0; side < PAIRING_SIDES; side++)
+        for (size_t i = 0; i < pair->n[side]; i++) {
+            const struct row *row = pair->rows[side][i].row;
+            const struct row *other = mate ? mate->rows[side][i].row : row;
+            if (!has_value(row) || !has_value(other))
+                continue;
+            add_row(measured, side, row,
+                    (measured_direction(row) * log(row->median) +
+                     measured_direction(other) * log(other->median)) /
+                        2);
+        }
+    size_t runs = measured->sides[PAIRING_BASE].n + measured->sides[PAIRING_OTHER].n;
+    const struct run_spread_known known = {.noisy = measured->noisy,
+                                           .round_s = round_s,
+                                           .rounds = sqrt(measured->rounds / (double)runs)};
+    measured->spread = run_spread_of(measured->sides, &known);
+    measured->gain = measured->sides[PAIRING_OTHER].mean - measured->sides[PAIRING_BASE].mean;
+    measured->half = run_spread_half_width(&measured->spread, measured->sides[PAIRING_BASE].n,
+                                           measured->sides[PAIRING_OTHER].n, tail);
+}
+
+/* Geometric mean of the medians; NaN = none. */
+static double measured_median(const struct pair *pair, enum pairing_side side)
+{
+    struct moments logs = {0};
+    for (size_t i = 0; i < pair->n[side]; i++)
+        if (has_value(pair->rows[side][i].row))
+            moments_add(&logs, log(pair->rows[side][i].row->median));
+    if (logs.n)
+        return exp(logs.mean);
+    return pair->n[side] ? pair->rows[side][0].row->median : (double)NAN;
+}
 
 static bool have_equal_runs(const struct pair *pair, const struct pair *other)
 {
@@ -130,24 +214,16 @@ static void describe(const struct judge *judge, const struct pair *pair,
 {
     const struct paired_row *first = pair_first(pair);
     const struct row *row = first->row;
-    *comparison = (struct comparison){
-        .base_median = measured_median(pair, PAIRING_BASE),
-        .other_median = measured_median(pair, PAIRING_OTHER),
-        .low = NAN,
-        .high = NAN,
-        .level = NAN,
-        .base_runs = (unsigned)pair->n[PAIRING_BASE],
-        .other_runs = (unsigned)pair->n[PAIRING_OTHER],
-        .gates = row_gates(row),
-    };
-    comparison->ratio =
-        measured_on_both(pair) ? comparison->other_median / comparison->base_median : (double)NAN;
-    text_set(comparison->base, "%s", judge->sides[PAIRING_BASE].name);
-    text_set(comparison->other, "%s", judge->sides[PAIRING_OTHER].name);
+    *comparison = comparison_of(judge->sides[PAIRING_BASE].name, judge->sides[PAIRING_OTHER].name,
+                                row->metric, row->unit, row->better);
+    comparison->base_median = measured_median(pair, PAIRING_BASE);
+    comparison->other_median = measured_median(pair, PAIRING_OTHER);
+    comparison->base_runs = (unsigned)pair->n[PAIRING_BASE];
+    comparison->other_runs = (unsigned)pair->n[PAIRING_OTHER];
+    comparison->gates = row_gates(row);
+    if (measured_on_both(pair))
+        comparison->ratio = comparison->other_median / comparison->base_median;
     text_set(comparison->params, "%s", row->params);
-    text_set(comparison->metric, "%s", row->metric);
-    text_set(comparison->unit, "%s", row->unit);
-    text_set(comparison->better, "%s", row->better);
     name_arm(first, comparison);
 }
 

@@ -9,7 +9,8 @@
 #include "harness/lib/base/text.h"
 #include "harness/rows/metric.h"
 #include "harness/rows/say.h"
-#include "harness/verdict/runs/new_params.h"
+#include "harness/verdict/pairs/comparison.h"
+#include "harness/verdict/runs/pairing.h"
 
 int history_add_run(struct history *history, const struct history_run *run, uint32_t *at,
                     struct err *err)
@@ -127,4 +128,272 @@ int history_sort(struct history *history, struct err *err)
         history->runs[i].added = (uint32_t)i;
     free(place);
     return 0;
+}
+
+/* A move of the machine explains one of a figure that is at most so many times as large, and may be
+ * seen a run or two from where what it carries is seen to. */
+static const double explains = 3;
+enum { NEAR_RUNS = 2 };
+
+/* The chance that a canary of a machine that did not move is taken for one that did, of which half
+ * are in the direction that explains anything. */
+static const double moved_error = 0.05;
+
+/* A figure while it is judged. */
+struct judged {
+    const struct history *history;
+    const struct history_series *series;
+    double *calm; /* its runs as they count */
+    double error;
+    struct findings *findings;
+};
+
+/* How a figure ended. */
+struct end {
+    struct change change; /* the last level against the one that counts; not told = as it began */
+    enum finding_outcome outcome;
+    const struct history_series *canary; /* that moved, too; or NULL */
+    double by;                           /* the ratio by which it did */
+};
+
+static uint32_t run_of(const struct history_series *series, size_t at)
+{
+    return series->point[at].run;
+}
+
+static bool is_lower_better(const struct history_series *series)
+{
+    return strcmp(series->figure.better, "lower") == 0;
+}
+
+/* Of a logarithm of a ratio. */
+static double worsening(const struct history_series *series, double logarithm)
+{
+    return is_lower_better(series) ? logarithm : -logarithm;
+}
+
+bool history_is_worse(const struct history_series *series, const struct change *change)
+{
+    return worsening(series, log(change->ratio)) > 0;
+}
+
+/* The last level against that one. */
+static struct change against(const struct judged *judged, size_t level)
+{
+    const struct changes *changes = &judged->series->changes;
+    size_t n = judged->series->n, end = changes_begin(changes, level + 1, n);
+    struct change change = changes_between(judged->calm, changes_begin(changes, level, n), end,
+                                           changes_begin(changes, changes->n, n), n, judged->error);
+    change.told = change.told && fabs(log(change.ratio)) >= judged->history->threshold;
+    return change;
+}
+
+/* The canary's level at that run: a logarithm. */
+static double level_at(const struct history_series *canary, uint32_t run)
+{
+    const struct changes *changes = &canary->changes;
+    size_t level = 0;
+    while (level < changes->n && run_of(canary, changes->change[level].at) <= run)
+        level++;
+    return log(level ? changes->change[level - 1].after : changes->change[0].before);
+}
+
+/* The first canary that moved in the same direction since then, by enough to explain it. */
+static void ask_canaries(const struct judged *judged, struct end *end)
+{
+    uint32_t run = run_of(judged->series, end->change.at);
+    double worse = worsening(judged->series, log(end->change.ratio));
+    for (size_t i = 0; i < judged->history->nseries && !end->canary; i++) {
+        const struct history_series *canary = &judged->history->series[i];
+        if (!canary->figure.canary || !canary->changes.n)
+            continue;
+        double by = level_at(canary, (uint32_t)judged->history->nruns) -
+                    level_at(canary, run > NEAR_RUNS ? run - NEAR_RUNS - 1 : 0);
+        double moved = worsening(canary, by);
+        if (moved * worse > 0 && fabs(worse) <= explains * fabs(moved)) {
+            end->canary = canary;
+            end->by = exp(by);
+        }
+    }
+}
+
+static struct end judge_end(const struct judged *judged)
+{
+    struct end end = {.outcome = OUTCOME_NONE};
+    for (size_t level = 0; level < judged->series->changes.n; level++) {
+        struct change change = against(judged, level);
+        if (change.told && history_is_worse(judged->series, &change) &&
+            (!end.change.told || fabs(log(change.ratio)) > fabs(log(end.change.ratio))))
+            end.change = change;
+    }
+    if (!end.change.told && judged->series->changes.n)
+        end.change = against(judged, 0);
+    if (!end.change.told)
+        return end;
+    ask_canaries(judged, &end);
+    end.outcome = end.canary                                      ? OUTCOME_UNCLEAR
+                  : history_is_worse(judged->series, &end.change) ? OUTCOME_SLOWER
+                                                                  : OUTCOME_FASTER;
+    return end;
+}
+
+static struct finding describe(const struct history *history, const struct history_series *series,
+                               const char *id, const struct change *change)
+{
+    char ratio[32], low[32], high[32];
+    const struct history_run *run = &history->runs[run_of(series, change->at)];
+    const struct history_run *before = &history->runs[run_of(series, change->at - 1)];
+    bool other = before->commit[0] && run->commit[0] && strcmp(before->commit, run->commit) != 0;
+    struct finding finding = {
+        .value = change->ratio, .low = change->low, .high = change->high, .unit = "ratio"};
+    text_set(finding.id, "%s", id);
+    text_set(finding.subject, "%.230s", series->figure.arm);
+    text_set(finding.metric, "%s", series->figure.metric);
+    text_add(finding.sentence, "%s %s (%s to %s) with run %u of %zu, %s: %.4g -> %.4g %s",
+             series->figure.metric, comparison_format_ratio(change->ratio, ratio, sizeof(ratio)),
+             comparison_format_ratio(change->low, low, sizeof(low)),
+             comparison_format_ratio(change->high, high, sizeof(high)),
+             run_of(series, change->at) + 1, history->nruns, run->started, change->before,
+             change->after, series->figure.unit);
+    text_set(finding.evidence, "%.4g -> %.4g %.20s; run %.48s%s%.30s%s%.30s", change->before,
+             change->after, series->figure.unit, run->run_id, other ? "; contend " : "",
+             other ? before->commit : "", other ? " -> " : "", other ? run->commit : "");
+    return finding;
+}
+
+static void say_end(const struct judged *judged)
+{
+    const struct changes *changes = &judged->series->changes;
+    const struct end end = judge_end(judged);
+    char ratio[32];
+    if (!end.change.told)
+        return;
+    const struct change *last = &changes->change[changes->n - 1];
+    struct finding finding =
+        describe(judged->history, judged->series, "history_change", &end.change);
+    bool worse = history_is_worse(judged->series, &end.change);
+    if (worse && !history_is_worse(judged->series, last))
+        text_add(finding.sentence, ", recovered in part");
+    else if (last->at != end.change.at)
+        text_add(finding.sentence, ", in steps");
+    if (end.canary)
+        text_add(finding.sentence, "; the machine itself moved: %s %s", end.canary->figure.metric,
+                 comparison_format_ratio(end.by, ratio, sizeof(ratio)));
+    finding.outcome = end.outcome;
+    finding.severity = end.outcome == OUTCOME_SLOWER    ? FINDING_BAD
+                       : end.outcome == OUTCOME_UNCLEAR ? FINDING_DOUBT
+                                                        : FINDING_NOTE;
+    findings_put(judged->findings, &finding);
+}
+
+/* Those on the way to how it ended; of the canary all. */
+static void say_steps(const struct judged *judged)
+{
+    const struct changes *changes = &judged->series->changes;
+    bool canary = judged->series->figure.canary;
+    for (size_t i = changes->n; i-- > 0 && (canary || changes->n > 1);) {
+        const struct change *change = &changes->change[i];
+        struct finding finding = describe(judged->history, judged->series,
+                                          canary ? "history_canary" : "history_step", change);
+        finding.severity = canary ? FINDING_DOUBT : FINDING_NOTE;
+        if (fabs(log(change->ratio)) >= judged->history->threshold)
+            findings_put(judged->findings, &finding);
+    }
+}
+
+/* Fills calm, and the changes. */
+static void find_changes(const struct judged *judged, struct history_series *series, double *room)
+{
+    for (size_t i = 0; i < series->n; i++)
+        room[i] = log(series->point[i].value);
+    changes_calm(room, series->n, judged->calm);
+    changes_find(judged->calm, series->n, judged->error, &series->changes);
+}
+
+size_t history_count(const struct findings *findings, enum finding_outcome outcome)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < findings->n; i++)
+        n += findings->all[i].outcome == outcome && findings->all[i].metric[0];
+    return n;
+}
+
+static void say_whole(const struct history *history, size_t figures, size_t untested,
+                      struct findings *findings)
+{
+    size_t slower = history_count(findings, OUTCOME_SLOWER);
+    size_t faster = history_count(findings, OUTCOME_FASTER);
+    size_t unclear = history_count(findings, OUTCOME_UNCLEAR);
+    struct finding finding = {.id = "history",
+                              .severity = slower ? FINDING_BAD : FINDING_NOTE,
+                              .outcome = slower ? OUTCOME_SLOWER : OUTCOME_SAME};
+    text_set(finding.sentence,
+             "%zu runs of one machine, %s to %s: of %zu figures %zu ended SLOWER, %zu FASTER, "
+             "%zu UNCLEAR, as the machine moved too, and %zu as they began.",
+             history->nruns, history->runs[0].started, history->runs[history->nruns - 1].started,
+             figures, slower, faster, unclear, figures - slower - faster - unclear);
+    if (untested)
+        text_add(finding.sentence, " %zu more %s in fewer than %d runs, and %s not looked at.",
+                 untested, untested == 1 ? "is" : "are", CHANGES_RUNS,
+                 untested == 1 ? "was" : "were");
+    findings_put(findings, &finding);
+}
+
+/* Of several scenarios each run has only some of the figures. */
+static void say_few(const struct history *history, size_t longest, struct findings *findings)
+{
+    struct finding finding = {
+        .id = "history", .severity = FINDING_DOUBT, .outcome = OUTCOME_UNCLEAR};
+    text_set(finding.sentence, "%zu runs of one machine", history->nruns);
+    if (longest < history->nruns)
+        text_add(finding.sentence, ", %zu with the same figure", longest);
+    text_add(finding.sentence,
+             ": a change is not to be told from chance below %d, with %d on either side of it.",
+             CHANGES_RUNS, CHANGES_SIDE);
+    findings_put(findings, &finding);
+}
+
+/* `room` has two numbers for each run of a series. */
+static void judge_all(struct history *history, size_t figures, double *room,
+                      struct findings *findings)
+{
+    for (int canary = 1; canary >= 0; canary--) /* what they explain is to be known before */
+        for (size_t i = 0; i < history->nseries; i++) {
+            struct history_series *series = &history->series[i];
+            const struct judged judged = {history, series, room + series->n,
+                                          canary ? moved_error : HISTORY_ERROR / (double)figures,
+                                          findings};
+            if (series->figure.canary != canary)
+                continue;
+            find_changes(&judged, series, room);
+            if (!canary)
+                say_end(&judged);
+            say_steps(&judged);
+        }
+}
+
+int history_judge(struct history *history, double threshold, struct findings *findings,
+                  struct err *err)
+{
+    size_t figures = 0, untested = 0, longest = 0, most = 0;
+    int rc = history_sort(history, err);
+    *findings = (struct findings){0};
+    history->threshold = log1p(threshold);
+    for (size_t i = 0; i < history->nseries; i++) {
+        const struct history_series *series = &history->series[i];
+        bool tested = series->n >= CHANGES_RUNS;
+        figures += tested && !series->figure.canary;
+        untested += !tested && !series->figure.canary;
+        most = series->n > most ? series->n : most;
+        longest = series->n > longest && !series->figure.canary ? series->n : longest;
+    }
+    double *room = calloc(2 * most + 1, sizeof(*room));
+    findings->failed = !room;
+    if (room && !rc && figures) {
+        judge_all(history, figures, room, findings);
+        say_whole(history, figures, untested, findings);
+    } else if (!rc)
+        say_few(history, longest, findings);
+    free(room);
+    return rc ? rc : findings_check(findings, err);
 }

@@ -1,10 +1,14 @@
 #include "harness/verdict/runs/pairing.h"
 
 #include <errno.h>
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/verdict/runs/new_params.h"
+#include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
 
 /* <0, 0, >0: by what makes a row one of its arm, without the metric. */
 static int compare_arms(const struct paired_row *first, const struct paired_row *second)
@@ -36,6 +40,165 @@ static int compare_pairs(const void *first, const void *second)
 {
     const struct pair *a = first, *b = second;
     return (a->order > b->order) - (a->order < b->order);
+}
+
+enum { VALUE_MAX = 128 };
+
+/* What stands for a benchmark as a whole: its "parameter" without a name. */
+static const char whole[] = "";
+
+/* A parameter of a benchmark. */
+struct new_param {
+    const char *bench;
+    char name[64], value[VALUE_MAX], def[VALUE_MAX]; /* value: of the first row that has it */
+    bool has_def, varies;                            /* def: of this version */
+    size_t runs[PAIRING_SIDES];                      /* that have it, as parameter or in a key */
+    int last_side;                                   /* of the last of them */
+    size_t last_run;
+};
+
+static struct new_param *find(const struct pairing *pairing, const char *bench, const char *name)
+{
+    for (size_t i = 0; i < pairing->nparams; i++)
+        if (!strcmp(pairing->params[i].bench, bench) && !strcmp(pairing->params[i].name, name))
+            return &pairing->params[i];
+    return NULL;
+}
+
+static const struct opt *find_opt(const struct row *row, const char *name)
+{
+    return opts_find(row->arm ? row->arm->bench->opts : NULL, name);
+}
+
+static struct new_param *add(struct pairing *pairing, const struct row *row, const char *name,
+                             struct err *err)
+{
+    struct new_param *param =
+        array_add(pairing->params, pairing->nparams, pairing->params_capacity);
+    if (!param) {
+        (void)err_set(err, -ENOMEM, "out of memory for %zu parameters", pairing->nparams + 1);
+        return NULL;
+    }
+    *param = (struct new_param){.bench = row->bench, .last_side = -1};
+    text_set(param->name, "%s", name);
+    const struct opt *opt = find_opt(row, name);
+    if (opt && opt->def) /* of what is on record, written as its values are */
+        text_set(param->def, "%s", opt->def);
+    param->has_def = opt && opt->def;
+    return param;
+}
+
+/* A row that has it; `value` NULL: in its key, where no default can be meant. */
+static int count(struct pairing *pairing, const struct paired_row *row, const char *name,
+                 const char *value, struct err *err)
+{
+    struct new_param *param = find(pairing, row->row->bench, name);
+    if (!param)
+        param = add(pairing, row->row, name, err);
+    if (!param)
+        return -ENOMEM;
+    if (param->last_side != (int)row->side || param->last_run != row->run)
+        param->runs[row->side]++;
+    param->last_side = (int)row->side;
+    param->last_run = row->run;
+    if (value && !param->value[0])
+        text_set(param->value, "%s", value);
+    param->varies = param->varies || !value || strcmp(param->value, value) != 0;
+    return 0;
+}
+
+/* The next "name=value" of a params column at *at, which moves on; false: none is left. */
+static bool next_part(const char **at, char name[static VALUE_MAX], char value[static VALUE_MAX])
+{
+    size_t length = strcspn(*at, ";"), equals = strcspn(*at, "=");
+    if (!**at)
+        return false;
+    equals = equals < length ? equals : length;
+    (void)snprintf(name, VALUE_MAX, "%.*s", (int)equals, *at);
+    (void)snprintf(value, VALUE_MAX, "%.*s", (int)(length - equals), *at + equals);
+    memmove(value, value + (value[0] == '='), strlen(value + (value[0] == '=')) + 1);
+    *at += length + ((*at)[length] == ';');
+    return true;
+}
+
+/* Behind the parameters are slots, the background, the variant and the key. */
+static bool ends_params(const char *name)
+{
+    return strcmp(name, "slots") == 0;
+}
+
+static int count_row(struct pairing *pairing, const struct paired_row *row, struct err *err)
+{
+    char name[VALUE_MAX], value[VALUE_MAX];
+    bool is_key = false;
+    const char *at = row->row->params;
+    int rc = count(pairing, row, whole, whole, err);
+    while (!rc && next_part(&at, name, value)) {
+        is_key = is_key || ends_params(name);
+        if (name[0] && (!is_key || find_opt(row->row, name)))
+            rc = count(pairing, row, name, is_key ? NULL : value, err);
+    }
+    return rc;
+}
+
+/* Whether runs of that side have the benchmark and not the parameter. */
+static bool is_lacked(const struct pairing *pairing, const struct new_param *param, int side)
+{
+    const struct new_param *bench = find(pairing, param->bench, whole);
+    return param->name[0] && bench && param->runs[side] < bench->runs[side];
+}
+
+static bool is_new(const struct pairing *pairing, const struct new_param *param)
+{
+    for (int side = 0; side < PAIRING_SIDES; side++)
+        if (is_lacked(pairing, param, side))
+            return true;
+    return false;
+}
+
+static bool is_left_out(const struct pairing *pairing, const struct row *row, const char *name,
+                        const char *value)
+{
+    const struct new_param *param = find(pairing, row->bench, name);
+    return param && is_new(pairing, param) &&
+           (param->has_def ? !strcmp(value, param->def) : !param->varies);
+}
+
+static int leave_out(const struct pairing *pairing, struct paired_row *row, struct err *err)
+{
+    char name[VALUE_MAX], value[VALUE_MAX];
+    const char *at = row->row->params, *from = at;
+    char *left = malloc(strlen(at) + 1);
+    size_t used = 0;
+    if (!left)
+        return err_set(err, -ENOMEM, "out of memory for parameters");
+    for (; next_part(&at, name, value) && !ends_params(name); from = at)
+        if (!is_left_out(pairing, row->row, name, value)) {
+            memcpy(left + used, from, (size_t)(at - from));
+            used += (size_t)(at - from);
+        }
+    memcpy(left + used, from, strlen(from) + 1);
+    row->params = row->own_params = left;
+    return 0;
+}
+
+/*
+ * Sets the params by which rows are paired, as pairing.h has them: without the parameters that
+ * other runs of the benchmark lack, where they are at their default. Of a parameter that this
+ * version does not have either, its only value counts as that. The rows of a run are neighbours.
+ * -ENOMEM only.
+ */
+static int new_params_leave_out(struct pairing *pairing, struct err *err)
+{
+    bool any = false;
+    int rc = 0;
+    for (size_t i = 0; i < pairing->nrows && !rc; i++)
+        rc = count_row(pairing, &pairing->rows[i], err);
+    for (size_t i = 0; i < pairing->nparams && !rc; i++)
+        any = any || is_new(pairing, &pairing->params[i]);
+    for (size_t i = 0; i < pairing->nrows && any && !rc; i++)
+        rc = leave_out(pairing, &pairing->rows[i], err);
+    return rc;
 }
 
 static int gather(const struct pairing_runs sides[PAIRING_SIDES], struct pairing *pairing,
@@ -177,4 +340,73 @@ size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pai
         *first = *first ? *first : end;
     }
     return n;
+}
+
+/* What becomes of its rows. */
+static void say_use(const struct new_param *param, const char *lacking, const char *having,
+                    char *buf, size_t size)
+{
+    if (param->has_def && (param->varies || !strcmp(param->value, param->def)))
+        (void)snprintf(buf, size, "%s lacks '%s' of %s: compared where %s has its default, %s",
+                       lacking, param->name, param->bench, having, param->def);
+    else if (param->has_def)
+        (void)snprintf(buf, size,
+                       "%s lacks '%s' of %s, and %s has it at %s, not at its default %s: these "
+                       "rows are MISSING",
+                       lacking, param->name, param->bench, having, param->value, param->def);
+    else if (param->varies)
+        (void)snprintf(buf, size,
+                       "%s lacks '%s' of %s, and %s has several values of it: these rows are "
+                       "MISSING",
+                       lacking, param->name, param->bench, having);
+    else
+        (void)snprintf(buf, size, "%s lacks '%s' of %s, which is %s in all of %s: left out",
+                       lacking, param->name, param->bench, param->value, having);
+}
+
+char *new_params_say(const struct pairing *pairing, const struct pairing_runs sides[PAIRING_SIDES],
+                     char *buf, size_t size)
+{
+    char one[512];
+    size_t used = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < pairing->nparams && used < size; i++) {
+        const struct new_param *param = &pairing->params[i];
+        bool base = is_lacked(pairing, param, PAIRING_BASE);
+        if (!base && !is_lacked(pairing, param, PAIRING_OTHER))
+            continue;
+        say_use(param, sides[base ? PAIRING_BASE : PAIRING_OTHER].name,
+                sides[base ? PAIRING_OTHER : PAIRING_BASE].name, one, sizeof(one));
+        used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? "; " : "", one);
+    }
+    return buf;
+}
+
+/* As values are written: "67108864" for 64M; without a default it is 0, or no text. */
+static bool is_default(const struct opt *opt, const char *value)
+{
+    alignas(max_align_t) unsigned char field[sizeof(struct opt_texts)] = {0};
+    char text[VALUE_MAX];
+    struct opt alone = *opt;
+    struct err err;
+    alone.offset = 0;
+    return (!opt->def || !opt_set(&alone, field, opt->def, &err)) &&
+           !strcmp(opt_format_value(&alone, field, text, sizeof(text)), value);
+}
+
+char *new_params_without_defaults(const struct opt *opts, const char *params, char *buf,
+                                  size_t size)
+{
+    char name[VALUE_MAX], value[VALUE_MAX];
+    const char *at = params, *from = at;
+    size_t used = 0;
+    buf[0] = '\0';
+    for (; next_part(&at, name, value) && !ends_params(name) && used < size; from = at) {
+        const struct opt *opt = opts_find(opts, name);
+        if (!opt || !is_default(opt, value))
+            used += (size_t)snprintf(buf + used, size - used, "%.*s", (int)(at - from), from);
+    }
+    if (used < size)
+        (void)snprintf(buf + used, size - used, "%s", from);
+    return buf;
 }

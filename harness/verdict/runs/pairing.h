@@ -1,7 +1,7 @@
 /*
  * Rows of several runs that are of the same: scenario, placement, workers, role, benchmark,
  * parameters, device and metric. A parameter that other runs lack, since their contend had none,
- * counts where it is not at its default (new_params.h). Rows of `sim` are so never beside those of
+ * counts where it is not at its default (below). Rows of `sim` are so never beside those of
  * `cuda`. Pure.
  */
 #ifndef CONTEND_VERDICT_RUNS_PAIRING_H
@@ -23,7 +23,7 @@ struct paired_row {
     const struct result *result; /* of its run */
     enum pairing_side side;
     size_t run;         /* of that side */
-    const char *params; /* by which it is paired: those of the row, or less (new_params.h) */
+    const char *params; /* by which it is paired: those of the row, or less (below) */
     char *own_params;   /* where they are less */
     size_t order;       /* of all rows of all sides as they were given */
 };
@@ -42,7 +42,7 @@ struct pairing {
     size_t n;
     struct pair *pairs; /* owned */
     size_t nparams, params_capacity;
-    struct new_param *params; /* owned: new_params.c */
+    struct new_param *params; /* owned */
 };
 
 /*
@@ -69,5 +69,20 @@ const struct row *pairing_find_end(const struct pairing *pairing, const struct p
  */
 size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pair,
                            enum pairing_side side, size_t runs, const struct row **first);
+
+/*
+ * "base lacks 'step' of fake: compared where new has its default, 0.01; ...", of base and new as
+ * `sides` calls them; "" = none. Returns buf.
+ */
+char *new_params_say(const struct pairing *pairing, const struct pairing_runs sides[PAIRING_SIDES],
+                     char *buf, size_t size);
+
+/*
+ * The params column without what this version has by default, for series over versions and fleets:
+ * runs without a parameter are of the same as those that have its default. `opts`: of the
+ * benchmark, NULL = not known. Returns buf.
+ */
+char *new_params_without_defaults(const struct opt *opts, const char *params, char *buf,
+                                  size_t size);
 
 #endif

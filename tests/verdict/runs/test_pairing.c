@@ -1,5 +1,5 @@
 /* Rows of several runs beside each other: what is of the same, and what may not be. */
-#include "harness/verdict/runs/new_params.h"
+#include "harness/verdict/runs/pairing.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
