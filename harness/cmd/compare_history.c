@@ -15,7 +15,7 @@
 #include "harness/show/summary/findings.h"
 #include "harness/store/files/below.h"
 #include "harness/store/files/directory.h"
-#include "harness/store/forms/history.h"
+#include "harness/store/forms/forms.h"
 #include "harness/store/json/comparable.h"
 #include "harness/store/read/recorded.h"
 #include "harness/verdict/runs/history.h"

@@ -16,8 +16,7 @@
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/plan/placement/plan.h"
 #include "harness/show/summary/findings.h"
-#include "harness/store/forms/judged.h"
-#include "harness/store/forms/list.h"
+#include "harness/store/forms/forms.h"
 #include "harness/store/json/machine.h"
 
 struct info_args {

@@ -12,7 +12,7 @@
 #include "harness/lib/say/terminal.h"
 #include "harness/show/summary/collection.h"
 #include "harness/store/files/directory.h"
-#include "harness/store/forms/collection.h"
+#include "harness/store/forms/forms.h"
 
 /* The table over all; summary.txt is what a single result has. */
 #define TABLE_NAME "scenarios.txt"

@@ -8,7 +8,7 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
-#include "harness/store/forms/judged.h"
+#include "harness/store/forms/forms.h"
 #include "harness/store/json/comparison.h"
 #include "harness/store/json/environment.h"
 #include "harness/store/json/findings.h"
@@ -32,99 +32,72 @@ static json_t *from_usage(const struct usage *usage)
 static json_t *from_pages(const struct worker_result *worker)
 {
     json_t *object = json_object();
-    for (unsigned os_node = 0; object && os_node < BENCH_NODES; os_node++) {
+    for (unsigned os_node = 0; os_node < BENCH_NODES; os_node++) {
         char key[16];
         text_set(key, "%u", os_node);
         if (worker->pages_on_node[os_node])
             (void)json_object_set_new(object, key,
                                       json_integer((json_int_t)worker->pages_on_node[os_node]));
     }
-    if (object && worker->pages_elsewhere)
-        (void)json_object_set_new(object, "elsewhere",
-                                  json_integer((json_int_t)worker->pages_elsewhere));
+    if (worker->pages_elsewhere)
+        (void)json_value_add(object, "elsewhere:I", (int64_t)worker->pages_elsewhere);
     return object;
 }
 
-static json_t *from_bitset(const struct bitset *set)
+static json_t *worker_at(const void *of, size_t i)
 {
-    char *list = malloc(BITSET_LIST_MAX);
-    json_t *value = list ? json_string(bitset_format(set, list, BITSET_LIST_MAX)) : NULL;
-    free(list);
-    return value;
-}
-
-static json_t *from_worker(const struct worker_result *worker, unsigned index)
-{
+    const struct worker_result *worker = &((const struct observation *)of)->workers[i];
     double seconds = worker->end_ns > worker->go_ns
                          ? (double)(worker->end_ns - worker->go_ns) * 1e-9
                          : (double)NAN;
-    json_t *object = json_pack(
-        "{s:i, s:b, s:s, s:o, s:o, s:o, s:s, s:I, s:b, s:o, s:o, s:o}", "worker", (int)index,
-        "background", worker->background, "status", status_name(worker->status), "reason",
-        json_value_text(worker->err.msg), "cpus_actual", from_bitset(&worker->cpus_actual),
-        "mem_nodes_actual", from_bitset(&worker->mem_nodes_actual), "mem_policy_actual",
-        mem_policy_name(worker->mem_policy_actual), "samples", (json_int_t)worker->nsamples,
-        "censored", worker->censored, "measured_s", json_value_real(seconds), "witness",
-        from_usage(&worker->usage), "pages_on_node", from_pages(worker));
-    if (object && worker->least_team)
-        (void)json_object_set_new(object, "least_team", json_integer(worker->least_team));
-    if (object && !bitset_empty(&worker->cpus_threads))
-        (void)json_object_set_new(object, "cpus_threads", from_bitset(&worker->cpus_threads));
-    if (object && worker->library[0])
-        (void)json_object_set_new(object, "library", json_string(worker->library));
-    if (object && worker->host[0])
-        (void)json_object_set_new(object, "host", json_string(worker->host));
+    json_t *object = json_value_object(
+        "worker:z background:b status:t reason:t cpus_actual:c mem_nodes_actual:c "
+        "mem_policy_actual:t samples:z censored:b measured_s:r witness:o pages_on_node:o",
+        i, worker->background, status_name(worker->status), worker->err.msg, &worker->cpus_actual,
+        &worker->mem_nodes_actual, mem_policy_name(worker->mem_policy_actual),
+        (size_t)worker->nsamples, worker->censored, seconds, from_usage(&worker->usage),
+        from_pages(worker));
+    if (worker->least_team)
+        (void)json_value_add(object, "least_team:i", worker->least_team);
+    if (!bitset_empty(&worker->cpus_threads))
+        (void)json_value_add(object, "cpus_threads:c", &worker->cpus_threads);
+    if (worker->library[0])
+        (void)json_value_add(object, "library:t", worker->library);
+    if (worker->host[0])
+        (void)json_value_add(object, "host:t", worker->host);
     return object;
 }
 
-static json_t *from_known(int64_t value)
+static json_t *gpu_at(const void *of, size_t i)
 {
-    return value < 0 ? json_null() : json_integer(value);
-}
-
-static json_t *from_gpu(const struct gpu_change *gpu)
-{
-    json_t *object =
-        json_pack("{s:s, s:o, s:i, s:o, s:o, s:o, s:o}", "pci_bdf", gpu->pci_bdf,
-                  "throttled_by_heat", json_value_real(gpu->heat), "xid", gpu->xid,
-                  "pcie_generation", from_known(gpu->pcie_generation), "pcie_generation_link",
-                  from_known(gpu->pcie_generation_most), "pcie_width", from_known(gpu->pcie_width),
-                  "pcie_width_max", from_known(gpu->pcie_width_most));
-    for (int i = 0; object && i < GPU_COUNTERS; i++)
-        (void)json_object_set_new(object, gpu_counter_names[i], from_known(gpu->gained[i]));
-    if (object && gpu->host[0])
-        (void)json_object_set_new(object, "host", json_string(gpu->host));
+    const struct gpu_change *gpu = &((const struct observation *)of)->gpus[i];
+    json_t *object = json_value_object(
+        "pci_bdf:t throttled_by_heat:r xid:i pcie_generation:n pcie_generation_link:n pcie_width:n "
+        "pcie_width_max:n",
+        gpu->pci_bdf, gpu->heat, gpu->xid, gpu->pcie_generation, gpu->pcie_generation_most,
+        gpu->pcie_width, gpu->pcie_width_most);
+    for (int k = 0; k < GPU_COUNTERS; k++)
+        (void)json_object_set_new(object, gpu_counter_names[k],
+                                  gpu->gained[k] < 0 ? json_null() : json_integer(gpu->gained[k]));
+    if (gpu->host[0])
+        (void)json_value_add(object, "host:t", gpu->host);
     return object;
 }
 
-static json_t *from_gpus(const struct observation *observation)
+static json_t *observation_at(const void *of, size_t i)
 {
-    json_t *gpus = json_array();
-    for (unsigned i = 0; gpus && i < observation->ngpus; i++)
-        (void)json_array_append_new(gpus, from_gpu(&observation->gpus[i]));
-    return gpus;
-}
-
-static json_t *from_observation(const struct observation *observation)
-{
-    json_t *workers = json_array();
-    for (unsigned i = 0; workers && i < observation->nworkers; i++)
-        if (json_array_append_new(workers, from_worker(&observation->workers[i], i))) {
-            json_decref(workers);
-            return NULL;
-        }
-    json_t *object = json_pack(
-        "{s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:o}", "round",
-        (int)observation->round, "order", (int)observation->order, "slot", (int)observation->slot,
-        "status", status_name(observation->status), "reason", json_value_text(observation->reason),
-        "steal", json_value_real(observation->steal), "foreign_cpu",
-        json_value_real(observation->foreign_cpu), "psi_cpu_some",
-        json_value_real(observation->psi_cpu_some), "gpu_clock_mhz",
-        json_value_real(observation->gpu_clock_mhz), "gpu_temperature_c",
-        json_value_real(observation->gpu_temp_c), "gpu_throttle_reasons",
-        (json_int_t)observation->gpu_throttle_reasons, "workers", workers);
-    if (object && observation->ngpus)
-        (void)json_object_set_new(object, "gpus", from_gpus(observation));
+    const struct observation *observation = &((const struct arm *)of)->observations[i];
+    json_t *object = json_value_object(
+        "round:i order:i slot:i status:t reason:t steal:r foreign_cpu:r psi_cpu_some:r "
+        "gpu_clock_mhz:r gpu_temperature_c:r gpu_throttle_reasons:I workers:o",
+        observation->round, observation->order, observation->slot, status_name(observation->status),
+        observation->reason, observation->steal, observation->foreign_cpu,
+        observation->psi_cpu_some, observation->gpu_clock_mhz, observation->gpu_temp_c,
+        (int64_t)observation->gpu_throttle_reasons,
+        json_value_array(observation, observation->nworkers, worker_at));
+    if (observation->ngpus)
+        (void)json_value_add(object, "gpus:o",
+                             json_value_array(observation, observation->ngpus, gpu_at));
     return object;
 }
 
@@ -136,58 +109,34 @@ static json_t *from_analysis(const struct analysis *analysis, size_t arm)
     size_t rows = 0;
     for (size_t i = 0; i < analysis->rows.n; i++)
         rows += analysis->rows.row[i].arm == &analysis->result->arms[arm];
-    return json_pack("{s:s, s:o, s:I, s:I, s:I}", "status", status_name(rounds->status), "reason",
-                     json_value_text(rounds->reason), "source", (json_int_t)rounds->source, "rows",
-                     (json_int_t)rows, "round_values", (json_int_t)(first[arm + 1] - first[arm]));
+    return json_value_object("status:t reason:t source:z rows:z round_values:z",
+                             status_name(rounds->status), rounds->reason, rounds->source, rows,
+                             first[arm + 1] - first[arm]);
 }
 
-static json_t *from_arm(const struct run_record *record, size_t index)
+static json_t *arm_at(const void *of, size_t index)
 {
-    const struct topo *topo = record->topo;
+    const struct run_record *record = of;
     const struct arm *arm = &record->result->arms[index];
     char params[BENCH_PARAMS_MAX];
-    json_t *observations = json_array();
-    for (size_t i = 0; observations && i < arm->nobservations; i++)
-        if (json_array_append_new(observations, from_observation(&arm->observations[i]))) {
-            json_decref(observations);
-            return NULL;
-        }
-    json_t *summary =
-        record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null();
-    json_t *object =
-        json_pack("{s:s, s:o, s:s, s:s, s:i, s:i, s:b, s:b, s:o, s:o, s:o, s:o}", "bench",
-                  arm->bench->name, "params", run_json_options(arm->bench->opts, arm->params),
-                  "params_text", opts_format(arm->bench->opts, arm->params, params, sizeof(params)),
-                  "placement", placement_infos[arm->placement].name, "workers", (int)arm->workers,
-                  "slots", (int)arm->slots, "alone", arm->alone, "canary", arm->canary, "same_as",
-                  arm->same_as < 0 ? json_null() : json_integer(arm->same_as), "summary", summary,
-                  "plan", plan_to_json(topo, &arm->plan, arm->observations, arm->nobservations),
-                  "observations", observations);
-    if (object && arm->variant)
-        (void)json_object_set_new(object, "variant", json_string(arm->variant->name));
+    json_t *object = json_value_object(
+        "bench:t params:o params_text:t placement:t workers:i slots:i alone:b canary:b same_as:n "
+        "summary:o plan:o observations:o",
+        arm->bench->name, run_json_options(arm->bench->opts, arm->params),
+        opts_format(arm->bench->opts, arm->params, params, sizeof(params)),
+        placement_infos[arm->placement].name, arm->workers, arm->slots, arm->alone, arm->canary,
+        arm->same_as,
+        record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null(),
+        plan_to_json(record->topo, &arm->plan, arm->observations, arm->nobservations),
+        json_value_array(arm, arm->nobservations, observation_at));
+    if (arm->variant)
+        (void)json_value_add(object, "variant:t", arm->variant->name);
     return object;
 }
 
-static json_t *from_arms(const struct run_record *record)
+static json_t *text_at(const void *of, size_t i)
 {
-    json_t *arms = json_array();
-    for (size_t i = 0; arms && record->result && record->topo && i < record->result->narms; i++)
-        if (json_array_append_new(arms, from_arm(record, i))) {
-            json_decref(arms);
-            return NULL;
-        }
-    return arms;
-}
-
-static json_t *from_texts(const char *const *texts, size_t n)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < n; i++)
-        if (json_array_append_new(array, json_value_text(texts[i]))) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
+    return json_value_text(((const char *const *)of)[i]);
 }
 
 static json_t *from_option(const struct opt *opt, const void *base)
@@ -208,8 +157,8 @@ static json_t *from_option(const struct opt *opt, const void *base)
     case OPT_TEXT:
         return json_value_text(*(const char *const *)field);
     case OPT_TEXTS:
-        return from_texts(((const struct opt_texts *)field)->text,
-                          ((const struct opt_texts *)field)->n);
+        return json_value_array(((const struct opt_texts *)field)->text,
+                                ((const struct opt_texts *)field)->n, text_at);
     }
     return NULL;
 }
@@ -249,29 +198,33 @@ static json_t *from_benches(const struct result *result)
     json_t *benches = json_object();
     for (size_t i = 0; benches && i < result->narms; i++) {
         const struct bench *bench = result->arms[i].bench;
-        json_t *about = json_pack("{s:o, s:b, s:b}", "ops_unit", json_value_text(bench->ops_unit),
-                                  "scan", bench->scan != NULL, "together", bench->together);
+        json_t *about = json_value_object("ops_unit:t scan:b together:b", bench->ops_unit,
+                                          bench->scan != NULL, bench->together);
         if (bench->rate_unit)
-            (void)json_object_set_new(about, "rate_unit", json_value_text(bench->rate_unit));
+            (void)json_value_add(about, "rate_unit:t", bench->rate_unit);
         (void)json_object_set_new(benches, bench->name, about);
     }
     return benches;
 }
 
 /* The part of the document that says what was measured. */
-static json_t *from_result(const struct run_record *record)
+static int add_result(json_t *document, const struct run_record *record)
 {
     const struct result *result = record->result;
-    if (!result)
-        return json_object();
-    return json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:i, s:i, s:I, s:I}", "run_id",
-                     json_value_text(result->run_id), "scenario", json_value_text(result->scenario),
-                     "device", device_name(result->device), "background",
-                     json_value_text(result->background ? result->background->name : NULL),
-                     "plan_options", json_value_text_or_null(result->plan_options), "benchmarks",
-                     from_benches(result), "rounds_planned", (int)result->rounds_planned,
-                     "rounds_done", (int)result->rounds_done, "samples_bytes",
-                     (json_int_t)record->samples_bytes, "seed", (json_int_t)result->seed);
+    int failed = 0;
+    if (result)
+        failed |= json_value_add(document,
+                                 "run_id:t scenario:t device:t background:t plan_options:T "
+                                 "benchmarks:o rounds_planned:i "
+                                 "rounds_done:i samples_bytes:I seed:I",
+                                 result->run_id, result->scenario, device_name(result->device),
+                                 result->background ? result->background->name : NULL,
+                                 result->plan_options, from_benches(result), result->rounds_planned,
+                                 result->rounds_done, (int64_t)record->samples_bytes,
+                                 (int64_t)result->seed);
+    if (result && result->purpose)
+        failed |= json_value_add(document, "purpose:t", purpose_name(result->purpose));
+    return failed;
 }
 
 static json_t *from_machine(const struct run_record *record)
@@ -285,40 +238,30 @@ static json_t *from_machine(const struct run_record *record)
 
 static json_t *run_json_record(const struct run_record *record)
 {
-    json_t *document = json_pack(
-        "{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", RUN_SCHEMA_VERSION,
-        "status", record->status, "version", json_value_text(record->version), "commit",
-        json_value_text_or_null(record->commit), "started", from_time(record->started), "ended",
-        from_time(record->ended), "command",
-        from_texts((const char *const *)record->argv, (size_t)record->argc), "options",
-        run_json_options(record->run_opts, record->run_options), "environment",
-        record->env ? env_to_json(record->env) : json_null(), "topology",
-        record->topo ? topo_to_json(record->topo) : json_null());
-    json_t *measured = from_result(record);
-    int failed = json_object_update(document, measured);
-    json_decref(measured);
-    if (record->result && record->result->purpose)
-        failed |= json_object_set_new(document, "purpose",
-                                      json_string(purpose_name(record->result->purpose)));
-    failed |= json_object_set_new(document, "machine", from_machine(record));
-    failed |= json_object_set_new(document, "arms", from_arms(record));
     const struct verdict *verdict = record->verdict;
-    failed |= json_object_set_new(
-        document, "symmetry", symmetry_to_json(verdict ? &verdict->symmetry : NULL, record->topo));
-    failed |= json_object_set_new(document, "findings",
-                                  findings_to_json(verdict ? &verdict->findings : NULL));
-    failed |= json_object_set_new(
-        document, "recommended",
+    const struct result *result = record->result;
+    json_t *document = json_value_object(
+        "schema_version:i status:t version:t commit:T started:o ended:o command:o options:o "
+        "environment:o topology:o",
+        RUN_SCHEMA_VERSION, record->status, record->version, record->commit,
+        from_time(record->started), from_time(record->ended),
+        json_value_array(record->argv, (size_t)record->argc, text_at),
+        run_json_options(record->run_opts, record->run_options),
+        record->env ? env_to_json(record->env) : json_null(),
+        record->topo ? topo_to_json(record->topo) : json_null());
+    int failed = add_result(document, record);
+    failed |= json_value_add(
+        document, "machine:o arms:o symmetry:o findings:o recommended:o", from_machine(record),
+        json_value_array(record, result && record->topo ? result->narms : 0, arm_at),
+        symmetry_to_json(verdict ? &verdict->symmetry : NULL, record->topo),
+        findings_to_json(verdict ? &verdict->findings : NULL),
         verdict ? recommended_to_json(&verdict->analysis, &verdict->findings) : json_null());
-    if (record->result && record->result->variants) {
+    if (result && result->variants)
         failed |=
-            json_object_set_new(document, "variants", variants_to_json(record->result->variants));
-        failed |= json_object_set_new(document, "comparisons",
-                                      verdict ? comparisons_to_json(&verdict->comparisons)
-                                              : json_array());
-    }
-    failed |= json_object_set_new(document, "notes",
-                                  from_texts(record->notes, count_texts(record->notes)));
+            json_value_add(document, "variants:o comparisons:o", variants_to_json(result->variants),
+                           verdict ? comparisons_to_json(&verdict->comparisons) : json_array());
+    failed |= json_value_add(document, "notes:o",
+                             json_value_array(record->notes, count_texts(record->notes), text_at));
     if (!failed)
         return document;
     json_decref(document);

@@ -5,39 +5,21 @@
 
 #include "harness/store/json/value.h"
 
-static json_t *to_json(const struct comparison *one)
+static json_t *to_json(const void *of, size_t i)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:i, "
-                     "s:i, s:s, s:b, "
-                     "s:o}",
-                     "base", json_value_text(one->base), "other", json_value_text(one->other),
-                     "arm", json_value_text(one->arm), "params", json_value_text(one->params),
-                     "metric", json_value_text(one->metric), "unit", json_value_text(one->unit),
-                     "better", json_value_text(one->better), "base_median",
-                     json_value_real(one->base_median), "other_median",
-                     json_value_real(one->other_median), "ratio", json_value_real(one->ratio),
-                     "low", json_value_real(one->low), "high", json_value_real(one->high), "level",
-                     json_value_real(one->level), "base_runs", (int)one->base_runs, "other_runs",
-                     (int)one->other_runs, "pairs", (int)one->pairs, "outcome",
-                     finding_outcome_name(one->outcome), "gates", one->gates, "reason",
-                     json_value_text(one->reason));
+    const struct comparison *one = &((const struct comparisons *)of)->all[i];
+    return json_value_object(
+        "base:t other:t arm:t params:t metric:t unit:t better:t base_median:r other_median:r "
+        "ratio:r low:r high:r level:r base_runs:i other_runs:i pairs:i outcome:t gates:b reason:t",
+        one->base, one->other, one->arm, one->params, one->metric, one->unit, one->better,
+        one->base_median, one->other_median, one->ratio, one->low, one->high, one->level,
+        one->base_runs, one->other_runs, one->pairs, finding_outcome_name(one->outcome), one->gates,
+        one->reason);
 }
 
 json_t *comparisons_to_json(const struct comparisons *comparisons)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < comparisons->n; i++)
-        if (json_array_append_new(array, to_json(&comparisons->all[i]))) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
-}
-
-static unsigned count(const json_t *object, const char *key)
-{
-    json_int_t n = json_integer_value(json_object_get(object, key));
-    return n > 0 && n < INT32_MAX ? (unsigned)n : 0;
+    return json_value_array(comparisons, comparisons->n, to_json);
 }
 
 static struct comparison from_json(const json_t *object)
@@ -49,10 +31,10 @@ static struct comparison from_json(const json_t *object)
         .low = json_value_number_of(object, "low"),
         .high = json_value_number_of(object, "high"),
         .level = json_value_number_of(object, "level"),
-        .base_runs = count(object, "base_runs"),
-        .other_runs = count(object, "other_runs"),
-        .pairs = count(object, "pairs"),
-        .outcome = finding_outcome_find(json_string_value(json_object_get(object, "outcome"))),
+        .base_runs = json_value_count_of(object, "base_runs"),
+        .other_runs = json_value_count_of(object, "other_runs"),
+        .pairs = json_value_count_of(object, "pairs"),
+        .outcome = finding_outcome_find(json_value_text_of(object, "outcome")),
         .gates = json_is_true(json_object_get(object, "gates")),
     };
     json_value_copy_text(object, "base", one.base, sizeof(one.base));
@@ -77,30 +59,25 @@ int comparisons_from_json(const json_t *json, struct comparisons *comparisons, s
     return rc;
 }
 
-static json_t *from_texts(const struct opt_texts *texts)
+static json_t *text_at(const void *of, size_t i)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < texts->n; i++)
-        (void)json_array_append_new(array, json_value_text(texts->text[i]));
-    return array;
+    return json_value_text(((const struct opt_texts *)of)->text[i]);
 }
 
-static json_t *from_variant(const struct variant *variant, const struct variant_state *state)
+static json_t *from_variant(const void *of, size_t i)
 {
-    return json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}}", "name", variant->name, "env",
-        from_texts(&variant->env), "params", from_texts(&variant->params), "placement",
-        json_value_text(variant->placement), "before", json_value_text(variant->before), "after",
-        json_value_text(variant->after), "check", json_value_text(variant->check), "build",
-        json_value_text(variant->build), "read_back", "initial",
-        json_value_text_or_null(state->initial), "during", json_value_text_or_null(state->during),
-        "final", json_value_text_or_null(state->final));
+    const struct variant *variant = &((const struct variants *)of)->all[i];
+    const struct variant_state *state = &((const struct variants *)of)->state[i];
+    return json_value_object(
+        "name:t env:o params:o placement:t before:t after:t check:t build:t read_back:o",
+        variant->name, json_value_array(&variant->env, variant->env.n, text_at),
+        json_value_array(&variant->params, variant->params.n, text_at), variant->placement,
+        variant->before, variant->after, variant->check, variant->build,
+        json_value_object("initial:T during:T final:T", state->initial, state->during,
+                          state->final));
 }
 
 json_t *variants_to_json(const struct variants *variants)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; array && i < variants->n; i++)
-        (void)json_array_append_new(array, from_variant(&variants->all[i], &variants->state[i]));
-    return array;
+    return json_value_array(variants, variants->n, from_variant);
 }

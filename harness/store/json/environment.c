@@ -5,17 +5,6 @@
 
 #include "harness/store/json/value.h"
 
-/* NaN -> null, so that "unknown" and "no" stay apart. */
-static json_t *from_truth(double value)
-{
-    return isnan(value) ? json_null() : json_boolean(value != 0);
-}
-
-static json_t *from_count(double value)
-{
-    return isfinite(value) ? json_integer((json_int_t)value) : json_null();
-}
-
 /* {"OMP_NUM_THREADS": "4", ...} */
 static json_t *from_variables(const struct environment *env)
 {
@@ -34,57 +23,26 @@ static json_t *from_variables(const struct environment *env)
     return object;
 }
 
-static json_t *from_cgroup(const struct cgroup_limits *cgroup)
-{
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "path", json_value_text_or_null(cgroup->path),
-                     "cpu_max", json_value_text_or_null(cgroup->cpu_max), "cpus_limit",
-                     json_value_real(cgroup->cpus_limit), "cpuset_cpus_effective",
-                     json_value_text_or_null(cgroup->cpuset), "memory_limit_bytes",
-                     from_count(cgroup->memory_limit_bytes));
-}
-
 json_t *env_to_json(const struct environment *env)
 {
-    struct {
-        const char *key;
-        json_t *value;
-    } fields[] = {
-        {"hostname", json_value_text_or_null(env->hostname)},
-        {"os", json_value_text_or_null(env->os)},
-        {"kernel", json_value_text_or_null(env->kernel)},
-        {"scheduler", json_value_text_or_null(env->scheduler)},
-        {"arch", json_value_text_or_null(env->arch)},
-        {"cpu_model", json_value_text_or_null(env->cpu_model)},
-        {"microcode", json_value_text_or_null(env->microcode)},
-        {"governor", json_value_text_or_null(env->governor)},
-        {"boost", from_truth(env->boost)},
-        {"transparent_hugepage", json_value_text_or_null(env->thp)},
-        {"numa_balancing", from_count(env->numa_balancing)},
-        {"swappiness", from_count(env->swappiness)},
-        {"perf_event_paranoid", from_count(env->perf_event_paranoid)},
-        {"memory_bytes", from_count(env->memory_bytes)},
-        {"memlock_bytes",
-         isinf(env->memlock_bytes) ? json_string("unlimited") : from_count(env->memlock_bytes)},
-        {"clocksource", json_value_text_or_null(env->clocksource)},
-        {"virtual_machine", from_truth(env->virtual_machine)},
-        {"hypervisor", json_value_text_or_null(env->hypervisor)},
-        {"machine_vendor", json_value_text_or_null(env->machine_vendor)},
-        {"machine_product", json_value_text_or_null(env->machine_product)},
-        {"cgroup", from_cgroup(&env->cgroup)},
-        {"glibc", json_value_text_or_null(env->glibc)},
-        {"compiler", json_value_text_or_null(env->compiler)},
-        {"driver", json_value_text_or_null(env->driver)},
-        {"mps", from_truth(env->mps)},
-        {"cuda", json_value_text_or_null(env->cuda)},
-        {"nccl", json_value_text_or_null(env->nccl)},
-        {"variables", from_variables(env)},
-    };
-    json_t *object = json_object();
-    int failed = object ? 0 : -1;
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        failed |= json_object_set_new(object, fields[i].key, fields[i].value);
-    if (!failed)
-        return object;
-    json_decref(object);
-    return NULL;
+    const struct cgroup_limits *cgroup = &env->cgroup;
+    json_t *json = json_value_object(
+        "hostname:T os:T kernel:T scheduler:T arch:T cpu_model:T microcode:T governor:T boost:F "
+        "transparent_hugepage:T numa_balancing:d swappiness:d perf_event_paranoid:d "
+        "memory_bytes:d memlock_bytes:d clocksource:T virtual_machine:F hypervisor:T "
+        "machine_vendor:T machine_product:T cgroup:o glibc:T compiler:T driver:T mps:F cuda:T "
+        "nccl:T variables:o",
+        env->hostname, env->os, env->kernel, env->scheduler, env->arch, env->cpu_model,
+        env->microcode, env->governor, env->boost, env->thp, env->numa_balancing, env->swappiness,
+        env->perf_event_paranoid, env->memory_bytes, env->memlock_bytes, env->clocksource,
+        env->virtual_machine, env->hypervisor, env->machine_vendor, env->machine_product,
+        json_value_object("path:T cpu_max:T cpus_limit:r cpuset_cpus_effective:T "
+                          "memory_limit_bytes:d",
+                          cgroup->path, cgroup->cpu_max, cgroup->cpus_limit, cgroup->cpuset,
+                          cgroup->memory_limit_bytes),
+        env->glibc, env->compiler, env->driver, env->mps, env->cuda, env->nccl,
+        from_variables(env));
+    if (isinf(env->memlock_bytes))
+        (void)json_value_add(json, "memlock_bytes:t", "unlimited");
+    return json;
 }

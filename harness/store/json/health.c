@@ -3,61 +3,23 @@
 #include "harness/store/json/findings.h"
 #include "harness/store/json/value.h"
 
-static json_t *number(int64_t value)
+static json_t *instance_at(const void *of, size_t i)
 {
-    return value < 0 ? json_null() : json_integer(value);
+    const struct gpu_health *h = of;
+    return json_value_object("name:t uuid:t", h->instances[i].name, h->instances[i].uuid);
 }
 
-static json_t *flag(int value)
+static json_t *process_at(const void *of, size_t i)
 {
-    return value < 0 ? json_null() : json_boolean(value);
+    const struct gpu_process *process = &((const struct gpu_health *)of)->processes[i];
+    return json_value_object("pid:i name:T memory_bytes:N", (int)process->pid, process->name,
+                             process->memory_bytes);
 }
 
-static json_t *pcie_to_json(const struct gpu_health *h)
+/* How many are listed of those that there are; unknown is none. */
+static size_t listed(int n, int most)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "generation", number(h->pcie_generation),
-                     "generation_link", number(h->pcie_generation_link), "generation_gpu",
-                     number(h->pcie_generation_gpu), "width", number(h->pcie_width), "width_max",
-                     number(h->pcie_width_max));
-}
-
-static json_t *ecc_to_json(const struct gpu_health *h)
-{
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "on", flag(h->ecc), "on_after_reset",
-                     flag(h->ecc_pending), "corrected", number(h->ecc_corrected), "uncorrected",
-                     number(h->ecc_uncorrected), "corrected_life", number(h->ecc_corrected_life),
-                     "uncorrected_life", number(h->ecc_uncorrected_life));
-}
-
-static json_t *memory_to_json(const struct gpu_health *h)
-{
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "rows_corrected", number(h->rows_corrected),
-                     "rows_uncorrected", number(h->rows_uncorrected), "rows_pending",
-                     flag(h->rows_pending), "rows_failed", flag(h->rows_failed), "pages_pending",
-                     flag(h->pages_pending));
-}
-
-static json_t *mig_to_json(const struct gpu_health *h)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < h->ninstances && i < GPU_INSTANCES_MAX; i++)
-        (void)json_array_append_new(list, json_pack("{s:o, s:o}", "name",
-                                                    json_value_text(h->instances[i].name), "uuid",
-                                                    json_value_text(h->instances[i].uuid)));
-    return json_pack("{s:o, s:o, s:o, s:o}", "on", flag(h->mig), "on_after_reset",
-                     flag(h->mig_pending), "count", number(h->ninstances), "instances", list);
-}
-
-static json_t *processes_to_json(const struct gpu_health *h)
-{
-    json_t *list = json_array();
-    for (int i = 0; i < h->nprocesses && i < GPU_PROCESSES_MAX; i++) {
-        const struct gpu_process *process = &h->processes[i];
-        (void)json_array_append_new(list, json_pack("{s:i, s:o, s:o}", "pid", (int)process->pid,
-                                                    "name", json_value_text_or_null(process->name),
-                                                    "memory_bytes", number(process->memory_bytes)));
-    }
-    return json_pack("{s:o, s:o}", "count", number(h->nprocesses), "list", list);
+    return n < 0 ? 0 : (size_t)(n < most ? n : most);
 }
 
 static json_t *judged_to_json(const struct gpu_health *h, const char *subject)
@@ -73,24 +35,30 @@ json_t *gpu_health_to_json(const struct gpu_health *h, const char *subject)
 {
     if (!h)
         return json_null();
-    const char *mode = gpu_compute_mode_name(h->compute_mode);
-    json_t *json =
-        json_pack("{s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:o, s:o, s:o, s:o}", "pcie", pcie_to_json(h),
-                  "nvlink", "links", number(h->nvlinks), "active", number(h->nvlinks_active),
-                  "version", number(h->nvlink_version), "ecc", ecc_to_json(h), "memory",
-                  memory_to_json(h), "persistence", flag(h->persistence), "compute_mode",
-                  json_value_text(mode), "mig", mig_to_json(h), "processes", processes_to_json(h));
-    json_t *load = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "clock_mhz", json_value_real(h->clock_mhz),
-        "clock_max_mhz", json_value_real(h->clock_max_mhz), "memory_clock_mhz",
-        json_value_real(h->memory_clock_mhz), "power_w", json_value_real(h->power_w),
-        "power_limit_w", json_value_real(h->power_limit_w), "power_limit_default_w",
-        json_value_real(h->power_limit_default_w), "temperature_c",
-        json_value_real(h->temperature_c), "findings", judged_to_json(h, subject));
-    if (json && json_object_update(json, load)) {
-        json_decref(json);
-        json = NULL;
-    }
-    json_decref(load);
-    return json;
+    return json_value_object(
+        "pcie:o nvlink:o ecc:o memory:o persistence:f compute_mode:t mig:o processes:o clock_mhz:r "
+        "clock_max_mhz:r memory_clock_mhz:r power_w:r power_limit_w:r power_limit_default_w:r "
+        "temperature_c:r findings:o",
+        json_value_object("generation:n generation_link:n generation_gpu:n width:n width_max:n",
+                          h->pcie_generation, h->pcie_generation_link, h->pcie_generation_gpu,
+                          h->pcie_width, h->pcie_width_max),
+        json_value_object("links:n active:n version:n", h->nvlinks, h->nvlinks_active,
+                          h->nvlink_version),
+        json_value_object("on:f on_after_reset:f corrected:N uncorrected:N corrected_life:N "
+                          "uncorrected_life:N",
+                          h->ecc, h->ecc_pending, h->ecc_corrected, h->ecc_uncorrected,
+                          h->ecc_corrected_life, h->ecc_uncorrected_life),
+        json_value_object("rows_corrected:n rows_uncorrected:n rows_pending:f rows_failed:f "
+                          "pages_pending:f",
+                          h->rows_corrected, h->rows_uncorrected, h->rows_pending, h->rows_failed,
+                          h->pages_pending),
+        h->persistence, gpu_compute_mode_name(h->compute_mode),
+        json_value_object(
+            "on:f on_after_reset:f count:n instances:o", h->mig, h->mig_pending, h->ninstances,
+            json_value_array(h, listed(h->ninstances, GPU_INSTANCES_MAX), instance_at)),
+        json_value_object(
+            "count:n list:o", h->nprocesses,
+            json_value_array(h, listed(h->nprocesses, GPU_PROCESSES_MAX), process_at)),
+        h->clock_mhz, h->clock_max_mhz, h->memory_clock_mhz, h->power_w, h->power_limit_w,
+        h->power_limit_default_w, h->temperature_c, judged_to_json(h, subject));
 }

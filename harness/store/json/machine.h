@@ -31,7 +31,4 @@ json_t *topo_to_json(const struct topo *topo);
  */
 json_t *machine_to_json(const struct machine_parts *parts);
 
-/* "0-3,8" as a JSON string; NULL: no memory. */
-json_t *bitset_to_json(const struct bitset *set);
-
 #endif

@@ -2,16 +2,16 @@
 
 #include "harness/plan/placement/check.h"
 #include "harness/store/json/findings.h"
-#include "harness/store/json/machine.h"
+#include "harness/store/json/value.h"
 
 static json_t *gpu_to_json(const struct topo *topo, const struct plan_worker *worker)
 {
     if (worker->gpu < 0)
         return json_null();
-    if (worker->pci_bdf[0])
-        return json_pack("{s:s, s:i}", "pci_bdf", worker->pci_bdf, "cuda_ordinal", worker->gpu);
-    return json_pack("{s:s, s:i}", "pci_bdf", topo->gpus[worker->gpu].pci_bdf, "cuda_ordinal",
-                     topo->gpus[worker->gpu].cuda_ordinal);
+    bool own = worker->pci_bdf[0] != '\0';
+    return json_value_object("pci_bdf:t cuda_ordinal:i",
+                             own ? worker->pci_bdf : topo->gpus[worker->gpu].pci_bdf,
+                             own ? worker->gpu : topo->gpus[worker->gpu].cuda_ordinal);
 }
 
 /*
@@ -34,20 +34,18 @@ static json_t *worker_to_json(const struct topo *topo, const struct plan *plan, 
 {
     const struct plan_worker *worker = &plan->workers[w];
     json_t *json =
-        json_pack("{s:i, s:o, s:o, s:s, s:i, s:o}", "worker", (int)w, "cpus",
-                  bitset_to_json(&worker->cpus), "mem_nodes", bitset_to_json(&worker->mem_nodes),
-                  "mem_policy", mem_policy_name(worker->mem_policy), "threads",
-                  (int)worker->threads, "gpu", gpu_to_json(topo, worker));
+        json_value_object("worker:i cpus:c mem_nodes:c mem_policy:t threads:i gpu:o", (int)w,
+                          &worker->cpus, &worker->mem_nodes, mem_policy_name(worker->mem_policy),
+                          (int)worker->threads, gpu_to_json(topo, worker));
     if (worker->passive)
-        (void)json_object_set_new(json, "wait_policy", json_string("passive"));
+        (void)json_value_add(json, "wait_policy:t", "passive");
     if (worker->background)
-        (void)json_object_set_new(json, "background", json_true());
+        (void)json_value_add(json, "background:b", true);
     if (worker->host[0])
-        (void)json_object_set_new(json, "host", json_string(worker->host));
-    if (ran) {
-        (void)json_object_set_new(json, "cpus_actual", bitset_to_json(&ran->cpus_actual));
-        (void)json_object_set_new(json, "mem_nodes_actual", bitset_to_json(&ran->mem_nodes_actual));
-    }
+        (void)json_value_add(json, "host:t", worker->host);
+    if (ran)
+        (void)json_value_add(json, "cpus_actual:c mem_nodes_actual:c", &ran->cpus_actual,
+                             &ran->mem_nodes_actual);
     return json;
 }
 
@@ -58,9 +56,9 @@ json_t *plan_to_json(const struct topo *topo, const struct plan *plan,
     for (unsigned w = 0; w < plan->nworkers; w++)
         (void)json_array_append_new(workers,
                                     worker_to_json(topo, plan, w, find_ran(observations, n, w)));
-    json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:o}", "placement", placement_infos[plan->placement].name, "status",
-        plan->status == PLAN_OK ? "ok" : "skipped", "reason", plan->reason, "workers", workers);
+    json_t *json = json_value_object(
+        "placement:t status:t reason:t workers:o", placement_infos[plan->placement].name,
+        plan->status == PLAN_OK ? "ok" : "skipped", plan->reason, workers);
     struct findings findings = {0};
     struct err err;
     if (plan_check(topo, plan, &findings, &err)) {

@@ -33,12 +33,9 @@ json_t *recommended_to_json(const struct analysis *analysis, const struct findin
     if (made.arm < 0)
         return json_null();
     const char *command = recommend_applies(&made) ? command_of(findings) : "";
-    return json_pack("{s:o, s:s, s:i, s:o, s:o, s:o, s:o, s:i, s:o}", "setting",
-                     json_value_text(arm_name(&arms[made.arm])), "placement",
-                     placement_infos[arms[made.arm].placement].name, "workers",
-                     (int)arms[made.arm].slots, "relative_to",
-                     json_value_text(arm_name(&arms[made.reference])), "speed_up",
-                     json_value_real(made.gain.median), "low", json_value_real(made.gain.low),
-                     "high", json_value_real(made.gain.high), "rounds", (int)made.gain.rounds,
-                     "command", json_value_text_or_null(command));
+    return json_value_object(
+        "setting:t placement:t workers:i relative_to:t speed_up:r low:r high:r rounds:z command:T",
+        arm_name(&arms[made.arm]), placement_infos[arms[made.arm].placement].name,
+        arms[made.arm].slots, arm_name(&arms[made.reference]), made.gain.median, made.gain.low,
+        made.gain.high, made.gain.rounds, command);
 }

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
 
 /* A string; each byte that is not part of valid UTF-8 becomes '?'. NULL gives JSON null. */
@@ -22,6 +23,9 @@ json_t *json_value_text_or_null(const char *text);
  */
 int json_value_print(json_t *json, int indent, struct err *err);
 
+/* "0-3,8" as a JSON string; NULL: no memory. */
+json_t *bitset_to_json(const struct bitset *set);
+
 /* A real number; NaN and infinities give null. */
 json_t *json_value_real(double value);
 
@@ -34,5 +38,26 @@ void json_value_copy_text(const json_t *object, const char *key, char *to, size_
  * file: what a file says commands no terminal. NULL is passed on; returns json.
  */
 json_t *json_value_one_line(json_t *json);
+
+/*
+ * An object of these keys in their order, each with the kind of its argument behind a colon:
+ *
+ *   json_value_object("name:t rounds:i median:r", row->name, row->rounds, row->median)
+ *
+ * t: a text; T: a text, "" is null; r: double; i: int or unsigned; I: int64_t; z: size_t; n and N:
+ * int and int64_t that are unknown below 0; f: a flag as int, unknown below 0; d and F: a whole
+ * number and a flag as double; b: bool; c: struct bitset *, as "0-3,8"; o: json_t *, which becomes
+ * a part of it. Unknown is null. NULL: no memory.
+ */
+json_t *json_value_object(const char *keys, ...);
+/* Further ones; 0, or -1 without memory. Of NULL it only lets go of parts. */
+int json_value_add(json_t *object, const char *keys, ...);
+
+/* An array of what `make` makes of [0, n); NULL: no memory. */
+json_t *json_value_array(const void *of, size_t n, json_t *(*make)(const void *of, size_t i));
+
+/* The text of a key, "" where it has none; its whole number, 0 where that is none from 0 on. */
+const char *json_value_text_of(const json_t *object, const char *key);
+unsigned json_value_count_of(const json_t *object, const char *key);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "bench/registry.h"
 #include "harness/show/summary/findings.h"
-#include "harness/store/forms/judged.h"
+#include "harness/store/forms/forms.h"
 #include "harness/verdict/odd/odd.h"
 #include "tests/lib/fixture_dims.h"
 #include "tests/lib/unit.h"

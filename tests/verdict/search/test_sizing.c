@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "harness/engine/arms/arms.h"
-#include "harness/store/forms/sizing.h"
+#include "harness/store/forms/forms.h"
 #include "harness/verdict/search/knee.h"
 #include "harness/verdict/search/sizing.h"
 #include "tests/lib/fixture_result.h"

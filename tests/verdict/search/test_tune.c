@@ -5,7 +5,7 @@
 #include "harness/engine/arms/arms.h"
 #include "harness/lib/stats/random.h"
 #include "harness/show/summary/tune.h"
-#include "harness/store/forms/tune.h"
+#include "harness/store/forms/forms.h"
 #include "harness/verdict/search/tune.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/trials.h"

@@ -1,0 +1,78 @@
+/* What single commands print as JSON. NULL: no memory. The caller owns what is returned. */
+#ifndef CONTEND_STORE_FORMS_FORMS_H
+#define CONTEND_STORE_FORMS_FORMS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "harness/engine/discover/measured.h"
+#include "harness/machine/topo/topo.h"
+#include "harness/rows/analysis.h"
+#include "harness/verdict/odd/collection.h"
+#include "harness/verdict/odd/symmetry.h"
+#include "harness/verdict/runs/history.h"
+
+/*
+ * {"host", "command", "started", "scenarios": [{"scenario", "status", "says": text | null,
+ * "rounds", "rounds_planned", "took_s", "doubts", "bad", "rows": what `contend run --json` prints
+ * of it | null}]}. `rows`, NULL or one of each scenario, is only read.
+ */
+json_t *collection_to_json(const struct collection *collection, json_t *const *rows);
+
+/*
+ * {"machine": key, "runs": [{"started", "run_id", "commit"}], "figures": [{"arm", "params",
+ *  "metric", "unit", "better", "canary": bool, "runs": [number of the run, from 0], "values": [],
+ *  "changes": [{"run", "ratio", "low", "high", "before", "after"}]}],
+ *  "findings": as findings_to_json}
+ * Of one that was judged. NULL: no memory. The caller owns it.
+ */
+json_t *history_to_json(const struct history *history, const char *machine,
+                        const struct findings *findings);
+
+/*
+ * [{"bench", "placement", "params", "metric", "unit", "better", "of": "gpu"|"rank"|"pair", "key",
+ *   "units", "verdict": "none"|"alike"|"odd"|"two"|"split", "typical", "spread",
+ *   "odd": [{"of", "id", "other", "pci_bdf", "value", "ratio", "z"}]}]
+ * One a comparison; [] for NULL.
+ */
+json_t *symmetry_to_json(const struct symmetry *symmetry, const struct topo *topo);
+
+/*
+ * topo_to_json with "measured": {"scans", "floating", "sibling_pairs", "floating_pairs",
+ * "median_ns", "findings": as findings_to_json,
+ * "cpus": [{"cpu", "core", "llc", "package"}]}.
+ */
+json_t *topo_measured_to_json(const struct topo *topo, const struct measured *measured);
+
+/*
+ * {"workers", "points": [{"cores", "alone", "all", "predicted", "error"}], "knee", "enough",
+ * "knee_all", "enough_all", "median_error", "worst_error"}: rates of all workers together, counts
+ * of cores; what is unknown is null.
+ */
+json_t *sizing_to_json(const struct analysis *analysis);
+
+/*
+ * [{"setting", "fresh", "placement", "workers", "threads", "passive", "rounds", "rate", "unit",
+ * "reference", "ratio", "low", "high", "reason"}]: of the search against the leader, of fresh
+ * rounds against none; what is unknown is null.
+ */
+json_t *tune_to_json(const struct analysis *analysis);
+
+struct list_entry {
+    const char *name, *summary; /* borrowed */
+    bool asked;                 /* whether it can run here */
+    char not_here[300];         /* why it cannot; "" = it can */
+};
+
+struct list {
+    const char *kind; /* "scenarios" */
+    size_t n, capacity;
+    struct list_entry *entries;
+};
+
+/* Adds "KIND": [{"name", "summary", "not_here": text | null}]; what was not asked has no
+ * "not_here". */
+void list_add_json(json_t *object, const struct list *lists, size_t n);
+
+#endif
