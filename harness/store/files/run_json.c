@@ -10,7 +10,6 @@
 #include "harness/lib/files/file.h"
 #include "harness/store/forms/forms.h"
 #include "harness/store/json/comparison.h"
-#include "harness/store/json/environment.h"
 #include "harness/store/json/findings.h"
 #include "harness/store/json/machine.h"
 #include "harness/store/json/plan.h"

@@ -1,12 +1,73 @@
 #include "harness/store/json/machine.h"
 
+#include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "harness/machine/topo/topo_check.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/store/json/findings.h"
-#include "harness/store/json/health.h"
 #include "harness/store/json/value.h"
+
+static json_t *instance_at(const void *of, size_t i)
+{
+    const struct gpu_health *h = of;
+    return json_value_object("name:t uuid:t", h->instances[i].name, h->instances[i].uuid);
+}
+
+static json_t *process_at(const void *of, size_t i)
+{
+    const struct gpu_process *process = &((const struct gpu_health *)of)->processes[i];
+    return json_value_object("pid:i name:T memory_bytes:N", (int)process->pid, process->name,
+                             process->memory_bytes);
+}
+
+/* How many are listed of those that there are; unknown is none. */
+static size_t listed(int n, int most)
+{
+    return n < 0 ? 0 : (size_t)(n < most ? n : most);
+}
+
+static json_t *judged_to_json(const struct gpu_health *h, const char *subject)
+{
+    struct findings findings = {0};
+    json_t *json =
+        gpu_health_judge(h, subject, &findings, NULL) ? NULL : findings_to_json(&findings);
+    findings_free(&findings);
+    return json;
+}
+
+json_t *gpu_health_to_json(const struct gpu_health *h, const char *subject)
+{
+    if (!h)
+        return json_null();
+    return json_value_object(
+        "pcie:o nvlink:o ecc:o memory:o persistence:f compute_mode:t mig:o processes:o clock_mhz:r "
+        "clock_max_mhz:r memory_clock_mhz:r power_w:r power_limit_w:r power_limit_default_w:r "
+        "temperature_c:r findings:o",
+        json_value_object("generation:n generation_link:n generation_gpu:n width:n width_max:n",
+                          h->pcie_generation, h->pcie_generation_link, h->pcie_generation_gpu,
+                          h->pcie_width, h->pcie_width_max),
+        json_value_object("links:n active:n version:n", h->nvlinks, h->nvlinks_active,
+                          h->nvlink_version),
+        json_value_object("on:f on_after_reset:f corrected:N uncorrected:N corrected_life:N "
+                          "uncorrected_life:N",
+                          h->ecc, h->ecc_pending, h->ecc_corrected, h->ecc_uncorrected,
+                          h->ecc_corrected_life, h->ecc_uncorrected_life),
+        json_value_object("rows_corrected:n rows_uncorrected:n rows_pending:f rows_failed:f "
+                          "pages_pending:f",
+                          h->rows_corrected, h->rows_uncorrected, h->rows_pending, h->rows_failed,
+                          h->pages_pending),
+        h->persistence, gpu_compute_mode_name(h->compute_mode),
+        json_value_object(
+            "on:f on_after_reset:f count:n instances:o", h->mig, h->mig_pending, h->ninstances,
+            json_value_array(h, listed(h->ninstances, GPU_INSTANCES_MAX), instance_at)),
+        json_value_object(
+            "count:n list:o", h->nprocesses,
+            json_value_array(h, listed(h->nprocesses, GPU_PROCESSES_MAX), process_at)),
+        h->clock_mhz, h->clock_max_mhz, h->memory_clock_mhz, h->power_w, h->power_limit_w,
+        h->power_limit_default_w, h->temperature_c, judged_to_json(h, subject));
+}
 
 static json_t *cpus_to_json(const struct topo *topo)
 {
@@ -141,4 +202,46 @@ json_t *topo_to_json(const struct topo *topo)
             ? json_sprintf("%d.%d", topo->cuda_driver / 1000, topo->cuda_driver % 1000 / 10)
             : json_null(),
         check_to_json(topo));
+}
+
+/* {"OMP_NUM_THREADS": "4", ...} */
+static json_t *from_variables(const struct environment *env)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; object && i < env->nvariables; i++) {
+        char name[256];
+        const char *equals = strchr(env->variables[i], '=');
+        size_t length = (size_t)(equals - env->variables[i]);
+        if (length >= sizeof(name))
+            continue;
+        memcpy(name, env->variables[i], length);
+        name[length] = '\0';
+        /* A name that is not UTF-8 is refused here; it can be nothing that a library reads. */
+        (void)json_object_set_new(object, name, json_value_text(equals + 1));
+    }
+    return object;
+}
+
+json_t *env_to_json(const struct environment *env)
+{
+    const struct cgroup_limits *cgroup = &env->cgroup;
+    json_t *json = json_value_object(
+        "hostname:T os:T kernel:T scheduler:T arch:T cpu_model:T microcode:T governor:T boost:F "
+        "transparent_hugepage:T numa_balancing:d swappiness:d perf_event_paranoid:d "
+        "memory_bytes:d memlock_bytes:d clocksource:T virtual_machine:F hypervisor:T "
+        "machine_vendor:T machine_product:T cgroup:o glibc:T compiler:T driver:T mps:F cuda:T "
+        "nccl:T variables:o",
+        env->hostname, env->os, env->kernel, env->scheduler, env->arch, env->cpu_model,
+        env->microcode, env->governor, env->boost, env->thp, env->numa_balancing, env->swappiness,
+        env->perf_event_paranoid, env->memory_bytes, env->memlock_bytes, env->clocksource,
+        env->virtual_machine, env->hypervisor, env->machine_vendor, env->machine_product,
+        json_value_object("path:T cpu_max:T cpus_limit:r cpuset_cpus_effective:T "
+                          "memory_limit_bytes:d",
+                          cgroup->path, cgroup->cpu_max, cgroup->cpus_limit, cgroup->cpuset,
+                          cgroup->memory_limit_bytes),
+        env->glibc, env->compiler, env->driver, env->mps, env->cuda, env->nccl,
+        from_variables(env));
+    if (isinf(env->memlock_bytes))
+        (void)json_value_add(json, "memlock_bytes:t", "unlimited");
+    return json;
 }

@@ -5,7 +5,9 @@
 #include <jansson.h>
 
 #include "harness/lib/base/bitset.h"
+#include "harness/machine/facts/env.h"
 #include "harness/machine/facts/key.h"
+#include "harness/machine/gpu/health.h"
 #include "harness/machine/topo/topo.h"
 
 /*
@@ -16,7 +18,7 @@
  *  "nodes": [{"node", "kind", "memory_bytes", "allowed", "cpus"}],
  *  "distances": [[...]] | null,
  *  "gpus": [{"pci_bdf", "cuda_ordinal", "name", "uuid", "node", "node_source", "cpus", "note",
- *            "health": health.h | null}],
+ *            "health": gpu_health_to_json | null}],
  *  "gpu_note", "cuda_driver": "13.0"}
  * Nodes are os_node numbers, CPUs lists of os_cpu; unknown is null. NULL: no memory. The caller
  * owns the result.
@@ -30,5 +32,25 @@ json_t *topo_to_json(const struct topo *topo);
  * UUIDs and id are marks (machine_mark), unknown is null. NULL: no memory.
  */
 json_t *machine_to_json(const struct machine_parts *parts);
+
+/*
+ * {"pcie": {"generation", "generation_link", "generation_gpu", "width", "width_max"},
+ *  "nvlink": {"links", "active", "version"},
+ *  "ecc": {"on", "on_after_reset", "corrected", "uncorrected", "corrected_life",
+ *          "uncorrected_life"},
+ *  "memory": {"rows_corrected", "rows_uncorrected", "rows_pending", "rows_failed",
+ *             "pages_pending"},
+ *  "persistence", "compute_mode",
+ *  "mig": {"on", "on_after_reset", "count", "instances": [{"name", "uuid"}]},
+ *  "processes": {"count", "list": [{"pid", "name", "memory_bytes"}]},
+ *  "clock_mhz", "clock_max_mhz", "memory_clock_mhz", "power_w", "power_limit_w",
+ *  "power_limit_default_w", "temperature_c",
+ *  "findings": as findings_to_json, of `subject`}
+ * Unknown is null; null alone for NULL. NULL: no memory. The caller owns the result.
+ */
+json_t *gpu_health_to_json(const struct gpu_health *health, const char *subject);
+
+/* An object with every key always there. NULL for want of memory. */
+json_t *env_to_json(const struct environment *env);
 
 #endif

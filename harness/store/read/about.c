@@ -7,15 +7,10 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
+#include "harness/store/json/value.h"
 #include "harness/store/read/recorded_parts.h"
 
 enum { FACTS_MOST = 40 };
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 /* The strings of an array, which others are left out of; NULL: no memory. */
 static const char **take_texts(struct recorded *recorded, const json_t *array, size_t *n)
@@ -153,14 +148,14 @@ static void add_gpus(struct about *about, const json_t *topo)
     {
         char text[160];
         const json_t *node = json_object_get(gpu, "node");
-        text_set(text, "%.60s, %.40s%s", text_of(gpu, "name"), text_of(gpu, "pci_bdf"),
-                 json_is_integer(node) ? ", near node " : "");
+        text_set(text, "%.60s, %.40s%s", json_value_text_of(gpu, "name"),
+                 json_value_text_of(gpu, "pci_bdf"), json_is_integer(node) ? ", near node " : "");
         size_t used = strlen(text);
         if (json_is_integer(node))
             (void)snprintf(text + used, sizeof(text) - used, "%d", (int)json_integer_value(node));
         add_fact(about, "GPU", text);
     }
-    add_fact(about, "GPUs", text_of(topo, "gpu_note"));
+    add_fact(about, "GPUs", json_value_text_of(topo, "gpu_note"));
 }
 
 static void add_memory(struct about *about, const json_t *environment)
@@ -197,7 +192,7 @@ static void take_facts(const json_t *record, struct about *about)
     const json_t *topo = json_object_get(record, "topology");
     const json_t *environment = json_object_get(record, "environment");
     add_fact(about, "host", about->host);
-    add_fact(about, "CPU", text_of(topo, "cpu_model"));
+    add_fact(about, "CPU", json_value_text_of(topo, "cpu_model"));
     if (json_is_object(topo))
         add_cpus(about, topo);
     add_caches(about, topo);
@@ -211,10 +206,10 @@ int about_read(struct recorded *recorded, struct about *about, struct err *err)
 {
     const json_t *record = recorded->record;
     *about = (struct about){
-        .status = text_of(record, "status"),
-        .started = text_of(record, "started"),
-        .ended = text_of(record, "ended"),
-        .host = text_of(json_object_get(record, "environment"), "hostname"),
+        .status = json_value_text_of(record, "status"),
+        .started = json_value_text_of(record, "started"),
+        .ended = json_value_text_of(record, "ended"),
+        .host = json_value_text_of(json_object_get(record, "environment"), "hostname"),
     };
     about->words = take_texts(recorded, json_object_get(record, "command"), &about->nwords);
     about->notes = take_texts(recorded, json_object_get(record, "notes"), &about->nnotes);

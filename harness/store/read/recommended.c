@@ -10,6 +10,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/store/files/below.h"
+#include "harness/store/json/value.h"
 
 static const size_t run_mib_most = 256;
 
@@ -17,12 +18,6 @@ struct search {
     const struct recommended_request *request;
     struct recommended *found;
 };
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 /* The words of the run's command line behind its "--"; NULL where there is none. */
 static json_t *command_of(const json_t *record, size_t *first)
@@ -55,12 +50,14 @@ static bool is_wanted(const json_t *record, const struct search *search)
 {
     const struct recommended_request *request = search->request;
     const json_t *recommended = json_object_get(record, "recommended");
-    return json_is_object(recommended) && !strcmp(text_of(record, "status"), "complete") &&
-           !strcmp(text_of(json_object_get(record, "machine"), "key"), request->machine_key) &&
+    return json_is_object(recommended) &&
+           !strcmp(json_value_text_of(record, "status"), "complete") &&
+           !strcmp(json_value_text_of(json_object_get(record, "machine"), "key"),
+                   request->machine_key) &&
            json_integer_value(json_object_get(recommended, "workers")) ==
                (json_int_t)request->workers &&
            is_same_job(record, request->job) &&
-           strcmp(text_of(record, "started"), search->found->started) > 0;
+           strcmp(json_value_text_of(record, "started"), search->found->started) > 0;
 }
 
 static void put(char *buf, size_t size, const char *text)
@@ -85,17 +82,17 @@ static void take(const char *path, const json_t *record, struct recommended *fou
 {
     const json_t *recommended = json_object_get(record, "recommended");
     const json_t *gain = json_object_get(recommended, "speed_up");
-    const char *setting = text_of(recommended, "setting");
+    const char *setting = json_value_text_of(recommended, "setting");
     size_t first;
     const json_t *words = command_of(record, &first);
     const char *program = json_string_value(json_array_get(words, first));
     put(found->path, sizeof(found->path), path);
     put(found->setting, sizeof(found->setting), setting);
     put(found->workload, sizeof(found->workload),
-        words && program ? program : text_of(record, "scenario"));
-    put(found->started, sizeof(found->started), text_of(record, "started"));
-    put_options(text_of(recommended, "command"), found->options, sizeof(found->options));
-    found->applies = strcmp(setting, text_of(recommended, "relative_to")) != 0;
+        words && program ? program : json_value_text_of(record, "scenario"));
+    put(found->started, sizeof(found->started), json_value_text_of(record, "started"));
+    put_options(json_value_text_of(recommended, "command"), found->options, sizeof(found->options));
+    found->applies = strcmp(setting, json_value_text_of(recommended, "relative_to")) != 0;
     found->speed_up = json_is_number(gain) ? json_number_value(gain) : (double)NAN;
 }
 

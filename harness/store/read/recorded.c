@@ -12,6 +12,7 @@
 #include "harness/store/files/run_json.h"
 #include "harness/store/json/comparison.h"
 #include "harness/store/json/findings.h"
+#include "harness/store/json/value.h"
 #include "harness/store/read/recorded_parts.h"
 #include "harness/verdict/advice/verdict.h"
 
@@ -41,21 +42,64 @@ static int read_file(int dir_fd, const char *name, size_t mib_most, char **text,
     return rc ? err_sys(err, rc, "cannot read %s", name) : 0;
 }
 
-/* Strings of the document are printed: control characters go. */
-static int clean(json_t *json)
+static const char *text_of(const json_t *object, const char *key)
 {
-    const char *key;
-    size_t index;
-    json_t *value;
-    int failed = 0;
-    if (json_is_string(json)) {
-        char *text = strdup(json_string_value(json));
-        failed = !text || json_string_set(json, text_one_line(text));
-        free(text);
+    return json_string_value(json_object_get(object, key));
+}
+
+static void take_key(const json_t *machine, struct machine_key *key)
+{
+    static const char *const identities[] = {"uuid", "gpus", "id"};
+    const char *identity = text_of(machine, "identity");
+    *key = (struct machine_key){.identity = ""};
+    text_set(key->key, "%s", json_value_text_of(machine, "key"));
+    text_set(key->kind, "%s", json_value_text_of(machine, "kind"));
+    for (size_t i = 0; identity && i < sizeof(identities) / sizeof(identities[0]); i++)
+        if (strcmp(identity, identities[i]) == 0)
+            key->identity = identities[i];
+}
+
+/* Earlier versions wrote no key, but most of what one is made of. */
+static void make_key(const json_t *env, const json_t *topo, struct machine_key *key)
+{
+    struct machine_parts parts = {
+        .arch = text_of(env, "arch"),
+        .vendor = text_of(env, "machine_vendor"),
+        .product = text_of(env, "machine_product"),
+        .cpu_model = text_of(env, "cpu_model"),
+        .packages = json_value_count_of(topo, "packages"),
+        .cores = json_value_count_of(topo, "cores"),
+        .cpus = json_value_count_of(json_object_get(topo, "cpus"), "count"),
+        .nodes = (unsigned)json_array_size(json_object_get(topo, "nodes")),
+        .microcode = text_of(env, "microcode"),
+    };
+    size_t i;
+    json_t *gpu;
+    if (!parts.cpu_model)
+        parts.cpu_model = text_of(topo, "cpu_model");
+    json_array_foreach(json_object_get(topo, "gpus"), i, gpu)
+    {
+        if (parts.ngpus == MACHINE_GPUS_MAX)
+            break;
+        parts.gpus[parts.ngpus++] = (struct machine_gpu){.name = text_of(gpu, "name"),
+                                                         .uuid = text_of(gpu, "uuid"),
+                                                         .pci_bdf = text_of(gpu, "pci_bdf")};
     }
-    json_object_foreach(json, key, value) failed |= clean(value);
-    json_array_foreach(json, index, value) failed |= clean(value);
-    return failed;
+    machine_parts_sort(&parts);
+    machine_key_make(&parts, key);
+}
+
+/* run.json as the machine that it is of. */
+static void take_machine(struct recorded *recorded)
+{
+    const json_t *machine = json_object_get(recorded->record, "machine");
+    const json_t *topo = json_object_get(recorded->record, "topology");
+    if (json_is_object(machine))
+        take_key(machine, &recorded->machine);
+    else if (json_is_object(topo))
+        make_key(json_object_get(recorded->record, "environment"), topo, &recorded->machine);
+    else
+        recorded->machine = (struct machine_key){.identity = ""};
 }
 
 static int check_schema(const json_t *record, int *version, struct err *err)
@@ -93,12 +137,11 @@ static int read_record(int dir_fd, struct recorded *recorded, struct err *err)
     rc = check_schema(recorded->record, &recorded->schema_version, err);
     if (rc)
         return rc;
-    if (clean(recorded->record))
-        return err_set(err, -ENOMEM, "no memory for run.json");
+    (void)json_value_one_line(recorded->record); /* it is printed */
     recorded->version = json_string_value(json_object_get(recorded->record, "version"));
     recorded->commit = json_string_value(json_object_get(recorded->record, "commit"));
     recorded->started = json_string_value(json_object_get(recorded->record, "started"));
-    recorded_machine(recorded);
+    take_machine(recorded);
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "harness/engine/command/command_bench.h"
 #include "harness/lib/base/text.h"
+#include "harness/store/json/value.h"
 #include "harness/store/read/recorded_parts.h"
 
 /* The parameters of an arm are texts, as rows.csv writes them. */
@@ -15,18 +16,6 @@ struct texts {
         const char *name, *value;
     } * part;
 };
-
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static unsigned number_of(const json_t *object, const char *key)
-{
-    json_int_t number = json_integer_value(json_object_get(object, key));
-    return number < 0 || number > INT32_MAX ? 0 : (unsigned)number;
-}
 
 /* "rows=64;cols=8" taken apart. */
 static int split(struct recorded *recorded, const char *params, struct texts *texts,
@@ -105,8 +94,9 @@ static const struct bench *make_bench(struct recorded *recorded, const char *nam
     if (known)
         *bench = *known;
     bench->name = name;
-    bench->ops_unit = text_of(said, "ops_unit");
-    bench->rate_unit = json_object_get(said, "rate_unit") ? text_of(said, "rate_unit") : NULL;
+    bench->ops_unit = json_value_text_of(said, "ops_unit");
+    bench->rate_unit =
+        json_object_get(said, "rate_unit") ? json_value_text_of(said, "rate_unit") : NULL;
     bench->scan = json_is_true(json_object_get(said, "scan")) ? recorded_scan : NULL;
     bench->together = json_is_true(json_object_get(said, "together"));
     bench->opts = make_options(recorded, texts, known);
@@ -120,13 +110,14 @@ static int fill_bench(struct recorded *recorded, size_t index, const struct benc
     const json_t *arms = json_object_get(recorded->record, "arms");
     const json_t *json = json_array_get(arms, index);
     struct arm *arm = &recorded->result.arms[index];
-    const char *name = text_of(json, "bench"), *params = text_of(json, "params_text");
+    const char *name = json_value_text_of(json, "bench"),
+               *params = json_value_text_of(json, "params_text");
     for (size_t i = 0; i < index; i++) {
         const struct arm *other = &recorded->result.arms[i];
         if (strcmp(other->bench->name, name) != 0)
             continue;
         arm->bench = other->bench;
-        if (!strcmp(text_of(json_array_get(arms, i), "params_text"), params)) {
+        if (!strcmp(json_value_text_of(json_array_get(arms, i), "params_text"), params)) {
             arm->params = other->params;
             return 0;
         }
@@ -151,28 +142,29 @@ static int fill_bench(struct recorded *recorded, size_t index, const struct benc
 
 static int fill_worker(const json_t *json, struct plan_worker *worker, struct err *err)
 {
-    worker->threads = number_of(json, "threads");
-    worker->passive = !strcmp(text_of(json, "wait_policy"), "passive");
+    worker->threads = json_value_count_of(json, "threads");
+    worker->passive = !strcmp(json_value_text_of(json, "wait_policy"), "passive");
     worker->background = json_is_true(json_object_get(json, "background"));
     for (int policy = MEM_DEFAULT; policy <= MEM_INTERLEAVE; policy++)
-        if (!strcmp(text_of(json, "mem_policy"), mem_policy_name((enum mem_policy)policy)))
+        if (!strcmp(json_value_text_of(json, "mem_policy"),
+                    mem_policy_name((enum mem_policy)policy)))
             worker->mem_policy = (enum mem_policy)policy;
-    text_set(worker->host, "%s", text_of(json, "host"));
+    text_set(worker->host, "%s", json_value_text_of(json, "host"));
     const json_t *gpu = json_object_get(json, "gpu");
-    unsigned ordinal = number_of(gpu, "cuda_ordinal");
+    unsigned ordinal = json_value_count_of(gpu, "cuda_ordinal");
     worker->gpu = json_is_object(gpu) && ordinal < BITSET_BITS ? (int)ordinal : -1;
-    int rc = text_of(json, "mem_nodes")[0]
-                 ? bitset_parse(text_of(json, "mem_nodes"), &worker->mem_nodes, err)
+    int rc = json_value_text_of(json, "mem_nodes")[0]
+                 ? bitset_parse(json_value_text_of(json, "mem_nodes"), &worker->mem_nodes, err)
                  : 0;
-    return rc ? rc : bitset_parse(text_of(json, "cpus"), &worker->cpus, err);
+    return rc ? rc : bitset_parse(json_value_text_of(json, "cpus"), &worker->cpus, err);
 }
 
 static int fill_plan(struct recorded *recorded, const json_t *json, struct plan *plan,
                      struct err *err)
 {
     const json_t *workers = json_object_get(json, "workers");
-    plan->status = strcmp(text_of(json, "status"), "ok") != 0 ? PLAN_SKIPPED : PLAN_OK;
-    text_set(plan->reason, "%s", text_of(json, "reason"));
+    plan->status = strcmp(json_value_text_of(json, "status"), "ok") != 0 ? PLAN_SKIPPED : PLAN_OK;
+    text_set(plan->reason, "%s", json_value_text_of(json, "reason"));
     plan->nworkers = (unsigned)json_array_size(workers);
     plan->workers = recorded_keep(recorded, plan->nworkers, sizeof(*plan->workers));
     int rc = plan->workers ? 0 : err_set(err, -ENOMEM, "no memory for the plans of run.json");
@@ -223,7 +215,7 @@ static int fill_arm(struct recorded *recorded, size_t index, const struct bench 
     struct arm *arm = &recorded->result.arms[index];
     arm->alone = json_is_true(json_object_get(json, "alone"));
     arm->canary = json_is_true(json_object_get(json, "canary"));
-    arm->same_as = json_is_integer(same_as) ? (int)number_of(json, "same_as") : -1;
+    arm->same_as = json_is_integer(same_as) ? (int)json_value_count_of(json, "same_as") : -1;
     struct err why = {0};
     int rc = take_count(json, "workers", 1, RECORDED_WORKERS_MOST, &arm->workers, &why);
     if (!rc)
@@ -231,13 +223,13 @@ static int fill_arm(struct recorded *recorded, size_t index, const struct bench 
     if (!rc && arm->same_as >= (int)recorded->result.narms)
         rc = err_set(&why, -EINVAL, "same_as is of no arm");
     if (!rc)
-        rc = placement_parse(text_of(json, "placement"), &arm->placement, &why);
-    if (!rc && !text_of(json, "bench")[0])
+        rc = placement_parse(json_value_text_of(json, "placement"), &arm->placement, &why);
+    if (!rc && !json_value_text_of(json, "bench")[0])
         rc = err_set(&why, -EINVAL, "no bench");
     if (!rc)
         rc = fill_bench(recorded, index, benches, &why);
     if (!rc)
-        rc = fill_variant(recorded, index, text_of(json, "variant"), &why);
+        rc = fill_variant(recorded, index, json_value_text_of(json, "variant"), &why);
     if (!rc)
         rc = fill_plan(recorded, json_object_get(json, "plan"), &arm->plan, &why);
     return rc == -EINVAL ? refuse(index, err, why.msg) : rc ? err_set(err, rc, "%s", why.msg) : 0;
@@ -249,11 +241,11 @@ static int fill_result(struct recorded *recorded, struct err *err)
     const json_t *record = recorded->record;
     struct result *result = &recorded->result;
     struct err why = {0};
-    text_set(result->run_id, "%s", text_of(record, "run_id"));
-    text_set(result->plan_options, "%s", text_of(record, "plan_options"));
-    result->scenario = text_of(record, "scenario");
-    result->purpose = purpose_find(text_of(record, "purpose"));
-    result->device = device_find(text_of(record, "device"));
+    text_set(result->run_id, "%s", json_value_text_of(record, "run_id"));
+    text_set(result->plan_options, "%s", json_value_text_of(record, "plan_options"));
+    result->scenario = json_value_text_of(record, "scenario");
+    result->purpose = purpose_find(json_value_text_of(record, "purpose"));
+    result->device = device_find(json_value_text_of(record, "device"));
     if (result->purpose == PURPOSE_TUNE)
         result->within =
             json_number_value(json_object_get(json_object_get(record, "options"), "within")) / 100;

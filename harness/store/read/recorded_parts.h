@@ -15,9 +15,6 @@ enum { RECORDED_ARMS_MOST = 4096, RECORDED_WORKERS_MOST = 65536, RECORDED_ROUNDS
 /* run.json -> result: recorded_arms.c. */
 int recorded_arms(struct recorded *recorded, const struct bench *const *benches, struct err *err);
 
-/* run.json -> machine: recorded_machine.c. */
-void recorded_machine(struct recorded *recorded);
-
 /* rounds.csv and rows.csv -> analysis: recorded_tables.c. */
 int recorded_tables(struct recorded *recorded, struct err *err);
 

@@ -35,39 +35,36 @@ void collected_judge(struct collected *collected, const struct findings *finding
 
 char *collection_say(const struct collection *collection, char *buf, size_t size)
 {
-    const char *between = ":";
-    (void)snprintf(buf, size, "%zu scenario%s", collection->n, collection->n == 1 ? "" : "s");
     static const enum collected_end order[] = {COLLECTED_MEASURED,    COLLECTED_SKIPPED,
                                                COLLECTED_FAILED,      COLLECTED_INTERRUPTED,
                                                COLLECTED_NOT_REACHED, COLLECTED_ABSENT};
+    const char *between = ": ";
+    (void)snprintf(buf, size, "%zu scenario%s", collection->n, collection->n == 1 ? "" : "s");
     for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-        size_t used = strlen(buf), n = collection_count(collection, order[i]);
+        size_t n = collection_count(collection, order[i]);
         if (!n)
             continue;
-        (void)snprintf(buf + used, size - used, "%s %zu %s", between, n, collected_name(order[i]));
-        between = ",";
+        text_append(buf, size, between, "%zu %s", n, collected_name(order[i]));
+        between = ", ";
     }
     return buf;
 }
 
 char *collected_say(const struct collected *collected, char *buf, size_t size)
 {
-    char rounds[32] = "";
+    bool all = collected->rounds == collected->rounds_planned;
     buf[0] = '\0';
     if (!collected->rounds || collected->end == COLLECTED_SKIPPED)
         return buf;
-    if (collected->rounds != collected->rounds_planned)
-        text_set(rounds, " of %u", collected->rounds_planned);
-    (void)snprintf(buf, size, "%u%s round%s", collected->rounds, rounds,
-                   collected->rounds == 1 && !rounds[0] ? "" : "s");
-    size_t used = strlen(buf);
+    (void)snprintf(buf, size, "%u", collected->rounds);
+    if (!all)
+        text_append(buf, size, " ", "of %u", collected->rounds_planned);
+    text_append(buf, size, " ", "round%s", collected->rounds == 1 && all ? "" : "s");
     if (collected->took_s > 0)
-        (void)snprintf(buf + used, size - used, ", %.0f s", collected->took_s);
-    used = strlen(buf);
+        text_append(buf, size, ", ", "%.0f s", collected->took_s);
     if (collected->bad)
-        (void)snprintf(buf + used, size - used, ", %zu wrong", collected->bad);
-    used = strlen(buf);
+        text_append(buf, size, ", ", "%zu wrong", collected->bad);
     if (collected->doubts)
-        (void)snprintf(buf + used, size - used, ", %zu in doubt", collected->doubts);
+        text_append(buf, size, ", ", "%zu in doubt", collected->doubts);
     return buf;
 }

@@ -120,6 +120,7 @@ struct bench_of_judges {
     struct outlier_value values[OUTLIER_UNITS_MAX];
     struct symmetry_unit units[OUTLIER_UNITS_MAX];
     size_t n;
+    int rc; /* no memory for an odd one */
 };
 
 static int compare_odd(const void *a, const void *b)
@@ -129,20 +130,18 @@ static int compare_odd(const void *a, const void *b)
 }
 
 /* Judges the units of the scratch, and appends the odd ones of them to the comparison. */
-static int judge_units(struct symmetry_comparison *c, struct bench_of_judges *judges)
+static void judge_units(struct symmetry_comparison *c, struct bench_of_judges *judges)
 {
     for (size_t i = 0; i < judges->n; i++)
         judges->values[i] = judges->units[i].value;
     outlier_judge(judges->values, judges->n, c->sense, metric_of(c->row)->least,
                   &judges->judgement);
-    int rc = 0;
-    for (size_t i = 0; i < judges->n && !rc; i++) {
+    for (size_t i = 0; i < judges->n; i++) {
         judges->units[i].ratio = judges->judgement.unit[i].ratio;
         judges->units[i].z = judges->judgement.unit[i].z;
-        if (judges->judgement.unit[i].odd)
-            rc = append_unit(&c->odd, &c->nodd, &judges->units[i]);
+        if (judges->judgement.unit[i].odd && !judges->rc)
+            judges->rc = append_unit(&c->odd, &c->nodd, &judges->units[i]);
     }
-    return rc;
 }
 
 static void note_judgement(struct symmetry_comparison *c, const struct bench_of_judges *judges)
@@ -209,8 +208,8 @@ static void add_view(const struct symmetry_comparison *c, struct bench_of_judges
 
 /* Judges the GPUs of the pairs that are not yet named, each by the best of them, and notes the
  * first split that is found so. */
-static int judge_views(struct symmetry_comparison *c, enum symmetry_kind kind,
-                       struct bench_of_judges *judges)
+static void judge_views(struct symmetry_comparison *c, enum symmetry_kind kind,
+                        struct bench_of_judges *judges)
 {
     judges->n = 0;
     for (size_t i = 0; i < c->n; i++) {
@@ -223,49 +222,34 @@ static int judge_views(struct symmetry_comparison *c, enum symmetry_kind kind,
             add_view(c, judges, kind, pair->other, pair);
     }
     if (judges->n < 3)
-        return 0;
-    int rc = judge_units(c, judges);
+        return;
+    judge_units(c, judges);
     if (judges->judgement.verdict == OUTLIER_SPLIT && c->verdict != OUTLIER_SPLIT)
         note_judgement(c, judges);
-    return rc;
 }
 
-static int judge_pairs(struct symmetry_comparison *c, struct bench_of_judges *judges)
+static void judge_comparison(struct symmetry_comparison *c, struct bench_of_judges *judges)
 {
-    static const enum symmetry_kind views[] = {SYMMETRY_GPU, SYMMETRY_FROM, SYMMETRY_TO};
-    int rc = 0;
-    for (size_t i = 0; i < sizeof(views) / sizeof(views[0]) && !rc; i++)
-        rc = judge_views(c, views[i], judges);
+    bool pairs = c->kind == SYMMETRY_PAIR;
+    if (pairs) {
+        judge_views(c, SYMMETRY_GPU, judges);
+        judge_views(c, SYMMETRY_FROM, judges);
+        judge_views(c, SYMMETRY_TO, judges);
+    }
     judges->n = 0;
     for (size_t i = 0; i < c->n && judges->n < OUTLIER_UNITS_MAX; i++)
-        if (!is_named(c, &c->units[i]))
+        if (!pairs || !is_named(c, &c->units[i]))
             judges->units[judges->n++] = c->units[i];
-    if (!rc)
-        rc = judge_units(c, judges);
+    judge_units(c, judges);
+    if (!pairs)
+        memcpy(c->units, judges->units, judges->n * sizeof(*judges->units));
     /* What GPUs say of a split tells more than what their pairs do, and pairs may hide it. */
-    if (c->verdict != OUTLIER_SPLIT || c->nodd)
+    if (!pairs || c->verdict != OUTLIER_SPLIT || c->nodd)
         note_judgement(c, judges);
-    return rc;
-}
-
-static int judge_plain(struct symmetry_comparison *c, struct bench_of_judges *judges)
-{
-    judges->n = c->n < OUTLIER_UNITS_MAX ? c->n : OUTLIER_UNITS_MAX;
-    memcpy(judges->units, c->units, judges->n * sizeof(*judges->units));
-    int rc = judge_units(c, judges);
-    memcpy(c->units, judges->units, judges->n * sizeof(*judges->units));
-    note_judgement(c, judges);
-    return rc;
-}
-
-static int judge_comparison(struct symmetry_comparison *c, struct bench_of_judges *judges)
-{
-    int rc = c->kind == SYMMETRY_PAIR ? judge_pairs(c, judges) : judge_plain(c, judges);
-    if (c->nodd) {
-        c->verdict = OUTLIER_ODD;
-        qsort(c->odd, c->nodd, sizeof(*c->odd), compare_odd);
-    }
-    return rc;
+    if (!c->nodd)
+        return;
+    c->verdict = OUTLIER_ODD;
+    qsort(c->odd, c->nodd, sizeof(*c->odd), compare_odd);
 }
 
 /* Whether a row says that the worst GPU of the comparison was at its power limit at that point. */
@@ -301,8 +285,10 @@ int symmetry_make(const struct rows *rows, const struct symmetry_distance *dista
     struct bench_of_judges *judges = calloc(1, sizeof(*judges));
     if (!judges)
         rc = -ENOMEM;
-    for (size_t i = 0; i < out->n && !rc; i++)
-        rc = judge_comparison(&out->all[i], judges);
+    for (size_t i = 0; i < out->n && !rc; i++) {
+        judge_comparison(&out->all[i], judges);
+        rc = judges->rc;
+    }
     for (size_t i = 0; i < out->n && !rc; i++)
         out->all[i].power_limited = is_power_limited(rows, &out->all[i]);
     free(judges);

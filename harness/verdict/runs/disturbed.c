@@ -18,20 +18,15 @@ bool disturbed_any(const struct disturbed *of)
 
 char *disturbed_say(const struct disturbed *of, char *buf, size_t size)
 {
-    size_t used = 0;
     buf[0] = '\0';
-    for (size_t i = 0; i < DISTURBED_SIDES && used < size; i++) {
+    for (size_t i = 0; i < DISTURBED_SIDES; i++) {
         const struct disturbed_runs *side = &of->side[i];
-        if (!is_disturbed(side))
-            continue;
-        used += (size_t)snprintf(buf + used, size - used, "%s", used ? ", and " : "");
-        if (used < size && side->runs == 1)
-            used += (size_t)snprintf(buf + used, size - used, "the run of %s is no evidence: %s",
-                                     side->name, side->why);
-        else if (used < size)
-            used += (size_t)snprintf(buf + used, size - used,
-                                     "%zu of %zu runs of %s are no evidence: %s", side->busy,
-                                     side->runs, side->name, side->why);
+        if (is_disturbed(side) && side->runs == 1)
+            text_append(buf, size, ", and ", "the run of %s is no evidence: %s", side->name,
+                        side->why);
+        else if (is_disturbed(side))
+            text_append(buf, size, ", and ", "%zu of %zu runs of %s are no evidence: %s",
+                        side->busy, side->runs, side->name, side->why);
     }
     return buf;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdalign.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -293,40 +294,39 @@ bool pair_is_of_same_arm(const struct pair *pair, const struct pair *other)
     return compare_arms(pair_first(pair), pair_first(other)) == 0;
 }
 
-/* Whether the row says how an arm like the pair's ended that has no values. */
-static bool is_end(const struct row *row, const struct row *wanted)
+/* The row that says how an arm like the pair's ended that has no values; run SIZE_MAX: of any. */
+static const struct row *find_end(const struct pairing *pairing, const struct pair *pair,
+                                  enum pairing_side side, size_t run)
 {
-    return row->status >= STATUS_SKIPPED && !strcmp(row->metric, VALUE_STATUS) &&
-           !strcmp(row->bench, wanted->bench) && !strcmp(row->placement, wanted->placement) &&
-           !strcmp(row->role, wanted->role) && row->slots == wanted->slots;
+    const struct row *wanted = pair_first(pair)->row;
+    for (size_t i = 0; i < pairing->nrows; i++) {
+        const struct paired_row *own = &pairing->rows[i];
+        const struct row *row = own->row;
+        if (own->side == side && (run == SIZE_MAX || own->run == run) &&
+            row->status >= STATUS_SKIPPED && !strcmp(row->metric, VALUE_STATUS) &&
+            !strcmp(row->bench, wanted->bench) && !strcmp(row->placement, wanted->placement) &&
+            !strcmp(row->role, wanted->role) && row->slots == wanted->slots)
+            return row;
+    }
+    return NULL;
 }
 
 const struct row *pairing_find_end(const struct pairing *pairing, const struct pair *pair,
                                    enum pairing_side side)
 {
-    const struct row *wanted = pair_first(pair)->row;
-    for (size_t i = 0; i < pairing->nrows; i++)
-        if (pairing->rows[i].side == side && is_end(pairing->rows[i].row, wanted))
-            return pairing->rows[i].row;
-    return NULL;
+    return find_end(pairing, pair, side, SIZE_MAX);
 }
 
 /* Why that run has no value of it; NULL = it has one, or does not say. */
 static const struct row *find_end_in(const struct pairing *pairing, const struct pair *pair,
                                      enum pairing_side side, size_t run)
 {
-    const struct row *wanted = pair_first(pair)->row;
     for (size_t i = 0; i < pair->n[side]; i++) {
         const struct paired_row *own = &pair->rows[side][i];
         if (own->run == run)
             return own->row->status >= STATUS_SKIPPED ? own->row : NULL;
     }
-    for (size_t i = 0; i < pairing->nrows; i++) {
-        const struct paired_row *row = &pairing->rows[i];
-        if (row->side == side && row->run == run && is_end(row->row, wanted))
-            return row->row;
-    }
-    return NULL;
+    return find_end(pairing, pair, side, run);
 }
 
 size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pair,

@@ -26,23 +26,34 @@ struct space {
     struct setting *candidates;
 };
 
-static int parse_counts(const char *name, const char *text, int64_t least, struct counts *counts,
-                        struct err *err)
+size_t settings_parse_counts(const char *text, int64_t least, int64_t most, int64_t *counts,
+                             size_t room)
 {
-    for (const char *at = text; counts->n < SETTINGS_COUNTS; at++) {
+    size_t n = 0;
+    for (const char *at = text; n < room; at++) {
         char *end;
         long long value = strtoll(at, &end, 10);
-        if (end == at || *at < '0' || *at > '9' || value < least || value > 4096)
+        if (end == at || *at < '0' || *at > '9' || value < least || value > most)
             break;
-        counts->count[counts->n++] = value;
+        counts[n++] = value;
         if (!*end)
-            return 0;
+            return n;
         if (*end != ',')
             break;
         at = end;
     }
-    return err_set(err, -EINVAL, "%s '%.60s' is not a list of up to %d numbers %lld to 4096", name,
-                   text, SETTINGS_COUNTS, (long long)least);
+    return 0;
+}
+
+static int parse_counts(const char *name, const char *text, int64_t least, struct counts *counts,
+                        struct err *err)
+{
+    counts->n = settings_parse_counts(text, least, 4096, counts->count, SETTINGS_COUNTS);
+    return counts->n ? 0
+                     : err_set(err, -EINVAL,
+                               "%s '%.60s' is not a list of up to %d numbers %lld to "
+                               "4096",
+                               name, text, SETTINGS_COUNTS, (long long)least);
 }
 
 static int parse_waits(const char *text, struct counts *counts, struct err *err)

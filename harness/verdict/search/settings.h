@@ -62,6 +62,10 @@ int settings_add_one(const struct topo *topo, const struct arms_request *request
 bool settings_is_changed(const struct setting *setting);
 bool settings_adds_to(const struct setting *setting, const struct setting *other);
 
+/* "1,2,4": how many numbers of that range; 0 = it is no list of them, or of more than `room`. */
+size_t settings_parse_counts(const char *text, int64_t least, int64_t most, int64_t *counts,
+                             size_t room);
+
 /* Takes one back, with its arm, which nothing was observed of. Indices behind both move. */
 void settings_remove(struct settings *settings, size_t at, struct result *result);
 

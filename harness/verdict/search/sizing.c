@@ -8,26 +8,65 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/verdict/advice/advice.h"
+#include "harness/verdict/search/settings.h"
 
 #define NAME "cores-"
 
+static const double knee_least = 0.1;
+
+static double best_of(const struct knee_point *points, size_t n)
+{
+    double best = NAN;
+    for (size_t i = 0; i < n; i++)
+        best = fmax(best, points[i].rate); /* passes over NaN */
+    return best;
+}
+
+size_t knee_enough(const struct knee_point *points, size_t n, double share)
+{
+    double best = best_of(points, n);
+    for (size_t i = 0; i < n; i++)
+        if (points[i].rate >= best * (1 - share))
+            return i;
+    return n;
+}
+
+size_t knee_find(const struct knee_point *points, size_t n)
+{
+    size_t first = 0, last = n, knee = n;
+    double highest = knee_least;
+    while (first < n && isnan(points[first].rate))
+        first++;
+    while (last > first && isnan(points[last - 1].rate))
+        last--;
+    if (last < first + 3)
+        return n;
+    double best = best_of(points, n), lowest = points[first].rate;
+    double width = (double)points[last - 1].cores - points[first].cores;
+    for (size_t i = first; i < last; i++) {
+        double x = ((double)points[i].cores - points[first].cores) / width;
+        double y = (points[i].rate - lowest) / (best - lowest);
+        if (y - x > highest) {
+            highest = y - x;
+            knee = i;
+        }
+    }
+    return knee;
+}
+
 static int parse_cores(const char *text, unsigned *cores, size_t *n, struct err *err)
 {
-    for (const char *at = text; *n < SIZING_MOST; at++) {
-        char *end;
-        unsigned long value = strtoul(at, &end, 10);
-        if (end == at || *at < '0' || *at > '9' || value < 1 || value > BITSET_BITS ||
-            (*n && value <= cores[*n - 1]))
-            break;
-        cores[(*n)++] = (unsigned)value;
-        if (!*end)
-            return 0;
-        if (*end != ',')
-            break;
-        at = end;
+    int64_t counts[SIZING_MOST];
+    bool ascending = true;
+    *n = settings_parse_counts(text, 1, BITSET_BITS, counts, SIZING_MOST);
+    for (size_t i = 0; i < *n; i++) {
+        ascending = ascending && (!i || counts[i] > counts[i - 1]);
+        cores[i] = (unsigned)counts[i];
     }
-    return err_set(err, -EINVAL, "cores '%.60s' is not an ascending list of up to %d counts", text,
-                   SIZING_MOST);
+    return *n && ascending
+               ? 0
+               : err_set(err, -EINVAL, "cores '%.60s' is not an ascending list of up to %d counts",
+                         text, SIZING_MOST);
 }
 
 /* 1, 2, 3, 4, 6, 8, 12, 16, ... below the most, and that. */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/verdict/search/tune.h"
 
 double tune_took_s(const struct result *result, size_t arm)
@@ -41,33 +42,21 @@ static unsigned count_cores(const struct tune *tune)
     return n;
 }
 
+/* With `reserve` fewer cores; where that leaves too few there is none. */
 static int add_fresh(struct tune *tune, struct result *result, enum tune_role role,
                      const struct setting *of, unsigned reserve, struct err *err)
 {
     struct setting fresh = *of;
-    const char *name = of->variant.name;
-    enum { SIZE = sizeof(fresh.variant.name) };
-    if (reserve) {
-        fresh.plan.reserve += reserve;
-        (void)snprintf(fresh.variant.name, SIZE, ARM_FRESH "%.28s-%u", name, reserve);
-    } else {
-        (void)snprintf(fresh.variant.name, SIZE, ARM_FRESH "%.40s", name);
-    }
-    tune->role[role] = tune->settings.n;
-    return settings_add_one(tune->topo, &tune->request, &fresh, &tune->settings, result, err);
-}
-
-/* With fewer cores, where that leaves enough: else there is none. */
-static int add_fewer(struct tune *tune, struct result *result, enum tune_role role,
-                     const struct setting *of, unsigned reserve, struct err *err)
-{
     struct err why;
-    if (!reserve)
-        return 0;
-    int rc = add_fresh(tune, result, role, of, reserve, &why);
+    text_set(fresh.variant.name, ARM_FRESH "%.*s", reserve ? 28 : 40, of->variant.name);
+    if (reserve)
+        text_add(fresh.variant.name, "-%u", reserve);
+    fresh.plan.reserve += reserve;
+    tune->role[role] = tune->settings.n;
+    int rc = settings_add_one(tune->topo, &tune->request, &fresh, &tune->settings, result, &why);
     if (rc)
         tune->role[role] = SETTINGS_MOST;
-    return rc == -EINVAL ? 0 : rc ? err_set(err, rc, "%s", why.msg) : 0;
+    return rc == -EINVAL && reserve ? 0 : rc ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
 /* Who is in the fresh rounds beside `none`, by what their settings took in the search. */
@@ -103,18 +92,25 @@ static int add_all(struct tune *tune, struct result *result, struct fresh_plan *
                   has_room(plan, tune_took_s(result, all[plan->leader].arm), others_share);
     bool quarter = cores / 4 && has_room(plan, simplest_s, fewer_share);
     bool half = quarter && cores / 2 > cores / 4 && has_room(plan, simplest_s, fewer_share);
-    int rc = add_fresh(tune, result, TUNE_NONE, &none, 0, err);
-    if (!rc)
-        rc = add_fresh(tune, result, TUNE_SIMPLEST, &all[plan->simplest], 0, err);
-    tune->role[TUNE_LEADER] = tune->role[TUNE_SIMPLEST];
-    if (!rc && possible)
-        rc = add_fresh(tune, result, TUNE_POSSIBLE, &all[plan->possible], 0, err);
-    if (!rc && leader)
-        rc = add_fresh(tune, result, TUNE_LEADER, &all[plan->leader], 0, err);
-    if (!rc && quarter)
-        rc = add_fewer(tune, result, TUNE_QUARTER, &all[plan->simplest], cores / 4, err);
-    if (!rc && half)
-        rc = add_fewer(tune, result, TUNE_HALF, &all[plan->simplest], cores / 2, err);
+    const struct {
+        bool wanted;
+        enum tune_role role;
+        const struct setting *of;
+        unsigned reserve;
+    } fresh[] = {
+        {true, TUNE_NONE, &none, 0},
+        {true, TUNE_SIMPLEST, &all[plan->simplest], 0},
+        {possible, TUNE_POSSIBLE, &all[plan->possible], 0},
+        {leader, TUNE_LEADER, &all[plan->leader], 0},
+        {quarter, TUNE_QUARTER, &all[plan->simplest], cores / 4},
+        {half, TUNE_HALF, &all[plan->simplest], cores / 2},
+    };
+    int rc = 0;
+    for (size_t i = 0; i < sizeof(fresh) / sizeof(fresh[0]) && !rc; i++)
+        if (fresh[i].wanted)
+            rc = add_fresh(tune, result, fresh[i].role, fresh[i].of, fresh[i].reserve, err);
+    if (!leader)
+        tune->role[TUNE_LEADER] = tune->role[TUNE_SIMPLEST];
     return rc;
 }
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "harness/machine/facts/env.h"
-#include "harness/store/json/environment.h"
+#include "harness/store/json/machine.h"
 #include "tests/lib/fixture_dir.h"
 #include "tests/lib/unit.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "harness/machine/topo/topo_gpu.h"
-#include "harness/store/json/health.h"
+#include "harness/store/json/machine.h"
 #include "tests/lib/fixture_driver.h"
 #include "tests/lib/unit.h"
 

@@ -3,7 +3,6 @@
 
 #include "harness/engine/arms/arms.h"
 #include "harness/store/forms/forms.h"
-#include "harness/verdict/search/knee.h"
 #include "harness/verdict/search/sizing.h"
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
