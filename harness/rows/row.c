@@ -407,6 +407,12 @@ const struct row *rows_find(const struct rows *rows, const struct arm *arm, cons
     return NULL;
 }
 
+double rows_median(const struct rows *rows, const struct arm *arm, const char *metric)
+{
+    const struct row *row = arm ? rows_find(rows, arm, metric) : NULL;
+    return row ? row->median : (double)NAN;
+}
+
 const struct row *rows_next(const struct rows *rows, const struct arm *arm, const char *metric,
                             size_t *at)
 {

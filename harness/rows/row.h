@@ -80,6 +80,9 @@ void rows_free(struct rows *rows);
 /* The arm's row of the metric, of a scan the first one; or NULL. Its median may be NaN. */
 const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric);
 
+/* Its median; NaN = there is none. `arm` may be NULL. */
+double rows_median(const struct rows *rows, const struct arm *arm, const char *metric);
+
 /* The same at or behind *at, of those with a value; *at then points behind it. NULL = no more. */
 const struct row *rows_next(const struct rows *rows, const struct arm *arm, const char *metric,
                             size_t *at);

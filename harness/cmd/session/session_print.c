@@ -10,7 +10,6 @@
 #include "harness/store/forms/forms.h"
 #include "harness/store/json/comparison.h"
 #include "harness/store/json/findings.h"
-#include "harness/store/json/recommended.h"
 #include "harness/store/json/rows.h"
 #include "harness/store/json/value.h"
 

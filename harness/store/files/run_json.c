@@ -13,7 +13,7 @@
 #include "harness/store/json/findings.h"
 #include "harness/store/json/machine.h"
 #include "harness/store/json/plan.h"
-#include "harness/store/json/recommended.h"
+#include "harness/store/json/rows.h"
 #include "harness/store/json/value.h"
 
 /* Always an object with all keys: a reader need not test for each of them. */

@@ -56,11 +56,10 @@ bool advice_may_advise(enum placement placement);
  */
 char *advice_command(const struct result *result, const struct arm *arm, char *buf, size_t size);
 
-/*
- * Appends what the workers run, " -- ./train --epochs 1", as a shell reads it back; nothing where
- * that is no command of the user, or too long for buf. Returns buf.
- */
-char *advice_add_job(const struct result *result, char *buf, size_t size);
+/* The same with these options. Appends what the workers run, " -- ./train --epochs 1", as a shell
+ * reads it back; nothing where that is no command of the user, or too long for buf. */
+char *advice_place(const struct result *result, unsigned workers, enum placement placement,
+                   const char *options, char *buf, size_t size);
 
 /* 2.41 -> "2.4x", 430.2 -> "430x", 1.053 -> "1.05x". Returns buf. */
 char *advice_format_ratio(double ratio, char *buf, size_t size);

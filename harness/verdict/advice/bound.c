@@ -88,19 +88,15 @@ struct subject {
     const struct arm *arm, *alone;
 };
 
-static double median_of(const struct subject *of, const struct arm *arm, const char *metric)
-{
-    const struct row *row = arm ? rows_find(&of->analysis->rows, arm, metric) : NULL;
-    return row ? row->median : (double)NAN;
-}
-
 /* 0 where the arm has stages, but not that one. */
 static double stage_of(const struct subject *of, const struct arm *arm,
                        const struct bench_stage *stage)
 {
     const struct dims at = dims_parse(of->arm->bench, stage->key);
     const struct row *row = arm ? rows_at(&of->analysis->rows, arm, METRIC_STAGE, &at) : NULL;
-    return isnan(median_of(of, arm, METRIC_STAGE)) ? (double)NAN : row ? row->median : 0;
+    return isnan(rows_median(&of->analysis->rows, arm, METRIC_STAGE)) ? (double)NAN
+           : row                                                      ? row->median
+                                                                      : 0;
 }
 
 /* Workers of its plan on the GPU of the first. */
@@ -115,17 +111,18 @@ static unsigned count_sharing(const struct arm *arm)
 static void gather(const struct subject *of, struct bound_facts *facts)
 {
     const struct arm *arm = of->arm;
+    const struct rows *rows = &of->analysis->rows;
     *facts = (struct bound_facts){
-        .oncpu_s = median_of(of, arm, "oncpu_per_step"),
-        .runqueue_s = median_of(of, arm, "runqueue_wait_per_step"),
-        .throttled_s = median_of(of, arm, "throttled_per_step"),
-        .more_instructions_s = median_of(of, arm, "loss_oncpu_instructions_per_step"),
-        .more_stalls_s = median_of(of, arm, "loss_oncpu_stalls_per_step"),
-        .instructions = median_of(of, arm, "instructions_per_step"),
-        .cycles = median_of(of, arm, "cycles_per_step"),
-        .cache_misses = median_of(of, arm, "cache_misses_per_step"),
-        .gpu_compute = median_of(of, arm, "gpu_compute_share"),
-        .gpu_memory = median_of(of, arm, "gpu_memory_share"),
+        .oncpu_s = rows_median(rows, arm, "oncpu_per_step"),
+        .runqueue_s = rows_median(rows, arm, "runqueue_wait_per_step"),
+        .throttled_s = rows_median(rows, arm, "throttled_per_step"),
+        .more_instructions_s = rows_median(rows, arm, "loss_oncpu_instructions_per_step"),
+        .more_stalls_s = rows_median(rows, arm, "loss_oncpu_stalls_per_step"),
+        .instructions = rows_median(rows, arm, "instructions_per_step"),
+        .cycles = rows_median(rows, arm, "cycles_per_step"),
+        .cache_misses = rows_median(rows, arm, "cache_misses_per_step"),
+        .gpu_compute = rows_median(rows, arm, "gpu_compute_share"),
+        .gpu_memory = rows_median(rows, arm, "gpu_memory_share"),
         .sharing = count_sharing(arm),
     };
     for (const struct bench_stage *stage = arm->bench->stages; stage->name; stage++) {

@@ -350,9 +350,6 @@ char *settings_command(const struct result *result, const struct setting *settin
                        size_t size)
 {
     char options[300];
-    (void)snprintf(buf, size, "%s place --workers %u --placement %s%s",
-                   result->program ? result->program : "contend", setting->workers,
-                   placement_infos[setting->placement].name,
-                   plan_options_format(&setting->plan, options, sizeof(options)));
-    return advice_add_job(result, buf, size);
+    return advice_place(result, setting->workers, setting->placement,
+                        plan_options_format(&setting->plan, options, sizeof(options)), buf, size);
 }

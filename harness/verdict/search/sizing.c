@@ -254,6 +254,7 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
 {
     bool both = curves->workers > 1 && curves->enough_all < curves->n;
     unsigned cores = curves->alone[both ? curves->enough_all : curves->enough].cores;
+    char options[sizeof(result->plan_options) + 40];
     struct finding finding = {.id = "sizing",
                               .metric = "cores",
                               .unit = "count",
@@ -268,10 +269,9 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
         add_needed(curves, curves->enough_all, curves->knee_all, &finding);
     }
     text_add(finding.sentence, ".");
-    text_set(finding.command, "%s place --workers %u --placement %s --cores-each %u%s",
-             result->program ? result->program : "contend", curves->workers,
-             placement_infos[curves->arm->placement].name, cores, result->plan_options);
-    (void)advice_add_job(result, finding.command, sizeof(finding.command));
+    text_set(options, " --cores-each %u%s", cores, result->plan_options);
+    (void)advice_place(result, curves->workers, curves->arm->placement, options, finding.command,
+                       sizeof(finding.command));
     findings_put(findings, &finding);
 }
 
