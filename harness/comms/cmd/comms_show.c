@@ -1,7 +1,5 @@
 #include "harness/comms/cmd/comms_show.h"
 
-#include <errno.h>
-
 #include "harness/cmd/common/cmd.h"
 #include "harness/comms/cmd/comms_files.h"
 #include "harness/comms/findings/view.h"
@@ -13,17 +11,13 @@
 
 static int print(const struct comms_view *view, bool json, FILE *out, struct err *err)
 {
-    if (json) {
-        json_t *document = comms_to_json(view, err);
-        return document ? json_value_print(document, 1, err) : -ENOMEM;
-    }
+    if (json)
+        return json_value_print(comms_to_json(view), 1, err);
     bool color = terminal_has_color(fileno(out));
-    int rc = comms_print(view, out, err);
-    if (!rc)
-        findings_print_first(&view->findings, out, color);
-    if (!rc)
-        findings_print(&view->findings, out, color);
-    return rc;
+    comms_print(view, out);
+    findings_print_first(&view->findings, out, color);
+    findings_print(&view->findings, out, color);
+    return 0;
 }
 
 int comms_show(const struct comms_showing *showing, struct comms_found *found)

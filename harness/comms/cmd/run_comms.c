@@ -196,7 +196,7 @@ static int print_arm(struct run_comms *comms, const struct arm *arm, FILE *out, 
     if (!rc && view.comms.n) {
         (void)fprintf(out, "\nNCCL's calls in the last round: %s\n",
                       statuses_name_arm(&comms->setup->result, arm, name, sizeof(name)));
-        rc = comms_print(&view, out, err);
+        comms_print(&view, out);
     }
     comms_view_free(&view);
     return rc && refused ? 0 : rc; /* it was told */

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "harness/comms/logs/names.h"
-#include "harness/comms/view/collective_summary.h"
 #include "harness/lib/base/units.h"
 #include "harness/lib/say/log.h"
 #include "harness/show/data/curves.h"
@@ -257,23 +256,17 @@ struct sizes {
     uint64_t most;
 };
 
-static int count_sizes(const struct comms_view *view, struct sizes *sizes, struct err *err)
+static void count_sizes(const struct comms_view *view, struct sizes *sizes)
 {
-    int rc = 0;
-    for (size_t c = 0; c < view->comms.n && !rc; c++) {
-        struct comms_summary lines;
-        rc = comms_summary_make(&view->comms.communicator[c], false, &lines, err);
-        for (size_t i = 0; !rc && i < lines.n; i++) {
-            const struct comms_line *line = &lines.line[i];
+    for (size_t c = 0; c < view->comms.n; c++)
+        for (size_t i = 0; i < view->comms.communicator[c].work.n; i++) {
+            const struct comms_line *line = &view->comms.communicator[c].work.line[i];
             sizes->any_size += line->any_size;
             for (int b = 0; b < COMMS_SIZES; b++) {
                 sizes->calls[line->func][b] += line->sizes[b];
                 sizes->all[line->func] += line->sizes[b];
             }
         }
-        comms_summary_free(&lines);
-    }
-    return rc;
 }
 
 /* A bar for each collective, those with the most calls first; what is left has one together. */
@@ -339,9 +332,7 @@ static void put_size_places(const struct sizes *sizes, FILE *out)
 static int put_sizes(const void *arg, FILE *out, struct err *err)
 {
     struct sizes sizes = {0};
-    int rc = count_sizes(arg, &sizes, err);
-    if (rc)
-        return rc;
+    count_sizes(arg, &sizes);
     choose_bars(&sizes);
     find_ends(&sizes);
     if (!sizes.most)

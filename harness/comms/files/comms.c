@@ -11,11 +11,10 @@
 #include <unistd.h>
 
 #include "harness/comms/logs/names.h"
-#include "harness/comms/view/collective_summary.h"
 #include "harness/lib/files/file.h"
 #include "harness/store/files/csv.h"
 
-typedef int writer(const void *of, FILE *out, struct err *err);
+typedef void writer(const void *of, FILE *out);
 
 /* ---- matrix.csv ---- */
 
@@ -33,22 +32,15 @@ static void put_pairs(const char *scope, const struct comms_matrix *matrix, FILE
                       matrix->unknown_calls);
 }
 
-static int put_matrices(const void *of, FILE *out, struct err *err)
+static void put_matrices(const void *of, FILE *out)
 {
     const struct comms_view *view = of;
-    int rc = 0;
     put_pairs("total", &view->total.matrix, out);
-    for (size_t c = 0; c < view->comms.n && !rc; c++) {
-        struct comms_matrix matrix;
+    for (size_t c = 0; c < view->comms.n; c++) {
         char scope[24];
-        rc = comms_matrix_make(&view->comms.communicator[c], &matrix, err);
         (void)snprintf(scope, sizeof(scope), "%zu", c + 1);
-        if (!rc)
-            put_pairs(scope, &matrix, out);
-        comms_matrix_free(&matrix);
-        rc = rc == -E2BIG ? 0 : rc; /* the report says so */
+        put_pairs(scope, &view->comms.communicator[c].matrix, out);
     }
-    return rc;
 }
 
 /* ---- calls.csv ---- */
@@ -61,28 +53,25 @@ static void put_size(size_t c, const struct comms_line *line, const char *from_b
                   from_bytes, calls, bytes);
 }
 
-static int put_calls(const void *of, FILE *out, struct err *err)
+static void put_line(size_t c, const struct comms_line *line, FILE *out)
+{
+    char from[24], bytes[24];
+    for (int b = 0; b < COMMS_SIZES; b++) {
+        (void)snprintf(from, sizeof(from), "%" PRIu64, b ? (uint64_t)1 << (b - 1) : 0);
+        (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, line->size_bytes[b]);
+        if (line->sizes[b])
+            put_size(c, line, from, line->sizes[b], bytes, out);
+    }
+    if (line->any_size)
+        put_size(c, line, "", line->any_size, "", out);
+}
+
+static void put_calls(const void *of, FILE *out)
 {
     const struct comms_view *view = of;
-    int rc = 0;
-    for (size_t c = 0; c < view->comms.n && !rc; c++) {
-        struct comms_summary lines;
-        rc = comms_summary_make(&view->comms.communicator[c], false, &lines, err);
-        for (size_t i = 0; !rc && i < lines.n; i++) {
-            const struct comms_line *line = &lines.line[i];
-            char from[24], bytes[24];
-            for (int b = 0; b < COMMS_SIZES; b++) {
-                (void)snprintf(from, sizeof(from), "%" PRIu64, b ? (uint64_t)1 << (b - 1) : 0);
-                (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, line->size_bytes[b]);
-                if (line->sizes[b])
-                    put_size(c, line, from, line->sizes[b], bytes, out);
-            }
-            if (line->any_size)
-                put_size(c, line, "", line->any_size, "", out);
-        }
-        comms_summary_free(&lines);
-    }
-    return rc;
+    for (size_t c = 0; c < view->comms.n; c++)
+        for (size_t i = 0; i < view->comms.communicator[c].work.n; i++)
+            put_line(c, &view->comms.communicator[c].work.line[i], out);
 }
 
 /* ---- ranks.csv ---- */
@@ -134,22 +123,19 @@ static void put_rank(const struct comms_view *view, size_t c, uint32_t rank, FIL
     put_done(communicator, rank, out);
 }
 
-static int put_ranks(const void *of, FILE *out, struct err *err)
+static void put_ranks(const void *of, FILE *out)
 {
     const struct comms_view *view = of;
-    (void)err;
     for (size_t c = 0; c < view->comms.n; c++)
         for (uint32_t rank = 0; rank < view->comms.communicator[c].nranks; rank++)
             put_rank(view, c, rank, out);
-    return 0;
 }
 
 /* ---- timeline.csv ---- */
 
-static int put_timeline(const void *of, FILE *out, struct err *err)
+static void put_timeline(const void *of, FILE *out)
 {
     const struct comms_view *view = of;
-    (void)err;
     for (size_t i = 0; i < view->timeline.n; i++) {
         const struct comms_moment *moment = &view->timeline.moment[i];
         const struct comms_key key = comms_key_unpack(moment->key);
@@ -163,15 +149,13 @@ static int put_timeline(const void *of, FILE *out, struct err *err)
             (void)fprintf(out, "%.9f", (double)moment->duration_ns * 1e-9);
         (void)fputc('\n', out);
     }
-    return 0;
 }
 
 /* ---- copies.csv ---- */
 
-static int put_copies(const void *of, FILE *out, struct err *err)
+static void put_copies(const void *of, FILE *out)
 {
     const struct comms_view *view = of;
-    (void)err;
     for (size_t i = 0; i < view->copies.n; i++) {
         const struct copies_row *row = &view->copies.row[i];
         csv_put_text(row->host, out);
@@ -183,7 +167,6 @@ static int put_copies(const void *of, FILE *out, struct err *err)
             (void)fprintf(out, "%.9f", (double)row->timed_ns * 1e-9);
         (void)fputc('\n', out);
     }
-    return 0;
 }
 
 /* ---- files ---- */
@@ -238,17 +221,12 @@ static int write_file(int dir_fd, const struct table *table, const void *of, str
     if (!out)
         return err_set(err, -ENOMEM, "no memory for %s", table->name);
     (void)fputs(table->columns, out);
-    int rc = table->put(of, out, err);
+    table->put(of, out);
     bool failed = ferror(out) != 0;
     failed |= fclose(out) != 0;
-    if (!rc && failed)
-        rc = err_set(err, -ENOMEM, "no memory for %s", table->name);
-    if (!rc) {
-        rc = file_replace(dir_fd, table->name, text, size);
-        rc = rc ? err_sys(err, rc, "cannot write %s", table->name) : 0;
-    }
+    int rc = failed ? -ENOMEM : file_replace(dir_fd, table->name, text, size);
     free(text);
-    return rc;
+    return rc ? err_sys(err, rc, "cannot write %s", table->name) : 0;
 }
 
 int comms_csv_write(int dir_fd, const struct comms_view *view, struct err *err)
@@ -270,16 +248,14 @@ struct links {
     size_t n;
 };
 
-static int put_links(const void *of, FILE *out, struct err *err)
+static void put_links(const void *of, FILE *out)
 {
     const struct links *links = of;
-    (void)err;
     for (size_t i = 0; i < links->n; i++) {
         const struct gpu_link *link = &links->link[i];
         (void)fprintf(out, "%s,%s,%s,%s,%u,%.6g\n", links->host, link->pci, gpu_way_name(link->way),
                       link->to, link->links, link->gbps);
     }
-    return 0;
 }
 
 int comms_ports_write(int dir_fd, const char *host, const struct gpu_link *link, size_t n,

@@ -6,8 +6,6 @@
 #include <string.h>
 
 #include "harness/comms/logs/names.h"
-#include "harness/comms/view/arrival.h"
-#include "harness/comms/view/collective_summary.h"
 #include "harness/lib/base/text.h"
 
 struct judge {
@@ -125,7 +123,7 @@ static void judge_untold(struct judge *judge, const struct comms_summary *called
         }
         if (line->captured || line->calls <= done)
             continue;
-        bool pairs = line->func == COMMS_SEND || line->func == COMMS_RECV;
+        bool pairs = comms_is_point_to_point(line->func);
         findings_report(
             &judge->about, "comms_untold", pairs ? FINDING_NOTE : FINDING_DOUBT,
             "of calls of %s, NCCL tells no work of %" PRIu64 " (%" PRIu64 " bytes): %s, or not "
@@ -162,34 +160,17 @@ static void judge_types(struct judge *judge)
                         other);
 }
 
-static void judge_arrival(struct judge *judge)
-{
-    struct comms_arrival arrival = {0};
-    if (!judge->about.rc)
-        judge->about.rc = comms_arrival_make(judge->communicator, &arrival, judge->about.err);
-    if (!judge->about.rc)
-        judge->about.rc = comms_arrival_judge(&arrival, judge->about.subject, judge->about.findings,
-                                              judge->about.err);
-    comms_arrival_free(&arrival);
-}
-
 static void judge_communicator(struct judge *judge)
 {
-    struct comms_summary work = {0}, called = {0};
-    judge->lacking = count_lacking(judge->communicator);
+    const struct comms_communicator *communicator = judge->communicator;
+    judge->lacking = count_lacking(communicator);
     judge_ranks(judge);
     judge_unused(judge);
-    if (!judge->about.rc)
-        judge->about.rc = comms_summary_make(judge->communicator, false, &work, judge->about.err);
-    if (!judge->about.rc)
-        judge->about.rc = comms_summary_make(judge->communicator, true, &called, judge->about.err);
-    for (size_t i = 0; i < work.n && !judge->about.rc; i++)
-        judge_line(judge, &work.line[i]);
-    judge_untold(judge, &called, &work);
+    for (size_t i = 0; i < communicator->work.n; i++)
+        judge_line(judge, &communicator->work.line[i]);
+    judge_untold(judge, &communicator->called, &communicator->work);
     judge_types(judge);
-    judge_arrival(judge);
-    comms_summary_free(&work);
-    comms_summary_free(&called);
+    comms_arrival_judge(&communicator->arrival, &judge->about);
 }
 
 /* ---- of the whole ---- */

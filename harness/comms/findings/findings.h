@@ -2,7 +2,7 @@
 #ifndef CONTEND_COMMS_FINDINGS_FINDINGS_H
 #define CONTEND_COMMS_FINDINGS_FINDINGS_H
 
-#include "harness/comms/logs/merge.h"
+#include "harness/comms/view/merge.h"
 #include "harness/contract/finding.h"
 
 /* -ENOMEM only. */

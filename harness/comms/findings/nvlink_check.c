@@ -48,71 +48,44 @@ static int list_gpus(const struct comms_counters *counters, struct comms_nvlink_
     return 0;
 }
 
-/* Which GPU each rank is on; NULL: not one that was counted. */
-static struct comms_nvlink_check_gpu **find_all(const struct comms_nvlink_check *nvlink_check,
-                                                const struct comms_communicator *communicator)
-{
-    struct comms_nvlink_check_gpu **gpus =
-        calloc(communicator->nranks + 1, sizeof(struct comms_nvlink_check_gpu *));
-    for (size_t i = 0; gpus && i < communicator->npresent; i++) {
-        struct comms_nvlink_check_gpu **gpu = &gpus[communicator->present[i].rank];
-        *gpu = comms_nvlink_check_find(nvlink_check, communicator->present[i].log->header.host,
-                                       communicator->present[i].gpu);
-        if (*gpu)
-            (*gpu)->ranks++;
-    }
-    return gpus;
-}
-
+/* True: there is more than 64 bits hold. */
 static bool lay(struct comms_nvlink_check *nvlink_check, struct comms_nvlink_check_gpu *from,
                 struct comms_nvlink_check_gpu *to, uint64_t bytes, uint64_t flags)
 {
-    if (from && from == to)
-        return true;
     if (!from || !to || strcmp(from->host, to->host) != 0)
-        return !__builtin_add_overflow(nvlink_check->elsewhere, bytes, &nvlink_check->elsewhere);
+        return __builtin_add_overflow(nvlink_check->elsewhere, bytes, &nvlink_check->elsewhere);
     bool over = __builtin_add_overflow(from->sent, bytes, &from->sent);
     over |= __builtin_add_overflow(to->received, bytes, &to->received);
     over |= __builtin_add_overflow(from->sent_flags, flags, &from->sent_flags);
-    return !(__builtin_add_overflow(to->received_flags, flags, &to->received_flags) | over);
+    return __builtin_add_overflow(to->received_flags, flags, &to->received_flags) | over;
 }
 
-static int add(struct comms_nvlink_check *nvlink_check,
-               const struct comms_communicator *communicator, struct err *err)
-{
-    struct comms_matrix matrix;
-    bool good = true;
-    int rc = comms_matrix_make(communicator, &matrix, err);
-    if (rc == -E2BIG) {
-        nvlink_check->left_out++;
-        return 0;
-    }
-    struct comms_nvlink_check_gpu **gpus = rc ? NULL : find_all(nvlink_check, communicator);
-    for (uint32_t from = 0; gpus && from < matrix.n; from++)
-        for (uint32_t to = 0; to < matrix.n; to++) {
-            size_t at = (size_t)from * matrix.n + to;
-            good &= from == to ||
-                    lay(nvlink_check, gpus[from], gpus[to], matrix.wire[at], matrix.flags[at]);
-        }
-    if (!rc && !gpus)
-        rc = err_set(err, -ENOMEM, "no memory for %u ranks", matrix.n);
-    if (!rc && !good)
-        rc = err_set(err, -EOVERFLOW, "more bytes than 64 bits hold: logs are corrupted");
-    free(gpus);
-    comms_matrix_free(&matrix);
-    return rc;
-}
-
-int comms_nvlink_check_make(const struct comms *comms, const struct comms_counters *counters,
+int comms_nvlink_check_make(const struct comms_total *total, const struct comms_counters *counters,
                             struct comms_nvlink_check *nvlink_check, struct err *err)
 {
-    *nvlink_check = (struct comms_nvlink_check){0};
+    const struct comms_matrix *matrix = &total->matrix;
+    bool over = false;
+    *nvlink_check = (struct comms_nvlink_check){.left_out = total->left_out};
     int rc = list_gpus(counters, nvlink_check, err);
-    for (size_t i = 0; i < comms->n && nvlink_check->n && !rc; i++)
-        rc = add(nvlink_check, &comms->communicator[i], err);
-    if (rc)
-        comms_nvlink_check_free(nvlink_check);
-    return rc;
+    if (rc || !nvlink_check->n)
+        return rc;
+    struct comms_nvlink_check_gpu **gpus =
+        calloc(matrix->n + 1, sizeof(struct comms_nvlink_check_gpu *));
+    if (!gpus)
+        return err_set(err, -ENOMEM, "no memory for %u GPUs", matrix->n);
+    for (uint32_t i = 0; i < matrix->n; i++) {
+        const struct comms_gpu *gpu = &total->gpu[i];
+        gpus[i] = gpu->log ? comms_nvlink_check_find(nvlink_check, gpu->log->header.host, gpu->pci)
+                           : NULL;
+        if (gpus[i])
+            gpus[i]->ranks = gpu->ranks;
+    }
+    for (size_t at = 0; at < (size_t)matrix->n * matrix->n; at++)
+        if (at / matrix->n != at % matrix->n)
+            over |= lay(nvlink_check, gpus[at / matrix->n], gpus[at % matrix->n], matrix->wire[at],
+                        matrix->flags[at]);
+    free(gpus);
+    return over ? err_set(err, -EOVERFLOW, "more bytes than 64 bits hold: logs are corrupted") : 0;
 }
 
 void comms_nvlink_check_free(struct comms_nvlink_check *nvlink_check)

@@ -13,7 +13,7 @@
 #define CONTEND_COMMS_FINDINGS_NVLINK_CHECK_H
 
 #include "harness/comms/logs/counters.h"
-#include "harness/comms/view/matrix.h"
+#include "harness/comms/view/total.h"
 #include "harness/contract/finding.h"
 
 struct comms_nvlink_check_gpu {
@@ -35,8 +35,8 @@ struct comms_nvlink_check {
     uint64_t copied;                    /* those from GPU to GPU, which the GPUs have in theirs */
 };
 
-/* Borrows the counters. -ENOMEM, -EOVERFLOW. */
-int comms_nvlink_check_make(const struct comms *comms, const struct comms_counters *counters,
+/* Borrows the counters. Free it also after an error: -ENOMEM, -EOVERFLOW. */
+int comms_nvlink_check_make(const struct comms_total *total, const struct comms_counters *counters,
                             struct comms_nvlink_check *nvlink_check, struct err *err);
 void comms_nvlink_check_free(struct comms_nvlink_check *nvlink_check);
 

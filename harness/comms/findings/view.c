@@ -53,11 +53,14 @@ int comms_view_make(const char *directory, struct comms_view *view, struct err *
     rc = rc ? rc : comms_merge(&view->logs, &view->comms, err);
     if (!rc && directory)
         comms_orders_read(directory, &view->counters, &view->comms);
+    for (size_t i = 0; i < view->comms.n && !rc; i++)
+        rc = comms_measure(&view->comms.communicator[i], err);
     rc = rc ? rc : make_total(view, err);
     rc = rc ? rc : comms_timeline_make(&view->logs, &view->comms, &view->timeline, err);
     if (!rc && !view->total_note[0])
         rc = comms_links_make(&view->total, &view->ports, &view->timeline, &view->links, err);
-    rc = rc ? rc : comms_nvlink_check_make(&view->comms, &view->counters, &view->nvlink_check, err);
+    if (!rc && !view->total_note[0])
+        rc = comms_nvlink_check_make(&view->total, &view->counters, &view->nvlink_check, err);
     rc = rc ? rc : copies_add_up(&view->copies, err);
     rc = rc ? rc : copies_explain(&view->copies, &view->nvlink_check, err);
     rc = rc ? rc : judge_unread(&view->unread, &view->findings, err);

@@ -1,13 +1,9 @@
 #include "harness/comms/json/comms.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "harness/comms/logs/names.h"
-#include "harness/comms/view/arrival.h"
-#include "harness/comms/view/collective_summary.h"
-#include "harness/comms/view/matrix.h"
 #include "harness/store/json/findings.h"
 #include "harness/store/json/value.h"
 
@@ -103,21 +99,14 @@ static json_t *cells_to_json(const struct comms_matrix *matrix, const uint64_t *
 }
 
 /* Null of more ranks than a matrix may have. */
-static int matrix_to_json(const struct comms_communicator *communicator, json_t **json,
-                          struct err *err)
+static json_t *matrix_to_json(const struct comms_matrix *matrix)
 {
-    struct comms_matrix matrix;
-    int rc = comms_matrix_make(communicator, &matrix, err);
-    if (rc) {
-        *json = rc == -E2BIG ? json_null() : NULL;
-        return rc == -E2BIG ? 0 : rc;
-    }
-    *json = json_pack("{s:s, s:o, s:o, s:o, s:o}", "how", comms_how_name(matrix.how), "bytes",
-                      cells_to_json(&matrix, matrix.bytes, false), "calls",
-                      cells_to_json(&matrix, matrix.calls, false), "unknown_calls",
-                      whole(matrix.unknown_calls), "unknown_bytes", whole(matrix.unknown_bytes));
-    comms_matrix_free(&matrix);
-    return 0;
+    if (!matrix->n)
+        return json_null();
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "how", comms_how_name(matrix->how), "bytes",
+                     cells_to_json(matrix, matrix->bytes, false), "calls",
+                     cells_to_json(matrix, matrix->calls, false), "unknown_calls",
+                     whole(matrix->unknown_calls), "unknown_bytes", whole(matrix->unknown_bytes));
 }
 
 /*
@@ -143,35 +132,20 @@ static json_t *arrival_to_json(const struct comms_arrival *arrival)
                      ranks);
 }
 
-static int communicator_to_json(const struct comms_communicator *communicator, json_t *all,
-                                struct err *err)
+static json_t *communicator_to_json(const struct comms_communicator *communicator)
 {
-    struct comms_summary lines;
-    struct comms_arrival arrival = {0};
-    json_t *matrix = NULL;
     char id[24];
-    int rc = comms_summary_make(communicator, false, &lines, err);
-    if (rc)
-        return rc;
-    rc = matrix_to_json(communicator, &matrix, err);
-    rc = rc ? rc : comms_arrival_make(communicator, &arrival, err);
-    if (!rc) {
-        json_t *calls = json_array();
-        for (size_t i = 0; i < lines.n; i++)
-            (void)json_array_append_new(calls, line_to_json(&lines.line[i], communicator->nranks));
-        (void)snprintf(id, sizeof(id), "%016" PRIx64, communicator->id);
+    json_t *calls = json_array();
+    for (size_t i = 0; i < communicator->work.n; i++)
         (void)json_array_append_new(
-            all,
-            json_pack("{s:s, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "id", id, "name",
-                      json_value_text_or_null(communicator->name), "ranks",
-                      (int)communicator->nranks, "nodes", (int)communicator->nodes, "ranks_told",
-                      communicator->told, "present", present_to_json(communicator), "calls", calls,
-                      "matrix", matrix, "arrival", arrival_to_json(&arrival), "done",
-                      done_to_json(communicator)));
-    }
-    comms_arrival_free(&arrival);
-    comms_summary_free(&lines);
-    return rc;
+            calls, line_to_json(&communicator->work.line[i], communicator->nranks));
+    (void)snprintf(id, sizeof(id), "%016" PRIx64, communicator->id);
+    return json_pack("{s:s, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "id", id, "name",
+                     json_value_text_or_null(communicator->name), "ranks",
+                     (int)communicator->nranks, "nodes", (int)communicator->nodes, "ranks_told",
+                     communicator->told, "present", present_to_json(communicator), "calls", calls,
+                     "matrix", matrix_to_json(&communicator->matrix), "arrival",
+                     arrival_to_json(&communicator->arrival), "done", done_to_json(communicator));
 }
 
 /* ---- all together ---- */
@@ -357,27 +331,16 @@ static json_t *copies_to_json(const struct copies *copies)
 
 /* ---- the whole ---- */
 
-json_t *comms_to_json(const struct comms_view *view, struct err *err)
+json_t *comms_to_json(const struct comms_view *view)
 {
-    const struct comms_logs *logs = &view->logs;
-    const struct comms *comms = &view->comms;
     json_t *files = json_array(), *all = json_array();
-    int rc = 0;
-    for (size_t i = 0; i < logs->n; i++)
-        (void)json_array_append_new(files, log_to_json(&logs->log[i]));
-    for (size_t i = 0; i < comms->n && !rc; i++)
-        rc = communicator_to_json(&comms->communicator[i], all, err);
-    json_t *json =
-        rc ? NULL
-           : json_pack("{s:i, s:O, s:O, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs",
-                       files, "communicators", all, "total", total_to_json(view), "links",
-                       links_to_json(view), "links_unknown_bytes", whole(view->links.unknown_bytes),
-                       "nvlink", nvlink_check_to_json(&view->nvlink_check, &view->counters),
-                       "copies", copies_to_json(&view->copies), "findings",
-                       findings_to_json(&view->findings));
-    json_decref(files);
-    json_decref(all);
-    if (!json && !rc)
-        (void)err_set(err, -ENOMEM, "no memory for JSON");
-    return json;
+    for (size_t i = 0; i < view->logs.n; i++)
+        (void)json_array_append_new(files, log_to_json(&view->logs.log[i]));
+    for (size_t i = 0; i < view->comms.n; i++)
+        (void)json_array_append_new(all, communicator_to_json(&view->comms.communicator[i]));
+    return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs",
+                     files, "communicators", all, "total", total_to_json(view), "links",
+                     links_to_json(view), "links_unknown_bytes", whole(view->links.unknown_bytes),
+                     "nvlink", nvlink_check_to_json(&view->nvlink_check, &view->counters), "copies",
+                     copies_to_json(&view->copies), "findings", findings_to_json(&view->findings));
 }

@@ -25,8 +25,8 @@
  *   | null of too many GPUs,
  *  "links": [{"name", "gpu", "bytes", "gbps", "share"}], the hottest first, "links_unknown_bytes",
  *  "nvlink": as nvlink_check_to_json, "copies": as copies_to_json, "findings": as findings_to_json}
- * NULL: no memory, or sums that 64 bits do not hold: see err. The caller owns it.
+ * NULL: no memory. The caller owns it.
  */
-json_t *comms_to_json(const struct comms_view *view, struct err *err);
+json_t *comms_to_json(const struct comms_view *view);
 
 #endif

@@ -9,8 +9,6 @@
 
 #include "harness/comms/findings/findings.h"
 #include "harness/comms/logs/names.h"
-#include "harness/comms/view/arrival.h"
-#include "harness/comms/view/collective_summary.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/show/html/html_parts.h"
@@ -282,21 +280,6 @@ static void print_arrival(const struct comms_arrival *arrival, FILE *out)
     end_table(out);
 }
 
-/* How long the collectives of a communicator took, and who came late; nothing where none was timed,
- * or where ranks cannot be compared. */
-static int print_times(const struct comms_communicator *communicator,
-                       const struct comms_summary *lines, FILE *out, struct err *err)
-{
-    struct comms_arrival arrival;
-    int rc = comms_arrival_make(communicator, &arrival, err);
-    if (rc)
-        return rc;
-    print_speeds(lines, communicator->nranks, out);
-    print_arrival(&arrival, out);
-    comms_arrival_free(&arrival);
-    return 0;
-}
-
 /* ---- calls ---- */
 
 static void print_sizes(const struct comms_line *line, FILE *out)
@@ -314,20 +297,16 @@ static void print_sizes(const struct comms_line *line, FILE *out)
         html_say(out, "%s%" PRIu64 " of any size", between, line->any_size);
 }
 
-static int print_lines(const struct comms_view *view, size_t c, FILE *out, struct err *err)
+static void print_lines(const struct comms_view *view, size_t c, FILE *out)
 {
     const struct comms_communicator *communicator = &view->comms.communicator[c];
-    struct comms_summary lines;
     char name[160], caption[240];
-    int rc = comms_summary_make(communicator, false, &lines, err);
-    if (rc)
-        return rc;
     (void)snprintf(caption, sizeof(caption), "%s: %u ranks on %u nodes",
                    comms_call_communicator(communicator, c, name, sizeof(name)),
                    communicator->nranks, communicator->nodes);
     begin_table("collective|algorithm|protocol|calls|bytes|:sizes of calls", caption, out);
-    for (size_t i = 0; i < lines.n; i++) {
-        const struct comms_line *line = &lines.line[i];
+    for (size_t i = 0; i < communicator->work.n; i++) {
+        const struct comms_line *line = &communicator->work.line[i];
         print_cells(out, comms_func_name(line->func), "%s|%s|%" PRIu64 "|%" PRIu64,
                     comms_algo_name(line->algo), comms_proto_name(line->proto), line->calls,
                     line->bytes);
@@ -337,22 +316,19 @@ static int print_lines(const struct comms_view *view, size_t c, FILE *out, struc
         end_row(out);
     }
     end_table(out);
-    rc = print_times(communicator, &lines, out, err);
-    comms_summary_free(&lines);
-    return rc;
+    print_speeds(&communicator->work, communicator->nranks, out);
+    print_arrival(&communicator->arrival, out);
 }
 
-static int print_calls(const struct comms_view *view, FILE *out, struct err *err)
+static void print_calls(const struct comms_view *view, FILE *out)
 {
-    int rc = 0;
     (void)fputs("<section id=\"calls\">\n<h2>Calls, by collective</h2>\n<p>Of collectives those of "
                 "one rank; of sends and receives those of all. Bytes as the program asks for them."
                 "</p>\n",
                 out);
-    for (size_t c = 0; c < view->comms.n && !rc; c++)
-        rc = print_lines(view, c, out, err);
+    for (size_t c = 0; c < view->comms.n; c++)
+        print_lines(view, c, out);
     (void)fputs("</section>\n", out);
-    return rc;
 }
 
 /* ---- copies ---- */
@@ -468,12 +444,10 @@ int html_comms_print(const struct html_comms *page, FILE *out, struct err *err)
     print_copies(&page->view->copies, out);
     print_truth(&page->view->nvlink_check, out);
     print_figures(page, out);
-    int rc = print_calls(page->view, out, err);
+    print_calls(page->view, out);
     (void)text_shell_word(page->path, word, sizeof(word));
     (void)fputs("<section id=\"commands\">\n<h2>Again</h2>\n", out);
     html_line("pre", out, "contend comms --read %s", word);
     (void)fputs("</section>\n</main>\n</body>\n</html>\n", out);
-    if (rc)
-        return rc;
     return ferror(out) ? err_set(err, -EIO, "cannot write the page") : 0;
 }

@@ -15,7 +15,7 @@ struct html_comms {
     const struct html_figure *figures;
 };
 
-/* -ENOMEM, -EOVERFLOW; -EIO: it could not be written. */
+/* -EIO: it could not be written. */
 int html_comms_print(const struct html_comms *page, FILE *out, struct err *err);
 
 #endif

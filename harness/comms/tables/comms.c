@@ -1,6 +1,5 @@
 #include "harness/comms/tables/comms.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +8,6 @@
 #include "harness/comms/findings/findings.h"
 #include "harness/comms/logs/names.h"
 #include "harness/comms/tables/nvlink_check.h"
-#include "harness/comms/view/arrival.h"
-#include "harness/comms/view/collective_summary.h"
-#include "harness/comms/view/matrix.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
@@ -111,16 +107,12 @@ static void print_arrival_of(const struct comms_arrival *arrival,
     (void)fprintf(out, "  %5u %10s %14s %16s\n", rank->rank, said.last, said.late, said.waited);
 }
 
-static int print_arrival(const struct comms_communicator *communicator, FILE *out, struct err *err)
+static void print_arrival(const struct comms_arrival *arrival, FILE *out)
 {
-    struct comms_arrival arrival;
     char all[48] = "", share[16];
-    int rc = comms_arrival_make(communicator, &arrival, err);
-    if (rc || !arrival.calls) {
-        comms_arrival_free(&arrival);
-        return rc;
-    }
-    double waited = comms_arrival_waited(&arrival);
+    if (!arrival->calls)
+        return;
+    double waited = comms_arrival_waited(arrival);
     if (!isnan(waited))
         (void)snprintf(all, sizeof(all), " (all ranks: %s)",
                        text_percent(waited, share, sizeof(share)));
@@ -129,35 +121,28 @@ static int print_arrival(const struct comms_communicator *communicator, FILE *ou
                  "Of the last %" PRIu64 " collectives: how many a rank came last to, how late it "
                  "was behind the first, and how much of its time on the GPU it waited for the "
                  "slowest%s",
-                 arrival.calls, all);
+                 arrival->calls, all);
     (void)fprintf(out, "  %5s %10s %14s %16s\n", "rank", "last", "late", "waited");
-    for (size_t i = 0; i < arrival.n && i < WHOLE; i++)
-        print_arrival_of(&arrival, &arrival.rank[i], out);
-    if (arrival.n > WHOLE)
-        (void)fprintf(out, "  ... and %zu more ranks\n", arrival.n - WHOLE);
-    comms_arrival_free(&arrival);
-    return 0;
+    for (size_t i = 0; i < arrival->n && i < WHOLE; i++)
+        print_arrival_of(arrival, &arrival->rank[i], out);
+    if (arrival->n > WHOLE)
+        (void)fprintf(out, "  ... and %zu more ranks\n", arrival->n - WHOLE);
 }
 
-static int print_lines(const struct comms_communicator *communicator, FILE *out, struct err *err)
+static void print_lines(const struct comms_communicator *communicator, FILE *out)
 {
-    struct comms_summary lines;
-    int rc = comms_summary_make(communicator, false, &lines, err);
-    if (rc)
-        return rc;
     (void)fprintf(out, "\n  %-13s %-14s %-8s %12s %20s\n", "collective", "algorithm", "protocol",
                   "calls", "bytes");
-    for (size_t i = 0; i < lines.n; i++) {
-        const struct comms_line *line = &lines.line[i];
+    for (size_t i = 0; i < communicator->work.n; i++) {
+        const struct comms_line *line = &communicator->work.line[i];
         (void)fprintf(out, "  %-13s %-14s %-8s %12" PRIu64 " %20" PRIu64 "%s\n",
                       comms_func_name(line->func), comms_algo_name(line->algo),
                       comms_proto_name(line->proto), line->calls, line->bytes,
                       line->captured ? " graph" : "");
         print_sizes(line, out);
     }
-    print_speeds(&lines, communicator->nranks, out);
-    comms_summary_free(&lines);
-    return print_arrival(communicator, out, err);
+    print_speeds(&communicator->work, communicator->nranks, out);
+    print_arrival(&communicator->arrival, out);
 }
 
 /* ---- to whom ---- */
@@ -390,32 +375,25 @@ static void print_copies(const struct copies *copies, bool first, FILE *out)
         (void)fprintf(out, "  ... and %zu more\n", copies->n - ROWS_MOST);
 }
 
-int comms_print(const struct comms_view *view, FILE *out, struct err *err)
+void comms_print(const struct comms_view *view, FILE *out)
 {
-    int rc = 0;
     const struct comms *comms = &view->comms;
-    for (size_t i = 0; i < comms->n && !rc; i++) {
+    for (size_t i = 0; i < comms->n; i++) {
         const struct comms_communicator *communicator = &comms->communicator[i];
-        struct comms_matrix matrix = {0};
         print_who(communicator, i, out);
         if (!communicator->ndone) {
             (void)fputs("  nothing was sent\n", out);
             continue;
         }
-        rc = print_lines(communicator, out, err);
-        if (!rc)
-            rc = comms_matrix_make(communicator, &matrix, err);
-        if (!rc)
-            print_matrix(&matrix, comms->n == 1, out);
-        if (rc == -E2BIG)
-            rc = fprintf(out, "\n  %s\n", err->msg) < 0 ? -EIO : 0;
-        comms_matrix_free(&matrix);
+        print_lines(communicator, out);
+        if (communicator->matrix.n)
+            print_matrix(&communicator->matrix, comms->n == 1, out);
+        else
+            (void)fprintf(out, "\n  no matrix of more than %d ranks\n", COMMS_MATRIX_RANKS);
     }
-    if (!rc) {
-        print_total(view, out);
-        print_links(view, out);
-        print_copies(&view->copies, comms->n == 0, out);
+    print_total(view, out);
+    print_links(view, out);
+    print_copies(&view->copies, comms->n == 0, out);
+    if (!view->total_note[0])
         comms_nvlink_check_print(&view->nvlink_check, &view->counters, out);
-    }
-    return rc;
 }

@@ -9,8 +9,8 @@
 /*
  * One communicator after the other: its ranks, a table by collective, a matrix of bytes and one of
  * calls; then those between GPUs, of all together, and NVLink's
- * counters beside them. -ENOMEM, -EOVERFLOW.
+ * counters beside them.
  */
-int comms_print(const struct comms_view *view, FILE *out, struct err *err);
+void comms_print(const struct comms_view *view, FILE *out);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/comms/view/merge.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
@@ -176,33 +177,30 @@ static const struct comms_arrival_rank *find_late(const struct comms_arrival *ar
     return is_late && !(waited < 0.01) ? latest : NULL;
 }
 
-int comms_arrival_judge(const struct comms_arrival *arrival, const char *subject,
-                        struct findings *findings, struct err *err)
+void comms_arrival_judge(const struct comms_arrival *arrival, struct findings_about *about)
 {
     const struct comms_arrival_rank *latest = find_late(arrival);
-    struct findings_about about = {findings, err, subject};
     char behind[24], each[24], waited[16] = "";
     double calls = (double)arrival->calls;
     if (!latest)
-        return 0;
+        return;
     (void)units_format_seconds((double)latest->late_ns / calls / 1e9, behind, sizeof(behind));
     (void)units_format_seconds((double)arrival->span_ns / calls / 1e9, each, sizeof(each));
     if (arrival->timed)
         (void)text_percent(comms_arrival_waited(arrival), waited, sizeof(waited));
     if (arrival->one_process && latest->last == arrival->calls)
         findings_report(
-            &about, "comms_in_turn", FINDING_NOTE,
+            about, "comms_in_turn", FINDING_NOTE,
             "one process enqueues its ranks in turn, rank %u always last, on average %s behind the "
             "first, where a collective comes every %s; a process or thread a rank would not",
             latest->rank, behind, each);
     else
         findings_report(
-            &about, "comms_late", FINDING_DOUBT,
+            about, "comms_late", FINDING_DOUBT,
             "rank %u is late: it enqueued %" PRIu64 " of %" PRIu64
             " collectives last, on average %s behind the first rank, where one comes every %s; "
             "%s%s%s",
             latest->rank, latest->last, arrival->calls, behind, each,
             waited[0] ? "ranks waited on their GPUs " : "the others may wait for it", waited,
             waited[0] ? " of the time that collectives took" : "");
-    return about.rc;
 }

@@ -10,8 +10,10 @@
 #ifndef CONTEND_COMMS_VIEW_ARRIVAL_H
 #define CONTEND_COMMS_VIEW_ARRIVAL_H
 
-#include "harness/comms/logs/merge.h"
+#include "harness/comms/logs/read.h"
 #include "harness/contract/finding.h"
+
+struct comms_communicator;
 
 struct comms_arrival_rank {
     uint32_t rank;
@@ -52,9 +54,7 @@ void comms_arrival_say(const struct comms_arrival *arrival, const struct comms_a
  * one call to the next, unless what was timed says that the others did not wait: by less than 1%.
  * comms_in_turn in its place where one process has all ranks and one of them is last each time:
  * so does a thread that enqueues them one after the other.
- * `subject`: of the communicator. -ENOMEM only.
  */
-int comms_arrival_judge(const struct comms_arrival *arrival, const char *subject,
-                        struct findings *findings, struct err *err);
+void comms_arrival_judge(const struct comms_arrival *arrival, struct findings_about *about);
 
 #endif

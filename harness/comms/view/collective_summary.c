@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/comms/logs/names.h"
+#include "harness/comms/view/merge.h"
 
 bool comms_is_point_to_point(uint32_t func)
 {

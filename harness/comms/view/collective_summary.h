@@ -2,7 +2,9 @@
 #ifndef CONTEND_COMMS_VIEW_COLLECTIVE_SUMMARY_H
 #define CONTEND_COMMS_VIEW_COLLECTIVE_SUMMARY_H
 
-#include "harness/comms/logs/merge.h"
+#include "harness/comms/logs/read.h"
+
+struct comms_communicator;
 
 enum {
     COMMS_SIZES = 65,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "harness/comms/logs/names.h"
+#include "harness/comms/view/merge.h"
 
 struct maker {
     struct comms_matrix *matrix;
@@ -304,9 +305,10 @@ bool comms_matrix_alloc(struct comms_matrix *matrix)
 int comms_matrix_make(const struct comms_communicator *communicator, struct comms_matrix *matrix,
                       struct err *err)
 {
-    *matrix = (struct comms_matrix){.n = communicator->nranks};
-    if (matrix->n > COMMS_MATRIX_RANKS)
+    *matrix = (struct comms_matrix){0};
+    if (communicator->nranks > COMMS_MATRIX_RANKS)
         return err_set(err, -E2BIG, "no matrix of more than %d ranks", COMMS_MATRIX_RANKS);
+    matrix->n = communicator->nranks;
     struct maker maker = {.matrix = matrix, .communicator = communicator};
     maker.present = calloc(matrix->n + 1, sizeof(*maker.present));
     int rc = maker.present && comms_matrix_alloc(matrix)

@@ -33,7 +33,9 @@
 #ifndef CONTEND_COMMS_VIEW_MATRIX_H
 #define CONTEND_COMMS_VIEW_MATRIX_H
 
-#include "harness/comms/logs/merge.h"
+#include "harness/comms/logs/read.h"
+
+struct comms_communicator;
 
 /* How sure the pairs are; of several the least. */
 enum comms_how {

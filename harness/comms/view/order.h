@@ -13,7 +13,7 @@
 #define CONTEND_COMMS_VIEW_ORDER_H
 
 #include "harness/comms/logs/counters.h"
-#include "harness/comms/logs/merge.h"
+#include "harness/comms/view/merge.h"
 
 enum { COMMS_RINGS = 64, COMMS_RING_GPUS = 64 };
 

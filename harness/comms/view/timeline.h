@@ -2,7 +2,7 @@
 #ifndef CONTEND_COMMS_VIEW_TIMELINE_H
 #define CONTEND_COMMS_VIEW_TIMELINE_H
 
-#include "harness/comms/logs/merge.h"
+#include "harness/comms/view/merge.h"
 
 struct comms_moment {
     uint64_t time_ns; /* when it was enqueued, since the first moment, by the clocks of machines */

@@ -92,8 +92,11 @@ static int place_present(struct maker *maker, size_t c)
         if (gpu_of[rank->rank] != COMMS_NO_GPU) /* in two logs */
             continue;
         rc = find_gpu(maker, &gpu, &gpu_of[rank->rank]);
-        maker->total->assumed |=
-            gpu.slot > 0 && maker->total->gpu[gpu_of[rank->rank]].communicator != c;
+        if (rc)
+            break;
+        struct comms_gpu *found = &maker->total->gpu[gpu_of[rank->rank]];
+        found->ranks++;
+        maker->total->assumed |= gpu.slot > 0 && found->communicator != c;
     }
     return rc;
 }
@@ -123,67 +126,50 @@ static int place_absent(struct maker *maker, size_t c, const struct comms_matrix
 
 static int place(struct maker *maker, size_t c)
 {
-    struct comms_matrix matrix;
-    int rc = comms_matrix_make(&maker->comms->communicator[c], &matrix, maker->err);
-    if (rc == -E2BIG) {
-        maker->total->left_out++;
-        return 0;
-    }
-    if (rc)
-        return rc;
-    uint32_t *gpu_of = maker->total->gpu_of[c] = calloc(matrix.n + 1, sizeof(*gpu_of));
-    for (uint32_t rank = 0; gpu_of && rank < matrix.n; rank++)
-        gpu_of[rank] = COMMS_NO_GPU;
-    rc = gpu_of ? place_present(maker, c)
-                : err_set(maker->err, -ENOMEM, "no memory for %u ranks", matrix.n);
-    rc = rc ? rc : place_absent(maker, c, &matrix);
-    comms_matrix_free(&matrix);
-    return rc;
+    const struct comms_matrix *matrix = &maker->comms->communicator[c].matrix;
+    maker->total->left_out += !matrix->n;
+    uint32_t *gpu_of = matrix->n ? malloc(matrix->n * sizeof(*gpu_of)) : NULL;
+    if (!gpu_of)
+        return matrix->n ? err_set(maker->err, -ENOMEM, "no memory for %u ranks", matrix->n) : 0;
+    memset(gpu_of, 0xff, matrix->n * sizeof(*gpu_of)); /* COMMS_NO_GPU */
+    maker->total->gpu_of[c] = gpu_of;
+    int rc = place_present(maker, c);
+    return rc ? rc : place_absent(maker, c, matrix);
 }
 
 /* ---- what went between them ---- */
 
-static int add_cell(struct maker *maker, uint32_t from, uint32_t to, const struct comms_matrix *one,
-                    size_t cell)
+static bool add(uint64_t *cells, size_t at, uint64_t more)
 {
-    struct comms_matrix *all = &maker->total->matrix;
-    if (from == COMMS_NO_GPU || to == COMMS_NO_GPU)
-        return 0;
-    size_t at = (size_t)from * all->n + to;
-    all->calls[at] += one->calls[cell];
-    bool over = __builtin_add_overflow(all->wire[at], one->wire[cell], &all->wire[at]);
-    over |= __builtin_add_overflow(all->bytes[at], one->bytes[cell], &all->bytes[at]);
-    return over
-               ? err_set(maker->err, -EOVERFLOW, "more bytes than 64 bits hold: logs are corrupted")
-               : 0;
+    return __builtin_add_overflow(cells[at], more, &cells[at]);
 }
 
-static int add_communicator(struct maker *maker, size_t c)
+/* True: there is more than 64 bits hold. */
+static bool add_communicator(struct comms_matrix *all, const struct comms_matrix *one,
+                             const uint32_t *gpu_of)
 {
-    struct comms_matrix *all = &maker->total->matrix, one;
-    const uint32_t *gpu_of = maker->total->gpu_of[c];
-    if (!gpu_of)
-        return 0;
-    int rc = comms_matrix_make(&maker->comms->communicator[c], &one, maker->err);
-    if (rc)
-        return rc;
-    for (uint32_t from = 0; from < one.n && !rc; from++)
-        for (uint32_t to = 0; to < one.n && !rc; to++) {
-            size_t at = (size_t)from * one.n + to;
-            if (has_any(&one, from, to))
-                rc = add_cell(maker, gpu_of[from], gpu_of[to], &one, at);
-        }
-    all->how = one.how > all->how ? one.how : all->how;
-    all->trees |= one.trees;
-    all->unknown_calls += one.unknown_calls;
-    all->unknown_bytes += one.unknown_bytes;
-    comms_matrix_free(&one);
-    return rc;
+    bool over = false;
+    for (size_t cell = 0; cell < (size_t)one->n * one->n; cell++) {
+        uint32_t from = gpu_of[cell / one->n], to = gpu_of[cell % one->n];
+        if (from == COMMS_NO_GPU || to == COMMS_NO_GPU)
+            continue;
+        size_t at = (size_t)from * all->n + to;
+        all->calls[at] += one->calls[cell];
+        over |= add(all->bytes, at, one->bytes[cell]);
+        over |= add(all->wire, at, one->wire[cell]);
+        over |= add(all->flags, at, one->flags[cell]);
+    }
+    all->how = one->how > all->how ? one->how : all->how;
+    all->trees |= one->trees;
+    all->unknown_calls += one->unknown_calls;
+    all->unknown_bytes += one->unknown_bytes;
+    return over;
 }
 
 int comms_total_make(const struct comms *comms, struct comms_total *total, struct err *err)
 {
     struct maker maker = {.comms = comms, .total = total, .err = err};
+    bool over = false;
     *total = (struct comms_total){.ncommunicators = comms->n};
     total->gpu_of = calloc(comms->n + 1, sizeof(*total->gpu_of));
     int rc = total->gpu_of ? 0 : err_set(err, -ENOMEM, "no memory for a matrix");
@@ -195,7 +181,10 @@ int comms_total_make(const struct comms *comms, struct comms_total *total, struc
     if (!rc && !comms_matrix_alloc(matrix))
         rc = err_set(err, -ENOMEM, "no memory for a matrix of %u GPUs", matrix->n);
     for (size_t c = 0; c < comms->n && !rc; c++)
-        rc = add_communicator(&maker, c);
+        if (total->gpu_of[c])
+            over |= add_communicator(matrix, &comms->communicator[c].matrix, total->gpu_of[c]);
+    if (over)
+        rc = err_set(err, -EOVERFLOW, "more bytes than 64 bits hold: logs are corrupted");
     if (rc)
         comms_total_free(total);
     return rc;

@@ -9,7 +9,7 @@
 #ifndef CONTEND_COMMS_VIEW_TOTAL_H
 #define CONTEND_COMMS_VIEW_TOTAL_H
 
-#include "harness/comms/view/matrix.h"
+#include "harness/comms/view/merge.h"
 
 struct comms_gpu {
     const struct comms_log *log; /* of its process, or the first of them; NULL: no log is here */
@@ -17,6 +17,7 @@ struct comms_gpu {
     uint32_t slot;               /* then: among the GPUs of its process */
     size_t communicator;         /* where it was seen first, */
     uint32_t rank;               /* as that rank */
+    size_t ranks;                /* of all communicators */
 };
 
 struct comms_total {

@@ -38,14 +38,22 @@ static void begin(void)
                                                .done = done};
 }
 
-/* `id` of the only finding; "" = none. */
-static void expect(const char *id)
+static struct findings judged(void)
 {
     const struct comms_logs logs = {.n = RANKS, .log = log_of};
     const struct comms comms = {.n = 1, .communicator = &communicator};
     struct findings findings = {0};
     struct err err;
+    assert_int_equal(comms_measure(&communicator, &err), 0);
     assert_int_equal(comms_judge(&logs, &comms, &findings, &err), 0);
+    comms_unmeasure(&communicator);
+    return findings;
+}
+
+/* `id` of the only finding; "" = none. */
+static void expect(const char *id)
+{
+    struct findings findings = judged();
     assert_int_equal(findings.n, id[0] != '\0');
     if (findings.n)
         assert_string_equal(findings.all[0].id, id);
@@ -82,11 +90,7 @@ TEST(ranks)
 
 static void expect_severity(size_t at, const char *id, enum finding_severity severity)
 {
-    const struct comms_logs logs = {.n = RANKS, .log = log_of};
-    const struct comms comms = {.n = 1, .communicator = &communicator};
-    struct findings findings = {0};
-    struct err err;
-    assert_int_equal(comms_judge(&logs, &comms, &findings, &err), 0);
+    struct findings findings = judged();
     assert_true(findings.n > at);
     assert_string_equal(findings.all[at].id, id);
     assert_int_equal(findings.all[at].severity, severity);

@@ -1,10 +1,9 @@
 /* Who came late to calls of made-up ranks, who waited, and how fast calls were. */
-#include "harness/comms/view/arrival.h"
+#include "harness/comms/view/merge.h"
 
 #include <math.h>
 
 #include "harness/comms/logs/names.h"
-#include "harness/comms/view/collective_summary.h"
 #include "tests/lib/unit.h"
 
 enum { RANKS = 3, CALLS = 40 };
@@ -45,7 +44,8 @@ static size_t count_findings(const struct comms_arrival *arrival)
 {
     struct findings findings = {0};
     struct err err;
-    assert_int_equal(comms_arrival_judge(arrival, "it", &findings, &err), 0);
+    struct findings_about about = {&findings, &err, "it"};
+    comms_arrival_judge(arrival, &about);
     size_t n = findings.n;
     findings_free(&findings);
     return n;
@@ -97,7 +97,8 @@ TEST(arrival_tells_turns_from_lateness)
         if (c)
             all[7].time_ns += 500000;
         make(&communicator, &arrival);
-        assert_int_equal(comms_arrival_judge(&arrival, "it", &findings, &err), 0);
+        struct findings_about about = {&findings, &err, "it"};
+        comms_arrival_judge(&arrival, &about);
         assert_int_equal(findings.n, 1);
         assert_string_equal(findings.all[0].id, ids[c]);
         findings_free(&findings);

@@ -1,5 +1,5 @@
 /* Matrices of made-up communicators: rings in an order of NCCL's, trees, and what is refused. */
-#include "harness/comms/view/matrix.h"
+#include "harness/comms/view/merge.h"
 
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-#include "harness/comms/logs/merge.h"
+#include "harness/comms/view/merge.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -162,9 +162,27 @@ void comms_free(struct comms *comms)
         free(comms->communicator[i].present);
         free(comms->communicator[i].done);
         free(comms->communicator[i].order.rank);
+        comms_unmeasure(&comms->communicator[i]);
     }
     free(comms->communicator);
     *comms = (struct comms){0};
+}
+
+int comms_measure(struct comms_communicator *communicator, struct err *err)
+{
+    int rc = comms_summary_make(communicator, false, &communicator->work, err);
+    rc = rc ? rc : comms_summary_make(communicator, true, &communicator->called, err);
+    rc = rc ? rc : comms_arrival_make(communicator, &communicator->arrival, err);
+    rc = rc ? rc : comms_matrix_make(communicator, &communicator->matrix, err);
+    return rc == -E2BIG ? 0 : rc;
+}
+
+void comms_unmeasure(struct comms_communicator *communicator)
+{
+    comms_summary_free(&communicator->work);
+    comms_summary_free(&communicator->called);
+    comms_arrival_free(&communicator->arrival);
+    comms_matrix_free(&communicator->matrix);
 }
 
 size_t comms_find_rank(const struct comms_communicator *communicator, uint32_t rank,

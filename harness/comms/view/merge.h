@@ -1,10 +1,10 @@
 /* The logs of all processes -> communicators: who took part in each, and what they did. */
-#ifndef CONTEND_COMMS_LOGS_MERGE_H
-#define CONTEND_COMMS_LOGS_MERGE_H
+#ifndef CONTEND_COMMS_VIEW_MERGE_H
+#define CONTEND_COMMS_VIEW_MERGE_H
 
-#include <stdbool.h>
-
-#include "harness/comms/logs/read.h"
+#include "harness/comms/view/arrival.h"
+#include "harness/comms/view/collective_summary.h"
+#include "harness/comms/view/matrix.h"
 #include "harness/contract/bench.h"
 
 /* A rank whose log is here. */
@@ -41,6 +41,10 @@ struct comms_communicator {
     struct comms_rank *present; /* owned, by rank; a rank that is there twice is told twice */
     struct comms_done *done;    /* owned, by rank */
     struct comms_order order;
+    /* What comms_measure makes of these. */
+    struct comms_summary work, called;
+    struct comms_matrix matrix; /* n is 0 of more ranks than a matrix may have */
+    struct comms_arrival arrival;
 };
 
 struct comms {
@@ -51,6 +55,9 @@ struct comms {
 
 /* Borrows the logs. -ENOMEM only. */
 int comms_merge(const struct comms_logs *logs, struct comms *comms, struct err *err);
+/* -ENOMEM, -EOVERFLOW; comms_free frees what there is. */
+int comms_measure(struct comms_communicator *communicator, struct err *err);
+void comms_unmeasure(struct comms_communicator *communicator);
 void comms_free(struct comms *comms);
 
 /* How often a rank is present; NULL for *first where it is not. */
