@@ -2,13 +2,13 @@
 
 #include <errno.h>
 #include <netdb.h>
-#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "harness/lib/sys/clock.h"
@@ -22,45 +22,38 @@ struct link {
     struct err *err;
 };
 
-static int time_out(const struct link *link)
+/* The next call of the socket returns within the time that is left; it may be none. */
+static int limit_call(const struct link *link)
 {
-    return err_set(link->err, -ETIMEDOUT, "no answer from NCCL's RAS service at %.100s in time",
-                   link->address);
+    uint64_t now_ns = clock_now_ns();
+    if (now_ns >= link->until_ns)
+        return -ETIMEDOUT;
+    uint64_t left_us = (link->until_ns - now_ns) / 1000 + 1;
+    const struct timeval left = {(time_t)(left_us / 1000000), (suseconds_t)(left_us % 1000000)};
+    return setsockopt(link->fd, SOL_SOCKET, SO_RCVTIMEO, &left, sizeof(left)) ||
+                   setsockopt(link->fd, SOL_SOCKET, SO_SNDTIMEO, &left, sizeof(left))
+               ? -errno
+               : 0;
 }
 
-/* Until it can be read or written, as `events` says. */
-static int wait_for(const struct link *link, short events)
+/* That a call of the socket took too long it says in several ways. */
+static int fail(const struct link *link, int rc, const char *what, const char *rest)
 {
-    for (;;) {
-        uint64_t now_ns = clock_now_ns();
-        struct pollfd poll_fd = {.fd = link->fd, .events = events};
-        if (now_ns >= link->until_ns)
-            return time_out(link);
-        uint64_t left_ms = (link->until_ns - now_ns) / 1000000 + 1;
-        int n = poll(&poll_fd, 1, left_ms < 1000 ? (int)left_ms : 1000);
-        if (n > 0)
-            return 0;
-        if (n < 0 && errno != EINTR)
-            return err_sys(link->err, -errno, "cannot wait for %.100s", link->address);
-    }
+    return rc == -EAGAIN || rc == -EINPROGRESS || rc == -ETIMEDOUT
+               ? err_set(link->err, -ETIMEDOUT,
+                         "no answer from NCCL's RAS service at %.100s in time", link->address)
+               : err_sys(link->err, rc, "%s %.100s%s", what, link->address, rest);
 }
 
 /* ---- the connection ---- */
 
 static int connect_to(struct link *link, const struct addrinfo *to)
 {
-    int error = 0;
-    socklen_t size = sizeof(error);
-    link->fd = socket(to->ai_family, to->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (link->fd < 0)
-        return -errno;
-    if (!connect(link->fd, to->ai_addr, to->ai_addrlen))
-        return 0;
-    int rc = errno == EINPROGRESS ? wait_for(link, POLLOUT) : -errno;
-    if (!rc && getsockopt(link->fd, SOL_SOCKET, SO_ERROR, &error, &size))
-        error = errno;
-    rc = rc ? rc : -error;
-    if (rc) {
+    link->fd = socket(to->ai_family, to->ai_socktype | SOCK_CLOEXEC, 0);
+    int rc = link->fd < 0 ? -errno : limit_call(link);
+    if (!rc && connect(link->fd, to->ai_addr, to->ai_addrlen))
+        rc = -errno;
+    if (rc && link->fd >= 0) {
         (void)close(link->fd);
         link->fd = -1;
     }
@@ -84,29 +77,22 @@ static int open_link(struct link *link)
         return err_set(link->err, -EINVAL, "cannot resolve '%.100s': %s", link->address,
                        gai_strerror(rc));
     rc = -ENOENT;
-    for (const struct addrinfo *to = found; to && rc && rc != -ETIMEDOUT; to = to->ai_next)
+    for (const struct addrinfo *to = found; to && rc; to = to->ai_next)
         rc = connect_to(link, to);
     freeaddrinfo(found);
-    return rc && rc != -ETIMEDOUT
-               ? err_sys(link->err, rc,
-                         "nobody answers at %.100s, where NCCL's RAS service should be",
-                         link->address)
-               : rc;
+    return rc ? fail(link, rc, "nobody answers at", ", where NCCL's RAS service should be") : 0;
 }
 
 /* ---- lines ---- */
 
 static int send_line(const struct link *link, const char *line)
 {
-    size_t done = 0, size = strlen(line);
-    while (done < size) {
-        int rc = wait_for(link, POLLOUT);
-        if (rc)
-            return rc;
-        ssize_t n = send(link->fd, line + done, size - done, MSG_NOSIGNAL);
-        if (n < 0 && errno != EINTR && errno != EAGAIN)
-            return err_sys(link->err, -errno, "cannot write to %.100s", link->address);
-        done += n > 0 ? (size_t)n : 0;
+    ssize_t n = 0;
+    for (const char *end = line + strlen(line); line < end; line += n) {
+        int rc = limit_call(link);
+        n = rc ? -1 : send(link->fd, line, (size_t)(end - line), MSG_NOSIGNAL);
+        if (n < 0)
+            return fail(link, rc ? rc : -errno, "cannot write to", "");
     }
     return 0;
 }
@@ -115,14 +101,12 @@ static int send_line(const struct link *link, const char *line)
 static ssize_t read_some(const struct link *link, char *at, size_t room)
 {
     for (;;) {
-        int rc = wait_for(link, POLLIN);
-        if (rc)
-            return rc;
-        ssize_t n = recv(link->fd, at, room, 0);
+        int rc = limit_call(link);
+        ssize_t n = rc ? -1 : recv(link->fd, at, room, 0);
         if (n >= 0)
             return n;
-        if (errno != EINTR && errno != EAGAIN)
-            return err_sys(link->err, -errno, "cannot read from %.100s", link->address);
+        if (rc || errno != EINTR) /* as after a stop */
+            return fail(link, rc ? rc : -errno, "cannot read from", "");
     }
 }
 
