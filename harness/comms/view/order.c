@@ -10,86 +10,46 @@
 
 enum { RING, TREE, FILE_MOST = 1 << 22 };
 
-/* ---- NCCL's XML: one element a line, without text ---- */
-
-/* The number of an attribute, " name=\"" with its blank, decimal or 0x...; -1 = none. */
-static long number_of(const char *tag, size_t size, const char *name)
-{
-    char text[512], *end;
-    if (size >= sizeof(text))
-        return -1;
-    memcpy(text, tag, size);
-    text[size] = '\0';
-    const char *at = strstr(text, name);
-    if (!at)
-        return -1;
-    long number = strtol(at + strlen(name), &end, 0);
-    return *end == '"' && end > at + strlen(name) && number >= 0 ? number : -1;
-}
-
-struct parser {
-    struct comms_graph *graph;
-    long id;            /* of the graph that is read */
-    size_t channels[2]; /* of ring and tree */
-    size_t gpus;        /* of this channel */
-    bool is_good, has_end;
-};
+/* ---- NCCL's XML: one element a line, without text, and these attributes first ---- */
 
 static bool begins(const char *tag, const char *with)
 {
     return strncmp(tag, with, strlen(with)) == 0;
 }
 
-static void take_gpu(struct parser *parser, long gpu)
-{
-    size_t ring = parser->channels[RING];
-    parser->is_good &=
-        gpu >= 0 && gpu < NVLINK_GPUS && parser->gpus < COMMS_RING_GPUS && ring < COMMS_RINGS;
-    if (parser->is_good)
-        parser->graph->gpu[ring][parser->gpus] = (uint32_t)gpu;
-    parser->gpus++;
-}
-
-static void end_ring(struct parser *parser)
-{
-    if (!parser->channels[RING])
-        parser->graph->ngpus = parser->gpus;
-    parser->is_good &= parser->gpus > 0 && parser->gpus == parser->graph->ngpus;
-    parser->gpus = 0; /* an end without a beginning is no ring */
-}
-
-static void take_tag(struct parser *parser, const char *tag, size_t size)
-{
-    bool counts = parser->id == RING || parser->id == TREE;
-    if (begins(tag, "graph "))
-        parser->id = number_of(tag, size, " id=\"");
-    else if (begins(tag, "/graphs"))
-        parser->has_end = true;
-    else if (begins(tag, "channel"))
-        parser->gpus = 0;
-    else if (begins(tag, "gpu ") && parser->id == RING)
-        take_gpu(parser, number_of(tag, size, " dev=\""));
-    else if (begins(tag, "/channel") && counts) {
-        if (parser->id == RING)
-            end_ring(parser);
-        parser->channels[parser->id]++;
-    }
-}
-
 bool comms_graph_parse(const char *text, struct comms_graph *graph)
 {
-    struct parser parser = {.graph = graph, .id = -1, .is_good = begins(text, "<graphs version=")};
+    size_t channels[2] = {0}, gpus = 0; /* of ring and tree; of this channel */
+    long id = -1, gpu;
+    bool ended = false;
     *graph = (struct comms_graph){0};
-    const char *end;
-    for (const char *at = text; parser.is_good && (at = strchr(at, '<')); at = end) {
-        end = strchr(at, '>');
-        if (!end)
+    if (!begins(text, "<graphs version="))
+        return false;
+    for (const char *at = text; (at = strchr(at, '<')); at++) {
+        if (!strchr(at, '>'))
             return false;
-        take_tag(&parser, at + 1, (size_t)(end - at - 1));
+        if (begins(at, "<graph "))
+            id = sscanf(at, "<graph id=\"%li\"", &id) == 1 ? id : -1;
+        else if (begins(at, "</graphs"))
+            ended = true;
+        else if (begins(at, "<channel"))
+            gpus = 0;
+        else if (begins(at, "<gpu ") && id == RING) {
+            if (sscanf(at, "<gpu dev=\"%li\"", &gpu) != 1 || gpu < 0 || gpu >= NVLINK_GPUS ||
+                gpus == COMMS_RING_GPUS || channels[RING] >= COMMS_RINGS)
+                return false;
+            graph->gpu[channels[RING]][gpus++] = (uint32_t)gpu;
+        } else if (begins(at, "</channel") && (id == RING || id == TREE)) {
+            if (id == RING && !channels[RING])
+                graph->ngpus = gpus;
+            if (id == RING && (!gpus || gpus != graph->ngpus))
+                return false;
+            gpus = 0; /* an end without a beginning is no ring */
+            channels[id]++;
+        }
     }
-    size_t rings = parser.channels[RING], trees = parser.channels[TREE];
-    graph->nrings = rings < trees ? rings : trees;
-    return parser.is_good && parser.has_end && graph->nrings > 0;
+    graph->nrings = channels[RING] < channels[TREE] ? channels[RING] : channels[TREE];
+    return ended && graph->nrings > 0;
 }
 
 /* ---- GPUs -> ranks ---- */
