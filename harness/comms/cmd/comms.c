@@ -18,6 +18,7 @@
 #include "harness/comms/cmd/options.h"
 #include "harness/comms/logs/folder.h"
 #include "harness/comms/logs/record.h"
+#include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/ranks/job/launcher.h"
 #include "harness/store/files/directory.h"
@@ -28,17 +29,14 @@
 /* Whether there is anything in it but directories of our tasks; < 0: it cannot be listed. */
 static int is_used(const char *path, unsigned tasks, struct err *err)
 {
-    struct dirent **entries = NULL;
     bool used = false;
-    int n = scandir(path, &entries, NULL, NULL);
-    for (int i = 0; i < n; i++) {
-        const char *name = entries[i]->d_name;
-        used |= strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-                !(tasks > 1 && comms_is_task(name, tasks));
-        free(entries[i]);
-    }
-    free(entries);
-    return n < 0 ? err_sys(err, -errno, "cannot list '%.150s'", path) : used;
+    DIR *entries = opendir(path);
+    if (!entries)
+        return err_sys(err, -errno, "cannot list '%.150s'", path);
+    for (const struct dirent *entry; (entry = file_next(&entries));)
+        used |= strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+                !(tasks > 1 && comms_is_task(entry->d_name, tasks));
+    return used;
 }
 
 /* A directory of the user's is to be empty: old logs in it would be added up. `tasks`: so many use

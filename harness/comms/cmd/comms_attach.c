@@ -1,25 +1,27 @@
 #include "harness/comms/cmd/comms_attach.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
-#include "harness/comms/cmd/comms_beside.h"
+#include "harness/comms/cmd/comms_driver.h"
 #include "harness/comms/json/ras.h"
+#include "harness/comms/logs/host.h"
 #include "harness/comms/logs/ras_ask.h"
 #include "harness/comms/tables/nvlink_check.h"
 #include "harness/comms/tables/ras.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/address.h"
 #include "harness/lib/sys/clock.h"
+#include "harness/lib/sys/tree.h"
 #include "harness/show/summary/findings.h"
 
-enum { ENVIRONMENT_MOST = 1 << 20, ADDRESS_MAX = 256 };
+enum { ADDRESS_MAX = 256 };
 
 /* NCCL gathers for 5 s among its processes, and some more where one does not answer. */
 static const double limit_s = 20;
@@ -30,27 +32,18 @@ static const double limit_s = 20;
 static bool find_in_process(long pid, char address[static ADDRESS_MAX])
 {
     static const char name[] = RAS_VARIABLE "=";
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%ld/environ", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *all = fd < 0 ? NULL : malloc(ENVIRONMENT_MOST + 1);
+    char path[64], *word = NULL;
     size_t size = 0;
-    ssize_t n = 1;
-    while (all && size < ENVIRONMENT_MOST && n > 0) {
-        n = read(fd, all + size, ENVIRONMENT_MOST - size);
-        size += n > 0 ? (size_t)n : 0;
-    }
-    if (fd >= 0)
-        (void)close(fd);
     bool found = false;
-    if (all)
-        all[size] = '\0';
-    for (size_t at = 0; all && at < size && !found; at += strlen(all + at) + 1) {
-        found = !strncmp(all + at, name, sizeof(name) - 1);
-        if (found)
-            (void)snprintf(address, ADDRESS_MAX, "%s", all + at + sizeof(name) - 1);
-    }
-    free(all);
+    (void)snprintf(path, sizeof(path), "/proc/%ld/environ", pid);
+    FILE *words = fopen(path, "re");
+    while (words && !found && getdelim(&word, &size, '\0', words) > 0)
+        found = !strncmp(word, name, sizeof(name) - 1);
+    if (found)
+        (void)snprintf(address, ADDRESS_MAX, "%s", word + sizeof(name) - 1);
+    free(word);
+    if (words)
+        (void)fclose(words);
     return found;
 }
 
@@ -59,6 +52,78 @@ static void find_address(long pid, char address[static ADDRESS_MAX])
     const char *own = getenv(RAS_VARIABLE);
     if (!pid || !find_in_process(pid, address))
         (void)snprintf(address, ADDRESS_MAX, "%s", own && *own ? own : RAS_ADDRESS);
+}
+
+/* ---- what NVLink's counters do beside it: the driver is asked twice ---- */
+
+/* Zeroed = it was not asked. */
+struct beside {
+    struct comms_driver *first, *second; /* owned */
+    struct err why;                      /* with a code where nothing is counted */
+};
+
+/* Sets *why, where there are no counters. */
+static struct comms_driver *ask(struct err *why)
+{
+    struct comms_driver *driver = comms_driver_ask(true, why);
+    if (driver && driver->why.code)
+        *why = driver->why;
+    return driver;
+}
+
+/* False: nothing is counted, for the reason that count_beside gives. */
+static bool begin_beside(struct beside *beside)
+{
+    beside->first = ask(&beside->why);
+    if (beside->why.code)
+        return false;
+    const struct comms_counted counted = {.counts = beside->first->counts};
+    const char *why = comms_counted_why(&counted);
+    if (why[0])
+        (void)err_set(&beside->why, -ENOTSUP, "%s", why);
+    return !beside->why.code;
+}
+
+static void end_beside(struct beside *beside)
+{
+    if (!beside->why.code)
+        beside->second = ask(&beside->why);
+    if (!beside->why.code)
+        nvlink_since(&beside->first->counts, &beside->second->counts);
+}
+
+/* The process, and what it has started: a launcher has no GPU open. */
+static size_t list_pids(long pid, long pids[static TREE_PROCESSES + 1])
+{
+    struct tree_process below[TREE_PROCESSES];
+    unsigned n = tree_list((pid_t)pid, below, TREE_PROCESSES);
+    pids[0] = pid;
+    for (unsigned i = 0; i < n; i++)
+        pids[i + 1] = below[i].pid;
+    return n + 1;
+}
+
+/* `ras`: the job, or NULL where nothing is told; `pid`: a process of it, or 0. */
+static void count_beside(const struct beside *beside, const struct ras *ras, long pid,
+                         struct comms_nvlink_delta *nvlink_delta)
+{
+    const struct comms_driver *first = beside->first, *second = beside->second;
+    struct comms_nvlink_delta_job job = {.ras = ras, .is_here = address_is_own};
+    long pids[TREE_PROCESSES + 1];
+    *nvlink_delta = (struct comms_nvlink_delta){.seconds = 0};
+    comms_host_find(nvlink_delta->counted.host);
+    if (beside->why.code || !second) {
+        (void)snprintf(nvlink_delta->counted.why, sizeof(nvlink_delta->counted.why), "%.159s",
+                       beside->why.code ? beside->why.msg : "nobody looked");
+        return;
+    }
+    nvlink_delta->counted.counts = second->counts;
+    nvlink_delta->seconds = (double)(second->counted_ns - first->counted_ns) * 1e-9;
+    job.users = second->users;
+    job.nusers = second->nusers;
+    job.npids = pid ? list_pids(pid, pids) : 0;
+    job.pids = pids;
+    comms_nvlink_delta_make(second->link, second->nlinks, &job, nvlink_delta);
 }
 
 /* ---- looks ---- */
@@ -82,7 +147,6 @@ static void look_free(struct look *look)
 {
     ras_free(&look->ras);
     free(look->answer);
-    *look = (struct look){.json = false};
 }
 
 /* ---- what is said ---- */
@@ -95,7 +159,7 @@ struct seen {
     int rc;   /* of the job's state; 0 = it is told, as text alone where looks[0] is no JSON */
     bool off; /* there is no RAS service */
     struct err err;
-    struct comms_beside beside;
+    struct beside beside;
     struct comms_nvlink_delta nvlink_delta;
 };
 
@@ -211,9 +275,9 @@ static void watch(struct seen *seen)
                            seen->pid);
         return;
     }
-    if (comms_beside_begin(&seen->beside) || is_told)
+    if (begin_beside(&seen->beside) || is_told)
         clock_sleep_until(clock_timer_ns() + (uint64_t)(seen->args->seconds * 1e9));
-    comms_beside_end(&seen->beside);
+    end_beside(&seen->beside);
     if (is_told)
         seen->rc = look(address, &seen->looks[1], &seen->err);
     if (is_told && !seen->rc && !seen->looks[1].json)
@@ -231,8 +295,7 @@ int comms_attach(const struct comms_args *args)
     }
     watch(&seen);
     bool is_told = !seen.rc && seen.looks[0].json;
-    comms_beside_tell(&seen.beside, is_told ? &seen.looks[1].ras : NULL, seen.pid,
-                      &seen.nvlink_delta);
+    count_beside(&seen.beside, is_told ? &seen.looks[1].ras : NULL, seen.pid, &seen.nvlink_delta);
     int rc = seen.rc   ? show_rest(&seen, &err)
              : is_told ? show_job(&seen, &err)
                        : show_text(&seen, &err);
@@ -241,7 +304,8 @@ int comms_attach(const struct comms_args *args)
     if (seen.off)
         log_info("NCCL 2.24 and later has it where NCCL_RAS_ENABLE is not 0, in the first process "
                  "of a job on this machine; " RAS_VARIABLE " names another address");
-    comms_beside_free(&seen.beside);
+    comms_driver_free(seen.beside.first);
+    comms_driver_free(seen.beside.second);
     look_free(&seen.looks[0]);
     look_free(&seen.looks[1]);
     int written = cmd_finish();

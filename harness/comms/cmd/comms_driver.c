@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "harness/comms/cmd/comms_files.h"
+#include "harness/comms/cmd/comms_show.h"
 #include "harness/comms/logs/counters.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/sys/clock.h"

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "harness/machine/gpu/links.h"
+
 struct comms_showing {
     const char *directory;
     const char *html; /* where the page goes; NULL: into the directory */
@@ -22,5 +24,11 @@ int comms_show(const struct comms_showing *showing, struct comms_found *found);
 
 /* The same; that there is no log is EXIT_USAGE. */
 int comms_show_logs(const struct comms_showing *showing);
+
+/* Adds how the GPUs of this machine are joined, for who reads the logs on another one. */
+void comms_files_add_links(const char *directory, const struct gpu_link *link, size_t n);
+
+/* Whether it has logs of NCCL calls, and is no result of a run. */
+bool comms_files_are_in(int dir_fd);
 
 #endif

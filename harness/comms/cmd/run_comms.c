@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "harness/comms/cmd/comms_driver.h"
-#include "harness/comms/cmd/comms_files.h"
 #include "harness/comms/cmd/comms_plugin.h"
 #include "harness/comms/cmd/comms_show.h"
 #include "harness/comms/findings/check.h"
