@@ -1,8 +1,7 @@
 /*
  * Any bytes as a file of copies, beside one that is well-formed: refused with a sentence, or added
  * up, laid on NVLink's counters, judged and told. The input is a patch: 3 bytes for where, one for
- * how many, then those; again until its end. Its last byte: bit 0 cuts, bit 1 makes the checksums
- * fit again, without which hardly any input would be looked into.
+ * how many, then those; again until its end. Its last byte, if odd, cuts.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,54 +12,41 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-struct file {
-    struct copies_header header;
-    struct copies_slot slot[COPIES_SLOTS];
-};
-
-static struct file *made(void)
+static struct copies_file *made(void)
 {
-    struct file *file = calloc(1, sizeof(*file));
+    struct copies_file *file = calloc(1, sizeof(*file));
     if (!file)
         abort();
-    file->header = copies_header_begin();
+    file->header = comms_header_begin(COPIES_MAGIC, sizeof(*file));
     file->header.pid = 7;
     file->header.host[0] = 'a';
-    for (uint64_t i = 0; i < COPIES_SLOTS; i++) {
-        struct copies_slot *slot = &file->slot[i];
-        slot->sequence = i + 1;
-        slot->nentries = 3;
-        for (int32_t e = 0; e < 3; e++)
-            slot->entry[e] = (struct copies_entry){.kind = e == 2 ? COPIES_PTOP : COPIES_HTOD,
-                                                   .from_memory = (uint8_t)(e + 1),
-                                                   .to_memory = COPIES_DEVICE,
-                                                   .bucket = 20,
-                                                   .from = e - 2,
-                                                   .to = 1,
-                                                   .used = 1,
-                                                   .calls = 5000,
-                                                   .bytes = 1u << 30,
-                                                   .timed_calls = 9,
-                                                   .timed_bytes = 900,
-                                                   .timed_ns = 3};
-        (void)strcpy(slot->pci[0], "0000:01:00.0");
-        (void)strcpy(slot->pci[1], "0000:02:00.0");
-        slot->checksum = copies_checksum(slot);
-    }
+    for (int32_t e = 0; e < 3; e++)
+        file->sums.entry[e] = (struct copies_entry){.kind = e == 2 ? COPIES_PTOP : COPIES_HTOD,
+                                                    .from_memory = (uint8_t)(e + 1),
+                                                    .to_memory = COPIES_DEVICE,
+                                                    .bucket = 20,
+                                                    .from = e - 2,
+                                                    .to = 1,
+                                                    .used = 1,
+                                                    .calls = 5000,
+                                                    .bytes = 1u << 30,
+                                                    .timed_calls = 9,
+                                                    .timed_bytes = 900,
+                                                    .timed_ns = 3};
+    (void)strcpy(file->sums.pci[0], "0000:01:00.0");
+    (void)strcpy(file->sums.pci[1], "0000:02:00.0");
     return file;
 }
 
 /* Of near places: what is behind the first entries is read by the same code. */
 static size_t place_of(const uint8_t *data)
 {
-    static const size_t parts[] = {0, offsetof(struct file, slot),
-                                   offsetof(struct file, slot) +
-                                       offsetof(struct copies_slot, entry),
-                                   offsetof(struct file, slot) + sizeof(struct copies_slot)};
-    return parts[data[0] % 4] + data[1] + (size_t)256 * (data[2] % 8);
+    static const size_t parts[] = {0, offsetof(struct copies_file, sums),
+                                   offsetof(struct copies_file, sums.entry)};
+    return parts[data[0] % 3] + data[1] + (size_t)256 * (data[2] % 8);
 }
 
-static void use(struct copies_log *log, const struct file *file)
+static void use(struct copies_log *log, const struct copies_file *file)
 {
     char counters[] = "contend nvlink 1\nhost a\ngpu 0000:01:00.0 1073741824 5\n"
                       "gpu 0000:02:00.0 600 7\n";
@@ -79,7 +65,7 @@ static void use(struct copies_log *log, const struct file *file)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct file *good, *patched;
+    static struct copies_file *good, *patched;
     struct copies_log log;
     struct err err = {0};
     uint8_t last = size ? data[size - 1] : 0;
@@ -92,8 +78,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t n = data[i + 3] % 64u, left = size - i - 4;
         memcpy((uint8_t *)patched + place_of(data + i), data + i + 4, n < left ? n : left);
     }
-    for (size_t i = 0; i < COPIES_SLOTS && last & 2; i++)
-        patched->slot[i].checksum = copies_checksum(&patched->slot[i]);
     size_t length = last & 1 ? size * 512 % sizeof(*patched) : sizeof(*patched);
     int rc = copies_log_parse("a.comms.copies", patched, length, &log, &err);
     check_refusal(rc, &err);

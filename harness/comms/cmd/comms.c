@@ -16,7 +16,7 @@
 #include "harness/comms/cmd/comms_plugin.h"
 #include "harness/comms/cmd/comms_show.h"
 #include "harness/comms/cmd/options.h"
-#include "harness/comms/logs/folder.h"
+#include "harness/comms/logs/read.h"
 #include "harness/comms/logs/record.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"

@@ -7,26 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/comms/logs/folder.h"
-#include "harness/comms/logs/reader.h"
 #include "harness/lib/base/array.h"
-
-static int check_header(const struct log_reader *reader, struct copies_log *log)
-{
-    static const struct log_format format = {"no copies",
-                                             "copies",
-                                             sizeof(struct copies_header),
-                                             COPIES_FILE_SIZE,
-                                             offsetof(struct copies_header, pid),
-                                             offsetof(struct copies_header, cupti)};
-    const struct copies_header *header = &log->header;
-    struct copies_header wanted = copies_header_begin();
-    int rc = log_read_header(reader, &format, &wanted, &log->header);
-    if (!rc && (!header->host[0] || !log_has_end(header->host, sizeof(header->host)) ||
-                !log_has_end(header->program, sizeof(header->program))))
-        rc = log_refuse(reader, offsetof(struct copies_header, host), "a name without an end");
-    return rc;
-}
 
 static bool is_end(int32_t end)
 {
@@ -46,72 +27,37 @@ static int check_entry(const struct log_reader *reader, size_t at, const struct 
     return 0;
 }
 
-static int check_slot(const struct log_reader *reader, size_t at, struct copies_slot *slot)
+static int check_sums(const struct log_reader *reader, struct copies_sums *sums)
 {
     char pci[PCI_BDF_MAX];
-    if (slot->finished > COPIES_ENDED_TAKEN || slot->dropped > LOG_MOST ||
-        slot->unknown > LOG_MOST || slot->broken > LOG_MOST || slot->buffers > LOG_MOST)
-        return log_refuse(reader, at, "corrupted");
+    if (sums->finished > COPIES_ENDED_TAKEN || sums->dropped > LOG_MOST ||
+        sums->unknown > LOG_MOST || sums->broken > LOG_MOST || sums->buffers > LOG_MOST)
+        return log_refuse(reader, offsetof(struct copies_file, sums), "corrupted");
     for (size_t i = 0; i < COPIES_DEVICES; i++) {
-        if (!log_has_gpu(slot->pci[i], sizeof(slot->pci[i]), pci))
-            return log_refuse(reader,
-                              at + offsetof(struct copies_slot, pci) + i * sizeof(slot->pci[i]),
+        if (!log_has_gpu(sums->pci[i], sizeof(sums->pci[i]), pci))
+            return log_refuse(reader, offsetof(struct copies_file, sums.pci[i]),
                               "a GPU without a PCI address");
-        (void)snprintf(slot->pci[i], sizeof(slot->pci[i]), "%.23s", pci);
-    }
-    for (size_t i = 0; i < slot->nentries; i++) {
-        int rc = check_entry(reader,
-                             at + offsetof(struct copies_slot, entry) + i * sizeof(slot->entry[0]),
-                             &slot->entry[i]);
-        if (rc)
-            return rc;
-    }
-    return 0;
-}
-
-static bool is_whole(const struct copies_slot *slot)
-{
-    return slot->sequence && slot->nentries >= 1 && slot->nentries <= COPIES_ENTRIES &&
-           slot->checksum == copies_checksum(slot);
-}
-
-/* The later one of the whole ones: the other may have been half-written when the process ended. */
-static int read_slots(const struct log_reader *reader, struct copies_log *log)
-{
-    struct copies_slot *slots = calloc(COPIES_SLOTS, sizeof(*slots));
-    bool begun = false;
-    size_t best = COPIES_SLOTS;
-    log->slot = slots ? calloc(1, sizeof(*log->slot)) : NULL;
-    if (!log->slot) {
-        free(slots);
-        return err_set(reader->err, -ENOMEM, "no memory for copies");
-    }
-    memcpy(slots, reader->bytes + sizeof(struct copies_header), COPIES_SLOTS * sizeof(*slots));
-    for (size_t i = 0; i < COPIES_SLOTS; i++) {
-        begun |= slots[i].sequence != 0;
-        if (is_whole(&slots[i]) &&
-            (best == COPIES_SLOTS || slots[i].sequence > slots[best].sequence))
-            best = i;
+        (void)snprintf(sums->pci[i], sizeof(sums->pci[i]), "%.23s", pci);
     }
     int rc = 0;
-    if (best == COPIES_SLOTS && begun)
-        rc = log_refuse(reader, sizeof(struct copies_header), "corrupted: no sums that are whole");
-    else if (best < COPIES_SLOTS) {
-        memcpy(log->slot, &slots[best], copies_slot_size(&slots[best]));
-        rc = check_slot(reader, sizeof(struct copies_header) + best * sizeof(*slots), log->slot);
-    }
-    free(slots);
+    for (size_t i = 0; i < COPIES_ENTRIES && (sums->entry[i].used || !i) && !rc; i++)
+        rc = check_entry(reader, offsetof(struct copies_file, sums.entry[i]), &sums->entry[i]);
     return rc;
 }
 
 int copies_log_parse(const char *name, const void *bytes, size_t size, struct copies_log *log,
                      struct err *err)
 {
-    *log = (struct copies_log){.name = strdup(name)};
+    static const struct log_format format = {COPIES_MAGIC, "no copies", "copies",
+                                             sizeof(struct copies_file)};
     const struct log_reader reader = {name, bytes, size, err};
-    int rc = log->name ? 0 : err_set(err, -ENOMEM, "no memory for copies");
-    rc = rc ? rc : check_header(&reader, log);
-    rc = rc ? rc : read_slots(&reader, log);
+    *log = (struct copies_log){.name = strdup(name), .sums = malloc(sizeof(*log->sums))};
+    int rc = log->name && log->sums ? 0 : err_set(err, -ENOMEM, "no memory for copies");
+    rc = rc ? rc : log_read_header(&reader, &format, &log->header);
+    if (!rc) {
+        memcpy(log->sums, reader.bytes + offsetof(struct copies_file, sums), sizeof(*log->sums));
+        rc = check_sums(&reader, log->sums);
+    }
     if (rc)
         copies_log_free(log);
     return rc;
@@ -120,7 +66,7 @@ int copies_log_parse(const char *name, const void *bytes, size_t size, struct co
 void copies_log_free(struct copies_log *log)
 {
     free(log->name);
-    free(log->slot);
+    free(log->sums);
     *log = (struct copies_log){0};
 }
 
@@ -129,25 +75,19 @@ void copies_log_free(struct copies_log *log)
 static int take_log(void *into, const char *name, char *bytes, size_t size, struct err *err)
 {
     struct copies *copies = into;
-    struct copies_log *grown =
-        array_grown(copies->log, copies->nlogs, &copies->log_capacity, sizeof(*grown));
-    if (!grown)
+    struct copies_log *log = array_add(copies->log, copies->nlogs, copies->log_capacity);
+    if (!log)
         return err_set(err, -ENOMEM, "no memory for copies");
-    copies->log = grown;
-    int rc = copies_log_parse(name, bytes, size, &grown[copies->nlogs], err);
-    copies->nlogs += !rc;
+    int rc = copies_log_parse(name, bytes, size, log, err);
+    copies->nlogs -= rc != 0;
     return rc;
 }
 
 int copies_read(const char *directory, struct copies *copies, struct comms_unread *unread,
                 struct err *err)
 {
-    *copies = (struct copies){0};
-    int rc = comms_folder_read(directory, COPIES_SUFFIX, COPIES_FILE_SIZE, take_log, copies, unread,
-                               err);
-    if (rc)
-        copies_free(copies);
-    return rc;
+    return comms_folder_read(directory, COPIES_SUFFIX, sizeof(struct copies_file), take_log, copies,
+                             unread, err);
 }
 
 void copies_free(struct copies *copies)
@@ -167,8 +107,8 @@ static void call_end(const struct copies_log *log, int32_t end, char name[COPIES
         (void)snprintf(name, COPIES_END_MAX, "host");
     else if (end < 0)
         (void)snprintf(name, COPIES_END_MAX, "?");
-    else if (log->slot->pci[end][0])
-        (void)snprintf(name, COPIES_END_MAX, "%s", log->slot->pci[end]);
+    else if (log->sums->pci[end][0])
+        (void)snprintf(name, COPIES_END_MAX, "%s", log->sums->pci[end]);
     else
         (void)snprintf(name, COPIES_END_MAX, "GPU%d@%" PRId64, end, log->header.pid);
 }
@@ -200,7 +140,7 @@ static bool add(uint64_t *sum, uint64_t more)
 static int add_entry(struct copies *copies, const struct copies_log *log, size_t at,
                      struct err *err)
 {
-    const struct copies_entry *entry = &log->slot->entry[at];
+    const struct copies_entry *entry = &log->sums->entry[at];
     struct copies_row key = {.host = log->header.host,
                              .kind = entry->kind,
                              .from_memory = entry->from_memory,
@@ -241,7 +181,7 @@ int copies_add_up(struct copies *copies, struct err *err)
 {
     int rc = 0;
     for (size_t i = 0; i < copies->nlogs && !rc; i++)
-        for (size_t e = 0; e < copies->log[i].slot->nentries && !rc; e++)
+        for (size_t e = 0; e < COPIES_ENTRIES && copies->log[i].sums->entry[e].used && !rc; e++)
             rc = add_entry(copies, &copies->log[i], e, err);
     if (!rc && copies->n)
         qsort(copies->row, copies->n, sizeof(*copies->row), by_host_and_bytes);

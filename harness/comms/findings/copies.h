@@ -10,7 +10,7 @@
 
 #include "harness/comms/findings/nvlink_check.h"
 #include "harness/comms/logs/copies_record.h"
-#include "harness/comms/logs/folder.h"
+#include "harness/comms/logs/read.h"
 #include "harness/contract/finding.h"
 #include "harness/lib/base/err.h"
 
@@ -19,8 +19,8 @@ enum { COPIES_SIZES = 65, COPIES_END_MAX = 40 };
 /* One file: what it has. Zeroed = none. */
 struct copies_log {
     char *name; /* of the file; owned */
-    struct copies_header header;
-    struct copies_slot *slot; /* owned; zeroed where there is none */
+    struct comms_header header;
+    struct copies_sums *sums; /* owned */
 };
 
 struct copies_row {

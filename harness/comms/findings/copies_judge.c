@@ -128,15 +128,15 @@ static void judge_untold(struct findings_about *about, const struct copies *copi
     uint32_t error = 0;
     char why[48] = "it was never ready to";
     for (size_t i = 0; i < copies->nlogs; i++) {
-        const struct copies_slot *slot = copies->log[i].slot;
+        const struct copies_sums *sums = copies->log[i].sums;
         bool managed = false;
-        for (size_t e = 0; e < slot->nentries; e++)
-            managed |= slot->entry[e].from_memory == COPIES_MANAGED ||
-                       slot->entry[e].to_memory == COPIES_MANAGED;
-        if (!managed || slot->migrations_ns)
+        for (size_t e = 0; e < COPIES_ENTRIES && sums->entry[e].used; e++)
+            managed |= sums->entry[e].from_memory == COPIES_MANAGED ||
+                       sums->entry[e].to_memory == COPIES_MANAGED;
+        if (!managed || sums->migrations_ns)
             continue;
         untold++;
-        error = slot->migrations_error ? slot->migrations_error : error;
+        error = sums->migrations_error ? sums->migrations_error : error;
     }
     if (error)
         (void)snprintf(why, sizeof(why), "its error %u", error);
@@ -153,13 +153,13 @@ static void judge_logs(struct findings_about *about, const struct copies *copies
     uint64_t dropped = 0, other = 0, unplaced = 0, bytes = 0;
     size_t unfinished = 0, taken = 0;
     for (size_t i = 0; i < copies->nlogs; i++) {
-        const struct copies_slot *slot = copies->log[i].slot;
-        dropped += slot->dropped;
-        other += slot->unknown + slot->broken;
-        unplaced += slot->entry[0].calls;
-        bytes += slot->entry[0].bytes;
-        unfinished += !slot->finished;
-        taken += copies_slot_is_taken(slot);
+        const struct copies_sums *sums = copies->log[i].sums;
+        dropped += sums->dropped;
+        other += sums->unknown + sums->broken;
+        unplaced += sums->entry[0].calls;
+        bytes += sums->entry[0].bytes;
+        unfinished += !sums->finished;
+        taken += copies_are_taken(sums);
     }
     if (dropped)
         findings_report(about, "copies_dropped", FINDING_DOUBT,

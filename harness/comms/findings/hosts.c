@@ -108,7 +108,7 @@ int comms_hosts_settle(const struct comms_hosts *hosts, struct findings *finding
         rc = settle(&aliases, header->host, header->boot, findings, err);
     }
     for (size_t i = 0; hosts->copies && i < hosts->copies->nlogs && !rc; i++) {
-        struct copies_header *header = &hosts->copies->log[i].header;
+        struct comms_header *header = &hosts->copies->log[i].header;
         rc = settle(&aliases, header->host, header->boot, findings, err);
     }
     for (size_t i = 0; hosts->counters && i < hosts->counters->n && !rc; i++) {

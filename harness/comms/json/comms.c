@@ -272,17 +272,17 @@ static json_t *nvlink_check_to_json(const struct comms_nvlink_check *nvlink_chec
 
 static json_t *copies_log_to_json(const struct copies_log *log)
 {
-    const struct copies_slot *slot = log->slot;
+    const struct copies_sums *sums = log->sums;
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}", "file",
         json_value_text(log->name), "host", json_value_text(log->header.host), "pid",
         whole((uint64_t)log->header.pid), "program", json_value_text(log->header.program), "cupti",
-        whole(log->header.cupti), "start_ns", whole(log->header.start_ns), "finished",
-        slot->finished != COPIES_GOES_ON, "taken_over", copies_slot_is_taken(slot), "dropped",
-        whole(slot->dropped), "unknown", whole(slot->unknown + slot->broken), "buffers_out",
-        whole(slot->buffers), "migrations_since_ns",
-        slot->migrations_ns ? whole(slot->migrations_ns) : json_null(), "migrations_error",
-        whole(slot->migrations_error));
+        whole(log->header.interface), "start_ns", whole(log->header.start_ns), "finished",
+        sums->finished != COPIES_GOES_ON, "taken_over", copies_are_taken(sums), "dropped",
+        whole(sums->dropped), "unknown", whole(sums->unknown + sums->broken), "buffers_out",
+        whole(sums->buffers), "migrations_since_ns",
+        sums->migrations_ns ? whole(sums->migrations_ns) : json_null(), "migrations_error",
+        whole(sums->migrations_error));
 }
 
 static json_t *copies_sizes_to_json(const struct copies_row *row)

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/comms/logs/folder.h"
 #include "harness/comms/logs/host.h"
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/strbuf.h"
@@ -167,26 +166,20 @@ int comms_counted_parse(const char *name, char *text, struct comms_counted *coun
 static int take_counters(void *into, const char *name, char *text, size_t size, struct err *err)
 {
     struct comms_counters *counters = into;
-    struct comms_counted *grown =
-        array_grown(counters->counted, counters->n, &counters->capacity, sizeof(*grown));
+    struct comms_counted *counted = array_add(counters->counted, counters->n, counters->capacity);
     (void)size;
-    if (!grown)
+    if (!counted)
         return err_set(err, -ENOMEM, "no memory for counters");
-    counters->counted = grown;
-    int rc = comms_counted_parse(name, text, &grown[counters->n], err);
-    counters->n += !rc;
+    int rc = comms_counted_parse(name, text, counted, err);
+    counters->n -= rc != 0;
     return rc;
 }
 
 int comms_counters_read(const char *directory, struct comms_counters *counters,
                         struct comms_unread *unread, struct err *err)
 {
-    *counters = (struct comms_counters){0};
-    int rc = comms_folder_read(directory, COMMS_COUNTERS_SUFFIX, FILE_MOST, take_counters, counters,
-                               unread, err);
-    if (rc)
-        comms_counters_free(counters);
-    return rc;
+    return comms_folder_read(directory, COMMS_COUNTERS_SUFFIX, FILE_MOST, take_counters, counters,
+                             unread, err);
 }
 
 void comms_counters_free(struct comms_counters *counters)

@@ -11,8 +11,7 @@
 #ifndef CONTEND_COMMS_LOGS_COUNTERS_H
 #define CONTEND_COMMS_LOGS_COUNTERS_H
 
-#include "harness/comms/logs/folder.h"
-#include "harness/comms/logs/record.h"
+#include "harness/comms/logs/read.h"
 #include "harness/machine/gpu/nvlink.h"
 
 /* Behind that of logs, which so do not take it for one of theirs. */

@@ -32,6 +32,21 @@ uint64_t preload_now_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+struct comms_header preload_header(const struct preload_file *file, const char *magic,
+                                   uint32_t interface)
+{
+    struct comms_header header = comms_header_begin(magic, file->size);
+    header.interface = interface;
+    header.pid = getpid();
+    header.start_ns = preload_now_ns(CLOCK_REALTIME);
+    header.start_mono_ns = preload_now_ns(CLOCK_MONOTONIC);
+    header.copied_ns = file->apart ? header.start_mono_ns : 0;
+    (void)snprintf(header.host, sizeof(header.host), "%s", file->host);
+    (void)snprintf(header.program, sizeof(header.program), "%s", program_invocation_short_name);
+    comms_boot_find(header.boot);
+    return header;
+}
+
 /* Where blocks that are there once stay there: no page of a mapped file fails later. */
 static bool keeps_blocks(int fd)
 {

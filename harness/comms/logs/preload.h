@@ -36,6 +36,10 @@ struct preload_file {
     bool apart;  /* memory of our own, that preload_file_save copies */
 };
 
+/* The header of its log; `interface` as there. */
+struct comms_header preload_header(const struct preload_file *file, const char *magic,
+                                   uint32_t interface);
+
 /* Under an unfinished name in CONTEND_COMMS_DIR. False: it is said why not, and nothing is left. */
 bool preload_file_create(struct preload_file *file, const char *suffix, size_t size);
 

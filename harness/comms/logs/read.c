@@ -1,30 +1,170 @@
 #include "harness/comms/logs/read.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "harness/comms/logs/folder.h"
 #include "harness/comms/logs/names.h"
-#include "harness/comms/logs/reader.h"
 #include "harness/lib/base/array.h"
+#include "harness/lib/files/file.h"
+
+bool comms_has_suffix(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), end = strlen(suffix);
+    return length >= end && strcmp(name + length - end, suffix) == 0;
+}
+
+void comms_task_name(unsigned rank, unsigned size, char name[static COMMS_TASK_MAX])
+{
+    (void)snprintf(name, COMMS_TASK_MAX, "task-%u-of-%u", rank, size);
+}
+
+bool comms_is_task(const char *name, unsigned size)
+{
+    char same[COMMS_TASK_MAX];
+    unsigned rank = 0, of = 0;
+    if (sscanf(name, "task-%9u-of-%9u", &rank, &of) != 2 || (size && of != size))
+        return false;
+    comms_task_name(rank, of, same);
+    return rank < of && strcmp(name, same) == 0;
+}
+
+void comms_unread_free(struct comms_unread *unread)
+{
+    free(unread->why);
+    *unread = (struct comms_unread){0};
+}
+
+struct folder {
+    int fd;
+    const char *suffix;
+    size_t most;
+    comms_take *take;
+    void *into;
+    struct comms_unread *unread;
+    struct err *err;
+};
+
+static int hand_over(const struct folder *folder, const char *name)
+{
+    char *text = NULL;
+    size_t size;
+    int rc = file_read(folder->fd, name, folder->most, &text, &size);
+    if (rc)
+        (void)err_sys(folder->err, rc, "cannot read '%.150s'", name);
+    else
+        rc = folder->take(folder->into, name, text, size, folder->err);
+    free(text);
+    if (!rc || rc == -ENOMEM || !folder->unread)
+        return rc;
+    struct err *why = array_add(folder->unread->why, folder->unread->n, folder->unread->capacity);
+    if (!why)
+        return err_set(folder->err, -ENOMEM, "no memory for names of files");
+    *why = *folder->err;
+    return 0;
+}
+
+/* `below`: "", or the name of a task's directory. */
+static int read_in(const struct folder *folder, const char *below)
+{
+    struct dirent **entries = NULL;
+    char name[COMMS_TASK_MAX + NAME_MAX + 2];
+    int n = scandirat(folder->fd, *below ? below : ".", &entries, NULL, alphasort);
+    int rc = n < 0 && !(*below && errno == ENOTDIR)
+                 ? err_sys(folder->err, -errno, "cannot list '%.150s'", *below ? below : ".")
+                 : 0;
+    for (int i = 0; i < n; i++) {
+        (void)snprintf(name, sizeof(name), "%s%s%s", below, *below ? "/" : "", entries[i]->d_name);
+        if (!rc && !*below && comms_is_task(name, 0))
+            rc = read_in(folder, name);
+        else if (!rc && comms_has_suffix(name, folder->suffix))
+            rc = hand_over(folder, name);
+        free(entries[i]);
+    }
+    free(entries);
+    return rc;
+}
+
+int comms_folder_read(const char *directory, const char *suffix, size_t most, comms_take *take,
+                      void *into, struct comms_unread *unread, struct err *err)
+{
+    struct folder folder = {
+        .suffix = suffix, .most = most, .take = take, .into = into, .unread = unread, .err = err};
+    folder.fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder.fd < 0)
+        return err_sys(err, -errno, "cannot open the directory '%.150s'", directory);
+    int rc = read_in(&folder, "");
+    (void)close(folder.fd);
+    return rc;
+}
+
+/* ---- what logs have in common ---- */
+
+int log_refuse(const struct log_reader *reader, size_t at, const char *fmt, ...)
+{
+    char why[160];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(why, sizeof(why), fmt, args);
+    va_end(args);
+    return err_set(reader->err, -EINVAL, "'%.80s', byte %zu: %s", reader->name, at, why);
+}
+
+static bool has_end(const char *text, size_t size)
+{
+    return memchr(text, '\0', size) != NULL;
+}
+
+bool log_has_gpu(const char *text, size_t size, char gpu[static PCI_BDF_MAX])
+{
+    gpu[0] = '\0';
+    return has_end(text, size) && (!text[0] || !pci_bdf_normalise(text, gpu));
+}
+
+int log_read_header(const struct log_reader *reader, const struct log_format *format,
+                    struct comms_header *header)
+{
+    struct comms_header own = comms_header_begin(format->magic, format->file_size);
+    if (reader->size < sizeof(own))
+        return log_refuse(reader, reader->size, "cut: no whole header");
+    memcpy(header, reader->bytes, sizeof(own));
+    if (memcmp(header->magic, own.magic, sizeof(own.magic)) != 0)
+        return log_refuse(reader, 0, "%s of 'contend comms'", format->none);
+    if (header->order != own.order)
+        return log_refuse(reader, offsetof(struct comms_header, order),
+                          "written by a machine of another byte order");
+    if (header->version != own.version)
+        return log_refuse(reader, offsetof(struct comms_header, version),
+                          "%s of version %u, and this program reads %u", format->one,
+                          header->version, own.version);
+    own.interface = header->interface;
+    if (memcmp(&own, header, offsetof(struct comms_header, pid)) != 0)
+        return log_refuse(reader, offsetof(struct comms_header, header_size),
+                          "its sizes are not those of version %u", own.version);
+    if (reader->size != format->file_size)
+        return log_refuse(reader, reader->size, "cut: %zu of %zu bytes", reader->size,
+                          format->file_size);
+    if (!header->host[0] || !has_end(header->host, sizeof(header->host)) ||
+        !has_end(header->program, sizeof(header->program)))
+        return log_refuse(reader, offsetof(struct comms_header, host), "a name without an end");
+    return 0;
+}
+
+/* ---- logs of NCCL ---- */
 
 static int check_header(const struct log_reader *reader, struct comms_log *log)
 {
-    static const struct log_format format = {"no log",
-                                             "a log",
-                                             sizeof(struct comms_header),
-                                             COMMS_FILE_SIZE,
-                                             offsetof(struct comms_header, pid),
-                                             offsetof(struct comms_header, interface)};
+    static const struct log_format format = {COMMS_MAGIC, "no log", "a log", COMMS_FILE_SIZE};
     const struct comms_header *header = &log->header;
-    struct comms_header wanted = comms_header_begin();
-    int rc = log_read_header(reader, &format, &wanted, &log->header);
+    int rc = log_read_header(reader, &format, &log->header);
     if (rc)
         return rc;
-    if (!log_has_end(header->host, sizeof(header->host)) ||
-        !log_has_end(header->program, sizeof(header->program)))
-        return log_refuse(reader, offsetof(struct comms_header, host), "a name without an end");
     if (header->interface < 1 || header->interface > 6)
         return log_refuse(reader, offsetof(struct comms_header, interface),
                           "interface %u of NCCL's profilers is unknown", header->interface);
@@ -44,7 +184,7 @@ static int check_member(const struct log_reader *reader, size_t at,
     if (member->rank < -1 || member->rank >= COMMS_PEERS ||
         (member->nranks && (member->rank < 0 || (uint32_t)member->rank >= member->nranks)))
         return log_refuse(reader, at, "rank %d of %u", member->rank, member->nranks);
-    if (!log_has_end(member->name, sizeof(member->name)))
+    if (!has_end(member->name, sizeof(member->name)))
         return log_refuse(reader, at, "a name without an end");
     char gpu[PCI_BDF_MAX];
     if (!log_has_gpu(member->gpu, sizeof(member->gpu), gpu))
@@ -88,32 +228,26 @@ static int check_key(const struct log_reader *reader, const struct comms_log *lo
 static int read_counters(const struct log_reader *reader, struct comms_log *log)
 {
     struct comms_counter counter;
-    size_t used = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        log->ncounts = 0;
-        for (size_t i = 0; i < COMMS_COUNTERS; i++) {
-            size_t at = COMMS_COUNTERS_AT + i * sizeof(counter);
-            memcpy(&counter, reader->bytes + at, sizeof(counter));
-            if (!counter.key)
-                continue;
-            used += !pass;
-            struct comms_count count = {.calls = counter.calls,
-                                        .bytes = counter.bytes,
-                                        .timed_calls = counter.timed_calls,
-                                        .timed_ns = counter.timed_ns,
-                                        .timed_bytes = counter.timed_bytes};
-            int rc = check_key(reader, log, at, counter.key, &count.key);
-            if (!rc && (counter.calls > LOG_MOST || counter.bytes > LOG_MOST ||
-                        counter.timed_calls > counter.calls ||
-                        counter.timed_bytes > counter.bytes || counter.timed_ns > LOG_MOST))
-                rc = log_refuse(reader, at, "more calls, bytes or time than there can be");
-            if (rc)
-                return rc;
-            if (pass)
-                log->count[log->ncounts++] = count;
-        }
-        if (!pass && !(log->count = calloc(used + 1, sizeof(*log->count))))
+    size_t capacity = 0;
+    for (size_t at = COMMS_COUNTERS_AT; at < COMMS_EVENTS_AT; at += sizeof(counter)) {
+        memcpy(&counter, reader->bytes + at, sizeof(counter));
+        if (!counter.key)
+            continue;
+        struct comms_count *count = array_add(log->count, log->ncounts, capacity);
+        if (!count)
             return err_set(reader->err, -ENOMEM, "no memory for a log");
+        *count = (struct comms_count){.calls = counter.calls,
+                                      .bytes = counter.bytes,
+                                      .timed_calls = counter.timed_calls,
+                                      .timed_ns = counter.timed_ns,
+                                      .timed_bytes = counter.timed_bytes};
+        int rc = check_key(reader, log, at, counter.key, &count->key);
+        if (!rc && (counter.calls > LOG_MOST || counter.bytes > LOG_MOST ||
+                    counter.timed_calls > counter.calls || counter.timed_bytes > counter.bytes ||
+                    counter.timed_ns > LOG_MOST))
+            rc = log_refuse(reader, at, "more calls, bytes or time than there can be");
+        if (rc)
+            return rc;
     }
     return 0;
 }
@@ -181,24 +315,18 @@ void comms_log_free(struct comms_log *log)
 static int take_log(void *into, const char *name, char *bytes, size_t size, struct err *err)
 {
     struct comms_logs *logs = into;
-    struct comms_log *grown = array_grown(logs->log, logs->n, &logs->capacity, sizeof(*grown));
-    if (!grown)
-        return err_set(err, -ENOMEM, "no memory for %zu logs", logs->n + 1);
-    logs->log = grown;
-    int rc = comms_log_parse(name, bytes, size, &grown[logs->n], err);
-    logs->n += !rc;
+    struct comms_log *log = array_add(logs->log, logs->n, logs->capacity);
+    if (!log)
+        return err_set(err, -ENOMEM, "no memory for logs");
+    int rc = comms_log_parse(name, bytes, size, log, err);
+    logs->n -= rc != 0;
     return rc;
 }
 
 int comms_logs_read(const char *directory, struct comms_logs *logs, struct comms_unread *unread,
                     struct err *err)
 {
-    *logs = (struct comms_logs){0};
-    int rc =
-        comms_folder_read(directory, COMMS_SUFFIX, COMMS_FILE_SIZE, take_log, logs, unread, err);
-    if (rc)
-        comms_logs_free(logs);
-    return rc;
+    return comms_folder_read(directory, COMMS_SUFFIX, COMMS_FILE_SIZE, take_log, logs, unread, err);
 }
 
 void comms_logs_free(struct comms_logs *logs)

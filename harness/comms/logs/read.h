@@ -2,12 +2,70 @@
 #ifndef CONTEND_COMMS_LOGS_READ_H
 #define CONTEND_COMMS_LOGS_READ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "harness/comms/logs/folder.h"
 #include "harness/comms/logs/record.h"
 #include "harness/lib/base/err.h"
+#include "harness/machine/gpu/pci.h"
+
+/* ---- the files of one kind in a directory of logs, and in those of a launcher's tasks in it ----
+ */
+
+/* Of the name and all of the text, `size` bytes and a zero, which it may change; 0 or an error. */
+typedef int comms_take(void *into, const char *name, char *text, size_t size, struct err *err);
+
+/* Whether a name ends so. */
+bool comms_has_suffix(const char *name, const char *suffix);
+
+/* The name of a task's directory, and whether one is such; of `size` tasks, 0 = any. */
+enum { COMMS_TASK_MAX = 32 };
+void comms_task_name(unsigned rank, unsigned size, char name[static COMMS_TASK_MAX]);
+bool comms_is_task(const char *name, unsigned size);
+
+/* Files that were left out: which, and why. Zeroed = none. */
+struct comms_unread {
+    size_t n, capacity;
+    struct err *why; /* owned; the message has the file's name */
+};
+void comms_unread_free(struct comms_unread *unread);
+
+/*
+ * Hands over each file whose name ends in `suffix`, in the order of names. One that cannot be read,
+ * has more than `most` bytes or is refused by `take` is added to *unread, and the others go on;
+ * without (NULL) it ends there. So it does after an error of the directory, and -ENOMEM.
+ */
+int comms_folder_read(const char *directory, const char *suffix, size_t most, comms_take *take,
+                      void *into, struct comms_unread *unread, struct err *err);
+
+/* ---- what logs of NCCL and of copies have in common ---- */
+
+/* More calls, bytes or ns than any process has: 53 days at 250 GB/s without a pause. */
+#define LOG_MOST (1ull << 60)
+
+struct log_reader {
+    const char *name; /* of the file */
+    const unsigned char *bytes;
+    size_t size;
+    struct err *err;
+};
+
+struct log_format {
+    const char *magic, *none, *one; /* as errors call it: "no log", "a log" */
+    size_t file_size;
+};
+
+/* -EINVAL after "'NAME', byte N: what is wrong there". */
+__attribute__((format(printf, 3, 4))) int log_refuse(const struct log_reader *reader, size_t at,
+                                                     const char *fmt, ...);
+/* Copies it to *header; the file has its size. 0 or -EINVAL as above. */
+int log_read_header(const struct log_reader *reader, const struct log_format *format,
+                    struct comms_header *header);
+/* Whether `text` has an end and is a PCI address, or "" as *gpu then is. */
+bool log_has_gpu(const char *text, size_t size, char gpu[static PCI_BDF_MAX]);
+
+/* ---- logs of NCCL ---- */
 
 /* What was counted of one key, by one rank of a communicator. */
 struct comms_count {
@@ -38,8 +96,8 @@ int comms_log_parse(const char *name, const void *bytes, size_t size, struct com
                     struct err *err);
 void comms_log_free(struct comms_log *log);
 
-/* All *.comms of a directory, in the order of their names; none is no error. `unread` is as
- * comms_folder_read has it. */
+/* Adds all *.comms of a directory, in the order of their names; none is no error. `unread` is as
+ * comms_folder_read has it. Free them also after an error, as those below. */
 int comms_logs_read(const char *directory, struct comms_logs *logs, struct comms_unread *unread,
                     struct err *err);
 void comms_logs_free(struct comms_logs *logs);

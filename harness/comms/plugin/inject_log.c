@@ -1,73 +1,43 @@
 #include "harness/comms/plugin/inject_log.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "harness/comms/logs/host.h"
 #include "harness/comms/logs/preload.h"
-
-/* As in the file. */
-struct file {
-    struct copies_header header;
-    struct copies_slot slot[COPIES_SLOTS];
-};
-_Static_assert(sizeof(struct file) == COPIES_FILE_SIZE, "the file is the struct");
 
 const char preload_who[] = "contend comms --copies";
 
-static struct file *the_file;     /* NULL = off */
-static struct copies_slot sums;   /* what the next slot will be */
-static struct preload_file saved; /* a copy of the_file, where that is not the file itself */
+static struct preload_file file;
+static struct copies_sums nowhere, *sums = &nowhere; /* in the file, where there is one */
+static uint64_t changes;                             /* that were published */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Around a fork the lock is held: CUPTI may call us in the child, too. */
 static void forget_in_child(void)
 {
-    __atomic_store_n(&the_file, NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&sums, &nowhere, __ATOMIC_RELEASE);
     inject_log_unlock();
-}
-
-static void begin(struct file *file, const char *host, uint32_t cupti)
-{
-    struct copies_header *header = &file->header;
-    *header = copies_header_begin();
-    header->cupti = cupti;
-    header->pid = getpid();
-    header->start_ns = preload_now_ns(CLOCK_REALTIME);
-    (void)snprintf(header->host, sizeof(header->host), "%s", host);
-    comms_boot_find(header->boot);
-    (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
-    sums.entry[0] =
-        (struct copies_entry){.from = COPIES_ELSEWHERE, .to = COPIES_ELSEWHERE, .used = 1};
-    sums.nentries = 1;
 }
 
 bool inject_log_open(uint32_t cupti)
 {
-    struct preload_file file;
-    if (!preload_file_create(&file, COPIES_SUFFIX, COPIES_FILE_SIZE))
+    if (!preload_file_create(&file, COPIES_SUFFIX, sizeof(struct copies_file)))
         return false;
-    begin(file.bytes, file.host, cupti);
-    static struct file copy;
-    if (file.apart) {
-        saved = file;
-        saved.bytes = &copy;
-    }
+    struct copies_file *ours = file.bytes;
+    ours->header = preload_header(&file, COPIES_MAGIC, cupti);
+    ours->sums.entry[0] =
+        (struct copies_entry){.from = COPIES_ELSEWHERE, .to = COPIES_ELSEWHERE, .used = 1};
     int code = pthread_atfork(inject_log_lock, inject_log_unlock, forget_in_child);
     if (code)
         preload_file_drop(&file, code);
     if (code || !preload_file_name(&file))
         return false;
-    __atomic_store_n(&the_file, (struct file *)file.bytes, __ATOMIC_RELEASE);
+    __atomic_store_n(&sums, &ours->sums, __ATOMIC_RELEASE);
     return true;
 }
 
 bool inject_log_is_on(void)
 {
-    return __atomic_load_n(&the_file, __ATOMIC_ACQUIRE) != NULL;
+    return __atomic_load_n(&sums, __ATOMIC_ACQUIRE) != &nowhere;
 }
 
 void inject_log_lock(void)
@@ -80,9 +50,9 @@ void inject_log_unlock(void)
     (void)pthread_mutex_unlock(&lock);
 }
 
-struct copies_slot *inject_log_sums(void)
+struct copies_sums *inject_log_sums(void)
 {
-    return &sums;
+    return sums;
 }
 
 static bool is_same(const struct copies_entry *a, const struct copies_entry *b)
@@ -95,18 +65,24 @@ static bool is_same(const struct copies_entry *a, const struct copies_entry *b)
 static struct copies_entry *find(const struct copies_entry *key)
 {
     static uint32_t last;
-    if (last && is_same(&sums.entry[last], key))
-        return &sums.entry[last];
-    for (last = 1; last < sums.nentries; last++)
-        if (is_same(&sums.entry[last], key))
-            return &sums.entry[last];
-    if (last < COPIES_ENTRIES) {
-        sums.entry[last] = *key;
-        sums.nentries++;
-        return &sums.entry[last];
+    if (last && is_same(&sums->entry[last], key))
+        return &sums->entry[last];
+    for (last = 1; last < COPIES_ENTRIES && sums->entry[last].used; last++)
+        if (is_same(&sums->entry[last], key))
+            return &sums->entry[last];
+    if (last == COPIES_ENTRIES)
+        last = 0;
+    else {
+        sums->entry[last] = *key;
+        __atomic_store_n(&sums->entry[last].used, 1, __ATOMIC_RELEASE);
     }
-    last = 0;
-    return &sums.entry[0];
+    return &sums->entry[last];
+}
+
+/* Who copies the file meanwhile finds no sum before one that was added before it. */
+static void add(uint64_t *sum, uint64_t more)
+{
+    (void)__atomic_fetch_add(sum, more, __ATOMIC_RELEASE);
 }
 
 void inject_log_add(const struct inject_copy *copy)
@@ -117,45 +93,32 @@ void inject_log_add(const struct inject_copy *copy)
         .to_memory = (uint8_t)(copy->to_memory < COPIES_MEMORIES ? copy->to_memory : 0),
         .bucket = (uint8_t)comms_bucket(copy->calls ? copy->bytes / copy->calls : 0),
         .from = copy->from < COPIES_DEVICES ? copy->from : COPIES_ELSEWHERE,
-        .to = copy->to < COPIES_DEVICES ? copy->to : COPIES_ELSEWHERE,
-        .used = 1};
+        .to = copy->to < COPIES_DEVICES ? copy->to : COPIES_ELSEWHERE};
     struct copies_entry *entry = find(&key);
-    entry->calls += copy->calls;
-    entry->bytes += copy->bytes;
-    entry->timed_calls += copy->ns ? copy->calls : 0;
-    entry->timed_bytes += copy->ns ? copy->bytes : 0;
-    entry->timed_ns += copy->ns;
+    add(&entry->calls, copy->calls);
+    add(&entry->bytes, copy->bytes);
+    add(&entry->timed_calls, copy->ns ? copy->calls : 0);
+    add(&entry->timed_bytes, copy->ns ? copy->bytes : 0);
+    add(&entry->timed_ns, copy->ns);
 }
 
 void inject_log_publish(enum copies_end end)
 {
-    struct file *file = __atomic_load_n(&the_file, __ATOMIC_ACQUIRE);
-    if (!file)
-        return;
-    sums.sequence++;
-    sums.time_ns = preload_now_ns(CLOCK_REALTIME);
-    if (sums.finished < end)
-        sums.finished = end; /* CUPTI may still hand over a buffer behind the end */
-    sums.checksum = copies_checksum(&sums);
-    memcpy(&file->slot[sums.sequence % COPIES_SLOTS], &sums, copies_slot_size(&sums));
+    if (sums->finished < end)
+        sums->finished = end; /* CUPTI may still hand over a buffer behind the end */
+    __atomic_add_fetch(&changes, 1, __ATOMIC_RELEASE);
 }
 
-/* CUPTI waits for the lock, and must not wait for a disk. */
+/* Without the lock: CUPTI waits for it, and must not wait for a disk. */
 void inject_log_save(void)
 {
     static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
-    static uint64_t kept; /* the sequence of what is in the file */
-    const struct file *file = __atomic_load_n(&the_file, __ATOMIC_ACQUIRE);
-    if (!file || !saved.bytes)
+    static uint64_t kept; /* how many changes the file has */
+    if (!inject_log_is_on() || !file.apart)
         return;
     (void)pthread_mutex_lock(&one);
-    inject_log_lock();
-    const uint64_t sequence = sums.sequence;
-    const bool changed = sequence != kept;
-    if (changed)
-        memcpy(saved.bytes, file, sizeof(*file));
-    inject_log_unlock();
-    if (changed && !preload_file_save(&saved))
-        kept = sequence;
+    const uint64_t now = __atomic_load_n(&changes, __ATOMIC_ACQUIRE);
+    if (now != kept && !preload_file_save(&file))
+        kept = now;
     (void)pthread_mutex_unlock(&one);
 }

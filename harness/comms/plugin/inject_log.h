@@ -1,6 +1,6 @@
 /*
- * The writer of copies (copies_record.h), inside somebody else's process: sums in memory of its
- * own, and puts them into the file where it is told to. A child that was forked has none.
+ * The writer of copies (copies_record.h), inside somebody else's process. A child that was forked
+ * has none.
  */
 #ifndef CONTEND_COMMS_PLUGIN_INJECT_LOG_H
 #define CONTEND_COMMS_PLUGIN_INJECT_LOG_H
@@ -26,7 +26,7 @@ struct inject_copy {
 void inject_log_lock(void);
 void inject_log_unlock(void);
 void inject_log_add(const struct inject_copy *copy);
-struct copies_slot *inject_log_sums(void); /* its counts of what is no copy, and addresses */
+struct copies_sums *inject_log_sums(void); /* its counts of what is no copy, and addresses */
 void inject_log_publish(enum copies_end end);
 
 /* Without the lock, by the thread of ours or behind its end: what was published into the file,

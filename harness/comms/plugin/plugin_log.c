@@ -6,10 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "harness/comms/logs/host.h"
 #include "harness/comms/logs/names.h"
 #include "harness/comms/logs/preload.h"
 #include "harness/comms/plugin/plugin_keep.h"
@@ -45,33 +42,20 @@ static void forget_in_child(void)
     the_log = NULL;
 }
 
-static void begin(struct log *log, const struct preload_file *file)
-{
-    struct comms_header *header = &log->header;
-    *header = comms_header_begin();
-    header->interface = asked_interface;
-    header->pid = getpid();
-    header->start_ns = preload_now_ns(CLOCK_REALTIME);
-    header->start_mono_ns = preload_now_ns(CLOCK_MONOTONIC);
-    (void)snprintf(header->host, sizeof(header->host), "%s", file->host);
-    header->copied_ns = file->apart ? header->start_mono_ns : 0;
-    comms_boot_find(header->boot);
-    (void)snprintf(header->program, sizeof(header->program), "%s", program_invocation_short_name);
-}
-
 static void open_log(void)
 {
     struct preload_file file;
     if (!preload_file_create(&file, COMMS_SUFFIX, COMMS_FILE_SIZE))
         return;
-    begin(file.bytes, &file);
+    struct log *log = file.bytes;
+    log->header = preload_header(&file, COMMS_MAGIC, asked_interface);
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (code)
         preload_file_drop(&file, code);
     if (code || !preload_file_name(&file) || (file.apart && !plugin_keep_start(&file)))
         return;
     (void)snprintf(log_path, sizeof(log_path), "%s", file.path);
-    __atomic_store_n(&the_log, (struct log *)file.bytes, __ATOMIC_RELEASE);
+    __atomic_store_n(&the_log, log, __ATOMIC_RELEASE);
 }
 
 bool plugin_log_open(unsigned interface)

@@ -10,43 +10,28 @@
 #include <cupti.h>
 #endif
 
-struct file {
-    struct copies_header header;
-    struct copies_slot slot[COPIES_SLOTS];
-};
-static struct file file;
+static struct copies_file file;
 
-static void seal(struct copies_slot *slot, uint64_t sequence)
-{
-    slot->sequence = sequence;
-    slot->checksum = copies_checksum(slot);
-}
-
-/* Two copies of 300 bytes to GPU 1 in slot 0, one of 100 in the one before. */
+/* Two copies of 300 bytes to GPU 1. */
 static void begin(void)
 {
-    file = (struct file){.header = copies_header_begin()};
+    file = (struct copies_file){.header = comms_header_begin(COPIES_MAGIC, sizeof(file))};
     file.header.pid = 7;
     file.header.host[0] = 'a';
-    for (uint64_t i = 0; i < COPIES_SLOTS; i++) {
-        struct copies_slot *slot = &file.slot[i];
-        slot->nentries = 2;
-        slot->entry[0] = (struct copies_entry){.from = -2, .to = -2, .used = 1};
-        slot->entry[1] = (struct copies_entry){.kind = COPIES_HTOD,
+    file.sums.entry[0] = (struct copies_entry){.from = -2, .to = -2, .used = 1};
+    file.sums.entry[1] = (struct copies_entry){.kind = COPIES_HTOD,
                                                .from_memory = COPIES_PINNED,
                                                .to_memory = COPIES_DEVICE,
                                                .bucket = 9,
                                                .from = COPIES_HOST,
                                                .to = 1,
                                                .used = 1,
-                                               .calls = 2 - i,
-                                               .bytes = i ? 100 : 300,
+                                               .calls = 2,
+                                               .bytes = 300,
                                                .timed_calls = 1,
                                                .timed_bytes = 50,
                                                .timed_ns = 25};
-        (void)strcpy(slot->pci[1], "00000000:3B:00.0");
-        seal(slot, 10 - i);
-    }
+    (void)strcpy(file.sums.pci[1], "00000000:3B:00.0");
 }
 
 /* Bytes of the one row; -1 = refused, with `said` in the message; 0: there is none. */
@@ -75,55 +60,49 @@ static long long parse(size_t size, const char *said)
     return bytes;
 }
 
-TEST(copies_takes_the_latest_whole_sums)
+TEST(copies_takes_what_is_used)
 {
     begin();
     assert_int_equal(parse(sizeof(file), ""), 300);
-    file.slot[0].entry[1].bytes++; /* half-written when the process was killed */
-    assert_int_equal(parse(sizeof(file), ""), 100);
-    file.slot[1].entry[1].bytes++;
-    assert_int_equal(parse(sizeof(file), "no sums that are whole"), -1);
-    file.slot[0].sequence = 0;
-    file.slot[1].sequence = 0;
+    file.sums.entry[1].used = 0; /* begun when the process was killed */
+    file.sums.entry[1].calls = 0;
     assert_int_equal(parse(sizeof(file), ""), 0);
 }
 
-static void refused(struct copies_slot *slot, const char *said)
+static void refused(const char *said)
 {
-    seal(slot, 99);
     assert_int_equal(parse(sizeof(file), said), -1);
     begin();
 }
 
 TEST(copies_refuses_what_cannot_be)
 {
-    struct copies_slot *slot = &file.slot[0];
+    struct copies_sums *sums = &file.sums;
     begin();
     assert_int_equal(parse(sizeof(file) - 1, "cut"), -1);
     assert_int_equal(parse(3, "cut"), -1);
     file.header.version++;
-    assert_int_equal(parse(sizeof(file), "byte 8: copies of version 3"), -1);
-    begin();
+    refused("byte 8: copies of version 4");
     memset(file.header.host, 'x', sizeof(file.header.host));
-    assert_int_equal(parse(sizeof(file), "without an end"), -1);
-    begin();
-    slot->entry[1].kind = COPIES_KINDS;
-    refused(slot, "unknown kind");
-    slot->entry[1].to = COPIES_DEVICES;
-    refused(slot, "from device -1 to 64");
-    slot->entry[1].bucket = 65;
-    refused(slot, "size");
-    slot->entry[1].timed_calls = 3;
-    refused(slot, "more copies");
-    slot->entry[1].bytes = 1ull << 61;
-    refused(slot, "more copies");
-    memset(slot->pci[3], 'x', sizeof(slot->pci[3]));
-    refused(slot, "a GPU without");
-    slot->finished = COPIES_ENDED_TAKEN + 1;
-    refused(slot, "corrupted");
-    slot->nentries = COPIES_ENTRIES + 1;
-    seal(slot, 99);
-    assert_int_equal(parse(sizeof(file), ""), 100);
+    refused("without an end");
+    sums->entry[1].kind = COPIES_KINDS;
+    refused("unknown kind");
+    sums->entry[1].used = 2;
+    refused("unknown kind");
+    sums->entry[0].used = 0;
+    refused("unknown kind");
+    sums->entry[1].to = COPIES_DEVICES;
+    refused("from device -1 to 64");
+    sums->entry[1].bucket = 65;
+    refused("size");
+    sums->entry[1].timed_calls = 3;
+    refused("more copies");
+    sums->entry[1].bytes = 1ull << 61;
+    refused("more copies");
+    memset(sums->pci[3], 'x', sizeof(sums->pci[3]));
+    refused("a GPU without");
+    sums->finished = COPIES_ENDED_TAKEN + 1;
+    refused("corrupted");
 }
 
 TEST(copies_of_processes_are_added)
@@ -138,7 +117,7 @@ TEST(copies_of_processes_are_added)
     assert_int_equal(copies.n, 1);
     assert_int_equal(copies.row[0].bytes, 600);
     assert_int_equal(copies.row[0].sizes[9], 4);
-    copies.log[1].slot->entry[1].bytes = INT64_MAX;
+    copies.log[1].sums->entry[1].bytes = INT64_MAX;
     copies.n = 0;
     assert_int_equal(copies_add_up(&copies, &err), -EOVERFLOW);
     copies_free(&copies);
