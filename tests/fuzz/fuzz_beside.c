@@ -67,9 +67,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct comms_view view = {.logs = {.n = 2, .log = logs}};
     const uint8_t *part = scratch_next_part(&data, &size, &length);
     char *links = text_of(part, length);
+    size_t links_size = length;
     part = scratch_next_part(&data, &size, &length);
     char *counters = text_of(part, length);
-    int rc = comms_ports_parse(links, &view.ports, &err);
+    int rc = comms_ports_parse(links, links_size, &view.ports, &err);
     check_refusal(rc, &err);
     check_ports(&view.ports);
     add_counted("a.comms.nvlink", counters, &view.counters);

@@ -20,8 +20,8 @@ static struct comms_counted counted;
 
 static void make_files(void)
 {
-    static const char links[] = COMMS_PORTS_COLUMNS
-        "a,0000:01:00.0,nvlink,0000:02:00.0,4,100\na,0000:01:00.0,nvswitch,,8,200\n"
+    char links[] = COMMS_PORTS_COLUMNS
+        "\na,0000:01:00.0,nvlink,0000:02:00.0,4,100\na,0000:01:00.0,nvswitch,,8,200\n"
         "a,0000:02:00.0,nvswitch,,8,200\na,0000:03:00.0,pcie,,16,64\na,0000:01:00.0,pcie,,16,64\n";
     char counters[] = "contend nvlink 1\nhost a\ngpu 0000:01:00.0 1073741824 5\n"
                       "gpu 0000:02:00.0 600 -\ngpu 0000:03:00.0 7 9999999999\n";
@@ -29,7 +29,7 @@ static void make_files(void)
     file = made_log(0);
     patched = made_log(0);
     other = made_log_read(1);
-    if (comms_ports_parse(links, &ports, &err) ||
+    if (comms_ports_parse(links, sizeof(links) - 1, &ports, &err) ||
         comms_counted_parse("x.nvlink", counters, &counted, &err))
         abort();
 }

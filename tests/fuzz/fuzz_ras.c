@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "harness/comms/json/ras.h"
-#include "harness/comms/tables/nvlink_check.h"
-#include "harness/comms/tables/ras.h"
+#include "harness/comms/tables/comms.h"
 #include "harness/show/summary/findings.h"
 #include "tests/fuzz/made_log.h"
 #include "tests/fuzz/scratch.h"

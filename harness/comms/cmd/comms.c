@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/cmd.h"
-#include "harness/comms/cmd/comms_attach.h"
 #include "harness/comms/cmd/comms_child.h"
 #include "harness/comms/cmd/comms_driver.h"
 #include "harness/comms/cmd/comms_plugin.h"

@@ -1,18 +1,15 @@
-#include "harness/comms/cmd/comms_attach.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/cmd/common/cmd.h"
 #include "harness/comms/cmd/comms_driver.h"
+#include "harness/comms/cmd/options.h"
 #include "harness/comms/json/ras.h"
 #include "harness/comms/logs/host.h"
 #include "harness/comms/logs/ras_ask.h"
-#include "harness/comms/tables/nvlink_check.h"
-#include "harness/comms/tables/ras.h"
+#include "harness/comms/tables/comms.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"

@@ -10,4 +10,8 @@ struct comms_args {
     bool all, json, no_timing, copies;
 };
 
+/* `contend comms --attach PID` and `--all`: a job that runs, by NCCL's RAS service. Returns the
+ * exit code: 1 where something is wrong with the job. */
+int comms_attach(const struct comms_args *args);
+
 #endif

@@ -11,7 +11,7 @@
 #include "harness/comms/cmd/comms_driver.h"
 #include "harness/comms/cmd/comms_plugin.h"
 #include "harness/comms/cmd/comms_show.h"
-#include "harness/comms/findings/check.h"
+#include "harness/comms/findings/findings.h"
 #include "harness/comms/tables/comms.h"
 #include "harness/engine/run/setup.h"
 #include "harness/lib/say/log.h"

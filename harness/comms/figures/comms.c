@@ -82,19 +82,6 @@ static double shown(uint64_t bytes, bool log, const struct prefix *prefix)
     return !bytes ? NAN : log ? comms_log10(bytes) : (double)bytes / prefix->factor;
 }
 
-static void range_of(const struct comms_matrix *matrix, bool log, const struct prefix *prefix,
-                     double range[static 2])
-{
-    range[0] = log ? INFINITY : 0;
-    range[1] = log ? 0 : 1e-9;
-    for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++) {
-        range[0] = fmin(range[0], shown(matrix->bytes[i], log, prefix)); /* of NaN the other */
-        range[1] = fmax(range[1], shown(matrix->bytes[i], log, prefix));
-    }
-    if (range[1] - range[0] < 1 && log) /* a power of ten at least, or noise has all colours */
-        range[0] = fmax(0, range[1] - 1);
-}
-
 static void name_gpu(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT])
 {
     (void)arg;
@@ -113,8 +100,9 @@ static void put_values(const struct comms_view *view, bool log, double *value, F
     const struct comms_matrix *matrix = &view->total.matrix;
     const struct prefix prefix = prefix_of((double)most_of(matrix));
     char how[LINE], rest[LINE], label[LINE];
-    double range[2];
-    range_of(matrix, log, &prefix, range);
+    double range[2] = {0, fmax(shown(most_of(matrix), false, &prefix), 1e-9)};
+    if (log)
+        comms_matrix_log_ends(matrix, range);
     for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++)
         value[i] = shown(matrix->bytes[i], log, &prefix);
     say_how(matrix, how);

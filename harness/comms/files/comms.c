@@ -261,7 +261,7 @@ static void put_links(const void *of, FILE *out)
 int comms_ports_write(int dir_fd, const char *host, const struct gpu_link *link, size_t n,
                       struct err *err)
 {
-    static const struct table table = {COMMS_PORTS_NAME, COMMS_PORTS_COLUMNS, put_links};
+    static const struct table table = {COMMS_PORTS_NAME, COMMS_PORTS_COLUMNS "\n", put_links};
     const struct links links = {host, link, n};
     bool fits = n && strlen(host) < COMMS_HOST_MAX && !strpbrk(host, ",\"\r\n");
     return fits ? write_file(dir_fd, &table, &links, err) : 0;

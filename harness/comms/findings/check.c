@@ -1,4 +1,4 @@
-#include "harness/comms/findings/check.h"
+#include "harness/comms/findings/findings.h"
 
 #include <inttypes.h>
 #include <stdbool.h>

@@ -253,7 +253,7 @@ int copies_explain(const struct copies *copies, struct comms_nvlink_check *nvlin
             comms_nvlink_check_find(nvlink_check, row->host, row->to);
         if (!from || !to || from == to)
             continue;
-        if (!add(&from->sent, row->bytes) || !add(&to->received, row->bytes) ||
+        if (!add(&from->sum.sent, row->bytes) || !add(&to->sum.received, row->bytes) ||
             !add(&nvlink_check->copied, row->bytes))
             return err_set(err, -EOVERFLOW, "more bytes than 63 bits hold: logs are corrupted");
         from->copies += row->calls;

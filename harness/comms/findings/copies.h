@@ -14,7 +14,7 @@
 #include "harness/contract/finding.h"
 #include "harness/lib/base/err.h"
 
-enum { COPIES_SIZES = 65, COPIES_END_MAX = 40 };
+enum { COPIES_END_MAX = 40 };
 
 /* One file: what it has. Zeroed = none. */
 struct copies_log {
@@ -34,8 +34,8 @@ struct copies_row {
     bool unplaced; /* copies of any kind that found no place in the table of a process */
     uint64_t calls, bytes;
     uint64_t timed_calls, timed_bytes, timed_ns; /* on the device, each copy by itself */
-    uint64_t sizes[COPIES_SIZES];                /* calls by comms_bucket */
-    uint64_t size_bytes[COPIES_SIZES];
+    uint64_t sizes[COMMS_SIZES];                 /* calls by comms_bucket */
+    uint64_t size_bytes[COMMS_SIZES];
 };
 
 struct copies {

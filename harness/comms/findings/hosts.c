@@ -1,4 +1,4 @@
-#include "harness/comms/findings/hosts.h"
+#include "harness/comms/findings/findings.h"
 
 #include <errno.h>
 #include <stdio.h>

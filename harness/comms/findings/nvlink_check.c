@@ -13,7 +13,7 @@ comms_nvlink_check_find(const struct comms_nvlink_check *nvlink_check, const cha
                         const char *pci)
 {
     for (size_t i = 0; i < nvlink_check->n; i++)
-        if (strcmp(nvlink_check->gpu[i].counted->pci_bdf, pci) == 0 &&
+        if (strcmp(nvlink_check->gpu[i].pci, pci) == 0 &&
             strcmp(nvlink_check->gpu[i].host, host) == 0)
             return &nvlink_check->gpu[i];
     return NULL;
@@ -25,12 +25,15 @@ static void list_gpu(struct comms_nvlink_check *nvlink_check, const char *host,
 {
     struct comms_nvlink_check_gpu *gpu =
         comms_nvlink_check_find(nvlink_check, host, counted->pci_bdf);
-    if (!gpu)
-        nvlink_check->gpu[nvlink_check->n++] =
-            (struct comms_nvlink_check_gpu){.host = host, .counted = counted};
-    else if (counted->sent_bytes + counted->received_bytes >
-             gpu->counted->sent_bytes + gpu->counted->received_bytes)
-        gpu->counted = counted;
+    if (!gpu) {
+        gpu = &nvlink_check->gpu[nvlink_check->n++];
+        *gpu = (struct comms_nvlink_check_gpu){.host = host, .pci = counted->pci_bdf};
+    }
+    uint64_t sent = (uint64_t)counted->sent_bytes, received = (uint64_t)counted->received_bytes;
+    if (sent + received > gpu->sum.counted_sent + gpu->sum.counted_received) {
+        gpu->sum.counted_sent = sent;
+        gpu->sum.counted_received = received;
+    }
 }
 
 static int list_gpus(const struct comms_counters *counters, struct comms_nvlink_check *nvlink_check,
@@ -54,10 +57,10 @@ static bool lay(struct comms_nvlink_check *nvlink_check, struct comms_nvlink_che
 {
     if (!from || !to || strcmp(from->host, to->host) != 0)
         return __builtin_add_overflow(nvlink_check->elsewhere, bytes, &nvlink_check->elsewhere);
-    bool over = __builtin_add_overflow(from->sent, bytes, &from->sent);
-    over |= __builtin_add_overflow(to->received, bytes, &to->received);
-    over |= __builtin_add_overflow(from->sent_flags, flags, &from->sent_flags);
-    return __builtin_add_overflow(to->received_flags, flags, &to->received_flags) | over;
+    bool over = __builtin_add_overflow(from->sum.sent, bytes, &from->sum.sent);
+    over |= __builtin_add_overflow(to->sum.received, bytes, &to->sum.received);
+    over |= __builtin_add_overflow(from->sum.flags, flags, &from->sum.flags);
+    return __builtin_add_overflow(to->sum.received_flags, flags, &to->sum.received_flags) | over;
 }
 
 int comms_nvlink_check_make(const struct comms_total *total, const struct comms_counters *counters,
@@ -94,18 +97,11 @@ void comms_nvlink_check_free(struct comms_nvlink_check *nvlink_check)
     *nvlink_check = (struct comms_nvlink_check){0};
 }
 
-struct comms_nvlink_check_sum comms_nvlink_check_sum_of(const struct comms_nvlink_check_gpu *gpu)
-{
-    return (struct comms_nvlink_check_sum){gpu->sent, gpu->received,
-                                           (uint64_t)gpu->counted->sent_bytes,
-                                           (uint64_t)gpu->counted->received_bytes, gpu->sent_flags};
-}
-
 struct comms_nvlink_check_sum comms_nvlink_check_all(const struct comms_nvlink_check *nvlink_check)
 {
     struct comms_nvlink_check_sum sum = {0};
     for (size_t i = 0; i < nvlink_check->n; i++) {
-        const struct comms_nvlink_check_sum one = comms_nvlink_check_sum_of(&nvlink_check->gpu[i]);
+        const struct comms_nvlink_check_sum one = nvlink_check->gpu[i].sum;
         sum.sent += one.sent;
         sum.received += one.received;
         sum.flags += one.flags;
@@ -138,8 +134,7 @@ static int tell(const struct side *side, bool more, bool has_copies, struct find
     struct findings_about about = {findings, err, subject};
     if (!side->gpu)
         return 0;
-    (void)snprintf(subject, sizeof(subject), "GPU %s of %s", side->gpu->counted->pci_bdf,
-                   side->gpu->host);
+    (void)snprintf(subject, sizeof(subject), "GPU %s of %s", side->gpu->pci, side->gpu->host);
     findings_report(
         &about, more ? "comms_unexplained" : "comms_not_counted", FINDING_DOUBT,
         "NVLink's counters say that it %s %" PRIu64 " bytes, NCCL's calls%s %" PRIu64 ": %s%s%s",
@@ -162,9 +157,9 @@ int comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_check,
         if (!gpu->ranks && !gpu->copies) /* what others do there is not ours to judge */
             continue;
         const struct side sides[] = {
-            {gpu, "has sent", gpu->sent, gpu->sent_flags, (uint64_t)gpu->counted->sent_bytes},
-            {gpu, "has received", gpu->received, gpu->received_flags,
-             (uint64_t)gpu->counted->received_bytes}};
+            {gpu, "has sent", gpu->sum.sent, gpu->sum.flags, gpu->sum.counted_sent},
+            {gpu, "has received", gpu->sum.received, gpu->sum.received_flags,
+             gpu->sum.counted_received}};
         for (int s = 0; s < 2; s++) {
             uint64_t over = beyond(sides[s].counted, sides[s].called + sides[s].flags);
             uint64_t under = beyond(sides[s].called, sides[s].counted);

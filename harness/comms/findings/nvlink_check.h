@@ -16,13 +16,16 @@
 #include "harness/comms/view/total.h"
 #include "harness/contract/finding.h"
 
+/* Of one GPU, or of all together: by calls, what small sends may have beside, and as counted. */
+struct comms_nvlink_check_sum {
+    uint64_t sent, received, flags, received_flags, counted_sent, counted_received;
+};
+
 struct comms_nvlink_check_gpu {
-    const char *host;                    /* borrowed */
-    const struct nvlink_gpu *counted;    /* borrowed; one that was counted */
-    uint64_t sent, received;             /* by calls */
-    uint64_t sent_flags, received_flags; /* what small sends may have beside */
-    size_t ranks;                        /* of all communicators */
-    uint64_t copies;                     /* from or to another GPU; in the bytes above */
+    const char *host, *pci; /* borrowed */
+    struct comms_nvlink_check_sum sum;
+    size_t ranks;    /* of all communicators */
+    uint64_t copies; /* from or to another GPU; in the bytes above */
 };
 
 /* Zeroed = there were no counters. */
@@ -45,11 +48,6 @@ struct comms_nvlink_check_gpu *
 comms_nvlink_check_find(const struct comms_nvlink_check *nvlink_check, const char *host,
                         const char *pci);
 
-/* Of one GPU, or of all together. */
-struct comms_nvlink_check_sum {
-    uint64_t sent, received, counted_sent, counted_received, flags;
-};
-struct comms_nvlink_check_sum comms_nvlink_check_sum_of(const struct comms_nvlink_check_gpu *gpu);
 struct comms_nvlink_check_sum comms_nvlink_check_all(const struct comms_nvlink_check *nvlink_check);
 
 /* comms_unexplained, comms_not_counted: more than 1% and a MiB apart, of the GPU where it is most.

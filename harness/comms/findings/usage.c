@@ -1,4 +1,4 @@
-#include "harness/comms/findings/usage.h"
+#include "harness/comms/findings/findings.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/comms/findings/findings.h"
 #include "harness/comms/logs/names.h"
 #include "harness/comms/view/collective_summary.h"
 #include "harness/comms/view/matrix.h"

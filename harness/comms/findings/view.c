@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "harness/comms/findings/findings.h"
-#include "harness/comms/findings/hosts.h"
-#include "harness/comms/findings/usage.h"
 #include "harness/comms/view/order.h"
 
 static int make_total(struct comms_view *view, struct err *err)
@@ -35,8 +33,7 @@ static int judge_unread(const struct comms_unread *unread, struct findings *find
 /* Of a directory without it nothing is known of links. */
 static int take_ports(void *into, const char *name, char *text, size_t size, struct err *err)
 {
-    (void)size;
-    return strcmp(basename(name), COMMS_PORTS_NAME) ? 0 : comms_ports_parse(text, into, err);
+    return strcmp(basename(name), COMMS_PORTS_NAME) ? 0 : comms_ports_parse(text, size, into, err);
 }
 
 static int read_ports(const char *directory, struct comms_view *view, struct err *err)

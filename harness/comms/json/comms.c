@@ -20,6 +20,18 @@ static json_t *least_of(uint32_t bucket)
     return whole(bucket ? 1ull << (bucket - 1) : 0);
 }
 
+/* Calls by size, and their bytes where those are wanted. */
+static json_t *sizes_to_json(const uint64_t *calls, const uint64_t *bytes)
+{
+    json_t *sizes = json_array();
+    for (uint32_t b = 0; b < COMMS_SIZES; b++)
+        if (calls[b])
+            (void)json_array_append_new(sizes, json_pack("{s:o, s:o, s:o*}", "from_bytes",
+                                                         least_of(b), "calls", whole(calls[b]),
+                                                         "bytes", bytes ? whole(bytes[b]) : NULL));
+    return sizes;
+}
+
 static json_t *log_to_json(const struct comms_log *log)
 {
     return json_pack("{s:o, s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "file",
@@ -49,19 +61,14 @@ static json_t *present_to_json(const struct comms_communicator *communicator)
 static json_t *line_to_json(const struct comms_line *line, uint32_t nranks)
 {
     const struct comms_speed speed = comms_line_speed(line, nranks);
-    json_t *sizes = json_array();
-    for (uint32_t b = 0; b < COMMS_SIZES; b++)
-        if (line->sizes[b])
-            (void)json_array_append_new(sizes, json_pack("{s:o, s:o}", "from_bytes", least_of(b),
-                                                         "calls", whole(line->sizes[b])));
     return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
                      "collective", comms_func_name(line->func), "algorithm",
                      comms_algo_name(line->algo), "protocol", comms_proto_name(line->proto),
                      "captured", line->captured, "calls", whole(line->calls), "bytes",
                      whole(line->bytes), "calls_least", whole(line->least), "calls_most",
-                     whole(line->most), "sizes", sizes, "timed_calls", whole(line->timed_calls),
-                     "time_s", json_value_real(speed.time), "algbw", json_value_real(speed.algbw),
-                     "busbw", json_value_real(speed.busbw));
+                     whole(line->most), "sizes", sizes_to_json(line->sizes, NULL), "timed_calls",
+                     whole(line->timed_calls), "time_s", json_value_real(speed.time), "algbw",
+                     json_value_real(speed.algbw), "busbw", json_value_real(speed.busbw));
 }
 
 static json_t *done_to_json(const struct comms_communicator *communicator)
@@ -222,11 +229,10 @@ static json_t *nvlink_check_side_to_json(uint64_t called, uint64_t counted)
 
 static json_t *nvlink_check_gpu_to_json(const struct comms_nvlink_check_gpu *gpu)
 {
-    return json_pack(
-        "{s:o, s:s, s:i, s:o, s:o}", "host", json_value_text(gpu->host), "pci_bdf",
-        gpu->counted->pci_bdf, "ranks", (int)gpu->ranks, "sent",
-        nvlink_check_side_to_json(gpu->sent, (uint64_t)gpu->counted->sent_bytes), "received",
-        nvlink_check_side_to_json(gpu->received, (uint64_t)gpu->counted->received_bytes));
+    return json_pack("{s:o, s:s, s:i, s:o, s:o}", "host", json_value_text(gpu->host), "pci_bdf",
+                     gpu->pci, "ranks", (int)gpu->ranks, "sent",
+                     nvlink_check_side_to_json(gpu->sum.sent, gpu->sum.counted_sent), "received",
+                     nvlink_check_side_to_json(gpu->sum.received, gpu->sum.counted_received));
 }
 
 /* Machines of which no GPU was counted. */
@@ -285,28 +291,18 @@ static json_t *copies_log_to_json(const struct copies_log *log)
         whole(sums->migrations_error));
 }
 
-static json_t *copies_sizes_to_json(const struct copies_row *row)
-{
-    json_t *sizes = json_array();
-    for (uint32_t b = 0; b < COPIES_SIZES; b++)
-        if (row->sizes[b])
-            (void)json_array_append_new(sizes, json_pack("{s:o, s:o, s:o}", "from_bytes",
-                                                         least_of(b), "calls", whole(row->sizes[b]),
-                                                         "bytes", whole(row->size_bytes[b])));
-    return sizes;
-}
-
 static json_t *copies_row_to_json(const struct copies_row *row)
 {
-    return json_pack(
-        "{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "host",
-        json_value_text(row->host), "from", row->from, "to", row->to, "kind",
-        copies_kind_name(row->kind), "from_memory", copies_memory_name(row->from_memory),
-        "to_memory", copies_memory_name(row->to_memory), "unplaced", row->unplaced, "calls",
-        whole(row->calls), "bytes", whole(row->bytes), "timed_calls", whole(row->timed_calls),
-        "timed_bytes", whole(row->timed_bytes), "time_s",
-        row->timed_ns ? json_real((double)row->timed_ns / 1e9) : json_null(), "bytes_per_s",
-        json_value_real(copies_row_speed(row)), "sizes", copies_sizes_to_json(row));
+    return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "host", json_value_text(row->host), "from", row->from, "to", row->to, "kind",
+                     copies_kind_name(row->kind), "from_memory",
+                     copies_memory_name(row->from_memory), "to_memory",
+                     copies_memory_name(row->to_memory), "unplaced", row->unplaced, "calls",
+                     whole(row->calls), "bytes", whole(row->bytes), "timed_calls",
+                     whole(row->timed_calls), "timed_bytes", whole(row->timed_bytes), "time_s",
+                     row->timed_ns ? json_real((double)row->timed_ns / 1e9) : json_null(),
+                     "bytes_per_s", json_value_real(copies_row_speed(row)), "sizes",
+                     sizes_to_json(row->sizes, row->size_bytes));
 }
 
 /*

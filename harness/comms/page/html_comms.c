@@ -80,18 +80,6 @@ static const char *const colours[] = {"#440154", "#48186A", "#472D7B", "#424086"
                                       "#D8E219", "#FDE725"};
 enum { COLOURS = sizeof(colours) / sizeof(colours[0]), DARK_COLOURS = 8 };
 
-static void ends_of(const struct comms_matrix *matrix, double ends[static 2])
-{
-    ends[0] = INFINITY;
-    ends[1] = 0;
-    for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++) {
-        ends[0] = fmin(ends[0], comms_log10(matrix->bytes[i])); /* of NaN the other */
-        ends[1] = fmax(ends[1], comms_log10(matrix->bytes[i]));
-    }
-    if (ends[1] - ends[0] < 1) /* as the figure */
-        ends[0] = fmax(0, ends[1] - 1);
-}
-
 static void print_map_cell(const struct comms_matrix *matrix, uint32_t from, uint32_t to,
                            const double ends[static 2], FILE *out)
 {
@@ -120,7 +108,7 @@ static void print_map(const struct comms_matrix *matrix, FILE *out)
 {
     double ends[2];
     uint32_t side = EDGE + matrix->n * CELL + 4, every = matrix->n / 17 + 1;
-    ends_of(matrix, ends);
+    comms_matrix_log_ends(matrix, ends);
     (void)fprintf(
         out,
         "<svg class=\"heat\" role=\"img\" viewBox=\"0 0 %u %u\"><title>Bytes from each GPU "
@@ -229,12 +217,6 @@ static void print_links(const struct comms_view *view, FILE *out)
 
 /* ---- on the GPUs ---- */
 
-static const char *gigabytes(double rate, char buf[static 24])
-{
-    (void)snprintf(buf, 24, isnan(rate) ? "-" : "%.2f", rate / 1e9);
-    return buf;
-}
-
 static void print_speeds(const struct comms_summary *lines, uint32_t nranks, FILE *out)
 {
     bool any = false;
@@ -253,7 +235,7 @@ static void print_speeds(const struct comms_summary *lines, uint32_t nranks, FIL
         print_cells(out, comms_func_name(line->func), "%s|%s|%" PRIu64 "|%s|%s|%s",
                     comms_algo_name(line->algo), comms_proto_name(line->proto), line->timed_calls,
                     units_format_seconds(speed.time, time, sizeof(time)),
-                    gigabytes(speed.algbw, algbw), gigabytes(speed.busbw, busbw));
+                    comms_gigabytes(speed.algbw, algbw), comms_gigabytes(speed.busbw, busbw));
         end_row(out);
     }
     end_table(out);
@@ -282,25 +264,10 @@ static void print_arrival(const struct comms_arrival *arrival, FILE *out)
 
 /* ---- calls ---- */
 
-static void print_sizes(const struct comms_line *line, FILE *out)
-{
-    char least[24];
-    const char *between = "";
-    for (int b = 0; b < COMMS_SIZES; b++) {
-        if (!line->sizes[b])
-            continue;
-        html_say(out, "%s%" PRIu64 " from %s", between, line->sizes[b],
-                 units_format_bytes(b ? (uint64_t)1 << (b - 1) : 0, least, sizeof(least)));
-        between = ", ";
-    }
-    if (line->any_size)
-        html_say(out, "%s%" PRIu64 " of any size", between, line->any_size);
-}
-
 static void print_lines(const struct comms_view *view, size_t c, FILE *out)
 {
     const struct comms_communicator *communicator = &view->comms.communicator[c];
-    char name[160], caption[240];
+    char name[160], caption[240], sizes[2000];
     (void)snprintf(caption, sizeof(caption), "%s: %u ranks on %u nodes",
                    comms_call_communicator(communicator, c, name, sizeof(name)),
                    communicator->nranks, communicator->nodes);
@@ -310,9 +277,8 @@ static void print_lines(const struct comms_view *view, size_t c, FILE *out)
         print_cells(out, comms_func_name(line->func), "%s|%s|%" PRIu64 "|%" PRIu64,
                     comms_algo_name(line->algo), comms_proto_name(line->proto), line->calls,
                     line->bytes);
-        (void)fputs("<td class=\"text\">", out);
-        print_sizes(line, out);
-        (void)fputs(line->captured ? " (CUDA graph)</td>" : "</td>", out);
+        html_element("td class=\"text\"", out, "%s%s", comms_call_sizes(line, sizes, sizeof(sizes)),
+                     line->captured ? " (CUDA graph)" : "");
         end_row(out);
     }
     end_table(out);
@@ -349,7 +315,7 @@ static void print_copies(const struct copies *copies, FILE *out)
         print_cells(out, row->host, "%s|%s|%s|%s|%s|%" PRIu64 "|%" PRIu64 "|%s|%s", row->from,
                     row->to, copies_kind_name(row->kind), copies_memory_name(row->from_memory),
                     copies_memory_name(row->to_memory), row->calls, row->bytes, time,
-                    gigabytes(copies_row_speed(row), rate));
+                    comms_gigabytes(copies_row_speed(row), rate));
         end_row(out);
     }
     end_table(out);
@@ -394,9 +360,8 @@ static void print_truth(const struct comms_nvlink_check *nvlink_check, FILE *out
     begin_table("GPU|sent|counted|ratio|received|counted|ratio", "", out);
     for (size_t i = 0; i < nvlink_check->n; i++) {
         const struct comms_nvlink_check_gpu *gpu = &nvlink_check->gpu[i];
-        const struct comms_nvlink_check_sum one = comms_nvlink_check_sum_of(gpu);
-        (void)snprintf(name, sizeof(name), "%s, %s", gpu->host, gpu->counted->pci_bdf);
-        print_sides(name, &one, out);
+        (void)snprintf(name, sizeof(name), "%s, %s", gpu->host, gpu->pci);
+        print_sides(name, &gpu->sum, out);
     }
     print_sides("all", &sum, out);
     end_table(out);

@@ -7,7 +7,6 @@
 
 #include "harness/comms/findings/findings.h"
 #include "harness/comms/logs/names.h"
-#include "harness/comms/tables/nvlink_check.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
@@ -42,35 +41,7 @@ static void print_who(const struct comms_communicator *communicator, size_t at, 
         (void)fprintf(out, "  ... and %zu more ranks\n", communicator->npresent - WHOLE);
 }
 
-/* ---- what ---- */
-
-static void print_sizes(const struct comms_line *line, FILE *out)
-{
-    char text[2000] = "", least[24];
-    size_t used = 0;
-    for (int b = 0; b < COMMS_SIZES; b++) {
-        if (!line->sizes[b])
-            continue;
-        (void)units_format_bytes(b ? 1ull << (b - 1) : 0, least, sizeof(least));
-        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%" PRIu64 " from %s",
-                                 used ? ", " : "", line->sizes[b], least);
-        if (used >= sizeof(text) - 64)
-            break;
-    }
-    if (line->any_size)
-        (void)snprintf(text + used, sizeof(text) - used, "%s%" PRIu64 " of any size",
-                       used ? ", " : "", line->any_size);
-    (void)fprintf(out, "%*s", INDENT, "");
-    text_wrap(text, INDENT, INDENT + 2, out);
-}
-
 /* ---- how long, and who came late ---- */
-
-static const char *gigabytes(double rate, char buf[static 24])
-{
-    (void)snprintf(buf, 24, isnan(rate) ? "-" : "%.2f", rate / 1e9);
-    return buf;
-}
 
 static void print_speed(const struct comms_line *line, uint32_t nranks, FILE *out)
 {
@@ -82,7 +53,7 @@ static void print_speed(const struct comms_line *line, uint32_t nranks, FILE *ou
                   comms_func_name(line->func), comms_algo_name(line->algo),
                   comms_proto_name(line->proto), line->timed_calls,
                   units_format_seconds(speed.time, time, sizeof(time)),
-                  gigabytes(speed.algbw, algbw), gigabytes(speed.busbw, busbw));
+                  comms_gigabytes(speed.algbw, algbw), comms_gigabytes(speed.busbw, busbw));
 }
 
 static void print_speeds(const struct comms_summary *lines, uint32_t nranks, FILE *out)
@@ -131,6 +102,7 @@ static void print_arrival(const struct comms_arrival *arrival, FILE *out)
 
 static void print_lines(const struct comms_communicator *communicator, FILE *out)
 {
+    char sizes[2000];
     (void)fprintf(out, "\n  %-13s %-14s %-8s %12s %20s\n", "collective", "algorithm", "protocol",
                   "calls", "bytes");
     for (size_t i = 0; i < communicator->work.n; i++) {
@@ -139,7 +111,8 @@ static void print_lines(const struct comms_communicator *communicator, FILE *out
                       comms_func_name(line->func), comms_algo_name(line->algo),
                       comms_proto_name(line->proto), line->calls, line->bytes,
                       line->captured ? " graph" : "");
-        print_sizes(line, out);
+        (void)fprintf(out, "%*s", INDENT, "");
+        text_wrap(comms_call_sizes(line, sizes, sizeof(sizes)), INDENT, INDENT + 2, out);
     }
     print_speeds(&communicator->work, communicator->nranks, out);
     print_arrival(&communicator->arrival, out);

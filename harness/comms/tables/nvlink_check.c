@@ -1,4 +1,4 @@
-#include "harness/comms/tables/nvlink_check.h"
+#include "harness/comms/tables/comms.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -46,18 +46,17 @@ static void print_flags(uint64_t flags, FILE *out)
 
 static bool is_of_interest(const struct comms_nvlink_check_gpu *gpu)
 {
-    return gpu->ranks || gpu->copies || gpu->counted->sent_bytes || gpu->counted->received_bytes;
+    return gpu->ranks || gpu->copies || gpu->sum.counted_sent || gpu->sum.counted_received;
 }
 
 static void print_gpus(const struct comms_nvlink_check *nvlink_check, FILE *out)
 {
     for (size_t i = 0; i < nvlink_check->n; i++) {
         const struct comms_nvlink_check_gpu *gpu = &nvlink_check->gpu[i];
-        const struct comms_nvlink_check_sum row = comms_nvlink_check_sum_of(gpu);
         if (i == 0 || strcmp(nvlink_check->gpu[i - 1].host, gpu->host) != 0)
             (void)fprintf(out, "  %s\n", gpu->host);
         if (is_of_interest(gpu))
-            print_row(gpu->counted->pci_bdf, &row, out);
+            print_row(gpu->pci, &gpu->sum, out);
     }
 }
 

@@ -1,4 +1,4 @@
-#include "harness/comms/tables/ras.h"
+#include "harness/comms/tables/comms.h"
 
 #include <inttypes.h>
 #include <string.h>

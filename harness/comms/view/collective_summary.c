@@ -1,11 +1,15 @@
 #include "harness/comms/view/collective_summary.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/comms/logs/names.h"
 #include "harness/comms/view/merge.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
 
 bool comms_is_point_to_point(uint32_t func)
 {
@@ -136,6 +140,25 @@ struct comms_speed comms_line_speed(const struct comms_line *line, uint32_t nran
         (double)line->timed_bytes * (of_all ? nranks : 1) / ((double)line->timed_ns / 1e9);
     speed.busbw = speed.algbw * bus_factor(line->func, nranks);
     return speed;
+}
+
+char *comms_call_sizes(const struct comms_line *line, char *buf, size_t size)
+{
+    char least[24];
+    buf[0] = '\0';
+    for (int b = 0; b < COMMS_SIZES; b++)
+        if (line->sizes[b])
+            text_append(buf, size, ", ", "%" PRIu64 " from %s", line->sizes[b],
+                        units_format_bytes(b ? 1ull << (b - 1) : 0, least, sizeof(least)));
+    if (line->any_size)
+        text_append(buf, size, ", ", "%" PRIu64 " of any size", line->any_size);
+    return buf;
+}
+
+char *comms_gigabytes(double rate, char buf[static 24])
+{
+    (void)snprintf(buf, 24, isnan(rate) ? "-" : "%.2f", rate / 1e9);
+    return buf;
 }
 
 void comms_summary_free(struct comms_summary *lines)

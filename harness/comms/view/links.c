@@ -8,69 +8,53 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
+#include "harness/store/files/csv_read.h"
 
 /* ---- links.csv ---- */
 
-enum { COLUMNS = 6, LINE_MOST = 256 };
+enum { HOST, PCI, WAY, TO, LINKS, GBPS, COLUMNS };
 
 static bool read_way(const char *text, enum gpu_way *way)
 {
-    for (int i = 0; i < GPU_WAYS; i++)
-        if (!strcmp(text, gpu_way_name((enum gpu_way)i))) {
-            *way = (enum gpu_way)i;
+    for (*way = 0; *way < GPU_WAYS; ++*way)
+        if (!strcmp(text, gpu_way_name(*way)))
             return true;
-        }
     return false;
 }
 
-static bool read_port(char *line, struct comms_port *port)
+static bool read_port(char *const cell[static COLUMNS], struct comms_port *port)
 {
-    char *cell[COLUMNS] = {line}, *end;
-    size_t n = 1;
-    for (char *at = line; *at; at++)
-        if (*at == ',') {
-            *at = '\0';
-            if (n == COLUMNS)
-                return false;
-            cell[n++] = at + 1;
-        }
+    char *end, *links_end;
+    struct gpu_link *link = &port->link;
     *port = (struct comms_port){0};
-    if (n != COLUMNS || strlen(cell[0]) >= sizeof(port->host) ||
-        pci_bdf_normalise(cell[1], port->link.pci) || !read_way(cell[2], &port->link.way))
+    if (strlen(cell[HOST]) >= sizeof(port->host) || pci_bdf_normalise(cell[PCI], link->pci) ||
+        !read_way(cell[WAY], &link->way) ||
+        (link->way == GPU_WAY_NVLINK) != !pci_bdf_normalise(cell[TO], link->to))
         return false;
-    if ((port->link.way == GPU_WAY_NVLINK) != !pci_bdf_normalise(cell[3], port->link.to))
-        return false;
-    (void)snprintf(port->host, sizeof(port->host), "%s", cell[0]);
-    unsigned long links = strtoul(cell[4], &end, 10);
-    if (end == cell[4] || *end || links > 1024)
-        return false;
-    port->link.links = (unsigned)links;
-    port->link.gbps = strtod(cell[5], &end);
-    return end != cell[5] && !*end && port->link.gbps >= 0 && port->link.gbps < 1e6;
+    (void)snprintf(port->host, sizeof(port->host), "%s", cell[HOST]);
+    unsigned long links = strtoul(cell[LINKS], &links_end, 10);
+    link->links = (unsigned)links;
+    link->gbps = strtod(cell[GBPS], &end);
+    return links_end != cell[LINKS] && !*links_end && links <= 1024 && end != cell[GBPS] && !*end &&
+           link->gbps >= 0 && link->gbps < 1e6;
 }
 
-int comms_ports_parse(const char *text, struct comms_ports *ports, struct err *err)
+int comms_ports_parse(char *text, size_t size, struct comms_ports *ports, struct err *err)
 {
-    size_t number = 1, first = strlen(COMMS_PORTS_COLUMNS), before = ports->n;
-    if (strncmp(text, COMMS_PORTS_COLUMNS, first) != 0)
-        return err_set(err, -EINVAL, COMMS_PORTS_NAME ", line 1: not the columns of this version");
-    for (text += first; *text; text += strcspn(text, "\n"), text += *text == '\n') {
-        char line[LINE_MOST];
-        size_t length = strcspn(text, "\n");
-        struct comms_port *grown =
-            array_grown(ports->port, ports->n, &ports->capacity, sizeof(*grown));
-        number++;
-        if (!grown)
-            return err_set(err, -ENOMEM, "no memory for links");
-        ports->port = grown;
-        (void)snprintf(line, sizeof(line), "%.*s", (int)(length < LINE_MOST ? length : 0), text);
-        if (!read_port(line, &grown[ports->n])) {
-            ports->n = before;
-            return err_set(err, -EINVAL, COMMS_PORTS_NAME ", line %zu: no link of a GPU", number);
-        }
-        ports->n++;
+    struct csv_reader reader;
+    char *cell[COLUMNS];
+    size_t before = ports->n;
+    int rc = csv_read_header(&reader, COMMS_PORTS_NAME, text, size, COMMS_PORTS_COLUMNS, err);
+    while (!rc && (rc = csv_read(&reader, cell, COLUMNS, err))) {
+        struct comms_port *port = array_add(ports->port, ports->n, ports->capacity);
+        if (!port)
+            rc = err_set(err, -ENOMEM, "no memory for links");
+        else
+            rc = rc > 0 && read_port(cell, port) ? 0 : csv_refuse(&reader, err, "no link of a GPU");
     }
-    return 0;
+    if (rc)
+        ports->n = before;
+    return rc;
 }
 
 void comms_ports_free(struct comms_ports *ports)
@@ -106,7 +90,7 @@ static bool is_same(const struct maker *maker, const struct comms_link *a,
     const struct comms_gpu *gpu = maker->total->gpu;
     if (a->way != b->way || a->in != b->in || a->to != b->to)
         return false;
-    return a->way == COMMS_WAY_NETWORK
+    return a->way == COMMS_NETWORK
                ? !strcmp(gpu[a->gpu].log->header.host, gpu[b->gpu].log->header.host)
                : a->gpu == b->gpu;
 }
@@ -127,7 +111,7 @@ static int add(struct maker *maker, const struct comms_link *link)
 }
 
 /* Out of the one, and into the other. */
-static int add_both(struct maker *maker, enum comms_way way, uint32_t from, uint32_t to,
+static int add_both(struct maker *maker, enum gpu_way way, uint32_t from, uint32_t to,
                     const double gbps[static 2], uint64_t bytes)
 {
     const struct comms_link out = {.way = way, .gpu = from, .bytes = bytes, .gbps = gbps[0]};
@@ -139,24 +123,22 @@ static int add_both(struct maker *maker, enum comms_way way, uint32_t from, uint
 
 static int add_pair(struct maker *maker, uint32_t from, uint32_t to, uint64_t bytes)
 {
-    static const enum gpu_way ports[] = {GPU_WAY_SWITCH, GPU_WAY_PCIE};
-    static const enum comms_way ways[] = {COMMS_WAY_SWITCH, COMMS_WAY_PCIE};
     const struct comms_gpu *a = &maker->total->gpu[from], *b = &maker->total->gpu[to];
     const double unknown[2] = {0, 0};
     if (a->log && b->log && strcmp(a->log->header.host, b->log->header.host) != 0)
-        return add_both(maker, COMMS_WAY_NETWORK, from, to, unknown, bytes);
+        return add_both(maker, COMMS_NETWORK, from, to, unknown, bytes);
     const struct gpu_link *direct =
         a->log && b->log ? find_port(maker, a, GPU_WAY_NVLINK, b->pci) : NULL;
     if (direct && b->pci[0]) {
         const struct comms_link link = {
-            .way = COMMS_WAY_NVLINK, .gpu = from, .to = to, .bytes = bytes, .gbps = direct->gbps};
+            .way = GPU_WAY_NVLINK, .gpu = from, .to = to, .bytes = bytes, .gbps = direct->gbps};
         return add(maker, &link);
     }
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]) && a->log && b->log; i++) {
-        const struct gpu_link *out = find_port(maker, a, ports[i], "");
-        const struct gpu_link *in = find_port(maker, b, ports[i], "");
+    for (enum gpu_way way = GPU_WAY_SWITCH; way <= GPU_WAY_PCIE && a->log && b->log; way++) {
+        const struct gpu_link *out = find_port(maker, a, way, "");
+        const struct gpu_link *in = find_port(maker, b, way, "");
         if (out && in)
-            return add_both(maker, ways[i], from, to, (double[2]){out->gbps, in->gbps}, bytes);
+            return add_both(maker, way, from, to, (double[2]){out->gbps, in->gbps}, bytes);
     }
     maker->links->unknown_bytes += bytes;
     return 0;
@@ -215,17 +197,17 @@ char *comms_call_link(const struct comms_total *total, const struct comms_link *
                       size_t size)
 {
     switch (link->way) {
-    case COMMS_WAY_NVLINK:
+    case GPU_WAY_NVLINK:
         (void)snprintf(buf, size, "NVLink from GPU %u to GPU %u", link->gpu, link->to);
         break;
-    case COMMS_WAY_SWITCH:
+    case GPU_WAY_SWITCH:
         (void)snprintf(buf, size, "NVLink %s GPU %u, %s the switch", link->in ? "into" : "out of",
                        link->gpu, link->in ? "from" : "to");
         break;
-    case COMMS_WAY_PCIE:
+    case GPU_WAY_PCIE:
         (void)snprintf(buf, size, "PCIe %s GPU %u", link->in ? "into" : "out of", link->gpu);
         break;
-    case COMMS_WAY_NETWORK:
+    default:
         (void)snprintf(buf, size, "network %s %s", link->in ? "into" : "out of",
                        total->gpu[link->gpu].log->header.host);
         break;

@@ -14,7 +14,7 @@
 #include "harness/contract/logs.h"
 #include "harness/machine/gpu/links.h"
 
-#define COMMS_PORTS_COLUMNS "host,pci,way,to,links,gbps\n"
+#define COMMS_PORTS_COLUMNS "host,pci,way,to,links,gbps"
 
 /* How a GPU of a host is joined to others. */
 struct comms_port {
@@ -26,19 +26,20 @@ struct comms_ports {
     struct comms_port *port; /* owned */
 };
 
-/* Adds what a links.csv has: all or nothing. -EINVAL with the line, -ENOMEM. */
-int comms_ports_parse(const char *text, struct comms_ports *ports, struct err *err);
+/* Adds what a links.csv of so many bytes has, which is changed: all or nothing. -EINVAL with the
+ * line, -ENOMEM. */
+int comms_ports_parse(char *text, size_t size, struct comms_ports *ports, struct err *err);
 void comms_ports_free(struct comms_ports *ports);
 
-enum comms_way { COMMS_WAY_NVLINK, COMMS_WAY_SWITCH, COMMS_WAY_PCIE, COMMS_WAY_NETWORK };
+#define COMMS_NETWORK GPU_WAYS /* one way more, out of a host and into it */
 
 struct comms_link {
-    enum comms_way way;
-    bool in;        /* what comes in, else what goes out; COMMS_WAY_NVLINK has out alone */
-    uint32_t gpu;   /* whose it is; COMMS_WAY_NETWORK: one of the host's */
-    uint32_t to;    /* COMMS_WAY_NVLINK: the other end */
-    uint64_t bytes; /* in this direction */
-    double gbps;    /* what it can carry in this direction; 0 = unknown */
+    enum gpu_way way; /* or COMMS_NETWORK */
+    bool in;          /* what comes in, else what goes out; GPU_WAY_NVLINK has out alone */
+    uint32_t gpu;     /* whose it is; COMMS_NETWORK: one of the host's */
+    uint32_t to;      /* GPU_WAY_NVLINK: the other end */
+    uint64_t bytes;   /* in this direction */
+    double gbps;      /* what it can carry in this direction; 0 = unknown */
 };
 
 struct comms_links {

@@ -1,5 +1,5 @@
 /* What a program knows it called against what its log tells: the same, less, and none. */
-#include "harness/comms/findings/check.h"
+#include "harness/comms/findings/findings.h"
 
 #include "harness/comms/logs/names.h"
 #include "tests/lib/unit.h"

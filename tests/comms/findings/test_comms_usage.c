@@ -1,5 +1,5 @@
 /* What is to be said of made-up programs, and that nothing is said of good ones. */
-#include "harness/comms/findings/usage.h"
+#include "harness/comms/findings/findings.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Machines by their kernel, of files that call them one way or another. */
-#include "harness/comms/findings/hosts.h"
+#include "harness/comms/findings/findings.h"
 
 #include "harness/comms/logs/host.h"
 #include "tests/lib/unit.h"
