@@ -46,16 +46,11 @@ static json_t *log_to_json(const struct comms_log *log)
 
 static json_t *present_to_json(const struct comms_communicator *communicator)
 {
-    json_t *present = json_array();
-    for (size_t i = 0; i < communicator->npresent; i++) {
-        const struct comms_rank *rank = &communicator->present[i];
-        (void)json_array_append_new(
-            present, json_pack("{s:i, s:o, s:s, s:o}", "rank", (int)rank->rank, "file",
+    return JSON_LIST(rank, communicator->present, communicator->npresent,
+                     json_pack("{s:i, s:o, s:s, s:o}", "rank", (int)rank->rank, "file",
                                json_value_text(rank->log->name), "state",
                                rank->member->state == COMMS_ALIVE ? "alive" : "finalized", "gpu",
                                json_value_text_or_null(rank->gpu)));
-    }
-    return present;
 }
 
 static json_t *line_to_json(const struct comms_line *line, uint32_t nranks)
@@ -71,37 +66,28 @@ static json_t *line_to_json(const struct comms_line *line, uint32_t nranks)
                      json_value_real(speed.algbw), "busbw", json_value_real(speed.busbw));
 }
 
-static json_t *done_to_json(const struct comms_communicator *communicator)
+static json_t *done_to_json(const struct comms_done *done)
 {
-    json_t *all = json_array();
-    for (size_t i = 0; i < communicator->ndone; i++) {
-        const struct comms_done *done = &communicator->done[i];
-        const struct comms_key *key = &done->count.key;
-        (void)json_array_append_new(
-            all, json_pack("{s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:o, s:o, s:o, s:o}", "rank",
-                           (int)done->rank, "collective", comms_func_name(key->func), "datatype",
-                           comms_datatype_name(key->datatype), "algorithm",
-                           comms_algo_name(key->algo), "protocol", comms_proto_name(key->proto),
-                           "channels", (int)key->channels, "captured", (int)key->captured, "peer",
-                           key->peer < 0 ? json_null() : json_integer(key->peer), "from_bytes",
-                           least_of(key->bucket), "calls", whole(done->count.calls), "bytes",
-                           whole(done->count.bytes)));
-    }
-    return all;
+    const struct comms_key *key = &done->count.key;
+    return json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:i, s:b, s:o, s:o, s:o, s:o}", "rank", (int)done->rank,
+        "collective", comms_func_name(key->func), "datatype", comms_datatype_name(key->datatype),
+        "algorithm", comms_algo_name(key->algo), "protocol", comms_proto_name(key->proto),
+        "channels", (int)key->channels, "captured", (int)key->captured, "peer",
+        key->peer < 0 ? json_null() : json_integer(key->peer), "from_bytes", least_of(key->bucket),
+        "calls", whole(done->count.calls), "bytes", whole(done->count.bytes));
+}
+
+static json_t *row_to_json(const uint64_t *cells, size_t n, bool log)
+{
+    return JSON_LIST(cell, cells, n, log ? json_value_real(comms_log10(*cell)) : whole(*cell));
 }
 
 static json_t *cells_to_json(const struct comms_matrix *matrix, const uint64_t *cells, bool log)
 {
     json_t *rows = json_array();
-    for (uint32_t from = 0; from < matrix->n; from++) {
-        json_t *row = json_array();
-        for (uint32_t to = 0; to < matrix->n; to++) {
-            uint64_t cell = cells[(size_t)from * matrix->n + to];
-            (void)json_array_append_new(row,
-                                        log ? json_value_real(comms_log10(cell)) : whole(cell));
-        }
-        (void)json_array_append_new(rows, row);
-    }
+    for (size_t from = 0; from < matrix->n; from++)
+        (void)json_array_append_new(rows, row_to_json(cells + from * matrix->n, matrix->n, log));
     return rows;
 }
 
@@ -124,15 +110,11 @@ static json_t *arrival_to_json(const struct comms_arrival *arrival)
 {
     if (!arrival->calls)
         return json_null();
-    json_t *ranks = json_array();
-    for (size_t i = 0; i < arrival->n; i++) {
-        const struct comms_arrival_rank *rank = &arrival->rank[i];
-        (void)json_array_append_new(
-            ranks,
-            json_pack("{s:i, s:I, s:f, s:f, s:f}", "rank", (int)rank->rank, "last_calls",
-                      (json_int_t)rank->last, "late_s", (double)rank->late_ns / 1e9, "timed_s",
-                      (double)rank->timed_ns / 1e9, "waited_s", (double)rank->waited_ns / 1e9));
-    }
+    json_t *ranks = JSON_LIST(
+        rank, arrival->rank, arrival->n,
+        json_pack("{s:i, s:I, s:f, s:f, s:f}", "rank", (int)rank->rank, "last_calls",
+                  (json_int_t)rank->last, "late_s", (double)rank->late_ns / 1e9, "timed_s",
+                  (double)rank->timed_ns / 1e9, "waited_s", (double)rank->waited_ns / 1e9));
     return json_pack("{s:I, s:f, s:I, s:o, s:o}", "calls", (json_int_t)arrival->calls, "span_s",
                      (double)arrival->span_ns / 1e9, "timed_calls", (json_int_t)arrival->timed,
                      "waited_share", json_value_real(comms_arrival_waited(arrival)), "ranks",
@@ -142,35 +124,28 @@ static json_t *arrival_to_json(const struct comms_arrival *arrival)
 static json_t *communicator_to_json(const struct comms_communicator *communicator)
 {
     char id[24];
-    json_t *calls = json_array();
-    for (size_t i = 0; i < communicator->work.n; i++)
-        (void)json_array_append_new(
-            calls, line_to_json(&communicator->work.line[i], communicator->nranks));
+    json_t *calls = JSON_LIST(line, communicator->work.line, communicator->work.n,
+                              line_to_json(line, communicator->nranks));
+    json_t *done = JSON_LIST(each, communicator->done, communicator->ndone, done_to_json(each));
     (void)snprintf(id, sizeof(id), "%016" PRIx64, communicator->id);
     return json_pack("{s:s, s:o, s:i, s:i, s:b, s:o, s:o, s:o, s:o, s:o}", "id", id, "name",
                      json_value_text_or_null(communicator->name), "ranks",
                      (int)communicator->nranks, "nodes", (int)communicator->nodes, "ranks_told",
                      communicator->told, "present", present_to_json(communicator), "calls", calls,
                      "matrix", matrix_to_json(&communicator->matrix), "arrival",
-                     arrival_to_json(&communicator->arrival), "done", done_to_json(communicator));
+                     arrival_to_json(&communicator->arrival), "done", done);
 }
 
 /* ---- all together ---- */
 
-static json_t *gpus_to_json(const struct comms_total *total)
+static json_t *gpu_to_json(const struct comms_total *total, const struct comms_gpu *gpu)
 {
-    json_t *gpus = json_array();
     char name[200];
-    for (uint32_t i = 0; i < total->matrix.n; i++) {
-        const struct comms_gpu *gpu = &total->gpu[i];
-        (void)json_array_append_new(
-            gpus, json_pack("{s:i, s:o, s:o, s:o, s:o}", "gpu", (int)i, "name",
-                            json_value_text(comms_call_gpu(gpu, name, sizeof(name))), "pci",
-                            json_value_text_or_null(gpu->pci), "host",
-                            json_value_text_or_null(gpu->log ? gpu->log->header.host : ""), "pid",
-                            gpu->log ? whole((uint64_t)gpu->log->header.pid) : json_null()));
-    }
-    return gpus;
+    return json_pack("{s:i, s:o, s:o, s:o, s:o}", "gpu", (int)(gpu - total->gpu), "name",
+                     json_value_text(comms_call_gpu(gpu, name, sizeof(name))), "pci",
+                     json_value_text_or_null(gpu->pci), "host",
+                     json_value_text_or_null(gpu->log ? gpu->log->header.host : ""), "pid",
+                     gpu->log ? whole((uint64_t)gpu->log->header.pid) : json_null());
 }
 
 /* Which GPU each rank is. */
@@ -194,28 +169,24 @@ static json_t *total_to_json(const struct comms_view *view)
         return json_null();
     return json_pack("{s:s, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "how",
                      comms_how_name(matrix->how), "assumed", view->total.assumed, "left_out",
-                     whole(view->total.left_out), "gpus", gpus_to_json(&view->total), "ranks",
-                     ranks_to_json(view), "bytes", cells_to_json(matrix, matrix->bytes, false),
-                     "calls", cells_to_json(matrix, matrix->calls, false), "bytes_log10",
+                     whole(view->total.left_out), "gpus",
+                     JSON_LIST(gpu, view->total.gpu, matrix->n, gpu_to_json(&view->total, gpu)),
+                     "ranks", ranks_to_json(view), "bytes",
+                     cells_to_json(matrix, matrix->bytes, false), "calls",
+                     cells_to_json(matrix, matrix->calls, false), "bytes_log10",
                      cells_to_json(matrix, matrix->bytes, true), "calls_log10",
                      cells_to_json(matrix, matrix->calls, true), "unknown_calls",
                      whole(matrix->unknown_calls), "unknown_bytes", whole(matrix->unknown_bytes));
 }
 
-static json_t *links_to_json(const struct comms_view *view)
+static json_t *link_to_json(const struct comms_view *view, const struct comms_link *link)
 {
-    json_t *all = json_array();
     char name[120];
-    for (size_t i = 0; i < view->links.n; i++) {
-        const struct comms_link *link = &view->links.link[i];
-        (void)json_array_append_new(
-            all, json_pack("{s:o, s:i, s:o, s:o, s:o}", "name",
-                           json_value_text(comms_call_link(&view->total, link, name, sizeof(name))),
-                           "gpu", (int)link->gpu, "bytes", whole(link->bytes), "gbps",
-                           link->gbps > 0 ? json_real(link->gbps) : json_null(), "share",
-                           json_value_real(comms_link_share(&view->links, link))));
-    }
-    return all;
+    return json_pack("{s:o, s:i, s:o, s:o, s:o}", "name",
+                     json_value_text(comms_call_link(&view->total, link, name, sizeof(name))),
+                     "gpu", (int)link->gpu, "bytes", whole(link->bytes), "gbps",
+                     link->gbps > 0 ? json_real(link->gbps) : json_null(), "share",
+                     json_value_real(comms_link_share(&view->links, link)));
 }
 
 /* ---- what NVLink counted ---- */
@@ -261,9 +232,8 @@ static json_t *nvlink_check_to_json(const struct comms_nvlink_check *nvlink_chec
     if (!counters->n)
         return json_null();
     const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(nvlink_check);
-    json_t *gpus = json_array();
-    for (size_t i = 0; i < nvlink_check->n; i++)
-        (void)json_array_append_new(gpus, nvlink_check_gpu_to_json(&nvlink_check->gpu[i]));
+    json_t *gpus =
+        JSON_LIST(gpu, nvlink_check->gpu, nvlink_check->n, nvlink_check_gpu_to_json(gpu));
     return json_pack(
         "{s:o, s:{s:o, s:o}, s:I, s:I, s:o, s:i, s:o}", "gpus", gpus, "all", "sent",
         nvlink_check_side_to_json(sum.sent, sum.counted_sent), "received",
@@ -317,11 +287,8 @@ static json_t *copies_to_json(const struct copies *copies)
 {
     if (!copies->nlogs)
         return json_null();
-    json_t *logs = json_array(), *rows = json_array();
-    for (size_t i = 0; i < copies->nlogs; i++)
-        (void)json_array_append_new(logs, copies_log_to_json(&copies->log[i]));
-    for (size_t i = 0; i < copies->n; i++)
-        (void)json_array_append_new(rows, copies_row_to_json(&copies->row[i]));
+    json_t *logs = JSON_LIST(log, copies->log, copies->nlogs, copies_log_to_json(log));
+    json_t *rows = JSON_LIST(row, copies->row, copies->n, copies_row_to_json(row));
     return json_pack("{s:o, s:o}", "logs", logs, "rows", rows);
 }
 
@@ -329,14 +296,13 @@ static json_t *copies_to_json(const struct copies *copies)
 
 json_t *comms_to_json(const struct comms_view *view)
 {
-    json_t *files = json_array(), *all = json_array();
-    for (size_t i = 0; i < view->logs.n; i++)
-        (void)json_array_append_new(files, log_to_json(&view->logs.log[i]));
-    for (size_t i = 0; i < view->comms.n; i++)
-        (void)json_array_append_new(all, communicator_to_json(&view->comms.communicator[i]));
+    json_t *files = JSON_LIST(log, view->logs.log, view->logs.n, log_to_json(log));
+    json_t *all =
+        JSON_LIST(each, view->comms.communicator, view->comms.n, communicator_to_json(each));
+    json_t *links = JSON_LIST(link, view->links.link, view->links.n, link_to_json(view, link));
     return json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema_version", 1, "logs",
-                     files, "communicators", all, "total", total_to_json(view), "links",
-                     links_to_json(view), "links_unknown_bytes", whole(view->links.unknown_bytes),
-                     "nvlink", nvlink_check_to_json(&view->nvlink_check, &view->counters), "copies",
+                     files, "communicators", all, "total", total_to_json(view), "links", links,
+                     "links_unknown_bytes", whole(view->links.unknown_bytes), "nvlink",
+                     nvlink_check_to_json(&view->nvlink_check, &view->counters), "copies",
                      copies_to_json(&view->copies), "findings", findings_to_json(&view->findings));
 }

@@ -6,6 +6,17 @@
 
 #include "harness/comms/findings/view.h"
 
+/* The array of `item` of each of them: of the pointer EACH to one of the `n` of `array`. */
+#define JSON_LIST(each, array, n, item)                                                            \
+    ({                                                                                             \
+        json_t *list_ = json_array();                                                              \
+        for (size_t i_ = 0; i_ < (n); i_++) {                                                      \
+            __auto_type each = &(array)[i_];                                                       \
+            (void)json_array_append_new(list_, (item));                                            \
+        }                                                                                          \
+        list_;                                                                                     \
+    })
+
 /*
  * {"schema_version": 1, "logs": [{"file", "host", "pid", "program", "interface", "start_ns",
  *   "events", "events_dropped", "unknown_events", "timed_every", "untimed"}],

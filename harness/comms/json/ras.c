@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/comms/json/comms.h"
 #include "harness/lib/base/text.h"
 #include "harness/store/json/findings.h"
 #include "harness/store/json/value.h"
@@ -147,9 +148,7 @@ static json_t *rank_to_json(const struct ras *ras, const struct ras_rank *rank)
 
 static json_t *communicator_to_json(const struct ras *ras, const struct ras_communicator *of)
 {
-    json_t *ranks = json_array();
-    for (size_t i = 0; i < of->nranks && ranks; i++)
-        (void)json_array_append_new(ranks, rank_to_json(ras, &of->rank[i]));
+    json_t *ranks = JSON_LIST(rank, of->rank, of->nranks, rank_to_json(ras, rank));
     return json_pack("{s:o, s:I, s:o}", "hash", json_value_text(of->hash), "size",
                      (json_int_t)of->size, "ranks", ranks);
 }
@@ -197,9 +196,9 @@ static json_t *moved_to_json(const struct comms_nvlink_delta *nvlink_delta)
     const struct comms_nvlink_delta_sides all = comms_nvlink_delta_all(nvlink_delta, false);
     const struct comms_nvlink_delta_sides job = comms_nvlink_delta_all(nvlink_delta, true);
     const char *why = comms_counted_why(&nvlink_delta->counted);
-    json_t *gpus = json_array(), *not_counted = json_array();
-    for (size_t i = 0; i < nvlink_delta->n; i++)
-        (void)json_array_append_new(gpus, moved_gpu_to_json(nvlink_delta, &nvlink_delta->gpu[i]));
+    json_t *gpus =
+        JSON_LIST(gpu, nvlink_delta->gpu, nvlink_delta->n, moved_gpu_to_json(nvlink_delta, gpu));
+    json_t *not_counted = json_array();
     if (why[0])
         (void)json_array_append_new(not_counted,
                                     json_pack("{s:o, s:o}", "host",
@@ -216,9 +215,8 @@ static json_t *moved_to_json(const struct comms_nvlink_delta *nvlink_delta)
 json_t *ras_to_json(const struct ras *ras, const char *not_told,
                     const struct comms_nvlink_delta *nvlink_delta, const struct findings *findings)
 {
-    json_t *all = ras ? json_array() : json_null();
-    for (size_t i = 0; ras && i < ras->n && all; i++)
-        (void)json_array_append_new(all, communicator_to_json(ras, &ras->communicator[i]));
+    json_t *all = ras ? JSON_LIST(each, ras->communicator, ras->n, communicator_to_json(ras, each))
+                      : json_null();
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "nccl",
                      json_value_text(ras ? ras->version : NULL), "communicators", all, "not_told",
                      json_value_text(ras ? NULL : not_told), "findings", findings_to_json(findings),
