@@ -5,7 +5,6 @@
 #include "harness/comms/findings/copies.h"
 #include "harness/comms/findings/nvlink_check.h"
 #include "harness/comms/view/links.h"
-#include "harness/comms/view/timeline.h"
 #include "harness/comms/view/total.h"
 #include "harness/contract/finding.h"
 

@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "harness/comms/logs/copies_record.h"
 #include "harness/comms/logs/preload.h"
 #include "harness/comms/plugin/inject_cupti.h"
-#include "harness/comms/plugin/inject_log.h"
 
 enum { BUFFER = 1 << 20, KEPT = 4, ALIGNMENT = 8, END_WAITS_S = 5 };
 /* CUPTI before CUDA 12.9 may crash where it is given none: github.com/pytorch/kineto, issue 1275.
@@ -33,6 +33,125 @@ static size_t nkept, nout;
 static struct preload_thread ours = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static bool is_over; /* the thread has looked for the last time */
 
+const char preload_who[] = "contend comms --copies";
+
+/* ---- the log ---- */
+
+static struct preload_file file;
+static struct copies_sums nowhere, *sums = &nowhere; /* in the file, where there is one */
+static uint64_t changes;                             /* that were published */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_sums(void)
+{
+    (void)pthread_mutex_lock(&lock);
+}
+
+static void unlock_sums(void)
+{
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* Around a fork the lock is held: CUPTI may call us in the child, too, which has no log. */
+static void forget_in_child(void)
+{
+    __atomic_store_n(&sums, &nowhere, __ATOMIC_RELEASE);
+    unlock_sums();
+}
+
+/* In CONTEND_COMMS_DIR, once. False: after a line that says why it is off. */
+static bool open_log(void)
+{
+    if (!preload_file_create(&file, COPIES_SUFFIX, sizeof(struct copies_file)))
+        return false;
+    struct copies_file *log = file.bytes;
+    log->header = preload_header(&file, COPIES_MAGIC, version);
+    log->sums.entry[0] =
+        (struct copies_entry){.from = COPIES_ELSEWHERE, .to = COPIES_ELSEWHERE, .used = 1};
+    int code = pthread_atfork(lock_sums, unlock_sums, forget_in_child);
+    if (code)
+        preload_file_drop(&file, code);
+    if (code || !preload_file_name(&file))
+        return false;
+    __atomic_store_n(&sums, &log->sums, __ATOMIC_RELEASE);
+    return true;
+}
+
+static bool is_on(void)
+{
+    return __atomic_load_n(&sums, __ATOMIC_ACQUIRE) != &nowhere;
+}
+
+struct copy {
+    uint32_t kind, from_memory, to_memory; /* as CUPTI tells them */
+    int32_t from, to;                      /* as in struct copies_entry */
+    uint64_t calls, bytes;
+    uint64_t ns; /* 0 = not told */
+};
+
+static bool is_same(const struct copies_entry *a, const struct copies_entry *b)
+{
+    return a->kind == b->kind && a->from_memory == b->from_memory && a->to_memory == b->to_memory &&
+           a->bucket == b->bucket && a->from == b->from && a->to == b->to;
+}
+
+/* A program copies between few places: the table is short, and the last entry mostly the one. */
+static struct copies_entry *find(const struct copies_entry *key)
+{
+    static uint32_t last;
+    if (last && is_same(&sums->entry[last], key))
+        return &sums->entry[last];
+    for (last = 1; last < COPIES_ENTRIES && sums->entry[last].used; last++)
+        if (is_same(&sums->entry[last], key))
+            return &sums->entry[last];
+    if (last == COPIES_ENTRIES)
+        last = 0;
+    else {
+        sums->entry[last] = *key;
+        __atomic_store_n(&sums->entry[last].used, 1, __ATOMIC_RELEASE);
+    }
+    return &sums->entry[last];
+}
+
+/* Who copies the file meanwhile finds no sum before one that was added before it. */
+static void add_to(uint64_t *sum, uint64_t more)
+{
+    (void)__atomic_fetch_add(sum, more, __ATOMIC_RELEASE);
+}
+
+static void add(const struct copy *copy)
+{
+    struct copies_entry key = {
+        .kind = (uint8_t)(copy->kind < COPIES_KINDS ? copy->kind : COPIES_UNKNOWN),
+        .from_memory = (uint8_t)(copy->from_memory < COPIES_MEMORIES ? copy->from_memory : 0),
+        .to_memory = (uint8_t)(copy->to_memory < COPIES_MEMORIES ? copy->to_memory : 0),
+        .bucket = (uint8_t)comms_bucket(copy->calls ? copy->bytes / copy->calls : 0),
+        .from = copy->from < COPIES_DEVICES ? copy->from : COPIES_ELSEWHERE,
+        .to = copy->to < COPIES_DEVICES ? copy->to : COPIES_ELSEWHERE};
+    lock_sums();
+    struct copies_entry *entry = find(&key);
+    add_to(&entry->calls, copy->calls);
+    add_to(&entry->bytes, copy->bytes);
+    add_to(&entry->timed_calls, copy->ns ? copy->calls : 0);
+    add_to(&entry->timed_bytes, copy->ns ? copy->bytes : 0);
+    add_to(&entry->timed_ns, copy->ns);
+    unlock_sums();
+}
+
+/* Without the lock: CUPTI waits for it, and must not wait for a disk. */
+static void save(void)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    static uint64_t saved; /* how many changes the file has */
+    if (!is_on() || !file.apart)
+        return;
+    (void)pthread_mutex_lock(&one);
+    const uint64_t now = __atomic_load_n(&changes, __ATOMIC_ACQUIRE);
+    if (now != saved && !preload_file_save(&file))
+        saved = now;
+    (void)pthread_mutex_unlock(&one);
+}
+
 /* ---- what CUPTI calls ---- */
 
 /* NULL: CUPTI drops what it has no place for, and counts it. */
@@ -40,14 +159,14 @@ static void give_buffer(uint8_t **buffer, size_t *size, size_t *max_records)
 {
     void *made = NULL;
     const size_t most = version >= CUPTI_TAKES_NONE ? BUFFERS_MOST : BUFFERS_MOST_BEFORE;
-    inject_log_lock();
+    lock_sums();
     if (nkept && nout < most)
         made = kept[--nkept];
     else if (nout < most && posix_memalign(&made, ALIGNMENT, BUFFER))
         made = NULL;
     if (made)
         out[nout++] = made;
-    inject_log_unlock();
+    unlock_sums();
     *buffer = made;
     *size = made ? BUFFER : 0;
     *max_records = 0;
@@ -64,7 +183,7 @@ static int32_t device_of(uint32_t told)
 }
 
 /* Which end of a copy that stays with one device is the host's. */
-static void find_ends(struct inject_copy *copy, uint32_t device)
+static void find_ends(struct copy *copy, uint32_t device)
 {
     bool known = copy->kind != COPIES_UNKNOWN && copy->kind <= COPIES_HTOH;
     copy->from = known ? device_of(device) : COPIES_ELSEWHERE;
@@ -75,24 +194,17 @@ static void find_ends(struct inject_copy *copy, uint32_t device)
         copy->to = COPIES_HOST;
 }
 
-static void add(const struct inject_copy *copy)
-{
-    inject_log_lock();
-    inject_log_add(copy);
-    inject_log_unlock();
-}
-
 static void add_copy(const void *record)
 {
     struct cupti_copy_6 copy = {.copy_count = 1};
     memcpy(&copy, record, version >= CUPTI_WITH_COUNT ? sizeof(copy) : sizeof(copy.first));
     const struct cupti_copy *first = &copy.first;
-    struct inject_copy counted = {.kind = first->copy_kind,
-                                  .from_memory = first->from_memory,
-                                  .to_memory = first->to_memory,
-                                  .calls = copy.copy_count ? copy.copy_count : 1,
-                                  .bytes = first->bytes,
-                                  .ns = duration(first->start, first->end)};
+    struct copy counted = {.kind = first->copy_kind,
+                           .from_memory = first->from_memory,
+                           .to_memory = first->to_memory,
+                           .calls = copy.copy_count ? copy.copy_count : 1,
+                           .bytes = first->bytes,
+                           .ns = duration(first->start, first->end)};
     find_ends(&counted, first->device);
     add(&counted);
 }
@@ -101,21 +213,21 @@ static void add_peer_copy(const void *record)
 {
     struct cupti_peer_copy copy;
     memcpy(&copy, record, sizeof(copy));
-    add(&(struct inject_copy){.kind = copy.copy_kind,
-                              .from_memory = copy.from_memory,
-                              .to_memory = copy.to_memory,
-                              .from = device_of(copy.from_device),
-                              .to = device_of(copy.to_device),
-                              .calls = 1,
-                              .bytes = copy.bytes,
-                              .ns = duration(copy.start, copy.end)});
+    add(&(struct copy){.kind = copy.copy_kind,
+                       .from_memory = copy.from_memory,
+                       .to_memory = copy.to_memory,
+                       .from = device_of(copy.from_device),
+                       .to = device_of(copy.to_device),
+                       .calls = 1,
+                       .bytes = copy.bytes,
+                       .ns = duration(copy.start, copy.end)});
 }
 
 static void add_migration(const void *record)
 {
     struct cupti_migration moved;
     memcpy(&moved, record, sizeof(moved));
-    add(&(struct inject_copy){
+    add(&(struct copy){
         .kind = COPIES_MIGRATED + (moved.cause < CUPTI_CAUSES ? moved.cause : 0),
         .from_memory = COPIES_MANAGED,
         .to_memory = COPIES_MANAGED,
@@ -128,10 +240,10 @@ static void add_migration(const void *record)
 
 static void count_unread(bool unknown, bool broken)
 {
-    inject_log_lock();
-    inject_log_sums()->unknown += unknown;
-    inject_log_sums()->broken += broken;
-    inject_log_unlock();
+    lock_sums();
+    sums->unknown += unknown;
+    sums->broken += broken;
+    unlock_sums();
 }
 
 static void add_records(uint8_t *buffer, size_t valid)
@@ -158,13 +270,13 @@ static void add_records(uint8_t *buffer, size_t valid)
 static bool take_back(const uint8_t *buffer)
 {
     bool found = false;
-    inject_log_lock();
+    lock_sums();
     for (size_t i = 0; i < nout && !found; i++) {
         found = out[i] == buffer;
         if (found)
             out[i] = out[--nout];
     }
-    inject_log_unlock();
+    unlock_sums();
     return found;
 }
 
@@ -176,13 +288,15 @@ static size_t count_dropped(void *context, uint32_t stream)
 
 static void publish(size_t dropped, enum copies_end end)
 {
-    inject_log_lock();
-    inject_log_sums()->dropped += dropped;
-    inject_log_sums()->buffers = nout;
-    inject_log_publish(end);
-    inject_log_unlock();
+    lock_sums();
+    sums->dropped += dropped;
+    sums->buffers = nout;
+    if (sums->finished < end)
+        sums->finished = end; /* CUPTI may still hand over a buffer behind the end */
+    __atomic_add_fetch(&changes, 1, __ATOMIC_RELEASE);
+    unlock_sums();
     if (__atomic_load_n(&is_over, __ATOMIC_ACQUIRE)) /* CUPTI hands over a buffer late */
-        inject_log_save();
+        save();
 }
 
 /* The lock is never held while CUPTI is asked, which may hold one of its own when it asks us. */
@@ -191,15 +305,15 @@ static void take_buffer(void *context, uint32_t stream, uint8_t *buffer, size_t 
     (void)size;
     if (!take_back(buffer))
         return;
-    if (inject_log_is_on() && valid)
+    if (is_on() && valid)
         add_records(buffer, valid);
     publish(count_dropped(context, stream), COPIES_GOES_ON);
-    inject_log_lock();
+    lock_sums();
     if (nkept < KEPT) {
         kept[nkept++] = buffer;
         buffer = NULL;
     }
-    inject_log_unlock();
+    unlock_sums();
     free(buffer);
 }
 
@@ -217,9 +331,9 @@ static void find_devices(void)
         if (!pci[known][0])
             break;
     }
-    inject_log_lock();
-    memcpy(inject_log_sums()->pci, pci, sizeof(pci));
-    inject_log_unlock();
+    lock_sums();
+    memcpy(sums->pci, pci, sizeof(pci));
+    unlock_sums();
 }
 
 /* The time between two looks: CONTEND_COPIES_PERIOD_MS, for tests. */
@@ -266,10 +380,10 @@ static bool ask_for_migrations(void)
         result = cupti.enable(CUPTI_KIND_MIGRATION);
     if (result == CUPTI_NOT_READY)
         return false;
-    inject_log_lock();
-    inject_log_sums()->migrations_error = (uint32_t)result;
-    inject_log_sums()->migrations_ns = result ? 0 : preload_now_ns(CLOCK_REALTIME);
-    inject_log_unlock();
+    lock_sums();
+    sums->migrations_error = (uint32_t)result;
+    sums->migrations_ns = result ? 0 : preload_now_ns(CLOCK_REALTIME);
+    unlock_sums();
     return true;
 }
 
@@ -305,7 +419,7 @@ static void *look(void *arg)
             publish(count_dropped(NULL, 0),
                     subscribe() == CUPTI_OTHER_SUBSCRIBER ? COPIES_ENDED_TAKEN : COPIES_ENDED);
         __atomic_store_n(&is_over, last, __ATOMIC_RELEASE);
-        inject_log_save();
+        save();
     }
     return NULL;
 }
@@ -313,7 +427,7 @@ static void *look(void *arg)
 /* Records of copies that are still under way come without their times. */
 static void end(void)
 {
-    if (inject_log_is_on())
+    if (is_on())
         preload_thread_end(&ours, END_WAITS_S * 1000L);
 }
 
@@ -371,7 +485,7 @@ static void begin(void)
         version = 0;
     if (!is_free() || !enable())
         return;
-    if (!inject_log_open(version)) {
+    if (!open_log()) {
         disable();
         return;
     }

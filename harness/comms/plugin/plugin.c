@@ -8,7 +8,6 @@
 
 #include "harness/comms/logs/names.h"
 #include "harness/comms/plugin/plugin_abi.h"
-#include "harness/comms/plugin/plugin_cuda.h"
 #include "harness/comms/plugin/plugin_log.h"
 #include "harness/comms/plugin/plugin_timing.h"
 

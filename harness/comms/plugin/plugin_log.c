@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "harness/comms/logs/names.h"
 #include "harness/comms/logs/preload.h"
-#include "harness/comms/plugin/plugin_keep.h"
 
 /* Where it lies in memory; the same as in the file. */
 struct log {
@@ -30,6 +30,128 @@ static unsigned asked_interface;
 static char log_path[PATH_MAX];
 static bool is_child; /* of a process that had a log: forked, and not executed since */
 static bool said_child;
+
+/*
+ * Keeps a log whose memory is not its file's (preload.h): a thread copies it into the file, a
+ * second after it began, then after pauses of twice as long, up to half a minute; when a
+ * communicator ends; and when the process does, which waits for a slow server 5 s at most. So a
+ * process that is killed leaves what it had until then. Nobody who counts is kept waiting. Behind
+ * that end, in the program's own handlers, who asks copies by himself.
+ */
+enum { PAUSE_MS = 1000, PAUSE_MOST_MS = 30000, END_WAITS_MS = 5000 };
+
+static struct preload_file kept;
+static pid_t owner; /* 0 = nothing was started; a child that was forked has no such thread */
+static struct preload_thread ours = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static bool over; /* the thread has copied for the last time; under its lock */
+
+/* The first pause: CONTEND_COMMS_PERIOD_MS, for tests, which then stays as it is. */
+static long first_pause(bool *grows)
+{
+    const char *text = getenv("CONTEND_COMMS_PERIOD_MS");
+    long ms = text ? strtol(text, NULL, 10) : 0;
+    *grows = ms <= 0 || ms > PAUSE_MOST_MS;
+    return *grows ? PAUSE_MS : ms;
+}
+
+/* FNV-1a by words (the Internet draft eastlake-fnv), to see whether anything has changed. */
+static uint64_t sum_up(void)
+{
+    const size_t time_of_copy = offsetof(struct comms_header, copied_ns) / sizeof(uint64_t);
+    const uint64_t *word = kept.bytes;
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < kept.size / sizeof(*word); i++)
+        if (i != time_of_copy)
+            sum = (sum ^ __atomic_load_n(&word[i], __ATOMIC_RELAXED)) * 0x100000001b3u;
+    return sum;
+}
+
+/* `last`: the program ends, so nothing is missing behind this copy. */
+static void copy_changes(bool last)
+{
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
+    static uint64_t saved; /* the sum of what is in the file */
+    static bool told_end, said;
+    struct comms_header *header = kept.bytes;
+    (void)pthread_mutex_lock(&one);
+    const uint64_t sum = sum_up();
+    if (sum != saved || told_end != last) {
+        const uint64_t time = last ? 0 : preload_now_ns(CLOCK_MONOTONIC);
+        __atomic_store_n(&header->copied_ns, time, __ATOMIC_RELAXED);
+        int code = preload_file_save(&kept);
+        saved = code ? saved : sum;
+        told_end = code ? told_end : last;
+        if (code && last && !said)
+            preload_say_off("cannot write the last of ", kept.path, code);
+        said |= code && last;
+    }
+    (void)pthread_mutex_unlock(&one);
+}
+
+/* True: whatever comes from now on is for who asks for it. */
+static bool is_over(bool last)
+{
+    (void)pthread_mutex_lock(&ours.lock);
+    over = last && !ours.wanted;
+    bool now = over;
+    (void)pthread_mutex_unlock(&ours.lock);
+    return now;
+}
+
+static void *keep(void *arg)
+{
+    bool grows, last;
+    long pause = first_pause(&grows);
+    (void)arg;
+    do {
+        last = preload_thread_pause(&ours, pause);
+        copy_changes(last);
+        if (grows)
+            pause = pause < PAUSE_MOST_MS / 2 ? 2 * pause : PAUSE_MOST_MS;
+    } while (!is_over(last));
+    return NULL;
+}
+
+static void end(void)
+{
+    if (owner == getpid())
+        preload_thread_end(&ours, END_WAITS_MS);
+}
+
+static bool start_keeping(const struct preload_file *file)
+{
+    kept = *file;
+    int code = preload_thread_start(&ours, keep);
+    if (code) {
+        (void)unlink(kept.path);
+        preload_file_drop(&kept, code);
+        return false;
+    }
+    __atomic_store_n(&owner, getpid(), __ATOMIC_RELEASE);
+    (void)atexit(end); /* without it, what was done since the last copy is lost */
+    return true;
+}
+
+static void keep_now(void)
+{
+    if (__atomic_load_n(&owner, __ATOMIC_ACQUIRE) != getpid())
+        return;
+    (void)pthread_mutex_lock(&ours.lock);
+    ours.wanted = true;
+    bool ourselves = over;
+    (void)pthread_cond_signal(&ours.changed);
+    (void)pthread_mutex_unlock(&ours.lock);
+    if (ourselves)
+        copy_changes(true);
+}
+
+/* Handlers that the program has registered before us run behind ours, and this behind all. */
+__attribute__((destructor)) static void copy_what_is_left(void)
+{
+    keep_now();
+}
+
+/* ---- what is counted ---- */
 
 static struct log *running(void)
 {
@@ -52,7 +174,7 @@ static void open_log(void)
     int code = pthread_atfork(NULL, NULL, forget_in_child);
     if (code)
         preload_file_drop(&file, code);
-    if (code || !preload_file_name(&file) || (file.apart && !plugin_keep_start(&file)))
+    if (code || !preload_file_name(&file) || (file.apart && !start_keeping(&file)))
         return;
     (void)snprintf(log_path, sizeof(log_path), "%s", file.path);
     __atomic_store_n(&the_log, log, __ATOMIC_RELEASE);
@@ -88,14 +210,14 @@ int plugin_log_join(const struct comms_member *told)
 void plugin_log_take_graph(int member)
 {
     int before = errno;
-    char ours[PATH_MAX + 32], taken[PATH_MAX + 32];
+    char dumped[PATH_MAX + 32], taken[PATH_MAX + 32];
     const char *named = getenv("NCCL_GRAPH_DUMP_FILE"), *dir = getenv("CONTEND_COMMS_DIR");
     if (!running() || member < 0 || !named || !dir)
         return;
-    (void)snprintf(ours, sizeof(ours), "%s/" COMMS_GRAPH_FILE, dir);
+    (void)snprintf(dumped, sizeof(dumped), "%s/" COMMS_GRAPH_FILE, dir);
     (void)snprintf(taken, sizeof(taken), "%s.%d" COMMS_GRAPH_SUFFIX, log_path, member);
-    if (strcmp(named, ours) == 0)
-        (void)rename(ours, taken);
+    if (strcmp(named, dumped) == 0)
+        (void)rename(dumped, taken);
     errno = before;
 }
 
@@ -115,7 +237,7 @@ void plugin_log_leave(int member)
         return;
     log->members[member].end_ns = preload_now_ns(CLOCK_MONOTONIC);
     __atomic_store_n(&log->members[member].state, (uint32_t)COMMS_FINALIZED, __ATOMIC_RELEASE);
-    plugin_keep_now();
+    keep_now();
 }
 
 /* The counter of the key among `n` from `first` on, claimed if need be; NULL: no place for it. */

@@ -1,8 +1,84 @@
 #include "harness/comms/plugin/plugin_timing.h"
 
+#include <dlfcn.h>
 #include <stddef.h>
+#include <stdlib.h>
 
-#include "harness/comms/plugin/plugin_cuda.h"
+#include "harness/comms/logs/preload.h"
+
+/*
+ * The CUDA driver as the watched program has loaded it: nothing is loaded, and without it nothing
+ * is known. Only calls of the driver API are used, by their documented C ABI (CUDA Driver API
+ * Reference, docs.nvidia.com), since the runtime may be linked statically.
+ */
+/* CUresult: 0 is success. CUdevice is an int. */
+struct plugin_cuda {
+    int (*context_device)(int *device);
+    int (*pci_bus_id)(char *text, int size, int device);
+    /* For timing: all of these, or none. CUevent and CUstream are pointers. */
+    int (*stream_is_capturing)(void *stream, int *status); /* 0 = CU_STREAM_CAPTURE_STATUS_NONE */
+    int (*exchange_capture_mode)(int *mode);
+    int (*event_create)(void **event, unsigned flags);
+    int (*event_destroy)(void *event);
+    int (*event_record)(void *event, void *stream);
+    int (*event_query)(void *event); /* 600 = CUDA_ERROR_NOT_READY */
+    int (*event_elapsed)(float *ms, void *start, void *end);
+};
+
+static const struct preload_symbol symbols[] = {
+    {"cuCtxGetDevice", offsetof(struct plugin_cuda, context_device)},
+    {"cuDeviceGetPCIBusId", offsetof(struct plugin_cuda, pci_bus_id)},
+};
+static const struct preload_symbol timing[] = {
+    {"cuStreamIsCapturing", offsetof(struct plugin_cuda, stream_is_capturing)},
+    {"cuThreadExchangeStreamCaptureMode", offsetof(struct plugin_cuda, exchange_capture_mode)},
+    {"cuEventCreate", offsetof(struct plugin_cuda, event_create)},
+    {"cuEventDestroy_v2", offsetof(struct plugin_cuda, event_destroy)},
+    {"cuEventRecord", offsetof(struct plugin_cuda, event_record)},
+    {"cuEventQuery", offsetof(struct plugin_cuda, event_query)},
+    {"cuEventElapsedTime", offsetof(struct plugin_cuda, event_elapsed)},
+};
+
+/* Written once, then only read: ranks of one process join from threads of their own, all at once.
+ */
+static struct plugin_cuda *found;
+
+/* The library stays: NCCL and the program use it to the end. */
+static void look(void)
+{
+    struct plugin_cuda api = {0}, *mine = malloc(sizeof(*mine)), *none = NULL;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (!mine || !library ||
+        !preload_find_symbols(library, symbols, sizeof(symbols) / sizeof(symbols[0]), &api)) {
+        free(mine);
+        return;
+    }
+    (void)preload_find_symbols(library, timing, sizeof(timing) / sizeof(timing[0]), &api);
+    *mine = api;
+    if (!__atomic_compare_exchange_n(&found, &none, mine, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE))
+        free(mine); /* another thread was first: the same */
+}
+
+/* NULL until the program has loaded a driver. No lock, no CUDA call. */
+static const struct plugin_cuda *plugin_cuda(void)
+{
+    if (!__atomic_load_n(&found, __ATOMIC_ACQUIRE))
+        look();
+    return __atomic_load_n(&found, __ATOMIC_ACQUIRE);
+}
+
+void plugin_cuda_find_gpu(char gpu[static COMMS_GPU_MAX])
+{
+    int device;
+    const struct plugin_cuda *cuda = plugin_cuda();
+    gpu[0] = '\0';
+    if (!cuda || cuda->context_device(&device) || cuda->pci_bus_id(gpu, COMMS_GPU_MAX, device))
+        gpu[0] = '\0';
+    gpu[COMMS_GPU_MAX - 1] = '\0';
+}
+
+/* ---- samples ---- */
 
 enum { SAMPLES = 256, SAMPLES_OF_MEMBER = 8 };
 

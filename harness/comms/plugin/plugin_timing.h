@@ -14,6 +14,9 @@
 
 #include "harness/comms/plugin/plugin_log.h"
 
+/* The PCI address of this thread's GPU; "" where it has none. */
+void plugin_cuda_find_gpu(char gpu[static COMMS_GPU_MAX]);
+
 /* One in `every` collectives, but never the first, which sets up connections; 0: none. */
 void plugin_timing_set(uint64_t every);
 

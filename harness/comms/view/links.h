@@ -9,7 +9,6 @@
 #ifndef CONTEND_COMMS_VIEW_LINKS_H
 #define CONTEND_COMMS_VIEW_LINKS_H
 
-#include "harness/comms/view/timeline.h"
 #include "harness/comms/view/total.h"
 #include "harness/contract/logs.h"
 #include "harness/machine/gpu/links.h"
