@@ -50,8 +50,8 @@ static const struct entry environment[] = {
     {"NCCL_RAS_ADDR",
      "HOST:PORT at which NCCL's ranks answer contend comms --attach; localhost:28028."},
     {"TMPDIR",
-     "The folder for files that a measurement needs for its time: those of io, cgroup, comms and "
-     "of validate --bounds; /tmp, of cgroup /var/tmp."},
+     "The folder for files that a measurement needs for its time: those of io, cgroup and "
+     "comms; /tmp, of cgroup /var/tmp."},
     {"XDG_STATE_HOME",
      "Below it, in contend/, doctor --apply keeps what takes a change back; ~/.local/state."},
     {"COLUMNS", "On a terminal: text takes no more columns than these, nor than it has."},

@@ -6,10 +6,8 @@
 
 int main(int argc, char **argv)
 {
-    const struct cmd_env env = {.benches = bench_registry,
-                                .scenarios = scenario_registry,
-                                .tools = validate_tool,
-                                .core = "contend"};
+    const struct cmd_env env = {
+        .benches = bench_registry, .scenarios = scenario_registry, .tools = validate_tool};
     int code;
     if (!start(&env, argc, argv, &code))
         code = start_tool(&env, argc, argv);

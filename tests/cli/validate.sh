@@ -142,7 +142,6 @@ expect 2 "there is no rule 'governer'.*governor" "$CONTEND_BINARY" validate --on
 expect 2 "'clock' is required, and --only leaves it out" \
     "$CONTEND_BINARY" validate --only governor --require clock
 expect 2 "markdown goes with --list" "$CONTEND_BINARY" validate --markdown
-expect 2 "cannot read the baseline 'x.json'" "$CONTEND_BINARY" validate --bounds x.json
 expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate "$scratch"
 expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate fleet
 

@@ -50,7 +50,6 @@ struct cmd_env {
     const struct comms_hooks *comms;
     const char *(*rule_name)(size_t i); /* of validate, for completions; NULL behind the last */
     const struct tool_command *tools;   /* whose code is in this program */
-    const char *core; /* "contend": the program beside this one that has the core; NULL: this one */
 };
 
 /* argv[0] is the subcommand's name, argv[-1] the program's. */

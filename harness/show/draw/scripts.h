@@ -15,6 +15,5 @@ extern const char plot_bar_chart_gp[];
 extern const char plot_heat_map_gp[];
 extern const char plot_dot_chart_gp[];
 extern const char plot_history_gp[];
-extern const char plot_fleet_gp[];
 
 #endif

@@ -1,22 +1,17 @@
 #include "harness/validate/cmd/fleet.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
-#include "harness/lib/sys/signals.h"
 #include "harness/rows/row.h"
 #include "harness/show/report/junit.h"
 #include "harness/show/report/markdown.h"
-#include "harness/store/files/directory.h"
 #include "harness/store/json/findings.h"
 #include "harness/validate/cmd/validate_outputs.h"
-#include "harness/validate/figures/fleet.h"
 #include "harness/validate/files/bounds_file.h"
 #include "harness/validate/files/fleet_read.h"
 #include "harness/validate/fleet/bounds_make.h"
@@ -37,16 +32,6 @@ static bool gates(const void *benches, const char *name, const char *metric, con
 static void tell(const char *line)
 {
     log_error("%s", line);
-}
-
-int fleet_read_gating(const struct cmd_env *env, const char *path, struct fleet *fleet,
-                      struct err *err)
-{
-    const struct fleet_request request = {gates, env->benches, tell};
-    struct fleet_found found = {0};
-    fleet->benches = env->benches;
-    int rc = fleet_read(path, &request, fleet, &found, err);
-    return !rc && found.damaged ? err_set(err, -EINVAL, "its result is damaged") : rc;
 }
 
 int fleet_open(const struct cmd_env *env, const char *const *directories, size_t n,
@@ -83,39 +68,6 @@ static int find_bounds(const struct fleet *fleet, const char *file, struct bound
         return EXIT_GOOD;
     log_error("%s", err.msg);
     return rc == -ENODATA ? EXIT_INCONCLUSIVE : file ? EXIT_USAGE : EXIT_NOT_RUN;
-}
-
-static int draw(const struct fleet *fleet, const struct bounds *bounds,
-                const struct fleet_judgement *judgement, const char *path)
-{
-    struct err err = {0};
-    struct signals signals;
-    size_t pictures = 0;
-    if (directory_make_parents(path, &err)) {
-        log_error("%s", err.msg);
-        return EXIT_USAGE;
-    }
-    (void)mkdir(path, 0777);
-    int dir_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir_fd < 0) {
-        (void)err_sys(&err, -errno, "cannot use the directory '%.150s' for pictures", path);
-        log_error("%s", err.msg);
-        return EXIT_USAGE;
-    }
-    int rc = signals_open(&signals, &err);
-    if (!rc) {
-        rc = fleet_draw(fleet, bounds, judgement, dir_fd, &signals, &pictures, &err);
-        signals_close(&signals);
-    }
-    (void)close(dir_fd);
-    if (!rc)
-        log_info("drew %zu picture%s: %s/fleet_01.svg, .png ...", pictures,
-                 pictures == 1 ? "" : "s", path);
-    else if (rc == -ENOENT)
-        log_info("gnuplot is not installed: no pictures, their data is in %s", path);
-    else
-        log_error("%s", err.msg);
-    return rc == -EINTR ? EXIT_INTERRUPTED : rc && rc != -ENOENT ? EXIT_NOT_RUN : EXIT_GOOD;
 }
 
 struct judged_fleet {
@@ -180,8 +132,6 @@ static int show(const struct fleet *fleet, const struct bounds *bounds,
         log_error("%s", err.msg);
         code = EXIT_USAGE;
     }
-    if (!rc && !code && options->plots)
-        code = draw(fleet, bounds, &judgement, options->plots);
     if (!rc && !code)
         code = judgement.nfail ? EXIT_VERDICT : judgement.nskip ? EXIT_INCONCLUSIVE : EXIT_GOOD;
     findings_free(&findings);

@@ -13,14 +13,9 @@
 int fleet_open(const struct cmd_env *env, const char *const *directories, size_t n,
                struct fleet *fleet, size_t *results);
 
-/* Adds the results at or below `path`, of which none may be damaged: as fleet_read, -EINVAL. */
-int fleet_read_gating(const struct cmd_env *env, const char *path, struct fleet *fleet,
-                      struct err *err);
-
 struct fleet_options {
     const char *bounds;  /* a file; NULL = made from the fleet itself */
     const char *junit;   /* a file, or NULL */
-    const char *plots;   /* a directory for the pictures, or NULL */
     bool json, markdown; /* in place of the table */
 };
 

@@ -22,8 +22,7 @@ static const struct opt validate_opts[] = {
     OPT_FLAG("all", validate_args, all, NULL, "a line for each rule that passes or is skipped"),
     OPT_FLAG("list", validate_args, list, NULL, "explain the rules, and judge nothing"),
     OPT_TEXT("bounds", validate_args, bounds, NULL, "FILE",
-             "also by the bounds that 'validate bounds' made: runs what they are for, in the time "
-             "of the level; of a fleet by them alone"),
+             "of a fleet: judge by the bounds that 'validate bounds' made, not by each other"),
     OPT_FLAG("markdown", validate_args, markdown, NULL, "of --list and a fleet: print Markdown"),
     OPT_FLAG("json", validate_args, json, NULL, "print JSON"),
     OPT_TEXT("junit", validate_args, outputs.junit, NULL, "FILE",
@@ -31,8 +30,7 @@ static const struct opt validate_opts[] = {
     OPT_TEXT("prometheus", validate_args, outputs.prometheus, NULL, "FILE",
              "also write metrics for node_exporter's textfile collector"),
     OPT_TEXT("out", validate_args, outputs.dir, NULL, "DIR",
-             "also write validate.json and summary.txt there; of a fleet a figure for each of its "
-             "figures; of bounds the new file with them",
+             "also write validate.json and summary.txt there; of bounds the new file with them",
              .letter = 'o'),
     OPT_TEXT("root", validate_args, root, NULL, "DIR",
              "for tests: /proc, /sys and /dev are looked up below it"),
@@ -50,7 +48,8 @@ const struct command validate_command = {
         "physics, units against their peers, health. Changes nothing; root sees more. 'fleet' "
         "judges the results of many machines below DIR..., and runs nothing. 'bounds' makes "
         "bounds of such results for machines of one kind, a JSON file to be read and edited, by "
-        "which --bounds judges. Exit code: 0 pass, 1 a rule failed, 3 one that should have run did "
+        "which 'fleet --bounds' judges. Exit code: 0 pass, 1 a rule failed, 3 one that should have "
+        "run did "
         "not, 4 nothing was judged, or no GPU (see --expect gpus=0).",
     .opts = validate_opts,
 };

@@ -15,8 +15,6 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/validate/cmd/fleet.h"
 #include "harness/validate/cmd/options.h"
-#include "harness/validate/cmd/validate_baseline.h"
-#include "harness/validate/files/bounds_file.h"
 #include "harness/validate/files/waivers.h"
 #include "harness/validate/rules/expect.h"
 #include "harness/validate/rules/rules.h"
@@ -35,7 +33,6 @@ struct validate {
     struct topo topo;
     struct facts facts;
     struct findings findings;
-    struct bounds bounds; /* of --bounds */
     uint64_t start_ns;
 };
 
@@ -70,9 +67,12 @@ static int check_args(struct validate *v, struct err *err)
     const struct validate_args *args = v->args;
     if (args->markdown && !args->list)
         return err_set(err, -EINVAL, "--markdown goes with --list or 'validate fleet'");
-    int rc = args->bounds ? bounds_file_read(args->bounds, &v->bounds, err) : 0;
-    if (!rc)
-        rc = parse_rules(args->only, v->rules.only, &v->rules.nonly, err);
+    if (args->bounds)
+        return err_set(err, -EINVAL,
+                       "--bounds goes with 'validate fleet': 'contend validate --out DIR', then "
+                       "'contend validate fleet DIR --bounds %.60s'",
+                       args->bounds);
+    int rc = parse_rules(args->only, v->rules.only, &v->rules.nonly, err);
     if (!rc)
         rc = parse_rules(args->require, v->rules.required, &v->rules.nrequired, err);
     if (!rc)
@@ -113,40 +113,27 @@ static void leave_out_probes(struct facts *facts)
 }
 
 /*
- * Once more, in the other order of the tests: what a test left behind for the next one, or a
- * moment's noise, does not show twice. The values are the caller's, also after an error; -ETIME
- * there is no time for it, which is said, and nothing was measured.
+ * What fails or warns on what was measured, once more and in the other order of the tests: what a
+ * test left behind for the next one, or a moment's noise, does not show twice.
  */
-static int measure_again(void *arg, unsigned doubted, struct facts_probe second[static PROBES],
-                         struct err *err)
-{
-    const struct validate *v = arg;
-    struct facts facts = v->facts;
-    struct probes_request request = probes_of(v, doubted);
-    request.backwards = true;
-    double needed_s = probes_expect(&request);
-    request.limit_s = INFINITY;
-    memset(second, 0, PROBES * sizeof(*second));
-    if (needed_s < probes_expect(&request)) {
-        log_warn("no time to look a second time at what failed: raise --max-time");
-        return -ETIME;
-    }
-    log_info("looking once more at what failed, in another order");
-    memset(facts.probes, 0, sizeof(facts.probes));
-    int rc = probes_measure(&request, &facts, err);
-    memcpy(second, facts.probes, sizeof(facts.probes));
-    return rc;
-}
-
-/* What fails or warns on what was measured. */
 static int look_again(struct validate *v, struct err *err)
 {
     struct findings second = {0};
     struct facts facts = v->facts;
     unsigned doubted = rules_doubted(&v->findings);
+    struct probes_request request = probes_of(v, doubted);
     if (!doubted || v->args->no_measure)
         return 0;
-    int rc = measure_again(v, doubted, facts.probes, err);
+    request.backwards = true;
+    double needed_s = probes_expect(&request);
+    request.limit_s = INFINITY;
+    if (needed_s < probes_expect(&request)) {
+        log_warn("no time to look a second time at what failed: raise --max-time");
+        return 0;
+    }
+    log_info("looking once more at what failed, in another order");
+    memset(facts.probes, 0, sizeof(facts.probes));
+    int rc = probes_measure(&request, &facts, err);
     if (!rc)
         rc = rules_judge(&facts, &v->rules, &second, err);
     if (!rc)
@@ -154,7 +141,7 @@ static int look_again(struct validate *v, struct err *err)
     for (int i = 0; i < PROBES; i++)
         free(facts.probes[i].values);
     findings_free(&second);
-    return rc == -ETIME ? 0 : rc;
+    return rc;
 }
 
 /* "2026-01-31T12:00:00Z" */
@@ -179,77 +166,6 @@ static void waive(struct validate *v)
     }
 }
 
-static bool has_baseline(const struct validate *v)
-{
-    return v->args->bounds && rules_asked(&v->rules, rule_find(RULES_BASELINE_ID));
-}
-
-static unsigned wanted(const struct validate *v)
-{
-    return rules_probes(&v->rules) | (has_baseline(v) ? validate_baseline_probes(&v->bounds) : 0);
-}
-
-/* All that is known so far, with its verdict. */
-struct verdict {
-    struct rules_verdict rules;
-    char utc[32];
-    struct validation validation;
-};
-
-static void make_verdict(const struct validate *v, struct verdict *verdict)
-{
-    verdict->rules = rules_verdict(&v->findings, v->args->strict);
-    now_utc(verdict->utc, sizeof(verdict->utc));
-    verdict->validation =
-        (struct validation){.facts = &v->facts,
-                            .findings = &v->findings,
-                            .verdict = &verdict->rules,
-                            .level = v->args->no_measure ? "none" : validate_levels[v->args->level],
-                            .utc = verdict->utc,
-                            .took_s = gone_s(v)};
-}
-
-/* A baseline of other machines says nothing of this one. EXIT_GOOD, or after a message. */
-static int check_kind(const struct validate *v)
-{
-    struct verdict verdict;
-    struct err err = {0};
-    char kind[512];
-    make_verdict(v, &verdict);
-    int rc = validate_baseline_kind(&verdict.validation, kind, sizeof(kind), &err);
-    if (rc)
-        log_error("%s", err.msg);
-    else if (v->bounds.kind[0] && strcmp(v->bounds.kind, kind) != 0)
-        log_error("%s: its bounds are of another kind of machine, '%.500s', and this is '%s'",
-                  v->args->bounds, v->bounds.kind, kind);
-    else
-        return EXIT_GOOD;
-    return rc ? (int)cmd_not_measured(rc) : EXIT_USAGE;
-}
-
-static bool is_required(const struct validate *v, const char *id)
-{
-    for (size_t i = 0; i < v->rules.nrequired; i++)
-        if (strcmp(v->rules.required[i]->id, id) == 0)
-            return true;
-    return false;
-}
-
-static int judge_baseline(struct validate *v, struct err *err)
-{
-    struct verdict verdict;
-    make_verdict(v, &verdict);
-    const struct validate_baseline request = {.env = v->env,
-                                              .bounds = &v->bounds,
-                                              .validation = &verdict.validation,
-                                              .limit_s = fmax(limit_s(v) - gone_s(v), 0),
-                                              .measures = !v->args->no_measure,
-                                              .required = is_required(v, RULES_BASELINE_ID),
-                                              .measure_again = measure_again,
-                                              .arg = v};
-    return validate_by_baseline(&request, &v->findings, err);
-}
-
 static int read_machine(struct validate *v, struct err *err)
 {
     const struct topo_options topo = {.probe_gpus = true};
@@ -261,7 +177,7 @@ static int read_machine(struct validate *v, struct err *err)
 
 static int judge(struct validate *v, struct err *err)
 {
-    const struct probes_request request = probes_of(v, wanted(v));
+    const struct probes_request request = probes_of(v, rules_probes(&v->rules));
     int rc = 0;
     if (v->args->no_measure)
         leave_out_probes(&v->facts);
@@ -273,8 +189,6 @@ static int judge(struct validate *v, struct err *err)
         rc = rules_judge(&v->facts, &v->rules, &v->findings, err);
     if (!rc)
         rc = look_again(v, err);
-    if (!rc && has_baseline(v))
-        rc = judge_baseline(v, err);
     if (!rc)
         waive(v);
     rules_sort(&v->findings);
@@ -292,24 +206,31 @@ static int code_of(const struct rules_verdict *verdict)
 static int say(struct validate *v)
 {
     struct err err = {0};
-    struct verdict verdict;
-    make_verdict(v, &verdict);
-    const struct validation *validation = &verdict.validation;
-    int rc = validate_write(&v->args->outputs, validation, &err);
+    char utc[32];
+    const struct rules_verdict verdict = rules_verdict(&v->findings, v->args->strict);
+    const struct validation validation = {
+        .facts = &v->facts,
+        .findings = &v->findings,
+        .verdict = &verdict,
+        .level = v->args->no_measure ? "none" : validate_levels[v->args->level],
+        .utc = utc,
+        .took_s = gone_s(v)};
+    now_utc(utc, sizeof(utc));
+    int rc = validate_write(&v->args->outputs, &validation, &err);
     int code = EXIT_GOOD;
     if (v->args->json) {
-        code = cmd_print_json(validation_to_json(validation), 2);
+        code = cmd_print_json(validation_to_json(&validation), 2);
     } else {
-        (void)printf("%s, judged in %.0f s%s%s\n\n", v->facts.host, validation->took_s,
+        (void)printf("%s, judged in %.0f s%s%s\n\n", v->facts.host, validation.took_s,
                      v->args->no_measure ? ", nothing measured" : ", level ",
-                     v->args->no_measure ? "" : validation->level);
-        validation_print(&v->findings, &verdict.rules, v->args->all, stdout,
+                     v->args->no_measure ? "" : validation.level);
+        validation_print(&v->findings, &verdict, v->args->all, stdout,
                          terminal_has_color(STDOUT_FILENO));
         code = cmd_finish();
     }
     if (rc)
         log_error("%s", err.msg);
-    return rc || code ? EXIT_NOT_RUN : code_of(&verdict.rules);
+    return rc || code ? EXIT_NOT_RUN : code_of(&verdict);
 }
 
 static int validate(struct validate *v)
@@ -326,11 +247,8 @@ static int validate(struct validate *v)
     }
     if (!rc) {
         rc = read_machine(v, &err);
-        code = rc ? (int)cmd_not_measured(rc) : has_baseline(v) ? check_kind(v) : EXIT_GOOD;
-        v->rules.of_known_kind = has_baseline(v) && v->bounds.kind[0];
-    }
-    if (!rc && !code) {
-        rc = judge(v, &err);
+        if (!rc)
+            rc = judge(v, &err);
         code = rc ? (int)cmd_not_measured(rc) : say(v);
     }
     if (rc)
@@ -339,7 +257,7 @@ static int validate(struct validate *v)
 }
 
 /* What is said of this server alone. False: such an option is there, which was logged. */
-static bool is_of_results(const struct validate_args *args)
+static bool is_of_results(const struct validate_args *args, bool writes)
 {
     const struct {
         const char *name;
@@ -350,7 +268,8 @@ static bool is_of_results(const struct validate_args *args)
                   {"--waivers", args->waivers},
                   {"--strict", args->strict},
                   {"--no-measure", args->no_measure},
-                  {"--prometheus", args->outputs.prometheus}};
+                  {"--prometheus", args->outputs.prometheus},
+                  {"--out", args->outputs.dir && !writes}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (others[i].given) {
             log_error("%s is for judging this server, not results", others[i].name);
@@ -367,12 +286,12 @@ static int judge_results(const struct cmd_env *env, const struct validate_args *
     size_t n = cli->npositional - 1;
     const struct fleet_options options = {.bounds = args->bounds,
                                           .junit = args->outputs.junit,
-                                          .plots = args->outputs.dir,
                                           .json = args->json,
                                           .markdown = args->markdown};
-    if (!is_of_results(args))
+    bool makes_bounds = strcmp(cli->positional[0], "bounds") == 0;
+    if (!is_of_results(args, makes_bounds))
         return EXIT_USAGE;
-    if (strcmp(cli->positional[0], "bounds") == 0)
+    if (makes_bounds)
         return bounds_main(env, args, directories, n);
     if (strcmp(cli->positional[0], "fleet") == 0 && n)
         return fleet_results(env, directories, n, &options);
@@ -397,7 +316,6 @@ static int validate_main(const struct cmd_env *env, int argc, char **argv)
     facts_free(&v.facts);
     topo_free(&v.topo);
     waivers_free(&v.waivers);
-    bounds_free(&v.bounds);
     return code;
 }
 

@@ -322,7 +322,7 @@ static json_int_t count_in(const json_t *json, const char *outcome)
     return json_integer_value(json_object_get(json_object_get(json, "counts"), outcome));
 }
 
-int fleet_add_validation(const json_t *json, struct fleet *fleet, struct err *why)
+static int add_validation(const json_t *json, struct fleet *fleet, struct err *why)
 {
     char kind[512], refused[96] = "";
     const char *name = text_in(json, "host"), *utc = text_in(json, "utc");
@@ -362,7 +362,7 @@ int fleet_add_validation_text(const char *text, size_t size, struct fleet *fleet
     if (!json)
         return err_set(err, -EINVAL, VALIDATION_NAME ", line %d: %.150s", where.line,
                        text_one_line(where.text));
-    int rc = fleet_add_validation(json_value_one_line(json), fleet, err);
+    int rc = add_validation(json_value_one_line(json), fleet, err);
     json_decref(json);
     return rc;
 }

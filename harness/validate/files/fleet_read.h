@@ -6,8 +6,6 @@
 #ifndef CONTEND_VALIDATE_FILES_FLEET_READ_H
 #define CONTEND_VALIDATE_FILES_FLEET_READ_H
 
-#include <jansson.h>
-
 #include "harness/validate/fleet/fleet.h"
 
 /* Results are looked for in a directory, and so many levels of directories below it. */
@@ -39,8 +37,7 @@ int fleet_read(const char *path, const struct fleet_request *request, struct fle
 /* Figures of validate.json have this as their scenario, and "level=quick" in their params. */
 #define FLEET_VALIDATE "validate"
 
-/* A validate.json, and its text. -EINVAL says what is wrong with it; -ENOMEM. */
-int fleet_add_validation(const json_t *json, struct fleet *fleet, struct err *err);
+/* The text of a validate.json. -EINVAL says what is wrong with it; -ENOMEM. */
 int fleet_add_validation_text(const char *text, size_t size, struct fleet *fleet, struct err *err);
 
 #endif

@@ -7,7 +7,6 @@
 #include "harness/rows/row.h"
 #include "harness/validate/fleet/judge.h"
 #include "harness/validate/fleet/say.h"
-#include "harness/validate/rules/rules.h"
 
 enum { PART_MAX = 64 };
 
@@ -212,54 +211,5 @@ int fleet_findings(const struct fleet *fleet, const struct bounds *bounds,
     int rc = 0;
     for (size_t i = 0; i < judgement->nmachines && !rc; i++)
         rc = add_machine(fleet, bounds, judgement, &judgement->machines[i], findings, err);
-    return rc;
-}
-
-/* Its figure is the subject, so that another look at it is of the same one. */
-static int add_figure(const struct fleet_look *look, const struct bounds *bounds,
-                      const struct fleet_offence *offence, struct findings *findings,
-                      struct err *err)
-{
-    struct finding finding = {0};
-    say_offence(&look->fleet, bounds, &look->judgement, offence, &finding);
-    (void)snprintf(finding.id, sizeof(finding.id), RULES_BASELINE_ID);
-    if (!finding.cause[0])
-        (void)snprintf(finding.cause, sizeof(finding.cause), "hardware");
-    if (offence->kind == OFFENCE_FIGURE) {
-        (void)fleet_key_say(bounds->all[offence->bound].key, finding.subject, FLEET_SAID_MAX);
-        (void)fleet_offence_much(offence, finding.sentence, sizeof(finding.sentence));
-        if (offence->noisy)
-            (void)strcat(finding.sentence, " (disturbed)");
-    }
-    return findings_add(findings, &finding, err);
-}
-
-/* What was off, and has a figure that is good. */
-static int add_good_again(const struct fleet_look *look, const struct bounds *bounds,
-                          const struct fleet_offence *first, struct findings *findings,
-                          struct err *err)
-{
-    const struct fleet_cell *cell =
-        first->kind == OFFENCE_FIGURE
-            ? fleet_judged_cell(&look->fleet, &look->judgement, first->bound, first->machine)
-            : NULL;
-    struct fleet_offence good = *first;
-    for (size_t i = 0; i < look->judgement.noffences; i++)
-        if (look->judgement.offences[i].kind == OFFENCE_FIGURE &&
-            look->judgement.offences[i].bound == first->bound)
-            return 0;
-    good.outcome = OUTCOME_PASS;
-    good.value = cell ? cell->value : 0;
-    return cell ? add_figure(look, bounds, &good, findings, err) : 0;
-}
-
-int fleet_look_findings(const struct fleet_look *look, const struct fleet_look *before,
-                        const struct bounds *bounds, struct findings *findings, struct err *err)
-{
-    int rc = 0;
-    for (size_t i = 0; i < look->judgement.noffences && !rc; i++)
-        rc = add_figure(look, bounds, &look->judgement.offences[i], findings, err);
-    for (size_t i = 0; before && i < before->judgement.noffences && !rc; i++)
-        rc = add_good_again(look, bounds, &before->judgement.offences[i], findings, err);
     return rc;
 }

@@ -15,17 +15,4 @@ int fleet_findings(const struct fleet *fleet, const struct bounds *bounds,
                    const struct fleet_judgement *judgement, struct findings *findings,
                    struct err *err);
 
-/* One machine, looked at by bounds. */
-struct fleet_look {
-    struct fleet fleet;
-    struct fleet_judgement judgement;
-};
-
-/*
- * What is off as findings of the rule RULES_BASELINE_ID, with the figure as subject; of a second
- * look also what was off `before` (or NULL) and is good now. -ENOMEM only.
- */
-int fleet_look_findings(const struct fleet_look *look, const struct fleet_look *before,
-                        const struct bounds *bounds, struct findings *findings, struct err *err);
-
 #endif

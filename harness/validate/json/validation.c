@@ -23,8 +23,6 @@ static json_t *judged_to_json(const struct findings *findings)
     for (size_t i = 0; array && i < findings->n; i++) {
         const struct rule *rule = rule_find(findings->all[i].id);
         json_t *object = json_array_get(array, i);
-        if (!rule)
-            continue;
         (void)json_object_set_new(object, "kind", json_string(rule_kind_name(rule->kind)));
         (void)json_object_set_new(object, "action", json_string(rule_action_name(rule->action)));
     }

@@ -97,9 +97,6 @@ static void judge_gpus_judged(struct checks *checks)
                   shown == 1 ? "" : "s", shown == 1 ? "s" : "");
     else if (expected && expected->count < 1)
         check_say(checks, OUTCOME_PASS, NULL, "there is no GPU to judge, as expected");
-    else if (!expected && checks->request->of_known_kind)
-        check_say(checks, OUTCOME_PASS, NULL,
-                  "there is no GPU to judge, as in the machines of the baseline");
     else if (on_bus)
         check_say(checks, OUTCOME_SKIP, &(struct check){.evidence = type},
                   "%u NVIDIA GPU%s on the PCI bus, and none answers%s", on_bus,

@@ -7,14 +7,13 @@
 
 #include "harness/validate/rules/check.h"
 
-static const struct rule *const tables[] = {rules_expect,   rules_count,    rules_physical,
-                                            rules_symmetry, rules_health,   rules_log,
-                                            rules_system,   rules_baseline, NULL};
+static const struct rule *const tables[] = {rules_expect,   rules_count,  rules_physical,
+                                            rules_symmetry, rules_health, rules_log,
+                                            rules_system,   NULL};
 
 const char *rule_kind_name(enum rule_kind kind)
 {
-    static const char *const names[RULE_KINDS] = {"count", "physical", "symmetry", "health",
-                                                  "baseline"};
+    static const char *const names[RULE_KINDS] = {"count", "physical", "symmetry", "health"};
     return names[kind];
 }
 
@@ -71,7 +70,7 @@ unsigned rules_probes(const struct rules_request *request)
     const struct rule *rule;
     for (size_t i = 0; (rule = rule_at(i)); i++)
         probes |= rules_asked(request, rule) ? rule->probes : 0;
-    return probes & ~RULES_RUNS;
+    return probes;
 }
 
 /* What was required and did not run is an error, whatever kept it. */

@@ -18,7 +18,7 @@
 #include "harness/machine/facts/facts.h"
 #include "harness/validate/rules/limit.h"
 
-enum rule_kind { RULE_COUNT, RULE_PHYSICAL, RULE_SYMMETRY, RULE_HEALTH, RULE_BASELINE, RULE_KINDS };
+enum rule_kind { RULE_COUNT, RULE_PHYSICAL, RULE_SYMMETRY, RULE_HEALTH, RULE_KINDS };
 const char *rule_kind_name(enum rule_kind kind); /* "count", "physical", ... */
 
 /* What to do about a failure. */
@@ -62,13 +62,7 @@ struct rule {
 
 /* The tables, each of which ends with an entry of id NULL. */
 extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rules_health[],
-    rules_system[], rules_log[], rules_expect[], rules_baseline[];
-
-/* In place of a measurement for rules: runs of scenarios. */
-#define RULES_RUNS (1u << PROBES)
-
-/* What is beyond a bound of --bounds has this id. */
-#define RULES_BASELINE_ID "baseline"
+    rules_system[], rules_log[], rules_expect[];
 
 /* The rule of --expect (expect.h). */
 #define RULES_EXPECTED_ID "expected"
@@ -90,7 +84,6 @@ struct rules_request {
     const struct rule *required[RULES_MAX]; /* that may not be skipped: then it is an error */
     size_t nonly;
     const struct rule *only[RULES_MAX]; /* these alone; none = all */
-    bool of_known_kind; /* --bounds: machines of this kind are known, with or without GPUs */
     size_t nexpected;
     struct rule_expected {
         const struct expectable *of; /* expect.c */

@@ -29,11 +29,10 @@ static bool is_wrong(const struct finding *finding)
 /* "FAIL   GPU 2 (0000:3b:00.0): PCIe width is x8 of x16 (pcie_width; hardware: replace)" */
 static void print_one(const struct finding *finding, FILE *out, bool color)
 {
-    const struct rule *rule = rule_find(finding->id);
     char line[LINE], what[96] = "";
     if (is_wrong(finding))
         (void)snprintf(what, sizeof(what), "; %s: %s", finding->cause,
-                       rule ? rule_action_name(rule->action) : "watch");
+                       rule_action_name(rule_find(finding->id)->action));
     (void)snprintf(line, sizeof(line), "%s%s%s (%s%s)", finding->subject,
                    finding->subject[0] ? ": " : "", finding->sentence, finding->id, what);
     text_wrap(line, print_mark(finding->outcome, out, color), INDENT, out);
@@ -68,8 +67,7 @@ static bool same_reason(const struct finding *a, const struct finding *b)
 
 static enum rule_kind kind_of(const struct finding *finding)
 {
-    const struct rule *rule = rule_find(finding->id);
-    return rule ? rule->kind : RULE_BASELINE;
+    return rule_find(finding->id)->kind;
 }
 
 static bool same_kind(const struct finding *a, const struct finding *b)
