@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "harness/validate/fleet/bounds_make.h"
-#include "harness/validate/fleet/say.h"
+#include "harness/validate/fleet/judge.h"
 
 static void judge(const struct fleet *fleet, const struct bounds *bounds)
 {
@@ -13,7 +13,7 @@ static void judge(const struct fleet *fleet, const struct bounds *bounds)
     struct findings findings = {0};
     struct err err = {0};
     if (fleet_judge(fleet, bounds, NULL, &judgement, &err) ||
-        fleet_findings(fleet, bounds, &judgement, &findings, &err) || !findings.n)
+        fleet_findings(&judgement, &findings, &err) || !findings.n)
         abort();
     findings_free(&findings);
     fleet_judgement_free(&judgement);

@@ -15,7 +15,7 @@
 #include "harness/validate/files/bounds_file.h"
 #include "harness/validate/files/fleet_read.h"
 #include "harness/validate/fleet/bounds_make.h"
-#include "harness/validate/fleet/say.h"
+#include "harness/validate/fleet/judge.h"
 #include "harness/validate/tables/fleet.h"
 
 /* Which of two machines is the odd one nobody can say. */
@@ -85,8 +85,7 @@ static int print_junit(const void *of, FILE *out, struct err *err)
 }
 
 /* On stdout, in the form that was asked for. */
-static int print(const struct fleet *fleet, const struct bounds *bounds,
-                 const struct fleet_judgement *judgement, const struct findings *findings,
+static int print(const struct fleet_judgement *judgement, const struct findings *findings,
                  const struct fleet_options *options)
 {
     if (options->json)
@@ -94,47 +93,55 @@ static int print(const struct fleet *fleet, const struct bounds *bounds,
     if (options->markdown)
         markdown_print_findings(findings, stdout);
     else
-        fleet_print(fleet, bounds, judgement, stdout, terminal_has_color(STDOUT_FILENO));
+        fleet_print(judgement, stdout, terminal_has_color(STDOUT_FILENO));
     return cmd_finish();
 }
 
 /* Whether any bound is of a figure of the fleet. */
-static bool has_judged(const struct bounds *bounds, const struct fleet_judgement *judgement)
+static bool has_judged(const struct fleet_judgement *judgement)
 {
-    for (size_t i = 0; i < bounds->n; i++)
+    for (size_t i = 0; i < judgement->bounds->n; i++)
         if (judgement->metric_of[i] != INTERN_NONE)
             return true;
     return false;
 }
 
-static int show(const struct fleet *fleet, const struct bounds *bounds,
-                const struct fleet_options *options)
+static int show(const struct fleet_judgement *judgement, const struct fleet_options *options)
+{
+    struct err err = {0};
+    struct findings findings = {0};
+    const size_t *count = judgement->count;
+    int rc = 0, code = EXIT_INCONCLUSIVE;
+    if (!count[OUTCOME_FAIL] && !has_judged(judgement)) {
+        log_error("no figure of the bounds is in these results: nothing was judged");
+        return code;
+    }
+    if (options->json || options->markdown || options->junit)
+        rc = fleet_findings(judgement, &findings, &err);
+    code = rc ? EXIT_NOT_RUN : print(judgement, &findings, options);
+    const struct judged_fleet judged = {&findings, count[OUTCOME_SKIP]};
+    if (!rc && !code && options->junit) {
+        rc = validate_write_file(options->junit, print_junit, &judged, &err);
+        code = rc ? EXIT_USAGE : code;
+    }
+    if (rc)
+        log_error("%s", err.msg);
+    findings_free(&findings);
+    return code                  ? code
+           : count[OUTCOME_FAIL] ? EXIT_VERDICT
+           : count[OUTCOME_SKIP] ? EXIT_INCONCLUSIVE
+                                 : EXIT_GOOD;
+}
+
+static int judge(const struct fleet *fleet, const struct bounds *bounds,
+                 const struct fleet_options *options)
 {
     struct err err = {0};
     struct fleet_judgement judgement = {0};
-    struct findings findings = {0};
     int rc = fleet_judge(fleet, bounds, NULL, &judgement, &err);
-    if (!rc && (options->json || options->markdown || options->junit))
-        rc = fleet_findings(fleet, bounds, &judgement, &findings, &err);
-    int code = EXIT_GOOD;
-    if (rc) {
+    if (rc)
         log_error("%s", err.msg);
-        code = rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN;
-    }
-    if (!rc && !judgement.nfail && !has_judged(bounds, &judgement)) {
-        log_error("no figure of the bounds is in these results: nothing was judged");
-        code = EXIT_INCONCLUSIVE;
-    } else if (!rc)
-        code = print(fleet, bounds, &judgement, &findings, options);
-    const struct judged_fleet judged = {&findings, judgement.nskip};
-    if (!rc && !code && options->junit &&
-        validate_write_file(options->junit, print_junit, &judged, &err)) {
-        log_error("%s", err.msg);
-        code = EXIT_USAGE;
-    }
-    if (!rc && !code)
-        code = judgement.nfail ? EXIT_VERDICT : judgement.nskip ? EXIT_INCONCLUSIVE : EXIT_GOOD;
-    findings_free(&findings);
+    int code = rc == -EINVAL ? EXIT_USAGE : rc ? EXIT_NOT_RUN : show(&judgement, options);
     fleet_judgement_free(&judgement);
     return code;
 }
@@ -148,7 +155,7 @@ int fleet_results(const struct cmd_env *env, const char *const *directories, siz
     int read = fleet_open(env, directories, n, &fleet, &results);
     int code = results ? find_bounds(&fleet, options->bounds, &bounds) : read;
     if (results && !code) {
-        code = show(&fleet, &bounds, options);
+        code = judge(&fleet, &bounds, options);
         /* What could not be read was not judged, whatever the others are. */
         bool judged = code == EXIT_GOOD || code == EXIT_VERDICT || code == EXIT_INCONCLUSIVE;
         code = judged && read ? read : code;

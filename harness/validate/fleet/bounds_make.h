@@ -4,22 +4,17 @@
  * Figures are compared as logarithms: a rate that is halved is as far away as one that is doubled.
  *
  * - Reference: the median over machines.
- * - Spread: as spread.h makes it of the distances to the reference, on each side of it. Of few
- *   machines it is not known: up to BOUNDS_FEW it is the prior, what was seen of such machines
- *   (5.2%: 4.2% from run to run, 3% from machine to machine), up to BOUNDS_SOME a mixture. It is
- *   widened by twice its own standard error, of half of the machines on each side: 1 + 3.3 /
- *   sqrt(n).
- * - How many spreads away a bound is: so that of all figures of a good machine together one is
- *   beyond its bounds with the probability BOUNDS_FALSE. By Bonferroni's inequality for normal
- *   values, times 1.15 + 3 / sqrt(n), n of 100 or more, since no tail is normal, and that of few
- *   machines is not seen. And, where it is more, from the machines themselves: of each machine the
- *   figure that is farthest away, of all machines the distribution of those (the maximum statistic
- *   of Westfall and Young 1993, which needs no independence), continued as tail.h does. Figures of
- *   which a larger share of machines is more than 4 spreads away than normal values are classes of
- *   their own: they do not widen the bounds of the others.
+ * - Spread: spread_of_distances to the reference. Of few machines it is not known: up to BOUNDS_FEW
+ *   it is the prior, what was seen of such machines (5.2%: 4.2% from run to run, 3% from machine to
+ *   machine), up to BOUNDS_SOME a mixture. It is widened by twice its own standard error.
+ * - How far away a bound is: so that of all figures of a good machine together one is beyond its
+ *   bounds with the probability BOUNDS_FALSE. By Bonferroni's inequality for normal values, times
+ *   BOUNDS_HEAVIER, since no tail is normal, and the far end of one is not seen. Where BOUNDS_TAIL
+ *   machines or more are there, also by the tail of the figure itself, where that gives more.
  * - A bound is at least BOUNDS_LEAST away: less is of no concern to anyone. It is at most
- *   BOUNDS_MOST away, or as far as normal values of that spread are: more is of concern, whatever
- *   the tails. So a rate that is halved, or a time that is doubled, is found.
+ *   BOUNDS_MOST away, or as far as normal values of the closer half are, which no bad batch widens:
+ *   more is of concern, whatever the tails. So a rate that is halved, or a time that is doubled, is
+ *   found.
  *
  * Odd machines are left out and the bounds made again, until none is left.
  *
@@ -34,7 +29,15 @@
 #define BOUNDS_LEAST 0.10
 #define BOUNDS_MOST 0.40
 #define BOUNDS_PRIOR 0.052
-enum { BOUNDS_FEW = 4, BOUNDS_SOME = 20, BOUNDS_OF_KIND = 3 };
+#define BOUNDS_HEAVIER 1.5
+enum { BOUNDS_FEW = 4, BOUNDS_SOME = 20, BOUNDS_OF_KIND = 3, BOUNDS_TAIL = 100 };
+
+/*
+ * Of ascending distances to a median: the larger of their median / 0.6745 (the median absolute
+ * deviation, Hampel 1974) and, of BOUNDS_TAIL or more, their 95% point / 1.96: both are the
+ * standard deviation where values are normal. At least 1%: equal values are luck.
+ */
+double spread_of_distances(const double *distances, size_t n);
 
 /*
  * Makes them from the machines of the common kind; the others are left out. -ENODATA: there are no

@@ -60,7 +60,7 @@ size_t fleet_key_plain(const struct bench *const *benches, const char *key,
 }
 
 /* What is behind slots=N is the key of a scan's value: put as words, "dir=h2d, gpu=3". */
-static void say_scan_key(const char *params, char *buf, size_t size)
+static void format_scan_key(const char *params, char *buf, size_t size)
 {
     const char *slots = strstr(params, "slots=");
     const char *key = slots ? strchr(slots, ';') : NULL;
@@ -72,12 +72,12 @@ static void say_scan_key(const char *params, char *buf, size_t size)
     }
 }
 
-char *fleet_key_say(const char *key, char *buf, size_t size)
+char *fleet_key_format(const char *key, char *buf, size_t size)
 {
     char part[FLEET_COLUMNS][FLEET_KEY_MAX], scanned[FLEET_KEY_MAX];
     for (int i = 0; i < FLEET_COLUMNS; i++)
         (void)fleet_key_column(key, (enum fleet_column)i, part[i], sizeof(part[i]));
-    say_scan_key(part[FLEET_PARAMS], scanned, sizeof(scanned));
+    format_scan_key(part[FLEET_PARAMS], scanned, sizeof(scanned));
     if (*scanned)
         (void)snprintf(buf, size, "%s of %s%s", part[FLEET_METRIC], part[FLEET_BENCH], scanned);
     else
@@ -278,36 +278,35 @@ static int compare_values(const void *a, const void *b, void *runs_of)
 }
 
 /* The cell of the values from `first` on that are of its metric and machine. */
-static struct fleet_cell make_cell(const struct fleet *fleet, size_t first, double *scratch)
+static struct fleet_cell make_cell(const struct fleet *fleet, size_t first)
 {
     const struct fleet_value *value = &fleet->values[first];
     struct fleet_cell cell = {.machine = fleet->runs[value->run].machine, .first = first};
-    size_t noisy = 0;
-    for (size_t i = first; i < fleet->nvalues && fleet->values[i].metric == value->metric &&
-                           fleet->runs[fleet->values[i].run].machine == cell.machine;
-         i++) {
-        scratch[cell.nvalues++] = (double)fleet->values[i].value;
-        noisy += fleet->values[i].noisy;
+    double newest[FLEET_NEWEST];
+    size_t end = first, n = 0, noisy = 0;
+    while (end < fleet->nvalues && fleet->values[end].metric == value->metric &&
+           fleet->runs[fleet->values[end].run].machine == cell.machine)
+        end++;
+    cell.nvalues = (uint32_t)(end - first);
+    for (size_t i = end; i > first && n < FLEET_NEWEST; i--) {
+        newest[n++] = (double)fleet->values[i - 1].value;
+        noisy += fleet->values[i - 1].noisy;
     }
-    cell.noisy = 2 * noisy >= cell.nvalues; /* otherwise the median is of a run that is not */
-    cell.value = stats_sort_median(scratch, cell.nvalues);
+    cell.noisy = 2 * noisy >= n; /* otherwise the median is of a run that is not */
+    cell.value = stats_sort_median(newest, n);
     return cell;
 }
 
 static int make_cells(struct fleet *fleet, struct err *err)
 {
-    double *scratch = calloc(fleet->nruns + 1, sizeof(*scratch));
     fleet->cells = calloc(fleet->nvalues + 1, sizeof(*fleet->cells));
     fleet->first = calloc((size_t)fleet->keys.n + 1, sizeof(*fleet->first));
-    if (!scratch || !fleet->cells || !fleet->first) {
-        free(scratch);
+    if (!fleet->cells || !fleet->first)
         return err_set(err, -ENOMEM, "out of memory for %zu figures", fleet->nvalues);
-    }
     for (size_t at = 0; at < fleet->nvalues; at += fleet->cells[fleet->ncells - 1].nvalues) {
-        fleet->cells[fleet->ncells++] = make_cell(fleet, at, scratch);
+        fleet->cells[fleet->ncells++] = make_cell(fleet, at);
         fleet->first[fleet->values[at].metric + 1] = fleet->ncells;
     }
-    free(scratch);
     return 0;
 }
 

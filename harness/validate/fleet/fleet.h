@@ -52,7 +52,7 @@ size_t fleet_key_plain(const struct bench *const *benches, const char *key,
                        char plain[static FLEET_KEY_MAX]);
 
 /* For people: "copy_bandwidth, gpu=3;dir=h2d, gpu, partition". Returns buf. */
-char *fleet_key_say(const char *key, char *buf, size_t size);
+char *fleet_key_format(const char *key, char *buf, size_t size);
 
 struct fleet_figure {
     const char *unit; /* borrowed */
@@ -61,13 +61,17 @@ struct fleet_figure {
     double value;     /* within FLT_MAX */
 };
 
-/* A figure of a machine: the median over its runs that have it. */
+/*
+ * A figure of a machine: the median of its newest runs that have it, so many at most. What became
+ * worse lately is then not outweighed by how it was before.
+ */
+enum { FLEET_NEWEST = 3 };
 struct fleet_cell {
     uint32_t machine;
-    uint32_t nvalues;
-    size_t first; /* of them in fleet.values, in the order of time */
+    uint32_t nvalues; /* of all runs */
+    size_t first;     /* of them in fleet.values, in the order of time */
     double value;
-    bool noisy; /* at least one of them was */
+    bool noisy; /* half or more of the newest were */
 };
 
 /* Zeroed = empty. */

@@ -1,4 +1,4 @@
-#include "harness/validate/fleet/judge_parts.h"
+#include "harness/validate/fleet/judge.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "harness/lib/base/array.h"
 #include "harness/lib/stats/stats.h"
-#include "harness/validate/fleet/spread.h"
+#include "harness/validate/fleet/bounds_make.h"
 
 /* Overall: worse by so much, and by so many spreads of the fleet. */
 #define OVERALL_LEAST 0.05
@@ -25,29 +25,20 @@ enum {
     DEAD_SCORE = 100
 };
 
-const char *fleet_offence_id(enum fleet_offence_kind kind)
-{
-    static const char *const ids[] = {"fleet_kind",   "fleet_verdict", "fleet_lacks",
-                                      "fleet_figure", "fleet_drift",   "fleet_overall"};
-    return ids[kind];
-}
+struct judge {
+    const struct fleet *fleet;
+    const struct bounds *bounds;
+    const bool *skip; /* or NULL */
+    struct fleet_judgement *out;
+    struct err *err;
+    bool any_kind; /* the bounds are for */
+    uint32_t kind;
+    double *scratch; /* a bound each */
+    bool *seen;      /* of each machine: it has a figure of a bound */
+    double *worse;   /* and the median of the logarithms of how much worse its figures are; NaN */
+};
 
-static bool is_skipped(const struct judge *judge, uint32_t machine)
-{
-    return judge->skip && judge->skip[machine];
-}
-
-static bool is_of_another_kind(const struct judge *judge, uint32_t machine)
-{
-    return !judge->any_kind && judge->fleet->machines[machine].kind != judge->kind;
-}
-
-bool judge_leaves_out(const struct judge *judge, uint32_t machine)
-{
-    return is_skipped(judge, machine) || is_of_another_kind(judge, machine);
-}
-
-int judge_add(struct judge *judge, const struct fleet_offence *offence)
+static int add(struct judge *judge, const struct fleet_offence *offence)
 {
     struct fleet_judgement *out = judge->out;
     struct fleet_offence *added = array_add(out->offences, out->noffences, out->offences_capacity);
@@ -69,83 +60,17 @@ static int find_metrics(struct judge *judge)
         judge->out->metric_of[i] = metric;
         if (metric == INTERN_NONE)
             continue;
-        char said[FLEET_SAID_MAX];
+        char figure[160];
         if (strcmp(fleet->metrics[metric].unit, bound->unit) != 0)
             return err_set(judge->err, -EINVAL, "%s: bounds in '%.31s', results in '%.31s'",
-                           fleet_key_say(bound->key, said, sizeof(said)), bound->unit,
+                           fleet_key_format(bound->key, figure, sizeof(figure)), bound->unit,
                            fleet->metrics[metric].unit);
         if (fleet->metrics[metric].higher != bound->higher)
             return err_set(judge->err, -EINVAL, "%s: better is '%s' in the results",
-                           fleet_key_say(bound->key, said, sizeof(said)),
+                           fleet_key_format(bound->key, figure, sizeof(figure)),
                            bound->higher ? "lower" : "higher");
     }
     return 0;
-}
-
-/* What a machine has of all bounds together. */
-static void look_at_whole(struct judge *judge, uint32_t machine, double *scratch)
-{
-    struct judge_whole whole = {0};
-    size_t n = 0;
-    for (size_t i = 0; i < judge->bounds->n; i++) {
-        const struct bound *bound = &judge->bounds->all[i];
-        const struct fleet_cell *cell = fleet_judged_cell(judge->fleet, judge->out, i, machine);
-        if (cell) {
-            double log_ratio = log(fmax(cell->value / bound->reference, 1e-3));
-            scratch[n++] = bound->higher ? -log_ratio : log_ratio;
-        } else if (bound->required && !whole.nlacking++)
-            whole.lacking = i;
-    }
-    whole.seen = n;
-    whole.worse = n < OVERALL_FIGURES || judge_leaves_out(judge, machine)
-                      ? (double)NAN
-                      : stats_sort_median(scratch, n);
-    judge->whole[machine] = whole;
-}
-
-static int look_at_wholes(struct judge *judge)
-{
-    double *scratch = calloc(judge->bounds->n + 1, sizeof(*scratch));
-    judge->whole = calloc((size_t)judge->fleet->names.n + 1, sizeof(*judge->whole));
-    bool good = scratch && judge->whole;
-    for (uint32_t i = 0; good && i < judge->fleet->names.n; i++)
-        look_at_whole(judge, i, scratch);
-    free(scratch);
-    return good ? 0 : err_set(judge->err, -ENOMEM, "out of memory for machines");
-}
-
-/* What is off without any figure: another kind, its own verdict, what it lacks. */
-static int judge_machines(struct judge *judge)
-{
-    int rc = 0;
-    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++) {
-        const struct fleet_machine *machine = &judge->fleet->machines[i];
-        const struct judge_whole *whole = &judge->whole[i];
-        struct fleet_offence offence = {.machine = i, .outcome = OUTCOME_FAIL};
-        if (is_skipped(judge, i))
-            continue;
-        if (machine->verdict[0]) {
-            bool open = machine->inconclusive; /* what is off comes before it */
-            offence.kind = OFFENCE_VERDICT;
-            offence.outcome = open ? OUTCOME_SKIP : OUTCOME_FAIL;
-            offence.score = open ? 0 : VERDICT_SCORE;
-            rc = judge_add(judge, &offence);
-        }
-        offence.outcome = OUTCOME_FAIL;
-        if (is_of_another_kind(judge, i)) {
-            offence.kind = OFFENCE_KIND;
-            offence.score = KIND_SCORE;
-        } else if (whole->nlacking) {
-            offence.kind = OFFENCE_LACKS;
-            offence.bound = whole->lacking;
-            offence.count = whole->nlacking;
-            offence.score = LACKS_SCORE + (double)whole->nlacking;
-        } else
-            continue;
-        if (!rc)
-            rc = judge_add(judge, &offence);
-    }
-    return rc;
 }
 
 /* How many times as far from the reference as its bound. */
@@ -162,31 +87,60 @@ static int judge_figure(struct judge *judge, size_t i, const struct fleet_cell *
 {
     const struct bound *bound = &judge->bounds->all[i];
     bool below = cell->value<bound->lower, above = cell->value> bound->upper;
-    if ((!below && !above) || judge_leaves_out(judge, cell->machine))
-        return 0;
     bool worse = bound->higher ? below : above;
     double ratio = cell->value / bound->reference;
-    return judge_add(judge, &(struct fleet_offence){.machine = cell->machine,
-                                                    .kind = OFFENCE_FIGURE,
-                                                    .outcome = worse && !cell->noisy ? OUTCOME_FAIL
-                                                                                     : OUTCOME_WARN,
-                                                    .bound = i,
-                                                    .value = cell->value,
-                                                    .ratio = ratio,
-                                                    .score = score_of(ratio, bound),
-                                                    .noisy = cell->noisy});
+    if (!below && !above)
+        return 0;
+    return add(judge, &(struct fleet_offence){.machine = cell->machine,
+                                              .kind = OFFENCE_FIGURE,
+                                              .outcome = worse && !cell->noisy ? OUTCOME_FAIL
+                                                                               : OUTCOME_WARN,
+                                              .bound = i,
+                                              .ratio = ratio,
+                                              .score = score_of(ratio, bound)});
 }
 
-static int judge_figures(struct judge *judge)
+/* Each figure, what is lacking, and how the machine is in all that it has. */
+static int judge_figures(struct judge *judge, uint32_t machine)
 {
+    struct fleet_offence lacks = {
+        .machine = machine, .kind = OFFENCE_LACKS, .outcome = OUTCOME_FAIL, .score = LACKS_SCORE};
+    size_t n = 0;
     int rc = 0;
     for (size_t i = 0; i < judge->bounds->n && !rc; i++) {
-        uint32_t metric = judge->out->metric_of[i];
-        if (metric == INTERN_NONE)
+        const struct bound *bound = &judge->bounds->all[i];
+        const struct fleet_cell *cell = fleet_judged_cell(judge->out, i, machine);
+        if (cell) {
+            double log_ratio = log(fmax(cell->value / bound->reference, 1e-3));
+            judge->scratch[n++] = bound->higher ? -log_ratio : log_ratio;
+            rc = judge_figure(judge, i, cell);
+        } else if (bound->required && !lacks.count++)
+            lacks.bound = i;
+    }
+    lacks.score += (double)lacks.count;
+    judge->seen[machine] = n;
+    if (n >= OVERALL_FIGURES)
+        judge->worse[machine] = stats_sort_median(judge->scratch, n);
+    return rc || !lacks.count ? rc : add(judge, &lacks);
+}
+
+static int judge_machines(struct judge *judge)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++) {
+        const struct fleet_machine *machine = &judge->fleet->machines[i];
+        bool open = machine->inconclusive; /* what is off comes before it */
+        const struct fleet_offence kind = {i, OFFENCE_KIND, OUTCOME_FAIL, .score = KIND_SCORE},
+                                   verdict = {i, OFFENCE_VERDICT,
+                                              open ? OUTCOME_SKIP : OUTCOME_FAIL,
+                                              .score = open ? 0 : VERDICT_SCORE};
+        judge->worse[i] = NAN;
+        if (judge->skip && judge->skip[i])
             continue;
-        for (size_t c = judge->fleet->first[metric]; c < judge->fleet->first[metric + 1] && !rc;
-             c++)
-            rc = judge_figure(judge, i, &judge->fleet->cells[c]);
+        rc = machine->verdict[0] ? add(judge, &verdict) : 0;
+        if (!rc)
+            rc = judge->any_kind || machine->kind == judge->kind ? judge_figures(judge, i)
+                                                                 : add(judge, &kind);
     }
     return rc;
 }
@@ -198,20 +152,18 @@ static int judge_overall(struct judge *judge)
     if (!distances)
         return err_set(judge->err, -ENOMEM, "out of memory for machines");
     for (size_t i = 0; i < nmachines; i++)
-        if (!isnan(judge->whole[i].worse))
-            distances[n++] = fabs(judge->whole[i].worse);
-    n = stats_sort(distances, n);
-    double spread = n < OVERALL_MACHINES ? OVERALL_PRIOR
-                                         : fmax(spread_of_distances(distances, n), SPREAD_LEAST);
+        distances[i] = fabs(judge->worse[i]);
+    n = stats_sort(distances, nmachines);
+    double spread = n < OVERALL_MACHINES ? OVERALL_PRIOR : spread_of_distances(distances, n);
     double limit = fmax(-log(1 - OVERALL_LEAST), OVERALL_SPREADS * spread);
     int rc = 0;
     for (uint32_t i = 0; i < nmachines && !rc; i++)
-        if (judge->whole[i].worse > limit)
-            rc = judge_add(judge, &(struct fleet_offence){.machine = i,
-                                                          .kind = OFFENCE_OVERALL,
-                                                          .outcome = OUTCOME_WARN,
-                                                          .ratio = exp(-judge->whole[i].worse),
-                                                          .score = judge->whole[i].worse / limit});
+        if (judge->worse[i] > limit)
+            rc = add(judge, &(struct fleet_offence){.machine = i,
+                                                    .kind = OFFENCE_OVERALL,
+                                                    .outcome = OUTCOME_WARN,
+                                                    .ratio = exp(-judge->worse[i]),
+                                                    .score = judge->worse[i] / limit});
     free(distances);
     return rc;
 }
@@ -250,23 +202,15 @@ static int compare_machines(const void *a, const void *b, void *fleet)
     return strcmp(intern_text(names, one->machine), intern_text(names, other->machine));
 }
 
-/* By its offences, from `*at` on; without any it passes if anything of it was looked at. Figures
- * that are odd make no judgement of what its own rules could not judge. */
-static struct fleet_judged judge_machine(const struct judge *judge, uint32_t i, bool seen,
-                                         size_t *at)
+/* Of its offences; without any it passes if anything of it was looked at, also by its own rules.
+ * Figures that are odd make no judgement of what its own rules could not judge. */
+static enum finding_outcome outcome_of(const struct judge *judge, const struct fleet_judged *judged)
 {
-    const struct fleet_judgement *out = judge->out;
-    struct fleet_judged machine = {
-        .machine = i, .outcome = seen ? OUTCOME_PASS : OUTCOME_SKIP, .first = *at};
-    for (; *at < out->noffences && out->offences[*at].machine == i; ++*at)
-        machine.noffences++;
-    if (machine.noffences) {
-        machine.outcome = out->offences[machine.first].outcome;
-        if (machine.outcome == OUTCOME_WARN && judge->fleet->machines[i].inconclusive)
-            machine.outcome = OUTCOME_SKIP;
-        machine.score = out->offences[machine.first].score;
-    }
-    return machine;
+    const struct fleet_machine *machine = &judge->fleet->machines[judged->machine];
+    if (!judged->noffences)
+        return judge->seen[judged->machine] || machine->validated ? OUTCOME_PASS : OUTCOME_SKIP;
+    enum finding_outcome worst = judge->out->offences[judged->first].outcome;
+    return worst == OUTCOME_WARN && machine->inconclusive ? OUTCOME_SKIP : worst;
 }
 
 static int rank(struct judge *judge)
@@ -277,16 +221,16 @@ static int rank(struct judge *judge)
     if (out->noffences)
         qsort(out->offences, out->noffences, sizeof(*out->offences), compare_offences);
     for (uint32_t i = 0; i < fleet->names.n; i++) {
-        /* Or its own rules have looked. */
-        bool seen = judge->whole[i].seen || fleet->machines[i].validated;
-        struct fleet_judged machine = judge_machine(judge, i, seen, &at);
-        if (is_skipped(judge, i))
+        struct fleet_judged *machine = &out->machines[out->nmachines];
+        if (judge->skip && judge->skip[i])
             continue;
-        out->npass += machine.outcome == OUTCOME_PASS;
-        out->nwarn += machine.outcome == OUTCOME_WARN;
-        out->nfail += machine.outcome == OUTCOME_FAIL;
-        out->nskip += machine.outcome == OUTCOME_SKIP;
-        out->machines[out->nmachines++] = machine;
+        *machine = (struct fleet_judged){.machine = i, .first = at};
+        for (; at < out->noffences && out->offences[at].machine == i; at++)
+            machine->noffences++;
+        machine->score = machine->noffences ? out->offences[machine->first].score : 0;
+        machine->outcome = outcome_of(judge, machine);
+        out->count[machine->outcome]++;
+        out->nmachines++;
     }
     if (out->nmachines)
         qsort_r(out->machines, out->nmachines, sizeof(*out->machines), compare_machines,
@@ -297,37 +241,41 @@ static int rank(struct judge *judge)
 int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bool *skip,
                 struct fleet_judgement *judgement, struct err *err)
 {
-    static int (*const looks[])(struct judge *) = {find_metrics,  look_at_wholes, judge_machines,
-                                                   judge_figures, judge_drifts,   judge_overall,
+    static int (*const looks[])(struct judge *) = {find_metrics, judge_machines, judge_overall,
                                                    rank};
-    struct judge judge = {
-        .fleet = fleet,
-        .bounds = bounds,
-        .skip = skip,
-        .out = judgement,
-        .err = err,
-        .any_kind = !bounds->kind || !bounds->kind[0],
-    };
+    const size_t nmachines = (size_t)fleet->names.n + 1, nbounds = bounds->n + 1;
+    struct judge judge = {.fleet = fleet,
+                          .bounds = bounds,
+                          .skip = skip,
+                          .out = judgement,
+                          .err = err,
+                          .any_kind = !bounds->kind || !bounds->kind[0],
+                          .scratch = calloc(nbounds, sizeof(*judge.scratch)),
+                          .seen = calloc(nmachines, sizeof(*judge.seen)),
+                          .worse = calloc(nmachines, sizeof(*judge.worse))};
     if (!judge.any_kind)
         judge.kind = intern_find(&fleet->kinds, bounds->kind, strlen(bounds->kind));
-    *judgement = (struct fleet_judgement){
-        .machines = calloc((size_t)fleet->names.n + 1, sizeof(*judgement->machines)),
-        .metric_of = calloc(bounds->n + 1, sizeof(*judgement->metric_of))};
-    int rc = judgement->machines && judgement->metric_of
-                 ? 0
-                 : err_set(err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
+    *judgement =
+        (struct fleet_judgement){.fleet = fleet,
+                                 .bounds = bounds,
+                                 .machines = calloc(nmachines, sizeof(*judgement->machines)),
+                                 .metric_of = calloc(nbounds, sizeof(*judgement->metric_of))};
+    bool good =
+        judge.scratch && judge.seen && judge.worse && judgement->machines && judgement->metric_of;
+    int rc = good ? 0 : err_set(err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
     for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]) && !rc; i++)
         rc = looks[i](&judge);
-    free(judge.whole);
+    free(judge.scratch);
+    free(judge.seen);
+    free(judge.worse);
     return rc;
 }
 
-const struct fleet_cell *fleet_judged_cell(const struct fleet *fleet,
-                                           const struct fleet_judgement *judgement, size_t bound,
+const struct fleet_cell *fleet_judged_cell(const struct fleet_judgement *judgement, size_t bound,
                                            uint32_t machine)
 {
     uint32_t metric = judgement->metric_of[bound];
-    return metric == INTERN_NONE ? NULL : fleet_find(fleet, metric, machine);
+    return metric == INTERN_NONE ? NULL : fleet_find(judgement->fleet, metric, machine);
 }
 
 void fleet_judgement_free(struct fleet_judgement *judgement)

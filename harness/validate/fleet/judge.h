@@ -9,7 +9,6 @@
  *   disturbed at that moment; on the good side it is odd.
  * - overall: no figure may be odd, but all together are worse: the median over its figures of
  *   value / reference, by more than 5% and by 5 spreads of the same over the fleet.
- * - drift: a figure moves over the machine's own runs (drift.h).
  *
  * Pure.
  */
@@ -19,28 +18,23 @@
 #include "harness/contract/finding.h"
 #include "harness/validate/fleet/bounds.h"
 
+/* The most severe first, but for figures. */
 enum fleet_offence_kind {
     OFFENCE_KIND,
     OFFENCE_VERDICT,
     OFFENCE_LACKS,
     OFFENCE_FIGURE,
-    OFFENCE_DRIFT,
-    OFFENCE_OVERALL,
-    OFFENCE_KINDS
+    OFFENCE_OVERALL
 };
-/* "fleet_kind", "fleet_lacks" ...: the id of the finding. */
-const char *fleet_offence_id(enum fleet_offence_kind kind);
 
 struct fleet_offence {
     uint32_t machine;
     enum fleet_offence_kind kind;
     enum finding_outcome outcome; /* FAIL or WARN; SKIP of VERDICT */
-    size_t bound;                 /* of a figure and of drift; of LACKS the first one; else 0 */
-    size_t count;                 /* of LACKS: figures; of drift: runs */
-    double value;                 /* of a figure: its; of drift: of the last run, as the trend is */
-    double ratio;                 /* to the reference, or of the last run to the first one */
+    size_t bound;                 /* of a figure; of LACKS the first one; else 0 */
+    size_t count;                 /* of LACKS: figures */
+    double ratio;                 /* to the reference */
     double score;                 /* how many times as far away as its bound is: what ranks */
-    bool noisy;
 };
 
 struct fleet_judged {
@@ -52,37 +46,46 @@ struct fleet_judged {
 
 /* Zeroed = empty. */
 struct fleet_judgement {
+    const struct fleet *fleet; /* borrowed */
+    const struct bounds *bounds;
     size_t noffences, offences_capacity;
     struct fleet_offence *offences; /* owned; by machine in the order below, the worst first */
     size_t nmachines;
     struct fleet_judged *machines; /* owned; worst first, those that pass by name */
-    size_t npass, nwarn, nfail, nskip;
+    size_t count[OUTCOMES];        /* machines of each outcome */
     uint32_t *metric_of; /* owned: of each bound, its number in the fleet, or INTERN_NONE */
 };
 
 /*
- * `skip` (or NULL): of each machine whether it is left out. -ENOMEM only; free also after an error.
+ * `skip` (or NULL): of each machine whether it is left out. -ENOMEM, and -EINVAL: a bound has
+ * another unit or direction than the results. Free also after an error.
  */
 int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bool *skip,
                 struct fleet_judgement *judgement, struct err *err);
 void fleet_judgement_free(struct fleet_judgement *judgement);
 
 /* What the machine has of a bound's figure; NULL = it lacks it. */
-const struct fleet_cell *fleet_judged_cell(const struct fleet *fleet,
-                                           const struct fleet_judgement *judgement, size_t bound,
+const struct fleet_cell *fleet_judged_cell(const struct fleet_judgement *judgement, size_t bound,
                                            uint32_t machine);
 
-enum { FLEET_SAID_MAX = 160 };
+/*
+ * An offence as a finding, with its machine as subject and the sentence "lacks gpu=7: 12 figures".
+ * Returns where the part behind the last ": " begins, by how much it is off; "" = nowhere.
+ */
+const char *fleet_finding(const struct fleet_judgement *judgement,
+                          const struct fleet_offence *offence, struct finding *finding);
 
 /* Of a machine that is SKIP without an offence. */
 #define FLEET_NOT_JUDGED "not judged: none of its figures has a bound"
 
-/* What is off: "copy_bandwidth dir=h2d;gpu=3, gpu_copy", "lacks gpu=7". Returns buf. */
-char *fleet_offence_what(const struct fleet *fleet, const struct bounds *bounds,
-                         const struct fleet_judgement *judgement,
-                         const struct fleet_offence *offence, char *buf, size_t size);
+/* Of a machine that is wholly off, the worst so many; the last one says how many more there are. */
+enum { FLEET_FINDINGS_A_MACHINE = 20 };
 
-/* By how much: "-41%", "12 figures", "-12% in 6 runs". Returns buf. */
-char *fleet_offence_much(const struct fleet_offence *offence, char *buf, size_t size);
+/*
+ * One for each offence, worst machine first; and one with the id "fleet_machine" for each machine
+ * without any, that passes or is not judged. -ENOMEM only.
+ */
+int fleet_findings(const struct fleet_judgement *judgement, struct findings *findings,
+                   struct err *err);
 
 #endif

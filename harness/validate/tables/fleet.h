@@ -10,7 +10,6 @@
 /* More odd machines, and more of what is off with one of them, are counted only. */
 enum { FLEET_LINES = 200, FLEET_OFFENCES = 3 };
 
-void fleet_print(const struct fleet *fleet, const struct bounds *bounds,
-                 const struct fleet_judgement *judgement, FILE *out, bool color);
+void fleet_print(const struct fleet_judgement *judgement, FILE *out, bool color);
 
 #endif

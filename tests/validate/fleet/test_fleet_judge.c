@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "harness/validate/fleet/bounds_make.h"
-#include "harness/validate/fleet/say.h"
 #include "tests/lib/fixture_fleet.h"
 #include "tests/lib/unit.h"
 
@@ -59,6 +58,14 @@ static const struct fleet_offence *offence_of(const struct judged *judged, uint3
     return NULL;
 }
 
+/* Its worst offence in words. */
+static struct finding finding_of(const struct judged *judged, uint32_t machine)
+{
+    struct finding finding;
+    (void)fleet_finding(&judged->judgement, offence_of(judged, machine), &finding);
+    return finding;
+}
+
 static const struct fixture_fleet usual = {.machines = 200,
                                            .figures = 60,
                                            .run_spread = 0.03,
@@ -96,38 +103,34 @@ TEST(normal_noise_accuses_nobody)
 {
     struct judged judged = {0};
     judge(&usual, &judged);
-    assert_int_equal(judged.judgement.npass, 200);
+    assert_int_equal(judged.judgement.count[OUTCOME_PASS], 200);
     assert_int_equal(judged.bounds.n, 60);
     assert_int_equal(judged.bounds.nleft_out, 0);
     for (size_t i = 0; i < judged.bounds.n; i++) {
         const struct bound *bound = &judged.bounds.all[i];
         bool modes = strstr(bound->key, "gpu=1");
-        assert_true(bound->lower > (modes ? 0.55 : 0.7) * bound->reference);
+        assert_true(bound->lower > (modes ? 0.55 : 0.62) * bound->reference);
         assert_true(bound->lower < 0.9 * bound->reference + 1e-9);
         assert_true(bound->required);
     }
     free_judged(&judged);
 }
 
-/* Whatever its figures are: it fails, is the first, and no baseline is made of it. */
+/* Whatever its figures are: it fails, is the first, and no bounds are made of it. */
 TEST(whom_its_own_rules_refused_fails)
 {
     struct judged judged = {0};
-    char what[FLEET_SAID_MAX];
     fixture_fleet_make(&usual, &judged.fleet);
     fleet_add_verdict(&judged.fleet, 5, "FAIL: 1 rule (ecc)", false);
     uint32_t machine = judged.fleet.runs[5].machine;
     judge_arranged(&judged);
-    assert_int_equal(judged.judgement.nfail, 1);
-    assert_int_equal(judged.judgement.npass, 199);
+    assert_int_equal(judged.judgement.count[OUTCOME_FAIL], 1);
+    assert_int_equal(judged.judgement.count[OUTCOME_PASS], 199);
     assert_int_equal(judged.judgement.machines[0].machine, machine);
     assert_int_equal(judged.bounds.nleft_out, 1);
-    const struct fleet_offence *offence = offence_of(&judged, machine);
-    assert_string_equal(fleet_offence_id(offence->kind), "fleet_verdict");
-    assert_string_equal(fleet_offence_what(&judged.fleet, &judged.bounds, &judged.judgement,
-                                           offence, what, sizeof(what)),
-                        "its own rules: FAIL: 1 rule (ecc)");
-    assert_string_equal(fleet_offence_much(offence, what, sizeof(what)), "");
+    const struct finding finding = finding_of(&judged, machine);
+    assert_string_equal(finding.id, "fleet_verdict");
+    assert_string_equal(finding.sentence, "its own rules: FAIL: 1 rule (ecc)");
     free_judged(&judged);
 }
 
@@ -153,24 +156,21 @@ TEST(missing_units_are_named)
 {
     struct judged judged = {0};
     struct fixture_fleet with = usual;
-    char what[FLEET_SAID_MAX], much[FLEET_SAID_MAX];
     with.machines = 30;
     with.nbad = 2;
     with.lacks = true;
     judge(&with, &judged);
-    assert_int_equal(judged.judgement.nfail, 2);
+    assert_int_equal(judged.judgement.count[OUTCOME_FAIL], 2);
     const struct fleet_offence *offence = offence_of(&judged, 1);
     assert_non_null(offence);
     assert_int_equal(offence->kind, OFFENCE_LACKS);
     assert_int_equal(offence->count, 30);
-    assert_string_equal(fleet_offence_what(&judged.fleet, &judged.bounds, &judged.judgement,
-                                           offence, what, sizeof(what)),
-                        "lacks gpu=1");
-    assert_string_equal(fleet_offence_much(offence, much, sizeof(much)), "30 figures");
+    assert_string_equal(finding_of(&judged, 1).sentence, "lacks gpu=1: 30 figures");
     free_judged(&judged);
 }
 
-TEST(drift_is_found)
+/* Its newest runs are what counts, however good it was before. */
+TEST(a_machine_that_became_worse_is_found)
 {
     unsigned found = 0, accused = 0;
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -179,7 +179,7 @@ TEST(drift_is_found)
         with.machines = 40;
         with.runs = 8;
         with.nbad = 2;
-        with.ratio = 0.65;
+        with.ratio = 0.4;
         with.drifts = true;
         with.seed = seed;
         unsigned some_found, some_accused;
@@ -189,8 +189,8 @@ TEST(drift_is_found)
         accused += some_accused;
         const struct fleet_offence *offence = offence_of(&judged, 1);
         assert_non_null(offence);
-        assert_int_equal(offence->kind, OFFENCE_DRIFT);
-        assert_true(offence->ratio > 0.5 && offence->ratio < 0.8);
+        assert_int_equal(offence->kind, OFFENCE_FIGURE);
+        assert_non_null(strstr(finding_of(&judged, 1).evidence, " in the first of 8 runs"));
         free_judged(&judged);
     }
     assert_int_equal(found, 20);
@@ -213,8 +213,8 @@ TEST(a_machine_that_is_worse_in_all_is_odd)
     for (size_t i = 0; i < judged.bounds.n; i++)
         judged.bounds.all[i].lower = 0.8 * judged.bounds.all[i].reference;
     assert_int_equal(fleet_judge(&judged.fleet, &judged.bounds, NULL, &judged.judgement, &err), 0);
-    assert_int_equal(judged.judgement.nwarn, 1);
-    assert_int_equal(judged.judgement.nfail, 0);
+    assert_int_equal(judged.judgement.count[OUTCOME_WARN], 1);
+    assert_int_equal(judged.judgement.count[OUTCOME_FAIL], 0);
     assert_int_equal(offence_of(&judged, 7)->kind, OFFENCE_OVERALL);
     free_judged(&judged);
 }
@@ -233,8 +233,8 @@ TEST(few_machines_have_the_bounds_of_others)
     assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
     judge_arranged(&judged);
     assert_near(judged.bounds.all[0].spread, BOUNDS_PRIOR * sqrt(1 + 1.571 / 4), 1e-6);
-    assert_non_null(strstr(judged.bounds.how, "4 machines do not tell how far machines differ"));
-    assert_int_equal(judged.judgement.npass, 4);
+    assert_non_null(strstr(judged.bounds.how, "4 machines do not show how far machines differ"));
+    assert_int_equal(judged.judgement.count[OUTCOME_PASS], 4);
     free_judged(&judged);
 }
 
@@ -261,8 +261,8 @@ TEST(another_kind_is_left_out_and_fails)
     assert_string_equal(judged.bounds.left_out[0].name, "c");
     assert_string_equal(judged.bounds.left_out[0].reason, "another kind: 1 x CPU, 1 GPU");
     assert_true(judged.bounds.all[0].required);
-    assert_int_equal(judged.judgement.nfail, 1);
-    assert_int_equal(judged.judgement.npass, 3);
+    assert_int_equal(judged.judgement.count[OUTCOME_FAIL], 1);
+    assert_int_equal(judged.judgement.count[OUTCOME_PASS], 3);
     assert_int_equal(judged.judgement.noffences, 1);
     assert_int_equal(offence_of(&judged, 3)->kind, OFFENCE_KIND);
     free_judged(&judged);
@@ -310,13 +310,13 @@ static void judge_by(struct judged *judged, double lower, double upper, bool hig
 }
 
 /* Disturbed is a machine that was so in most of its runs: more runs are no way out of a failure. */
-TEST(one_disturbed_run_of_five_is_no_excuse)
+TEST(one_disturbed_run_of_three_is_no_excuse)
 {
-    for (unsigned noisy = 0; noisy <= 5; noisy++) {
+    for (unsigned noisy = 0; noisy <= 3; noisy++) {
         struct judged judged = {0};
         struct err err = {0};
         char key[FLEET_KEY_MAX];
-        for (unsigned run = 0; run < 5; run++) {
+        for (unsigned run = 0; run < 3; run++) {
             const struct fleet_origin origin = {"a", "", "", run};
             const struct fleet_figure figure = {
                 .unit = "GB/s", .higher = true, .noisy = run < noisy, .value = 50};
@@ -329,7 +329,7 @@ TEST(one_disturbed_run_of_five_is_no_excuse)
         assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
         judge_by(&judged, 90, 110, true, 0);
         assert_int_equal(judged.judgement.machines[0].outcome,
-                         noisy < 3 ? OUTCOME_FAIL : OUTCOME_WARN);
+                         noisy < 2 ? OUTCOME_FAIL : OUTCOME_WARN);
         free_judged(&judged);
     }
 }
@@ -344,11 +344,10 @@ TEST(whom_nothing_was_judged_of_does_not_pass)
     fixture_fleet_add(&judged.fleet, "b", 1, 1, 100);
     assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
     judge_by(&judged, 90, 110, true, 0);
-    assert_int_equal(judged.judgement.npass, 1);
-    assert_int_equal(judged.judgement.nskip, 1);
+    assert_int_equal(judged.judgement.count[OUTCOME_PASS], 1);
+    assert_int_equal(judged.judgement.count[OUTCOME_SKIP], 1);
     assert_int_equal(judged.judgement.machines[0].outcome, OUTCOME_SKIP);
-    assert_int_equal(
-        fleet_findings(&judged.fleet, &judged.bounds, &judged.judgement, &findings, &err), 0);
+    assert_int_equal(fleet_findings(&judged.judgement, &findings, &err), 0);
     assert_int_equal(findings.n, 2);
     assert_int_equal(findings.all[0].outcome, OUTCOME_SKIP);
     assert_string_equal(findings.all[0].sentence, "not judged: none of its figures has a bound");
@@ -360,7 +359,6 @@ TEST(whom_nothing_was_judged_of_does_not_pass)
 TEST(whom_its_own_rules_could_not_judge_does_not_pass)
 {
     struct judged judged = {0};
-    char what[FLEET_SAID_MAX];
     const float figures[] = {100, 120, 80};
     static const enum finding_outcome outcomes[] = {OUTCOME_FAIL, OUTCOME_SKIP, OUTCOME_SKIP};
     struct err err = {0};
@@ -373,14 +371,13 @@ TEST(whom_its_own_rules_could_not_judge_does_not_pass)
     judge_by(&judged, 90, 110, true, 0);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(judged.judgement.machines[i].outcome, outcomes[i]);
-    assert_int_equal(judged.judgement.npass, 0);
-    assert_int_equal(judged.judgement.nskip, 2);
+    assert_int_equal(judged.judgement.count[OUTCOME_PASS], 0);
+    assert_int_equal(judged.judgement.count[OUTCOME_SKIP], 2);
     const struct fleet_judged *last = &judged.judgement.machines[2];
-    assert_string_equal(
-        fleet_offence_what(&judged.fleet, &judged.bounds, &judged.judgement,
-                           &judged.judgement.offences[last->first + last->noffences - 1], what,
-                           sizeof(what)),
-        "its own rules: SKIP: no GPU was judged");
+    struct finding finding;
+    (void)fleet_finding(&judged.judgement,
+                        &judged.judgement.offences[last->first + last->noffences - 1], &finding);
+    assert_string_equal(finding.sentence, "its own rules: SKIP: no GPU was judged");
     free_judged(&judged);
 }
 
@@ -392,17 +389,17 @@ TEST(given_bounds_decide)
     fixture_fleet_add(&judged.fleet, "b", 1, 0, 120);
     assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
     judge_by(&judged, 99, 121, true, 0);
-    assert_int_equal(judged.judgement.npass, 2);
+    assert_int_equal(judged.judgement.count[OUTCOME_PASS], 2);
     judge_by(&judged, 101, NAN, true, 0);
-    assert_int_equal(judged.judgement.nfail, 1);
+    assert_int_equal(judged.judgement.count[OUTCOME_FAIL], 1);
     assert_int_equal(judged.judgement.machines[0].machine, 0);
     judge_by(&judged, NAN, 110, true, 0); /* better than any is odd, and no failure */
-    assert_int_equal(judged.judgement.nfail, 0);
-    assert_int_equal(judged.judgement.nwarn, 1);
+    assert_int_equal(judged.judgement.count[OUTCOME_FAIL], 0);
+    assert_int_equal(judged.judgement.count[OUTCOME_WARN], 1);
     judge_by(&judged, NAN, 110, false, -EINVAL);
     judged.fleet.cells[0].noisy = true;
     judge_by(&judged, 101, NAN, true, 0);
-    assert_int_equal(judged.judgement.nwarn, 1);
+    assert_int_equal(judged.judgement.count[OUTCOME_WARN], 1);
     free_judged(&judged);
 }
 
@@ -417,8 +414,7 @@ TEST(findings_name_all_machines)
     with.nbad = 1;
     with.ratio = 0.5;
     judge(&with, &judged);
-    assert_int_equal(
-        fleet_findings(&judged.fleet, &judged.bounds, &judged.judgement, &findings, &err), 0);
+    assert_int_equal(fleet_findings(&judged.judgement, &findings, &err), 0);
     assert_int_equal(findings.n, 30);
     const struct finding *bad = &findings.all[0];
     assert_string_equal(bad->subject, "m0");
