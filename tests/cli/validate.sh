@@ -72,7 +72,7 @@ skipped '1 NVIDIA GPU is on the PCI bus, and none answers in this container'
 found gpus_on_bus WARN container reset 0000:3b:00.0
 rm -r "$root/.dockerenv" "$root/sys/bus/pci"
 
-# A fleet of such machines passes no better, and no baseline is made of it.
+# A fleet of such machines passes no better, and no bounds are made of it.
 for i in 1 2 3; do
     mkdir -p "$scratch/fleet/$i"
     jq --arg host "n$i" '.host = $host | .measured = [{probe: "memory_bandwidth", metric: "bandwidth", key: "threads=2",
@@ -169,11 +169,11 @@ found pcie_width WARN hardware replace
 found xid FAIL hardware reset
 jq -e '.findings[] | select(.id == "governor") | .evidence | contains("set by the batch system")' \
     "$scratch/json" >/dev/null || fail "no reason beside what is waived"
-grep -q ":3: the waiver of xid expired on 2020-01-01" "$scratch/stderr" || fail "$(cat "$scratch/stderr")"
+grep -q " line 3: the waiver of xid expired on 2020-01-01" "$scratch/stderr" || fail "$(cat "$scratch/stderr")"
 judge 0 --waivers "$waivers" --only governor,pcie_width
 judge 0 --waivers "$waivers" --only governor,pcie_width --strict # what somebody lives with, it passes, too
 printf '[{"rule": "governor", "until": "2999-12-31"}]' >"$waivers"
-expect 2 "waivers.json:1: the waiver of 'governor' has no reason" \
+expect 2 "waivers.json line 1: the waiver of 'governor' has no reason" \
     "$CONTEND_BINARY" validate --waivers "$waivers"
 
 # Outputs, with the host in their names.

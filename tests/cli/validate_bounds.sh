@@ -50,5 +50,5 @@ expect 2 "node00004/0': rows.csv, line 7: " "$CONTEND_BINARY" validate bounds "$
     -o "$scratch/c.json"
 expect 2 'no bounds while results are damaged' "$CONTEND_BINARY" validate bounds "$scratch/damaged" \
     -o "$scratch/c.json"
-[ ! -e "$scratch/c.json" ] || fail "a baseline was written"
+[ ! -e "$scratch/c.json" ] || fail "bounds were written"
 finish

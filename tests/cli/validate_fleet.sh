@@ -14,7 +14,7 @@ done < "$scratch/a/truth"
 "${results[@]}" | awk 'length($0) > 80 { print; found = 1 } END { exit found }' ||
     fail "lines of more than 80 columns"
 
-# By a baseline, and by what a person made of it: open, for others, without bounds, narrower.
+# By bounds of a file, and by what a person made of it: open, for others, without bounds, narrower.
 expect 0 '28 of 30' "$CONTEND_BINARY" validate bounds "$scratch/a/results" -o "$scratch/b.json"
 expect 1 '^2 of 30 machines fail' "${results[@]}" --bounds "$scratch/b.json"
 sed '0,/"lower": [0-9.e+-]*/s//"lower": null/' "$scratch/b.json" > "$scratch/open.json"
@@ -85,7 +85,7 @@ expect 0 '3 of 3' "$CONTEND_BINARY" validate bounds fleet -o fleet.json
 grep -q '"scenario": "validate", .*"params": "level=quick;slots=1;op=triad;threads=2"' fleet.json || fail "$(cat fleet.json)"
 record fleet/4 n4 7
 expect 1 '^n4 +FAIL +-66% +bandwidth of memory_bandwidth' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
-# Figures as good as any, but its own rules refused the machine: it fails, and is in no baseline.
+# Figures as good as any, but its own rules refused the machine: it fails, and no bounds are made of it.
 record fleet/4 n4 20 FAIL 'FAIL: 1 rule (gpu_count)'
 expect 1 '^n4 +FAIL +its own rules: FAIL: 1 rule' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
 expect 0 '3 of 4' "$CONTEND_BINARY" validate bounds fleet -o without.json

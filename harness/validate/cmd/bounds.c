@@ -16,7 +16,7 @@ enum { LABEL = 10 };
 static void print_made(const struct fleet *fleet, const struct bounds *bounds, const char *path)
 {
     for (size_t i = 0; i < bounds->nleft_out; i++)
-        text_field(LABEL, i ? "" : "left out", "%s: %s", bounds->left_out[i].name,
+        text_field(LABEL, i ? "" : "left out", "%s: %s", bounds->left_out[i].machine,
                    bounds->left_out[i].reason);
     if (bounds->nleft_out)
         (void)putchar('\n');

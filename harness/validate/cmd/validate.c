@@ -161,8 +161,8 @@ static void waive(struct validate *v)
     for (size_t i = 0; i < v->waivers.n; i++) {
         const struct waiver *waiver = &v->waivers.all[i];
         if (strcmp(waiver->until, day) < 0)
-            log_warn("%s:%u: the waiver of %s expired on %s and does not count", v->args->waivers,
-                     waiver->line, waiver->rule, waiver->until);
+            log_warn("%s line %u: the waiver of %s expired on %s and does not count",
+                     v->args->waivers, waiver->line, waiver->rule, waiver->until);
     }
 }
 

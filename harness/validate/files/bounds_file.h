@@ -1,5 +1,5 @@
 /*
- * A baseline as a file: JSON with a line a figure, sorted, which a person can read, change and keep
+ * Bounds as a file: JSON with a line a figure, sorted, which a person can read, change and keep
  * in a repository.
  *
  *   {"schema": "contend-bounds", "schema_version": 1, "kind": "2 x ..., 8 x NVIDIA H200",

@@ -22,13 +22,14 @@ int bounds_add(struct bounds *bounds, const struct bound *bound, struct err *err
     return 0;
 }
 
-int bounds_leave_out(struct bounds *bounds, const char *name, const char *reason, struct err *err)
+int bounds_leave_out(struct bounds *bounds, const char *machine, const char *reason,
+                     struct err *err)
 {
     struct bounds_left_out *added =
         array_add(bounds->left_out, bounds->nleft_out, bounds->left_out_capacity);
     if (!added)
         return err_set(err, -ENOMEM, "out of memory for %zu machines", bounds->nleft_out + 1);
-    (void)snprintf(added->name, sizeof(added->name), "%s", name);
+    (void)snprintf(added->machine, sizeof(added->machine), "%s", machine);
     (void)snprintf(added->reason, sizeof(added->reason), "%s", reason);
     return 0;
 }

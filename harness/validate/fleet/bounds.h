@@ -17,6 +17,7 @@ struct bound {
     double lower, upper; /* NaN = open */
     double spread;       /* as a share of the reference; NaN = the file does not say */
     unsigned machines;   /* that it was made from */
+    unsigned line;       /* of the file that it was read from; 0 = none */
 };
 
 /* Zeroed = empty. */
@@ -28,14 +29,15 @@ struct bounds {
     struct bound *all; /* owned, by key */
     size_t nleft_out, left_out_capacity;
     struct bounds_left_out {
-        char name[64];
+        char machine[64];
         char reason[160];
     } * left_out; /* owned */
 };
 
 /* Appends, with a copy of the key. */
 int bounds_add(struct bounds *bounds, const struct bound *bound, struct err *err);
-int bounds_leave_out(struct bounds *bounds, const char *name, const char *reason, struct err *err);
+int bounds_leave_out(struct bounds *bounds, const char *machine, const char *reason,
+                     struct err *err);
 void bounds_free(struct bounds *bounds);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * The results of many machines in memory, as small as they can be: of each run the figures that
  * count, with their names as numbers. Who reads them is validate/files/fleet_read.h; bounds.h makes
- * a baseline of them, and fleet_judge.h says which machines are odd. Pure.
+ * bounds of them, and judge.h says which machines are odd. Pure.
  *
  *   struct fleet fleet = {0};
  *   rc = fleet_add_run(&fleet, &origin, &run, &err);

@@ -1,4 +1,4 @@
-/* harness/validate/files/bounds_file.h: a baseline that is written, read, and edited badly. */
+/* harness/validate/files/bounds_file.h: bounds that are written, read, and edited badly. */
 #include "harness/validate/files/bounds_file.h"
 
 #include <errno.h>
@@ -88,25 +88,34 @@ TEST_IN_DIR(bad_edits_are_told_by_line)
                   "}" FOOTER,
            " line 4: reference 5 is not between lower and upper");
     refuse(HEADER "{\"metric\": \"b\", \"reference\": 5, " COLUMNS "}" FOOTER,
-           " line 4: unit is missing, or no text");
+           " line 4: Object item not found: unit");
     refuse(HEADER "{\"metric\": \"b\", \"reference\": 5, \"unit\": \"\", " COLUMNS "}" FOOTER,
            " line 4: unit is missing");
     refuse(HEADER
            "{\"metric\": \"b\", \"reference\": 5, \"unit\": \"s\", \"required\": \"true\", " COLUMNS
            "}" FOOTER,
-           " line 4: required is neither true nor false");
+           " line 4: Expected true or false, got string");
+    refuse(HEADER "{\"metric\": \"b\", \"reference\": 0, \"unit\": \"s\", " COLUMNS "}" FOOTER,
+           " line 4: reference is not above 0");
+    refuse(HEADER
+           "{\"metric\": \"b\", \"reference\": 5, \"lower\": \"4\", \"unit\": \"s\", " COLUMNS
+           "}" FOOTER,
+           " line 4: lower is neither a number nor null");
     refuse(HEADER GOOD ",\n\n" GOOD FOOTER, " line 6: the same figure is in line 4");
     refuse(HEADER "{\"metric\": \"b\", \"reference\": \"5\", \"unit\": \"s\", " COLUMNS "}" FOOTER,
-           " line 4: reference is no number");
+           " line 4: Expected real or integer, got string");
     refuse(HEADER "{\"metric\": \"b\", \"lower\": 5, \"unit\": \"s\", " COLUMNS "}" FOOTER,
-           " line 4: reference is missing, or not above 0");
-    refuse(HEADER GOOD ",\n{\"lowr\": 5}" FOOTER, " line 5: 'lowr' is not known of a bound");
-    refuse(HEADER "7" FOOTER, " line 4: a bound is {...}");
+           " line 4: Object item not found: reference");
+    refuse(HEADER GOOD
+           ",\n{\"lowr\": 5, \"metric\": \"b\", \"reference\": 5, \"unit\": \"s\", " COLUMNS
+           "}" FOOTER,
+           " line 5: 1 object item(s) left unpacked: lowr");
+    refuse(HEADER "7" FOOTER, " line 4: Expected object, got integer");
     refuse(HEADER "{\"metric\": \"b\", \"reference\": NaN}" FOOTER,
            " line 4: invalid token near 'NaN'");
     refuse("{\"schema\": \"contend-bounds\", \"schema_version\": 9}",
            ": schema_version is 9, and this version reads 1");
-    refuse("{\"version\": 1}", ": schema is not \"contend-bounds\": no baseline");
+    refuse("{\"version\": 1}", ": schema is not \"contend-bounds\": no bounds");
     refuse("{\"schema\": \"contend-bounds\", \"schema_version\": 1}", ": no bounds in it");
 }
 

@@ -47,23 +47,24 @@ TEST_IN_DIR(waivers_are_read)
 
 TEST_IN_DIR(waivers_are_refused_by_line)
 {
-    refuses("[{\"a\n", "waivers.json:1: unexpected newline near '\"a'");
+    refuses("[{\"a\n", "waivers.json line 1: unexpected newline near '\"a'");
     refuses("[\n{\"rule\": \"memlock\", \"reason\": \"a \\\"{\\\" b\", \"until\": "
             "\"2030-01-01\"},\n"
             "\n{\"rule\": \"nvlinks\", \"until\": \"2030-01-01\"}]",
-            "waivers.json:4: the waiver of 'nvlinks' has no reason");
+            "waivers.json line 4: the waiver of 'nvlinks' has no reason");
     refuses("[{\"rule\": \"nvlinks\", \"reason\": \"  \", \"until\": \"2030-01-01\"}]",
             "no reason");
     refuses("[{\"rule\": \"nvlink\", \"reason\": \"x\", \"until\": \"2030-01-01\"}]", "no rule");
     refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\", \"until\": \"1.1.2030\"}]", "no date");
     refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\"}]", "no date");
     refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\", \"until\": \"2030-13-01\"}]", "no date");
-    refuses("[{\"rule\": 1, \"reason\": \"x\", \"until\": \"2030-01-01\"}]", "no text");
+    refuses("[{\"rule\": 1, \"reason\": \"x\", \"until\": \"2030-01-01\"}]",
+            "line 1: Expected string, got integer");
     refuses("[{\"rule\": \"xid\", \"why\": \"x\", \"until\": \"2030-01-01\"}]",
-            "a field that is not");
+            "left unpacked: why");
     refuses("{\"rule\": \"nvlinks\"}", "no array");
-    refuses("[\n{\"rule\": }]", "waivers.json:2:");
-    refuses("[3]", "waivers.json:1: this is no object");
+    refuses("[\n{\"rule\": }]", "waivers.json line 2:");
+    refuses("[3]", "waivers.json line 1: Expected object, got integer");
 }
 
 TEST_IN_DIR(waivers_of_no_file)

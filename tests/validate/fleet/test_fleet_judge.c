@@ -258,7 +258,7 @@ TEST(another_kind_is_left_out_and_fails)
     assert_int_equal(fleet_arrange(&judged.fleet, &err), 0);
     judge_arranged(&judged);
     assert_int_equal(judged.bounds.nleft_out, 1);
-    assert_string_equal(judged.bounds.left_out[0].name, "c");
+    assert_string_equal(judged.bounds.left_out[0].machine, "c");
     assert_string_equal(judged.bounds.left_out[0].reason, "another kind: 1 x CPU, 1 GPU");
     assert_true(judged.bounds.all[0].required);
     assert_int_equal(judged.judgement.count[OUTCOME_FAIL], 1);
