@@ -24,17 +24,14 @@ static void tell(const char *line)
     told++;
 }
 
-static bool gates(const void *arg, const char *bench, const char *metric, const char *params)
-{
-    (void)arg;
-    (void)params;
-    return bench[0] && metric[0] != 'x';
-}
+static const struct bench_metric metrics[] = {
+    {.name = "rate", .unit = "GB/s", .better = "higher", .gates = true}, {.name = NULL}};
+static const struct bench b = {.name = "b", .metrics = metrics};
+static const struct bench *const benches[] = {&b, NULL};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct fleet_request request = {gates, NULL, tell};
-    struct fleet fleet = {0};
+    struct fleet fleet = {.benches = benches};
     struct fleet_found found = {0};
     struct err err = {0};
     for (int i = 0; i < 2 * MACHINES; i++) {
@@ -45,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         scratch_put(name, part, length);
     }
     told = 0;
-    int rc = fleet_read(scratch_path(), &request, &fleet, &found, &err);
+    int rc = fleet_read(scratch_path(), tell, &fleet, &found, &err);
     check_refusal(rc, &err);
     if ((rc && rc != -ENOENT) || told != found.damaged || (!rc && !found.results && !told))
         abort();

@@ -1,17 +1,18 @@
-#include "harness/validate/cmd/fleet.h"
-
+/* Results of many machines: `contend validate fleet DIR...` and `contend validate bounds DIR...`.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
-#include "harness/rows/row.h"
 #include "harness/show/report/junit.h"
 #include "harness/show/report/markdown.h"
 #include "harness/store/json/findings.h"
-#include "harness/validate/cmd/validate_outputs.h"
+#include "harness/validate/cmd/options.h"
 #include "harness/validate/files/bounds_file.h"
 #include "harness/validate/files/fleet_read.h"
 #include "harness/validate/fleet/bounds_make.h"
@@ -19,31 +20,25 @@
 #include "harness/validate/tables/fleet.h"
 
 /* Which of two machines is the odd one nobody can say. */
-enum { MACHINES_LEAST = 3 };
+enum { MACHINES_LEAST = 3, LABEL = 10 };
 
-/* As for a comparison; of a benchmark that this version does not have, nothing. */
-static bool gates(const void *benches, const char *name, const char *metric, const char *params)
-{
-    const struct bench *bench = bench_find(benches, name);
-    const struct dims at = dims_parse(bench, row_key(params));
-    return bench && metric_gates(bench, metric, &at);
-}
-
-static void tell(const char *line)
+static void report(const char *line)
 {
     log_error("%s", line);
 }
 
-int fleet_open(const struct cmd_env *env, const char *const *directories, size_t n,
-               struct fleet *fleet, size_t *results)
+/*
+ * Reads all results at or below the directories into the fleet, and arranges it. EXIT_GOOD, or the
+ * exit code after messages; EXIT_USAGE also where a result is damaged, with all others read:
+ * `results` then says how many were.
+ */
+static int read_all(const char *const *directories, size_t n, struct fleet *fleet, size_t *results)
 {
-    const struct fleet_request request = {gates, env->benches, tell};
     struct fleet_found found = {0};
     struct err err = {0};
     int rc = 0;
-    fleet->benches = env->benches;
     for (size_t i = 0; i < n && !rc; i++)
-        rc = fleet_read(directories[i], &request, fleet, &found, &err);
+        rc = fleet_read(directories[i], report, fleet, &found, &err);
     if (!rc)
         rc = fleet_arrange(fleet, &err);
     *results = rc ? 0 : found.results;
@@ -86,11 +81,11 @@ static int print_junit(const void *of, FILE *out, struct err *err)
 
 /* On stdout, in the form that was asked for. */
 static int print(const struct fleet_judgement *judgement, const struct findings *findings,
-                 const struct fleet_options *options)
+                 const struct validate_args *args)
 {
-    if (options->json)
+    if (args->json)
         return cmd_print_json(findings_to_json(findings), 1);
-    if (options->markdown)
+    if (args->markdown)
         markdown_print_findings(findings, stdout);
     else
         fleet_print(judgement, stdout, terminal_has_color(STDOUT_FILENO));
@@ -106,7 +101,7 @@ static bool has_judged(const struct fleet_judgement *judgement)
     return false;
 }
 
-static int show(const struct fleet_judgement *judgement, const struct fleet_options *options)
+static int show(const struct fleet_judgement *judgement, const struct validate_args *args)
 {
     struct err err = {0};
     struct findings findings = {0};
@@ -116,12 +111,12 @@ static int show(const struct fleet_judgement *judgement, const struct fleet_opti
         log_error("no figure of the bounds is in these results: nothing was judged");
         return code;
     }
-    if (options->json || options->markdown || options->junit)
+    if (args->json || args->markdown || args->outputs.junit)
         rc = fleet_findings(judgement, &findings, &err);
-    code = rc ? EXIT_NOT_RUN : print(judgement, &findings, options);
+    code = rc ? EXIT_NOT_RUN : print(judgement, &findings, args);
     const struct judged_fleet judged = {&findings, count[OUTCOME_SKIP]};
-    if (!rc && !code && options->junit) {
-        rc = validate_write_file(options->junit, print_junit, &judged, &err);
+    if (!rc && !code && args->outputs.junit) {
+        rc = validate_write_file(args->outputs.junit, print_junit, &judged, &err);
         code = rc ? EXIT_USAGE : code;
     }
     if (rc)
@@ -134,33 +129,94 @@ static int show(const struct fleet_judgement *judgement, const struct fleet_opti
 }
 
 static int judge(const struct fleet *fleet, const struct bounds *bounds,
-                 const struct fleet_options *options)
+                 const struct validate_args *args)
 {
     struct err err = {0};
     struct fleet_judgement judgement = {0};
     int rc = fleet_judge(fleet, bounds, NULL, &judgement, &err);
     if (rc)
         log_error("%s", err.msg);
-    int code = rc == -EINVAL ? EXIT_USAGE : rc ? EXIT_NOT_RUN : show(&judgement, options);
+    int code = rc == -EINVAL ? EXIT_USAGE : rc ? EXIT_NOT_RUN : show(&judgement, args);
     fleet_judgement_free(&judgement);
     return code;
 }
 
-int fleet_results(const struct cmd_env *env, const char *const *directories, size_t n,
-                  const struct fleet_options *options)
+int fleet_main(const struct cmd_env *env, const struct validate_args *args,
+               const char *const *directories, size_t n)
 {
-    struct fleet fleet = {0};
+    struct fleet fleet = {.benches = env->benches};
     struct bounds bounds = {0};
     size_t results;
-    int read = fleet_open(env, directories, n, &fleet, &results);
-    int code = results ? find_bounds(&fleet, options->bounds, &bounds) : read;
+    int read = read_all(directories, n, &fleet, &results);
+    int code = results ? find_bounds(&fleet, args->bounds, &bounds) : read;
     if (results && !code) {
-        code = judge(&fleet, &bounds, options);
+        code = judge(&fleet, &bounds, args);
         /* What could not be read was not judged, whatever the others are. */
         bool judged = code == EXIT_GOOD || code == EXIT_VERDICT || code == EXIT_INCONCLUSIVE;
         code = judged && read ? read : code;
     }
     bounds_free(&bounds);
+    fleet_free(&fleet);
+    return code;
+}
+
+static void print_made(const struct fleet *fleet, const struct bounds *bounds, const char *path)
+{
+    for (size_t i = 0; i < bounds->nleft_out; i++)
+        text_field(LABEL, i ? "" : "left out", "%s: %s", bounds->left_out[i].machine,
+                   bounds->left_out[i].reason);
+    if (bounds->nleft_out)
+        (void)putchar('\n');
+    text_field(LABEL, "machines", "%u of %u, %s", bounds->machines, fleet->names.n, bounds->kind);
+    text_field(LABEL, "bounds", "%zu figures; %s", bounds->n, bounds->how);
+    text_field(LABEL, "written", "%s", path);
+}
+
+/* Bounds without one figure: by them any machine would be good. */
+static int refuse_empty(const struct fleet *fleet, const struct bounds *bounds, struct err *err)
+{
+    if (bounds->nleft_out == fleet->names.n)
+        return err_set(err, -ENODATA, "all %u machines are left out, the first since %.160s",
+                       fleet->names.n, bounds->left_out[0].reason);
+    return err_set(err, -ENODATA,
+                   "nothing to bound: half of the %zu machines have no figure in common; let all "
+                   "run the same scenarios with the same parameters",
+                   fleet->names.n - bounds->nleft_out);
+}
+
+static int make(const struct fleet *fleet, const char *path)
+{
+    struct err err = {0};
+    struct bounds bounds = {0};
+    int rc = bounds_make(fleet, &bounds, &err);
+    if (!rc && !bounds.n)
+        rc = refuse_empty(fleet, &bounds, &err);
+    int code = rc == -ENODATA ? EXIT_INCONCLUSIVE : EXIT_USAGE;
+    if (!rc)
+        rc = bounds_file_write(path, &bounds, time(NULL), &err);
+    if (!rc)
+        print_made(fleet, &bounds, path);
+    else
+        log_error("%s", err.msg);
+    bounds_free(&bounds);
+    return rc ? code : cmd_finish();
+}
+
+int bounds_main(const struct cmd_env *env, const struct validate_args *args,
+                const char *const *directories, size_t n)
+{
+    struct fleet fleet = {.benches = env->benches};
+    size_t results;
+    if (!n || !args->outputs.dir) {
+        log_error("%s: 'contend validate bounds DIR... --out FILE'",
+                  n ? "which file is to be written?" : "which result directories?");
+        return EXIT_USAGE;
+    }
+    int code = read_all(directories, n, &fleet, &results);
+    if (!code)
+        code = make(&fleet, args->outputs.dir);
+    else if (results)
+        log_error("no bounds while results are damaged: fix or remove them");
     fleet_free(&fleet);
     return code;
 }

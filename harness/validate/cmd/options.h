@@ -17,7 +17,9 @@ struct validate_args {
     struct validate_outputs outputs;
 };
 
-/* `contend validate bounds DIR...`. The exit code. */
+/* `contend validate fleet DIR...` and `contend validate bounds DIR...`. The exit code. */
+int fleet_main(const struct cmd_env *env, const struct validate_args *args,
+               const char *const *directories, size_t n);
 int bounds_main(const struct cmd_env *env, const struct validate_args *args,
                 const char *const *directories, size_t n);
 

@@ -13,7 +13,6 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/clock.h"
-#include "harness/validate/cmd/fleet.h"
 #include "harness/validate/cmd/options.h"
 #include "harness/validate/files/waivers.h"
 #include "harness/validate/rules/expect.h"
@@ -284,17 +283,13 @@ static int judge_results(const struct cmd_env *env, const struct validate_args *
 {
     const char *const *directories = cli->positional + 1;
     size_t n = cli->npositional - 1;
-    const struct fleet_options options = {.bounds = args->bounds,
-                                          .junit = args->outputs.junit,
-                                          .json = args->json,
-                                          .markdown = args->markdown};
     bool makes_bounds = strcmp(cli->positional[0], "bounds") == 0;
     if (!is_of_results(args, makes_bounds))
         return EXIT_USAGE;
     if (makes_bounds)
         return bounds_main(env, args, directories, n);
     if (strcmp(cli->positional[0], "fleet") == 0 && n)
-        return fleet_results(env, directories, n, &options);
+        return fleet_main(env, args, directories, n);
     log_error("'%.80s': 'contend validate fleet DIR...' judges results, 'contend validate bounds "
               "DIR...' makes bounds of them",
               cli->positional[0]);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "harness/contract/finding.h"
-#include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/rows/row.h"
@@ -46,14 +45,11 @@ static const size_t file_most = (size_t)256 << 20;
 enum { PATH_MOST = 4096 };
 
 struct reader {
-    const struct fleet_request *request;
+    void (*report)(const char *line);
     struct fleet *fleet;
     struct fleet_found *found;
     struct err *err;
-    struct intern
-        seen;     /* figures by their keys, and whether each counts: asked once, not of each */
-    bool *counts; /* machine; owned */
-    size_t counts_capacity;
+    struct intern ignored; /* keys of what does not count: asked once, not in each result */
 };
 
 /* "2026-11-22T10:43:19Z" as 20261122104319; 0 = not told. */
@@ -157,33 +153,24 @@ static int add_run(struct reader *reader, const json_t *record, uint32_t *run, s
     return rc;
 }
 
-static bool asks(const struct reader *reader, char **cells)
+/* As for a comparison; of a benchmark that this version does not have, nothing. */
+static bool gates(const struct fleet *fleet, char **cells)
 {
-    return reader->request->gates(reader->request->arg, cells[CELL_BENCH], cells[CELL_METRIC],
-                                  cells[CELL_PARAMS]);
+    const struct bench *bench = bench_find(fleet->benches, cells[CELL_BENCH]);
+    const struct dims at = dims_parse(bench, row_key(cells[CELL_PARAMS]));
+    return bench && metric_gates(bench, cells[CELL_METRIC], &at);
 }
 
-/* *key and *length: of the figure, 0 = too long to be one. */
-static int find_counts(struct reader *reader, char **cells, char key[static FLEET_KEY_MAX],
-                       size_t *length, bool *counts, struct err *why)
+/* Whether the figure counts; its length is 0 where it is too long to be one. */
+static int find_counts(struct reader *reader, char **cells, const char *key, size_t length,
+                       bool *counts, struct err *why)
 {
-    const char *columns[FLEET_COLUMNS] = {
-        cells[CELL_SCENARIO], cells[CELL_PLACEMENT], cells[CELL_WORKERS], cells[CELL_ROLE],
-        cells[CELL_BENCH],    cells[CELL_PARAMS],    cells[CELL_DEVICE],  cells[CELL_METRIC]};
-    uint32_t nbefore = reader->seen.n, figure;
-    *length = fleet_key_join(columns, key);
-    *counts = !*length && asks(reader, cells);
-    if (!*length)
+    uint32_t at;
+    *counts = length && intern_find(&reader->fleet->spelled, key, length) != INTERN_NONE;
+    if (*counts || (length && intern_find(&reader->ignored, key, length) != INTERN_NONE))
         return 0;
-    bool *grown = array_grown(reader->counts, nbefore, &reader->counts_capacity, sizeof(*grown));
-    if (!grown)
-        return err_set(why, -ENOMEM, "no memory for %u figures", nbefore);
-    reader->counts = grown;
-    int rc = intern_add(&reader->seen, key, *length, &figure, why);
-    if (!rc && figure == nbefore)
-        grown[figure] = asks(reader, cells);
-    *counts = !rc && grown[figure];
-    return rc;
+    *counts = gates(reader->fleet, cells);
+    return *counts || !length ? 0 : intern_add(&reader->ignored, key, length, &at, why);
 }
 
 /* Of an arm that could not be measured, or a row of one that failed in some rounds. */
@@ -205,11 +192,14 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
     struct fleet_figure figure = {.unit = cells[CELL_UNIT],
                                   .higher = strcmp(cells[CELL_BETTER], "higher") == 0,
                                   .noisy = strcmp(cells[CELL_STATUS], "ok") != 0};
+    const char *const columns[FLEET_COLUMNS] = {
+        cells[CELL_SCENARIO], cells[CELL_PLACEMENT], cells[CELL_WORKERS], cells[CELL_ROLE],
+        cells[CELL_BENCH],    cells[CELL_PARAMS],    cells[CELL_DEVICE],  cells[CELL_METRIC]};
     char key[FLEET_KEY_MAX];
     struct err err;
-    size_t length;
     bool counts;
-    int rc = find_counts(reader, cells, key, &length, &counts, why);
+    size_t length = fleet_key_join(columns, key);
+    int rc = find_counts(reader, cells, key, length, &counts, why);
     if (!rc && counts)
         rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
     if (rc || !counts || isnan(figure.value))
@@ -278,7 +268,7 @@ static int take_result(struct reader *reader,
         return err_set(reader->err, rc, "%s", why.msg);
     char line[PATH_MOST + sizeof(why.msg) + 4];
     (void)snprintf(line, sizeof(line), "'%s': %s", path, why.msg);
-    reader->request->tell(line);
+    reader->report(line);
     reader->found->damaged++;
     return 0;
 }
@@ -391,10 +381,10 @@ static int look_at(void *arg, const char *path, int dir_fd, unsigned marks, stru
     return rc ? rc : BELOW_ENOUGH;
 }
 
-int fleet_read(const char *path, const struct fleet_request *request, struct fleet *fleet,
+int fleet_read(const char *path, void (*report)(const char *line), struct fleet *fleet,
                struct fleet_found *found, struct err *err)
 {
-    struct reader reader = {.request = request, .fleet = fleet, .found = found, .err = err};
+    struct reader reader = {.report = report, .fleet = fleet, .found = found, .err = err};
     const struct below_request below = {.marks = BELOW_RUN | BELOW_ROWS | BELOW_VALIDATION,
                                         .depth = FLEET_DEPTH,
                                         .found = look_at,
@@ -402,8 +392,7 @@ int fleet_read(const char *path, const struct fleet_request *request, struct fle
                                         .passes = true};
     size_t before = found->results + found->damaged + found->again;
     int rc = below_find(path, &below, err);
-    intern_free(&reader.seen);
-    free(reader.counts);
+    intern_free(&reader.ignored);
     if (!rc && found->results + found->damaged + found->again == before)
         rc = err_set(err, -ENOENT, "no result in '%.150s', nor up to %d directories below it", path,
                      FLEET_DEPTH);

@@ -11,27 +11,20 @@
 /* Results are looked for in a directory, and so many levels of directories below it. */
 enum { FLEET_DEPTH = 4 };
 
-struct fleet_request {
-    /* Which figures count. */
-    bool (*gates)(const void *arg, const char *bench, const char *metric, const char *params);
-    const void *arg;
-    /* Called with one line for each result that cannot be used: it names the file and the line. */
-    void (*tell)(const char *line);
-};
-
 struct fleet_found {
     size_t again;   /* results that were read before, by another path: they count once */
     size_t results; /* that were read */
-    size_t damaged; /* that could not be, each told */
+    size_t damaged; /* that could not be, each reported */
 };
 
 /*
  * Reads all results, and what `contend validate --out` wrote, at or below `path` into the fleet, in
- * the order of their names. Directories
- * whose names begin with a dot, and links below `path`, are passed over. Errors: what opening
- * `path` gives, -ENOENT no result is there, -ENOMEM.
+ * the order of their names. Figures count on which a comparison may fail, of benchmarks that
+ * fleet->benches has. `report` gets one line for each result that cannot be used: it names the file
+ * and the line. Directories whose names begin with a dot, and links below `path`, are passed over.
+ * Errors: what opening `path` gives, -ENOENT no result is there, -ENOMEM.
  */
-int fleet_read(const char *path, const struct fleet_request *request, struct fleet *fleet,
+int fleet_read(const char *path, void (*report)(const char *line), struct fleet *fleet,
                struct fleet_found *found, struct err *err);
 
 /* Figures of validate.json have this as their scenario, and "level=quick" in their params. */

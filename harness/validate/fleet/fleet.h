@@ -76,10 +76,11 @@ struct fleet_cell {
 
 /* Zeroed = empty. */
 struct fleet {
-    const struct bench *const *benches; /* borrowed; whose defaults may be lacked; NULL = none's */
-    struct intern keys, names, kinds;   /* keys: plain ones */
-    struct intern spelled;              /* keys as results have them */
-    uint32_t *metric_of;                /* owned: of these */
+    const struct bench *const
+        *benches;                     /* borrowed; that count, and whose defaults may be lacking */
+    struct intern keys, names, kinds; /* keys: plain ones */
+    struct intern spelled;            /* keys as results have them */
+    uint32_t *metric_of;              /* owned: of these */
     size_t metric_of_capacity;
     struct intern results; /* what was added already, as its reader names it */
     struct fleet_metric {

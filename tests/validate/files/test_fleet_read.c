@@ -15,14 +15,12 @@ static void tell(const char *line)
     (void)snprintf(told, sizeof(told), "%s", line);
 }
 
-static bool gates(const void *arg, const char *bench, const char *metric, const char *params)
-{
-    (void)arg;
-    assert_non_null(strstr(params, "x=1;slots=2"));
-    return strcmp(bench, "b") == 0 && strcmp(metric, "rate") == 0;
-}
-
-static const struct fleet_request request = {gates, NULL, tell};
+static const struct bench_metric metrics[] = {
+    {.name = "rate", .unit = "GB/s", .better = "higher", .gates = true},
+    {.name = "other", .unit = "s", .better = "higher"},
+    {.name = NULL}};
+static const struct bench b = {.name = "b", .metrics = metrics};
+static const struct bench *const benches[] = {&b, NULL};
 
 #define RECORD(name)                                                                               \
     "{\"schema_version\": 2, \"status\": \"complete\", \"started\": \"2026-11-22T10:00:00Z\",\n"   \
@@ -37,10 +35,10 @@ static const struct fleet_request request = {gates, NULL, tell};
 static int read_all(struct fleet *fleet, struct fleet_found *found)
 {
     struct err err = {0};
-    *fleet = (struct fleet){0};
+    *fleet = (struct fleet){.benches = benches};
     *found = (struct fleet_found){0};
     told[0] = '\0';
-    int rc = fleet_read(fixture_dir, &request, fleet, found, &err);
+    int rc = fleet_read(fixture_dir, tell, fleet, found, &err);
     return rc ? rc : fleet_arrange(fleet, &err);
 }
 
@@ -137,10 +135,10 @@ TEST_IN_DIR(a_run_counts_once)
     fixture_put("/n1/rows.csv", HEADER ROW("rate", "foreground", "GB/s", "12.5"));
     fixture_put("/copy/run.json", record);
     fixture_put("/copy/rows.csv", HEADER ROW("rate", "foreground", "GB/s", "12.5"));
-    fleet = (struct fleet){0};
+    fleet = (struct fleet){.benches = benches};
     found = (struct fleet_found){0};
-    assert_int_equal(fleet_read(fixture_dir, &request, &fleet, &found, &err), 0);
-    assert_int_equal(fleet_read(fixture_dir, &request, &fleet, &found, &err), 0);
+    assert_int_equal(fleet_read(fixture_dir, tell, &fleet, &found, &err), 0);
+    assert_int_equal(fleet_read(fixture_dir, tell, &fleet, &found, &err), 0);
     assert_int_equal(fleet_arrange(&fleet, &err), 0);
     assert_int_equal(found.results, 1);
     assert_int_equal(found.again, 3);
