@@ -13,11 +13,13 @@ static _Thread_local int my_index = -1;
 static void put(struct visit_thread *thread, uint64_t at_ns, unsigned os_cpu)
 {
     uint32_t marks = atomic_load_explicit(&thread->marks, memory_order_relaxed);
-    if (at_ns - thread->last_ns < VISIT_INTERVAL_NS || marks >= VISIT_MARKS)
+    if (at_ns - thread->last_ns < VISIT_INTERVAL_NS)
         return;
     thread->last_ns = at_ns;
-    thread->mark[marks] = (struct visit){.at_ns = at_ns, .os_cpu = os_cpu};
-    atomic_store_explicit(&thread->marks, marks + 1, memory_order_release);
+    uint32_t at = marks < VISIT_MARKS ? marks : thread->oldest++ % VISIT_MARKS;
+    thread->mark[at] = (struct visit){.at_ns = at_ns, .os_cpu = os_cpu};
+    if (marks < VISIT_MARKS)
+        atomic_store_explicit(&thread->marks, marks + 1, memory_order_release);
 }
 
 void visit_note(struct visit_log *log, int tid, unsigned os_cpu, uint64_t at_ns)
