@@ -1,25 +1,25 @@
 # Rows are CPUs, or groups of CPUs where there are more than 256, columns bins of time. background 1: background
 # workers ran. stretch 1: panels do not show the start but a stretch that their names tell. `repeats` lines of a
 # matrix stand for one row: a picture of few lines blurs in an enlarged SVG. Blocks 3 and on are a matrix a
-# panel: 0 nobody, 1 to 16 that worker (the 17th has the colour of the first again), 17 background, 18 two or
-# more workers (contested).
+# panel: 0 nobody, 1 to 16 that worker (the 17th has the colour of the first again), 17 background, 18 to 21 two
+# or more workers, where that quarter of the throughput is lost.
 
 eval read_heading("panels rows bins workers background stretch repeats", "bin_ms", "")
 array name[panels]
 stats data index "panels" using (name[whole("number") + 1] = strcol("name"), 0) nooutput
 
-# The background is the grey of a step of its own, in the middle of those of the workers.
+# No worker is grey.
 shown = workers < 16 ? workers : 16
-steps = shown + background
-middle = steps / 2
-step_of(i) = ladder_step(i, shown) + (background && ladder_step(i, shown) >= middle)
-colour(i) = i < shown ? ladder_colour(step_of(i), steps) : "#FFFFFF"
-level = int(255.5 * (1.055 * ((ladder_lightness(middle, steps) + 16) / 116) ** (3 / 2.4) - 0.055))
-background_colour = sprintf("#%02X%02X%02X", level, level, level)
-palette_text = "0 '#FFFFFF'"
+colour(i) = i < shown ? ladder_colour(ladder_step(i, shown), shown) : "#FFFFFF"
+background_colour = "#8C6D46"
+contested(quarter) = word("#D5D5D5 #A0A0A0 #606060 #000000", quarter + 1)
+nobody = "#FEFEFE" # of its own: dark where the reader's theme is
+palette_text = "0 '" . nobody . "'"
 do for [i = 1:16] { palette_text = palette_text . sprintf(", %d '%s'", i, colour(i - 1)) }
-eval "set palette maxcolors 19 defined (" . palette_text . ", 17 '" . background_colour . "', 18 '#000000')"
-set cbrange [-0.5:18.5]
+palette_text = palette_text . ", 17 '" . background_colour . "'"
+do for [i = 0:3] { palette_text = palette_text . sprintf(", %d '%s'", 18 + i, contested(i)) }
+eval "set palette maxcolors 22 defined (" . palette_text . ")"
+set cbrange [-0.5:21.5]
 unset colorbox
 
 columns = panels <= 3 ? 1 : panels <= 8 ? 2 : 3
@@ -37,10 +37,12 @@ panel_width = (width - left_margin - right_margin - between * (columns - 1)) / c
 do for [kind in kinds] {
     eval begin
     set multiplot
-    eval key_box(11, left_margin, 73, "#000000", "contested: two or more workers")
-    eval key_box(12, left_margin + 300, 73, "#FFFFFF", "nobody seen")
+    do for [i = 0:3] {
+        eval key_box(11 + i, left_margin + 20 * i, 73, contested(i), i < 3 ? "" : "two or more workers: the darker, the more of the throughput is lost")
+    }
+    eval key_box(15, left_margin + 600, 73, nobody, "nobody seen")
     if (background) {
-        eval key_box(13, left_margin + 450, 73, background_colour, "background")
+        eval key_box(16, left_margin + 750, 73, background_colour, "background")
     }
     do for [i = 0:shown - 1] {
         eval key_box(20 + i, left_margin + 108 * (i % 10), 97 + 24 * (i / 10), colour(i), sprintf("worker %d", i))
@@ -57,6 +59,7 @@ do for [kind in kinds] {
         y = top + line * step + 30
         eval frame(x, x + panel_width, y, from_top(y + body))
         set border 15 lc rgb grey lw 1
+        set object 1 rectangle from graph 0, graph 0 to graph 1, graph 1 behind fs solid 1.0 noborder fc rgb nobody
         set label 3 name[panel + 1] at graph 0, graph 1 offset 0, 0.75 left front
         is_lowest = panel + columns >= panels
         if (is_lowest) {
@@ -67,7 +70,7 @@ do for [kind in kinds] {
             set xtics format ""
         }
         if (column == 0) { set ylabel "CPU" } else { unset ylabel }
-        plot data index (panel + 3) matrix using (($1 + 0.5) * bin_ms):(($2 + 0.5) / repeats - 0.5):3 with image notitle, \
+        plot data index (panel + 3) matrix using (($1 + 0.5) * bin_ms):(($2 + 0.5) / repeats - 0.5):($3 > 0 ? $3 : NaN) with image notitle, \
              data index "ticks" using (NaN):"row":ytic(strcol("cpu")) with points notitle
         eval begin_next
     }

@@ -4,15 +4,17 @@
  * Threads mark where they are when a parallel region starts. A thread counts as being on the CPU of
  * its latest mark until its next mark, at most HOLD_NS: it may be descheduled there, or moved
  * without a mark, so a cell says "last seen here", not "executing". A cell that two workers share
- * is contested, which is what the figure is about.
+ * is the darker, the more of the throughput its placement loses: sharing need not cost anything.
  *
  * A user's command is looked at from outside, every 20 ms at most, and begins with what is no work
- * yet, such as imports: of it a longer stretch is shown, from the middle of what was seen.
+ * yet, such as imports: of it the busiest stretch is shown.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/data/lines.h"
 
@@ -25,10 +27,14 @@ enum {
     ROWS_MOST = 256,    /* more CPUs share rows */
     LINES_WANTED = 192, /* of the picture; see map_repeats */
     TICKS_MOST = 9,
+    STRETCHES = 64, /* that are tried for the busiest one */
 };
 
-/* States of a cell, as plots/occupancy.gp reads them; workers are 1 + their number modulo 16. */
-enum { NOBODY = 0, COLOURS = 16, BACKGROUND = COLOURS + 1, CONTESTED = COLOURS + 2, STATES };
+/*
+ * States of a cell, as plots/occupancy.gp reads them; workers are 1 + their number modulo 16, and
+ * those that share one add to CONTESTED which quarter of the throughput is lost.
+ */
+enum { NOBODY = 0, COLOURS = 16, BACKGROUND, CONTESTED, LOSSES = 4, STATES = CONTESTED + LOSSES };
 
 /* One panel. */
 struct panel {
@@ -37,6 +43,7 @@ struct panel {
     const struct observation *observation; /* the first one with marks */
     uint64_t start_ns, from_ns;            /* when it was measured from, and is shown from */
     uint64_t seen_ns;                      /* from that start to the last mark */
+    double lost;                           /* share of the throughput of the best panel; or NaN */
 };
 
 struct map {
@@ -48,7 +55,7 @@ struct map {
     struct bitset cpus; /* all that were planned or seen: a line each, or a share of one */
     unsigned ncpus, per_row;
     uint64_t span_ns, hold_ns;
-    bool middle;     /* of what was seen; else from the start */
+    bool busiest;    /* what is shown of a command; else from the start */
     uint16_t *owner; /* scratch, ncpus x BINS: 0, 1 + worker, or OWNER_MANY */
 };
 enum { OWNER_MANY = UINT16_MAX };
@@ -97,6 +104,47 @@ static int choose_panels(const struct figure_data *data, struct map *map, struct
     return map->npanels ? 0 : err_set(err, -ENODATA, "no worker noted which CPUs it ran on");
 }
 
+/* Panels of other work than this one's have rates that say nothing here. */
+static void measure_loss(const struct figure_data *data, struct map *map, struct panel *panel)
+{
+    const struct arm_rounds *arms = data->analysis->rounds.arms;
+    double best = NAN;
+    for (size_t p = 0; p < map->npanels; p++) {
+        const struct panel *other = &map->panels[p];
+        if (other->arm->bench == panel->arm->bench && other->arm->params == panel->arm->params)
+            best = fmax(best, arms[map->lines.arm[other->line]].rate);
+    }
+    panel->lost = 1 - arms[map->lines.arm[panel->line]].rate / best;
+}
+
+/* Marks of all workers in the span from there on. */
+static size_t count_marks(const struct panel *panel, uint64_t from_ns, uint64_t span_ns)
+{
+    size_t n = 0;
+    for (unsigned w = 0; w < panel->observation->nworkers; w++) {
+        const struct worker_result *worker = &panel->observation->workers[w];
+        for (size_t i = 0; i < worker->nvisits; i++)
+            n += worker->visits[i].at_ns >= from_ns && worker->visits[i].at_ns < from_ns + span_ns;
+    }
+    return n;
+}
+
+/* Imports are the work of one thread: where most threads are seen, the command works. */
+static uint64_t find_busiest(const struct panel *panel, uint64_t span_ns)
+{
+    uint64_t best_ns = panel->start_ns;
+    size_t most = 0;
+    for (uint64_t i = 0; i <= STRETCHES; i++) {
+        uint64_t from_ns = panel->start_ns + (panel->seen_ns - span_ns) * i / STRETCHES;
+        size_t marks = count_marks(panel, from_ns, span_ns);
+        if (marks > most) {
+            most = marks;
+            best_ns = from_ns;
+        }
+    }
+    return best_ns;
+}
+
 /* The common span of time: all marks, where they are less than that of the benchmark. */
 static void choose_span(struct map *map)
 {
@@ -107,22 +155,23 @@ static void choose_span(struct map *map)
     for (size_t p = 0; p < map->npanels; p++)
         if (map->panels[p].seen_ns > map->span_ns)
             map->span_ns = map->panels[p].seen_ns;
-    map->middle = command && map->span_ns > most_ns;
+    map->busiest = command && map->span_ns > most_ns;
     map->span_ns = map->span_ns < most_ns ? map->span_ns : most_ns;
     for (size_t p = 0; p < map->npanels; p++) {
         struct panel *panel = &map->panels[p];
-        bool later = map->middle && panel->seen_ns > map->span_ns;
-        panel->from_ns = panel->start_ns + (later ? (panel->seen_ns - map->span_ns) / 2 : 0);
+        bool later = map->busiest && panel->seen_ns > map->span_ns;
+        panel->from_ns = later ? find_busiest(panel, map->span_ns) : panel->start_ns;
     }
 }
 
 /* Rows for the CPUs, and what was seen in each panel. */
-static void measure(struct map *map)
+static void measure(const struct figure_data *data, struct map *map)
 {
     for (size_t p = 0; p < map->npanels; p++) {
         struct panel *panel = &map->panels[p];
         const struct observation *observation = panel->observation;
         panel->start_ns = origin_ns(observation);
+        measure_loss(data, map, panel);
         for (unsigned w = 0; w < map->panels[p].arm->plan.nworkers; w++)
             bitset_or(&map->cpus, &map->panels[p].arm->plan.workers[w].cpus);
         for (unsigned w = 0; w < observation->nworkers; w++) {
@@ -189,23 +238,24 @@ static void occupy_worker(struct map *map, const struct worker_result *worker, u
     }
 }
 
-static unsigned state_of(uint16_t owner, const struct observation *observation)
+static unsigned state_of(uint16_t owner, const struct panel *panel)
 {
     if (owner == NOBODY)
         return NOBODY;
-    if (owner == OWNER_MANY)
-        return CONTESTED;
-    return observation->workers[owner - 1].background ? BACKGROUND : 1 + (owner - 1u) % COLOURS;
+    if (owner == OWNER_MANY) /* of an unknown loss the darkest */
+        return panel->lost < 1 ? CONTESTED + (unsigned)(LOSSES * fmax(panel->lost, 0)) : STATES - 1;
+    return panel->observation->workers[owner - 1].background ? BACKGROUND
+                                                             : 1 + (owner - 1u) % COLOURS;
 }
 
 /* The most frequent state of the CPUs that share a row; of equals the one that says more. */
-static unsigned row_state(const struct map *map, const struct observation *observation,
-                          unsigned row, unsigned bin)
+static unsigned row_state(const struct map *map, const struct panel *panel, unsigned row,
+                          unsigned bin)
 {
     unsigned count[STATES] = {0}, best = NOBODY;
     unsigned end = (row + 1) * map->per_row < map->ncpus ? (row + 1) * map->per_row : map->ncpus;
     for (unsigned cpu = row * map->per_row; cpu < end; cpu++)
-        count[state_of(map->owner[(size_t)cpu * BINS + bin], observation)]++;
+        count[state_of(map->owner[(size_t)cpu * BINS + bin], panel)]++;
     for (unsigned state = 0; state < STATES; state++)
         if (count[state] >= count[best])
             best = state;
@@ -225,7 +275,7 @@ static void put_panel(struct map *map, const struct panel *panel, const unsigned
         size_t used = 0;
         for (unsigned bin = 0; bin < BINS; bin++)
             used += (size_t)snprintf(line + used, sizeof(line) - used, "%u ",
-                                     row_state(map, observation, row, bin));
+                                     row_state(map, panel, row, bin));
         for (unsigned repeat = 0; repeat < map_repeats(map); repeat++)
             (void)fprintf(out, "%s\n", line);
     }
@@ -245,16 +295,17 @@ static void put_ticks(const struct map *map, FILE *out)
             (void)fprintf(out, "%u \"%d\"\n", index / map->per_row, cpu);
 }
 
-/* With the stretch of it that is shown, in seconds since its start. */
+/* "none: 95% of the throughput lost", and from when on a part is shown. */
 static struct dat_text name_panel(const struct figure_data *data, const struct map *map,
                                   const struct panel *panel)
 {
-    char label[160], name[200];
-    double from_s = (double)(panel->from_ns - panel->start_ns) * 1e-9;
-    if (!map->middle)
-        return lines_text(data, &map->lines, panel->line);
-    (void)snprintf(name, sizeof(name), "%.100s, from %.1f s on",
-                   lines_say_label(data, &map->lines, panel->line, label, sizeof(label)), from_s);
+    char name[200];
+    (void)lines_say_label(data, &map->lines, panel->line, name, 100);
+    if (panel->lost >= 0.005)
+        text_append(name, sizeof(name), ": ", "%.0f%% of the throughput lost", 100 * panel->lost);
+    if (map->busiest)
+        text_append(name, sizeof(name), ", ", "from %.1f s on",
+                    (double)(panel->from_ns - panel->start_ns) * 1e-9);
     return dat_text(name, sizeof(name));
 }
 
@@ -263,14 +314,13 @@ static void put_map(const struct figure_data *data, struct map *map, const unsig
 {
     char how[200];
     (void)snprintf(how, sizeof(how),
-                   "Colour: the worker last seen on that CPU, at most %.0f ms ago. First round%s%s",
-                   (double)map->hold_ns * 1e-6,
-                   map->middle ? ", from the middle of what was seen of each placement" : "",
+                   "Seen on a CPU in the last %.0f ms. First round%s%s. Lost: relative to the best",
+                   (double)map->hold_ns * 1e-6, map->busiest ? ", its busiest stretch" : "",
                    map->per_row > 1 ? ". Neighbouring CPUs share a line" : "");
-    dat_put_heading(data, "which worker each CPU saw", map->slots, how,
+    dat_put_heading(data, "which workers share a CPU, and what is lost", map->slots, how,
                     "panels rows bins bin_ms workers background stretch repeats", out);
     (void)fprintf(out, " %zu %u %d %.9g %u %d %d %u\n", map->npanels, map_rows(map), BINS,
-                  (double)map->span_ns * 1e-6 / BINS, map->slots, map->background, map->middle,
+                  (double)map->span_ns * 1e-6 / BINS, map->slots, map->background, map->busiest,
                   map_repeats(map));
     put_ticks(map, out);
     dat_block("panels", "number name", out);
@@ -296,7 +346,7 @@ int figure_occupancy(const struct figure_data *data, FILE *out, struct err *err)
     int rc = choose_panels(data, &map, err);
     if (rc)
         goto free_map;
-    measure(&map);
+    measure(data, &map);
     index_of = calloc(BITSET_BITS, sizeof(*index_of));
     map.owner = calloc((size_t)map.ncpus * BINS, sizeof(*map.owner));
     if (index_of && map.owner) {
