@@ -73,9 +73,44 @@ static int open_files(int dir_fd, const char *name, struct files *files, struct 
     return rc;
 }
 
+/*
+ * What is black or grey on white becomes light on dark where the reader's theme is that; colours of
+ * data stay. By how gnuplot writes colours: of texts without blanks.
+ */
+static const char theme[] =
+    "<style>@media screen and (prefers-color-scheme:dark){rect[fill='#ffffff']{fill:#0d1117}"
+    "[color='black']{color:#e6edf3}[stroke='black'],[stroke='rgb(  0,   0,   0)']{stroke:#e6edf3}"
+    "[fill='black'],[fill='rgb(0,0,0)']{fill:#e6edf3}[stroke='rgb( 96,  96,  96)']{stroke:#9198a1}"
+    "[fill='rgb(96,96,96)']{fill:#9198a1}[stroke='rgb(228, 228, 228)']{stroke:#3d444d}"
+    "[fill='rgb(228, 228, 228)'],[fill='rgb(254, 254, 254)']{fill:#3d444d}}</style>\n";
+
+/* Puts it into the SVG, in front of the first definitions; one without any stays as it is. */
+static int add_theme(int svg_fd)
+{
+    struct stat status;
+    if (fstat(svg_fd, &status))
+        return -errno;
+    size_t size = (size_t)status.st_size, more = sizeof(theme) - 1;
+    char *text = malloc(size + 1);
+    if (!text)
+        return -ENOMEM;
+    ssize_t n = pread(svg_fd, text, size, 0);
+    text[n > 0 ? n : 0] = '\0';
+    const char *at = strstr(text, "<defs>");
+    int rc = n < 0 ? -errno : 0;
+    if (at)
+        rc = file_write_at(svg_fd, theme, more, at - text);
+    if (at && !rc)
+        rc = file_write_at(svg_fd, at, strlen(at), at - text + (off_t)more);
+    free(text);
+    return rc;
+}
+
 static int put_pictures(int dir_fd, const char *name, const struct files *files, struct err *err)
 {
-    int rc = 0;
+    int rc = add_theme(files->pictures[0]);
+    if (rc)
+        return err_sys(err, rc, "cannot write %s%s", name, picture_suffixes[0]);
     for (size_t i = 0; i < PICTURES && !rc; i++)
         rc = plot_files_put(dir_fd, name, picture_suffixes[i], files->pictures[i], err);
     return rc;

@@ -220,7 +220,8 @@ static bool has_more(const struct html_side *side)
 
 static void more(const struct html_side *side, FILE *out)
 {
-    (void)fputs("<details><summary>As gnuplot drew them</summary>\n", out);
+    (void)fputs("<details><summary>Efficiency, step times and what else was drawn</summary>\n",
+                out);
     html_figures(side, NULL, out);
     (void)fputs("</details>\n", out);
 }

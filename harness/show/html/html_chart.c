@@ -68,9 +68,9 @@ static void print_rate(const struct block *block, size_t i, double most, FILE *o
     if (!row || isnan(row->median))
         return;
     (void)block_say_gain(block, i, gain, sizeof(gain));
-    (void)snprintf(value, sizeof(value), "%s %s%s%s%s",
+    (void)snprintf(value, sizeof(value), "%s %s%s%s",
                    units_format_si(row->median, rate, sizeof(rate)), row->unit, gain[0] ? ", " : "",
-                   gain, block_is_recommended(block, i) ? ", recommended" : "");
+                   gain);
     print_labels(i, block_arm_name(block, i), value, out);
     print_bar(i, 0, 1, "track", out);
     print_bar(i, 0, row->median / most, block_is_recommended(block, i) ? "bar recommended" : "bar",

@@ -16,9 +16,16 @@ static void print_base64(const char *bytes, size_t size, FILE *out)
     }
 }
 
+/* Without a name: those that the page does not show elsewhere, as html_chart.c draws two itself. */
 static bool is_wanted(const struct html_figure *figure, const char *name)
 {
-    return (strcmp(figure->name, name ? name : "occupancy") == 0) == (name != NULL);
+    static const char *const elsewhere[] = {"occupancy", "throughput", "loss"};
+    if (name)
+        return !strcmp(figure->name, name);
+    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
+        if (!strcmp(figure->name, elsewhere[i]))
+            return false;
+    return true;
 }
 
 bool html_has_figure(const struct html_side *side, const char *name)
@@ -31,7 +38,9 @@ bool html_has_figure(const struct html_side *side, const char *name)
 
 void html_figure(const struct html_figure *figure, FILE *out)
 {
-    (void)fputs("<figure><img class=\"plot\" alt=\"", out);
+    (void)fputs("<figure class=\"drawn\">", out);
+    html_element("figcaption", out, "%s", figure->title); /* of a picture that is scrolled */
+    (void)fputs("<img class=\"plot\" alt=\"", out);
     escape_markup(figure->title, out);
     (void)fputs("\" src=\"data:image/svg+xml;base64,", out);
     print_base64(figure->svg, figure->size, out);
