@@ -17,41 +17,43 @@ height = 100 + 24 * ((bars + 3) / 4) + 340 + 62 + foot
 top = 80 + 24 * ((bars + 3) / 4)
 bar = 0.84 / bars
 
-# Values that are wider than their bars stand upright, for which the axis has room above the bars.
+# Values stand at the left of their bars' ends, and intervals at the right, so that no value is taken for one of
+# an interval. Wider ones stand upright, for which the axis has room above the bars.
 text_length = 7.6 * longest
-upright = text_length > 0.84 / bars * (width - 110) / places
-room = upright ? 1 + text_length / 340 : 1
+upright = text_length > 0.5 / bars * (width - 110) / places
+room = upright ? 1 + text_length / 340 : 1.04
 y_top = y_from > 0 ? y_from * (y_end / y_from) ** room : y_end * room
+tick_low = y_from
+tick_high = y_end
+tick_digits = y_from > 0 && y_end / y_from > 2000 ? "1" : "125"
+tick_text(value) = y_from > 0 ? plain_text(value) : number_text(value)
+if (y_from > 0) { eval log_ticks } else { eval linear_ticks }
 
 do for [kind in kinds] {
     eval begin
-    eval frame(86, width - 24, top, (62.0 + foot) / height)
+    eval frame(100, width - 24, top, (62.0 + foot) / height)
     do for [i = 0:bars - 1] {
-        eval key_box(11 + i, 86 + 225 * (i % 4), 74 + 24 * (i / 4), shade(i), "")
+        eval key_box(11 + i, 100 + 225 * (i % 4), 74 + 24 * (i / 4), shade(i), "")
         set label (11 + i) name[i + 1]
     }
     set xrange [-0.5:places - 0.5]
-    if (y_from > 0) {
-        set logscale y 10
-        set format y "%.0s%c"
-    } else {
-        set format y tick_format(y_end)
-    }
+    eval "set ytics (" . ticks . ")"
+    if (y_from > 0) { set logscale y 10 }
     set yrange [y_from:y_top]
     set xlabel x_text offset 0, 0.3
-    set ylabel y_text offset (y_end < 10000 ? 0 : 1.2), 0
+    set ylabel y_text
     set xtics ()
     set grid ytics lc rgb faint lt 1 lw 1
     left(place, i) = place - 0.42 + i * bar
-    middle(x) = left(num("place"), num("number")) + bar * 0.47
+    at(share) = left(num("place"), num("number")) + bar * share
+    end(x) = num("value") > y_from ? num("value") : y_from
     plot data index "places" using "number":(NaN):xtic(strcol("name")) with points, \
-         for [i = 0:bars - 1] "" index "bars" using (num("number") == i ? left(num("place"), i) + bar / 2 : NaN):(y_from):\
-             (left(num("place"), i)):(left(num("place"), i) + bar * 0.94):(y_from):"value" with boxxyerror \
-             fs solid 1.0 border lc rgb black lc rgb shade(i), \
-         "" index "bars" using (middle(0)):"low":(0):(num("high") - num("low")) @interval lc rgb grey, \
-         "" index "bars" using (middle(0)):"above":(text_if(!upright, "text")) \
+         for [i = 0:bars - 1] "" index "bars" using (num("number") == i ? at(0.5) : NaN):(y_from):(at(0)):(at(0.94)):\
+             (y_from):"value" with boxxyerror fs solid 1.0 border lc rgb black lc rgb shade(i), \
+         "" index "bars" using (at(0.8)):"low":(0):(num("high") - num("low")) @interval lc rgb grey, \
+         "" index "bars" using (at(0.36)):(end(0)):(text_if(!upright, "text")) \
              with labels offset 0, 0.6 font small, \
-         "" index "bars" using (middle(0)):"above":(text_if(upright, "text")) \
+         "" index "bars" using (at(0.36)):(end(0)):(text_if(upright, "text")) \
              with labels left rotate by 90 offset 0, 0.4 font small, \
          NaN with points
     unset output

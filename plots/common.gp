@@ -64,8 +64,6 @@ ladder_share(step, steps) = steps > 1 ? step / (steps - 1.0) : 0
 ladder_step(i, n) = i * int(word("1 1 1 1 2 1 3 3 4 3 4 5 5 5 4 5", n)) % n
 ladder_colour(step, steps) = steps <= 4 ? word(ladder_few, int(3 * ladder_share(step, steps) + 1.5)) : \
     word(ladder_many, int(16 * ladder_share(step, steps) + 1.5))
-ladder_lightness(step, steps) = steps <= 4 ? 36 + 53 * ladder_share(step, steps) : \
-    28 + 63 * ladder_share(step, steps)
 
 unset key
 set border 3 lc rgb grey lw 1
@@ -145,8 +143,25 @@ key_series(n, x, y, i, variable) = sprintf( \
 bytes_text(size) = size < 1024 ? sprintf("%g B", size) : size < 2 ** 20 ? sprintf("%g KiB", size / 2 ** 10) : \
     size < 2 ** 30 ? sprintf("%g MiB", size / 2 ** 20) : sprintf("%g GiB", size / 2 ** 30)
 
-# Ticks of a linear axis up to `end`: "200k", "1.5M".
-tick_format(end) = end < 10000 ? "%g" : end / 1000 ** floor(log10(end) / 3) < 5 ? "%.1s%c" : "%.0s%c"
+# 1600000 -> "1.6M", with what stands before and behind the prefix: "1.6 MB".
+si_power(value) = value == 0 ? 0 : int(floor(log10(abs(value)) / 3 + 1e-9))
+si_text(value, space, unit) = value == 0 ? "0" : sprintf("%g", value / 1000.0 ** si_power(value)) . space . \
+    gprintf("%c", value * 1.000001) . unit
+
+# By `counts`, what a value counts: 0 numbers, 1 GB/s, 2 us, 3 bytes.
+counted_text(counts, value) = counts == 1 ? si_text(value * 1e9, " ", "B/s") : counts == 2 ? \
+    si_text(value * 1e-6, " ", "s") : counts == 3 ? si_text(value, " ", "B") : value > 0 && value < 1 ? \
+    plain_text(value) : number_text(value)
+
+# The list `ticks` of a linear axis, for eval: some three to six, 1, 2 or 5 times a power of ten apart. Whole
+# numbers up to 9999 have no prefix.
+tick_power(range) = 10 ** floor(log10(range / 3.0))
+tick_step(range) = (range / 3.0 >= 5 * tick_power(range) ? 5 : range / 3.0 >= 2 * tick_power(range) ? 2 : 1) * \
+    tick_power(range)
+number_text(value) = tick_high < 10000 ? sprintf("%g", value) : si_text(value, "", "")
+linear_ticks = "ticks = ''; step = tick_step(tick_high - tick_low); " . \
+    "do for [i = int(ceil(tick_low / step - 1e-6)):int(floor(tick_high / step + 1e-6))] { " . \
+    "ticks = ticks . (ticks eq '' ? '' : ', ') . sprintf(\"'%s' %.9g\", tick_text(i * step), i * step) }"
 # A power of ten, or one of its multiples: 0.00001, and never 1e-05.
 plain_text(value) = value > 9999 ? gprintf("%.0s%c", value * 1.000001) : \
     sprintf(sprintf("%%.%df", value < 1 ? int(ceil(-log10(value) - 1e-9)) : 0), value)

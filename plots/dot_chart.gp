@@ -2,11 +2,13 @@
 # (`gnuplot -e "figure='gpu_matmul'" common.gp dot_chart.gp`).
 #
 # `log` 1: the axis is logarithmic; `mark` of a panel: where a dashed line stands, 0 = nowhere. y 0 is the
-# first line, -1 the second. `text` is at the right of a line, text_2 below it; `absent` 1: the first one says
+# first line, -1 the second. `text` is at the right of a line, text_2 below it, and `right` and right_2 above them; `absent` 1: the first one says
 # why there are no dots. `colour` -1: white. `mark` of a dot: 0 circle, 1 diamond, 2 a single round, 3 a median.
 
 eval read_heading("panels colours keys has_two", "name_length text_length", "")
 array label_of[panels]
+array right_of[panels]
+array right_2_of[panels]
 array lines_of[panels]
 array top_of[panels]
 array low_of[panels]
@@ -18,7 +20,7 @@ array key_mark[keys + 1]
 array key_name[keys + 1]
 longest = 0
 at(name) = whole(name) + 1
-stats data index "panels" using (label_of[at("panel")] = strcol("label"), lines_of[at("panel")] = whole("lines"), low_of[at("panel")] = num("low"), high_of[at("panel")] = num("high"), log_of[at("panel")] = whole("log"), line_at[at("panel")] = num("mark"), 0) nooutput
+stats data index "panels" using (label_of[at("panel")] = strcol("label"), right_of[at("panel")] = strcol("right"), right_2_of[at("panel")] = strcol("right_2"), lines_of[at("panel")] = whole("lines"), low_of[at("panel")] = num("low"), high_of[at("panel")] = num("high"), log_of[at("panel")] = whole("log"), line_at[at("panel")] = num("mark"), 0) nooutput
 stats data index "keys" using (key_colour[at("number")] = whole("colour"), key_mark[at("number")] = whole("mark"), key_name[at("number")] = strcol("text"), strlen(strcol("text")) > longest ? longest = strlen(strcol("text")) : 0, 0) nooutput
 
 colour_of(i) = i < 0 ? "#FFFFFF" : ladder_colour(ladder_step(i, colours), colours)
@@ -37,16 +39,17 @@ key_columns = key_columns < 1 ? 1 : key_columns
 key_rows = (keys + key_columns - 1) / key_columns
 line_height = colours > 4 ? 50.0 : 40.0
 # Panels stand side by side, and are as high as they have lines.
-height = 78 + 24 * key_rows
+headed = strlen(right_of[1]) ? 36 : 0
+height = 78 + 24 * key_rows + headed
 do for [row = 0:rows - 1] {
     first = row * columns + 1
     last = first + columns - 1 > panels ? panels : first + columns - 1
     tallest = lines_of[first] > lines_of[last] ? lines_of[first] : lines_of[last]
     do for [i = first:last] { top_of[i] = height }
-    height = height + line_height * tallest + 72
+    height = height + line_height * tallest + (row < rows - 1 && headed ? 92 : 72)
 }
 height = int(height + foot - 10)
-tick_text(value) = plain_text(value)
+tick_text(value) = counted_text(0, value)
 
 do for [kind in kinds] {
     eval begin
@@ -80,15 +83,16 @@ do for [kind in kinds] {
         set xrange [low:high]
         set yrange [0.5 - lines_of[panel + 1]:0.5]
         set xlabel label_of[panel + 1] offset 0, 0.3
-        set xtics autofreq
+        set label 3 right_of[panel + 1] at screen from_left(x + panel_width + 8), screen from_top(y - 26) left front font small textcolor rgb grey
+        set label 5 right_2_of[panel + 1] at screen from_left(x + panel_width + 8), screen from_top(y - 9) left front font small textcolor rgb grey
+        tick_low = low
+        tick_high = high
         if (log_of[panel + 1]) {
             set logscale x
-            tick_low = low
-            tick_high = high
             tick_digits = high / low > 300 ? "1" : "125"
             eval log_ticks
-            eval "set xtics (" . ticks . ")"
-        }
+        } else { eval linear_ticks }
+        eval "set xtics (" . ticks . ")"
         unset arrow 1
         if (line_at[panel + 1] != 0) {
             set arrow 1 from line_at[panel + 1], graph 0 to line_at[panel + 1], graph 1 nohead lc rgb black lw 1.5 dt 2 back
@@ -114,5 +118,7 @@ do for [kind in kinds] {
         eval begin_next
     }
     unset multiplot
+    unset label 3
+    unset label 5
     unset output
 }

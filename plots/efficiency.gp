@@ -12,7 +12,7 @@ do for [kind in kinds] {
     set xlabel "parallel efficiency (ratio; 1 = as fast as alone on a slice of the machine)" offset 0, 0.3
     unset ytics
     set grid xtics lc rgb faint lt 1 lw 1
-    set arrow 1 from 1, graph 0 to 1, graph 1 nohead lc rgb black lw 2 dt 2 front
+    set arrow 1 from 1, graph 0 to 1, graph 1 nohead lc rgb black lw 2 dt 2 back
     of(style) = style == 0 || num("style") == style ? 0 : NaN
     bar_low(x) = num("y") - 0.34
     bar_high(x) = num("y") + 0.34

@@ -1,10 +1,11 @@
 # Lines, in one panel or several. `figure` names the file
 # (`gnuplot -e "figure='latency_curve'" common.gp line_chart.gp`).
 #
-# y_from: where another axis crosses the linear y axis, 0 = its own end. y_counts, of the log y axis: 0 numbers,
-# 1 GB/s, 2 us. `solid` 0: the mark is dotted; `row` 0: its text is the lowest; `left` 1: it goes to the left.
+# y_from: where another axis crosses the linear y axis, 0 = its own end. y_counts and x_counts, of log axes: as
+# counted_text. `steps` 1: a histogram, whose values reach from the point before to their own. `solid` 0: the mark
+# is dotted; `row` 0: its text is the lowest; `left` 1: it goes to the left.
 
-eval read_heading("panels names lines x_log x_bytes y_log y_counts", "x_low x_high y_low y_high y_from", "x_text y_text")
+eval read_heading("panels names lines x_log x_bytes y_log y_counts x_counts steps", "x_low x_high y_low y_high y_from", "x_text y_text")
 array panel_name[panels]
 array name[names]
 array panel_of[lines]
@@ -22,7 +23,7 @@ rows = (panels + columns - 1) / columns
 width = panels == 1 ? 1000.0 : 1200.0
 left_edge = y_counts || (y_log && y_low < 1e-4) ? 126.0 : 96.0
 right_edge = 30.0
-between = 24.0
+between = x_counts ? 60.0 : 24.0
 panel_width = (width - left_edge - right_edge - between * (columns - 1)) / columns
 key_width = 64 + 7.2 * longest
 key_columns = int((width - left_edge) / key_width)
@@ -42,32 +43,35 @@ row_y(row) = y_at((plain + 10.0 + 22 * row) / plain)
 # Lines that lie on each other are all to be seen: those above are thinner.
 line_width(i) = names > 1 ? 3.8 - 2.0 * i / (names - 1) : 2.5
 
-# Of bandwidths and times "10 kB/s", "1 us".
-labelled = 1
-tick_text(value) = !labelled ? "" : y_counts == 1 ? gprintf("%.0s %cB/s", value * 1.000001e9) : \
-    y_counts == 2 ? gprintf("%.0s %cs", value * 1.000001e-6) : plain_text(value)
-
-# A label every so many octaves, as many as have room.
-x_ticks = ""
-if (x_log) {
+# Bytes have a label every so many octaves, as many as have room.
+decades(low, high) = high / low > 2000 ? "1" : "125"
+if (x_log && (x_bytes || x_high < 1e4 && !x_counts)) {
+    ticks = ""
     x_first = int(ceil(log(x_low) / log(2) - 0.01))
     x_last = int(floor(log(x_high) / log(2) + 0.01))
-    every = (x_last - x_first) / ((x_bytes || x_high >= 1e4 ? 11 : 24) / columns) + 1
+    every = (x_last - x_first) / ((x_bytes ? 11 : 24) / columns) + 1
     do for [k = x_first:x_last] {
         text = x_bytes ? bytes_text(2.0 ** k) : sprintf(k < 0 ? "%g" : "%.0f", 2.0 ** k)
-        x_ticks = x_ticks . (x_ticks eq "" ? "" : ", ") . \
+        ticks = ticks . (ticks eq "" ? "" : ", ") . \
             ((k - x_first) % every ? sprintf("'' %.0f 1", 2.0 ** k) : sprintf("'%s' %.0f", text, 2.0 ** k))
     }
+} else {
+    tick_low = x_low
+    tick_high = x_high
+    tick_digits = x_log ? decades(x_low, x_high) : ""
+    tick_text(value) = counted_text(x_counts, value)
+    if (x_log) { eval log_ticks } else { eval linear_ticks }
 }
-if (y_log) {
-    tick_low = y_low
-    tick_high = y_high
-    tick_digits = y_high / y_low > 2000 ? "1" : "125"
-    eval log_ticks
-    y_ticks = ticks
-    labelled = 0
-    eval log_ticks
-}
+x_ticks = ticks
+tick_low = y_low
+tick_high = y_high
+tick_digits = y_log ? decades(y_low, y_high) : ""
+labelled = 1
+tick_text(value) = !labelled ? "" : counted_text(y_counts, value)
+if (y_log) { eval log_ticks } else { eval linear_ticks }
+y_ticks = ticks
+labelled = 0
+if (y_log) { eval log_ticks } else { eval linear_ticks }
 
 do for [kind in kinds] {
     eval begin
@@ -75,15 +79,14 @@ do for [kind in kinds] {
     do for [i = 0:names - 1] {
         eval key_series(11 + i, left_edge + (width - left_edge) / key_columns * (i % key_columns), 74 + 24 * (i / key_columns), i, sprintf("name[%d]", i + 1))
     }
-    set style textbox opaque noborder margins 0.5, 0.5 # a curve may run below a cross's text
     if (x_log) {
         set logscale x 2
         set xrange [x_low / 1.15:x_high * 1.15]
-        eval "set xtics (" . x_ticks . ")"
     } else {
         set xrange [x_low:x_high]
         set grid xtics lc rgb faint lt 1 lw 1
     }
+    eval "set xtics (" . x_ticks . ")"
     if (y_log) { set logscale y 10 }
     set yrange [y_low:y_at(body / plain)]
     set grid ytics lc rgb faint lt 1 lw 1
@@ -100,29 +103,25 @@ do for [kind in kinds] {
         } else { unset xlabel }
         if (panel % columns == 0) {
             set ylabel y_text
-            set ytics format tick_format(y_high)
-        } else {
-            unset ylabel
-            set ytics format ""
-        }
-        if (y_log) { eval "set ytics (" . (panel % columns ? ticks : y_ticks) . ")" }
+        } else { unset ylabel }
+        eval "set ytics (" . (panel % columns ? ticks : y_ticks) . ")"
         block(i) = sprintf("line_%d", i)
         of(i) = panel_of[i + 1] == panel ? num("x") : NaN
         up(solid) = num("solid") == solid ? row_y(num("row")) - y_low : NaN
         plot data index "marks" using "x":(y_low):(0):(up(1)) with vectors nohead lc rgb black lw 1.5, \
              "" index "marks" using "x":(y_low):(0):(up(0)) with vectors nohead lc rgb grey lw 1.5 dt 3, \
-             "" index "crosses" using "x":(y_low):(0):(num("y") - y_low) with vectors nohead lc rgb grey lw 1.5 dt 3, \
              for [i = 0:lines - 1] "" index block(i) using (of(i)):"low":(0):(num("high") - num("low")) \
                  @interval lc rgb line_colour(name_of[i + 1]), \
-             for [i = 0:lines - 1] "" index block(i) using (of(i)):"y" with linespoints \
+             for [i = 0:lines - 1] "" index block(i) using (steps ? NaN : of(i)):"y" with linespoints \
                  ls line(name_of[i + 1]) lw line_width(name_of[i + 1]) \
                  ps 0.32 * line_width(name_of[i + 1]) * point, \
+             for [i = 0:lines - 1] "" index block(i) using (steps ? of(i) : NaN):"y" with fsteps \
+                 ls line(name_of[i + 1]), \
              "" index "marks" using "x":(row_y(num("row"))):(text_if(!whole("left"), "text")) with labels left \
                  offset 0.4, 0 font small, \
              "" index "marks" using "x":(row_y(num("row"))):(text_if(whole("left"), "text")) with labels right \
                  offset -0.4, 0 font small, \
              "" index "crosses" using "x":"y" with points pt 2 ps 1.6 * point lw 2.5 lc rgb black, \
-             "" index "crosses" using "x":"y":"text" with labels right boxed offset -1.2, 0.9, \
              NaN with points
         eval begin_next
     }

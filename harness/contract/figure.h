@@ -13,8 +13,14 @@
 
 enum figure_kind { FIGURE_LINES, FIGURE_BARS, FIGURE_HEAT, FIGURE_DOTS };
 
-/* The unit that an axis counts, printed at each of its ticks: "10 kB/s", "1 us". */
-enum figure_ticks { FIGURE_TICKS_NUMBERS, FIGURE_TICKS_GBPS, FIGURE_TICKS_US };
+/* The unit that an axis counts, printed at each of its ticks: "10 kB/s", "1 us". In a heat map it
+ * is that of the y axis, and stands in the cells. */
+enum figure_ticks {
+    FIGURE_TICKS_NUMBERS,
+    FIGURE_TICKS_GBPS,
+    FIGURE_TICKS_US,
+    FIGURE_TICKS_BYTES,
+};
 
 /* Limits names, which are those of files, and what tells lines or bars apart. */
 enum { FIGURE_NAME_MAX = 48, FIGURE_SERIES = 3 };
@@ -28,7 +34,7 @@ struct figure_axis {
     bool log;                /* the scale, else linear */
     bool bytes;              /* "64 KiB" for 65536 */
     double from;             /* a linear scale holds it; drawn as a line where it is not 0 */
-    enum figure_ticks ticks; /* of a value axis with a log scale */
+    enum figure_ticks ticks; /* of an axis with a log scale */
 };
 
 /* Values of another metric that are marked on the horizontal axis of lines: "reported L1 48 KiB".
@@ -74,6 +80,7 @@ struct bench_figure {
      * at a metric.
      */
     const struct figure_mark *marks;
+    bool steps; /* a value is of all x from the point before it on: a histogram */
     struct {
         const char *metric; /* where on the horizontal axis, at the line's place; NULL = none */
         const char *text;

@@ -300,7 +300,7 @@ grep -q 'modelled: rings' "$scratch/again/report.html" || fail "the page does no
 echo mine >"$scratch/mine.html"
 expect 2 'is no report of contend' "$CONTEND_BINARY" report --html "$scratch/mine.html" "$scratch/again"
 if command -v gnuplot >/dev/null; then
-    for figure in bytes_log bytes timeline sizes; do
+    for figure in bytes timeline sizes; do
         [ -s "$scratch/again/plots/comms_$figure.png" ] || fail "no figure of $figure"
         grep -q '<svg' "$scratch/again/plots/comms_$figure.svg" || fail "$figure is no SVG"
     done

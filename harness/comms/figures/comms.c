@@ -28,20 +28,6 @@ enum {
     BARS = 6,         /* colours that are told apart; the last is for all others */
     NUMBERS_MOST = 14 /* bars that have room for their numbers */
 };
-/* What a number is shown in: 537 MB of 537001984. */
-struct prefix {
-    double factor;
-    const char *text;
-};
-
-static struct prefix prefix_of(double most)
-{
-    static const struct prefix prefixes[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-        if (most >= prefixes[i].factor)
-            return prefixes[i];
-    return (struct prefix){1, ""};
-}
 
 static uint64_t most_of(const struct comms_matrix *matrix)
 {
@@ -76,12 +62,6 @@ static void say_rest(const struct comms_total *total, char text[static LINE])
         (void)snprintf(text, LINE, "GPUs of one process are told apart by the order of its ranks");
 }
 
-/* NaN: nothing was sent, which has no colour. */
-static double shown(uint64_t bytes, bool log, const struct prefix *prefix)
-{
-    return !bytes ? NAN : log ? comms_log10(bytes) : (double)bytes / prefix->factor;
-}
-
 static void name_gpu(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT])
 {
     (void)arg;
@@ -92,41 +72,41 @@ static void name_gpu(const void *arg, unsigned axis, unsigned place, char text[s
 static void say_bytes(const void *arg, size_t cell, char text[static HEAT_TEXT])
 {
     const struct comms_matrix *matrix = arg;
-    (void)units_format_si((double)matrix->bytes[cell], text, HEAT_TEXT);
+    (void)units_format_si((double)matrix->bytes[cell], text, HEAT_TEXT - 1);
+    (void)strcat(text, "B");
 }
 
-static void put_values(const struct comms_view *view, bool log, double *value, FILE *out)
+static void put_values(const struct comms_view *view, double *value, FILE *out)
 {
     const struct comms_matrix *matrix = &view->total.matrix;
-    const struct prefix prefix = prefix_of((double)most_of(matrix));
-    char how[LINE], rest[LINE], label[LINE];
-    double range[2] = {0, fmax(shown(most_of(matrix), false, &prefix), 1e-9)};
-    if (log)
-        comms_matrix_log_ends(matrix, range);
-    for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++)
-        value[i] = shown(matrix->bytes[i], log, &prefix);
+    char how[LINE], rest[LINE];
+    struct heat heat = {.n = {matrix->n, matrix->n},
+                        .value = value,
+                        .low = INFINITY,
+                        .colours = "sent",
+                        .labels = {"to GPU", "from GPU"},
+                        .ticks = FIGURE_TICKS_BYTES,
+                        .printed_most = PRINTED_MOST,
+                        .arg = matrix,
+                        .name = name_gpu,
+                        .say = say_bytes};
+    for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++) {
+        value[i] = matrix->bytes[i] ? (double)matrix->bytes[i] : NAN; /* nothing has no colour */
+        heat.low = fmin(heat.low, value[i]);
+        heat.high = fmax(heat.high, value[i]);
+    }
+    if (heat.low > heat.high / 2) /* or small differences would have all colours */
+        heat.low = 0;
     say_how(matrix, how);
     say_rest(&view->total, rest);
-    (void)snprintf(label, sizeof(label), log ? "bytes sent, as a power of ten" : "%sB sent",
-                   prefix.text);
-    const struct heat heat = {.n = {matrix->n, matrix->n},
-                              .value = value,
-                              .low = range[0],
-                              .high = range[1],
-                              .colours = label,
-                              .labels = {"to GPU", "from GPU"},
-                              .printed_most = PRINTED_MOST,
-                              .arg = matrix,
-                              .name = name_gpu,
-                              .say = say_bytes};
     found_put_kind(FIGURE_HEAT, out);
-    dat_begin(log ? "Bytes between GPUs, by powers of ten" : "Bytes between GPUs", how, rest,
-              HEAT_COLUMNS, out);
+    dat_begin("Bytes between GPUs", how, rest, HEAT_COLUMNS, out);
     heat_put(&heat, out);
 }
 
-static int put_map(const struct comms_view *view, bool log, FILE *out, struct err *err)
+static int put_map(const void *arg, FILE *out, struct err *err)
 {
+    const struct comms_view *view = arg;
     const struct comms_matrix *matrix = &view->total.matrix;
     if (!most_of(matrix) || matrix->n > COMMS_DRAWN_GPUS)
         return err_set(err, -ENODATA, "%s",
@@ -134,19 +114,9 @@ static int put_map(const struct comms_view *view, bool log, FILE *out, struct er
     double *value = calloc((size_t)matrix->n * matrix->n, sizeof(*value));
     if (!value)
         return err_set(err, -ENOMEM, "no memory for a map of GPUs");
-    put_values(view, log, value, out);
+    put_values(view, value, out);
     free(value);
     return 0;
-}
-
-static int put_log_map(const void *arg, FILE *out, struct err *err)
-{
-    return put_map(arg, true, out, err);
-}
-
-static int put_linear_map(const void *arg, FILE *out, struct err *err)
-{
-    return put_map(arg, false, out, err);
 }
 
 /* ---- over time ---- */
@@ -176,6 +146,12 @@ static void fill_bins(const struct comms_timeline *timeline, struct bins *bins)
             bins->least = gbps > 0 ? fmin(bins->least, gbps) : bins->least;
         }
 }
+
+/* What a time is shown in. */
+struct prefix {
+    double factor;
+    const char *text;
+};
 
 static struct prefix time_unit(double seconds)
 {
@@ -337,8 +313,8 @@ static int put_sizes(const void *arg, FILE *out, struct err *err)
             if (calls && numbers)
                 (void)snprintf(text, sizeof(text), "%" PRIu64, calls);
             if (calls)
-                (void)fprintf(out, "%d %d %" PRIu64 " NaN NaN %" PRIu64 " \"%s\"\n",
-                              b - sizes.first, bar, calls, calls, text);
+                (void)fprintf(out, "%d %d %" PRIu64 " NaN NaN \"%s\"\n", b - sizes.first, bar,
+                              calls, text);
         }
     return 0;
 }
@@ -352,8 +328,7 @@ static int draw_in(const struct comms_view *view, int plots_fd, struct signals *
         const char *name, *script;
         plot_writer *write;
     } figures[] = {
-        {"comms_bytes_log", plot_heat_map_gp, put_log_map},
-        {"comms_bytes", plot_heat_map_gp, put_linear_map},
+        {"comms_bytes", plot_heat_map_gp, put_map},
         {"comms_timeline", plot_line_chart_gp, put_timeline},
         {"comms_sizes", plot_bar_chart_gp, put_sizes},
     };

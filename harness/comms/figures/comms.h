@@ -1,6 +1,6 @@
 /*
- * Figures of who sent how much to whom over NCCL, in plots/ of a directory of logs: comms_bytes_log
- * and comms_bytes (between GPUs), comms_timeline (bytes over time by collective), comms_sizes
+ * Figures of who sent how much to whom over NCCL, in plots/ of a directory of logs: comms_bytes
+ * (between GPUs), comms_timeline (bytes over time by collective), comms_sizes
  * (calls by size).
  */
 #ifndef CONTEND_COMMS_FIGURES_COMMS_H

@@ -14,7 +14,7 @@
 #include "harness/show/html/html_parts.h"
 #include "harness/show/report/escape.h"
 
-#define LOG_FIGURE "comms_bytes_log" /* which the map of the page is, too */
+#define MAP_FIGURE "comms_bytes" /* which the map of the page is, too */
 
 enum {
     CELL = 66,
@@ -395,7 +395,7 @@ static void print_figures(const struct html_comms *page, FILE *out)
         return;
     (void)fputs("<section id=\"figures\">\n<h2>Figures</h2>\n", out);
     for (size_t i = 0; i < page->nfigures; i++)
-        if (page->view->total.matrix.n > MAP_MOST || strcmp(page->figures[i].name, LOG_FIGURE) != 0)
+        if (page->view->total.matrix.n > MAP_MOST || strcmp(page->figures[i].name, MAP_FIGURE) != 0)
             html_figure(&page->figures[i], out);
     (void)fputs("</section>\n", out);
 }

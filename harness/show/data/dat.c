@@ -69,8 +69,8 @@ void dat_put_heading(const struct figure_data *data, const char *what, unsigned 
     for (size_t i = 0; i < data->result->narms; i++)
         if (arm_device(data->result, &data->result->arms[i]) != DEVICE_NONE)
             device = arm_device(data->result, &data->result->arms[i]);
-    (void)snprintf(title, sizeof(title), "%.*s: %s - %s", HOST_MOST, data->result->scenario, what,
-                   device_infos[device].title);
+    (void)snprintf(title, sizeof(title), "%.*s: %s%s", HOST_MOST, data->result->scenario, what,
+                   device_mark(device));
     (void)snprintf(subtitle, sizeof(subtitle), "%.*s", HOST_MOST, data->host);
     if (workers)
         text_append(subtitle, sizeof(subtitle), ". ", "%u worker%s", workers,

@@ -83,9 +83,9 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
 void dat_say_only(const struct figure_data *data, const struct arm *arm, char *buf, size_t size);
 
 /* Bars, as plots/bar_chart.gp reads them: of the heading, of the block "bars"; beside that there
- * are "places" and "names" (names.h). The text stands `above` that. */
+ * are "places" and "names" (names.h). */
 #define BARS_HEADING "x_text y_text places bars y_end y_from"
-#define BARS_COLUMNS "place number value low high above text"
+#define BARS_COLUMNS "place number value low high text"
 
 /* The largest 1, 2 or 5 times a power of ten that is <= value, or the smallest that is >= it. */
 double dat_round_125(double value, bool up);

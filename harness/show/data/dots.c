@@ -82,12 +82,14 @@ static size_t longer(size_t length, const char *text)
 
 static void put_panels(struct dots *dots, FILE *out)
 {
-    dat_block("panels", "panel label lines low high log mark", out);
+    dat_block("panels", "panel label right right_2 lines low high log mark", out);
     for (unsigned i = 0; i < dots->npanels; i++) {
         struct dots_panel *panel = &dots->panels[i];
         choose_axis(panel);
-        (void)fprintf(out, "%u %s %u %.9g %.9g %d %.9g\n", i,
-                      dat_text(panel->label, DOTS_TEXT).quoted, panel->nlines, panel->low,
+        (void)fprintf(out, "%u %s %s %s %u %.9g %.9g %d %.9g\n", i,
+                      dat_text(panel->label, DOTS_TEXT).quoted,
+                      dat_text(panel->right[0], DOTS_NAME).quoted,
+                      dat_text(panel->right[1], DOTS_NAME).quoted, panel->nlines, panel->low,
                       panel->high, panel->log, panel->mark);
     }
 }

@@ -18,10 +18,11 @@
 enum { DOTS_PANELS = 8, DOTS_KEY = 20, DOTS_NAME = 40, DOTS_TEXT = 96 };
 
 struct dots_panel {
-    const char *label; /* of its axis, with the unit; borrowed */
-    bool log;          /* the scale, else it begins at 0 */
-    double mark;       /* the axis holds it, and it is drawn as a line; 0 = none */
-    unsigned nlines;   /* from here on for dots.c */
+    const char *label;        /* of its axis, with the unit; borrowed */
+    bool log;                 /* the scale, else it begins at 0 */
+    double mark;              /* the axis holds it, and it is drawn as a line; 0 = none */
+    char right[2][DOTS_NAME]; /* what the texts at the right are; "": they say it themselves */
+    unsigned nlines;          /* from here on for dots.c */
     double low, high;
 };
 

@@ -43,10 +43,10 @@ void heat_put(const struct heat *heat, FILE *out)
 {
     unsigned longer = heat->n[0] > heat->n[1] ? heat->n[0] : heat->n[1];
     unsigned repeats = (LINES_WANTED + longer - 1) / longer;
-    (void)fprintf(out, " %u %.9g %.9g %u %s %s %s %u\n", heat->n[1], heat->low, heat->high, repeats,
-                  dat_text(heat->colours, LABEL_MOST).quoted,
+    (void)fprintf(out, " %u %.9g %.9g %u %s %s %s %u %d\n", heat->n[1], heat->low, heat->high,
+                  repeats, dat_text(heat->colours, LABEL_MOST).quoted,
                   dat_text(heat->labels[0], LABEL_MOST).quoted,
-                  dat_text(heat->labels[1], LABEL_MOST).quoted, heat->n[0]);
+                  dat_text(heat->labels[1], LABEL_MOST).quoted, heat->n[0], (int)heat->ticks);
     put_ticks(heat, longer, out);
     put_cells(heat, longer, out);
     dat_block("matrix", "", out);

@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#define HEAT_COLUMNS "lines low high repeats colour_label x_label y_label columns"
+#include "harness/contract/figure.h"
+
+#define HEAT_COLUMNS "lines low high repeats colour_label x_label y_label columns counts"
 
 enum { HEAT_AXES = 2, HEAT_TEXT = 32 };
 
@@ -18,6 +20,7 @@ struct heat {
     const double *value; /* n[1] lines; NaN = none */
     double low, high;    /* the ends of the colours */
     const char *colours, *labels[HEAT_AXES];
+    enum figure_ticks ticks;
     unsigned printed_most; /* so many lines still have room for numbers in their cells */
     const void *arg;
     void (*name)(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT]);

@@ -135,7 +135,8 @@ char *lines_say_why(const struct figure_data *data, const struct lines *lines, s
     const struct arm_rounds *rounds = &data->analysis->rounds.arms[lines->arm[line]];
     const struct row *row = rows_find(&data->analysis->rows, lines_arm(data, lines, line), metric);
     bool from_row = rounds->n && row;
+    const char *reason = from_row ? row->reason : rounds->reason;
     (void)snprintf(buf, size, "%s: %.*s", status_name(from_row ? row->status : rounds->status),
-                   DAT_REASON_MOST, from_row ? row->reason : rounds->reason);
+                   DAT_REASON_MOST, reason[0] ? reason : "no round in common with the others");
     return buf;
 }

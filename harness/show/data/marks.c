@@ -5,19 +5,9 @@
 
 #include "harness/lib/base/units.h"
 
-enum { MARKS_MOST = 16, MARK_ROWS = 5 };
+enum { MARK_ROWS = 5 };
 
-struct mark {
-    double value;
-    bool solid;
-    char text[48];
-    /* Where it stands, in shares of the plot's width. */
-    double at, from, to; /* the line; its text */
-    bool left;           /* the text ends at the line, else it begins there */
-    int row;             /* of the text, from 0: the line reaches up to it */
-};
-
-/* "felt 32.6 MiB", "reported L1 48 KiB". */
+/* "measured 32.6 MiB", "reported L1 48 KiB". */
 static void say_mark(const struct figure_data *data, const struct figure_mark *kind,
                      const struct row *row, char *buf, size_t size)
 {
@@ -33,21 +23,29 @@ static void say_mark(const struct figure_data *data, const struct figure_mark *k
                    known ? kind->before : "", part, value);
 }
 
-/* Appends the marks of one kind, by ascending value; returns the new number of marks. */
-static size_t add_marks(const struct figure_data *data, const struct arm *arm,
-                        const struct figure_mark *kind, struct mark *marks, size_t n)
+void marks_add(struct marks *marks, double value, bool solid, const char *text)
 {
-    size_t at = 0;
-    for (const struct row *row;
-         n < MARKS_MOST && (row = rows_next(&data->analysis->rows, arm, kind->metric, &at));) {
-        struct mark mark = {.value = row->median, .solid = kind->solid};
-        say_mark(data, kind, row, mark.text, sizeof(mark.text));
-        size_t to = n++;
-        for (; to > 0 && marks[to - 1].value > mark.value; to--)
-            marks[to] = marks[to - 1];
-        marks[to] = mark;
+    if (marks->n == MARKS_MOST)
+        return;
+    size_t to = marks->n++;
+    for (; to > 0 && marks->mark[to - 1].value > value; to--)
+        marks->mark[to] = marks->mark[to - 1];
+    marks->mark[to] = (struct mark){.value = value, .solid = solid};
+    (void)snprintf(marks->mark[to].text, sizeof(marks->mark[to].text), "%s", text);
+}
+
+void marks_collect(const struct figure_data *data, const struct arm *arm, struct marks *marks)
+{
+    const struct figure_mark *kind = data->figure->marks;
+    for (; kind && kind->metric; kind++) {
+        size_t at = 0;
+        char text[MARK_TEXT];
+        for (const struct row *row;
+             (row = rows_next(&data->analysis->rows, arm, kind->metric, &at));) {
+            say_mark(data, kind, row, text, sizeof(text));
+            marks_add(marks, row->median, kind->solid, text);
+        }
     }
-    return n;
 }
 
 /* Texts go to the right of their lines where there is room. */
@@ -85,18 +83,14 @@ static void arrange_marks(struct mark *marks, size_t n)
     }
 }
 
-void marks_put(const struct figure_data *data, const struct arm *arm, const double ends[static 2],
-               FILE *out)
+void marks_put(const struct marks *given, bool is_log, const double ends[static 2], FILE *out)
 {
     struct mark marks[MARKS_MOST];
-    const struct figure_mark *kind = data->figure->marks;
-    size_t n = 0, found = 0;
-    for (; kind && kind->metric; kind++)
-        found = add_marks(data, arm, kind, marks, found);
-    for (size_t i = 0; i < found; i++) {
-        measure_mark(data->figure->x.log, ends, &marks[i]);
-        if (marks[i].at >= 0 && marks[i].at <= 1)
-            marks[n++] = marks[i];
+    size_t n = 0;
+    for (size_t i = 0; i < given->n; i++) {
+        marks[n] = given->mark[i];
+        measure_mark(is_log, ends, &marks[n]);
+        n += marks[n].at >= 0 && marks[n].at <= 1;
     }
     arrange_marks(marks, n);
     dat_block("marks", "x solid row left text", out);

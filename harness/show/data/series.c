@@ -82,6 +82,10 @@ void series_free(struct series_list *list)
 void series_split(const struct bench_figure *figure, const struct dims *at, struct dims *own,
                   struct dims *rest)
 {
+    struct dims varying = *at;
+    for (unsigned i = 0; figure->only && i < figure->only->n; i++) /* the title says these */
+        varying = dims_without(&varying, figure->only->of[i].dim);
+    at = &varying;
     *own = *rest = (struct dims){.n = 0};
     *(figure->series[0] ? rest : own) = *at;
     for (size_t i = 0; i < FIGURE_SERIES && figure->series[i]; i++) {

@@ -31,7 +31,7 @@ void series_free(struct series_list *list);
 
 /*
  * Takes apart where values stand: `own` is what tells lines, or bars, apart where the figure says
- * so, else all of it, and `rest` what is left.
+ * so, else all of it, and `rest` what is left. What all that is shown has in common is in neither.
  */
 void series_split(const struct bench_figure *figure, const struct dims *at, struct dims *own,
                   struct dims *rest);

@@ -9,6 +9,9 @@
 #include "harness/show/data/names.h"
 #include "harness/show/data/series.h"
 
+/* Bars that differ by more stand on a logarithmic axis, or the short ones would not be seen. */
+#define FAR 200
+
 enum { KINDS_MOST = 6, BARS_MOST = NAMES_MOST * KINDS_MOST, LABEL_MOST = 60 };
 
 struct bars {
@@ -76,7 +79,7 @@ static void put_absent(const struct bars *bars, FILE *out)
     for (size_t place = 0; place < bars->places.n; place++)
         for (size_t kind = 0; kind < bars->kinds.n; kind++)
             if (!has_bar(bars, place, kind))
-                (void)fprintf(out, "%zu %zu 0 NaN NaN 0 \"none\"\n", place, kind);
+                (void)fprintf(out, "%zu %zu 0 NaN NaN \"none\"\n", place, kind);
 }
 
 static void put_bars(const struct bars *bars, FILE *out)
@@ -86,10 +89,8 @@ static void put_bars(const struct bars *bars, FILE *out)
         const struct bar *bar = &bars->bar[i];
         const struct row *row = bar->row;
         char text[40];
-        (void)fprintf(out, "%zu %zu %.9g %.9g %.9g %.9g \"%s\"\n", bar->place, bar->kind,
-                      row->median, row->ci_low, row->ci_high,
-                      isnan(row->ci_high) ? row->median : row->ci_high,
-                      say_value(row->median, text, sizeof(text)));
+        (void)fprintf(out, "%zu %zu %.9g %.9g %.9g \"%s\"\n", bar->place, bar->kind, row->median,
+                      row->ci_low, row->ci_high, say_value(row->median, text, sizeof(text)));
     }
     put_absent(bars, out);
 }
@@ -99,23 +100,28 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
     struct bars bars = {0};
     const struct bench_figure *figure = data->figure;
     const struct arm *arm = dat_find_arm(data, data->figure->metric);
-    double most = 0;
-    char how[160], rest[320];
+    double least = INFINITY, most = 0;
+    char how[160], rest[320], label[LABEL_MOST + 1];
     if (arm)
         collect(data, arm, &bars);
-    for (size_t i = 0; i < bars.n; i++)
+    for (size_t i = 0; i < bars.n; i++) {
+        least = fmin(least, bars.bar[i].row->median);
         most = fmax(most, fmax(bars.bar[i].row->median, bars.bar[i].row->ci_high));
+    }
     if (!(most > 0))
         return err_set(err, -ENODATA, "the run has no %s of an %s", figure->metric,
                        dim_name(data->bench, figure->x.dim));
     dat_say_only(data, arm, rest, sizeof(rest));
     if (figure->note)
         text_append(rest, sizeof(rest), ". ", "%s", figure->note);
+    bool log = least > 0 && most > FAR * least;
+    (void)snprintf(label, sizeof(label), "%s%s", figure->y.label, log ? ", log scale" : "");
     dat_put_figure_heading(data, arm, dat_say_rounds(data, figure->how, "s", how, sizeof(how)),
                            rest, BARS_HEADING, out);
-    (void)fprintf(out, " %s %s %zu %zu %.9g 0\n", dat_text(figure->x.label, LABEL_MOST).quoted,
-                  dat_text(figure->y.label, LABEL_MOST).quoted, bars.places.n, bars.kinds.n,
-                  1.08 * most);
+    (void)fprintf(out, " %s %s %zu %zu %.9g %.9g\n", dat_text(figure->x.label, LABEL_MOST).quoted,
+                  dat_text(label, LABEL_MOST).quoted, bars.places.n, bars.kinds.n,
+                  log ? dat_round_125(most, true) : 1.08 * most,
+                  log ? dat_round_125(least / 2, false) : 0);
     names_put(&bars.places, "places", out);
     names_put(&bars.kinds, "names", out);
     put_bars(&bars, out);

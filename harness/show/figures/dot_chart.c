@@ -86,10 +86,27 @@ static int add_row(struct chart *chart, unsigned panel, const struct figure_pane
     return dots_add(&chart->dots, &dot) ? 0 : -ENOMEM;
 }
 
+/* What the numbers at the right are, by the unit in brackets of the label: "GB/s alone". */
+static void say_right(const struct chart *chart, struct dots_panel *panel)
+{
+    const struct figure_data *data = chart->data;
+    const char *unit = strchr(panel->label, '(');
+    unit = unit ? unit + 1 : "";
+    for (int i = 0; i < 1 + chart->has_both; i++) {
+        char text[DOTS_TEXT] = "";
+        const struct dims split = DIMS({data->figure->split, i});
+        if (chart->has_both)
+            (void)say_dims(data->bench, &split, text, sizeof(text));
+        (void)snprintf(panel->right[i], sizeof(panel->right[i]), "%.*s %.24s",
+                       (int)strcspn(unit, ",)"), unit, text);
+    }
+}
+
 /* Panels without a value are not there. */
 static int add_panel(struct chart *chart, const struct figure_panel *of)
 {
-    const struct dots_panel panel = {of->label, of->log, 0, 0, 0, 0};
+    struct dots_panel panel = {.label = of->label, .log = of->log};
+    say_right(chart, &panel);
     unsigned number = dots_add_panel(&chart->dots, &panel);
     size_t at = 0;
     int rc = 0;

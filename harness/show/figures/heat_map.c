@@ -8,6 +8,7 @@
 
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/show/data/dat.h"
 #include "harness/show/data/heat.h"
@@ -166,11 +167,20 @@ static void name_member(const void *arg, unsigned axis, unsigned place, char tex
                                       : "");
 }
 
+/* "393.8", or "4.98 ms". */
+static const char *say_value(const struct bench_figure *figure, double value,
+                             char text[static HEAT_TEXT])
+{
+    if (figure->y.ticks == FIGURE_TICKS_US)
+        return units_format_seconds(value * 1e-6, text, HEAT_TEXT);
+    (void)snprintf(text, HEAT_TEXT, "%.*f", figure->digits, value);
+    return text;
+}
+
 static void say_cell(const void *arg, size_t cell, char text[static HEAT_TEXT])
 {
     const struct shown *shown = arg;
-    (void)snprintf(text, HEAT_TEXT, "%.*f", shown->data->figure->digits,
-                   shown->matrix->value[cell]);
+    (void)say_value(shown->data->figure, shown->matrix->value[cell], text);
 }
 
 static void put_map(const struct figure_data *data, const struct arm *arm,
@@ -182,16 +192,17 @@ static void put_map(const struct figure_data *data, const struct arm *arm,
                         .value = matrix->value,
                         .colours = figure->colours,
                         .labels = {figure->x.label, figure->y.label},
+                        .ticks = figure->y.ticks,
                         .printed_most = PRINTED_MOST,
                         .arg = &shown,
                         .name = name_member,
                         .say = say_cell};
-    char how[320], rest[240];
+    char how[320], rest[240], least[HEAT_TEXT], middle[HEAT_TEXT], most[HEAT_TEXT];
     size_t beyond = choose_range(figure, matrix, &heat.low, &heat.high);
     double median = stats_percentile(matrix->sorted, matrix->nvalues, 0.5);
-    (void)snprintf(how, sizeof(how), "%s. Least %.*f, median %.*f, most %.*f", figure->how,
-                   figure->digits, matrix->sorted[0], figure->digits, median, figure->digits,
-                   matrix->sorted[matrix->nvalues - 1]);
+    (void)snprintf(how, sizeof(how), "%s. Least %s, median %s, most %s", figure->how,
+                   say_value(figure, matrix->sorted[0], least), say_value(figure, median, middle),
+                   say_value(figure, matrix->sorted[matrix->nvalues - 1], most));
     dat_say_only(data, arm, rest, sizeof(rest));
     if (beyond)
         text_append(rest, sizeof(rest), ". ",

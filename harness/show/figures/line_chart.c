@@ -154,12 +154,14 @@ static void put_heading(const struct figure_data *data, struct chart *chart, FIL
     if (chart->left_out)
         (void)snprintf(rest, sizeof(rest), "%zu more lines are in rows.csv%s%s", chart->left_out,
                        note[0] ? ". " : "", note);
+    const char *first = figure->how ? figure->how : over;
     dat_put_figure_heading(
-        data, arm, dat_say_rounds(data, figure->how ? figure->how : over, "s", how, sizeof(how)),
-        rest, CURVES_COLUMNS, out);
+        data, arm, figure->steps ? first : dat_say_rounds(data, first, "s", how, sizeof(how)), rest,
+        CURVES_COLUMNS, out);
     chart->curves.n = chart->list.n;
     chart->curves.x = figure->x;
     chart->curves.y = figure->y;
+    chart->curves.steps = figure->steps;
     curves_put_axes(&chart->curves, out);
     for (size_t i = 0; i < chart->list.n; i++)
         (void)fprintf(out, "%zu %zu %zu\n", i, chart->list.series[i].panel,
@@ -186,25 +188,30 @@ static double height_at(const struct series *series, double x, double wanted)
 static void put_crosses(const struct figure_data *data, const struct chart *chart, FILE *out)
 {
     const char *metric = data->figure->cross.metric, *what = data->figure->cross.text;
-    dat_block("crosses", "x y text", out);
+    struct marks marks = {0};
+    marks_collect(data, chart->list.series[0].arm, &marks);
+    dat_block("crosses", "x y", out);
     for (size_t i = 0; metric && i < chart->list.n; i++) {
         const struct series *series = &chart->list.series[i];
         const struct row *row = rows_at(&data->analysis->rows, series->arm, metric, &series->dims);
-        char text[64];
+        char text[MARK_TEXT];
         if (!row)
             continue;
-        (void)snprintf(text, sizeof(text), "%s: %.3g %s", what, row->median, row->unit);
+        (void)snprintf(text, sizeof(text), "%s %.3g %s", what, row->median, row->unit);
+        marks_add(&marks, row->median, false, text);
         double wanted = data->figure->cross.rise * series->points[0].row->median;
-        (void)fprintf(out, "%.9g %.9g %s\n", row->median, height_at(series, row->median, wanted),
-                      dat_text(text, sizeof(text)).quoted);
+        (void)fprintf(out, "%.9g %.9g\n", row->median, height_at(series, row->median, wanted));
     }
+    marks_put(&marks, data->figure->x.log, chart->curves.x_ends, out);
 }
 
-static void put_points(const struct series *series, FILE *out)
+/* An interval at the end of a bin would be taken for one of the next. */
+static void put_points(const struct series *series, bool steps, FILE *out)
 {
     for (size_t i = 0; i < series->n; i++) {
         const struct row *row = series->points[i].row;
-        curves_put_point(series->points[i].x, row->median, row->ci_low, row->ci_high, out);
+        curves_put_point(series->points[i].x, row->median, steps ? NAN : row->ci_low,
+                         steps ? NAN : row->ci_high, out);
     }
 }
 
@@ -218,11 +225,10 @@ int figure_lines(const struct figure_data *data, FILE *out, struct err *err)
     }
     if (!rc) {
         put_heading(data, &chart, out);
-        marks_put(data, chart.list.series[0].arm, chart.curves.x_ends, out);
         put_crosses(data, &chart, out);
         for (size_t i = 0; i < chart.list.n; i++) {
             curves_put_line(i, out);
-            put_points(&chart.list.series[i], out);
+            put_points(&chart.list.series[i], data->figure->steps, out);
         }
     }
     series_free(&chart.list);

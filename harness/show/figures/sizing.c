@@ -6,6 +6,7 @@
 
 #include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
+#include "harness/show/data/marks.h"
 
 static double best_of(const struct sizing_curves *curves)
 {
@@ -13,6 +14,11 @@ static double best_of(const struct sizing_curves *curves)
     for (size_t i = 0; i < curves->n; i++)
         best = fmax(best, fmax(curves->alone[i].rate, curves->all[i].rate / curves->workers));
     return best;
+}
+
+static double x_end(const struct sizing_curves *curves)
+{
+    return curves->alone[curves->n - 1].cores * 1.05;
 }
 
 /* Linear axes from 0. */
@@ -23,36 +29,37 @@ static void put_head(const struct figure_data *data, const struct sizing_curves 
                    bench_rate_unit(of->arm->bench, unit, sizeof(unit)));
     struct curves curves = {.x.label = "cores of each worker",
                             .y.label = label,
-                            .x_ends = {0, of->alone[of->n - 1].cores * 1.05},
+                            .x_ends = {0, x_end(of)},
                             .y_ends = {0, best_of(of) * 1.12}};
     (void)names_add(&curves.names, "one worker alone");
     (void)snprintf(name, sizeof(name), "each of %u workers", of->workers);
     if (of->workers > 1)
         (void)names_add(&curves.names, name);
-    dat_put_heading(data, "work done per second by a worker, over its cores", of->workers,
+    dat_put_heading(data, "throughput of a worker, by its cores", of->workers,
                     "Medians of the rounds", CURVES_COLUMNS, out);
     curves_put_axes(&curves, out);
 }
 
-/* Of a curve, the knee, from where on a core adds less, or `enough`: the fewest cores within 5% of
- * the best. */
-static void put_cross(const struct knee_point *points, size_t at, size_t n, const char *what,
-                      double share, FILE *out)
+/* The count of cores that a mark stands at, with a cross on its curve. */
+static void put_cross(const struct knee_point *point, const char *whose, const char *what,
+                      double share, struct marks *marks, FILE *out)
 {
-    char text[64];
-    if (at == n)
-        return;
-    (void)snprintf(text, sizeof(text), "%u %s", points[at].cores, what);
-    (void)fprintf(out, "%u %.9g %s\n", points[at].cores, points[at].rate * share,
-                  dat_text(text, sizeof(text)).quoted);
+    char text[MARK_TEXT];
+    (void)snprintf(text, sizeof(text), "%s: %s at %u cores", whose, what, point->cores);
+    marks_add(marks, point->cores, false, text);
+    (void)fprintf(out, "%u %.9g\n", point->cores, point->rate * share);
 }
 
+/* Of a curve, the knee, from where on a core adds less, and `enough`: the fewest cores within 5% of
+ * the best. */
 static void put_crosses(const struct knee_point *points, size_t knee, size_t enough, size_t n,
-                        double share, FILE *out)
+                        const char *whose, double share, struct marks *marks, FILE *out)
 {
-    put_cross(points, enough, n, knee == enough ? "enough, knee" : "enough", share, out);
-    if (knee != enough)
-        put_cross(points, knee, n, "knee", share, out);
+    if (enough < n)
+        put_cross(&points[enough], whose, knee == enough ? "enough and knee" : "enough", share,
+                  marks, out);
+    if (knee < n && knee != enough)
+        put_cross(&points[knee], whose, "knee", share, marks, out);
 }
 
 static void put_points(const struct knee_point *points, size_t n, size_t line, double share,
@@ -67,15 +74,18 @@ static void put_points(const struct knee_point *points, size_t n, size_t line, d
 int figure_sizing(const struct figure_data *data, FILE *out, struct err *err)
 {
     struct sizing_curves curves;
+    struct marks marks = {0};
     if (!sizing_read(data->analysis, &curves) || isnan(best_of(&curves)))
         return err_set(err, -ENODATA, "no count of cores was measured");
     bool several = curves.workers > 1;
     double share = 1.0 / curves.workers;
     put_head(data, &curves, out);
-    dat_block("crosses", "x y text", out);
-    put_crosses(curves.alone, curves.knee, curves.enough, curves.n, 1, out);
+    dat_block("crosses", "x y", out);
+    put_crosses(curves.alone, curves.knee, curves.enough, curves.n, "alone", 1, &marks, out);
     if (several)
-        put_crosses(curves.all, curves.knee_all, curves.enough_all, curves.n, share, out);
+        put_crosses(curves.all, curves.knee_all, curves.enough_all, curves.n, "all", share, &marks,
+                    out);
+    marks_put(&marks, false, (const double[]){0, x_end(&curves)}, out);
     put_points(curves.alone, curves.n, 0, 1, out);
     if (several)
         put_points(curves.all, curves.n, 1, share, out);

@@ -80,7 +80,7 @@ int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err
     for (size_t i = 0; i < lines.n; i++) {
         const struct row *row = find_row(data, lines_arm(data, &lines, i), "efficiency");
         if (row)
-            end = fmax(end, 1.03 * fmax(row->median, isnan(row->ci_high) ? 0 : row->ci_high));
+            end = fmax(end, 1.03 * fmax(row->median, row->ci_high));
     }
     dat_put_heading(data, "parallel efficiency", lines.workers,
                     dat_say_rounds(data, "", "", text, sizeof(text)), "lines x_end", out);
@@ -224,68 +224,63 @@ int figure_step_time(const struct figure_data *data, FILE *out, struct err *err)
     return 0;
 }
 
-/* Where the wall time of a step went, in seconds. */
+/* Where the wall time of a step went, as shares of it; the same numbers as in the table. */
 struct split {
-    double oncpu, wait, quota, blocked, whole, mean;
-    double lost; /* whole - that of the baseline; NaN = unknown */
+    double oncpu, wait, quota, step; /* step: s */
+    const struct row *efficiency;    /* or NULL */
     enum status status;
 };
 
-/* False when the kernel's accounting is missing. Medians of parts need not add up: whole is theirs.
- */
+static double above_zero(double value)
+{
+    return fmax(value, 0); /* of NaN as well */
+}
+
+/* False when the kernel's accounting is missing. Medians of parts need not add up: they are shares
+ * of their sum. */
 static bool read_split(const struct figure_data *data, const struct arm *arm, bool wait_known,
                        struct split *split)
 {
     const struct row *oncpu = find_row(data, arm, "oncpu_per_step");
-    split->status = oncpu ? oncpu->status : STATUS_SKIPPED;
-    split->oncpu = oncpu ? oncpu->median : (double)NAN;
-    split->wait = find_value(data, arm, "runqueue_wait_per_step");
-    split->quota = find_value(data, arm, "throttled_per_step");
-    split->blocked = find_value(data, arm, "blocked_per_step");
-    split->lost = find_value(data, arm, "loss_per_step");
-    split->mean = find_value(data, arm, "step_time_mean");
-    if (isnan(split->wait))
-        split->wait = 0;
-    if (isnan(split->quota))
-        split->quota = 0;
-    if (!wait_known) {
-        split->blocked += split->wait;
-        split->wait = 0;
-    }
-    split->whole = split->oncpu + split->wait + split->quota + split->blocked;
-    return split->whole > 0;
+    double wait = above_zero(find_value(data, arm, "runqueue_wait_per_step"));
+    double quota = above_zero(find_value(data, arm, "throttled_per_step"));
+    double blocked = above_zero(find_value(data, arm, "blocked_per_step"));
+    double all = (oncpu ? oncpu->median : 0) + wait + quota + blocked;
+    *split = (struct split){.oncpu = (oncpu ? oncpu->median : 0) / all,
+                            .wait = wait_known ? wait / all : 0,
+                            .quota = quota / all,
+                            .step = find_value(data, arm, "step_time"),
+                            .efficiency = find_row(data, arm, "efficiency"),
+                            .status = oncpu ? oncpu->status : STATUS_SKIPPED};
+    return oncpu && all > 0 && split->step > 0;
 }
 
-/* "1.20 s a step, 98.3% lost". */
-static void say_split(const struct split *split, bool is_baseline, double lost, char *buf,
-                      size_t size)
+/* "40.0 ms, 95.2% lost". */
+static void say_step(const struct split *split, bool is_baseline, char *buf, size_t size)
 {
     char text[32];
-    (void)snprintf(buf, size, "%s a step", units_format_seconds(split->whole, text, sizeof(text)));
+    double lost = split->efficiency ? 100 * (1 - split->efficiency->median) : (double)NAN;
+    (void)snprintf(buf, size, "%s%s", split->status == STATUS_CENSORED ? "more than " : "",
+                   units_format_seconds(split->step, text, sizeof(text)));
     if (is_baseline)
-        text_append(buf, size, ", ", "baseline");
+        text_append(buf, size, ", ", "solo run");
     else if (lost < 0)
         text_append(buf, size, ", ", "no loss");
-    else if (lost > 99.9)
-        text_append(buf, size, ", ", "over 99.9%% lost");
     else if (!isnan(lost))
-        text_append(buf, size, ", ", "%.*f%% lost", lost > 99 || lost < 10 ? 1 : 0, lost);
+        text_append(buf, size, ", ", "%s%.*f%% lost",
+                    split->status == STATUS_CENSORED ? "at least " : "", lost > 99 || lost < 10,
+                    lost);
     text_append(buf, size, "", "%s", noisy_mark(split->status));
 }
 
-static void put_split(const struct split *split, bool is_baseline, FILE *out)
+/* "50% on CPU, 50% run queue": of short bars nothing else is to be seen. */
+static void say_shares(const struct split *split, bool wait_known, char *buf, size_t size)
 {
-    char text[80];
-    double percent = 100 / split->whole;
-    /* The loss is that of its median round, as is the mean step: the medians of the parts may be
-     * less than either. */
-    double lost =
-        is_baseline ? 0 : 100 * split->lost / fmax(fmax(split->whole, split->lost), split->mean);
-    say_split(split, is_baseline, lost, text, sizeof(text));
-    (void)fprintf(out, " %.4f %.4f %.4f %.4f %s %.4f\n", split->oncpu * percent,
-                  split->wait * percent, split->blocked * percent,
-                  is_baseline || lost < 0 ? (double)NAN : 100 - lost,
-                  dat_text(text, sizeof(text)).quoted, split->quota * percent);
+    (void)snprintf(buf, size, "%.0f%% on CPU", 100 * split->oncpu);
+    if (wait_known)
+        text_append(buf, size, ", ", "%.0f%% run queue", 100 * split->wait);
+    if (split->quota > 0)
+        text_append(buf, size, ", ", "%.0f%% quota", 100 * split->quota);
 }
 
 static bool all_waits_known(const struct figure_data *data, const struct lines *lines)
@@ -306,22 +301,29 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
         return rc;
     bool wait_known = all_waits_known(data, &lines);
     lines_add_baselines(data, &lines);
-    char how[120] = "A bar is all of one step; how long that is stands at its right";
-    double stolen = rows_stolen_share(data->result, &data->analysis->rows);
+    char how[120] = "A bar is the median step of all workers. Lost: 1 - parallel efficiency";
+    double stolen = rows_stolen_share(data->result, &data->analysis->rows), longest = 0;
     if (stolen >= 0.005)
-        text_add(how, ". Blocked holds stolen time: up to %.1f%% of a step", 100 * stolen);
-    dat_put_heading(data, "where the time of a step goes", lines.workers, how,
-                    "lines wait_known quota", out);
+        text_add(how, ". Blocked holds stolen time: up to %.1f%%", 100 * stolen);
     bool quota = rows_largest_share(data->result, &data->analysis->rows, "throttled_per_step") > 0;
-    (void)fprintf(out, " %zu %d %d\n", lines.n, wait_known, quota);
-    dat_block("values", "y label oncpu wait blocked baseline text quota", out);
+    for (size_t i = 0; i < lines.n; i++)
+        longest = fmax(longest, find_value(data, lines_arm(data, &lines, i), "step_time"));
+    dat_put_heading(data, "where the time of a step goes", lines.workers, how,
+                    "lines wait_known quota x_end", out);
+    (void)fprintf(out, " %zu %d %d %.9g\n", lines.n, wait_known, quota, longest);
+    dat_block("values", "y label oncpu wait quota step text shares", out);
     for (size_t i = 0; i < lines.n; i++) {
         const struct arm *arm = lines_arm(data, &lines, i);
         struct split split;
+        char text[80], shares[80];
         if (!read_split(data, arm, wait_known, &split))
             continue;
-        (void)fprintf(out, "-%zu %s", i + 1, lines_text(data, &lines, i).quoted);
-        put_split(&split, arm->alone, out);
+        say_step(&split, arm->alone, text, sizeof(text));
+        say_shares(&split, wait_known, shares, sizeof(shares));
+        (void)fprintf(out, "-%zu %s %.9g %.9g %.9g %.9g %s %s\n", i + 1,
+                      lines_text(data, &lines, i).quoted, split.oncpu * split.step,
+                      split.wait * split.step, split.quota * split.step, split.step,
+                      dat_text(text, sizeof(text)).quoted, dat_text(shares, sizeof(shares)).quoted);
     }
     put_missing(data, &lines, "oncpu_per_step", out);
     lines_free(&lines);

@@ -77,7 +77,7 @@ int figure_workers(const struct figure_data *data, FILE *out, struct err *err)
     for (size_t i = 0; i < data->result->narms && !unit[0]; i++)
         unit = data->analysis->rounds.arms[i].rate_unit;
     (void)snprintf(label, sizeof(label), "%s of all workers", unit);
-    put(&shown, "work done per second by all workers, over their number", label, out);
+    put(&shown, "throughput of all workers, by their number", label, out);
     return 0;
 }
 
@@ -86,7 +86,7 @@ int figure_workers_efficiency(const struct figure_data *data, FILE *out, struct 
     struct shown shown;
     int rc = read_curves(data, "efficiency", &shown, err);
     if (!rc)
-        put(&shown, "parallel efficiency, over the number of workers",
+        put(&shown, "parallel efficiency, by the number of workers",
             "efficiency (alone on a slice: 1)", out);
     return rc;
 }

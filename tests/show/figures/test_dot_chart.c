@@ -78,8 +78,8 @@ TEST_IN_DIR(dots_say_what_they_are)
         const char *texts[6];
     } want[] = {
         {"gpu_stream",
-         {">memory: bandwidth of the own memory of each GPU<", ">bandwidth (GB/s)<",
-          ">copy, driver<", ">triad, kernel<", ">all at once<", ">alone<"}},
+         {">memory: bandwidth of the memory of each GPU<", ">bandwidth (GB/s)<", ">copy, driver<",
+          ">triad, kernel<", ">GB/s all at once<", ">GB/s alone<"}},
         {"gpu_matmul",
          {">rate (TFLOP/s)<", ">power (W)<", ">temperature (degC)<", ">clock of the SMs (MHz)<",
           ">sync_boost<", ">fp8<"}},

@@ -82,7 +82,7 @@ TEST_WITHIN(scans_latency_curve_marks_caches, fixture_make_svg_dir, fixture_remo
     static const char *const texts[] = {">4 KiB pages<",
                                         ">transparent huge pages<",
                                         ">huge pages of the pool<",
-                                        ">felt 32.6 MiB<",
+                                        ">measured 32.6 MiB<",
                                         ">reported L1 48 KiB<",
                                         ">reported L3 300 MiB<",
                                         ">64 KiB<",
@@ -97,8 +97,8 @@ TEST_WITHIN(scans_loaded_latency_marks_the_knee, fixture_make_svg_dir, fixture_r
     fixture_draw_scans(&fixture_vm, "loaded_latency");
     fixture_assert_svg_has("loaded_latency", ">others read<");
     fixture_assert_svg_has("loaded_latency", ">others read and write (1:1)<");
-    fixture_assert_svg_has("loaded_latency", ">knee: 190 GB/s<");
-    fixture_assert_svg_has("loaded_latency", ">knee: 152 GB/s<");
+    fixture_assert_svg_has("loaded_latency", ">knee 190 GB/s<");
+    fixture_assert_svg_has("loaded_latency", ">knee 152 GB/s<");
 }
 
 TEST_WITHIN(scans_thrash_has_a_panel_an_aggressor, fixture_make_svg_dir, fixture_remove_svg_dir)
@@ -274,7 +274,7 @@ static const char *find_first_value(const char *figure, char text[static 32])
     assert_non_null(data);
     const char *bar = strstr(data, "\n0 0 ");
     assert_non_null(bar);
-    assert_int_equal(sscanf(bar, " %*s %*s %*s %*s %*s %*s \"%20[^\"]", text + 1), 1);
+    assert_int_equal(sscanf(bar, " %*s %*s %*s %*s %*s \"%20[^\"]", text + 1), 1);
     free(data);
     text[0] = '>';
     return strcat(text, "<");

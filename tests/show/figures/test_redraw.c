@@ -19,11 +19,12 @@ static void note(void *arg, const char *name)
 }
 
 #define HEAT_LINE "# contend heat_map\n"
-static const char heat_data[] = HEAT_LINE
-    "title subtitle footnote lines low high repeats colour_label x_label y_label columns\n"
-    "\"title\" \"how\" \"\" 2 1 9 1 \"GB/s\" \"x\" \"y\" 2\n\n\n"
-    "# ticks\nplace column line\n0 \"5\" \"5\"\n1 \"7\" \"7\"\n\n\n"
-    "# cells\ncolumn line value text\n0 0 2 \"2\"\n\n\n# matrix\n2 3\n9 1\n";
+static const char heat_data[] =
+    HEAT_LINE "title subtitle footnote lines low high repeats colour_label x_label y_label columns "
+              "counts\n"
+              "\"title\" \"how\" \"\" 2 1 9 1 \"GB/s\" \"x\" \"y\" 2 0\n\n\n"
+              "# ticks\nplace column line\n0 \"5\" \"5\"\n1 \"7\" \"7\"\n\n\n"
+              "# cells\ncolumn line value text\n0 0 2 \"2\"\n\n\n# matrix\n2 3\n9 1\n";
 
 /* A benchmark that this program does not have is drawn by what its data say, and goes as others. */
 TEST_IN_DIR(redraw_figure_of_another_version)
