@@ -52,11 +52,12 @@ static const struct bench_figure grain_figures[] = {
     {.name = "grain",
      .kind = FIGURE_LINES,
      .metric = "region_slowdown",
-     .title = "what several teams lose, by how finely their work is divided",
+     .title = "slowdown of several teams, by how finely their work is divided",
      .how = "All workers at once",
      .note = "A run of pipeline or train says below its table how much work its regions have",
-     .x = {"work of a parallel region (us of one thread)", BY_US, .log = true},
-     .y = {"time of a region / its share of the CPUs (ratio)", .log = true}},
+     .x = {"work of a parallel region (time of one thread, log scale)", BY_US, .log = true,
+           .ticks = FIGURE_TICKS_US},
+     .y = {"slowdown: time of a region / ideal (log scale)", .log = true}},
     {.name = NULL},
 };
 

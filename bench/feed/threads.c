@@ -35,7 +35,9 @@ static const struct opt threads_opts[] = {BATCH_OPTS, {.name = NULL}};
 
 enum { BY_WORKERS = 1, BY_THREADS };
 static const struct bench_dim threads_dims[] = {
-    [BY_WORKERS] = {"workers"}, [BY_THREADS] = {"threads"}, {.name = NULL}};
+    [BY_WORKERS] = {"workers", .unit = "workers", .special = {1, "1 worker"}},
+    [BY_THREADS] = {"threads", .unit = "threads", .special = {1, "1 thread"}},
+    {.name = NULL}};
 
 enum { METRIC_RATE, METRIC_STEP, METRIC_BEST, METRIC_CLIFF };
 static const struct bench_metric threads_metrics[] = {
@@ -50,18 +52,18 @@ static const struct bench_figure threads_figures[] = {
     {.name = "threads",
      .kind = FIGURE_LINES,
      .metric = "threads_rate",
-     .title = "what workers prepare together, by how many threads each has",
+     .title = "throughput of all workers, by how many threads each has",
      .how = "All of them at once",
      .x = {"threads of a worker", BY_THREADS, .log = true},
-     .y = {"batch rows of all workers (items/s)", .log = true}},
+     .y = {"items/s of all workers (log scale)", .log = true}},
     {.name = "threads_map",
      .kind = FIGURE_HEAT,
      .metric = "threads_step",
      .title = "time of a batch, by workers and by threads of each",
      .how = "All of them at once",
      .x = {"threads of a worker", BY_THREADS},
-     .y = {"workers", BY_WORKERS},
-     .colours = "time of a batch (us)",
+     .y = {"workers", BY_WORKERS, .ticks = FIGURE_TICKS_US},
+     .colours = "time of a batch",
      .apart = true},
     {.name = NULL},
 };

@@ -118,10 +118,10 @@ static const struct bench_figure read_path_figures[] = {
     {.name = "read_depth",
      .kind = FIGURE_LINES,
      .metric = "depth_rate",
-     .title = "random reads past the page cache, by how many are in flight",
+     .title = "random reads past the page cache, by number in flight",
      .how = "One reader with io_uring",
      .x = {"reads in flight (log scale)", BY_DEPTH, .log = true},
-     .y = {"reads (1e3 a second)"}},
+     .y = {"reads (thousand/s)"}},
     {.name = NULL},
 };
 

@@ -70,7 +70,7 @@ enum { BY_NICE = 1, BY_POLICY, BY_STAT };
 static const struct bench_dim fairness_dims[] = {
     [BY_NICE] = {"nice"},
     [BY_POLICY] = {"policy", .labels = policy_names},
-    [BY_STAT] = {"stat", .labels = stat_names},
+    [BY_STAT] = {"stat", .labels = stat_names, .said = LABELS("median", "p99", "max")},
     {.name = NULL},
 };
 
@@ -86,7 +86,7 @@ static const struct bench_figure fairness_figures[] = {
     {.name = "fairness",
      .kind = FIGURE_BARS,
      .metric = "short_wait",
-     .title = "what a short task waits behind two long ones",
+     .title = "how long a short task waits behind two long ones",
      .how = "All of one policy and priority, on one CPU",
      .x = {"policy", BY_POLICY},
      .y = {"wait (ms)"},

@@ -62,7 +62,7 @@ enum { STAT_P50, STAT_MAX };
 static const struct bench_dim inversion_dims[] = {
     [BY_PROTOCOL] = {"protocol", .labels = protocol_names},
     [BY_POLICY] = {"policy", .labels = LABELS("nice", "fifo")},
-    [BY_STAT] = {"stat", .labels = LABELS("p50", "max")},
+    [BY_STAT] = {"stat", .labels = LABELS("p50", "max"), .said = LABELS("median", "max")},
     {.name = NULL},
 };
 
@@ -77,8 +77,8 @@ static const struct bench_figure inversion_figures[] = {
     {.name = "priority_inversion",
      .kind = FIGURE_BARS,
      .metric = "high_wait",
-     .title = "how long a high priority waits for a lock that a low one has",
-     .how = "while a middle one works, on one CPU",
+     .title = "how long a high priority waits for a lock that a low one holds",
+     .how = "A middle priority works meanwhile, all on one CPU",
      .x = {"protocol of the mutex", BY_PROTOCOL},
      .y = {"wait for the lock (ms)"},
      .series = {BY_POLICY, BY_STAT}},

@@ -84,7 +84,7 @@ enum { BY_POLICY = 1, BY_LOAD, BY_STAT, BY_US, BY_WHAT, BY_OF };
 enum { OF_LATE, OF_ON_TIME };
 static const struct bench_dim wakeup_dims[] = {
     [BY_POLICY] = {"policy", .labels = policy_names + 1},
-    [BY_LOAD] = {"load", .labels = load_names + 1},
+    [BY_LOAD] = {"load", .labels = load_names + 1, .said = LABELS("idle CPU", "busy CPU")},
     [BY_STAT] = {"stat", .labels = LABELS("p50", "p99", "max")},
     [BY_US] = {"us"},
     [BY_WHAT] = {"what"}, /* an interrupt, as the kernel calls it */
@@ -107,11 +107,12 @@ static const struct bench_figure wakeup_figures[] = {
     {.name = "wakeup_latency",
      .kind = FIGURE_LINES,
      .metric = "wakeups",
-     .title = "how late threads run that a timer wakes up",
-     .how = "Share of wake-ups not later than this, and later than the point before",
-     .x = {"lateness (us, log scale)", BY_US, .log = true},
+     .title = "how late a timer wakes threads up",
+     .how = "Histogram of all CPUs, medians of the rounds",
+     .x = {"lateness (log scale)", BY_US, .log = true, .ticks = FIGURE_TICKS_US},
      .y = {"share of wake-ups"},
-     .series = {BY_POLICY, BY_LOAD}},
+     .steps = true,
+     .series = {BY_LOAD}},
     {.name = NULL},
 };
 
