@@ -10,10 +10,6 @@ array high[panels]
 at(name) = whole(name) + 1
 stats data index "panels" using (name[at("number")] = strcol("name"), low[at("number")] = num("low"), high[at("number")] = num("high"), 0) nooutput
 
-# Some three to six tics: the largest 1, 2 or 5 times a power of ten of which three fit.
-tic_power(range) = 10 ** floor(log10(range / 3))
-tic_step(range) = (range / 3 >= 5 * tic_power(range) ? 5 : range / 3 >= 2 * tic_power(range) ? 2 : 1) * tic_power(range)
-
 width = 1000.0
 panel_height = 130
 height = 66 + panels * (panel_height + 34) + 36 + foot
@@ -25,11 +21,13 @@ do for [kind in kinds] {
     do for [panel = 0:panels - 1] {
         top = 88 + panel * (panel_height + 34)
         eval frame(86, width - 40, top, from_top(top + panel_height))
-        # A prefix belongs to seconds and to large numbers: 500m ns is nobody's unit.
-        prefixed = strstrt(name[panel + 1], ", s:") > 0 || high[panel + 1] >= 10000
-        set format y (prefixed ? "%.2s%c" : "%g")
+        in_seconds = strstrt(name[panel + 1], ", s:") > 0
+        tick_text(value) = in_seconds ? si_text(value, " ", "s") : number_text(value)
+        tick_low = low[panel + 1]
+        tick_high = high[panel + 1]
+        eval linear_ticks
         set yrange [low[panel + 1]:high[panel + 1]]
-        set ytics tic_step(high[panel + 1] - low[panel + 1]) nomirror
+        eval "set ytics (" . ticks . ") nomirror"
         set grid ytics lc rgb faint lt 1 lw 1
         set format x (panel == panels - 1 ? "%g" : "")
         set xlabel (panel == panels - 1 ? "run, in the order of time" : "") offset 0, 0.3

@@ -24,7 +24,7 @@ do for [kind in kinds] {
         eval key_line(15, 740, 74, "filled head size screen 0.006, 20 lw 2 lc rgb vermillion", "cut off: took longer")
     }
     set logscale x
-    set xrange [x_low:x_high]
+    set xrange [x_low / 1.0001:x_high * 1.0001] # both ends, whatever their logarithms round to
     set yrange [-lines - 0.55:-0.45]
     set xlabel "time of one step (unit at each tick, log scale)" offset 0, 0.3
     unset ytics

@@ -83,7 +83,7 @@ static void put_values(const struct comms_view *view, double *value, FILE *out)
     struct heat heat = {.n = {matrix->n, matrix->n},
                         .value = value,
                         .low = INFINITY,
-                        .colours = "sent",
+                        .colours = "bytes sent",
                         .labels = {"to GPU", "from GPU"},
                         .ticks = FIGURE_TICKS_BYTES,
                         .printed_most = PRINTED_MOST,
@@ -168,7 +168,7 @@ static void put_time_axes(const struct comms_view *view, const struct bins *bins
     (void)snprintf(label, sizeof(label), "%s since the first call that is kept", unit->text);
     struct curves curves = {
         .x.label = label,
-        .y = {.label = "enqueued a second", .log = true, .ticks = FIGURE_TICKS_GBPS},
+        .y = {.label = "enqueued a second (log scale)", .log = true, .ticks = FIGURE_TICKS_GBPS},
         .x_ends = {0, bins->width_s * BINS / unit->factor},
         .y_ends = {pow(10, floor(log10(bins->least))), pow(10, floor(log10(bins->most)) + 1)}};
     for (uint32_t func = 0; func < COMMS_FUNCS; func++)
@@ -275,8 +275,8 @@ static void put_size_heading(const struct sizes *sizes, FILE *out)
               "Calls by powers of two of their bytes, as the program asks for them: of collectives "
               "those of one rank",
               rest, BARS_HEADING, out);
-    (void)fprintf(out, " \"bytes of a call, from\" \"calls\" %d %d %.9g 0.5\n",
-                  sizes->last - sizes->first + 1, sizes->bars, (double)sizes->most * 3);
+    (void)fprintf(out, " \"bytes of a call, from\" \"calls (log scale)\" %d %d %.9g 0.5\n",
+                  sizes->last - sizes->first + 1, sizes->bars, (double)sizes->most * 1.5);
 }
 
 static void put_size_places(const struct sizes *sizes, FILE *out)

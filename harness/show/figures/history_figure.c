@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -68,6 +69,8 @@ static void put_panels(const struct panels *panels, FILE *out)
         double room = fmax((high - low) * 0.15, high * 0.01);
         (void)snprintf(text, sizeof(text), "%s, %s: %.200s", series->figure.metric,
                        series->figure.unit, series->figure.arm);
+        for (char *c; (c = memchr(text, '_', strlen(series->figure.metric)));)
+            *c = ' '; /* "step time, s" */
         (void)fprintf(out, "%zu %s %.9g %.9g\n", p, dat_text(text, 110).quoted, low - room,
                       high + 2 * room);
     }

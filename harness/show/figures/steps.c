@@ -264,7 +264,7 @@ static void say_step(const struct split *split, bool is_baseline, char *buf, siz
                    units_format_seconds(split->step, text, sizeof(text)));
     if (is_baseline)
         text_append(buf, size, ", ", "solo run");
-    else if (lost < 0)
+    else if (lost < 0.05)
         text_append(buf, size, ", ", "no loss");
     else if (!isnan(lost))
         text_append(buf, size, ", ", "%s%.*f%% lost",
