@@ -150,7 +150,7 @@ si_text(value, space, unit) = value == 0 ? "0" : sprintf("%g", value / 1000.0 **
 
 # By `counts`, what a value counts: 0 numbers, 1 GB/s, 2 us, 3 bytes.
 counted_text(counts, value) = counts == 1 ? si_text(value * 1e9, " ", "B/s") : counts == 2 ? \
-    si_text(value * 1e-6, " ", "s") : counts == 3 ? si_text(value, " ", "B") : value > 0 && value < 1 ? \
+    si_text(value * 1e-6, " ", "s") : counts == 3 ? si_text(value, " ", "B") : value > 0 && value < 1e-4 ? \
     plain_text(value) : number_text(value)
 
 # The list `ticks` of a linear axis, for eval: some three to six, 1, 2 or 5 times a power of ten apart. Whole

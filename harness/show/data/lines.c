@@ -136,7 +136,8 @@ char *lines_say_why(const struct figure_data *data, const struct lines *lines, s
     const struct row *row = rows_find(&data->analysis->rows, lines_arm(data, lines, line), metric);
     bool from_row = rounds->n && row;
     const char *reason = from_row ? row->reason : rounds->reason;
-    (void)snprintf(buf, size, "%s: %.*s", status_name(from_row ? row->status : rounds->status),
-                   DAT_REASON_MOST, reason[0] ? reason : "no round in common with the others");
+    const char *status = status_name(from_row ? row->status : rounds->status);
+    (void)snprintf(buf, size, "%s: %.*s", reason[0] ? status : "not compared", DAT_REASON_MOST,
+                   reason[0] ? reason : "no round in common with the others");
     return buf;
 }

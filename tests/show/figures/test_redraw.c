@@ -22,7 +22,7 @@ static void note(void *arg, const char *name)
 static const char heat_data[] =
     HEAT_LINE "title subtitle footnote lines low high repeats colour_label x_label y_label columns "
               "counts\n"
-              "\"title\" \"how\" \"\" 2 1 9 1 \"GB/s\" \"x\" \"y\" 2 0\n\n\n"
+              "\"title\" \"how\" \"\" 2 0.9 1.04 1 \"GB/s\" \"x\" \"y\" 2 0\n\n\n"
               "# ticks\nplace column line\n0 \"5\" \"5\"\n1 \"7\" \"7\"\n\n\n"
               "# cells\ncolumn line value text\n0 0 2 \"2\"\n\n\n# matrix\n2 3\n9 1\n";
 
@@ -39,6 +39,7 @@ TEST_IN_DIR(redraw_figure_of_another_version)
     assert_string_equal(names, "later_2 numa_bandwidth numa_latency ");
     fixture_assert_drawn("later_2", 1350);
     fixture_assert_svg_has("later_2", ">7<");
+    fixture_assert_svg_has("later_2", ">0.92<"); /* a tick of the colours, not rounded to 0.9 */
     figures_remove(fixture_dir_fd);
     assert_int_equal(faccessat(fixture_dir_fd, "plots", F_OK, 0), -1);
     (void)close(fd);
@@ -69,7 +70,7 @@ TEST_IN_DIR(redraw_leaves_alone_what_is_not_ours)
                                         "# contend heat_map",
                                         "# contend heat_map2\n",
                                         "# contend common\n",
-                                        " \"title\" \"how\" \"\" 2 1 9 1\n"};
+                                        " \"title\" \"how\" \"\" 2 0.9 1.04 1\n"};
     struct err err = {0};
     char drawn[200] = "";
     assert_int_equal(mkdirat(fixture_dir_fd, "plots", 0777), 0);
