@@ -1,7 +1,7 @@
 /*
  * The list of benchmarks, as data. To add one: write bench/<folder>/<name>.c with one `const struct
  * bench bench_<name>`, which also says what its values are called and how they are drawn, and a
- * line with its name in the list here.
+ * line with its name and its family in the list here, beside others of that family.
  */
 #ifndef CONTEND_BENCH_REGISTRY_H
 #define CONTEND_BENCH_REGISTRY_H
@@ -10,49 +10,51 @@
 #include "harness/contract/scenario.h"
 
 /* clang-format off */
-#define BENCH_LIST(X)     \
-    X(pipeline)       \
-    X(prep)           \
-    X(train)          \
-    X(serve)          \
-    X(mem_bandwidth)  \
-    X(mem_latency)    \
-    X(loaded_latency) \
-    X(numa_matrix)    \
-    X(core_to_core)   \
-    X(smt_pairs)      \
-    X(false_sharing)  \
-    X(cache_thrash)   \
-    X(grain)          \
-    X(threads)        \
-    X(loader)         \
-    X(cgroup)         \
-    X(cpu_speed)      \
-    X(idle_exit)      \
-    X(context_switch) \
-    X(wakeup_latency) \
-    X(mutex) \
-    X(priority_inversion) \
-    X(fairness)           \
-    X(migration)          \
-    X(spawn)              \
-    X(producer_consumer)  \
-    X(read_path)      \
-    X(event_loop)     \
-    X(collective)     \
-    X(gpu_launch)     \
-    X(gpu_stream)     \
-    X(gpu_matmul)     \
-    X(gpu_copy)       \
-    X(canary)         \
-    X(gpu_canary)
+#define BENCH_LIST(X)               \
+    X(pipeline, "workers")          \
+    X(prep, "workers")              \
+    X(train, "workers")             \
+    X(serve, "workers")             \
+    X(grain, "workers")             \
+    X(threads, "workers")           \
+    X(loader, "workers")            \
+    X(cgroup, "workers")            \
+    X(mem_bandwidth, "memory")      \
+    X(mem_latency, "memory")        \
+    X(loaded_latency, "memory")     \
+    X(numa_matrix, "memory")        \
+    X(cache_thrash, "memory")       \
+    X(core_to_core, "CPUs")         \
+    X(smt_pairs, "CPUs")            \
+    X(false_sharing, "CPUs")        \
+    X(cpu_speed, "CPUs")            \
+    X(idle_exit, "CPUs")            \
+    X(context_switch, "system")     \
+    X(wakeup_latency, "system")     \
+    X(mutex, "system")              \
+    X(priority_inversion, "system") \
+    X(fairness, "system")           \
+    X(migration, "system")          \
+    X(spawn, "system")              \
+    X(producer_consumer, "system")  \
+    X(read_path, "I/O")             \
+    X(event_loop, "I/O")            \
+    X(gpu_copy, "GPUs")             \
+    X(gpu_launch, "GPUs")           \
+    X(gpu_stream, "GPUs")           \
+    X(gpu_matmul, "GPUs")           \
+    X(collective, "GPUs")           \
+    X(canary, "controls")           \
+    X(gpu_canary, "controls")
 /* clang-format on */
 
-#define BENCH_DECLARE(name) extern const struct bench bench_##name;
+#define BENCH_DECLARE(name, family) extern const struct bench bench_##name;
 BENCH_LIST(BENCH_DECLARE)
 
 /* NULL-terminated, in the order in which `contend info` shows them. */
 extern const struct bench *const bench_registry[];
+/* The family of each. */
+extern const char *const bench_families[];
 
 /* Ends with name NULL (scenarios.c). */
 extern const struct scenario scenario_registry[];

@@ -13,6 +13,7 @@
 int main(int argc, char **argv)
 {
     const struct cmd_env env = {.benches = bench_registry,
+                                .families = bench_families,
                                 .scenarios = scenario_registry,
                                 .comms = &run_comms_hooks,
                                 .rule_name = rule_name,

@@ -85,8 +85,10 @@ const struct command ab_command = {
     .about = "Measures variants of a scenario in the same rounds, in random order, and compares "
              "them pair by pair, so that drift of the machine cancels. Adds rounds until FASTER, "
              "SLOWER or SAME is clear for all that counts, or the time is over. Two equal "
-             "variants (-v a -v b) show what this machine can tell apart. Behind '--', commands of "
+             "variants (-v a -v b) show what this machine can tell apart. After '--', commands of "
              "your own, each in quotes: the variants A, B, ...; with -v one command for all.",
     .opts = ab_option_table,
+    .examples = {{"contend ab -v a -v b=env:OMP_NUM_THREADS=4", "one variable"},
+                 {"contend ab -- './old --fast' ./new", "two commands"}},
     .takes_params = true,
 };

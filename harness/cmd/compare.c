@@ -31,10 +31,10 @@ static const char *const allowed_names[] = {"machine", "cpus",    "kernel", "dri
 
 static const struct opt compare_opts[] = {
     OPT_DOUBLE("threshold", compare_args, threshold, NULL, 0.1, 1000, "PERCENT",
-               "A change smaller than this does not count (default 5, of --history alone 2)"),
+               "A smaller change does not count (default 5); of --history alone 2"),
     OPT_TEXT("fail-on", compare_args, fail_on, NULL, "WHAT[,WHAT..]",
-             "Which verdicts of a metric that gates exit with 1: slower, unclear, missing, or none "
-             "(default slower; of --history alone none, or slower)",
+             "Exit with 1 where one that gates is so (default slower); slower, unclear, missing or "
+             "none; of --history alone none, or slower",
              .choices = compared_fail_on),
     OPT_TEXTS("history", compare_args, history, "DIR",
               "Earlier runs of this machine, whose spread BASE and NEW are held against; alone: "
@@ -426,4 +426,6 @@ const struct command compare_command = {
         "verdict failed; 2 bad input; 4 nothing was shown either way. docs/compare.md has the "
         "method.",
     .opts = compare_opts,
+    .examples = {{"contend compare before/ after/", "two runs"},
+                 {"contend compare --history results/", "when did this machine change?"}},
 };

@@ -21,8 +21,8 @@ void help_print_usage(FILE *out)
         group = (*c)->group;
         text_wrap((*c)->summary, fprintf(out, "  %-10s ", (*c)->name), 13, out);
     }
-    (void)fprintf(out, "\n'contend COMMAND --help' tells more; 'contend --version' which this "
-                       "is.\nExit codes:\n");
+    (void)fprintf(out, "\n'contend COMMAND --help' has examples and options, --help-all all of "
+                       "them.\nExit codes:\n");
     for (const struct help_exit_code *e = help_exit_codes; e->meaning; e++)
         (void)fprintf(out, "  %-10d %s\n", (int)e->code, e->meaning);
 }

@@ -14,7 +14,7 @@
 #include "harness/machine/topo/topo.h"
 #include "harness/machine/topo/topo_check.h"
 #include "harness/machine/topo/topo_gpu.h"
-#include "harness/plan/placement/plan.h"
+#include "harness/plan/placement/options.h"
 #include "harness/show/summary/findings.h"
 #include "harness/store/forms/forms.h"
 #include "harness/store/json/machine.h"
@@ -32,8 +32,7 @@ static const struct opt info_opts[] = {
     OPT_FLAG("measure", info_args, measure, NULL,
              "Also measure it: which CPUs share a core, clusters, cache sizes as felt; takes "
              "about 20 s, and the machine should be idle"),
-    OPT_TEXT("gpus", info_args, fake_gpus, NULL, "LIST",
-             "plan with these GPUs, too, as 0000:01:00.0@0 (PCI address, NUMA node)"),
+    PLAN_GPUS_OPTION(info_args, fake_gpus),
     {.name = NULL}};
 
 enum { INDENT = 14, MATRIX_NODES_MAX = 10 };
@@ -407,4 +406,6 @@ const struct command info_command = {
     .about = "Shows the machine, with what each GPU is near to; then scenarios, benchmarks and "
              "placements, with the reason where one cannot run here.",
     .opts = info_opts,
+    .examples = {{"contend info", "this machine"},
+                 {"contend info --xml 'core:8 pu:2'", "one that is not here"}},
 };

@@ -58,16 +58,6 @@ static const struct entry environment[] = {
     {.term = NULL},
 };
 
-static const struct entry examples[] = {
-    {"contend run", "What workers lose on this machine, and the placement that gives it back."},
-    {"contend run train --profile standard -n 4 -P none,partition",
-     "Two placements of four workers that sum a gradient, measured for longer."},
-    {"contend place -n 4 -P partition", "The commands that place a job of your own like this."},
-    {"contend info --measure", "What the machine is as measured, beside what it reports."},
-    {"mpirun -n 2 contend bench collective", "Collectives over several nodes."},
-    {.term = NULL},
-};
-
 /* Where a page goes, and how it is written. */
 struct page {
     FILE *out;
@@ -138,13 +128,26 @@ static void put_entries(const struct page *page, const struct entry *entries)
         put_item(page, e == entries, e->term, e->text);
 }
 
+/* Above options, of which the next is the first. */
+static void put_group(const struct page *page, const char *group, bool *first)
+{
+    if (!page->markdown)
+        (void)fprintf(page->out, ".PP\n");
+    put_paragraph(page, group);
+    *first = true;
+}
+
 static void put_options(const struct page *page, const struct opt *opts, const char *prefix,
                         bool first)
 {
     char term[OPT_TERM_MAX], help[OPT_HELP_MAX];
-    for (const struct opt *opt = opts; opt && opt->name; opt++, first = false)
+    const char *group = "";
+    for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1), first = false) {
+        if (opt->group && strcmp(opt->group, group) != 0)
+            put_group(page, group = opt->group, &first);
         put_item(page, first, opt_format_term(opt, prefix, term, sizeof(term)),
-                 opt_format_help(opt, help, sizeof(help)));
+                 opt_format_help(opt, OPT_RARE, help, sizeof(help)));
+    }
 }
 
 /* The command before it that takes the same options, or NULL. */
@@ -202,6 +205,14 @@ static void put_exit_codes(const struct page *page)
     }
 }
 
+static void put_examples(const struct page *page)
+{
+    bool first = true;
+    for (const struct command *const *c = command_table; *c; c++)
+        for (const struct example *e = (*c)->examples; e->line; e++, first = false)
+            put_item(page, first, e->line, e->text);
+}
+
 static void put_page(const struct page *page, const struct cmd_env *env)
 {
     if (page->markdown)
@@ -219,7 +230,7 @@ static void put_page(const struct page *page, const struct cmd_env *env)
     put_heading(page, "Environment");
     put_entries(page, environment);
     put_heading(page, "Examples");
-    put_entries(page, examples);
+    put_examples(page);
     if (!page->markdown)
         (void)fprintf(page->out,
                       ".SH SEE ALSO\n.BR numactl (8),\n.BR taskset (1),\n.BR lstopo (1)\n");

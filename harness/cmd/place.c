@@ -36,28 +36,29 @@ static const char *const topologies[] = {"reported", "measured", NULL};
 
 static const struct opt place_opts[] = {
     OPT_INT("workers", place_args, workers, NULL, 1, BITSET_BITS, "N",
-            "how many workers share the machine (default: one a GPU, at least 2)", .letter = 'n'),
+            "How many workers share the machine (default: one a GPU, at least 2)", .letter = 'n',
+            .group = "The job"),
     OPT_TEXT("placement", place_args, placement, NULL, "P[,P..]",
-             "placements, see 'contend info' (default: what the newest result below results/ of "
-             "this machine and command recommends, else the first of gpu-local, numa, partition "
-             "and sized that this machine can express)",
+             "Placements (default: the recommended one); see 'contend info'; the newest result "
+             "below results/ of this machine and command recommends, else it is the first of "
+             "gpu-local, numa, partition and sized that fits",
              .letter = 'P'),
-    OPT_CHOICE("emit", place_args, emit, "commands", emit_names, "FORMAT",
-               "print nothing but the text that applies the plan: a script, units, a batch file; "
-               "commands is the plan, with lines to paste"),
     OPT_INT("background-workers", place_args, background, "0", 0, BITSET_BITS, "M",
-            "further workers that only make load"),
+            "Further workers that only make load", .level = OPT_RARE),
+    OPT_CHOICE("emit", place_args, emit, "commands", emit_names, "FORMAT",
+               "Print only the text that applies the plan, or the plan with lines to paste",
+               .group = "Output"),
+    OPT_FLAG("json", place_args, json, NULL,
+             "Print JSON: one object, or an array for several placements"),
     PLAN_OPTIONS(place_args, plan),
     OPT_TEXT("xml", place_args, xml, NULL, "FILE|DESC",
-             "plan for the machine of an hwloc XML file, or of a description such as "
-             "'package:2 l3:1 core:4 pu:2'"),
+             "Plan for the machine of an hwloc XML file, or of a description such as "
+             "'package:2 l3:1 core:4 pu:2'",
+             .group = "The machine"),
     OPT_CHOICE(
         "topology", place_args, topology, "reported", topologies, "T",
-        "plan on what the system reports, or measure first (about 15 s, on an idle machine)"),
-    OPT_FLAG("json", place_args, json, NULL,
-             "print JSON: one object, or an array for several placements"),
-    OPT_TEXT("gpus", place_args, fake_gpus, NULL, "LIST",
-             "plan with these GPUs, too, as 0000:01:00.0@0 (PCI address, NUMA node)"),
+        "Plan on what the system reports, or measure first (about 15 s, on an idle machine)"),
+    PLAN_GPUS_OPTION(place_args, fake_gpus),
     {.name = NULL}};
 
 /* Columns of the table; the last one wraps. */
@@ -464,9 +465,11 @@ const struct command place_command = {
     .main = place_main,
     .summary = "the plan for N workers, and the commands that apply it",
     .about =
-        "Prints the plan for N workers, and the commands that apply it to a job of one's own: the "
-        "one behind '--', if any, as in 'contend place -- ./train --gpu {gpu}'. {worker}, "
-        "{workers}, "
-        "{threads}, {gpu}, {cpus} and {node} are replaced in it.",
+        "Prints the plan for N workers, and the commands that apply it to your job. The job may "
+        "follow after '--'; {worker}, {workers}, {threads}, {gpu}, {cpus} and {node} are replaced "
+        "in it.",
+    .operands = "[-- COMMAND [ARGUMENT...]]",
     .opts = place_opts,
+    .examples = {{"contend place -n 4 -P partition", "four workers on cores of their own"},
+                 {"contend place --emit slurm -- ./train", "a batch file for your job"}},
 };

@@ -398,4 +398,5 @@ const struct command report_command = {
              "here. Of what 'contend comms --out DIR' has left it does the same as 'contend comms "
              "--read DIR'.",
     .opts = option_table,
+    .examples = {{"contend report results/HOST/RUN", "the table again, and report.html"}},
 };

@@ -35,11 +35,14 @@ const struct command run_command = {
     .summary = "workers under each placement, compared; or your own command",
     .operands = "[SCENARIO... | all | -- COMMAND [ARGUMENT...]]",
     .about = "Runs workers under each placement, in random order, round after round, and compares "
-             "their throughput. 'all' runs every scenario into one directory. Behind '--', copies "
+             "their throughput. 'all' runs every scenario into one directory. After '--', copies "
              "of your command are the workers: compared by runs a second, or by a number or lines "
              "that it prints. {worker}, {workers}, {threads}, {gpu}, {cpus} and {node} in its "
              "arguments stand for what each copy has.",
     .opts = run_option_table,
+    .examples = {{"contend run", "the main job, in about a minute"},
+                 {"contend run -n 4 -P none,partition train", "four workers, two placements"},
+                 {"contend run -- ./train --epochs 1", "copies of your own command"}},
     .takes_params = true,
 };
 
@@ -51,7 +54,7 @@ static int bench_help(const struct session *s)
     else if (s->cli.npositional)
         return EXIT_USAGE;
     else
-        help_print_command(s->env, &bench_command);
+        help_print_command(s->env, &bench_command, s->cli.help_all);
     return cmd_finish();
 }
 
@@ -80,7 +83,9 @@ const struct command bench_command = {
     .main = bench_main,
     .summary = "one benchmark alone",
     .operands = "BENCH",
-    .about = "One benchmark alone: placement none, one worker, unless told otherwise.",
+    .about = "Runs one benchmark alone: one worker and no placement, unless told otherwise.",
     .opts = run_option_table,
+    .examples = {{"contend bench mem_latency", "caches and memory"},
+                 {"mpirun -n 2 contend bench collective", "collectives over several nodes"}},
     .takes_params = true,
 };

@@ -597,11 +597,12 @@ const struct command selfcheck_command = {
     .summary = "proof on this machine: false alarms, and slowdowns that are found",
     .operands = "[SCENARIO]",
     .about =
-        "Compares what is equal, by ab and by compare, and counts how often a whole comparison "
-        "calls anything changed; then slows one variant down by a known amount (the parameter "
-        "busy) and counts how often that is found, and after how many rounds. Each rate has its "
+        "Proves ab and compare on this machine. Compares what is equal, and counts how often a "
+        "whole comparison calls anything changed; then slows one variant down by a known amount "
+        "and counts how often that is found, and after how many rounds. Each rate has its "
         "interval. Exit codes: 0 nothing contradicts what is promised; 1 a rate is shown to be "
         "worse; 3 a trial did not end well; 4 too few trials.",
     .opts = selfcheck_opts,
+    .examples = {{"contend selfcheck --max-time 1h", "false alarms, and what is found"}},
     .takes_params = true,
 };

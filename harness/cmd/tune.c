@@ -120,8 +120,11 @@ const struct command tune_command = {
              "rounds, which the search has not seen, then measure the simplest setting near the "
              "best against none: the printed gain is theirs. With --cores it measures throughput "
              "over the cores of a worker instead, one alone and all together, and says how many "
-             "are enough. Behind '--', a command of your own, as in 'contend run'.",
+             "are enough. After '--', a command of your own, as in 'contend run'.",
     .opts = tune_option_table,
+    .examples = {{"contend tune", "the best setting of the main job"},
+                 {"contend tune --max-time 10m -- ./train", "of your own command"},
+                 {"contend tune --cores", "how many cores a GPU needs"}},
     .takes_params = true,
     .is_task = true,
 };

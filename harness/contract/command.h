@@ -29,24 +29,28 @@ struct command_options {
 /* clang-format off */
 #define COMMAND_OPTIONS(owner, member)                                                             \
     OPT_TEXT("metric", owner, member.metric, NULL, "REGEX",                                        \
-             "Compare by a number that the command prints, the last match of this extended "       \
-             "regular expression's group, as in 'loss: ([0-9.]+)'"),                               \
+             "Compare by a number that the command prints; the last match of the group in this "   \
+             "extended regular expression, as in 'loss: ([0-9.]+)'",                               \
+             .group = "Your own command, after '--'"),                                             \
     OPT_TEXT("metric-file", owner, member.metric_file, NULL, "PATH",                               \
              "Look for it in this file, which the command writes; the whole file is the number "   \
-             "without --metric; put {worker} into the name"),                                      \
+             "without --metric; put {worker} into the name",                                       \
+             .level = OPT_RARE),                                                                   \
     OPT_TEXT("unit", owner, member.unit, NULL, "TEXT",                                             \
-             "Unit of the number, such as images/s, for tables and figures"),                      \
+             "Unit of the number, such as images/s, for tables and figures", .level = OPT_RARE),   \
     OPT_FLAG("less-is-better", owner, member.less_is_better, NULL,                                 \
-             "The number is a time or a cost, not a rate"),                                        \
+             "The number is a time or a cost, not a rate", .level = OPT_RARE),                     \
     OPT_FLAG("steps-by-lines", owner, member.by_lines, NULL,                                       \
-             "Each line that the command prints is a step of its work"),                           \
+             "Each line that the command prints is a step"),                                    \
     OPT_TEXT("line", owner, member.line, NULL, "REGEX",                                            \
-             "With --steps-by-lines, only lines that match"),                                      \
+             "With --steps-by-lines, only lines that match", .level = OPT_RARE),                   \
     OPT_SECONDS("duration", owner, member.duration_s, NULL, 0.05, 86400, "T",                      \
                 "Tell the command to end after so long (SIGTERM), for one that does not end; "     \
-                "needs a number or lines to compare by"),                                          \
+                "needs a number or lines to compare by",                                           \
+                .level = OPT_RARE),                                                                \
     OPT_SECONDS("grace", owner, member.grace_s, "5", 0, 3600, "T",                                 \
-                "A command that is still there so long after SIGTERM is killed")
+                "A command that is still there so long after SIGTERM is killed",                   \
+                .level = OPT_RARE)
 /* clang-format on */
 
 /* One worker's copy of it. Zeroed = there is none. */

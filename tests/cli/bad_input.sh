@@ -44,7 +44,7 @@ run "workers '2,,4'" --workers 2,,4
 run "workers '-1'" --workers=-1
 run "rounds '0' is outside 1" --rounds 0
 run "time 'soon'" --time soon
-run "time '0' is outside 0.01 to 3600 s$" --time 0
+run "time '0' is outside 0.01 to 86400 s$" --time 0
 run "device 'tpu' is none of: auto, sim, cuda" --device tpu
 run "cpus" --cpus ''
 run "cpus.*'3-1'|'3-1'" --cpus 3-1

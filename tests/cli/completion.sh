@@ -78,9 +78,9 @@ offers '' nonsense ''
 
 # Everything that the help of a command names is offered.
 for command in $("$CONTEND_BINARY" help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p') selfcheck completion man version; do
-    "$CONTEND_BINARY" "$command" --help | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' |
+    "$CONTEND_BINARY" "$command" --help-all | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+' |
         sort >"$scratch/shown"
-    in_bash "$command" -- | tr ' ' '\n' | grep -vx -- '--help' | sort >"$scratch/offered"
+    in_bash "$command" -- | tr ' ' '\n' | grep -vxE -- '--help(-all)?' | sort >"$scratch/offered"
     cmp -s "$scratch/shown" "$scratch/offered" || [ "$command" = help ] ||
         fail "$command: $(diff "$scratch/shown" "$scratch/offered")"
 done

@@ -41,7 +41,7 @@ expect 0 "^contend [0-9]+\.[0-9]+\.[0-9]+${commit:+ \(commit [0-9a-f]+(-dirty)?\
 # Options in the help of run; parameters in that of a scenario, of no other one.
 expect 0 '^  -P, --placement' "$CONTEND_BINARY" run --help
 expect 0 '^  -p, --param NAME=VALUE' "$CONTEND_BINARY" bench --help
-! "$CONTEND_BINARY" run --help | grep -q '^Parameters' || fail "parameters in the help of run"
+! "$CONTEND_BINARY" run --help | grep -q '^Parameters of' || fail "parameters in the help of run"
 for line in 'run memory' 'run --rounds 3 memory' 'help run memory'; do
     # shellcheck disable=SC2086
     said=$("$CONTEND_BINARY" $line --help | sed -n 's/^Parameters of \([a-z_]*\) .*/\1/p' | paste -sd' ')
@@ -71,8 +71,33 @@ done
 [ -n "$(names Scenarios)" ] && [ -n "$(names Benchmarks)" ] || fail "nothing in the list"
 
 # Of scenarios, what a command takes.
-expect 0 '^  pipeline ' "$CONTEND_BINARY" tune --help
-! "$CONTEND_BINARY" tune --help | grep -q '^  memory ' || fail "tune offers a scenario that it refuses"
+expect 0 '^  pipeline, ' "$CONTEND_BINARY" tune --help
+! "$CONTEND_BINARY" tune --help | grep -qw memory || fail "tune offers a scenario that it refuses"
+# Every benchmark has its family.
+expect 0 '^  memory +mem_bandwidth' "$CONTEND_BINARY" bench --help
+"$CONTEND_BINARY" bench --help >"$scratch/bench"
+for bench in $(names Benchmarks); do
+    grep -qw "$bench" "$scratch/bench" || fail "bench --help lacks $bench"
+done
+
+# The short help fits a screen and leads to the whole one, which has all that the manual has.
+for command in $commands; do
+    "$CONTEND_BINARY" "$command" --help >"$scratch/short"
+    "$CONTEND_BINARY" "$command" --help-all >"$scratch/long"
+    [ "$(wc -l <"$scratch/short")" -le 40 ] || fail "$command --help has $(wc -l <"$scratch/short") lines"
+    grep -q -- '--help-all' "$scratch/short" || ! grep -q '^  .*--' "$scratch/short" || fail "$command --help ends there"
+    [ "$(tr -cd '(' <"$scratch/short" | wc -c)" = "$(tr -cd ')' <"$scratch/short" | wc -c)" ] ||
+        fail "$command --help cuts a parenthesis"
+    for option in $(sed -n '/^Examples:/,$p' "$scratch/short" | grep -oE -- ' -(-[a-z-]+|[a-zA-Z])' | grep -v -- --help-all); do
+        grep -qE -- "^  (-., )?$option\\>|^  $option, " "$scratch/long" ||
+            [[ "$(grep -e " -- .*$option" "$scratch/short")" ]] || fail "an example of $command has $option"
+    done
+done
+for option in limit sample cpu-max trace; do
+    ! "$CONTEND_BINARY" run --help | grep -q -- "--$option" || fail "the short help of run has --$option"
+    expect 0 "^  --$option " "$CONTEND_BINARY" run --help-all
+done
+the_same 'run --help-all' 'run --rounds 3 --help-all --help'
 
 # In 80 columns.
 for line in help 'bench collective --help' 'run all --dry-run' $(sed 's/$/_--help/' <<<"$commands"); do

@@ -18,7 +18,7 @@ for command in $commands; do
     while read -r option; do
         grep -qE -- "^\.B (-., )?$option( |$)" "$scratch/roff" || fail "no $option of $command in the page"
         grep -qE -- "^- \`(-., )?${option}[ \`]" "$scratch/contend.md" || fail "no $option in the Markdown"
-    done < <("$CONTEND_BINARY" "$command" --help | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
+    done < <("$CONTEND_BINARY" "$command" --help-all | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
 done
 "$CONTEND_BINARY" info | awk '/^[A-Z]/ { what = $1 } what ~ /^(Scenario|Benchmark|Placement)s/ && /^  [a-z]/ { print what, $1 }' >"$scratch/names"
 [ "$(wc -l <"$scratch/names")" -gt 20 ] || fail "few names: $(cat "$scratch/names")"

@@ -12,11 +12,12 @@ bool cmd_parse(const struct cmd_env *env, const struct command *command, int arg
     struct err err;
     int rc = cli_parse(command->opts, command->takes_params, argc, argv, args, cli, &err);
     if (!rc && cli->help) {
-        help_print_command(env, command);
+        help_print_command(env, command, cli->help_all);
         *code = cmd_finish();
         return false;
     }
-    if (!rc && cli->npositional && !command->operands)
+    bool takes_words = command->operands && !strstr(command->operands, "[--");
+    if (!rc && cli->npositional && !takes_words)
         rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend %s --help'",
                      cli->positional[0], command->name);
     if (rc)

@@ -46,6 +46,7 @@ struct tool_command;
 /* What a main joins. Tests pass tables of their own; what is NULL is not there. */
 struct cmd_env {
     const struct bench *const *benches; /* NULL-terminated */
+    const char *const *families;        /* of each benchmark, such as "memory"; or NULL */
     const struct scenario *scenarios;   /* ends with name NULL */
     const struct comms_hooks *comms;
     const char *(*rule_name)(size_t i); /* of validate, for completions; NULL behind the last */
@@ -66,9 +67,12 @@ struct command {
     const char *group;      /* "Measure"; NULL = not in the list of commands */
     const char *summary;    /* its line there */
     const char *operands;   /* words that are no options, as in "[SCENARIO...]"; NULL = none */
-    const char *about;      /* sentences for its help */
+    const char *about;      /* sentences for its help; the short one has the first of them */
     const struct opt *opts; /* may be NULL */
-    bool takes_params;      /* -p NAME=VALUE, of the benchmarks that it measures */
+    struct example {
+        const char *line, *text; /* "contend run", "the main job"; line NULL ends them */
+    } examples[5];
+    bool takes_params; /* -p NAME=VALUE, of the benchmarks that it measures */
     bool is_task; /* of scenarios it takes those alone whose work per second a placement changes */
 };
 

@@ -5,13 +5,16 @@
 #include "harness/cmd/common/named.h"
 #include "harness/lib/base/text.h"
 
+enum { HELP_SENTENCE_MAX = 400, EXAMPLE_COLUMN = 46 };
+
 const struct opt help_param_option[] = {
     {
         .name = "param",
         .kind = OPT_TEXT,
         .arg = "NAME=VALUE",
-        .help = "A parameter of what is measured; the help of a scenario or a benchmark lists them",
+        .help = "Parameter of what is measured; the help of a scenario or benchmark lists them",
         .letter = 'p',
+        .group = "Parameters",
     },
     {.name = NULL},
 };
@@ -30,33 +33,51 @@ const struct help_exit_code help_exit_codes[] = {
     {.meaning = NULL},
 };
 
-static void print_entry(const char *name, const char *summary)
-{
-    char label[64];
-    (void)snprintf(label, sizeof(label), "  %s ", name);
-    text_field(17, label, "%s", summary);
-}
-
 static void print_about(const char *text)
 {
     (void)putchar('\n');
     text_wrap(text, 0, 0, stdout);
 }
 
-static void print_choices(const struct cmd_env *env, const struct command *command)
+static void print_first_sentence(const char *text)
 {
-    const char *operands = command->operands;
-    if (strstr(operands, "SCENARIO")) {
-        (void)printf("\nScenarios ('contend run SCENARIO --help' shows the parameters of one):\n");
-        for (const struct scenario *s = env->scenarios; s->name; s++)
-            if (!command->is_task || named_is_task(env, s))
-                print_entry(s->name, s->summary);
-    }
-    if (strstr(operands, "BENCH")) {
-        (void)printf("\nBenchmarks ('contend bench BENCH --help' shows the parameters of one):\n");
-        for (const struct bench *const *b = env->benches; *b; b++)
-            print_entry((*b)->name, (*b)->summary);
-    }
+    char first[HELP_SENTENCE_MAX];
+    (void)snprintf(first, sizeof(first), "%s", text);
+    char *end = strstr(first, ". ");
+    if (end)
+        end[1] = '\0';
+    print_about(first);
+}
+
+static void print_scenarios(const struct cmd_env *env, const struct command *command)
+{
+    char names[HELP_SENTENCE_MAX] = "";
+    for (const struct scenario *s = env->scenarios; s->name; s++)
+        if (!command->is_task || named_is_task(env, s))
+            text_append(names, sizeof(names), ", ", "%s", s->name);
+    if (strstr(command->operands, "| all"))
+        text_append(names, sizeof(names), ", ", "all");
+    (void)printf("\nScenarios ('contend run NAME --help' has the parameters of one):\n");
+    text_wrapped(stdout, 2, 2, "%s", names);
+}
+
+/* A line a family, from `at` on; returns the family behind it. */
+static size_t print_family(const struct cmd_env *env, size_t at)
+{
+    char names[HELP_SENTENCE_MAX] = "", label[16] = "";
+    const char *family = env->families ? env->families[at] : "";
+    (void)snprintf(label, sizeof(label), "  %s", family);
+    for (; env->benches[at] && (!env->families || strcmp(env->families[at], family) == 0); at++)
+        text_append(names, sizeof(names), " ", "%s", env->benches[at]->name);
+    text_field(12, label, "%s", names);
+    return at;
+}
+
+static void print_benches(const struct cmd_env *env)
+{
+    (void)printf("\nBenchmarks ('contend bench NAME --help' has the parameters of one):\n");
+    for (size_t at = 0; env->benches[at];)
+        at = print_family(env, at);
 }
 
 char *help_format_usage(const struct command *command, char *buf, size_t size)
@@ -73,18 +94,51 @@ char *help_format_usage(const struct command *command, char *buf, size_t size)
     return buf;
 }
 
-void help_print_command(const struct cmd_env *env, const struct command *command)
+/* Those up to a level, below headings; `heading` is the last one that was printed, or "". */
+static const char *print_options(const struct opt *opts, enum opt_level most, const char *heading)
+{
+    const char *group = "Options";
+    for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1)) {
+        group = opt->group ? opt->group : group;
+        if (opt->level > most)
+            continue;
+        if (strcmp(group, heading) != 0)
+            (void)printf("%s:\n", group);
+        heading = group;
+        opt_print_help(opt, "--", most, stdout);
+    }
+    return heading;
+}
+
+static void print_examples(const struct command *command)
+{
+    if (command->examples[0].line)
+        (void)printf("\nExamples:\n");
+    for (const struct example *e = command->examples; e->line; e++)
+        text_wrap(e->text, printf("  %-*s", EXAMPLE_COLUMN - 2, e->line), EXAMPLE_COLUMN, stdout);
+}
+
+void help_print_command(const struct cmd_env *env, const struct command *command, bool all)
 {
     char usage[HELP_USAGE_MAX];
+    const enum opt_level most = all ? OPT_RARE : OPT_COMMON;
     text_wrap(help_format_usage(command, usage, sizeof(usage)), printf("usage: "), 7, stdout);
-    print_about(command->about);
-    if (command->operands)
-        print_choices(env, command);
+    if (all)
+        print_about(command->about);
+    else
+        print_first_sentence(command->about);
+    if (command->operands && strstr(command->operands, "SCENARIO"))
+        print_scenarios(env, command);
+    if (command->operands && strstr(command->operands, "BENCH"))
+        print_benches(env);
     if (command->opts)
-        (void)printf("\nOptions:\n");
-    opts_print_help(command->opts, "--", stdout);
+        (void)putchar('\n');
+    const char *heading = print_options(command->opts, most, "");
     if (command->takes_params)
-        opts_print_help(help_param_option, "--", stdout);
+        (void)print_options(help_param_option, most, heading);
+    print_examples(command);
+    if (!all && command->opts)
+        (void)printf("\n'contend %s --help-all' has all options.\n", command->name);
 }
 
 static void print_parameters(const struct bench *bench)
@@ -94,7 +148,8 @@ static void print_parameters(const struct bench *bench)
         return;
     }
     (void)printf("\nParameters of %s (-p NAME=VALUE):\n", bench->name);
-    opts_print_help(bench->opts, "", stdout);
+    for (const struct opt *opt = opts_shown(bench->opts); opt; opt = opts_shown(opt + 1))
+        opt_print_help(opt, "", OPT_RARE, stdout);
 }
 
 static void print_where_options_are(const char *command)

@@ -14,8 +14,8 @@ enum { HELP_USAGE_MAX = 128 };
 /* "contend run [SCENARIO...] [options]". Returns buf. */
 char *help_format_usage(const struct command *command, char *buf, size_t size);
 
-/* What it does and takes, and the scenarios or benchmarks that it can be given. */
-void help_print_command(const struct cmd_env *env, const struct command *command);
+/* What it does, takes, and can be given; without `all` the common options, and one sentence. */
+void help_print_command(const struct cmd_env *env, const struct command *command, bool all);
 
 /* The parameters of what is measured there. */
 void help_print_scenario(const struct cmd_env *env, const struct scenario *scenario);

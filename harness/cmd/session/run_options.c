@@ -11,174 +11,193 @@ static const char *const device_names[] = {"auto",
 #undef DEVICE_NAME
                                                NULL};
 
-/* What `run`, `bench` and `ab` have in common, by its place in their tables. */
+/* What `run`, `bench`, `ab` and `tune` have in common, by its place in their tables. */
 /* clang-format off */
 #define WORKER_OPTIONS \
     OPT_TEXT("workers", run_options, workers, "auto", "N[,N..M]", \
-             "Worker counts to try, each once, such as 2 or 1,2,4 or 1..4: several make curves; auto is one a GPU, at least 2", .letter = 'n')
+             "Worker counts: 2, 1,2,4 or 1..4; auto is one a GPU, at least 2", .letter = 'n')
 #define DEVICE_OPTION \
     OPT_CHOICE("device", run_options, device, "auto", device_names, "D", \
-               "What stands behind the workers")
-#define PLACEMENT_OPTION(text) \
-    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]", text, .letter = 'P')
+               "What workers feed")
+#define BACKGROUND_OPTIONS \
+    OPT_TEXT("background", run_options, background, NULL, "BENCH", \
+             "Benchmark that makes load behind the measured workers", .level = OPT_RARE), \
+    OPT_INT("background-workers", run_options, background_workers, NULL, 1, RUN_WORKERS_MAX, "N", \
+            "How many of them (default 1 with --background)", .level = OPT_RARE)
 #define TIME_OPTIONS \
-    OPT_SECONDS("time", run_options, time_s, NULL, 0.01, 3600, "T", \
-                "Measured time of an arm (default: the profile's)"), \
-    OPT_SECONDS("warmup", run_options, warmup_s, NULL, 0, 3600, "T", \
+    OPT_SECONDS("time", run_options, time_s, NULL, 0.01, 86400, "T", \
+                "Measured time of an arm (default: the profile's)", .level = OPT_RARE), \
+    OPT_SECONDS("warmup", run_options, warmup_s, NULL, 0, 86400, "T", \
                 "Time of steps that do not count, at least one step; once alone, and again among " \
-                "others"), \
-    OPT_SECONDS("limit", run_options, limit_s, NULL, 0.1, 3600, "T", \
+                "others", .level = OPT_RARE), \
+    OPT_SECONDS("limit", run_options, limit_s, NULL, 0.1, 86400, "T", \
                 "A step still under way so long after the start is cut off and reported " \
-                "as 'more than'"), \
-    OPT_SECONDS("setup-limit", run_options, setup_limit_s, "60", 0.1, 3600, "T", \
-                "A worker without progress for so long outside of steps is ended as hung"), \
+                "as 'more than'", .level = OPT_RARE), \
+    OPT_SECONDS("setup-limit", run_options, setup_limit_s, "60", 0.1, 86400, "T", \
+                "A worker without progress for so long outside of steps is ended as hung", \
+                .level = OPT_RARE), \
     OPT_INT("seed", run_options, seed, NULL, 1, 9e15, "N", \
-            "Seed of the order of arms and of the data (default: drawn, and recorded)")
+            "Seed of the order of arms and of the data (default: drawn, and recorded)", \
+            .level = OPT_RARE)
 #define SIZE_OPTIONS \
     OPT_TEXT("begin", run_options, begin, NULL, "SIZE", \
              "First size of a benchmark that goes over sizes; short for -p begin=SIZE", \
-             .letter = 'b'), \
+             .letter = 'b', .level = OPT_RARE, .group = "Parameters"), \
     OPT_TEXT("end", run_options, end, NULL, "SIZE", "Last size; short for -p end=SIZE", \
-             .letter = 'e'), \
+             .letter = 'e', .level = OPT_RARE), \
     OPT_TEXT("factor", run_options, factor, NULL, "N", \
-             "Each size is N times the one before; short for -p factor=N", .letter = 'f')
-#define PLACE_OPTIONS \
-    OPT_TEXT("background", run_options, background, NULL, "BENCH", \
-             "Benchmark that makes load behind the measured workers"), \
-    OPT_INT("background-workers", run_options, background_workers, NULL, 1, RUN_WORKERS_MAX, "N", \
-             "How many of them (default 1 with --background)")
+             "Each size is N times the one before; short for -p factor=N", .letter = 'f', \
+             .level = OPT_RARE)
 #define BIND_OPTIONS \
     OPT_CHOICE("bind", run_options, bind, "mask", bind_names, "BY", \
-               "What holds workers on their CPUs: their mask, or a cpuset of cgroup v2"), \
+               "What holds workers on their CPUs: their mask, or a cpuset of cgroup v2", \
+               .level = OPT_RARE), \
     OPT_DOUBLE("cpu-max", run_options, cpu_max, NULL, 0.01, 8192, "CPUS", \
-               "Give each worker the time of so many CPUs by a quota of cgroup v2, such as 0.5")
+               "Give each worker the time of so many CPUs by a quota of cgroup v2, such as 0.5", \
+               .level = OPT_RARE), \
+    PLAN_GPUS_OPTION(run_options, topo.fake_gpus)
 #define OUT_OPTIONS \
     OPT_TEXT("out", run_options, out, NULL, "DIR", \
-             "Where the results go; those of an earlier run there are replaced when the first " \
+             "Directory of the results; those of an earlier run there are replaced when the first " \
              "round is done (default results/<host>/<utc>-<scenario>)", \
-             .letter = 'o'), \
+             .letter = 'o', .group = "Results"), \
     OPT_TEXT("host", run_options, host, NULL, "NAME", \
-             "Name of this machine in results and plots (default: its host name)")
-#define MEASURE_OPTIONS TIME_OPTIONS, SIZE_OPTIONS, PLACE_OPTIONS
-#define SHOW_OPTIONS \
-    OPT_FLAG("no-baselines", run_options, no_baselines, NULL, \
-             "Leave out the workers that run alone; no efficiency, no loss split"), \
-    OPT_FLAG("no-canary", run_options, no_canary, NULL, \
-             "Leave out the arm that shows each round how fast the machine itself is"), \
-    OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html"), \
-    OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"), \
-    OPT_FLAG("strict", run_options, strict, NULL, \
-             "Exit with 4 where the machine was too busy for evidence")
-#define PROFILE_OPTIONS \
-    OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P", \
-               "How long and how often to measure"), \
-    OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N", \
-            "Rounds of all arms (default: the profile's, 3 to 5 in quick, 5 or 11)")
-#define LAST_OPTIONS \
+             "Name of this machine in results and plots (default: its host name)", \
+             .level = OPT_RARE)
+#define DRY_OPTION \
     OPT_FLAG("dry-run", run_options, dry_run, NULL, \
-             "Print the plan and the expected time; start nothing"), \
-    OPT_TEXT("gpus", run_options, topo.fake_gpus, NULL, "BDF@NODE,..", \
-             "Plan with these GPUs, too, as 0000:01:00.0@0 (PCI address, NUMA node)")
+             "Print the plan and the expected time; start nothing")
+#define NO_CANARY_OPTION(text) \
+    OPT_FLAG("no-canary", run_options, no_canary, NULL, text, .level = OPT_RARE)
+#define NO_PLOTS_OPTION \
+    OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html", \
+             .level = OPT_RARE)
 /* clang-format on */
 
 const struct opt run_option_table[] = {
+    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
+             "Placements to compare, such as none,partition; 'contend info' explains them "
+             "(default: the scenario's)",
+             .letter = 'P', .group = "What is compared"),
     WORKER_OPTIONS,
-    PLACEMENT_OPTION("Placements to compare, such as none,partition (default: the scenario's, or "
-                     "for a command all that fit this machine); 'contend info' names them"),
     DEVICE_OPTION,
-    PROFILE_OPTIONS,
+    BACKGROUND_OPTIONS,
+    OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
+               "Effort; how long and how often to measure", .group = "How long"),
     OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T",
-                "All of it takes about so long at most: fewer and shorter rounds, each scenario by "
-                "its share (default: the profile's; of 'all' in quick 5m30s)"),
+                "Take about so long, such as 90s or 1h; rounds become fewer and shorter, each "
+                "scenario has its share (default: the profile's; of 'all' in quick 5m30s)"),
+    OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
+            "Rounds of all arms (default: the profile's, 3 to 5 in quick, 5 or 11)",
+            .level = OPT_RARE),
+    TIME_OPTIONS,
     COMMAND_OPTIONS(run_options, command),
     OPT_FLAG("sample", run_options, sample, NULL,
-             "Run the sample worker that contend brings (a Python script) as the command"),
-    MEASURE_OPTIONS,
+             "Run the sample worker that contend brings (a Python script) as the command",
+             .level = OPT_RARE),
     PLAN_OPTIONS(run_options, plan),
     BIND_OPTIONS,
     OUT_OPTIONS,
+    OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"),
+    DRY_OPTION,
     OPT_FLAG("comms", run_options, comms, NULL,
              "Log who sent how much to whom over NCCL, and check that against what the benchmark "
-             "knows it sent"),
+             "knows it sent",
+             .level = OPT_RARE),
     OPT_TEXT("trace", run_options, trace, NULL, "FILE",
              "Write steps, stages and CPUs of the first round as a trace for ui.perfetto.dev or "
-             "chrome://tracing"),
-    SHOW_OPTIONS,
-    LAST_OPTIONS,
+             "chrome://tracing",
+             .level = OPT_RARE),
+    OPT_FLAG("no-baselines", run_options, no_baselines, NULL,
+             "Leave out the workers that run alone; no efficiency, no loss split",
+             .level = OPT_RARE),
+    NO_CANARY_OPTION("Leave out the arm that shows each round how fast the machine itself is"),
+    NO_PLOTS_OPTION,
+    OPT_FLAG("strict", run_options, strict, NULL,
+             "Exit with 4 where the machine was too busy for evidence", .level = OPT_RARE),
+    SIZE_OPTIONS,
     {.name = NULL},
 };
 
 const struct opt ab_option_table[] = {
     OPT_TEXTS("variant", run_options, variants, "NAME[=KIND:VALUE]",
-              "What is compared, the base first, each twice or more for several changes. Kinds: "
+              "One side, the base first; each twice or more for several changes. Kinds: "
               "env:VAR=VALUE, param:K=V, placement:P, lib:nccl=PATH; before:COMMAND, "
               "after:COMMAND (undoes it) and check:COMMAND (shows it) around each observation; "
               "build:PATH, another contend",
-              .letter = 'v'),
-    OPT_SECONDS("max-time", run_options, max_time_s, "3m", 1, 864000, "T",
-                "Rounds are added until all that counts is clear, or so long"),
-    OPT_INT("rounds", run_options, rounds, NULL, 1, 100000, "N", "Exactly so many rounds, instead"),
+              .letter = 'v', .group = "What is compared"),
     OPT_DOUBLE("threshold", run_options, threshold, "2", 0.01, 50, "PERCENT",
                "A change that is shown to be smaller is SAME"),
     OPT_TEXT("fail-on", run_options, fail_on, "none", "WHAT[,WHAT..]",
-             "Exit with 1 where one that gates is so: slower, unclear, missing or none",
+             "Exit with 1 where one that gates is so; slower, unclear, missing or none",
              .choices = compared_fail_on),
     WORKER_OPTIONS,
-    PLACEMENT_OPTION("Placements under which the variants are compared (default: partition where "
-                     "the scenario has it, else its first)"),
-    COMMAND_OPTIONS(run_options, command),
+    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
+             "Placements of the variants; default partition, else the scenario's first",
+             .letter = 'P'),
     DEVICE_OPTION,
-    MEASURE_OPTIONS,
+    BACKGROUND_OPTIONS,
+    OPT_SECONDS("max-time", run_options, max_time_s, "3m", 1, 864000, "T",
+                "Add rounds until all that counts is clear, or so long", .group = "How long"),
+    OPT_INT("rounds", run_options, rounds, NULL, 1, 100000, "N", "Exactly so many rounds, instead",
+            .level = OPT_RARE),
+    TIME_OPTIONS,
+    COMMAND_OPTIONS(run_options, command),
     PLAN_OPTIONS(run_options, plan),
     BIND_OPTIONS,
     OUT_OPTIONS,
     OPT_FLAG("json", run_options, json, NULL, "Print the comparisons as JSON instead of the table"),
-    OPT_FLAG("markdown", run_options, markdown, NULL,
-             "Print them as Markdown, for a pull request, instead"),
-    OPT_TEXT("junit", run_options, junit, NULL, "FILE", "Write them as JUnit XML, too"),
-    LAST_OPTIONS,
+    OPT_FLAG("markdown", run_options, markdown, NULL, "Print them as Markdown, for a pull request",
+             .level = OPT_RARE),
+    OPT_TEXT("junit", run_options, junit, NULL, "FILE", "Write them as JUnit XML, too",
+             .level = OPT_RARE),
+    DRY_OPTION,
+    SIZE_OPTIONS,
     {.name = NULL},
 };
 
 const struct opt tune_option_table[] = {
-    OPT_FLAG("cores", run_options, cores, NULL,
-             "Measure how many cores a worker, and so a GPU, needs, and search nothing"),
-    OPT_TEXT("core-counts", run_options, try_cores, NULL, "C[,C..]",
-             "With --cores: counts to try (default: 1, 2, 3, 4, 6, 8, ... and all)"),
-    OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T",
-                "It takes so long at most, unless a single measurement is longer (default 3m; with "
-                "--cores the profile's)"),
+    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
+             "Placements to search (default: the scenario's); with --cores the first that binds "
+             "(default partition)",
+             .letter = 'P', .group = "What is searched"),
+    OPT_TEXT("threads", run_options, try_threads, NULL, "T[,T..]",
+             "Threads of each worker to try; default: what the placement gives, and half of it"),
+    OPT_TEXT("reserve", run_options, try_reserve, NULL, "K[,K..]",
+             "Cores kept free to try (default: 0, 1 and, of 32 and more, a sixteenth)",
+             .level = OPT_RARE),
+    OPT_TEXT("wait", run_options, try_wait, NULL, "W[,W..]",
+             "How threads wait, to try: auto, passive or both (default: both)", .level = OPT_RARE,
+             .choices = plan_wait_choices),
     OPT_DOUBLE("within", run_options, threshold, "5", 0.1, 50, "PERCENT",
-               "A setting that is simpler and so near to the best is preferred"),
+               "A setting that is simpler and so near to the best is preferred", .level = OPT_RARE),
+    OPT_FLAG("cores", run_options, cores, NULL,
+             "Measure how many cores a worker, and so a GPU, needs"),
+    OPT_TEXT("core-counts", run_options, try_cores, NULL, "C[,C..]",
+             "With --cores: counts to try (default: 1, 2, 3, 4, 6, 8, ... and all)",
+             .level = OPT_RARE),
+    WORKER_OPTIONS,
+    DEVICE_OPTION,
+    BACKGROUND_OPTIONS,
+    OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T",
+                "Take so long at most, or one measurement; default 3m, with --cores the profile's",
+                .group = "How long"),
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
             "Exactly so many fresh rounds, or with --cores rounds of all counts, whatever the time "
-            "(default: as there is time for, up to 15)"),
-    WORKER_OPTIONS,
-    OPT_TEXT(
-        "placement", run_options, placements, NULL, "P[,P..]",
-        "Placements to search (default: the scenario's), with --cores the first that binds workers "
-        "to cores (default partition); 'none' is what the best is held against",
-        .letter = 'P'),
-    OPT_TEXT("threads", run_options, try_threads, NULL, "T[,T..]",
-             "Threads of each worker to try (default: what the placement gives, and half of it)"),
-    OPT_TEXT("reserve", run_options, try_reserve, NULL, "K[,K..]",
-             "Cores kept free to try (default: 0, 1 and, of 32 and more, a sixteenth)"),
-    OPT_TEXT("wait", run_options, try_wait, NULL, "W[,W..]",
-             "How threads wait, to try: auto, passive or both (default: both)",
-             .choices = plan_wait_choices),
+            "(default: as there is time for, up to 15)",
+            .level = OPT_RARE),
+    OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
+               "With --cores: how long and how often to measure", .level = OPT_RARE),
+    TIME_OPTIONS,
     COMMAND_OPTIONS(run_options, command),
-    DEVICE_OPTION,
-    MEASURE_OPTIONS,
     PLAN_CPUS_OPTION(run_options, plan),
     PLAN_MEM_OPTION(run_options, plan),
     BIND_OPTIONS,
     OUT_OPTIONS,
-    OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
-               "With --cores: how long and how often to measure"),
-    OPT_FLAG("no-canary", run_options, no_canary, NULL,
-             "With --cores: leave out the arm that shows how fast the machine itself is"),
-    OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html"),
     OPT_FLAG("json", run_options, json, NULL, "Print settings and findings as JSON"),
-    LAST_OPTIONS,
+    DRY_OPTION,
+    NO_CANARY_OPTION("With --cores: leave out the arm that shows how fast the machine itself is"),
+    NO_PLOTS_OPTION,
+    SIZE_OPTIONS,
     {.name = NULL},
 };

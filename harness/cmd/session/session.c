@@ -60,7 +60,7 @@ int session_help(const struct session *s, const struct command *command)
 {
     const struct scenario *scenarios[CLI_LIST_MAX];
     if (!s->cli.npositional) {
-        help_print_command(s->env, command);
+        help_print_command(s->env, command, s->cli.help_all);
         return cmd_finish();
     }
     int n = named_scenarios(s->env, &s->cli, scenarios);

@@ -12,7 +12,7 @@ static void print_names(const struct opt *opt, const char *before, const char *b
 
 static void print_option_names(const struct opt *opts, FILE *out)
 {
-    for (const struct opt *opt = opts; opt && opt->name; opt++) {
+    for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1)) {
         print_names(opt, "", " ", out);
         (void)fputc(' ', out);
     }
@@ -34,7 +34,7 @@ static void print_command(const struct cmd_env *env, const struct command *comma
     print_option_names(command->opts, out);
     if (command->takes_params)
         print_option_names(help_param_option, out);
-    (void)fprintf(out, "--help -h' way=%s\n        words='", way_of(offer));
+    (void)fprintf(out, "--help --help-all -h' way=%s\n        words='", way_of(offer));
     offer_print(env, offer, NULL, out);
     (void)fprintf(out, "'\n        ;;\n");
 }
@@ -44,7 +44,7 @@ static void print_values(const struct cmd_env *env, const struct command *comman
 {
     char before[64];
     (void)snprintf(before, sizeof(before), "%s/", command->name);
-    for (const struct opt *opt = command->opts; opt && opt->name; opt++) {
+    for (const struct opt *opt = opts_shown(command->opts); opt; opt = opts_shown(opt + 1)) {
         enum offer offer = offer_of_option(opt);
         if (opt->kind == OPT_FLAG)
             continue;

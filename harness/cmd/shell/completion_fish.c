@@ -62,7 +62,7 @@ static void print_command(const struct cmd_env *env, const struct command *comma
         print_offer(env, offer_of_command(command), NULL, out);
         (void)fputc('\n', out);
     }
-    for (const struct opt *opt = command->opts; opt && opt->name; opt++)
+    for (const struct opt *opt = opts_shown(command->opts); opt; opt = opts_shown(opt + 1))
         print_option(env, command, opt, NULL, out);
     if (command->takes_params)
         print_option(env, command, help_param_option, "__contend_pairs", out);
@@ -96,7 +96,7 @@ void completion_print_fish(const struct cmd_env *env, FILE *out)
         if ((*c)->takes_params)
             print_pairs(env, *c, out);
     (void)fprintf(out, "end\n\ncomplete -c contend -f\ncomplete -c contend -s h -l help -d 'show "
-                       "help'\n");
+                       "help'\ncomplete -c contend -l help-all -d 'show all options'\n");
     for (const struct command *const *c = command_table; *c; c++)
         print_command(env, *c, out);
 }

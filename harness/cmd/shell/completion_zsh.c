@@ -60,7 +60,7 @@ static void print_option(const struct cmd_env *env, const struct opt *opt, const
 static void print_command(const struct cmd_env *env, const struct command *command, FILE *out)
 {
     (void)fprintf(out, "    (%s)\n        _arguments \\\n", command->name);
-    for (const struct opt *opt = command->opts; opt && opt->name; opt++)
+    for (const struct opt *opt = opts_shown(command->opts); opt; opt = opts_shown(opt + 1))
         print_option(env, opt, NULL, out);
     if (command->takes_params)
         print_option(env, help_param_option, "_contend_pairs", out);
@@ -71,7 +71,7 @@ static void print_command(const struct cmd_env *env, const struct command *comma
         print_action(env, offer_of_command(command), NULL, out);
         (void)fprintf(out, "' \\\n");
     }
-    (void)fprintf(out, "            '(- *)'{-h,--help}'[show help]'\n        ;;\n");
+    (void)fprintf(out, "            '(- *)'{-h,--help,--help-all}'[show help]'\n        ;;\n");
 }
 
 /* (run) names=(pipeline ...) target=pipeline ;; */

@@ -108,7 +108,7 @@ void offer_print(const struct cmd_env *env, enum offer offer, const struct opt *
 
 static void print_pairs(const struct bench *bench, FILE *out)
 {
-    for (const struct opt *opt = bench->opts; opt && opt->name; opt++) {
+    for (const struct opt *opt = opts_shown(bench->opts); opt; opt = opts_shown(opt + 1)) {
         const char *const none[] = {"", NULL};
         const char *const *value = opt->kind == OPT_CHOICE ? opt->choices
                                    : opt->kind == OPT_FLAG ? flag_values

@@ -17,8 +17,8 @@ static const struct opt comms_opts[] = {
         "Look at the running NCCL job that has this process, by NCCL's RAS service and NVLink's "
         "counters"),
     OPT_FLAG("all", comms_args, all, NULL, "The same of the job that NCCL_RAS_ADDR names"),
-    OPT_SECONDS("time", comms_args, seconds, "2", 0.01, 3600, "S",
-                "Of --attach and --all: time between two looks"),
+    OPT_SECONDS("time", comms_args, seconds, "2", 0.01, 3600, "T",
+                "With --attach and --all: time between two looks"),
     OPT_FLAG("json", comms_args, json, NULL,
              "Print JSON, with --read, --attach or --all, and write nothing"),
     {.name = NULL},
@@ -29,13 +29,14 @@ const struct command comms_command = {
     .group = "Look",
     .tool = "comms",
     .summary = "who sent how much to whom over NCCL, of a command or of its logs",
-    .about = "Runs the command behind '--', as in 'contend comms -- ./train', with its own stdin, "
-             "stdout "
-             "and stderr, under the profiler plugin of NCCL that lies beside this program. Every "
-             "process "
-             "that uses NCCL leaves a log; at the end one report on stderr has the calls of each "
+    .about = "Runs the command after '--' under our profiler plugin of NCCL, and reports who sent "
+             "how much to whom. The command keeps its stdin, stdout and stderr. Every process that "
+             "uses NCCL leaves a log; at the end one report on stderr has the calls of each "
              "communicator by collective, algorithm and protocol, and who sent how much to whom. "
              "The exit code is that of the command, 127 where there is no such command; 3: nothing "
              "was started, since another profiler plugin is set, or the plugin is not there.",
+    .operands = "[-- COMMAND [ARGUMENT...]]",
     .opts = comms_opts,
+    .examples = {{"contend comms -- ./train", "of a command"},
+                 {"contend comms --attach 4711", "of a job that runs"}},
 };

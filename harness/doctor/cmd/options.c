@@ -2,46 +2,51 @@
 
 static const struct opt doctor_opts[] = {
     OPT_TEXTS("pid", doctor_args, pids, "PID",
-              "look at this process and what it started; may be repeated"),
+              "Look at this process and what it started; may be repeated", .group = "Processes"),
     OPT_FLAG("gpu-procs", doctor_args, gpu_procs, NULL,
-             "look at the processes that use a GPU, as NVML lists them, and what they started"),
-    OPT_FLAG("all", doctor_args, all, NULL, "look at all processes, not only those that are busy"),
+             "Look at the processes that use a GPU, as NVML lists them, and what they started"),
+    OPT_FLAG("all", doctor_args, all, NULL, "Look at all processes, not only those that are busy"),
     OPT_SECONDS("time", doctor_args, look_s, NULL, 0.2, 3600, "T",
-                "how long a look takes (default 5s, with --live 1s)"),
-    OPT_FLAG("live", doctor_args, live, NULL,
-             "show where the time of these processes goes, again and again, until q is pressed"),
+                "How long a look takes (default 5s, with --live 1s)"),
+    OPT_FLAG("live", doctor_args, live, NULL, "Show where their time goes until q is pressed"),
     OPT_INT("looks", doctor_args, looks, NULL, 1, 1e9, "N",
-            "with --live: end after so many looks; 1 prints one and ends"),
+            "With --live: end after so many looks; 1 prints one and ends", .level = OPT_RARE),
     OPT_FLAG("apply", doctor_args, apply, NULL,
-             "then bind the busy ones to CPUs of their own, after showing it and asking"),
-    OPT_TEXT("placement", doctor_args, applied.placement, "partition", "P",
-             "with --apply and --verify: by which placement, see 'contend info'", .letter = 'P'),
-    OPT_TEXTS(
-        "verify", doctor_args, verify.metrics, "METRIC",
-        "then try that on the job, measure with and without it in alternation, undo it, and "
-        "say the gain; METRIC is how fast the job is: lines:LOG[:REGEX] (lines its log grows "
-        "by), file:LOG:REGEX (the rate in new lines), counter:COMMAND (prints a number that "
-        "grows), rate:COMMAND (prints the rate) or gpu (how busy its GPUs are); once for each "
-        "worker, summed"),
+             "Then bind the busy ones to CPUs of their own, after showing it and asking",
+             .group = "The fix"),
+    OPT_TEXTS("verify", doctor_args, verify.metrics, "METRIC",
+              "Then try the fix, undo it, and report the gain; by blocks in alternation; METRIC is "
+              "how fast "
+              "the job is: lines:LOG[:REGEX] (lines its log grows by), file:LOG:REGEX (the rate in "
+              "new lines), counter:COMMAND (prints a number that grows), rate:COMMAND (prints the "
+              "rate) or gpu (how busy its GPUs are); once for each worker, summed"),
     OPT_TEXT("restart", doctor_args, verify.restart, NULL, "COMMAND",
-             "with --verify: start the job by this shell line, look at it, and try the settings "
+             "With --verify: start the job by this shell line, look at it, and try the settings "
              "that the findings name for the next start; LOG '-' is what it prints"),
+    OPT_SECONDS("max-time", doctor_args, verify.max_time_s, "60", 1, 86400, "T",
+                "With --verify: how long anything is changed, at the most"),
+    OPT_TEXT("placement", doctor_args, applied.placement, "partition", "P",
+             "With --apply and --verify: by which placement, see 'contend info'", .letter = 'P',
+             .level = OPT_RARE),
     OPT_FLAG("less-is-better", doctor_args, verify.less_is_better, NULL,
-             "with --verify file: and rate:: the number is a time or a cost"),
-    OPT_SECONDS("block", doctor_args, verify.block_s, "4", 1.5, 600, "TIME",
-                "with --verify: how long a block is at the most; its first second does not count"),
-    OPT_SECONDS("max-time", doctor_args, verify.max_time_s, "60", 1, 86400, "TIME",
-                "with --verify: how long anything is changed, at the most"),
-    OPT_FLAG("keep", doctor_args, verify.keep, NULL, "with --verify: a gain that is proven stays"),
-    OPT_FLAG("yes", doctor_args, applied.yes, NULL, "with --apply and --verify: do not ask"),
-    OPT_FLAG("undo", doctor_args, undo, NULL, "give back the masks that --apply replaced"),
+             "With --verify file: and rate:: the number is a time or a cost", .level = OPT_RARE),
+    OPT_SECONDS("block", doctor_args, verify.block_s, "4", 1.5, 600, "T",
+                "With --verify: how long a block is at the most; its first second does not count",
+                .level = OPT_RARE),
+    OPT_FLAG("keep", doctor_args, verify.keep, NULL, "With --verify: a gain that is proven stays",
+             .level = OPT_RARE),
+    OPT_FLAG("yes", doctor_args, applied.yes, NULL, "With --apply and --verify: do not ask",
+             .level = OPT_RARE),
+    OPT_FLAG("undo", doctor_args, undo, NULL, "Restore the masks that --apply replaced"),
     OPT_TEXT("state", doctor_args, applied.state, NULL, "FILE",
-             "where --apply keeps them (default: doctor.state in ~/.local/state/contend)"),
-    OPT_FLAG("list", doctor_args, list, NULL, "explain the checks, and look at nothing"),
-    OPT_FLAG("markdown", doctor_args, markdown, NULL, "print Markdown"),
-    OPT_FLAG("json", doctor_args, json, NULL, "print JSON, with --live a document a look"),
+             "Where --apply keeps them (default: doctor.state in ~/.local/state/contend)",
+             .level = OPT_RARE),
+    OPT_FLAG("list", doctor_args, list, NULL, "Explain the checks, and look at nothing",
+             .group = "Output"),
+    OPT_FLAG("markdown", doctor_args, markdown, NULL, "Print Markdown", .level = OPT_RARE),
+    OPT_FLAG("json", doctor_args, json, NULL, "Print JSON, with --live a document a look"),
     OPT_TEXT("root", doctor_args, root, NULL, "DIR",
-             "for tests: /proc and /sys are looked up below it"),
+             "For tests: /proc and /sys are looked up below it"),
     {.name = NULL}};
 
 const struct command doctor_command = {
@@ -50,12 +55,14 @@ const struct command doctor_command = {
     .tool = "doctor",
     .summary = "what costs running processes time, and the fix; --live: a view",
     .about =
-        "Looks at live processes for a few seconds, those that are busy unless others are named, "
-        "and says what costs them time: with the numbers behind it, and the command that mends it, "
-        "what costs most first. A process that hangs is found among those that sleep. Changes "
-        "nothing without --apply or --verify, and needs no root; root sees the environment, the "
-        "pages and the waits of other users' processes, too. Exit "
-        "code: 0 nothing found, 1 something that costs, 3 it could not look; of --verify: 0 a gain "
-        "is proven, 1 there is none, 4 inconclusive.",
+        "Looks at busy processes for a few seconds, and prints what costs them time and the "
+        "command that fixes it, what costs most first. A process that hangs is found among those "
+        "that sleep. Changes nothing without --apply or --verify, and needs no root; root sees the "
+        "environment, the pages and the waits of other users' processes, too. Exit code: 0 nothing "
+        "found, 1 something that costs, 3 it could not look; of --verify: 0 a gain is proven, 1 "
+        "there is none, 4 inconclusive.",
+    .examples = {{"contend doctor", "what costs busy processes time"},
+                 {"contend doctor --live --pid 4711", "where the time of one job goes"},
+                 {"contend doctor --verify lines:train.log", "prove the fix on this job"}},
     .opts = doctor_opts,
 };

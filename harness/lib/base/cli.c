@@ -38,7 +38,7 @@ static int unknown_option(const struct parser *p, const char *arg, struct err *e
     char hint[SIMILAR_HINT_MAX];
     bool is_long = arg[1] == '-';
     struct similar near = similar_to(arg + 2, is_long ? strcspn(arg + 2, "=") : 0);
-    for (const struct opt *opt = p->opts; opt && opt->name; opt++)
+    for (const struct opt *opt = opts_shown(p->opts); opt; opt = opts_shown(opt + 1))
         similar_offer(&near, opt->name);
     if (p->accept_pairs)
         similar_offer(&near, "param");
@@ -77,15 +77,20 @@ static int parse_option(struct parser *p, struct err *err)
                    : opt_set(opt, p->base, value, err);
 }
 
-static bool is_help(const char *arg)
+static bool is_help_all(const char *arg)
 {
-    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+    return strcmp(arg, "--help-all") == 0;
 }
 
-static bool asks_for_help(int argc, char **argv)
+static bool is_help(const char *arg)
+{
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0 || is_help_all(arg);
+}
+
+static bool has(int argc, char **argv, bool (*is)(const char *arg))
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (is_help(argv[i]))
+        if (is(argv[i]))
             return true;
     return false;
 }
@@ -98,7 +103,8 @@ int cli_parse(const struct opt *opts, bool accept_pairs, int argc, char **argv, 
     int rc = 0;
     memset(cli, 0, sizeof(*cli));
     opts_set_defaults(opts, base);
-    cli->help = asks_for_help(argc, argv);
+    cli->help = has(argc, argv, is_help);
+    cli->help_all = has(argc, argv, is_help_all);
     for (; p.at < argc && !rc; p.at++) {
         const char *arg = argv[p.at];
         if (options && strcmp(arg, "--") == 0)

@@ -17,6 +17,7 @@ struct cli {
     const char *pairs[CLI_LIST_MAX]; /* each -p/--param name=value, in order */
     size_t npairs;
     bool help; /* --help or -h was given: of no wrong option is told, and it ended the reading */
+    bool help_all; /* --help-all was given: then help, too */
 };
 
 /*

@@ -153,6 +153,13 @@ void opts_set_defaults(const struct opt *opts, void *base)
     }
 }
 
+const struct opt *opts_shown(const struct opt *opt)
+{
+    while (opt && opt->name && opt->level == OPT_HIDDEN)
+        opt++;
+    return opt && opt->name ? opt : NULL;
+}
+
 const struct opt *opts_find(const struct opt *opts, const char *name)
 {
     for (const struct opt *opt = opts; opt && opt->name; opt++)
@@ -174,7 +181,7 @@ int opts_set_pair(const struct opt *opts, void *base, const char *pair, struct e
 
     char known[160] = "", hint[SIMILAR_HINT_MAX];
     struct similar near = similar_to(name, strlen(name));
-    for (opt = opts; opt && opt->name; opt++) {
+    for (opt = opts_shown(opts); opt; opt = opts_shown(opt + 1)) {
         text_append(known, sizeof(known), ", ", "%s", opt->name);
         similar_offer(&near, opt->name);
     }
@@ -243,9 +250,11 @@ char *opt_format_term(const struct opt *opt, const char *prefix, char *buf, size
     return buf;
 }
 
-char *opt_format_help(const struct opt *opt, char *buf, size_t size)
+char *opt_format_help(const struct opt *opt, enum opt_level most, char *buf, size_t size)
 {
     (void)snprintf(buf, size, "%s", opt->help);
+    if (most == OPT_COMMON)
+        buf[strcspn(buf, ";")] = '\0';
     for (int i = 0; opt->kind == OPT_CHOICE && opt->choices[i]; i++)
         text_append(buf, size, i ? ", " : ": ", "%s", opt->choices[i]);
     /* A flag that has one is a parameter, and has to be given a value. */
@@ -255,7 +264,7 @@ char *opt_format_help(const struct opt *opt, char *buf, size_t size)
     return buf;
 }
 
-static void print_one_help(const struct opt *opt, const char *prefix, FILE *out)
+void opt_print_help(const struct opt *opt, const char *prefix, enum opt_level most, FILE *out)
 {
     char term[OPT_TERM_MAX], help[OPT_HELP_MAX];
     int column = fprintf(out, "  %s", opt_format_term(opt, prefix, term, sizeof(term)));
@@ -263,11 +272,5 @@ static void print_one_help(const struct opt *opt, const char *prefix, FILE *out)
         (void)fprintf(out, "%*s", HELP_COLUMN - column, "");
     else
         (void)fprintf(out, "\n%*s", HELP_COLUMN, "");
-    text_wrap(opt_format_help(opt, help, sizeof(help)), HELP_COLUMN, HELP_COLUMN, out);
-}
-
-void opts_print_help(const struct opt *opts, const char *prefix, FILE *out)
-{
-    for (const struct opt *opt = opts; opt && opt->name; opt++)
-        print_one_help(opt, prefix, out);
+    text_wrap(opt_format_help(opt, most, help, sizeof(help)), HELP_COLUMN, HELP_COLUMN, out);
 }

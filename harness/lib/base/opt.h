@@ -3,7 +3,7 @@
  *
  * One table serves parsing, range checks, defaults, help and printing back. An entry is a line or
  * two: name, struct and its field, default, what the kind needs, placeholder, help. Rare fields,
- * such as a letter, follow by name. The table ends with {.name = NULL}:
+ * such as a letter or a level, follow by name. The table ends with {.name = NULL}:
  *
  *   static const struct opt copy_opts[] = {
  *       OPT_SIZE("size", copy_params, size, "512M", 1 << 16, 1ull << 36, "BYTES", "of a copy"),
@@ -39,6 +39,10 @@ enum opt_kind {
     OPT_TEXTS
 };
 
+/* Who is shown it: every reader of a help, those of the whole help and the manual, or only tests.
+ */
+enum opt_level { OPT_COMMON, OPT_RARE, OPT_HIDDEN };
+
 enum { OPT_TEXTS_MOST = 64 };
 
 /* In the order in which they were given; borrowed. */
@@ -55,8 +59,10 @@ struct opt {
     double min, max;            /* of INT, SIZE, DOUBLE, SECONDS; both 0 = no limit */
     const char *const *choices; /* ends with NULL: OPT_CHOICE's; of OPT_TEXT what shells offer */
     const char *arg;            /* placeholder in the help, such as "N"; NULL for a flag */
-    const char *help;           /* one sentence without a stop */
-    char letter;                /* short option on a command line, 0 = none */
+    const char *help; /* a sentence without a stop; the short help ends at its first ';' */
+    char letter;      /* short option on a command line, 0 = none */
+    enum opt_level level;
+    const char *group; /* heading in the help; NULL = that of the option before it */
 };
 
 #define OPT_INT(option, owner, field, fallback, least, most, placeholder, text, ...)               \
@@ -95,6 +101,9 @@ struct opt {
 /* Writes every default into `base`. The defaults are ours: a bad one is a failed assertion. */
 void opts_set_defaults(const struct opt *opts, void *base);
 
+/* The first at or behind `opt` that is not hidden; NULL = none, as of a table that is NULL. */
+const struct opt *opts_shown(const struct opt *opt);
+
 /* NULL where the table has no such name. */
 const struct opt *opts_find(const struct opt *opts, const char *name);
 
@@ -112,11 +121,14 @@ char *opt_format_value(const struct opt *opt, const void *base, char *buf, size_
 
 enum { OPT_TERM_MAX = 96, OPT_HELP_MAX = 512 };
 
-/* "-n, --workers N", and "how many: ... (default 2)", of a flag with one "(0 or 1, ..". buf. */
+/*
+ * "-n, --workers N", and "how many: ... (default 2)", of a flag with one "(0 or 1, ..". As in a
+ * help of options up to that level. Both return buf.
+ */
 char *opt_format_term(const struct opt *opt, const char *prefix, char *buf, size_t size);
-char *opt_format_help(const struct opt *opt, char *buf, size_t size);
+char *opt_format_help(const struct opt *opt, enum opt_level most, char *buf, size_t size);
 
-/* One line an option, wrapped under 80 columns; `prefix` is "--" or "". */
-void opts_print_help(const struct opt *opts, const char *prefix, FILE *out);
+/* The lines of one option, wrapped under 80 columns; `prefix` is "--" or "". */
+void opt_print_help(const struct opt *opt, const char *prefix, enum opt_level most, FILE *out);
 
 #endif

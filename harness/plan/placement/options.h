@@ -27,22 +27,29 @@ extern const char *const plan_wait_choices[];
 
 /* clang-format off */
 #define PLAN_CPUS_OPTION(owner, member)                                                            \
-    OPT_TEXT("cpus", owner, member.cpus, NULL, "LIST", "plan only on these CPUs, such as 0-3,8")
+    OPT_TEXT("cpus", owner, member.cpus, NULL, "LIST", "Plan only on these CPUs, such as 0-3,8",   \
+             .group = "The plan")
 #define PLAN_MEM_OPTION(owner, member)                                                             \
     OPT_CHOICE("mem", owner, member.mem, "auto", plan_mem_choices, "POLICY",                       \
-               "memory policy of each worker; auto is the placement's own")
+               "Memory policy of each worker; auto is the placement's own", .level = OPT_RARE)
 #define PLAN_OPTIONS(owner, member)                                                                \
-    OPT_INT("reserve", owner, member.reserve, "0", 0, BITSET_BITS, "K",                            \
-            "keep the first K allowed cores free for the system"),                                 \
-    PLAN_CPUS_OPTION(owner, member),                                                               \
     OPT_INT("threads", owner, member.threads, NULL, 1, 4096, "T",                                  \
-            "threads of each worker, instead of what the placement gives"),                        \
+            "Threads of each worker (default: the placement's)", .group = "The plan"),             \
+    PLAN_CPUS_OPTION(owner, member),                                                               \
+    OPT_INT("reserve", owner, member.reserve, "0", 0, BITSET_BITS, "K",                            \
+            "Keep the first K allowed cores free for the system", .level = OPT_RARE),              \
     OPT_INT("cores-each", owner, member.cores_each, NULL, 1, BITSET_BITS, "K",                     \
-            "of its slice each worker gets the first K cores alone"),                              \
+            "Give each worker only the first K cores of its slice", .level = OPT_RARE),            \
     OPT_CHOICE("wait", owner, member.wait, "auto", plan_wait_choices, "POLICY",                    \
-               "how the threads of each worker wait: auto as the placement says, passive asleep "  \
-               "(OMP_WAIT_POLICY)"),                                                               \
+               "How the threads of each worker wait: auto as the placement says, passive asleep "  \
+               "(OMP_WAIT_POLICY)",                                                                \
+               .level = OPT_RARE),                                                                 \
     PLAN_MEM_OPTION(owner, member)
+/* Of commands that know the machine by a struct topo_options. */
+#define PLAN_GPUS_OPTION(owner, field)                                                             \
+    OPT_TEXT("gpus", owner, field, NULL, "BDF@NODE,..",                                            \
+             "Add GPUs that are not here, as 0000:01:00.0@0 (PCI address, NUMA node)",             \
+             .level = OPT_RARE)
 /* clang-format on */
 
 /* Fills what the request has of these. -EINVAL: a malformed list. */

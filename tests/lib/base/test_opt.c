@@ -165,7 +165,8 @@ TEST(opt_help_fits_80_columns)
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    opts_print_help(opts, "--", out);
+    for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1))
+        opt_print_help(opt, "--", OPT_RARE, out);
     assert_int_equal(fclose(out), 0);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 1, 79);
@@ -176,5 +177,5 @@ TEST(opt_help_fits_80_columns)
     /* A flag of a command line needs no value, unlike a parameter that is 0 or 1. */
     char help[OPT_HELP_MAX];
     const struct opt flag = {.name = "check", .kind = OPT_FLAG, .help = "look"};
-    assert_string_equal(opt_format_help(&flag, help, sizeof(help)), "look");
+    assert_string_equal(opt_format_help(&flag, OPT_RARE, help, sizeof(help)), "look");
 }
