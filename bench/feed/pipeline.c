@@ -45,8 +45,8 @@ static const struct opt pipeline_opts[] = {
     OPT_FLAG("overlap", pipeline_params, overlap, "1",
              "1: a batch is copied while the device works on the one before, 0: behind that"),
     OPT_DOUBLE("busy", pipeline_params, busy, "0", 0, 1000, "PERCENT",
-               "for tests of the method: keeps a CPU busy behind each step, so long as makes the "
-               "step longer by this"),
+               "keeps a CPU busy behind each step, so long as makes the step longer by this",
+               .level = OPT_HIDDEN),
     {.name = NULL},
 };
 

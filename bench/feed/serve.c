@@ -83,7 +83,7 @@ static const struct opt serve_opts[] = {
     OPT_SECONDS("limit", serve_params, limit_s, "0", 0, 3600, "TIME",
                 "p99 that is too late; 0: ten times a request alone"),
     OPT_SECONDS("stall", serve_params, stall_s, "0", 0, 60, "TIME",
-                "for tests of the method: nothing is begun for so long, in the middle"),
+                "nothing is begun for so long, in the middle", .level = OPT_HIDDEN),
     OPT_SECONDS("bin", serve_params, bin_s, "100ms", 1e-3, 3600, "TIME",
                 "of which the latest request is shown; less where a point is short"),
     {.name = NULL},

@@ -97,6 +97,14 @@ for option in limit sample cpu-max trace; do
     ! "$CONTEND_BINARY" run --help | grep -q -- "--$option" || fail "the short help of run has --$option"
     expect 0 "^  --$option " "$CONTEND_BINARY" run --help-all
 done
+# What only tests of this program need is taken, and stands nowhere.
+for text in "$("$CONTEND_BINARY" man --markdown)" "$(for shell in bash fish zsh; do "$CONTEND_BINARY" completion $shell; done)" \
+    "$("$CONTEND_BINARY" doctor --help-all)" "$("$CONTEND_BINARY" bench pipeline --help)"; do
+    ! grep -E -- '--root|-l root|`(busy|stall) |^  (busy|stall) | busy=' <<<"$text" || fail "shown: an option of tests"
+done
+expect 2 "unknown option '--rot'; see" "$CONTEND_BINARY" doctor --rot
+expect 2 "unknown parameter 'buys'; known: rows.*overlap$" "$CONTEND_BINARY" run -p buys=1
+expect 0 'expected time' "$CONTEND_BINARY" run --dry-run -p busy=1
 the_same 'run --help-all' 'run --rounds 3 --help-all --help'
 
 # In 80 columns.

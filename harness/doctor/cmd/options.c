@@ -45,8 +45,8 @@ static const struct opt doctor_opts[] = {
              .group = "Output"),
     OPT_FLAG("markdown", doctor_args, markdown, NULL, "Print Markdown", .level = OPT_RARE),
     OPT_FLAG("json", doctor_args, json, NULL, "Print JSON, with --live a document a look"),
-    OPT_TEXT("root", doctor_args, root, NULL, "DIR",
-             "For tests: /proc and /sys are looked up below it"),
+    OPT_TEXT("root", doctor_args, root, NULL, "DIR", "/proc and /sys are looked up below it",
+             .level = OPT_HIDDEN),
     {.name = NULL}};
 
 const struct command doctor_command = {

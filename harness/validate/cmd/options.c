@@ -39,7 +39,7 @@ static const struct opt validate_opts[] = {
              "figures; of bounds the new file with them",
              .letter = 'o', .level = OPT_RARE),
     OPT_TEXT("root", validate_args, root, NULL, "DIR",
-             "For tests: /proc, /sys and /dev are looked up below it"),
+             "/proc, /sys and /dev are looked up below it", .level = OPT_HIDDEN),
     {.name = NULL}};
 
 const struct command validate_command = {
