@@ -51,7 +51,7 @@ static int redraw(const char *path, int dir_fd, struct signals *signals,
 
 struct report_options {
     const char *html;
-    bool markdown;
+    bool markdown, json;
 };
 
 static const struct opt option_table[] = {
@@ -59,6 +59,8 @@ static const struct opt option_table[] = {
              "Write the page there, not as report.html into each DIR"),
     OPT_FLAG("markdown", report_options, markdown, NULL,
              "Print Markdown for a pull request in place of the table, and write nothing"),
+    OPT_FLAG("json", report_options, json, NULL,
+             "Print what the command that measured prints with --json, and write nothing"),
     {.name = NULL},
 };
 
@@ -80,16 +82,24 @@ struct session {
     struct side sides[CLI_LIST_MAX];
 };
 
+/* For programs, or to be pasted: nothing is drawn or written. */
+static bool prints_only(const struct session *session)
+{
+    return session->options.markdown || session->options.json;
+}
+
 /* Table and findings on stdout, or what keeps them from there. */
-static void say_again(const struct session *session, const struct side *side)
+static void say_again(const struct session *session, struct side *side)
 {
     const struct recorded *recorded = &side->recorded;
-    if (!side->said && session->options.markdown) {
+    if (!side->said && session->options.json) {
+        side->said = json_value_print(summary_to_json(recorded), 1, &side->saying);
+    } else if (!side->said && session->options.markdown) {
         markdown_print_result(recorded, side->path, stdout);
     } else if (!side->said) {
         summary_print(recorded, stdout, terminal_has_color(STDOUT_FILENO));
         summary_print_source(recorded, side->path);
-    } else if (side->said == -EPROTO && !session->options.markdown) {
+    } else if (side->said == -EPROTO && !prints_only(session)) {
         (void)printf("%s: %s\n", side->path, side->saying.msg); /* and its figures */
     }
 }
@@ -124,7 +134,7 @@ static int judge(const struct side *side)
     return !drawn || no_figures ? EXIT_GOOD : EXIT_NOT_RUN;
 }
 
-/* Of Markdown, which draws nothing. */
+/* Of what draws nothing. */
 static int judge_reading(const struct side *side)
 {
     if (side->said == -ENOENT)
@@ -252,7 +262,11 @@ static bool report_collection(struct session *session, struct side *side, int *c
     struct err err = {0};
     int rc = collected_read(side->dir_fd, PAGE_NAME, &request, &dir, &err);
     side->several = !rc && is_collection(&dir);
-    if (side->several && !session->options.markdown) {
+    if (side->several && session->options.json) {
+        rc = err_set(&err, -EINVAL,
+                     "results of several scenarios: 'contend report --json %.150s/%s'", side->path,
+                     dir.collection.all[0].scenario);
+    } else if (side->several && !session->options.markdown) {
         collected_free(&dir);
         request.found = renew;
         rc = collected_read(side->dir_fd, PAGE_NAME, &request, &dir, &err);
@@ -262,7 +276,7 @@ static bool report_collection(struct session *session, struct side *side, int *c
     if (rc && rc != -EINTR)
         log_error("'%.150s': %s", side->path, err.msg);
     if (rc)
-        *code = rc == -EINTR ? EXIT_INTERRUPTED : EXIT_NOT_RUN;
+        *code = rc == -EINTR ? EXIT_INTERRUPTED : rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN;
     else if (side->several)
         *code = show_collection(session, side, &renewing, &dir);
     collected_free(&dir);
@@ -282,9 +296,9 @@ static int report(struct session *session, struct side *side)
         return EXIT_USAGE;
     }
     const struct comms_hooks *comms = session->env->comms;
-    int shown = comms ? comms->show(side->dir_fd, side->path, session->options.html,
-                                    session->options.markdown)
-                      : -ENOENT;
+    int shown =
+        comms ? comms->show(side->dir_fd, side->path, session->options.html, prints_only(session))
+              : -ENOENT;
     if (shown != -ENOENT) {
         side->said = -EMEDIUMTYPE;
         return shown;
@@ -295,7 +309,7 @@ static int report(struct session *session, struct side *side)
     if (side->said == -ENOENT && report_collection(session, side, &code))
         return code;
     say_again(session, side);
-    if (session->options.markdown)
+    if (prints_only(session))
         return judge_reading(side);
     side->drawn = redraw(side->path, side->dir_fd, &session->signals, tell_drawn, &side->drawing);
     return judge(side);
@@ -323,7 +337,7 @@ static int write_pages(struct session *session)
         log_info("before and after are results of one scenario: 'contend report %s/NAME %s/NAME'",
                  sides[0].path, sides[1].path);
     int code = EXIT_GOOD;
-    if (session->options.markdown && !session->options.html)
+    if (prints_only(session) && !session->options.html)
         return EXIT_GOOD;
     for (size_t i = 0; i < session->n; i++) {
         bool last = i + 1 == session->n;

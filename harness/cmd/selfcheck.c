@@ -51,7 +51,7 @@ static const struct kind {
 
 struct selfcheck_args {
     int64_t trials;
-    double max_time_s, limit_s;
+    double max_time_s, trial_max_s;
     const char *only, *out, *host, *workers, *device;
     bool json, dry_run;
 };
@@ -68,9 +68,9 @@ static const struct opt selfcheck_opts[] = {
             "Trials of each kind, in turns; fewer than 6 say nothing"),
     OPT_SECONDS("max-time", selfcheck_args, max_time_s, "15m", 1, 864000, "T",
                 "Begin no trial later than this"),
-    OPT_SECONDS("limit", selfcheck_args, limit_s, NULL, 1, 86400, "T",
-                "Of a trial by ab, which ends sooner where it is clear (default 20 s of equal "
-                "variants, 180 s of slower ones, of 2% 10 min)"),
+    OPT_SECONDS("trial-max-time", selfcheck_args, trial_max_s, NULL, 1, 86400, "T",
+                "The --max-time of a trial by ab (default 20s of equal variants, 3m of slower "
+                "ones, of 2% 10m)"),
     OPT_TEXT("workers", selfcheck_args, workers, NULL, "N", "As in 'contend ab'", .letter = 'n'),
     OPT_TEXT("device", selfcheck_args, device, NULL, "D", "As in 'contend ab'"),
     OPT_TEXT("out", selfcheck_args, out, NULL, "DIR",
@@ -579,7 +579,7 @@ static int selfcheck_main(const struct cmd_env *env, int argc, char **argv)
     }
     for (int kind = 0; kind < KINDS; kind++)
         work.limit_s[kind] =
-            args.limit_s > 0 && kind != KIND_COMPARE ? args.limit_s : kinds[kind].limit_s;
+            args.trial_max_s > 0 && kind != KIND_COMPARE ? args.trial_max_s : kinds[kind].limit_s;
     name_host(&work);
     code = run(&work);
     signals_close(&work.signals);

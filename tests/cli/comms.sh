@@ -286,7 +286,7 @@ is "--json writes" "$(find "$scratch/plain" ! -name '*.comms*' -type f)" ""
 # The page: of `report` as of `--read`; no script, nothing loaded, names escaped.
 rm "$scratch/again/report.html"
 expect 0 'wrote .*and report.html' "$CONTEND_BINARY" report "$scratch/again"
-expect 2 'of which there is no Markdown' "$CONTEND_BINARY" report --markdown "$scratch/again"
+expect 2 'contend comms --json --read., not as Markdown' "$CONTEND_BINARY" report --markdown "$scratch/again"
 drive "$scratch/<b>&" init:c:2:0:1:'<script>x' $all_reduce:2:0 finalize
 expect 0 'wrote .*/page.html' "$CONTEND_BINARY" report --html "$scratch/page.html" "$scratch/<b>&"
 for page in "$scratch/again/report.html" "$scratch/page.html"; do

@@ -67,6 +67,8 @@ by_exec=$(newest)
 agrees "$by_exec" sized
 gain=$(recommended "$by_exec/run.json" speed_up)
 [ "$(grep -c '"recommended": true' json)" = 1 ] || fail "not one row is recommended"
+"$binary" report --json "$by_exec" >again 2>log || fail "report --json: $(cat log)"
+cmp -s json again || fail "report --json prints other rows: $(diff json again | head -n 5)"
 grep -B30 '"recommended": true' json | grep -q '"placement": "sized"' || fail "another row is recommended"
 awk -v want="$gain" '/"recommended": true/ { on = 1 } on && /"speed_up":/ { gsub(/[^0-9.]/, ""); exit !($0 == want) }' json ||
     fail "the row has another gain than $gain"
@@ -84,6 +86,8 @@ agrees "$by_tune" sized
 [ "$(recommended "$by_tune/run.json" speed_up)" = "$gain" ] ||
     fail "tune has $(recommended "$by_tune/run.json" speed_up), exec $gain"
 [ "$(grep -c '"recommended": true' json)" = 1 ] || fail "not one setting is recommended: $(cat json)"
+"$binary" report --json "$by_tune" >again 2>log || fail "report --json: $(cat log)"
+cmp -s json again || fail "report --json prints other rows: $(diff json again | head -n 5)"
 [ "$(recommended json setting) $(recommended json speed_up)" = "sized $gain" ] || fail "tune's JSON: $(cat json)"
 
 # The newest of that machine, command and number of workers; as a comment, too. What is named wins.

@@ -88,6 +88,7 @@ done
 expect 0 '^\| `team` \| measured \| 1 round' "$CONTEND_FAKE" report --markdown "$scratch/fake"
 expect 0 "wrote $scratch/elsewhere.html" "$CONTEND_FAKE" report "$scratch/fake" --html "$scratch/elsewhere.html"
 ! grep -q href= "$scratch/elsewhere.html" || fail "a page elsewhere has links that lead nowhere"
+expect 2 "several scenarios: 'contend report --json .*fake/" "$CONTEND_FAKE" report --json "$scratch/fake"
 expect 0 '4 scenarios: 1 measured, 1 interrupted, 2 no result' "$CONTEND_FAKE" report "$scratch/cut"
 grep -q '<div class="verdict doubt"><p>4 scenarios: 1 measured' "$scratch/cut/report.html" || fail "all seems well of what was cut off"
 grep -q '<div class="verdict"><p>4 scenarios: 4 measured' "$scratch/fake/report.html" || fail "what is whole seems in doubt"

@@ -11,23 +11,23 @@ ends_with() { # ends_with CODE DIR: what selfcheck.json says
 # Two tiny trials of each: too few say nothing, which is no pass; all of it is kept. They sleep for most of a
 # minute, so that the others run meanwhile, and are looked at below; they are none of ours while leftovers are
 # looked for.
-CONTEND_TEST=$scratch/few "${fake[@]}" --only aa,compare --trials 2 --limit 2 -o few > few.out 2>&1 < /dev/null &
+CONTEND_TEST=$scratch/few "${fake[@]}" --only aa,compare --trials 2 --trial-max-time 2 -o few > few.out 2>&1 < /dev/null &
 few_pid=$!
 
-wide=$("${fake[@]}" --only aa --trials 1 --limit 1 -o wide 2> log | awk 'length > 80')
+wide=$("${fake[@]}" --only aa --trials 1 --trial-max-time 1 -o wide 2> log | awk 'length > 80')
 [ -z "$wide" ] || fail "wider than 80 columns: $wide"
 
 # A slowdown is that of the real benchmark; whatever this busy machine says of it is counted.
-"$CONTEND_BINARY" selfcheck --only 10 --trials 1 --limit 3 -p rows=64 --device sim --json -o slow > out.json 2> log ||
+"$CONTEND_BINARY" selfcheck --only 10 --trials 1 --trial-max-time 3 -p rows=64 --device sim --json -o slow > out.json 2> log ||
     [ $? = 4 ] || fail "slow: $(cat log)"
 [ "$(jq -c '.kinds | map(.kind, .trials, .errors)' out.json)" = '["10",1,0]' ] || fail "$(cat out.json)"
 grep -q '"busy=10"' slow/10/1/run.json || fail "nothing was slowed down"
 
 # A trial that does not end well is an error, and never a pass.
-expect 3 'nothing was measured: worker 0: [ke]' "${fake[@]}" --only aa --trials 1 --limit 2 -p mode=crash -o crash
+expect 3 'nothing was measured: worker 0: [ke]' "${fake[@]}" --only aa --trials 1 --trial-max-time 2 -p mode=crash -o crash
 ends_with 3 crash
 is_measured() { [ -e "$1/run.json" ]; }
-"${fake[@]}" --only aa --trials 2 --limit 20 -o killed > out 2> log &
+"${fake[@]}" --only aa --trials 2 --trial-max-time 20 -o killed > out 2> log &
 check_pid=$!
 wait_for 60 is_measured killed/aa/1 || fail "no trial began"
 for pid in $(ours 'ab fake .*--out=killed/aa/1'); do
@@ -47,8 +47,8 @@ wait_for 60 none_of_ours '__worker\|ab fake' || fail "something is left"
 
 # The time that it may take: told beforehand, and held.
 expect 0 '3 trials of each in turns: .*About 1 min, at most 2' "$CONTEND_BINARY" selfcheck --only 10 --trials 3 \
-    --limit 5 --max-time 1m --device sim --dry-run
-expect 4 'the time is over' "${fake[@]}" --only aa --trials 50 --limit 1 --max-time 2 -o over
+    --trial-max-time 5 --max-time 1m --device sim --dry-run
+expect 4 'the time is over' "${fake[@]}" --only aa --trials 50 --trial-max-time 1 --max-time 2 -o over
 [ "$(jq .complete over/selfcheck.json)" = false ] || fail "complete"
 
 # What the first ones have left.

@@ -37,8 +37,11 @@ struct comms_hooks {
     int (*judge)(const struct observe_watch *watch, struct findings *findings, struct err *err);
     int (*print)(const struct observe_watch *watch, FILE *out, struct err *err);
     void (*close)(struct observe_watch *watch); /* also of one that did not open, or is zeroed */
-    /* A directory's logs, as `contend comms --read` does. -ENOENT: it has none; or an exit code. */
-    int (*show)(int dir_fd, const char *directory, const char *html, bool markdown);
+    /*
+     * A directory's logs, as `contend comms --read` does. -ENOENT: it has none; or an exit code, of
+     * an error where they are asked for as Markdown or JSON.
+     */
+    int (*show)(int dir_fd, const char *directory, const char *html, bool other_form);
 };
 
 struct tool_command;

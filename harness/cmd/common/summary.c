@@ -7,6 +7,12 @@
 #include "harness/show/summary/sizing.h"
 #include "harness/show/summary/tune.h"
 #include "harness/show/table/placements.h"
+#include "harness/store/forms/sizing.h"
+#include "harness/store/forms/tune.h"
+#include "harness/store/json/comparison.h"
+#include "harness/store/json/findings.h"
+#include "harness/store/json/recommended.h"
+#include "harness/store/json/rows.h"
 
 void summary_print(const struct recorded *recorded, FILE *out, bool color)
 {
@@ -40,4 +46,26 @@ int summary_format(const struct recorded *recorded, char **text, size_t *size, s
         return err_set(err, -ENOMEM, "no memory for the summary");
     summary_print(recorded, out, false);
     return fclose(out) ? err_set(err, -ENOMEM, "no memory for the summary") : 0;
+}
+
+static json_t *comparisons_as_json(const struct recorded *recorded)
+{
+    return json_pack("{s:O?, s:o, s:o}", "variants", json_object_get(recorded->record, "variants"),
+                     "comparisons", comparisons_to_json(&recorded->comparisons), "findings",
+                     findings_to_json(&recorded->findings));
+}
+
+json_t *summary_to_json(const struct recorded *recorded)
+{
+    if (json_object_get(recorded->record, "variants"))
+        return comparisons_as_json(recorded);
+    if (recorded->result.purpose == PURPOSE_TUNE)
+        return json_pack("{s:o, s:o, s:o}", "recommended",
+                         recommended_to_json(&recorded->analysis, &recorded->findings), "settings",
+                         tune_to_json(&recorded->analysis), "findings",
+                         findings_to_json(&recorded->findings));
+    if (recorded->result.purpose == PURPOSE_SIZING)
+        return json_pack("{s:o, s:o}", "sizing", sizing_to_json(&recorded->analysis), "findings",
+                         findings_to_json(&recorded->findings));
+    return rows_to_json(&recorded->analysis);
 }

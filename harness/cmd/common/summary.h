@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "harness/store/json/value.h"
 #include "harness/store/read/recorded.h"
 
 /* At 80 columns. */
@@ -16,5 +17,8 @@ void summary_print_source(const struct recorded *recorded, const char *path);
 
 /* What summary_print prints, in memory and without color: free() *text. -ENOMEM only. */
 int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err);
+
+/* What --json prints of it; NULL without memory. */
+json_t *summary_to_json(const struct recorded *recorded);
 
 #endif

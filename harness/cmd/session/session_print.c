@@ -7,33 +7,7 @@
 #include "harness/cmd/common/summary.h"
 #include "harness/cmd/session/session.h"
 #include "harness/show/report/markdown.h"
-#include "harness/store/forms/forms.h"
-#include "harness/store/json/comparison.h"
-#include "harness/store/json/findings.h"
-#include "harness/store/json/rows.h"
 #include "harness/store/json/value.h"
-
-static json_t *comparisons_as_json(const struct recorded *recorded)
-{
-    return json_pack("{s:O?, s:o, s:o}", "variants", json_object_get(recorded->record, "variants"),
-                     "comparisons", comparisons_to_json(&recorded->comparisons), "findings",
-                     findings_to_json(&recorded->findings));
-}
-
-static json_t *as_json(const struct recorded *recorded)
-{
-    if (json_object_get(recorded->record, "variants"))
-        return comparisons_as_json(recorded);
-    if (recorded->result.purpose == PURPOSE_TUNE)
-        return json_pack("{s:o, s:o, s:o}", "recommended",
-                         recommended_to_json(&recorded->analysis, &recorded->findings), "settings",
-                         tune_to_json(&recorded->analysis), "findings",
-                         findings_to_json(&recorded->findings));
-    if (recorded->result.purpose == PURPOSE_SIZING)
-        return json_pack("{s:o, s:o}", "sizing", sizing_to_json(&recorded->analysis), "findings",
-                         findings_to_json(&recorded->findings));
-    return rows_to_json(&recorded->analysis);
-}
 
 int session_print_summary(struct session *s, bool color, struct err *err)
 {
@@ -50,9 +24,9 @@ int session_print_summary(struct session *s, bool color, struct err *err)
     if (!rc && s->options.junit)
         rc = compared_write_junit(&recorded.comparisons, "ab", s->options.junit, err);
     if (!rc && s->options.json && s->list)
-        s->rows = as_json(&recorded);
+        s->rows = summary_to_json(&recorded);
     else if (!rc && s->options.json)
-        rc = json_value_print(as_json(&recorded), 1, err);
+        rc = json_value_print(summary_to_json(&recorded), 1, err);
     else if (!rc && s->options.markdown)
         markdown_print_comparisons(&recorded.comparisons, &recorded.findings, stdout);
     else if (!rc) {

@@ -227,14 +227,16 @@ static void close_comms(struct observe_watch *watch)
 }
 
 /* Logs of NCCL calls have another page, which is written at once. */
-static int show(int dir_fd, const char *directory, const char *html, bool markdown)
+static int show(int dir_fd, const char *directory, const char *html, bool other_form)
 {
     if (!comms_files_are_in(dir_fd))
         return -ENOENT;
     const struct comms_showing showing = {directory, html, false, true, stdout};
-    if (!markdown)
+    if (!other_form)
         return comms_show_logs(&showing);
-    log_error("'%.150s' has logs of NCCL calls, of which there is no Markdown", directory);
+    log_error("'%.150s' has logs of NCCL calls: as JSON by 'contend comms --json --read', not as "
+              "Markdown",
+              directory);
     return EXIT_USAGE;
 }
 

@@ -32,22 +32,40 @@ bad:
     return err_set(err, -EINVAL, "'%.80s' is not a size such as 4096, 64K, 8M or 1G", text);
 }
 
-int units_parse_duration(const char *text, double *seconds, struct err *err)
+/* The factor of a unit of that length; 0 = there is none. */
+static double unit_seconds(const char *unit, size_t length)
 {
     static const struct {
-        const char *suffix;
-        double factor;
-    } units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"ns", 1e-9}, {"m", 60}};
-    char *end;
-    double value = strtod(text, &end);
-    /* strtod also takes signs, blanks, inf and hexadecimal. */
-    bool plain = (isdigit((unsigned char)text[0]) || text[0] == '.') && !strpbrk(text, "xX");
-    for (size_t i = 0; plain && end != text && i < sizeof(units) / sizeof(units[0]); i++)
-        if (strcmp(end, units[i].suffix) == 0 && isfinite(value * units[i].factor)) {
-            *seconds = value * units[i].factor;
-            return 0;
-        }
-    return err_set(err, -EINVAL, "'%.80s' is not a duration such as 2, 1.5s, 200ms or 2m", text);
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1},      {"s", 1},  {"ms", 1e-3}, {"us", 1e-6},
+                 {"ns", 1e-9}, {"m", 60}, {"min", 60},  {"h", 3600}};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (strlen(units[i].name) == length && strncmp(units[i].name, unit, length) == 0)
+            return units[i].seconds;
+    return 0;
+}
+
+int units_parse_duration(const char *text, double *seconds, struct err *err)
+{
+    double sum = 0;
+    const char *at = text;
+    do {
+        char *end;
+        double value = strtod(at, &end);
+        size_t length = strspn(end, "himnsu");
+        double unit = unit_seconds(end, length);
+        /* strtod also takes signs, blanks, inf and hexadecimal. */
+        bool plain = (isdigit((unsigned char)at[0]) || at[0] == '.') && !strpbrk(at, "xX");
+        sum += value * unit;
+        if (!plain || end == at || !(unit > 0) || (!length && (at != text || *end)) ||
+            !isfinite(sum))
+            return err_set(err, -EINVAL,
+                           "'%.80s' is not a duration such as 2, 1.5s, 200ms, 5m or 1h30m", text);
+        at = end + length;
+    } while (*at);
+    *seconds = sum;
+    return 0;
 }
 
 /* Digits behind the point so that a value of 0.001 or more shows three significant digits. */

@@ -1,4 +1,4 @@
-/* Numbers with units, in and out: sizes (K/M/G binary), durations (ns/us/ms/s), SI formatting. */
+/* Numbers with units, in and out: sizes (K/M/G binary), durations (ns to h), SI formatting. */
 #ifndef CONTEND_LIB_BASE_UNITS_H
 #define CONTEND_LIB_BASE_UNITS_H
 
@@ -10,7 +10,7 @@
 /* "4K", "1M", "2GiB", "512" -> bytes. -EINVAL quotes the text; overflow is an error, not a wrap. */
 int units_parse_size(const char *text, uint64_t *size_bytes, struct err *err);
 
-/* "1.5", "1.5s", "200ms", "50us", "10ns", "2m" (minutes) -> seconds, finite and >= 0. */
+/* "1.5", "1.5s", "200ms", "50us", "10ns", "2m" or "2min", "1h30m" -> seconds, finite and >= 0. */
 int units_parse_duration(const char *text, double *seconds, struct err *err);
 
 /* 0.00213 -> "2.13 ms": three significant digits. NaN -> "-". Returns buf. */

@@ -35,8 +35,7 @@ static const struct opt validate_opts[] = {
     OPT_TEXT("prometheus", validate_args, outputs.prometheus, NULL, "FILE",
              "Also write metrics for node_exporter's textfile collector", .level = OPT_RARE),
     OPT_TEXT("out", validate_args, outputs.dir, NULL, "DIR",
-             "Also write validate.json and summary.txt there; of a fleet a figure for each of its "
-             "figures; of bounds the new file with them",
+             "Also write validate.json and summary.txt there; with 'bounds' the new file",
              .letter = 'o', .level = OPT_RARE),
     OPT_TEXT("root", validate_args, root, NULL, "DIR",
              "/proc, /sys and /dev are looked up below it", .level = OPT_HIDDEN),

@@ -92,7 +92,7 @@ TEST(opt_refuses)
         {"ratio=inf", "ratio 'inf' is not a number"},
         {"ratio=0x1p-2", "ratio '0x1p-2' is not a number"},
         {"ratio=", "ratio '' is not a number"},
-        {"limit=soon", "limit 'soon' is not a duration such as 2, 1.5s, 200ms or 2m"},
+        {"limit=soon", "limit 'soon' is not a duration such as 2, 1.5s, 200ms, 5m or 1h30m"},
         {"quiet=maybe", "quiet 'maybe' is not 1 or 0"},
         {"wait=sleep", "wait 'sleep' is none of: spin, block"},
         {"wait=", "wait '' is none of: spin, block"},

@@ -71,9 +71,10 @@ TEST(units_parse_duration)
     static const struct {
         const char *text;
         double seconds;
-    } want[] = {{"0", 0},        {"2", 2},        {"1.5s", 1.5}, {"200ms", 0.2},
-                {"50us", 50e-6}, {"10ns", 10e-9}, {"2m", 120},   {"0.5m", 30},
-                {".5", 0.5},     {"1e-3", 1e-3},  {"1e3ms", 1},  {"3600s", 3600}};
+    } want[] = {{"0", 0},        {"2", 2},        {"1.5s", 1.5}, {"200ms", 0.2}, {"50us", 50e-6},
+                {"10ns", 10e-9}, {"2m", 120},     {"0.5m", 30},  {".5", 0.5},    {"1e-3", 1e-3},
+                {"1e3ms", 1},    {"3600s", 3600}, {"1h", 3600},  {"90m", 5400},  {"5min", 300},
+                {"1h30m", 5400}, {"5m30s", 330}};
     for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
         double seconds = -1;
         assert_int_equal(units_parse_duration(want[i].text, &seconds, NULL), 0);
@@ -83,9 +84,10 @@ TEST(units_parse_duration)
 
 TEST(units_parse_duration_refuses)
 {
-    static const char *const bad[] = {"",    "s",   "-1",    "+1",   " 1",    "1 s",    "1h",
-                                      "nan", "inf", "1e999", "0x10", "0X1p3", "1e308m", "1sec",
-                                      "ms",  ".",   "1s1",   "1ms ", "1,5"};
+    static const char *const bad[] = {"",       "s",        "-1",    "+1",    " 1",   "1 s",
+                                      "1d",     "nan",      "inf",   "1e999", "0x10", "0X1p3",
+                                      "1e308m", "1sec",     "ms",    ".",     "1s1",  "1ms ",
+                                      "1,5",    "1h1e999h", "1h-1m", "1.5.5", "1hm"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         double seconds = 77;
         struct err err;
