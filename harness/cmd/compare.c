@@ -9,6 +9,7 @@
 
 #include "harness/cmd/common/compared.h"
 #include "harness/cmd/compare.h"
+#include "harness/lib/base/similar.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/show/figures/figures.h"
@@ -23,11 +24,6 @@
 #include "harness/verdict/runs/compare.h"
 #include "harness/verdict/runs/disturbed.h"
 #include "harness/verdict/runs/run_spread.h"
-
-/* For shells; comparable_check_allowed knows them. */
-static const char *const allowed_names[] = {"machine", "cpus",    "kernel", "driver",
-                                            "busy",    "cuda",    "nccl",   "governor",
-                                            "contend", "options", "all",    NULL};
 
 static const struct opt compare_opts[] = {
     OPT_DOUBLE("threshold", compare_args, threshold, NULL, 0.1, 1000, "PERCENT",
@@ -46,7 +42,7 @@ static const struct opt compare_opts[] = {
     OPT_TEXT("allow", compare_args, allow, NULL, "WHAT[,WHAT..]",
              "Compare although this differs: machine, cpus, kernel, driver, cuda, nccl, governor, "
              "contend, options, busy (runs that are no evidence), or all",
-             .choices = allowed_names),
+             .choices = comparable_words),
     OPT_FLAG("explain", compare_args, explain, NULL, "The reason below each verdict"),
     OPT_FLAG("all", compare_args, all, NULL, "Also the metrics that get no verdict"),
     OPT_FLAG("json", compare_args, json, NULL, "Print JSON instead of the table"),
@@ -345,7 +341,7 @@ static int run(const struct cmd_env *env, const struct compare_args *args, const
     struct err err;
     int code = EXIT_USAGE, rc = compared_check_fail_on(args->fail_on, &err);
     if (!rc)
-        rc = comparable_check_allowed(args->allow, &err);
+        rc = similar_check_list("allow", args->allow, comparable_words, &err);
     if (!rc)
         rc = read_sides(env, args, cli, nbase, &work, &err);
     if (!rc)

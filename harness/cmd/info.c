@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "harness/cmd/common/cmd.h"
+#include "harness/cmd/common/named.h"
 #include "harness/engine/discover/scans.h"
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
@@ -272,21 +273,6 @@ static void explain(const struct topo *topo, enum placement placement, char *rea
     plan_free(&plan);
 }
 
-/* Why a benchmark would be skipped here, as far as the topology tells; "" when it would not. */
-static void explain_bench(const struct topo *topo, const struct bench *bench, char *reason,
-                          size_t size)
-{
-    unsigned gpus = topo_visible_gpus(topo);
-    reason[0] = '\0';
-    if (bench->needs & NEED_GPU && !gpus)
-        (void)snprintf(reason, size, "%s", topo->gpu_note[0] ? topo->gpu_note : "no GPU");
-    else if (bench->needs & NEED_COLLECTIVE && gpus == 0)
-        (void)snprintf(reason, size, "no GPU for NCCL; over MPI: mpirun -n 2 contend bench %s",
-                       bench->name);
-    else if (bench->needs & NEED_COLLECTIVE && gpus == 1)
-        (void)snprintf(reason, size, "one GPU only, and a collective needs two or more");
-}
-
 enum { SCENARIO_LIST, BENCH_LIST, PLACEMENT_LIST, LISTS };
 
 /* An entry of which only its name and its summary are known; NULL: no memory. */
@@ -312,7 +298,7 @@ static bool gather(const struct cmd_env *env, const struct topo *topo, struct li
         if (!(entry = add(&lists[BENCH_LIST], (*b)->name, (*b)->summary)))
             return false;
         entry->asked = true;
-        explain_bench(topo, *b, entry->not_here, sizeof(entry->not_here));
+        (void)named_not_here(topo, *b, entry->not_here, sizeof(entry->not_here));
     }
     for (int p = 0; p < PLACEMENTS; p++) {
         const struct placement_info *info = &placement_infos[p];

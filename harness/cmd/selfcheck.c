@@ -16,6 +16,7 @@
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/named.h"
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/similar.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
@@ -125,18 +126,9 @@ struct count {
 
 static int parse_kinds(const char *list, bool asked[KINDS], struct err *err)
 {
-    for (const char *at = list; at; at = strchr(at, ',')) {
-        at += *at == ',';
-        size_t length = strcspn(at, ",");
-        int kind = 0;
-        while (kind < KINDS &&
-               (strlen(kinds[kind].name) != length || strncmp(kinds[kind].name, at, length) != 0))
-            kind++;
-        if (kind == KINDS)
-            return err_set(err, -EINVAL, "only '%.60s' is none of: aa, compare, 10, 5, 2", at);
-        asked[kind] = true;
-    }
-    return 0;
+    for (int kind = 0; kind < KINDS; kind++)
+        asked[kind] = text_has_word(list, ',', kinds[kind].name);
+    return similar_check_list("only", list, kind_names, err);
 }
 
 static void say_plan(const struct work *work, char *text, size_t size)

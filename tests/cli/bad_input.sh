@@ -28,6 +28,11 @@ run "'mem_bandwidth' is a benchmark: 'contend bench'" mem_bandwidth
 bad "'memory' is a scenario of several benchmarks: 'contend run'" bench memory
 run "unknown option '--output'; did you mean '--out'\?" --output x
 run "unknown option '--nonsense'" --nonsense
+run "option '--workers' needs a value, and '--dry-run' is an option" --workers --dry-run
+run "option '-n' needs a value, and '-P' is an option" -n -P none
+bad "emit: invalid value 'slrum'; did you mean 'slurm'\? valid: " place --emit slrum
+bad "unknown benchmark 'stream'; did you mean 'gpu_stream'\?" bench stream
+bad "'gpu=8' is not NAME=COUNT; did you mean 'gpus'\? NAME is one of gpus, " validate --expect gpu=8
 run "option '--workers' needs a value" --workers
 run "unknown placement 'nonsense'.*partition" --placement nonsense
 run "unknown parameter 'nonsense'; known: .*rows" -p nonsense=1
@@ -38,20 +43,20 @@ run "rows .*'9999999999999999999999'" -p rows=9999999999999999999999
 run "rows.*cols|cols.*rows" -p rows=1000000 -p cols=32768
 run "cols .1000000. is outside 1 to 32768" -p cols=1000000
 run "cols .*'x'" -p cols=x
-run "wait 'sometimes' is none of: spin, block" -p wait=sometimes
+run "wait: invalid value 'sometimes'; valid: spin, block" -p wait=sometimes
 run "workers '0'" --workers 0
 run "workers '2,,4'" --workers 2,,4
 run "workers '-1'" --workers=-1
 run "rounds '0' is outside 1" --rounds 0
 run "time 'soon'" --time soon
 run "time '0' is outside 0.01 to 86400 s$" --time 0
-run "device 'tpu' is none of: auto, sim, cuda" --device tpu
+run "device: invalid value 'tpu'; valid: auto, sim, cuda" --device tpu
 run "cpus" --cpus ''
 run "cpus.*'3-1'|'3-1'" --cpus 3-1
 run "8000" --cpus 0,8000
 run "partition.*more|partition.*4096|4096|[0-9]+ workers" --placement partition --workers 1000
 run "reserve" --reserve 1000 --placement none
-run "mem 'some' is none of" --mem some
+run "mem: invalid value 'some'" --mem some
 run "unknown benchmark 'nonsense'" --background nonsense
 run "background-workers needs --background" --background-workers 2
 bad "unknown command 'nonsense'; see 'contend --help'" nonsense
@@ -122,7 +127,23 @@ bad "$missing" compare results/h200-x2-vm/exec "$scratch/packed"
 # Directories that cannot be used.
 touch "$scratch/file"
 bad "cannot create output directory '.*file/r'" run --out "$scratch/file/r"
-bad "Read-only|cannot create|Permission|No such" run --out /proc/nonsense/r
+for dry in '' --dry-run; do
+    bad "cannot create output directory '/proc/nonsense': No such" run $dry --out /proc/nonsense/r
+    bad "output directory '.*/file'|Not a directory" run $dry --out "$scratch/file"
+done
+expect 0 'expected time' "$CONTEND_BINARY" run --dry-run --out "$scratch/new/r"
+[ ! -e "$scratch/new" ] || fail "a dry run made a directory"
+mkdir "$scratch/foreign"
+touch "$scratch/foreign/rows.csv"
+bad "has a rows.csv that is not of a run of contend" run --dry-run --out "$scratch/foreign"
+
+# What a dry run foretells: that nothing will be measured, and many workers in short.
+if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
+    expect 0 "this machine can measure nothing of 'gpu': " "$CONTEND_BINARY" run gpu --dry-run
+    expect 0 '^expected time: 0 s$' "$CONTEND_BINARY" run gpu --dry-run
+fi
+expect 0 '\.\.\. and 998 more; --json has all' "$CONTEND_BINARY" run -n 1000 --dry-run
+[ "$("$CONTEND_BINARY" run -n 1000 --dry-run | wc -l)" -lt 40 ] || fail "a plan of 1000 workers is long"
 if [ "$(id -u)" = 0 ] && mount -t tmpfs -o size=4k tmpfs "$(mkdir -p "$scratch/tiny" && echo "$scratch/tiny")" 2>/dev/null; then
     head -c 4096 /dev/zero > "$scratch/tiny/fill" 2>/dev/null
     bad "No space left" run --out "$scratch/tiny/r"

@@ -3,7 +3,7 @@
 # give: a stated skip, and nothing runs unbound. Where they have: tests/vm/cgroup_vm.sh.
 . tests/lib/cli.sh
 export NO_COLOR=1
-expect 2 "bind 'mark' is none of: mask, cgroup" "$CONTEND_BINARY" run --bind mark
+expect 2 "bind: invalid value 'mark'; did you mean 'mask'\? valid: mask, cgroup" "$CONTEND_BINARY" run --bind mark
 mounted=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
 if [ -n "$mounted" ] && grep -qw cpuset "$mounted/cgroup.controllers"; then
     [ "$failures" = 0 ] && echo "SKIP: cgroup v2 has a cpuset here" && exit 77

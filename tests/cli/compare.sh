@@ -60,8 +60,8 @@ compare 0 '4 SAME' --threshold 5 base/{1,2,3,4,5} -- new/{1,2,3,4,5}
 cp -r new/1 ./-odd
 compare 4 '4 UNCLEAR' base/1 -- -odd
 rm -r ./-odd
-compare 2 "'often' is none of" base new --fail-on slower,often
-compare 2 "'weather' is none of" base new --allow weather
+compare 2 "fail-on: invalid value 'often'; valid: slower, unclear, missing, none" base new --fail-on slower,often
+compare 2 "allow: invalid value 'weather'; valid: machine, .*all" base new --allow weather
 
 # A side is a run or a directory of runs; a reason for each; what does not gate on request.
 compare 1 'is more than equal runs differ by' base slow --explain

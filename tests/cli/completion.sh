@@ -89,7 +89,7 @@ done
 taken() { # taken WORD... --OPTION: each of what is offered behind it
     local value
     for value in $(in_bash "$@" ''); do
-        ! "$CONTEND_BINARY" "$@" "$value" 2>&1 </dev/null | grep -E 'is none of|is not a list|no rule|which results' ||
+        ! "$CONTEND_BINARY" "$@" "$value" 2>&1 </dev/null | grep -E 'invalid value|is not a list|no rule|which results' ||
             fail "offered and refused: $* $value"
     done
 }

@@ -69,7 +69,7 @@ one_line() { # one_line PATTERN ARGS...
     expect 2 "$1" "${@:2}"
     [ "$("${@:2}" 2>&1 | wc -l)" = 1 ] || fail "not one line: ${*:2}"
 }
-one_line "only '3' is none of" "${fake[@]}" --only aa,3 -o bad
+one_line "only: invalid value '3'" "${fake[@]}" --only aa,3 -o bad
 one_line "unknown parameter 'busy'" "${fake[@]}" --only 5 -o bad
 one_line "unknown parameter 'nosuch'" "${fake[@]}" --only compare -p nosuch=1 -o bad
 one_line 'named twice' "${fake[@]}" fake -o bad

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/cmd/common/cmd.h"
+#include "harness/lib/base/similar.h"
 #include "harness/show/report/junit.h"
 
 const char *const compared_fail_on[] = {"slower", "unclear", "missing", "none", NULL};
@@ -32,11 +33,7 @@ static const char *behind_first(const char *list)
 
 int compared_check_fail_on(const char *fail_on, struct err *err)
 {
-    for (const char *at = fail_on; *at; at = behind_first(at))
-        if (first_of(at) == OUTCOMES)
-            return err_set(err, -EINVAL,
-                           "fail-on '%.60s' is none of: slower, unclear, missing, none", at);
-    return 0;
+    return similar_check_list("fail-on", fail_on, compared_fail_on, err);
 }
 
 int compared_code(const struct comparisons *comparisons, const char *fail_on)

@@ -87,3 +87,17 @@ const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli
         log_error("%s", err.msg);
     return bench;
 }
+
+char *named_not_here(const struct topo *topo, const struct bench *bench, char *reason, size_t size)
+{
+    unsigned gpus = topo_visible_gpus(topo);
+    reason[0] = '\0';
+    if (bench->needs & NEED_GPU && !gpus)
+        (void)snprintf(reason, size, "%s", topo->gpu_note[0] ? topo->gpu_note : "no GPU");
+    else if (bench->needs & NEED_COLLECTIVE && gpus == 0)
+        (void)snprintf(reason, size, "no GPU for NCCL; over MPI: mpirun -n 2 contend bench %s",
+                       bench->name);
+    else if (bench->needs & NEED_COLLECTIVE && gpus == 1)
+        (void)snprintf(reason, size, "one GPU only, and a collective needs two or more");
+    return reason;
+}

@@ -3,6 +3,7 @@
 #define CONTEND_CMD_COMMON_NAMED_H
 
 #include "harness/cmd/common/cmd.h"
+#include "harness/machine/topo/topo.h"
 
 /*
  * All of them before anything starts, into found[CLI_LIST_MAX]; the main job where none is named.
@@ -16,5 +17,11 @@ bool named_is_task(const struct cmd_env *env, const struct scenario *scenario);
 
 /* The only one; or NULL. */
 const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli);
+
+/*
+ * Why a benchmark would be skipped on one machine, as far as its topology tells; "" when it would
+ * not. Returns reason.
+ */
+char *named_not_here(const struct topo *topo, const struct bench *bench, char *reason, size_t size);
 
 #endif

@@ -7,11 +7,9 @@
 #include "harness/show/summary/sizing.h"
 #include "harness/show/summary/tune.h"
 #include "harness/show/table/placements.h"
-#include "harness/store/forms/sizing.h"
-#include "harness/store/forms/tune.h"
+#include "harness/store/forms/forms.h"
 #include "harness/store/json/comparison.h"
 #include "harness/store/json/findings.h"
-#include "harness/store/json/recommended.h"
 #include "harness/store/json/rows.h"
 
 void summary_print(const struct recorded *recorded, FILE *out, bool color)

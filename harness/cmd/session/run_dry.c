@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "harness/cmd/common/cmd.h"
+#include "harness/cmd/common/named.h"
 #include "harness/engine/arms/arms.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
@@ -13,7 +14,8 @@
 #include "harness/store/json/value.h"
 #include "harness/verdict/odd/odd.h"
 
-enum { NAME_MAX_SHOWN = 96 };
+/* Of more workers than MOST the first FIRST are shown. */
+enum { NAME_MAX_SHOWN = 96, MOST_WORKERS = 16, FIRST_WORKERS = 2, REASON_MAX = 200 };
 
 /* Of steps the placement tells one arm from another, of scans what is measured. Returns name. */
 static const char *name_arm(const struct result *result, const struct arm *arm, char *name,
@@ -37,13 +39,44 @@ static int widest_name(const struct result *result)
     return (int)widest;
 }
 
-static void print_plan_line(const struct result *result, const struct arm *arm, int width)
+static void print_workers(const struct arm *arm, const char *name, int width)
+{
+    unsigned n = arm->plan.nworkers, shown = n > MOST_WORKERS ? FIRST_WORKERS : n;
+    for (unsigned i = 0; i < shown; i++) {
+        char cpus[40], line[120];
+        const struct plan_worker *worker = &arm->plan.workers[i];
+        (void)snprintf(line, sizeof(line), "worker %u%s: CPUs %s, %u thread%s", i,
+                       worker->background ? " (background)" : "",
+                       bitset_format(&worker->cpus, cpus, sizeof(cpus)), worker->threads,
+                       worker->threads == 1 ? "" : "s");
+        text_wrap(line, printf("  %-*s ", width, i ? "" : name), width + 3, stdout);
+    }
+    if (shown < n)
+        (void)printf("  %-*s ... and %u more; --json has all\n", width, "", n - shown);
+}
+
+/* Why it will not be measured; "" where it will. Of a job other machines decide, too. Returns buf.
+ */
+static char *explain(const struct run_setup *setup, const struct arm *arm, bool in_job,
+                     char buf[static REASON_MAX])
+{
+    if (arm->plan.status == PLAN_SKIPPED)
+        (void)snprintf(buf, REASON_MAX, "%s", arm->plan.reason);
+    else if (in_job)
+        buf[0] = '\0';
+    else
+        (void)named_not_here(setup->config.topo, arm->bench, buf, REASON_MAX);
+    return buf;
+}
+
+static void print_plan_line(const struct result *result, const struct arm *arm, const char *reason,
+                            int width)
 {
     char name[NAME_MAX_SHOWN];
     const char *same = arm->same_as >= 0 ? " (same plan as an earlier one, measured once)" : "";
     (void)name_arm(result, arm, name, sizeof(name));
-    if (arm->plan.status == PLAN_SKIPPED) {
-        text_wrap(arm->plan.reason, printf("  %-*s skipped: ", width, name), width + 3, stdout);
+    if (reason[0]) {
+        text_wrap(reason, printf("  %-*s skipped: ", width, name), width + 3, stdout);
         return;
     }
     if (arm->variant)
@@ -57,15 +90,8 @@ static void print_plan_line(const struct result *result, const struct arm *arm, 
                        arms_slices(arm) > 1 ? "in turn, one worker" : "worker 0", arm->slots, same);
     if (arm->alone)
         text_wrap(baseline, printf("  %-*s ", width, name), width + 3, stdout);
-    for (unsigned i = 0; !arm->alone && i < arm->plan.nworkers; i++) {
-        char cpus[40], line[120];
-        const struct plan_worker *worker = &arm->plan.workers[i];
-        (void)snprintf(line, sizeof(line), "worker %u%s: CPUs %s, %u thread%s", i,
-                       worker->background ? " (background)" : "",
-                       bitset_format(&worker->cpus, cpus, sizeof(cpus)), worker->threads,
-                       worker->threads == 1 ? "" : "s");
-        text_wrap(line, printf("  %-*s ", width, i ? "" : name), width + 3, stdout);
-    }
+    else
+        print_workers(arm, name, width);
 }
 
 static int print_plans(const struct run_setup *setup)
@@ -85,17 +111,30 @@ static int print_plans(const struct run_setup *setup)
     return rc ? EXIT_NOT_RUN : EXIT_GOOD;
 }
 
-int run_dry_print(const struct run_setup *setup, bool json)
+int run_dry_print(struct run_setup *setup, const struct run_options *options)
 {
-    if (json)
+    const struct result *result = &setup->result;
+    const size_t n = result_measured(result);
+    const bool in_job = options->ranks > 0;
+    char reason[REASON_MAX] = "";
+    bool any = !n;
+    for (size_t i = 0; i < n && !any; i++)
+        any = !explain(setup, &result->arms[i], in_job, reason)[0];
+    if (!any) {
+        setup->expected_s = 0;
+        log_warn("this machine can measure nothing of '%s': %s", setup->scenario->name, reason);
+    }
+    if (options->json)
         return print_plans(setup);
     text_field(2, "", "scenario %s, device %s, %u round%s, %.3g s measured per arm, seed %llu",
-               setup->scenario->name, device_name(setup->result.device),
-               setup->result.rounds_planned, setup->result.rounds_planned == 1 ? "" : "s",
-               setup->config.measure_s, (unsigned long long)setup->result.seed);
-    int width = widest_name(&setup->result);
-    for (size_t i = 0; i < result_measured(&setup->result); i++)
-        print_plan_line(&setup->result, &setup->result.arms[i], width);
-    (void)printf("expected time: %.0f s, longer where a placement collapses\n", setup->expected_s);
+               setup->scenario->name, device_name(result->device), result->rounds_planned,
+               result->rounds_planned == 1 ? "" : "s", setup->config.measure_s,
+               (unsigned long long)result->seed);
+    int width = widest_name(result);
+    for (size_t i = 0; i < n; i++)
+        print_plan_line(result, &result->arms[i], explain(setup, &result->arms[i], in_job, reason),
+                        width);
+    (void)printf("expected time: %.0f s%s\n", setup->expected_s,
+                 any ? ", longer where a placement collapses" : "");
     return EXIT_GOOD;
 }

@@ -2,11 +2,12 @@
 #ifndef CONTEND_CMD_SESSION_RUN_DRY_H
 #define CONTEND_CMD_SESSION_RUN_DRY_H
 
-#include <stdbool.h>
-
 #include "harness/engine/run/setup.h"
 
-/* Prints to stdout. Returns the exit code. */
-int run_dry_print(const struct run_setup *setup, bool json);
+/*
+ * Prints to stdout, after a warning where this machine can measure nothing of it, which takes no
+ * time. Returns the exit code.
+ */
+int run_dry_print(struct run_setup *setup, const struct run_options *options);
 
 #endif

@@ -439,6 +439,17 @@ static int open_files(struct session *s, const char *subdirectory, struct err *e
     return job_agree(&s->job, rc, err);
 }
 
+/* Of a dry run: whether the results could go there. */
+static int check_out(const struct session *s, const char *subdirectory, struct err *err)
+{
+    char path[DIRECTORY_PATH_MAX];
+    if (!s->options.out)
+        return 0;
+    (void)snprintf(path, sizeof(path), "%s%s%s", s->options.out, subdirectory ? "/" : "",
+                   subdirectory ? subdirectory : "");
+    return directory_check(path, err);
+}
+
 int session_run_scenario(struct session *s, const struct scenario *scenario,
                          const char *subdirectory)
 {
@@ -448,14 +459,16 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
     s->setup = &setup;
     int rc = plan(s, scenario, &err);
     bool is_dry = !rc && s->options.dry_run;
-    if (!rc && !is_dry)
+    if (is_dry)
+        rc = check_out(s, subdirectory, &err);
+    else if (!rc)
         rc = open_files(s, subdirectory, &err);
     if (rc) {
         tell_error(s, &err);
         /* A limit on the size of files is not the user's error. */
         code = rc == -EFBIG ? EXIT_NOT_RUN : session_not_started(s, rc);
     } else if (is_dry) {
-        code = run_dry_print(&setup, s->options.json);
+        code = run_dry_print(&setup, &s->options);
         s->expected_s += setup.expected_s;
     } else {
         warn(s);

@@ -46,37 +46,6 @@ static int unknown_option(const struct parser *p, const char *arg, struct err *e
                    similar_hint(&near, "--", hint, sizeof(hint)), p->argv[0]);
 }
 
-/* One option at argv[at]; steps `at` to the last argument it used. */
-static int parse_option(struct parser *p, struct err *err)
-{
-    const char *arg = p->argv[p->at];
-    char name[64];
-    const char *value = NULL;
-    bool is_long = arg[1] == '-';
-    if (is_long) {
-        const char *equals = strchr(arg, '=');
-        value = equals ? equals + 1 : NULL;
-        (void)snprintf(name, sizeof(name), "%.*s",
-                       equals ? (int)(equals - arg - 2) : (int)sizeof(name) - 1, arg + 2);
-    } else {
-        (void)snprintf(name, sizeof(name), "%c", arg[1]);
-        value = arg[2] ? arg + 2 : NULL;
-    }
-    bool is_pair = p->accept_pairs && strcmp(name, is_long ? "param" : "p") == 0;
-    const struct opt *opt = is_long ? opts_find(p->opts, name) : find_letter(p->opts, name[0]);
-    if (!opt && !is_pair)
-        return unknown_option(p, arg, err);
-    if (opt && opt->kind == OPT_FLAG)
-        return opt_set(opt, p->base, value ? value : "1", err);
-    if (!value) {
-        if (p->at + 1 >= p->argc)
-            return err_set(err, -EINVAL, "option '%.80s' needs a value", arg);
-        value = p->argv[++p->at];
-    }
-    return is_pair ? add(p->cli->pairs, &p->cli->npairs, value, err)
-                   : opt_set(opt, p->base, value, err);
-}
-
 static bool is_help_all(const char *arg)
 {
     return strcmp(arg, "--help-all") == 0;
@@ -85,6 +54,61 @@ static bool is_help_all(const char *arg)
 static bool is_help(const char *arg)
 {
     return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0 || is_help_all(arg);
+}
+
+/* What an argument says as an option. */
+struct named {
+    const struct opt *opt; /* NULL = none of the table */
+    bool is_pair;
+    const char *value; /* in the same argument, or NULL */
+};
+
+static struct named find_named(const struct parser *p, const char *arg)
+{
+    char name[64];
+    struct named named = {0};
+    if (arg[1] == '-') {
+        const char *equals = strchr(arg, '=');
+        named.value = equals ? equals + 1 : NULL;
+        (void)snprintf(name, sizeof(name), "%.*s",
+                       equals ? (int)(equals - arg - 2) : (int)sizeof(name) - 1, arg + 2);
+        named.is_pair = p->accept_pairs && strcmp(name, "param") == 0;
+        named.opt = opts_find(p->opts, name);
+    } else {
+        named.value = arg[2] ? arg + 2 : NULL;
+        named.is_pair = p->accept_pairs && arg[1] == 'p';
+        named.opt = find_letter(p->opts, arg[1]);
+    }
+    return named;
+}
+
+/* What stands where a value is missing. */
+static bool is_option(const struct parser *p, const char *arg)
+{
+    if (arg[0] != '-' || !arg[1] || (arg[1] != '-' && arg[2]))
+        return false;
+    struct named named = find_named(p, arg);
+    return named.opt || named.is_pair || is_help(arg) || strcmp(arg, "--") == 0;
+}
+
+/* One option at argv[at]; steps `at` to the last argument it used. */
+static int parse_option(struct parser *p, struct err *err)
+{
+    const char *arg = p->argv[p->at];
+    struct named named = find_named(p, arg);
+    const struct opt *opt = named.opt;
+    if (!opt && !named.is_pair)
+        return unknown_option(p, arg, err);
+    if (opt && opt->kind == OPT_FLAG)
+        return opt_set(opt, p->base, named.value ? named.value : "1", err);
+    if (!named.value && p->at + 1 < p->argc && is_option(p, p->argv[p->at + 1]))
+        return err_set(err, -EINVAL, "option '%.80s' needs a value, and '%.80s' is an option", arg,
+                       p->argv[p->at + 1]);
+    if (!named.value && p->at + 1 == p->argc)
+        return err_set(err, -EINVAL, "option '%.80s' needs a value", arg);
+    const char *value = named.value ? named.value : p->argv[++p->at];
+    return named.is_pair ? add(p->cli->pairs, &p->cli->npairs, value, err)
+                         : opt_set(opt, p->base, value, err);
 }
 
 static bool has(int argc, char **argv, bool (*is)(const char *arg))

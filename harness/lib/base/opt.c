@@ -95,15 +95,13 @@ static int set_flag(const struct opt *opt, bool *field, const char *text, struct
 
 static int set_choice(const struct opt *opt, int *field, const char *text, struct err *err)
 {
-    char allowed[160] = "";
     for (int i = 0; opt->choices[i]; i++) {
         if (strcmp(opt->choices[i], text) == 0) {
             *field = i;
             return 0;
         }
-        text_append(allowed, sizeof(allowed), ", ", "%s", opt->choices[i]);
     }
-    return err_set(err, -EINVAL, "%s '%.60s' is none of: %s", opt->name, text, allowed);
+    return similar_refuse(opt->name, text, strlen(text), opt->choices, err);
 }
 
 static int add_text(const struct opt *opt, struct opt_texts *texts, const char *text,

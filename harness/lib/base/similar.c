@@ -1,10 +1,13 @@
 #include "harness/lib/base/similar.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+#include "harness/lib/base/text.h"
 
 static bool same(char a, char b)
 {
@@ -58,6 +61,9 @@ void similar_offer(struct similar *near, const char *name)
     size_t length = strlen(name);
     if (length >= 3 && length < near->length && strncasecmp(near->typed, name, length) == 0)
         distance = least(distance, most_mistakes(near->length)); /* --output, for our --out */
+    for (size_t at = 1; near->length >= 4 && at + near->length <= length; at++)
+        if (strncasecmp(near->typed, name + at, near->length) == 0)
+            distance = least(distance, most_mistakes(near->length)); /* stream, of gpu_stream */
     if (distance < near->distance) {
         near->distance = distance;
         near->name = name;
@@ -70,4 +76,37 @@ char *similar_hint(const struct similar *near, const char *prefix, char *buf, si
     if (near->name)
         (void)snprintf(buf, size, "; did you mean '%s%s'?", prefix, near->name);
     return buf;
+}
+
+int similar_refuse(const char *option, const char *value, size_t length, const char *const *known,
+                   struct err *err)
+{
+    char valid[200] = "", hint[SIMILAR_HINT_MAX];
+    struct similar near = similar_to(value, length);
+    for (; *known; known++) {
+        text_append(valid, sizeof(valid), ", ", "%s", *known);
+        similar_offer(&near, *known);
+    }
+    return err_set(err, -EINVAL, "%s: invalid value '%.*s'%s valid: %s", option,
+                   (int)(length < 60 ? length : 60), value,
+                   similar_hint(&near, "", hint, sizeof(hint)), valid);
+}
+
+static bool is_known(const char *word, size_t length, const char *const *known)
+{
+    while (*known && (strlen(*known) != length || strncmp(*known, word, length) != 0))
+        known++;
+    return *known;
+}
+
+int similar_check_list(const char *option, const char *list, const char *const *known,
+                       struct err *err)
+{
+    size_t length;
+    for (const char *at = list; at; at = at[length] ? at + length + 1 : NULL) {
+        length = strcspn(at, ",");
+        if (!is_known(at, length, known))
+            return similar_refuse(option, at, length, known, err);
+    }
+    return 0;
 }

@@ -12,6 +12,8 @@
 
 #include <stddef.h>
 
+#include "harness/lib/base/err.h"
+
 enum { SIMILAR_NAME_MAX = 64, SIMILAR_HINT_MAX = SIMILAR_NAME_MAX + 32 };
 
 /*
@@ -33,12 +35,20 @@ struct similar similar_to(const char *typed, size_t length);
 
 /*
  * Near enough is one mistake in every three characters, at most three. The typed word may also be
- * the beginning of a name, from two characters on, or begin as a name of three and more does. Among
- * equals the first is kept.
+ * the beginning of a name, from two characters on, or begin as a name of three and more does, or,
+ * from four characters on, stand within a name. Among equals the first is kept.
  */
 void similar_offer(struct similar *near, const char *name);
 
 /* "; did you mean '--workers'?" with `prefix` "--", or ";" where nothing is near. Returns buf. */
 char *similar_hint(const struct similar *near, const char *prefix, char *buf, size_t size);
+
+/* -EINVAL: the option has no such value; what was probably meant, and those that it has. */
+int similar_refuse(const char *option, const char *value, size_t length, const char *const *known,
+                   struct err *err);
+
+/* Whether each word of a list with commas is known; NULL is fine. */
+int similar_check_list(const char *option, const char *list, const char *const *known,
+                       struct err *err);
 
 #endif

@@ -329,6 +329,37 @@ int directory_open(struct directory *dir, const struct directory_request *reques
     return look_for_earlier(dir, err);
 }
 
+/* One that is there, open as dir->fd. */
+static int check_existing(struct directory *dir, struct err *err)
+{
+    if (faccessat(dir->fd, ".", W_OK, 0))
+        return err_sys(err, -errno, "cannot write into output directory '%.150s'", dir->path);
+    return look_for_earlier(dir, err);
+}
+
+int directory_check(const char *path, struct err *err)
+{
+    struct directory dir = {.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    (void)snprintf(dir.path, sizeof(dir.path), "%s", path);
+    if (dir.fd >= 0) {
+        int rc = check_existing(&dir, err);
+        close_fd(&dir.fd);
+        return rc;
+    }
+    int code = errno;
+    /* The first part of the path that is not there is made, and removed. */
+    for (size_t i = 1; path[i - 1]; i++) {
+        if (path[i] && path[i] != '/')
+            continue;
+        (void)snprintf(dir.path, sizeof(dir.path), "%.*s", (int)i, path);
+        if (!mkdir(dir.path, 0777))
+            return rmdir(dir.path) ? err_sys(err, -errno, "cannot remove '%.150s'", dir.path) : 0;
+        if (errno != EEXIST)
+            return err_sys(err, -errno, "cannot create output directory '%.150s'", dir.path);
+    }
+    return err_sys(err, -code, "cannot open output directory '%.150s'", path);
+}
+
 int directory_publish(struct directory *dir, struct err *err)
 {
     /* With this name it counts: whoever opens the directory next moves what is left to move. */

@@ -52,6 +52,9 @@ struct directory {
  */
 int directory_open(struct directory *dir, const struct directory_request *request, struct err *err);
 
+/* Whether it could be opened, now: the same errors, and nothing is left there. */
+int directory_check(const char *path, struct err *err);
+
 /*
  * What is in work_fd takes its place in the directory. With a samples.csv among it that is another
  * result than the one there, which goes, with its figures.

@@ -16,9 +16,8 @@ struct comparable {
     const json_t *record; /* borrowed: its run.json */
 };
 
-/* -EINVAL where a comma separated list has a word that names nothing that may differ, nor is "all".
- */
-int comparable_check_allowed(const char *allowed, struct err *err);
+/* What may differ where it is allowed, and "all"; ends with NULL. */
+extern const char *const comparable_words[];
 
 /* No field of run.json: runs that say of themselves that they are no evidence. */
 #define COMPARABLE_BUSY "busy"

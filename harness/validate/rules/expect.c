@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/similar.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 #include "harness/validate/rules/check.h"
 
@@ -82,12 +84,14 @@ static const struct expectable *find(const char *name, size_t length)
 
 static int refuse_name(const char *part, struct err *err)
 {
-    char known[160];
-    size_t used = 0;
-    for (size_t i = 0; i < EXPECTABLE; i++)
-        used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "",
-                                 expectable[i].name);
-    return err_set(err, -EINVAL, "--expect: '%.60s' is not NAME=COUNT of %s", part, known);
+    char known[160] = "", hint[SIMILAR_HINT_MAX];
+    struct similar near = similar_to(part, strcspn(part, "="));
+    for (size_t i = 0; i < EXPECTABLE; i++) {
+        text_append(known, sizeof(known), ", ", "%s", expectable[i].name);
+        similar_offer(&near, expectable[i].name);
+    }
+    return err_set(err, -EINVAL, "--expect: '%.60s' is not NAME=COUNT%s NAME is one of %s", part,
+                   similar_hint(&near, "", hint, sizeof(hint)), known);
 }
 
 static int parse_count(const struct expectable *of, const char *part, const char *text,

@@ -63,6 +63,9 @@ TEST(cli_forms_of_a_value)
     assert_string_equal(PARSE("--out=a=b").values.out, "a=b");
     assert_string_equal(PARSE("--out=").values.out, "");
     assert_string_equal(PARSE("-o", "-").values.out, "-");
+    assert_string_equal(PARSE("-o", "-3").values.out, "-3");
+    assert_string_equal(PARSE("-o", "--odd").values.out, "--odd");
+    assert_string_equal(PARSE("--out=--verbose").values.out, "--verbose");
 }
 
 TEST(cli_flags)
@@ -106,6 +109,9 @@ TEST(cli_help_wins)
 {
     assert_true(PARSE("--help").cli.help);
     assert_true(PARSE("-h").cli.help);
+    assert_false(PARSE("--help").cli.help_all);
+    assert_true(PARSE("--help-all").cli.help);
+    assert_true(PARSE("-h", "--help-all").cli.help_all);
     struct parsed got = PARSE("--nonsense", "-w", "none", "-h");
     assert_int_equal(got.rc, 0);
     assert_true(got.cli.help);
@@ -135,6 +141,11 @@ TEST(cli_refuses)
         {{"--workers"}, "option '--workers' needs a value"},
         {{"-w"}, "option '-w' needs a value"},
         {{"-p"}, "option '-p' needs a value"},
+        {{"--workers", "--verbose"},
+         "option '--workers' needs a value, and '--verbose' is an option"},
+        {{"-o", "-w"}, "option '-o' needs a value, and '-w' is an option"},
+        {{"-p", "--"}, "option '-p' needs a value, and '--' is an option"},
+        {{"--out", "--out=x"}, "option '--out' needs a value, and '--out=x' is an option"},
         {{"--workers", "many"}, "workers 'many' is not a whole number"},
         {{"--workers=65"}, "workers '65' is outside 1 to 64"},
         {{"-w="}, "workers '=' is not a whole number"},

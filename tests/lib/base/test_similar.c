@@ -2,6 +2,8 @@
 #include "harness/lib/base/similar.h"
 #include "tests/lib/unit.h"
 
+#include <errno.h>
+
 TEST(similar_distances)
 {
     static const struct {
@@ -68,8 +70,32 @@ TEST(similar_offers_the_nearest)
         {"nonsense", ";"},
         {"xun", "; did you mean '--run'?"},
         {"xux", ";"},
+        {"ground", "; did you mean '--background'?"}, /* within a name */
+        {"und", ";"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
         assert_string_equal(hint(known[i].typed, strlen(known[i].typed)), known[i].hint);
     assert_string_equal(hint("worker=4", 6), "; did you mean '--workers'?");
+}
+
+TEST(similar_checks_lists)
+{
+    static const char *const known[] = {"spin", "block", NULL};
+    struct err err;
+    assert_int_equal(similar_check_list("wait", NULL, known, &err), 0);
+    assert_int_equal(similar_check_list("wait", "block", known, &err), 0);
+    assert_int_equal(similar_check_list("wait", "spin,block,spin", known, &err), 0);
+    static const struct {
+        const char *list, *message;
+    } bad[] = {
+        {"spin,blok", "wait: invalid value 'blok'; did you mean 'block'? valid: spin, block"},
+        {"x,spin", "wait: invalid value 'x'; valid: spin, block"},
+        {"spin,", "wait: invalid value ''; valid: spin, block"},
+        {"spin,,block", "wait: invalid value ''; valid: spin, block"},
+        {"", "wait: invalid value ''; valid: spin, block"},
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(similar_check_list("wait", bad[i].list, known, &err), -EINVAL);
+        assert_string_equal(err.msg, bad[i].message);
+    }
 }
