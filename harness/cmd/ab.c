@@ -27,7 +27,7 @@ static bool is_possible(const struct session *s)
 static int take_commands(struct session *s, struct subject *subject)
 {
     if (s->cli.npositional) {
-        log_error("'%.80s': a scenario, or commands behind '--'", s->cli.positional[0]);
+        log_error("'%.80s': a scenario, or commands after '--'", s->cli.positional[0]);
         return EXIT_USAGE;
     }
     subject_make_scenario("ab", &s->options.command, subject);

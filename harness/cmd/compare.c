@@ -387,7 +387,7 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
         return code;
     const char *option = option_behind(argc, argv, behind);
     if (option) {
-        log_error("'%.80s' stands behind '--', where only results are: options come before it",
+        log_error("'%.80s' stands after '--', where only results are: options come before it",
                   option);
         return EXIT_USAGE;
     }

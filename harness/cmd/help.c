@@ -43,8 +43,12 @@ int help_unknown_command(const struct cmd_env *env, const char *name)
         prefix = "bench ";
         near.name = name;
     }
-    log_error("unknown command '%.80s'%s see 'contend --help'", name,
-              similar_hint(&near, prefix, hint, sizeof(hint)));
+    if (name[0] == '-' && !near.name)
+        log_error("'%.80s' stands before the command: options follow it, as in 'contend run -n 4'",
+                  name);
+    else
+        log_error("unknown command '%.80s'%s see 'contend --help'", name,
+                  similar_hint(&near, prefix, hint, sizeof(hint)));
     return EXIT_USAGE;
 }
 

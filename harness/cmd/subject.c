@@ -80,7 +80,7 @@ static int take_command(struct session *s, struct err *err)
         return rc ? rc : take_sample(s, err);
     if (s->options_argc >= s->argc - 1)
         return err_set(err, -EINVAL,
-                       "which command? it stands behind '--', as in 'contend %s -- "
+                       "which command? it goes after '--', as in 'contend %s -- "
                        "./train --epochs 1'",
                        s->argv[0]);
     options->commands[0] = words + 1;
@@ -106,9 +106,9 @@ static int split_variants(struct session *s, struct err *err)
     int rc = check_line(s, err);
     if (!rc && (n < 2 || n > VARIANTS_MAX))
         return err_set(err, -EINVAL,
-                       "%d commands behind '--': 2 to %d, each in quotes, as in 'contend ab -- "
-                       "\"./old --fast\" ./new'; or name variants of one by -v",
-                       n, VARIANTS_MAX);
+                       "ab compares 2 to %d commands after '--', each in quotes, as in 'contend ab "
+                       "-- \"./old --fast\" ./new'; or name variants of one by -v",
+                       VARIANTS_MAX);
     for (int i = 0; i < n && !rc; i++) {
         const char *text = s->argv[s->options_argc + 1 + i];
         options->commands[i] = command_split(text, err);
@@ -164,7 +164,7 @@ int subject_take(struct session *s, struct subject *subject, const struct scenar
     *n = 1;
     if (s->options_argc < s->argc || s->options.sample) {
         if (s->cli.npositional) {
-            log_error("'%.80s': a scenario, or a command behind '--'", s->cli.positional[0]);
+            log_error("'%.80s': a scenario, or a command after '--'", s->cli.positional[0]);
             return EXIT_USAGE;
         }
         int code = subject_take_command(s);

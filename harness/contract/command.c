@@ -170,7 +170,7 @@ int command_read(int argc, char **argv, struct user_command *command, struct err
     while (end < argc && strcmp(argv[end], "--") != 0)
         end++;
     if (end >= argc - 1)
-        return err_set(err, -EINVAL, "no command behind '--'");
+        return err_set(err, -EINVAL, "no command after '--'");
     /* cli_parse expects the name of the command in front of the options. */
     int rc = cli_parse(order_table, false, end + 1, argv - 1, &orders, &cli, err);
     *command = (struct user_command){.options = orders.options,

@@ -84,8 +84,8 @@ try 2 "cannot execute '/etc/passwd'" none -- /etc/passwd
 try 2 'which command\? --metric' none --metric '([0-9]+)'
 expect 2 'which command\? --metric' "$CONTEND_BINARY" bench prep --sample
 try 2 'which command\?' none --
-try 2 "a scenario, or a command behind '--'" none true -- true
-try 2 "a command goes behind '--'" none ./train
+try 2 "a scenario, or a command after '--'" none true -- true
+try 2 "'./train' is a command, not a scenario: it goes after '--', as in 'contend run -- ./train'" none ./train
 try 2 'no regular expression' none --metric '([0-9' -- true
 try 2 'has 0 groups' none --metric 'rate' -- true
 try 2 'duration says how long' none --duration 1 -- true
@@ -214,7 +214,7 @@ ab=("$CONTEND_BINARY" ab --workers 2 --placement sized --time 0.05 --max-time 60
 expect 0 'B .*SLOWER|SLOWER' "${ab[@]}" --out "$scratch/ab" -- 'sleep 0.02' "sh -c 'sleep \"0.2\"'"
 grep -q 'sleep 0.02' "$scratch/ab/run.json" || fail "no command in run.json"
 expect 0 'SLOWER' "${ab[@]}" --out "$scratch/ab2" -v plain -v slow=env:T=0.2 -- sh -c 'sleep ${T:-0.02}'
-expect 2 'commands behind' "${ab[@]}" -- 'sleep 1'
+expect 2 'ab compares 2 to 8 commands' "${ab[@]}" -- 'sleep 1'
 expect 2 'a quote is not closed' "${ab[@]}" -- 'sleep 1' "sh -c 'sleep 1"
 expect 2 'a scenario, or commands' "${ab[@]}" pipeline -- true false
 expect 2 "no program 'contend-no-such'" "${ab[@]}" -- true contend-no-such

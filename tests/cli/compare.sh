@@ -53,9 +53,9 @@ compare 4 '4 UNCLEAR: nothing was shown either way' base/1 new/1
 compare 1 'UNCLEAR' base/1 new/1 --fail-on slower,unclear
 compare 2 'which results' base
 compare 2 'which results' base/1 base/2 base/3
-compare 2 "'--json' stands behind '--', where only results are: options come before it" \
+compare 2 "'--json' stands after '--', where only results are: options come before it" \
     base/1 base/2 -- new/1 new/2 --json
-compare 2 "'--threshold' stands behind '--'" base/1 -- new/1 --threshold 5
+compare 2 "'--threshold' stands after '--'" base/1 -- new/1 --threshold 5
 compare 0 '4 SAME' --threshold 5 base/{1,2,3,4,5} -- new/{1,2,3,4,5}
 cp -r new/1 ./-odd
 compare 4 '4 UNCLEAR' base/1 -- -odd

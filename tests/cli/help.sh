@@ -27,7 +27,7 @@ for command in '' $commands; do
 done
 # Behind '--' stands the command, with options of its own.
 wrong=$("$CONTEND_BINARY" man --markdown | grep -e '^### .* -- .*\[options\]')
-[ -z "$wrong" ] || fail "options behind '--': $wrong"
+[ -z "$wrong" ] || fail "options after '--': $wrong"
 the_same help --help
 the_same help -h
 the_same version --version

@@ -6,6 +6,23 @@
 #include "harness/cmd/common/help.h"
 #include "harness/lib/say/log.h"
 
+/* Whether it takes words, of which this is the first. */
+static int check_word(const struct command *command, const char *word, struct err *err)
+{
+    if (command->word_option)
+        return err_set(err, -EINVAL, "unexpected argument '%.80s'; did you mean '--%s %.80s'?",
+                       word, command->word_option, word);
+    if (!command->operands)
+        return err_set(err, -EINVAL, "unexpected argument '%.80s'; see 'contend %s --help'", word,
+                       command->name);
+    if (strstr(command->operands, "[--"))
+        return err_set(err, -EINVAL,
+                       "unexpected argument '%.80s'; a command goes after '--', as in 'contend %s "
+                       "-- %.80s'",
+                       word, command->name, word);
+    return 0;
+}
+
 bool cmd_parse(const struct cmd_env *env, const struct command *command, int argc, char **argv,
                void *args, struct cli *cli, int *code)
 {
@@ -16,10 +33,8 @@ bool cmd_parse(const struct cmd_env *env, const struct command *command, int arg
         *code = cmd_finish();
         return false;
     }
-    bool takes_words = command->operands && !strstr(command->operands, "[--");
-    if (!rc && cli->npositional && !takes_words)
-        rc = err_set(&err, -EINVAL, "unexpected argument '%.80s'; see 'contend %s --help'",
-                     cli->positional[0], command->name);
+    if (!rc && cli->npositional)
+        rc = check_word(command, cli->positional[0], &err);
     if (rc)
         log_error("%s", err.msg);
     *code = EXIT_USAGE;

@@ -75,7 +75,8 @@ struct command {
     struct example {
         const char *line, *text; /* "contend run", "the main job"; line NULL ends them */
     } examples[5];
-    bool takes_params; /* -p NAME=VALUE, of the benchmarks that it measures */
+    const char *word_option; /* of one without operands: what a word was probably for, "pid" */
+    bool takes_params;       /* -p NAME=VALUE, of the benchmarks that it measures */
     bool is_task; /* of scenarios it takes those alone whose work per second a placement changes */
 };
 

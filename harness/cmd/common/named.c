@@ -6,6 +6,7 @@
 
 #include "harness/engine/run/setup.h"
 #include "harness/lib/base/similar.h"
+#include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/plan/placement/plan.h"
 
@@ -22,6 +23,12 @@ static const char *stands_elsewhere(const struct cmd_env *env, const char *name)
     return NULL;
 }
 
+static bool is_command(const char *name)
+{
+    char path[4096];
+    return strchr(name, '/') || !file_find_program(name, false, path, sizeof(path));
+}
+
 static void unknown_scenario(const struct cmd_env *env, const char *name)
 {
     char known[200] = "", hint[SIMILAR_HINT_MAX];
@@ -30,13 +37,23 @@ static void unknown_scenario(const struct cmd_env *env, const char *name)
         log_error("'%s' %s", name, elsewhere);
         return;
     }
+    if (strchr(name, '=')) {
+        log_error("'%.80s' is a parameter, not a scenario: -p %.80s", name, name);
+        return;
+    }
+    if (is_command(name)) {
+        log_error("'%.80s' is a command, not a scenario: it goes after '--', as in 'contend run -- "
+                  "%.80s'",
+                  name, name);
+        return;
+    }
     struct similar near = similar_to(name, strlen(name));
     for (const struct scenario *k = env->scenarios; k->name; k++) {
         (void)snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
                        known[0] ? ", " : "", k->name);
         similar_offer(&near, k->name);
     }
-    log_error("unknown scenario '%.80s'%s known: %s; a command goes behind '--'", name,
+    log_error("unknown scenario '%.80s'%s known: %s; a command goes after '--'", name,
               similar_hint(&near, "", hint, sizeof(hint)), known);
 }
 

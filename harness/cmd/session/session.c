@@ -41,7 +41,7 @@ static int parse(struct session *s, struct err *err)
     bool no_command = argc == s->argc && !(s->options_argc && s->options.sample);
     if (!rc && no_command && has_command_options(&s->options))
         return err_set(err, -EINVAL,
-                       "which command? --metric, --duration and the like are for one behind '--'");
+                       "which command? --metric, --duration and the like are for one after '--'");
     return rc;
 }
 

@@ -65,4 +65,5 @@ const struct command doctor_command = {
                  {"contend doctor --live --pid 4711", "where the time of one job goes"},
                  {"contend doctor --verify lines:train.log", "prove the fix on this job"}},
     .opts = doctor_opts,
+    .word_option = "pid",
 };

@@ -313,12 +313,13 @@ static int add_fake_gpu(struct topo *topo, char *text, struct err *err)
         os_node = strtol(at, &end, 10);
     }
     if (pci_bdf_normalise(text, bdf) || (at && (end == at || *end)))
-        return err_set(err, -EINVAL, "fake GPU '%.60s%s%.20s' is not of the form 0000:01:00.0@0",
-                       text, at ? "@" : "", at ? at : "");
+        return err_set(err, -EINVAL,
+                       "--gpus: '%.60s%s%.20s' is not BDF@NODE, such as 0000:01:00.0@0", text,
+                       at ? "@" : "", at ? at : "");
     int node =
         os_node < 0 || os_node >= BITSET_BITS ? -1 : topo_node_index(topo, (unsigned)os_node);
     if (os_node >= 0 && node < 0)
-        return err_set(err, -EINVAL, "fake GPU '%.60s': there is no NUMA node %ld", text, os_node);
+        return err_set(err, -EINVAL, "--gpus: '%.60s': there is no NUMA node %ld", text, os_node);
     int ordinal = (int)topo_visible_gpus(topo);
     struct topo_gpu *gpu = topo_add_gpu(topo);
     if (!gpu)

@@ -85,7 +85,10 @@ static const struct expectable *find(const char *name, size_t length)
 static int refuse_name(const char *part, struct err *err)
 {
     char known[160] = "", hint[SIMILAR_HINT_MAX];
-    struct similar near = similar_to(part, strcspn(part, "="));
+    size_t length = strcspn(part, "=");
+    struct similar near = similar_to(part, length);
+    if (find(part, length))
+        return err_set(err, -EINVAL, "--expect: '%.60s' has no count, as in %.60s=8", part, part);
     for (size_t i = 0; i < EXPECTABLE; i++) {
         text_append(known, sizeof(known), ", ", "%s", expectable[i].name);
         similar_offer(&near, expectable[i].name);
