@@ -154,7 +154,7 @@ jq -e '.findings[] | select(.id == "expected") | .value == 8 and .low == 16 and
     .sentence == "8 of the 16 that are expected"' "$scratch/json" >/dev/null || fail "$(cat "$scratch/json")"
 judge 0 --only cpus_online --expect cpus=4
 found expected WARN hardware fix CPUs
-expect 2 "expect: 'gpu=8' is not NAME=COUNT of gpus, cpus" "$CONTEND_BINARY" validate --expect gpu=8
+expect 2 "expect: 'gpu=8' is not NAME=COUNT; did you mean 'gpus'" "$CONTEND_BINARY" validate --expect gpu=8
 expect 2 "expect: 'gpus=many' is no count" "$CONTEND_BINARY" validate --expect gpus=many
 expect 2 'expect is for judging this server, not results' "$CONTEND_BINARY" validate fleet x --expect gpus=8
 

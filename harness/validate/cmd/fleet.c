@@ -92,22 +92,13 @@ static int print(const struct fleet_judgement *judgement, const struct findings 
     return cmd_finish();
 }
 
-/* Whether any bound is of a figure of the fleet. */
-static bool has_judged(const struct fleet_judgement *judgement)
-{
-    for (size_t i = 0; i < judgement->bounds->n; i++)
-        if (judgement->metric_of[i] != INTERN_NONE)
-            return true;
-    return false;
-}
-
 static int show(const struct fleet_judgement *judgement, const struct validate_args *args)
 {
     struct err err = {0};
     struct findings findings = {0};
     const size_t *count = judgement->count;
     int rc = 0, code = EXIT_INCONCLUSIVE;
-    if (!count[OUTCOME_FAIL] && !has_judged(judgement)) {
+    if (!count[OUTCOME_FAIL] && !judgement->nbounds) {
         log_error("no figure of the bounds is in these results: nothing was judged");
         return code;
     }

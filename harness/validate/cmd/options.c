@@ -12,8 +12,7 @@ static const struct opt validate_opts[] = {
              "These rules may not be skipped: what keeps them from being judged is an error",
              .level = OPT_RARE),
     OPT_TEXT("bounds", validate_args, bounds, NULL, "FILE",
-             "Also by the bounds that 'validate bounds' made: runs what they are for, in the time "
-             "of the level; of a fleet by them alone"),
+             "For a fleet: judge by the bounds that 'validate bounds' made"),
     OPT_TEXT("waivers", validate_args, waivers, NULL, "FILE",
              "Failures that are known, as JSON: an array of {rule, unit, reason, until}"),
     OPT_FLAG("strict", validate_args, strict, NULL, "Warnings fail, too"),

@@ -15,7 +15,6 @@
 #include "harness/lib/sys/clock.h"
 #include "harness/validate/cmd/options.h"
 #include "harness/validate/files/waivers.h"
-#include "harness/validate/rules/expect.h"
 #include "harness/validate/rules/rules.h"
 #include "harness/validate/rules/waive.h"
 #include "harness/validate/tables/validation.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/files/file.h"
 #include "harness/show/report/junit.h"
 #include "harness/show/report/prometheus.h"
@@ -17,16 +18,14 @@
 /* "%h" becomes the host. */
 static int fill_in(const char *pattern, const char *host, char *path, size_t size, struct err *err)
 {
-    size_t used = 0;
-    for (const char *at = pattern; *at; at++) {
-        bool is_host = at[0] == '%' && at[1] == 'h';
-        const char one[] = {*at, '\0'}, *part = is_host ? host : one;
-        if (used + strlen(part) + sizeof(".tmp") >= size)
-            return err_set(err, -ENAMETOOLONG, "the path '%.150s' is too long", pattern);
-        used += (size_t)snprintf(path + used, size - used, "%s", part);
-        at += is_host;
-    }
-    return 0;
+    const char *rest = pattern;
+    path[0] = '\0';
+    for (const char *at; (at = strstr(rest, "%h")); rest = at + strlen("%h"))
+        text_append(path, size, "", "%.*s%s", (int)(at - rest), rest, host);
+    text_append(path, size, "", "%s", rest);
+    return strlen(path) + 1 < size
+               ? 0
+               : err_set(err, -ENAMETOOLONG, "the path '%.150s' is too long", pattern);
 }
 
 int validate_write_file(const char *path, validate_print *print, const void *of, struct err *err)

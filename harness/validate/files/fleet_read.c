@@ -17,28 +17,22 @@
 #include "harness/store/files/run_json.h"
 #include "harness/store/json/value.h"
 
-/* Columns of rows.csv, in their order. */
+/* Columns of rows.csv: those of a key stand one behind the other. */
 enum cell {
-    CELL_RUN_ID,
-    CELL_SCENARIO,
-    CELL_PLACEMENT,
-    CELL_WORKERS,
-    CELL_ROLE,
-    CELL_BENCH,
-    CELL_PARAMS,
-    CELL_DEVICE,
-    CELL_METRIC,
-    CELL_UNIT,
+    CELL_KEY = 1,
+    CELL_UNIT = CELL_KEY + FLEET_COLUMNS,
     CELL_BETTER,
-    CELL_ROUNDS,
-    CELL_SAMPLES,
-    CELL_MEDIAN,
+    CELL_MEDIAN = 13,
     CELL_STATUS = 20,
     CELL_REASON,
     CELLS
 };
 
 #define VALIDATION_NAME "validate.json"
+
+/* Columns of a trouble that is not of one arm. */
+static const char *const all_arms[FLEET_COLUMNS] = {
+    [FLEET_SCENARIO] = "", [FLEET_PLACEMENT] = "", [FLEET_BENCH] = ""};
 
 static const size_t file_most = (size_t)256 << 20;
 
@@ -77,8 +71,7 @@ static void add_gpus(const json_t *gpus, char *text, size_t size)
         for (count = 1; i + count < n; count++)
             if (strcmp(text_in(json_array_get(gpus, i + count), "name"), name) != 0)
                 break;
-        size_t used = strlen(text);
-        (void)snprintf(text + used, size - used, ", %zu x %s", count, *name ? name : "GPU");
+        text_append(text, size, ", ", "%zu x %s", count, *name ? name : "GPU");
     }
 }
 
@@ -86,7 +79,7 @@ static void add_gpus(const json_t *gpus, char *text, size_t size)
  * The kind in words, from what its key is made of, and with that where there is one: machines of
  * equal words may differ in what the key alone knows.
  */
-static void say_kind(const json_t *record, char *kind, size_t size)
+static void put_kind(const json_t *record, char *kind, size_t size)
 {
     const json_t *machine = json_object_get(record, "machine");
     const json_t *parts = json_object_get(machine, "parts");
@@ -98,10 +91,21 @@ static void say_kind(const json_t *record, char *kind, size_t size)
     (void)snprintf(kind, size, "%lld x %s, %lld CPUs", packages ? packages : 1,
                    *model ? model : "unknown CPU", cpus);
     add_gpus(json_object_get(from, "gpus"), kind, size);
-    size_t used = strlen(kind);
     if (*key)
-        (void)snprintf(kind + used, size - used, " (%s)", key);
+        text_append(kind, size, " ", "(%s)", key);
     (void)text_one_line(kind);
+}
+
+/* A run of the machine that the record is of. */
+static int add_run(struct fleet *fleet, const json_t *record, const char *name, const char *started,
+                   uint32_t *run, struct err *why)
+{
+    char kind[512];
+    const json_t *machine = json_object_get(record, "machine");
+    put_kind(record, kind, sizeof(kind));
+    const struct fleet_origin origin = {
+        name, *text_in(machine, "identity") ? text_in(machine, "key") : "", kind, time_of(started)};
+    return fleet_add_run(fleet, &origin, run, why);
 }
 
 /* -EALREADY: that run of that machine was read before. */
@@ -126,10 +130,8 @@ static json_t *take_members(struct json_piece text)
 }
 
 /* Whose run it is: -EINVAL where run.json does not say so; -EALREADY. */
-static int add_run(struct reader *reader, const json_t *record, uint32_t *run, struct err *why)
+static int add_result(struct reader *reader, const json_t *record, uint32_t *run, struct err *why)
 {
-    char kind[512];
-    const json_t *machine = json_object_get(record, "machine");
     const json_int_t schema = json_integer_value(json_object_get(record, "schema_version"));
     const char *name = text_in(json_object_get(record, "environment"), "hostname");
     const char *started = text_in(record, "started"), *ended = text_in(record, "status");
@@ -140,50 +142,51 @@ static int add_run(struct reader *reader, const json_t *record, uint32_t *run, s
         return err_set(why, -EINVAL, "run.json: it has no %s, or is cut off",
                        *name ? "started" : "environment.hostname");
     int rc = check_new(reader->fleet, name, text_in(record, "run_id"), why);
-    if (rc)
+    if (!rc)
+        rc = add_run(reader->fleet, record, name, started, run, why);
+    if (rc || !*ended || strcmp(ended, "complete") == 0)
         return rc;
-    say_kind(record, kind, sizeof(kind));
-    const struct fleet_origin origin = {
-        name, *text_in(machine, "identity") ? text_in(machine, "key") : "", kind, time_of(started)};
-    rc = fleet_add_run(reader->fleet, &origin, run, why);
-    if (!rc && *ended && strcmp(ended, "complete") != 0)
-        fleet_add_trouble(reader->fleet, *run,
-                          strcmp(ended, "failed") == 0 ? "the run failed"
-                                                       : "the run was interrupted");
-    return rc;
+    return fleet_add_trouble(
+        reader->fleet, *run, all_arms, false,
+        strcmp(ended, "failed") == 0 ? "the run failed" : "the run was interrupted", why);
+}
+
+static const char *const *key_of(char **cells)
+{
+    return (const char *const *)&cells[CELL_KEY];
 }
 
 /* As for a comparison; of a benchmark that this version does not have, nothing. */
 static bool gates(const struct fleet *fleet, char **cells)
 {
-    const struct bench *bench = bench_find(fleet->benches, cells[CELL_BENCH]);
-    const struct dims at = dims_parse(bench, row_key(cells[CELL_PARAMS]));
-    return bench && metric_gates(bench, cells[CELL_METRIC], &at);
+    const struct bench *bench = bench_find(fleet->benches, cells[CELL_KEY + FLEET_BENCH]);
+    const struct dims at = dims_parse(bench, row_key(cells[CELL_KEY + FLEET_PARAMS]));
+    return bench && metric_gates(bench, cells[CELL_KEY + FLEET_METRIC], &at);
 }
 
-/* Whether the figure counts; its length is 0 where it is too long to be one. */
-static int find_counts(struct reader *reader, char **cells, const char *key, size_t length,
-                       bool *counts, struct err *why)
+/* Whether the figure counts; length 0: its key is too long. */
+static bool counts(struct reader *reader, char **cells, const char *key, size_t length)
 {
+    struct err none;
     uint32_t at;
-    *counts = length && intern_find(&reader->fleet->spelled, key, length) != INTERN_NONE;
-    if (*counts || (length && intern_find(&reader->ignored, key, length) != INTERN_NONE))
-        return 0;
-    *counts = gates(reader->fleet, cells);
-    return *counts || !length ? 0 : intern_add(&reader->ignored, key, length, &at, why);
+    if (length && intern_find(&reader->fleet->spelled, key, length) != INTERN_NONE)
+        return true;
+    if (length && intern_find(&reader->ignored, key, length) != INTERN_NONE)
+        return false;
+    bool is = gates(reader->fleet, cells);
+    if (!is && length)
+        (void)intern_add(&reader->ignored, key, length, &at, &none); /* else it is asked again */
+    return is;
 }
 
 /* Of an arm that could not be measured, or a row of one that failed in some rounds. */
 static int add_trouble(struct reader *reader, uint32_t run, char **cells, struct err *why)
 {
     char text[160];
-    const char *const columns[FLEET_COLUMNS] = {[FLEET_SCENARIO] = cells[CELL_SCENARIO],
-                                                [FLEET_PLACEMENT] = cells[CELL_PLACEMENT],
-                                                [FLEET_BENCH] = cells[CELL_BENCH]};
-    (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.90s", cells[CELL_BENCH], cells[CELL_STATUS],
-                   cells[CELL_REASON]);
-    return fleet_add_arm_trouble(reader->fleet, run, columns,
-                                 status_find(cells[CELL_STATUS]) != STATUS_SKIPPED, text, why);
+    (void)snprintf(text, sizeof(text), "%.40s: %.20s: %.90s", cells[CELL_KEY + FLEET_BENCH],
+                   cells[CELL_STATUS], cells[CELL_REASON]);
+    return fleet_add_trouble(reader->fleet, run, key_of(cells),
+                             status_find(cells[CELL_STATUS]) != STATUS_SKIPPED, text, why);
 }
 
 static int add_row(struct reader *reader, uint32_t run, const struct csv_reader *csv, char **cells,
@@ -192,17 +195,13 @@ static int add_row(struct reader *reader, uint32_t run, const struct csv_reader 
     struct fleet_figure figure = {.unit = cells[CELL_UNIT],
                                   .higher = strcmp(cells[CELL_BETTER], "higher") == 0,
                                   .noisy = strcmp(cells[CELL_STATUS], "ok") != 0};
-    const char *const columns[FLEET_COLUMNS] = {
-        cells[CELL_SCENARIO], cells[CELL_PLACEMENT], cells[CELL_WORKERS], cells[CELL_ROLE],
-        cells[CELL_BENCH],    cells[CELL_PARAMS],    cells[CELL_DEVICE],  cells[CELL_METRIC]};
     char key[FLEET_KEY_MAX];
     struct err err;
-    bool counts;
-    size_t length = fleet_key_join(columns, key);
-    int rc = find_counts(reader, cells, key, length, &counts, why);
-    if (!rc && counts)
-        rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
-    if (rc || !counts || isnan(figure.value))
+    size_t length = fleet_key_join(key_of(cells), key);
+    if (!counts(reader, cells, key, length))
+        return 0;
+    int rc = csv_number(csv, "median", cells[CELL_MEDIAN], &figure.value, why);
+    if (rc || isnan(figure.value))
         return rc;
     if (status_find(cells[CELL_STATUS]) >= STATUS_SKIPPED)
         return add_trouble(reader, run, cells, why); /* wrong, whatever its speed */
@@ -222,11 +221,11 @@ static int add_rows(struct reader *reader, uint32_t run, char *text, size_t size
     int rc = csv_read_header(&csv, CSV_ROWS_NAME, text, size, ROW_COLUMNS, why);
     while (!rc && (rc = csv_read(&csv, cells, CELLS, why)) == 1) {
         rc = 0;
-        if (strcmp(cells[CELL_METRIC], VALUE_STATUS) == 0)
+        if (strcmp(cells[CELL_KEY + FLEET_METRIC], VALUE_STATUS) == 0)
             rc = add_trouble(reader, run, cells, why);
-        else if (strcmp(cells[CELL_ROLE], "foreground") == 0 &&
+        else if (strcmp(cells[CELL_KEY + FLEET_ROLE], "foreground") == 0 &&
                  strcmp(cells[CELL_BETTER], "none") != 0 &&
-                 !strstr(cells[CELL_PARAMS], ";variant="))
+                 !strstr(cells[CELL_KEY + FLEET_PARAMS], ";variant="))
             rc = add_row(reader, run, &csv, cells, why);
     }
     return rc;
@@ -239,14 +238,17 @@ static int read_result(struct reader *reader, int dir_fd, struct err *why)
     uint32_t run = 0;
     int rc = file_read(dir_fd, "run.json", file_most, &text, &size);
     json_t *record = rc ? NULL : take_members((struct json_piece){text, size});
-    rc = rc ? err_sys(why, rc, "cannot read run.json") : add_run(reader, record, &run, why);
+    rc = rc ? err_sys(why, rc, "cannot read run.json") : add_result(reader, record, &run, why);
     if (!rc) {
         rc = file_read(dir_fd, CSV_ROWS_NAME, file_most, &rows, &size);
         rc = rc ? err_sys(why, rc, "cannot read " CSV_ROWS_NAME)
                 : add_rows(reader, run, rows, size, why);
     }
-    if (rc && rows)
-        fleet_add_trouble(reader->fleet, run, "its " CSV_ROWS_NAME " is damaged");
+    struct err none;
+    if (rc && rows &&
+        fleet_add_trouble(reader->fleet, run, all_arms, false, "its " CSV_ROWS_NAME " is damaged",
+                          &none))
+        rc = err_set(why, -ENOMEM, "%s", none.msg);
     json_decref(record);
     free(text);
     free(rows);
@@ -314,7 +316,7 @@ static json_int_t count_in(const json_t *json, const char *outcome)
 
 static int add_validation(const json_t *json, struct fleet *fleet, struct err *why)
 {
-    char kind[512], refused[96] = "";
+    char refused[96] = "";
     const char *name = text_in(json, "host"), *utc = text_in(json, "utc");
     const char *verdict = text_in(json, "verdict"), *said = text_in(json, "text");
     const json_t *machine = json_object_get(json, "machine"), *one;
@@ -325,15 +327,12 @@ static int add_validation(const json_t *json, struct fleet *fleet, struct err *w
         return err_set(why, -EINVAL,
                        VALIDATION_NAME
                        ": no schema 1, host, utc or machine, or of an earlier version");
-    say_kind(json, kind, sizeof(kind));
-    const struct fleet_origin origin = {
-        name, *text_in(machine, "identity") ? text_in(machine, "key") : "", kind, time_of(utc)};
-    int rc = fleet_add_run(fleet, &origin, &run, why);
+    int rc = add_run(fleet, json, name, utc, &run, why);
     bool skipped = finding_outcome_find(verdict) == OUTCOME_SKIP;
     bool judged = *verdict && (!skipped || count_in(json, "PASS") + count_in(json, "WARN") > 0);
     if (!rc && judged && strcmp(verdict, "PASS") != 0) {
         (void)snprintf(refused, sizeof(refused), "%.90s", *said ? said : "did not pass");
-        fleet_add_trouble(fleet, run, text_one_line(refused));
+        rc = fleet_add_trouble(fleet, run, all_arms, false, text_one_line(refused), why);
     }
     if (!rc && judged)
         fleet_add_verdict(fleet, run, refused, skipped);

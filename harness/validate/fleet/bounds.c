@@ -10,15 +10,13 @@
 int bounds_add(struct bounds *bounds, const struct bound *bound, struct err *err)
 {
     char *key = strdup(bound->key);
-    struct bound *grown = array_grown(bounds->all, bounds->n, &bounds->capacity, sizeof(*grown));
-    if (grown)
-        bounds->all = grown;
-    if (!key || !grown) {
+    struct bound *added = key ? array_add(bounds->all, bounds->n, bounds->capacity) : NULL;
+    if (!added) {
         free(key);
         return err_set(err, -ENOMEM, "out of memory for %zu bounds", bounds->n + 1);
     }
-    grown[bounds->n] = *bound;
-    grown[bounds->n++].key = key;
+    *added = *bound;
+    added->key = key;
     return 0;
 }
 

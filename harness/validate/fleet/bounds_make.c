@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/stats/student.h"
 #include "harness/validate/fleet/judge.h"
@@ -147,24 +148,6 @@ static int make(struct maker *maker, struct bounds *bounds, struct err *err)
     return rc;
 }
 
-/* Those of another kind, before anything is measured. */
-static int leave_out_kinds(struct maker *maker, uint32_t kind, struct bounds *bounds,
-                           struct err *err)
-{
-    const struct fleet *fleet = maker->fleet;
-    int rc = 0;
-    for (uint32_t i = 0; i < fleet->names.n && !rc; i++) {
-        maker->skip[i] = fleet->machines[i].kind != kind;
-        if (maker->skip[i]) {
-            char reason[sizeof(bounds->left_out->reason)];
-            (void)snprintf(reason, sizeof(reason), "another kind: %.140s",
-                           intern_text(&fleet->kinds, fleet->machines[i].kind));
-            rc = bounds_leave_out(bounds, intern_text(&fleet->names, i), reason, err);
-        }
-    }
-    return rc;
-}
-
 /* Judges by the bounds so far; returns how many more were left out, or a negative errno. */
 static int leave_out_odd(struct maker *maker, struct bounds *bounds, struct err *err)
 {
@@ -185,57 +168,56 @@ static int leave_out_odd(struct maker *maker, struct bounds *bounds, struct err 
     return rc ? rc : nodd;
 }
 
-/* "...: 2 of 'X', 1 of 'Y' ...", as many as a message has room for. */
-static int refuse_kinds(const struct fleet *fleet, struct err *err)
+/*
+ * The kind that most machines are of. Of several, one must have enough, and more than any other:
+ * -ENODATA names them, "2 of 'X', 1 of 'Y'", as many as a message has room for.
+ */
+static int find_kind(const struct fleet *fleet, uint32_t *kind, struct err *err)
 {
-    char all[160] = "", one[96];
-    for (uint32_t kind = 0; kind < fleet->kinds.n; kind++) {
-        size_t used = strlen(all), n = 0;
-        for (uint32_t i = 0; i < fleet->names.n; i++)
-            n += fleet->machines[i].kind == kind;
-        (void)snprintf(one, sizeof(one), "%s%zu of '%.60s'", used ? ", " : "", n,
-                       intern_text(&fleet->kinds, kind));
-        if (n && used + strlen(one) < sizeof(all) - strlen(" ..."))
-            (void)snprintf(all + used, sizeof(all) - used, "%s", one);
-        else if (n) {
-            (void)snprintf(all + used, sizeof(all) - used, " ...");
-            break;
-        }
+    char all[160] = "";
+    size_t most = 0;
+    bool tie = false;
+    for (uint32_t i = 0; i < fleet->kinds.n; i++) {
+        size_t n = fleet_count_kind(fleet, i);
+        tie = n > most ? false : tie || n == most;
+        *kind = n > most ? i : *kind;
+        most = n > most ? n : most;
+        if (n)
+            text_append(all, sizeof(all), ", ", "%zu of '%.60s'", n, intern_text(&fleet->kinds, i));
     }
-    return err_set(
-        err, -ENODATA,
-        "which kind of machine is meant? Give directories of one; of several, %d or more must be "
-        "of one, and more than of any other: %s",
-        BOUNDS_OF_KIND, all);
+    if (most < fleet->names.n && (tie || most < BOUNDS_OF_KIND))
+        return err_set(err, -ENODATA,
+                       "which kind of machine is meant? Give directories of one; of several, %d or "
+                       "more must be of one, and more than of any other: %s",
+                       BOUNDS_OF_KIND, all);
+    if (!fleet->ncells)
+        return err_set(err, -ENODATA,
+                       "no figures that could be bounded: runs without throughput, "
+                       "step times, bandwidths or latencies");
+    return 0;
 }
 
 int bounds_make(const struct fleet *fleet, struct bounds *bounds, struct err *err)
 {
-    size_t n = (size_t)fleet->names.n + 1, nkind;
-    bool tie;
-    uint32_t kind = fleet_common_kind(fleet, &nkind, &tie);
+    size_t n = (size_t)fleet->names.n + 1;
+    uint32_t kind = 0;
     *bounds = (struct bounds){0};
-    if (kind != INTERN_NONE && nkind < fleet->names.n && (tie || nkind < BOUNDS_OF_KIND))
-        return refuse_kinds(fleet, err);
-    if (kind == INTERN_NONE || !fleet->ncells)
-        return err_set(err, -ENODATA,
-                       "no figures that could be bounded: runs without throughput, "
-                       "step times, bandwidths or latencies");
+    int rc = find_kind(fleet, &kind, err);
+    if (rc)
+        return rc;
     bounds->kind = strdup(intern_text(&fleet->kinds, kind));
     struct maker maker = {.fleet = fleet,
                           .skip = calloc(n, sizeof(*maker.skip)),
                           .chance = BOUNDS_FALSE / (2.0 * fleet->keys.n),
                           .logs = calloc(n, sizeof(*maker.logs))};
     maker.normal = student_quantile(maker.chance, NORMAL);
-    int rc = maker.skip && maker.logs && bounds->kind
-                 ? leave_out_kinds(&maker, kind, bounds, err)
-                 : err_set(err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
-    if (!rc)
-        rc = make(&maker, bounds, err);
-    int nodd = 1;
-    for (int pass = 0; pass < PASSES && !rc && nodd; pass++) {
+    if (!maker.skip || !maker.logs || !bounds->kind)
+        rc = err_set(err, -ENOMEM, "out of memory for %u machines", fleet->names.n);
+    int nodd = 1; /* without bounds: those of another kind, and whom their own rules refused */
+    for (int pass = 0; pass <= PASSES && !rc && nodd; pass++) {
         nodd = leave_out_odd(&maker, bounds, err);
-        rc = nodd < 0 ? nodd : nodd > 0 ? make(&maker, bounds, err) : 0;
+        rc = nodd < 0 ? nodd : nodd || !pass ? make(&maker, bounds, err) : 0;
+        nodd = pass ? nodd : 1;
     }
     free(maker.skip);
     free(maker.logs);

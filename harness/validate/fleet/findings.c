@@ -181,12 +181,9 @@ static int add_machine(const struct fleet_judgement *judgement, const struct fle
                        struct findings *findings, struct err *err)
 {
     int rc = machine->noffences ? 0 : add_good(judgement, machine, findings, err);
-    for (size_t i = 0; i < machine->noffences && i < FLEET_FINDINGS_A_MACHINE && !rc; i++) {
+    for (size_t i = 0; i < machine->noffences && !rc; i++) {
         struct finding one;
         (void)fleet_finding(judgement, &judgement->offences[machine->first + i], &one);
-        size_t more = machine->noffences - i - 1;
-        if (i + 1 == FLEET_FINDINGS_A_MACHINE && more)
-            text_append(one.sentence, sizeof(one.sentence), "; ", "%zu more are off", more);
         rc = findings_add(findings, &one, err);
     }
     return rc;

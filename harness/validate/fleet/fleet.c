@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/verdict/runs/pairing.h"
 
@@ -59,30 +60,20 @@ size_t fleet_key_plain(const struct bench *const *benches, const char *key,
     return fleet_key_join(columns, plain);
 }
 
-/* What is behind slots=N is the key of a scan's value: put as words, "dir=h2d, gpu=3". */
-static void format_scan_key(const char *params, char *buf, size_t size)
-{
-    const char *slots = strstr(params, "slots=");
-    const char *key = slots ? strchr(slots, ';') : NULL;
-    size_t used = 0;
-    buf[0] = '\0';
-    for (; key && *key && used < size; key += strcspn(key, ";")) {
-        key++;
-        used += (size_t)snprintf(buf + used, size - used, ", %.*s", (int)strcspn(key, ";"), key);
-    }
-}
-
 char *fleet_key_format(const char *key, char *buf, size_t size)
 {
-    char part[FLEET_COLUMNS][FLEET_KEY_MAX], scanned[FLEET_KEY_MAX];
+    char part[FLEET_COLUMNS][FLEET_KEY_MAX];
     for (int i = 0; i < FLEET_COLUMNS; i++)
         (void)fleet_key_column(key, (enum fleet_column)i, part[i], sizeof(part[i]));
-    format_scan_key(part[FLEET_PARAMS], scanned, sizeof(scanned));
-    if (*scanned)
-        (void)snprintf(buf, size, "%s of %s%s", part[FLEET_METRIC], part[FLEET_BENCH], scanned);
-    else
-        (void)snprintf(buf, size, "%s of %s, %s, %s workers", part[FLEET_METRIC], part[FLEET_BENCH],
-                       part[FLEET_PLACEMENT], part[FLEET_WORKERS]);
+    const char *slots = strstr(part[FLEET_PARAMS], "slots=");
+    const char *at = slots ? strchr(slots, ';') : NULL; /* of a scan's value */
+    (void)snprintf(buf, size, "%s of %s", part[FLEET_METRIC], part[FLEET_BENCH]);
+    if (!at || !at[1])
+        text_append(buf, size, ", ", "%s, %s workers", part[FLEET_PLACEMENT], part[FLEET_WORKERS]);
+    for (; at && *at; at += strcspn(at, ";")) {
+        at++;
+        text_append(buf, size, ", ", "%.*s", (int)strcspn(at, ";"), at);
+    }
     return buf;
 }
 
@@ -139,13 +130,6 @@ int fleet_add_run(struct fleet *fleet, const struct fleet_origin *origin, uint32
     return 0;
 }
 
-void fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *text)
-{
-    struct fleet_machine *machine = &fleet->machines[fleet->runs[run].machine];
-    if (!machine->trouble[0])
-        (void)snprintf(machine->trouble, sizeof(machine->trouble), "%s", text);
-}
-
 /* "17\037pipeline\037partition\037prep": what is skipped or fails as one. */
 static size_t join_arm(uint32_t machine, const char *scenario, const char *placement,
                        const char *bench, char *buf, size_t size)
@@ -155,9 +139,8 @@ static size_t join_arm(uint32_t machine, const char *scenario, const char *place
     return (size_t)length < size ? (size_t)length : size - 1;
 }
 
-int fleet_add_arm_trouble(struct fleet *fleet, uint32_t run,
-                          const char *const columns[FLEET_COLUMNS], bool failed, const char *text,
-                          struct err *err)
+int fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *const columns[FLEET_COLUMNS],
+                      bool failed, const char *text, struct err *err)
 {
     char arm[FLEET_KEY_MAX];
     uint32_t at, nbefore = fleet->arms.n;
@@ -187,8 +170,9 @@ const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const 
                  fleet_key_column(key, FLEET_PLACEMENT, placement, sizeof(placement)),
                  fleet_key_column(key, FLEET_BENCH, bench, sizeof(bench)), arm, sizeof(arm));
     uint32_t at = intern_find(&fleet->arms, arm, length);
-    return at == INTERN_NONE ? fleet->machines[machine].trouble
-                             : intern_text(&fleet->texts, fleet->troubles[at].text);
+    if (at == INTERN_NONE) /* of all its arms */
+        at = intern_find(&fleet->arms, arm, join_arm(machine, "", "", "", arm, sizeof(arm)));
+    return at == INTERN_NONE ? "" : intern_text(&fleet->texts, fleet->troubles[at].text);
 }
 
 void fleet_add_verdict(struct fleet *fleet, uint32_t run, const char *text, bool inconclusive)
@@ -350,22 +334,10 @@ const struct fleet_cell *fleet_find(const struct fleet *fleet, uint32_t metric, 
     return n ? bsearch(&wanted, fleet->cells + first, n, sizeof(wanted), compare_cells) : NULL;
 }
 
-uint32_t fleet_common_kind(const struct fleet *fleet, size_t *count, bool *tie)
+size_t fleet_count_kind(const struct fleet *fleet, uint32_t kind)
 {
-    uint32_t common = INTERN_NONE;
-    size_t most = 0;
-    bool equal = false;
-    for (uint32_t kind = 0; kind < fleet->kinds.n; kind++) {
-        size_t n = 0;
-        for (uint32_t i = 0; i < fleet->names.n; i++)
-            n += fleet->machines[i].kind == kind;
-        equal = n > most ? false : equal || n == most;
-        common = n > most ? kind : common;
-        most = n > most ? n : most;
-    }
-    if (count)
-        *count = most;
-    if (tie)
-        *tie = equal && most;
-    return common;
+    size_t n = 0;
+    for (uint32_t i = 0; i < fleet->names.n; i++)
+        n += fleet->machines[i].kind == kind;
+    return n;
 }

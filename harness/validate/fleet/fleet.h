@@ -95,7 +95,6 @@ struct fleet {
         uint32_t kind;      /* of its newest run */
         uint64_t newest;    /* when that began */
         char identity[20];  /* "" = unknown */
-        char trouble[96];   /* why any figure of it may be missing: "the run failed"; or "" */
         uint64_t validated; /* when its newest validation began */
         char verdict[96];   /* what that said, where the machine did not pass; or "" */
         bool inconclusive;  /* and that is SKIP: nothing of what it is for was judged */
@@ -140,17 +139,13 @@ struct fleet_origin {
 int fleet_add_run(struct fleet *fleet, const struct fleet_origin *origin, uint32_t *run,
                   struct err *err);
 
-/* Why figures of the run may be missing; what was said of its machine before stays. */
-void fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *text);
-
 /*
  * Why figures of an arm are missing, by its columns; the placement, say, that this machine cannot
- * express tells nothing of the others. What failed counts before what was skipped, and the first of
- * either. -ENOMEM only.
+ * express tells nothing of the others. Columns "" = of all arms of the machine. What failed counts
+ * before what was skipped, and the first of either. -ENOMEM only.
  */
-int fleet_add_arm_trouble(struct fleet *fleet, uint32_t run,
-                          const char *const columns[FLEET_COLUMNS], bool failed, const char *text,
-                          struct err *err);
+int fleet_add_trouble(struct fleet *fleet, uint32_t run, const char *const columns[FLEET_COLUMNS],
+                      bool failed, const char *text, struct err *err);
 
 /* Why the machine lacks the figure of that key: of its arm, else of all its runs; or "". */
 const char *fleet_trouble_of(const struct fleet *fleet, uint32_t machine, const char *key);
@@ -178,10 +173,7 @@ void fleet_free(struct fleet *fleet);
 /* What the machine has of that figure, or NULL. */
 const struct fleet_cell *fleet_find(const struct fleet *fleet, uint32_t metric, uint32_t machine);
 
-/*
- * The kind that most machines are of; INTERN_NONE: there are no machines. *count (or NULL): how
- * many are; *tie: so many are of another one, too.
- */
-uint32_t fleet_common_kind(const struct fleet *fleet, size_t *count, bool *tie);
+/* How many machines are of that kind, a number of fleet.kinds. */
+size_t fleet_count_kind(const struct fleet *fleet, uint32_t kind);
 
 #endif

@@ -8,6 +8,7 @@
 #include "harness/lib/base/array.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/validate/fleet/bounds_make.h"
+#include "harness/validate/rules/rules.h"
 
 /* Overall: worse by so much, and by so many spreads of the fleet. */
 #define OVERALL_LEAST 0.05
@@ -26,8 +27,6 @@ enum {
 };
 
 struct judge {
-    const struct fleet *fleet;
-    const struct bounds *bounds;
     const bool *skip; /* or NULL */
     struct fleet_judgement *out;
     struct err *err;
@@ -51,15 +50,16 @@ static int add(struct judge *judge, const struct fleet_offence *offence)
 /* The figure of each bound in the fleet; they must be of one unit. */
 static int find_metrics(struct judge *judge)
 {
-    const struct fleet *fleet = judge->fleet;
-    for (size_t i = 0; i < judge->bounds->n; i++) {
-        const struct bound *bound = &judge->bounds->all[i];
+    const struct fleet *fleet = judge->out->fleet;
+    for (size_t i = 0; i < judge->out->bounds->n; i++) {
+        const struct bound *bound = &judge->out->bounds->all[i];
         char plain[FLEET_KEY_MAX];
         size_t length = fleet_key_plain(fleet->benches, bound->key, plain);
         uint32_t metric = intern_find(&fleet->keys, plain, length);
         judge->out->metric_of[i] = metric;
         if (metric == INTERN_NONE)
             continue;
+        judge->out->nbounds++;
         char figure[160];
         if (strcmp(fleet->metrics[metric].unit, bound->unit) != 0)
             return err_set(judge->err, -EINVAL, "%s: bounds in '%.31s', results in '%.31s'",
@@ -85,7 +85,7 @@ static double score_of(double ratio, const struct bound *bound)
 
 static int judge_figure(struct judge *judge, size_t i, const struct fleet_cell *cell)
 {
-    const struct bound *bound = &judge->bounds->all[i];
+    const struct bound *bound = &judge->out->bounds->all[i];
     bool below = cell->value<bound->lower, above = cell->value> bound->upper;
     bool worse = bound->higher ? below : above;
     double ratio = cell->value / bound->reference;
@@ -107,8 +107,8 @@ static int judge_figures(struct judge *judge, uint32_t machine)
         .machine = machine, .kind = OFFENCE_LACKS, .outcome = OUTCOME_FAIL, .score = LACKS_SCORE};
     size_t n = 0;
     int rc = 0;
-    for (size_t i = 0; i < judge->bounds->n && !rc; i++) {
-        const struct bound *bound = &judge->bounds->all[i];
+    for (size_t i = 0; i < judge->out->bounds->n && !rc; i++) {
+        const struct bound *bound = &judge->out->bounds->all[i];
         const struct fleet_cell *cell = fleet_judged_cell(judge->out, i, machine);
         if (cell) {
             double log_ratio = log(fmax(cell->value / bound->reference, 1e-3));
@@ -127,8 +127,8 @@ static int judge_figures(struct judge *judge, uint32_t machine)
 static int judge_machines(struct judge *judge)
 {
     int rc = 0;
-    for (uint32_t i = 0; i < judge->fleet->names.n && !rc; i++) {
-        const struct fleet_machine *machine = &judge->fleet->machines[i];
+    for (uint32_t i = 0; i < judge->out->fleet->names.n && !rc; i++) {
+        const struct fleet_machine *machine = &judge->out->fleet->machines[i];
         bool open = machine->inconclusive; /* what is off comes before it */
         const struct fleet_offence kind = {i, OFFENCE_KIND, OUTCOME_FAIL, .score = KIND_SCORE},
                                    verdict = {i, OFFENCE_VERDICT,
@@ -147,7 +147,7 @@ static int judge_machines(struct judge *judge)
 
 static int judge_overall(struct judge *judge)
 {
-    size_t n = 0, nmachines = judge->fleet->names.n;
+    size_t n = 0, nmachines = judge->out->fleet->names.n;
     double *distances = calloc(nmachines + 1, sizeof(*distances));
     if (!distances)
         return err_set(judge->err, -ENOMEM, "out of memory for machines");
@@ -182,21 +182,12 @@ static int compare_offences(const void *a, const void *b)
     return one->bound < other->bound ? -1 : one->bound > other->bound;
 }
 
-/* FAIL, WARN, SKIP, PASS */
-static int rank_of(enum finding_outcome outcome)
-{
-    return outcome == OUTCOME_FAIL   ? 0
-           : outcome == OUTCOME_WARN ? 1
-           : outcome == OUTCOME_SKIP ? 2
-                                     : 3;
-}
-
 static int compare_machines(const void *a, const void *b, void *fleet)
 {
     const struct fleet_judged *one = a, *other = b;
     const struct intern *names = &((const struct fleet *)fleet)->names;
     if (one->outcome != other->outcome)
-        return rank_of(one->outcome) - rank_of(other->outcome);
+        return rules_rank(one->outcome) - rules_rank(other->outcome);
     if (one->score > other->score || one->score < other->score)
         return one->score > other->score ? -1 : 1;
     return strcmp(intern_text(names, one->machine), intern_text(names, other->machine));
@@ -206,7 +197,7 @@ static int compare_machines(const void *a, const void *b, void *fleet)
  * Figures that are odd make no judgement of what its own rules could not judge. */
 static enum finding_outcome outcome_of(const struct judge *judge, const struct fleet_judged *judged)
 {
-    const struct fleet_machine *machine = &judge->fleet->machines[judged->machine];
+    const struct fleet_machine *machine = &judge->out->fleet->machines[judged->machine];
     if (!judged->noffences)
         return judge->seen[judged->machine] || machine->validated ? OUTCOME_PASS : OUTCOME_SKIP;
     enum finding_outcome worst = judge->out->offences[judged->first].outcome;
@@ -215,7 +206,7 @@ static enum finding_outcome outcome_of(const struct judge *judge, const struct f
 
 static int rank(struct judge *judge)
 {
-    const struct fleet *fleet = judge->fleet;
+    const struct fleet *fleet = judge->out->fleet;
     struct fleet_judgement *out = judge->out;
     size_t at = 0;
     if (out->noffences)
@@ -244,9 +235,7 @@ int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bo
     static int (*const looks[])(struct judge *) = {find_metrics, judge_machines, judge_overall,
                                                    rank};
     const size_t nmachines = (size_t)fleet->names.n + 1, nbounds = bounds->n + 1;
-    struct judge judge = {.fleet = fleet,
-                          .bounds = bounds,
-                          .skip = skip,
+    struct judge judge = {.skip = skip,
                           .out = judgement,
                           .err = err,
                           .any_kind = !bounds->kind || !bounds->kind[0],

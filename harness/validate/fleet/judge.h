@@ -53,6 +53,7 @@ struct fleet_judgement {
     size_t nmachines;
     struct fleet_judged *machines; /* owned; worst first, those that pass by name */
     size_t count[OUTCOMES];        /* machines of each outcome */
+    size_t nbounds;                /* that have a figure in the fleet */
     uint32_t *metric_of; /* owned: of each bound, its number in the fleet, or INTERN_NONE */
 };
 
@@ -77,9 +78,6 @@ const char *fleet_finding(const struct fleet_judgement *judgement,
 
 /* Of a machine that is SKIP without an offence. */
 #define FLEET_NOT_JUDGED "not judged: none of its figures has a bound"
-
-/* Of a machine that is wholly off, the worst so many; the last one says how many more there are. */
-enum { FLEET_FINDINGS_A_MACHINE = 20 };
 
 /*
  * One for each offence, worst machine first; and one with the id "fleet_machine" for each machine

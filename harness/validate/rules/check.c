@@ -56,22 +56,14 @@ enum facts_probe_name check_probe(const struct checks *checks)
 bool check_measured(struct checks *checks, enum facts_probe_name name)
 {
     const struct facts_probe *probe = &checks->facts->probes[name];
-    switch (probe->status) {
-    case PROBE_NOT_ASKED:
-    case PROBE_ABSENT:
+    if (probe->status == PROBE_HUNG || probe->status == PROBE_FAILED)
+        check_say(checks, OUTCOME_ERROR, NULL, "%s: %s",
+                  probe->status == PROBE_HUNG ? "did not end" : "could not be measured",
+                  probe->reason);
+    else if (probe->status != PROBE_DONE)
         check_say(checks, OUTCOME_SKIP, NULL, "%s",
                   probe->reason[0] ? probe->reason : "not measured");
-        return false;
-    case PROBE_FAILED:
-        check_say(checks, OUTCOME_ERROR, NULL, "could not be measured: %s", probe->reason);
-        return false;
-    case PROBE_HUNG:
-        check_say(checks, OUTCOME_ERROR, NULL, "did not end: %s", probe->reason);
-        return false;
-    case PROBE_DONE:
-        return true;
-    }
-    return false;
+    return probe->status == PROBE_DONE;
 }
 
 bool check_lost(struct checks *checks, enum facts_probe_name name)

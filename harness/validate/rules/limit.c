@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/rows/row.h"
 #include "harness/validate/rules/check.h"
@@ -133,19 +134,11 @@ static double usual(const struct number *number, const struct unit *unit)
     return common;
 }
 
-static void name_event(const struct facts_event *event, char *buf, size_t size)
-{
-    (void)snprintf(buf, size, "%s%s",
-                   event->kind == EVENT_XID    ? "GPU "
-                   : event->kind == EVENT_SXID ? "NVSwitch "
-                                               : "",
-                   event->unit);
-}
-
 static void name_unit(const struct unit *unit, char *buf, size_t size)
 {
     const struct facts *facts = unit->facts;
     static const char *const kinds[] = {"GPU ", "NVSwitch ", "NIC ", "NVMe ", ""};
+    static const char *const of_events[] = {"GPU ", "NVSwitch ", "", "", "", ""};
     char name[96];
     buf[0] = '\0';
     switch (unit->of) {
@@ -167,7 +160,8 @@ static void name_unit(const struct unit *unit, char *buf, size_t size)
         (void)snprintf(buf, size, "node %u", facts->topo->nodes[unit->i].os_node);
         break;
     case OF_EVENT:
-        name_event(&facts->events[unit->i], buf, size);
+        (void)snprintf(buf, size, "%s%s", of_events[facts->events[unit->i].kind],
+                       facts->events[unit->i].unit);
         break;
     }
 }
@@ -235,57 +229,52 @@ static bool is_beyond(const struct look *look)
     return false;
 }
 
-static size_t put_number(double value, char *buf, size_t size)
-{
-    bool whole = value == rint(value) || fabs(value) >= 1000;
-    int length = snprintf(buf, size, whole ? "%.0f" : "%.4g", value);
-    return (size_t)length < size ? (size_t)length : size - 1;
-}
-
-/* One hole of a sentence. */
-static size_t put_hole(const struct look *look, char hole, char *buf, size_t size)
+/* The number of a hole in a sentence; NaN: it is for a text. */
+static double number_of(const struct look *look, char hole)
 {
     const double per = look->limit->per > 0 ? look->limit->per : 1;
-    char text[96] = "";
-    size_t used;
     switch (hole) {
     case 'v':
-        return put_number(look->value / per, buf, size);
+        return look->value / per;
     case 'b':
-        return put_number(look->bound / per, buf, size);
+        return look->bound / per;
     case 'w':
-        return put_number(look->whole / per, buf, size);
+        return look->whole / per;
     case 'd':
-        return put_number((look->whole - look->value) / per, buf, size);
+        return (look->whole - look->value) / per;
     case 'p':
-        return put_number(rint(100 * look->value / look->whole), buf, size);
+        return rint(100 * look->value / look->whole);
     case '%':
-        return put_number(rint(1000 * look->value) / 10, buf, size);
+        return rint(1000 * look->value) / 10;
     case 'n':
-        return put_number(look->known, buf, size);
-    case 's':
-        used = (size_t)snprintf(buf, size, "%s", look->known == 1 ? "" : "s");
-        break;
+        return look->known;
     default:
-        used = (size_t)snprintf(buf, size, "%s",
-                                look->limit->text
-                                    ? look->limit->text(look->unit, text)
-                                    : (const char *)look->unit->facts + look->limit->setting);
+        return NAN;
     }
-    return used < size ? used : size - 1;
+}
+
+static const char *text_of(const struct look *look, char hole, char buf[static 96])
+{
+    if (hole != 't')
+        return hole == 's' && look->known == 1 ? "" : hole == 's' ? "s" : "?";
+    return look->limit->text ? look->limit->text(look->unit, buf)
+                             : (const char *)look->unit->facts + look->limit->setting;
 }
 
 static void fill_in(const struct look *look, const char *sentence, char *buf, size_t size)
 {
-    size_t used = 0;
-    for (const char *at = sentence; *at && used + 1 < size; at++)
-        if (at[0] == '{' && at[1] && at[2] == '}') {
-            used += put_hole(look, at[1], buf + used, size - used);
-            at += 2;
-        } else {
-            buf[used++] = *at;
-        }
-    buf[used] = '\0';
+    buf[0] = '\0';
+    for (const char *hole; (hole = strchr(sentence, '{')); sentence = hole + strlen("{v}")) {
+        double number = number_of(look, hole[1]);
+        bool whole = number == rint(number) || fabs(number) >= 1000;
+        char text[96] = "";
+        text_append(buf, size, "", "%.*s", (int)(hole - sentence), sentence);
+        if (isnan(number))
+            text_append(buf, size, "", "%s", text_of(look, hole[1], text));
+        else
+            text_append(buf, size, "", whole ? "%.0f" : "%.4g", number);
+    }
+    text_append(buf, size, "", "%s", sentence);
 }
 
 /* The number of a finding. */
@@ -319,9 +308,8 @@ static void say_beyond(struct checks *checks, const struct look *look)
     bool warns =
         limit->outcome == OUTCOME_WARN || (limit->virtual_warns && machine_is_virtual(facts));
     name_unit(look->unit, name, sizeof(name));
-    size_t used = strlen(name);
     if (limit->part)
-        (void)snprintf(name + used, sizeof(name) - used, " %s", limit->part);
+        text_append(name, sizeof(name), " ", "%s", limit->part);
     if (limit->of == OF_EVENT)
         tell_event(look->unit->at, evidence, sizeof(evidence));
     fill_in(look, limit->sentence, sentence, sizeof(sentence));

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
 #include "harness/validate/rules/check.h"
 
-static const struct rule *const tables[] = {rules_expect,   rules_count,  rules_physical,
-                                            rules_symmetry, rules_health, rules_log,
-                                            rules_system,   NULL};
+static const struct rule *const tables[] = {
+    rules_count, rules_physical, rules_symmetry, rules_health, rules_log, rules_system, NULL};
 
 const char *rule_kind_name(enum rule_kind kind)
 {
@@ -159,10 +159,9 @@ static void merge_looks(struct finding *first, const struct finding *second)
     tell_look(first, a, sizeof(a));
     tell_look(second, b, sizeof(b));
     (void)snprintf(had, sizeof(had), "%s", first->evidence);
-    int used = snprintf(first->evidence, sizeof(first->evidence), "first look %s, second %s", a, b);
+    (void)snprintf(first->evidence, sizeof(first->evidence), "first look %s, second %s", a, b);
     if (had[0])
-        (void)snprintf(first->evidence + used, sizeof(first->evidence) - (size_t)used, "; %.120s",
-                       had);
+        text_append(first->evidence, sizeof(first->evidence), "; ", "%.120s", had);
     if (first->outcome == OUTCOME_FAIL && second &&
         (second->outcome == OUTCOME_PASS || second->outcome == OUTCOME_WARN))
         only_warn(first);
@@ -210,14 +209,14 @@ int rules_second_look(struct findings *first, const struct findings *second, uns
     return rc;
 }
 
-static int rank(const struct finding *finding)
+int rules_rank(enum finding_outcome outcome)
 {
     static const int ranks[OUTCOMES] = {[OUTCOME_FAIL] = 0,
                                         [OUTCOME_ERROR] = 1,
                                         [OUTCOME_WARN] = 2,
                                         [OUTCOME_SKIP] = 3,
                                         [OUTCOME_PASS] = 4};
-    return ranks[finding->outcome];
+    return ranks[outcome];
 }
 
 /* Stable, and lists are short. */
@@ -226,7 +225,8 @@ void rules_sort(struct findings *findings)
     for (size_t i = 1; i < findings->n; i++) {
         struct finding moved = findings->all[i];
         size_t at = i;
-        for (; at > 0 && rank(&findings->all[at - 1]) > rank(&moved); at--)
+        for (; at > 0 && rules_rank(findings->all[at - 1].outcome) > rules_rank(moved.outcome);
+             at--)
             findings->all[at] = findings->all[at - 1];
         findings->all[at] = moved;
     }
@@ -238,7 +238,6 @@ static unsigned name_rules(const struct findings *findings, enum finding_outcome
                            enum finding_outcome b, char *named, size_t size)
 {
     unsigned n = 0;
-    size_t used = 0;
     const struct rule *last[RULES_MAX];
     named[0] = '\0';
     for (size_t i = 0; i < findings->n && n < RULES_MAX; i++) {
@@ -248,14 +247,11 @@ static unsigned name_rules(const struct findings *findings, enum finding_outcome
             is_in(last, n, rule))
             continue;
         last[n++] = rule;
-        if (used >= size)
-            continue;
         if (a == OUTCOME_ERROR)
-            used +=
-                (size_t)snprintf(named + used, size - used, "%s%s", n > 1 ? ", " : "", rule->id);
+            text_append(named, size, ", ", "%s", rule->id);
         else
-            used += (size_t)snprintf(named + used, size - used, "%s%s: %s %s", n > 1 ? "; " : "",
-                                     finding->cause, rule_action_name(rule->action), rule->id);
+            text_append(named, size, "; ", "%s: %s %s", finding->cause,
+                        rule_action_name(rule->action), rule->id);
     }
     return n;
 }

@@ -62,9 +62,9 @@ struct rule {
 
 /* The tables, each of which ends with an entry of id NULL. */
 extern const struct rule rules_count[], rules_physical[], rules_symmetry[], rules_health[],
-    rules_system[], rules_log[], rules_expect[];
+    rules_system[], rules_log[];
 
-/* The rule of --expect (expect.h). */
+/* The rule of --expect. */
 #define RULES_EXPECTED_ID "expected"
 
 /* Where this rule is skipped, nothing of what the machine is for was judged: no PASS. */
@@ -86,10 +86,17 @@ struct rules_request {
     const struct rule *only[RULES_MAX]; /* these alone; none = all */
     size_t nexpected;
     struct rule_expected {
-        const struct expectable *of; /* expect.c */
+        const struct expectable *of; /* count.c */
         double count;                /* of memory bytes */
     } expected[RULES_EXPECTED_MAX];
 };
+
+/*
+ * What the caller says that this server has, "gpus=8,memory=2T", into the request: no rule can know
+ * what never was on the bus. NULL = nothing is expected. -EINVAL names the part: no such name, no
+ * count of 0 to 1,000,000 (of memory no size), or twice the same.
+ */
+int expect_parse(const char *text, struct rules_request *request, struct err *err);
 
 /*
  * Also where it is not among the rules alone: that of what is expected, where something is, and
@@ -115,6 +122,9 @@ unsigned rules_doubted(const struct findings *findings);
  */
 int rules_second_look(struct findings *first, const struct findings *second, unsigned probes,
                       struct err *err);
+
+/* 0 = the worst: FAIL, ERROR, WARN, SKIP, PASS. */
+int rules_rank(enum finding_outcome outcome);
 
 /* Worst first, and otherwise in the order of the rules. */
 void rules_sort(struct findings *findings);

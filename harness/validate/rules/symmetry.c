@@ -119,27 +119,27 @@ static void name_unit(const struct facts *facts, const struct alike *alike, int 
     (void)snprintf(buf, size, "%s %d", alike->shown, id);
 }
 
-static void say_odd(struct checks *checks, const struct alike *alike,
-                    const struct unit_value *value, const struct outlier_judgement *judgement,
-                    double ratio)
+static struct check check_of(const struct alike *alike, const char *unit, double value, double low)
+{
+    return (struct check){.unit = unit,
+                          .metric = metric_of(alike),
+                          .in = alike->in,
+                          .value = value,
+                          .low = low,
+                          .high = NAN};
+}
+
+static void report_odd(struct checks *checks, const struct alike *alike,
+                       const struct unit_value *value, double typical, double ratio)
 {
     char unit[64];
     name_unit(checks->facts, alike, value->id, unit, sizeof(unit));
-    const struct check check = {.unit = unit,
-                                .metric = metric_of(alike),
-                                .in = alike->in,
-                                .value = value->value,
-                                .low = OUTLIER_RATIO * judgement->typical,
-                                .high = NAN};
+    const struct check check = check_of(alike, unit, value->value, OUTLIER_RATIO * typical);
     /* A virtual CPU may share its core with strangers. */
-    if (machine_is_virtual(checks->facts) && strcmp(alike->unit, "gpu") != 0)
-        check_say(checks, OUTCOME_WARN, &check,
-                  "%s is %.4g %s, %.2f of its peers' %.4g: on a virtual machine, perhaps of a "
-                  "shared core",
-                  metric_of(alike), value->value, alike->in, ratio, judgement->typical);
-    else
-        check_say(checks, OUTCOME_FAIL, &check, "%s is %.4g %s, %.2f of its peers' %.4g",
-                  metric_of(alike), value->value, alike->in, ratio, judgement->typical);
+    bool shares = machine_is_virtual(checks->facts) && strcmp(alike->unit, "gpu") != 0;
+    check_say(checks, shares ? OUTCOME_WARN : OUTCOME_FAIL, &check,
+              "%s is %.4g %s, %.2f of its peers' %.4g%s", metric_of(alike), value->value, alike->in,
+              ratio, typical, shares ? ": on a virtual machine, perhaps of a shared core" : "");
 }
 
 /* Those of one kind. Returns how many were compared; *wrong when something was said. */
@@ -161,7 +161,7 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
     for (size_t i = 0; i < compared && judgement.verdict == OUTLIER_ODD; i++)
         if (judgement.unit[i].odd) {
             *wrong = true;
-            say_odd(checks, alike, of[i], &judgement, judgement.unit[i].ratio);
+            report_odd(checks, alike, of[i], judgement.typical, judgement.unit[i].ratio);
         }
     if (judgement.verdict == OUTLIER_TWO) {
         const struct unit_value *low = of[0]->value < of[1]->value ? of[0] : of[1];
@@ -169,13 +169,8 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
         char unit[64];
         *wrong = true;
         name_unit(checks->facts, alike, low->id, unit, sizeof(unit));
-        check_say(checks, OUTCOME_WARN,
-                  &(struct check){.unit = unit,
-                                  .metric = metric_of(alike),
-                                  .in = alike->in,
-                                  .value = low->value,
-                                  .low = OUTLIER_RATIO * high->value,
-                                  .high = NAN},
+        const struct check check = check_of(alike, unit, low->value, OUTLIER_RATIO * high->value);
+        check_say(checks, OUTCOME_WARN, &check,
                   "%s is %.4g %s, and of %s %d it is %.4g: of two, nobody can say which is odd",
                   metric_of(alike), low->value, alike->in, alike->shown, high->id, high->value);
     } else if (judgement.verdict == OUTLIER_SPLIT) {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness/lib/base/text.h"
+
 /* Part of a name such as "0000:3b:00.0": where "GPU 1" ends, "GPU 10" goes on. */
 static bool goes_on(char c)
 {
@@ -27,23 +29,22 @@ static bool is_for(const struct waiver *waiver, const struct finding *finding)
 }
 
 /* Behind what the evidence says already. */
-static void tell(struct finding *finding, const char *what, const struct waiver *waiver)
+static void note(struct finding *finding, const char *what, const struct waiver *waiver)
 {
-    size_t used = strlen(finding->evidence);
-    (void)snprintf(finding->evidence + used, sizeof(finding->evidence) - used, "%s%s %s: %s",
-                   used ? "; " : "", what, waiver->until, waiver->reason);
+    text_append(finding->evidence, sizeof(finding->evidence), "; ", "%s %s: %s", what,
+                waiver->until, waiver->reason);
 }
 
 static void waive(const struct waiver *waiver, const char *today, struct finding *finding)
 {
     if (strcmp(waiver->until, today) < 0) {
-        tell(finding, "its waiver expired on", waiver);
+        note(finding, "its waiver expired on", waiver);
         return;
     }
     finding->outcome = OUTCOME_WARN;
     finding->severity = FINDING_DOUBT;
     finding->waived = true;
-    tell(finding, "waived until", waiver);
+    note(finding, "waived until", waiver);
 }
 
 static bool is_open(const struct finding *finding)

@@ -52,11 +52,10 @@ static void print_group(const struct findings *findings, size_t first,
 {
     const struct finding *head = &findings->all[first];
     char line[LINE];
-    size_t used = (size_t)snprintf(line, sizeof(line), "%s: ", title);
-    for (size_t i = first; i < findings->n && used < sizeof(line); i++)
+    (void)snprintf(line, sizeof(line), "%s", title);
+    for (size_t i = first; i < findings->n; i++)
         if (together(head, &findings->all[i]))
-            used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s",
-                                     i == first ? "" : ", ", findings->all[i].id);
+            text_append(line, sizeof(line), i == first ? ": " : ", ", "%s", findings->all[i].id);
     text_wrap(line, print_mark(head->outcome, out, color), INDENT, out);
 }
 

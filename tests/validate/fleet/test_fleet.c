@@ -190,7 +190,6 @@ TEST(the_kind_is_that_of_the_newest_run)
     (void)add_run(&fleet, "b", "", "8 GPUs", 2);
     (void)add_run(&fleet, "c", "", "8 GPUs", 2);
     assert_string_equal(intern_text(&fleet.kinds, fleet.machines[0].kind), "7 GPUs");
-    assert_string_equal(intern_text(&fleet.kinds, fleet_common_kind(&fleet, NULL, NULL)), "8 GPUs");
+    assert_int_equal(fleet_count_kind(&fleet, intern_find(&fleet.kinds, "8 GPUs", 6)), 2);
     fleet_free(&fleet);
-    assert_int_equal(fleet_common_kind(&fleet, NULL, NULL), INTERN_NONE);
 }

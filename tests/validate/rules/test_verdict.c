@@ -1,5 +1,5 @@
 /* What becomes of findings: second looks, verdicts, what must run, and what is expected. */
-#include "harness/validate/rules/expect.h"
+#include "harness/validate/rules/rules.h"
 
 #include <errno.h>
 #include <math.h>
@@ -254,17 +254,18 @@ TEST_ON_WORLD(rules_expect_nothing_else)
 {
     static const struct {
         const char *text, *why;
-    } bad[] = {{"gpu=8", "'gpu=8' is not NAME=COUNT of gpus, cpus, "},
-               {"gpus", "'gpus' is not NAME=COUNT of "},
-               {"", "'' is not NAME=COUNT of "},
-               {"gpus=8,", "'' is not NAME=COUNT of "},
-               {",gpus=8", "'' is not NAME=COUNT of "},
-               {"gpus=", "'gpus=' is no count of 0 to 1000000"},
-               {"gpus=-1", "is no count"},
-               {"gpus=8x", "is no count"},
-               {"cpus=1000001", "is no count"},
-               {"memory=much", "is no size, such as memory=512G"},
-               {"gpus=8,cpus=4,gpus=8", "gpus is given twice"}};
+    } bad[] = {
+        {"gpu=8", "'gpu=8' is not NAME=COUNT; did you mean 'gpus'? NAME is one of gpus, cpus, "},
+        {"gpus", "'gpus' has no count, as in gpus=8"},
+        {"", "'' is not NAME=COUNT"},
+        {"gpus=8,", "'' is not NAME=COUNT"},
+        {",gpus=8", "'' is not NAME=COUNT"},
+        {"gpus=", "'gpus=' is no count of 0 to 1000000"},
+        {"gpus=-1", "is no count"},
+        {"gpus=8x", "is no count"},
+        {"cpus=1000001", "is no count"},
+        {"memory=much", "is no size, such as memory=512G"},
+        {"gpus=8,cpus=4,gpus=8", "gpus is given twice"}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct rules_request request = {0};
         struct err err = {0};
