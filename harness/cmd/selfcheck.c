@@ -201,7 +201,8 @@ static struct child_run *make_command(const struct work *work, int kind, const c
             child_run_add(run, "--variant=b");
         child_run_add(run, "--max-time=%.9g", work->limit_s[kind]);
     }
-    child_run_add(run, "--out=%s", dir);
+    if (dir[0]) /* a dry run has none */
+        child_run_add(run, "--out=%s", dir);
     if (work->args->workers)
         child_run_add(run, "--workers=%s", work->args->workers);
     if (work->args->device)
