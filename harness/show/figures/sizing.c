@@ -52,13 +52,17 @@ static void put_cross(const struct knee_point *point, const char *whose, const c
 
 /* Of a curve, the knee, from where on a core adds less, and `enough`: the fewest cores within 5% of
  * the best. */
-static void put_crosses(const struct knee_point *points, size_t knee, size_t enough, size_t n,
-                        const char *whose, double share, struct marks *marks, FILE *out)
+static void put_crosses(const struct sizing_curves *curves, bool all, double share,
+                        struct marks *marks, FILE *out)
 {
-    if (enough < n)
+    const struct knee_point *points = all ? curves->all : curves->alone;
+    const size_t knee = all ? curves->knee_all : curves->knee;
+    const size_t enough = all ? curves->enough_all : curves->enough;
+    const char *whose = all ? "all" : "alone";
+    if (enough < curves->n)
         put_cross(&points[enough], whose, knee == enough ? "enough and knee" : "enough", share,
                   marks, out);
-    if (knee < n && knee != enough)
+    if (knee < curves->n && knee != enough)
         put_cross(&points[knee], whose, "knee", share, marks, out);
 }
 
@@ -81,10 +85,9 @@ int figure_sizing(const struct figure_data *data, FILE *out, struct err *err)
     double share = 1.0 / curves.workers;
     put_head(data, &curves, out);
     dat_block("crosses", "x y", out);
-    put_crosses(curves.alone, curves.knee, curves.enough, curves.n, "alone", 1, &marks, out);
+    put_crosses(&curves, false, 1, &marks, out);
     if (several)
-        put_crosses(curves.all, curves.knee_all, curves.enough_all, curves.n, "all", share, &marks,
-                    out);
+        put_crosses(&curves, true, share, &marks, out);
     marks_put(&marks, false, (const double[]){0, x_end(&curves)}, out);
     put_points(curves.alone, curves.n, 0, 1, out);
     if (several)

@@ -64,10 +64,10 @@ static json_t *from_argument(char kind, va_list *args)
         return json_value_real(va_arg(*args, double));
     case 'i':
         return json_integer(va_arg(*args, int));
-    case 'I':
-        return json_integer(va_arg(*args, int64_t));
     case 'z':
         return json_integer((json_int_t)va_arg(*args, size_t));
+    case 'I':
+        return json_integer(va_arg(*args, int64_t));
     case 'n':
         return from_known(va_arg(*args, int));
     case 'N':

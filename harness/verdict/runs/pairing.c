@@ -111,6 +111,8 @@ static int count(struct pairing *pairing, const struct paired_row *row, const ch
 /* The next "name=value" of a params column at *at, which moves on; false: none is left. */
 static bool next_part(const char **at, char name[static VALUE_MAX], char value[static VALUE_MAX])
 {
+    if (!*at) /* no row has none: the analyzer does not see it */
+        return false;
     size_t length = strcspn(*at, ";"), equals = strcspn(*at, "=");
     if (!**at)
         return false;
