@@ -100,7 +100,7 @@ steady() {
 # follow NAME ID: what doctor says of what was planted, and what comes of it. Some rates jump from one second to the
 # next, and others run on this host: a gain is judged from rates that are steady, of ten looks.
 follow() {
-    local name=$1 expected=$2 id gain more command counter was is others steady=0 told='not known'
+    local name=$1 expected=$2 id gain more command counter was is others settled=0 told='not known'
     wait_for 100 counts || fail "$name: a job does not count"
     sleep 0.5
     last=0
@@ -110,7 +110,7 @@ follow() {
         mapfile -t said < <(look "${looked_at[@]:-${faulty[@]}}")
         wait "$counter"
         read -r was others <"$scratch/was"
-        ! steady "$was" "$others" || { steady=1 && break; }
+        ! steady "$was" "$others" || { settled=1 && break; }
     done
     id=${said[0]} gain=${said[1]} more=${said[2]} command=${said[3]}
     nplants=$((nplants + 1))
@@ -132,7 +132,7 @@ follow() {
     last=0
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         read -r is others < <(rate)
-        ! steady "$is" "$others" || { steady=$((steady + 1)) && break; }
+        ! steady "$is" "$others" || { settled=$((settled + 1)) && break; }
     done
     [ "$gain" = 0 ] || told=$(printf '%.3g' "$gain")
     [ "$more" = 0 ] || told="at least $told"
@@ -143,11 +143,11 @@ ratio = now / max(was, 1e-9)
 print(f"{ratio:.2f}", int(gain == 0 or 0.8 <= ratio / gain <= (1e9 if more else 1.25)))
 END
     )
-    if [ "$steady" = 2 ]; then
+    if [ "$settled" = 2 ]; then
         nsteady=$((nsteady + 1)) gained_right=$((gained_right + right))
     fi
     printf '%-14s %-24s told %-13s got %-8s %s\n' "$name" "$id" "$told" "$ratio" "$(
-        [ "$steady" = 2 ] || echo 'no steady rate'
+        [ "$settled" = 2 ] || echo 'no steady rate'
         [ "$right" = 1 ] || echo 'not within 20%'
     )"
     end_plants

@@ -81,8 +81,8 @@ static int sort_leads(const struct view *view, const struct topo *topo,
     return rc;
 }
 
-/* CPUs that we were not started on and the jobs do not use may be somebody else's: only idle ones.
- */
+/* CPUs that we were not started on and that the jobs do not use may be somebody else's: keeps those
+ * that idle. */
 static void keep_ours_and_idle(const struct view *view, const struct view_process *const *leads,
                                size_t n, struct bitset *cpus)
 {

@@ -1,6 +1,6 @@
 /*
  * Which processes of a view are workers, and the plan that deals CPUs to them. Pure, but for what
- * plan_make needs.
+ * plan_make needs and the mask that this process was started with.
  */
 #ifndef CONTEND_DOCTOR_APPLY_APPLY_PLAN_H
 #define CONTEND_DOCTOR_APPLY_APPLY_PLAN_H

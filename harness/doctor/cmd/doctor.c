@@ -73,8 +73,7 @@ static int watch_machine(const struct doctor_args *args, struct reader *reader,
                          struct signals *signals, struct host *host, struct topo *topo,
                          struct err *err)
 {
-    const struct topo_options options = {.probe_gpus = true, .for_others = true};
-    bool known = !args->root && !topo_load(&options, topo, err);
+    bool known = !args->root && !host_load_topo(topo, err);
     int rc = host_mark(&reader->view, known ? topo : NULL, reader->root, host, err);
     host->hung.named = args->pids.n || args->gpu_procs;
     if (!rc)

@@ -179,7 +179,7 @@ static int plan_and_show(const struct view *view, const struct view_process **le
     const struct topo *topo = host_topo(view);
     int rc = 0;
     if (!topo) {
-        rc = topo_load(&(struct topo_options){.probe_gpus = true, .for_others = true}, &own, err);
+        rc = host_load_topo(&own, err);
         topo = &own;
     }
     if (!rc)

@@ -21,6 +21,12 @@ enum { CPUS_MAX = 64, IDLE_STATES_MAX = 16, SLEEPS = 15 };
 /* A CPU that is busy for longer than this does not show how it wakes up. */
 static const double idle_least = 0.8;
 
+int host_load_topo(struct topo *topo, struct err *err)
+{
+    const struct topo_options options = {.probe_gpus = true, .for_others = true};
+    return topo_load(&options, topo, err);
+}
+
 void host_worker_cpus(const struct view *view, struct bitset *cpus)
 {
     for (size_t i = 0; i < view->nprocesses; i++)

@@ -108,6 +108,9 @@ void host_look(const struct view *view, struct host *host);
 int host_finish(const struct view *view, struct host *host, struct err *err);
 void host_free(struct host *host);
 
+/* The machine as other processes may use it: our own mask is no limit of theirs. As topo_load. */
+int host_load_topo(struct topo *topo, struct err *err);
+
 /* NULL = not known. */
 static inline const struct topo *host_topo(const struct view *view)
 {
