@@ -101,15 +101,13 @@ static const struct bench_dim collective_dims[] = {
 };
 
 static const struct bench_metric collective_metrics[] = {
-    [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower", .kept = true, .by_size = true,
-                            .gates = true},
-    [COLLECTIVE_ALGBW] = {"collective_algbw", "GB/s", "higher", .by_size = true},
-    [COLLECTIVE_BUSBW] = {"collective_busbw", "GB/s", "higher", .by_size = true, .gates = true},
-    [COLLECTIVE_TIME] = {"collective_time", "us", "lower", .by_size = true},
-    [RANK_LAST_SHARE] = {"rank_last_share", "ratio", "none", .by_size = true},
+    [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower", .kept = true, .gates = true},
+    [COLLECTIVE_ALGBW] = {"collective_algbw", "GB/s", "higher"},
+    [COLLECTIVE_BUSBW] = {"collective_busbw", "GB/s", "higher", .gates = true},
+    [COLLECTIVE_TIME] = {"collective_time", "us", "lower"},
+    [RANK_LAST_SHARE] = {"rank_last_share", "ratio", "none"},
     /* Two waits of 1 and 3 us are equal. */
-    [RANK_WAITED] = {"rank_waited", "us", "lower", .peers = PEERS_WAITED, .least = 50,
-                     .by_size = true},
+    [RANK_WAITED] = {"rank_waited", "us", "lower", .peers = PEERS_WAITED, .least = 50},
     [SKIPPED_SIZE] = {"skipped_size", "B", "none"},
     [RANK_ON_HOST] = {"rank_on_host", "rank", "none"},
     [COLLECTIVE_RANKS] = {"collective_ranks", "ranks", "none"},

@@ -1,6 +1,7 @@
 /* contend compare: verdicts between results on disk. */
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,14 +9,13 @@
 #include <unistd.h>
 
 #include "harness/cmd/common/compared.h"
+#include "harness/cmd/common/page.h"
 #include "harness/cmd/compare.h"
 #include "harness/lib/base/similar.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/show/figures/figures.h"
-#include "harness/show/report/markdown.h"
-#include "harness/show/summary/comparison.h"
-#include "harness/show/summary/findings.h"
+#include "harness/show/result/comparison.h"
 #include "harness/store/json/comparable.h"
 #include "harness/store/json/comparison.h"
 #include "harness/store/json/findings.h"
@@ -48,6 +48,8 @@ static const struct opt compare_opts[] = {
     OPT_FLAG("json", compare_args, json, NULL, "Print JSON instead of the table"),
     OPT_FLAG("markdown", compare_args, markdown, NULL,
              "Print Markdown instead of the table: a comment of a pull request"),
+    OPT_TEXT("html", compare_args, html, NULL, "FILE",
+             "Write a page, too; one that contend wrote is replaced"),
     OPT_TEXT("junit", compare_args, junit, NULL, "FILE",
              "Write the verdicts as JUnit XML too; a file that is there is replaced"),
     {.name = NULL},
@@ -319,19 +321,31 @@ static int print_json(const struct work *work, int code)
 
 static int print(const struct work *work, const struct compare_args *args, int code)
 {
-    bool color = terminal_has_color(STDOUT_FILENO);
-    const struct comparison_view view = {
-        .all = args->all, .explain = args->explain, .color = color};
+    struct doc doc = {0};
     if (args->json)
         return print_json(work, code);
+    compared_add_to_doc(&work->comparisons, &work->findings, args->explain || args->markdown, &doc);
     if (args->markdown)
-        markdown_print_comparisons(&work->comparisons, &work->findings, stdout);
-    else {
-        findings_print_first(&work->findings, stdout, color);
-        comparisons_print(&work->comparisons, &view, stdout);
-        findings_print(&work->findings, stdout, color);
-    }
+        doc_print_markdown(&doc, stdout);
+    else
+        doc_print(&doc, stdout, terminal_has_color(STDOUT_FILENO), args->all);
+    doc_free(&doc);
     return cmd_finish();
+}
+
+static int print_page(const void *document, FILE *out, struct err *err)
+{
+    return html_print_document(document, out, err);
+}
+
+static int write_page(const struct work *work, const char *path, struct err *err)
+{
+    struct doc doc = {0};
+    compared_add_to_doc(&work->comparisons, &work->findings, true, &doc);
+    const struct html_document document = {"contend compare", &doc};
+    int rc = page_put(print_page, &document, AT_FDCWD, path, err);
+    doc_free(&doc);
+    return rc;
 }
 
 static int run(const struct cmd_env *env, const struct compare_args *args, const struct cli *cli,
@@ -348,6 +362,8 @@ static int run(const struct cmd_env *env, const struct compare_args *args, const
         rc = compare(&work, args, &err);
     if (!rc && args->junit)
         rc = compared_write_junit(&work.comparisons, "compare", args->junit, &err);
+    if (!rc && args->html)
+        rc = write_page(&work, args->html, &err);
     if (rc)
         log_error("%s", err.msg);
     else {

@@ -8,7 +8,7 @@ struct compare_args {
     struct opt_texts history;
     double threshold;    /* percent; 0 = the usual */
     const char *fail_on; /* NULL = the usual */
-    const char *allow, *junit, *machine, *out;
+    const char *allow, *junit, *html, *machine, *out;
     bool explain, all, json, markdown;
 };
 

@@ -17,9 +17,8 @@
 #include "harness/lib/sys/signals.h"
 #include "harness/show/draw/files.h"
 #include "harness/show/figures/figures.h"
-#include "harness/show/report/markdown_collection.h"
-#include "harness/show/report/markdown_result.h"
-#include "harness/show/summary/collection.h"
+#include "harness/show/result/collection.h"
+#include "harness/show/result/result.h"
 #include "harness/store/files/directory.h"
 #include "harness/store/read/collected.h"
 
@@ -95,10 +94,9 @@ static void say_again(const struct session *session, struct side *side)
     if (!side->said && session->options.json) {
         side->said = json_value_print(summary_to_json(recorded), 1, &side->saying);
     } else if (!side->said && session->options.markdown) {
-        markdown_print_result(recorded, side->path, stdout);
+        result_print_markdown(recorded, side->path, stdout);
     } else if (!side->said) {
-        summary_print(recorded, stdout, terminal_has_color(STDOUT_FILENO));
-        summary_print_source(recorded, side->path);
+        summary_print(recorded, side->path, stdout, terminal_has_color(STDOUT_FILENO));
     } else if (side->said == -EPROTO && !prints_only(session)) {
         (void)printf("%s: %s\n", side->path, side->saying.msg); /* and its figures */
     }
@@ -221,13 +219,17 @@ static void say_collection(const struct session *session, const struct side *sid
     const struct collection *collection = &dir->collection;
     if (dir->machines_differ)
         log_warn("the results below '%.150s' are of several machines", side->path);
-    if (session->options.markdown) {
-        markdown_print_collection(collection, side->path, stdout);
-        return;
-    }
-    collection_print(collection, stdout, terminal_has_color(STDOUT_FILENO));
-    (void)printf("\nResults: %s\nThe tables of one: contend report %s/%s\n", side->path, side->path,
-                 collection->all[0].scenario);
+    struct doc doc = {0};
+    collection_add_to_doc(collection, &doc);
+    doc_gap(&doc);
+    doc_text(&doc, "Results: %s", side->path);
+    doc_text(&doc, "The tables of one: contend report %s/%s", side->path,
+             collection->all[0].scenario);
+    if (session->options.markdown)
+        doc_print_markdown(&doc, stdout);
+    else
+        doc_print(&doc, stdout, terminal_has_color(STDOUT_FILENO), false);
+    doc_free(&doc);
 }
 
 /* A directory of one result may be anything, unless that is all that is left of a 'run all'. */

@@ -97,7 +97,6 @@ struct bench_metric {
      * under load stands a row of `retention`, its ratio to the baseline's.
      */
     bool kept;
-    bool by_size; /* of many sizes (DIM_BYTES): a line each, beside others that say so */
     /*
      * Units (DIM_GPU, DIM_RANK, or DIM_SOURCE and DIM_TARGET) are compared; the row says which side
      * is worse. `least` is a difference that is nothing, in the metric's unit. `calm`, or NULL,

@@ -8,7 +8,10 @@
 
 #include "harness/rows/number.h"
 
-enum { PAIRS_MOST = 24 }; /* in a table, which for pairs is mostly half empty */
+enum {
+    PAIRS_MOST = 24, /* in a table, which for pairs is mostly half empty */
+    GRID_SPLITS = 8  /* smaller tables that one falls into */
+};
 
 /* Its place in a list, added where it is new; `most` when there is no room. */
 static size_t place_of(struct dims *list, size_t *n, size_t most, const struct dims *at)
@@ -32,11 +35,6 @@ static size_t list_values(const struct grid *grid, unsigned dim, struct dims *li
             return most + 1;
     }
     return n;
-}
-
-size_t grid_values(const struct grid *grid, unsigned dim, struct dims *values)
-{
-    return list_values(grid, dim, values, GRID_SPLITS);
 }
 
 /* Columns are the part with the most values, and of equals the last: rows vary in the others. */
@@ -167,7 +165,8 @@ struct grid *grid_make(const struct rows *rows, const struct arm *arm,
     return grid;
 }
 
-struct grid *grid_take(const struct grid *whole, const struct dims *at)
+/* Those that stand there; NULL: out of memory. */
+static struct grid *take(const struct grid *whole, const struct dims *at)
 {
     struct grid *some = new_grid(whole->metric, whole->rounds, whole->n);
     if (!some)
@@ -211,13 +210,13 @@ static size_t split(const struct grid *grid, struct dims *values)
         mixed = mixed || !all_have(grid, first->of[part].dim);
     for (unsigned part = 0; part < first->n; part++) {
         unsigned dim = first->of[part].dim;
-        size_t n = all_have(grid, dim) ? grid_values(grid, dim, values) : 0;
+        size_t n = all_have(grid, dim) ? list_values(grid, dim, values, GRID_SPLITS) : 0;
         if (n < 2 || n >= least)
             continue;
         by = dim;
         least = mixed ? 0 : n;
     }
-    return least <= GRID_SPLITS ? grid_values(grid, by, values) : 0;
+    return least <= GRID_SPLITS ? list_values(grid, by, values, GRID_SPLITS) : 0;
 }
 
 int grid_visit(struct grid *grid, void (*what)(void *arg, struct grid *grid), void *arg)
@@ -228,7 +227,7 @@ int grid_visit(struct grid *grid, void (*what)(void *arg, struct grid *grid), vo
     if (n == 0)
         what(arg, grid);
     for (size_t i = 0; i < n && !rc; i++) {
-        struct grid *some = grid_take(grid, &parts[i]);
+        struct grid *some = take(grid, &parts[i]);
         rc = some ? grid_visit(some, what, arg) : -ENOMEM;
         grid_free(some);
     }

@@ -13,7 +13,6 @@
 enum {
     GRID_LINES = 12,
     GRID_COLUMNS = 128,
-    GRID_SPLITS = 8 /* smaller tables that one falls into */
 };
 
 /* Some or all rows of one metric of an arm. */
@@ -33,9 +32,6 @@ struct grid {
 /* All rows of the metric; NULL: out of memory. */
 struct grid *grid_make(const struct rows *rows, const struct arm *arm,
                        const struct arm_rounds *rounds, const struct bench_metric *metric);
-
-/* Those that stand there; NULL: out of memory. */
-struct grid *grid_take(const struct grid *whole, const struct dims *at);
 
 void grid_free(struct grid *grid);
 
@@ -59,9 +55,6 @@ const char *grid_column(const struct grid *grid, size_t column, char *buf, size_
 
 /* Whether the row is that of two CPUs. */
 bool grid_is_pair(const struct row *row);
-
-/* Where they stand along a dimension, in the order of the rows; GRID_SPLITS + 1: too many. */
-size_t grid_values(const struct grid *grid, unsigned dim, struct dims *values);
 
 /*
  * Calls `what` with the grid, or where it makes no table with the smaller ones that it falls into.

@@ -67,7 +67,7 @@ grep -q "^ *$more .* -$" "$scratch/curves/summary.txt" || fail "no line of $more
 grep -q "^# contend line_chart" "$scratch/curves/plots/workers.dat" || fail "no curve of work"
 grep -q "^# contend line_chart" "$scratch/curves/plots/workers_efficiency.dat" || fail "no curve of efficiency"
 grep -q "partition,$more,.*,skipped," "$scratch/curves/rows.csv" || fail "no skipped row: $(cat "$scratch/curves/rows.csv")"
-expect 0 '^\*\*command, 1 worker\*\*$' "$CONTEND_BINARY" report --markdown "$scratch/curves"
+expect 0 '^\| 1 worker \| runs/s \|' "$CONTEND_BINARY" report --markdown "$scratch/curves"
 expect 2 'cannot give each of' "$CONTEND_BINARY" run --workers $more,$((more + 1)) --placement partition -- true
 for counts in 1.. ..3 3-1 1-2-3 2..x 1..17; do
     expect 2 'such as 1,2,4 or 1..4' "$CONTEND_BINARY" run --workers "$counts" --placement none -- true
@@ -145,7 +145,7 @@ try 0 'lines/s' lines --steps-by-lines --line '^step' --duration 0.3 --warmup 0.
 grep -q ' step  *p95 ' "$scratch/lines/summary.txt" || fail "a line is no step: $(cat "$scratch/lines/summary.txt")"
 grep -q ' run  *p95 ' "$scratch/words/summary.txt" || fail "a whole run is told as a step: $(cat "$scratch/words/summary.txt")"
 ! grep -q 'of a step\|^  step' "$scratch/words/summary.txt" || fail "a whole run is told as a step: $(cat "$scratch/words/summary.txt")"
-expect 0 '\| run \| waiting' "$CONTEND_BINARY" report --markdown "$scratch/words"
+expect 0 '\| run \| p95' "$CONTEND_BINARY" report --markdown "$scratch/words"
 try 0 'metric.*' cut --duration 0.2 --limit 0.5 --metric 'n=([0-9]+)' -- \
     sh -c 'echo n=5; exec sleep 7534'
 gone 'sleep 7534'

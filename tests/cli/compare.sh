@@ -44,10 +44,10 @@ compare() { # compare CODE PATTERN ARGUMENT...
 }
 
 # Every exit code.
-compare 0 '^  SAME +throughput' base new
-compare 0 'Of the metrics that gate: 4 SAME' base/{1,2,3,4,5} -- new/{1,2,3,4,5}
-compare 1 '^  SLOWER +step_time .* 3.0x' base slow
-compare 0 '^  FASTER +step_time' slow base
+compare 0 '^SAME +throughput' base new
+compare 0 'Metrics that gate: 4 SAME' base/{1,2,3,4,5} -- new/{1,2,3,4,5}
+compare 1 '^SLOWER +step_time .* 3.0x' base slow
+compare 0 '^FASTER +step_time' slow base
 compare 0 'SLOWER' base slow --fail-on none
 compare 4 '4 UNCLEAR: nothing was shown either way' base/1 new/1
 compare 1 'UNCLEAR' base/1 new/1 --fail-on slower,unclear
@@ -78,6 +78,11 @@ wide=$("$CONTEND_FAKE" compare base slow --all --explain 2>&1 | awk 'length > 80
     out.json | paste -sd' ')" = '1 true' ] || fail "another JSON: $(head -c 400 out.json)"
 [ "$(jq -c '[.base, .new | length]' out.json)" = '[5,5]' ] || fail "other paths: $(jq .base out.json)"
 grep -q '<failure' out.xml || fail "no failure in JUnit"
+compare 1 . base slow --html page.html
+grep -A1 'class="verdict bad"' page.html | grep -q 'new is 3.0x slower than base (2.*x to 3.*x)' || fail "no verdict: $(cat page.html)"
+grep -q '<span class="bad">SLOWER</span></th>' page.html || fail "no table in the page"
+echo mine > page.html
+compare 2 'no report of contend' base new --html page.html
 if command -v xmllint > /dev/null; then
     xmllint --noout --schema "$CONTEND_SOURCE_DIR/tests/show/report/junit.xsd" out.xml 2> lint ||
         fail "not JUnit: $(cat lint)"
@@ -92,7 +97,7 @@ for i in 1 2 3 4 5; do
     sed -i "s/new-$i/other-$i/" other/$i/*.csv other/$i/run.json
 done
 compare 4 'kernel: .* in base, 9.9.9 in new: no verdict without --allow' base other
-compare 4 '^  MISSING +throughput' base other
+compare 4 '^MISSING +throughput' base other
 compare 1 'MISSING' base other --fail-on slower,missing
 compare 0 '4 SAME' base other --allow kernel
 compare 0 '4 SAME' base other --allow all
@@ -106,20 +111,20 @@ for i in 1 2 3 4 5; do
     [ "$i" -gt 3 ] || jq ".findings += [$busy]" slow/$i/run.json > busy-$i/run.json
 done
 compare 4 '^3 of 5 runs of new are no evidence: other programs used 50% of the CPUs' base -- busy-{1,2,3,4,5}
-compare 4 '^  UNCLEAR +throughput' base -- busy-{1,2,3,4,5}
-compare 4 '^  UNCLEAR +throughput' busy-{1,2,3,4,5} -- base
-compare 1 '^  SLOWER' --allow busy base -- busy-{1,2,3,4,5}
+compare 4 '^UNCLEAR +throughput' base -- busy-{1,2,3,4,5}
+compare 4 '^UNCLEAR +throughput' busy-{1,2,3,4,5} -- base
+compare 1 '^SLOWER' --allow busy base -- busy-{1,2,3,4,5}
 # Two such runs: how far quiet ones are apart is nothing that they can be held against.
 cp -r base/1 busy-base && jq ".findings += [$busy]" base/1/run.json > busy-base/run.json
 mkdir quiet
 for i in {10..24}; do copy "quiet/$i" "1.0$i"; done
-compare 1 '^  SLOWER +throughput' base/1 slow/1 --history quiet
-compare 4 '^  UNCLEAR +throughput' busy-base busy-1 --history quiet
+compare 1 '^SLOWER +throughput' base/1 slow/1 --history quiet
+compare 4 '^UNCLEAR +throughput' busy-base busy-1 --history quiet
 
 # Rows of one side alone are named.
 expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 3 --time 0.05 \
     --warmup 0.01 --no-plots --out less
-compare 4 '^  MISSING +throughput' one less
+compare 4 '^MISSING +throughput' one less
 compare 4 'only in base' one less --explain
 expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.05 --no-plots --out scan
 compare 4 'MISSING|could be compared' one scan
@@ -137,7 +142,7 @@ params base old "s/$step;//"
 compare 0 '4 SAME' old new
 compare 0 "^- parameters: base lacks 'step' of fake: compared where new" old new
 compare 0 "^- parameters: new lacks 'step' of fake: compared where base" new old
-compare 1 '^  SLOWER +step_time' old slow
+compare 1 '^SLOWER +step_time' old slow
 params new other_step "s/$step;/step=0.5;/"
 compare 4 '8 MISSING' old other_step
 compare 4 "new has it at 0.5, not at its" old other_step

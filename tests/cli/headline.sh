@@ -6,7 +6,7 @@ needs two-cpus
 out=$scratch/r placements=none,sized,same,partition
 expect 0 'relative to none, by round' "$CONTEND_BINARY" run --device sim --rounds 3 --time 0.1 --warmup 0.01 \
     --placement "$placements" --no-plots --out "$out"
-sed -n '/^[0-9]* workers/,/^one worker alone/p' "$out/summary.txt" | sed '1d;$d' > "$scratch/table"
+sed -n '/^[0-9]* workers/,/^solo/p' "$out/summary.txt" | sed '1d;$d' > "$scratch/table"
 [ "$(wc -l < "$scratch/table")" -ge 4 ] || { cat "$out/summary.txt"; fail "no table"; }
 
 # What harness/table prints, line by line, made anew from the rows.

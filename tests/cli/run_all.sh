@@ -19,7 +19,7 @@ expect 0 "'all' runs every scenario" "$CONTEND_BINARY" run all --help-all
 limit_s=500 expect 0 'scenarios?: .*measured' "$CONTEND_BINARY" run all --device sim "${short[@]}" --limit 120 \
     --out "$scratch/real"
 for name in $(names "$CONTEND_BINARY"); do
-    grep -Eq "^$name +(measured|skipped) " "$scratch/real/scenarios.txt" ||
+    grep -Eq "^$name +(measured|skipped)( |$)" "$scratch/real/scenarios.txt" ||
         fail "$name: $(cat "$scratch/real/scenarios.txt")"
     [ -s "$scratch/real/$name/run.json" ] || fail "$name has left no result"
 done
@@ -58,7 +58,7 @@ done
 # One that fails: the others run.
 mkdir -p "$scratch/one/team"
 echo "not ours" > "$scratch/one/team/rows.csv"
-expect 2 'team +failed +output directory' "$CONTEND_FAKE" run all "${short[@]}" --out "$scratch/one"
+expect 2 'team +failed$' "$CONTEND_FAKE" run all "${short[@]}" --out "$scratch/one"
 grep -q '4 scenarios: 3 measured, 1 failed' "$scratch/one/scenarios.txt" || fail "$(cat "$scratch/one/scenarios.txt")"
 
 # Interrupted in its second scenario.
@@ -105,7 +105,7 @@ cp -r "$scratch/two/team" "$scratch/lone"
 expect 2 'is no result directory' "$CONTEND_FAKE" report "$scratch/lone"
 
 # Compared, and in time: by scenario; one that was cut off is left out.
-expect 4 'Of the metrics that gate: [0-9]+ UNCLEAR' "$CONTEND_FAKE" compare "$scratch/fake" "$scratch/json"
+expect 4 'Metrics that gate: [0-9]+ UNCLEAR' "$CONTEND_FAKE" compare "$scratch/fake" "$scratch/json"
 expect 4 "cut/busy' is left out: no round of it was finished" "$CONTEND_FAKE" compare "$scratch/fake" "$scratch/cut" \
     --allow all
 expect 2 'no round of it was finished' "$CONTEND_FAKE" compare "$scratch/fake/busy" "$scratch/cut/busy"

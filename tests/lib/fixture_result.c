@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/show/summary/findings.h"
-#include "harness/show/table/placements.h"
+#include "harness/show/result/run.h"
 #include "harness/verdict/advice/verdict.h"
 
 struct fixture_params {
@@ -234,9 +233,12 @@ char *fixture_print(const struct result *result, bool color)
     FILE *out = rc ? NULL : open_memstream(&text, &size);
     if (!out)
         abort();
-    findings_print_first(&verdict.findings, out, color);
-    placements_print(&verdict.analysis, out, color);
-    findings_print(&verdict.findings, out, color);
+    struct doc doc = {0};
+    doc_findings(&doc, &verdict.findings, DOC_LEADING);
+    run_add_to_doc(&verdict.analysis, &doc);
+    doc_findings(&doc, &verdict.findings, DOC_REST);
+    doc_print(&doc, out, color, false);
+    doc_free(&doc);
     if (fclose(out))
         abort();
     verdict_free(&verdict);

@@ -67,11 +67,11 @@ TEST(scaling_is_told_as_a_table_and_as_what_is_enough)
     char *text = fixture_print(&result, false);
     static const char *const lines[] = {
         "items/s of all workers, and efficiency, by their number\n",
-        "workers          none     partition\n",
-        "      1   5.00 k 100%   5.00 k 100%\n",
-        "      2   4.00 k    -   10.0 k    -\n",
-        "      4   2.00 k  20%   10.3 k 100%\n",
-        "     16             -             -\n",
+        "workers    none  effic.  partition  effic.\n",
+        "1        5.00 k    100%     5.00 k    100%\n",
+        "2        4.00 k       -     10.0 k       -\n",
+        "4        2.00 k     20%     10.3 k    100%\n",
+        "16            -       -          -       -\n",
     };
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
         if (!strstr(text, lines[i]))

@@ -207,9 +207,7 @@ int page_write(const struct page_side *sides, size_t nsides, int at_fd, const ch
     for (size_t i = 0; i < nsides && !rc; i++)
         rc = load(&sides[i], &about[i], &loaded[i], &html[i], err);
     if (!rc) {
-        const struct comparisons *own = &sides[0].recorded->comparisons; /* of an ab */
-        const struct html_page page = {
-            .nsides = nsides, .sides = html, .comparisons = nsides == 1 && own->n ? own : NULL};
+        const struct html_page page = {nsides, html};
         rc = page_put(print_result, &page, at_fd, name, err);
     }
     page_free_figures(loaded[0]);

@@ -2,38 +2,28 @@
 
 #include <errno.h>
 
-#include "harness/show/summary/comparison.h"
-#include "harness/show/summary/findings.h"
-#include "harness/show/summary/sizing.h"
-#include "harness/show/summary/tune.h"
-#include "harness/show/table/placements.h"
+#include "harness/lib/say/log.h"
+#include "harness/show/result/result.h"
 #include "harness/store/forms/forms.h"
 #include "harness/store/json/comparison.h"
 #include "harness/store/json/findings.h"
 #include "harness/store/json/rows.h"
 
-void summary_print(const struct recorded *recorded, FILE *out, bool color)
+static void print(struct doc *doc, FILE *out, bool color)
 {
-    const struct comparison_view view = {.explain = true, .color = color};
-    findings_print_first(&recorded->findings, out, color);
-    if (recorded->comparisons.n)
-        comparisons_print(&recorded->comparisons, &view, out);
-    else if (recorded->result.purpose == PURPOSE_TUNE)
-        tune_print(&recorded->analysis, out, color);
-    else if (recorded->result.purpose == PURPOSE_SIZING)
-        sizing_print(&recorded->analysis, out, color);
-    else
-        placements_print(&recorded->analysis, out, color);
-    findings_print(&recorded->findings, out, color);
+    if (doc->failed)
+        log_error("out of memory for the summary; rows.csv has everything");
+    doc_print(doc, out, color, false);
+    doc_free(doc);
 }
 
-void summary_print_source(const struct recorded *recorded, const char *path)
+void summary_print(const struct recorded *recorded, const char *path, FILE *out, bool color)
 {
-    (void)printf("\nResults: %s\n", path);
-    if (recorded->version)
-        (void)printf("Measured by contend %s%s%s%s\n", recorded->version,
-                     recorded->commit ? " (commit " : "", recorded->commit ? recorded->commit : "",
-                     recorded->commit ? ")" : "");
+    struct doc doc = {0};
+    result_add_to_doc(recorded, &doc);
+    if (path)
+        result_add_source(recorded, path, &doc);
+    print(&doc, out, color);
 }
 
 int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err)
@@ -42,7 +32,7 @@ int summary_format(const struct recorded *recorded, char **text, size_t *size, s
     FILE *out = open_memstream(text, size);
     if (!out)
         return err_set(err, -ENOMEM, "no memory for the summary");
-    summary_print(recorded, out, false);
+    summary_print(recorded, NULL, out, false);
     return fclose(out) ? err_set(err, -ENOMEM, "no memory for the summary") : 0;
 }
 

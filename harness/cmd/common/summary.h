@@ -9,11 +9,8 @@
 #include "harness/store/json/value.h"
 #include "harness/store/read/recorded.h"
 
-/* At 80 columns. */
-void summary_print(const struct recorded *recorded, FILE *out, bool color);
-
-/* Below it, on stdout: the directory, and the program that measured what is in it. */
-void summary_print_source(const struct recorded *recorded, const char *path);
+/* At 80 columns; below it the directory, where `path` names it, and what measured it. */
+void summary_print(const struct recorded *recorded, const char *path, FILE *out, bool color);
 
 /* What summary_print prints, in memory and without color: free() *text. -ENOMEM only. */
 int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err);

@@ -10,7 +10,7 @@
 #include "harness/lib/files/file.h"
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
-#include "harness/show/summary/collection.h"
+#include "harness/show/result/collection.h"
 #include "harness/store/files/directory.h"
 #include "harness/store/forms/forms.h"
 

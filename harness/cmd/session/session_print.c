@@ -6,7 +6,7 @@
 #include "harness/cmd/common/page.h"
 #include "harness/cmd/common/summary.h"
 #include "harness/cmd/session/session.h"
-#include "harness/show/report/markdown.h"
+#include "harness/show/result/result.h"
 #include "harness/store/json/value.h"
 
 int session_print_summary(struct session *s, bool color, struct err *err)
@@ -28,10 +28,9 @@ int session_print_summary(struct session *s, bool color, struct err *err)
     else if (!rc && s->options.json)
         rc = json_value_print(summary_to_json(&recorded), 1, err);
     else if (!rc && s->options.markdown)
-        markdown_print_comparisons(&recorded.comparisons, &recorded.findings, stdout);
+        result_print_markdown(&recorded, s->run_dir.dir.path, stdout);
     else if (!rc) {
-        summary_print(&recorded, stdout, color);
-        summary_print_source(&recorded, s->run_dir.dir.path);
+        summary_print(&recorded, s->run_dir.dir.path, stdout, color);
     }
     free(text);
     recorded_free(&recorded);

@@ -7,6 +7,8 @@
 
 #include "harness/show/html/html_parts.h"
 #include "harness/show/report/escape.h"
+#include "harness/show/result/comparison.h"
+#include "harness/show/result/result.h"
 #include "version.h"
 
 #define START                                                                                      \
@@ -52,69 +54,40 @@ static const char *side_name(const struct html_page *page, size_t side)
     return page->nsides < 2 ? "" : side == 0 ? "Before" : "After";
 }
 
-/* What the whole comes to: a doubt about it before what it says. */
-static const struct finding *verdict_of(const struct findings *findings)
+void html_doc(struct doc *doc, FILE *out)
 {
-    const struct finding *verdict = NULL;
-    for (size_t i = 0; findings && i < findings->n; i++)
-        if (!findings->all[i].subject[0] &&
-            (!verdict || findings->all[i].severity > verdict->severity))
-            verdict = &findings->all[i];
-    return verdict;
-}
-
-void html_sentence(const struct finding *finding, FILE *out)
-{
-    escape_markup(finding->sentence, out);
-    if (finding->evidence[0]) {
-        (void)fputc(' ', out);
-        html_element("small", out, "(%s)", finding->evidence);
-    }
-}
-
-static void print_sentence(const struct finding *finding, FILE *out)
-{
-    (void)fputs("<p>", out);
-    html_sentence(finding, out);
-    (void)fputs("</p>\n", out);
-}
-
-static void print_sentences(const struct findings *findings, const struct finding *first, FILE *out)
-{
-    print_sentence(first, out);
-    for (size_t i = 0; i < findings->n; i++)
-        if (&findings->all[i] != first && !findings->all[i].subject[0])
-            print_sentence(&findings->all[i], out);
+    doc_print_html(doc, out);
+    doc_free(doc);
 }
 
 /* Of a run of which nothing is to be said as a whole, what the findings come to. */
 static void print_count(const struct findings *findings, FILE *out)
 {
+    static const char *const classes[FINDING_SEVERITIES] = {"", " doubt", " bad"};
     size_t n[FINDING_SEVERITIES] = {0};
     for (size_t i = 0; i < findings->n; i++)
         n[findings->all[i].severity]++;
+    (void)fprintf(out, "<div class=\"verdict%s\">\n<p>",
+                  classes[n[FINDING_BAD]     ? FINDING_BAD
+                          : n[FINDING_DOUBT] ? FINDING_DOUBT
+                                             : 0]);
     if (!n[FINDING_BAD] && !n[FINDING_DOUBT])
-        (void)fputs("<p>Measured; nothing was found to be wrong or in doubt.</p>\n", out);
+        (void)fputs("Measured; nothing was found to be wrong or in doubt.", out);
     else
-        (void)fprintf(out, "<p>%zu wrong, %zu in doubt: see the warnings.</p>\n", n[FINDING_BAD],
+        (void)fprintf(out, "%zu wrong, %zu in doubt: see the warnings.", n[FINDING_BAD],
                       n[FINDING_DOUBT]);
+    (void)fputs("</p>\n</div>\n", out);
 }
 
 void html_verdict(const char *name, const struct findings *findings, FILE *out)
 {
-    static const char *const classes[FINDING_SEVERITIES] = {"", " doubt", " bad"};
-    const struct finding *verdict = verdict_of(findings);
-    size_t worst = FINDING_NOTE;
-    for (size_t i = 0; !verdict && i < findings->n; i++)
-        worst = findings->all[i].severity > worst ? findings->all[i].severity : worst;
-    (void)fprintf(out, "<div class=\"verdict%s\">\n", classes[verdict ? verdict->severity : worst]);
+    struct doc doc = {0};
     if (name[0])
         (void)fprintf(out, "<h3>%s</h3>\n", name);
-    if (verdict)
-        print_sentences(findings, verdict, out);
-    else
+    doc_findings(&doc, findings, DOC_LEADING);
+    if (!doc.n)
         print_count(findings, out);
-    (void)fputs("</div>\n", out);
+    html_doc(&doc, out);
 }
 
 static bool feeds_none(const struct result *result)
@@ -156,22 +129,26 @@ static void print_header(const struct html_page *page, FILE *out)
     (void)fputs("</header>\n", out);
 }
 
+static void print_comparisons(const struct comparisons *comparisons, FILE *out)
+{
+    struct doc doc = {0};
+    comparisons_add_to_doc(comparisons, true, &doc);
+    html_doc(&doc, out);
+}
+
 static void print_verdicts(const struct html_page *page, FILE *out)
 {
     (void)fputs("<section>\n", out);
-    if (page->findings)
-        html_verdict("What changed", page->findings, out);
     (void)fprintf(out, "<div class=\"sides%s\">\n", page->nsides > 1 ? " two" : "");
     for (size_t i = 0; i < page->nsides; i++) {
         (void)fputs("<div>", out);
         html_verdict(side_name(page, i), &page->sides[i].recorded->findings, out);
-        html_tiles(&page->sides[i], out);
         (void)fputs("</div>\n", out);
     }
     (void)fputs("</div>\n", out);
-    if (page->comparisons)
-        html_comparisons(page->comparisons, out);
-    else if (page->nsides > 1)
+    if (page->nsides == 1)
+        print_comparisons(&page->sides[0].recorded->comparisons, out);
+    else
         (void)fputs("<p>Two runs side by side are no verdict: runs of equal set-ups differ by "
                     "several percent. For a verdict measure both in the same rounds with "
                     "<code>contend ab</code>, or use <code>contend compare</code>.</p>\n",
@@ -209,8 +186,9 @@ static bool has_occupancy(const struct html_side *side)
 
 static void tables(const struct html_side *side, FILE *out)
 {
-    html_tables(side, out);
-    html_scans(side, out);
+    struct doc doc = {0};
+    result_add_tables(side->recorded, &doc);
+    html_doc(&doc, out);
 }
 
 static bool has_more(const struct html_side *side)
@@ -242,7 +220,6 @@ static const struct section {
      NULL, html_machine},
     {"tables", "Tables", "", NULL, tables},
     {"figures", "More figures", "", has_more, more},
-    {"commands", "Commands", "", NULL, html_commands},
     {"facts", "The machine", "", NULL, html_facts},
     {"warnings", "Findings, warnings and what was skipped", "", NULL, html_warnings},
     {"provenance", "Where this comes from", "", NULL, html_provenance},
@@ -290,6 +267,16 @@ int html_print(const struct html_page *given, FILE *out, struct err *err)
     print_verdicts(page, out);
     for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]); i++)
         print_section(page, &sections[i], out);
+    (void)fputs("</main>\n</body>\n</html>\n", out);
+    return ferror(out) ? err_set(err, -EIO, "cannot write the page") : 0;
+}
+
+int html_print_document(const struct html_document *document, FILE *out, struct err *err)
+{
+    html_begin(document->title, out);
+    html_line("h1", out, "%s", document->title);
+    (void)fputs("<main>\n", out);
+    doc_print_html(document->doc, out);
     (void)fputs("</main>\n</body>\n</html>\n", out);
     return ferror(out) ? err_set(err, -EIO, "cannot write the page") : 0;
 }

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "harness/show/doc/doc.h"
 #include "harness/store/read/about.h"
-#include "harness/verdict/pairs/comparison.h"
 
 /* As drawn by gnuplot: plots/NAME.svg. */
 struct html_figure {
@@ -37,13 +37,17 @@ struct html_side {
 struct html_page {
     size_t nsides; /* 1; 2: before and after */
     const struct html_side *sides;
-    /* What compare or ab made of it, and said of the whole; NULL = nobody compared. */
-    const struct comparisons *comparisons;
-    const struct findings *findings;
 };
 
 /* -ENOMEM; -EIO: it could not be written. */
 int html_print(const struct html_page *page, FILE *out, struct err *err);
+
+/* A document alone, such as what compare found. */
+struct html_document {
+    const char *title;
+    const struct doc *doc;
+};
+int html_print_document(const struct html_document *document, FILE *out, struct err *err);
 
 /* Whether a file that begins so is a page of ours, of any version. */
 bool html_is_ours(const char *text, size_t size);

@@ -25,12 +25,12 @@ static double largest(const struct html_side *side, const char *unit)
     return most;
 }
 
-static void begin_chart(const char *title, const char *desc, size_t lines, FILE *out)
+/* Its numbers stand in it as text, and in the table of placements. */
+static void begin_chart(const char *title, size_t lines, FILE *out)
 {
     (void)fprintf(out, "<svg class=\"chart\" role=\"img\" width=\"100%%\" height=\"%zu\">",
                   lines * LINE);
     html_element("title", out, "%s", title);
-    html_line("desc", out, "%s", desc);
 }
 
 static void print_labels(size_t line, const char *name, const char *value, FILE *out)
@@ -63,14 +63,13 @@ static void print_interval(size_t line, double low, double high, FILE *out)
 
 static void print_rate(const struct block *block, size_t i, double most, FILE *out)
 {
-    char rate[32], gain[96], value[200];
+    char rate[32], gain[32], value[200];
     const struct row *row = block_row(block, i, METRIC_RATE);
     if (!row || isnan(row->median))
         return;
-    (void)block_say_gain(block, i, gain, sizeof(gain));
-    (void)snprintf(value, sizeof(value), "%s %s%s%s",
-                   units_format_si(row->median, rate, sizeof(rate)), row->unit, gain[0] ? ", " : "",
-                   gain);
+    (void)snprintf(value, sizeof(value), "%s %s, %s",
+                   units_format_si(row->median, rate, sizeof(rate)), row->unit,
+                   advice_format_ratio(block->gain[i].median, gain, sizeof(gain)));
     print_labels(i, block_arm_name(block, i), value, out);
     print_bar(i, 0, 1, "track", out);
     print_bar(i, 0, row->median / most, block_is_recommended(block, i) ? "bar recommended" : "bar",
@@ -79,34 +78,18 @@ static void print_rate(const struct block *block, size_t i, double most, FILE *o
     (void)fputc('\n', out);
 }
 
-/* All numbers of the bars, for who cannot see them. */
-static void describe_rates(const struct block *block, char *buf, size_t size)
-{
-    buf[0] = '\0';
-    for (size_t i = 0; i < block->n; i++) {
-        char rate[32], gain[96];
-        (void)block_say_gain(block, i, gain, sizeof(gain));
-        text_append(buf, size, "; ", "%s %s%s%s%s", block_arm_name(block, i),
-                    units_format_si(block_median(block, i, METRIC_RATE), rate, sizeof(rate)),
-                    gain[0] ? ", " : "", gain,
-                    block_is_recommended(block, i) ? ", recommended" : "");
-    }
-}
-
 void html_throughput(const struct html_side *side, FILE *out)
 {
     struct block block;
     for (size_t at = 0; block_next(&side->recorded->analysis, &at, &block);) {
-        char name[160], desc[900];
+        char name[160];
         const struct row *row = block_row(&block, 0, METRIC_RATE);
         double most = row ? largest(side, row->unit) : 0;
         if (row && side->beside)
             most = fmax(most, largest(side->beside, row->unit));
         if (most > 0) {
             html_line("h4", out, "%s", block_name(&block, name, sizeof(name)));
-            describe_rates(&block, desc, sizeof(desc));
-            begin_chart("Work done per second by all workers under each placement", desc, block.n,
-                        out);
+            begin_chart("Work done per second by all workers under each placement", block.n, out);
             for (size_t i = 0; i < block.n; i++)
                 print_rate(&block, i, most, out);
             (void)fputs("</svg>\n", out);
@@ -162,9 +145,7 @@ void html_loss(const struct html_side *side, FILE *out)
     for (size_t at = 0; block_next(&side->recorded->analysis, &at, &block);) {
         char name[160];
         html_line("h4", out, "%s", block_name(&block, name, sizeof(name)));
-        begin_chart("Where the time of a step goes under each placement",
-                    "A bar is all of one step; its parts stand in the table of placements too.",
-                    block.n, out);
+        begin_chart("Where the time of a step goes under each placement", block.n, out);
         for (size_t i = 0; i < block.n; i++)
             print_split(&block, i, out);
         (void)fputs("</svg>\n", out);
@@ -172,45 +153,4 @@ void html_loss(const struct html_side *side, FILE *out)
         block_free(&block);
     }
     print_legend(quota, out);
-}
-
-static void print_tile(const char *value, const char *label, const char *what, FILE *out)
-{
-    (void)fputs("<div class=\"tile\">", out);
-    html_element("b", out, "%s", value);
-    html_element("span", out, "%s%s%s", label, what[0] ? " " : "", what);
-    (void)fputs("</div>\n", out);
-}
-
-static void print_rate_tile(const struct block *block, size_t i, const char *name, FILE *out)
-{
-    char rate[32];
-    const struct row *row = block_row(block, i, METRIC_RATE);
-    if (row && !isnan(row->median))
-        print_tile(units_format_si(row->median, rate, sizeof(rate)), row->unit, name, out);
-}
-
-/* Of the first block: the gain of what is recommended, and the two rates that it is made of. */
-void html_tiles(const struct html_side *side, FILE *out)
-{
-    struct block block;
-    size_t at = 0;
-    if (!block_next(&side->recorded->analysis, &at, &block))
-        return;
-    const struct recommendation *made = &block.made;
-    (void)fputs("<div class=\"tiles\">\n", out);
-    if (recommend_applies(made) && !made->lost) {
-        char ratio[32], what[160];
-        (void)snprintf(what, sizeof(what), "%s, by %s", advice_reference(block.analysis, made),
-                       arm_name(&block.analysis->result->arms[made->arm]));
-        print_tile(advice_format_ratio(made->gain.median, ratio, sizeof(ratio)), what, "", out);
-    }
-    for (size_t i = 0; i < block.n; i++) {
-        bool chosen = (int)block.arm[i] == made->arm || (int)block.arm[i] == made->reference;
-        bool ends = made->arm < 0 && (i == 0 || i + 1 == block.n);
-        if (chosen || ends)
-            print_rate_tile(&block, i, arm_name(&block.analysis->result->arms[block.arm[i]]), out);
-    }
-    (void)fputs("</div>\n", out);
-    block_free(&block);
 }

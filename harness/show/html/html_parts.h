@@ -2,8 +2,9 @@
 #ifndef CONTEND_SHOW_HTML_HTML_PARTS_H
 #define CONTEND_SHOW_HTML_HTML_PARTS_H
 
+#include "harness/show/doc/doc.h"
 #include "harness/show/html/html.h"
-#include "harness/show/report/blocks.h"
+#include "harness/show/result/blocks.h"
 
 /* html_style.c: what stands in <style>. */
 extern const char html_style[];
@@ -19,26 +20,20 @@ void html_element(const char *tag, FILE *out, const char *fmt, ...)
 void html_begin(const char *title, FILE *out);
 void html_verdict(const char *name, const struct findings *findings, FILE *out);
 
-/* Cells that name a column, and a row. */
-#define HTML_HEAD "th scope=\"col\""
+/* As HTML; frees it. */
+void html_doc(struct doc *doc, FILE *out);
+
+/* A cell that names a row. */
 #define HTML_NAME "th scope=\"row\""
 
-/* What a finding says, and its evidence. */
-void html_sentence(const struct finding *finding, FILE *out);
-
-/* html_about.c: items of a list, those of subjects alone, the worst first. */
+/* html_about.c: items of a list, those that do not lead, the worst first. */
 void html_findings(const struct findings *findings, FILE *out);
 
 /* Sections of a side. They print nothing where the result has nothing for them. */
-void html_tiles(const struct html_side *side, FILE *out); /* html_chart.c */
-void html_throughput(const struct html_side *side, FILE *out);
+void html_throughput(const struct html_side *side, FILE *out); /* html_chart.c */
 void html_loss(const struct html_side *side, FILE *out);
 void html_machine(const struct html_side *side, FILE *out); /* html_machine.c */
-void html_tables(const struct html_side *side, FILE *out);  /* html_tables.c */
-void html_comparisons(const struct comparisons *comparisons, FILE *out);
-void html_scans(const struct html_side *side, FILE *out); /* html_scans.c */
-void html_facts(const struct html_side *side, FILE *out); /* html_about.c */
-void html_commands(const struct html_side *side, FILE *out);
+void html_facts(const struct html_side *side, FILE *out);   /* html_about.c */
 void html_warnings(const struct html_side *side, FILE *out);
 void html_provenance(const struct html_side *side, FILE *out);
 

@@ -19,10 +19,6 @@ const char html_style[] =
     "margin:1rem 0;font-size:1.15rem}.verdict.doubt{border-color:var(--doubt)}"
     ".verdict.bad{border-color:var(--bad)}.verdict p{margin:.25rem 0}\n"
     ".sim{border:2px dashed var(--doubt);padding:.5rem 1rem;font-weight:600}\n"
-    ".tiles{display:flex;flex-wrap:wrap;gap:.75rem;margin:1rem 0}.tile{flex:1 1 9rem;"
-    "background:var(--card);border:1px solid var(--line);border-radius:6px;padding:.5rem .9rem}"
-    ".tile b{display:block;font-size:1.7rem;line-height:1.2}.tile span{color:var(--soft);"
-    "font-size:.875rem}\n"
     ".sides{display:grid;gap:0 2rem;grid-template-columns:minmax(0,1fr)}\n"
     "@media(min-width:60rem){.sides.two{grid-template-columns:repeat(2,minmax(0,1fr))}}\n"
     ".chart{display:block;overflow:visible}.chart text{fill:var(--fg);font-size:14px}"
@@ -71,5 +67,5 @@ const char html_style[] =
     "body{max-width:none;padding:0;font-size:12px}*{print-color-adjust:exact;"
     "-webkit-print-color-adjust:exact}.scroll,pre{overflow:visible}"
     "td,th{white-space:normal;padding:.15rem .25rem;font-size:10px}pre{white-space:pre-wrap}"
-    "figure,table,.tile,.verdict{break-inside:avoid}h2,h3,h4{break-after:avoid}"
+    "figure,table,.verdict{break-inside:avoid}h2,h3,h4{break-after:avoid}"
     "details::details-content{content-visibility:visible;block-size:auto}}\n";

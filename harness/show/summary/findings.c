@@ -42,6 +42,47 @@ static void print_subject(const struct finding *finding, FILE *out, bool color)
     print_command(finding, "  ", out);
 }
 
+bool findings_leads(const struct findings *findings, size_t i)
+{
+    const struct finding *finding = &findings->all[i];
+    if (finding->subject[0] || is_first(finding) || finding->command[0])
+        return !finding->subject[0];
+    while (i-- > 0)
+        if (!findings->all[i].subject[0] && !is_first(&findings->all[i]))
+            return false;
+    return true;
+}
+
+/* Of those that lead doubts, or the others; of the rest those of the whole. Whether any was. */
+static bool print_sentences(const struct findings *findings, bool leading, bool doubts, bool any,
+                            FILE *out, bool color)
+{
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->all[i];
+        if (finding->subject[0] || findings_leads(findings, i) != leading ||
+            is_first(finding) != doubts)
+            continue;
+        (void)fputs(any ? "\n" : "", out);
+        print_sentence(finding, out, color);
+        print_command(finding, "", out);
+        any = true;
+    }
+    return any;
+}
+
+void findings_print_some(const struct findings *findings, bool leading, FILE *out, bool color)
+{
+    bool any = leading && print_sentences(findings, true, true, false, out, color);
+    any = print_sentences(findings, leading, false, any, out, color);
+    for (size_t i = 0; i < findings->n && !leading; i++) {
+        if (!findings->all[i].subject[0])
+            continue;
+        (void)fputs(any ? "\n" : "", out);
+        any = false;
+        print_subject(&findings->all[i], out, color);
+    }
+}
+
 void findings_print_first(const struct findings *findings, FILE *out, bool color)
 {
     for (size_t i = 0; i < findings->n; i++)

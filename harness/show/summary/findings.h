@@ -18,6 +18,13 @@ void findings_print_first(const struct findings *findings, FILE *out, bool color
  */
 void findings_print(const struct findings *findings, FILE *out, bool color);
 
+/* What stands above all else: of the whole doubts, the first of the others, and what has a command.
+ */
+bool findings_leads(const struct findings *findings, size_t i);
+
+/* Those, doubts first, with an empty line in between; or the rest. */
+void findings_print_some(const struct findings *findings, bool leading, FILE *out, bool color);
+
 /* So what is odd about a plan (plan_check). */
 int findings_print_plan(const struct topo *topo, const struct plan *plan, FILE *out,
                         struct err *err);

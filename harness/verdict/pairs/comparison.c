@@ -46,7 +46,8 @@ void comparisons_free(struct comparisons *comparisons)
     *comparisons = (struct comparisons){0};
 }
 
-bool comparisons_of_two(const struct comparisons *comparisons)
+/* Whether all are of the same two sides: of three variants of an ab they are not. */
+static bool comparisons_of_two(const struct comparisons *comparisons)
 {
     for (size_t i = 1; i < comparisons->n; i++)
         if (strcmp(comparisons->all[0].other, comparisons->all[i].other) != 0 ||
@@ -211,48 +212,79 @@ char *comparison_format_spread(double logarithm, char *buf, size_t size)
     return buf;
 }
 
-/* The SLOWER one that gates and lost the most; NULL = none. */
-static const struct comparison *find_worst(const struct comparisons *comparisons)
+/* Of those that gate the one that says most: the SLOWER one that lost the most, else the FASTER one
+ * that gained the most; NULL = neither. */
+static const struct comparison *find_most(const struct comparisons *comparisons)
 {
-    const struct comparison *worst = NULL;
+    const struct comparison *most = NULL;
     for (size_t i = 0; i < comparisons->n; i++) {
         const struct comparison *one = &comparisons->all[i];
-        if (one->gates && one->outcome == OUTCOME_SLOWER &&
-            (!worst || fabs(log(one->ratio)) > fabs(log(worst->ratio))))
-            worst = one;
+        bool slower = one->outcome == OUTCOME_SLOWER;
+        if (!one->gates || (!slower && one->outcome != OUTCOME_FASTER))
+            continue;
+        bool worse = most && slower && most->outcome == OUTCOME_FASTER;
+        bool same = most && one->outcome == most->outcome;
+        if (!most || worse || (same && fabs(log(one->ratio)) > fabs(log(most->ratio))))
+            most = one;
     }
-    return worst;
+    return most;
+}
+
+/* By how much: "3.0x", "25%", of what a side does in a time, below 1 of the slower one. */
+static char *format_speed(double speed, bool slower, char *buf, size_t size)
+{
+    double factor = slower ? 1 / speed : speed;
+    if (factor > 2)
+        (void)snprintf(buf, size, "%.*fx", factor >= 9.95 ? 0 : 1, factor);
+    else
+        (void)snprintf(buf, size, "%.*f%%", fabs(100 * (speed - 1)) < 9.95 ? 1 : 0,
+                       slower ? 100 * (1 - speed) : 100 * (speed - 1));
+    return buf;
+}
+
+/* "sleep is 11x faster than spin (8.0x to 16x): throughput of pipeline, none, 2 workers." */
+static void say_most(const struct comparison *one, char *buf, size_t size)
+{
+    char by[32], low[32], high[32];
+    bool slower = one->outcome == OUTCOME_SLOWER, less = strcmp(one->better, "lower") == 0;
+    double a = less ? 1 / one->low : one->low, b = less ? 1 / one->high : one->high;
+    double nearer = slower ? fmax(a, b) : fmin(a, b), farther = slower ? fmin(a, b) : fmax(a, b);
+    (void)snprintf(buf, size, "%s is %s %s than %s", one->other,
+                   format_speed(less ? 1 / one->ratio : one->ratio, slower, by, sizeof(by)),
+                   slower ? "slower" : "faster", one->base);
+    if (has_interval(one))
+        text_append(buf, size, "", " (%s to %s)", format_speed(nearer, slower, low, sizeof(low)),
+                    format_speed(farther, slower, high, sizeof(high)));
+    text_append(buf, size, "", ": %s of %s. ", one->metric, one->arm);
 }
 
 void comparisons_to_finding(const struct comparisons *comparisons, struct finding *finding)
 {
     static const enum finding_outcome outcomes[] = {OUTCOME_SLOWER, OUTCOME_FASTER, OUTCOME_SAME,
                                                     OUTCOME_UNCLEAR, OUTCOME_MISSING};
-    const struct comparison *worst = find_worst(comparisons);
-    bool decided = comparisons_decided(comparisons);
-    char change[32];
+    const struct comparison *most = find_most(comparisons);
+    bool decided = comparisons_decided(comparisons), any = false;
     *finding = (struct finding){
         .id = "comparison",
-        .severity = worst     ? FINDING_BAD
-                    : decided ? FINDING_NOTE
-                              : FINDING_DOUBT,
+        .severity = comparisons_count(comparisons, OUTCOME_SLOWER) ? FINDING_BAD
+                    : decided                                      ? FINDING_NOTE
+                                                                   : FINDING_DOUBT,
         .value = NAN,
         .low = NAN,
         .high = NAN,
     };
+    if (most)
+        say_most(most, finding->sentence, sizeof(finding->sentence));
     for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
         size_t n = comparisons_count(comparisons, outcomes[i]);
-        const char *between = finding->sentence[0] ? ", " : "Of the metrics that gate: ";
         if (n)
-            text_add(finding->sentence, "%s%zu %s", between, n, finding_outcome_name(outcomes[i]));
+            text_add(finding->sentence, "%s%zu %s", any ? ", " : "Metrics that gate: ", n,
+                     finding_outcome_name(outcomes[i]));
+        any = any || n;
     }
-    if (!finding->sentence[0])
-        text_set(finding->sentence, "Nothing that gates could be compared.");
-    else if (worst)
-        text_add(finding->sentence, "; the worst is %s of %s, %s.", worst->metric, worst->arm,
-                 comparison_format_change(worst, change, sizeof(change)));
-    else
-        text_add(finding->sentence, decided ? "." : ": nothing was shown either way.");
+    text_add(finding->sentence, !any      ? "No metric that gates could be compared."
+                                : decided ? "."
+                                          : ": nothing was shown either way.");
 }
 
 double floor_of(const struct bench *bench, const char *metric, const char *unit)

@@ -48,9 +48,6 @@ int comparisons_add(struct comparisons *comparisons, const struct comparison *co
                     struct err *err);
 void comparisons_free(struct comparisons *comparisons);
 
-/* Whether all are of the same two sides: of three variants of an ab they are not. */
-bool comparisons_of_two(const struct comparisons *comparisons);
-
 /* "partition, 2 workers", or where others are of other sides "c: partition, 2 workers". */
 char *comparison_say_where(const struct comparisons *comparisons, const struct comparison *one,
                            char *buf, size_t size);
@@ -81,9 +78,9 @@ char *comparison_format_interval(const struct comparison *comparison, char *buf,
 char *comparison_format_spread(double logarithm, char *buf, size_t size);
 
 /*
- * All of them in a sentence about the whole, id "comparison": how many of those that gate are
- * SLOWER, FASTER, SAME, UNCLEAR and MISSING, and which one lost the most. SLOWER is bad, nothing
- * decided a doubt.
+ * All of them about the whole, id "comparison": "sleep is 11x faster than spin (8.0x to 16x)" of
+ * the metric that gates and lost the most, or gained it, and how many of those are SLOWER, FASTER,
+ * SAME, UNCLEAR and MISSING. SLOWER is bad, nothing decided a doubt.
  */
 void comparisons_to_finding(const struct comparisons *comparisons, struct finding *finding);
 

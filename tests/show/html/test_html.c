@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <unistd.h>
 
+#include "harness/show/result/comparison.h"
 #include "tests/lib/fixture_comparison.h"
 #include "tests/lib/fixture_findings.h"
 #include "tests/lib/unit.h"
@@ -56,45 +56,29 @@ static void assert_has(const char *text, const char *part)
         fail_msg("no '%s'", part);
 }
 
-TEST(html_shows_what_changed_above_both_sides)
+TEST(html_of_a_document_alone)
 {
-    const struct html_side sides[] = {side(), side()};
-    struct comparison slower = fixture_slower;
-    (void)snprintf(slower.base, sizeof(slower.base), "<old>");
-    (void)snprintf(slower.arm, sizeof(slower.arm), "%s", fixture_hostile);
-    (void)snprintf(slower.reason, sizeof(slower.reason), "%s", fixture_hostile);
-    struct comparison unknown = {.metric = "p99", .outcome = OUTCOME_MISSING};
-    unknown.base_median = unknown.other_median = (double)NAN;
-    unknown.ratio = unknown.low = unknown.high = (double)NAN;
-    struct comparison all[] = {unknown, slower};
-    const struct comparisons comparisons = {.n = 2, .all = all};
-    struct finding verdict = {.severity = FINDING_BAD, .outcome = OUTCOME_SLOWER};
+    struct comparison all[] = {fixture_slower};
+    const struct comparisons comparisons = {.n = 1, .all = all};
+    struct finding verdict = {.severity = FINDING_BAD, .command = "<again>"};
     (void)snprintf(verdict.sentence, sizeof(verdict.sentence), "25%% slower <b>");
     const struct findings findings = {.n = 1, .all = &verdict};
-    const struct html_page page = {2, sides, &comparisons, &findings};
-    char *text = print(&page);
-    assert_has(text, "<div class=\"verdict bad\">\n<h3>What changed</h3>\n<p>25% slower &lt;b&gt;");
-    assert_has(text, "<td>200 items/s</td><td>150 items/s</td><td>-25.0%</td>"
-                     "<td>-30% to -20%</td>");
-    assert_has(text, "<summary>Metrics that do not gate</summary>");
-    assert_has(text, "MISSING</span></th><td>p99</td><td></td><td>-</td>");
-    assert_true(strstr(text, ">SLOWER<") < strstr(text, ">MISSING<"));
-    assert_null(strstr(text, "are no verdict"));
+    struct doc doc = {0};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    compared_add_to_doc(&comparisons, &findings, true, &doc);
+    const struct html_document document = {fixture_hostile, &doc};
+    assert_int_equal(html_print_document(&document, out, NULL), 0);
+    assert_int_equal(fclose(out), 0);
+    assert_true(html_is_ours(text, size));
+    assert_has(text,
+               "<div class=\"verdict bad\">\n<p>25% slower &lt;b&gt;</p>\n<pre>&lt;again&gt;");
+    assert_has(text, "<td>200</td><td>150</td><td>-25.0%</td><td>-30% to -20%</td>");
     assert_null(strstr(text, "<script"));
     assert_null(strchr(text, '\x01'));
-    free(text);
-}
-
-TEST(html_names_each_of_several_variants)
-{
-    const struct html_side sides[] = {side()};
-    struct comparison all[] = {fixture_slower, fixture_slower};
-    (void)snprintf(all[1].other, sizeof(all[1].other), "third");
-    const struct comparisons comparisons = {.n = 2, .all = all};
-    const struct html_page page = {1, sides, &comparisons, NULL};
-    char *text = print(&page);
-    assert_has(text, "<th scope=\"col\">base</th><th scope=\"col\">other</th>");
-    assert_has(text, "<td>third: pipeline, partition, 2 workers</td>");
+    doc_free(&doc);
     free(text);
 }
 

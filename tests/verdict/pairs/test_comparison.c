@@ -63,11 +63,14 @@ TEST(comparisons_are_told_by_what_gates)
     struct finding finding = told(&more);
     assert_int_equal(finding.severity, FINDING_BAD);
     assert_string_equal(finding.sentence,
-                        "Of the metrics that gate: 1 SLOWER; the worst is throughput of pipeline, "
-                        "partition, 2 workers, -25.0%.");
+                        "new is 25% slower than base (20% to 30%): throughput of pipeline, "
+                        "partition, 2 workers. Metrics that gate: 1 SLOWER.");
     more.gates = true;
-    assert_non_null(strstr(told(&more).sentence, "2 SLOWER; the worst is throughput"));
-    assert_non_null(strstr(told(&more).sentence, "0.020x."));
+    assert_non_null(strstr(told(&more).sentence, "new is 50x slower than base"));
+    assert_non_null(strstr(told(&more).sentence, "2 SLOWER."));
+    more.outcome = OUTCOME_FASTER;
+    (void)strcpy(more.better, "lower");
+    assert_non_null(strstr(told(&more).sentence, "new is 25% slower than base"));
 }
 
 TEST(comparisons_without_a_verdict_are_a_doubt)
@@ -78,7 +81,7 @@ TEST(comparisons_without_a_verdict_are_a_doubt)
     unclear.outcome = OUTCOME_UNCLEAR;
     comparisons_to_finding(&comparisons, &finding);
     assert_int_equal(finding.severity, FINDING_DOUBT);
-    assert_string_equal(finding.sentence, "Nothing that gates could be compared.");
+    assert_string_equal(finding.sentence, "No metric that gates could be compared.");
     assert_int_equal(comparisons_add(&comparisons, &unclear, NULL), 0);
     comparisons_to_finding(&comparisons, &finding);
     assert_int_equal(finding.severity, FINDING_DOUBT);
@@ -86,7 +89,7 @@ TEST(comparisons_without_a_verdict_are_a_doubt)
     comparisons.all[0].outcome = OUTCOME_SAME;
     comparisons_to_finding(&comparisons, &finding);
     assert_int_equal(finding.severity, FINDING_NOTE);
-    assert_string_equal(finding.sentence, "Of the metrics that gate: 1 SAME.");
+    assert_string_equal(finding.sentence, "Metrics that gate: 1 SAME.");
     comparisons_free(&comparisons);
 }
 

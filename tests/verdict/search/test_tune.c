@@ -4,7 +4,7 @@
 
 #include "harness/engine/arms/arms.h"
 #include "harness/lib/stats/random.h"
-#include "harness/show/summary/tune.h"
+#include "harness/show/result/tune.h"
 #include "harness/store/forms/forms.h"
 #include "harness/verdict/search/tune.h"
 #include "tests/lib/fixture_result.h"
@@ -801,7 +801,10 @@ TEST(tune_prints_settings_at_80_columns)
     measure(&tuned, sized_is_near);
     assert_int_equal(analysis_make(&tuned.result, &analysis, &err), 0);
     FILE *out = open_memstream(&text, &size);
-    tune_print(&analysis, out, false);
+    struct doc doc = {0};
+    tune_add_to_doc(&analysis, &doc);
+    doc_print(&doc, out, false, false);
+    doc_free(&doc);
     (void)fclose(out);
     assert_non_null(strstr(text, "\nfresh rounds "));
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)

@@ -1,0 +1,167 @@
+#include "harness/show/doc/doc.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/array.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+#include "harness/show/summary/findings.h"
+
+/* NULL, and the doc has failed: no memory. */
+static char *format(struct doc *doc, const char *fmt, va_list args)
+{
+    char *text = NULL;
+    if (vasprintf(&text, fmt, args) >= 0)
+        return text;
+    doc->failed = true;
+    return NULL;
+}
+
+static struct doc_block *add(struct doc *doc, enum doc_block_kind kind)
+{
+    struct doc_block *block = array_add(doc->block, doc->n, doc->capacity);
+    doc->failed = doc->failed || !block;
+    if (block)
+        *block = (struct doc_block){.kind = kind};
+    return block;
+}
+
+void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
+{
+    va_list args;
+    struct doc_block *block = add(doc, kind);
+    va_start(args, fmt);
+    if (block)
+        block->text = format(doc, fmt, args);
+    va_end(args);
+}
+
+void doc_findings(struct doc *doc, const struct findings *findings, enum doc_which which)
+{
+    size_t i = 0;
+    while (i < findings->n && findings_leads(findings, i) != (which == DOC_LEADING))
+        i++;
+    struct doc_block *block = i < findings->n ? add(doc, DOC_FINDINGS) : NULL;
+    if (block) {
+        block->findings = findings;
+        block->which = which;
+    }
+}
+
+struct doc_table *doc_table(struct doc *doc)
+{
+    struct doc_block *block = add(doc, DOC_TABLE);
+    if (!block)
+        return NULL;
+    block->table = calloc(1, sizeof(*block->table));
+    if (block->table)
+        block->table->doc = doc;
+    doc->failed = doc->failed || !block->table;
+    return block->table;
+}
+
+void doc_column(struct doc_table *table, enum doc_kind kind, const char *fmt, ...)
+{
+    va_list args;
+    if (!table || table->ncolumns == DOC_COLUMNS)
+        return;
+    va_start(args, fmt);
+    table->column[table->ncolumns++] = (struct doc_column){kind, format(table->doc, fmt, args)};
+    va_end(args);
+}
+
+void doc_row(struct doc_table *table, enum doc_tone tone)
+{
+    struct doc_row **place = table ? array_add(table->row, table->n, table->capacity) : NULL;
+    if (!place) {
+        if (table)
+            table->doc->failed = true;
+        return;
+    }
+    *place = calloc(1, sizeof(**place));
+    if (!*place) {
+        table->n--;
+        table->doc->failed = true;
+        return;
+    }
+    (*place)->tone = tone;
+    table->at = 0;
+}
+
+static struct doc_row *last(const struct doc_table *table)
+{
+    return table && table->n ? table->row[table->n - 1] : NULL;
+}
+
+void doc_cell(struct doc_table *table, const char *fmt, ...)
+{
+    va_list args;
+    struct doc_row *row = last(table);
+    if (!row || table->at == DOC_COLUMNS)
+        return;
+    va_start(args, fmt);
+    row->cell[table->at++] = format(table->doc, fmt, args);
+    va_end(args);
+}
+
+void doc_si(struct doc_table *table, double value)
+{
+    char text[32];
+    doc_cell(table, "%s", units_format_si(value, text, sizeof(text)));
+}
+
+void doc_seconds(struct doc_table *table, double seconds)
+{
+    char text[32];
+    doc_cell(table, "%s", units_format_seconds(seconds, text, sizeof(text)));
+}
+
+void doc_share(struct doc_table *table, double share)
+{
+    char text[32];
+    doc_cell(table, "%s", text_percent(share, text, sizeof(text)));
+}
+
+void doc_tone(struct doc_table *table, enum doc_tone tone)
+{
+    struct doc_row *row = last(table);
+    if (row && table->at)
+        row->cell_tone[table->at - 1] = (unsigned char)tone;
+}
+
+void doc_put(struct doc_table *table, size_t row, size_t column, const char *text)
+{
+    while (table && table->n <= row && !table->doc->failed)
+        doc_row(table, DOC_PLAIN);
+    if (!table || table->n <= row || column >= DOC_COLUMNS)
+        return;
+    char **cell = &table->row[row]->cell[column];
+    free(*cell);
+    *cell = strdup(text);
+    table->doc->failed = table->doc->failed || !*cell;
+}
+
+static void table_free(struct doc_table *table)
+{
+    for (size_t i = 0; table && i < table->n; i++) {
+        for (size_t c = 0; c < DOC_COLUMNS; c++)
+            free(table->row[i]->cell[c]);
+        free(table->row[i]);
+    }
+    for (size_t c = 0; table && c < table->ncolumns; c++)
+        free(table->column[c].name);
+    free(table ? table->row : NULL);
+    free(table);
+}
+
+void doc_free(struct doc *doc)
+{
+    for (size_t i = 0; i < doc->n; i++) {
+        free(doc->block[i].text);
+        table_free(doc->block[i].table);
+    }
+    free(doc->block);
+    *doc = (struct doc){0};
+}

@@ -1,0 +1,126 @@
+/*
+ * A result as blocks that a person reads one after the other, made once for each kind of result
+ * (show/result/). Each form has one back end below, so that a terminal, a page and a pull request
+ * show the same sentences and the same rows:
+ *
+ *   struct doc doc = {0};
+ *   doc_heading(&doc, "sizing %s", name);
+ *   struct doc_table *table = doc_table(&doc);
+ *   doc_column(table, DOC_LABEL, "cores");
+ *   doc_column(table, DOC_NUMBER, "%s", unit);
+ *   doc_row(table, DOC_PLAIN);
+ *   doc_cell(table, "%u", cores);
+ *   doc_si(table, rate);
+ *   doc_print(&doc, stdout, color);
+ *   doc_free(&doc);
+ *
+ * Without memory `failed` is set, tables are NULL, which all functions take, and nothing is added.
+ */
+#ifndef CONTEND_SHOW_DOC_DOC_H
+#define CONTEND_SHOW_DOC_DOC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "harness/contract/finding.h"
+
+/* Columns of a table; the least width of a number on a terminal. */
+enum { DOC_COLUMNS = 136, DOC_NUMBER_LEAST = 5 };
+
+/* Of a row or a cell; a row that is a group has one cell: what the rows below it belong to. */
+enum doc_tone { DOC_PLAIN, DOC_GOOD, DOC_BAD, DOC_GROUP, DOC_TONES };
+
+enum doc_kind {
+    DOC_LABEL,    /* what a line is, to the left */
+    DOC_CODE,     /* the same, as a word that may be typed */
+    DOC_NUMBER,   /* to the right */
+    DOC_OPTIONAL, /* a number that a terminal leaves out where the width does not hold it */
+    DOC_SENTENCE, /* on a terminal in a line of its own */
+    DOC_KINDS
+};
+
+/* A name may have several lines, "latency\nus": on a terminal they stand above each other. */
+struct doc_column {
+    enum doc_kind kind;
+    char *name;
+};
+
+struct doc_row {
+    enum doc_tone tone;
+    char *cell[DOC_COLUMNS];              /* NULL = "-" */
+    unsigned char cell_tone[DOC_COLUMNS]; /* enum doc_tone */
+};
+
+struct doc_table {
+    struct doc *doc;
+    size_t ncolumns, n, capacity, at; /* at: the next cell of the last row */
+    struct doc_column column[DOC_COLUMNS];
+    struct doc_row **row;
+};
+
+enum doc_block_kind {
+    DOC_HEADING,
+    DOC_TEXT,
+    DOC_GAP, /* an empty line on a terminal */
+    DOC_FINDINGS,
+    DOC_TABLE,
+    DOC_FOLD, /* details up to DOC_UNFOLD: on a terminal nothing of them, unless it shows all */
+    DOC_UNFOLD,
+};
+
+/* Those that lead (findings_leads), doubts first; and the rest, behind what they are about. */
+enum doc_which { DOC_LEADING, DOC_REST };
+
+struct doc_block {
+    enum doc_block_kind kind;
+    char *text;                      /* owned */
+    struct doc_table *table;         /* owned */
+    const struct findings *findings; /* borrowed */
+    enum doc_which which;
+};
+
+struct doc {
+    size_t n, capacity;
+    struct doc_block *block;
+    bool failed;
+};
+
+void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+#define doc_heading(doc, ...) doc_add((doc), DOC_HEADING, __VA_ARGS__)
+#define doc_text(doc, ...) doc_add((doc), DOC_TEXT, __VA_ARGS__)
+#define doc_fold(doc, ...) doc_add((doc), DOC_FOLD, __VA_ARGS__)
+#define doc_unfold(doc) doc_add((doc), DOC_UNFOLD, "%s", "")
+#define doc_gap(doc) doc_add((doc), DOC_GAP, "%s", "")
+
+/* Nothing where there are none of those; `findings` must live as long as the doc. */
+void doc_findings(struct doc *doc, const struct findings *findings, enum doc_which which);
+
+struct doc_table *doc_table(struct doc *doc);
+void doc_column(struct doc_table *table, enum doc_kind kind, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void doc_row(struct doc_table *table, enum doc_tone tone);
+
+/* The next cell of the last row; the others format numbers. */
+void doc_cell(struct doc_table *table, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void doc_si(struct doc_table *table, double value);        /* "1.23 M" */
+void doc_seconds(struct doc_table *table, double seconds); /* "2.13 ms" */
+void doc_share(struct doc_table *table, double share);     /* "84%" */
+/* The tone of the cell that was added last. */
+void doc_tone(struct doc_table *table, enum doc_tone tone);
+/* A cell anywhere: rows up to it are added. */
+void doc_put(struct doc_table *table, size_t row, size_t column, const char *text);
+
+void doc_free(struct doc *doc);
+
+/* doc_terminal.c: at 80 columns; `all`: also what is folded. */
+void doc_print(const struct doc *doc, FILE *out, bool color, bool all);
+/* doc_markdown.c: GitHub's. It takes comments of 65,536 characters: the end of a long table is left
+ * out, and it says how much. */
+void doc_print_markdown(const struct doc *doc, FILE *out);
+/* doc_html.c: what stands in a section of a page; findings that do not lead as items of a list. */
+void doc_print_html(const struct doc *doc, FILE *out);
+void doc_print_html_finding(const struct finding *finding, FILE *out);
+
+#endif

@@ -1,0 +1,138 @@
+#include "harness/show/doc/doc.h"
+#include "harness/show/report/escape.h"
+#include "harness/show/summary/findings.h"
+
+static void print_element(const char *open, const char *text, const char *close, FILE *out)
+{
+    (void)fputs(open, out);
+    escape_markup(text ? text : "-", out);
+    (void)fputs(close, out);
+}
+
+/* Names that stand above each other on a terminal stand behind each other here. */
+static void print_head(const struct doc_table *table, FILE *out)
+{
+    (void)fputs("<tr>", out);
+    for (size_t i = 0; i < table->ncolumns; i++) {
+        (void)fputs("<th scope=\"col\">", out);
+        escape_markup(table->column[i].name ? table->column[i].name : "", out);
+        (void)fputs("</th>", out);
+    }
+    (void)fputs("</tr>\n", out);
+}
+
+static void print_cell(const struct doc_table *table, const struct doc_row *row, size_t column,
+                       FILE *out)
+{
+    static const char *const tones[DOC_TONES] = {"", "<span class=\"good\">",
+                                                 "<span class=\"bad\">", ""};
+    const char *tone = tones[row->cell_tone[column]];
+    bool sentence = table->column[column].kind == DOC_SENTENCE;
+    bool left = sentence || table->column[column].kind <= DOC_CODE;
+    (void)fputs(column == 0 ? "<th scope=\"row\">" : left ? "<td class=\"text\">" : "<td>", out);
+    print_element(tone, sentence && !row->cell[column] ? "" : row->cell[column],
+                  tone[0] ? "</span>" : "", out);
+    (void)fputs(column == 0 ? "</th>" : "</td>", out);
+}
+
+static void print_row(const struct doc_table *table, const struct doc_row *row, FILE *out)
+{
+    (void)fputs(row->tone == DOC_GOOD ? "<tr class=\"recommended\">" : "<tr>", out);
+    if (row->tone == DOC_GROUP) {
+        (void)fprintf(out, "<th scope=\"rowgroup\" colspan=\"%zu\">", table->ncolumns);
+        print_element("", row->cell[0], "</th>", out);
+    }
+    for (size_t i = 0; i < table->ncolumns && row->tone != DOC_GROUP; i++)
+        print_cell(table, row, i, out);
+    (void)fputs("</tr>\n", out);
+}
+
+static void print_table(const struct doc_table *table, FILE *out)
+{
+    bool named = table->ncolumns && table->column[0].name && table->column[0].name[0];
+    (void)fputs("<div class=\"scroll\"><table>\n", out);
+    if (named)
+        print_head(table, out);
+    for (size_t i = 0; i < table->n; i++)
+        print_row(table, table->row[i], out);
+    (void)fputs("</table></div>\n", out);
+}
+
+static void print_text(const struct finding *finding, FILE *out)
+{
+    print_element("", finding->sentence, "", out);
+    if (finding->evidence[0])
+        print_element(" <small>(", finding->evidence, ")</small>", out);
+}
+
+static void print_command(const struct finding *finding, FILE *out)
+{
+    if (finding->command[0])
+        print_element("<pre>", finding->command, "</pre>\n", out);
+}
+
+static void print_sentence(const struct finding *finding, FILE *out)
+{
+    (void)fputs("<p>", out);
+    print_text(finding, out);
+    (void)fputs("</p>\n", out);
+    print_command(finding, out);
+}
+
+void doc_print_html_finding(const struct finding *finding, FILE *out)
+{
+    static const char *const classes[FINDING_SEVERITIES] = {"note", "doubt", "bad"};
+    const char *outcome = finding_outcome_name(finding->outcome);
+    const char *class = classes[finding->severity];
+    (void)fprintf(out, "<li class=\"%s\"><b>%s</b> ", class, outcome[0] ? outcome : class);
+    if (finding->subject[0])
+        print_element("", finding->subject, ": ", out);
+    print_text(finding, out);
+    print_command(finding, out);
+    (void)fputs("</li>\n", out);
+}
+
+/* What leads stands in a box, as bad as the worst of it; the rest is a list, the worst first. */
+static void print_findings(const struct doc_block *block, FILE *out)
+{
+    static const char *const classes[FINDING_SEVERITIES] = {"", " doubt", " bad"};
+    const struct findings *findings = block->findings;
+    bool leading = block->which == DOC_LEADING;
+    size_t worst = FINDING_NOTE;
+    for (size_t i = 0; i < findings->n; i++)
+        if (findings_leads(findings, i) && findings->all[i].severity > worst)
+            worst = findings->all[i].severity;
+    if (leading)
+        (void)fprintf(out, "<div class=\"verdict%s\">\n", classes[worst]);
+    for (int severity = FINDING_BAD; severity >= FINDING_NOTE; severity--)
+        for (size_t i = 0; i < findings->n; i++) {
+            const struct finding *finding = &findings->all[i];
+            if ((int)finding->severity != severity || findings_leads(findings, i) != leading)
+                continue;
+            if (leading)
+                print_sentence(finding, out);
+            else
+                doc_print_html_finding(finding, out);
+        }
+    (void)fputs(leading ? "</div>\n" : "", out);
+}
+
+void doc_print_html(const struct doc *doc, FILE *out)
+{
+    for (size_t i = 0; i < doc->n; i++) {
+        const struct doc_block *block = &doc->block[i];
+        const char *text = block->text ? block->text : "";
+        if (block->kind == DOC_HEADING)
+            print_element("<h4>", text, "</h4>\n", out);
+        else if (block->kind == DOC_TEXT)
+            print_element("<p>", text, "</p>\n", out);
+        else if (block->kind == DOC_TABLE)
+            print_table(block->table, out);
+        else if (block->kind == DOC_FINDINGS)
+            print_findings(block, out);
+        else if (block->kind == DOC_FOLD)
+            print_element("<details><summary>", text, "</summary>\n", out);
+        else if (block->kind == DOC_UNFOLD)
+            (void)fputs("</details>\n", out);
+    }
+}

@@ -1,0 +1,104 @@
+#include <string.h>
+
+#include "harness/show/doc/doc.h"
+#include "harness/show/report/escape.h"
+#include "harness/show/report/markdown.h"
+#include "harness/show/summary/findings.h"
+
+enum { TABLE_ROWS = 40 };
+
+static void print_cell(const struct doc_table *table, const struct doc_row *row, size_t column,
+                       FILE *out)
+{
+    const char *text = row->cell[column] ? row->cell[column] : "-";
+    const char *mark = row->cell_tone[column] != DOC_PLAIN ? "**" : "";
+    (void)fprintf(out, " %s", mark);
+    if (table->column[column].kind == DOC_CODE)
+        escape_markdown_code(text, out);
+    else
+        escape_markdown(text, out);
+    (void)fprintf(out, "%s |", mark);
+}
+
+static void print_head(const struct doc_table *table, FILE *out)
+{
+    (void)fputs("\n|", out);
+    for (size_t i = 0; i < table->ncolumns; i++) {
+        (void)fputc(' ', out);
+        escape_markdown(table->column[i].name ? table->column[i].name : "", out);
+        (void)fputs(" |", out);
+    }
+    (void)fputs("\n|", out);
+    for (size_t i = 0; i < table->ncolumns; i++) {
+        enum doc_kind kind = table->column[i].kind;
+        (void)fputs(kind == DOC_NUMBER || kind == DOC_OPTIONAL ? "---:|" : "---|", out);
+    }
+    (void)fputc('\n', out);
+}
+
+static void print_row(const struct doc_table *table, const struct doc_row *row, FILE *out)
+{
+    bool group = row->tone == DOC_GROUP;
+    (void)fputs(group ? "| *" : "|", out);
+    if (group)
+        escape_markdown(row->cell[0] ? row->cell[0] : "", out);
+    (void)fputs(group ? "* |" : "", out);
+    for (size_t i = group; i < table->ncolumns; i++)
+        if (group)
+            (void)fputs(" |", out);
+        else
+            print_cell(table, row, i, out);
+    (void)fputc('\n', out);
+}
+
+static void print_table(const struct doc_table *table, FILE *out)
+{
+    size_t rows = 0;
+    print_head(table, out);
+    for (size_t i = 0; i < table->n; i++) {
+        rows += table->row[i]->tone != DOC_GROUP;
+        if (rows <= TABLE_ROWS)
+            print_row(table, table->row[i], out);
+    }
+    if (rows > TABLE_ROWS)
+        (void)fprintf(out, "\n%zu more are left out.\n", rows - TABLE_ROWS);
+}
+
+/* Of the whole as sentences, of subjects as a list that is folded. */
+static void print_findings(const struct doc_block *block, FILE *out)
+{
+    const struct findings *findings = block->findings;
+    bool any = false;
+    for (size_t i = 0; i < findings->n; i++)
+        if (!findings->all[i].subject[0] &&
+            findings_leads(findings, i) == (block->which == DOC_LEADING))
+            markdown_print_sentence(&findings->all[i], out);
+    for (size_t i = 0; i < findings->n && block->which == DOC_REST; i++) {
+        if (!findings->all[i].subject[0])
+            continue;
+        (void)fputs(any ? "" : "\n<details><summary>Findings</summary>\n\n", out);
+        any = true;
+        markdown_print_finding(&findings->all[i], out);
+    }
+    (void)fputs(any ? "\n</details>\n" : "", out);
+}
+
+void doc_print_markdown(const struct doc *doc, FILE *out)
+{
+    for (size_t i = 0; i < doc->n; i++) {
+        const struct doc_block *block = &doc->block[i];
+        const char *text = block->text ? block->text : "";
+        if (block->kind == DOC_HEADING || block->kind == DOC_TEXT) {
+            (void)fputs(block->kind == DOC_HEADING ? "\n**" : "\n", out);
+            escape_markdown(text, out);
+            (void)fputs(block->kind == DOC_HEADING ? "**\n" : "\n", out);
+        } else if (block->kind == DOC_TABLE)
+            print_table(block->table, out);
+        else if (block->kind == DOC_FINDINGS)
+            print_findings(block, out);
+        else if (block->kind == DOC_FOLD)
+            (void)fprintf(out, "\n<details><summary>%s</summary>\n", text);
+        else if (block->kind == DOC_UNFOLD)
+            (void)fputs("\n</details>\n", out);
+    }
+}

@@ -1,0 +1,275 @@
+#include <string.h>
+
+#include "harness/lib/base/strbuf.h"
+#include "harness/lib/base/text.h"
+#include "harness/show/doc/doc.h"
+#include "harness/show/summary/findings.h"
+
+/* A longer name of a line has that line to itself; a longer cell is cut. */
+enum { LABEL_MOST = 45, CELL_MOST = 27 };
+
+enum paint { PAINT_NONE, PAINT_GOOD, PAINT_BAD, PAINT_BOLD, PAINT_DIM };
+
+struct screen {
+    FILE *out;
+    bool color;
+    bool any, gap; /* something was printed; an empty line is due before the next */
+};
+
+/* Of a table: the first column stands left of each block of the others. */
+struct layout {
+    const struct doc_table *table;
+    int label, gap, width[DOC_COLUMNS]; /* 0 = not shown */
+    int head_lines;
+    bool corner_alone; /* its name is a line of its own */
+};
+
+static const char *code_of(const struct screen *screen, enum paint paint)
+{
+    static const char *const codes[] = {"", "\033[32m", "\033[31m", "\033[1m", "\033[2m"};
+    return screen->color ? codes[paint] : "";
+}
+
+static const char *end_of(const struct screen *screen, enum paint paint)
+{
+    return screen->color && paint ? "\033[0m" : "";
+}
+
+/* The line of a name, which ends at *length. */
+static const char *line_of(const char *name, int line, int *length)
+{
+    while (line-- > 0 && name[strcspn(name, "\n")])
+        name += strcspn(name, "\n") + 1;
+    *length = (int)strcspn(name, "\n");
+    return name;
+}
+
+static int count_lines(const char *name)
+{
+    int n = 1;
+    for (; *name; name++)
+        n += *name == '\n';
+    return n;
+}
+
+static const char *text_at(const struct doc_row *row, size_t column)
+{
+    return row->cell[column] ? row->cell[column] : "-";
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int width_of(const struct doc_table *table, size_t column, bool with_name)
+{
+    int width = 0, length;
+    const char *name = table->column[column].name ? table->column[column].name : "";
+    for (int line = 0; with_name && line < count_lines(name); line++) {
+        (void)line_of(name, line, &length);
+        width = larger(width, length);
+    }
+    for (size_t i = 0; i < table->n; i++)
+        if (table->row[i]->tone != DOC_GROUP)
+            width = larger(width, (int)strlen(text_at(table->row[i], column)));
+    return width;
+}
+
+/* Of all columns behind the first. */
+static int width_of_rest(const struct layout *layout, int gap)
+{
+    int width = 0;
+    for (size_t i = 1; i < layout->table->ncolumns; i++)
+        width += layout->width[i] ? layout->width[i] + gap : 0;
+    return width;
+}
+
+static bool fits(const struct layout *layout, int gap)
+{
+    return layout->label + width_of_rest(layout, gap) <= TEXT_WIDTH;
+}
+
+static void lay_out(const struct doc_table *table, struct layout *layout)
+{
+    *layout = (struct layout){.table = table, .label = width_of(table, 0, false)};
+    layout->label = layout->label < LABEL_MOST ? layout->label : LABEL_MOST;
+    for (size_t i = 0; i < table->ncolumns; i++) {
+        enum doc_kind kind = table->column[i].kind;
+        int width = width_of(table, i, true);
+        if (i > 0 && kind != DOC_SENTENCE && table->column[i].name)
+            layout->width[i] = larger(DOC_NUMBER_LEAST, width < CELL_MOST ? width : CELL_MOST);
+        if (table->column[i].name)
+            layout->head_lines = larger(layout->head_lines, count_lines(table->column[i].name));
+    }
+    for (size_t i = table->ncolumns; i-- > 1 && !fits(layout, 1);)
+        if (table->column[i].kind == DOC_OPTIONAL)
+            layout->width[i] = 0;
+    layout->gap = fits(layout, 2) ? 2 : 1;
+    int corner = width_of(table, 0, true);
+    layout->corner_alone =
+        corner > layout->label && corner + width_of_rest(layout, layout->gap) > TEXT_WIDTH;
+    if (!layout->corner_alone)
+        layout->label = larger(layout->label, corner);
+}
+
+/* Whatever was added, without the blanks behind it. */
+static void end_line(const struct screen *screen, struct strbuf *line, enum paint paint)
+{
+    while (line->length && line->text[line->length - 1] == ' ')
+        line->text[--line->length] = '\0';
+    (void)fprintf(screen->out, "%s%s%s\n", code_of(screen, paint), line->text ? line->text : "",
+                  end_of(screen, paint));
+    strbuf_free(line);
+}
+
+static void add_cell(struct strbuf *line, const struct layout *layout, size_t column,
+                     const char *text, int length)
+{
+    int width = layout->width[column], used = length < width ? length : width;
+    enum doc_kind kind = layout->table->column[column].kind;
+    bool left = kind == DOC_LABEL || kind == DOC_CODE;
+    strbuf_addf(line, "%*s%*s%.*s%*s", layout->gap, "", left ? 0 : width - used, "", used, text,
+                left ? width - used : 0, "");
+}
+
+static void print_head(const struct screen *screen, const struct layout *layout, size_t from,
+                       size_t to)
+{
+    const struct doc_table *table = layout->table;
+    const char *corner = table->column[0].name ? table->column[0].name : "";
+    if (layout->corner_alone && from == 1)
+        (void)fprintf(screen->out, "%s\n", corner);
+    for (int row = 0; row < layout->head_lines; row++) {
+        struct strbuf line = {0};
+        bool last = row + 1 == layout->head_lines;
+        strbuf_addf(&line, "%-*s", layout->label, last && !layout->corner_alone ? corner : "");
+        for (size_t i = from; i < to; i++) {
+            int length = 0;
+            const char *name = table->column[i].name;
+            int above = name ? layout->head_lines - count_lines(name) : 0;
+            const char *text = name && row >= above ? line_of(name, row - above, &length) : "";
+            if (layout->width[i])
+                add_cell(&line, layout, i, text, length);
+        }
+        end_line(screen, &line, PAINT_DIM);
+    }
+}
+
+static void print_sentences(const struct screen *screen, const struct doc_table *table,
+                            const struct doc_row *row)
+{
+    enum { INDENT = 10 };
+    for (size_t i = 1; i < table->ncolumns; i++)
+        if (table->column[i].kind == DOC_SENTENCE && row->cell[i] && row->cell[i][0]) {
+            (void)fprintf(screen->out, "%*s", INDENT, "");
+            text_wrap(row->cell[i], INDENT, INDENT, screen->out);
+        }
+}
+
+static void add_label(const struct screen *screen, const struct layout *layout,
+                      const struct doc_row *row, struct strbuf *line)
+{
+    const char *label = text_at(row, 0);
+    enum paint paint = (enum paint)row->cell_tone[0];
+    if ((int)strlen(label) > layout->label) {
+        (void)fprintf(screen->out, "%s\n", label);
+        label = "";
+    }
+    strbuf_addf(line, "%s%-*s%s", code_of(screen, paint), layout->label, label,
+                end_of(screen, paint));
+}
+
+/* Whether the row has anything in these columns: of a wide table it need not. */
+static bool has_any(const struct layout *layout, const struct doc_row *row, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (layout->width[i] && row->cell[i])
+            return true;
+    return from == 1 && to == layout->table->ncolumns;
+}
+
+static void print_row(const struct screen *screen, const struct layout *layout,
+                      const struct doc_row *row, size_t from, size_t to)
+{
+    struct strbuf line = {0};
+    if (row->tone == DOC_GROUP) {
+        text_wrap(text_at(row, 0), 0, 2, screen->out);
+        return;
+    }
+    if (!has_any(layout, row, from, to))
+        return;
+    add_label(screen, layout, row, &line);
+    for (size_t i = from; i < to; i++) {
+        enum paint paint = (enum paint)row->cell_tone[i];
+        if (!layout->width[i])
+            continue;
+        strbuf_adds(&line, code_of(screen, paint));
+        add_cell(&line, layout, i, text_at(row, i), (int)strlen(text_at(row, i)));
+        strbuf_adds(&line, end_of(screen, paint));
+    }
+    end_line(screen, &line, (enum paint)row->tone);
+    if (to == layout->table->ncolumns)
+        print_sentences(screen, layout->table, row);
+}
+
+/* Behind the last column that stands beside that one. */
+static size_t end_of_block(const struct layout *layout, size_t from)
+{
+    int used = layout->label;
+    size_t to = from;
+    for (; to < layout->table->ncolumns; to++) {
+        int width = layout->width[to] ? layout->width[to] + layout->gap : 0;
+        if (to > from && used + width > TEXT_WIDTH)
+            break;
+        used += width;
+    }
+    return to;
+}
+
+static void print_table(const struct screen *screen, const struct doc_table *table)
+{
+    struct layout layout;
+    lay_out(table, &layout);
+    for (size_t from = 1, to; from < table->ncolumns; from = to) {
+        to = end_of_block(&layout, from);
+        print_head(screen, &layout, from, to);
+        for (size_t i = 0; i < table->n; i++)
+            print_row(screen, &layout, table->row[i], from, to);
+    }
+}
+
+static void print_block(struct screen *screen, const struct doc_block *block)
+{
+    const char *text = block->text ? block->text : "";
+    bool apart = block->kind == DOC_HEADING || block->kind == DOC_FINDINGS;
+    if (screen->any && (screen->gap || apart))
+        (void)fputc('\n', screen->out);
+    screen->any = true;
+    screen->gap = block->kind == DOC_FINDINGS;
+    if (block->kind == DOC_HEADING)
+        (void)fprintf(screen->out, "%s%s%s\n", code_of(screen, PAINT_BOLD), text,
+                      end_of(screen, PAINT_BOLD));
+    else if (block->kind == DOC_TEXT)
+        text_wrap(text, 0, 2, screen->out);
+    else if (block->kind == DOC_TABLE)
+        print_table(screen, block->table);
+    else
+        findings_print_some(block->findings, block->which == DOC_LEADING, screen->out,
+                            screen->color);
+}
+
+void doc_print(const struct doc *doc, FILE *out, bool color, bool all)
+{
+    struct screen screen = {.out = out, .color = color};
+    bool folded = false;
+    for (size_t i = 0; i < doc->n; i++) {
+        const struct doc_block *block = &doc->block[i];
+        if (block->kind == DOC_FOLD || block->kind == DOC_UNFOLD)
+            folded = block->kind == DOC_FOLD && block->table == NULL && !all;
+        else if (block->kind == DOC_GAP)
+            screen.gap = true;
+        else if (!folded)
+            print_block(&screen, block);
+    }
+}

@@ -1,0 +1,13 @@
+/* What became of several scenarios. */
+#ifndef CONTEND_SHOW_RESULT_COLLECTION_H
+#define CONTEND_SHOW_RESULT_COLLECTION_H
+
+#include "harness/show/doc/doc.h"
+#include "harness/verdict/odd/collection.h"
+
+void collection_add_to_doc(const struct collection *collection, struct doc *doc);
+
+/* The same at 80 columns. */
+void collection_print(const struct collection *collection, FILE *out, bool color);
+
+#endif

@@ -1,0 +1,117 @@
+#include "harness/show/result/comparison.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness/lib/base/units.h"
+#include "harness/rows/number.h"
+
+static bool is_shown(const struct comparison *one, bool gates)
+{
+    return one->gates == gates && (gates || one->outcome != OUTCOME_MISSING);
+}
+
+static bool same_sides(const struct comparison *a, const struct comparison *b)
+{
+    return strcmp(a->base, b->base) == 0 && strcmp(a->other, b->other) == 0;
+}
+
+/* Large numbers by prefix, "93.0 k"; others as the tables of scans write them. */
+static void add_median(struct doc_table *table, double value, const char *unit)
+{
+    char text[32];
+    if (isnan(value))
+        doc_cell(table, "-");
+    else if (*number_unit(unit) && fabs(value) >= 10000)
+        doc_si(table, value);
+    else
+        doc_cell(table, "%s", number_format(value, unit, false, text, sizeof(text)));
+}
+
+static void add_one(struct doc_table *table, const struct comparison *one)
+{
+    char text[64];
+    const char *unit = number_unit(one->unit);
+    enum doc_tone tone = one->outcome == OUTCOME_SLOWER || one->outcome == OUTCOME_MISSING ? DOC_BAD
+                         : one->outcome == OUTCOME_FASTER ? DOC_GOOD
+                                                          : DOC_PLAIN;
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%s", finding_outcome_name(one->outcome));
+    doc_tone(table, tone);
+    doc_cell(table, "%s%s%s", one->metric, *unit ? ", " : "", unit);
+    add_median(table, one->base_median, one->unit);
+    add_median(table, one->other_median, one->unit);
+    doc_cell(table, "%s", comparison_format_change(one, text, sizeof(text)));
+    doc_cell(table, "%s", comparison_format_interval(one, text, sizeof(text)));
+    doc_cell(table, "%s", one->reason);
+}
+
+static struct doc_table *begin(const struct comparison *one, bool why, struct doc *doc)
+{
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "verdict");
+    doc_column(table, DOC_CODE, "metric");
+    doc_column(table, DOC_NUMBER, "%s", one->base);
+    doc_column(table, DOC_NUMBER, "%s", one->other);
+    doc_column(table, DOC_NUMBER, "change");
+    doc_column(table, DOC_NUMBER, "interval");
+    if (why)
+        doc_column(table, DOC_SENTENCE, "why");
+    return table;
+}
+
+/* Those of the same sides as `first`, the worst outcome first. */
+static void add_sides(const struct comparisons *comparisons, const struct comparison *first,
+                      bool why, struct doc *doc)
+{
+    static const enum finding_outcome order[] = {OUTCOME_SLOWER, OUTCOME_UNCLEAR, OUTCOME_MISSING,
+                                                 OUTCOME_FASTER, OUTCOME_SAME,    OUTCOME_NONE};
+    const char *arm = "";
+    doc_gap(doc);
+    struct doc_table *table = begin(first, why, doc);
+    for (size_t o = 0; o < sizeof(order) / sizeof(order[0]); o++)
+        for (size_t i = 0; i < comparisons->n; i++) {
+            const struct comparison *one = &comparisons->all[i];
+            if (one->outcome != order[o] || !is_shown(one, first->gates) || !same_sides(one, first))
+                continue;
+            if (strcmp(arm, one->arm) != 0) {
+                doc_row(table, DOC_GROUP);
+                doc_cell(table, "%s", one->arm);
+                arm = one->arm;
+            }
+            add_one(table, one);
+        }
+}
+
+static void add_tables(const struct comparisons *comparisons, bool gates, bool why, struct doc *doc)
+{
+    bool any = false;
+    for (size_t i = 0; i < comparisons->n; i++) {
+        const struct comparison *one = &comparisons->all[i];
+        bool done = !is_shown(one, gates);
+        for (size_t k = 0; k < i && !done; k++)
+            done = is_shown(&comparisons->all[k], gates) && same_sides(&comparisons->all[k], one);
+        if (done)
+            continue;
+        if (!gates && !any)
+            doc_fold(doc, "Metrics that do not gate");
+        any = true;
+        add_sides(comparisons, one, why, doc);
+    }
+    if (any && !gates)
+        doc_unfold(doc);
+}
+
+void comparisons_add_to_doc(const struct comparisons *comparisons, bool why, struct doc *doc)
+{
+    add_tables(comparisons, true, why, doc);
+    add_tables(comparisons, false, why, doc);
+}
+
+void compared_add_to_doc(const struct comparisons *comparisons, const struct findings *findings,
+                         bool why, struct doc *doc)
+{
+    doc_findings(doc, findings, DOC_LEADING);
+    comparisons_add_to_doc(comparisons, why, doc);
+    doc_findings(doc, findings, DOC_REST);
+}

@@ -1,0 +1,398 @@
+#include "harness/show/result/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/lib/base/units.h"
+#include "harness/rows/metric.h"
+#include "harness/rows/number.h"
+#include "harness/rows/say.h"
+#include "harness/rows/scaling.h"
+#include "harness/show/result/blocks.h"
+#include "harness/show/result/retention.h"
+#include "harness/show/result/scans.h"
+#include "harness/verdict/advice/advice.h"
+
+enum { CELL = 32, OWN_MOST = 3 };
+
+static void add_title(const struct result *result, struct doc *doc)
+{
+    unsigned cpus = 0;
+    char rounds[48];
+    bool feeds_none = result->narms > 0;
+    for (size_t i = 0; i < result->narms; i++) {
+        unsigned n = rounds_cpus(result, result->arms[i].slots);
+        cpus = n > cpus ? n : cpus;
+        feeds_none = feeds_none && bench_feeds_none(result->arms[i].bench);
+    }
+    (void)snprintf(rounds, sizeof(rounds), " of %u", result->rounds_planned);
+    doc_heading(doc, "%s%s%s, %u CPU%s, %u%s round%s", result->scenario, feeds_none ? "" : ", ",
+                feeds_none ? "" : device_infos[result->device].title, cpus, cpus == 1 ? "" : "s",
+                result->rounds_done, result->rounds_done == result->rounds_planned ? "" : rounds,
+                result->rounds_planned == 1 ? "" : "s");
+}
+
+static const struct arm *arm_at(const struct block *block, size_t i)
+{
+    return &block->analysis->result->arms[block->arm[i]];
+}
+
+/* An open end in front of a censored value: ">" for times, "<" for rates. */
+static const char *bound(const struct block *block, size_t arm, const char *sign)
+{
+    return block->analysis->rounds.arms[arm].status == STATUS_CENSORED ? sign : "";
+}
+
+/* What stands behind a placement's name, explained below the block. */
+static const char *mark_of(const struct block *block, size_t i)
+{
+    static const char *const marks[STATUSES] = {"", "~", "", "!", "!", "!"};
+    const char *mark = marks[block->analysis->rounds.arms[block->arm[i]].status];
+    if (!block_is_recommended(block, i))
+        return mark;
+    return mark[0] ? "*~" : "*"; /* disturbed in some of its rounds, which do not count */
+}
+
+/* "12x", and "11-13" of its interval. */
+static void add_speed_up(const struct block *block, size_t i, struct doc_table *table)
+{
+    char ratio[CELL], low[CELL], high[CELL];
+    const struct paired_ratio *gain = &block->gain[i];
+    int reference = block->made.reference;
+    if (reference == (int)block->arm[i]) {
+        doc_cell(table, "1x");
+        doc_cell(table, "%s", "");
+        return;
+    }
+    bool more = reference >= 0 && bound(block, (size_t)reference, ">")[0];
+    doc_cell(table, "%s%s", more ? ">" : bound(block, block->arm[i], "<"),
+             advice_format_ratio(gain->median, ratio, sizeof(ratio)));
+    (void)advice_format_ratio(gain->low, low, sizeof(low));
+    (void)advice_format_ratio(gain->high, high, sizeof(high));
+    if (isnan(gain->low))
+        doc_cell(table, "%s", "");
+    else
+        doc_cell(table, "%.*s-%.*s", (int)strlen(low) - 1, low, (int)strlen(high) - 1, high);
+}
+
+static void add_rounded(struct doc_table *table, double share)
+{
+    if (isnan(share))
+        doc_cell(table, "-");
+    else
+        doc_cell(table, "%.0f%%", fabs(100 * share));
+}
+
+static void add_arm(const struct block *block, size_t i, const char *name, struct doc_table *table)
+{
+    static const enum part parts[] = {PART_ONCPU, PART_QUEUE, PART_QUOTA, PART_BLOCKED};
+    char value[CELL];
+    const struct row *steps = block_row(block, i, "step_time");
+    size_t arm = block->arm[i];
+    doc_row(table, block_is_recommended(block, i) ? DOC_GOOD : DOC_PLAIN);
+    doc_cell(table, "%s%s", name, mark_of(block, i));
+    doc_cell(table, "%s%s", bound(block, arm, "<"),
+             units_format_si(block_median(block, i, METRIC_RATE), value, sizeof(value)));
+    add_speed_up(block, i, table);
+    doc_share(table, block_median(block, i, "efficiency"));
+    doc_cell(table, "%s%s", bound(block, arm, ">"),
+             units_format_seconds(steps->median, value, sizeof(value)));
+    doc_cell(table, "%s%s", bound(block, arm, ">"),
+             units_format_seconds(steps->p95, value, sizeof(value)));
+    add_rounded(table, block_median(block, i, "worst_worker"));
+    for (int part = 0; part < PARTS; part++)
+        if (parts[part] != PART_QUOTA || block_has_quota(block))
+            add_rounded(table, block_share(block, i, parts[part]));
+}
+
+/* Workers of the arm that have that GPU; those in the background have none. */
+static unsigned count_sharing(const struct arm *arm, int gpu)
+{
+    unsigned n = 0;
+    for (unsigned w = 0; w < arm->plan.nworkers && gpu >= 0; w++)
+        n += arm->plan.workers[w].gpu == gpu;
+    return n;
+}
+
+/* Efficiency is against a worker that had its GPU to itself: the arm's share theirs. */
+static bool add_shared_gpus(const struct block *block, size_t i, struct doc *doc)
+{
+    unsigned most = 1;
+    struct bitset gpus = {0};
+    char list[40];
+    const struct arm *arm = arm_at(block, i);
+    for (unsigned w = 0; w < arm->plan.nworkers; w++) {
+        int gpu = arm->plan.workers[w].gpu;
+        unsigned n = count_sharing(arm, gpu);
+        if (n > most)
+            gpus = (struct bitset){0};
+        if (n >= most && n > 1)
+            bitset_set(&gpus, (unsigned)gpu);
+        most = n > most ? n : most;
+    }
+    if (most < 2 || !device_infos[device_find(block_row(block, i, "step_time")->device)].on_gpus)
+        return false;
+    doc_text(doc,
+             "%u workers share %s %s, which the baseline had alone: efficiency holds what sharing "
+             "costs",
+             most, bitset_count(&gpus) > 1 ? "each of the GPUs" : "GPU",
+             bitset_format(&gpus, list, sizeof(list)));
+    return true;
+}
+
+static const struct row *largest(const struct block *block, size_t i,
+                                 const struct bench_metric *metric)
+{
+    const struct row *most = NULL;
+    size_t at = 0;
+    for (const struct row *row;
+         (row = rows_next(&block->analysis->rows, arm_at(block, i), metric->name, &at));)
+        if (!most || row->median > most->median)
+            most = row;
+    return most;
+}
+
+/* "81% (rank 0)": a value and whose it is. */
+static void add_whose(const struct row *row, struct doc_table *table)
+{
+    char value[CELL], name[64];
+    if (!row) {
+        doc_cell(table, "-");
+        return;
+    }
+    if (strcmp(row->unit, "ratio") == 0)
+        (void)snprintf(value, sizeof(value), "%.0f%%", 100 * row->median);
+    else if (strcmp(row->unit, "s") == 0)
+        (void)units_format_seconds(row->median, value, sizeof(value));
+    else
+        (void)snprintf(value, sizeof(value), "%.4g", row->median);
+    (void)say_dims(row->arm->bench, &row->dims, name, sizeof(name));
+    doc_cell(table, "%s%s%s%s", value, name[0] ? " (" : "", name, name[0] ? ")" : "");
+}
+
+/* Beside steps: of the first metrics that the benchmark has of its own, the largest value of each
+ * arm. rows.csv has all. */
+static void add_own(const struct block *block, struct doc *doc)
+{
+    const struct bench_metric *own[OWN_MOST], *metric = arm_at(block, 0)->bench->metrics;
+    size_t nown = 0;
+    bool any = false;
+    for (; metric && metric->name && nown < OWN_MOST; metric++)
+        if (!metric->quiet)
+            own[nown++] = metric;
+    for (size_t i = 0; i < block->n; i++)
+        for (size_t m = 0; m < nown; m++)
+            any = any || largest(block, i, own[m]);
+    if (!any)
+        return;
+    doc_gap(doc);
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "largest");
+    for (size_t m = 0; m < nown; m++)
+        doc_column(table, DOC_NUMBER, "%s", own[m]->name);
+    for (size_t i = 0; i < block->n; i++) {
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%s", block_arm_name(block, i));
+        for (size_t m = 0; m < nown; m++)
+            add_whose(largest(block, i, own[m]), table);
+    }
+}
+
+/* The least of an arm's values of the block's number of workers, baselines too; NULL = none. */
+static const struct row *least(const struct block *block, const char *metric)
+{
+    const struct row *found = NULL;
+    const struct result *result = block->analysis->result;
+    for (size_t i = 0; i < result->narms; i++) {
+        size_t at = 0;
+        const struct arm *arm = &result->arms[i], *of = arm_at(block, 0);
+        const struct row *row = arm->bench == of->bench && arm->slots == of->slots
+                                    ? rows_next(&block->analysis->rows, arm, metric, &at)
+                                    : NULL;
+        if (row && (!found || row->median < found->median))
+            found = row;
+    }
+    return found;
+}
+
+/* "5 parallel regions a step, 2.10 ms of work in each": what is no matter of the placement. */
+static void add_told(const struct block *block, struct doc *doc)
+{
+    char line[300] = "", value[CELL];
+    const struct bench_metric *metric = arm_at(block, 0)->bench->metrics;
+    for (; metric && metric->name; metric++) {
+        const struct row *row = metric->told ? least(block, metric->name) : NULL;
+        if (!row)
+            continue;
+        if (strcmp(row->unit, "count") == 0)
+            (void)snprintf(value, sizeof(value), "%.4g", row->median);
+        else if (strcmp(row->unit, "ratio") == 0)
+            (void)text_percent(row->median, value, sizeof(value));
+        else
+            (void)number_format(row->median, row->unit, true, value, sizeof(value));
+        text_append(line, sizeof(line), ", ", "%s %s", value, metric->told);
+    }
+    if (line[0])
+        doc_text(doc, "%s", line);
+}
+
+static struct doc_table *begin_table(const struct block *block, struct doc *doc)
+{
+    char rate[CELL];
+    const struct arm *arm = arm_at(block, 0);
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "%u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
+    doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(arm->bench, rate, sizeof(rate)));
+    doc_column(table, DOC_NUMBER, "speed-up");
+    doc_column(table, DOC_NUMBER, "%s", advice_interval_name(block->analysis->result->rounds_done));
+    doc_column(table, DOC_NUMBER, "effic.");
+    doc_column(table, DOC_NUMBER, "%s", bench_step_name(arm->bench));
+    doc_column(table, DOC_OPTIONAL, "p95");
+    doc_column(table, DOC_OPTIONAL, "worst");
+    doc_column(table, DOC_NUMBER, "CPU");
+    doc_column(table, DOC_NUMBER, "queue");
+    if (block_has_quota(block))
+        doc_column(table, DOC_OPTIONAL, "quota");
+    doc_column(table, DOC_OPTIONAL, "blocked");
+    return table;
+}
+
+static void add_block(const struct block *block, bool named, struct doc *doc)
+{
+    char name[160];
+    doc_gap(doc);
+    if (named)
+        doc_heading(doc, "%s", block_name(block, name, sizeof(name)));
+    for (size_t i = 0; i < block->n && arm_at(block, i)->slots > 1; i++)
+        if (add_shared_gpus(block, i, doc))
+            break; /* of the others it is the same, but where memory is remote */
+    struct doc_table *table = begin_table(block, doc);
+    for (size_t i = 0; i < block->n; i++)
+        add_arm(block, i, block_arm_name(block, i), table);
+    (void)snprintf(name, sizeof(name), "solo 1/%u", arm_at(block, 0)->slots);
+    if (block->solo[BASELINE_SLICE] >= 0)
+        add_arm(block, (size_t)block->solo[BASELINE_SLICE], name, table);
+    if (block->solo[BASELINE_SINGLE] >= 0)
+        add_arm(block, (size_t)block->solo[BASELINE_SINGLE], "solo", table);
+    add_told(block, doc);
+    add_own(block, doc);
+}
+
+/* Time that nobody here took: a share that the columns show is said. */
+static void add_taken(const struct analysis *analysis, struct doc *doc)
+{
+    char share[CELL];
+    const char *step = bench_step_name(analysis->result->arms[0].bench);
+    double stolen = rows_stolen_share(analysis->result, &analysis->rows);
+    double throttled = rows_largest_share(analysis->result, &analysis->rows, "throttled_per_step");
+    if (stolen >= 0.005)
+        doc_text(doc, "up to %s of a %s was stolen by the hypervisor",
+                 text_percent(stolen, share, sizeof(share)), step);
+    if (throttled >= 0.005)
+        doc_text(doc, "up to %s of a %s a quota of CPU time (cpu.max) stopped it",
+                 text_percent(throttled, share, sizeof(share)), step);
+}
+
+/* What the columns are relative to. */
+static void add_legend(const struct block *block, bool starred, struct doc *doc)
+{
+    int reference = block->made.reference;
+    bool named = reference >= 0 && !block->made.is_default;
+    const struct arm *arms = block->analysis->result->arms;
+    bool solo = block->solo[BASELINE_SLICE] >= 0 || block->solo[BASELINE_SINGLE] >= 0;
+    doc_text(doc, "throughput of all workers; speed-up: relative to %s, by round%s%s",
+             named ? placement_infos[arms[reference].placement].name : "none",
+             starred ? "; *: recommended" : "", solo ? "; solo: one worker alone" : "");
+}
+
+/* Several benchmarks or parameters: then blocks need names. */
+static bool is_mixed(const struct result *result)
+{
+    const struct arm *first = NULL;
+    for (size_t i = 0; i < result->narms; i++) {
+        const struct arm *arm = &result->arms[i];
+        if (arm->bench->scan || arm->alone)
+            continue;
+        if (first && (arm->bench != first->bench || arm->params != first->params))
+            return true;
+        first = first ? first : arm;
+    }
+    return false;
+}
+
+/* In the order of numbers of workers. */
+static void add_blocks(const struct analysis *analysis, struct doc *doc)
+{
+    struct block block;
+    bool any = false, mixed = is_mixed(analysis->result), starred = false;
+    for (size_t at = 0; block_next(analysis, &at, &block); block_free(&block))
+        starred = starred || block.made.arm >= 0;
+    for (unsigned slots = 0; (slots = result_next_slots(analysis->result, slots)) != 0;)
+        for (size_t at = 0; block_next(analysis, &at, &block); block_free(&block)) {
+            if (arm_at(&block, 0)->slots != slots)
+                continue;
+            if (!any)
+                add_legend(&block, starred, doc);
+            any = true;
+            add_block(&block, mixed, doc);
+        }
+    if (any)
+        add_taken(analysis, doc);
+}
+
+static void add_count(const struct analysis *analysis, int arm, struct doc_table *table)
+{
+    char rate[CELL];
+    const struct arm *arms = analysis->result->arms;
+    const struct row *work = arm < 0 ? NULL : rows_find(&analysis->rows, &arms[arm], METRIC_RATE);
+    const struct row *share = arm < 0 ? NULL : rows_find(&analysis->rows, &arms[arm], "efficiency");
+    if (!work || isnan(work->median)) {
+        doc_cell(table, "-");
+        doc_cell(table, "-");
+        return;
+    }
+    doc_cell(table, "%s%s%s", work->status == STATUS_CENSORED ? "<" : "",
+             units_format_si(work->median, rate, sizeof(rate)),
+             work->status == STATUS_NOISY ? "~" : "");
+    doc_share(table, share ? share->median : (double)NAN);
+}
+
+/* Over numbers of workers, for each placement. */
+static void add_scaling(const struct analysis *analysis, struct doc *doc)
+{
+    struct scaling scaling;
+    char unit[CELL];
+    int arm = -1;
+    if (!scaling_read(analysis->result, &scaling))
+        return;
+    for (size_t p = 0; p < scaling.nplacements && arm < 0; p++)
+        arm = scaling.arm[0][p];
+    doc_gap(doc);
+    doc_text(doc, "%s of all workers, and efficiency, by their number",
+             bench_rate_unit(analysis->result->arms[arm < 0 ? 0 : arm].bench, unit, sizeof(unit)));
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "workers");
+    for (size_t p = 0; p < scaling.nplacements; p++) {
+        doc_column(table, DOC_NUMBER, "%s", placement_infos[scaling.placements[p]].name);
+        doc_column(table, DOC_NUMBER, "effic.");
+    }
+    for (size_t c = 0; c < scaling.ncounts; c++) {
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%u", scaling.counts[c]);
+        for (size_t p = 0; p < scaling.nplacements; p++)
+            add_count(analysis, scaling.arm[c][p], table);
+    }
+}
+
+void run_add_to_doc(const struct analysis *whole, struct doc *doc)
+{
+    struct result result;
+    const struct analysis analysis = analysis_measured(whole, &result);
+    add_title(&result, doc);
+    add_blocks(&analysis, doc);
+    add_scaling(&analysis, doc);
+    scans_add_to_doc(&analysis, doc);
+    retention_add_to_doc(&analysis, doc);
+}

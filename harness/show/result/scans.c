@@ -1,0 +1,274 @@
+#include "harness/show/result/scans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+#include "harness/rows/grid.h"
+#include "harness/rows/number.h"
+#include "harness/rows/say.h"
+
+enum {
+    LABEL = 128,
+    UPRIGHT_MOST = 8 /* columns of a table that stands upright */
+};
+
+/* An arm while its metrics are added. */
+struct scan {
+    const struct result *result;
+    const struct arm *arm;
+    struct doc *doc;
+    struct doc_table *table; /* the last one, where others may go on with it; or NULL */
+    bool upright;
+    unsigned across; /* of that table, with the places along it */
+    size_t n;
+    struct dims place[GRID_COLUMNS];
+    char corner[LABEL];
+    char singles[1000]; /* values without a table */
+};
+
+/*
+ * Of where a value stands among others, the parts that are the same in all, or those that are not;
+ * without what the title says.
+ */
+static void say_parts(const struct scan *scan, const struct dims *at, const struct dims *all,
+                      size_t nall, bool common, char *buf, size_t size)
+{
+    char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
+    buf[0] = '\0';
+    for (unsigned part = 0; part < at->n; part++) {
+        const struct dims only = dims_only(at, at->of[part].dim);
+        bool same = true;
+        for (size_t i = 0; i < nall; i++)
+            same = same && dims_has(&all[i], at->of[part].dim) && dims_agree(&all[i], &only);
+        dims_part(scan->arm->bench, at, part, name, value);
+        if (same == common && !number_in_title(scan->result, scan->arm, name))
+            text_append(buf, size, ", ", "%s %s", name, value);
+    }
+}
+
+/* "latency, ns"; numbers that carry their unit, or have none, stand alone. */
+static void name_grid(const struct grid *grid, char *buf, size_t size)
+{
+    const char *unit = number_unit(grid->metric->unit);
+    (void)snprintf(buf, size, "%s%s%s", grid->metric->name, unit[0] ? ", " : "", unit);
+}
+
+/* What stands above the lines: "latency, ns, dir h2d / size"; of one metric a line or a column,
+ * only what all its keys share: "dir h2d / size". */
+static void name_corner(const struct scan *scan, const struct grid *grid, bool with_metric,
+                        char *buf, size_t size)
+{
+    char rest[DIMS_KEY_MAX];
+    buf[0] = '\0';
+    if (with_metric)
+        name_grid(grid, buf, size);
+    say_parts(scan, &grid->line[0], grid->line, grid->nlines, true, rest, sizeof(rest));
+    if (rest[0])
+        text_append(buf, size, ", ", "%s", rest);
+    text_append(buf, size, " / ", "%s", grid->name);
+}
+
+static void name_line(const struct scan *scan, const struct grid *grid, size_t line, char *buf,
+                      size_t size)
+{
+    if (grid->nlines == 1)
+        name_grid(grid, buf, size);
+    else {
+        char rest[DIMS_KEY_MAX];
+        say_parts(scan, &grid->line[line], grid->line, grid->nlines, false, rest, sizeof(rest));
+        (void)snprintf(buf, size, "  %s", rest);
+    }
+}
+
+static int larger(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* Whether it fits beside each other what stands along its columns. */
+static bool fits_across(const struct scan *scan, const struct grid *grid)
+{
+    char text[LABEL];
+    int label = 0, width = 0;
+    for (size_t line = 0; line < grid->nlines; line++) {
+        name_line(scan, grid, line, text, sizeof(text));
+        label = larger(label, (int)strlen(text));
+    }
+    for (size_t column = 0; column < grid->ncolumns; column++) {
+        int widest =
+            larger(DOC_NUMBER_LEAST, (int)strlen(grid_column(grid, column, text, sizeof(text))));
+        for (size_t line = 0; line < grid->nlines; line++)
+            widest =
+                larger(widest, (int)strlen(grid_format(grid, line, column, text, sizeof(text))));
+        width += 1 + widest;
+    }
+    return label + width <= TEXT_WIDTH;
+}
+
+/* Along the same places as the last table. */
+static bool same_places(const struct scan *scan, const struct grid *grid)
+{
+    bool same = scan->table && scan->across == grid->across && scan->n == grid->ncolumns;
+    for (size_t i = 0; i < grid->ncolumns && same; i++)
+        same = !dims_compare(&scan->place[i], &grid->column[i]);
+    return same;
+}
+
+static void begin(struct scan *scan, const struct grid *grid, bool upright, const char *corner)
+{
+    scan->table = doc_table(scan->doc);
+    scan->upright = upright;
+    scan->across = grid->across;
+    scan->n = grid->ncolumns;
+    memcpy(scan->place, grid->column, sizeof(scan->place));
+    (void)snprintf(scan->corner, sizeof(scan->corner), "%s", corner);
+    doc_column(scan->table, DOC_LABEL, "%s", corner);
+}
+
+/* Below the last table where that has one line a metric, too. */
+static void add_across(struct scan *scan, const struct grid *grid)
+{
+    char text[LABEL];
+    name_corner(scan, grid, grid->nlines > 1, text, sizeof(text));
+    bool goes_on = grid->nlines == 1 && same_places(scan, grid) && !scan->upright &&
+                   strcmp(scan->corner, text) == 0;
+    if (!goes_on) {
+        begin(scan, grid, false, text);
+        for (size_t i = 0; i < grid->ncolumns; i++)
+            doc_column(scan->table, DOC_NUMBER, "%s", grid_column(grid, i, text, sizeof(text)));
+    }
+    for (size_t line = 0; line < grid->nlines; line++) {
+        name_line(scan, grid, line, text, sizeof(text));
+        doc_row(scan->table, DOC_PLAIN);
+        doc_cell(scan->table, "%s", text);
+        for (size_t i = 0; i < grid->ncolumns; i++)
+            doc_cell(scan->table, "%s", grid_format(grid, line, i, text, sizeof(text)));
+    }
+}
+
+/* "latency" of collective_latency over "p99" over "us". */
+static void add_upright_column(struct scan *scan, const struct grid *grid, size_t line)
+{
+    char which[LABEL], text[LABEL];
+    const char *unit = number_unit(grid->metric->unit), *name = grid->metric->name;
+    const char *bench = scan->arm->bench->name;
+    size_t column = scan->table ? scan->table->ncolumns : 0, length = strlen(bench);
+    if (strncmp(name, bench, length) == 0 && name[length] == '_')
+        name += length + 1;
+    say_parts(scan, &grid->line[line], grid->line, grid->nlines, false, which, sizeof(which));
+    for (char *at = which; (at = strstr(at, ", ")); at++)
+        memmove(at, at + 1, strlen(at)), at[0] = '\n';
+    doc_column(scan->table, DOC_NUMBER, "%s%s%s%s%s", name, which[0] ? "\n" : "", which,
+               unit[0] ? "\n" : "", unit);
+    for (size_t i = 0; i < grid->ncolumns; i++)
+        doc_put(scan->table, i, column, grid_format(grid, line, i, text, sizeof(text)));
+}
+
+/* Beside the columns of the last table, where that stands upright, too. */
+static bool goes_on_upright(const struct scan *scan, const struct grid *grid)
+{
+    char corner[LABEL];
+    name_corner(scan, grid, false, corner, sizeof(corner));
+    return scan->upright && same_places(scan, grid) && strcmp(scan->corner, corner) == 0 &&
+           scan->table->ncolumns + grid->nlines <= UPRIGHT_MOST;
+}
+
+static void add_upright(struct scan *scan, const struct grid *grid)
+{
+    char text[LABEL];
+    if (!goes_on_upright(scan, grid)) {
+        name_corner(scan, grid, false, text, sizeof(text));
+        begin(scan, grid, true, text);
+        for (size_t i = 0; i < grid->ncolumns; i++)
+            doc_put(scan->table, i, 0, grid_column(grid, i, text, sizeof(text)));
+    }
+    for (size_t line = 0; line < grid->nlines; line++)
+        add_upright_column(scan, grid, line);
+}
+
+/* "2-38" of a pair, else "layout same, threads 2", without what the title says. */
+static char *format_place(const struct scan *scan, const struct row *row, char *buf, size_t size)
+{
+    if (grid_is_pair(row))
+        (void)snprintf(buf, size, "%.0f-%.0f", row->dims.of[0].at, row->dims.of[1].at);
+    else
+        say_parts(scan, &row->dims, NULL, 0, true, buf, size);
+    return buf;
+}
+
+static void add_range(const struct scan *scan, struct grid *grid)
+{
+    char least[32], middle[32], most[32], least_key[96], most_key[96];
+    const char *unit = grid->metric->unit;
+    grid_sort(grid);
+    const struct row *first = grid->row[0], *last = grid->row[grid->n - 1];
+    double median = (grid->row[(grid->n - 1) / 2]->median + grid->row[grid->n / 2]->median) / 2;
+    doc_text(scan->doc, "%s: %zu %s, %s (%s) .. %s median .. %s (%s)", grid->metric->name, grid->n,
+             grid_is_pair(first) ? "pairs" : "values",
+             grid_say(grid, first, true, least, sizeof(least)),
+             format_place(scan, first, least_key, sizeof(least_key)),
+             number_format(median, unit, true, middle, sizeof(middle)),
+             grid_say(grid, last, true, most, sizeof(most)),
+             format_place(scan, last, most_key, sizeof(most_key)));
+}
+
+static void note_single(struct scan *scan, const struct grid *grid)
+{
+    char value[32], name[96];
+    (void)format_place(scan, grid->row[0], name, sizeof(name));
+    text_append(scan->singles, sizeof(scan->singles), "; ", "%s %s%s%s%s", grid->metric->name,
+                grid_say(grid, grid->row[0], true, value, sizeof(value)), name[0] ? " (" : "", name,
+                name[0] ? ")" : "");
+}
+
+static void add_one(void *arg, struct grid *grid)
+{
+    struct scan *scan = arg;
+    if (grid->n == 1)
+        note_single(scan, grid);
+    else if (!grid->fits && grid->n) {
+        add_range(scan, grid);
+        scan->table = NULL;
+    } else if (grid->n && !goes_on_upright(scan, grid) &&
+               (fits_across(scan, grid) || grid->nlines >= grid->ncolumns))
+        add_across(scan, grid);
+    else if (grid->n)
+        add_upright(scan, grid);
+}
+
+static void add_arm(struct scan *scan, const struct analysis *analysis, size_t arm)
+{
+    char what[96];
+    const struct bench_metric *metric = scan->arm->bench->metrics;
+    (void)say_arm(scan->result, scan->arm, NULL, what, sizeof(what));
+    doc_heading(scan->doc, "%s%s%s", scan->arm->bench->name, what[0] ? ", " : "", what);
+    for (; metric && metric->name; metric++) {
+        if (metric->quiet)
+            continue;
+        struct grid *grid =
+            grid_make(&analysis->rows, scan->arm, &analysis->rounds.arms[arm], metric);
+        scan->doc->failed = scan->doc->failed || !grid || grid_visit(grid, add_one, scan);
+        grid_free(grid);
+    }
+    if (scan->singles[0])
+        doc_text(scan->doc, "%s", scan->singles);
+}
+
+/* Teams under a load stand in a table of their own, beside what they do without it. */
+static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
+{
+    size_t at = 0;
+    return bench_kept(arm->bench) && rows_next(rows, arm, "retention", &at);
+}
+
+void scans_add_to_doc(const struct analysis *analysis, struct doc *doc)
+{
+    for (size_t i = 0; i < analysis->result->narms; i++) {
+        const struct arm *arm = &analysis->result->arms[i];
+        struct scan scan = {.result = analysis->result, .arm = arm, .doc = doc};
+        if (arm->bench->scan && analysis->rounds.arms[i].n &&
+            !stands_beside_idle(&analysis->rows, arm))
+            add_arm(&scan, analysis, i);
+    }
+}

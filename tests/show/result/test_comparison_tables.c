@@ -1,0 +1,272 @@
+/* Comparisons as a person reads them: what is shown, where, and how wide. */
+#include "harness/show/result/comparison.h"
+
+#include <math.h>
+
+#include "tests/lib/fixture_comparison.h"
+#include "tests/lib/fixture_findings.h"
+#include "tests/lib/unit.h"
+
+enum { COLUMNS = 80 };
+
+/* Of several blanks one. */
+static void squeeze(char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++)
+        if (*from != ' ' || from[1] != ' ')
+            *to++ = *from;
+    *to = '\0';
+}
+
+enum form { TERMINAL, COLOR, ALL, MARKDOWN, HTML };
+
+/* Free it. */
+static char *print(const struct comparison *all, size_t n, enum form form)
+{
+    struct comparisons comparisons = {0};
+    struct doc doc = {0};
+    char *text = NULL;
+    size_t size = 0;
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(comparisons_add(&comparisons, &all[i], NULL), 0);
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    comparisons_add_to_doc(&comparisons, true, &doc);
+    assert_false(doc.failed);
+    if (form == MARKDOWN)
+        doc_print_markdown(&doc, out);
+    else if (form == HTML)
+        doc_print_html(&doc, out);
+    else
+        doc_print(&doc, out, form == COLOR, form == ALL);
+    assert_int_equal(fclose(out), 0);
+    doc_free(&doc);
+    comparisons_free(&comparisons);
+    return text;
+}
+
+TEST(comparison_table_has_arm_numbers_and_interval)
+{
+    struct comparison large = fixture_slower;
+    large.base_median = 1048000;
+    large.other_median = 933000;
+    large.ratio = 0.8903;
+    large.low = 0.85;
+    large.high = 0.93;
+    char *text = print(&large, 1, TERMINAL);
+    assert_string_equal(text, "verdict  metric                 base    new  change       interval\n"
+                              "pipeline, partition, 2 workers\n"
+                              "SLOWER   throughput, items/s  1.05 M  933 k  -11.0%  -15% to -7.0%\n"
+                              "          25% slower.\n");
+    free(text);
+}
+
+/*
+ * Fourteen characters hold the whole interval: cut off, "300x to 446x" reads as 300 to 4. It is in
+ * the notation of the change, and what leaves "unchanged" out is seen to.
+ */
+TEST(comparison_table_shows_whole_intervals)
+{
+    static const struct {
+        double low, ratio, high;
+        const char *shown;
+    } all[] = {{1.6e-5, 0.156, 1.9, " 0.156x <.01x to 1.9x\n"},
+               {302.7, 446.2, 613.2, " 446x 303x to 613x\n"},
+               {0.0123, 0.021, 0.0341, " 0.021x 0.01x to 0.04x\n"},
+               {1.9, 2.6, 3.8, " 2.6x 1.9x to 3.8x\n"},
+               {0.083, 1.008, 12.04, " 1.01x 0.08x to 12x\n"},
+               {0.03, 0.98, 35.4, " 0.98x 0.03x to 35x\n"}, /* it said -97..+3440% */
+               {5, 1e4, 3e6, " 10000x 5x to >9e3x\n"},
+               {0.01, 1e3, 9998, " 1000x 0.01x to 9998x\n"},
+               {0.27, 0.509, 0.958, " 0.51x 0.27x to 0.96x\n"},
+               {1.007, 1.895, 3.57, " 1.90x 1.01x to 3.6x\n"},
+               {0.4, 0.6, 0.99996, " 0.60x 0.4x to 0.99x\n"},
+               {0.4, 0.999, 2.5, " 0.999x 0.4x to 2.5x\n"},
+               {0.95, 0.975, 0.9998, " -2.5% -5.0 to -0.02%\n"},
+               {0.9996, 0.9997, 0.99996, " -0.03% -0.1 to -0.01%\n"},
+               {0.51, 0.9, 1.99, " -10.0% -49% to +99%\n"},
+               {1.007, 2.1, 3.9, " 2.1x 1.01x to 3.9x\n"},
+               {1.0001, 2.1, 3.9, " 2.1x 1.01x to 3.9x\n"},
+               {0.2, 0.45, 0.9999, " 0.450x 0.2x to 0.99x\n"},
+               {1.0001, 1.0003, 1.0004, " +0.03% +0.01 to +0.1%\n"},
+               {1, 1, 1, " +0.0% +0.0% to +0.0%\n"}};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        struct comparison one = fixture_slower;
+        one.low = all[i].low;
+        one.ratio = all[i].ratio;
+        one.high = all[i].high;
+        char *text = print(&one, 1, TERMINAL);
+        squeeze(text);
+        if (!strstr(text, all[i].shown))
+            fail_msg("no '%s' in: %s", all[i].shown, text);
+        free(text);
+    }
+}
+
+TEST(comparison_table_hides_what_does_not_gate)
+{
+    struct comparison two[] = {fixture_slower, fixture_slower};
+    two[1].gates = false;
+    (void)strcpy(two[1].metric, "helper_cpu");
+    char *text = print(two, 2, TERMINAL);
+    assert_null(strstr(text, "helper_cpu"));
+    free(text);
+    text = print(two, 2, ALL);
+    assert_non_null(strstr(text, "helper_cpu"));
+    free(text);
+    assert_string_equal(text = print(&two[1], 1, TERMINAL), "");
+    free(text);
+}
+
+TEST(comparison_table_explains_and_stays_narrow)
+{
+    struct comparison wide = fixture_slower;
+    wide.ratio = 0.011;
+    wide.low = 0.0051;
+    wide.high = 0.023;
+    (void)memset(wide.metric, 'm', sizeof(wide.metric) - 1);
+    (void)memset(wide.base, 'b', sizeof(wide.base) - 1);
+    (void)snprintf(wide.reason, sizeof(wide.reason), "%s",
+                   "A long sentence that says why, in more words than fit into one line of a "
+                   "terminal, so that it has to be wrapped.");
+    char *text = print(&wide, 1, TERMINAL);
+    assert_non_null(strstr(text, "so that it has to be"));
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= COLUMNS);
+    assert_null(strstr(text, "\033"));
+    free(text);
+}
+
+TEST(comparison_table_of_one_side_has_no_ratio)
+{
+    struct comparison missing = fixture_slower;
+    missing.outcome = OUTCOME_MISSING;
+    missing.other_median = missing.ratio = missing.low = missing.high = (double)NAN;
+    char *text = print(&missing, 1, COLOR);
+    assert_non_null(strstr(text, "\033[31mMISSING\033[0m"));
+    assert_null(strstr(text, "nan"));
+    assert_non_null(strstr(text, " -\n"));
+    assert_null(strstr(text, " \n"));
+    free(text);
+}
+
+static struct comparison change(const char *metric, enum finding_outcome outcome, bool gates)
+{
+    struct comparison comparison = fixture_slower;
+    comparison.outcome = outcome;
+    comparison.gates = gates;
+    (void)snprintf(comparison.metric, sizeof(comparison.metric), "%s", metric);
+    return comparison;
+}
+
+/* A table for each pair of sides: what the third variant did is not said of the second. */
+TEST(comparison_names_each_of_several_variants)
+{
+    struct comparison all[] = {change("step_time", OUTCOME_SLOWER, true),
+                               change("step_time", OUTCOME_SLOWER, true)};
+    (void)snprintf(all[1].other, sizeof(all[1].other), "third");
+    char *text = print(all, 2, MARKDOWN);
+    const char *second = strstr(text, "| metric | base | third |");
+    assert_non_null(strstr(text, "| metric | base | new |"));
+    assert_non_null(second);
+    assert_non_null(strstr(second, "| *pipeline, partition, 2 workers* |"));
+    free(text);
+}
+
+#define HEAD                                                                                       \
+    "\n| verdict | metric | base | new | change | interval | why |\n"                              \
+    "|---|---|---:|---:|---:|---:|---|\n| *pipeline, partition, 2 workers* | | | | | | |\n"
+#define ROW(verdict, metric)                                                                       \
+    "| " verdict " | `" metric                                                                     \
+    ", items/s` | 200 | 150 | \\-25.0% | \\-30% to -20% | 25% slower. |\n"
+
+TEST(comparison_tells_the_worst_first)
+{
+    const struct comparison all[] = {
+        change("p99", OUTCOME_UNCLEAR, false),
+        change("step_time", OUTCOME_SAME, true),
+        change("throughput", OUTCOME_SLOWER, true),
+    };
+    char *text = print(all, 3, MARKDOWN);
+    assert_string_equal(
+        text,
+        HEAD ROW("**SLOWER**", "throughput") ROW(
+            "SAME", "step_time") "\n"
+                                 "<details><summary>Metrics that do not gate</summary>\n" HEAD ROW(
+                                     "UNCLEAR", "p99") "\n</details>\n");
+    free(text);
+}
+
+/* Dozens of counts that one side alone has say nothing that those that gate do not. */
+TEST(comparison_leaves_out_what_is_missing_and_does_not_gate)
+{
+    const struct comparison all[] = {change("throughput", OUTCOME_MISSING, true),
+                                     change("steal", OUTCOME_MISSING, false),
+                                     change("p99", OUTCOME_SAME, false)};
+    char *text = print(all, 2, MARKDOWN);
+    assert_non_null(strstr(text, "| **MISSING** | `throughput, items/s` |"));
+    assert_null(strstr(text, "steal"));
+    assert_null(strstr(text, "<details>"));
+    free(text);
+    text = print(all, 3, ALL);
+    assert_non_null(strstr(text, "p99"));
+    assert_null(strstr(text, "steal"));
+    free(text);
+}
+
+TEST(comparison_is_escaped_in_html)
+{
+    struct comparison hostile = fixture_slower;
+    (void)snprintf(hostile.base, sizeof(hostile.base), "<old>");
+    (void)snprintf(hostile.arm, sizeof(hostile.arm), "%s", fixture_hostile);
+    (void)snprintf(hostile.reason, sizeof(hostile.reason), "%s", fixture_hostile);
+    char *text = print(&hostile, 1, HTML);
+    assert_non_null(strstr(text, "<th scope=\"col\">&lt;old&gt;</th>"));
+    assert_non_null(strstr(text, "<span class=\"bad\">SLOWER</span>"));
+    assert_null(strstr(text, "<script"));
+    assert_null(strchr(text, '\x01'));
+    free(text);
+}
+
+TEST(comparison_fits_into_a_comment)
+{
+    enum { MANY = 300, COMMENT = 65536 };
+    static struct comparison all[MANY];
+    for (size_t i = 0; i < MANY; i++) {
+        all[i] = change("throughput", OUTCOME_SLOWER, i % 2);
+        memset(all[i].reason, 'x', sizeof(all[i].reason) - 1);
+    }
+    char *text = print(all, MANY, MARKDOWN);
+    assert_true(strlen(text) < COMMENT);
+    assert_non_null(strstr(text, "\n110 more are left out.\n"));
+    free(text);
+}
+
+/* A line begins a row, or what was meant to begin one, and has as many cells as the head. */
+static void assert_cells(const char *text, size_t expected)
+{
+    size_t cells = 0;
+    for (const char *at = text; *at; at++) {
+        if (*at == '|' && (at == text || at[-1] != '\\'))
+            cells++;
+        if (*at != '\n')
+            continue;
+        assert_true(cells == 0 || cells == expected);
+        cells = 0;
+    }
+}
+
+TEST(comparison_text_stays_in_its_cell)
+{
+    struct comparison hostile = change("x", OUTCOME_SLOWER, true);
+    (void)snprintf(hostile.base, sizeof(hostile.base), "%.31s", fixture_hostile);
+    (void)snprintf(hostile.arm, sizeof(hostile.arm), "%s", fixture_hostile);
+    (void)snprintf(hostile.metric, sizeof(hostile.metric), "%s", fixture_hostile);
+    (void)snprintf(hostile.unit, sizeof(hostile.unit), "a|b");
+    (void)snprintf(hostile.reason, sizeof(hostile.reason), "%s", fixture_hostile);
+    char *text = print(&hostile, 1, MARKDOWN);
+    assert_cells(text, 8);
+    assert_null(strchr(text, '\xff'));
+    free(text);
+}

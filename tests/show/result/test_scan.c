@@ -1,0 +1,294 @@
+/* The closing tables of scans: fit 80 columns, and say what failed. */
+#include "harness/rows/number.h"
+#include "tests/lib/fixture_golden.h"
+#include "tests/lib/fixture_result.h"
+#include "tests/lib/fixture_scans.h"
+#include "tests/lib/unit.h"
+
+enum { BY_TEAM = 1, BY_LINE, BY_THREADS, BY_X, BY_Y, BY_Z, BY_REASON, BY_GPU, BY_WHAT, BY_TYPE };
+static const struct bench_dim dims[] = {
+    [BY_TEAM] = {"team"},
+    [BY_LINE] = {"line"},
+    [BY_THREADS] = {"threads"},
+    [BY_X] = {"x"},
+    [BY_Y] = {"y"},
+    [BY_Z] = {"z"},
+    [BY_REASON] = {"reason"},
+    [BY_GPU] = {"gpu", DIM_GPU},
+    [BY_WHAT] = {"what"},
+    [BY_TYPE] = {"type"},
+    {.name = NULL},
+};
+
+static char *print_result(const struct result *result)
+{
+    char *text = fixture_print(result, false);
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_in_range(strcspn(line, "\n"), 0, 80);
+    return text;
+}
+
+static char *print(const struct fixture_scan_machine *machine, const char *only)
+{
+    struct result result;
+    fixture_scans_make(machine, only, &result);
+    char *text = print_result(&result);
+    fixture_result_free(&result);
+    return text;
+}
+
+static void assert_says(const char *text, const char *what)
+{
+    if (!strstr(text, what))
+        fail_msg("no '%s' in\n%s", what, text);
+}
+
+TEST(table_values_golden)
+{
+    char *text = print(&fixture_vm, NULL);
+    fixture_golden("table_scans_vm.txt", text);
+    free(text);
+    text = print(&fixture_server, NULL);
+    fixture_golden("table_scans_server.txt", text);
+    free(text);
+}
+
+/* In the fixture, one pair was disturbed. */
+TEST(table_values_pairs_are_one_line)
+{
+    char *text = print(&fixture_vm, "core_to_core smt_pairs");
+    assert_says(text, "\npair_latency: 2016 pairs, ");
+    assert_says(text, " median .. 1900 ns (5-60)\n");
+    assert_says(text, "\npair_slowdown: 2016 pairs, 0.9");
+    free(text);
+    struct fixture_scan_machine few = fixture_vm;
+    few.cpus = 2;
+    few.siblings = 1;
+    text = print(&few, "core_to_core");
+    assert_says(text, "\npair_latency 2");
+    assert_says(text, " ns (0-1)");
+    free(text);
+}
+
+/* Copies of hosts have other keys than those of pairs, and all together would fit no table. */
+TEST(table_values_split_what_fits_no_table)
+{
+    char *text = print(&fixture_gpus, "gpu_copy");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir h2d, mem pinned / gpu");
+    assert_says(text, "\n  node 1, via ce, with all");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce / dst ");
+    assert_says(text, "\n  src 2, op read ");
+    assert_null(strstr(text, " median .. "));
+    free(text);
+    struct fixture_scan_machine many = fixture_gpus;
+    many.gpus = 8;
+    text = print(&many, "gpu_copy");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce, op read");
+    assert_says(text, "\ncopy_bandwidth, GB/s, dir d2d, via ce, op write");
+    assert_says(text, "\n  src 7 ");
+    free(text);
+}
+
+TEST(table_values_names_what_differs)
+{
+    char *text = print(&fixture_server, "loaded_latency");
+    assert_says(text, "\nloaded_latency, inject r\n");
+    assert_says(text, "\nloaded_latency, inject rw\n");
+    assert_says(text, "\nknee_bandwidth 152 GB/s; retention 0.34\n");
+    free(text);
+}
+
+/* A scan of `nmetrics` metrics at `n` keys "team=0": of `before`, a number and `after`. */
+static char *print_columns(size_t n, unsigned nmetrics, const char *before, const char *after)
+{
+    static const struct bench_metric metrics[] = {
+        {"rate", "items/s", "higher"}, {"teams_wait", "us", "lower"}, {.name = NULL}};
+    static const struct bench bench = {
+        .name = "teams", .metrics = metrics, .dims = dims, .scan = fixture_no_scan};
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_latency", &result);
+    result.arms[0].bench = &bench;
+    for (unsigned round = 0; round < fixture_vm.rounds; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        assert_true(worker->nvalues >= n * nmetrics);
+        worker->nvalues = n * nmetrics;
+        for (size_t i = 0; i < worker->nvalues; i++) {
+            char key[DIMS_KEY_MAX];
+            (void)snprintf(key, sizeof(key), "%s%zu%s", before, i % n, after);
+            worker->values[i].metric = (unsigned)(i / n);
+            worker->values[i].value = 1000123;
+            worker->values[i].dims = dims_parse(&bench, key);
+        }
+    }
+    char *text = print_result(&result);
+    fixture_result_free(&result);
+    return text;
+}
+
+/* Of a long sweep no place is left out, and metrics along the same places stand side by side. */
+TEST(table_values_stand_upright)
+{
+    char *text = print_columns(16, 2, "team=", "");
+    assert_says(text,
+                "\n         rate     wait\nteam  items/s       us\n0     1000123  1000123\n1  ");
+    assert_says(text, "\n15    1000123  1000123\n");
+    free(text);
+}
+
+/* Below each other they share their head. */
+TEST(table_values_share_a_head)
+{
+    char *text = print_columns(3, 2, "team=", ";what=a_word");
+    assert_says(text, "\nwhat a_word / team        0        1        2\nrate, items/s ");
+    assert_says(text, "\nteams_wait, us ");
+    assert_null(strstr(strstr(text, "a_word") + 1, "a_word"));
+    free(text);
+}
+
+/* A head that leaves no room beside it is a line of its own. */
+TEST(table_values_long_heading)
+{
+    char *text = print_columns(6, 1, "team=", ";what=a_word_that_makes_it_so_very_long");
+    assert_says(text, "\nwhat a_word_that_makes_it_so_very_long / team\n   ");
+    free(text);
+}
+
+TEST(table_values_say_what_failed)
+{
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_bandwidth mem_latency numa_matrix core_to_core", &result);
+    for (unsigned round = 0; round < 3; round++) {
+        struct observation *all = &result.arms[0].observations[round];
+        all->status = STATUS_FAILED;
+        strcpy(all->reason, "worker 0 was killed by signal 11");
+    }
+    struct observation *once = &result.arms[1].observations[1];
+    once->status = STATUS_FAILED;
+    strcpy(once->reason, "worker 0: a chain was cut");
+    struct observation *noisy = &result.arms[3].observations[2];
+    noisy->status = STATUS_NOISY;
+    strcpy(noisy->reason, "steal 12%");
+    char *text = print_result(&result);
+    assert_says(text, "\n! mem_bandwidth: failed: worker 0 was killed by signal 11\n");
+    assert_null(strstr(text, "triad"));
+    assert_says(text, "\n! mem_latency: failed: 1 of 3 rounds: worker 0: a chain was cut\n");
+    assert_says(text, "\nsize           ns ");
+    assert_says(text, "\n- numa_matrix: skipped: the machine has one NUMA node\n");
+    assert_says(text, "\n~ core_to_core: noisy: 1 of 3 rounds: steal 12%\n");
+    free(text);
+    fixture_result_free(&result);
+}
+
+/* Of all values of two metrics, one is doubted. */
+TEST(table_values_mark_what_is_doubted)
+{
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_bandwidth core_to_core", &result);
+    for (unsigned arm = 0; arm < 2; arm++)
+        for (unsigned round = 0; round < 3; round++) {
+            struct worker_result *worker = result.arms[arm].observations[round].workers;
+            worker->reasons = calloc(1, sizeof(*worker->reasons));
+            assert_non_null(worker->reasons);
+            worker->nreasons = 1;
+            worker->values[0].value = arm ? 12345 : 1234;
+            worker->values[0].reason = 1;
+            (void)snprintf(worker->reasons[0].msg, sizeof(worker->reasons[0].msg), "of caches");
+        }
+    char *text = print_result(&result);
+    assert_says(text, " 1234~");
+    assert_says(text, " .. 12345 ns~ (0-1)\n");
+    assert_ptr_equal(strstr(strstr(strstr(text, "~") + 1, "~") + 1, "~"),
+                     strstr(text, "~ mem_bandwidth; core_to_core: noisy: of caches\n"));
+    free(text);
+    fixture_result_free(&result);
+}
+
+/* "faults, 1" would be read as a value. */
+TEST(table_values_counts_have_no_unit)
+{
+    static const char *const units[] = {"1", "number", "count", "ratio"};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        char text[32];
+        assert_string_equal(number_unit(units[i]), "");
+        assert_string_equal(number_format(3, units[i], true, text, sizeof(text)), "3.00");
+    }
+}
+
+/* Which side of it the truth lies on stands beside a bound, not below the table. */
+TEST(table_values_say_which_bound)
+{
+    static const char *const reasons[] = {"at most: p99 is too late",
+                                          "at least: some did not begin"};
+    struct result result;
+    fixture_scans_make(&fixture_vm, "mem_bandwidth", &result);
+    for (unsigned round = 0; round < 3; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        worker->reasons = calloc(2, sizeof(*worker->reasons));
+        assert_non_null(worker->reasons);
+        worker->nreasons = 2;
+        for (unsigned i = 0; i < 2; i++) {
+            struct value *value = &worker->values[2 * (size_t)i];
+            value->value = 1234 + 10 * i;
+            value->reason = 1 + i;
+            (void)snprintf(worker->reasons[i].msg, sizeof(worker->reasons[i].msg), "%s",
+                           reasons[i]);
+        }
+    }
+    char *text = print_result(&result);
+    assert_says(text, " <=1234 ");
+    assert_says(text, " >=1244");
+    assert_says(text, "\n~ mem_bandwidth: at most: p99 is too late\n");
+    assert_says(text, "\n~ mem_bandwidth: at least: some did not begin\n");
+    free(text);
+    fixture_result_free(&result);
+}
+
+TEST(table_values_unknown_metrics_print_too)
+{
+    struct fixture_scan_machine one = fixture_vm;
+    one.rounds = 1;
+    struct result result;
+    fixture_scans_make(&one, "false_sharing", &result);
+    struct bench bench = *result.arms[0].bench;
+    bench.dims = dims;
+    result.arms[0].bench = &bench;
+    struct worker_result *worker = result.arms[0].observations[0].workers;
+    for (size_t i = 0; i < worker->nvalues; i++)
+        worker->values[i].dims =
+            DIMS({BY_X, (double)i}, {BY_Y, (double)(i * i)}, {BY_Z, (double)i});
+    char *text = print_result(&result);
+    assert_says(text, "\nwrite_rate, Mops/s / z");
+    assert_says(text, "\n  x 9, y 81 ");
+    free(text);
+    fixture_result_free(&result);
+}
+
+/* Reasons that never held, and what is about the measurement. */
+TEST(table_values_leave_out_what_the_metric_says)
+{
+    static const struct bench_metric metrics[] = {{"share", "ratio", "lower", .only_held = true},
+                                                  {"doubt", "ratio", "none", .quiet = true},
+                                                  {.name = NULL}};
+    static const struct bench bench = {
+        .name = "reasons", .metrics = metrics, .dims = dims, .scan = fixture_no_scan};
+    struct result result;
+    fixture_scans_make(&fixture_vm, "false_sharing", &result);
+    result.arms[0].bench = &bench;
+    for (unsigned round = 0; round < fixture_vm.rounds; round++) {
+        struct worker_result *worker = result.arms[0].observations[round].workers;
+        for (size_t i = 0; i < worker->nvalues; i++) {
+            struct value *value = &worker->values[i];
+            char reason[24];
+            (void)snprintf(reason, sizeof(reason), "r%zu", i);
+            value->dims = dims_with_text(NO_DIMS, BY_REASON, reason);
+            value->value = i == 2 ? 0.25 : 0;
+        }
+    }
+    assert_int_equal(result.arms[0].observations[0].workers[0].values[2].metric, 0);
+    char *text = print_result(&result);
+    assert_says(text, "\nshare 0.25 (reason r2)\n");
+    assert_null(strstr(text, "r0"));
+    assert_null(strstr(text, "doubt"));
+    free(text);
+    fixture_result_free(&result);
+}
