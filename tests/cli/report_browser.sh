@@ -47,5 +47,5 @@ expect 0 . env PATH=/nonexistent "$CONTEND_BINARY" report --html "$scratch/both.
     "$scratch/pipeline"
 look pipeline 'recommended: sized (OMP_NUM_THREADS=16), 19x the default'
 look threads ''
-look both 'Before'
+look both 'recommended: sized (OMP_NUM_THREADS=8)'
 finish
