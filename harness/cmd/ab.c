@@ -14,7 +14,7 @@ static bool is_possible(const struct session *s)
     if (compared_check_fail_on(s->options.fail_on, &err))
         log_error("%s", err.msg);
     else if (!s->options.variants.n)
-        log_error("which variants? name them by -v NAME[=KIND:VALUE], the base first");
+        log_error("which variants? name them by -V NAME[=KIND:VALUE], the base first");
     else if (s->job_env.launcher)
         log_error("ab pairs the rounds of one machine: start it without mpirun or srun");
     else if (s->cli.npositional > 1)
@@ -85,10 +85,10 @@ const struct command ab_command = {
     .about = "Measures variants of a scenario in the same rounds, in random order, and compares "
              "them pair by pair, so that drift of the machine cancels. Adds rounds until FASTER, "
              "SLOWER or SAME is clear for all that counts, or the time is over. Two equal "
-             "variants (-v a -v b) show what this machine can tell apart. After '--', commands of "
-             "your own, each in quotes: the variants A, B, ...; with -v one command for all.",
+             "variants (-V a -V b) show what this machine can tell apart. After '--', commands of "
+             "your own, each in quotes: the variants A, B, ...; with -V one command for all.",
     .opts = ab_option_table,
-    .examples = {{"contend ab -v a -v b=env:OMP_NUM_THREADS=4", "one variable"},
+    .examples = {{"contend ab -V a -V b=env:OMP_NUM_THREADS=4", "one variable"},
                  {"contend ab -- './old --fast' ./new", "two commands"}},
     .takes_params = true,
 };

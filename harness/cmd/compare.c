@@ -43,8 +43,8 @@ static const struct opt compare_opts[] = {
              "Compare although this differs: machine, cpus, kernel, driver, cuda, nccl, governor, "
              "contend, options, busy (runs that are no evidence), or all",
              .choices = comparable_words),
-    OPT_FLAG("explain", compare_args, explain, NULL, "The reason below each verdict"),
-    OPT_FLAG("all", compare_args, all, NULL, "Also the metrics that get no verdict"),
+    OPT_FLAG("verbose", compare_args, verbose, NULL,
+             "Also the reason of each verdict, and the metrics that get none", .letter = 'v'),
     OPT_FLAG("json", compare_args, json, NULL, "Print JSON instead of the table"),
     OPT_FLAG("markdown", compare_args, markdown, NULL,
              "Print Markdown instead of the table: a comment of a pull request"),
@@ -324,11 +324,11 @@ static int print(const struct work *work, const struct compare_args *args, int c
     struct doc doc = {0};
     if (args->json)
         return print_json(work, code);
-    compared_add_to_doc(&work->comparisons, &work->findings, args->explain || args->markdown, &doc);
+    compared_add_to_doc(&work->comparisons, &work->findings, &doc);
     if (args->markdown)
         doc_print_markdown(&doc, stdout);
     else
-        doc_print(&doc, stdout, terminal_has_color(STDOUT_FILENO), args->all);
+        doc_print(&doc, stdout, terminal_has_color(STDOUT_FILENO), args->verbose);
     doc_free(&doc);
     return cmd_finish();
 }
@@ -341,7 +341,7 @@ static int print_page(const void *document, FILE *out, struct err *err)
 static int write_page(const struct work *work, const char *path, struct err *err)
 {
     struct doc doc = {0};
-    compared_add_to_doc(&work->comparisons, &work->findings, true, &doc);
+    compared_add_to_doc(&work->comparisons, &work->findings, &doc);
     const struct html_document document = {"contend compare", &doc};
     int rc = page_put(print_page, &document, AT_FDCWD, path, err);
     doc_free(&doc);

@@ -9,7 +9,7 @@ struct compare_args {
     double threshold;    /* percent; 0 = the usual */
     const char *fail_on; /* NULL = the usual */
     const char *allow, *junit, *html, *machine, *out;
-    bool explain, all, json, markdown;
+    bool verbose, json, markdown;
 };
 
 /* `contend compare --history DIR`, without results to compare. The exit code. */

@@ -50,12 +50,13 @@ static int redraw(const char *path, int dir_fd, struct signals *signals,
 
 struct report_options {
     const char *html;
-    bool markdown, json;
+    bool markdown, json, verbose;
 };
 
 static const struct opt option_table[] = {
     OPT_TEXT("html", report_options, html, NULL, "FILE",
              "Write the page there, not as report.html into each DIR"),
+    OPT_FLAG("verbose", report_options, verbose, NULL, CMD_VERBOSE_HELP, .letter = 'v'),
     OPT_FLAG("markdown", report_options, markdown, NULL,
              "Print Markdown for a pull request in place of the table, and write nothing"),
     OPT_FLAG("json", report_options, json, NULL,
@@ -96,7 +97,8 @@ static void say_again(const struct session *session, struct side *side)
     } else if (!side->said && session->options.markdown) {
         result_print_markdown(recorded, side->path, stdout);
     } else if (!side->said) {
-        summary_print(recorded, side->path, stdout, terminal_has_color(STDOUT_FILENO));
+        summary_print(recorded, side->path, session->options.verbose, stdout,
+                      terminal_has_color(STDOUT_FILENO));
     } else if (side->said == -EPROTO && !prints_only(session)) {
         (void)printf("%s: %s\n", side->path, side->saying.msg); /* and its figures */
     }

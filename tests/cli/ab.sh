@@ -6,7 +6,7 @@
 ab=("$CONTEND_FAKE" ab fake --time 0.05 --warmup 0.01 --host h)
 
 # A step that takes twice as long is found in any noise, and printed, recorded and read back.
-"${ab[@]}" -v plain -v slow=param:step=0.03 -p step=0.01 --max-time 60 -o "$scratch/slow" > "$scratch/said" \
+"${ab[@]}" -V plain -V slow=param:step=0.03 -p step=0.01 --max-time 60 -o "$scratch/slow" > "$scratch/said" \
     2> "$scratch/log" || fail "exit $?: $(cat "$scratch/log")"
 grep -q '^SLOWER  *step_time' "$scratch/said" || fail "not found: $(cat "$scratch/said")"
 "$CONTEND_FAKE" report "$scratch/slow" > "$scratch/again" 2> "$scratch/log" < /dev/null ||
@@ -23,25 +23,25 @@ rounds=$(grep -c ',step_time,.*' <(grep 'variant=slow' "$scratch/slow/rounds.csv
 [ "$rounds" -lt 60 ] || fail "it did not end when it was clear: $rounds rounds"
 
 # The same with --fail-on, and as JSON.
-expect 1 'SLOWER' "${ab[@]}" -v plain -v slow=param:step=0.03 -p step=0.01 --max-time 60 --fail-on slower \
+expect 1 'SLOWER' "${ab[@]}" -V plain -V slow=param:step=0.03 -p step=0.01 --max-time 60 --fail-on slower \
     -o "$scratch/fails"
-"${ab[@]}" -v slow=param:step=0.03 -v plain -p step=0.01 --max-time 60 --json -o "$scratch/json" \
+"${ab[@]}" -V slow=param:step=0.03 -V plain -p step=0.01 --max-time 60 --json -o "$scratch/json" \
     > "$scratch/out.json" 2> /dev/null || fail "exit $?"
 grep -q '"outcome": "FASTER"' "$scratch/out.json" || fail "no FASTER in the JSON"
 
-"${ab[@]}" -v plain -v slow=param:step=0.03 -p step=0.01 --max-time 60 --markdown \
+"${ab[@]}" -V plain -V slow=param:step=0.03 -p step=0.01 --max-time 60 --markdown \
     --junit "$scratch/junit.xml" -o "$scratch/md" > "$scratch/out.md" 2> /dev/null || fail "exit $?"
 grep -q '|.*SLOWER.*|' "$scratch/out.md" || fail "no table in the Markdown: $(cat "$scratch/out.md")"
 grep -q '<failure' "$scratch/junit.xml" || fail "no failure in the JUnit file"
 ! command -v xmllint > /dev/null || xmllint --noout "$scratch/junit.xml" || fail "JUnit is no XML"
-expect 3 "cannot write '/nonexistent/x'" "${ab[@]}" -v a -v b --rounds 1 --junit /nonexistent/x \
+expect 3 "cannot write '/nonexistent/x'" "${ab[@]}" -V a -V b --rounds 1 --junit /nonexistent/x \
     -o "$scratch/md"
 
 # Two rounds of equal variants show nothing, which is said by an exit code of its own.
-expect 4 'UNCLEAR' "${ab[@]}" -v a -v b --rounds 2 -o "$scratch/few"
-expect 1 'UNCLEAR' "${ab[@]}" -v a -v b --rounds 2 --fail-on unclear -o "$scratch/few"
-expect 3 'MISSING' "${ab[@]}" -v a -v b=param:mode=fail-run --rounds 2 -o "$scratch/missing"
-expect 0 'variant|scenario' "${ab[@]}" -v a -v b --dry-run
+expect 4 'UNCLEAR' "${ab[@]}" -V a -V b --rounds 2 -o "$scratch/few"
+expect 1 'UNCLEAR' "${ab[@]}" -V a -V b --rounds 2 --fail-on unclear -o "$scratch/few"
+expect 3 'MISSING' "${ab[@]}" -V a -V b=param:mode=fail-run --rounds 2 -o "$scratch/missing"
+expect 0 'variant|scenario' "${ab[@]}" -V a -V b --dry-run
 
 # Bad variants: one line, exit 2.
 one_line() { # one_line PATTERN ARGS...
@@ -51,18 +51,18 @@ one_line() { # one_line PATTERN ARGS...
     [ "$("${ab[@]}" "$@" -o "$scratch/bad" 2>&1 | wc -l)" = 1 ] || fail "not one line: $*"
 }
 one_line 'which variants' --rounds 1
-one_line 'nothing to be compared' -v a
-one_line "unknown kind 'magic'" -v a -v b=magic:1
-one_line 'no after:' -v a -v b=before:true
-one_line "unknown parameter 'nosuch'" -v a -v b=param:nosuch=1
-one_line "unknown placement 'nosuch'" -v a -v b=placement:nosuch
-one_line 'one alone, where a variant has its own' -v a -v b=placement:none -P none,sized
-one_line 'fail-on' -v a -v b --fail-on never
-one_line 'cannot run the build' -v a -v b=build:/nonexistent
-one_line 'builds are compared by one placement' -v a -v "b=build:$CONTEND_FAKE" -P none,sized
+one_line 'nothing to be compared' -V a
+one_line "unknown kind 'magic'" -V a -V b=magic:1
+one_line 'no after:' -V a -V b=before:true
+one_line "unknown parameter 'nosuch'" -V a -V b=param:nosuch=1
+one_line "unknown placement 'nosuch'" -V a -V b=placement:nosuch
+one_line 'one alone, where a variant has its own' -V a -V b=placement:none -P none,sized
+one_line 'fail-on' -V a -V b --fail-on never
+one_line 'cannot run the build' -V a -V b=build:/nonexistent
+one_line 'builds are compared by one placement' -V a -V "b=build:$CONTEND_FAKE" -P none,sized
 
 # The environment of a variant is that of its workers, and of no others.
-OMP_WAIT_POLICY=active "${ab[@]}" -v a -v b=env:OMP_WAIT_POLICY=passive -v c=env:CONTEND_AB_TEST=here \
+OMP_WAIT_POLICY=active "${ab[@]}" -V a -V b=env:OMP_WAIT_POLICY=passive -V c=env:CONTEND_AB_TEST=here \
     --rounds 1 -p step=0.5 --time 2 -o "$scratch/env" > /dev/null 2>&1 &
 ab_pid=$!
 saw() { for pid in $(ours '__worker'); do tr '\0' '\n' < "/proc/$pid/environ"; done 2> /dev/null |
@@ -75,29 +75,29 @@ grep -q '"OMP_WAIT_POLICY=passive"' "$scratch/env/run.json" || fail "run.json ha
 # before and after: done around each observation of that variant, read back, undone at the end.
 knob=$scratch/knob
 echo 0 > "$knob"
-commands=(-v a -v "b=before:echo 1 > $knob; echo x >> $knob.log" -v "b=after:echo 0 > $knob"
-    -v "b=check:cat $knob")
+commands=(-V a -V "b=before:echo 1 > $knob; echo x >> $knob.log" -V "b=after:echo 0 > $knob"
+    -V "b=check:cat $knob")
 "${ab[@]}" "${commands[@]}" --rounds 3 -o "$scratch/knob.d" > "$scratch/out" 2>&1
 [ "$(wc -l < "$knob.log")" = 3 ] || fail "before ran $(wc -l < "$knob.log") times, not 3"
 [ "$(cat "$knob")" = 0 ] || fail "not undone"
 tr -d ' \n' < "$scratch/knob.d/run.json" |
     grep -q '"read_back":{"initial":"0","during":"1","final":"0"}' || fail "not read back"
 ! grep -q 'is not undone\|changed nothing' "$scratch/out" || fail "$(cat "$scratch/out")"
-expect 4 'is not undone' "${ab[@]}" -v a -v "b=before:echo 1 > $knob" -v b=after:true -v "b=check:cat $knob" \
+expect 4 'is not undone' "${ab[@]}" -V a -V "b=before:echo 1 > $knob" -V b=after:true -V "b=check:cat $knob" \
     --rounds 1 -o "$scratch/knob.d"
 echo 0 > "$knob"
-expect 4 'changed nothing' "${ab[@]}" -v a -v b=before:true -v b=after:true -v "b=check:cat $knob" \
+expect 4 'changed nothing' "${ab[@]}" -V a -V b=before:true -V b=after:true -V "b=check:cat $knob" \
     --rounds 1 -o "$scratch/knob.d"
-expect 3 "before 'echo no; exit 7' ended with exit code 7: no" "${ab[@]}" -v a -v 'b=before:echo no; exit 7' \
-    -v "b=after:echo undone > $knob" --rounds 1 -o "$scratch/failed.d"
+expect 3 "before 'echo no; exit 7' ended with exit code 7: no" "${ab[@]}" -V a -V 'b=before:echo no; exit 7' \
+    -V "b=after:echo undone > $knob" --rounds 1 -o "$scratch/failed.d"
 [ "$(cat "$knob")" = undone ] || fail "what failed half way was not undone"
 
 # Undone after a kill of the whole process group, and after an interrupt.
 is() { [ "$(cat "$knob")" = "$1" ]; }
 for signal in KILL INT; do
     echo 0 > "$knob"
-    setsid "${ab[@]}" -v a -v "b=before:echo 1 > $knob" \
-        -v "b=after:sleep 0.2; echo 0 > $knob" --rounds 1000 -o "$scratch/$signal" \
+    setsid "${ab[@]}" -V a -V "b=before:echo 1 > $knob" \
+        -V "b=after:sleep 0.2; echo 0 > $knob" --rounds 1000 -o "$scratch/$signal" \
         > /dev/null 2>&1 < /dev/null &
     wait_for 60 is 1 || fail "$signal: before was not run"
     leader=$(ours "ab fake.*$scratch/$signal" | head -n 1)
@@ -111,12 +111,12 @@ done
 
 # Another build: this one under another name. Its runs are results of their own.
 cp "$CONTEND_FAKE" "$scratch/other"
-expect 4 'UNCLEAR' "${ab[@]}" -v mine -v "other=build:$scratch/other" --rounds 2 -o "$scratch/builds"
+expect 4 'UNCLEAR' "${ab[@]}" -V mine -V "other=build:$scratch/other" --rounds 2 -o "$scratch/builds"
 "$CONTEND_FAKE" report "$scratch/builds" > "$scratch/again" 2>&1 < /dev/null ||
     fail "report of builds: $(cat "$scratch/again")"
 "$CONTEND_FAKE" report "$scratch/builds/builds/other/1" > "$scratch/again" 2>&1 < /dev/null ||
     fail "report of a build's run: $(cat "$scratch/again")"
 grep -q 'variant=other,' "$scratch/builds/rounds.csv" || fail "no values of the other build"
-expect 3 "'/bin/false run' failed" "${ab[@]}" -v mine -v other=build:/bin/false --rounds 1 -o "$scratch/no"
+expect 3 "'/bin/false run' failed" "${ab[@]}" -V mine -V other=build:/bin/false --rounds 1 -o "$scratch/no"
 
 finish

@@ -182,7 +182,7 @@ expect 0 ', 1 round, ' "$CONTEND_BINARY" run --rounds 1 --dry-run
 [ ! -e "$scratch/out" ] || fail "a dry run made a directory"
 # A poor machine is no bad input: with one CPU the disjoint placements are skipped, with the reason.
 expect 0 'not on this machine: partition' taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')" \
-    "$CONTEND_BINARY" run --rounds 1 --time 0.1 --device sim --no-plots --out "$scratch/one"
+    "$CONTEND_BINARY" run -v --rounds 1 --time 0.1 --device sim --no-plots --out "$scratch/one"
 grep -q '^[^,]*,pipeline,partition,2,.*,skipped,.*CPU of its own' "$scratch/one/rows.csv" ||
     fail "no reason for the skipped partition: $(cut -c1-300 "$scratch/one/rows.csv")"
 finish

@@ -40,7 +40,7 @@ grep -v ',canary,canary,' "$scratch/with/rows.csv" >"$scratch/cut/rows.csv"
 grep -v ',canary,canary,' "$scratch/with/rounds.csv" >"$scratch/cut/rounds.csv"
 jq '.arms |= map(select(.canary | not))' "$scratch/with/run.json" >"$scratch/cut/run.json"
 said() {
-    "$CONTEND_BINARY" report "$1" 2>/dev/null </dev/null | grep -v '^Results: \|drew'
+    "$CONTEND_BINARY" report "$1" 2>/dev/null </dev/null | grep -v '^Results: \|^Details: \|drew'
 }
 cmp <(said "$scratch/with") <(said "$scratch/cut") || fail "the table or the advice knows of the canary"
 

@@ -47,8 +47,8 @@ try 0 'runs/s' descriptors -- sh -c 'ls -l /proc/$$/fd'
 try 0 'runs/s' pipes -- sh -c 'sed -n "s/SigIgn/command/p" /proc/$$/status; sed -n "s/SigIgn/worker/p" /proc/$PPID/status'
 said pipes '^command:.*[02468ace][0-9a-f]{3}$'
 said pipes '^worker:.*[13579bdf][0-9a-f]{3}$'
-"$CONTEND_BINARY" ab --workers 1 --placement none --rounds 1 --time 0.01 --host h --out "$scratch/pipes_of" -v plain \
-    -v "v=before:grep SigIgn /proc/self/status > $scratch/before" -v v=after:true -- true > "$scratch/said" 2>&1 < /dev/null
+"$CONTEND_BINARY" ab --workers 1 --placement none --rounds 1 --time 0.01 --host h --out "$scratch/pipes_of" -V plain \
+    -V "v=before:grep SigIgn /proc/self/status > $scratch/before" -V v=after:true -- true > "$scratch/said" 2>&1 < /dev/null
 grep -qE '[02468ace][0-9a-f]{3}$' "$scratch/before" || fail "before: ignores SIGPIPE: $(cat "$scratch/before" "$scratch/said")"
 if numactl --preferred=0 true 2>/dev/null; then
     for policy in --membind=0 --preferred=0 --localalloc; do
@@ -213,12 +213,12 @@ grep -q '1 round' "$scratch/again" || fail "nothing read back: $(cat "$scratch/a
 ab=("$CONTEND_BINARY" ab --workers 2 --placement sized --time 0.05 --max-time 60 --host h)
 expect 0 'B .*SLOWER|SLOWER' "${ab[@]}" --out "$scratch/ab" -- 'sleep 0.02' "sh -c 'sleep \"0.2\"'"
 grep -q 'sleep 0.02' "$scratch/ab/run.json" || fail "no command in run.json"
-expect 0 'SLOWER' "${ab[@]}" --out "$scratch/ab2" -v plain -v slow=env:T=0.2 -- sh -c 'sleep ${T:-0.02}'
+expect 0 'SLOWER' "${ab[@]}" --out "$scratch/ab2" -V plain -V slow=env:T=0.2 -- sh -c 'sleep ${T:-0.02}'
 expect 2 'ab compares 2 to 8 commands' "${ab[@]}" -- 'sleep 1'
 expect 2 'a quote is not closed' "${ab[@]}" -- 'sleep 1' "sh -c 'sleep 1"
 expect 2 'a scenario, or commands' "${ab[@]}" pipeline -- true false
 expect 2 "no program 'contend-no-such'" "${ab[@]}" -- true contend-no-such
-expect 2 'a build of contend runs no command' "${ab[@]}" -v a -v b=build:/bin/true -- true
+expect 2 'a build of contend runs no command' "${ab[@]}" -V a -V b=build:/bin/true -- true
 
 # The sample worker, or why there is none.
 if command -v python3 > /dev/null; then

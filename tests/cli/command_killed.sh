@@ -41,9 +41,9 @@ done
 
 # What a variant's before: has put into the background is none of the command's.
 ln -s "$(command -v sleep)" "$scratch/variantload"
-"$CONTEND_BINARY" ab --workers 1 --placement none --rounds 2 --host h --out "$scratch/load" -v plain \
-    -v "load=before:setsid $scratch/variantload 7542 > /dev/null 2>&1 & until pgrep -x variantload > /dev/null; do sleep 0.01; done" \
-    -v 'load=after:pkill -x variantload' -v 'load=check:pgrep -cx variantload || :' -- sh -c 'pgrep -cx variantload; sleep 0.1' > "$scratch/said" 2>&1 < /dev/null
+"$CONTEND_BINARY" ab --workers 1 --placement none --rounds 2 --host h --out "$scratch/load" -V plain \
+    -V "load=before:setsid $scratch/variantload 7542 > /dev/null 2>&1 & until pgrep -x variantload > /dev/null; do sleep 0.01; done" \
+    -V 'load=after:pkill -x variantload' -V 'load=check:pgrep -cx variantload || :' -- sh -c 'pgrep -cx variantload; sleep 0.1' > "$scratch/said" 2>&1 < /dev/null
 grep -qx 1 "$scratch"/load/command-output/* || fail "a variant's load was ended: $(cat "$scratch/said")"
 pgrep -x variantload > /dev/null && fail "left running: $(pgrep -ax variantload)"
 finish

@@ -64,11 +64,11 @@ compare 2 "fail-on: invalid value 'often'; valid: slower, unclear, missing, none
 compare 2 "allow: invalid value 'weather'; valid: machine, .*all" base new --allow weather
 
 # A side is a run or a directory of runs; a reason for each; what does not gate on request.
-compare 1 'is more than equal runs differ by' base slow --explain
+compare 1 'is more than equal runs differ by' base slow -v
 compare 4 'give each side five' base/1 new/1
-compare 4 "'contend ab' would tell" base/1 new/1 --explain
-compare 0 'voluntary_switches_per_step' base new --all
-wide=$("$CONTEND_FAKE" compare base slow --all --explain 2>&1 | awk 'length > 80')
+compare 4 "'contend ab' would tell" base/1 new/1 -v
+compare 0 'voluntary_switches_per_step' base new -v
+wide=$("$CONTEND_FAKE" compare base slow -v 2>&1 | awk 'length > 80')
 [ -z "$wide" ] || fail "wider than 80 columns: $wide"
 
 # Forms.
@@ -102,7 +102,7 @@ compare 1 'MISSING' base other --fail-on slower,missing
 compare 0 '4 SAME' base other --allow kernel
 compare 0 '4 SAME' base other --allow all
 compare 4 "'other/1' of the history is left out" base/1 new/1 --history other
-compare 4 '4 +of the history|, 4$' base/1 new/1 --history base --explain
+compare 4 '4 +of the history|, 4$' base/1 new/1 --history base -v
 
 # A run that says of itself that it is no evidence shows nothing to be slower.
 busy='{id: "busy", severity: "doubt", sentence: "other programs used 50% of the CPUs: not evidence; quiet the machine."}'
@@ -125,7 +125,7 @@ compare 4 '^UNCLEAR +throughput' busy-base busy-1 --history quiet
 expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 3 --time 0.05 \
     --warmup 0.01 --no-plots --out less
 compare 4 '^MISSING +throughput' one less
-compare 4 'only in base' one less --explain
+compare 4 'only in base' one less -v
 expect 0 . "$CONTEND_FAKE" bench fakescan --rounds 1 --time 0.05 --no-plots --out scan
 compare 4 'MISSING|could be compared' one scan
 

@@ -19,7 +19,7 @@ again() {
     cp -r "$1" "$scratch/$1"
     find "$scratch/$1" -name '*.xz' -exec xz -d {} +
     rm -f "$scratch/$1/report.html"
-    (cd "$scratch" && PATH=${2:-$PATH} "$binary" report "$1" 2>"$scratch/log") | sed '/^Results: /,$d' | sed '${/^$/d}'
+    (cd "$scratch" && PATH=${2:-$PATH} "$binary" report -v "$1" 2>"$scratch/log") | sed '/^Results: /,$d' | sed '${/^$/d}'
 }
 
 verdict() { # verdict PAGE

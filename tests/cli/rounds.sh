@@ -38,9 +38,9 @@ same_rows() { # same_rows DIR
 same_words() { # same_words DIR COMMAND...
     local dir=$1
     shift
-    "$@" --out "$dir" > "$scratch/said" 2> "$scratch/log" < /dev/null ||
+    "$@" -v --out "$dir" > "$scratch/said" 2> "$scratch/log" < /dev/null ||
         fail "exit $?: $*: $(cat "$scratch/log")"
-    "$CONTEND_FAKE" report "$dir" > "$scratch/again" 2> "$scratch/log" < /dev/null ||
+    "$CONTEND_FAKE" report -v "$dir" > "$scratch/again" 2> "$scratch/log" < /dev/null ||
         fail "report $dir: $(cat "$scratch/log")"
     cmp "$scratch/said" "$scratch/again" || fail "report says: $(diff "$scratch/said" "$scratch/again")"
     printf '\nResults: %s\nMeasured by %s\n' "$dir" "$("$CONTEND_FAKE" version | head -n 1)" |

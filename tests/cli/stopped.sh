@@ -63,8 +63,8 @@ grep -q '"status": "interrupted"' "$out/run.json" || fail "run.json: $(grep '"st
 # Not later, either, where a variant's command is under way.
 start_variant() {
     out=$scratch/variant
-    "$program" ab fake -n 1 -P none --rounds 1 --time 0.1 --host h -o "$out" -v plain -v v=after:true \
-        -v "v=before:touch $scratch/begun; until [ -e $scratch/go ]; do sleep 0.05; done" >"$out.log" 2>&1 </dev/null &
+    "$program" ab fake -n 1 -P none --rounds 1 --time 0.1 --host h -o "$out" -V plain -V v=after:true \
+        -V "v=before:touch $scratch/begun; until [ -e $scratch/go ]; do sleep 0.05; done" >"$out.log" 2>&1 </dev/null &
     run=$!
     wait_for 60 test -e "$scratch/begun" || fail "no before: $(cat "$out.log")"
 }

@@ -237,7 +237,7 @@ char *fixture_print(const struct result *result, bool color)
     doc_findings(&doc, &verdict.findings, DOC_LEADING);
     run_add_to_doc(&verdict.analysis, &doc);
     doc_findings(&doc, &verdict.findings, DOC_REST);
-    doc_print(&doc, out, color, false);
+    doc_print(&doc, out, color, true);
     doc_free(&doc);
     if (fclose(out))
         abort();

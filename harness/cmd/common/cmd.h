@@ -22,6 +22,9 @@ enum exit_code {
     EXIT_INTERRUPTED = 130
 };
 
+/* --verbose, the same wherever a result is printed. */
+#define CMD_VERBOSE_HELP "Also details: more columns, findings, reasons"
+
 struct run_setup;
 struct observe_watch;
 

@@ -9,21 +9,24 @@
 #include "harness/store/json/findings.h"
 #include "harness/store/json/rows.h"
 
-static void print(struct doc *doc, FILE *out, bool color)
+static void print(struct doc *doc, bool all, FILE *out, bool color)
 {
     if (doc->failed)
         log_error("out of memory for the summary; rows.csv has everything");
-    doc_print(doc, out, color, false);
+    doc_print(doc, out, color, all);
     doc_free(doc);
 }
 
-void summary_print(const struct recorded *recorded, const char *path, FILE *out, bool color)
+void summary_print(const struct recorded *recorded, const char *path, bool all, FILE *out,
+                   bool color)
 {
     struct doc doc = {0};
     result_add_to_doc(recorded, &doc);
     if (path)
         result_add_source(recorded, path, &doc);
-    print(&doc, out, color);
+    if (path && !all)
+        doc_text(&doc, "Details: contend report -v %s", path);
+    print(&doc, all, out, color);
 }
 
 int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err)
@@ -32,7 +35,7 @@ int summary_format(const struct recorded *recorded, char **text, size_t *size, s
     FILE *out = open_memstream(text, size);
     if (!out)
         return err_set(err, -ENOMEM, "no memory for the summary");
-    summary_print(recorded, NULL, out, false);
+    summary_print(recorded, NULL, true, out, false);
     return fclose(out) ? err_set(err, -ENOMEM, "no memory for the summary") : 0;
 }
 

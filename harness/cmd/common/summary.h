@@ -9,10 +9,12 @@
 #include "harness/store/json/value.h"
 #include "harness/store/read/recorded.h"
 
-/* At 80 columns; below it the directory, where `path` names it, and what measured it. */
-void summary_print(const struct recorded *recorded, const char *path, FILE *out, bool color);
+/* At 80 columns, and `all` of it or what a first look needs; below it the directory, where `path`
+ * names it. */
+void summary_print(const struct recorded *recorded, const char *path, bool all, FILE *out,
+                   bool color);
 
-/* What summary_print prints, in memory and without color: free() *text. -ENOMEM only. */
+/* All of it in memory, without color: free() *text. -ENOMEM only. */
 int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err);
 
 /* What --json prints of it; NULL without memory. */

@@ -1,5 +1,6 @@
 #include "harness/cmd/session/run_options.h"
 
+#include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/compared.h"
 
 static const char *const profile_names[] = {"quick", "standard", "full", NULL};
@@ -64,6 +65,8 @@ static const char *const device_names[] = {"auto",
     OPT_TEXT("host", run_options, host, NULL, "NAME", \
              "Name of this machine in results and plots (default: its host name)", \
              .level = OPT_RARE)
+#define VERBOSE_OPTION \
+    OPT_FLAG("verbose", run_options, verbose, NULL, CMD_VERBOSE_HELP, .letter = 'v')
 #define DRY_OPTION \
     OPT_FLAG("dry-run", run_options, dry_run, NULL, \
              "Print the plan and the expected time; start nothing")
@@ -98,6 +101,7 @@ const struct opt run_option_table[] = {
     PLAN_OPTIONS(run_options, plan),
     BIND_OPTIONS,
     OUT_OPTIONS,
+    VERBOSE_OPTION,
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"),
     DRY_OPTION,
     OPT_FLAG("comms", run_options, comms, NULL,
@@ -125,7 +129,7 @@ const struct opt ab_option_table[] = {
               "env:VAR=VALUE, param:K=V, placement:P, lib:nccl=PATH; before:COMMAND, "
               "after:COMMAND (undoes it) and check:COMMAND (shows it) around each observation; "
               "build:PATH, another contend",
-              .letter = 'v', .group = "What is compared"),
+              .letter = 'V', .group = "What is compared"),
     OPT_DOUBLE("threshold", run_options, threshold, "2", 0.01, 50, "PERCENT",
                "A change that is shown to be smaller is SAME"),
     OPT_TEXT("fail-on", run_options, fail_on, "none", "WHAT[,WHAT..]",
@@ -146,6 +150,7 @@ const struct opt ab_option_table[] = {
     PLAN_OPTIONS(run_options, plan),
     BIND_OPTIONS,
     OUT_OPTIONS,
+    VERBOSE_OPTION,
     OPT_FLAG("json", run_options, json, NULL, "Print the comparisons as JSON instead of the table"),
     OPT_FLAG("markdown", run_options, markdown, NULL, "Print them as Markdown, for a pull request",
              .level = OPT_RARE),
@@ -194,6 +199,7 @@ const struct opt tune_option_table[] = {
     PLAN_MEM_OPTION(run_options, plan),
     BIND_OPTIONS,
     OUT_OPTIONS,
+    VERBOSE_OPTION,
     OPT_FLAG("json", run_options, json, NULL, "Print settings and findings as JSON"),
     DRY_OPTION,
     NO_CANARY_OPTION("With --cores: leave out the arm that shows how fast the machine itself is"),

@@ -30,7 +30,7 @@ int session_print_summary(struct session *s, bool color, struct err *err)
     else if (!rc && s->options.markdown)
         result_print_markdown(&recorded, s->run_dir.dir.path, stdout);
     else if (!rc) {
-        summary_print(&recorded, s->run_dir.dir.path, stdout, color);
+        summary_print(&recorded, s->run_dir.dir.path, s->options.verbose, stdout, color);
     }
     free(text);
     recorded_free(&recorded);

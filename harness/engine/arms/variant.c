@@ -141,7 +141,7 @@ int variants_parse(const struct opt_texts *texts, struct variants *variants, str
     }
     if (!rc && variants->n < 2)
         return err_set(err, -EINVAL,
-                       "variant '%s' has nothing to be compared with: name another by -v NAME",
+                       "variant '%s' has nothing to be compared with: name another by -V NAME",
                        variants->all[0].name);
     for (size_t i = 0; i < variants->n && !rc; i++)
         if (variants->all[i].before && !variants->all[i].after)

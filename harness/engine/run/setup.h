@@ -41,6 +41,7 @@ struct run_options {
     const char *fail_on; /* of an ab: "slower,missing" */
     const char *junit;   /* a file, of an ab; or NULL */
     bool markdown;       /* of an ab */
+    bool verbose;        /* details in what is printed at the end */
     bool comms;          /* NCCL's calls are logged, and held against the benchmark's count */
     bool strict;         /* a machine too busy for evidence has an exit code of its own */
     int bind;            /* 0 mask, 1 cgroup */

@@ -36,7 +36,9 @@ enum doc_kind {
     DOC_CODE,     /* the same, as a word that may be typed */
     DOC_NUMBER,   /* to the right */
     DOC_OPTIONAL, /* a number that a terminal leaves out where the width does not hold it */
+    DOC_DETAIL,   /* a number that a terminal leaves out, unless it shows all */
     DOC_SENTENCE, /* on a terminal in a line of its own */
+    DOC_REASON,   /* such a one that it leaves out, unless it shows all */
     DOC_KINDS
 };
 
@@ -62,6 +64,7 @@ struct doc_table {
 enum doc_block_kind {
     DOC_HEADING,
     DOC_TEXT,
+    DOC_NOTE, /* text that a terminal leaves out, unless it shows all */
     DOC_GAP, /* an empty line on a terminal */
     DOC_FINDINGS,
     DOC_TABLE,
@@ -69,7 +72,7 @@ enum doc_block_kind {
     DOC_UNFOLD,
 };
 
-/* Those that lead (findings_leads), doubts first; and the rest, behind what they are about. */
+/* Those that lead (findings_leads), in their order; and the rest, behind what they are about. */
 enum doc_which { DOC_LEADING, DOC_REST };
 
 struct doc_block {
@@ -90,6 +93,7 @@ void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 #define doc_heading(doc, ...) doc_add((doc), DOC_HEADING, __VA_ARGS__)
 #define doc_text(doc, ...) doc_add((doc), DOC_TEXT, __VA_ARGS__)
+#define doc_note(doc, ...) doc_add((doc), DOC_NOTE, __VA_ARGS__)
 #define doc_fold(doc, ...) doc_add((doc), DOC_FOLD, __VA_ARGS__)
 #define doc_unfold(doc) doc_add((doc), DOC_UNFOLD, "%s", "")
 #define doc_gap(doc) doc_add((doc), DOC_GAP, "%s", "")
@@ -114,7 +118,8 @@ void doc_put(struct doc_table *table, size_t row, size_t column, const char *tex
 
 void doc_free(struct doc *doc);
 
-/* doc_terminal.c: at 80 columns; `all`: also what is folded. */
+/* doc_terminal.c: at 80 columns; `all`: also details, what is folded, and all findings that do not
+ * lead; otherwise those that are bad and the first doubts. */
 void doc_print(const struct doc *doc, FILE *out, bool color, bool all);
 /* doc_markdown.c: GitHub's. It takes comments of 65,536 characters: the end of a long table is left
  * out, and it says how much. */

@@ -104,16 +104,13 @@ static void print_findings(const struct doc_block *block, FILE *out)
             worst = findings->all[i].severity;
     if (leading)
         (void)fprintf(out, "<div class=\"verdict%s\">\n", classes[worst]);
-    for (int severity = FINDING_BAD; severity >= FINDING_NOTE; severity--)
-        for (size_t i = 0; i < findings->n; i++) {
-            const struct finding *finding = &findings->all[i];
-            if ((int)finding->severity != severity || findings_leads(findings, i) != leading)
-                continue;
-            if (leading)
-                print_sentence(finding, out);
-            else
-                doc_print_html_finding(finding, out);
-        }
+    for (size_t i = 0; i < findings->n && leading; i++)
+        if (findings_leads(findings, i))
+            print_sentence(&findings->all[i], out);
+    for (int severity = FINDING_BAD; severity >= FINDING_NOTE && !leading; severity--)
+        for (size_t i = 0; i < findings->n; i++)
+            if ((int)findings->all[i].severity == severity && !findings_leads(findings, i))
+                doc_print_html_finding(&findings->all[i], out);
     (void)fputs(leading ? "</div>\n" : "", out);
 }
 
@@ -124,7 +121,7 @@ void doc_print_html(const struct doc *doc, FILE *out)
         const char *text = block->text ? block->text : "";
         if (block->kind == DOC_HEADING)
             print_element("<h4>", text, "</h4>\n", out);
-        else if (block->kind == DOC_TEXT)
+        else if (block->kind == DOC_TEXT || block->kind == DOC_NOTE)
             print_element("<p>", text, "</p>\n", out);
         else if (block->kind == DOC_TABLE)
             print_table(block->table, out);

@@ -31,7 +31,9 @@ static void print_head(const struct doc_table *table, FILE *out)
     (void)fputs("\n|", out);
     for (size_t i = 0; i < table->ncolumns; i++) {
         enum doc_kind kind = table->column[i].kind;
-        (void)fputs(kind == DOC_NUMBER || kind == DOC_OPTIONAL ? "---:|" : "---|", out);
+        (void)fputs(kind == DOC_NUMBER || kind == DOC_OPTIONAL || kind == DOC_DETAIL ? "---:|"
+                                                                                     : "---|",
+                    out);
     }
     (void)fputc('\n', out);
 }
@@ -88,7 +90,7 @@ void doc_print_markdown(const struct doc *doc, FILE *out)
     for (size_t i = 0; i < doc->n; i++) {
         const struct doc_block *block = &doc->block[i];
         const char *text = block->text ? block->text : "";
-        if (block->kind == DOC_HEADING || block->kind == DOC_TEXT) {
+        if (block->kind == DOC_HEADING || block->kind == DOC_TEXT || block->kind == DOC_NOTE) {
             (void)fputs(block->kind == DOC_HEADING ? "\n**" : "\n", out);
             escape_markdown(text, out);
             (void)fputs(block->kind == DOC_HEADING ? "**\n" : "\n", out);

@@ -12,7 +12,7 @@ enum paint { PAINT_NONE, PAINT_GOOD, PAINT_BAD, PAINT_BOLD, PAINT_DIM };
 
 struct screen {
     FILE *out;
-    bool color;
+    bool color, all;
     bool any, gap; /* something was printed; an empty line is due before the next */
 };
 
@@ -21,6 +21,7 @@ struct layout {
     const struct doc_table *table;
     int label, gap, width[DOC_COLUMNS]; /* 0 = not shown */
     int head_lines;
+    bool all;          /* details, too */
     bool corner_alone; /* its name is a line of its own */
 };
 
@@ -76,11 +77,20 @@ static int width_of(const struct doc_table *table, size_t column, bool with_name
     return width;
 }
 
-/* Of all columns behind the first. */
+/* Details stand below the other columns. */
+static size_t first_detail(const struct doc_table *table)
+{
+    size_t i = 1;
+    while (i < table->ncolumns && table->column[i].kind != DOC_DETAIL)
+        i++;
+    return i;
+}
+
+/* Columns behind the first that stand beside each other where there is room. */
 static int width_of_rest(const struct layout *layout, int gap)
 {
     int width = 0;
-    for (size_t i = 1; i < layout->table->ncolumns; i++)
+    for (size_t i = 1; i < first_detail(layout->table); i++)
         width += layout->width[i] ? layout->width[i] + gap : 0;
     return width;
 }
@@ -90,14 +100,21 @@ static bool fits(const struct layout *layout, int gap)
     return layout->label + width_of_rest(layout, gap) <= TEXT_WIDTH;
 }
 
-static void lay_out(const struct doc_table *table, struct layout *layout)
+/* Whether the column stands beside others. */
+static bool is_cell(const struct layout *layout, size_t i)
 {
-    *layout = (struct layout){.table = table, .label = width_of(table, 0, false)};
+    enum doc_kind kind = layout->table->column[i].kind;
+    return layout->table->column[i].name && kind != DOC_SENTENCE && kind != DOC_REASON &&
+           (kind != DOC_DETAIL || layout->all);
+}
+
+static void lay_out(const struct doc_table *table, bool all, struct layout *layout)
+{
+    *layout = (struct layout){.table = table, .label = width_of(table, 0, false), .all = all};
     layout->label = layout->label < LABEL_MOST ? layout->label : LABEL_MOST;
     for (size_t i = 0; i < table->ncolumns; i++) {
-        enum doc_kind kind = table->column[i].kind;
         int width = width_of(table, i, true);
-        if (i > 0 && kind != DOC_SENTENCE && table->column[i].name)
+        if (i > 0 && is_cell(layout, i))
             layout->width[i] = larger(DOC_NUMBER_LEAST, width < CELL_MOST ? width : CELL_MOST);
         if (table->column[i].name)
             layout->head_lines = larger(layout->head_lines, count_lines(table->column[i].name));
@@ -161,7 +178,9 @@ static void print_sentences(const struct screen *screen, const struct doc_table 
 {
     enum { INDENT = 10 };
     for (size_t i = 1; i < table->ncolumns; i++)
-        if (table->column[i].kind == DOC_SENTENCE && row->cell[i] && row->cell[i][0]) {
+        if ((table->column[i].kind == DOC_SENTENCE ||
+             (table->column[i].kind == DOC_REASON && screen->all)) &&
+            row->cell[i] && row->cell[i][0]) {
             (void)fprintf(screen->out, "%*s", INDENT, "");
             text_wrap(row->cell[i], INDENT, INDENT, screen->out);
         }
@@ -220,7 +239,7 @@ static size_t end_of_block(const struct layout *layout, size_t from)
     size_t to = from;
     for (; to < layout->table->ncolumns; to++) {
         int width = layout->width[to] ? layout->width[to] + layout->gap : 0;
-        if (to > from && used + width > TEXT_WIDTH)
+        if (to > from && (used + width > TEXT_WIDTH || to == first_detail(layout->table)))
             break;
         used += width;
     }
@@ -230,7 +249,7 @@ static size_t end_of_block(const struct layout *layout, size_t from)
 static void print_table(const struct screen *screen, const struct doc_table *table)
 {
     struct layout layout;
-    lay_out(table, &layout);
+    lay_out(table, screen->all, &layout);
     for (size_t from = 1, to; from < table->ncolumns; from = to) {
         to = end_of_block(&layout, from);
         print_head(screen, &layout, from, to);
@@ -250,18 +269,18 @@ static void print_block(struct screen *screen, const struct doc_block *block)
     if (block->kind == DOC_HEADING)
         (void)fprintf(screen->out, "%s%s%s\n", code_of(screen, PAINT_BOLD), text,
                       end_of(screen, PAINT_BOLD));
-    else if (block->kind == DOC_TEXT)
+    else if (block->kind == DOC_TEXT || block->kind == DOC_NOTE)
         text_wrap(text, 0, 2, screen->out);
     else if (block->kind == DOC_TABLE)
         print_table(screen, block->table);
     else
-        findings_print_some(block->findings, block->which == DOC_LEADING, screen->out,
+        findings_print_some(block->findings, block->which == DOC_LEADING, screen->all, screen->out,
                             screen->color);
 }
 
 void doc_print(const struct doc *doc, FILE *out, bool color, bool all)
 {
-    struct screen screen = {.out = out, .color = color};
+    struct screen screen = {.out = out, .color = color, .all = all};
     bool folded = false;
     for (size_t i = 0; i < doc->n; i++) {
         const struct doc_block *block = &doc->block[i];
@@ -269,7 +288,7 @@ void doc_print(const struct doc *doc, FILE *out, bool color, bool all)
             folded = block->kind == DOC_FOLD && block->table == NULL && !all;
         else if (block->kind == DOC_GAP)
             screen.gap = true;
-        else if (!folded)
+        else if (!folded && (all || block->kind != DOC_NOTE))
             print_block(&screen, block);
     }
 }

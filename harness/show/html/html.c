@@ -132,7 +132,7 @@ static void print_header(const struct html_page *page, FILE *out)
 static void print_comparisons(const struct comparisons *comparisons, FILE *out)
 {
     struct doc doc = {0};
-    comparisons_add_to_doc(comparisons, true, &doc);
+    comparisons_add_to_doc(comparisons, &doc);
     html_doc(&doc, out);
 }
 

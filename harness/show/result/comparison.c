@@ -46,7 +46,7 @@ static void add_one(struct doc_table *table, const struct comparison *one)
     doc_cell(table, "%s", one->reason);
 }
 
-static struct doc_table *begin(const struct comparison *one, bool why, struct doc *doc)
+static struct doc_table *begin(const struct comparison *one, struct doc *doc)
 {
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "verdict");
@@ -55,20 +55,19 @@ static struct doc_table *begin(const struct comparison *one, bool why, struct do
     doc_column(table, DOC_NUMBER, "%s", one->other);
     doc_column(table, DOC_NUMBER, "change");
     doc_column(table, DOC_NUMBER, "interval");
-    if (why)
-        doc_column(table, DOC_SENTENCE, "why");
+    doc_column(table, DOC_REASON, "why");
     return table;
 }
 
 /* Those of the same sides as `first`, the worst outcome first. */
 static void add_sides(const struct comparisons *comparisons, const struct comparison *first,
-                      bool why, struct doc *doc)
+                      struct doc *doc)
 {
     static const enum finding_outcome order[] = {OUTCOME_SLOWER, OUTCOME_UNCLEAR, OUTCOME_MISSING,
                                                  OUTCOME_FASTER, OUTCOME_SAME,    OUTCOME_NONE};
     const char *arm = "";
     doc_gap(doc);
-    struct doc_table *table = begin(first, why, doc);
+    struct doc_table *table = begin(first, doc);
     for (size_t o = 0; o < sizeof(order) / sizeof(order[0]); o++)
         for (size_t i = 0; i < comparisons->n; i++) {
             const struct comparison *one = &comparisons->all[i];
@@ -83,7 +82,7 @@ static void add_sides(const struct comparisons *comparisons, const struct compar
         }
 }
 
-static void add_tables(const struct comparisons *comparisons, bool gates, bool why, struct doc *doc)
+static void add_tables(const struct comparisons *comparisons, bool gates, struct doc *doc)
 {
     bool any = false;
     for (size_t i = 0; i < comparisons->n; i++) {
@@ -96,22 +95,22 @@ static void add_tables(const struct comparisons *comparisons, bool gates, bool w
         if (!gates && !any)
             doc_fold(doc, "Metrics that do not gate");
         any = true;
-        add_sides(comparisons, one, why, doc);
+        add_sides(comparisons, one, doc);
     }
     if (any && !gates)
         doc_unfold(doc);
 }
 
-void comparisons_add_to_doc(const struct comparisons *comparisons, bool why, struct doc *doc)
+void comparisons_add_to_doc(const struct comparisons *comparisons, struct doc *doc)
 {
-    add_tables(comparisons, true, why, doc);
-    add_tables(comparisons, false, why, doc);
+    add_tables(comparisons, true, doc);
+    add_tables(comparisons, false, doc);
 }
 
 void compared_add_to_doc(const struct comparisons *comparisons, const struct findings *findings,
-                         bool why, struct doc *doc)
+                         struct doc *doc)
 {
     doc_findings(doc, findings, DOC_LEADING);
-    comparisons_add_to_doc(comparisons, why, doc);
+    comparisons_add_to_doc(comparisons, doc);
     doc_findings(doc, findings, DOC_REST);
 }

@@ -7,14 +7,14 @@
 
 /*
  * A table for each two sides: outcome, metric and unit, the medians of both, the change, its
- * interval and, with `why`, the reason; below each arm its metrics, the worst outcome
+ * interval and the reason; below each arm its metrics, the worst outcome
  * first. Folded behind those that gate the others, but what one side alone has. Nothing
  * where there is none.
  */
-void comparisons_add_to_doc(const struct comparisons *comparisons, bool why, struct doc *doc);
+void comparisons_add_to_doc(const struct comparisons *comparisons, struct doc *doc);
 
 /* The findings of the whole, these tables, and what else was found. */
 void compared_add_to_doc(const struct comparisons *comparisons, const struct findings *findings,
-                         bool why, struct doc *doc);
+                         struct doc *doc);
 
 #endif

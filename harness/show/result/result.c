@@ -20,7 +20,7 @@ void result_add_to_doc(const struct recorded *recorded, struct doc *doc)
 {
     doc_findings(doc, &recorded->findings, DOC_LEADING);
     if (recorded->comparisons.n)
-        comparisons_add_to_doc(&recorded->comparisons, true, doc);
+        comparisons_add_to_doc(&recorded->comparisons, doc);
     else
         result_add_tables(recorded, doc);
     doc_findings(doc, &recorded->findings, DOC_REST);

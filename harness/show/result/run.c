@@ -97,14 +97,14 @@ static void add_arm(const struct block *block, size_t i, const char *name, struc
              units_format_si(block_median(block, i, METRIC_RATE), value, sizeof(value)));
     add_speed_up(block, i, table);
     doc_share(table, block_median(block, i, "efficiency"));
+    for (int part = 0; part < PARTS; part++)
+        if (parts[part] != PART_QUOTA || block_has_quota(block))
+            add_rounded(table, block_share(block, i, parts[part]));
     doc_cell(table, "%s%s", bound(block, arm, ">"),
              units_format_seconds(steps->median, value, sizeof(value)));
     doc_cell(table, "%s%s", bound(block, arm, ">"),
              units_format_seconds(steps->p95, value, sizeof(value)));
     add_rounded(table, block_median(block, i, "worst_worker"));
-    for (int part = 0; part < PARTS; part++)
-        if (parts[part] != PART_QUOTA || block_has_quota(block))
-            add_rounded(table, block_share(block, i, parts[part]));
 }
 
 /* Workers of the arm that have that GPU; those in the background have none. */
@@ -134,10 +134,8 @@ static bool add_shared_gpus(const struct block *block, size_t i, struct doc *doc
     }
     if (most < 2 || !device_infos[device_find(block_row(block, i, "step_time")->device)].on_gpus)
         return false;
-    doc_text(doc,
-             "%u workers share %s %s, which the baseline had alone: efficiency holds what sharing "
-             "costs",
-             most, bitset_count(&gpus) > 1 ? "each of the GPUs" : "GPU",
+    doc_note(doc, "efficiency includes what it costs that %u workers share %s %s", most,
+             bitset_count(&gpus) > 1 ? "each of the GPUs" : "GPU",
              bitset_format(&gpus, list, sizeof(list)));
     return true;
 }
@@ -235,7 +233,7 @@ static void add_told(const struct block *block, struct doc *doc)
         text_append(line, sizeof(line), ", ", "%s %s", value, metric->told);
     }
     if (line[0])
-        doc_text(doc, "%s", line);
+        doc_note(doc, "%s", line);
 }
 
 static struct doc_table *begin_table(const struct block *block, struct doc *doc)
@@ -247,15 +245,15 @@ static struct doc_table *begin_table(const struct block *block, struct doc *doc)
     doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(arm->bench, rate, sizeof(rate)));
     doc_column(table, DOC_NUMBER, "speed-up");
     doc_column(table, DOC_NUMBER, "%s", advice_interval_name(block->analysis->result->rounds_done));
-    doc_column(table, DOC_NUMBER, "effic.");
-    doc_column(table, DOC_NUMBER, "%s", bench_step_name(arm->bench));
-    doc_column(table, DOC_OPTIONAL, "p95");
-    doc_column(table, DOC_OPTIONAL, "worst");
-    doc_column(table, DOC_NUMBER, "CPU");
-    doc_column(table, DOC_NUMBER, "queue");
+    doc_column(table, DOC_NUMBER, "efficiency");
+    doc_column(table, DOC_NUMBER, "CPU time");
+    doc_column(table, DOC_NUMBER, "run queue");
     if (block_has_quota(block))
-        doc_column(table, DOC_OPTIONAL, "quota");
+        doc_column(table, DOC_NUMBER, "throttled");
     doc_column(table, DOC_OPTIONAL, "blocked");
+    doc_column(table, DOC_DETAIL, "%s", bench_step_name(arm->bench));
+    doc_column(table, DOC_DETAIL, "p95");
+    doc_column(table, DOC_DETAIL, "fairness");
     return table;
 }
 
@@ -302,9 +300,10 @@ static void add_legend(const struct block *block, bool starred, struct doc *doc)
     bool named = reference >= 0 && !block->made.is_default;
     const struct arm *arms = block->analysis->result->arms;
     bool solo = block->solo[BASELINE_SLICE] >= 0 || block->solo[BASELINE_SINGLE] >= 0;
-    doc_text(doc, "throughput of all workers; speed-up: relative to %s, by round%s%s",
+    doc_text(doc, "speed-up: throughput relative to %s, by round%s%s",
              named ? placement_infos[arms[reference].placement].name : "none",
-             starred ? "; *: recommended" : "", solo ? "; solo: one worker alone" : "");
+             starred ? "; *: recommended" : "",
+             solo ? "; solo: one worker alone, to which efficiency is relative" : "");
 }
 
 /* Several benchmarks or parameters: then blocks need names. */

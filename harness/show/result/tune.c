@@ -79,6 +79,10 @@ void tune_add_to_doc(const struct analysis *analysis, struct doc *doc)
         searched++;
     size_t first = searched > SHOWN ? searched - SHOWN : 0;
     for (size_t i = first; i < lines.n && !doc->failed; i++) {
+        if (i == first && i < searched && searched < lines.n)
+            doc_fold(doc, "The search");
+        if (i == searched && searched)
+            doc_unfold(doc);
         if (i == first && first)
             doc_text(doc, "%zu slower ones are in rows.csv", first);
         if (i == first || i == searched)

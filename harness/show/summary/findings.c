@@ -1,5 +1,7 @@
 #include "harness/show/summary/findings.h"
 
+#include <string.h>
+
 #include "harness/lib/base/text.h"
 #include "harness/plan/placement/check.h"
 
@@ -53,14 +55,13 @@ bool findings_leads(const struct findings *findings, size_t i)
     return true;
 }
 
-/* Of those that lead doubts, or the others; of the rest those of the whole. Whether any was. */
-static bool print_sentences(const struct findings *findings, bool leading, bool doubts, bool any,
-                            FILE *out, bool color)
+/* Those that lead, or the rest of those of the whole. Whether any was. */
+static bool print_sentences(const struct findings *findings, bool leading, FILE *out, bool color)
 {
+    bool any = false;
     for (size_t i = 0; i < findings->n; i++) {
         const struct finding *finding = &findings->all[i];
-        if (finding->subject[0] || findings_leads(findings, i) != leading ||
-            is_first(finding) != doubts)
+        if (finding->subject[0] || findings_leads(findings, i) != leading)
             continue;
         (void)fputs(any ? "\n" : "", out);
         print_sentence(finding, out, color);
@@ -70,17 +71,44 @@ static bool print_sentences(const struct findings *findings, bool leading, bool 
     return any;
 }
 
-void findings_print_some(const struct findings *findings, bool leading, FILE *out, bool color)
+/* Notes that explain a number, or say what is usual. */
+static bool is_detail(const struct finding *finding)
 {
-    bool any = leading && print_sentences(findings, true, true, false, out, color);
-    any = print_sentences(findings, leading, false, any, out, color);
+    static const char *const ids[] = {"absent_here", "bound", "machine_moved", "units_alike"};
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        if (finding->severity == FINDING_NOTE && !strcmp(finding->id, ids[i]))
+            return true;
+    return false;
+}
+
+/* A few doubts say enough. */
+static bool is_shown(const struct finding *finding, bool all, size_t *doubts)
+{
+    enum { DOUBTS = 2 };
+    if (!finding->subject[0])
+        return false;
+    if (finding->severity == FINDING_DOUBT)
+        return ++*doubts <= DOUBTS || all;
+    return all || !is_detail(finding);
+}
+
+void findings_print_some(const struct findings *findings, bool leading, bool all, FILE *out,
+                         bool color)
+{
+    size_t doubts = 0, shown = 0;
+    bool any = print_sentences(findings, leading, out, color);
     for (size_t i = 0; i < findings->n && !leading; i++) {
-        if (!findings->all[i].subject[0])
+        size_t before = doubts;
+        bool show = is_shown(&findings->all[i], all, &doubts);
+        shown += show && doubts > before;
+        if (!show)
             continue;
         (void)fputs(any ? "\n" : "", out);
         any = false;
         print_subject(&findings->all[i], out, color);
     }
+    if (doubts > shown)
+        (void)fprintf(out, "~ %zu more warnings: with -v\n", doubts - shown);
 }
 
 void findings_print_first(const struct findings *findings, FILE *out, bool color)

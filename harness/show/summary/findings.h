@@ -22,8 +22,10 @@ void findings_print(const struct findings *findings, FILE *out, bool color);
  */
 bool findings_leads(const struct findings *findings, size_t i);
 
-/* Those, doubts first, with an empty line in between; or the rest. */
-void findings_print_some(const struct findings *findings, bool leading, FILE *out, bool color);
+/* Those, with an empty line in between; or the rest: without `all` no details, and the first doubts
+ * alone, with the number of the others. */
+void findings_print_some(const struct findings *findings, bool leading, bool all, FILE *out,
+                         bool color);
 
 /* So what is odd about a plan (plan_check). */
 int findings_print_plan(const struct topo *topo, const struct plan *plan, FILE *out,

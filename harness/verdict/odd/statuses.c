@@ -206,7 +206,7 @@ static bool is_not_here(const struct arm *arm, unsigned slots)
 static void add_not_here(const struct search *search, unsigned slots)
 {
     const struct result *result = search->analysis->result;
-    struct finding all = {.id = "not_here", .subject = "not on this machine"};
+    struct finding all = {.id = "absent_here", .subject = "not on this machine"};
     size_t n = 0;
     for (size_t i = 0; i < result->narms; i++)
         if (is_not_here(&result->arms[i], slots))

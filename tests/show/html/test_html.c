@@ -68,7 +68,7 @@ TEST(html_of_a_document_alone)
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    compared_add_to_doc(&comparisons, &findings, true, &doc);
+    compared_add_to_doc(&comparisons, &findings, &doc);
     const struct html_document document = {fixture_hostile, &doc};
     assert_int_equal(html_print_document(&document, out, NULL), 0);
     assert_int_equal(fclose(out), 0);

@@ -32,7 +32,7 @@ static char *print(const struct comparison *all, size_t n, enum form form)
         assert_int_equal(comparisons_add(&comparisons, &all[i], NULL), 0);
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    comparisons_add_to_doc(&comparisons, true, &doc);
+    comparisons_add_to_doc(&comparisons, &doc);
     assert_false(doc.failed);
     if (form == MARKDOWN)
         doc_print_markdown(&doc, out);
@@ -54,7 +54,7 @@ TEST(comparison_table_has_arm_numbers_and_interval)
     large.ratio = 0.8903;
     large.low = 0.85;
     large.high = 0.93;
-    char *text = print(&large, 1, TERMINAL);
+    char *text = print(&large, 1, ALL);
     assert_string_equal(text, "verdict  metric                 base    new  change       interval\n"
                               "pipeline, partition, 2 workers\n"
                               "SLOWER   throughput, items/s  1.05 M  933 k  -11.0%  -15% to -7.0%\n"
@@ -130,7 +130,7 @@ TEST(comparison_table_explains_and_stays_narrow)
     (void)snprintf(wide.reason, sizeof(wide.reason), "%s",
                    "A long sentence that says why, in more words than fit into one line of a "
                    "terminal, so that it has to be wrapped.");
-    char *text = print(&wide, 1, TERMINAL);
+    char *text = print(&wide, 1, ALL);
     assert_non_null(strstr(text, "so that it has to be"));
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= COLUMNS);

@@ -179,7 +179,7 @@ static char *print_table(const struct result *result, struct verdict *verdict)
     struct doc doc = {0};
     retention_add_to_doc(&verdict->analysis, &doc);
     doc_findings(&doc, &verdict->findings, DOC_LEADING);
-    doc_print(&doc, out, false, false);
+    doc_print(&doc, out, false, true);
     doc_free(&doc);
     assert_int_equal(fclose(out), 0);
     return text;

@@ -79,7 +79,7 @@ static char *say(const struct verdict *verdict)
     doc_findings(&doc, &verdict->findings, DOC_LEADING);
     run_add_to_doc(&verdict->analysis, &doc);
     doc_findings(&doc, &verdict->findings, DOC_REST);
-    doc_print(&doc, out, false, false);
+    doc_print(&doc, out, false, true);
     doc_free(&doc);
     assert_int_equal(fclose(out), 0);
     return text;

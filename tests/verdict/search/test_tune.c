@@ -803,7 +803,7 @@ TEST(tune_prints_settings_at_80_columns)
     FILE *out = open_memstream(&text, &size);
     struct doc doc = {0};
     tune_add_to_doc(&analysis, &doc);
-    doc_print(&doc, out, false, false);
+    doc_print(&doc, out, false, true);
     doc_free(&doc);
     (void)fclose(out);
     assert_non_null(strstr(text, "\nfresh rounds "));
