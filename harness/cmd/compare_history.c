@@ -275,10 +275,9 @@ static int judge(struct reading *reading, struct err *err)
 static int check_args(const struct compare_args *args, struct err *err)
 {
     if (args->allow || args->junit || args->html || args->verbose)
-        return err_set(
-            err, -EINVAL,
-            "--allow, --junit, --html and --verbose are for BASE and NEW, not for "
-            "--history alone");
+        return err_set(err, -EINVAL,
+                       "--allow, --junit, --html and --verbose are for BASE and NEW, not for "
+                       "--history alone");
     if (args->fail_on && strcmp(args->fail_on, "slower") != 0 && strcmp(args->fail_on, "none") != 0)
         return err_set(err, -EINVAL, "--fail-on of --history alone is slower or none, not '%.60s'",
                        args->fail_on);

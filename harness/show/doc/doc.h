@@ -65,7 +65,7 @@ enum doc_block_kind {
     DOC_HEADING,
     DOC_TEXT,
     DOC_NOTE, /* text that a terminal leaves out, unless it shows all */
-    DOC_GAP, /* an empty line on a terminal */
+    DOC_GAP,  /* an empty line on a terminal */
     DOC_FINDINGS,
     DOC_TABLE,
     DOC_FOLD, /* details up to DOC_UNFOLD: on a terminal nothing of them, unless it shows all */
