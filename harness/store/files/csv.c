@@ -52,8 +52,9 @@ static void put_cell(const struct row *row, const struct row_column *column, FIL
     }
 }
 
-static void put_rows(const struct rows *rows, FILE *out)
+static void put_rows(const struct analysis *analysis, FILE *out)
 {
+    const struct rows *rows = &analysis->rows;
     (void)fputs(ROW_COLUMNS "\n", out);
     for (size_t i = 0; i < rows->n; i++)
         for (const struct row_column *column = row_columns; column->name; column++) {
@@ -92,16 +93,6 @@ static int write_text(struct text *text, int dir_fd, const char *name, struct er
         rc = file_write(dir_fd, name, text->data, text->size);
     free(text->data);
     return rc ? err_sys(err, rc, "cannot write %s", name) : 0;
-}
-
-int csv_write_rows(int dir_fd, const struct rows *rows, struct err *err)
-{
-    struct text text;
-    int rc = text_open(&text);
-    if (rc)
-        return err_sys(err, rc, "cannot write " CSV_ROWS_NAME);
-    put_rows(rows, text.stream);
-    return write_text(&text, dir_fd, CSV_ROWS_NAME, err);
 }
 
 /* With digits enough to give the same number again. */
@@ -151,18 +142,29 @@ static void put_value(const struct analysis *analysis, size_t arm, const struct 
     (void)fputc('\n', out);
 }
 
-int csv_write_rounds(int dir_fd, const struct analysis *analysis, struct err *err)
+static void put_rounds(const struct analysis *analysis, FILE *out)
 {
-    struct text text;
     const struct round_values *values = &analysis->values;
-    int rc = text_open(&text);
-    if (rc)
-        return err_sys(err, rc, "cannot write " CSV_ROUNDS_NAME);
-    (void)fputs(CSV_ROUND_COLUMNS "\n", text.stream);
+    (void)fputs(CSV_ROUND_COLUMNS "\n", out);
     for (size_t arm = 0; arm < values->narms; arm++)
         for (size_t i = values->first[arm]; i < values->first[arm + 1]; i++)
-            put_value(analysis, arm, &values->value[i], text.stream);
-    return write_text(&text, dir_fd, CSV_ROUNDS_NAME, err);
+            put_value(analysis, arm, &values->value[i], out);
+}
+
+int csv_write(int dir_fd, const struct analysis *analysis, struct err *err)
+{
+    static const char *const names[] = {CSV_ROUNDS_NAME, CSV_ROWS_NAME};
+    static void (*const put[])(const struct analysis *, FILE *) = {put_rounds, put_rows};
+    int rc = 0;
+    for (size_t i = 0; i < 2 && !rc; i++) {
+        struct text text;
+        rc = text_open(&text);
+        if (rc)
+            return err_sys(err, rc, "cannot write %s", names[i]);
+        put[i](analysis, text.stream);
+        rc = write_text(&text, dir_fd, names[i], err);
+    }
+    return rc;
 }
 
 /* All of `text` behind the valid part of the file, or nothing of it. */

@@ -22,16 +22,14 @@
 /* A cell, quoted where it must be. */
 void csv_put_text(const char *text, FILE *out);
 
-/* Writes rows.csv anew. Errors: the errno of the call that failed; then there is no rows.csv. */
-int csv_write_rows(int dir_fd, const struct rows *rows, struct err *err);
-
 /* In this order in rounds.csv. */
 #define CSV_ROUND_COLUMNS                                                                          \
     "run_id,scenario,placement,workers,role,bench,params,device,metric,unit,better,round,value,"   \
     "status,reason"
 
-/* Writes rounds.csv anew; errors as above. */
-int csv_write_rounds(int dir_fd, const struct analysis *analysis, struct err *err);
+/* Writes rows.csv and rounds.csv anew. Errors: the errno of the call that failed; then the file
+ * that it failed for is not there. */
+int csv_write(int dir_fd, const struct analysis *analysis, struct err *err);
 
 /* An open samples.csv. Zeroed = closed. */
 struct samples_file {

@@ -42,13 +42,6 @@ static int publish(struct run_dir *run_dir, const struct run_record *record, off
     return rc ? rc : directory_publish(&run_dir->dir, err);
 }
 
-static int write_tables(const struct run_dir *run_dir, const struct analysis *analysis,
-                        struct err *err)
-{
-    int rc = csv_write_rounds(run_dir->dir.work_fd, analysis, err);
-    return rc ? rc : csv_write_rows(run_dir->dir.work_fd, &analysis->rows, err);
-}
-
 /* Tables of a round that is not published, which the next record would speak for. */
 static void remove_tables(const struct run_dir *run_dir)
 {
@@ -61,7 +54,7 @@ static int write_first(struct run_dir *run_dir, const struct run_record *record,
     const struct analysis nothing = {0};
     int rc = samples_file_open(&run_dir->samples, run_dir->dir.work_fd, err);
     if (!rc)
-        rc = write_tables(run_dir, &nothing, err);
+        rc = csv_write(run_dir->dir.work_fd, &nothing, err);
     if (!rc && run_dir->dir.holds_earlier) /* to know now whether it can be written */
         rc = run_json_write(run_dir->dir.work_fd, DIRECTORY_RECORD, record, err);
     else if (!rc)
@@ -114,7 +107,7 @@ int run_dir_round(struct run_dir *run_dir, const struct run_record *record, unsi
     bool replaces = run_dir->dir.holds_earlier;
     int rc = append_samples(run_dir, record->result, round, err);
     if (!rc)
-        rc = write_tables(run_dir, &record->verdict->analysis, err);
+        rc = csv_write(run_dir->dir.work_fd, &record->verdict->analysis, err);
     if (!rc)
         rc = publish(run_dir, record, run_dir->samples.valid_bytes, err);
     if (rc) {
@@ -131,7 +124,7 @@ int run_dir_end(struct run_dir *run_dir, const struct run_record *record, struct
     off_t samples_bytes = run_dir->samples.valid_bytes;
     int rc = samples_file_close(&run_dir->samples, err);
     if (!rc && record->verdict && !run_dir->dir.holds_earlier) { /* a search drops arms */
-        rc = write_tables(run_dir, &record->verdict->analysis, err);
+        rc = csv_write(run_dir->dir.work_fd, &record->verdict->analysis, err);
         if (rc)
             remove_tables(run_dir);
     }

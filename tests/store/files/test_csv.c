@@ -97,8 +97,7 @@ TEST_WITHIN(csv_golden, set_up, tear_down)
     struct err err;
     fixture_demo(&result);
     assert_int_equal(analysis_make(&result, &analysis, &err), 0);
-    assert_int_equal(csv_write_rows(f->dir_fd, &analysis.rows, &err), 0);
-    assert_int_equal(csv_write_rounds(f->dir_fd, &analysis, &err), 0);
+    assert_int_equal(csv_write(f->dir_fd, &analysis, &err), 0);
     char *rows = slurp(f->dir_fd, "rows.csv"), *rounds = slurp(f->dir_fd, "rounds.csv");
     assert_true(rows && rounds);
     fixture_golden("rows_demo.csv", rows);
@@ -139,9 +138,9 @@ TEST_WITHIN(csv_rows_quotes_as_rfc_4180, set_up, tear_down)
 {
     const struct fixture *f = *state;
     struct row row = row_by_hand();
-    struct rows rows = {.n = 1, .capacity = 1, .row = &row};
+    const struct analysis analysis = {.rows = {.n = 1, .capacity = 1, .row = &row}};
     struct err err;
-    assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), 0);
+    assert_int_equal(csv_write(f->dir_fd, &analysis, &err), 0);
     assert_file(f->dir_fd, "rows.csv",
                 ROW_COLUMNS
                 "\n\"a,b\",\"s\"\"q\"\"\",none,2,foreground,\"x\ny\",,sim,steal,s,lower,3,12,"
@@ -152,9 +151,9 @@ TEST_WITHIN(csv_rows_quotes_as_rfc_4180, set_up, tear_down)
 TEST_WITHIN(csv_rows_empty_is_a_header, set_up, tear_down)
 {
     const struct fixture *f = *state;
-    struct rows rows = {0};
+    const struct analysis analysis = {0};
     struct err err;
-    assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), 0);
+    assert_int_equal(csv_write(f->dir_fd, &analysis, &err), 0);
     assert_file(f->dir_fd, "rows.csv", ROW_COLUMNS "\n");
 }
 
@@ -162,20 +161,20 @@ TEST_WITHIN(csv_rows_full_disk_leaves_no_part, set_up, tear_down)
 {
     const struct fixture *f = *state;
     struct row row = row_by_hand();
-    struct rows rows = {.n = 1, .capacity = 1, .row = &row};
+    const struct analysis analysis = {.rows = {.n = 1, .capacity = 1, .row = &row}};
     struct err err;
     limit_files(f, 200);
-    assert_int_equal(csv_write_rows(f->dir_fd, &rows, &err), -EFBIG);
+    assert_int_equal(csv_write(f->dir_fd, &analysis, &err), -EFBIG);
     assert_string_equal(err.msg, "cannot write rows.csv: File too large");
     assert_int_equal(faccessat(f->dir_fd, "rows.csv", F_OK, 0), -1);
 }
 
 TEST_WITHIN(csv_rows_bad_directory, set_up, tear_down)
 {
-    struct rows rows = {0};
+    const struct analysis analysis = {0};
     struct err err;
-    assert_int_equal(csv_write_rows(-1, &rows, &err), -EBADF);
-    assert_string_equal(err.msg, "cannot write rows.csv: Bad file descriptor");
+    assert_int_equal(csv_write(-1, &analysis, &err), -EBADF);
+    assert_string_equal(err.msg, "cannot write rounds.csv: Bad file descriptor");
 }
 
 #define SAMPLES_HEADER                                                                             \

@@ -54,8 +54,7 @@ static void write_all(const struct result *result, const struct verdict *verdict
     struct err err = {0};
     const struct run_record record = {
         .status = "complete", .env = &env, .topo = &topo, .result = result, .verdict = verdict};
-    if (csv_write_rounds(dir_fd, &verdict->analysis, &err) ||
-        csv_write_rows(dir_fd, &verdict->analysis.rows, &err) ||
+    if (csv_write(dir_fd, &verdict->analysis, &err) ||
         run_json_write(dir_fd, "run.json", &record, &err))
         fail_msg("%s", err.msg);
 }
@@ -100,7 +99,7 @@ static void assert_said_again(const struct result *result, const struct bench *c
     char *said = say(&verdict);
     assert_string_equal(again, said);
     char *rows = slurp("rows.csv");
-    assert_int_equal(csv_write_rows(dir_fd, &recorded.analysis.rows, &err), 0);
+    assert_int_equal(csv_write(dir_fd, &recorded.analysis, &err), 0);
     char *rows_again = slurp("rows.csv");
     assert_string_equal(rows_again, rows);
     assert_int_equal(recorded.analysis.values.n, verdict.analysis.values.n);

@@ -25,8 +25,7 @@ static void write_demo(void)
     assert_int_equal(verdict_make(&result, NULL, &verdict, &err), 0);
     const struct run_record record = {
         .status = "complete", .topo = &topo, .result = &result, .verdict = &verdict};
-    if (csv_write_rounds(fixture_dir_fd, &verdict.analysis, &err) ||
-        csv_write_rows(fixture_dir_fd, &verdict.analysis.rows, &err) ||
+    if (csv_write(fixture_dir_fd, &verdict.analysis, &err) ||
         run_json_write(fixture_dir_fd, "run.json", &record, &err))
         fail_msg("%s", err.msg);
     verdict_free(&verdict);
