@@ -22,6 +22,7 @@ struct layout {
     int label, gap, width[DOC_COLUMNS]; /* 0 = not shown */
     int head_lines;
     bool all;          /* details, too */
+    size_t end;        /* behind the last column that is shown */
     bool corner_alone; /* its name is a line of its own */
 };
 
@@ -111,6 +112,7 @@ static bool is_cell(const struct layout *layout, size_t i)
 static void lay_out(const struct doc_table *table, bool all, struct layout *layout)
 {
     *layout = (struct layout){.table = table, .label = width_of(table, 0, false), .all = all};
+    layout->end = all ? table->ncolumns : first_detail(table);
     layout->label = layout->label < LABEL_MOST ? layout->label : LABEL_MOST;
     for (size_t i = 0; i < table->ncolumns; i++) {
         int width = width_of(table, i, true);
@@ -205,7 +207,7 @@ static bool has_any(const struct layout *layout, const struct doc_row *row, size
     for (size_t i = from; i < to; i++)
         if (layout->width[i] && row->cell[i])
             return true;
-    return from == 1 && to == layout->table->ncolumns;
+    return from == 1 && to == layout->end;
 }
 
 static void print_row(const struct screen *screen, const struct layout *layout,
@@ -228,7 +230,7 @@ static void print_row(const struct screen *screen, const struct layout *layout,
         strbuf_adds(&line, end_of(screen, paint));
     }
     end_line(screen, &line, (enum paint)row->tone);
-    if (to == layout->table->ncolumns)
+    if (to == layout->end)
         print_sentences(screen, layout->table, row);
 }
 
@@ -237,7 +239,7 @@ static size_t end_of_block(const struct layout *layout, size_t from)
 {
     int used = layout->label;
     size_t to = from;
-    for (; to < layout->table->ncolumns; to++) {
+    for (; to < layout->end; to++) {
         int width = layout->width[to] ? layout->width[to] + layout->gap : 0;
         if (to > from && (used + width > TEXT_WIDTH || to == first_detail(layout->table)))
             break;
@@ -250,7 +252,7 @@ static void print_table(const struct screen *screen, const struct doc_table *tab
 {
     struct layout layout;
     lay_out(table, screen->all, &layout);
-    for (size_t from = 1, to; from < table->ncolumns; from = to) {
+    for (size_t from = 1, to; from < layout.end; from = to) {
         to = end_of_block(&layout, from);
         print_head(screen, &layout, from, to);
         for (size_t i = 0; i < table->n; i++)

@@ -93,9 +93,7 @@ void advice_say_none(const struct analysis *analysis, const struct recommendatio
     char ratio[200];
     const char *reference = advice_reference(analysis, made);
     if (made->disturbed)
-        text_set(finding->sentence,
-                 "no recommendation: the machine was disturbed in every round, which is no "
-                 "evidence.");
+        text_set(finding->sentence, "no recommendation: the machine was disturbed in every round.");
     if (made->disturbed || made->best < 0 || !made->best_gain.rounds)
         return;
     format_ratio_to(&made->best_gain, "", reference, ratio, sizeof(ratio));

@@ -47,9 +47,9 @@ static int judge(const struct analysis *measured, const struct topo *topo, struc
     /* Else arms that differ by more have findings of their own. */
     bool of_placements = !result->variants && result->purpose == PURPOSE_RUN;
     int rc = symmetry_make(&measured->rows, &distance, &verdict->symmetry, err);
-    busy_find(measured, findings);
-    if (!rc && result->variants)
+    if (!rc && result->variants) /* pairs of rounds bear what keeps the machine busy */
         rc = add_comparison(measured, verdict, err);
+    busy_find(measured, findings);
     if (rc)
         return rc;
     if (of_placements)
