@@ -42,8 +42,9 @@ static int64_t block_of(const struct batch_params *params)
     return params->block ? params->block : params->rows;
 }
 
-int batches_validate(const struct batch_params *params, struct err *err)
+int batches_validate(const void *raw, struct err *err)
 {
+    const struct batch_params *params = raw;
     char size[32], most[32];
     uint64_t batch = array_bytes((uint64_t)params->rows, (uint64_t)params->cols, 1);
     (void)units_format_bytes(largest_array_bytes, most, sizeof(most));

@@ -64,8 +64,11 @@ struct batches {
     uint64_t seed;
 };
 
-/* Checks sizes against each other; -EINVAL names the parameters. */
-int batches_validate(const struct batch_params *params, struct err *err);
+/*
+ * Checks sizes against each other; -EINVAL names the parameters. `params` begins with a struct
+ * batch_params, so that it can be a benchmark's `validate`.
+ */
+int batches_validate(const void *params, struct err *err);
 
 /* Allocates, fills and poisons for ctx's team, and publishes the raw data as ctx's buffer. */
 int batches_open(struct batches *batches, const struct batch_params *params, struct bench_ctx *ctx);

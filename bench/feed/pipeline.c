@@ -55,12 +55,6 @@ struct pipeline {
     double busy; /* share */
 };
 
-static int pipeline_validate(const void *raw, struct err *err)
-{
-    const struct pipeline_params *params = raw;
-    return batches_validate(&params->feed.batch, err);
-}
-
 static int pipeline_probe(struct bench_ctx *ctx)
 {
     return device_probe(ctx->device, ctx->err);
@@ -154,7 +148,7 @@ const struct bench bench_pipeline = {
     .params_size = sizeof(struct pipeline_params),
     .metrics = pipeline_metrics,
     .stages = pipeline_stages,
-    .validate = pipeline_validate,
+    .validate = batches_validate,
     .probe = pipeline_probe,
     .state_size = sizeof(struct pipeline),
     .setup = pipeline_setup,

@@ -21,11 +21,6 @@ struct prep {
     uint64_t done; /* batches */
 };
 
-static int prep_validate(const void *params, struct err *err)
-{
-    return batches_validate(params, err);
-}
-
 static int prep_setup(struct bench_ctx *ctx)
 {
     struct prep *prep = ctx->state;
@@ -81,7 +76,7 @@ const struct bench bench_prep = {
     .opts = prep_opts,
     .params_size = sizeof(struct batch_params),
     .metrics = prep_metrics,
-    .validate = prep_validate,
+    .validate = batches_validate,
     .state_size = sizeof(struct prep),
     .setup = prep_setup,
     .step = prep_step,

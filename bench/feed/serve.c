@@ -181,12 +181,6 @@ struct serve {
 
 /* ---- all points ---- */
 
-static int serve_validate(const void *raw, struct err *err)
-{
-    const struct serve_params *params = raw;
-    return batches_validate(&params->feed.batch, err);
-}
-
 static int serve_probe(struct bench_ctx *ctx)
 {
     if (ctx->peers->mpi)
@@ -411,7 +405,7 @@ const struct bench bench_serve = {
     .figures = serve_figures,
     .dims = serve_dims,
     .together = true,
-    .validate = serve_validate,
+    .validate = batches_validate,
     .probe = serve_probe,
     .state_size = sizeof(struct serve),
     .setup = serve_setup,

@@ -96,11 +96,6 @@ static void list_points(struct threads *threads, const struct bench_ctx *ctx)
                     (struct point){.workers = crews[c], .threads = teams[t]};
 }
 
-static int threads_validate(const void *params, struct err *err)
-{
-    return batches_validate(params, err);
-}
-
 static int threads_setup(struct bench_ctx *ctx)
 {
     struct threads *threads = ctx->state;
@@ -219,7 +214,7 @@ const struct bench bench_threads = {
     .dims = threads_dims,
     .figures = threads_figures,
     .together = true,
-    .validate = threads_validate,
+    .validate = batches_validate,
     .state_size = sizeof(struct threads),
     .setup = threads_setup,
     .scan = threads_scan,

@@ -390,11 +390,6 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
 
 /* ---- the scan ---- */
 
-static int cgroup_validate(const void *raw, struct err *err)
-{
-    return batches_validate(raw, err);
-}
-
 static int cannot(struct err *err)
 {
     return err->code = -ENOTSUP;
@@ -453,7 +448,7 @@ const struct bench bench_cgroup = {
     .metrics = cgroup_metrics,
     .figures = cgroup_figures,
     .dims = cgroup_dims,
-    .validate = cgroup_validate,
+    .validate = batches_validate,
     .probe = cgroup_probe,
     .state_size = sizeof(struct scan),
     .setup = cgroup_setup,

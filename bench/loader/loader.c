@@ -173,12 +173,6 @@ struct loader {
     double share_s;
 };
 
-static int loader_validate(const void *raw, struct err *err)
-{
-    const struct loader_params *params = raw;
-    return batches_validate(&params->batch, err);
-}
-
 static bool asked(const struct bench_ctx *ctx, enum load_mode mode)
 {
     const struct loader_params *params = ctx->params;
@@ -499,7 +493,7 @@ const struct bench bench_loader = {
     .figures = loader_figures,
     .dims = loader_dims,
     .together = true,
-    .validate = loader_validate,
+    .validate = batches_validate,
     .state_size = sizeof(struct loader),
     .setup = loader_setup,
     .scan = loader_scan,
