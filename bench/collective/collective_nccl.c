@@ -309,41 +309,10 @@ static int nccl_check(struct collective *team, unsigned repetition,
 
 #else
 
-static const char no_cuda[] = "device nccl: this program was built without CUDA";
-
-int nccl_team_load(const struct bench_ctx *ctx)
-{
-    return err_set(ctx->err, -ENOTSUP, "%s", no_cuda);
-}
-
 int nccl_team_probe(struct bench_ctx *ctx, unsigned *local)
 {
     *local = 1;
-    return err_set(ctx->err, -ENOTSUP, "%s", no_cuda);
-}
-
-int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
-                   struct gpu_collective **gc)
-{
-    (void)local;
-    (void)times;
-    *gc = NULL;
-    return err_set(ctx->err, -ENOTSUP, "%s", no_cuda);
-}
-
-void nccl_team_tell(const struct gpu_collective *gc, const struct bench_ctx *ctx)
-{
-    (void)gc;
-    (void)ctx;
-}
-
-int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool registered,
-                       size_t *bytes)
-{
-    (void)gc;
-    (void)registered;
-    *bytes = 0;
-    return err_set(ctx->err, -ENOTSUP, "%s", no_cuda);
+    return err_set(ctx->err, -ENOTSUP, "device nccl: this program was built without CUDA");
 }
 
 #endif

@@ -18,16 +18,13 @@ int reduce_probe(const struct bench_ctx *ctx)
     return ops->probe ? ops->probe(ctx) : 0;
 }
 
-int reduce_open(struct reduce *reduce, const struct reduce_config *config, struct peers *peers,
-                struct err *err)
+int reduce_open(struct reduce *reduce, const struct reduce_config *config, struct bench_ctx *ctx)
 {
     *reduce = (struct reduce){.ops = ops_of(config->kind),
-                              .peers = peers,
+                              .peers = ctx->peers,
                               .calls = config->calls,
                               .ncalls = config->ncalls};
-    if (!reduce->ops)
-        return err_set(err, -ENOTSUP, "needs a device: sim or cuda");
-    int rc = reduce->ops->open(reduce, config, err);
+    int rc = reduce->ops->open(reduce, config, ctx);
     if (rc)
         reduce_close(reduce);
     return rc;

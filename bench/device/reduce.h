@@ -4,7 +4,7 @@
  * on a stream of their own, on `sim` by a model.
  *
  *   struct reduce reduce = {0};
- *   rc = reduce_open(&reduce, &config, ctx->peers, err);      all ranks together
+ *   rc = reduce_open(&reduce, &config, ctx);      all ranks together
  *   rc = reduce_start(&reduce, &came_ns, err);                in every step; goes on at once
  *   rc = reduce_finish(&reduce, err);                         when all of them are done
  *   rc = reduce_check(&reduce, err);
@@ -25,7 +25,6 @@
 
 struct reduce_config {
     enum device kind;                    /* DEVICE_SIM or DEVICE_CUDA */
-    const char *pci_bdf;                 /* of this rank's GPU */
     const struct collective_call *calls; /* [ncalls], borrowed until it is closed */
     size_t ncalls;                       /* at least one */
     bool spin;                           /* sim: wait on the clock for the rings, else asleep */
@@ -37,7 +36,7 @@ struct reduce;
 struct reduce_ops {
     /* Each rank for itself; NULL = always possible. */
     int (*probe)(const struct bench_ctx *ctx);
-    int (*open)(struct reduce *reduce, const struct reduce_config *config, struct err *err);
+    int (*open)(struct reduce *reduce, const struct reduce_config *config, struct bench_ctx *ctx);
     int (*start)(struct reduce *reduce, uint64_t *came_ns, struct err *err);
     int (*finish)(struct reduce *reduce, struct err *err);
     int (*check)(struct reduce *reduce, struct err *err); /* NULL = there is no result */
@@ -60,8 +59,7 @@ extern const struct reduce_ops reduce_sim_ops, reduce_cuda_ops;
 /* -ENOTSUP with the reason: no library, or fewer GPUs than the ctx->slots ranks need. */
 int reduce_probe(const struct bench_ctx *ctx);
 
-int reduce_open(struct reduce *reduce, const struct reduce_config *config, struct peers *peers,
-                struct err *err);
+int reduce_open(struct reduce *reduce, const struct reduce_config *config, struct bench_ctx *ctx);
 
 /*
  * Comes to the collectives of a step. *came_ns is when this rank did so (clock_now_ns), on cuda

@@ -1,12 +1,9 @@
-/* NCCL behind reduce.h: kernels/collective/gpu_collective.h with the harness's errors.
- */
+/* NCCL behind reduce.h: kernels/collective/gpu_collective.h with the harness's errors. */
 #include "bench/device/reduce.h"
 
 #include <errno.h>
 
 #ifdef CONTEND_HAVE_CUDA
-
-#include <stdlib.h>
 
 #include "bench/collective/collective_nccl.h"
 #include "bench/gpu/gpu.h"
@@ -20,23 +17,6 @@ static int cuda_probe(const struct bench_ctx *ctx)
                        "an all-reduce among %u workers needs a GPU for each; %u visible",
                        ctx->slots, ctx->machine->ngpus);
     return nccl_team_load(ctx);
-}
-
-/* Rank 0 makes the id under which all join, and everyone gets it. */
-static int spread_id(struct peers *peers, struct gpu_collective *gc, struct nccl_id *id,
-                     struct err *err)
-{
-    char msg[GPU_MSG] = "";
-    struct nccl_id *all = calloc(peers->size, sizeof(*all));
-    int rc = all ? 0 : err_set(err, -ENOMEM, "no memory for %u ranks", peers->size);
-    if (!rc && peers->rank == 0)
-        rc = gpu_error(gpu_collective_make_id(gc, id, msg, sizeof(msg)), msg, err);
-    if (!rc)
-        rc = peers_gather(peers, id, all, sizeof(*id), err);
-    if (!rc)
-        *id = all[0];
-    free(all);
-    return rc;
 }
 
 static size_t largest(const struct reduce_config *config)
@@ -56,29 +36,22 @@ static int prepare(struct reduce *reduce, size_t call, struct err *err)
 }
 
 /* Out of place, so that the same numbers are summed in every step. */
-static int cuda_open(struct reduce *reduce, const struct reduce_config *config, struct err *err)
+static int cuda_open(struct reduce *reduce, const struct reduce_config *config,
+                     struct bench_ctx *ctx)
 {
     char msg[GPU_MSG] = "";
-    struct nccl_id id = {0};
     struct gpu_collective *gc = NULL;
-    const struct gpu_collective_config team = {.ranks = reduce->peers->size,
-                                               .first = reduce->peers->rank,
-                                               .local = 1,
-                                               .pci_bdf = &config->pci_bdf};
-    int rc = gpu_error(gpu_collective_open(&team, &gc, msg, sizeof(msg)), msg, err);
+    size_t bytes = largest(config);
+    int rc = nccl_team_open(ctx, 1, 0, &gc);
     reduce->impl = gc;
     if (!rc)
-        rc = spread_id(reduce->peers, gc, &id, err);
+        rc = nccl_team_allocate(ctx, gc, false, &bytes);
+    if (!rc && bytes < largest(config))
+        rc = err_set(ctx->err, -ENOMEM, "a GPU has no room for collectives of %zu bytes",
+                     largest(config));
     if (!rc)
-        rc = gpu_error(gpu_collective_join(gc, &id, msg, sizeof(msg)), msg, err);
-    if (!rc)
-        rc = gpu_error(gpu_collective_allocate(gc, largest(config), false, msg, sizeof(msg)), msg,
-                       err);
-    if (!rc)
-        rc = prepare(reduce, 0, err);
-    if (!rc)
-        rc = gpu_error(gpu_collective_fill(gc, 0, msg, sizeof(msg)), msg, err);
-    return rc;
+        rc = prepare(reduce, 0, ctx->err);
+    return rc ? rc : gpu_error(gpu_collective_fill(gc, 0, msg, sizeof(msg)), msg, ctx->err);
 }
 
 static int launch(struct reduce *reduce, size_t call, struct err *err)
@@ -171,19 +144,6 @@ static int cuda_absent(const struct bench_ctx *ctx)
     return err_set(ctx->err, -ENOTSUP, "device cuda: this program was built without CUDA");
 }
 
-static int cuda_open(struct reduce *reduce, const struct reduce_config *config, struct err *err)
-{
-    (void)reduce;
-    (void)config;
-    return err_set(err, -ENOTSUP, "device cuda: this program was built without CUDA");
-}
-
-static void cuda_close(struct reduce *reduce)
-{
-    (void)reduce;
-}
-
-const struct reduce_ops reduce_cuda_ops = {
-    .probe = cuda_absent, .open = cuda_open, .close = cuda_close};
+const struct reduce_ops reduce_cuda_ops = {.probe = cuda_absent};
 
 #endif

@@ -23,13 +23,14 @@ struct ring {
     uint64_t came_ns[]; /* and all ranks */
 };
 
-static int sim_open(struct reduce *reduce, const struct reduce_config *config, struct err *err)
+static int sim_open(struct reduce *reduce, const struct reduce_config *config,
+                    struct bench_ctx *ctx)
 {
     unsigned n = reduce->peers->size;
     struct ring *ring = calloc(1, sizeof(*ring) + n * sizeof(ring->came_ns[0]));
     reduce->impl = ring;
     if (!ring)
-        return err_set(err, -ENOMEM, "no memory for %u ranks", n);
+        return err_set(ctx->err, -ENOMEM, "no memory for %u ranks", n);
     double sent = 0;
     for (size_t i = 0; i < config->ncalls; i++) {
         double times = config->calls[i].op == COLLECTIVE_ALLREDUCE ? 2 : 1;

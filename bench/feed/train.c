@@ -128,13 +128,12 @@ static int open_reduce(struct train *train, struct bench_ctx *ctx)
     int rc = pattern_make(&pattern, ctx->peers->size, &train->calls, ctx->err);
     const struct reduce_config config = {
         .kind = ctx->device,
-        .pci_bdf = ctx->pci_bdf,
         .calls = train->calls.call,
         .ncalls = train->calls.n,
         .spin = params->feed.wait == FEED_WAIT_SPIN,
         .sim_gbps = params->sim_reduce_gbps,
     };
-    return rc ? rc : reduce_open(&train->reduce, &config, ctx->peers, ctx->err);
+    return rc ? rc : reduce_open(&train->reduce, &config, ctx);
 }
 
 static int train_setup(struct bench_ctx *ctx)

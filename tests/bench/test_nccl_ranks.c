@@ -316,12 +316,10 @@ static void *reduce_main(void *arg)
                             .peers = &rank->peers,
                             .calls = train_calls,
                             .ncalls = sizeof(train_calls) / sizeof(train_calls[0])};
-    const struct reduce_config config = {.kind = DEVICE_CUDA,
-                                         .pci_bdf = rank->ctx.pci_bdf,
-                                         .calls = reduce.calls,
-                                         .ncalls = reduce.ncalls};
+    const struct reduce_config config = {
+        .kind = DEVICE_CUDA, .calls = reduce.calls, .ncalls = reduce.ncalls};
     rank->ctx.made = &rank->made;
-    rank->setup = reduce.ops->open(&reduce, &config, &rank->err);
+    rank->setup = reduce.ops->open(&reduce, &config, &rank->ctx);
     if (!rank->setup)
         rank->run = reduce.ops->start(&reduce, &rank->came_ns, &rank->err);
     if (!rank->run)
