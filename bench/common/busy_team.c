@@ -46,7 +46,7 @@ int busy_team_open(struct busy_team *busy, const struct bench_ctx *ctx)
     state->machine = ctx->machine;
     for (unsigned i = 0; i < n; i++)
         busy_begin(state->threads[i].chains, (uint64_t)i * BUSY_CHAINS);
-    return team_start_all(&state->team, ctx);
+    return team_start(&state->team, ctx, NULL, n);
 }
 
 static void compute(void *arg, unsigned rank, unsigned n)

@@ -70,6 +70,23 @@ void memory_unmap(struct memory_block *block)
     *block = (struct memory_block){0};
 }
 
+static void unmap(void *block)
+{
+    memory_unmap(block);
+}
+
+int memory_keep(struct bench_ctx *ctx, struct memory_block *block)
+{
+    return bench_at_close(ctx, unmap, block);
+}
+
+int memory_open(struct bench_ctx *ctx, struct memory_block *block, size_t bytes,
+                enum memory_pages pages)
+{
+    int rc = memory_map(block, bytes, pages, ctx->err);
+    return rc ? rc : memory_keep(ctx, block);
+}
+
 /* Kilobytes behind "name:" when `line` is that line, else 0. */
 static uint64_t kilobytes(const char *line, const char *name)
 {

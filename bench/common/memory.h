@@ -30,6 +30,12 @@ struct memory_block {
 int memory_map(struct memory_block *block, size_t bytes, enum memory_pages pages, struct err *err);
 void memory_unmap(struct memory_block *block);
 
+/* The same until bench_close: memory_unmap is not needed then. */
+int memory_open(struct bench_ctx *ctx, struct memory_block *block, size_t bytes,
+                enum memory_pages pages);
+/* Unmaps in bench_close what is mapped by then. */
+int memory_keep(struct bench_ctx *ctx, struct memory_block *block);
+
 /*
  * The share of a touched block, 0..1, that lies on pages of its kind, from /proc/self/smaps: asking
  * for huge pages is not getting them. NaN where smaps cannot be read.

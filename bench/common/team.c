@@ -97,50 +97,52 @@ static int refused(struct team *team, struct err *err)
     return 0;
 }
 
-int team_start(struct team *team, const unsigned *os_cpus, unsigned n, struct visit_log *visits,
-               struct err *err)
+int team_start(struct team *team, const struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n)
 {
     size_t size = sizeof(struct team_shared) + n * sizeof(struct team_thread);
     size = (size + 127) / 128 * 128;
     struct team_shared *shared = aligned_alloc(128, size);
     *team = (struct team){.shared = shared};
     if (!shared)
-        return err_set(err, -ENOMEM, "cannot allocate a team of %u threads", n);
+        return err_set(ctx->err, -ENOMEM, "cannot allocate a team of %u threads", n);
     memset(shared, 0, size);
-    shared->visits = visits;
+    shared->visits = ctx->visits;
     atomic_store(&shared->left, n);
     int rc = 0;
     while (team->n < n && !rc) {
         struct team_thread *thread = &shared->threads[team->n];
         thread->shared = shared;
-        thread->os_cpu = os_cpus[team->n];
+        thread->os_cpu = os_cpus ? os_cpus[team->n] : ctx->machine->cpus[team->n].os_cpu;
         rc = -pthread_create(&thread->handle, NULL, thread_main, thread);
         team->n += !rc;
     }
     if (rc) {
-        (void)err_sys(err, rc, "cannot start thread %u of %u", team->n + 1, n);
+        (void)err_sys(ctx->err, rc, "cannot start thread %u of %u", team->n + 1, n);
         if (atomic_fetch_sub(&shared->left, n - team->n) == n - team->n)
             futex_set(&shared->done, 1);
     }
     await(shared);
     if (!rc)
-        rc = refused(team, err);
+        rc = refused(team, ctx->err);
     if (rc)
         team_stop(team);
     return rc;
 }
 
-int team_start_all(struct team *team, const struct bench_ctx *ctx)
+static void stop(void *team)
 {
-    unsigned n = ctx->machine->ncpus;
-    unsigned *os_cpus = malloc(n * sizeof(*os_cpus));
-    if (!os_cpus)
-        return err_set(ctx->err, -ENOMEM, "cannot allocate a list of %u CPUs", n);
-    for (unsigned i = 0; i < n; i++)
-        os_cpus[i] = ctx->machine->cpus[i].os_cpu;
-    int rc = team_start(team, os_cpus, n, ctx->visits, ctx->err);
-    free(os_cpus);
-    return rc;
+    team_stop(team);
+}
+
+int team_open(struct team *team, struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n)
+{
+    int rc = team_start(team, ctx, os_cpus, n);
+    return rc ? rc : bench_at_close(ctx, stop, team);
+}
+
+int team_open_all(struct team *team, struct bench_ctx *ctx)
+{
+    return team_open(team, ctx, NULL, ctx->machine->ncpus);
 }
 
 uint64_t team_run(struct team *team, const unsigned *members, unsigned n, team_job *job, void *arg)

@@ -2,7 +2,7 @@
  * Threads for benchmarks that scan: each pinned to one CPU, asleep between jobs, started together.
  *
  *   struct team team = {0};
- *   team_start(&team, os_cpus, n, ctx->visits, err);
+ *   team_start(&team, ctx, os_cpus, n);
  *   uint64_t ns = team_run(&team, NULL, n, job, arg);     // job(arg, rank, n) in n threads
  *   team_stop(&team);
  *
@@ -24,14 +24,16 @@ struct team {
 typedef void team_job(void *arg, unsigned rank, unsigned n);
 
 /*
- * One thread on each of os_cpus[0..n-1]; `visits` may be NULL. -errno and which CPU refused
+ * One thread on each of os_cpus[0..n-1], NULL: of the machine's. -errno and which CPU refused
  * (offline, or outside the allowed set). After a failure team_stop is allowed, not needed.
  */
-int team_start(struct team *team, const unsigned *os_cpus, unsigned n, struct visit_log *visits,
-               struct err *err);
+int team_start(struct team *team, const struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n);
+
+/* The same until bench_close: team_stop is not needed then. */
+int team_open(struct team *team, struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n);
 
 /* One thread on each CPU of the machine, in its order. */
-int team_start_all(struct team *team, const struct bench_ctx *ctx);
+int team_open_all(struct team *team, struct bench_ctx *ctx);
 
 /*
  * Runs job in threads members[0..n-1] (NULL: the first n), released together by a barrier, and

@@ -461,7 +461,7 @@ static int make_plan(struct copy_scan *scan, struct bench_ctx *ctx)
 }
 
 /* A thread on the first CPU of each node, or of the machine for nodes without CPUs. */
-static int start_team(struct copy_scan *scan, const struct bench_ctx *ctx)
+static int start_team(struct copy_scan *scan, struct bench_ctx *ctx)
 {
     unsigned os_cpus[COPY_NODES];
     for (unsigned node = 0; node < scan->shape.nnodes; node++) {
@@ -470,7 +470,7 @@ static int start_team(struct copy_scan *scan, const struct bench_ctx *ctx)
             if (ctx->machine->cpus[cpu].os_node == (int)scan->shape.os_node[node])
                 os_cpus[node] = ctx->machine->cpus[cpu].os_cpu;
     }
-    return team_start(&scan->team, os_cpus, scan->shape.nnodes, ctx->visits, ctx->err);
+    return team_open(&scan->team, ctx, os_cpus, scan->shape.nnodes);
 }
 
 static int copy_setup(struct bench_ctx *ctx)
@@ -517,7 +517,6 @@ static int copy_check(struct bench_ctx *ctx)
 static void copy_teardown(struct bench_ctx *ctx)
 {
     struct copy_scan *scan = ctx->state;
-    team_stop(&scan->team);
     close_memory(scan);
     copy_walks_close(&scan->walks);
 }

@@ -207,7 +207,7 @@ static int cache_thrash_setup(struct bench_ctx *ctx)
     t->fight.area_bytes = t->sizes.area_bytes;
     rc = map_aggressors(t, ctx->err);
     if (!rc)
-        rc = team_start_all(&t->team, ctx);
+        rc = team_open_all(&t->team, ctx);
     if (!rc)
         (void)team_run(&t->team, NULL, machine->ncpus, fill, t);
     return rc;
@@ -216,7 +216,6 @@ static int cache_thrash_setup(struct bench_ctx *ctx)
 static void cache_thrash_teardown(struct bench_ctx *ctx)
 {
     struct cache_thrash *t = ctx->state;
-    team_stop(&t->team);
     fight_free(&t->fight);
     for (unsigned i = 0; t->all && i < ctx->machine->ncpus; i++)
         aggressor_free(&t->all[i]);

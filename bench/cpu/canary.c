@@ -129,11 +129,11 @@ static int canary_setup(struct bench_ctx *ctx)
     c->at = c->lines;
     size_t bytes = array_bytes(machine);
     c->n = bytes / sizeof(double);
-    int rc = memory_map(&c->arrays[0], bytes, MEMORY_4K, ctx->err);
+    int rc = memory_open(ctx, &c->arrays[0], bytes, MEMORY_4K);
     if (!rc)
-        rc = memory_map(&c->arrays[1], bytes, MEMORY_4K, ctx->err);
+        rc = memory_open(ctx, &c->arrays[1], bytes, MEMORY_4K);
     unsigned os_cpu = machine->cpus[machine->ncpus - 1].os_cpu;
-    return rc ? rc : team_start(&c->team, &os_cpu, 1, ctx->visits, ctx->err);
+    return rc ? rc : team_open(&c->team, ctx, &os_cpu, 1);
 }
 
 static int canary_scan(struct bench_ctx *ctx)
@@ -170,14 +170,6 @@ static int canary_check(struct bench_ctx *ctx)
     return 0;
 }
 
-static void canary_teardown(struct bench_ctx *ctx)
-{
-    struct canary *c = ctx->state;
-    team_stop(&c->team);
-    memory_unmap(&c->arrays[0]);
-    memory_unmap(&c->arrays[1]);
-}
-
 const struct bench bench_canary = {
     .name = "canary",
     .summary = "how fast one CPU is right now: beside the arms of every run",
@@ -186,5 +178,4 @@ const struct bench bench_canary = {
     .setup = canary_setup,
     .scan = canary_scan,
     .check = canary_check,
-    .teardown = canary_teardown,
 };

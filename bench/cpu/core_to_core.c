@@ -139,19 +139,12 @@ static int core_to_core_setup(struct bench_ctx *ctx)
     c->latency_min = bench_array(ctx, npairs, sizeof(*c->latency_min));
     if (!c->balls || !c->duels || !c->members || !c->latency || !c->latency_min)
         return -ENOMEM;
-    int rc = memory_map(&c->pages, c->page_bytes * HOMES * c->n, MEMORY_4K, ctx->err);
+    int rc = memory_open(ctx, &c->pages, c->page_bytes * HOMES * c->n, MEMORY_4K);
     if (!rc)
-        rc = team_start_all(&c->team, ctx);
+        rc = team_open_all(&c->team, ctx);
     if (!rc)
         (void)team_run(&c->team, NULL, c->n, touch_pages, c);
     return rc;
-}
-
-static void core_to_core_teardown(struct bench_ctx *ctx)
-{
-    struct core_to_core *c = ctx->state;
-    team_stop(&c->team);
-    memory_unmap(&c->pages);
 }
 
 /* Silence counts from the first question: the kernel asks only who has waited for long. */
@@ -434,5 +427,4 @@ const struct bench bench_core_to_core = {
     .setup = core_to_core_setup,
     .scan = core_to_core_scan,
     .check = core_to_core_check,
-    .teardown = core_to_core_teardown,
 };

@@ -76,14 +76,8 @@ static int speed_setup(struct bench_ctx *ctx)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the arrays of %u CPUs", s->n);
     for (unsigned cpu = 0; cpu < s->n; cpu++)
         busy_begin(s->turns[cpu].chain, s->seed + (uint64_t)cpu * BUSY_CHAINS);
-    return team_start_all(&s->team, ctx);
-}
-
-static void speed_teardown(struct bench_ctx *ctx)
-{
-    struct speed *s = ctx->state;
-    team_stop(&s->team);
-    free(s->arrays);
+    int rc = bench_at_close(ctx, free, s->arrays);
+    return rc ? rc : team_open_all(&s->team, ctx);
 }
 
 /* Batches until half a turn is over; the least time of one behind the settling, ns. */
@@ -173,5 +167,4 @@ const struct bench bench_cpu_speed = {
     .setup = speed_setup,
     .scan = speed_scan,
     .check = speed_check,
-    .teardown = speed_teardown,
 };

@@ -92,14 +92,8 @@ static int false_sharing_setup(struct bench_ctx *ctx)
     f->area = aligned_alloc(4096, (size_t)SHARE_WRITERS * PADDED_BYTES);
     if (!f->area)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the counters");
-    return team_start_all(&f->team, ctx);
-}
-
-static void false_sharing_teardown(struct bench_ctx *ctx)
-{
-    struct false_sharing *f = ctx->state;
-    team_stop(&f->team);
-    free((void *)f->area);
+    int rc = bench_at_close(ctx, free, (void *)f->area);
+    return rc ? rc : team_open_all(&f->team, ctx);
 }
 
 static _Atomic uint8_t *counter_of(const struct false_sharing *f, unsigned rank)
@@ -206,5 +200,4 @@ const struct bench bench_false_sharing = {
     .setup = false_sharing_setup,
     .scan = false_sharing_scan,
     .check = false_sharing_check,
-    .teardown = false_sharing_teardown,
 };

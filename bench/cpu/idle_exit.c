@@ -61,13 +61,7 @@ static int idle_setup(struct bench_ctx *ctx)
     s->sleeps = (unsigned)fmin(fmax(fit, SLEEPS_LEAST), SLEEPS_MOST);
     s->late_us = bench_array(ctx, (size_t)s->n * STATES * s->sleeps, sizeof(*s->late_us));
     s->median_us = bench_array(ctx, s->n, sizeof(*s->median_us));
-    return s->late_us && s->median_us ? team_start_all(&s->team, ctx) : -ENOMEM;
-}
-
-static void idle_teardown(struct bench_ctx *ctx)
-{
-    struct idle *s = ctx->state;
-    team_stop(&s->team);
+    return s->late_us && s->median_us ? team_open_all(&s->team, ctx) : -ENOMEM;
 }
 
 /* 1 to 10 ms, so that no timer of the system beats with them. */
@@ -126,5 +120,4 @@ const struct bench bench_idle_exit = {
     .state_size = sizeof(struct idle),
     .setup = idle_setup,
     .scan = idle_scan,
-    .teardown = idle_teardown,
 };

@@ -110,13 +110,12 @@ static int smt_pairs_setup(struct bench_ctx *ctx)
         return err_set(ctx->err, -ENOMEM, "cannot allocate the rates of %u CPUs", s->n);
     for (unsigned cpu = 0; cpu < s->n; cpu++)
         busy_begin(s->chains[cpu].chain, s->seed + (uint64_t)cpu * BUSY_CHAINS);
-    return team_start_all(&s->team, ctx);
+    return team_open_all(&s->team, ctx);
 }
 
 static void smt_pairs_teardown(struct bench_ctx *ctx)
 {
     struct smt_pairs *s = ctx->state;
-    team_stop(&s->team);
     pairs_plan_free(&s->plan);
 }
 

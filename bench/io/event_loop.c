@@ -128,14 +128,7 @@ static int event_loop_setup(struct bench_ctx *ctx)
     s->message_bytes = params->message;
     const unsigned os_cpus[PLAYERS] = {machine->cpus[0].os_cpu,
                                        machine->cpus[machine->ncpus - 1].os_cpu};
-    return team_start(&s->team, os_cpus, PLAYERS, ctx->visits, ctx->err);
-}
-
-static void event_loop_teardown(struct bench_ctx *ctx)
-{
-    struct event_loop *s = ctx->state;
-    team_stop(&s->team);
-    echo_close(&s->echo);
+    return team_open(&s->team, ctx, os_cpus, PLAYERS);
 }
 
 static void play(void *arg, unsigned rank, unsigned n)
@@ -199,5 +192,4 @@ const struct bench bench_event_loop = {
     .state_size = sizeof(struct event_loop),
     .setup = event_loop_setup,
     .scan = event_loop_scan,
-    .teardown = event_loop_teardown,
 };

@@ -217,13 +217,12 @@ static int read_path_setup(struct bench_ctx *ctx)
     if (rc)
         return rc;
     read_points_list(s, ctx);
-    return team_start_all(&s->team, ctx);
+    return team_open_all(&s->team, ctx);
 }
 
 static void read_path_teardown(struct bench_ctx *ctx)
 {
     struct read_path *s = ctx->state;
-    team_stop(&s->team);
     data_free(&s->small);
     data_free(&s->whole);
     free(s->content);

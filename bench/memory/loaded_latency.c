@@ -192,11 +192,11 @@ static int loaded_setup(struct bench_ctx *ctx)
     loaded->injectors = bench_array(ctx, ncpus, sizeof(*loaded->injectors));
     if (!loaded->injectors)
         return -ENOMEM;
-    int rc = memory_map(&loaded->chain, bytes, (enum memory_pages)params->pages, ctx->err);
+    int rc = memory_open(ctx, &loaded->chain, bytes, (enum memory_pages)params->pages);
     if (!rc)
-        rc = memory_map(&loaded->load, load_bytes, (enum memory_pages)params->pages, ctx->err);
+        rc = memory_open(ctx, &loaded->load, load_bytes, (enum memory_pages)params->pages);
     if (!rc)
-        rc = team_start_all(&loaded->team, ctx);
+        rc = team_open_all(&loaded->team, ctx);
     if (rc)
         return rc;
     (void)team_run(&loaded->team, NULL, ncpus, prepare, loaded);
@@ -204,14 +204,6 @@ static int loaded_setup(struct bench_ctx *ctx)
     ctx->buffer = loaded->chain.base;
     ctx->buffer_bytes = loaded->chain.bytes;
     return 0;
-}
-
-static void loaded_teardown(struct bench_ctx *ctx)
-{
-    struct loaded *loaded = ctx->state;
-    team_stop(&loaded->team);
-    memory_unmap(&loaded->load);
-    memory_unmap(&loaded->chain);
 }
 
 static void inject_chunk(struct loaded *loaded, struct injector *self, size_t at)
@@ -427,5 +419,4 @@ const struct bench bench_loaded_latency = {
     .setup = loaded_setup,
     .scan = loaded_scan,
     .check = loaded_check,
-    .teardown = loaded_teardown,
 };

@@ -250,23 +250,16 @@ static int bandwidth_setup(struct bench_ctx *ctx)
     uint64_t bytes = params->size ? params->size : choose_bytes(bw, ctx);
     bw->n = (size_t)bytes / sizeof(double);
     bw->stride = memory_round_down(bytes + ALIGN - 1, ALIGN) / sizeof(double);
-    int rc = memory_map(&bw->block, ARRAYS * bw->stride * sizeof(double),
-                        (enum memory_pages)params->pages, ctx->err);
+    int rc = memory_open(ctx, &bw->block, ARRAYS * bw->stride * sizeof(double),
+                         (enum memory_pages)params->pages);
     if (!rc)
-        rc = team_start_all(&bw->team, ctx);
+        rc = team_open_all(&bw->team, ctx);
     if (rc)
         return rc;
     place(bw, all);
     ctx->buffer = bw->block.base;
     ctx->buffer_bytes = bw->block.bytes;
     return 0;
-}
-
-static void bandwidth_teardown(struct bench_ctx *ctx)
-{
-    struct bandwidth *bw = ctx->state;
-    team_stop(&bw->team);
-    memory_unmap(&bw->block);
 }
 
 static void run_pass(void *arg, unsigned rank, unsigned n)
@@ -481,5 +474,4 @@ const struct bench bench_mem_bandwidth = {
     .setup = bandwidth_setup,
     .scan = bandwidth_scan,
     .check = bandwidth_check,
-    .teardown = bandwidth_teardown,
 };

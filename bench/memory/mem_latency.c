@@ -191,11 +191,13 @@ static void touch(void *arg)
     memset(block->base, 0, block->bytes);
 }
 
-static int open_kind(struct latency *latency, int pages, uint64_t bytes, struct err *err)
+static int open_kind(struct latency *latency, int pages, uint64_t bytes, struct bench_ctx *ctx)
 {
     struct kind *kind = &latency->kinds[pages];
     kind->asked = true;
-    int rc = map_kind(kind, (enum memory_pages)pages, bytes, err);
+    int rc = map_kind(kind, (enum memory_pages)pages, bytes, ctx->err);
+    if (!rc)
+        rc = memory_keep(ctx, &kind->block);
     if (rc || !kind->block.base)
         return rc;
     team_call(&latency->team, 0, touch, &kind->block);
@@ -217,14 +219,14 @@ static int latency_setup(struct bench_ctx *ctx)
     if (latency->group > lines)
         latency->group = 0;
     if (latency->group) {
-        latency->scratch = malloc(chase_scratch(lines, latency->group) * sizeof(uint32_t));
+        latency->scratch = bench_array(ctx, chase_scratch(lines, latency->group), sizeof(uint32_t));
         if (!latency->scratch)
-            return err_set(ctx->err, -ENOMEM, "cannot allocate the order of %zu lines", lines);
+            return -ENOMEM;
     }
-    int rc = team_start(&latency->team, &ctx->machine->cpus[0].os_cpu, 1, ctx->visits, ctx->err);
+    int rc = team_open(&latency->team, ctx, &ctx->machine->cpus[0].os_cpu, 1);
     for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++)
         if (wants(params, pages))
-            rc = open_kind(latency, pages, params->max, ctx->err);
+            rc = open_kind(latency, pages, params->max, ctx);
     for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++) {
         if (latency->kinds[pages].block.base) {
             ctx->buffer = latency->kinds[pages].block.base;
@@ -232,15 +234,6 @@ static int latency_setup(struct bench_ctx *ctx)
         }
     }
     return rc;
-}
-
-static void latency_teardown(struct bench_ctx *ctx)
-{
-    struct latency *latency = ctx->state;
-    for (int pages = MEMORY_PAGES - 1; pages >= 0; pages--)
-        memory_unmap(&latency->kinds[pages].block);
-    team_stop(&latency->team);
-    free(latency->scratch);
 }
 
 static void link_lines(struct latency *latency, struct kind *kind, size_t lines)
@@ -446,5 +439,4 @@ const struct bench bench_mem_latency = {
     .setup = latency_setup,
     .scan = latency_scan,
     .check = latency_check,
-    .teardown = latency_teardown,
 };

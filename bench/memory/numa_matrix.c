@@ -182,12 +182,12 @@ static void link_chain(void *arg)
     chase_grow(matrix->to->block.base, 0, chain_lines(matrix->to), matrix->seed);
 }
 
-static int open_node(struct matrix *matrix, struct node *node, const struct bench_ctx *ctx)
+static int open_node(struct matrix *matrix, struct node *node, struct bench_ctx *ctx)
 {
     uint64_t bytes;
     int rc = choose_bytes(matrix, ctx, node->os_node, &bytes);
     if (!rc)
-        rc = memory_map(&node->block, bytes, MEMORY_THP, ctx->err);
+        rc = memory_open(ctx, &node->block, bytes, MEMORY_THP);
     if (!rc)
         rc = memory_node_bind(&node->block, node->os_node, ctx->err);
     if (rc)
@@ -232,18 +232,10 @@ static int matrix_setup(struct bench_ctx *ctx)
     if (!matrix->members || !matrix->sums)
         return -ENOMEM;
     assign_cpus(matrix, ctx->machine);
-    int rc = team_start_all(&matrix->team, ctx);
+    int rc = team_open_all(&matrix->team, ctx);
     for (unsigned i = 0; i < matrix->nnodes && !rc; i++)
         rc = open_node(matrix, &matrix->nodes[i], ctx);
     return rc;
-}
-
-static void matrix_teardown(struct bench_ctx *ctx)
-{
-    struct matrix *matrix = ctx->state;
-    team_stop(&matrix->team);
-    for (unsigned i = 0; i < matrix->nnodes; i++)
-        memory_unmap(&matrix->nodes[i].block);
 }
 
 static void read_part(void *arg, unsigned rank, unsigned n)
@@ -400,5 +392,4 @@ const struct bench bench_numa_matrix = {
     .setup = matrix_setup,
     .scan = matrix_scan,
     .check = matrix_check,
-    .teardown = matrix_teardown,
 };

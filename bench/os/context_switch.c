@@ -162,18 +162,16 @@ static int switch_setup(struct bench_ctx *ctx)
     list_points(s, ctx->params);
     /* One more for what players do alone. */
     s->slice_ns = points_share_ns(ctx, s->npoints + 1, slice_least_ns);
-    int rc = memory_map(&s->sets, (size_t)2 * WORKING_SET_MOST, MEMORY_4K, ctx->err);
+    int rc = memory_open(ctx, &s->sets, (size_t)2 * WORKING_SET_MOST, MEMORY_4K);
     if (!rc)
         rc = open_ping_pong(s, ctx->err);
-    return rc ? rc : team_start(&s->team, s->os_cpus, 1, ctx->visits, ctx->err);
+    return rc ? rc : team_open(&s->team, ctx, s->os_cpus, 1);
 }
 
 static void switch_teardown(struct bench_ctx *ctx)
 {
     struct switching *s = ctx->state;
-    team_stop(&s->team);
     ping_pong_close(s->ping_pong);
-    memory_unmap(&s->sets);
 }
 
 static struct dims place_of(const struct point *point)

@@ -133,15 +133,8 @@ static int fairness_setup(struct bench_ctx *ctx)
         (void)err_set(&s->no_room, -ENOTSUP, "this runs at nice %d: no room for %d more", s->nice,
                       NICE_STEP * (TASKS - 1));
     s->slice_ns = (uint64_t)(ctx->budget_s * 1e9 / (POINTS + 1)); /* two for the shares */
-    int rc = team_start(&s->by_nice, os_cpus, TASKS, ctx->visits, ctx->err);
-    return rc ? rc : team_start(&s->by_policy, os_cpus, TASKS, ctx->visits, ctx->err);
-}
-
-static void fairness_teardown(struct bench_ctx *ctx)
-{
-    struct fairness *s = ctx->state;
-    team_stop(&s->by_nice);
-    team_stop(&s->by_policy);
+    int rc = team_open(&s->by_nice, ctx, os_cpus, TASKS);
+    return rc ? rc : team_open(&s->by_policy, ctx, os_cpus, TASKS);
 }
 
 /* ---- shares ---- */
@@ -318,5 +311,4 @@ const struct bench bench_fairness = {
     .state_size = sizeof(struct fairness),
     .setup = fairness_setup,
     .scan = fairness_scan,
-    .teardown = fairness_teardown,
 };

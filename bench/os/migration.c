@@ -139,13 +139,7 @@ static int migration_setup(struct bench_ctx *ctx)
     list_points(s, ctx->params);
     /* One more for what is done without a move. */
     s->repeat.slice_ns = points_share_ns(ctx, s->npoints + 1, slice_least_ns);
-    return memory_map(&s->set, WORKING_SET_MOST, MEMORY_4K, ctx->err);
-}
-
-static void migration_teardown(struct bench_ctx *ctx)
-{
-    struct migration *s = ctx->state;
-    memory_unmap(&s->set);
+    return memory_open(ctx, &s->set, WORKING_SET_MOST, MEMORY_4K);
 }
 
 /* ---- the way ---- */
@@ -242,7 +236,7 @@ static int move_about(struct bench_ctx *ctx, struct point *point)
     struct team mover = {0};
     int rc = point->cpus == AWAKE ? keep_both_awake(keepers, &s->way, &point->absent) : 0;
     if (!rc)
-        rc = team_start(&mover, s->way.os_cpus, 1, ctx->visits, ctx->err);
+        rc = team_start(&mover, ctx, s->way.os_cpus, 1);
     if (!rc)
         team_call(&mover, 0, move, s);
     team_stop(&mover);
@@ -324,7 +318,7 @@ static int measure_alone(struct bench_ctx *ctx)
     int rc = way_open(&s->way, machine->cpus[0].os_cpu, machine->cpus[machine->ncpus - 1].os_cpu,
                       ctx->err);
     if (!rc)
-        rc = team_start(&team, s->way.os_cpus, 1, ctx->visits, ctx->err);
+        rc = team_start(&team, ctx, s->way.os_cpus, 1);
     s->repeat.slice_ns = slice_ns / SIZES; /* the call and the sets */
     if (!rc)
         team_call(&team, 0, stay, s);
@@ -383,5 +377,4 @@ const struct bench bench_migration = {
     .state_size = sizeof(struct migration),
     .setup = migration_setup,
     .scan = migration_scan,
-    .teardown = migration_teardown,
 };

@@ -211,7 +211,7 @@ struct contention {
 };
 
 /* The first so many have a CPU each, the others share those. */
-static int start_team(struct contention *c, const struct bench_ctx *ctx)
+static int start_team(struct contention *c, struct bench_ctx *ctx)
 {
     unsigned n = OVER * c->ncpus;
     unsigned *os_cpus = malloc(n * sizeof(*os_cpus));
@@ -219,7 +219,7 @@ static int start_team(struct contention *c, const struct bench_ctx *ctx)
         return err_set(ctx->err, -ENOMEM, "cannot allocate a list of %u CPUs", n);
     for (unsigned i = 0; i < n; i++)
         os_cpus[i] = ctx->machine->cpus[i % c->ncpus].os_cpu;
-    int rc = team_start(&c->team, os_cpus, n, ctx->visits, ctx->err);
+    int rc = team_open(&c->team, ctx, os_cpus, n);
     free(os_cpus);
     return rc;
 }
@@ -252,12 +252,6 @@ static int mutex_setup(struct bench_ctx *ctx)
     c->slice_ns = points_share_ns(ctx, (size_t)c->ncrowds * c->nlocks, slice_least_ns);
     c->contenders = bench_array(ctx, (size_t)OVER * n, sizeof(*c->contenders));
     return c->contenders ? start_team(c, ctx) : -ENOMEM;
-}
-
-static void mutex_teardown(struct bench_ctx *ctx)
-{
-    struct contention *c = ctx->state;
-    team_stop(&c->team);
 }
 
 /* Whoever sees that the time is over ends it for all: one who gets no lock cannot look. */
@@ -361,5 +355,4 @@ const struct bench bench_mutex = {
     .state_size = sizeof(struct contention),
     .setup = mutex_setup,
     .scan = mutex_scan,
-    .teardown = mutex_teardown,
 };

@@ -109,13 +109,7 @@ static int inversion_setup(struct bench_ctx *ctx)
     s->work_ns[LOW] = (uint64_t)(params->held_s * 1e9);
     s->work_ns[MIDDLE] = (uint64_t)(params->kept_s * 1e9);
     s->seed = ctx->round_seed;
-    return team_start(&s->team, os_cpus, ROLES, ctx->visits, ctx->err);
-}
-
-static void inversion_teardown(struct bench_ctx *ctx)
-{
-    struct inversion *s = ctx->state;
-    team_stop(&s->team);
+    return team_open(&s->team, ctx, os_cpus, ROLES);
 }
 
 /* -errno of the real-time priority that a role has. */
@@ -288,5 +282,4 @@ const struct bench bench_priority_inversion = {
     .state_size = sizeof(struct inversion),
     .setup = inversion_setup,
     .scan = inversion_scan,
-    .teardown = inversion_teardown,
 };

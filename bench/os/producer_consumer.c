@@ -198,12 +198,6 @@ static int exchange_setup(struct bench_ctx *ctx)
     return s->waits && s->hands ? 0 : -ENOMEM;
 }
 
-static void exchange_teardown(struct bench_ctx *ctx)
-{
-    struct exchange *s = ctx->state;
-    bounded_close(&s->buffer);
-}
-
 /* ---- those who put ---- */
 
 /* The slice begins where the first thread is there. */
@@ -358,7 +352,7 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
     atomic_store(&s->producing, point->producers);
     int rc = bounded_open(&s->buffer, point->how, point->capacity, ctx->err);
     if (!rc)
-        rc = team_start(&team, os_cpus, threads, ctx->visits, ctx->err);
+        rc = team_start(&team, ctx, os_cpus, threads);
     if (!rc) {
         (void)team_run(&team, NULL, threads, lend_a_hand, s);
         rc = emit_point(ctx, point);
@@ -386,5 +380,4 @@ const struct bench bench_producer_consumer = {
     .state_size = sizeof(struct exchange),
     .setup = exchange_setup,
     .scan = exchange_scan,
-    .teardown = exchange_teardown,
 };

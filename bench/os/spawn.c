@@ -176,13 +176,12 @@ static int spawn_setup(struct bench_ctx *ctx)
     s->seed = ctx->round_seed;
     if (file_find_program("true", true, s->program, sizeof(s->program)))
         (void)err_set(&s->no_program, -ENOTSUP, "PATH has no program 'true' to start");
-    return team_start(&s->team, &ctx->machine->cpus[0].os_cpu, 1, ctx->visits, ctx->err);
+    return team_open(&s->team, ctx, &ctx->machine->cpus[0].os_cpu, 1);
 }
 
 static void spawn_teardown(struct bench_ctx *ctx)
 {
     struct spawn *s = ctx->state;
-    team_stop(&s->team);
     memory_unmap(&s->block);
     if (s->common)
         (void)munmap(s->common, sizeof(*s->common));

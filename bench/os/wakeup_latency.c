@@ -156,7 +156,7 @@ static int wakeup_setup(struct bench_ctx *ctx)
     if (!s->late_us || !s->sleepers)
         return -ENOMEM;
     int rc = busy_team_open(&s->busy, ctx);
-    return rc ? rc : team_start_all(&s->team, ctx);
+    return rc ? rc : team_open_all(&s->team, ctx);
 }
 
 static void close_logs(struct wakeup *s)
@@ -170,7 +170,6 @@ static void close_logs(struct wakeup *s)
 static void wakeup_teardown(struct bench_ctx *ctx)
 {
     struct wakeup *s = ctx->state;
-    team_stop(&s->team);
     busy_team_close(&s->busy);
     if (s->sleepers)
         close_logs(s);

@@ -11,6 +11,8 @@ enum { BLOCK_ALIGN = 128 };
 
 struct bench_block {
     struct bench_block *next;
+    void (*close)(void *what); /* NULL: there is nothing to close */
+    void *what;
 };
 
 /* Pages of large ones are touched by who uses them first: calloc leaves that to them. */
@@ -31,6 +33,17 @@ void *bench_array(struct bench_ctx *ctx, size_t n, size_t item_bytes)
     return (char *)block + sizeof(*block) + (BLOCK_ALIGN - begin % BLOCK_ALIGN) % BLOCK_ALIGN;
 }
 
+int bench_at_close(struct bench_ctx *ctx, void (*close)(void *what), void *what)
+{
+    if (!bench_array(ctx, 0, 1)) {
+        close(what);
+        return -ENOMEM;
+    }
+    ctx->blocks->close = close;
+    ctx->blocks->what = what;
+    return 0;
+}
+
 int bench_open(const struct bench *bench, struct bench_ctx *ctx)
 {
     if (bench->state_size)
@@ -44,6 +57,8 @@ void bench_close(const struct bench *bench, struct bench_ctx *ctx)
         bench->teardown(ctx);
     while (ctx->blocks) {
         struct bench_block *next = ctx->blocks->next;
+        if (ctx->blocks->close)
+            ctx->blocks->close(ctx->blocks->what);
         free(ctx->blocks);
         ctx->blocks = next;
     }

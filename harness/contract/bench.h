@@ -157,7 +157,7 @@ struct bench_ctx {
     struct made *made;            /* what bench_made fills; NULL = nobody asks */
     struct command_seat *command; /* of a benchmark that runs one; NULL = none was given */
     void *state;                  /* the benchmark's own, as its state_size says */
-    struct bench_block *blocks;   /* that bench_array gave */
+    struct bench_block *blocks;   /* that bench_array gave, and what bench_at_close closes */
     const void *buffer;           /* setup may publish its main buffer: the harness then records */
     size_t buffer_bytes;          /*   on which NUMA nodes its pages lie */
 };
@@ -227,6 +227,11 @@ void bench_close(const struct bench *bench, struct bench_ctx *ctx);
 
 /* n zeroed items of so many bytes until bench_close, in cache lines of their own; NULL and why. */
 void *bench_array(struct bench_ctx *ctx, size_t n, size_t item_bytes);
+/*
+ * What setup has opened is closed by bench_close, behind teardown, the last one first. -ENOMEM: it
+ * is closed at once.
+ */
+int bench_at_close(struct bench_ctx *ctx, void (*close)(void *what), void *what);
 
 /*
  * Records one value of metrics[metric] where it stands along the benchmark's dimensions (NO_DIMS: a
