@@ -226,18 +226,12 @@ int batches_open(struct batches *b, const struct batch_params *params, struct be
     return 0;
 }
 
-void batches_close(struct batches *b, struct bench_ctx *ctx)
+void batches_close(struct batches *b)
 {
-    struct output outputs[OUTPUTS];
-    ctx->buffer = NULL;
-    ctx->buffer_bytes = 0;
-    if (!b->sources)
-        return; /* the first array of all */
-    list_outputs(b, outputs);
-    for (int i = OUTPUTS - 1; i >= 0; i--)
-        free(*outputs[i].array);
-    free(b->sources);
-    *b = (struct batches){0};
+    float *sources = b->sources;
+    if (sources) /* the first array of all */
+        batches_close_beside(b);
+    free(sources);
 }
 
 int batches_open_beside(struct batches *beside, const struct batches *of, struct err *err)

@@ -8,7 +8,7 @@
  *       batches_prepare(&batches, i, target);      target: rows * cols floats of the caller's
  *   batches_poison(&batches); batches_poison_target(&batches, target);
  *   batches_prepare(&batches, i, target); rc = batches_check(&batches, i, target, ctx->err);
- *   batches_close(&batches, ctx);        also after a failed open; zeroed batches are closed ones
+ *   batches_close(&batches);             also after a failed open; zeroed batches are closed ones
  *
  * Four raw batches of skewed values, drawn from the worker's seed, take turns: batch i is raw batch
  * i % 4. Everything a step writes but its result, which goes to the target, is kept and
@@ -72,7 +72,7 @@ int batches_validate(const void *params, struct err *err);
 
 /* Allocates, fills and poisons for ctx's team, and publishes the raw data as ctx's buffer. */
 int batches_open(struct batches *batches, const struct batch_params *params, struct bench_ctx *ctx);
-void batches_close(struct batches *batches, struct bench_ctx *ctx);
+void batches_close(struct batches *batches);
 
 /*
  * The same batches for one more thread, which works alone: the raw data is that of `of`, which

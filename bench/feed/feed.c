@@ -50,24 +50,26 @@ static int open_device(struct feed *feed, const struct feed_params *params,
     return device_open(&feed->device, &config, ctx->err);
 }
 
+static void close_feed(void *arg)
+{
+    struct feed *feed = arg;
+    device_close(&feed->device);
+    batches_close(&feed->batches);
+}
+
 int feed_open(struct feed *feed, const struct feed_params *params, struct bench_ctx *ctx)
 {
     feed->prefetch = (unsigned)params->prefetch;
     feed->work = (unsigned)params->gpu_work;
     feed->raw = params->prep == FEED_PREP_GPU;
-    int rc = batches_open(&feed->batches, &params->batch, ctx);
+    int rc = bench_at_close(ctx, close_feed, feed);
+    if (!rc)
+        rc = batches_open(&feed->batches, &params->batch, ctx);
     if (!rc)
         rc = open_device(feed, params, ctx);
     for (unsigned s = 0; !rc && s <= feed->prefetch; s++)
         batches_poison_target(&feed->batches, device_host_buffer(&feed->device, s));
     return rc;
-}
-
-void feed_close(struct feed *feed, struct bench_ctx *ctx)
-{
-    device_close(&feed->device);
-    batches_close(&feed->batches, ctx);
-    *feed = (struct feed){0};
 }
 
 static unsigned slot_of(const struct feed *feed, uint64_t batch)

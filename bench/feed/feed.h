@@ -6,7 +6,7 @@
  *   rc = feed_open(&feed, &params, ctx);
  *   rc = feed_step(&feed, &sample, ctx); ...
  *   rc = feed_check(&feed, ctx->err);
- *   feed_close(&feed, ctx);              also after a failed open; a zeroed feed is a closed one
+ * bench_close closes it.
  */
 #ifndef CONTEND_BENCH_FEED_FEED_H
 #define CONTEND_BENCH_FEED_FEED_H
@@ -126,7 +126,6 @@ struct feed {
 
 /* On ctx's device; publishes the raw data as ctx's buffer. -ENOTSUP, -ENODEV, -ENOMEM with why. */
 int feed_open(struct feed *feed, const struct feed_params *params, struct bench_ctx *ctx);
-void feed_close(struct feed *feed, struct bench_ctx *ctx);
 
 /*
  * Preprocesses a batch, submits it and waits for the oldest ones until `prefetch` are in flight.

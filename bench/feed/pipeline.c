@@ -70,12 +70,6 @@ static int pipeline_setup(struct bench_ctx *ctx)
     return feed_open(&pipeline->feed, &feed, ctx);
 }
 
-static void pipeline_teardown(struct bench_ctx *ctx)
-{
-    struct pipeline *pipeline = ctx->state;
-    feed_close(&pipeline->feed, ctx);
-}
-
 /* Where a thread was when a step began. */
 struct moment {
     uint64_t wall_ns, queue_ns; /* queue: in which it has waited for a CPU; 0 = not known */
@@ -154,5 +148,4 @@ const struct bench bench_pipeline = {
     .setup = pipeline_setup,
     .step = pipeline_step,
     .check = pipeline_check,
-    .teardown = pipeline_teardown,
 };

@@ -36,7 +36,7 @@ static void prep_teardown(struct bench_ctx *ctx)
 {
     struct prep *prep = ctx->state;
     free(prep->target);
-    batches_close(&prep->batches, ctx);
+    batches_close(&prep->batches);
 }
 
 static void step(struct prep *prep, struct sample *sample)

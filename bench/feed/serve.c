@@ -246,12 +246,6 @@ static int serve_setup(struct bench_ctx *ctx)
     return rc;
 }
 
-static void serve_teardown(struct bench_ctx *ctx)
-{
-    struct serve *s = ctx->state;
-    feed_close(&s->feed, ctx);
-}
-
 static int measure_point(struct bench_ctx *ctx, size_t index)
 {
     struct serve *s = ctx->state;
@@ -411,5 +405,4 @@ const struct bench bench_serve = {
     .setup = serve_setup,
     .scan = serve_scan,
     .check = serve_check,
-    .teardown = serve_teardown,
 };

@@ -114,7 +114,7 @@ static void threads_teardown(struct bench_ctx *ctx)
 {
     struct threads *threads = ctx->state;
     free(threads->target);
-    batches_close(&threads->batches, ctx);
+    batches_close(&threads->batches);
 }
 
 /* One batch, and which part of it lies in the slice. */

@@ -155,7 +155,6 @@ static void train_teardown(struct bench_ctx *ctx)
     reduce_tell(&train->reduce, ctx);
     reduce_close(&train->reduce);
     pattern_free(&train->calls);
-    feed_close(&train->feed, ctx);
 }
 
 /* Starting to send, and waiting for the others until all is sent. */

@@ -345,7 +345,7 @@ static void loader_teardown(struct bench_ctx *ctx)
     for (int end = 0; end < 2; end++)
         if (loader->load.begin_fds[end] >= 0)
             (void)close(loader->load.begin_fds[end]);
-    batches_close(&loader->batches, ctx);
+    batches_close(&loader->batches);
     free(loader->scratch);
 }
 
