@@ -25,13 +25,9 @@
  * `serve_worst`: the latest request of those that came in each `bin`, at= ms, at load 60 or the
  * only one.
  * `serve_service` ms: from when a request was begun, what a client of a closed loop would have
- * seen. `serve_queue`: requests that waited when one was begun.
+ * seen.
  * `serve_saturation` %: the load at which the p99 passes `limit`, between two loads on a straight
  * line in its logarithm; `serve_saturation_rate`: that in requests a second of all workers.
- * With `stall`, no worker begins a request for so long, once, in the middle of each point:
- * `serve_floor` is what that alone does to the percentiles, from the schedule; what was measured
- * cannot be below it. `serve_stalled`: requests later than half of it, how=measured, and how many
- * have to be, how=schedule.
  * **Source** Tene, How NOT to measure latency (2013), and wrk2: latency is counted from the
  * intended time, else waiting is left out (coordinated omission). Schroeder, Wierman and
  * Harchol-Balter, Open versus closed, NSDI 2006.
@@ -65,7 +61,7 @@ struct serve_params {
     struct feed_params feed;
     int arrival;
     int64_t load, burst, behind;
-    double rate, limit_s, stall_s, bin_s;
+    double rate, limit_s, bin_s;
 };
 
 static const struct opt serve_opts[] = {
@@ -82,22 +78,18 @@ static const struct opt serve_opts[] = {
             "workers of the background, which have a share of the CPUs, too: for load 100"),
     OPT_SECONDS("limit", serve_params, limit_s, "0", 0, 3600, "TIME",
                 "p99 that is too late; 0: ten times a request alone"),
-    OPT_SECONDS("stall", serve_params, stall_s, "0", 0, 60, "TIME",
-                "nothing is begun for so long, in the middle", .level = OPT_HIDDEN),
     OPT_SECONDS("bin", serve_params, bin_s, "100ms", 1e-3, 3600, "TIME",
                 "of which the latest request is shown; less where a point is short"),
     {.name = NULL},
 };
 
 /* Arrivals and percentiles speak for themselves. */
-enum { BY_ARRIVAL = 1, BY_LOAD, BY_STAT, BY_AT, BY_HOW };
-enum { HOW_SCHEDULE, HOW_MEASURED };
+enum { BY_ARRIVAL = 1, BY_LOAD, BY_STAT, BY_AT };
 static const struct bench_dim serve_dims[] = {
     [BY_ARRIVAL] = {"arrival", .labels = pattern_choices + 1, .said = LABELS("Poisson", "bursts")},
     [BY_LOAD] = {"load", .unit = "% of alone"},
     [BY_STAT] = {"stat", .labels = serve_stats, .said = serve_stats},
     [BY_AT] = {"at"},
-    [BY_HOW] = {"how", .labels = LABELS("schedule", "measured")},
     {.name = NULL},
 };
 
@@ -111,10 +103,7 @@ enum {
     ACHIEVED,
     UNSERVED,
     SERVICE,
-    QUEUE,
-    WORST,
-    FLOOR,
-    STALLED
+    WORST
 };
 static const struct bench_metric serve_metrics[] = {
     [LATENCY] = {"serve_latency", "ms", "lower"},
@@ -126,10 +115,7 @@ static const struct bench_metric serve_metrics[] = {
     [ACHIEVED] = {"serve_achieved", "requests/s", "higher"},
     [UNSERVED] = {"serve_unserved", "ratio", "lower", .only_held = true},
     [SERVICE] = {"serve_service", "ms", "lower", .quiet = true},
-    [QUEUE] = {"serve_queue", "requests", "lower", .quiet = true},
     [WORST] = {"serve_worst", "ms", "lower", .quiet = true},
-    [FLOOR] = {"serve_floor", "ms", "none"},
-    [STALLED] = {"serve_stalled", "requests", "none"},
     {.name = NULL},
 };
 
@@ -210,24 +196,13 @@ static void list_points(struct serve *s, const struct serve_params *params)
 }
 
 /* As many requests for each point: a percentile is as good as its requests are many. */
-static int divide_time(struct serve *s, const struct serve_params *params,
-                       const struct bench_ctx *ctx)
+static void divide_time(struct serve *s, const struct serve_params *params, double budget_s)
 {
     double whole = 0;
     for (unsigned i = 0; i < s->npoints; i++)
         whole += 1.0 / s->points[i].load;
-    for (unsigned i = 0; i < s->npoints; i++) {
-        struct serve_times *times = &s->points[i].times;
-        *times = serve_times_of(ctx->budget_s / s->points[i].load / whole, params->stall_s,
-                                params->bin_s);
-        if (times->stall_at_ns + times->stall_ns > times->span_ns)
-            return err_set(ctx->err, -EINVAL,
-                           "stall %g ms does not fit the half of a point, %.3g ms: measure longer "
-                           "(--time) or fewer points (-p load, -p arrival)",
-                           1e3 * params->stall_s,
-                           1e-6 * (double)(times->span_ns - times->stall_at_ns));
-    }
-    return 0;
+    for (unsigned i = 0; i < s->npoints; i++)
+        s->points[i].times = serve_times_of(budget_s / s->points[i].load / whole, params->bin_s);
 }
 
 static int serve_setup(struct bench_ctx *ctx)
@@ -235,9 +210,8 @@ static int serve_setup(struct bench_ctx *ctx)
     const struct serve_params *params = ctx->params;
     struct serve *s = ctx->state;
     list_points(s, params);
-    int rc = divide_time(s, params, ctx);
-    if (!rc)
-        rc = feed_open(&s->feed, &params->feed, ctx);
+    divide_time(s, params, ctx->budget_s);
+    int rc = feed_open(&s->feed, &params->feed, ctx);
     if (!rc && params->rate > 0)
         s->alone = params->rate;
     else if (!rc)
@@ -294,14 +268,6 @@ static void emit_latency(struct bench_ctx *ctx, const struct serve_point *point,
                      at);
 }
 
-static void emit_stats(struct bench_ctx *ctx, unsigned metric, const struct serve_point *point,
-                       const double values[static SERVE_STATS], struct dims at)
-{
-    for (unsigned i = 0; i < SERVE_STATS; i++)
-        if (serve_point_knows(point, i) != SERVED_BEYOND)
-            bench_emit(ctx, metric, values[i], dims_with(at, BY_STAT, i));
-}
-
 /* At one load only, lest rows of bins bury the others. */
 static void emit_worst(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
 {
@@ -312,13 +278,6 @@ static void emit_worst(struct bench_ctx *ctx, const struct serve_point *point, s
     for (size_t bin = 0; bin < point->times.nbins; bin++)
         bench_emit(ctx, WORST, point->worst_ms[bin],
                    dims_with(at, BY_AT, nearbyint(bin_ms * (double)bin)));
-}
-
-static void emit_stall(struct bench_ctx *ctx, const struct serve_point *point, struct dims at)
-{
-    emit_stats(ctx, FLOOR, point, point->floor_ms, at);
-    bench_emit(ctx, STALLED, point->must_stall, dims_with(at, BY_HOW, HOW_SCHEDULE));
-    bench_emit(ctx, STALLED, point->stalled, dims_with(at, BY_HOW, HOW_MEASURED));
 }
 
 static void emit_point(struct bench_ctx *ctx, size_t index)
@@ -333,11 +292,10 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
     bench_emit(ctx, OFFERED, point->offered, at);
     bench_emit(ctx, ACHIEVED, point->achieved, at);
     bench_emit(ctx, UNSERVED, (double)point->unserved / (double)point->n, at);
-    emit_stats(ctx, SERVICE, point, point->service_ms, at);
-    emit_stats(ctx, QUEUE, point, point->queue, at);
+    for (unsigned i = 0; i < SERVE_STATS; i++)
+        if (serve_point_knows(point, i) != SERVED_BEYOND)
+            bench_emit(ctx, SERVICE, point->service[i].ms, dims_with(at, BY_STAT, i));
     emit_worst(ctx, point, at);
-    if (point->times.stall_ns)
-        emit_stall(ctx, point, at);
 }
 
 /* Takes the points first..n-1, which have one pattern and ever higher loads. */

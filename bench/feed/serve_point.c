@@ -38,7 +38,7 @@ double serve_seconds_for(unsigned stat, double rate)
     return steps[step] * unit_s;
 }
 
-struct serve_times serve_times_of(double point_s, double stall_s, double bin_s)
+struct serve_times serve_times_of(double point_s, double bin_s)
 {
     uint64_t span_ns = (uint64_t)(1e9 * point_s * DRAIN_SHARE / (DRAIN_SHARE + 1));
     uint64_t from_ns = span_ns / SETTLE_SHARE;
@@ -49,8 +49,6 @@ struct serve_times serve_times_of(double point_s, double stall_s, double bin_s)
         .span_ns = span_ns,
         .from_ns = from_ns,
         .over_ns = span_ns + span_ns / DRAIN_SHARE,
-        .stall_at_ns = from_ns + (span_ns - from_ns) / 2,
-        .stall_ns = (uint64_t)(1e9 * stall_s),
         .bin_ns = (uint64_t)bin_ns,
         .nbins = (size_t)fmax(ceil(counts_ns / bin_ns), 1),
     };
@@ -69,11 +67,6 @@ static void wait_until(uint64_t until_ns)
     device_sim_wait_until(until_ns, false, NULL);
 }
 
-static bool stalls(const struct serve_times *times, uint64_t begin_ns)
-{
-    return begin_ns >= times->stall_at_ns && begin_ns - times->stall_at_ns < times->stall_ns;
-}
-
 /* In order, each when it comes or the one before is done. */
 static int serve_all(const struct serve_times *times, uint64_t start_ns,
                      struct served_request *requests, struct served *served, struct feed *feed,
@@ -86,8 +79,6 @@ static int serve_all(const struct serve_times *times, uint64_t start_ns,
         uint64_t begin_ns = clock_now_ns() - start_ns;
         if (begin_ns >= times->over_ns)
             break;
-        if (stalls(times, begin_ns))
-            wait_until(start_ns + times->stall_at_ns + times->stall_ns);
         rc = serve_request(feed, ctx);
         request->begin_ns = begin_ns;
         request->done_ns = clock_now_ns() - start_ns;
@@ -151,13 +142,6 @@ static int gather_percentiles(const struct bench_ctx *ctx, const double *mine, s
     return rc;
 }
 
-static void keep_ms(const struct served_value values[static SERVE_STATS],
-                    double ms[static SERVE_STATS])
-{
-    for (unsigned i = 0; i < SERVE_STATS; i++)
-        ms[i] = values[i].ms;
-}
-
 static int gather_latencies(const struct bench_ctx *ctx, const struct shift *shift,
                             struct serve_point *point)
 {
@@ -170,19 +154,12 @@ static int gather_latencies(const struct bench_ctx *ctx, const struct shift *shi
     return rc;
 }
 
-static int gather_others(const struct bench_ctx *ctx, const struct shift *shift,
-                         struct serve_point *point)
+static int gather_services(const struct bench_ctx *ctx, const struct shift *shift,
+                           struct serve_point *point)
 {
     struct served_all all;
-    struct served_value values[SERVE_STATS];
     size_t n = served_services(&shift->served, shift->numbers);
-    int rc = gather_percentiles(ctx, shift->numbers, n, &all, values);
-    keep_ms(values, point->service_ms);
-    n = served_queue(&shift->served, shift->numbers);
-    if (!rc)
-        rc = gather_percentiles(ctx, shift->numbers, n, &all, values);
-    keep_ms(values, point->queue);
-    return rc;
+    return gather_percentiles(ctx, shift->numbers, n, &all, point->service);
 }
 
 static int gather_rates(const struct serve_times *times, const struct bench_ctx *ctx,
@@ -210,46 +187,15 @@ static int gather_worst(const struct serve_times *times, const struct bench_ctx 
     return rc;
 }
 
-static double count_later(const double *ms, size_t n, double than_ms)
-{
-    double count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += fabs(ms[i]) >= than_ms;
-    return count;
-}
-
-/* Finds the lateness that the stall forces on the schedule, and how many requests were as late. */
-static int gather_stall(const struct serve_times *times, const struct bench_ctx *ctx,
-                        const struct shift *shift, struct serve_point *point)
-{
-    struct served_all all;
-    struct served_value values[SERVE_STATS];
-    size_t n = served_counted(&shift->served).n;
-    double half_ms = 0.5e-6 * (double)times->stall_ns;
-    served_latencies(&shift->served, shift->numbers);
-    point->stalled = count_later(shift->numbers, n, half_ms);
-    served_floor(&shift->served, times->stall_at_ns, times->stall_ns, shift->numbers);
-    point->must_stall = count_later(shift->numbers, n, half_ms);
-    int rc = gather_sum(ctx, &point->stalled);
-    if (!rc)
-        rc = gather_sum(ctx, &point->must_stall);
-    if (!rc)
-        rc = gather_percentiles(ctx, shift->numbers, n, &all, values);
-    keep_ms(values, point->floor_ms);
-    return rc;
-}
-
 static int conclude(const struct serve_times *times, const struct bench_ctx *ctx,
                     const struct shift *shift, struct serve_point *point)
 {
     int rc = gather_latencies(ctx, shift, point);
     if (!rc)
-        rc = gather_others(ctx, shift, point);
+        rc = gather_services(ctx, shift, point);
     if (!rc)
         rc = gather_rates(times, ctx, shift, point);
-    if (!rc)
-        rc = gather_worst(times, ctx, shift, point);
-    return rc || !times->stall_ns ? rc : gather_stall(times, ctx, shift, point);
+    return rc ? rc : gather_worst(times, ctx, shift, point);
 }
 
 int serve_point_measure(struct serve_point *point, const struct arrivals_params *arrivals,

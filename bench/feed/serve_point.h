@@ -17,15 +17,14 @@ extern const char *const serve_stats[];
 
 /* From a point's beginning, in ns. */
 struct serve_times {
-    uint64_t span_ns;               /* before which requests come */
-    uint64_t from_ns;               /* from when on they count: as slice_begin has it */
-    uint64_t over_ns;               /* when no further one is begun */
-    uint64_t stall_at_ns, stall_ns; /* when none is begun either, and for how long; 0 = never */
-    uint64_t bin_ns;                /* of those that count; the last one may be shorter */
+    uint64_t span_ns; /* before which requests come */
+    uint64_t from_ns; /* from when on they count: as slice_begin has it */
+    uint64_t over_ns; /* when no further one is begun */
+    uint64_t bin_ns;  /* of those that count; the last one may be shorter */
     size_t nbins;
 };
 
-struct serve_times serve_times_of(double point_s, double stall_s, double bin_s);
+struct serve_times serve_times_of(double point_s, double bin_s);
 
 /*
  * Results of one point, from the requests of all workers that count; empty in workers other than 0.
@@ -37,11 +36,8 @@ struct serve_point {
     size_t n, unserved;
     double offered, achieved; /* requests a second */
     struct served_value late[SERVE_STATS];
-    double service_ms[SERVE_STATS];
-    double queue[SERVE_STATS];        /* requests */
+    struct served_value service[SERVE_STATS];
     double worst_ms[SERVE_BINS_MOST]; /* NaN: none came */
-    double floor_ms[SERVE_STATS];     /* what the stall alone makes of them */
-    double stalled, must_stall;       /* requests that were, and had to be, late by half of it */
 };
 
 /* Whether its requests tell that percentile. */

@@ -44,21 +44,6 @@ size_t served_services(const struct served *served, double *service_ms)
     return n;
 }
 
-size_t served_queue(const struct served *served, double *waiting)
-{
-    struct served_part part = served_counted(served);
-    size_t n = 0, come = part.first;
-    for (size_t i = part.first; i < part.first + part.n; i++) {
-        uint64_t begin_ns = served->requests[i].begin_ns;
-        if (!served->requests[i].done_ns)
-            break;
-        while (come < served->n && served->requests[come].at_ns <= begin_ns)
-            come++;
-        waiting[n++] = (double)(come - i - 1);
-    }
-    return n;
-}
-
 size_t served_done(const struct served *served)
 {
     size_t done = 0;
@@ -76,17 +61,6 @@ void served_worst(const struct served *served, uint64_t bin_ns, double *worst_ms
         size_t bin = (size_t)((request->at_ns - served->from_ns) / bin_ns);
         if (bin < n)
             worst_ms[bin] = fmax(worst_ms[bin], fabs(latency_of(served, request)));
-    }
-}
-
-void served_floor(const struct served *served, uint64_t stall_ns, uint64_t length_ns,
-                  double *floor_ms)
-{
-    struct served_part part = served_counted(served);
-    for (size_t i = 0; i < part.n; i++) {
-        uint64_t at_ns = served->requests[part.first + i].at_ns;
-        bool stalls = at_ns >= stall_ns && at_ns < stall_ns + length_ns;
-        floor_ms[i] = stalls ? ms_between(at_ns, stall_ns + length_ns) : 0;
     }
 }
 

@@ -40,22 +40,12 @@ void served_latencies(const struct served *served, double *late_ms);
  * before it asks again. Returns how many. */
 size_t served_services(const struct served *served, double *service_ms);
 
-/* How many waited, the one begun not among them, whenever one was begun; as served_services. */
-size_t served_queue(const struct served *served, double *waiting);
-
 /* How many were done from from_ns to before to_ns, whenever they came. */
 size_t served_done(const struct served *served);
 
 /* Raises worst_ms of the bin in which each came, of n bins of bin_ns from from_ns on; NaN is below
  * all. Bounds count as they are. */
 void served_worst(const struct served *served, uint64_t bin_ns, double *worst_ms, size_t n);
-
-/*
- * The latencies that a worker alone must have under a schedule that begins no request from stall_ns
- * for length_ns, in ms for those that count: nobody can be faster. No bound is among them.
- */
-void served_floor(const struct served *served, uint64_t stall_ns, uint64_t length_ns,
-                  double *floor_ms);
 
 /* Latencies of all workers, sorted by what is known of them. */
 struct served_all {

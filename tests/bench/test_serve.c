@@ -3,78 +3,14 @@
 #include <errno.h>
 #include <math.h>
 
-#include "bench/feed/arrivals.h"
 #include "bench/feed/serve_point.h"
 #include "bench/registry.h"
-#include "harness/lib/stats/stats.h"
-#include "kernels/cpu/mix64.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/unit.h"
 
 #define SMALL "rows=8", "cols=64", "sim_work_us=50"
 
 static struct bench_machine machine;
-
-/*
- * The schedule again, as a reader of the header would draw it: of a point of 2.5 s, 2 s have
- * arrivals, the first third of which does not count, and the stall begins in the middle of the
- * rest.
- */
-enum { MOST = 10000, SPAN_NS = 2000000000, STALL_NS = 50000000 };
-struct expected {
-    double floor_ms[MOST]; /* sorted */
-    size_t n, must_stall;
-};
-
-static void expect_stall(struct expected *expected)
-{
-    static uint64_t at_ns[MOST];
-    const struct arrivals_params arrivals = {
-        .pattern = ARRIVALS_POISSON, .rate = 400, .seed = mix64(7), .span_ns = SPAN_NS};
-    uint64_t from_ns = SPAN_NS / 3, stall_ns = from_ns + (SPAN_NS - from_ns) / 2;
-    size_t n = arrivals_draw(&arrivals, at_ns, MOST);
-    *expected = (struct expected){.n = 0};
-    assert_true(n < MOST);
-    for (size_t i = 0; i < n; i++) {
-        bool stalls = at_ns[i] >= stall_ns && at_ns[i] < stall_ns + STALL_NS;
-        double late_ms = stalls ? 1e-6 * (double)(stall_ns + STALL_NS - at_ns[i]) : 0;
-        expected->must_stall += late_ms >= 25;
-        if (at_ns[i] >= from_ns)
-            expected->floor_ms[expected->n++] = late_ms;
-    }
-    (void)stats_sort(expected->floor_ms, expected->n);
-}
-
-/*
- * Coordinated omission would count one late request, the one that is stalled, and not those that
- * came meanwhile. On any machine they are as late as the schedule says, or later.
- */
-TEST(serve_stall_shows_as_its_length_says)
-{
-    static const char *const pairs[] = {SMALL,        "rate=400",   "load=100", "arrival=poisson",
-                                        "stall=50ms", "wait=block", NULL};
-    static struct expected expected;
-    struct scan scan;
-    expect_stall(&expected);
-    assert_true(expected.must_stall > 4);
-    scan_run(&scan, &bench_serve, &machine, pairs, 2.5);
-    double due = scan_value(&scan, "serve_stalled", "arrival=poisson;load=100;how=schedule");
-    double seen = scan_value(&scan, "serve_stalled", "arrival=poisson;load=100;how=measured");
-    assert_true(due == (double)expected.must_stall);
-    assert_true(seen >= due);
-    static const struct {
-        const char *key;
-        double fraction;
-    } stats[] = {{"arrival=poisson;load=100;stat=p99", 0.99},
-                 {"arrival=poisson;load=100;stat=max", 1}};
-    for (int i = 0; i < 2; i++) {
-        double least_ms = stats_percentile(expected.floor_ms, expected.n, stats[i].fraction);
-        assert_true(fabs(scan_value(&scan, "serve_floor", stats[i].key) - least_ms) < 1e-6);
-        assert_true(scan_value(&scan, "serve_latency", stats[i].key) >= least_ms);
-        assert_true(least_ms > 20);
-    }
-    scan_end(&scan);
-}
 
 /* A request takes 2 ms of the model's time, so 500 a second are done at most, of 10,000. */
 TEST(serve_overload_ends_and_says_so)
@@ -160,7 +96,7 @@ TEST(serve_advises_time_for_ten_requests_above)
     for (int i = 0; i < 26; i++) {
         rate *= 1.7;
         double s = serve_seconds_for(SERVE_P999, rate);
-        struct serve_times times = serve_times_of(s, 0, 0.1);
+        struct serve_times times = serve_times_of(s, 0.1);
         double n = rate * 1e-9 * (double)(times.span_ns - times.from_ns);
         assert_true(n * 0.001 > 9.99 && n * 0.001 < 25.1);
     }
@@ -221,24 +157,10 @@ TEST(serve_tells_the_latest_of_each_bin)
     scan_end(&scan);
 }
 
-static void refuse(const char *const *pairs, const char *what)
-{
-    struct scan scan;
-    assert_int_equal(scan_try(&scan, &bench_serve, &machine, pairs, 0.5), -EINVAL);
-    assert_non_null(strstr(scan.err.msg, what));
-    scan_end(&scan);
-}
-
-TEST(serve_refuses_a_stall_that_does_not_fit)
-{
-    refuse((const char *const[]){SMALL, "stall=50ms", "rate=100", NULL}, "stall 50 ms");
-    refuse((const char *const[]){SMALL, "stall=1s", "load=50", "rate=100", NULL}, "stall 1000 ms");
-}
-
 TEST(serve_refuses_more_requests_than_it_keeps)
 {
-    static const char *const pairs[] = {SMALL,       "rate=1000000",    "load=1000",
-                                        "stall=0ms", "arrival=poisson", NULL};
+    static const char *const pairs[] = {SMALL, "rate=1000000", "load=1000", "arrival=poisson",
+                                        NULL};
     struct scan scan;
     assert_int_equal(scan_try(&scan, &bench_serve, &machine, pairs, 1), -E2BIG);
     assert_non_null(strstr(scan.err.msg, "measure for less time"));
@@ -263,7 +185,7 @@ TEST(serve_bins_have_names_of_their_own)
     double point_s = 1e-4;
     for (int i = 0; i < 53; i++) {
         point_s *= 1.3;
-        struct serve_times times = serve_times_of(point_s, 0, 0.1);
+        struct serve_times times = serve_times_of(point_s, 0.1);
         assert_true(times.bin_ns >= 1000000);
         assert_true(times.nbins >= 1);
         assert_true((double)times.nbins * (double)times.bin_ns >=

@@ -41,16 +41,6 @@ TEST(served_counts_from_when_each_was_to_come)
     assert_int_equal(served_done(&served), 2);
 }
 
-/* At 10 nobody else, at 14 the one of 13, at 18 nobody: the one of 19 comes later. */
-TEST(served_queue_is_who_has_come_and_waits)
-{
-    double waiting[6];
-    assert_int_equal(served_queue(&served, waiting), 3);
-    assert_near(waiting[0], 0);
-    assert_near(waiting[1], 1);
-    assert_near(waiting[2], 0);
-}
-
 TEST(served_worst_by_bins_of_when_they_came)
 {
     double worst_ms[3] = {NAN, NAN, NAN};
@@ -58,17 +48,6 @@ TEST(served_worst_by_bins_of_when_they_came)
     assert_near(worst_ms[0], 9);
     assert_true(isnan(worst_ms[1]));
     assert_near(worst_ms[2], 6);
-}
-
-/* None is begun from 11 to 14 ms: those of 11 and 13 are late by 3 and 1 ms whatever happens. */
-TEST(served_floor_is_what_a_stall_makes_of_the_schedule)
-{
-    double ms[6];
-    served_floor(&served, 11 * MS, 3 * MS, ms);
-    assert_near(ms[0], 0);
-    assert_near(ms[1], 3);
-    assert_near(ms[2], 1);
-    assert_near(ms[3], 0);
 }
 
 TEST(served_percentiles_say_when_they_are_bounds)
