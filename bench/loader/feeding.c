@@ -20,8 +20,6 @@ struct run {
     struct token first;
     double first_s;
     unsigned starts;
-    double depth;
-    unsigned takes;
 };
 
 static unsigned ahead_of(unsigned ahead, unsigned loaders)
@@ -161,10 +159,6 @@ static int start_epoch(struct run *run)
 static int take(struct run *run, struct token *token, const struct slice *slice, double *starved_s)
 {
     struct feeding *feeding = run->feeding;
-    if (!run->has_first) {
-        run->depth += queue_depth(&feeding->queue);
-        run->takes++;
-    }
     bool anew = feeding->epoch && run->taken == feeding->epoch;
     bool ready = run->has_first || (!anew && queue_take(&feeding->queue, token));
     if (!ready) {
@@ -214,7 +208,7 @@ int feeding_run(struct feeding *feeding, const struct bench_ctx *ctx, enum load_
                 unsigned loaders, double share_s, struct fed *fed)
 {
     struct slice slice = {0};
-    *fed = (struct fed){.depth = NAN, .first_s = NAN};
+    *fed = (struct fed){.first_s = NAN};
     struct run run = {.feeding = feeding,
                       .err = &fed->err,
                       .mode = mode,
@@ -237,6 +231,5 @@ int feeding_run(struct feeding *feeding, const struct bench_ctx *ctx, enum load_
         failed = rest ? rest : stopped;
     fed->err.code = failed;
     fed->first_s = run.starts ? run.first_s / run.starts : NAN;
-    fed->depth = run.takes && mode != LOAD_PYTORCH ? run.depth / run.takes : NAN;
     return rc;
 }

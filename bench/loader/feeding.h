@@ -33,7 +33,6 @@ struct fed {
     struct err err;
     double seconds, batches;
     double starved_s; /* the device had nothing to do, and no batch was ready */
-    double depth;     /* batches that were ready when one was wanted, mean; NaN = not known */
     double first_s;   /* from the loaders' start to their first batch, mean over the starts */
 };
 

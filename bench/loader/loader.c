@@ -9,7 +9,7 @@
  * **Measures** on CLOCK_MONOTONIC_RAW: `starvation` = the share of time in which the device has
  * done all that it was given and no batch is ready; `batches` = batches a second of all workers;
  * `first_batch` = from the loaders' start to the first batch, Python's start included, PyTorch's
- * import not; `queue_depth` = batches that are ready when one is wanted. Means over the workers.
+ * import not. Means over the workers.
  * The first third of a slice does not count, and what was made before it is thrown away.
  * `loaders_needed` of a kind: the fewest with a starvation of at most 2%. `scaling` = `batches` of
  * the best count over those of one loader, at most what the device takes. `more_loaders` =
@@ -116,12 +116,11 @@ static const struct opt loader_opts[] = {
     {.name = NULL},
 };
 
-enum { STARVATION, BATCHES, FIRST_BATCH, QUEUE_DEPTH, NEEDED, SCALING, MORE, GPU_BATCH };
+enum { STARVATION, BATCHES, FIRST_BATCH, NEEDED, SCALING, MORE, GPU_BATCH };
 static const struct bench_metric loader_metrics[] = {
     [STARVATION] = {"starvation", "ratio", "lower", .gates = true},
     [BATCHES] = {"batches", "1/s", "higher"},
     [FIRST_BATCH] = {"first_batch", "ms", "lower"},
-    [QUEUE_DEPTH] = {"queue_depth", "batches", "none", .quiet = true},
     [NEEDED] = {"loaders_needed", "loaders", "lower"},
     [SCALING] = {"scaling", "ratio", "higher"},
     [MORE] = {"more_loaders", "ratio", "higher",
@@ -426,8 +425,6 @@ static void emit_point(struct bench_ctx *ctx, size_t index)
     bench_emit(ctx, BATCHES, point->fed.batches, at);
     if (isfinite(point->fed.first_s))
         bench_emit(ctx, FIRST_BATCH, 1e3 * point->fed.first_s, at);
-    if (isfinite(point->fed.depth))
-        bench_emit(ctx, QUEUE_DEPTH, point->fed.depth, at);
 }
 
 static void emit_verdict(struct bench_ctx *ctx, const struct point *points, size_t n)

@@ -159,11 +159,6 @@ static unsigned tokens_in(int fd)
     return ioctl(fd, FIONREAD, &bytes) ? 0 : (unsigned)bytes / (unsigned)sizeof(struct token);
 }
 
-unsigned queue_depth(const struct queue *queue)
-{
-    return tokens_in(queue->ready_fds[0]);
-}
-
 int queue_end(struct queue *queue, unsigned loaders)
 {
     int rc = 0;

@@ -59,9 +59,6 @@ bool queue_await(const struct queue *queue, struct token *token);
 bool queue_take(const struct queue *queue, struct token *token);
 int queue_ready_fd(const struct queue *queue);
 
-/* Batches that are ready. */
-unsigned queue_depth(const struct queue *queue);
-
 /* From now on loaders end behind the batch that they are at; `loaders` of them may be asleep. */
 int queue_end(struct queue *queue, unsigned loaders);
 

@@ -27,7 +27,6 @@ void sweep_join(struct point *point, const struct fed *fed, unsigned n)
         all->batches += fed[r].batches / fed[r].seconds;
         all->starved_s += fed[r].starved_s;
         all->first_s += fed[r].first_s / n;
-        all->depth += fed[r].depth / n;
         point->missed |= !(fed[r].batches > 0 || fed[r].starved_s > 0);
     }
 }

@@ -65,13 +65,11 @@ TEST(sweep_judges_what_was_measured)
 
 TEST(sweep_joins_workers)
 {
-    const struct fed fed[] = {
-        {.seconds = 2, .batches = 20, .starved_s = 1, .depth = 1, .first_s = 0.1},
-        {.seconds = 2, .batches = 40, .starved_s = 0, .depth = 3, .first_s = 0.3}};
+    const struct fed fed[] = {{.seconds = 2, .batches = 20, .starved_s = 1, .first_s = 0.1},
+                              {.seconds = 2, .batches = 40, .starved_s = 0, .first_s = 0.3}};
     struct point point = {.loaders = 2};
     sweep_join(&point, fed, 2);
     assert_true(fabs(point.fed.batches - 30) < 1e-9);
-    assert_true(fabs(point.fed.depth - 2) < 1e-9);
     assert_true(fabs(point.fed.first_s - 0.2) < 1e-9);
     assert_true(fabs(sweep_starvation(&point) - 0.25) < 1e-9);
     assert_true(sweep_has_values(&point));
