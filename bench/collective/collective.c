@@ -111,7 +111,6 @@ static const struct bench_metric collective_metrics[] = {
     [SKIPPED_SIZE] = {"skipped_size", "B", "none"},
     [RANK_ON_HOST] = {"rank_on_host", "rank", "none"},
     [COLLECTIVE_RANKS] = {"collective_ranks", "ranks", "none"},
-    [LIBRARY_VERSION] = {"library_version", "number", "none"},
     {.name = NULL},
 };
 

@@ -51,7 +51,6 @@ struct collective {
     unsigned first, local; /* the ranks of this process */
     size_t most_bytes;     /* that fit; in all processes the same, at most what was asked for */
     unsigned batch;        /* prepare may set it: `iters` of run is then a multiple of it; 0 = 1 */
-    int version;           /* of the library, as it numbers it; 0 = none */
     void *impl;            /* the engine's own */
 };
 

@@ -193,7 +193,6 @@ static void nccl_close(struct collective *team)
 
 static int nccl_open(struct collective *team, struct bench_ctx *ctx, size_t most_bytes)
 {
-    char msg[GPU_MSG] = "";
     const struct collective_params *params = ctx->params;
     unsigned local;
     int rc = nccl_team_probe(ctx, &local);
@@ -213,8 +212,6 @@ static int nccl_open(struct collective *team, struct bench_ctx *ctx, size_t most
     team->most_bytes = most_bytes;
     if (!rc)
         rc = nccl_team_allocate(ctx, t->gc, params->registered, &team->most_bytes);
-    if (!rc)
-        rc = gpu_error(gpu_collective_load(&team->version, msg, sizeof(msg)), msg, ctx->err);
     bool has_all = ctx->peers->size == 1;
     team->ranks = has_all ? local : ctx->peers->size;
     team->first = has_all ? 0 : ctx->peers->rank;

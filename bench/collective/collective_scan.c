@@ -207,8 +207,6 @@ int collective_scan_run(struct bench_ctx *ctx)
     int rc = 0;
     scan->share_s = ctx->budget_s / (double)scan->npoints;
     bench_emit(ctx, COLLECTIVE_RANKS, scan->team.ranks, NO_DIMS);
-    if (scan->team.version)
-        bench_emit(ctx, LIBRARY_VERSION, scan->team.version, NO_DIMS);
     emit_skipped(ctx);
     emit_hosts(ctx);
     for (size_t i = 0; i < scan->npoints && !rc; i++)

@@ -50,7 +50,6 @@ static int fake_open(struct collective *team, struct bench_ctx *ctx, size_t most
     team->local = world->local ? world->local : 1;
     team->ranks = ctx->peers->size * team->local;
     team->first = ctx->peers->rank * team->local;
-    team->version = 12345;
     team->most_bytes =
         world->room_bytes && world->room_bytes < most_bytes ? world->room_bytes : most_bytes;
     int rc = world->open_fails == (int)ctx->peers->rank
