@@ -13,8 +13,8 @@
  * CLOCK_MONOTONIC_RAW. `spawn_faults` = page faults a start, by=parent (of the thread that calls)
  * or by=child (its whole life, the program's own among them). `cow_time` us = (time of the first
  * writes - of the next, which take no faults) / 4 KiB written; `cow_faults` = faults / MiB written.
- * Keys: how, or by (who writes); mib, what the parent has touched beside what any worker has
- * (`parent_resident`, MiB, is all of it); pages. All of it is on one CPU, parent and child.
+ * Keys: how, or by (who writes); mib, what the parent has touched beside what any worker has;
+ * pages. All of it is on one CPU, parent and child.
  * **Source** lat_proc of lmbench (fork, exec; McVoy and Staelin 1996); Baumann, Appavoo, Krieger
  * and Roscoe, A fork() in the road, 2019, for what fork costs a large parent.
  * **Limits** The exec ways have the loader of `true` in them, some hundred us, which is the same
@@ -37,7 +37,6 @@
 #include "bench/os/spawn_ways.h"
 #include "bench/registry.h"
 #include "harness/lib/files/file.h"
-#include "harness/lib/files/proc.h"
 #include "harness/lib/stats/random.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/clock.h"
@@ -78,13 +77,12 @@ static const struct bench_dim spawn_dims[] = {
     {.name = NULL},
 };
 
-enum { TIME, FAULTS, COW_TIME, COW_FAULTS, RESIDENT };
+enum { TIME, FAULTS, COW_TIME, COW_FAULTS };
 static const struct bench_metric spawn_metrics[] = {
     [TIME] = {"spawn_time", "us", "lower", .gates = true},
     [FAULTS] = {"spawn_faults", "1", "lower"},
     [COW_TIME] = {"cow_time", "us", "lower"},
     [COW_FAULTS] = {"cow_faults", "1", "none"},
-    [RESIDENT] = {"parent_resident", "MiB", "none", .quiet = true},
     {.name = NULL},
 };
 
@@ -105,7 +103,6 @@ struct parent {
     struct err refused[HOWS];
     double us[SPAWN_WAYS], faults[SPAWN_WAYS][WHO];
     double cow_us[WHO], cow_faults[WHO]; /* NaN where there is no memory to write to */
-    double resident_mib;
 };
 
 /* Seen by a parent and its child. */
@@ -330,16 +327,6 @@ static int run_how(struct spawn *s, unsigned how)
 
 /* ---- parents ---- */
 
-static double resident_mib(void)
-{
-    char text[PROC_TEXT_MAX];
-    unsigned long all, resident;
-    if (!proc_read_text("", "/proc/self/statm", text, sizeof(text)) ||
-        sscanf(text, "%lu %lu", &all, &resident) != 2)
-        return NAN;
-    return (double)resident * (double)memory_page_bytes() / MIB;
-}
-
 static void run_asked(struct spawn *s, unsigned how)
 {
     struct err *refused = &s->parent.refused[how];
@@ -361,7 +348,6 @@ static void run_parent(void *arg)
 {
     struct spawn *s = arg;
     size_t order[SPAWN_WAYS];
-    s->parent.resident_mib = resident_mib();
     random_shuffle(s->seed, SPAWN_WAYS, order);
     for (unsigned i = 0; i < SPAWN_WAYS; i++)
         run_asked(s, (unsigned)order[i]);
@@ -428,7 +414,6 @@ static int measure_parent(struct bench_ctx *ctx, size_t which)
     memory_unmap(&s->block);
     if (rc)
         return rc;
-    bench_emit(ctx, RESIDENT, s->parent.resident_mib, at_parent(NO_DIMS, place));
     for (unsigned way = 0; way < SPAWN_WAYS; way++)
         if (s->asked[way])
             emit_way(ctx, &s->parent, way, place);

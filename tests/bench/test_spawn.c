@@ -67,7 +67,6 @@ TEST(writes_after_a_fork)
             assert_true(fabs(scan_value(&scan, "cow_faults", keys[i]) / pages - 1) < 0.1);
             assert_true(isfinite(scan_value(&scan, "cow_time", keys[i])));
         }
-        assert_true(scan_value(&scan, "parent_resident", "mib=64;pages=4k") > 64);
     }
     assert_int_equal(scan_count(&scan, "spawn_faults"), 0);
     scan_end(&scan);
