@@ -3,8 +3,8 @@
  *
  * One thread, on the worker's first CPU, follows one dependent chain (kernels/cpu/chase.h) over
  * every cache line of a set of 4 KiB up to `max`, two sizes an octave. By default the chain is
- * uniform over all random cycles; it grows in place from size to size. `locality` restricts it to
- * one group of that many bytes after the other. The kinds of pages take turns at each size.
+ * uniform over all random cycles; it grows in place from size to size. The kinds of pages
+ * take turns at each size.
  *
  * **Measures** `latency`: time / loads on CLOCK_MONOTONIC_RAW, median over the repetitions, ns a
  * load, after a pass that brings the set as near as it fits, and a walk of a lap, or of as many
@@ -15,11 +15,10 @@
  * `cache_size_reported`: what the system says. `page_share`: how much of the memory lay on pages of
  * the kind; 0 says that there are none of that kind here, and no latencies follow.
  * **Source** multichase (github.com/google/multichase): the same chain is `multichase -s 64 -m SIZE
- * -T SIZE` with -H for transparent huge pages; its default is `-T 256k`, here `locality=256K`.
+ * -T SIZE` with -H for transparent huge pages (its default, `-T 256k`, stays in small groups).
  * **Limits** Where a hypervisor backs huge pages by small ones, TLB misses stay in the latency
- * beyond a few MiB, and `tlb_cost` shows the guest's share only; a locality that the TLB covers
- * leaves them out, but then the adjacent-line prefetcher halves some misses. A cache that strangers
- * share is felt smaller than it is. The set's pages are touched by the thread that measures.
+ * beyond a few MiB, and `tlb_cost` shows the guest's share only. A cache that strangers share is
+ * felt smaller than it is. The set's pages are touched by the thread that measures.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +39,7 @@
 enum { REPETITIONS = 7, SIZES_MAX = CURVE_POINTS_MAX, SMALLEST = 4096 };
 
 struct latency_params {
-    uint64_t min, max, locality;
+    uint64_t min, max;
     int pages;
 };
 
@@ -51,8 +50,6 @@ static const struct opt latency_opts[] = {
              "the smallest working set"),
     OPT_SIZE("max", latency_params, max, "1G", SMALLEST, 1ull << 37, "BYTES",
              "the largest working set"),
-    OPT_SIZE("locality", latency_params, locality, "0", 0, 1ull << 37, "BYTES",
-             "visit one group of so many bytes after the other; 0: no groups"),
     OPT_CHOICE("pages", latency_params, pages, "all", page_names, "KIND",
                "base pages, transparent huge ones, the pool's, or all that there are"),
     {.name = NULL},
@@ -110,9 +107,7 @@ struct latency {
     struct kind kinds[MEMORY_PAGES];
     uint64_t sizes[SIZES_MAX];
     unsigned nsizes;
-    size_t group;       /* lines of a group; 0: the whole set */
-    uint64_t llc_lines; /* of the last-level cache that the CPU reaches */
-    uint32_t *scratch;
+    uint64_t llc_lines;      /* of the last-level cache that the CPU reaches */
     uint64_t seed, slice_ns; /* slice_ns: time for one kind at one size */
     uint64_t min_ns;         /* shortest interval worth timing */
 };
@@ -141,9 +136,6 @@ static int latency_validate(const void *raw, struct err *err)
     if (params->min > params->max)
         return err_set(err, -EINVAL, "min %" PRIu64 " is larger than max %" PRIu64, params->min,
                        params->max);
-    if (params->locality && params->locality < CHASE_LINE_BYTES)
-        return err_set(err, -EINVAL, "locality %" PRIu64 " is smaller than a line of %d bytes",
-                       params->locality, CHASE_LINE_BYTES);
     return 0;
 }
 
@@ -214,15 +206,6 @@ static int latency_setup(struct bench_ctx *ctx)
     latency->llc_lines = memory_llc_reached(ctx->machine, NULL, 1) / CHASE_LINE_BYTES;
     latency->min_ns = CLOCK_MIN_INTERVAL_CALLS * clock_cost_ns();
     list_sizes(latency, params);
-    latency->group = (size_t)params->locality / CHASE_LINE_BYTES;
-    size_t lines = (size_t)params->max / CHASE_LINE_BYTES;
-    if (latency->group > lines)
-        latency->group = 0;
-    if (latency->group) {
-        latency->scratch = bench_array(ctx, chase_scratch(lines, latency->group), sizeof(uint32_t));
-        if (!latency->scratch)
-            return -ENOMEM;
-    }
     int rc = team_open(&latency->team, ctx, &ctx->machine->cpus[0].os_cpu, 1);
     for (int pages = 0; pages < MEMORY_PAGES && !rc; pages++)
         if (wants(params, pages))
@@ -239,11 +222,7 @@ static int latency_setup(struct bench_ctx *ctx)
 static void link_lines(struct latency *latency, struct kind *kind, size_t lines)
 {
     struct chase_line *memory = kind->block.base;
-    if (latency->group)
-        chase_link_local(memory, lines, latency->group < lines ? latency->group : lines,
-                         latency->seed, latency->scratch);
-    else
-        chase_grow(memory, kind->lines, lines, latency->seed);
+    chase_grow(memory, kind->lines, lines, latency->seed);
     kind->lines = lines;
 }
 

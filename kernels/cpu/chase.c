@@ -32,41 +32,6 @@ void chase_grow(struct chase_line *memory, size_t from, size_t lines, uint64_t s
     }
 }
 
-/* Fisher-Yates. */
-static void shuffle(uint32_t *order, size_t count, uint64_t seed)
-{
-    for (size_t i = 0; i < count; i++) {
-        size_t at = below(mix64(seed ^ mix64(i)), i + 1);
-        order[i] = order[at];
-        order[at] = (uint32_t)i;
-    }
-}
-
-size_t chase_scratch(size_t lines, size_t group)
-{
-    return (lines + group - 1) / group + group;
-}
-
-void chase_link_local(struct chase_line *memory, size_t lines, size_t group, uint64_t seed,
-                      uint32_t *scratch)
-{
-    size_t groups = (lines + group - 1) / group;
-    uint32_t *group_order = scratch, *line_order = scratch + groups;
-    struct chase_line first = {NULL}, *last = &first;
-    shuffle(group_order, groups, seed);
-    for (size_t g = 0; g < groups; g++) {
-        struct chase_line *base = memory + group_order[g] * group;
-        size_t left = lines - group_order[g] * group;
-        size_t count = left < group ? left : group;
-        shuffle(line_order, count, mix64(seed + g + 1));
-        for (size_t i = 0; i < count; i++) {
-            last->next = base + line_order[i];
-            last = last->next;
-        }
-    }
-    last->next = first.next;
-}
-
 struct chase_line *chase_walk(struct chase_line *at, uint64_t loads)
 {
     /* volatile: the loads must be made although nothing but their end is used. */

@@ -3,10 +3,7 @@
  * lines together are one cycle in random order, so that neither prefetchers nor out-of-order
  * execution can start a load before the one in front of it has ended.
  *
- * `memory` is an array of `lines` struct chase_line, aligned to 64 bytes. Two ways to make a cycle:
- *   chase_grow        uniform over all Hamiltonian cycles, and an existing one grows in place
- *   chase_link_local  visits one group of lines after the other, as multichase does by default
- *                     (its -T), which keeps the page tables' share small
+ * `memory` is an array of `lines` struct chase_line, aligned to 64 bytes.
  * Source: S. Sattolo, "An algorithm to generate a random cyclic permutation", Information
  * Processing Letters 22 (1986); here by insertion, which grows, instead of by swaps.
  */
@@ -30,14 +27,6 @@ struct chase_line {
  * n cycles of n + 1, none of which arises from another, so every cycle is equally likely.
  */
 void chase_grow(struct chase_line *memory, size_t from, size_t lines, uint64_t seed);
-
-/*
- * Makes one cycle: all lines of a group of `group` >= 1 neighbouring lines (the last may be
- * shorter) in random order, the groups in random order. `scratch` has chase_scratch numbers.
- */
-void chase_link_local(struct chase_line *memory, size_t lines, size_t group, uint64_t seed,
-                      uint32_t *scratch);
-size_t chase_scratch(size_t lines, size_t group);
 
 /* The timed loop: `loads` dependent loads, rounded up to a multiple of CHASE_STEP. */
 struct chase_line *chase_walk(struct chase_line *at, uint64_t loads);

@@ -51,8 +51,8 @@ offers 'prep' run --background pre
 offers '' run --rounds ''
 offers 'gpu_copy' bench gpu_co
 offers 'wait=' run -p wa
-offers 'locality=' run memory -p loc
-offers '' run gpu -p loc
+offers 'inject=' run memory -p inj
+offers '' run gpu -p inj
 offers 'spin block' run pipeline -p wait =
 offers 'block' bench pipeline --param wait = b
 offers 'redop=' bench collective -p redo

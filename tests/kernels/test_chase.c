@@ -99,24 +99,6 @@ TEST(chase_grow_is_uniform_over_cycles)
     assert_uniform(grow_five);
 }
 
-static void link_five_in_a_group(uint64_t seed)
-{
-    uint32_t scratch[6];
-    chase_link_local(memory, 5, 5, seed, scratch);
-}
-
-static void link_five_groups(uint64_t seed)
-{
-    uint32_t scratch[6];
-    chase_link_local(memory, 5, 1, seed, scratch);
-}
-
-TEST(chase_link_local_is_uniform_in_and_over_groups)
-{
-    assert_uniform(link_five_in_a_group);
-    assert_uniform(link_five_groups);
-}
-
 /* No prefetcher's delight: few lines follow their neighbour. */
 TEST(chase_grow_is_not_sequential)
 {
@@ -125,55 +107,6 @@ TEST(chase_grow_is_not_sequential)
     for (size_t i = 0; i < MOST; i++)
         near += labs(memory[i].next - &memory[i]) <= 2;
     assert_true(near < MOST / 100);
-}
-
-/* How often a walk goes from one group to another: as often as there are groups, if local. */
-static size_t count_changes(const struct chase_line *chain, size_t lines, size_t group)
-{
-    size_t changes = 0;
-    for (size_t i = 0; i < lines; i++)
-        changes += i / group != (size_t)(chain[i].next - chain) / group;
-    return changes;
-}
-
-static void link_local(size_t lines, size_t group, uint64_t seed)
-{
-    size_t numbers = chase_scratch(lines, group);
-    uint32_t *scratch = malloc((numbers + 1) * sizeof(*scratch));
-    assert_non_null(scratch);
-    scratch[numbers] = 0xfeedface;
-    spoil(memory);
-    chase_link_local(memory, lines, group, seed, scratch);
-    assert_int_equal(scratch[numbers], 0xfeedface);
-    free(scratch);
-}
-
-TEST(chase_link_local_visits_group_after_group)
-{
-    static const size_t groups[] = {1, 2, 7, 64, 1000, MOST};
-    for (int s = 0; s < SIZES; s++)
-        for (int g = 0; g < 6; g++)
-            for (uint64_t seed = 0; seed < 3; seed++) {
-                size_t group = groups[g] < sizes[s] ? groups[g] : sizes[s];
-                size_t count = (sizes[s] + group - 1) / group;
-                link_local(sizes[s], group, seed);
-                assert_cycle(memory, sizes[s]);
-                assert_int_equal(count_changes(memory, sizes[s], group), count > 1 ? count : 0);
-            }
-}
-
-TEST(chase_link_local_is_random)
-{
-    size_t near = 0, same = 0;
-    link_local(MOST, 500, 1);
-    memcpy(other, memory, sizeof(other));
-    link_local(MOST, 500, 2);
-    for (size_t i = 0; i < MOST; i++) {
-        near += labs(memory[i].next - &memory[i]) <= 1;
-        same += memory[i].next == other[i].next;
-    }
-    assert_true(near < MOST / 50);
-    assert_true(same < MOST / 50);
 }
 
 TEST(chase_walk_makes_the_loads)
