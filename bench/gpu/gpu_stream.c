@@ -4,8 +4,7 @@
  *
  * Each GPU alone, and all at once (with=all: the same power and cooling for all), an operation at a
  * time; each round takes these in an order of its own. Among the shapes of kernels/gpu/gpu_stream.h
- * setup takes for each operation and GPU the one that is fastest here, unless `shape` names
- * one.
+ * setup takes for each operation and GPU the one that is fastest here.
  *
  * **Measures** `device_bandwidth`, GB/s (1e9): elements x 16 B (copy, scale), 24 B (add, triad) or
  * 8 B (read, the sum of an array; write, of a constant), as STREAM counts, / time between device
@@ -14,7 +13,7 @@
  * while all are at work (bench/gpu/gpu_overlap.h). via=driver is cudaMemcpyAsync from device to
  * device, which the driver does as it likes: on one GPU, mostly with a kernel of its own.
  * `stream_size`: bytes of each of the three arrays. `l2_share`: the L2's bytes / those of all
- * three. `shape_bandwidth`: what the choice was made by. Poisoned before each point and checked
+ * three. Poisoned before each point and checked
  * behind it, all elements, as the last timed pass left them; a GPU that fails or computes wrongly
  * is a failed row and left out, and the others are measured.
  * **Source** kernels/gpu/gpu_stream.h names it.
@@ -39,26 +38,15 @@
 
 struct stream_params {
     uint64_t size;
-    int shape;
 };
-
-/* In the order of kernels/gpu/gpu_stream.cu, behind "auto". */
-static const char *const shape_names[] = {
-    "auto",  "flat1",    "flat1-cs", "flat2",    "flat2-cs", "flat4",    "flat4-cs",
-    "flat8", "flat8-cs", "loop4",    "loop4-cs", "loop8",    "loop8-cs", NULL,
-};
-_Static_assert(sizeof(shape_names) / sizeof(shape_names[0]) == GPU_STREAM_SHAPES + 2,
-               "a name for each shape");
 
 static const struct opt stream_opts[] = {
     OPT_SIZE("size", stream_params, size, NULL, GPU_STREAM_GRAIN, 1ull << 40, "BYTES",
              "bytes of each of three arrays; unset: 1 GiB, or what fits"),
-    OPT_CHOICE("shape", stream_params, shape, "auto", shape_names, "NAME",
-               "how kernels go over the arrays; auto: what is fastest here"),
     {.name = NULL},
 };
 
-enum { BY_OP = 1, BY_VIA, BY_WITH, BY_GPU, BY_SHAPE };
+enum { BY_OP = 1, BY_VIA, BY_WITH, BY_GPU };
 enum { VIA_KERNEL, VIA_DRIVER };
 enum { WITH_ALONE, WITH_ALL };
 static const struct bench_dim stream_dims[] = {
@@ -67,17 +55,15 @@ static const struct bench_dim stream_dims[] = {
     [BY_VIA] = {"via", .labels = LABELS("kernel", "driver")},
     [BY_WITH] = {"with", .labels = LABELS("alone", "all"), .said = LABELS("alone", "all at once")},
     [BY_GPU] = {"gpu", DIM_GPU},
-    [BY_SHAPE] = {"shape", .labels = shape_names + 1},
     {.name = NULL},
 };
 
-enum { DEVICE_BANDWIDTH, STREAM_SIZE, L2_SHARE, SHAPE_BANDWIDTH };
+enum { DEVICE_BANDWIDTH, STREAM_SIZE, L2_SHARE };
 static const struct bench_metric stream_metrics[] = {
     [DEVICE_BANDWIDTH] = {"device_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL,
                           .gates = true},
     [STREAM_SIZE] = {"stream_size", "B", "none"},
     [L2_SHARE] = {"l2_share", "ratio", "none"},
-    [SHAPE_BANDWIDTH] = {"shape_bandwidth", "GB/s", "higher", .quiet = true},
     {.name = NULL},
 };
 
@@ -114,7 +100,6 @@ static const uint64_t usual_bytes = 1ull << 30;
 struct stream_gpu {
     struct gpu_stream *gpu;
     uint64_t l2_bytes;
-    double shape_gbps[GPU_STREAM_OPS][GPU_STREAM_SHAPES]; /* 0 = not tried */
     unsigned shape[TURNS], passes[TURNS];
     double median_gbps[TURNS][2]; /* alone, with all */
     double *gbps;                 /* of the batches that count, of the turn that runs */
@@ -202,23 +187,6 @@ static int try_shape(const struct stream *t, struct stream_gpu *gpu, enum gpu_st
     return rc;
 }
 
-static int choose_shape(const struct stream *t, struct stream_gpu *gpu, enum gpu_stream_op op,
-                        int asked, char msg[static GPU_MSG])
-{
-    unsigned first = asked ? (unsigned)asked - 1 : 0;
-    unsigned end = asked ? (unsigned)asked : GPU_STREAM_SHAPES;
-    gpu->shape[op] = first;
-    for (unsigned shape = first; shape < end; shape++) {
-        double *gbps = &gpu->shape_gbps[op][shape];
-        int rc = try_shape(t, gpu, op, shape, gbps, msg);
-        if (rc)
-            return rc;
-        if (*gbps > gpu->shape_gbps[op][gpu->shape[op]])
-            gpu->shape[op] = shape;
-    }
-    return 0;
-}
-
 static unsigned passes_for(const struct stream *t, enum gpu_stream_op op, double gbps)
 {
     double pass_s = (double)t->bytes / sizeof(double) * gpu_stream_op_bytes(op) / (gbps * 1e9);
@@ -226,16 +194,28 @@ static unsigned passes_for(const struct stream *t, enum gpu_stream_op op, double
     return passes < 1 ? 1 : passes > 1000 ? 1000 : (unsigned)passes;
 }
 
-static int choose_shapes(const struct stream *t, struct stream_gpu *gpu, int asked,
-                         char msg[static GPU_MSG])
+static int choose_shape(const struct stream *t, struct stream_gpu *gpu, enum gpu_stream_op op,
+                        char msg[static GPU_MSG])
+{
+    double best_gbps = 0, gbps;
+    int rc = 0;
+    for (unsigned shape = 0; shape < GPU_STREAM_SHAPES && !rc; shape++) {
+        rc = try_shape(t, gpu, op, shape, &gbps, msg);
+        if (gbps <= best_gbps)
+            continue;
+        best_gbps = gbps;
+        gpu->shape[op] = shape;
+    }
+    gpu->passes[op] = passes_for(t, op, best_gbps);
+    return rc;
+}
+
+static int choose_shapes(const struct stream *t, struct stream_gpu *gpu, char msg[static GPU_MSG])
 {
     double driver_gbps = 0;
     int rc = 0;
-    for (unsigned op = 0; op < GPU_STREAM_OPS && !rc; op++) {
-        rc = choose_shape(t, gpu, (enum gpu_stream_op)op, asked, msg);
-        gpu->passes[op] =
-            passes_for(t, (enum gpu_stream_op)op, gpu->shape_gbps[op][gpu->shape[op]]);
-    }
+    for (unsigned op = 0; op < GPU_STREAM_OPS && !rc; op++)
+        rc = choose_shape(t, gpu, (enum gpu_stream_op)op, msg);
     if (!rc)
         rc = try_shape(t, gpu, GPU_STREAM_COPY, GPU_STREAM_DRIVER, &driver_gbps, msg);
     gpu->shape[GPU_STREAM_OPS] = GPU_STREAM_DRIVER;
@@ -245,7 +225,6 @@ static int choose_shapes(const struct stream *t, struct stream_gpu *gpu, int ask
 
 static int open_gpu(struct stream *t, unsigned i, struct bench_ctx *ctx)
 {
-    const struct stream_params *params = ctx->params;
     struct stream_gpu *gpu = &t->gpus[i];
     const struct gpu_stream_config config = {
         .pci_bdf = ctx->machine->gpus[i].pci_bdf, .bytes = t->bytes, .seed = ctx->seed};
@@ -255,7 +234,7 @@ static int open_gpu(struct stream *t, unsigned i, struct bench_ctx *ctx)
         return -ENOMEM;
     int rc = gpu_stream_open(&config, &gpu->gpu, msg, sizeof(msg));
     if (!rc)
-        rc = choose_shapes(t, gpu, params->shape, msg);
+        rc = choose_shapes(t, gpu, msg);
     (void)gpu_set_lose(&t->set, i, rc, msg);
     return 0;
 }
@@ -399,18 +378,6 @@ static void emit_point(struct bench_ctx *ctx, size_t point)
                                   {BY_WITH, group.all ? WITH_ALL : WITH_ALONE}, {BY_GPU, i}));
 }
 
-static void emit_shapes(struct bench_ctx *ctx, unsigned i)
-{
-    const struct stream *t = ctx->state;
-    char doubt[MEMORY_DOUBT_MAX];
-    for (unsigned op = 0; op < GPU_STREAM_OPS; op++)
-        for (unsigned shape = 0; shape < GPU_STREAM_SHAPES; shape++)
-            if (t->gpus[i].shape_gbps[op][shape] > 0)
-                bench_emit_doubt(ctx, SHAPE_BANDWIDTH, t->gpus[i].shape_gbps[op][shape],
-                                 say_doubt(t, i, doubt),
-                                 DIMS({BY_OP, op}, {BY_SHAPE, shape}, {BY_GPU, i}));
-}
-
 static int stream_scan(struct bench_ctx *ctx)
 {
     const struct stream *t = ctx->state;
@@ -423,7 +390,6 @@ static int stream_scan(struct bench_ctx *ctx)
             continue;
         bench_emit(ctx, L2_SHARE, (double)t->gpus[i].l2_bytes / (3 * (double)t->bytes),
                    DIMS({BY_GPU, i}));
-        emit_shapes(ctx, i);
     }
     gpu_set_emit(ctx, &t->set, DEVICE_BANDWIDTH, BY_GPU);
     return 0;

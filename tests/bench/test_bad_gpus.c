@@ -33,7 +33,7 @@ static const struct subject {
             "device_bandwidth",
             "op=triad;via=kernel;with=alone;gpu=%u",
             "op=triad;via=kernel;with=all;gpu=%u",
-            {"shape=flat4", NULL}},
+            {NULL}},
   matmul = {&bench_gpu_matmul,
             "matmul_rate",
             "type=bf16;with=alone;gpu=%u",
@@ -261,14 +261,12 @@ TEST(bad_gpus_leave_one_and_all_others)
 TEST(bad_gpus_l2_is_a_value_of_each)
 {
     fake_gpu_set_trouble(&(struct fake_trouble){0});
-    scan_run(&scan, stream.bench, &machine, (const char *[]){"size=96M", "shape=flat4", NULL},
-             0.05);
+    scan_run(&scan, stream.bench, &machine, (const char *[]){"size=96M", NULL}, 0.05);
     assert_true(fabs(scan_value(&scan, "l2_share", "gpu=2") - 48.0 / (3 * 96)) < 1e-9);
     static const char copy_alone[] = "op=copy;via=kernel;with=alone;gpu=2";
     assert_null(scan_reason(&scan, "device_bandwidth", copy_alone));
     scan_end(&scan);
-    scan_run(&scan, stream.bench, &machine, (const char *[]){"size=95M", "shape=flat4", NULL},
-             0.05);
+    scan_run(&scan, stream.bench, &machine, (const char *[]){"size=95M", NULL}, 0.05);
     assert_true(scan_value(&scan, "device_bandwidth", copy_alone) > 0);
     assert_non_null(scan_reason(&scan, "device_bandwidth", copy_alone));
     assert_string_equal(scan_reason(&scan, "device_bandwidth", copy_alone),

@@ -143,33 +143,12 @@ static void test_gpu_stream_scan_emits_every_operation(void **state)
     scan_run(&scan, &bench_gpu_stream, &machine, (const char *[]){"size=512M", NULL}, 1.0);
     assert_int_equal(scan_count(&scan, "device_bandwidth"),
                      (GPU_STREAM_OPS + 1) * groups * machine.ngpus);
-    assert_int_equal(scan_count(&scan, "shape_bandwidth"),
-                     (size_t)GPU_STREAM_OPS * GPU_STREAM_SHAPES * machine.ngpus);
     assert_true(scan_value(&scan, "stream_size", "") == (double)((uint64_t)512 << 20));
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         double gbps = scan_value(&scan, "device_bandwidth", keys[i]);
         print_message("%s: %.0f GB/s\n", keys[i], gbps);
         assert_true(gbps > 20 && gbps < 50000);
     }
-    for (unsigned shape = 0; shape < GPU_STREAM_SHAPES; shape++) {
-        char key[DIMS_KEY_MAX];
-        (void)snprintf(key, sizeof(key), "op=copy;shape=%s;gpu=0", gpu_stream_shape_name(shape));
-        double gbps = scan_value(&scan, "shape_bandwidth", key);
-        (void)snprintf(key, sizeof(key), "op=triad;shape=%s;gpu=0", gpu_stream_shape_name(shape));
-        print_message("%-9s copy %.0f, triad %.0f GB/s\n", gpu_stream_shape_name(shape), gbps,
-                      scan_value(&scan, "shape_bandwidth", key));
-    }
-    scan_end(&scan);
-}
-
-static void test_gpu_stream_scan_keeps_the_shape_asked_for(void **state)
-{
-    (void)state;
-    static struct scan scan;
-    scan_run(&scan, &bench_gpu_stream, &machine,
-             (const char *[]){"size=64M", "shape=loop8-cs", NULL}, 0.2);
-    assert_int_equal(scan_count(&scan, "shape_bandwidth"), GPU_STREAM_OPS * machine.ngpus);
-    assert_true(scan_value(&scan, "shape_bandwidth", "op=add;shape=loop8-cs;gpu=0") > 0);
     scan_end(&scan);
 }
 
@@ -181,7 +160,6 @@ int main(void)
         cmocka_unit_test(test_gpu_stream_time_grows_with_passes),
         cmocka_unit_test(test_gpu_stream_refuses_what_it_cannot_do),
         cmocka_unit_test(test_gpu_stream_scan_emits_every_operation),
-        cmocka_unit_test(test_gpu_stream_scan_keeps_the_shape_asked_for),
     };
     if (fixture_find_gpus(&machine) == 0)
         return SKIPPED;
