@@ -106,8 +106,6 @@ size_t curve_find_steps(const struct curve_point *points, size_t n,
             steps[found++] = (struct curve_step){
                 .size_bytes =
                     crossing(points, y, n, below->mean + felt * (pieces[p].mean - below->mean)),
-                .below_ns = exp(below->mean),
-                .above_ns = exp(pieces[p].mean),
             };
         }
         below = &pieces[p];

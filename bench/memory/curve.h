@@ -24,7 +24,6 @@ struct curve_point {
 
 struct curve_step {
     double size_bytes; /* of the cache that ends here */
-    double below_ns, above_ns;
 };
 
 /* Fills steps[] in ascending order and returns how many; n <= CURVE_POINTS_MAX. */

@@ -109,12 +109,6 @@ const struct stream_isa *stream_isa_find(const char *name)
     return NULL;
 }
 
-const char *stream_op_name(enum stream_op op)
-{
-    static const char *const names[] = {"read", "write", "copy", "scale", "add", "triad"};
-    return names[op];
-}
-
 unsigned stream_op_bytes(enum stream_op op)
 {
     static const unsigned bytes[] = {8, 8, 16, 16, 24, 24};

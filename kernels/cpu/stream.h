@@ -57,8 +57,7 @@ const struct stream_isa *stream_isa_best(void);
 /* NULL where there is none of that name, supported or not. */
 const struct stream_isa *stream_isa_find(const char *name);
 
-/* "read", ... and bytes an element by the table above. */
-const char *stream_op_name(enum stream_op op);
+/* Bytes an element by the table above. */
 unsigned stream_op_bytes(enum stream_op op);
 
 #endif

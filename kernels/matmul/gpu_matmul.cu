@@ -9,7 +9,6 @@
 #include "kernels/matmul/gpu_matmul_choose.h"
 #include "kernels/matmul/gpu_matmul_data.cuh"
 #include "kernels/matmul/gpu_matmul_lt.cuh"
-#include "kernels/matmul/gpu_matmul_storage.h"
 
 enum { CANDIDATES = 8 };
 static const size_t workspace_bytes = 64 << 20; /* what Hopper's and later algorithms ask for */
@@ -17,17 +16,17 @@ static const size_t workspace_bytes = 64 << 20; /* what Hopper's and later algor
 /* The sizes of A, B and C. */
 static size_t a_bytes(enum matmul_type type, const struct matmul_shape *shape)
 {
-    return shape->m * shape->k * matmul_storage_bytes(matmul_storage_in(type));
+    return shape->m * shape->k * matmul_in_bytes(type);
 }
 
 static size_t b_bytes(enum matmul_type type, const struct matmul_shape *shape)
 {
-    return shape->k * shape->n * matmul_storage_bytes(matmul_storage_in(type));
+    return shape->k * shape->n * matmul_in_bytes(type);
 }
 
 static size_t c_bytes(enum matmul_type type, const struct matmul_shape *shape)
 {
-    return shape->m * shape->n * matmul_storage_bytes(matmul_storage_out(type));
+    return shape->m * shape->n * matmul_out_bytes(type);
 }
 
 int gpu_matmul_load(char *msg, size_t size)
@@ -300,40 +299,9 @@ int gpu_matmul_poison(struct gpu_matmul *gpu, char *msg, size_t size)
     return rc ? rc : gpu_checked(cudaStreamSynchronize(gpu->stream), "poisoning", msg, size);
 }
 
-static char *entry_at(const struct gpu_matmul *gpu, size_t row, size_t col)
+void *gpu_matmul_c(struct gpu_matmul *gpu)
 {
-    return (char *)gpu->c + matmul_c_at(&gpu->product.shape, row, col) *
-                                matmul_storage_bytes(matmul_storage_out(gpu->product.type));
-}
-
-int gpu_matmul_read(struct gpu_matmul *gpu, size_t row, size_t col, double *value, char *msg,
-                    size_t size)
-{
-    enum matmul_storage storage = matmul_storage_out(gpu->product.type);
-    double entry = 0; /* no type is wider */
-    int rc = select_device(gpu, msg, size);
-    if (!rc)
-        rc = gpu_checked(cudaMemcpyAsync(&entry, entry_at(gpu, row, col),
-                                         matmul_storage_bytes(storage), cudaMemcpyDeviceToHost,
-                                         gpu->stream),
-                         "copy of a result", msg, size);
-    if (!rc)
-        rc = gpu_checked(cudaStreamSynchronize(gpu->stream), "copy of a result", msg, size);
-    *value = matmul_storage_get(storage, &entry);
-    return rc;
-}
-
-int gpu_matmul_write(struct gpu_matmul *gpu, size_t row, size_t col, double value, char *msg,
-                     size_t size)
-{
-    enum matmul_storage storage = matmul_storage_out(gpu->product.type);
-    double entry = 0;
-    matmul_storage_put(storage, &entry, value);
-    int rc = select_device(gpu, msg, size);
-    return rc ? rc
-              : gpu_checked(cudaMemcpy(entry_at(gpu, row, col), &entry,
-                                       matmul_storage_bytes(storage), cudaMemcpyHostToDevice),
-                            "copy of an entry", msg, size);
+    return gpu->c;
 }
 
 int gpu_matmul_check(struct gpu_matmul *gpu, char *msg, size_t size)

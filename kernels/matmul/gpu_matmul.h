@@ -91,13 +91,8 @@ int gpu_matmul_wait(struct gpu_matmul *gpu, unsigned slot, double *seconds, char
 /* Overwrites C with NaN, or what no sum of int8 can be; every slot idle. */
 int gpu_matmul_poison(struct gpu_matmul *gpu, char *msg, size_t size);
 
-/* C[row][col], NaN where it is no finite number; every slot idle. */
-int gpu_matmul_read(struct gpu_matmul *gpu, size_t row, size_t col, double *value, char *msg,
-                    size_t size);
-
-/* Another value in the place of C[row][col], to see whether the check finds it; every slot idle. */
-int gpu_matmul_write(struct gpu_matmul *gpu, size_t row, size_t col, double value, char *msg,
-                     size_t size);
+/* Where C lies on the device, for what wants to see or spoil it; every slot idle. */
+void *gpu_matmul_c(struct gpu_matmul *gpu);
 
 /*
  * All of C against A and B (gpu_matmul_freivalds.h); every slot idle. -EBADMSG, with the place in

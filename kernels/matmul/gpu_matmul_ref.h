@@ -40,15 +40,9 @@ const char *matmul_type_name(enum matmul_type type);
  */
 int matmul_takes(enum matmul_type type, const struct matmul_shape *shape, char *msg, size_t size);
 
-/* The value of the type nearest to `value`, ties to even. fp8: at most 448; int8: at most 127. */
-double matmul_round(enum matmul_type type, double value);
-
-/* The value that the type stores for one of gpu_matmul_data.h. */
-double matmul_stored(enum matmul_type type, double value);
-
-/* C[row][col], summed in double; of int8 that is exact. */
-double matmul_ref_entry(enum matmul_type type, uint64_t seed, const struct matmul_shape *shape,
-                        size_t row, size_t col);
+/* Bytes of an entry of A and B, and of C. */
+size_t matmul_in_bytes(enum matmul_type type);
+size_t matmul_out_bytes(enum matmul_type type);
 
 /*
  * How far an entry of the GPU's C may lie from `want`: the rounding of the output, twice, and the

@@ -60,13 +60,6 @@ static inline MATMUL_SIDES size_t matmul_c_at(const struct matmul_shape *shape, 
 extern "C" {
 #endif
 
-/* n x n x n, as gpu_matmul has it by default: A lies transposed. */
-static inline struct matmul_shape matmul_square(size_t n)
-{
-    struct matmul_shape shape = {n, n, n, MATMUL_TN};
-    return shape;
-}
-
 /* "nn", "nt", "tn", "tt" */
 const char *matmul_layout_name(enum matmul_layout layout);
 

@@ -9,8 +9,9 @@
 #include "harness/lib/base/opt.h"
 #include "kernels/matmul/gpu_matmul_data.h"
 #include "kernels/matmul/gpu_matmul_ref.h"
-#include "kernels/matmul/gpu_matmul_storage.h"
+#include "tests/lib/fixture_product.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/fixture_storage.h"
 #include "tests/lib/unit.h"
 
 static void assert_near(double got, double want, double error)

@@ -47,8 +47,6 @@ static void assert_three_caches(const struct curve *curve, double tolerance)
     for (int i = 0; i < 3; i++) {
         assert_true(steps[i].size_bytes >= caches[i] * (1 - tolerance));
         assert_true(steps[i].size_bytes <= caches[i] * 1.5 * (1 + tolerance));
-        assert_true(fabs(steps[i].below_ns / felt[i] - 1) <= tolerance + 1e-9);
-        assert_true(fabs(steps[i].above_ns / felt[i + 1] - 1) <= tolerance + 1e-9);
     }
 }
 
@@ -89,7 +87,6 @@ TEST(curve_slope_is_one_step)
     draw(&curve, limits, 3, ns);
     assert_int_equal(curve_find_steps(curve.points, curve.n, steps), 1);
     assert_true(steps[0].size_bytes >= MIB && steps[0].size_bytes <= 1.5 * MIB);
-    assert_true(fabs(steps[0].below_ns - 5) < 1e-9 && fabs(steps[0].above_ns - 80) < 1e-9);
 }
 
 TEST(curve_flat_has_no_steps)
@@ -140,8 +137,6 @@ TEST(curve_steps_do_not_overflow)
     steps[CURVE_STEPS_MAX].size_bytes = -1;
     assert_int_equal(curve_find_steps(points, CURVE_POINTS_MAX, steps), CURVE_STEPS_MAX);
     assert_true(steps[CURVE_STEPS_MAX].size_bytes == -1);
-    for (size_t i = 0; i < CURVE_STEPS_MAX; i++)
-        assert_true(fabs(steps[i].below_ns - exp2((double)i)) < 1e-6 * exp2((double)i));
 }
 
 TEST(curve_knee_lies_between_two_loads)

@@ -11,11 +11,14 @@
 #include <math.h>
 #include <string.h>
 
+#include <cuda_runtime_api.h>
+
 #include "bench/gpu/gpu_sensors.h"
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/matmul/gpu_matmul.h"
 #include "tests/lib/fixture_gpu.h"
+#include "tests/lib/fixture_product.h"
 #include "tests/lib/fixture_scan.h"
 
 enum { SKIPPED = 77 };
@@ -36,11 +39,31 @@ static int device_cc(unsigned gpu)
     return device.cc;
 }
 
+static struct gpu_matmul_config now; /* of the product whose entries are read and written */
+
+static char *entry_at(struct gpu_matmul *gpu, size_t row, size_t col)
+{
+    return (char *)gpu_matmul_c(gpu) +
+           matmul_c_at(&now.shape, row, col) * matmul_out_bytes(now.type);
+}
+
 static double read_entry(struct gpu_matmul *gpu, size_t row, size_t col)
 {
-    double value;
-    assert_good(gpu_matmul_read(gpu, row, col, &value, msg, sizeof(msg)));
-    return value;
+    double entry = 0; /* no type is wider */
+    assert_int_equal(cudaMemcpy(&entry, entry_at(gpu, row, col), matmul_out_bytes(now.type),
+                                cudaMemcpyDeviceToHost),
+                     cudaSuccess);
+    return matmul_storage_get(matmul_storage_out(now.type), &entry);
+}
+
+static void write_entry(struct gpu_matmul *gpu, size_t row, size_t col, double value)
+{
+    double entry = 0;
+    matmul_storage_put(matmul_storage_out(now.type), &entry, value);
+    assert_int_equal(cudaMemcpy(entry_at(gpu, row, col), &entry, matmul_out_bytes(now.type),
+                                cudaMemcpyHostToDevice),
+                     cudaSuccess);
+    assert_int_equal(cudaDeviceSynchronize(), cudaSuccess);
 }
 
 /*
@@ -85,6 +108,7 @@ static void check_type(unsigned device, enum matmul_type type, size_t n)
     struct gpu_matmul *gpu, *like;
     double seconds, worst = 0;
     bool done = false;
+    now = config;
     assert_good(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)));
     assert_true(gpu_matmul_guess(gpu) > 0);
     assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
@@ -96,6 +120,7 @@ static void check_type(unsigned device, enum matmul_type type, size_t n)
     assert_true(done && seconds > 0);
     assert_product(gpu, &config, 0, &worst);
     config.like = gpu;
+    now = config;
     assert_good(gpu_matmul_open(&config, &like, msg, sizeof(msg)));
     assert_product(like, &config, 0, &worst);
     print_message("GPU %u, %s, n %zu: %.1f T%s/s, worst error %.3f of the limit\n", device,
@@ -121,10 +146,10 @@ static void test_gpu_matmul_types_agree_with_reference(void **state)
 static void assert_found(struct gpu_matmul *gpu, size_t n, size_t row, size_t col, double value)
 {
     double right = read_entry(gpu, row, col);
-    assert_good(gpu_matmul_write(gpu, row, col, value, msg, sizeof(msg)));
+    write_entry(gpu, row, col, value);
     if (gpu_matmul_check(gpu, msg, sizeof(msg)) != -EBADMSG)
         fail_msg("n %zu: C[%zu][%zu] = %g in place of %g is not found", n, row, col, value, right);
-    assert_good(gpu_matmul_write(gpu, row, col, right, msg, sizeof(msg)));
+    write_entry(gpu, row, col, right);
 }
 
 /* A good product passes, poison and one wrong entry do not, wherever it is. */
@@ -133,6 +158,7 @@ static void check_the_check(enum matmul_type type, size_t n)
     const struct gpu_matmul_config config = config_of(0, type, matmul_square(n));
     struct gpu_matmul *gpu;
     double seconds, off = type == MATMUL_INT8 ? 1 : 4 * sqrt((double)n);
+    now = config;
     assert_good(gpu_matmul_open(&config, &gpu, msg, sizeof(msg)));
     assert_good(gpu_matmul_poison(gpu, msg, sizeof(msg)));
     double poison = read_entry(gpu, 0, 0);
@@ -168,6 +194,7 @@ static bool check_shape(enum matmul_type type, struct matmul_shape shape)
     struct gpu_matmul *gpu;
     char text[MATMUL_SHAPE_TEXT];
     double seconds, worst = 0, off = type == MATMUL_INT8 ? 1 : 4 * sqrt((double)shape.k);
+    now = config;
     int rc = gpu_matmul_open(&config, &gpu, msg, sizeof(msg));
     if (rc == -ENOTSUP) {
         print_message("SKIP: needs a GPU: %s\n", msg);

@@ -91,6 +91,7 @@ TEST(mem_bandwidth_every_kernel)
     scan_run(&scan, &bench_mem_bandwidth, &machine, pairs, 0.1);
     unsigned counts[] = {1, machine.ncpus}, ncounts = machine.ncpus > 1 ? 2 : 1;
     static const char *const stores[] = {"plain", "nt"};
+    static const char *const names[] = {"read", "write", "copy", "scale", "add", "triad"};
     size_t points = 0;
     for (unsigned c = 0; c < ncounts; c++)
         for (int op = 0; op < STREAM_OPS; op++)
@@ -98,7 +99,7 @@ TEST(mem_bandwidth_every_kernel)
                 if (!stream_isa_best()->kernel[op][store])
                     continue;
                 const char *kind = op == STREAM_READ ? "none" : stores[store];
-                const char *name = stream_op_name((enum stream_op)op);
+                const char *name = names[op];
                 double median = value_at(&scan, "bandwidth", "op=%s;stores=%s;threads=%u", name,
                                          kind, counts[c]);
                 double best = value_at(&scan, "bandwidth_best", "op=%s;stores=%s;threads=%u", name,

@@ -7,7 +7,7 @@
 #include <cublasLt.h>
 
 #include "fake_stream.h"
-#include "kernels/matmul/gpu_matmul_storage.h"
+#include "tests/lib/fixture_storage.h"
 
 struct fake_matmul fake_matmul;
 

@@ -5,6 +5,52 @@
 
 #include "kernels/matmul/gpu_matmul_data.h"
 
+/* Of what a type reads: significant bits, exponent of the least normal. */
+static const struct format {
+    int bits, least_exponent;
+} formats[MATMUL_TYPES] = {{53, -1022}, {24, -126}, {11, -126}, {8, -126}, {11, -14}, {4, -6}, {0}};
+static const double fp8_most = 448, int8_most = 127;
+
+static double clamp(double value, double most)
+{
+    return fabs(value) > most ? copysign(most, value) : value;
+}
+
+double matmul_round(enum matmul_type type, double value)
+{
+    const struct format *format = &formats[type];
+    int exponent;
+    if (value == 0 || type == MATMUL_FP64)
+        return value;
+    if (type == MATMUL_INT8)
+        return clamp(nearbyint(value), int8_most);
+    (void)frexp(value, &exponent);
+    exponent -= 1; /* frexp's fraction is 1/2 .. 1 */
+    if (exponent < format->least_exponent)
+        exponent = format->least_exponent;
+    double unit = ldexp(1, exponent - (format->bits - 1));
+    double rounded = nearbyint(value / unit) * unit;
+    return type == MATMUL_FP8 ? clamp(rounded, fp8_most) : rounded;
+}
+
+/* The GPU makes the narrow types from float. */
+double matmul_stored(enum matmul_type type, double value)
+{
+    if (type == MATMUL_INT8)
+        return matmul_round(type, value * MATMUL_INT8_SCALE);
+    return type == MATMUL_FP64 ? value : matmul_round(type, (double)(float)value);
+}
+
+double matmul_ref_entry(enum matmul_type type, uint64_t seed, const struct matmul_shape *shape,
+                        size_t row, size_t col)
+{
+    double sum = 0;
+    for (size_t at = 0; at < shape->k; at++)
+        sum += matmul_stored(type, matmul_value(seed, 0, matmul_a_at(shape, row, at))) *
+               matmul_stored(type, matmul_value(seed, 1, matmul_b_at(shape, at, col)));
+    return sum;
+}
+
 static void fill(const struct product *p, void *to, size_t count, unsigned matrix)
 {
     size_t bytes = matmul_storage_bytes(p->in);

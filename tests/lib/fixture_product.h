@@ -3,11 +3,26 @@
 #define CONTEND_TESTS_LIB_FIXTURE_PRODUCT_H
 
 #include "kernels/matmul/gpu_matmul_freivalds.h"
-#include "kernels/matmul/gpu_matmul_storage.h"
+#include "tests/lib/fixture_storage.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* n x n x n, as gpu_matmul has it by default: A lies transposed. */
+static inline struct matmul_shape matmul_square(size_t n)
+{
+    struct matmul_shape shape = {n, n, n, MATMUL_TN};
+    return shape;
+}
+
+/* The value of the type nearest to `value`, ties to even. fp8: at most 448; int8: at most 127. */
+double matmul_round(enum matmul_type type, double value);
+/* The value that the type stores for one of gpu_matmul_data.h. */
+double matmul_stored(enum matmul_type type, double value);
+/* C[row][col], summed in double; of int8 that is exact. */
+double matmul_ref_entry(enum matmul_type type, uint64_t seed, const struct matmul_shape *shape,
+                        size_t row, size_t col);
 
 struct product {
     enum matmul_type type;

@@ -1,4 +1,4 @@
-#include "kernels/matmul/gpu_matmul_storage.h"
+#include "tests/lib/fixture_storage.h"
 
 #include <math.h>
 #include <stdint.h>

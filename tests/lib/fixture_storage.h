@@ -2,8 +2,8 @@
  * Entries of matrices as they lie in memory, one at a time on the host: gpu_matmul_entries.cuh does
  * the same on the device. Nothing of CUDA is in here.
  */
-#ifndef CONTEND_KERNELS_MATMUL_GPU_MATMUL_STORAGE_H
-#define CONTEND_KERNELS_MATMUL_GPU_MATMUL_STORAGE_H
+#ifndef CONTEND_TESTS_LIB_FIXTURE_STORAGE_H
+#define CONTEND_TESTS_LIB_FIXTURE_STORAGE_H
 
 #include <stddef.h>
 
