@@ -72,3 +72,12 @@ uint64_t points_share_ns(const struct bench_ctx *ctx, size_t n, uint64_t least_n
     double ns = ctx->budget_s * 1e9 / (double)(n ? n : 1);
     return ns > (double)least_ns ? (uint64_t)ns : least_ns;
 }
+
+size_t counts_doubled(unsigned most, unsigned *counts, size_t n)
+{
+    size_t filled = 0;
+    for (unsigned count = 1; count < most && filled + 1 < n; count *= 2)
+        counts[filled++] = count;
+    counts[filled++] = most;
+    return filled;
+}

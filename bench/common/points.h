@@ -27,6 +27,9 @@ double points_value(const struct bench_ctx *ctx, unsigned metric, struct dims at
 /* Time for each of n points: an equal part of the budget, and no less than that. */
 uint64_t points_share_ns(const struct bench_ctx *ctx, size_t n, uint64_t least_ns);
 
+/* Writes 1, 2, 4, ... and `most` itself, at most `n` (>= 1) of them; returns how many. */
+size_t counts_doubled(unsigned most, unsigned *counts, size_t n);
+
 /* Whether a parameter that names one choice, or 0 for all, asks for this one. */
 static inline bool points_asked(int param, unsigned choice)
 {

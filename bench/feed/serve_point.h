@@ -56,4 +56,12 @@ int serve_request(struct feed *feed, const struct bench_ctx *ctx);
 int serve_point_measure(struct serve_point *point, const struct arrivals_params *arrivals,
                         struct feed *feed, const struct bench_ctx *ctx);
 
+/*
+ * The rate of one worker in a closed loop while the others sleep, the load 100 of all: requests a
+ * second into *rate. Collective, in setup, before the background begins: the others wait for worker
+ * 0, and what it has found holds for all. `behind`: workers of the background that have a share of
+ * the CPUs, too. As feed_step, and -ENOMEM.
+ */
+int serve_alone(struct feed *feed, const struct bench_ctx *ctx, unsigned behind, double *rate);
+
 #endif

@@ -22,7 +22,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "bench/common/counts.h"
 #include "bench/common/points.h"
 #include "bench/common/slice.h"
 #include "bench/feed/batch.h"

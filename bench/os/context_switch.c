@@ -25,7 +25,7 @@
 #include "bench/common/team.h"
 #include "bench/os/cpu_pair.h"
 #include "bench/os/ping_pong.h"
-#include "bench/os/working_set.h"
+#include "bench/os/repeat.h"
 #include "bench/registry.h"
 
 static const uint64_t slice_least_ns = 1000000;

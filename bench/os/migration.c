@@ -29,9 +29,8 @@
 #include "bench/common/memory.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
-#include "bench/os/near.h"
+#include "bench/os/cpu_pair.h"
 #include "bench/os/repeat.h"
-#include "bench/os/working_set.h"
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 

@@ -30,10 +30,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bench/common/counts.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
-#include "bench/os/near.h"
+#include "bench/os/cpu_pair.h"
 #include "bench/registry.h"
 #include "harness/lib/sys/clock.h"
 #include "kernels/cpu/busy.h"

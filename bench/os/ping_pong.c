@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "bench/os/working_set.h"
+#include "bench/os/repeat.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/futex.h"
 

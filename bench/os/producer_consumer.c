@@ -25,7 +25,7 @@
 #include "bench/common/points.h"
 #include "bench/common/team.h"
 #include "bench/os/bounded.h"
-#include "bench/os/near.h"
+#include "bench/os/cpu_pair.h"
 #include "bench/registry.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/clock.h"

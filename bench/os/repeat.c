@@ -6,6 +6,10 @@ enum { WARM_SHARE = 4 };
 
 static const uint64_t batch_least_ns = 100000;
 
+const size_t working_set_sizes[WORKING_SETS] = {0, 16 << 10, 256 << 10, WORKING_SET_MOST};
+
+const char *const working_set_names[] = {"all", "0", "16K", "256K", "4M", NULL};
+
 double repeat_time(struct repeat *repeat, repeat_batch *batch, void *arg)
 {
     uint64_t least_ns = repeat->slice_ns / REPEAT_BATCHES, spent_ns = 0, n = 1, took_ns = 1;

@@ -3,10 +3,6 @@
 #include <cerrno>
 #include <cstdio>
 
-extern "C" {
-#include "kernels/gpu/gpu_reach.h"
-}
-
 /* Cleared first, or the next call would report this error once more. */
 int gpu_fail(cudaError_t error, const char *what, char *msg, size_t size)
 {

@@ -1,4 +1,4 @@
-#include "kernels/gpu/gpu_reach.h"
+#include "kernels/gpu/gpu_common.h"
 
 #include <errno.h>
 #include <stdio.h>

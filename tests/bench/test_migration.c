@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "bench/os/near.h"
+#include "bench/os/cpu_pair.h"
 #include "bench/registry.h"
 #include "tests/lib/fixture_scan.h"
 #include "tests/lib/patience.h"

@@ -1,5 +1,5 @@
 /* Which GPUs and drivers a build serves, and what it says of the others. */
-#include "kernels/gpu/gpu_reach.h"
+#include "kernels/gpu/gpu_common.h"
 #include "tests/lib/unit.h"
 
 #include <errno.h>
