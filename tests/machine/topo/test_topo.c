@@ -75,7 +75,7 @@ TEST(topo_bad_input)
         int rc;
     } cases[] = {
         {"/nonexistent/machine.xml", -ENOENT},
-        {"/tmp", -EISDIR},
+        {"/tmp", -EINVAL},
         {"", -EINVAL},
         {"no such thing", -EINVAL},
         {"pu:0", -EINVAL},
