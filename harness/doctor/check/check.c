@@ -63,7 +63,6 @@ const struct check checks[] = {
     {25, "monitors", "monitors that cost", "CPU time", check_monitors},
     {25, "stuck_tasks", "tasks in state D that never run", "stat, status, wchan",
      check_stuck_tasks},
-    {25, "sched_ext", "a sched_ext scheduler", "/sys/kernel/sched_ext", check_sched_ext},
     {26, "hung", "processes whose threads all wait for each other", "syscall and status of threads",
      check_hung},
     {.looks = NULL},

@@ -86,7 +86,4 @@ void check_stuck_tasks(struct checker *checker);
 /* No thread is left to wake another: an error where the process was named, else a warning. */
 void check_hung(struct checker *checker);
 
-/* That it is there. */
-void check_sched_ext(struct checker *checker);
-
 #endif

@@ -1,4 +1,4 @@
-/* GPUs; monitors, tasks that hang, another scheduler. Declared in host_checks.h. Pure. */
+/* GPUs; monitors, tasks that hang. Declared in host_checks.h. Pure. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -97,21 +97,6 @@ void check_stuck_tasks(struct checker *checker)
                     "server or a driver does not answer.",
                     (int)stuck->tid, stuck->name, evidence);
     }
-}
-
-void check_sched_ext(struct checker *checker)
-{
-    const struct host *host = checker->view->host;
-    if (!host || !host->scheduler[0])
-        return;
-    const struct said said = {.severity = FINDING_NOTE,
-                              .cost = NAN,
-                              .evidence = "/sys/kernel/sched_ext/state: enabled",
-                              .command = "cat /sys/kernel/sched_ext/root/ops"};
-    checker_say(checker, &said,
-                "Another scheduler is loaded (sched_ext: %s): what is known of the kernel's own "
-                "does not hold for it.",
-                host->scheduler);
 }
 
 /* Returns buf. `bdf`: of the GPU that it is about; a reset without it would be of all of them. */

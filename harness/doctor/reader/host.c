@@ -10,7 +10,6 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "harness/lib/base/text.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/stats/stats.h"
 #include "harness/lib/sys/affinity.h"
@@ -96,7 +95,6 @@ static void finish_cpus(const struct view *view, struct host *host)
 static void read_settings(struct host *host)
 {
     struct environment env;
-    char text[PROC_TEXT_MAX];
     env_gather(&(struct env_request){.root = host->root}, &env);
     host->is_virtual = env.virtual_machine > 0;
     proc_copy_text(host->governor, sizeof(host->governor), env.governor);
@@ -106,12 +104,6 @@ static void read_settings(struct host *host)
     (void)proc_read_text(host->root,
                          "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference",
                          host->preference, sizeof(host->preference));
-    if (proc_read_text(host->root, "/sys/kernel/sched_ext/state", text, sizeof(text)) &&
-        strcmp(text, "enabled") == 0 &&
-        !proc_read_text(host->root, "/sys/kernel/sched_ext/root/ops", host->scheduler,
-                        sizeof(host->scheduler)))
-        proc_copy_text(host->scheduler, sizeof(host->scheduler), "unnamed");
-    (void)text_one_line(host->scheduler);
 }
 
 static void add_exclusive(struct host *host, const struct bitset *cpus, const char *by)

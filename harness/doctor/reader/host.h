@@ -13,7 +13,7 @@
  *
  * Sources, of the kernel's Documentation: admin-guide/cgroup-v2.rst (memory), accounting/psi.rst,
  * admin-guide/sysctl/kernel.rst (numa_balancing), admin-guide/pm/intel_pstate.rst,
- * ABI/testing/sysfs-devices-system-cpu (thermal_throttle, isolated), scheduler/sched-ext.rst.
+ * ABI/testing/sysfs-devices-system-cpu (thermal_throttle, isolated).
  */
 #ifndef CONTEND_DOCTOR_READER_HOST_H
 #define CONTEND_DOCTOR_READER_HOST_H
@@ -82,7 +82,6 @@ struct host {
 
     struct bitset exclusive; /* isolcpus, nohz_full, exclusive cpusets */
     char exclusive_by[48];   /* which of them */
-    char scheduler[64];      /* of sched_ext; "" = the kernel's own */
 
     unsigned looks;
     size_t nstuck;

@@ -458,7 +458,4 @@ TEST_WITHIN(host_others, set_up, tear_down)
     found = diagnose("hung");
     assert_int_equal(found->finding.severity, FINDING_BAD);
     assert_non_null(strstr(found->finding.command, "py-spy dump --pid 300; gdb "));
-    planted.host.hung.n = 0;
-    (void)snprintf(planted.host.scheduler, sizeof(planted.host.scheduler), "scx_lavd");
-    assert_int_equal(diagnose("sched_ext")->finding.severity, FINDING_NOTE);
 }

@@ -131,8 +131,6 @@ TEST_IN_DIR(host_differences)
     fixture_put("/proc/vmstat", "numa_hint_faults 10\nnuma_pages_migrated 4\n");
     fixture_put("/sys/devices/system/cpu/isolated", "2-3\n");
     fixture_put("/sys/devices/system/cpu/nohz_full", "(null)\n");
-    fixture_put("/sys/kernel/sched_ext/state", "enabled\n");
-    fixture_put("/sys/kernel/sched_ext/root/ops", "scx_lavd\n");
     fixture_put("/sys/devices/system/cpu/cpu1/cpuidle/state0/usage", "100\n");
     fixture_put("/sys/devices/system/cpu/cpu1/cpuidle/state1/usage", "50\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
@@ -157,7 +155,6 @@ TEST_IN_DIR(host_differences)
     assert_true(isnan(host.idle_exit_us)); /* of files, nothing is measured */
     assert_true(bitset_test(&host.exclusive, 2) && bitset_count(&host.exclusive) == 2);
     assert_string_equal(host.exclusive_by, "isolcpus");
-    assert_string_equal(host.scheduler, "scx_lavd");
     assert_int_equal(host.nstuck, 1);
     assert_string_equal(host.stuck[0].where, "rpc_wait_bit");
     host_free(&host);
