@@ -57,8 +57,6 @@ const struct check checks[] = {
      check_siblings},
     {23, "shared_cache", "workers on one last-level cache that could have their own",
      "topology, masks", check_shared_cache},
-    {23, "unlike_cores", "teams over cores of several kinds", "topology, masks",
-     check_unlike_cores},
     {24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus},
     {25, "monitors", "monitors that cost", "CPU time", check_monitors},
     {25, "stuck_tasks", "tasks in state D that never run", "stat, status, wchan",

@@ -83,15 +83,12 @@ bool allocate_idle(struct checker *checker, size_t group, unsigned want, struct 
     add_taken(checker, group, &taken);
     bitset_andnot(&home, &taken);
     bitset_andnot(&home, room);
-    /* Like cores that are whole, like ones, whole ones, any. */
-    for (int pass = 0; pass < 4; pass++)
+    for (int whole = 1; whole >= 0; whole--)
         for (int cpu = bitset_next(&home, 0); cpu >= 0 && n < want;
              cpu = bitset_next(&home, (unsigned)cpu + 1)) {
-            struct bitset wanted, with = checker->groups[group].cpus;
-            bitset_set(&with, (unsigned)cpu);
-            find_core(pass & 1 ? NULL : topo, (unsigned)cpu, &wanted);
+            struct bitset wanted;
+            find_core(whole ? topo : NULL, (unsigned)cpu, &wanted);
             if (bitset_intersects(&wanted, &found) || bitset_intersects(&wanted, &taken) ||
-                (pass < 2 && topo && topo_mixes_cores(topo, &with)) ||
                 !allocate_is_idle(view, &wanted))
                 continue;
             bitset_set(&found, (unsigned)cpu);
@@ -147,31 +144,10 @@ static bool make_plan(const struct topo *topo, const struct plan_request *reques
     return made;
 }
 
-bool allocate_mixes_cores(const struct checker *checker, const size_t *groups, size_t n,
-                          const struct bitset *slices)
-{
-    const struct topo *topo = host_topo(checker->view);
-    for (size_t i = 0; topo && i < n; i++)
-        if (checker->groups[groups[i]].nrunnable > 1 && topo_mixes_cores(topo, &slices[i]))
-            return true;
-    return false;
-}
-
-/* A crowd on the fastest cores would be slower than a team on unlike ones. */
-static bool have_room(const struct checker *checker, const size_t *groups, size_t n,
-                      const struct bitset *slices)
-{
-    for (size_t i = 0; i < n; i++)
-        if (bitset_count(&slices[i]) < checker->groups[groups[i]].nrunnable)
-            return false;
-    return true;
-}
-
 bool allocate_slices(struct checker *checker, const size_t *groups, size_t n,
                      const struct bitset *pool, struct bitset slices[ALLOCATE_MOST])
 {
     const struct topo *topo = host_topo(checker->view);
-    struct bitset fast[ALLOCATE_MOST];
     int gpus[ALLOCATE_MOST];
     size_t with_gpu = 0;
     bool dealt = false;
@@ -195,11 +171,6 @@ bool allocate_slices(struct checker *checker, const size_t *groups, size_t n,
         dealt = dealt || (anywhere && make_plan(topo, &request, slices));
         request.cores_each = 0;
         dealt = dealt || (anywhere && make_plan(topo, &request, slices));
-        request.placement = PLACE_PCORES;
-        if (dealt && anywhere && allocate_mixes_cores(checker, groups, n, slices) &&
-            make_plan(topo, &request, fast) && !allocate_mixes_cores(checker, groups, n, fast) &&
-            have_room(checker, groups, n, fast))
-            memcpy(slices, fast, n * sizeof(*slices));
     }
     for (size_t i = 0; dealt && i < n; i++)
         bitset_or(&checker->given, &slices[i]);

@@ -26,15 +26,14 @@ void allocate_spare(const struct checker *checker, size_t group, unsigned least,
 
 /*
  * Adds to *room as many CPUs more of its home, which idled, are of no other worker that is bound,
- * and were given to nobody yet: of the kind of core that it has before others, and whole idle cores
- * first. False: there are not so many, and nothing is changed.
+ * and were given to nobody yet: whole idle cores first. False: there are not so many, and nothing
+ * is changed.
  */
 bool allocate_idle(struct checker *checker, size_t group, unsigned want, struct bitset *room);
 
 /*
  * One slice of the pool for each of the n groups: whole cores where there are enough, on the node
- * of its GPU, or else of one node. Where a team would have unlike cores, the slices of `place -P
- * pcores`, if these have room for all runnable threads. They are given to nobody else then. False:
+ * of its GPU, or else of one node. They are given to nobody else then. False:
  * the topology is not known, or cannot give them that.
  */
 bool allocate_slices(struct checker *checker, const size_t *groups, size_t n,
@@ -42,10 +41,6 @@ bool allocate_slices(struct checker *checker, const size_t *groups, size_t n,
 
 /* True when these CPUs idled for so long that there is room for a thread on each. */
 bool allocate_is_idle(const struct view *view, const struct bitset *cpus);
-
-/* True when the slice of a group with several runnable threads is of unlike cores. */
-bool allocate_mixes_cores(const struct checker *checker, const size_t *groups, size_t n,
-                          const struct bitset *slices);
 
 /* The GPU of these bits of view.gpus, by its index in topo.gpus; -1 = none, or of several nodes. */
 int allocate_gpu(const struct view *view, const struct topo *topo, uint64_t gpus);

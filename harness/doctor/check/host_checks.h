@@ -65,11 +65,10 @@ void check_memory(struct checker *checker);
 /*
  * Workers that are bound, on CPUs of their own: two on one core, while cores are free; two on one
  * last-level cache, where each could have its own (a note: what it costs depends on what they
- * read); teams over cores of several kinds.
+ * read).
  */
 void check_siblings(struct checker *checker);
 void check_shared_cache(struct checker *checker);
-void check_unlike_cores(struct checker *checker);
 
 /*
  * Reports all that gpu_health_judge and gpu_change_judge call bad; a power limit; persistence off.

@@ -168,7 +168,6 @@ static void tell_overlap(struct checker *checker, const bool *in)
                        bitset_format(&idle, list, sizeof(list)));
     const size_t n = check_allocate(checker, in, &pool, groups, slices);
     bool fits = check_write_slices(checker, groups, n, slices, command, sizeof(command));
-    const bool is_unlike = fits && allocate_mixes_cores(checker, groups, n, slices);
     if (!fits && is_beside) {
         command[0] = '\0';
         bitset_or(&idle, &crowd.cpus);
@@ -185,9 +184,6 @@ static void tell_overlap(struct checker *checker, const bool *in)
         .cost = share,
         .gain = is_beside ? check_gain_of_more(crowd.oncpu_s, more_s, check_teams_wait(checker, in))
                           : (struct check_gain){0},
-        .tail = is_unlike ? " The command gives teams unlike cores: at each "
-                            "barrier the faster ones wait for the slower ones."
-                          : NULL,
         .who = crowd.leads,
         .nwho = crowd.told,
         .evidence = evidence,

@@ -2,9 +2,6 @@
  */
 #include "harness/doctor/check/cpu_allocator.h"
 
-#include <unistd.h>
-
-#include "tests/lib/fixture_machines.h"
 #include "tests/lib/fixture_view.h"
 #include "tests/lib/unit.h"
 
@@ -125,54 +122,6 @@ TEST(overlap_deals_whole_cores)
     topo_free(&machine.topo);
 }
 
-/* Two workers of so many threads on all CPUs of a hybrid machine of fixture_machines. */
-static void crowd_hybrid(struct machine *machine, const char *name, unsigned last_cpu, int threads)
-{
-    char path[] = "/tmp/contend-test-XXXXXX.xml";
-    view_plant(machine, 2);
-    machine->masks[MASK_ALL] = machine->view.online = view_range(0, last_cpu);
-    machine->view.nnodes = 1;
-    machine->view.node_cpus[0] = view_range(0, last_cpu);
-    for (size_t w = 0; w < 2; w++)
-        for (int t = 0; t < threads; t++)
-            view_add_task(machine, w, MASK_ALL, 5, 5);
-    for (unsigned cpu = 0; cpu < CPUS; cpu++)
-        view_occupy(machine, cpu, 10);
-    fixture_machine_write(fixture_machine(name), path);
-    view_plant_topo(machine, path);
-    (void)unlink(path);
-}
-
-/* As `place -P pcores` plans, where all threads have room there; else the finding says it. A single
- * thread does not wait for another. */
-TEST(overlap_gives_teams_like_cores)
-{
-    static const struct {
-        const char *machine;
-        unsigned last_cpu;
-        int threads;
-        bool is_unlike;
-        const char *command;
-    } cases[] = {
-        {"hybrid_6p8e", 19, 4, false, "taskset -acp 0-5 100 && taskset -acp 6-11 101"},
-        {"hybrid_6p8e", 19, 1, false, "taskset -acp 0-12 100 && taskset -acp 13-19 101"},
-        {"hybrid_2p8e2lpe", 13, 2, false, "taskset -acp 0-1 100 && taskset -acp 2-3 101"},
-        {"hybrid_2p8e2lpe", 13, 3, true, "taskset -acp 0-7 100 && taskset -acp 8-13 101"},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct machine machine;
-        crowd_hybrid(&machine, cases[i].machine, cases[i].last_cpu, cases[i].threads);
-        struct diagnosis diagnosis = view_judge(&machine);
-        const struct found *found = view_look_for(&diagnosis, "masks_overlap");
-        assert_non_null(found);
-        assert_string_equal(found->finding.command, cases[i].command);
-        assert_int_equal(strstr(found->finding.sentence, " unlike cores: at each barrier") != NULL,
-                         cases[i].is_unlike);
-        diagnosis_free(&diagnosis);
-        topo_free(&machine.topo);
-    }
-}
-
 /* By their numbers alone CPUs may be anywhere. */
 TEST(without_a_topology_nothing_is_dealt)
 {
@@ -227,28 +176,6 @@ TEST(narrow_masks_get_room)
     expect(&machine, "narrow_mask", "taskset -acp 2-3 100");
     view_add_task(&machine, 0, 2, 3, 7);
     expect(&machine, "narrow_mask", "taskset -acp 2-3 100");
-}
-
-/* Of CPUs 1 and 2, which idle, the second one is of the kind of core that it has. */
-TEST(narrow_masks_get_like_cores)
-{
-    struct machine machine;
-    view_plant(&machine, 1);
-    machine.view.nnodes = 1;
-    machine.view.node_cpus[0] = view_range(0, 3);
-    machine.processes[0].mask = 0;
-    view_add_task(&machine, 0, 0, 5, 5);
-    view_add_task(&machine, 0, 0, 5, 5);
-    view_occupy(&machine, 0, 10);
-    view_occupy(&machine, 3, 10);
-    view_plant_topo(&machine, "core:4 pu:1");
-    expect(&machine, "narrow_mask", "taskset -acp 0-1 100");
-    machine.topo.nkinds = 2;
-    machine.topo.cpus[0].kind = machine.topo.cpus[2].kind = 1;
-    expect(&machine, "narrow_mask", "taskset -acp 0,2 100");
-    machine.topo.cpus[2].kind = 0;
-    expect(&machine, "narrow_mask", "taskset -acp 0-1 100");
-    topo_free(&machine.topo);
 }
 
 /* CPUs that idle, but are another worker's. */

@@ -346,39 +346,6 @@ TEST_WITHIN(host_shared_cache, set_up, tear_down)
     topo_free(&topo);
 }
 
-TEST_WITHIN(host_unlike_cores, set_up, tear_down)
-{
-    struct topo topo;
-    plant_topo("package:1 l3:1 core:8 pu:1", &topo);
-    topo.nkinds = 2;
-    for (unsigned i = 0; i < topo.ncpus; i++)
-        topo.cpus[i].kind = topo.cpus[i].os_cpu != 3;
-    const struct found *found = diagnose("unlike_cores");
-    assert_non_null(found);
-    assert_string_equal(found->finding.evidence,
-                        "performance cores: CPUs 2; efficiency cores: CPUs 3");
-    assert_int_equal(found->pids[0], 200);
-    assert_string_equal(found->finding.command, ""); /* two threads on one CPU are slower still */
-    bitset_parse("2-4", &planted.masks[1], NULL);
-    assert_string_equal(diagnose("unlike_cores")->finding.command, "taskset -acp 2,4 200");
-    /* Of three kinds: those of its mask count, and no more of them go than its team leaves. */
-    topo.nkinds = 3;
-    for (unsigned i = 0; i < topo.ncpus; i++)
-        topo.cpus[i].kind = topo.cpus[i].os_cpu == 2 ? 2 : topo.cpus[i].os_cpu < 6;
-    found = diagnose("unlike_cores");
-    assert_non_null(found);
-    assert_string_equal(found->finding.evidence, "fastest cores: CPUs 2; middle cores: CPUs 3-4");
-    assert_string_equal(found->finding.command, "");
-    bitset_parse("2-6", &planted.masks[1], NULL);
-    assert_string_equal(diagnose("unlike_cores")->finding.command, "taskset -acp 2-5 200");
-    bitset_parse("4-5", &planted.masks[1], NULL);
-    assert_null(diagnose("unlike_cores"));
-    bitset_parse("2-4", &planted.masks[1], NULL);
-    planted.tasks[1][1].oncpu_s = 0; /* no team */
-    assert_calm();
-    topo_free(&topo);
-}
-
 TEST_WITHIN(host_gpus, set_up, tear_down)
 {
     struct topo topo;
