@@ -55,8 +55,6 @@ const struct check checks[] = {
      check_memory},
     {23, "shared_cores", "workers on one core while cores are free", "topology, masks",
      check_siblings},
-    {23, "shared_cache", "workers on one last-level cache that could have their own",
-     "topology, masks", check_shared_cache},
     {24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus},
     {25, "monitors", "monitors that cost", "CPU time", check_monitors},
     {25, "stuck_tasks", "tasks in state D that never run", "stat, status, wchan",

@@ -62,13 +62,8 @@ void check_governor(struct checker *checker);
  */
 void check_memory(struct checker *checker);
 
-/*
- * Workers that are bound, on CPUs of their own: two on one core, while cores are free; two on one
- * last-level cache, where each could have its own (a note: what it costs depends on what they
- * read).
- */
+/* Workers that are bound, on CPUs of their own: two on one core, while cores are free. */
 void check_siblings(struct checker *checker);
-void check_shared_cache(struct checker *checker);
 
 /*
  * Reports all that gpu_health_judge and gpu_change_judge call bad; a power limit; persistence off.

@@ -1,4 +1,4 @@
-/* Workers that are bound, and what of the hardware they share. Declared in host_checks.h. Pure. */
+/* Workers that are bound, and share cores. Declared in host_checks.h. Pure. */
 #include <math.h>
 #include <stdio.h>
 
@@ -21,22 +21,16 @@ static double use_of(const struct checker *checker, size_t group)
     return cpus ? fmin(one->oncpu_s / checker->view->wall_s / cpus, 1) : 0;
 }
 
-/* CPUs of `of` whose core, or last-level cache, has a CPU of `with`, too. */
-static void find_beside(const struct topo *topo, bool caches, const struct bitset *of,
-                        const struct bitset *with, struct bitset *found)
+/* CPUs of `of` whose core has a CPU of `with`, too. */
+static void find_beside(const struct topo *topo, const struct bitset *of, const struct bitset *with,
+                        struct bitset *found)
 {
-    struct bitset units = {0};
-    for (unsigned i = 0; i < topo->ncpus; i++) {
-        const struct topo_cpu *cpu = &topo->cpus[i];
-        if (bitset_test(with, cpu->os_cpu))
-            bitset_set(&units, (unsigned)(caches ? cpu->llc : cpu->core));
-    }
-    for (unsigned i = 0; i < topo->ncpus; i++) {
-        const struct topo_cpu *cpu = &topo->cpus[i];
-        if (bitset_test(of, cpu->os_cpu) &&
-            bitset_test(&units, (unsigned)(caches ? cpu->llc : cpu->core)))
-            bitset_set(found, cpu->os_cpu);
-    }
+    struct bitset core;
+    for (unsigned at = 0; topo_next_core(topo, &at, &core);)
+        if (bitset_intersects(&core, with)) {
+            bitset_and(&core, of);
+            bitset_or(found, &core);
+        }
 }
 
 /* The first CPUs of cores on which no worker may run, where this one is at home. */
@@ -47,7 +41,7 @@ static void find_free_cores(const struct checker *checker, size_t group, struct 
     allocate_home(checker, group, &home);
     for (size_t g = 0; g < checker->ngroups; g++)
         bitset_or(&used, &checker->groups[g].cpus);
-    find_beside(topo, false, &home, &used, &taken);
+    find_beside(topo, &home, &used, &taken);
     for (unsigned i = 0; i < topo->ncpus; i++)
         if (topo->cpus[i].smt == 0 && bitset_test(&home, topo->cpus[i].os_cpu) &&
             !bitset_test(&taken, topo->cpus[i].os_cpu))
@@ -102,89 +96,8 @@ void check_siblings(struct checker *checker)
             if (!is_bound(checker, b) ||
                 bitset_intersects(&checker->groups[a].cpus, &checker->groups[b].cpus))
                 continue;
-            find_beside(topo, false, &checker->groups[b].cpus, &checker->groups[a].cpus, &shared);
+            find_beside(topo, &checker->groups[b].cpus, &checker->groups[a].cpus, &shared);
             if (!bitset_empty(&shared))
                 say_siblings(checker, a, b, &shared);
         }
-}
-
-static void find_cache(const struct topo *topo, unsigned llc, const struct bitset *allowed,
-                       struct bitset *cpus)
-{
-    for (unsigned i = 0; i < topo->ncpus; i++)
-        if (topo->cpus[i].llc == (int)llc && bitset_test(allowed, topo->cpus[i].os_cpu))
-            bitset_set(cpus, topo->cpus[i].os_cpu);
-}
-
-/* The first cache, not taken yet, with so many CPUs of those where the group is at home: one that
- * it has already before others. -1: there is none. */
-static int find_own_cache(const struct checker *checker, size_t group, const struct bitset *taken,
-                          struct bitset *cpus)
-{
-    const struct topo *topo = host_topo(checker->view);
-    const struct check_group *one = &checker->groups[group];
-    unsigned want = bitset_count(&one->cpus);
-    struct bitset home;
-    allocate_home(checker, group, &home);
-    for (int own = 1; own >= 0; own--)
-        for (unsigned llc = 0; llc < topo->nllcs; llc++) {
-            *cpus = (struct bitset){0};
-            find_cache(topo, llc, &home, cpus);
-            if (!bitset_test(taken, llc) && bitset_count(cpus) >= want &&
-                (!own || bitset_intersects(cpus, &one->cpus)))
-                return (int)llc;
-        }
-    return -1;
-}
-
-/* Gives each worker as many CPUs as it has, on a cache of its own; false: they do not fit. */
-static bool allocate_caches(struct checker *checker, char *command, size_t size)
-{
-    struct bitset taken = {0}, given = {0};
-    for (size_t g = 0; g < checker->ngroups; g++) {
-        struct bitset all, mask = {0};
-        unsigned want = bitset_count(&checker->groups[g].cpus), have = 0;
-        int llc = find_own_cache(checker, g, &taken, &all);
-        if (llc < 0)
-            return false;
-        bitset_set(&taken, (unsigned)llc);
-        for (int cpu = bitset_next(&all, 0); have < want;
-             cpu = bitset_next(&all, (unsigned)cpu + 1), have++)
-            bitset_set(&mask, (unsigned)cpu);
-        if (bitset_intersects(&mask, &checker->given) ||
-            !check_append_taskset(checker, g, &mask, command, size))
-            return false;
-        bitset_or(&given, &mask);
-    }
-    bitset_or(&checker->given, &given);
-    return true;
-}
-
-void check_shared_cache(struct checker *checker)
-{
-    const struct topo *topo = host_topo(checker->view);
-    const struct view_process *who[FOUND_PIDS_MAX];
-    char command[420] = "";
-    size_t n = 0;
-    bool all_bound = true;
-    for (size_t a = 0; topo && a < checker->ngroups; a++) {
-        bool shares = false;
-        all_bound = all_bound && is_bound(checker, a);
-        for (size_t b = 0; b < checker->ngroups; b++) {
-            struct bitset shared = {0};
-            if (a == b || bitset_intersects(&checker->groups[a].cpus, &checker->groups[b].cpus))
-                continue;
-            find_beside(topo, true, &checker->groups[a].cpus, &checker->groups[b].cpus, &shared);
-            shares = shares || !bitset_empty(&shared);
-        }
-        if (shares && n < FOUND_PIDS_MAX)
-            who[n++] = checker->groups[a].lead;
-    }
-    if (n < 2 || !all_bound || !allocate_caches(checker, command, sizeof(command)))
-        return;
-    const struct said said = {
-        .severity = FINDING_NOTE, .cost = NAN, .who = who, .nwho = n, .command = command};
-    checker_say(checker, &said,
-                "they share a last-level cache (L%u), and each could have one of its own.%s",
-                topo->llc_level, topo->hypervisor ? " So the virtual machine reports." : "");
 }

@@ -327,25 +327,6 @@ TEST_WITHIN(host_shared_cores, set_up, tear_down)
     topo_free(&topo);
 }
 
-TEST_WITHIN(host_shared_cache, set_up, tear_down)
-{
-    struct topo topo;
-    plant_topo("package:1 l3:2 core:4 pu:1", &topo);
-    assert_calm(); /* the other cache is of another node, and their memory of this one */
-    planted.view.nnodes = 1;
-    planted.view.node_cpus[0] = planted.view.online;
-    const struct found *found = diagnose("shared_cache");
-    assert_non_null(found);
-    assert_int_equal(found->finding.severity, FINDING_NOTE);
-    assert_string_equal(found->finding.command, "taskset -acp 0-1 100 && taskset -acp 4-5 200");
-    bitset_parse("4-5", &planted.masks[1], NULL);
-    assert_calm(); /* as the command leaves it */
-    topo_free(&topo);
-    plant_topo("package:1 l3:1 core:8 pu:1", &topo);
-    assert_calm(); /* there is one cache */
-    topo_free(&topo);
-}
-
 TEST_WITHIN(host_gpus, set_up, tear_down)
 {
     struct topo topo;
