@@ -87,7 +87,7 @@ void view_plant_topo(struct machine *machine, const char *synthetic)
     struct err err;
     const struct topo_options options = {.xml = synthetic};
     assert_int_equal(topo_load(&options, &machine->topo, &err), 0);
-    machine->host = (struct host){.topo = &machine->topo, .idle_exit_us = NAN};
+    machine->host = (struct host){.topo = &machine->topo};
     machine->host.a_second = (struct host_counts){NAN, NAN, NAN, NAN};
     machine->view.host = &machine->host;
 }

@@ -39,7 +39,6 @@ const struct check checks[] = {
      check_interrupts},
     {13, "foreign_tasks", "others on isolated or exclusive CPUs",
      "stat, isolcpus, nohz_full, cpuset", check_foreign_tasks},
-    {14, "idle_exit", "idle CPUs that wake up late", "a timer, cpuidle", check_idle_exit},
     {15, "thermal_throttling", "CPUs that slow down for heat", "thermal_throttle",
      check_throttling},
     {15, "clock_governor", "clocks below the base clock", "cpufreq", check_governor},

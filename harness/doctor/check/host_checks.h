@@ -41,12 +41,6 @@ void check_interrupts(struct checker *checker);
  */
 void check_foreign_tasks(struct checker *checker);
 
-/*
- * Later than `contend validate` allows (machine/facts/facts.h), and so often that waking up takes
- * HOST_LEAST.
- */
-void check_idle_exit(struct checker *checker);
-
 /* HOST_LEAST of the time; where only events are counted, one a second. */
 void check_throttling(struct checker *checker);
 

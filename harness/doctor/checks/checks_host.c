@@ -1,4 +1,4 @@
-/* NUMA balancing, foreign tasks, idle states, clocks, memory. Declared in host_checks.h. Pure. */
+/* NUMA balancing, foreign tasks, clocks, memory. Declared in host_checks.h. Pure. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,28 +98,6 @@ void check_foreign_tasks(struct checker *checker)
                 "it runs on CPUs that are kept for workers (%s: %s), for %s of one.",
                 view->host->exclusive_by, bitset_format(&view->host->exclusive, list, sizeof(list)),
                 text_percent(cpus, percent, sizeof(percent)));
-}
-
-void check_idle_exit(struct checker *checker)
-{
-    const struct host *host = checker->view->host;
-    char evidence[200], command[64] = "";
-    if (!host || isnan(host->idle_exit_us))
-        return;
-    double most = host->is_virtual ? FACTS_IDLE_EXIT_MOST_VIRTUAL_US : FACTS_IDLE_EXIT_MOST_US;
-    double share = host_share(checker, host->idle_exit_us / 1e6 * host->idle_wakes);
-    if (host->idle_exit_us <= most || share < HOST_LEAST)
-        return;
-    (void)snprintf(evidence, sizeof(evidence), "CPU %u: %.0f us late; %.0f wake-ups/s",
-                   host->idle_cpu, host->idle_exit_us, host->idle_wakes);
-    if (!host->is_virtual)
-        (void)snprintf(command, sizeof(command), "%scpupower idle-set -D 20",
-                       check_root(checker->view));
-    const struct said said = said_bad(share, NULL, 0, evidence, command);
-    checker_say(checker, &said, "CPUs of workers that were idle wake up late%s (%s).",
-                host->is_virtual ? ", by way of the hypervisor: only its owner can mend that"
-                                 : " from deep idle states, and they are woken often",
-                evidence);
 }
 
 void check_throttling(struct checker *checker)

@@ -3,22 +3,12 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <time.h>
 
 #include "harness/lib/files/proc.h"
-#include "harness/lib/stats/stats.h"
-#include "harness/lib/sys/affinity.h"
 #include "harness/machine/facts/env.h"
-
-/* More CPUs of workers than these are alike, and reading them would cost. */
-enum { CPUS_MAX = 64, IDLE_STATES_MAX = 16, SLEEPS = 15 };
-/* A CPU that is busy for longer than this does not show how it wakes up. */
-static const double idle_least = 0.8;
 
 int host_load_topo(struct topo *topo, struct err *err)
 {
@@ -41,62 +31,27 @@ static void read_counts(const char *root, struct host_counts *counts)
     counts->throttled_s = facts_sum_throttling(root, "core_throttle_total_time_ms") / 1e3;
 }
 
-static double read_cpu(const char *root, unsigned os_cpu, const char *file)
+static double read_mhz(const char *root, int os_cpu, const char *file)
 {
-    return proc_read_number(root, "/sys/devices/system/cpu/cpu%u/%s", os_cpu, file);
+    return proc_read_number(root, "/sys/devices/system/cpu/cpu%d/cpufreq/%s", os_cpu, file) / 1e3;
 }
 
-/* How often it has left its idle states so far. */
-static double read_wakes(const char *root, unsigned os_cpu)
-{
-    double sum = NAN;
-    for (int state = 0; state < IDLE_STATES_MAX; state++) {
-        char file[48];
-        (void)snprintf(file, sizeof(file), "cpuidle/state%d/usage", state);
-        double usage = read_cpu(root, os_cpu, file);
-        if (isnan(usage))
-            break;
-        sum = (isnan(sum) ? 0 : sum) + usage;
-    }
-    return sum;
-}
-
-static int mark_cpus(const struct view *view, struct host *host, struct err *err)
+/* Of the first ones: more are alike. */
+static void read_clocks(const struct view *view, struct host *host)
 {
     struct bitset cpus = {0};
-    for (size_t i = 0; i < view->nprocesses; i++)
-        if (view->processes[i].watched)
-            view_add_cpus(view, &view->processes[i], &cpus);
-    host->cpus = calloc(CPUS_MAX, sizeof(*host->cpus));
-    if (!host->cpus)
-        return err_set(err, -ENOMEM, "out of memory for the clocks of %d CPUs", CPUS_MAX);
-    for (int os_cpu = bitset_next(&cpus, 0); os_cpu >= 0 && host->ncpus < CPUS_MAX;
-         os_cpu = bitset_next(&cpus, (unsigned)os_cpu + 1))
+    host_worker_cpus(view, &cpus);
+    for (int cpu = bitset_next(&cpus, 0); cpu >= 0 && host->ncpus < HOST_CPUS_MAX;
+         cpu = bitset_next(&cpus, (unsigned)cpu + 1))
         host->cpus[host->ncpus++] =
-            (struct host_cpu){.os_cpu = (unsigned)os_cpu,
-                              .now_mhz = NAN,
-                              .base_mhz = NAN,
-                              .wakes = read_wakes(host->root, (unsigned)os_cpu)};
-    return 0;
-}
-
-static void finish_cpus(const struct view *view, struct host *host)
-{
-    for (size_t i = 0; i < host->ncpus; i++) {
-        struct host_cpu *cpu = &host->cpus[i];
-        double base_khz = read_cpu(host->root, cpu->os_cpu, "cpufreq/base_frequency");
-        cpu->wakes = fmax(read_wakes(host->root, cpu->os_cpu) - cpu->wakes, 0) / view->wall_s;
-        cpu->now_mhz = read_cpu(host->root, cpu->os_cpu, "cpufreq/scaling_cur_freq") / 1e3;
-        cpu->base_mhz = base_khz / 1e3;
-        host->idle_wakes += isnan(cpu->wakes) ? 0 : cpu->wakes;
-    }
+            (struct host_cpu){(unsigned)cpu, read_mhz(host->root, cpu, "scaling_cur_freq"),
+                              read_mhz(host->root, cpu, "base_frequency")};
 }
 
 static void read_settings(struct host *host)
 {
     struct environment env;
     env_gather(&(struct env_request){.root = host->root}, &env);
-    host->is_virtual = env.virtual_machine > 0;
     proc_copy_text(host->governor, sizeof(host->governor), env.governor);
     env_free(&env);
     (void)proc_read_text(host->root, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver",
@@ -169,16 +124,14 @@ static int finish_gpus(struct host *host, struct err *err)
 int host_mark(const struct view *view, const struct topo *topo, const char *root, struct host *host,
               struct err *err)
 {
-    *host = (struct host){.topo = topo, .idle_exit_us = NAN};
+    *host = (struct host){.topo = topo};
     facts_init(&host->log);
     proc_copy_text(host->root, sizeof(host->root), root);
     read_settings(host);
     read_exclusive(view, host);
     read_counts(root, &host->then);
     host_mark_memory(view, host);
-    int rc = mark_cpus(view, host, err);
-    if (!rc)
-        rc = irqs_read(root, &host->irqs_then, err);
+    int rc = irqs_read(root, &host->irqs_then, err);
     return rc ? rc : open_gpus(host, err);
 }
 
@@ -250,66 +203,6 @@ void host_look(const struct view *view, struct host *host)
     hung_look(view, host->root, &host->hung);
 }
 
-static int64_t ns_of(const struct timespec *time)
-{
-    return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
-}
-
-struct sleeper {
-    unsigned os_cpu;
-    double late_us[SLEEPS], median_us;
-};
-
-/* Sleeps of 1 to 8 ms, so that no timer of the system beats with them: bench/cpu/idle_exit.c. */
-static void *sleep_there(void *arg)
-{
-    struct sleeper *sleeper = arg;
-    struct bitset there = {0};
-    bitset_set(&there, sleeper->os_cpu);
-    sleeper->median_us = NAN;
-    if (affinity_set(0, &there))
-        return NULL;
-    (void)prctl(PR_SET_TIMERSLACK, 1);
-    for (int i = 0; i < SLEEPS; i++) {
-        struct timespec until, now;
-        (void)clock_gettime(CLOCK_MONOTONIC, &until);
-        int64_t end_ns = ns_of(&until) + 1000000 * (int64_t)(1 + i * 5 % 8);
-        until = (struct timespec){(time_t)(end_ns / 1000000000), (long)(end_ns % 1000000000)};
-        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
-            ;
-        (void)clock_gettime(CLOCK_MONOTONIC, &now);
-        sleeper->late_us[i] = (double)(ns_of(&now) - end_ns) / 1e3;
-    }
-    sleeper->median_us = stats_sort_median(sleeper->late_us, SLEEPS);
-    return NULL;
-}
-
-double host_measure_idle_exit(unsigned os_cpu)
-{
-    struct sleeper sleeper = {.os_cpu = os_cpu, .median_us = NAN};
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, sleep_there, &sleeper))
-        return NAN;
-    (void)pthread_join(thread, NULL);
-    return sleeper.median_us;
-}
-
-/* On the CPU of workers that was idle the longest: a busy one would show its queue. */
-static void measure_idle(const struct view *view, struct host *host)
-{
-    struct bitset cpus = {0};
-    const struct view_cpu *best = NULL;
-    host_worker_cpus(view, &cpus);
-    for (size_t i = 0; i < view->ncpus; i++)
-        if (bitset_test(&cpus, view->cpus[i].os_cpu) &&
-            (!best || view->cpus[i].idle_s > best->idle_s))
-            best = &view->cpus[i];
-    if (host->root[0] || !best || best->idle_s < idle_least * view->wall_s)
-        return;
-    host->idle_cpu = best->os_cpu;
-    host->idle_exit_us = host_measure_idle_exit(best->os_cpu);
-}
-
 int host_finish(const struct view *view, struct host *host, struct err *err)
 {
     struct host_counts now, *gained = &host->a_second;
@@ -320,14 +213,13 @@ int host_finish(const struct view *view, struct host *host, struct err *err)
     gained->throttled_s = (now.throttled_s - host->then.throttled_s) / view->wall_s;
     host_finish_memory(view, host);
     hung_finish(view, host->root, &host->hung);
-    finish_cpus(view, host);
+    read_clocks(view, host);
     int rc = irqs_read(host->root, &host->irqs, err);
     if (!rc) {
         irqs_subtract(&host->irqs, &host->irqs_then, view->wall_s);
         irqs_read_affinity(host->root, &host->irqs);
         rc = finish_gpus(host, err);
     }
-    measure_idle(view, host);
     return rc;
 }
 
@@ -339,7 +231,6 @@ void host_free(struct host *host)
         unsigned n;
         free(gpu_watch_close(&host->gpu_watch, &n));
     }
-    free(host->cpus);
     free(host->gpus);
     free(host->gpu_changes);
     facts_free(&host->log);

@@ -50,7 +50,7 @@ struct host_stuck {
     uint64_t switches; /* how often it was taken off a CPU so far */
 };
 
-enum { HOST_STUCK_MAX = 128, HOST_MEMORIES_MAX = 16 };
+enum { HOST_STUCK_MAX = 128, HOST_MEMORIES_MAX = 16, HOST_CPUS_MAX = 64 };
 
 /* Counters of which the difference matters; a second behind host_finish. */
 struct host_counts {
@@ -63,13 +63,11 @@ struct host_counts {
 struct host_cpu {
     unsigned os_cpu;
     double now_mhz, base_mhz; /* its clock, at the end */
-    double wakes;             /* how often it left an idle state; a second, at the end */
 };
 
 struct host {
-    char root[256];          /* as of the reader */
-    const struct topo *topo; /* borrowed; NULL = unknown */
-    bool is_virtual;
+    char root[256];              /* as of the reader */
+    const struct topo *topo;     /* borrowed; NULL = unknown */
     struct irqs irqs_then, irqs; /* a second, in the latter */
     struct host_counts then, a_second;
 
@@ -78,7 +76,7 @@ struct host {
 
     char governor[32], preference[32], clock_driver[32]; /* "" = the kernel sets no clocks here */
     size_t ncpus;
-    struct host_cpu *cpus; /* owned; of workers as they were at the mark */
+    struct host_cpu cpus[HOST_CPUS_MAX];
 
     struct bitset exclusive; /* isolcpus, nohz_full, exclusive cpusets */
     char exclusive_by[48];   /* which of them */
@@ -87,10 +85,6 @@ struct host {
     size_t nstuck;
     struct host_stuck stuck[HOST_STUCK_MAX];
     struct hung hung; /* .named is to be set behind host_mark */
-
-    double idle_exit_us; /* how late a CPU of a worker that idled woke up; NaN = not measured */
-    unsigned idle_cpu;   /* which */
-    double idle_wakes;   /* of all CPUs of workers; a second */
 
     struct gpu_watch gpu_watch;
     struct gpu_health *gpus;        /* owned, [topo->ngpus], at the end */
@@ -122,11 +116,5 @@ void host_worker_cpus(const struct view *view, struct bitset *cpus);
 /* The parts. Memory: of the cgroups of busy workers, and of the whole machine. */
 void host_mark_memory(const struct view *view, struct host *host);
 void host_finish_memory(const struct view *view, struct host *host);
-
-/*
- * The median lateness, us, of a few sleeps on that CPU; NaN where we may not run there. Takes about
- * a tenth of a second, asleep.
- */
-double host_measure_idle_exit(unsigned os_cpu);
 
 #endif

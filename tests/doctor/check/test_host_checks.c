@@ -88,7 +88,6 @@ static int set_up(void **state)
         (void)snprintf(p->groups[g].path, sizeof(p->groups[g].path), "/sys/fs/cgroup%s",
                        g ? "/job" : "");
     }
-    p->host.idle_exit_us = NAN;
     p->host.a_second = (struct host_counts){NAN, NAN, NAN, NAN};
     return 0;
 }
@@ -226,27 +225,11 @@ TEST_WITHIN(host_foreign_tasks, set_up, tear_down)
     assert_calm();
 }
 
-TEST_WITHIN(host_idle_exit, set_up, tear_down)
-{
-    planted.host.idle_exit_us = 120;
-    planted.host.idle_wakes = 10;
-    assert_calm(); /* seldom */
-    planted.host.idle_wakes = 2000;
-    const struct found *found = diagnose("idle_exit");
-    assert_non_null(found);
-    assert_true(fabs(found->cost - 0.24 / 4) < 1e-9);
-    planted.host.is_virtual = true;
-    assert_calm(); /* 200 us are usual there */
-    planted.host.idle_exit_us = 40;
-    planted.host.is_virtual = false;
-    assert_calm();
-}
-
 TEST_WITHIN(host_clocks, set_up, tear_down)
 {
-    struct host_cpu cpus[] = {{.os_cpu = 0, .now_mhz = 1700, .base_mhz = 2000},
-                              {.os_cpu = 6, .now_mhz = 800, .base_mhz = 2000}}; /* an idle one */
-    planted.host.cpus = cpus;
+    struct host_cpu *cpus = planted.host.cpus;
+    cpus[0] = (struct host_cpu){.os_cpu = 0, .now_mhz = 1700, .base_mhz = 2000};
+    cpus[1] = (struct host_cpu){.os_cpu = 6, .now_mhz = 800, .base_mhz = 2000}; /* an idle one */
     planted.host.ncpus = 2;
     assert_calm(); /* 85%, and nobody asked to save power */
     (void)snprintf(planted.host.preference, sizeof(planted.host.preference), "balance_power");

@@ -131,8 +131,6 @@ TEST_IN_DIR(host_differences)
     fixture_put("/proc/vmstat", "numa_hint_faults 10\nnuma_pages_migrated 4\n");
     fixture_put("/sys/devices/system/cpu/isolated", "2-3\n");
     fixture_put("/sys/devices/system/cpu/nohz_full", "(null)\n");
-    fixture_put("/sys/devices/system/cpu/cpu1/cpuidle/state0/usage", "100\n");
-    fixture_put("/sys/devices/system/cpu/cpu1/cpuidle/state1/usage", "50\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
     fixture_put("/proc/100/task/100/wchan", "rpc_wait_bit");
     put_status(100, 'D', 7);
@@ -141,7 +139,6 @@ TEST_IN_DIR(host_differences)
     host_look(&view, &host);
     put_memory(15, 401000, 4);
     fixture_put("/proc/vmstat", "numa_hint_faults 110\nnuma_pages_migrated 4\n");
-    fixture_put("/sys/devices/system/cpu/cpu1/cpuidle/state1/usage", "90\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "11\n");
     assert_int_equal(host_finish(&view, &host, &err), 0);
     assert_true(host.a_second.numa_faults == 50 && host.a_second.numa_moved == 0);
@@ -151,8 +148,6 @@ TEST_IN_DIR(host_differences)
     assert_true(host.memories[1].some == 0.2 && host.memories[1].refaults == 5);
     assert_true(host.memories[1].kills == 1);
     assert_true(host.memories[1].limit_bytes == 1048576);
-    assert_true(host.idle_wakes == 20);
-    assert_true(isnan(host.idle_exit_us)); /* of files, nothing is measured */
     assert_true(bitset_test(&host.exclusive, 2) && bitset_count(&host.exclusive) == 2);
     assert_string_equal(host.exclusive_by, "isolcpus");
     assert_int_equal(host.nstuck, 1);
@@ -183,12 +178,4 @@ TEST_IN_DIR(host_version_1_and_exclusive)
     assert_true(bitset_test(&host.exclusive, 5));
     assert_string_equal(host.exclusive_by, "an exclusive cpuset");
     host_free(&host);
-}
-
-/* On this machine: a number, and no harm to where we may run. */
-TEST_IN_DIR(host_idle_exit_measured)
-{
-    double us = host_measure_idle_exit(0);
-    assert_true(isnan(us) || us >= 0);
-    assert_true(isnan(host_measure_idle_exit(BITSET_BITS - 1))); /* there is no such CPU */
 }
