@@ -7,39 +7,78 @@
 #include "harness/doctor/check/cpu_allocator.h"
 #include "harness/lib/base/text.h"
 
-static bool is_set(const struct view_process *process, const char *name)
-{
-    const char *value = view_setting(process, name);
-    return value && *value;
-}
-
-static bool is_word(const char *value, const char *word)
-{
-    size_t i = 0;
-    for (; value && word[i]; i++)
-        if ((value[i] | 0x20) != word[i])
-            return false;
-    return value && !value[i];
-}
-
-/* A setting that does nothing, or not what was meant, beside another one; libgomp's manual, chapter
- * "Environment Variables", and Intel's "Supported Environment Variables". */
-struct clash {
-    const char *keep, *drop;
-    unsigned libraries; /* that read them; 0 = any */
+/*
+ * A setting that costs, by itself or beside another one. Of values NULL stands for any, "" for any
+ * but 0, else they stand between blanks.
+ */
+struct setting {
+    const char *name, *values;
+    const char *beside, *beside_values; /* NULL = by itself */
+    unsigned libraries;                 /* that read it; 0 = any */
+    enum finding_severity severity;
     const char *sentence;
 };
 
-static const struct clash clashes[] = {
-    {"OMP_PROC_BIND", "GOMP_CPU_AFFINITY", LIBRARY_GOMP,
+/* Of no use, or not what was meant, beside the other one: libgomp's manual, chapter "Environment
+ * Variables", and Intel's "Supported Environment Variables". The first explains the others. */
+static const struct setting clashes[] = {
+    {"GOMP_CPU_AFFINITY", NULL, "OMP_PROC_BIND", NULL, LIBRARY_GOMP, FINDING_BAD,
      "OMP_PROC_BIND is set, and then libgomp takes no notice of GOMP_CPU_AFFINITY"},
-    {"OMP_PLACES", "GOMP_CPU_AFFINITY", LIBRARY_GOMP,
+    {"GOMP_CPU_AFFINITY", NULL, "OMP_PLACES", NULL, LIBRARY_GOMP, FINDING_BAD,
      "OMP_PLACES is set, and then libgomp takes no notice of GOMP_CPU_AFFINITY"},
-    {"OMP_PROC_BIND", "KMP_AFFINITY", LIBRARY_IOMP,
+    {"KMP_AFFINITY", NULL, "OMP_PROC_BIND", NULL, LIBRARY_IOMP, FINDING_BAD,
      "OMP_PROC_BIND and KMP_AFFINITY both bind its threads: one of them is not obeyed"},
-    {"KMP_AFFINITY", "GOMP_CPU_AFFINITY", LIBRARY_IOMP,
+    {"GOMP_CPU_AFFINITY", NULL, "KMP_AFFINITY", NULL, LIBRARY_IOMP, FINDING_BAD,
      "KMP_AFFINITY and GOMP_CPU_AFFINITY both bind its threads: one of them is not obeyed"},
+    {"OMP_PROC_BIND", " false ", "OMP_PLACES", NULL, LIBRARY_TEAM, FINDING_BAD,
+     "OMP_PLACES names places, and OMP_PROC_BIND=false binds nothing to them"},
+    {"OMP_WAIT_POLICY", " active ", "KMP_BLOCKTIME", " 0 ", LIBRARY_IOMP, FINDING_BAD,
+     "one setting lets its threads spin while they wait, another one does not"},
+    {"OMP_WAIT_POLICY", " active ", "GOMP_SPINCOUNT", " 0 ", LIBRARY_GOMP, FINDING_BAD,
+     "one setting lets its threads spin while they wait, another one does not"},
 };
+
+/* Left on after debugging. */
+static const struct setting debugging[] = {
+    {"CUDA_LAUNCH_BLOCKING", "", NULL, NULL, LIBRARY_CUDA, FINDING_BAD,
+     "the CPU waits for each kernel: nothing on the GPU overlaps with anything"},
+    {"PYTORCH_NO_CUDA_MEMORY_CACHING", "", NULL, NULL, LIBRARY_CUDA, FINDING_BAD,
+     "each tensor is allocated by the driver, which stops the GPU"},
+    {"CUDA_DEVICE_WAITS_ON_EXCEPTION", "", NULL, NULL, LIBRARY_CUDA, FINDING_DOUBT,
+     "kernels run as for a debugger"},
+    {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "", NULL, NULL, LIBRARY_CUDA, FINDING_DOUBT,
+     "kernels run so that they could be dumped"},
+    {"NCCL_DEBUG", " info trace ", NULL, NULL, LIBRARY_NCCL, FINDING_DOUBT,
+     "NCCL writes what it does to the log"},
+    {"TORCH_DISTRIBUTED_DEBUG", " detail ", NULL, NULL, LIBRARY_TORCH, FINDING_BAD,
+     "all collectives are checked by further collectives"},
+    {"TORCH_USE_CUDA_DSA", "", NULL, NULL, LIBRARY_TORCH, FINDING_DOUBT,
+     "kernels carry assertions"},
+    {"NCCL_P2P_DISABLE", "", NULL, NULL, LIBRARY_NCCL, FINDING_BAD,
+     "GPUs do not copy to each other, but by way of the host's memory"},
+    {"NCCL_SHM_DISABLE", "", NULL, NULL, LIBRARY_NCCL, FINDING_BAD,
+     "GPUs without a direct way to each other go by the network"},
+    {"MALLOC_CHECK_", "", NULL, NULL, 0, FINDING_BAD, "each allocation is checked, under one lock"},
+    {"MALLOC_PERTURB_", "", NULL, NULL, 0, FINDING_BAD, "all memory is overwritten as it is freed"},
+    {"PYTHONDEVMODE", "", NULL, NULL, 0, FINDING_BAD, "Python runs with its checks for developers"},
+    {"PYTHONTRACEMALLOC", "", NULL, NULL, 0, FINDING_BAD,
+     "Python records where each allocation was made"},
+};
+
+static bool is_on(const struct view_process *process, const char *name, const char *values)
+{
+    const char *value = view_setting(process, name);
+    char lower[32] = " ";
+    if (!value || !*value || !values)
+        return value && *value;
+    if (!values[0])
+        return strcmp(value, "0") != 0;
+    for (size_t i = 0; value[i] && i + 3 < sizeof(lower); i++) {
+        lower[i + 1] = (char)(value[i] >= 'A' && value[i] <= 'Z' ? value[i] | 0x20 : value[i]);
+        lower[i + 2] = ' ';
+    }
+    return strstr(values, lower) != NULL;
+}
 
 static void tell_setting(struct checker *checker, const struct view_process *process,
                          enum finding_severity severity, const char *drop, const char *evidence,
@@ -60,56 +99,27 @@ static void tell_setting(struct checker *checker, const struct view_process *pro
                 drop ? " It was started with that: start it again without." : "");
 }
 
-/* "NAME=value", which is of the user and may be long, or speak to terminals. */
-static const char *quote(const struct view_process *process, const char *name, char *buf,
-                         size_t size)
+static void find_settings(struct checker *checker, const struct view_process *process,
+                          const struct setting *settings, size_t n)
 {
-    const char *value = view_setting(process, name);
-    (void)snprintf(buf, size, "%s=%.48s", name, value ? value : "");
-    return text_one_line(buf);
-}
-
-static void find_clashes(struct checker *checker, const struct view_process *process)
-{
-    char keep[80], drop[80], evidence[176];
-    for (size_t i = 0; i < sizeof(clashes) / sizeof(clashes[0]); i++) {
-        const struct clash *clash = &clashes[i];
-        bool is_read = !process->about->maps_known || process->about->libraries & clash->libraries;
-        if (!is_read || !is_set(process, clash->keep) || !is_set(process, clash->drop))
+    const struct view_about *about = process->about;
+    for (size_t i = 0; i < n; i++) {
+        const struct setting *one = &settings[i];
+        char evidence[176] = "";
+        bool is_read = !one->libraries || !about->maps_known || about->libraries & one->libraries;
+        if (!is_read || !is_on(process, one->name, one->values) ||
+            (one->beside && !is_on(process, one->beside, one->beside_values)))
             continue;
-        (void)snprintf(evidence, sizeof(evidence), "%s, %s",
-                       quote(process, clash->keep, keep, sizeof(keep)),
-                       quote(process, clash->drop, drop, sizeof(drop)));
-        tell_setting(checker, process, FINDING_BAD, clash->drop, evidence, clash->sentence);
-        return; /* one of them explains the others */
+        if (one->beside)
+            (void)check_append(evidence, sizeof(evidence), "%s=%.48s, ", one->beside,
+                               view_setting(process, one->beside));
+        (void)check_append(evidence, sizeof(evidence), "%s=%.48s", one->name,
+                           view_setting(process, one->name));
+        tell_setting(checker, process, one->severity, one->name, text_one_line(evidence),
+                     one->sentence);
+        if (one->beside)
+            return;
     }
-}
-
-/* Numbers that cannot both hold, and places that binding is told not to use. */
-static void find_contradictions(struct checker *checker, const struct view_process *process)
-{
-    char evidence[176], one[80], other[80];
-    const char *threads = view_setting(process, "OMP_NUM_THREADS");
-    const char *limit = view_setting(process, "OMP_THREAD_LIMIT");
-    if (threads && limit && atol(threads) > atol(limit) && atol(limit) > 0) {
-        (void)snprintf(evidence, sizeof(evidence), "%s, %s",
-                       quote(process, "OMP_NUM_THREADS", one, sizeof(one)),
-                       quote(process, "OMP_THREAD_LIMIT", other, sizeof(other)));
-        tell_setting(checker, process, FINDING_BAD, "OMP_THREAD_LIMIT", evidence,
-                     "OMP_NUM_THREADS asks for more threads than OMP_THREAD_LIMIT allows");
-    }
-    if (is_set(process, "OMP_PLACES") && is_word(view_setting(process, "OMP_PROC_BIND"), "false")) {
-        (void)snprintf(evidence, sizeof(evidence), "%s, OMP_PROC_BIND=false",
-                       quote(process, "OMP_PLACES", one, sizeof(one)));
-        tell_setting(checker, process, FINDING_BAD, "OMP_PROC_BIND", evidence,
-                     "OMP_PLACES names places, and OMP_PROC_BIND=false binds nothing to them");
-    }
-    if (is_word(view_setting(process, "OMP_WAIT_POLICY"), "active") &&
-        (is_word(view_setting(process, "KMP_BLOCKTIME"), "0") ||
-         is_word(view_setting(process, "GOMP_SPINCOUNT"), "0")))
-        tell_setting(checker, process, FINDING_BAD, "OMP_WAIT_POLICY",
-                     "OMP_WAIT_POLICY=active, and a spin count or block time of 0",
-                     "one setting lets its threads spin while they wait, another one does not");
 }
 
 static void find_runtimes(struct checker *checker, const struct view_process *process)
@@ -134,75 +144,17 @@ void check_openmp_settings(struct checker *checker)
         const struct view_process *process = &checker->view->processes[i];
         if (checker->group_of[i] < 0 || !process->about)
             continue;
-        if (!process->about->maps_known || process->about->libraries & LIBRARY_TEAM) {
-            find_clashes(checker, process);
-            find_contradictions(checker, process);
-        }
+        find_settings(checker, process, clashes, sizeof(clashes) / sizeof(clashes[0]));
         find_runtimes(checker, process);
     }
 }
 
-/* Left on after debugging. */
-static const struct debugging {
-    const char *name, *values; /* "" = any but empty and 0; else one of these, between blanks */
-    unsigned libraries;        /* that read it; 0 = any */
-    enum finding_severity severity;
-    const char *sentence;
-} debugging[] = {
-    {"CUDA_LAUNCH_BLOCKING", "", LIBRARY_CUDA, FINDING_BAD,
-     "the CPU waits for each kernel: nothing on the GPU overlaps with anything"},
-    {"PYTORCH_NO_CUDA_MEMORY_CACHING", "", LIBRARY_CUDA, FINDING_BAD,
-     "each tensor is allocated by the driver, which stops the GPU"},
-    {"CUDA_DEVICE_WAITS_ON_EXCEPTION", "", LIBRARY_CUDA, FINDING_DOUBT,
-     "kernels run as for a debugger"},
-    {"CUDA_ENABLE_COREDUMP_ON_EXCEPTION", "", LIBRARY_CUDA, FINDING_DOUBT,
-     "kernels run so that they could be dumped"},
-    {"NCCL_DEBUG", " info trace ", LIBRARY_NCCL, FINDING_DOUBT,
-     "NCCL writes what it does to the log"},
-    {"TORCH_DISTRIBUTED_DEBUG", " detail ", LIBRARY_TORCH, FINDING_BAD,
-     "all collectives are checked by further collectives"},
-    {"TORCH_USE_CUDA_DSA", "", LIBRARY_TORCH, FINDING_DOUBT, "kernels carry assertions"},
-    {"NCCL_P2P_DISABLE", "", LIBRARY_NCCL, FINDING_BAD,
-     "GPUs do not copy to each other, but by way of the host's memory"},
-    {"NCCL_SHM_DISABLE", "", LIBRARY_NCCL, FINDING_BAD,
-     "GPUs without a direct way to each other go by the network"},
-    {"MALLOC_CHECK_", "", 0, FINDING_BAD, "each allocation is checked, under one lock"},
-    {"MALLOC_PERTURB_", "", 0, FINDING_BAD, "all memory is overwritten as it is freed"},
-    {"PYTHONDEVMODE", "", 0, FINDING_BAD, "Python runs with its checks for developers"},
-    {"PYTHONTRACEMALLOC", "", 0, FINDING_BAD, "Python records where each allocation was made"},
-};
-
-static bool is_on(const char *value, const char *values)
-{
-    char lower[32] = " ";
-    if (!value || !*value || strcmp(value, "0") == 0)
-        return false;
-    if (!values[0])
-        return true;
-    for (size_t i = 0; value[i] && i + 3 < sizeof(lower); i++) {
-        lower[i + 1] = (char)(value[i] >= 'A' && value[i] <= 'Z' ? value[i] | 0x20 : value[i]);
-        lower[i + 2] = ' ';
-    }
-    return strstr(values, lower) != NULL;
-}
-
 void check_debugging(struct checker *checker)
 {
-    for (size_t i = 0; i < checker->view->nprocesses; i++) {
-        const struct view_process *process = &checker->view->processes[i];
-        const struct view_about *about = process->about;
-        if (checker->group_of[i] < 0 || !about)
-            continue;
-        for (size_t d = 0; d < sizeof(debugging) / sizeof(debugging[0]); d++) {
-            const struct debugging *one = &debugging[d];
-            char evidence[96];
-            bool is_read =
-                !one->libraries || !about->maps_known || about->libraries & one->libraries;
-            if (is_read && is_on(view_setting(process, one->name), one->values))
-                tell_setting(checker, process, one->severity, one->name,
-                             quote(process, one->name, evidence, sizeof(evidence)), one->sentence);
-        }
-    }
+    for (size_t i = 0; i < checker->view->nprocesses; i++)
+        if (checker->group_of[i] >= 0 && checker->view->processes[i].about)
+            find_settings(checker, &checker->view->processes[i], debugging,
+                          sizeof(debugging) / sizeof(debugging[0]));
 }
 
 /* User time alone, and all the time: it computes, or it asks the GPU again and again. */
