@@ -53,7 +53,7 @@ static const struct entry environment[] = {
      "The folder for files that a measurement needs for its time: those of io, cgroup and "
      "comms; /tmp, of cgroup /var/tmp."},
     {"XDG_STATE_HOME",
-     "Below it, in contend/, doctor --apply keeps what takes a change back; ~/.local/state."},
+     "Below it, in contend/, doctor --apply keeps what undoes a change; ~/.local/state."},
     {"COLUMNS", "On a terminal: text takes no more columns than these, nor than it has."},
     {.term = NULL},
 };

@@ -62,7 +62,7 @@ run "background-workers needs --background" --background-workers 2
 run "'rows=64' is a parameter, not a scenario: -p rows=64" rows=64
 run "'sh' is a command, not a scenario: it goes after '--', as in 'contend run -- sh'" sh train.sh
 bad "unexpected argument './train'; a command goes after '--', as in 'contend place -- ./train'" place ./train
-bad "unexpected argument '4711'; did you mean '--pid 4711'\?" doctor 4711
+bad "unexpected argument '4711'; a process is named by its number, as in --pid 4711" doctor 4711
 bad "'-n' stands before the command: options follow it" -n 4 run
 bad "'gpus' has no count, as in gpus=8" validate --expect gpus
 bad "gpus: '2' is not BDF@NODE, such as 0000:01:00.0@0" place --gpus 2

@@ -32,7 +32,7 @@ for called in "$program" "$scratch/link"; do
     expect 2 "^contend: error: which result directories\?: 'contend validate bounds" "$called" validate bounds -o "$scratch/b.json"
     expect 2 "^contend: error: there is no rule 'x'" "$called" validate --only x
 done
-expect 2 "unexpected argument 'x'; did you mean '--pid x'" "$program-doctor" x
+expect 2 "unexpected argument 'x'; a process is named by its number, as in --pid 4711" "$program-doctor" x
 mv "$program-doctor" "$scratch"
 expect 3 "^contend: error: 'contend doctor' needs contend-doctor, .*: cannot start '$program-doctor': No such file" \
     "$program" doctor --live

@@ -10,8 +10,11 @@
 static int check_word(const struct command *command, const char *word, struct err *err)
 {
     if (command->word_option)
-        return err_set(err, -EINVAL, "unexpected argument '%.80s'; did you mean '--%s %.80s'?",
-                       word, command->word_option, word);
+        return err_set(err, -EINVAL,
+                       "unexpected argument '%.80s'; a process is named by its number, as in --%s "
+                       "%.80s",
+                       word, command->word_option,
+                       word[strspn(word, "0123456789")] ? "4711" : word);
     if (!command->operands)
         return err_set(err, -EINVAL, "unexpected argument '%.80s'; see 'contend %s --help'", word,
                        command->name);

@@ -195,7 +195,7 @@ static void tell_typed(struct launch *launch)
 {
     (void)check_append(launch->how, sizeof(launch->how),
                        "The line carries neither its directory nor the rest of its environment. To "
-                       "take it back, start it as before.");
+                       "undo it, start it as before.");
 }
 
 static void write_typed(const struct view_process *process, const struct cure *cure,
@@ -227,7 +227,7 @@ static void write_unit(const char *unit, const struct cure *cure, const struct b
                        unit, unit);
     (void)snprintf(launch->how, sizeof(launch->how),
                    "systemd starts it as %.60s.service: the command adds a drop-in, as 'systemctl "
-                   "edit' does. To take it back, delete threads.conf, reload and restart.",
+                   "edit' does. To undo it, delete threads.conf, reload and restart.",
                    unit);
 }
 
@@ -243,14 +243,14 @@ static bool write_outer(const struct view *view, const struct view_process *proc
         add_each(cure, " ", '=', out, size);
         (void)snprintf(launch->how, sizeof(launch->how),
                        "Kubernetes starts it: NAME is its deployment (or statefulset/, or 'env' in "
-                       "the spec of the pod). To take it back, give each name with a '-' behind it "
+                       "the spec of the pod). To undo it, give each name with a '-' behind it "
                        "in place of its value.");
     } else if (find_container(view, process, name, sizeof(name))) {
         (void)check_append(out, size, "%s run", is_podman(view, process) ? "podman" : "docker");
         add_each(cure, " -e ", '=', out, size);
         (void)snprintf(launch->how, sizeof(launch->how),
                        "It runs in container %.12s: give 'run' the options that it had, and these. "
-                       "To take it back, start it as before.",
+                       "To undo it, start it as before.",
                        name);
         carry(started, true, " -e ", launch);
         if (cpus)
@@ -287,7 +287,7 @@ static void write_slurm(const struct view_process *started, const struct cure *c
     const size_t size = sizeof(launch->command);
     (void)snprintf(launch->how, sizeof(launch->how),
                    "Slurm starts it: so in the job script, with #SBATCH --cpus-per-task=%u. To "
-                   "take it back, submit the script as before.",
+                   "undo it, submit the script as before.",
                    threads);
     add_each(cure, " ", '=', out, size);
     if (!view_setting(started, "SLURM_STEP_ID"))

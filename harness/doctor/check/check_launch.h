@@ -15,7 +15,7 @@ enum { LAUNCH_COMMAND_MAX = 600, LAUNCH_HOW_MAX = 400 };
 
 struct launch {
     char command[LAUNCH_COMMAND_MAX]; /* "" where its arguments are not known */
-    char how[LAUNCH_HOW_MAX];         /* who starts it, and how to take the change back */
+    char how[LAUNCH_HOW_MAX];         /* who starts it, and how to undo the change */
 };
 
 /*

@@ -240,7 +240,7 @@ static void tell_steal(struct checker *checker)
     const struct said said = {
         .severity = FINDING_BAD, .cost = share, .subject = "hypervisor", .evidence = evidence};
     checker_say(checker, &said,
-                "it runs others on the CPUs of this machine: %s. Nothing here mends that; ask for "
+                "it runs others on the CPUs of this machine: %s. Nothing here fixes that; ask for "
                 "dedicated CPUs.",
                 evidence);
 }

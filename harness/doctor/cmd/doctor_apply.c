@@ -275,7 +275,7 @@ int doctor_apply(struct reader *reader, const struct doctor_apply_options *optio
         *done = !rc;
     }
     if (*done) {
-        (void)printf("bound %zu process%s; contend doctor --undo gives back what they had\n", bound,
+        (void)printf("bound %zu process%s; contend doctor --undo restores what they had\n", bound,
                      bound == 1 ? "" : "es");
         (void)fflush(stdout);
         rc = tell_cost(reader, &change.beside, signals, err);
@@ -320,8 +320,8 @@ void doctor_tidy(const struct doctor_apply_options *options)
                  left->live, left->live == 1 ? "" : "es", left->live == 1 ? "it" : "they",
                  left->gone);
     else if (left->kind == APPLY_LEFT_KEPT && !over)
-        log_info("%zu process%s still bound by an earlier --apply; 'contend doctor --undo' gives "
-                 "back what they had",
+        log_info("%zu process%s still bound by an earlier --apply; 'contend doctor --undo' "
+                 "restores what they had",
                  left->live, left->live == 1 ? " is" : "es are");
     free(state.masks);
 }

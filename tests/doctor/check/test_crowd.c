@@ -308,7 +308,7 @@ TEST(the_next_start_is_that_of_its_launcher)
     EXPECT_LAUNCH("", "/sys/fs/cgroup/user.slice/session-3.scope", "bash",
                   "python3\0train.py\0--name\0my run",
                   "OMP_NUM_THREADS=8 python3 train.py --name 'my run'",
-                  "neither its directory nor the rest of its environment. To take it back, start "
+                  "neither its directory nor the rest of its environment. To undo it, start "
                   "it as before");
     EXPECT_LAUNCH(
         "TORCHELASTIC_RUN_ID=none", "/",
