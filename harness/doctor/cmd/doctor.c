@@ -17,7 +17,6 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/show/report/markdown.h"
 
 /* Share of one CPU: a process with less is not looked at unless asked for. */
 static const double busy_share = 0.05;
@@ -82,22 +81,6 @@ static int watch_machine(const struct doctor_args *args, struct reader *reader,
     return rc;
 }
 
-static int print_markdown(const struct view *view, const struct diagnosis *diagnosis,
-                          struct err *err)
-{
-    struct findings findings = {0};
-    char unread[DOCTOR_UNREAD_MAX];
-    int rc = diagnosis_findings(diagnosis, &findings, err);
-    if (!rc && !findings.n)
-        (void)puts(doctor_tell_none_found(view));
-    else if (!rc)
-        markdown_print_findings(&findings, stdout);
-    if (!rc && doctor_tell_unread(view, unread, sizeof(unread))[0])
-        (void)printf("\n%s\n", unread);
-    findings_free(&findings);
-    return rc;
-}
-
 /* Prints it now; JSON once all is known. */
 static int say(const struct doctor_args *args, const struct reader *reader,
                const struct diagnosis *diagnosis, json_t **json, int *code, struct err *err)
@@ -108,9 +91,7 @@ static int say(const struct doctor_args *args, const struct reader *reader,
         *json = doctor_to_json(&reader->view, diagnosis,
                                doctor_tell_unread(&reader->view, unread, sizeof(unread)));
     else
-        rc = args->markdown ? print_markdown(&reader->view, diagnosis, err)
-                            : doctor_print(&reader->view, diagnosis, stdout,
-                                           terminal_has_color(STDOUT_FILENO), err);
+        rc = doctor_print(&reader->view, diagnosis, stdout, terminal_has_color(STDOUT_FILENO), err);
     *code = diagnosis_is_bad(diagnosis)                    ? EXIT_VERDICT
             : doctor_saw_nothing(&reader->view, diagnosis) ? EXIT_NOT_RUN
                                                            : EXIT_GOOD;
@@ -120,16 +101,16 @@ static int say(const struct doctor_args *args, const struct reader *reader,
 static int check_args(const struct doctor_args *args, struct err *err)
 {
     bool verify = args->verify.metrics.n;
-    if (args->live && (args->apply || verify || args->undo || args->markdown || args->root))
-        return err_set(err, -EINVAL,
-                       "--live goes without --apply, --verify, --undo, --markdown and --root");
+    if (args->markdown)
+        return err_set(err, -EINVAL, "--markdown goes with --list");
+    if (args->live && (args->apply || verify || args->undo || args->root))
+        return err_set(err, -EINVAL, "--live goes without --apply, --verify, --undo and --root");
     if (args->looks && !args->live)
         return err_set(err, -EINVAL, "--looks goes with --live");
-    if (args->apply && (args->json || args->markdown || args->root || args->undo))
-        return err_set(err, -EINVAL, "--apply goes without --json, --markdown, --root and --undo");
-    if (verify && (args->apply || args->undo || args->markdown || args->root))
-        return err_set(err, -EINVAL,
-                       "--verify goes without --apply, --undo, --markdown and --root");
+    if (args->apply && (args->json || args->root || args->undo))
+        return err_set(err, -EINVAL, "--apply goes without --json, --root and --undo");
+    if (verify && (args->apply || args->undo || args->root))
+        return err_set(err, -EINVAL, "--verify goes without --apply, --undo and --root");
     if (args->applied.yes && !args->apply && !verify)
         return err_set(err, -EINVAL, "--yes goes with --apply or --verify");
     if ((args->verify.restart || args->verify.keep || args->verify.less_is_better) && !verify)
@@ -259,10 +240,7 @@ static int doctor_main(const struct cmd_env *env, int argc, char **argv)
     if (!cmd_parse(env, &doctor_command, argc, argv, &args, &cli, &code))
         return code;
     if (args.list) {
-        if (args.markdown)
-            doctor_print_checks_markdown(stdout);
-        else
-            doctor_print_checks(stdout);
+        doctor_print_checks(args.markdown, stdout);
         return cmd_finish();
     }
     int rc = check_args(&args, &err);

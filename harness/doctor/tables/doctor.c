@@ -114,20 +114,19 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
     return rc;
 }
 
-void doctor_print_checks(FILE *out)
+void doctor_print_checks(bool markdown, FILE *out)
 {
+    if (markdown)
+        (void)fputs("| # | id | finds | reads |\n|---|---|---|---|\n", out);
     for (const struct check *check = checks; check->looks; check++) {
+        if (markdown) {
+            (void)fprintf(out, "| %u | `%s` | %s | %s |\n", check->number, check->id, check->looks,
+                          check->reads);
+            continue;
+        }
         int column = fprintf(out, "%3u %-22s ", check->number, check->id);
         text_wrap(check->looks, column, column, out);
         (void)fprintf(out, "%*s", column, "");
         text_wrap(check->reads, column, column, out);
     }
-}
-
-void doctor_print_checks_markdown(FILE *out)
-{
-    (void)fputs("| # | id | finds | reads |\n|---|---|---|---|\n", out);
-    for (const struct check *check = checks; check->looks; check++)
-        (void)fprintf(out, "| %u | `%s` | %s | %s |\n", check->number, check->id, check->looks,
-                      check->reads);
 }

@@ -22,8 +22,7 @@ const char *doctor_tell_none_found(const struct view *view);
 /* Nothing was found since /proc hides the processes there are: that is no good news. */
 bool doctor_saw_nothing(const struct view *view, const struct diagnosis *diagnosis);
 
-/* Every check: for people, and as a table in Markdown. */
-void doctor_print_checks(FILE *out);
-void doctor_print_checks_markdown(FILE *out);
+/* Every check. */
+void doctor_print_checks(bool markdown, FILE *out);
 
 #endif
