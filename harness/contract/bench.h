@@ -13,13 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "harness/contract/comms.h"
 #include "harness/contract/device.h"
 #include "harness/contract/dims.h"
 #include "harness/contract/figure.h"
-#include "harness/contract/made.h"
 #include "harness/contract/peers.h"
 #include "harness/contract/stages.h"
-#include "harness/contract/values.h"
 #include "harness/contract/visit.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"

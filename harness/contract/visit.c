@@ -49,15 +49,7 @@ void visit_mark(struct visit_log *log)
     }
     if (my_index >= VISIT_THREADS || !atomic_load_explicit(&log->recording, memory_order_relaxed))
         return;
-    struct visit_thread *me = &log->thread[my_index];
-    uint64_t now_ns = clock_now_ns();
-    uint32_t marks = atomic_load_explicit(&me->marks, memory_order_relaxed);
-    if (now_ns - me->last_ns < VISIT_INTERVAL_NS || marks >= VISIT_MARKS)
-        return;
     int cpu = sched_getcpu();
-    if (cpu < 0)
-        return;
-    me->last_ns = now_ns;
-    me->mark[marks] = (struct visit){.at_ns = now_ns, .os_cpu = (uint32_t)cpu};
-    atomic_store_explicit(&me->marks, marks + 1, memory_order_release);
+    if (cpu >= 0)
+        put(&log->thread[my_index], clock_now_ns(), (unsigned)cpu);
 }

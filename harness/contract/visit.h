@@ -21,8 +21,8 @@ struct visit {
 
 struct visit_thread {
     _Atomic int tid;
-    _Atomic uint32_t marks; /* filled entries of mark[]; visit_mark keeps the first ones */
-    uint32_t oldest;        /* visit_note keeps the last ones: a command begins with its imports */
+    _Atomic uint32_t marks; /* filled entries of mark[], the last ones: a command begins with */
+    uint32_t oldest;        /* its imports */
     uint64_t last_ns;
     struct visit mark[VISIT_MARKS];
 };

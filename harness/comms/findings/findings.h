@@ -4,8 +4,8 @@
 
 #include "harness/comms/findings/copies.h"
 #include "harness/comms/view/links.h"
+#include "harness/contract/comms.h"
 #include "harness/contract/finding.h"
-#include "harness/contract/made.h"
 
 /* -ENOMEM only. */
 int comms_judge(const struct comms_logs *logs, const struct comms *comms, struct findings *findings,
@@ -73,7 +73,7 @@ int comms_hosts_settle(const struct comms_hosts *hosts, struct findings *finding
 /* ---- check.c ---- */
 
 /*
- * What NCCL told the plugin against what the program knows it called (contract/made.h): the
+ * What NCCL told the plugin against what the program knows it called (contract/comms.h): the
  * plugin's test of truth, exact in calls and bytes. Pure.
  */
 /* Sums over all that was compared. Zeroed = nothing. */

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "harness/contract/logs.h"
+#include "harness/contract/comms.h"
 
 #define COMMS_MAGIC "CNTDCOMM"
 

@@ -10,7 +10,7 @@
 #define CONTEND_COMMS_VIEW_LINKS_H
 
 #include "harness/comms/view/total.h"
-#include "harness/contract/logs.h"
+#include "harness/contract/comms.h"
 #include "harness/machine/gpu/links.h"
 
 #define COMMS_PORTS_COLUMNS "host,pci,way,to,links,gbps"

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/contract/logs.h"
+#include "harness/contract/comms.h"
 #include "harness/lib/files/file.h"
 
 void logs_clear(int dir_fd)

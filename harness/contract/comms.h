@@ -1,6 +1,9 @@
-/* Calls of NCCL that a benchmark knows it made: what a profiler's count of them is held against. */
-#ifndef CONTEND_CONTRACT_MADE_H
-#define CONTEND_CONTRACT_MADE_H
+/*
+ * Of `contend comms`: calls of NCCL that a benchmark knows it made, which a profiler's count of
+ * them is held against; and the names of files that its plugin leaves in a folder.
+ */
+#ifndef CONTEND_CONTRACT_COMMS_H
+#define CONTEND_CONTRACT_COMMS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +23,8 @@ struct made {
         struct made_calls sum;
     } func[MADE_FUNCS];
 };
+
+#define COMMS_SUFFIX ".comms" /* part of each but the one below */
+#define COMMS_PORTS_NAME "links.csv"
 
 #endif
