@@ -37,8 +37,6 @@ const struct check checks[] = {
     {11, "numa_balancing", "NUMA balancing at work", "/proc/vmstat", check_numa_balancing},
     {12, "interrupts", "interrupts on CPUs of workers", "/proc/interrupts, effective_affinity_list",
      check_interrupts},
-    {13, "foreign_tasks", "others on isolated or exclusive CPUs",
-     "stat, isolcpus, nohz_full, cpuset", check_foreign_tasks},
     {15, "thermal_throttling", "CPUs that slow down for heat", "thermal_throttle",
      check_throttling},
     {15, "clock_governor", "clocks below the base clock", "cpufreq", check_governor},

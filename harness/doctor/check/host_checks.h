@@ -35,12 +35,6 @@ void check_numa_balancing(struct checker *checker);
  */
 void check_interrupts(struct checker *checker);
 
-/*
- * CPU time of others on CPUs that are isolated, or exclusive to a cpuset: HOST_LEAST of one. Who is
- * bound to such CPUs alone is there on purpose.
- */
-void check_foreign_tasks(struct checker *checker);
-
 /* HOST_LEAST of the time; where only events are counted, one a second. */
 void check_throttling(struct checker *checker);
 

@@ -1,4 +1,4 @@
-/* NUMA balancing, foreign tasks, clocks, memory. Declared in host_checks.h. Pure. */
+/* NUMA balancing, clocks, memory. Declared in host_checks.h. Pure. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,51 +53,6 @@ void check_numa_balancing(struct checker *checker)
                 "and moves them after the threads. Workers whose memory is bound to their node "
                 "need none of it.",
                 evidence);
-}
-
-/* It came there by itself: who may be nowhere else was sent there, as other ranks of a job are. */
-static bool is_foreign(const struct view *view, const struct view_process *process)
-{
-    const struct bitset *exclusive = &view->host->exclusive;
-    return !process->watched && process->cpu >= 0 && process->mask >= 0 &&
-           process->cpu_s >= 0.1 * HOST_LEAST * view->wall_s &&
-           bitset_test(exclusive, (unsigned)process->cpu) &&
-           !bitset_subset(&view->masks[process->mask], exclusive);
-}
-
-/* Each keeps what it may use of the other CPUs. Threads of the kernel stay where they are. */
-static void write_away(const struct view *view, const struct view_process *const *who, size_t n,
-                       char *told, size_t told_size, char *command, size_t size)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct bitset others = view->masks[who[i]->mask];
-        bitset_andnot(&others, &view->host->exclusive);
-        if (!who[i]->kernel && check_may_touch(view, who[i], told, told_size))
-            (void)check_append_bind(view, who[i], 0, &others, command, size);
-    }
-}
-
-void check_foreign_tasks(struct checker *checker)
-{
-    const struct view *view = checker->view;
-    const struct view_process *who[FOUND_PIDS_MAX];
-    char list[128], command[420] = "", percent[16], told[200] = "";
-    double cpus = 0;
-    size_t n = 0;
-    for (size_t i = 0; view->host && i < view->nprocesses && n < FOUND_PIDS_MAX; i++)
-        if (is_foreign(view, &view->processes[i])) {
-            who[n++] = &view->processes[i];
-            cpus += view->processes[i].cpu_s / view->wall_s;
-        }
-    if (cpus < HOST_LEAST)
-        return;
-    write_away(view, who, n, told, sizeof(told), command, sizeof(command));
-    struct said said = said_bad(host_share(checker, cpus), who, n, NULL, command);
-    said.tail = told;
-    checker_say(checker, &said,
-                "it runs on CPUs that are kept for workers (%s: %s), for %s of one.",
-                view->host->exclusive_by, bitset_format(&view->host->exclusive, list, sizeof(list)),
-                text_percent(cpus, percent, sizeof(percent)));
 }
 
 void check_throttling(struct checker *checker)

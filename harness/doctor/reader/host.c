@@ -61,38 +61,6 @@ static void read_settings(struct host *host)
                          host->preference, sizeof(host->preference));
 }
 
-static void add_exclusive(struct host *host, const struct bitset *cpus, const char *by)
-{
-    bitset_or(&host->exclusive, cpus);
-    if (!host->exclusive_by[0])
-        proc_copy_text(host->exclusive_by, sizeof(host->exclusive_by), by);
-}
-
-/* A cpuset of its own: "root" or "isolated" of version 2, a flag of version 1. */
-static void add_exclusive_group(struct host *host, const struct view_cgroup *group)
-{
-    char path[PATH_MAX], text[32];
-    (void)snprintf(path, sizeof(path), "%s/cpuset.cpus.partition", group->path);
-    (void)proc_read_text(host->root, path, text, sizeof(text));
-    bool is_own = strcmp(text, "root") == 0 || strcmp(text, "isolated") == 0;
-    if (group->parent >= 0 &&
-        (is_own || proc_read_number(host->root, "%s/cpuset.cpu_exclusive", group->path) == 1))
-        add_exclusive(host, &group->cpus, "an exclusive cpuset");
-}
-
-static void read_exclusive(const struct view *view, struct host *host)
-{
-    struct bitset cpus;
-    if (proc_read_list(host->root, &cpus, "/sys/devices/system/cpu/isolated"))
-        add_exclusive(host, &cpus, "isolcpus");
-    if (proc_read_list(host->root, &cpus, "/sys/devices/system/cpu/nohz_full"))
-        add_exclusive(host, &cpus, "nohz_full"); /* "(null)" where there is none */
-    for (size_t i = 0; i < view->nprocesses; i++)
-        for (int at = view->processes[i].watched ? view->processes[i].cgroup[CGROUP_CPUSET] : -1;
-             at >= 0; at = view->cgroups[at].parent)
-            add_exclusive_group(host, &view->cgroups[at]);
-}
-
 static int open_gpus(struct host *host, struct err *err)
 {
     unsigned n = host->topo ? host->topo->ngpus : 0;
@@ -128,7 +96,6 @@ int host_mark(const struct view *view, const struct topo *topo, const char *root
     facts_init(&host->log);
     proc_copy_text(host->root, sizeof(host->root), root);
     read_settings(host);
-    read_exclusive(view, host);
     read_counts(root, &host->then);
     host_mark_memory(view, host);
     int rc = irqs_read(root, &host->irqs_then, err);

@@ -78,9 +78,6 @@ struct host {
     size_t ncpus;
     struct host_cpu cpus[HOST_CPUS_MAX];
 
-    struct bitset exclusive; /* isolcpus, nohz_full, exclusive cpusets */
-    char exclusive_by[48];   /* which of them */
-
     unsigned looks;
     size_t nstuck;
     struct host_stuck stuck[HOST_STUCK_MAX];

@@ -194,37 +194,6 @@ TEST_WITHIN(host_interrupts_nowhere_else, set_up, tear_down)
     assert_null(diagnose("interrupts"));
 }
 
-TEST_WITHIN(host_foreign_tasks, set_up, tear_down)
-{
-    for (unsigned c = 0; c < 4; c++)
-        bitset_set(&planted.host.exclusive, c);
-    (void)snprintf(planted.host.exclusive_by, sizeof(planted.host.exclusive_by), "isolcpus");
-    planted.processes[2].cpu_s = 0.4;
-    assert_calm(); /* it is on CPU 6 */
-    planted.processes[2].cpu = 3;
-    const struct found *found = diagnose("foreign_tasks");
-    assert_non_null(found);
-    assert_int_equal(found->pids[0], 300);
-    assert_string_equal(found->finding.command, "taskset -acp 4-7 300");
-    assert_non_null(strstr(found->finding.sentence, "isolcpus: 0-3"));
-    bitset_parse("1-5", &planted.masks[WATCHED], NULL); /* nobody gets more than he had */
-    assert_string_equal(diagnose("foreign_tasks")->finding.command, "taskset -acp 4-5 300");
-    bitset_parse("2-3", &planted.masks[WATCHED], NULL);
-    assert_calm(); /* another rank of the job, which is bound there */
-    planted.processes[2].mask = -1;
-    assert_calm(); /* not known */
-    planted.processes[2].mask = WATCHED;
-    bitset_parse("0-7", &planted.masks[WATCHED], NULL);
-    planted.view.uid = 1000; /* it is not theirs who look */
-    assert_string_equal(diagnose("foreign_tasks")->finding.command, "");
-    assert_true(says("foreign_tasks", "(300) belongs to root: ask them."));
-    planted.view.uid = 0;
-    planted.processes[2].kernel = true;
-    assert_string_equal(diagnose("foreign_tasks")->finding.command, "");
-    planted.processes[2].cpu_s = 0.02;
-    assert_calm();
-}
-
 TEST_WITHIN(host_clocks, set_up, tear_down)
 {
     struct host_cpu *cpus = planted.host.cpus;

@@ -56,7 +56,7 @@ TEST_IN_DIR(irqs_nothing_there)
 static struct bitset mask;
 static struct view_process worker = {
     .pid = 100, .watched = true, .state = 'D', .mask = 0, .cgroup = {-1, 0, -1, 1}};
-static struct view_cgroup groups[3] = {{.path = "/sys/fs/cgroup", .parent = -1},
+static struct view_cgroup groups[2] = {{.path = "/sys/fs/cgroup", .parent = -1},
                                        {.path = "/sys/fs/cgroup/job", .parent = 0}};
 static struct view view = {.wall_s = 2,
                            .nmasks = 1,
@@ -129,8 +129,6 @@ TEST_IN_DIR(host_differences)
     fixture_put("/sys/fs/cgroup/job/memory.max", "1048576\n");
     fixture_put("/sys/fs/cgroup/job/memory.high", "max\n");
     fixture_put("/proc/vmstat", "numa_hint_faults 10\nnuma_pages_migrated 4\n");
-    fixture_put("/sys/devices/system/cpu/isolated", "2-3\n");
-    fixture_put("/sys/devices/system/cpu/nohz_full", "(null)\n");
     fixture_put("/sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
     fixture_put("/proc/100/task/100/wchan", "rpc_wait_bit");
     put_status(100, 'D', 7);
@@ -148,24 +146,16 @@ TEST_IN_DIR(host_differences)
     assert_true(host.memories[1].some == 0.2 && host.memories[1].refaults == 5);
     assert_true(host.memories[1].kills == 1);
     assert_true(host.memories[1].limit_bytes == 1048576);
-    assert_true(bitset_test(&host.exclusive, 2) && bitset_count(&host.exclusive) == 2);
-    assert_string_equal(host.exclusive_by, "isolcpus");
     assert_int_equal(host.nstuck, 1);
     assert_string_equal(host.stuck[0].where, "rpc_wait_bit");
     host_free(&host);
 }
 
-TEST_IN_DIR(host_version_1_and_exclusive)
+TEST_IN_DIR(host_version_1)
 {
     struct host host;
     struct err err;
     (void)snprintf(groups[1].path, sizeof(groups[1].path), "/sys/fs/cgroup/memory/job");
-    (void)snprintf(groups[2].path, sizeof(groups[2].path), "/sys/fs/cgroup/cpuset/job");
-    groups[2].parent = 0;
-    bitset_set(&groups[2].cpus, 5);
-    view.ncgroups = 3;
-    worker.cgroup[CGROUP_CPUSET] = 2;
-    fixture_put("/sys/fs/cgroup/cpuset/job/cpuset.cpu_exclusive", "1\n");
     fixture_put("/sys/fs/cgroup/memory/job/memory.stat", "workingset_refault 8\n");
     fixture_put("/sys/fs/cgroup/memory/job/memory.oom_control", "under_oom 0\noom_kill 2\n");
     fixture_put("/sys/fs/cgroup/memory/job/memory.limit_in_bytes", "9223372036854771712\n");
@@ -175,7 +165,5 @@ TEST_IN_DIR(host_version_1_and_exclusive)
     assert_int_equal(host_finish(&view, &host, &err), 0);
     assert_true(host.memories[1].refaults == 5 && host.memories[1].kills == 1);
     assert_true(isnan(host.memories[1].limit_bytes) && isnan(host.memories[1].some));
-    assert_true(bitset_test(&host.exclusive, 5));
-    assert_string_equal(host.exclusive_by, "an exclusive cpuset");
     host_free(&host);
 }
