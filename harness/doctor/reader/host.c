@@ -1,7 +1,6 @@
 #include "harness/doctor/reader/host.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -265,79 +265,6 @@ static void check_left(const struct topo *topo, const struct plan *plan,
            bitset_count(&plan->dealt), why, advice);
 }
 
-/* How many cores of this kind the slice has part of. */
-static unsigned cores_of_kind(const struct topo *topo, const struct bitset *cpus, int kind)
-{
-    unsigned n = 0;
-    int last = -1;
-    for (unsigned i = 0; i < topo->ncpus; i++) {
-        const struct topo_cpu *cpu = &topo->cpus[i];
-        if (cpu->kind != kind || cpu->core == last || !bitset_test(cpus, cpu->os_cpu))
-            continue;
-        last = cpu->core;
-        n++;
-    }
-    return n;
-}
-
-/* The foreground workers with the most cores of one kind, and with the fewest. */
-struct extremes {
-    unsigned most, fewest, of_most, of_fewest;
-};
-
-static struct extremes find_extremes(const struct topo *topo, const struct plan *plan, int kind)
-{
-    struct extremes found = {.fewest = UINT_MAX};
-    for (unsigned w = 0; w < plan->nworkers && !plan->workers[w].background; w++) {
-        unsigned cores = cores_of_kind(topo, &plan->workers[w].cpus, kind);
-        if (cores > found.most) {
-            found.most = cores;
-            found.of_most = w;
-        }
-        if (cores < found.fewest) {
-            found.fewest = cores;
-            found.of_fewest = w;
-        }
-    }
-    return found;
-}
-
-/* How many kinds of cores the foreground workers have. */
-static unsigned count_kinds(const struct topo *topo, const struct plan *plan)
-{
-    unsigned n = 0;
-    for (int kind = 0; kind < (int)topo->nkinds; kind++)
-        n += find_extremes(topo, plan, kind).most > 0;
-    return n;
-}
-
-/* A core more is what cannot be dealt evenly, but for the only one. The most powerful kind that is
- * dealt otherwise speaks for all. */
-static void check_kinds(const struct topo *topo, const struct plan *plan,
-                        struct findings_about *about)
-{
-    struct extremes found = {0};
-    int kind = count_kinds(topo, plan) > 1 ? (int)topo->nkinds - 1 : -1;
-    for (; kind >= 0; kind--) {
-        found = find_extremes(topo, plan, kind);
-        if (found.most > found.fewest + 1 || (found.most && !found.fewest))
-            break;
-    }
-    if (kind < 0)
-        return;
-    struct bitset workers = {0};
-    for (unsigned w = 0; w < plan->nworkers && !plan->workers[w].background; w++)
-        bitset_set(&workers, w);
-    char fewest[16] = "none";
-    if (found.fewest)
-        (void)snprintf(fewest, sizeof(fewest), "%u", found.fewest);
-    report(about, "core_kinds", FINDING_NOTE, "worker", &workers,
-           "their slices are not alike: of the %s cores worker %u has %u, and worker %u "
-           "%s%s",
-           topo_kind_name(topo, kind), found.of_most, found.most, found.of_fewest, fewest,
-           advise_pcores(topo, plan));
-}
-
 /* Teams over unlike cores, pinned or not. */
 static void check_teams(const struct topo *topo, const struct plan *plan,
                         struct findings_about *about)
@@ -430,7 +357,6 @@ int plan_check(const struct topo *topo, const struct plan *plan, struct findings
     if (info->pinned && info->disjoint) {
         check_cores(topo, plan, &about);
         check_left(topo, plan, &about);
-        check_kinds(topo, plan, &about);
     }
     return about.rc;
 }
