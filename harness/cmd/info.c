@@ -31,8 +31,8 @@ static const struct opt info_opts[] = {
              "'package:2 l3:1 core:4 pu:2'"),
     OPT_FLAG("json", info_args, json, NULL, "Print JSON"),
     OPT_FLAG("measure", info_args, measure, NULL,
-             "Also measure it: which CPUs share a core, clusters, cache sizes as felt; takes "
-             "about 20 s, and the machine should be idle"),
+             "Also measure it: which CPUs share a core, and clusters; takes about 15 s, and the "
+             "machine should be idle"),
     PLAN_GPUS_OPTION(info_args, fake_gpus),
     {.name = NULL}};
 
@@ -361,7 +361,7 @@ static int show(const struct cmd_env *env, const struct info_args *args)
     int rc = topo_load(&options, &topo, &err);
     if (!rc && found && !topo.is_this_machine)
         rc = err_set(&err, -EINVAL, "--measure is for this machine, and not with --xml");
-    if (!rc && found && (rc = scans_measure(env->benches, &topo, true, found, &err)) != 0)
+    if (!rc && found && (rc = scans_measure(env->benches, &topo, found, &err)) != 0)
         code = cmd_not_measured(rc);
     if (!rc && !gather(env, &topo, lists))
         rc = err_set(&err, -ENOMEM, "no memory for the lists");

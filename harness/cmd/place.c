@@ -260,7 +260,7 @@ static int load(const struct cmd_env *env, const struct place_args *args, struct
         return rc;
     if (!topo->is_this_machine)
         return err_set(err, -EINVAL, "--topology measured is for this machine, and not with --xml");
-    rc = scans_measure(env->benches, topo, false, &measured, err);
+    rc = scans_measure(env->benches, topo, &measured, err);
     if (!rc && measured.floating)
         log_warn("the hypervisor moves virtual CPUs: what was measured may not last");
     if (!rc)

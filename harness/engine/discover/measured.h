@@ -1,9 +1,8 @@
 /*
  * The topology that measurements show, beside the one that the system reports.
  *
- * From scans of core_to_core and smt_pairs over the same CPUs, repeated, and the cache sizes that
- * the latency curve shows: which CPUs share a core, which cores are near each other, and whether
- * that stays so. Pure.
+ * From scans of core_to_core and smt_pairs over the same CPUs, repeated: which CPUs share a core,
+ * which cores are near each other, and whether that stays so. Pure.
  *
  *   measured_scan_init(&scans[round], &topo, &err);                            // each
  *   measured_scan_put(&scans[round], "pair_latency", 0, 1, 71.0, &err);        // every value
@@ -68,8 +67,6 @@ struct measured_input {
     const struct topo *reported;
     const struct measured_scan *scans; /* of it; two or more tell stable from floating */
     unsigned nscans;
-    const uint64_t *cache_bytes; /* as the latency curve shows them, ascending; NULL = no curve */
-    unsigned ncaches;
 };
 
 /* Subject of the findings that are not about a pair of CPUs. */
@@ -98,7 +95,7 @@ struct measured {
  *
  * Findings: FINDING_BAD disagrees with what the system reports, FINDING_DOUBT floats, FINDING_NOTE
  * is as reported, or all that there is to say. Ids: smt_siblings and smt_not_siblings, of a subject
- * "CPUs 2 and 34" that the sentence goes on from; cpu_clusters, cache_sizes and measured_nothing,
+ * "CPUs 2 and 34" that the sentence goes on from; cpu_clusters and measured_nothing,
  * of MEASURED_MACHINE. The evidence says whether it is stable, floating or unconfirmed.
  */
 int measured_find(const struct measured_input *input, struct measured *measured, struct err *err);

@@ -7,7 +7,7 @@
 #include "harness/engine/run/run.h"
 #include "harness/lib/say/progress.h"
 
-enum { MAX_SCANS = 2, MAX_CACHES = 8 };
+enum { MAX_SCANS = 2 };
 
 static const double scan_time_s = 2.5, scan_limit_s = 120, setup_limit_s = 60;
 
@@ -104,40 +104,18 @@ static int put_pairs(const struct result *result, struct measured_scan *scans, s
     return 0;
 }
 
-/* The sizes that the latency curve of the only scan shows, ascending. */
-static unsigned read_caches(const struct result *result, uint64_t *sizes)
-{
-    unsigned n = 0;
-    const struct arm *arm = &result->arms[0];
-    const struct worker_result *worker = &arm->observations[0].workers[0];
-    for (size_t i = 0; i < worker->nvalues && n < MAX_CACHES; i++)
-        if (strcmp(arm->bench->metrics[worker->values[i].metric].name, "cache_size") == 0)
-            sizes[n++] = (uint64_t)worker->values[i].value;
-    return n;
-}
-
-static int measure_with(struct measure *m, bool caches, struct measured *out, struct err *err)
+static int measure_pairs(struct measure *m, struct measured *out, struct err *err)
 {
     static const char *const pairs[] = {"core_to_core", "smt_pairs"};
-    static const char *const curve[] = {"mem_latency"};
     struct measured_scan scans[SCANS_REPEATS] = {{0}};
-    uint64_t sizes[MAX_CACHES];
-    struct measured_input input = {
-        .reported = m->topo, .scans = scans, .nscans = SCANS_REPEATS, .cache_bytes = sizes};
+    const struct measured_input input = {
+        .reported = m->topo, .scans = scans, .nscans = SCANS_REPEATS};
     int rc = run_scans(m, pairs, 2, SCANS_REPEATS, err);
     for (unsigned i = 0; i < SCANS_REPEATS && !rc; i++)
         rc = measured_scan_init(&scans[i], m->topo, err);
     if (!rc)
         rc = put_pairs(&m->result, scans, err);
     arms_free(&m->result);
-    if (!rc && caches) {
-        rc = run_scans(m, curve, 1, 1, err);
-        if (!rc)
-            input.ncaches = read_caches(&m->result, sizes);
-        arms_free(&m->result);
-    }
-    if (!input.ncaches)
-        input.cache_bytes = NULL;
     if (!rc)
         rc = measured_find(&input, out, err);
     for (unsigned i = 0; i < SCANS_REPEATS; i++)
@@ -145,8 +123,8 @@ static int measure_with(struct measure *m, bool caches, struct measured *out, st
     return rc;
 }
 
-int scans_measure(const struct bench *const *benches, const struct topo *topo, bool caches,
-                  struct measured *out, struct err *err)
+int scans_measure(const struct bench *const *benches, const struct topo *topo, struct measured *out,
+                  struct err *err)
 {
     struct signals signals;
     struct measure m = {.benches = benches, .topo = topo, .signals = &signals};
@@ -156,7 +134,7 @@ int scans_measure(const struct bench *const *benches, const struct topo *topo, b
     int rc = signals_open(&signals, err);
     if (rc)
         return rc;
-    rc = measure_with(&m, caches, out, err);
+    rc = measure_pairs(&m, out, err);
     if (rc == -EINTR)
         (void)err_set(err, rc, "interrupted while measuring");
     signals_close(&signals);

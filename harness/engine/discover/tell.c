@@ -6,11 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/lib/base/units.h"
 #include "harness/lib/stats/stats.h"
-
-/* A felt cache this many times smaller than the reported one is a disagreement. */
-static const double cache_factor = 1.5;
 
 static struct finding begin(const struct measured_story *story, const char *id,
                             enum measured_state state, bool disagrees)
@@ -218,39 +214,6 @@ static int tell_levels(const struct measured_story *story, struct findings *find
     return rc ? rc : tell_level(story, findings, low, "cache domains", err);
 }
 
-static uint64_t reported_llc_bytes(const struct topo *topo)
-{
-    uint64_t bytes = 0;
-    for (unsigned i = 0; i < topo->ncaches; i++)
-        if (topo->caches[i].size_bytes > bytes)
-            bytes = topo->caches[i].size_bytes;
-    return bytes;
-}
-
-static int tell_caches(const struct measured_story *story, struct findings *findings,
-                       struct err *err)
-{
-    const struct measured_input *input = story->work->input;
-    uint64_t reported = reported_llc_bytes(input->reported);
-    char text[32];
-    if (input->ncaches == 0)
-        return 0;
-    uint64_t felt = input->cache_bytes[input->ncaches - 1];
-    double ratio = (double)reported / (double)felt;
-    bool disagrees = reported && (ratio > cache_factor || ratio < 1 / cache_factor);
-    struct finding f = begin(story, "cache_sizes", MEASURED_UNCONFIRMED, disagrees);
-    text_add(f.sentence, "one CPU feels caches up to ");
-    for (unsigned i = 0; i < input->ncaches; i++)
-        text_add(f.sentence, "%s%s", i ? ", " : "",
-                 units_format_bytes(input->cache_bytes[i], text, sizeof(text)));
-    if (reported)
-        text_add(f.sentence, "; the largest that the system reports is %s",
-                 units_format_bytes(reported, text, sizeof(text)));
-    if (disagrees && ratio > 1)
-        text_add(f.sentence, ", %.1f times what is felt: shared with others, or not there", ratio);
-    return findings_add(findings, &f, err);
-}
-
 static int tell_note(const struct measured_story *story, struct findings *findings, struct err *err)
 {
     const struct measured_work *work = story->work;
@@ -290,8 +253,6 @@ int measured_tell(const struct measured_story *story, struct findings *findings,
     int rc = tell_pairs(story, &told, err);
     if (!rc)
         rc = tell_levels(story, &told, err);
-    if (!rc)
-        rc = tell_caches(story, &told, err);
     if (!rc)
         rc = tell_note(story, &told, err);
     if (!rc)

@@ -433,21 +433,6 @@ LAB_TEST(measured_some_cpus_only)
     assert_int_equal(lab.topo.ncores, 6);
 }
 
-LAB_TEST(measured_caches_felt)
-{
-    const uint64_t felt[] = {48 << 10, 2 << 20, 16 << 20};
-    lab_open("package:1 l3:1(size=314572800) core:4 pu:1");
-    lab_scans(4, 1, equals);
-    lab.input.cache_bytes = felt;
-    lab.input.ncaches = 3;
-    lab_find();
-    const struct finding *f = finding("cache_sizes", 0, 0);
-    assert_says(f, "48 KiB, 2 MiB, 16 MiB");
-    assert_says(f, "18.8 times");
-    assert_is(f, FINDING_BAD, "unconfirmed: 1 scan");
-    assert_ptr_equal(f, lab.measured.findings.all); /* disagreements first */
-}
-
 LAB_TEST(measured_refuses_nothing_and_strangers)
 {
     lab_open("package:1 core:2 pu:1");
