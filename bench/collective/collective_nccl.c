@@ -72,7 +72,7 @@ static int check_seats(struct bench_ctx *ctx)
 {
     unsigned size = ctx->peers->size;
     struct seat mine = {.boot_id = "", .pci_bdf = ""}, *all = calloc(size, sizeof(*all));
-    (void)proc_read_text("", "/proc/sys/kernel/random/boot_id", mine.boot_id, sizeof(mine.boot_id));
+    (void)PROC_TEXT("", mine.boot_id, "/proc/sys/kernel/random/boot_id");
     memcpy(mine.pci_bdf, ctx->pci_bdf, sizeof(mine.pci_bdf));
     if (!all)
         return err_set(ctx->err, -ENOMEM, "cannot allocate a list of %u ranks", size);

@@ -11,7 +11,7 @@ static char boot_id[CLOCKS_ID];
 
 static void read_boot_id(void)
 {
-    (void)proc_read_text("", "/proc/sys/kernel/random/boot_id", boot_id, sizeof(boot_id));
+    (void)PROC_TEXT("", boot_id, "/proc/sys/kernel/random/boot_id");
 }
 
 void clocks_id(char id[static CLOCKS_ID])

@@ -80,7 +80,7 @@ static struct moment now(void)
     char text[PROC_TEXT_MAX];
     struct moment moment = {.wall_ns = clock_now_ns()};
     unsigned long long queue_ns = 0;
-    if (proc_read_text("", "/proc/thread-self/schedstat", text, sizeof(text)) &&
+    if (PROC_TEXT("", text, "/proc/thread-self/schedstat") &&
         sscanf(text, "%*u %llu", &queue_ns) == 1)
         moment.queue_ns = queue_ns;
     return moment;

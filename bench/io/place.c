@@ -138,10 +138,10 @@ int place_open_again(int fd, int flags, struct err *err)
 
 double place_read_ms(const struct place *place)
 {
-    char path[64], text[256];
+    char text[256];
     unsigned long long read_ms;
-    (void)snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/stat", place->major_, place->minor_);
-    if (!place->major_ || !proc_read_text("", path, text, sizeof(text)) ||
+    if (!place->major_ ||
+        !PROC_TEXT("", text, "/sys/dev/block/%u:%u/stat", place->major_, place->minor_) ||
         sscanf(text, "%*u %*u %*u %llu", &read_ms) != 1)
         return (double)NAN;
     return (double)read_ms;

@@ -245,8 +245,7 @@ static void scan_threads(struct wakeup_cause_log *log, const char *pid, bool was
     for (struct dirent *thread; (thread = file_next(&threads));) {
         if (!isdigit((unsigned char)thread->d_name[0]) || atoi(thread->d_name) == self)
             continue;
-        (void)snprintf(path, sizeof(path), "/proc/%.16s/task/%.16s/stat", pid, thread->d_name);
-        if (proc_read_text(log->root, path, stat, sizeof(stat)))
+        if (PROC_TEXT(log->root, stat, "/proc/%.16s/task/%.16s/stat", pid, thread->d_name))
             judge_task(log, stat, was_late);
     }
 }

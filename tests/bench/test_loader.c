@@ -165,9 +165,8 @@ struct hunter {
 /* Of what this process has below it, interpreters that are asked what they are are none. */
 static bool is_process_pool(pid_t pid)
 {
-    char path[64], name[PROC_TEXT_MAX];
-    (void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-    return proc_read_text("", path, name, sizeof(name)) && strcmp(name, "contend-loaders") == 0;
+    char name[PROC_TEXT_MAX];
+    return PROC_TEXT("", name, "/proc/%d/comm", (int)pid) && strcmp(name, "contend-loaders") == 0;
 }
 
 static void *hunt(void *arg)

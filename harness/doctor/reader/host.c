@@ -53,11 +53,10 @@ static void read_settings(struct host *host)
     env_gather(&(struct env_request){.root = host->root}, &env);
     proc_copy_text(host->governor, sizeof(host->governor), env.governor);
     env_free(&env);
-    (void)proc_read_text(host->root, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver",
-                         host->clock_driver, sizeof(host->clock_driver));
-    (void)proc_read_text(host->root,
-                         "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference",
-                         host->preference, sizeof(host->preference));
+    (void)PROC_TEXT(host->root, host->clock_driver,
+                    "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver");
+    (void)PROC_TEXT(host->root, host->preference,
+                    "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference");
 }
 
 static int open_gpus(struct host *host, struct err *err)
@@ -105,9 +104,8 @@ int host_mark(const struct view *view, const struct topo *topo, const char *root
  * not. Read anew, since what the view has is of when it ran last. */
 static bool read_stuck(const struct host *host, const struct host_stuck *stuck, uint64_t *switches)
 {
-    char path[64], text[4096];
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)stuck->pid, (int)stuck->tid);
-    if (!proc_read_text(host->root, path, text, sizeof(text)))
+    char text[4096];
+    if (!PROC_TEXT(host->root, text, "/proc/%d/task/%d/status", (int)stuck->pid, (int)stuck->tid))
         return false;
     const char *state = strstr(text, "\nState:\t");
     return state && state[8] == 'D' && view_read_switches(text, switches);
@@ -147,10 +145,8 @@ static void keep_stuck(struct host *host)
         uint64_t switches;
         if (!read_stuck(host, &stuck, &switches) || switches != stuck.switches)
             continue;
-        char path[64];
-        (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", (int)stuck.pid,
-                       (int)stuck.tid);
-        (void)proc_read_text(host->root, path, stuck.where, sizeof(stuck.where));
+        (void)PROC_TEXT(host->root, stuck.where, "/proc/%d/task/%d/wchan", (int)stuck.pid,
+                        (int)stuck.tid);
         if (strcmp(stuck.where, "0") == 0)
             stuck.where[0] = '\0';
         host->stuck[kept++] = stuck;

@@ -124,7 +124,6 @@ void irqs_subtract(struct irqs *irqs, const struct irqs *before, double seconds)
 
 void irqs_read_affinity(const char *root, struct irqs *irqs)
 {
-    char path[PATH_MAX];
     for (size_t i = 0; i < irqs->n; i++) {
         struct irq *irq = &irqs->irq[i];
         double most = 0;
@@ -132,7 +131,6 @@ void irqs_read_affinity(const char *root, struct irqs *irqs)
             most = fmax(most, irq->served[c]);
         if (most < many)
             continue;
-        (void)snprintf(path, sizeof(path), "/proc/irq/%u/effective_affinity_list", irq->number);
-        (void)proc_read_text(root, path, irq->effective, sizeof(irq->effective));
+        (void)PROC_TEXT(root, irq->effective, "/proc/irq/%u/effective_affinity_list", irq->number);
     }
 }

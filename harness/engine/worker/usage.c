@@ -28,12 +28,8 @@ static void set(struct usage *usage, const struct usage_field *field, double val
 
 static bool read_task_file(pid_t pid, int tid, const char *name, char *buf, size_t size)
 {
-    char path[96];
-    if (pid)
-        (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, tid, name);
-    else
-        (void)snprintf(path, sizeof(path), "/proc/self/task/%d/%s", tid, name);
-    return proc_read_text("", path, buf, size);
+    return pid ? proc_read_text("", buf, size, "/proc/%d/task/%d/%s", (int)pid, tid, name)
+               : proc_read_text("", buf, size, "/proc/self/task/%d/%s", tid, name);
 }
 
 /* Adds the number behind `key` in text, if it is there, to the sum, NaN so far without any. */
@@ -129,8 +125,7 @@ void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot
     memset(out, 0, sizeof(*out));
     usage_forget(&out->so_far);
     read_team(pid, visits, out);
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)(pid ? pid : getpid()));
-    if (proc_read_text("", path, buf, sizeof(buf))) {
+    if (PROC_TEXT("", buf, "/proc/%d/stat", (int)(pid ? pid : getpid()))) {
         out->so_far.minor_faults = (double)stat_field(buf, 10);
         out->so_far.major_faults = (double)stat_field(buf, 12);
     }
@@ -283,7 +278,7 @@ void usage_machine_read(const struct bitset *cpus, struct usage_machine *out)
         (void)fclose(stat);
     if (found < bitset_count(cpus)) /* renumbered, as by lxcfs: the others are not ours either */
         out->cpu_s = out->busy_s = out->steal_s = NAN;
-    if (proc_read_text("", "/proc/pressure/cpu", buf, sizeof(buf)) &&
+    if (PROC_TEXT("", buf, "/proc/pressure/cpu") &&
         sscanf(buf, "some avg10=%*f avg60=%*f avg300=%*f total=%" SCNu64, &total_us) == 1)
         out->psi_cpu_some_s = (double)total_us * 1e-6;
 }

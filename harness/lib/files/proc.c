@@ -18,13 +18,18 @@ void proc_copy_text(char *out, size_t size, const char *text)
     out[length] = '\0';
 }
 
-bool proc_read_text(const char *root, const char *path, char *out, size_t size)
+/* The path below the root; "" where it is too long. */
+static const char *join(char full[PATH_MAX], const char *root, const char *fmt, va_list ap)
 {
-    char full[PATH_MAX];
+    int used = snprintf(full, PATH_MAX, "%s", root);
+    int n = used < PATH_MAX ? vsnprintf(full + used, (size_t)(PATH_MAX - used), fmt, ap) : -1;
+    return n >= 0 && n < PATH_MAX - used ? full : "";
+}
+
+static bool read_text(const char *path, char *out, size_t size)
+{
     out[0] = '\0';
-    if ((size_t)snprintf(full, sizeof(full), "%s%s", root, path) >= sizeof(full))
-        return false;
-    int fd = open(full, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     size_t used = 0;
@@ -42,10 +47,14 @@ bool proc_read_text(const char *root, const char *path, char *out, size_t size)
     return used > 0;
 }
 
-static const char *write_path(char *path, size_t size, const char *fmt, va_list ap)
+bool proc_read_text(const char *root, char *out, size_t size, const char *path, ...)
 {
-    int n = vsnprintf(path, size, fmt, ap);
-    return n >= 0 && (size_t)n < size ? path : "";
+    char full[PATH_MAX];
+    va_list ap;
+    va_start(ap, path);
+    bool known = read_text(join(full, root, path, ap), out, size);
+    va_end(ap);
+    return known;
 }
 
 double proc_read_number(const char *root, const char *path, ...)
@@ -53,9 +62,9 @@ double proc_read_number(const char *root, const char *path, ...)
     char full[PATH_MAX], text[64], *end = text;
     va_list ap;
     va_start(ap, path);
-    bool known = proc_read_text(root, write_path(full, sizeof(full), path, ap), text, sizeof(text));
+    double value =
+        read_text(join(full, root, path, ap), text, sizeof(text)) ? strtod(text, &end) : NAN;
     va_end(ap);
-    double value = known ? strtod(text, &end) : NAN;
     return end != text && *end == '\0' ? value : NAN;
 }
 
@@ -64,8 +73,8 @@ double proc_read_count(const char *root, const char *name, char separator, const
     char full[PATH_MAX], text[64];
     va_list ap;
     va_start(ap, path);
-    bool known = proc_read_field(root, write_path(full, sizeof(full), path, ap), name, separator,
-                                 text, sizeof(text));
+    bool known =
+        proc_read_field("", join(full, root, path, ap), name, separator, text, sizeof(text));
     va_end(ap);
     return known ? strtod(text, NULL) : NAN;
 }
@@ -76,8 +85,7 @@ bool proc_read_list(const char *root, struct bitset *set, const char *path, ...)
     va_list ap;
     va_start(ap, path);
     bool known =
-        proc_read_text(root, write_path(full, sizeof(full), path, ap), text, sizeof(text)) &&
-        !bitset_parse(text, set, NULL);
+        read_text(join(full, root, path, ap), text, sizeof(text)) && !bitset_parse(text, set, NULL);
     va_end(ap);
     if (!known)
         *set = (struct bitset){0};

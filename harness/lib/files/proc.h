@@ -22,10 +22,17 @@ struct cgroup_limits {
 /* Cut to fit. */
 void proc_copy_text(char *out, size_t size, const char *text);
 
-/* The file's first size - 1 bytes without trailing white space; false and "" when unreadable. */
-bool proc_read_text(const char *root, const char *path, char *out, size_t size);
+/*
+ * The file's first size - 1 bytes without trailing white space; false and "" when unreadable. This
+ * and the next three take paths as printf does.
+ */
+bool proc_read_text(const char *root, char *out, size_t size, const char *path, ...)
+    __attribute__((format(printf, 4, 5)));
 
-/* The file's whole content is one number, else NaN. This and the next take paths as printf does. */
+/* Into an array. */
+#define PROC_TEXT(root, out, ...) proc_read_text(root, out, sizeof(out), __VA_ARGS__)
+
+/* The file's whole content is one number, else NaN. */
 double proc_read_number(const char *root, const char *path, ...)
     __attribute__((format(printf, 2, 3)));
 /* The number behind "NAME<separator>" in a file of such lines; NaN = there is none. */

@@ -32,7 +32,7 @@ double cgroup_read_quota(const char *root, const char *folder, bool v2)
     if (!v2) {
         quota_us = proc_read_number(root, "%s/cpu.cfs_quota_us", folder);
         period_us = proc_read_number(root, "%s/cpu.cfs_period_us", folder);
-    } else if (!proc_read_text(root, path, text, sizeof(text)) ||
+    } else if (!PROC_TEXT(root, text, "%s", path) ||
                sscanf(text, "%lf %lf", &quota_us, &period_us) != 2)
         return NAN;
     return quota_us > 0 && period_us > 0 ? quota_us / period_us : NAN;
@@ -184,16 +184,14 @@ void cgroup_read_throttled(const char *root, const char *process, const char *be
 
 void cgroup_read(const char *root, struct cgroup_limits *cgroup)
 {
-    char path[PATH_MAX], group[GROUP_MAX];
+    char group[GROUP_MAX];
     *cgroup = (struct cgroup_limits){
         .cpus_limit = NAN, .memory_limit_bytes = NAN, .memory_available_bytes = NAN};
     if (find_path(root, "", group, sizeof(group))) {
         const char *dir = strcmp(group, "/") ? group : "";
         proc_copy_text(cgroup->path, sizeof(cgroup->path), group);
-        (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.max", dir);
-        (void)proc_read_text(root, path, cgroup->cpu_max, sizeof(cgroup->cpu_max));
-        (void)snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpuset.cpus.effective", dir);
-        (void)proc_read_text(root, path, cgroup->cpuset, sizeof(cgroup->cpuset));
+        (void)PROC_TEXT(root, cgroup->cpu_max, "/sys/fs/cgroup%s/cpu.max", dir);
+        (void)PROC_TEXT(root, cgroup->cpuset, "/sys/fs/cgroup%s/cpuset.cpus.effective", dir);
         climb(root, group, cgroup, merge_cpu_max);
         climb(root, group, cgroup, merge_memory_v2);
     }

@@ -38,9 +38,7 @@ int groups_set(const char *dir, const char *name, const char *text, struct err *
 
 bool groups_get(const char *dir, const char *name, char *text, size_t size)
 {
-    char path[FILE_MAX];
-    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
-    return proc_read_text("", path, text, size);
+    return proc_read_text("", text, size, "%s/%s", dir, name);
 }
 
 double groups_count(const char *dir, const char *name, const char *word)
@@ -95,9 +93,8 @@ static int find_base(struct groups *groups, struct err *err)
 /* Start of a process in ticks since boot, 0 = there is none. */
 static unsigned long long start_of(pid_t pid)
 {
-    char path[64], text[1024];
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    if (!proc_read_text("", path, text, sizeof(text)))
+    char text[1024];
+    if (!PROC_TEXT("", text, "/proc/%d/stat", (int)pid))
         return 0;
     const char *at = strrchr(text, ')');
     for (int field = 2; at && field < 22; field++)

@@ -38,13 +38,13 @@ static void read_own(const char *root, char *out, size_t size)
 char *scheduler_read(const char *root, char *out, size_t size)
 {
     char state[PROC_TEXT_MAX], ops[PROC_TEXT_MAX], own[PROC_TEXT_MAX];
-    bool loaded = proc_read_text(root, "/sys/kernel/sched_ext/state", state, sizeof(state)) &&
-                  strcmp(state, "enabled") == 0;
+    bool loaded =
+        PROC_TEXT(root, state, "/sys/kernel/sched_ext/state") && strcmp(state, "enabled") == 0;
     if (!loaded) {
         read_own(root, out, size);
         return out;
     }
-    if (!proc_read_text(root, "/sys/kernel/sched_ext/root/ops", ops, sizeof(ops)))
+    if (!PROC_TEXT(root, ops, "/sys/kernel/sched_ext/root/ops"))
         proc_copy_text(ops, sizeof(ops), "unknown");
     if (proc_read_number(root, "/sys/kernel/sched_ext/switch_all") == 0) {
         read_own(root, own, sizeof(own));

@@ -34,7 +34,7 @@ static bool read_stat(const char *path, struct stat_line *out)
     char buf[1024];
     *out = (struct stat_line){.cpu = -1};
     const char *open_at, *close_at;
-    if (!proc_read_text("", path, buf, sizeof(buf)) || !(open_at = strchr(buf, '(')) ||
+    if (!PROC_TEXT("", buf, "%s", path) || !(open_at = strchr(buf, '(')) ||
         !(close_at = strrchr(buf, ')')))
         return false;
     (void)snprintf(out->name, sizeof(out->name), "%.*s", (int)(close_at - open_at - 1),
@@ -259,8 +259,7 @@ static void look_at_thread(struct look *look, int pid, int tid)
     struct tree_thread *thread = find_thread(tree, pid, tid, stat.started);
     if (!thread)
         return;
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", pid, tid);
-    if (!proc_read_text("", path, text, sizeof(text)) ||
+    if (!PROC_TEXT("", text, "/proc/%d/task/%d/schedstat", pid, tid) ||
         sscanf(text, "%" SCNu64 " %" SCNu64, &oncpu_ns, &runqueue_ns) != 2) {
         tree->before.no_schedstat = true;
         oncpu_ns = (uint64_t)(ticks_s(stat.user + stat.system) * 1e9);

@@ -29,9 +29,8 @@ static void read_governor(const char *root, char *out, size_t size)
     for (struct dirent *entry; (entry = file_next(&dir));) {
         if (strncmp(entry->d_name, "policy", 6) != 0)
             continue;
-        (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
-                       entry->d_name);
-        if (!proc_read_text(root, path, governor, sizeof(governor)))
+        if (!PROC_TEXT(root, governor, "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
+                       entry->d_name))
             continue;
         proc_copy_text(out, size, out[0] && strcmp(out, governor) != 0 ? "mixed" : governor);
     }
@@ -49,7 +48,7 @@ static double read_boost(const char *root)
 static void read_thp(const char *root, char *out, size_t size)
 {
     char text[PROC_TEXT_MAX];
-    (void)proc_read_text(root, "/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof(text));
+    (void)PROC_TEXT(root, text, "/sys/kernel/mm/transparent_hugepage/enabled");
     char *open = strchr(text, '['), *close = strchr(text, ']');
     out[0] = '\0';
     if (open && close > open) {
@@ -69,18 +68,14 @@ static void read_identity(const char *root, struct environment *env)
 {
     static const char *const paths[] = {"/sys/class/dmi/id/product_uuid", "/sys/hypervisor/uuid",
                                         "/sys/firmware/devicetree/base/serial-number"};
-    (void)proc_read_text(root, "/sys/class/dmi/id/sys_vendor", env->machine_vendor,
-                         sizeof(env->machine_vendor));
-    (void)proc_read_text(root, "/sys/class/dmi/id/product_name", env->machine_product,
-                         sizeof(env->machine_product));
-    (void)proc_read_text(root, "/sys/class/dmi/id/board_name", env->machine_board,
-                         sizeof(env->machine_board));
-    (void)proc_read_text(root, "/sys/class/dmi/id/bios_version", env->bios, sizeof(env->bios));
+    (void)PROC_TEXT(root, env->machine_vendor, "/sys/class/dmi/id/sys_vendor");
+    (void)PROC_TEXT(root, env->machine_product, "/sys/class/dmi/id/product_name");
+    (void)PROC_TEXT(root, env->machine_board, "/sys/class/dmi/id/board_name");
+    (void)PROC_TEXT(root, env->bios, "/sys/class/dmi/id/bios_version");
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]) && !env->machine_uuid[0]; i++)
-        if (proc_read_text(root, paths[i], env->machine_uuid, sizeof(env->machine_uuid)) &&
-            !is_uuid(env->machine_uuid))
+        if (PROC_TEXT(root, env->machine_uuid, "%s", paths[i]) && !is_uuid(env->machine_uuid))
             env->machine_uuid[0] = '\0';
-    (void)proc_read_text(root, "/etc/machine-id", env->machine_id, sizeof(env->machine_id));
+    (void)PROC_TEXT(root, env->machine_id, "/etc/machine-id");
 }
 
 static double memlock_limit_bytes(void)
@@ -138,8 +133,7 @@ static double read_mps(const char *root)
     double pid = proc_read_number(root, "%s/nvidia-cuda-mps-control.pid", dir);
     if (isnan(pid))
         return 0;
-    (void)snprintf(path, sizeof(path), "/proc/%.0f/comm", pid);
-    bool runs = proc_read_text(root, path, text, sizeof(text));
+    bool runs = PROC_TEXT(root, text, "/proc/%.0f/comm", pid);
     if (runs && strncmp(text, "nvidia-cuda-mps", strlen("nvidia-cuda-mps")) == 0)
         return 1;
     (void)snprintf(path, sizeof(path), "%s%s/control", root, dir);
@@ -158,8 +152,8 @@ static void gather_settings(const char *root, struct environment *env)
     env->numa_balancing = proc_read_number(root, "/proc/sys/kernel/numa_balancing");
     env->swappiness = proc_read_number(root, "/proc/sys/vm/swappiness");
     env->perf_event_paranoid = proc_read_number(root, "/proc/sys/kernel/perf_event_paranoid");
-    (void)proc_read_text(root, "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                         env->clocksource, sizeof(env->clocksource));
+    (void)PROC_TEXT(root, env->clocksource,
+                    "/sys/devices/system/clocksource/clocksource0/current_clocksource");
     env->memory_bytes = proc_read_memory_bytes(root, "MemTotal");
     env->mps = read_mps(root);
     env->virtual_machine = processor_is_virtual(root, env->hypervisor, sizeof(env->hypervisor));

@@ -189,10 +189,9 @@ static void read_settings(const char *root, struct facts *facts)
     facts->container = in_container(root);
     facts->cpus_present = count_cpus(root, "/sys/devices/system/cpu/present");
     facts->cpus_online = count_cpus(root, "/sys/devices/system/cpu/online");
-    (void)proc_read_text(root, "/sys/devices/system/cpu/smt/control", facts->smt,
-                         sizeof(facts->smt));
-    (void)proc_read_text(root, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver",
-                         facts->scaling_driver, sizeof(facts->scaling_driver));
+    (void)PROC_TEXT(root, facts->smt, "/sys/devices/system/cpu/smt/control");
+    (void)PROC_TEXT(root, facts->scaling_driver,
+                    "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver");
     facts->peermem = is_there(root, "/sys/module/nvidia_peermem");
     facts->rdma = has_entries(root, "/sys/class/infiniband");
     facts->machine_checks = read_machine_checks(root);

@@ -214,8 +214,7 @@ static int read_modules(const char *root, const char *controller, size_t *capaci
         (void)snprintf(folder, sizeof(folder), "%s/%s", controller, entry->d_name);
         struct facts_edac edac = {.corrected = read_count(root, folder, "dimm_ce_count"),
                                   .uncorrected = read_count(root, folder, "dimm_ue_count")};
-        (void)snprintf(path, sizeof(path), "%s/dimm_label", folder);
-        bool named = proc_read_text(root, path, label, sizeof(label)) && label[0];
+        bool named = PROC_TEXT(root, label, "%s/dimm_label", folder) && label[0];
         (void)snprintf(edac.name, sizeof(edac.name), "%.63s", named ? label : entry->d_name);
         (void)text_one_line(edac.name);
         if (edac.corrected > 0 || edac.uncorrected > 0)

@@ -22,9 +22,7 @@ static const char bus[] = "/sys/bus/pci/devices";
 
 static bool read_of(const char *root, const char *bdf, const char *name, char *out, size_t size)
 {
-    char path[PATH_MAX];
-    (void)snprintf(path, sizeof(path), "%s/%s/%s", bus, bdf, name);
-    return proc_read_text(root, path, out, size);
+    return proc_read_text(root, out, size, "%s/%s/%s", bus, bdf, name);
 }
 
 /* "16.0 GT/s PCIe" and "8 GT/s"; "Unknown", as virtual machines have it, is NaN. */
@@ -129,8 +127,8 @@ static void read_slots(const char *root, struct facts *facts)
     for (struct dirent *entry; (entry = file_next(&dir));) {
         if (entry->d_name[0] == '.')
             continue;
-        (void)snprintf(path, sizeof(path), "/sys/bus/pci/slots/%s/address", entry->d_name);
-        if (!proc_read_text(root, path, address, sizeof(address)) || !address[0])
+        if (!PROC_TEXT(root, address, "/sys/bus/pci/slots/%s/address", entry->d_name) ||
+            !address[0])
             continue;
         for (size_t i = 0; i < facts->ndevices; i++) {
             struct facts_device *device = &facts->devices[i];

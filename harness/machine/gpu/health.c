@@ -196,10 +196,8 @@ static void read_mig(const struct nvml_api *nvml, struct nvml_device *device,
 /* Where /proc has another process under that number there is no name rather than a wrong one. */
 static void name_process(struct gpu_process *process)
 {
-    char path[48];
-    (void)snprintf(path, sizeof(path), "/proc/%u/comm", process->pid);
     if (gpu_pid_is_ours(process->pid) &&
-        proc_read_text("", path, process->name, sizeof(process->name)))
+        PROC_TEXT("", process->name, "/proc/%u/comm", process->pid))
         gpu_driver_clean(process->name);
 }
 

@@ -85,8 +85,8 @@ static double ask_firmware(const char *root, char *hypervisor, size_t size)
         "QEMU", "KVM",       "Amazon EC2",      "Google Compute Engine", "VMware",
         "Xen",  "OpenStack", "Virtual Machine", "Apple Virtualization",  "Parallels"};
     char vendor[PROC_TEXT_MAX], product[PROC_TEXT_MAX], tree[PROC_TEXT_MAX];
-    bool told = proc_read_text(root, "/sys/class/dmi/id/sys_vendor", vendor, sizeof(vendor));
-    (void)proc_read_text(root, "/sys/class/dmi/id/product_name", product, sizeof(product));
+    bool told = PROC_TEXT(root, vendor, "/sys/class/dmi/id/sys_vendor");
+    (void)PROC_TEXT(root, product, "/sys/class/dmi/id/product_name");
     for (size_t i = 0; told && i < sizeof(made) / sizeof(made[0]); i++)
         if ((strstr(vendor, made[i]) || strstr(product, made[i])) && !strstr(product, ".metal")) {
             (void)snprintf(hypervisor, size, "%s", made[i]);
@@ -94,9 +94,8 @@ static double ask_firmware(const char *root, char *hypervisor, size_t size)
         }
     if (told)
         return 0;
-    if (proc_read_text(root, "/sys/firmware/devicetree/base/hypervisor/compatible", tree,
-                       sizeof(tree)) ||
-        (proc_read_text(root, "/sys/firmware/devicetree/base/compatible", tree, sizeof(tree)) &&
+    if (PROC_TEXT(root, tree, "/sys/firmware/devicetree/base/hypervisor/compatible") ||
+        (PROC_TEXT(root, tree, "/sys/firmware/devicetree/base/compatible") &&
          strstr(tree, "virt"))) {
         (void)snprintf(hypervisor, size, "%s", tree);
         return 1;

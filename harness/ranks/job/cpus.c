@@ -22,8 +22,7 @@ static void describe_self(struct job_rank *self)
     if (gethostname(self->host, sizeof(self->host) - 1))
         (void)snprintf(self->host, sizeof(self->host), "unknown");
     /* One kernel, one machine: containers and network namespaces have host names of their own. */
-    if (!proc_read_text("", "/proc/sys/kernel/random/boot_id", self->machine,
-                        sizeof(self->machine)))
+    if (!PROC_TEXT("", self->machine, "/proc/sys/kernel/random/boot_id"))
         (void)snprintf(self->machine, sizeof(self->machine), "%s", self->host);
     (void)affinity_get(0, &self->cpus);
 }
