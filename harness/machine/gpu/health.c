@@ -20,8 +20,7 @@ enum {
     MHZ_MOST = 20000,
     BUS_BITS_MOST = 1 << 16,
     CELSIUS_MOST = 250,
-    MILLIWATTS_MOST = 100 * 1000 * 1000,
-    PROCESSES_ROOM = 256
+    MILLIWATTS_MOST = 100 * 1000 * 1000
 };
 
 /* Most of NVML's calls: one device, one number. */
@@ -35,46 +34,14 @@ static int ask(one_number *call, struct nvml_device *device, unsigned least, uns
     return (int)value;
 }
 
+/* All bits set are -1 of an integer and NaN of a number: both are unknown. */
 void gpu_health_init(struct gpu_health *health)
 {
-    *health = (struct gpu_health){
-        .pcie_generation = -1,
-        .pcie_generation_link = -1,
-        .pcie_generation_gpu = -1,
-        .pcie_width = -1,
-        .pcie_width_max = -1,
-        .nvlinks = -1,
-        .nvlinks_active = -1,
-        .nvlink_version = -1,
-        .fabric_state = -1,
-        .fabric_status = -1,
-        .ecc = -1,
-        .ecc_pending = -1,
-        .ecc_corrected = -1,
-        .ecc_uncorrected = -1,
-        .ecc_corrected_life = -1,
-        .ecc_uncorrected_life = -1,
-        .rows_corrected = -1,
-        .rows_uncorrected = -1,
-        .rows_pending = -1,
-        .rows_failed = -1,
-        .pages_pending = -1,
-        .persistence = -1,
-        .compute_mode = GPU_MODE_UNKNOWN,
-        .mig = -1,
-        .mig_pending = -1,
-        .ninstances = -1,
-        .nprocesses = -1,
-        .clock_mhz = NAN,
-        .clock_max_mhz = NAN,
-        .memory_clock_mhz = NAN,
-        .memory_clock_max_mhz = NAN,
-        .memory_bus_bits = -1,
-        .power_w = NAN,
-        .power_limit_w = NAN,
-        .power_limit_default_w = NAN,
-        .temperature_c = NAN,
-    };
+    memset(health, 0xff, sizeof(*health));
+    memset(health->instances, 0, sizeof(health->instances));
+    memset(health->processes, 0, sizeof(health->processes));
+    health->mps = false;
+    health->throttle_reasons = 0;
 }
 
 static void read_pcie(const struct nvml_api *nvml, struct nvml_device *device,
@@ -217,7 +184,6 @@ static void add_process(struct gpu_health *health, unsigned pid, unsigned long l
     health->nprocesses++;
 }
 
-/* The list and its length change while one asks: room enough, and one call. */
 /*
  * The pipe of the control daemon. Source: NVIDIA Multi-Process Service, "Environment Variables".
  */
@@ -233,23 +199,13 @@ static bool has_mps(void)
 static void read_processes(const struct nvml_api *nvml, struct nvml_device *device,
                            struct gpu_health *health)
 {
-    union {
-        struct nvml_process now[PROCESSES_ROOM];
-        struct nvml_process_v1 v1[PROCESSES_ROOM];
-    } *list = calloc(2, sizeof(*list)); /* some drivers of 2023 wrote larger entries */
-    unsigned count = PROCESSES_ROOM;
-    bool v1 = !nvml->processes;
-    int rc = !list                ? -ENOMEM
-             : nvml->processes    ? nvml->processes(device, &count, list->now)
-             : nvml->processes_v1 ? nvml->processes_v1(device, &count, list->v1)
-                                  : -ENOTSUP;
-    if (!rc && count <= PROCESSES_ROOM) {
-        health->nprocesses = 0;
-        for (unsigned i = 0; i < count; i++)
-            add_process(health, v1 ? list->v1[i].pid : list->now[i].pid,
-                        v1 ? list->v1[i].memory_bytes : list->now[i].memory_bytes);
-    }
-    free(list);
+    struct nvml_process list[GPU_USERS_MAX];
+    unsigned n;
+    if (gpu_list_processes(device, nvml->processes, nvml->processes_v1, list, &n))
+        return;
+    health->nprocesses = 0;
+    for (unsigned i = 0; i < n; i++)
+        add_process(health, list[i].pid, list[i].memory_bytes);
 }
 
 static double ask_clock(int (*call)(struct nvml_device *, int, unsigned *),

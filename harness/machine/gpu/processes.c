@@ -52,24 +52,40 @@ static void add_pid(struct gpu_users *gpu, unsigned pid, uint64_t bytes)
     gpu->bytes[gpu->n++] = bytes;
 }
 
-/* Some drivers of 2023 wrote larger entries: there is room for twice as many. */
+/* The list and its length change while one asks: room enough, and one call. Some drivers of 2023
+ * wrote larger entries: there is room for twice as many. */
+int gpu_list_processes(struct nvml_device *device,
+                       int (*now)(struct nvml_device *, unsigned *, struct nvml_process *),
+                       int (*v1)(struct nvml_device *, unsigned *, struct nvml_process_v1 *),
+                       struct nvml_process list[GPU_USERS_MAX], unsigned *n)
+{
+    union {
+        struct nvml_process now[GPU_USERS_MAX];
+        struct nvml_process_v1 v1[GPU_USERS_MAX];
+    } *read = calloc(2, sizeof(*read));
+    unsigned count = GPU_USERS_MAX;
+    int rc = !read ? -ENOMEM
+             : now ? now(device, &count, read->now)
+             : v1  ? v1(device, &count, read->v1)
+                   : -ENOTSUP;
+    *n = rc ? 0 : count < GPU_USERS_MAX ? count : GPU_USERS_MAX;
+    for (unsigned i = 0; i < *n; i++)
+        list[i] = now ? read->now[i]
+                      : (struct nvml_process){.pid = read->v1[i].pid,
+                                              .memory_bytes = read->v1[i].memory_bytes};
+    free(read);
+    return rc;
+}
+
 static void add_list(struct gpu_users *gpu, struct nvml_device *device,
                      int (*now)(struct nvml_device *, unsigned *, struct nvml_process *),
                      int (*v1)(struct nvml_device *, unsigned *, struct nvml_process_v1 *))
 {
-    unsigned count = GPU_USERS_MAX;
-    union {
-        struct nvml_process now[GPU_USERS_MAX];
-        struct nvml_process_v1 v1[GPU_USERS_MAX];
-    } *list = calloc(2, sizeof(*list));
-    int rc = !list ? -ENOMEM
-             : now ? now(device, &count, list->now)
-             : v1  ? v1(device, &count, list->v1)
-                   : -ENOTSUP;
-    for (unsigned i = 0; !rc && i < count && i < GPU_USERS_MAX; i++)
-        add_pid(gpu, now ? list->now[i].pid : list->v1[i].pid,
-                now ? list->now[i].memory_bytes : list->v1[i].memory_bytes);
-    free(list);
+    struct nvml_process list[GPU_USERS_MAX];
+    unsigned n;
+    (void)gpu_list_processes(device, now, v1, list, &n);
+    for (unsigned i = 0; i < n; i++)
+        add_pid(gpu, list[i].pid, list[i].memory_bytes);
 }
 
 /* NVML writes eight digits of the domain, sysfs four. */

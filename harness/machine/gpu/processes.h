@@ -12,6 +12,7 @@
 
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
+#include "harness/machine/gpu/driver.h"
 
 enum { GPU_LIST_MAX = 64, GPU_USERS_MAX = 256 };
 
@@ -34,6 +35,12 @@ bool gpu_pid_is_ours(unsigned pid);
 /* It has a device of the driver open, by itself or by a fork; false where that is not ours to see.
  */
 bool gpu_has_device_open(unsigned pid);
+
+/* The processes that one of NVML's two calls lists, either of which may be NULL; its error. */
+int gpu_list_processes(struct nvml_device *device,
+                       int (*now)(struct nvml_device *, unsigned *, struct nvml_process *),
+                       int (*v1)(struct nvml_device *, unsigned *, struct nvml_process_v1 *),
+                       struct nvml_process list[GPU_USERS_MAX], unsigned *n);
 
 /*
  * All GPUs that NVML knows into a new array *gpus of *n, which the caller frees; with those of
