@@ -16,7 +16,7 @@ static bool is_possible(const struct session *s)
     else if (!s->options.variants.n)
         log_error("which variants? name them by -V NAME[=KIND:VALUE], the base first");
     else if (s->job_env.launcher)
-        log_error("ab pairs the rounds of one machine: start it without mpirun or srun");
+        log_error("ab runs on one machine: start it without mpirun or srun");
     else if (s->cli.npositional > 1)
         log_error("one scenario at a time: unexpected argument '%.80s'", s->cli.positional[1]);
     else
@@ -80,7 +80,7 @@ const struct command ab_command = {
     .name = "ab",
     .group = "Compare",
     .main = ab_main,
-    .summary = "variants as arms of the same rounds: did it get faster?",
+    .summary = "variants compared in the same rounds: did it get faster?",
     .operands = "[SCENARIO | -- COMMAND...]",
     .about = "Measures variants of a scenario in the same rounds, in random order, and compares "
              "them pair by pair, so that drift of the machine cancels. Adds rounds until FASTER, "

@@ -65,8 +65,8 @@ static int version_main(const struct cmd_env *env, int argc, char **argv)
 const struct command version_command = {
     .name = "version",
     .main = version_main,
-    .summary = "which contend this is: version, commit, CUDA",
-    .about = "Prints the version, the commit that it was built from, and with which CUDA.",
+    .summary = "version, commit and CUDA of this program",
+    .about = "Prints the version, the commit and the CUDA version of this build.",
 };
 
 /* The options that stand for a command. */

@@ -27,21 +27,21 @@
 
 static const struct opt compare_opts[] = {
     OPT_DOUBLE("threshold", compare_args, threshold, NULL, 0.1, 1000, "PERCENT",
-               "A smaller change does not count (default 5); of --history alone 2"),
+               "Ignore smaller changes (default 5; with --history alone 2)"),
     OPT_TEXT("fail-on", compare_args, fail_on, NULL, "WHAT[,WHAT..]",
-             "Exit with 1 where one that gates is so (default slower); slower, unclear, missing or "
-             "none; of --history alone none, or slower",
+             "Exit with 1 if a gating metric has this verdict: slower (the default), unclear, "
+             "missing or none; with --history alone slower or none",
              .choices = compared_fail_on),
     OPT_TEXTS("history", compare_args, history, "DIR",
-              "Earlier runs of this machine, whose spread BASE and NEW are held against; alone: "
-              "those runs in time, and where figures changed; may be repeated"),
+              "Earlier runs of this machine: their spread says what counts as a change; alone: "
+              "shows when figures changed; may be repeated"),
     OPT_TEXT("machine", compare_args, machine, NULL, "KEY",
-             "With --history alone: only runs of that machine, '.machine.key' of run.json"),
+             "With --history alone: only runs of this machine, by '.machine.key' of run.json"),
     OPT_TEXT("out", compare_args, out, NULL, "DIR",
              "With --history alone: draw the figure into DIR/plots", .letter = 'o'),
     OPT_TEXT("allow", compare_args, allow, NULL, "WHAT[,WHAT..]",
              "Compare although this differs: machine, cpus, kernel, driver, cuda, nccl, governor, "
-             "contend, options, busy (runs that are no evidence), or all",
+             "contend, options, busy (disturbed runs), or all",
              .choices = comparable_words),
     OPT_FLAG("verbose", compare_args, verbose, NULL,
              "Also the reason of each verdict, and the metrics that get none", .letter = 'v'),
@@ -51,7 +51,7 @@ static const struct opt compare_opts[] = {
     OPT_TEXT("html", compare_args, html, NULL, "FILE",
              "Write a page, too; one that contend wrote is replaced"),
     OPT_TEXT("junit", compare_args, junit, NULL, "FILE",
-             "Write the verdicts as JUnit XML too; a file that is there is replaced"),
+             "Also write the verdicts as JUnit XML; replaces an existing file"),
     {.name = NULL},
 };
 
@@ -110,7 +110,7 @@ static int check_earlier(const struct work *work, const struct run *run, const c
     *usable = !refused[0] && !find_again(&work->sides[PAIRING_BASE], run) &&
               !find_again(&work->sides[PAIRING_OTHER], run);
     if (refused[0])
-        log_warn("'%.150s' of the history is left out: another machine, software or option",
+        log_warn("'%.150s' of the history is left out: its machine, software or options differ",
                  run->path);
     return rc;
 }
@@ -227,7 +227,7 @@ static int doubt_disturbed(struct work *work, const char *allow, const struct pa
     (void)disturbed_say(&disturbed, said, sizeof(said));
     said[0] = (char)toupper((unsigned char)said[0]);
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "%s. Measure again while the machine is quiet, or '--allow busy'.", said);
+                   "%s. Measure again while the machine is quiet, or add '--allow busy'.", said);
     return findings_add(&work->findings, &finding, err);
 }
 
@@ -403,22 +403,21 @@ static int compare_main(const struct cmd_env *env, int argc, char **argv)
         return code;
     const char *option = option_behind(argc, argv, behind);
     if (option) {
-        log_error("'%.80s' stands after '--', where only results are: options come before it",
-                  option);
+        log_error("'%.80s' must precede '--': only results follow it", option);
         return EXIT_USAGE;
     }
     if (args.history.n && !cli.npositional)
         return compare_history(env, &args);
     if (args.machine || args.out) {
-        log_error("--machine and --out go with --history DIR alone");
+        log_error("--machine and --out need --history DIR, without BASE and NEW");
         return EXIT_USAGE;
     }
     args.threshold = args.threshold > 0 ? args.threshold : 5;
     args.fail_on = args.fail_on ? args.fail_on : "slower";
     size_t nnew = behind == SIZE_MAX ? 1 : behind;
     if (nnew == 0 || cli.npositional <= nnew || (behind == SIZE_MAX && cli.npositional != 2)) {
-        log_error("which results? 'contend compare BASE NEW', or several a side: "
-                  "'contend compare BASE... -- NEW...'");
+        log_error("no results: type 'contend compare BASE NEW', or several a side: 'contend "
+                  "compare BASE... -- NEW...'");
         return EXIT_USAGE;
     }
     return run(env, &args, &cli, cli.npositional - nnew);
@@ -430,13 +429,11 @@ const struct command compare_command = {
     .main = compare_main,
     .summary = "verdict between results on disk: faster, slower, same or unclear",
     .operands = "BASE NEW | BASE... -- NEW... | --history DIR",
-    .about =
-        "Compares results row by row. Each of BASE and NEW is the directory of a run, or one with "
-        "several runs below it. Single runs show only large differences: take five or so a side, "
-        "or 'contend ab'. --history alone looks for changes of level in the runs of one machine, "
-        "of at least four runs on either side. Exit codes: 0 nothing that --fail-on names; 1 a "
-        "verdict failed; 2 bad input; 4 nothing was shown either way. docs/compare.md has the "
-        "method.",
+    .about = "Compares results row by row. BASE and NEW are directories of one run, or of several "
+             "runs. Single runs show only large differences: take about five a side, or 'contend "
+             "ab'. --history alone finds when the figures of one machine changed; it needs four "
+             "runs before and after a change. Exit codes: 0 no verdict that --fail-on names; 1 a "
+             "verdict failed; 2 bad input; 4 inconclusive. docs/compare.md has the method.",
     .opts = compare_opts,
     .examples = {{"contend compare before/ after/", "two runs"},
                  {"contend compare --history results/", "when did this machine change?"}},

@@ -108,10 +108,10 @@ static int say_failed(const struct reading *reading, struct findings *findings, 
     if (!reading->failed)
         return 0;
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "Something failed in %u of %zu runs and has no figures there, the last time in "
-                   "that of %s%s: %s.",
+                   "A benchmark failed in %u of %zu runs and has no figures there, the last time "
+                   "in the run of %s%s: %s.",
                    reading->failed, reading->history.nruns, reading->failed_at,
-                   failed_at_last(reading) ? ", the last one of all" : "", reading->failed_what);
+                   failed_at_last(reading) ? ", the latest" : "", reading->failed_what);
     return findings_add(findings, &finding, err);
 }
 

@@ -19,7 +19,7 @@ static int unknown_shell(const char *typed)
     struct similar near = similar_to(typed, strlen(typed));
     for (const struct completion_shell *shell = completion_shells; shell->name; shell++)
         similar_offer(&near, shell->name);
-    log_error("no completion for '%.80s'%s there is one for bash, zsh and fish", typed,
+    log_error("no completion for '%.80s'%s known: bash, zsh, fish", typed,
               similar_hint(&near, "", hint, sizeof(hint)));
     return EXIT_USAGE;
 }
@@ -31,7 +31,7 @@ static int completion_main(const struct cmd_env *env, int argc, char **argv)
     if (!cmd_parse(env, &completion_command, argc, argv, NULL, &cli, &code))
         return code;
     if (cli.npositional != 1) {
-        log_error("which shell? 'contend completion bash', zsh or fish");
+        log_error("no shell: type 'contend completion bash', zsh or fish");
         return EXIT_USAGE;
     }
     for (const struct completion_shell *shell = completion_shells; shell->name; shell++)
@@ -48,6 +48,6 @@ const struct command completion_command = {
     .summary = "completion of command lines for bash, zsh or fish, as a script",
     .operands = "SHELL",
     .about = "Prints the script that completes commands, options and names in bash, zsh or fish. "
-             "'./contend install' puts it where the shell finds it; to try it: "
-             "source <(contend completion bash), or: contend completion fish | source",
+             "'./contend install' installs it. To try it: source <(contend completion bash), or: "
+             "contend completion fish | source",
 };

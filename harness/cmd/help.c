@@ -44,8 +44,7 @@ int help_unknown_command(const struct cmd_env *env, const char *name)
         near.name = name;
     }
     if (name[0] == '-' && !near.name)
-        log_error("'%.80s' stands before the command: options follow it, as in 'contend run -n 4'",
-                  name);
+        log_error("'%.80s' must follow the command, as in 'contend run -n 4'", name);
     else
         log_error("unknown command '%.80s'%s see 'contend --help'", name,
                   similar_hint(&near, prefix, hint, sizeof(hint)));
@@ -77,5 +76,5 @@ const struct command help_command = {
     .main = help_main,
     .summary = "this list, or the help of a command",
     .operands = "[COMMAND [NAME]]",
-    .about = "Prints the help of a command, as its --help does; without one the list of commands.",
+    .about = "Prints the help of a command, as its --help does, or the list of commands.",
 };

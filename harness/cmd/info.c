@@ -69,7 +69,7 @@ static void print_cores(const struct topo *topo)
     if (topo->is_this_machine && topo->hypervisor)
         text_field(INDENT, "",
                    "This is a virtual machine: cores, caches and nodes are what it reports. CPUs "
-                   "may share a core, or a cache with strangers, without saying so.");
+                   "may share a core, or a cache with other guests, unreported.");
 }
 
 static void print_kinds(const struct topo *topo)
@@ -139,7 +139,7 @@ static void print_nodes(const struct topo *topo)
                                       : "no memory",
                    node->kind[0] ? " " : "", node->kind, no_cpus ? "no CPUs" : "CPUs ",
                    no_cpus ? "" : bitset_format(&node->cpus, list, sizeof(list)),
-                   node->allowed || !has_memory ? "" : " (no memory may be taken from it)");
+                   node->allowed || !has_memory ? "" : " (its memory is not allowed)");
     }
 }
 
@@ -389,8 +389,8 @@ const struct command info_command = {
     .group = "Look",
     .main = info_main,
     .summary = "the machine, benchmarks, placements; what cannot run here",
-    .about = "Shows the machine, with what each GPU is near to; then scenarios, benchmarks and "
-             "placements, with the reason where one cannot run here.",
+    .about = "Shows the machine and which CPUs each GPU is near, then scenarios, benchmarks and "
+             "placements, each with the reason if it cannot run here.",
     .opts = info_opts,
     .examples = {{"contend info", "this machine"},
                  {"contend info --xml 'core:8 pu:2'", "one that is not here"}},

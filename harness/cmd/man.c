@@ -25,11 +25,11 @@ struct entry {
 };
 
 static const struct entry environment[] = {
-    {"CUDA_VISIBLE_DEVICES", "The GPUs to use, as for every program."},
-    {"NO_COLOR", "Set: no colours on a terminal."},
+    {"CUDA_VISIBLE_DEVICES", "The GPUs to use, as in every CUDA program."},
+    {"NO_COLOR", "If set: no colours on a terminal."},
     {"CONTEND_LIBNCCL", "The file of NCCL's library, instead of the one that the loader finds."},
     {"CONTEND_CUBLASLT", "The file of cuBLASLt's library, likewise."},
-    {"CONTEND_LIBNVML", "The file of NVML, by which the driver tells of its GPUs, likewise."},
+    {"CONTEND_LIBNVML", "The file of NVML, the driver's library for monitoring, likewise."},
     {"CONTEND_MPI_MODULE", "The file of contend_mpi.so, the part of contend that calls MPI."},
     {"CONTEND_COMMS_PLUGIN",
      "The file of libcontend_comms.so, which NCCL loads under contend comms."},
@@ -37,21 +37,19 @@ static const struct entry environment[] = {
      "Where that plugin writes its logs, if NCCL_PROFILER_PLUGIN is set by hand."},
     {"CONTEND_COPIES_LIBRARY",
      "The file of libcontend_copies.so, which CUDA loads under contend comms --copies."},
-    {"CONTEND_LIBCUPTI", "The file of CUPTI's library that it uses, instead of one that it finds."},
-    {"CONTEND_COMMS_MAPPED", "0: a process copies its log into the file from time to time, as "
-                             "where a mapped page may fail."},
-    {"CONTEND_COMMS_TIMING", "It times one collective in so many on the GPU; 64, 0 = none."},
-    {"CUDA_HOME",
-     "Where CUDA is installed: cuBLASLt and CUPTI that the loader does not find are looked for "
-     "there, then in CUDA_PATH, then in /usr/local/cuda."},
+    {"CONTEND_LIBCUPTI", "The file of CUPTI's library for it, instead of one that it finds."},
+    {"CONTEND_COMMS_MAPPED",
+     "0: a process copies its log to the file at intervals, instead of mapping the file."},
+    {"CONTEND_COMMS_TIMING", "One collective in so many is timed on the GPU; default 64; 0: none."},
+    {"CUDA_HOME", "Where CUDA is installed. If the loader does not find cuBLASLt or CUPTI, they "
+                  "are searched there, then in CUDA_PATH, then in /usr/local/cuda."},
     {"CUDA_PATH", "Likewise."},
     {"NCCL_GRAPH_DUMP_FILE",
      "If you set it, NCCL's graphs go there, and contend comms models the order of rings."},
     {"NCCL_RAS_ADDR",
-     "HOST:PORT at which NCCL's ranks answer contend comms --attach; localhost:28028."},
+     "HOST:PORT at which NCCL's ranks answer contend comms --attach; default localhost:28028."},
     {"TMPDIR",
-     "The folder for files that a measurement needs for its time: those of io, cgroup and "
-     "comms; /tmp, of cgroup /var/tmp."},
+     "The folder for temporary files of io, cgroup and comms; default /tmp, for cgroup /var/tmp."},
     {"XDG_STATE_HOME",
      "Below it, in contend/, doctor --apply keeps what undoes a change; ~/.local/state."},
     {"COLUMNS", "On a terminal: text takes no more columns than these, nor than it has."},

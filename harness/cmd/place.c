@@ -39,12 +39,12 @@ static const struct opt place_opts[] = {
             "How many workers share the machine (default: one a GPU, at least 2)", .letter = 'n',
             .group = "The job"),
     OPT_TEXT("placement", place_args, placement, NULL, "P[,P..]",
-             "Placements (default: the recommended one); see 'contend info'; the newest result "
-             "below results/ of this machine and command recommends, else it is the first of "
-             "gpu-local, numa, partition and sized that fits",
+             "Placements; see 'contend info' (default: what the newest result of this machine and "
+             "command below results/ recommends; without one the first of gpu-local, numa, "
+             "partition and sized that fits)",
              .letter = 'P'),
     OPT_INT("background-workers", place_args, background, "0", 0, BITSET_BITS, "M",
-            "Further workers that only make load", .level = OPT_RARE),
+            "Additional workers that only make load", .level = OPT_RARE),
     OPT_CHOICE("emit", place_args, emit, "commands", emit_names, "FORMAT",
                "Print only the text that applies the plan, or the plan with lines to paste",
                .group = "Output"),
@@ -114,9 +114,8 @@ static int find_here(const struct topo *topo, const struct plan *plan, struct fi
     struct finding refused = {.id = "memory_refused",
                               .severity = FINDING_DOUBT,
                               .subject = "memory",
-                              .sentence = "the kernel refuses memory policies here, as in a "
-                                          "container without CAP_SYS_NICE: CPUs are bound, memory "
-                                          "is not"};
+                              .sentence = "the kernel refuses memory policies here (a container "
+                                          "without CAP_SYS_NICE?): CPUs are bound, memory is not"};
     return findings_add(findings, &refused, err);
 }
 
@@ -262,7 +261,7 @@ static int load(const struct cmd_env *env, const struct place_args *args, struct
         return err_set(err, -EINVAL, "--topology measured is for this machine, and not with --xml");
     rc = scans_measure(env->benches, topo, &measured, err);
     if (!rc && measured.floating)
-        log_warn("the hypervisor moves virtual CPUs: what was measured may not last");
+        log_warn("the hypervisor moves virtual CPUs: the measured topology may change");
     if (!rc)
         rc = measured_apply(&measured, topo, err);
     measured_free(&measured);
@@ -284,7 +283,7 @@ static int choose(const struct topo *topo, const struct place_args *args, struct
     int n = args->placement ? placement_parse_list(args->placement, named, err) : 4;
     int rc = n < 0 ? n : 0;
     if (n > 1 && args->placement)
-        return err_set(err, -EINVAL, "--emit is for one placement");
+        return err_set(err, -EINVAL, "--emit takes one placement");
     for (int i = 0; i < n && !rc; i++) {
         plan_free(plan);
         rc = make_plans(topo, args, args->placement ? named : &nearest[i], 1, plan, err);
@@ -393,8 +392,8 @@ static int choose_for_kubelet(const struct topo *topo, const struct place_args *
     struct finding finding = {.id = "core_reserved",
                               .severity = FINDING_NOTE,
                               .subject = "reserve",
-                              .sentence = "one core is left to the system, as with --reserve 1: "
-                                          "without one, a kubelet gives no pod CPUs of its own"};
+                              .sentence = "one core is reserved for the system, as with --reserve "
+                                          "1: a kubelet without one gives no pod exclusive CPUs"};
     return findings_add(findings, &finding, err);
 }
 
@@ -427,7 +426,7 @@ static int emit(const struct cmd_env *env, struct place_args *args)
     struct findings findings = {0};
     struct topo topo = {0};
     int code = EXIT_USAGE;
-    int rc = args->json ? err_set(&err, -EINVAL, "--emit and --json are two forms: take one")
+    int rc = args->json ? err_set(&err, -EINVAL, "--emit and --json exclude each other")
                         : load(env, args, &topo, &code, &err);
     if (!rc && !args->placement)
         rc = take_default(&topo, args, &err);
@@ -465,9 +464,8 @@ const struct command place_command = {
     .main = place_main,
     .summary = "the plan for N workers, and the commands that apply it",
     .about =
-        "Prints the plan for N workers, and the commands that apply it to your job. The job may "
-        "follow after '--'; {worker}, {workers}, {threads}, {gpu}, {cpus} and {node} are replaced "
-        "in it.",
+        "Prints the plan for N workers, and the commands that apply it to your job. Type the job "
+        "after '--'; {worker}, {workers}, {threads}, {gpu}, {cpus} and {node} in it are replaced.",
     .operands = "[-- COMMAND [ARGUMENT...]]",
     .opts = place_opts,
     .examples = {{"contend place -n 4 -P partition", "four workers on cores of their own"},

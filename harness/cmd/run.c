@@ -83,7 +83,7 @@ const struct command bench_command = {
     .main = bench_main,
     .summary = "one benchmark alone",
     .operands = "BENCH",
-    .about = "Runs one benchmark alone: one worker and no placement, unless told otherwise.",
+    .about = "Runs one benchmark alone, by default with one worker and no placement.",
     .opts = run_option_table,
     .examples = {{"contend bench mem_latency", "caches and memory"},
                  {"mpirun -n 2 contend bench collective", "collectives over several nodes"}},

@@ -62,11 +62,11 @@ static const char *const kind_names[] = {"aa", "compare", "10", "5", "2", NULL};
 
 static const struct opt selfcheck_opts[] = {
     OPT_TEXT("only", selfcheck_args, only, "aa,compare,10,5", "KIND[,..]",
-             "Which trials: aa (ab of equal variants), compare (of equal runs), 10, 5, 2 (ab of a "
-             "variant that is so many percent slower)",
+             "Kinds of trials: aa (ab of equal variants), compare (of equal runs), 10, 5, 2 (ab of "
+             "a variant that is 10, 5 or 2% slower)",
              .choices = kind_names),
     OPT_INT("trials", selfcheck_args, trials, "6", 1, 10000, "N",
-            "Trials of each kind, in turns; fewer than 6 say nothing"),
+            "Trials of each kind, in turn; fewer than 6 prove nothing"),
     OPT_SECONDS("max-time", selfcheck_args, max_time_s, "15m", 1, 864000, "T",
                 "Begin no trial later than this"),
     OPT_SECONDS("trial-max-time", selfcheck_args, trial_max_s, NULL, 1, 86400, "T",
@@ -432,8 +432,8 @@ static void print_kind(int kind, const struct count *count)
         (void)printf("%u called FASTER; ", count->wrong);
     if (count->outcome == OUTCOME_UNCLEAR)
         (void)printf("%s; ", count->trials < TRIALS_LEAST
-                                 ? "so few trials say nothing"
-                                 : "trials were shorter than the promise is for");
+                                 ? "too few trials to prove anything"
+                                 : "trials were shorter than the promise assumes");
     if (!kinds[kind].busy)
         (void)printf("at most %s are promised\n", percent(COMPARE_ERROR, share));
     else if (kinds[kind].promise > 0)
@@ -587,15 +587,14 @@ static int selfcheck_main(const struct cmd_env *env, int argc, char **argv)
 const struct command selfcheck_command = {
     .name = "selfcheck",
     .main = selfcheck_main,
-    .summary = "proof on this machine: false alarms, and slowdowns that are found",
+    .summary = "test ab and compare here: false alarms, and slowdowns detected",
     .operands = "[SCENARIO]",
     .about =
-        "Proves ab and compare on this machine. Compares what is equal, and counts how often a "
-        "whole comparison calls anything changed; then slows one variant down by a known amount "
-        "and counts how often that is found, and after how many rounds. Each rate has its "
-        "interval. Exit codes: 0 nothing contradicts what is promised; 1 a rate is shown to be "
-        "worse; 3 a trial did not end well; 4 too few trials.",
+        "Tests ab and compare on this machine. Compares equal variants and counts false alarms; "
+        "then slows one variant down by a known amount, and counts how often that is detected, and "
+        "after how many rounds. Each rate has its interval. Exit codes: 0 no rate contradicts what "
+        "is promised; 1 a rate is worse; 3 a trial did not end well; 4 too few trials.",
     .opts = selfcheck_opts,
-    .examples = {{"contend selfcheck --max-time 1h", "false alarms, and what is found"}},
+    .examples = {{"contend selfcheck --max-time 1h", "false alarms and detected slowdowns"}},
     .takes_params = true,
 };

@@ -45,9 +45,9 @@ static int check_line(const struct session *s, struct err *err)
     if (s->cli.npairs)
         return err_set(err, -EINVAL, "'-p %.60s': a command has no parameters", s->cli.pairs[0]);
     if (s->job_env.launcher)
-        return err_set(err, -EINVAL,
-                       "a command's workers are started here, side by side: start it without "
-                       "mpirun or srun");
+        return err_set(
+            err, -EINVAL,
+            "contend itself starts the copies of a command: start it without mpirun or srun");
     return 0;
 }
 
@@ -59,7 +59,8 @@ static int take_sample(struct session *s, struct err *err)
     size_t n = 0;
     int rc = find_program(python, err);
     if (rc)
-        return err_set(err, -ENOPKG, "skipped: the sample worker needs python3, which is not here");
+        return err_set(err, -ENOPKG,
+                       "skipped: the sample worker needs python3, which is not installed");
     rc = program_share("sample_worker.py", path, sizeof(path), err);
     words[n++] = python;
     words[n++] = path;
@@ -80,8 +81,7 @@ static int take_command(struct session *s, struct err *err)
         return rc ? rc : take_sample(s, err);
     if (s->options_argc >= s->argc - 1)
         return err_set(err, -EINVAL,
-                       "which command? it goes after '--', as in 'contend %s -- "
-                       "./train --epochs 1'",
+                       "no command: type it after '--', as in 'contend %s -- ./train --epochs 1'",
                        s->argv[0]);
     options->commands[0] = words + 1;
     options->ncommands = 1;
@@ -132,7 +132,8 @@ int subject_take_variants(struct session *s)
     struct err err = {0};
     for (size_t i = 0; i < s->options.variants.n; i++)
         if (strstr(s->options.variants.text[i], "=build:"))
-            return report(err_set(&err, -EINVAL, "'%.80s': a build of contend runs no command",
+            return report(err_set(&err, -EINVAL,
+                                  "'%.80s': build: compares builds of contend, not commands",
                                   s->options.variants.text[i]),
                           &err);
     if (s->options.variants.n)
@@ -156,7 +157,7 @@ void subject_make_scenario(const char *name, const struct command_options *optio
     *out = (struct subject){
         .parts = {{.foreground = command_bench_name(options), .placements = placements}}};
     out->scenario =
-        (struct scenario){.name = name, .summary = "a command of the user", .parts = out->parts};
+        (struct scenario){.name = name, .summary = "your own command", .parts = out->parts};
 }
 
 int subject_take(struct session *s, struct subject *subject, const struct scenario **named, int *n)

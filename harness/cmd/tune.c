@@ -54,7 +54,7 @@ static int measure_cores(struct session *s, const struct scenario *scenario)
         .judge = judge_cores};
     struct err err = {0};
     if (options->try_threads || options->try_wait)
-        (void)err_set(&err, -EINVAL, "--cores goes without --threads and --wait");
+        (void)err_set(&err, -EINVAL, "--cores excludes --threads and --wait");
     else if (options->try_reserve)
         (void)opt_set(&reserve, options, options->try_reserve, &err);
     if (err.msg[0]) {
@@ -73,7 +73,7 @@ static int search(struct session *s, struct tune *tune, const struct scenario *s
 {
     struct run_options *options = &s->options;
     if (options->try_cores) {
-        log_error("--core-counts goes with --cores");
+        log_error("--core-counts needs --cores");
         return EXIT_USAGE;
     }
     if (!(options->max_time_s > 0))
@@ -116,11 +116,11 @@ const struct command tune_command = {
     .main = tune_main,
     .summary = "the best setting, with proof; --cores: how many a GPU needs",
     .operands = "[SCENARIO | -- COMMAND [ARGUMENT...]]",
-    .about = "Searches placements, threads a worker, cores kept free and how threads wait. Fresh "
-             "rounds, which the search has not seen, then measure the simplest setting near the "
-             "best against none: the printed gain is theirs. With --cores it measures throughput "
-             "over the cores of a worker instead, one alone and all together, and says how many "
-             "are enough. After '--', a command of your own, as in 'contend run'.",
+    .about = "Searches placements, threads a worker, reserved cores and how threads wait. Then "
+             "measures the simplest setting near the best against the default in fresh rounds, and "
+             "prints the gain in these. With --cores measures throughput by the cores of a worker "
+             "instead, one worker alone and all together, and says how many are enough. After '--' "
+             "comes a command of your own, as in 'contend run'.",
     .opts = tune_option_table,
     .examples = {{"contend tune", "the best setting of the main job"},
                  {"contend tune --max-time 10m -- ./train", "of your own command"},

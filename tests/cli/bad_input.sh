@@ -73,7 +73,7 @@ bad "unknown command '--verison'; did you mean '--version'\?" --verison
 bad "unknown command 'train'; did you mean 'run train'\?" train
 bad "unknown command 'prep'; did you mean 'bench prep'\?" prep
 bad "unknown scenario 'pipline'; did you mean 'pipeline'" run pipline --help
-bad "which benchmark\? 'contend info' names them" bench
+bad "no benchmark: 'contend info' lists them" bench
 bad "one benchmark at a time: unexpected argument 'train'" bench prep train
 bad "unexpected argument 'all'; see 'contend info --help'" info all
 bad "unknown benchmark 'nonsense'" bench nonsense --out "$scratch/out"
@@ -146,7 +146,7 @@ bad "has a rows.csv that is not of a run of contend" run --dry-run --out "$scrat
 
 # What a dry run foretells: that nothing will be measured, and many workers in short.
 if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
-    expect 0 "this machine can measure nothing of 'gpu': " "$CONTEND_BINARY" run gpu --dry-run
+    expect 0 "nothing of 'gpu' can run here: " "$CONTEND_BINARY" run gpu --dry-run
     expect 0 '^expected time: 0 s$' "$CONTEND_BINARY" run gpu --dry-run
 fi
 expect 0 '\.\.\. and 998 more; --json has all' "$CONTEND_BINARY" run -n 1000 --dry-run

@@ -61,7 +61,7 @@ try 3 'the command asks for \{gpu\}, and worker 0 has none' gpu -- echo '{gpu}'
 
 # Several numbers of workers make curves, each as far as it goes; the fewest have to be possible.
 more=$(($(nproc) + 1))
-expect 0 "most work per second was done by [0-9]+ workers? under " "$CONTEND_BINARY" run --workers 1..2,$more \
+expect 0 "highest throughput: [0-9]+ workers? under " "$CONTEND_BINARY" run --workers 1..2,$more \
     --placement none,partition --rounds 1 --time 0.05 --no-canary --host h --out "$scratch/curves" -- sleep 0.05
 grep -q "^ *$more .* -$" "$scratch/curves/summary.txt" || fail "no line of $more workers: $(cat "$scratch/curves/summary.txt")"
 grep -q "^# contend line_chart" "$scratch/curves/plots/workers.dat" || fail "no curve of work"
@@ -81,9 +81,9 @@ said omp '^omp=7$'
 # A command line that makes no sense.
 try 2 "no program 'contend-no-such' in PATH" none -- contend-no-such
 try 2 "cannot execute '/etc/passwd'" none -- /etc/passwd
-try 2 'which command\? --metric' none --metric '([0-9]+)'
-expect 2 'which command\? --metric' "$CONTEND_BINARY" bench prep --sample
-try 2 'which command\?' none --
+try 2 "no command after '--': options such as --metric" none --metric '([0-9]+)'
+expect 2 "no command after '--': options such as --metric" "$CONTEND_BINARY" bench prep --sample
+try 2 "no command: type it after '--'" none --
 try 2 "a scenario, or a command after '--'" none true -- true
 try 2 "'./train' is a command, not a scenario: it goes after '--', as in 'contend run -- ./train'" none ./train
 try 2 'no regular expression' none --metric '([0-9' -- true
@@ -177,7 +177,7 @@ if [ "$(nproc)" -gt 1 ] && command -v taskset > /dev/null; then
         --no-plots --out "$scratch/mask" -- sh -c 'taskset -cp "$0" $$ > /dev/null; sleep 1' "$all" \
         > "$scratch/said" 2> "$scratch/log" < /dev/null || fail "exit $?: $(cat "$scratch/log")"
     tr -s ' \n' ' ' < "$scratch/said" > "$scratch/line"
-    grep -q "under partition.*sets its own CPUs, so that the placement does not hold" "$scratch/line" ||
+    grep -q "under partition.*sets its own CPUs: the placement does not apply" "$scratch/line" ||
         fail "no mask named: $(cat "$scratch/said")"
     grep -q '"id": "mask_changed"' "$scratch/mask/run.json" || fail "no mask_changed in run.json"
 

@@ -18,13 +18,13 @@ out=$(echo in | "$CONTEND_BINARY" comms --out "$scratch/of/mine/kept" -- sh -c \
 is "exit code" $? 5
 is "stdout" "$out" "out in"
 grep -q 'AllReduce *RING *SIMPLE *3 *12000$' "$scratch/err" || fail "$(cat "$scratch/err")"
-grep -q '1 of 2 ranks left no log' "$scratch/err" || fail "a rank is missing: $(cat "$scratch/err")"
+grep -q '1 of 2 ranks wrote no log' "$scratch/err" || fail "a rank is missing: $(cat "$scratch/err")"
 is "matrix" "$(read_json "$scratch/of/mine/kept" '.communicators[0].matrix | [.how, .bytes, .calls]')" \
     '["exact",[[0,12000],[0,0]],[[0,3],[0,0]]]'
 expect 0 'communicator 1 \(dp, 00000000000000a1\): 2 ranks on 1 node' "$CONTEND_BINARY" comms \
     --read "$scratch/of/mine/kept"
 expect 2 'is not empty' "$CONTEND_BINARY" comms --out "$scratch/of/mine/kept" -- true
-expect 0 'no process of the command has loaded the plugin' "$CONTEND_BINARY" comms -- true
+expect 0 'no process of the command loaded the plugin' "$CONTEND_BINARY" comms -- true
 expect 127 'cannot start .*/no-such' "$CONTEND_BINARY" comms -- "$scratch/no-such"
 mkdir "$scratch/tmp"
 TMPDIR=$scratch/tmp expect 143 'no process' "$CONTEND_BINARY" comms -- sh -c 'kill -TERM $$'
@@ -91,7 +91,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
         said=$(FAKE_GPU=hang=1 "$CONTEND_BINARY" comms --out "$scratch/hung" -- bash -c 'both_ranks SIMPLE; echo done; exit 7' \
             2>"$scratch/hangs") || code=$?
         is "command of a driver that hangs" "$code $said" "7 done"
-        grep -q "NVLink's counters of .*: not told, the NVIDIA driver did not answer within 10 s" "$scratch/hangs" || fail "$(cat "$scratch/hangs")"
+        grep -q "NVLink's counters of .*: unknown, the NVIDIA driver did not answer within 10 s" "$scratch/hangs" || fail "$(cat "$scratch/hangs")"
     }
     meanwhile hangs
     # counted STATES PROTOCOL DIR
@@ -133,7 +133,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
         is "a host with dots" "$(read_json "$scratch/dotted" '[.links_unknown_bytes, (.links | length > 0)]')" '[0,true]'
     fi
     counted "" SIMPLE "$scratch/uncounted"
-    grep -q "NVLink's counters of .*: not told, its GPUs have no NVLink" "$scratch/err" || fail "$(cat "$scratch/err")"
+    grep -q "NVLink's counters of .*: unknown, its GPUs have no NVLink" "$scratch/err" || fail "$(cat "$scratch/err")"
     # Small sends may have gone by LL, with flags, or not: both are explained, and no more is.
     both_send() {
         for rank in 0 1; do
@@ -159,7 +159,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
         grep -o "^.1,.*line 7: not 'gpu PCI_ADDRESS")" "[1,null,\"'$(basename "$scratch"/bad-counters/*.nvlink)', line 7: not 'gpu PCI_ADDRESS"
     printf 'contend nvlink 1\nhost a\033[2J\nnone b\033[2J\n' >"$(echo "$scratch"/bad-counters/*.nvlink)"
     "$CONTEND_BINARY" comms --read "$scratch/bad-counters" >"$scratch/err"
-    grep -q "NVLink's counters of a \[2J: not told, b \[2J" "$scratch/err" || fail "$(cat "$scratch/err")"
+    grep -q "NVLink's counters of a \[2J: unknown, b \[2J" "$scratch/err" || fail "$(cat "$scratch/err")"
     # Three GPUs in two rings of NCCL's order; then a graph of GPUs that are others, or cut, is nobody's.
     in_rings() {
         local graph=graph:$1
@@ -271,7 +271,7 @@ is "timeline.csv" "$(sum_of timeline.csv '^[0-9.]+,[1-4],[0-3],AllReduce,RING,SI
 "$CONTEND_BINARY" comms --out "$scratch/again" -- true 2>/dev/null # it is made, and stays empty
 cp "$scratch/split"/*.comms "$scratch/again"
 echo mine >"$scratch/again/matrix.csv"
-expect 2 "'matrix.csv' is not written: what is there is no file of contend" "$CONTEND_BINARY" comms \
+expect 2 "'matrix.csv' is not replaced: it is no file of contend" "$CONTEND_BINARY" comms \
     --read "$scratch/again"
 is "a file of the user's" "$(cat "$scratch/again/matrix.csv"; ls "$scratch/again/plots" 2>/dev/null)" mine
 rm "$scratch/again/matrix.csv"
@@ -346,7 +346,7 @@ is "threads" "$(read_json "$scratch/threads" '[.communicators[0].calls[0].calls,
 # A forked child counts nothing into its parent's log, and says so if it goes on.
 drive "$scratch/forked" init:1:2:0:1: $all_reduce:1:0 fork $all_reduce:1:0
 is "forked" "$(read_json "$scratch/forked" '[.communicators[] | .calls[0].calls]')" '[2]'
-grep -q 'off in process .* forked from a process that is watched' "$scratch/said" ||
+grep -q 'off in process .* forked from a logged process' "$scratch/said" ||
     fail "nothing said of a fork: $(cat "$scratch/said")"
 
 # Captured, called without work, of unknown types and names, by algorithms without a formula.
@@ -355,8 +355,8 @@ drive "$scratch/odd" init:2:4:0:1: $all_reduce:2:1 call:Broadcast:ncclFloat16:10
 is "odd findings" "$(read_json "$scratch/odd" '[.findings[].id] | sort')" \
     '["comms_captured","comms_missing","comms_type","comms_unknown","comms_untold"]'
 is "untold" "$(read_json "$scratch/odd" '[.findings[] | select(.id == "comms_untold") | .sentence]' |
-    grep -o 'Broadcast, NCCL tells no work of 3 (600 bytes)')" \
-    'Broadcast, NCCL tells no work of 3 (600 bytes)'
+    grep -o 'Broadcast: NCCL reports no work of 3 calls (600 bytes)')" \
+    'Broadcast: NCCL reports no work of 3 calls (600 bytes)'
 is "unknown" "$(read_json "$scratch/odd" \
     '.communicators[0].matrix | [.unknown_calls, .unknown_bytes]')" '[3,4000]'
 for version in 1 2 3 4 6; do
@@ -450,7 +450,7 @@ planted() {
     refused "$3"
 }
 planted 0 X '0: no log'
-planted 8 '\x63' '8: a log of version 99, and this program reads 3'
+planted 8 '\x63' '8: a log of version 99, but this program reads 3'
 planted 12 '\x01\x02\x03\x04' '12: written by a machine of another byte order'
 planted 44 '\x09' '44: interface 9'
 planted 392 '\x07' '384: a communicator in state 7'
@@ -464,7 +464,7 @@ is "beside a damaged log" "$(read_json "$scratch/bad" '[.communicators[0].calls[
 for n in 1 2 3 4 5 6 7 8; do echo >"$scratch/bad/$n.comms"; done
 expect 0 'left out: 2 more files, the first one: ' "$CONTEND_BINARY" comms --read "$scratch/bad"
 # shellcheck disable=SC2016 # the command's
-TMPDIR=$scratch/tmp expect 0 'the logs are kept in' "$CONTEND_BINARY" comms -- bash -c 'echo >"$CONTEND_COMMS_DIR/x.comms"'
+TMPDIR=$scratch/tmp expect 0 'they are kept in' "$CONTEND_BINARY" comms -- bash -c 'echo >"$CONTEND_COMMS_DIR/x.comms"'
 [ -e "$(echo "$scratch"/tmp/contend-comms-*/x.comms)" ] || fail "a log that cannot be read is deleted"
 rm -r "$scratch"/tmp/contend-comms-*
 

@@ -53,7 +53,7 @@ beside() {
 }
 none() { # none PATTERN FAKE_GPU
     beside "$2" --all || fail "exit $?: $(cat "$out")"
-    tr -s '\n ' ' ' <"$out" | grep -q "NVLink's counters of .*: not told, $1" || fail "$(cat "$out")"
+    tr -s '\n ' ' ' <"$out" | grep -q "NVLink's counters of .*: unknown, $1" || fail "$(cat "$out")"
 }
 
 # A service and a driver that do not answer are waited for beside the rest, each by itself.
@@ -64,7 +64,7 @@ hangs() {
 mute() {
     local out=$scratch/mute.out err=$scratch/mute.err
     beside "$nvlink" --all
-    is "a service that does not answer" "$? $(grep -c '^Nothing is told of the job itself' "$out") $(grep -c 'no answer .* in time' "$err")" '3 1 1'
+    is "a service that does not answer" "$? $(grep -c '^NCCL reports nothing of the job' "$out") $(grep -c 'did not answer in time' "$err")" '3 1 1'
 }
 if [ -n "$fake" ]; then
     CONTEND_LIBNVML=$fake
@@ -96,7 +96,7 @@ serve json "$scratch/a" "$scratch/first"
 is "another first" "$(found --all)" '[]'
 serve json "$scratch/even"
 is even "$(found --all)" '["ras_silent"]'
-expect 0 "^NVLink's counters of .*: not told, .*/nowhere" "$CONTEND_BINARY" comms --all --time 0.1
+expect 0 "^NVLink's counters of .*: unknown, .*/nowhere" "$CONTEND_BINARY" comms --all --time 0.1
 is "without counters" "$(attach --all --json | jq -c '[.nccl, .not_told, .nvlink.gpus, .nvlink.by, (.nvlink.not_counted | length)]')" \
     '["2.28.9",null,[],null,1]'
 serve json "$scratch/lost"
@@ -153,8 +153,8 @@ expect 0 'MISMATCH' "$CONTEND_BINARY" comms --all
 kill "$server"
 wait "$server" 2>/dev/null
 server=
-refused 'nobody answers at'
-expect 3 "NVLink's counters: not told, .*/nowhere" "$CONTEND_BINARY" comms --all --time 0.1
+refused 'no answer at'
+expect 3 "NVLink's counters: unknown, .*/nowhere" "$CONTEND_BINARY" comms --all --time 0.1
 expect 2 'is no process' "$CONTEND_BINARY" comms --attach -3
 expect 2 'of a job that runs' "$CONTEND_BINARY" comms --all -- true
 
@@ -188,13 +188,13 @@ is "counters change no finding" "$(beside "$nvlink" --all --json; told '[.findin
 # Of ranks on other machines, and of texts, nobody tells which GPUs they use.
 serve json "$scratch/even"
 beside "$nvlink" --all || fail "$(cat "$scratch/out")"
-grep -q 'Which of these GPUs the job uses is not known: no rank is told to be on this' "$scratch/out" || fail "$(cat "$scratch/out")"
+grep -q "The job's GPUs are not known: NCCL names no rank on this" "$scratch/out" || fail "$(cat "$scratch/out")"
 serve text "$scratch/text"
 beside "$nvlink" --all || fail "$(cat "$scratch/out")"
 grep -q MISMATCH "$scratch/out" && grep -q '^  all  .* 9.44 M' "$scratch/out" || fail "$(cat "$scratch/out")"
 beside "$nvlink" --all --json || fail "$(cat "$scratch/out")"
 is "of text" "$(told '[.communicators, .not_told, .nvlink.by, .nvlink.all.sent.counted_bytes]')" \
-    '[null,"NCCL before 2.28.7 tells its state as text alone",null,9437184]'
+    '[null,"NCCL before 2.28.7 reports its state only as text",null,9437184]'
 CONTEND_LIBNVML=/nowhere expect 3 'leave --json out' "$CONTEND_BINARY" comms --all --json
 
 # GPUs that count nothing are never zeros, and what is wrong with counters changes no exit code.
@@ -210,7 +210,7 @@ server=
 sleep 300 &
 sleeper=$!
 beside "$nvlink pid1=$sleeper" --attach $sleeper || fail "$(cat "$scratch/out" "$scratch/err")"
-grep -q "^Nothing is told of the job itself, NVLink's counters are all there is: nobody" "$scratch/out" || fail "$(cat "$scratch/out")"
+grep -q "^NCCL reports nothing of the job, so only NVLink's counters follow: not asked" "$scratch/out" || fail "$(cat "$scratch/out")"
 grep -Eq "^  the job's +4.19 M" "$scratch/out" || fail "$(cat "$scratch/out")"
 sed -n '/not open there:/{n;p}' "$scratch/out" | grep -q '^  beef:07:00.0 ' || fail "$(cat "$scratch/out")"
 grep -q 'NCCL 2.24 and later has it' "$scratch/err" || fail "$(cat "$scratch/err")"

@@ -65,7 +65,7 @@ for version in 130001 26; do
     is "moved, found" "$(read_json "$scratch/moved$version" '[[.findings[].id], (.copies.logs[0] | [.migrations_since_ns > .start_ns, .migrations_error])]')" \
         '[["copies_migrated","copies_evicted","copies_many_small"],[true,0]]'
 done
-for said in '100\(.4\)\? *MB of unified memory moved without being asked for, in pieces of 497029 bytes on average at 24.49 GB/s; what was asked for, at 50.00 GB/s:' \
+for said in '100\(.4\)\? *MB of unified memory moved without being asked for, in pieces of 497029 bytes on average at 24.49 GB/s; prefetched, at 50.00 GB/s:' \
     '120 *MB of unified memory had to leave a GPU for other: '; do
     grep -q "$said" <<<"$(tr -s '\n ' ' ' <"$scratch/err")" || fail "no '$said' in $(cat "$scratch/err")"
 done
@@ -144,7 +144,7 @@ for how in "CONTEND_LIBCUPTI=$scratch/none.so|no libcupti" "STUB_CUPTI_FAIL=subs
     env "${how%%|*}" "$CONTEND_BINARY" comms --copies -- "$stub" copy:1:1:3:0:1:1:1 exit:7 2>"$scratch/err" || code=$?
     is "exit code, ${how%%|*}" "$code" 7
     is "lines, ${how%%|*}" "$(grep -c "contend comms --copies: off in process .*${how#*|}" "$scratch/err")" 1
-    grep -q 'no process of the command has left copies' "$scratch/err" || fail "$(cat "$scratch/err")"
+    grep -q 'no process of the command logged copies' "$scratch/err" || fail "$(cat "$scratch/err")"
 done
 code=0
 (ulimit -f 1 && CONTEND_COMMS_DIR=$scratch CUDA_INJECTION64_PATH=$CONTEND_COPIES_LIBRARY "$stub" copy:1:1:3:0:1:1:1 exit:7) \
@@ -158,8 +158,8 @@ is "no directory" "$code $(grep -c 'CONTEND_COMMS_DIR names no directory' "$scra
 CUDA_INJECTION64_PATH=other.so expect 3 'another injection is set.*other.so' \
     "$CONTEND_BINARY" comms --copies -- touch "$scratch/was-run"
 [ ! -e "$scratch/was-run" ] || fail "the command was run"
-CUDA_INJECTION64_PATH=other.so expect 0 'no process of the command has loaded the plugin' "$CONTEND_BINARY" comms -- true
-expect 2 'counts what a command does' "$CONTEND_BINARY" comms --copies --read "$scratch/full"
+CUDA_INJECTION64_PATH=other.so expect 0 'no process of the command loaded the plugin' "$CONTEND_BINARY" comms -- true
+expect 2 'copies needs a command' "$CONTEND_BINARY" comms --copies --read "$scratch/full"
 expect 2 'either a command' "$CONTEND_BINARY" comms --copies
 expect 2 'of a job that runs' "$CONTEND_BINARY" comms --copies --all
 

@@ -43,7 +43,7 @@ echo over >"$TOLD.end"
 wait "$contend"
 code=$?
 [ "$code" = 7 ] || fail "exit code $code, expected the command's: $(cat "$scratch/err")"
-grep -q 'no process of the command has loaded the plugin' "$scratch/err" || fail "no report: $(cat "$scratch/err")"
+grep -q 'no process of the command loaded the plugin' "$scratch/err" || fail "no report: $(cat "$scratch/err")"
 [ -z "$(find "$scratch" -name 'contend-comms-*')" ] || fail "its directory was left behind"
 
 # The second signal comes when the first one, had it been handed back, were there.

@@ -51,11 +51,11 @@ compare 0 '^FASTER +step_time' slow base
 compare 0 'SLOWER' base slow --fail-on none
 compare 4 '4 UNCLEAR: nothing was shown either way' base/1 new/1
 compare 1 'UNCLEAR' base/1 new/1 --fail-on slower,unclear
-compare 2 'which results' base
-compare 2 'which results' base/1 base/2 base/3
-compare 2 "'--json' stands after '--', where only results are: options come before it" \
+compare 2 'no results: type' base
+compare 2 'no results: type' base/1 base/2 base/3
+compare 2 "'--json' must precede '--': only results follow it" \
     base/1 base/2 -- new/1 new/2 --json
-compare 2 "'--threshold' stands after '--'" base/1 -- new/1 --threshold 5
+compare 2 "'--threshold' must precede '--'" base/1 -- new/1 --threshold 5
 compare 0 '4 SAME' --threshold 5 base/{1,2,3,4,5} -- new/{1,2,3,4,5}
 cp -r new/1 ./-odd
 compare 4 '4 UNCLEAR' base/1 -- -odd
@@ -105,7 +105,7 @@ compare 4 "'other/1' of the history is left out" base/1 new/1 --history other
 compare 4 '4 +of the history|, 4$' base/1 new/1 --history base -v
 
 # A run that says of itself that it is no evidence shows nothing to be slower.
-busy='{id: "busy", severity: "doubt", sentence: "other programs used 50% of the CPUs: not evidence; quiet the machine."}'
+busy='{id: "busy", severity: "doubt", sentence: "other programs used 50% of the CPUs: not usable as evidence; quiet the machine."}'
 for i in 1 2 3 4 5; do
     cp -r slow/$i busy-$i
     [ "$i" -gt 3 ] || jq ".findings += [$busy]" slow/$i/run.json > busy-$i/run.json

@@ -71,7 +71,7 @@ fi
 
 # Too few, none, and what is no result.
 year "$scratch/few" 1 1 1 0.5 0.5
-expect 4 '5 runs of one machine: a change is not to be told' "$CONTEND_BINARY" compare --history "$scratch/few"
+expect 4 '5 runs of one machine: finding a change takes' "$CONTEND_BINARY" compare --history "$scratch/few"
 mkdir "$scratch/empty"
 expect 2 'no result below these directories' "$CONTEND_BINARY" compare --history "$scratch/empty"
 expect 2 "cannot open the directory '.*gone'" "$CONTEND_BINARY" compare --history "$scratch/gone"

@@ -4,7 +4,7 @@
 for shell in bash zsh fish; do
     "$CONTEND_BINARY" completion "$shell" >"$scratch/contend.$shell" || fail "exit $?: completion $shell"
 done
-expect 2 'which shell' "$CONTEND_BINARY" completion
+expect 2 'no shell: type' "$CONTEND_BINARY" completion
 expect 2 "no completion for 'bahs'; did you mean 'bash'\? there is one for bash, zsh and fish" \
     "$CONTEND_BINARY" completion bahs
 : >"$scratch/file"
@@ -89,7 +89,7 @@ done
 taken() { # taken WORD... --OPTION: each of what is offered behind it
     local value
     for value in $(in_bash "$@" ''); do
-        ! "$CONTEND_BINARY" "$@" "$value" 2>&1 </dev/null | grep -E 'invalid value|is not a list|no rule|which results' ||
+        ! "$CONTEND_BINARY" "$@" "$value" 2>&1 </dev/null | grep -E 'invalid value|is not a list|no rule|no results: type' ||
             fail "offered and refused: $* $value"
     done
 }

@@ -267,7 +267,7 @@ expect 0 'reservedSystemCPUs: "0-1"' "$CONTEND_BINARY" place --emit k8s -n 2 --x
 expect 2 "'bat'.*wsl-bat" "$CONTEND_BINARY" place --emit bat
 expect 2 'unknown placeholder {rank}' "$CONTEND_BINARY" place --emit sh -- x '{rank}'
 expect 2 'unknown placeholder {rank}' "$CONTEND_BINARY" place -- x '{rank}'
-expect 2 '--emit is for one placement' "$CONTEND_BINARY" place --emit sh -P none,partition
+expect 2 '--emit takes one placement' "$CONTEND_BINARY" place --emit sh -P none,partition
 expect 2 'take one' "$CONTEND_BINARY" place --emit sh --json
 expect 2 'no plan for numa: ' "$CONTEND_BINARY" place --emit sh -P numa --xml "package:1 core:2 pu:1"
 finish

@@ -29,7 +29,7 @@ ln -s "$program" "$scratch/link"
 for called in "$program" "$scratch/link"; do
     expect 0 '^usage: contend doctor \[options\]' "$called" help doctor
     expect 2 "^contend: error: no log .* in '$scratch'" "$called" comms --read "$scratch"
-    expect 2 "^contend: error: which result directories\?: 'contend validate bounds" "$called" validate bounds -o "$scratch/b.json"
+    expect 2 "^contend: error: no result directories: 'contend validate bounds" "$called" validate bounds -o "$scratch/b.json"
     expect 2 "^contend: error: there is no rule 'x'" "$called" validate --only x
 done
 expect 2 "unexpected argument 'x'; a process is named by its number, as in --pid 4711" "$program-doctor" x

@@ -69,11 +69,11 @@ expect 2 'writes one page' "${report[@]}" --html "$scratch/x.html" "$one" "$one"
 
 # What is not ours stays, and is told in one line.
 echo mine >"$page"
-expect 2 "one': 'report.html' is not written: what is there is no report of contend" "${report[@]}" "$one"
+expect 2 "one': 'report.html' is not replaced: it is no report of contend" "${report[@]}" "$one"
 [ "$(cat "$page")" = mine ] || fail "a file of the user's was replaced"
 rm "$page"
 mkdir "$scratch/folder"
-expect 2 "folder' is not written: what is there is no report" "${report[@]}" --html "$scratch/folder" "$one"
+expect 2 "folder' is not replaced: it is no report" "${report[@]}" --html "$scratch/folder" "$one"
 ln -s "$scratch/victim" "$page"
 expect 2 'no report of contend' "${report[@]}" "$one"
 [ ! -e "$scratch/victim" ] || fail "a link was followed"

@@ -54,7 +54,7 @@ expect 4 'the time is over' "${fake[@]}" --only aa --trials 50 --trial-max-time 
 # What the first ones have left.
 wait "$few_pid"
 got=$?
-[ "$got" = 4 ] && grep -q 'trials say nothing' few.out || fail "exit $got of few: $(cat few.out)"
+[ "$got" = 4 ] && grep -q 'few trials to prove' few.out || fail "exit $got of few: $(cat few.out)"
 ends_with 4 few
 [ "$(cut -d, -f1-3 few/trials.csv | paste -sd' ')" = \
     'kind,trial,busy_percent aa,1,0 compare,1,0 aa,2,0 compare,2,0' ] || fail "$(cat few/trials.csv)"

@@ -63,7 +63,7 @@ quietly "$CONTEND_BINARY" tune --max-time 1 --host h -o "$scratch/none" -- sleep
     fail "exit $?: $(cat "$scratch/log")"
 tr '\n' ' ' < "$scratch/said" | grep -q 'There was no time for a fresh round.* 1 of [0-9]* settings were tried' || fail "$(cat "$scratch/said")"
 expect 0 '^sized ' "$CONTEND_BINARY" report "$scratch/none"
-expect 2 'nothing to choose from' "$CONTEND_BINARY" tune --placement none -o "$scratch/bad" -- true
+expect 2 'only placement none is possible' "$CONTEND_BINARY" tune --placement none -o "$scratch/bad" -- true
 
 expect 0 'variant sized:' "${tune[@]}" --dry-run
 expect 2 "threads 'x' is not a list" "${tune[@]}" --threads x -o "$scratch/bad"

@@ -41,7 +41,7 @@ expect 0 'variant cores-1' "${sizing[@]}" --dry-run
 expect 2 "cores '2,1' is not an ascending list" "${sizing[@]}" --core-counts 2,1 -o "$scratch/bad"
 expect 2 'a worker alone has [0-9]+ cores at most here, not 4000' "${sizing[@]}" --core-counts 1,4000 -o "$scratch/bad"
 expect 2 'no placement here binds' "${sizing[@]}" --placement none -o "$scratch/bad"
-expect 2 'goes without --threads and --wait' "${sizing[@]}" --threads 2
-expect 2 'core-counts goes with --cores' "$CONTEND_BINARY" tune --core-counts 1
+expect 2 'excludes --threads and --wait' "${sizing[@]}" --threads 2
+expect 2 'core-counts needs --cores' "$CONTEND_BINARY" tune --core-counts 1
 expect 2 'try pipeline' "$CONTEND_BINARY" tune --cores memory
 finish

@@ -141,7 +141,7 @@ judge 4 --only peermem --strict
 expect 2 "there is no rule 'governer'.*governor" "$CONTEND_BINARY" validate --only governer
 expect 2 "'clock' is required, and --only leaves it out" \
     "$CONTEND_BINARY" validate --only governor --require clock
-expect 2 "markdown goes with --list" "$CONTEND_BINARY" validate --markdown
+expect 2 "markdown needs --list" "$CONTEND_BINARY" validate --markdown
 expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate "$scratch"
 expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate fleet
 
@@ -156,7 +156,7 @@ judge 0 --only cpus_online --expect cpus=4
 found expected WARN hardware fix CPUs
 expect 2 "expect: 'gpu=8' is not NAME=COUNT; did you mean 'gpus'" "$CONTEND_BINARY" validate --expect gpu=8
 expect 2 "expect: 'gpus=many' is no count" "$CONTEND_BINARY" validate --expect gpus=many
-expect 2 'expect is for judging this server, not results' "$CONTEND_BINARY" validate fleet x --expect gpus=8
+expect 2 'expect is for this server, not for results' "$CONTEND_BINARY" validate fleet x --expect gpus=8
 
 # Waivers.
 waivers=$scratch/waivers.json

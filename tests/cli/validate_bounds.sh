@@ -22,9 +22,9 @@ expect 2 "b.json' is there already" "$CONTEND_BINARY" validate bounds "$fleet/re
 mkdir "$scratch/kinds"
 for i in 1 2 3 4; do cp -r "$fleet/results/node0000$((i + 3))" "$scratch/kinds/$i"; done
 sed -i 's/Intel/Amber/' "$scratch"/kinds/[34]/*/run.json
-expect 4 "which kind of machine is meant\? Give directories of one; of several, 3 or more must be of one, .*: 2 of '2 x (Intel|Amber).*, 2 of '2 x " \
+expect 4 "machines of several kinds: give directories of one kind, or 3 or more of one kind, .*: 2 of '2 x (Intel|Amber).*, 2 of '2 x " \
     "$CONTEND_BINARY" validate bounds "$scratch/kinds" -o "$scratch/c.json"
-expect 4 'which kind of machine is meant' "$CONTEND_BINARY" validate fleet "$scratch/kinds"
+expect 4 'machines of several kinds' "$CONTEND_BINARY" validate fleet "$scratch/kinds"
 cp -r "$fleet/results/node00008" "$scratch/kinds/5"
 expect 0 'machines  3 of 5, 2 x Intel' "$CONTEND_BINARY" validate bounds "$scratch/kinds" -o "$scratch/three.json"
 
@@ -34,12 +34,12 @@ for i in 4 5 6; do
     cp -r "$fleet/results/node0000$i" "$scratch/apart/$i"
     sed -i "s/slots=/slots=$i/" "$scratch/apart/$i"/*/rows.csv
 done
-expect 4 'nothing to bound: half of the 3 machines have no figure in common' \
+expect 4 'nothing to bound: no figure is common to half of the 3 machines' \
     "$CONTEND_BINARY" validate bounds "$scratch/apart" -o "$scratch/c.json"
 
 # What is wrong is said, and nothing is written.
-expect 2 'which file is to be written' "$CONTEND_BINARY" validate bounds "$fleet/results"
-expect 2 'which result directories' "$CONTEND_BINARY" validate bounds -o "$scratch/c.json"
+expect 2 'no file to write' "$CONTEND_BINARY" validate bounds "$fleet/results"
+expect 2 'no result directories' "$CONTEND_BINARY" validate bounds -o "$scratch/c.json"
 expect 2 'cannot open the directory' "$CONTEND_BINARY" validate bounds "$scratch/gone" -o "$scratch/c.json"
 mkdir "$scratch/empty"
 expect 2 'no result in' "$CONTEND_BINARY" validate bounds "$scratch/empty" -o "$scratch/c.json"

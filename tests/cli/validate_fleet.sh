@@ -36,12 +36,12 @@ expect 2 "swapped.json line $line: lower .* is above upper" "${results[@]}" \
     --bounds "$scratch/swapped.json"
 
 # One machine says nothing about itself; files of the reports; what goes together.
-expect 4 'cannot be judged by each other: give --bounds' "$CONTEND_BINARY" validate fleet \
+expect 4 'are too few to compare: give --bounds' "$CONTEND_BINARY" validate fleet \
     "$scratch/a/results/node00000"
 expect 1 'machines fail' "${results[@]}" --junit "$scratch/fleet.xml"
 grep -q '<failure' "$scratch/fleet.xml" || fail "no failure in the JUnit file"
 expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate fleet
-expect 2 'waivers is for judging this server, not results' "${results[@]}" --waivers "$scratch/w.json"
+expect 2 'waivers is for this server, not for results' "${results[@]}" --waivers "$scratch/w.json"
 # One machine by bounds: what it ran goes into a folder, and that is judged. A parameter at its default may be lacking,
 # in the bounds or in the results; with another value it is another figure.
 cd "$scratch" || exit 1
@@ -65,9 +65,9 @@ case "$got $(jq -r '.[].outcome' far.out)" in # a disturbed figure warns
 *) fail "exit $got: $(cat far.out)" ;;
 esac
 jq '.bounds[].metric |= . + "s" | .bounds[].required = false' wide.json > misspelt.json
-expect 4 'no figure of the bounds is in these results' "$CONTEND_BINARY" validate fleet ran --bounds misspelt.json
-expect 2 "bounds goes with 'validate fleet': .*validate fleet DIR --bounds wide.json'" "$CONTEND_BINARY" validate --bounds wide.json
-expect 2 "out is for judging this server" "$CONTEND_BINARY" validate fleet ran --out pictures
+expect 4 'these results have no figure of the bounds' "$CONTEND_BINARY" validate fleet ran --bounds misspelt.json
+expect 2 "bounds needs 'validate fleet': .*validate fleet DIR --bounds wide.json'" "$CONTEND_BINARY" validate --bounds wide.json
+expect 2 "out is for this server" "$CONTEND_BINARY" validate fleet ran --out pictures
 
 "$CONTEND_BINARY" validate --only clock --out one > /dev/null 2>&1
 # What validate itself measured, as results of three machines: bounds of them, and machines by these.

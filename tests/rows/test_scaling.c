@@ -78,8 +78,8 @@ TEST(scaling_is_told_as_a_table_and_as_what_is_enough)
             fail_msg("no '%s' in:\n%s", lines[i], text);
     for (char *at = text; *at; at++)
         *at = (char)(*at == '\n' ? ' ' : *at);
-    if (!strstr(text, "most work per second was done by 4 workers under partition: 10.3 k items/s, "
-                      "at an efficiency of 100%; 2 do 98% of it.") ||
+    if (!strstr(text, "highest throughput: 4 workers under partition, 10.3 k items/s, "
+                      "efficiency 100%; 2 reach 98% of that.") ||
         !strstr(text, "place --workers 2 --placement partition"))
         fail_msg("%s", text);
     free(text);

@@ -71,7 +71,7 @@ result limits.code $?
 result limits.left "$(left)"
 [ "$(cat $tree/cgroup.subtree_control)" = "$before" ] && result limits.handed_on same
 result limits.events "$(value limit_events 'limit=memory.max') $(value limit_events 'limit=pids.max')"
-result limits.oom "$(grep -c ',skipped,.*the kernel killed it for want of memory' limits/rows.csv)"
+result limits.oom "$(grep -c ',skipped,.*the kernel killed it for lack of memory' limits/rows.csv)"
 result limits.pids "$(grep -c ',skipped,.*pids.max of 1 for a team of 2 threads: .*libgomp' limits/rows.csv)"
 awk -v half="$(value cpus_used 'cpus=0.5;period=100;team=all')" -v all="$(value cpus_used 'limit=none;cpus=2')" \
     'BEGIN { exit !(half > 0 && half < 0.8 && all > half) }' && result limits.given yes

@@ -100,7 +100,7 @@ int child_run(struct child_run *run, struct signals *signals, struct err *err)
     run->argv[run->n] = NULL;
     run->log_fd = memfd_create("contend run", MFD_CLOEXEC);
     if (run->log_fd < 0)
-        return err_sys(err, -errno, "no memory for what a run says");
+        return err_sys(err, -errno, "no memory for the output of a run");
     int rc = process_start(&process, true, become, run);
     if (rc)
         rc = err_sys(err, rc, "cannot start '%.60s'", run->argv[0]);

@@ -28,7 +28,7 @@ const struct help_exit_code help_exit_codes[] = {
     {EXIT_VERDICT, "a verdict failed: a check of validate, or what --fail-on names"},
     {EXIT_USAGE, "usage or bad input"},
     {EXIT_NOT_RUN, "something did not run, or nothing could be measured"},
-    {EXIT_INCONCLUSIVE, "nothing was shown; with --strict: the machine was too busy"},
+    {EXIT_INCONCLUSIVE, "inconclusive; with --strict: the machine was too busy"},
     {EXIT_INTERRUPTED, "interrupted; finished rounds are kept"},
     {.meaning = NULL},
 };

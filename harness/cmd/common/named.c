@@ -15,7 +15,7 @@ static const char *stands_elsewhere(const struct cmd_env *env, const char *name)
 {
     for (int p = 0; p < PLACEMENTS; p++)
         if (strcmp(placement_infos[p].name, name) == 0)
-            return "is a placement: those of a run are one list, such as -P none,partition";
+            return "is a placement: name it by -P, such as -P none,partition";
     if (bench_find(env->benches, name))
         return "is a benchmark: 'contend bench' runs one alone";
     if (scenario_find(env->scenarios, name))
@@ -99,7 +99,7 @@ const struct bench *named_bench(const struct cmd_env *env, const struct cli *cli
         (void)err_set(&err, -EINVAL, "one benchmark at a time: unexpected argument '%.80s'",
                       cli->positional[1]);
     else
-        (void)err_set(&err, -EINVAL, "which benchmark? 'contend info' names them");
+        (void)err_set(&err, -EINVAL, "no benchmark: 'contend info' lists them");
     if (!bench)
         log_error("%s", err.msg);
     return bench;

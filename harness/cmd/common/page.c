@@ -69,11 +69,11 @@ static void add_figure(struct page_figures *loaded, int plots_fd, const char *na
     (void)snprintf(path, sizeof(path), "%s.svg", name);
     int rc = file_read(plots_fd, path, svg_most, &file->svg, &size);
     if (rc && rc != -ENOENT) /* not drawn is no error */
-        log_warn("the page goes without plots/%s: %s", path, strerror(-rc));
+        log_warn("the page lacks plots/%s: %s", path, strerror(-rc));
     if (rc)
         return;
     if (!looks_like_svg(file->svg)) {
-        log_warn("the page goes without plots/%s: it is no SVG", path);
+        log_warn("the page lacks plots/%s: it is no SVG", path);
         free(file->svg);
         file->svg = NULL;
         return;
@@ -175,8 +175,7 @@ static int may_write(int at_fd, const char *name, struct err *err)
 {
     int rc = look(at_fd, name);
     if (rc == -EEXIST)
-        return err_set(err, rc, "'%.150s' is not written: what is there is no report of contend",
-                       name);
+        return err_set(err, rc, "'%.150s' is not replaced: it is no report of contend", name);
     return rc ? err_sys(err, rc, "cannot write '%.150s'", name) : 0;
 }
 

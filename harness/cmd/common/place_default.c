@@ -26,7 +26,7 @@ bool place_find_measured(const struct topo *topo, unsigned workers, const char *
     const struct recommended_request request = {
         .path = results, .machine_key = key.key, .workers = workers, .job = job};
     if (recommended_find(&request, found, &err))
-        log_warn("%s: earlier results are not looked at", err.msg);
+        log_warn("%s: earlier results are ignored", err.msg);
     env_free(&env);
     return found->path[0] != '\0';
 }
@@ -50,8 +50,8 @@ char *place_say_measured(const struct recommended *found, char *buf, size_t size
 char *place_say_nearest(const char *placement, const char *const *job, char *buf, size_t size)
 {
     (void)snprintf(buf, size,
-                   "placement %s is not measured: it is the nearest that this machine can express. "
-                   "%s measures what is best. Results elsewhere than below results/ are not read",
+                   "placement %s is not measured: it is the first that fits this machine. %s "
+                   "measures which is best. Only results below results/ are read",
                    placement,
                    job ? "'contend tune -- COMMAND'"
                        : "'contend run', or 'contend tune -- COMMAND' for a job of yours,");

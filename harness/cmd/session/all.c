@@ -41,11 +41,11 @@ bool all_is_named(const struct cli *cli)
 static int check(const struct session *s)
 {
     if (s->cli.npositional > 1)
-        log_error("'all' is every scenario there is: name it alone");
+        log_error("'all' means every scenario: name no other");
     else if (s->cli.npairs)
-        log_error("'all' takes no parameters: '%.80s' is of one scenario", s->cli.pairs[0]);
+        log_error("'all' takes no parameters: '%.80s' belongs to one scenario", s->cli.pairs[0]);
     else if (s->job_env.launcher)
-        log_error("'all' is of one machine: start it without mpirun or srun");
+        log_error("'all' runs on one machine: start it without mpirun or srun");
     else
         return EXIT_GOOD;
     return EXIT_USAGE;

@@ -106,7 +106,7 @@ static int read_run(const struct builds *builds, const char *dir, struct build_r
     if (fd >= 0)
         (void)close(fd);
     if (!rc && !find_arm(run))
-        rc = err_set(&why, -EINVAL, "it has no arm as ours");
+        rc = err_set(&why, -EINVAL, "it has no configuration like ours");
     return rc ? err_set(err, -ECHILD, "variant '%s', '%.100s': %.120s", run->arm->variant->name,
                         dir, why.msg)
               : 0;
@@ -300,8 +300,8 @@ int builds_check(const struct run_setup *setup, struct err *err)
         narms += setup->result.arms[a].variant != NULL;
     if (narms != variants->n)
         return err_set(err, -EINVAL,
-                       "builds are compared by one placement and number of workers of a scenario "
-                       "with one part, here are %zu arms for %zu variants",
+                       "builds are compared under one placement, with one number of workers, in a "
+                       "scenario of one benchmark; here are %zu configurations of %zu variants",
                        narms, variants->n);
     for (size_t v = 0; v < variants->n; v++)
         if (variants->all[v].build && access(variants->all[v].build, X_OK))

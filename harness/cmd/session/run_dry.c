@@ -83,10 +83,10 @@ static void print_plan_line(const struct result *result, const struct arm *arm, 
         (void)printf("  variant %s:\n", arm->variant->name);
     char baseline[160];
     if (bench_is_team(arm->bench))
-        (void)snprintf(baseline, sizeof(baseline), "baseline: %u worker%s without the background%s",
+        (void)snprintf(baseline, sizeof(baseline), "solo run: %u worker%s without the background%s",
                        arm->slots, arm->slots == 1 ? "" : "s", same);
     else
-        (void)snprintf(baseline, sizeof(baseline), "baseline: %s of %u alone%s",
+        (void)snprintf(baseline, sizeof(baseline), "solo run: %s of %u alone%s",
                        arms_slices(arm) > 1 ? "in turn, one worker" : "worker 0", arm->slots, same);
     if (arm->alone)
         text_wrap(baseline, printf("  %-*s ", width, name), width + 3, stdout);
@@ -122,11 +122,11 @@ int run_dry_print(struct run_setup *setup, const struct run_options *options)
         any = !explain(setup, &result->arms[i], in_job, reason)[0];
     if (!any) {
         setup->expected_s = 0;
-        log_warn("this machine can measure nothing of '%s': %s", setup->scenario->name, reason);
+        log_warn("nothing of '%s' can run here: %s", setup->scenario->name, reason);
     }
     if (options->json)
         return print_plans(setup);
-    text_field(2, "", "scenario %s, device %s, %u round%s, %.3g s measured per arm, seed %llu",
+    text_field(2, "", "scenario %s, device %s, %u round%s, %.3g s a configuration, seed %llu",
                setup->scenario->name, device_name(result->device), result->rounds_planned,
                result->rounds_planned == 1 ? "" : "s", setup->config.measure_s,
                (unsigned long long)result->seed);

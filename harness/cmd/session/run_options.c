@@ -22,23 +22,21 @@ static const char *const device_names[] = {"auto",
                "What workers feed")
 #define BACKGROUND_OPTIONS \
     OPT_TEXT("background", run_options, background, NULL, "BENCH", \
-             "Benchmark that makes load behind the measured workers", .level = OPT_RARE), \
+             "Benchmark that makes load beside the measured workers", .level = OPT_RARE), \
     OPT_INT("background-workers", run_options, background_workers, NULL, 1, RUN_WORKERS_MAX, "N", \
             "How many of them (default 1 with --background)", .level = OPT_RARE)
 #define TIME_OPTIONS \
     OPT_SECONDS("time", run_options, time_s, NULL, 0.01, 86400, "T", \
-                "Measured time of an arm (default: the profile's)", .level = OPT_RARE), \
+                "Measured time of a configuration (default: the profile's)", .level = OPT_RARE), \
     OPT_SECONDS("warmup", run_options, warmup_s, NULL, 0, 86400, "T", \
-                "Time of steps that do not count, at least one step; once alone, and again among " \
-                "others", .level = OPT_RARE), \
+                "Warm-up: time of steps that do not count, at least one step; first alone, then beside the others", .level = OPT_RARE), \
     OPT_SECONDS("limit", run_options, limit_s, NULL, 0.1, 86400, "T", \
-                "A step still under way so long after the start is cut off and reported " \
-                "as 'more than'", .level = OPT_RARE), \
+                "Cut off a step that takes longer, and report it as 'more than'", .level = OPT_RARE), \
     OPT_SECONDS("setup-limit", run_options, setup_limit_s, "60", 0.1, 86400, "T", \
-                "A worker without progress for so long outside of steps is ended as hung", \
+                "End a worker as hung after so long without progress outside of steps", \
                 .level = OPT_RARE), \
     OPT_INT("seed", run_options, seed, NULL, 1, 9e15, "N", \
-            "Seed of the order of arms and of the data (default: drawn, and recorded)", \
+            "Seed of the order of configurations and of the data (default: drawn, and recorded)", \
             .level = OPT_RARE)
 #define SIZE_OPTIONS \
     OPT_TEXT("begin", run_options, begin, NULL, "SIZE", \
@@ -51,16 +49,15 @@ static const char *const device_names[] = {"auto",
              .level = OPT_RARE)
 #define BIND_OPTIONS \
     OPT_CHOICE("bind", run_options, bind, "mask", bind_names, "BY", \
-               "What holds workers on their CPUs: their mask, or a cpuset of cgroup v2", \
+               "How workers are bound to CPUs: by affinity mask, or by a cpuset of cgroup v2", \
                .level = OPT_RARE), \
     OPT_DOUBLE("cpu-max", run_options, cpu_max, NULL, 0.01, 8192, "CPUS", \
-               "Give each worker the time of so many CPUs by a quota of cgroup v2, such as 0.5", \
+               "CPU quota of each worker (cgroup v2), in CPUs, such as 0.5", \
                .level = OPT_RARE), \
     PLAN_GPUS_OPTION(run_options, topo.fake_gpus)
 #define OUT_OPTIONS \
     OPT_TEXT("out", run_options, out, NULL, "DIR", \
-             "Directory of the results; those of an earlier run there are replaced when the first " \
-             "round is done (default results/<host>/<utc>-<scenario>)", \
+             "Directory of the results; an earlier run there is replaced when the first round is done (default results/<host>/<utc>-<scenario>)", \
              .letter = 'o', .group = "Results"), \
     OPT_TEXT("host", run_options, host, NULL, "NAME", \
              "Name of this machine in results and plots (default: its host name)", \
@@ -86,12 +83,12 @@ const struct opt run_option_table[] = {
     DEVICE_OPTION,
     BACKGROUND_OPTIONS,
     OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
-               "Effort; how long and how often to measure", .group = "How long"),
+               "How long and how often to measure", .group = "How long"),
     OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T",
-                "Take about so long, such as 90s or 1h; rounds become fewer and shorter, each "
-                "scenario has its share (default: the profile's; of 'all' in quick 5m30s)"),
+                "Time budget, such as 90s or 1h: sets number and length of rounds, shared by all "
+                "scenarios (default: the profile's; of 'all' in quick 5m30s)"),
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
-            "Rounds of all arms (default: the profile's, 3 to 5 in quick, 5 or 11)",
+            "Rounds of all configurations (default: the profile's, 3 to 5 in quick, 5 or 11)",
             .level = OPT_RARE),
     TIME_OPTIONS,
     COMMAND_OPTIONS(run_options, command),
@@ -104,21 +101,20 @@ const struct opt run_option_table[] = {
     VERBOSE_OPTION,
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"),
     DRY_OPTION,
-    OPT_FLAG("comms", run_options, comms, NULL,
-             "Log who sent how much to whom over NCCL, and check that against what the benchmark "
-             "knows it sent",
-             .level = OPT_RARE),
+    OPT_FLAG(
+        "comms", run_options, comms, NULL,
+        "Log who sent how much to whom over NCCL, and check it against the calls of the benchmark",
+        .level = OPT_RARE),
     OPT_TEXT("trace", run_options, trace, NULL, "FILE",
              "Write steps, stages and CPUs of the first round as a trace for ui.perfetto.dev or "
              "chrome://tracing",
              .level = OPT_RARE),
     OPT_FLAG("no-baselines", run_options, no_baselines, NULL,
-             "Leave out the workers that run alone; no efficiency, no loss split",
-             .level = OPT_RARE),
-    NO_CANARY_OPTION("Leave out the arm that shows each round how fast the machine itself is"),
+             "Skip solo runs; then no efficiency and no split of the loss", .level = OPT_RARE),
+    NO_CANARY_OPTION("Skip the control that measures the machine itself in each round"),
     NO_PLOTS_OPTION,
     OPT_FLAG("strict", run_options, strict, NULL,
-             "Exit with 4 where the machine was too busy for evidence", .level = OPT_RARE),
+             "Exit with 4 if the machine was too busy for evidence", .level = OPT_RARE),
     SIZE_OPTIONS,
     {.name = NULL},
 };
@@ -131,9 +127,9 @@ const struct opt ab_option_table[] = {
               "build:PATH, another contend",
               .letter = 'V', .group = "What is compared"),
     OPT_DOUBLE("threshold", run_options, threshold, "2", 0.01, 50, "PERCENT",
-               "A change that is shown to be smaller is SAME"),
+               "Call a change that is smaller SAME"),
     OPT_TEXT("fail-on", run_options, fail_on, "none", "WHAT[,WHAT..]",
-             "Exit with 1 where one that gates is so; slower, unclear, missing or none",
+             "Exit with 1 if a gating metric has this verdict: slower, unclear, missing or none",
              .choices = compared_fail_on),
     WORKER_OPTIONS,
     OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
@@ -142,8 +138,9 @@ const struct opt ab_option_table[] = {
     DEVICE_OPTION,
     BACKGROUND_OPTIONS,
     OPT_SECONDS("max-time", run_options, max_time_s, "3m", 1, 864000, "T",
-                "Add rounds until all that counts is clear, or so long", .group = "How long"),
-    OPT_INT("rounds", run_options, rounds, NULL, 1, 100000, "N", "Exactly so many rounds, instead",
+                "Add rounds until every gating metric is clear, or for so long",
+                .group = "How long"),
+    OPT_INT("rounds", run_options, rounds, NULL, 1, 100000, "N", "Exactly so many rounds instead",
             .level = OPT_RARE),
     TIME_OPTIONS,
     COMMAND_OPTIONS(run_options, command),
@@ -154,7 +151,7 @@ const struct opt ab_option_table[] = {
     OPT_FLAG("json", run_options, json, NULL, "Print the comparisons as JSON instead of the table"),
     OPT_FLAG("markdown", run_options, markdown, NULL, "Print them as Markdown, for a pull request",
              .level = OPT_RARE),
-    OPT_TEXT("junit", run_options, junit, NULL, "FILE", "Write them as JUnit XML, too",
+    OPT_TEXT("junit", run_options, junit, NULL, "FILE", "Also write them as JUnit XML",
              .level = OPT_RARE),
     DRY_OPTION,
     SIZE_OPTIONS,
@@ -167,7 +164,7 @@ const struct opt tune_option_table[] = {
              "(default partition)",
              .letter = 'P', .group = "What is searched"),
     OPT_TEXT("threads", run_options, try_threads, NULL, "T[,T..]",
-             "Threads of each worker to try; default: what the placement gives, and half of it"),
+             "Threads of each worker to try (default: the placement's, and half of that)"),
     OPT_TEXT("reserve", run_options, try_reserve, NULL, "K[,K..]",
              "Cores kept free to try (default: 0, 1 and, of 32 and more, a sixteenth)",
              .level = OPT_RARE),
@@ -175,7 +172,7 @@ const struct opt tune_option_table[] = {
              "How threads wait, to try: auto, passive or both (default: both)", .level = OPT_RARE,
              .choices = plan_wait_choices),
     OPT_DOUBLE("within", run_options, threshold, "5", 0.1, 50, "PERCENT",
-               "A setting that is simpler and so near to the best is preferred", .level = OPT_RARE),
+               "Prefer a simpler setting if it is so near to the best", .level = OPT_RARE),
     OPT_FLAG("cores", run_options, cores, NULL,
              "Measure how many cores a worker, and so a GPU, needs"),
     OPT_TEXT("core-counts", run_options, try_cores, NULL, "C[,C..]",
@@ -184,12 +181,13 @@ const struct opt tune_option_table[] = {
     WORKER_OPTIONS,
     DEVICE_OPTION,
     BACKGROUND_OPTIONS,
-    OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T",
-                "Take so long at most, or one measurement; default 3m, with --cores the profile's",
-                .group = "How long"),
+    OPT_SECONDS(
+        "max-time", run_options, max_time_s, NULL, 1, 864000, "T",
+        "Take so long at most, but make one measurement (default 3m; with --cores the profile's)",
+        .group = "How long"),
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
-            "Exactly so many fresh rounds, or with --cores rounds of all counts, whatever the time "
-            "(default: as there is time for, up to 15)",
+            "Exactly so many fresh rounds (with --cores rounds), whatever the time (default: as "
+            "many as fit, up to 15)",
             .level = OPT_RARE),
     OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
                "With --cores: how long and how often to measure", .level = OPT_RARE),
@@ -202,7 +200,7 @@ const struct opt tune_option_table[] = {
     VERBOSE_OPTION,
     OPT_FLAG("json", run_options, json, NULL, "Print settings and findings as JSON"),
     DRY_OPTION,
-    NO_CANARY_OPTION("With --cores: leave out the arm that shows how fast the machine itself is"),
+    NO_CANARY_OPTION("With --cores: skip the control that measures the machine itself"),
     NO_PLOTS_OPTION,
     SIZE_OPTIONS,
     {.name = NULL},

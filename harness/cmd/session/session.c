@@ -41,7 +41,7 @@ static int parse(struct session *s, struct err *err)
     bool no_command = argc == s->argc && !(s->options_argc && s->options.sample);
     if (!rc && no_command && has_command_options(&s->options))
         return err_set(err, -EINVAL,
-                       "which command? --metric, --duration and the like are for one after '--'");
+                       "no command after '--': options such as --metric and --duration need one");
     return rc;
 }
 
@@ -72,11 +72,11 @@ int session_help(const struct session *s, const struct command *command)
 bool session_takes_task(const struct session *s, const struct scenario *const *scenarios, int n)
 {
     if (s->job_env.launcher)
-        log_error("its rounds are of one machine: start it without mpirun or srun");
+        log_error("it runs on one machine: start it without mpirun or srun");
     else if (n > 1)
         log_error("one scenario at a time: unexpected argument '%.80s'", s->cli.positional[1]);
     else if (!named_is_task(s->env, scenarios[0]))
-        log_error("'%s' has no workers whose work per second a placement changes: try pipeline",
+        log_error("'%s' has no throughput that a placement could change: try pipeline",
                   scenarios[0]->name);
     else
         return true;

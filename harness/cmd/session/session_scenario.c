@@ -403,7 +403,7 @@ static void tell_error(const struct session *s, const struct err *err)
 static int open_comms(struct session *s, struct err *err)
 {
     if (!s->env->comms)
-        return err_set(err, -ENOTSUP, "--comms: this program has no contend comms");
+        return err_set(err, -ENOTSUP, "--comms: this program lacks 'contend comms'");
     s->setup->config.watch = &s->comms;
     return s->env->comms->open(s->setup, &s->comms, err);
 }
@@ -417,7 +417,7 @@ static int plan(struct session *s, const struct scenario *scenario, struct err *
     if (!rc && variants_any_build(&setup->variants))
         rc = builds_check(setup, err);
     if (!rc && s->options.trace && s->job_env.launcher)
-        rc = err_set(err, -EINVAL, "--trace is of one machine: start it without mpirun or srun");
+        rc = err_set(err, -EINVAL, "--trace works on one machine: start it without mpirun or srun");
     rc = job_run_join(&s->job, &s->rank_ops, &s->topo, rc, setup, err);
     return !rc && s->options.comms ? open_comms(s, err) : rc;
 }

@@ -250,21 +250,21 @@ static void report(const char *directory, const struct comms_args *args, const s
     const struct comms_showing showing = {directory, NULL, false, keep, stderr};
     const bool whole = comms_show(&showing, &found) == EXIT_GOOD && !found.unread;
     if (args->copies && !found.copies && !found.unread)
-        log_warn("no process of the command has left copies: none uses CUDA, CUPTI is not to be "
-                 "had, or the environment is cleared");
+        log_warn("no process of the command logged copies: none uses CUDA, CUPTI is missing, or "
+                 "the environment is cleared");
     if (!found.logs && !found.copies && !found.unread)
-        log_warn("no process of the command has loaded the plugin: NCCL before 2.23, none at all, "
-                 "or a command that clears its environment");
+        log_warn("no process of the command loaded the plugin: no NCCL, NCCL before 2.23, or a "
+                 "command that clears its environment");
     else if (keep)
-        log_info("logs: %s; again by 'contend comms --read', or with --json", directory);
+        log_info("logs: %s; read them again with 'contend comms --read', also with --json",
+                 directory);
     if (job->size > 1)
-        log_info("this is task %u of %u alone: 'contend comms --read %s' tells all together%s",
-                 job->rank, job->size, keep ? args->out : "DIR",
-                 keep ? "" : ", where --out DIR has kept their logs");
+        log_info("this is only task %u of %u: 'contend comms --read %s' has all%s", job->rank,
+                 job->size, keep ? args->out : "DIR", keep ? "" : ", if --out DIR kept their logs");
     if (!keep && whole)
         remove_directory(directory);
     else if (!keep)
-        log_warn("not all was read: the logs are kept in %s", directory);
+        log_warn("not all logs could be read: they are kept in %s", directory);
 }
 
 static int watch(const struct comms_args *args, char **argv)
@@ -314,21 +314,21 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     if (args.attach || args.all) {
         if (!has_command && !args.read && !args.out && !args.copies && !(args.attach && args.all))
             return comms_attach(&args);
-        log_error("--attach PID or --all is of a job that runs: without a command and logs");
+        log_error("--attach and --all look at a running job: leave out command and logs");
         return EXIT_USAGE;
     }
     if (has_command == (args.read != NULL)) {
-        log_error("either a command, 'contend comms -- ./train', or logs, 'contend comms --read "
-                  "DIR'");
+        log_error("give either a command, 'contend comms -- ./train', or logs, 'contend comms "
+                  "--read DIR'");
         return EXIT_USAGE;
     }
     if (args.copies && !has_command) {
-        log_error("--copies counts what a command does: 'contend comms --copies -- ./train'");
+        log_error("--copies needs a command: 'contend comms --copies -- ./train'");
         return EXIT_USAGE;
     }
     if (has_command && args.json) {
-        log_error("stdout is the command's: keep its logs by --out DIR, then 'contend comms --read "
-                  "DIR --json'");
+        log_error("--json excludes a command, which has stdout: use --out DIR, then 'contend comms "
+                  "--read DIR --json'");
         return EXIT_USAGE;
     }
     if (has_command)

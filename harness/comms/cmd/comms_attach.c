@@ -111,7 +111,7 @@ static void count_beside(const struct beside *beside, const struct ras *ras, lon
     comms_host_find(nvlink_delta->counted.host);
     if (beside->why.code || !second) {
         (void)snprintf(nvlink_delta->counted.why, sizeof(nvlink_delta->counted.why), "%.159s",
-                       beside->why.code ? beside->why.msg : "nobody looked");
+                       beside->why.code ? beside->why.msg : "not asked");
         return;
     }
     nvlink_delta->counted.counts = second->counts;
@@ -174,8 +174,8 @@ static int judge(const struct seen *seen, struct findings *findings, struct err 
     if (rc || !seen->pid || ras_has_process(now, seen->pid))
         return rc;
     findings_report(&about, "ras_other_job", FINDING_DOUBT,
-                    "No communicator here has process %ld: it is in a container with numbers of "
-                    "its own, has not begun to use NCCL, or another job has the socket.",
+                    "No communicator here has process %ld: it is in a container with its own PIDs, "
+                    "has not used NCCL yet, or another job answers at this address.",
                     seen->pid);
     return about.rc;
 }
@@ -214,12 +214,12 @@ static int show_counters(const struct seen *seen, const char *not_told, struct e
 /* Before NCCL 2.28.7 there is text alone, for people. */
 static int show_text(const struct seen *seen, struct err *err)
 {
-    static const char why[] = "NCCL before 2.28.7 tells its state as text alone";
+    static const char why[] = "NCCL before 2.28.7 reports its state only as text";
     if (seen->args->json && seen->nvlink_delta.counted.why[0])
         return err_set(err, -ENOTSUP, "%s: leave --json out", why);
     if (!seen->args->json) {
         ras_print_text(seen->looks[0].answer, stdout);
-        log_info("%s: who is missing from which collective stands under 'Warnings'", why);
+        log_info("%s: see 'Warnings' for who is missing from which collective", why);
     }
     return show_counters(seen, why, err);
 }
@@ -229,12 +229,12 @@ static int show_rest(const struct seen *seen, struct err *err)
 {
     *err = seen->err;
     if (seen->beside.why.code)
-        log_info("NVLink's counters: not told, %s", seen->nvlink_delta.counted.why);
+        log_info("NVLink's counters: unknown, %s", seen->nvlink_delta.counted.why);
     if (seen->nvlink_delta.counted.why[0])
         return seen->rc;
     if (!seen->args->json) {
         text_wrapped(stdout, 0, 2,
-                     "Nothing is told of the job itself, NVLink's counters are all there is: %s",
+                     "NCCL reports nothing of the job, so only NVLink's counters follow: %s",
                      seen->err.msg);
     }
     int rc = show_counters(seen, seen->err.msg, err);
@@ -268,8 +268,8 @@ static void watch(struct seen *seen)
     if (seen->rc == -EINVAL || seen->rc == -ENOMEM)
         return;
     if (seen->off && seen->pid && !is_there(seen->pid)) {
-        seen->rc = err_set(&seen->err, -ESRCH, "there is no process %ld, or it is not ours to see",
-                           seen->pid);
+        seen->rc =
+            err_set(&seen->err, -ESRCH, "there is no process %ld, or it is hidden", seen->pid);
         return;
     }
     if (begin_beside(&seen->beside) || is_told)
@@ -278,8 +278,7 @@ static void watch(struct seen *seen)
     if (is_told)
         seen->rc = look(address, &seen->looks[1], &seen->err);
     if (is_told && !seen->rc && !seen->looks[1].json)
-        seen->rc =
-            err_set(&seen->err, -EPROTO, "the job changed while it was looked at: try again");
+        seen->rc = err_set(&seen->err, -EPROTO, "the job changed meanwhile: try again");
 }
 
 int comms_attach(const struct comms_args *args)
@@ -287,7 +286,7 @@ int comms_attach(const struct comms_args *args)
     struct seen seen = {.args = args};
     struct err err = {0};
     if (!read_pid(args->attach, &seen.pid)) {
-        log_error("'%.40s' is no process", args->attach);
+        log_error("'%.40s' is no process number", args->attach);
         return EXIT_USAGE;
     }
     watch(&seen);
@@ -299,8 +298,8 @@ int comms_attach(const struct comms_args *args)
     if (rc < 0)
         log_error("%s", err.msg);
     if (seen.off)
-        log_info("NCCL 2.24 and later has it where NCCL_RAS_ENABLE is not 0, in the first process "
-                 "of a job on this machine; " RAS_VARIABLE " names another address");
+        log_info("NCCL 2.24 and later has it unless NCCL_RAS_ENABLE is 0, in the first process of "
+                 "a job on this machine; " RAS_VARIABLE " sets another address");
     comms_driver_free(seen.beside.first);
     comms_driver_free(seen.beside.second);
     look_free(&seen.looks[0]);

@@ -90,7 +90,7 @@ struct comms_driver *comms_driver_ask(bool users, struct err *err)
         rc = err_set(err, -ETIMEDOUT, "the NVIDIA driver did not answer within %d s",
                      ANSWER_MS / 1000);
     } else if (!has_answered(driver))
-        rc = err_set(err, -EIO, "asking the NVIDIA driver has crashed");
+        rc = err_set(err, -EIO, "the process that asked the NVIDIA driver crashed");
     if (rc) {
         comms_driver_free(driver);
         return NULL;

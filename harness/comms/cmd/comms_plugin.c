@@ -32,7 +32,7 @@ int comms_library_find(const struct comms_library *library, char *path, size_t s
         if (!access(path, R_OK))
             return 0;
     }
-    return err_set(err, -ENOENT, "%s is not beside this program: name it by %s", library->file,
+    return err_set(err, -ENOENT, "%s is not beside this program: set %s to its file", library->file,
                    library->named_by);
 }
 
@@ -42,7 +42,6 @@ int comms_library_check(const struct comms_library *library, const char *path, s
     if (!other || !*other || strcmp(other, path) == 0)
         return 0;
     return err_set(err, -EBUSY,
-                   "another %s is set, and %s has one place for it: %s=%.100s; unset it to use "
-                   "this one",
+                   "another %s is set, and %s takes only one: %s=%.100s; unset it to use this one",
                    library->what, library->loader, library->variable, other);
 }

@@ -157,7 +157,7 @@ static int open_comms(const struct run_setup *setup, struct observe_watch *watch
     int rc = check_arms(setup, err);
     if (!rc && setup->config.rank_ops)
         rc = err_set(err, -ENOTSUP,
-                     "--comms is of one machine; of a job, 'contend comms -- mpirun ...'");
+                     "--comms works on one machine; for a job type 'contend comms -- mpirun ...'");
     if (!rc)
         rc = comms_library_find(&comms_plugin, comms->plugin, sizeof(comms->plugin), err);
     return rc ? rc : comms_library_check(&comms_plugin, comms->plugin, err);
@@ -210,7 +210,7 @@ static int print(const struct observe_watch *watch, FILE *out, struct err *err)
         if (arm_runs(&result->arms[i]))
             rc = print_arm(comms, &result->arms[i], out, err);
     if (!rc)
-        (void)fprintf(out, "\nlogs: %s; again by 'contend comms --read' and a folder there\n",
+        (void)fprintf(out, "\nlogs: %s; read a folder there with 'contend comms --read'\n",
                       comms->directory);
     return rc;
 }
@@ -234,8 +234,8 @@ static int show(int dir_fd, const char *directory, const char *html, bool other_
     const struct comms_showing showing = {directory, html, false, true, stdout};
     if (!other_form)
         return comms_show_logs(&showing);
-    log_error("'%.150s' has logs of NCCL calls: as JSON by 'contend comms --json --read', not as "
-              "Markdown",
+    log_error("'%.150s' has logs of NCCL calls, which have no Markdown: type 'contend comms --json "
+              "--read'",
               directory);
     return EXIT_USAGE;
 }

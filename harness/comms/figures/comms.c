@@ -42,7 +42,7 @@ static uint64_t most_of(const struct comms_matrix *matrix)
 static void say_how(const struct comms_matrix *matrix, char text[static LINE])
 {
     static const char *const says[] = {
-        [COMMS_EXACT] = "exact: pairs as NCCL told them",
+        [COMMS_EXACT] = "exact: pairs as NCCL reports them",
         [COMMS_FROM_NCCL] = "order from NCCL",
         [COMMS_MODELLED] = "modelled: rings in the order of ranks",
     };
@@ -55,11 +55,12 @@ static void say_rest(const struct comms_total *total, char text[static LINE])
     char calls[24], bytes[24];
     text[0] = '\0';
     if (total->matrix.unknown_calls)
-        (void)snprintf(text, LINE, "Not in it, as their pairs are not known: %s calls of %sB",
+        (void)snprintf(text, LINE, "Not shown, as their pairs are unknown: %s calls of %sB",
                        units_format_si((double)total->matrix.unknown_calls, calls, sizeof(calls)),
                        units_format_si((double)total->matrix.unknown_bytes, bytes, sizeof(bytes)));
     else if (total->assumed)
-        (void)snprintf(text, LINE, "GPUs of one process are told apart by the order of its ranks");
+        (void)snprintf(text, LINE,
+                       "Several GPUs of one process: numbered by the order of its ranks");
 }
 
 static void name_gpu(const void *arg, unsigned axis, unsigned place, char text[static HEAT_TEXT])
@@ -165,7 +166,7 @@ static void put_time_axes(const struct comms_view *view, const struct bins *bins
                           const struct prefix *unit, FILE *out)
 {
     char rest[LINE] = "", label[LINE], lost[24];
-    (void)snprintf(label, sizeof(label), "%s since the first call that is kept", unit->text);
+    (void)snprintf(label, sizeof(label), "%s since the first call in the log", unit->text);
     struct curves curves = {
         .x.label = label,
         .y = {.label = "enqueued a second (log scale)", .log = true, .ticks = FIGURE_TICKS_GBPS},
@@ -176,12 +177,11 @@ static void put_time_axes(const struct comms_view *view, const struct bins *bins
             (void)names_add(&curves.names, comms_func_name(func));
     if (view->timeline.dropped)
         (void)snprintf(
-            rest, sizeof(rest), "Not in it: the first %s events, as each log keeps the last %d",
+            rest, sizeof(rest), "Not shown: the first %s events, as each log keeps the last %d",
             units_format_si((double)view->timeline.dropped, lost, sizeof(lost)), COMMS_EVENTS);
     dat_begin("Bytes over time, by collective",
-              "As the program asks for them, of all ranks together. When they were enqueued, not "
-              "when they ran",
-              rest, CURVES_COLUMNS, out);
+              "As requested by the program, all ranks together, by the time of enqueueing", rest,
+              CURVES_COLUMNS, out);
     curves_put_axes(&curves, out);
 }
 
@@ -191,7 +191,7 @@ static int put_timeline(const void *arg, FILE *out, struct err *err)
     struct bins bins = {0};
     size_t line = 0;
     if (!view->timeline.n)
-        return err_set(err, -ENODATA, "no event is kept");
+        return err_set(err, -ENODATA, "the logs have no events");
     fill_bins(&view->timeline, &bins);
     if (bins.most <= 0)
         return err_set(err, -ENODATA, "no event has bytes");
@@ -269,11 +269,11 @@ static void put_size_heading(const struct sizes *sizes, FILE *out)
 {
     char rest[LINE] = "", calls[24];
     if (sizes->any_size)
-        (void)snprintf(rest, sizeof(rest), "Not in it: %s calls of which the size was not kept",
+        (void)snprintf(rest, sizeof(rest), "Not shown: %s calls of unknown size",
                        units_format_si((double)sizes->any_size, calls, sizeof(calls)));
     dat_begin("Sizes of calls, by collective",
-              "Calls by powers of two of their bytes, as the program asks for them: of collectives "
-              "those of one rank",
+              "Calls by size as requested by the program, in powers of two; collectives: those of "
+              "one rank",
               rest, BARS_HEADING, out);
     (void)fprintf(out, " \"bytes of a call, from\" \"calls (log scale)\" %d %d %.9g 0.5\n",
                   sizes->last - sizes->first + 1, sizes->bars, (double)sizes->most * 1.5);
@@ -300,7 +300,7 @@ static int put_sizes(const void *arg, FILE *out, struct err *err)
     choose_bars(&sizes);
     find_ends(&sizes);
     if (!sizes.most)
-        return err_set(err, -ENODATA, "no size of a call is kept");
+        return err_set(err, -ENODATA, "the logs have no sizes of calls");
     found_put_kind(FIGURE_BARS, out);
     put_size_heading(&sizes, out);
     put_size_places(&sizes, out);

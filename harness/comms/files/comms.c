@@ -209,7 +209,7 @@ static int look(int dir_fd, const struct table *table, struct err *err)
     if (fd >= 0)
         (void)close(fd);
     return ours ? 0
-                : err_set(err, -EEXIST, "'%s' is not written: what is there is no file of contend",
+                : err_set(err, -EEXIST, "'%s' is not replaced: it is no file of contend",
                           table->name);
 }
 

@@ -70,9 +70,8 @@ static void compare(struct check *check, const char *name, const struct made_cal
     uint64_t bytes = check->tells_calls ? told->bytes : told->work_bytes;
     if (made->captured && is_new(check, "comms_graphs"))
         findings_report(&check->about, "comms_graphs", FINDING_NOTE,
-                        "%" PRIu64
-                        " calls of %s were captured in CUDA graphs, of whose replays NCCL does not "
-                        "tell: they are not compared",
+                        "%" PRIu64 " calls of %s were captured in CUDA graphs, whose replays NCCL "
+                        "does not report: they are not compared",
                         made->captured, name);
     if (made->captured && !check->tells_calls)
         return; /* nobody says which of them those were */
@@ -83,15 +82,15 @@ static void compare(struct check *check, const char *name, const struct made_cal
         if (is_new(check, "comms_differs"))
             findings_report(&check->about, "comms_differs", FINDING_BAD,
                             "%s: the benchmark made %" PRIu64 " calls of %" PRIu64
-                            " bytes in process %" PRId64 ", and NCCL told its plugin of %" PRIu64
+                            " bytes in process %" PRId64 ", but NCCL reported %" PRIu64
                             " calls of %" PRIu64 " bytes",
                             name, made->calls, made->bytes, check->pid, calls, bytes);
     } else if ((told->work_calls != calls || told->work_bytes != bytes) &&
                is_new(check, "comms_no_work"))
         findings_report(&check->about, "comms_no_work", FINDING_DOUBT,
                         "%s: of %" PRIu64 " calls of %" PRIu64
-                        " bytes NCCL tells the work of %" PRIu64 " calls of %" PRIu64
-                        " bytes, so that matrices are not of the whole",
+                        " bytes NCCL reports the work of %" PRIu64 " calls of %" PRIu64
+                        " bytes only: matrices are incomplete",
                         name, calls, bytes, told->work_calls, told->work_bytes);
 }
 
@@ -118,8 +117,8 @@ int comms_check(const struct comms_logs *logs, int64_t pid, const struct made *m
         if (is_new(&check, "comms_no_log"))
             findings_report(&check.about, "comms_no_log", FINDING_BAD,
                             "process %" PRId64
-                            " has called NCCL and left no log: NCCL before 2.23, or it has not "
-                            "loaded the plugin (NCCL_DEBUG=INFO says why)",
+                            " called NCCL but wrote no log: NCCL before 2.23, or it did not load "
+                            "the plugin (NCCL_DEBUG=INFO says why)",
                             pid);
         return check.about.rc;
     }
@@ -140,8 +139,8 @@ int comms_check_end(const struct comms_checked *sum, struct findings *findings, 
     if (!sum->calls || sum->differ)
         return 0;
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                   "what NCCL told its plugin is what the benchmark knows it called, exactly: "
-                   "%" PRIu64 " calls of %" PRIu64 " bytes by %" PRIu64 " process%s",
+                   "NCCL reported exactly the calls of the benchmark: %" PRIu64 " calls of %" PRIu64
+                   " bytes by %" PRIu64 " process%s",
                    sum->calls, sum->bytes, sum->processes, sum->processes == 1 ? "" : "es");
     return findings_add(findings, &finding, err);
 }

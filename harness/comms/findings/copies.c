@@ -305,7 +305,7 @@ static void judge_pageable(struct findings_about *about, const struct copies *co
     findings_report(
         about, "copies_pageable", FINDING_NOTE,
         "%sB (%.0f%%) of what was copied between host and GPUs lies in pageable memory%s: the "
-        "driver copies it twice, by the CPU; pin it (cudaHostAlloc, pin_memory=True)",
+        "driver copies it twice, using the CPU; pin it (cudaHostAlloc, pin_memory=True)",
         units_format_si((double)pageable.bytes, bytes, sizeof(bytes)),
         100 * (double)pageable.bytes / (double)all, speeds);
 }
@@ -327,7 +327,7 @@ static void judge_small(struct findings_about *about, const struct copies *copie
         findings_report(about, "copies_many_small", FINDING_NOTE,
                         "%" PRIu64 " of %" PRIu64
                         " copies from %s to %s (%s) are below 64 KiB, %" PRIu64
-                        " bytes on average: what they cost is the call; join them",
+                        " bytes on average: calls cost more than bytes; join them",
                         small, row->calls, row->from, row->to,
                         copies_memory_name(copies_row_memory(row)), bytes / small);
         return; /* the largest such row of the first host */
@@ -362,21 +362,19 @@ static void judge_migrations(struct findings_about *about, const struct copies *
                     row);
     }
     if (other.bytes >= MIGRATED_LEAST)
-        findings_report(
-            about, "copies_migrated", FINDING_NOTE,
-            "%sB of unified memory moved without being asked for, in pieces of %" PRIu64
-            " bytes on average%s%s: ask for it before (cudaMemPrefetchAsync), or use memory that "
-            "does not move",
-            units_format_si((double)other.bytes, bytes, sizeof(bytes)), other.bytes / other.calls,
-            format_speed(&other, "", speed),
-            format_speed(&asked, "; what was asked for,", asked_speed));
+        findings_report(about, "copies_migrated", FINDING_NOTE,
+                        "%sB of unified memory moved on demand, in pieces of %" PRIu64
+                        " bytes on average%s%s: prefetch it (cudaMemPrefetchAsync), or use memory "
+                        "that does not move",
+                        units_format_si((double)other.bytes, bytes, sizeof(bytes)),
+                        other.bytes / other.calls, format_speed(&other, "", speed),
+                        format_speed(&asked, "; prefetched,", asked_speed));
     if (evicted.bytes >= MIGRATED_LEAST)
-        findings_report(
-            about, "copies_evicted", FINDING_NOTE,
-            "%sB of unified memory had to leave a GPU for other%s: its memory is too small for "
-            "what it is to hold at once, which asking before does not change",
-            units_format_si((double)evicted.bytes, bytes, sizeof(bytes)),
-            format_speed(&evicted, ",", speed));
+        findings_report(about, "copies_evicted", FINDING_NOTE,
+                        "%sB of unified memory was evicted from a GPU by other%s: the GPU's memory "
+                        "is too small for the data in use; prefetching does not help",
+                        units_format_si((double)evicted.bytes, bytes, sizeof(bytes)),
+                        format_speed(&evicted, ",", speed));
 }
 
 /* Said of processes that have unified memory alone: others miss nothing. */
@@ -401,8 +399,7 @@ static void judge_untold(struct findings_about *about, const struct copies *copi
     if (untold)
         findings_report(
             about, "copies_migrations_unknown", FINDING_NOTE,
-            "%zu of %zu processes have unified memory, and CUPTI does not tell what of it moved "
-            "(%s).",
+            "%zu of %zu processes have unified memory, but CUPTI does not report its moves (%s).",
             untold, copies->nlogs, why);
 }
 
@@ -421,30 +418,26 @@ static void judge_logs(struct findings_about *about, const struct copies *copies
     }
     if (dropped)
         findings_report(about, "copies_dropped", FINDING_DOUBT,
-                        "CUPTI had no room for %" PRIu64 " records: so many copies are in no row.",
+                        "CUPTI had no room for %" PRIu64 " records: these copies are missing here.",
                         dropped);
     if (other)
         findings_report(about, "copies_unknown", FINDING_DOUBT,
                         "%" PRIu64 " records or buffers of CUPTI were not understood.", other);
     if (taken)
-        findings_report(
-            about, "copies_taken_over", FINDING_DOUBT,
-            "In %zu of %zu processes another tool, such as PyTorch's profiler, has taken CUPTI "
-            "over: "
-            "what was copied from then on is in no row.",
-            taken, copies->nlogs);
+        findings_report(about, "copies_taken_over", FINDING_DOUBT,
+                        "In %zu of %zu processes another tool, such as PyTorch's profiler, took "
+                        "CUPTI over: later copies are missing here.",
+                        taken, copies->nlogs);
     if (unplaced)
         findings_report(about, "copies_unplaced", FINDING_DOUBT,
                         "%" PRIu64 " copies of %" PRIu64
-                        " bytes found no place in the tables of their "
-                        "processes: they are in a row of '?'.",
+                        " bytes exceeded the tables of their processes: they are in the row '?'.",
                         unplaced, bytes);
     if (unfinished)
-        findings_report(
-            about, "copies_unfinished", FINDING_NOTE,
-            "%zu of %zu processes did not end by themselves: their copies are those of about a "
-            "second before the end.",
-            unfinished, copies->nlogs);
+        findings_report(about, "copies_unfinished", FINDING_NOTE,
+                        "%zu of %zu processes were killed: their copies of about the last second "
+                        "may be missing.",
+                        unfinished, copies->nlogs);
 }
 
 int copies_judge(const struct copies *copies, struct findings *findings, struct err *err)

@@ -46,27 +46,26 @@ static void judge_ranks(struct judge *judge)
         alive += communicator->present[i].member->state == COMMS_ALIVE;
     if (present < communicator->nranks)
         findings_report(&judge->about, "comms_missing", FINDING_DOUBT,
-                        "%u of %u ranks left no log here: what they sent is missing",
+                        "%u of %u ranks wrote no log here: their traffic is missing",
                         (unsigned)(communicator->nranks - present), communicator->nranks);
     if (present < communicator->npresent)
         findings_report(
             &judge->about, "comms_twice", FINDING_DOUBT,
-            "a rank is in several logs, whose sums are added up: are they of one command?");
+            "a rank is in several logs, and their sums are added: are all logs of one command?");
     if (alive && alive < communicator->npresent)
-        findings_report(&judge->about, "comms_alive", FINDING_NOTE,
-                        "%zu of %zu ranks did not destroy it: killed, or ended without%s", alive,
-                        communicator->npresent,
-                        judge->lacking ? "" : "; what they had until then is here");
-    if (judge->lacking)
         findings_report(
-            &judge->about, "comms_lacking", FINDING_NOTE,
-            "%zu of %zu ranks were killed, or go on: their logs lack what they did after their "
-            "last copies, up to 30 s of it, so sums of ranks need not agree",
-            judge->lacking, communicator->npresent);
+            &judge->about, "comms_alive", FINDING_NOTE,
+            "%zu of %zu ranks did not destroy it: they were killed, or ended without it%s", alive,
+            communicator->npresent, judge->lacking ? "" : "; their calls until then are here");
+    if (judge->lacking)
+        findings_report(&judge->about, "comms_lacking", FINDING_NOTE,
+                        "%zu of %zu ranks were killed or still run: their logs lack up to the last "
+                        "30 s, so sums of ranks may disagree",
+                        judge->lacking, communicator->npresent);
     if (!communicator->told)
         findings_report(
             &judge->about, "comms_size_not_told", FINDING_NOTE,
-            "NCCL before 2.27 does not tell how many ranks there are: %u were seen or spoken of",
+            "NCCL before 2.27 does not report the number of ranks: %u were seen or named by others",
             communicator->nranks);
 }
 
@@ -77,12 +76,11 @@ static void judge_unused(struct judge *judge)
         return;
     findings_report(&judge->about, "comms_no_calls",
                     judge->counted || judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
-                    "NCCL told no call of it in all its life: %s",
-                    judge->lacking ? "until the last copies of its logs, that is"
-                    : judge->counted
-                        ? "it was made, and not used"
-                        : "it was not used, or this NCCL does not tell its plugin of calls "
-                          "(NCCL_DEBUG=INFO says what it has loaded)");
+                    "NCCL reported no call of it: %s",
+                    judge->lacking   ? "until its logs were last copied"
+                    : judge->counted ? "it was made, but not used"
+                                     : "it was not used, or this NCCL does not report calls to the "
+                                       "plugin (NCCL_DEBUG=INFO names what is loaded)");
 }
 
 static void judge_line(struct judge *judge, const struct comms_line *line)
@@ -92,20 +90,20 @@ static void judge_line(struct judge *judge, const struct comms_line *line)
         line->least != line->most)
         findings_report(&judge->about, "comms_uneven",
                         judge->lacking ? FINDING_NOTE : FINDING_DOUBT,
-                        "%s by %s %s: %" PRIu64 " calls of one rank and %" PRIu64
-                        " of another; a collective has all ranks",
+                        "%s by %s %s: %" PRIu64 " calls of one rank but %" PRIu64
+                        " of another, though collectives need all ranks",
                         name, comms_algo_name(line->algo), comms_proto_name(line->proto),
                         line->least, line->most);
     if (line->captured)
         findings_report(&judge->about, "comms_captured", FINDING_NOTE,
-                        "of calls of %s, %" PRIu64
-                        " were captured in CUDA graphs: NCCL tells them once, or at "
-                        "each replay where a proxy takes part, and does not say which",
+                        "%s: %" PRIu64
+                        " calls were captured in CUDA graphs: NCCL reports them once, or at each "
+                        "replay if a proxy takes part, without saying which",
                         name, line->calls);
     if (line->any_size)
         findings_report(&judge->about, "comms_coarse", FINDING_NOTE,
-                        "of calls of %s, %" PRIu64
-                        " were counted without details: there were too many kinds",
+                        "%s: %" PRIu64
+                        " calls were counted without details: there were too many kinds",
                         name, line->any_size);
 }
 
@@ -126,8 +124,8 @@ static void judge_untold(struct judge *judge, const struct comms_summary *called
         bool pairs = comms_is_point_to_point(line->func);
         findings_report(
             &judge->about, "comms_untold", pairs ? FINDING_NOTE : FINDING_DOUBT,
-            "of calls of %s, NCCL tells no work of %" PRIu64 " (%" PRIu64 " bytes): %s, or not "
-            "begun at the end",
+            "%s: NCCL reports no work of %" PRIu64 " calls (%" PRIu64
+            " bytes): %s, or not begun at the end",
             comms_func_name(line->func), line->calls - done,
             line->bytes > bytes ? line->bytes - bytes : 0,
             pairs ? "what a rank sends to itself in place"
@@ -148,15 +146,12 @@ static void judge_types(struct judge *judge)
     }
     if (unnamed)
         findings_report(&judge->about, "comms_uint8", FINDING_NOTE,
-                        "calls of the type for which NCCL has no name: %" PRIu64
-                        "; of those that it knows that "
-                        "is uint8 alone, so they count as one byte an element",
+                        "calls of a type without a name: %" PRIu64
+                        "; in NCCL only uint8 has none, so they count as one byte an element",
                         unnamed);
     if (other)
         findings_report(&judge->about, "comms_type", FINDING_DOUBT,
-                        "calls of a type that this program does not know: %" PRIu64
-                        "; their bytes are not "
-                        "counted",
+                        "calls of an unknown type: %" PRIu64 "; their bytes are not counted",
                         other);
 }
 
@@ -189,18 +184,15 @@ static void judge_logs(struct judge *judge, const struct comms_logs *logs)
     if (dropped)
         findings_report(&judge->about, "comms_dropped", FINDING_NOTE,
                         "The timelines lack their first %" PRIu64
-                        " events: each log keeps the last %d. Sums "
-                        "have all of them.",
+                        " events: each log keeps the last %d. Sums include them.",
                         dropped, COMMS_EVENTS);
     if (unplaced)
         findings_report(&judge->about, "comms_unplaced", FINDING_DOUBT,
-                        "%" PRIu64 " calls of %" PRIu64
-                        " bytes found no place in the tables of their logs.",
+                        "%" PRIu64 " calls of %" PRIu64 " bytes exceeded the tables of their logs.",
                         unplaced, bytes);
     if (unknown)
         findings_report(&judge->about, "comms_unknown", FINDING_NOTE,
-                        "NCCL told %" PRIu64 " events of types that this program does not know.",
-                        unknown);
+                        "NCCL reported %" PRIu64 " events of unknown types.", unknown);
     if (left_out)
         findings_report(&judge->about, "comms_left_out", FINDING_DOUBT,
                         "%" PRIu64
@@ -211,11 +203,11 @@ static void judge_logs(struct judge *judge, const struct comms_logs *logs)
 static void judge_silent(struct judge *judge, size_t silent)
 {
     if (silent)
-        findings_report(
-            &judge->about, "comms_silent", judge->counted ? FINDING_NOTE : FINDING_DOUBT,
-            "%zu ranks began, and NCCL told no call of them: before 2.27 it then does not say of "
-            "which communicator they are.",
-            silent);
+        findings_report(&judge->about, "comms_silent",
+                        judge->counted ? FINDING_NOTE : FINDING_DOUBT,
+                        "%zu ranks began, but NCCL reported no calls; before 2.27 their "
+                        "communicator is then unknown.",
+                        silent);
 }
 
 int comms_judge(const struct comms_logs *logs, const struct comms *comms, struct findings *findings,

@@ -66,7 +66,7 @@ static int tell(const struct alias *alias, bool same_name, struct findings *find
                         "another machine has the same name: this one is %s here", alias->called);
     else
         findings_report(&about, "comms_one_machine", FINDING_NOTE,
-                        "it is the same machine as %s, and is called so here", alias->called);
+                        "it is the same machine as %s, and has that name here", alias->called);
     return about.rc;
 }
 

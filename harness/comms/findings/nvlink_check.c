@@ -139,11 +139,10 @@ static int tell(const struct side *side, bool more, bool has_copies, struct find
         &about, more ? "comms_unexplained" : "comms_not_counted", FINDING_DOUBT,
         "NVLink's counters say that it %s %" PRIu64 " bytes, NCCL's calls%s %" PRIu64 ": %s%s%s",
         side->did, side->counted, has_copies ? " and copies" : "", side->called,
-        more ? "nothing here explains the rest (" : "",
-        more && !has_copies ? "copies between GPUs, " : "",
+        more ? "the rest is unexplained (" : "", more && !has_copies ? "copies between GPUs, " : "",
         more ? "device-side calls, CUDA graphs, algorithms of unknown pairs, other processes)"
-             : "the rest went another way (PCIe, shared memory, reductions in NVSwitch), "
-               "or along other pairs than modelled");
+             : "the rest took other paths (PCIe, shared memory, reductions in NVSwitch), or other "
+               "pairs than modelled");
     return about.rc;
 }
 

@@ -88,8 +88,8 @@ static void note(struct comms_nvlink_delta *nvlink_delta, const struct comms_nvl
                        job->pids[0]);
     else if (nvlink_delta->by == COMMS_NVLINK_DELTA_BY_NOBODY)
         (void)snprintf(nvlink_delta->note, sizeof(nvlink_delta->note),
-                       "Which of these GPUs the job uses is not known: %s%s",
-                       job->ras ? "no rank is told to be on this machine" : "no rank is told",
+                       "The job's GPUs are not known: %s%s",
+                       job->ras ? "NCCL names no rank on this machine" : "NCCL names no rank",
                        job->npids ? ", and NVML lists its process on none" : "");
 }
 

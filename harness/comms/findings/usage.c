@@ -103,23 +103,21 @@ static void judge_small(struct judge *judge, uint32_t func)
         (void)snprintf(cost, sizeof(cost), "; at %s each that is %s of each rank",
                        units_format_seconds(knee.latency_s, each, sizeof(each)),
                        units_format_seconds(knee.latency_s * small, all, sizeof(all)));
-    (void)snprintf(evidence, sizeof(evidence),
-                   "%.0f calls below %s, %.0f from there on, %.1f in a row%s", small, limit, large,
-                   row, isnan(knee.latency_s) ? "; not timed" : "");
+    (void)snprintf(evidence, sizeof(evidence), "%.0f calls below %s, %.0f above, %.1f in a row%s",
+                   small, limit, large, row, isnan(knee.latency_s) ? "; not timed" : "");
     (void)units_format_si(small, calls, sizeof(calls));
     judge->about.evidence = evidence;
     if (row >= in_a_row && func != COMMS_SEND)
         findings_report(
             &judge->about, "comms_many_small", FINDING_DOUBT,
-            "%s calls of %s are below %s, where a call is mostly latency%s. They stand %.0f in a "
-            "row: join them, by larger buckets or ncclGroupStart and ncclGroupEnd",
+            "%s calls of %s are below %s, where a call is mostly latency%s. They come %.0f in a "
+            "row: join them by larger buckets or ncclGroupStart and ncclGroupEnd",
             calls, comms_func_name(func), limit, cost, row);
     else
-        findings_report(
-            &judge->about, "comms_below_knee", FINDING_DOUBT,
-            "%s calls of %s are below %s, where a call is mostly latency%s, with other calls "
-            "between them: send less often, or beside work that hides them",
-            calls, comms_func_name(func), limit, cost);
+        findings_report(&judge->about, "comms_below_knee", FINDING_DOUBT,
+                        "%s calls of %s are below %s, where a call is mostly latency%s, with other "
+                        "calls between them: send less often, or overlap them with work",
+                        calls, comms_func_name(func), limit, cost);
 }
 
 /* ---- uneven sends ---- */
@@ -174,11 +172,10 @@ static void tell_uneven(struct judge *judge, const struct sends *sends)
         (void)snprintf(evidence, sizeof(evidence), "rank %u sent %sB, a rank on average %sB",
                        sends->rank, units_format_si((double)sends->most_rank, most, sizeof(most)),
                        units_format_si(by_rank, mean, sizeof(mean)));
-        findings_report(
-            &judge->about, "comms_uneven_ranks", FINDING_DOUBT,
-            "rank %u sends %.1f times as much as the mean of ranks: the others wait for it. Spread "
-            "what it has, or give it the rank with the shortest ways",
-            sends->rank, (double)sends->most_rank / by_rank);
+        findings_report(&judge->about, "comms_uneven_ranks", FINDING_DOUBT,
+                        "rank %u sends %.1f times the mean of all ranks: the others wait for it. "
+                        "Distribute its data, or place it closest to the others",
+                        sends->rank, (double)sends->most_rank / by_rank);
     }
     /* Who has but one or two neighbours is a pipeline, whose ends are uneven by their nature. */
     if ((double)sends->most_pair >= uneven * by_pair && sends->pairs >= 2 * (size_t)n && n > 2) {
@@ -186,14 +183,11 @@ static void tell_uneven(struct judge *judge, const struct sends *sends)
                        sends->from, sends->to,
                        units_format_si((double)sends->most_pair, most, sizeof(most)),
                        units_format_si(by_pair, mean, sizeof(mean)));
-        findings_report(
-            &judge->about, "comms_uneven_peers", FINDING_DOUBT,
-            "rank %u sends %.1f times as much to rank %u as a pair gets on average, and an "
-            "exchange "
-            "ends with its largest pair: even out what they exchange (of experts their load), or "
-            "put "
-            "the two beside each other",
-            sends->from, (double)sends->most_pair / by_pair, sends->to);
+        findings_report(&judge->about, "comms_uneven_peers", FINDING_DOUBT,
+                        "rank %u sends %.1f times as much to rank %u as the average pair, and an "
+                        "exchange lasts as long as its largest pair: balance the exchange (for "
+                        "experts: their load), or place the two close together",
+                        sends->from, (double)sends->most_pair / by_pair, sends->to);
     }
 }
 

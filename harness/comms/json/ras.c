@@ -76,7 +76,7 @@ static void read_rank(struct ras *ras, const json_t *told, bool missing, struct 
 
 static int refuse(const char *what, struct err *err)
 {
-    return err_set(err, -EPROTO, "what NCCL's RAS service answers is not understood: %s", what);
+    return err_set(err, -EPROTO, "cannot read the answer of NCCL's RAS service: %s", what);
 }
 
 static int read_communicator(struct ras *ras, const json_t *told, struct ras_communicator *to,

@@ -83,7 +83,7 @@ static void judge_missing(struct judge *judge, const struct ras_communicator *co
         }
         if (list.n)
             findings_report(&judge->about, "ras_missing", FINDING_BAD,
-                            "%zu of %" PRId64 " ranks %s, and nothing is known of them: %s", list.n,
+                            "%zu of %" PRId64 " ranks %s; their state is unknown: %s", list.n,
                             communicator->size, why[kind], list.text);
     }
 }
@@ -158,13 +158,13 @@ static bool judge_function(struct judge *judge, const struct ras *ras,
         return false;
     if (moves)
         findings_report(&judge->about, "ras_behind", FINDING_NOTE,
-                        "%s: ranks have launched %" PRIu64 " to %" PRIu64
-                        " of them, and go on: behind are %s",
+                        "%s: ranks launched %" PRIu64 " to %" PRIu64
+                        " of them and continue; late are %s",
                         ras->func[func], least, most, list.text);
     else
         findings_report(&judge->about, "ras_stuck", FINDING_BAD,
                         "%s number %" PRIu64
-                        " waits for ranks that have not come to it in %.3g s: %s",
+                        " waits since %.3g s for ranks that have not launched it: %s",
                         ras->func[func], least + 1, judge->seconds, list.text);
     return true;
 }
@@ -183,11 +183,10 @@ static void judge_communicator(struct judge *judge, const struct ras *before, co
             apart_by_asking(judge, before, earlier, now->func[f], most_launched(communicator, f)),
             moves);
     if (!moves && !uneven && all)
-        findings_report(
-            &judge->about, "ras_silent", FINDING_NOTE,
-            "no rank has launched a collective in %.3g s: idle, at other work, or all of them wait "
-            "in the last one",
-            judge->seconds);
+        findings_report(&judge->about, "ras_silent", FINDING_NOTE,
+                        "no rank has launched a collective in %.3g s: all are idle, do other work, "
+                        "or wait in the last one",
+                        judge->seconds);
 }
 
 int ras_judge(const struct ras *before, const struct ras *now, double seconds,
@@ -198,8 +197,7 @@ int ras_judge(const struct ras *before, const struct ras *now, double seconds,
     if (now->timeouts)
         findings_report(
             &judge.about, "ras_timeouts", FINDING_DOUBT,
-            "NCCL's processes did not all answer each other in time: what they would tell is "
-            "missing here.");
+            "Some of NCCL's processes did not answer in time: their state is missing here.");
     for (size_t i = 0; i < now->n && !judge.about.rc; i++) {
         const struct ras_communicator *communicator = &now->communicator[i];
         (void)snprintf(subject, sizeof(subject), "communicator %zu (%s)", i + 1,

@@ -41,7 +41,7 @@ static int fail(const struct link *link, int rc, const char *what, const char *r
 {
     return rc == -EAGAIN || rc == -EINPROGRESS || rc == -ETIMEDOUT
                ? err_set(link->err, -ETIMEDOUT,
-                         "no answer from NCCL's RAS service at %.100s in time", link->address)
+                         "NCCL's RAS service at %.100s did not answer in time", link->address)
                : err_sys(link->err, rc, "%s %.100s%s", what, link->address, rest);
 }
 
@@ -80,7 +80,7 @@ static int open_link(struct link *link)
     for (const struct addrinfo *to = found; to && rc; to = to->ai_next)
         rc = connect_to(link, to);
     freeaddrinfo(found);
-    return rc ? fail(link, rc, "nobody answers at", ", where NCCL's RAS service should be") : 0;
+    return rc ? fail(link, rc, "no answer at", ", where NCCL's RAS service should be") : 0;
 }
 
 /* ---- lines ---- */
@@ -163,7 +163,7 @@ static int greet(const struct link *link, bool *json)
     if (rc)
         return rc;
     if (strncasecmp(line, server, sizeof(server) - 1) != 0)
-        return err_set(link->err, -EPROTO, "what listens at %.100s is not NCCL's RAS service",
+        return err_set(link->err, -EPROTO, "the service at %.100s is not NCCL's RAS service",
                        link->address);
     rc = send_line(link, "SET FORMAT json\n");
     if (!rc)

@@ -141,7 +141,7 @@ int log_read_header(const struct log_reader *reader, const struct log_format *fo
                           "written by a machine of another byte order");
     if (header->version != own.version)
         return log_refuse(reader, offsetof(struct comms_header, version),
-                          "%s of version %u, and this program reads %u", format->one,
+                          "%s of version %u, but this program reads %u", format->one,
                           header->version, own.version);
     own.interface = header->interface;
     if (memcmp(&own, header, offsetof(struct comms_header, pid)) != 0)
@@ -218,7 +218,8 @@ static int check_key(const struct log_reader *reader, const struct comms_log *lo
         (key->bucket > 64 && key->bucket != COMMS_BUCKET_ANY))
         return log_refuse(reader, at, "a key of an unknown collective, type, algorithm or size");
     if (key->member >= log->nmembers || !log->member[key->member].state)
-        return log_refuse(reader, at, "a key of communicator %u, which is none", key->member);
+        return log_refuse(reader, at, "a key of communicator %u, which does not exist",
+                          key->member);
     uint32_t nranks = log->member[key->member].nranks;
     if (nranks && key->peer >= (int64_t)nranks)
         return log_refuse(reader, at, "rank %d of %u", key->peer, nranks);

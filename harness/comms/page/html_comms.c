@@ -161,7 +161,7 @@ static void print_gpus(const struct comms_total *total, FILE *out)
 static void print_total(const struct comms_view *view, FILE *out)
 {
     static const char *const says[] = {
-        [COMMS_EXACT] = "Exact: each pair is told by NCCL, or the only one there is",
+        [COMMS_EXACT] = "Exact: NCCL reports each pair, or only one is possible",
         [COMMS_FROM_NCCL] = "Pairs: order from NCCL",
         [COMMS_MODELLED] = "Pairs are modelled: rings in the order of ranks",
     };
@@ -196,9 +196,9 @@ static void print_links(const struct comms_view *view, FILE *out)
     const struct comms_links *links = &view->links;
     if (!links->n)
         return;
-    (void)fputs("<section id=\"links\">\n<h2>Over which links</h2>\n<p>The shortest way of each "
-                "pair, with what protocols add; the hottest first. Shares are of what a link could "
-                "carry in that time.</p>\n",
+    (void)fputs("<section id=\"links\">\n<h2>Links</h2>\n<p>The shortest path of each pair, "
+                "including protocol overhead; the busiest first. Shares: of what a link can carry "
+                "in that time.</p>\n",
                 out);
     begin_table("link|bytes|GB/s at most|share", "", out);
     for (size_t i = 0; i < links->n && i < MAP_MOST; i++) {
@@ -247,9 +247,9 @@ static void print_arrival(const struct comms_arrival *arrival, FILE *out)
     if (!arrival->calls)
         return;
     (void)snprintf(text, sizeof(text),
-                   "The last %" PRIu64 " collectives: how many a rank came last to, how late it "
-                   "was behind the first, how much of its time on the GPU it waited for the "
-                   "slowest",
+                   "The last %" PRIu64
+                   " collectives: how often a rank came last, how late after the first, and the "
+                   "share of its GPU time spent waiting for the slowest",
                    arrival->calls);
     begin_table("rank|last|late|waited", text, out);
     for (size_t i = 0; i < arrival->n && i < RANKS_MOST; i++) {
@@ -288,10 +288,10 @@ static void print_lines(const struct comms_view *view, size_t c, FILE *out)
 
 static void print_calls(const struct comms_view *view, FILE *out)
 {
-    (void)fputs("<section id=\"calls\">\n<h2>Calls, by collective</h2>\n<p>Of collectives those of "
-                "one rank; of sends and receives those of all. Bytes as the program asks for them."
-                "</p>\n",
-                out);
+    (void)fputs(
+        "<section id=\"calls\">\n<h2>Calls, by collective</h2>\n<p>Collectives: calls of one rank. "
+        "Sends and receives: calls of all ranks. Bytes as requested by the program.</p>\n",
+        out);
     for (size_t c = 0; c < view->comms.n; c++)
         print_lines(view, c, out);
     (void)fputs("</section>\n", out);
@@ -303,8 +303,8 @@ static void print_copies(const struct copies *copies, FILE *out)
 {
     if (!copies->nlogs)
         return;
-    (void)fputs("<section id=\"copies\">\n<h2>Copies</h2>\n<p>As CUPTI tells them; time on the "
-                "GPU, each copy by itself.</p>\n",
+    (void)fputs("<section id=\"copies\">\n<h2>Copies</h2>\n<p>As reported by CUPTI; time on the "
+                "GPU, summed over copies.</p>\n",
                 out);
     begin_table("host|from|to|kind|memory there|and there|calls|bytes|time|GB/s", "", out);
     for (size_t i = 0; i < copies->n && i < COPIES_ROWS_MOST; i++) {
@@ -343,18 +343,16 @@ static void print_truth(const struct comms_nvlink_check *nvlink_check, FILE *out
     char name[COMMS_HOST_MAX + PCI_BDF_MAX + 4];
     if (!nvlink_check->n)
         return;
-    (void)fputs("<section id=\"nvlink\">\n<h2>What NVLink counted</h2>\n<p>Bytes by these calls, "
-                "with the flags of protocols, and as the GPUs counted them meanwhile.",
+    (void)fputs("<section id=\"nvlink\">\n<h2>NVLink's counters</h2>\n<p>Bytes of these calls, "
+                "including protocol flags, and as counted by the GPUs meanwhile.",
                 out);
     if (sum.flags)
         html_say(out,
-                 " Small sends may have sent up to %" PRIu64 " more: NCCL does not tell whether "
-                 "they went by LL.",
+                 " Small sends may have sent up to %" PRIu64
+                 " more: NCCL does not report whether they used LL.",
                  sum.flags);
     if (nvlink_check->elsewhere)
-        html_say(out,
-                 " %" PRIu64 " bytes are in none of them: to another node, or of a GPU that is "
-                 "not known.",
+        html_say(out, " %" PRIu64 " bytes are not included: to another node, or of an unknown GPU.",
                  nvlink_check->elsewhere);
     (void)fputs("</p>\n", out);
     begin_table("GPU|sent|counted|ratio|received|counted|ratio", "", out);

@@ -477,8 +477,8 @@ static bool enable(void)
 static void begin(void)
 {
     if (!inject_cupti_load(&cupti)) {
-        preload_say_off("no libcupti.so.13 or .12 that fits the driver: CONTEND_LIBCUPTI names one",
-                        "", 0);
+        preload_say_off(
+            "no libcupti.so.13 or .12 that fits the driver: set CONTEND_LIBCUPTI to one", "", 0);
         return;
     }
     if (cupti.get_version(&version))
@@ -491,7 +491,7 @@ static void begin(void)
     }
     publish(0, COPIES_GOES_ON);
     if (preload_thread_start(&ours, look) || atexit(end))
-        preload_say_off("no thread of its own, or no end: not all that is copied is told", "", 0);
+        preload_say_off("no thread, or no end: some copies are missing", "", 0);
 }
 
 extern int InitializeInjection(void);

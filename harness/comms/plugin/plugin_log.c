@@ -186,7 +186,7 @@ bool plugin_log_open(unsigned interface)
     asked_interface = interface;
     (void)pthread_once(&opened_once, open_log);
     if (is_child && !said_child)
-        preload_say_off("forked from a process that is watched", "", 0);
+        preload_say_off("forked from a logged process", "", 0);
     said_child = is_child;
     errno = before;
     return running() != NULL;

@@ -89,9 +89,9 @@ static void print_arrival(const struct comms_arrival *arrival, FILE *out)
                        text_percent(waited, share, sizeof(share)));
     (void)fputc('\n', out);
     text_wrapped(out, 2, 2,
-                 "Of the last %" PRIu64 " collectives: how many a rank came last to, how late it "
-                 "was behind the first, and how much of its time on the GPU it waited for the "
-                 "slowest%s",
+                 "The last %" PRIu64
+                 " collectives: how often a rank came last, how late after the first, and the "
+                 "share of its GPU time spent waiting for the slowest%s",
                  arrival->calls, all);
     (void)fprintf(out, "  %5s %10s %14s %16s\n", "rank", "last", "late", "waited");
     for (size_t i = 0; i < arrival->n && i < WHOLE; i++)
@@ -196,7 +196,7 @@ static const char *say_how(const struct comms_matrix *matrix)
 {
     switch (matrix->how) {
     case COMMS_EXACT:
-        return "exact: each pair is told by NCCL, or the only one there is";
+        return "exact: NCCL reports each pair, or only one is possible";
     case COMMS_FROM_NCCL:
         return "order from NCCL";
     default:
@@ -242,7 +242,7 @@ static void print_gpus(const struct comms_total *total, FILE *out)
     if (total->matrix.n > WHOLE)
         (void)fprintf(out, "  ... and %u more GPUs\n", total->matrix.n - WHOLE);
     if (total->assumed)
-        (void)fputs("  Several GPUs of one process: told apart by the order of its ranks.\n", out);
+        (void)fputs("  Several GPUs of one process: numbered by the order of its ranks.\n", out);
     if (total->left_out)
         (void)fprintf(out, "  Left out, as too large for a matrix: communicators %zu\n",
                       total->left_out);
@@ -283,20 +283,20 @@ static void print_links(const struct comms_view *view, FILE *out)
         double part = comms_link_share(links, hottest);
         (void)fputc('\n', out);
         text_wrapped(out, 0, 2,
-                     "Hottest link: %s, %sB%s%s%s. All, and their share of "
-                     "what they could carry in that time:",
+                     "Busiest link: %s, %sB%s%s%s. All links, and their share of what they can "
+                     "carry in that time:",
                      comms_call_link(&view->total, hottest, name, sizeof(name)),
                      units_format_si((double)hottest->bytes, bytes, sizeof(bytes)),
                      part == part ? ", " : "",
                      part == part ? text_percent(part, share, sizeof(share)) : "",
-                     part == part ? " of what it could carry" : "");
+                     part == part ? " of its capacity" : "");
         for (size_t i = 0; i < links->n && i < PAIRS; i++)
             print_link(view, &links->link[i], out);
         if (links->n > PAIRS)
-            (void)fprintf(out, "  ... and %zu cooler links\n", links->n - PAIRS);
+            (void)fprintf(out, "  ... and %zu less busy links\n", links->n - PAIRS);
     }
     if (view->ports.n && links->unknown_bytes)
-        (void)fprintf(out, "%sB went between GPUs of which no link is known\n",
+        (void)fprintf(out, "%sB went between GPUs without a known link\n",
                       units_format_si((double)links->unknown_bytes, bytes, sizeof(bytes)));
 }
 
@@ -326,10 +326,10 @@ static void print_copies(const struct copies *copies, bool first, FILE *out)
     if (!copies->nlogs)
         return;
     (void)fputs(first ? "" : "\n", out);
-    text_wrapped(out, 0, 2,
-                 "Copies, as CUPTI tells them, of %zu process%s; time on the GPU, each copy by "
-                 "itself",
-                 copies->nlogs, copies->nlogs == 1 ? "" : "es");
+    text_wrapped(
+        out, 0, 2,
+        "Copies of %zu process%s, as reported by CUPTI; time on the GPU, summed over copies",
+        copies->nlogs, copies->nlogs == 1 ? "" : "es");
     if (!copies->n) {
         (void)fputs("  nothing was copied\n", out);
         return;

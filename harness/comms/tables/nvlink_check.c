@@ -38,10 +38,10 @@ static void print_flags(uint64_t flags, FILE *out)
     char bytes[24];
     if (!flags)
         return;
-    text_wrapped(out, 2, 2,
-                 "Small sends may have sent up to %s more: NCCL does not tell whether they went "
-                 "by LL",
-                 units_format_si((double)flags, bytes, sizeof(bytes)));
+    text_wrapped(
+        out, 2, 2,
+        "Small sends may have sent up to %s more: NCCL does not report whether they used LL",
+        units_format_si((double)flags, bytes, sizeof(bytes)));
 }
 
 static bool is_of_interest(const struct comms_nvlink_check_gpu *gpu)
@@ -62,7 +62,7 @@ static void print_gpus(const struct comms_nvlink_check *nvlink_check, FILE *out)
 
 static void print_none(const struct comms_counted *counted, FILE *out)
 {
-    text_wrapped(out, 0, 2, "NVLink's counters of %s: not told, %s", counted->host,
+    text_wrapped(out, 0, 2, "NVLink's counters of %s: unknown, %s", counted->host,
                  comms_counted_why(counted));
 }
 
@@ -79,8 +79,8 @@ void comms_nvlink_check_print(const struct comms_nvlink_check *nvlink_check,
     }
     const struct comms_nvlink_check_sum sum = comms_nvlink_check_all(nvlink_check);
     text_wrapped(out, 0, 0,
-                 "Bytes over NVLink: by these calls%s, with the flags of protocols (LL 2, LL128 "
-                 "16/15), and as the GPUs counted them",
+                 "Bytes over NVLink: of these calls%s, including protocol flags (LL 2, LL128 "
+                 "16/15), and as counted by the GPUs",
                  nvlink_check->has_copies ? " and copies" : "");
     (void)fprintf(out, "  %-16s %9s %9s %8s %9s %9s %8s\n", "GPU", "sent", "counted", "ratio",
                   "received", "counted", "ratio");
@@ -89,10 +89,10 @@ void comms_nvlink_check_print(const struct comms_nvlink_check *nvlink_check,
     print_unexplained(&sum, out);
     print_flags(sum.flags, out);
     if (nvlink_check->elsewhere) {
-        text_wrapped(out, 2, 2,
-                     "Not laid on NVLink, as it goes to another node or a GPU is not known: "
-                     "bytes %" PRIu64,
-                     nvlink_check->elsewhere);
+        text_wrapped(
+            out, 2, 2,
+            "Not on NVLink, as they go to another node or the GPU is unknown: bytes %" PRIu64,
+            nvlink_check->elsewhere);
     }
 }
 

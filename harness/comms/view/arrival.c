@@ -191,16 +191,15 @@ void comms_arrival_judge(const struct comms_arrival *arrival, struct findings_ab
     if (arrival->one_process && latest->last == arrival->calls)
         findings_report(
             about, "comms_in_turn", FINDING_NOTE,
-            "one process enqueues its ranks in turn, rank %u always last, on average %s behind the "
-            "first, where a collective comes every %s; a process or thread a rank would not",
+            "one process enqueues its ranks in turn, rank %u always last, on average %s after the "
+            "first, while a collective comes every %s; use one process or thread a rank",
             latest->rank, behind, each);
     else
-        findings_report(
-            about, "comms_late", FINDING_DOUBT,
-            "rank %u is late: it enqueued %" PRIu64 " of %" PRIu64
-            " collectives last, on average %s behind the first rank, where one comes every %s; "
-            "%s%s%s",
-            latest->rank, latest->last, arrival->calls, behind, each,
-            waited[0] ? "ranks waited on their GPUs " : "the others may wait for it", waited,
-            waited[0] ? " of the time that collectives took" : "");
+        findings_report(about, "comms_late", FINDING_DOUBT,
+                        "rank %u is late: it enqueued %" PRIu64 " of %" PRIu64
+                        " collectives last, on average %s after the first rank, while one comes "
+                        "every %s; %s%s%s",
+                        latest->rank, latest->last, arrival->calls, behind, each,
+                        waited[0] ? "ranks waited on their GPUs " : "the others may wait for it",
+                        waited, waited[0] ? " of the time that collectives took" : "");
 }

@@ -53,9 +53,9 @@ static int find_bounds(const struct fleet *fleet, const char *file, struct bound
     struct err err = {0};
     int rc;
     if (!file && fleet->names.n < MACHINES_LEAST) {
-        log_error("results of %u machine%s cannot be judged by each other: give --bounds FILE, or "
-                  "more machines",
-                  fleet->names.n, fleet->names.n == 1 ? "" : "s");
+        log_error(
+            "results of %u machine%s are too few to compare: give --bounds FILE, or more machines",
+            fleet->names.n, fleet->names.n == 1 ? "" : "s");
         return EXIT_INCONCLUSIVE;
     }
     rc = file ? bounds_file_read(file, bounds, &err) : bounds_make(fleet, bounds, &err);
@@ -99,7 +99,7 @@ static int show(const struct fleet_judgement *judgement, const struct validate_a
     const size_t *count = judgement->count;
     int rc = 0, code = EXIT_INCONCLUSIVE;
     if (!count[OUTCOME_FAIL] && !judgement->nbounds) {
-        log_error("no figure of the bounds is in these results: nothing was judged");
+        log_error("these results have no figure of the bounds: nothing was judged");
         return code;
     }
     if (args->json || args->markdown || args->outputs.junit)
@@ -170,8 +170,8 @@ static int refuse_empty(const struct fleet *fleet, const struct bounds *bounds, 
         return err_set(err, -ENODATA, "all %u machines are left out, the first since %.160s",
                        fleet->names.n, bounds->left_out[0].reason);
     return err_set(err, -ENODATA,
-                   "nothing to bound: half of the %zu machines have no figure in common; let all "
-                   "run the same scenarios with the same parameters",
+                   "nothing to bound: no figure is common to half of the %zu machines; run the "
+                   "same scenarios with the same parameters on all",
                    fleet->names.n - bounds->nleft_out);
 }
 
@@ -200,7 +200,7 @@ int bounds_main(const struct cmd_env *env, const struct validate_args *args,
     size_t results;
     if (!n || !args->outputs.dir) {
         log_error("%s: 'contend validate bounds DIR... --out FILE'",
-                  n ? "which file is to be written?" : "which result directories?");
+                  n ? "no file to write" : "no result directories");
         return EXIT_USAGE;
     }
     int code = read_all(directories, n, &fleet, &results);

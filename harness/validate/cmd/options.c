@@ -5,27 +5,26 @@ const char *const validate_levels[] = {"quick", "standard", "long", NULL};
 static const struct opt validate_opts[] = {
     OPT_TEXT("expect", validate_args, expect, NULL, "NAME=N[,..]",
              "How many there must be: gpus=8,cpus=128,memory=2T; also sockets, nodes (NUMA), nics, "
-             "nvme, nvswitches; gpus=0 accepts a machine without GPUs, which else is no pass",
+             "nvme, nvswitches; gpus=0 lets a machine without GPUs pass",
              .group = "What is judged"),
     OPT_TEXT("only", validate_args, only, NULL, "RULE[,..]", "These rules alone"),
     OPT_TEXT("require", validate_args, require, NULL, "RULE[,..]",
-             "These rules may not be skipped: what keeps them from being judged is an error",
-             .level = OPT_RARE),
+             "Rules that must be judged: if one cannot be, that is an error", .level = OPT_RARE),
     OPT_TEXT("bounds", validate_args, bounds, NULL, "FILE",
-             "For a fleet: judge by the bounds that 'validate bounds' made"),
+             "For a fleet: judge by bounds from 'validate bounds'"),
     OPT_TEXT("waivers", validate_args, waivers, NULL, "FILE",
-             "Failures that are known, as JSON: an array of {rule, unit, reason, until}"),
-    OPT_FLAG("strict", validate_args, strict, NULL, "Warnings fail, too"),
+             "Known failures, as JSON: an array of {rule, unit, reason, until}"),
+    OPT_FLAG("strict", validate_args, strict, NULL, "Warnings fail too"),
     OPT_CHOICE("level", validate_args, level, "quick", validate_levels, "LEVEL",
                "How long to measure: quick (at most 2 to 3 min), standard (15), long (60)",
                .group = "How long"),
     OPT_SECONDS("max-time", validate_args, max_time_s, NULL, 1, 86400, "T",
                 "Measure no longer than this; what does not fit is skipped"),
-    OPT_FLAG("no-measure", validate_args, no_measure, NULL,
-             "Only what can be read, in two seconds"),
+    OPT_FLAG("no-measure", validate_args, no_measure, NULL, "Measure nothing; takes two seconds"),
     OPT_FLAG("list", validate_args, list, NULL, "Explain the rules, and judge nothing",
              .group = "Output"),
-    OPT_FLAG("all", validate_args, all, NULL, "A line for each rule that passes or is skipped"),
+    OPT_FLAG("all", validate_args, all, NULL,
+             "Print a line for each rule that passes or is skipped too"),
     OPT_FLAG("markdown", validate_args, markdown, NULL, "For --list and a fleet: print Markdown",
              .level = OPT_RARE),
     OPT_FLAG("json", validate_args, json, NULL, "Print JSON"),
@@ -34,7 +33,7 @@ static const struct opt validate_opts[] = {
     OPT_TEXT("prometheus", validate_args, outputs.prometheus, NULL, "FILE",
              "Also write metrics for node_exporter's textfile collector", .level = OPT_RARE),
     OPT_TEXT("out", validate_args, outputs.dir, NULL, "DIR",
-             "Also write validate.json and summary.txt there; with 'bounds' the new file",
+             "Also write validate.json and summary.txt there; with 'bounds': the new file",
              .letter = 'o', .level = OPT_RARE),
     OPT_TEXT("root", validate_args, root, NULL, "DIR",
              "/proc, /sys and /dev are looked up below it", .level = OPT_HIDDEN),
@@ -46,14 +45,12 @@ const struct command validate_command = {
     .tool = "validate",
     .operands = "[fleet DIR... | bounds DIR...]",
     .summary = "is this server fit? counts, physics, peers, health; and the fix",
-    .about =
-        "Judges this server by short measurements: counts, physics, units against their peers, "
-        "health. The rules need no table of models. Changes nothing; root sees more. 'fleet' "
-        "judges the results of many machines below DIR..., and runs nothing. 'bounds' makes "
-        "bounds of such results for machines of one kind, a JSON file to be read and edited, by "
-        "which 'fleet --bounds' judges. Exit code: 0 pass, 1 a rule failed, 3 one that should have "
-        "run did "
-        "not, 4 nothing was judged, or no GPU (see --expect gpus=0).",
+    .about = "Judges this server by short measurements: counts, physics, units against their "
+             "peers, health. The rules need no table of models. Changes nothing; root sees more. "
+             "'fleet' judges the results of many machines below DIR..., and runs nothing. 'bounds' "
+             "makes bounds for machines of one kind from such results: a JSON file to read and "
+             "edit, for 'fleet --bounds'. Exit code: 0 pass, 1 a rule failed, 3 a rule that should "
+             "have run did not, 4 nothing was judged, or no GPU (see --expect gpus=0).",
     .opts = validate_opts,
     .examples = {{"contend validate --expect gpus=8", "is it fit, with eight GPUs?"},
                  {"contend validate fleet results/", "which server differs?"}},

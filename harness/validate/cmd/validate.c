@@ -64,10 +64,10 @@ static int check_args(struct validate *v, struct err *err)
 {
     const struct validate_args *args = v->args;
     if (args->markdown && !args->list)
-        return err_set(err, -EINVAL, "--markdown goes with --list or 'validate fleet'");
+        return err_set(err, -EINVAL, "--markdown needs --list or 'validate fleet'");
     if (args->bounds)
         return err_set(err, -EINVAL,
-                       "--bounds goes with 'validate fleet': 'contend validate --out DIR', then "
+                       "--bounds needs 'validate fleet': 'contend validate --out DIR', then "
                        "'contend validate fleet DIR --bounds %.60s'",
                        args->bounds);
     int rc = parse_rules(args->only, v->rules.only, &v->rules.nonly, err);
@@ -126,10 +126,10 @@ static int look_again(struct validate *v, struct err *err)
     double needed_s = probes_expect(&request);
     request.limit_s = INFINITY;
     if (needed_s < probes_expect(&request)) {
-        log_warn("no time to look a second time at what failed: raise --max-time");
+        log_warn("no time to repeat what failed: raise --max-time");
         return 0;
     }
-    log_info("looking once more at what failed, in another order");
+    log_info("repeating what failed, in another order");
     memset(facts.probes, 0, sizeof(facts.probes));
     int rc = probes_measure(&request, &facts, err);
     if (!rc)
@@ -270,7 +270,7 @@ static bool is_of_results(const struct validate_args *args, bool writes)
                   {"--out", args->outputs.dir && !writes}};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
         if (others[i].given) {
-            log_error("%s is for judging this server, not results", others[i].name);
+            log_error("%s is for this server, not for results", others[i].name);
             return false;
         }
     return true;

@@ -94,8 +94,8 @@ static int check(const struct entries *entries, const struct bound *bound, const
     if (!(bound->reference > 0))
         return entries_refuse(entries, "reference is not above 0");
     if (bound->lower > bound->upper)
-        return entries_refuse(entries, "lower %.6g is above upper %.6g: the wrong way round?",
-                              bound->lower, bound->upper);
+        return entries_refuse(entries, "lower %.6g is above upper %.6g: swapped?", bound->lower,
+                              bound->upper);
     if (bound->reference < bound->lower || bound->reference > bound->upper)
         return entries_refuse(entries, "reference %.6g is not between lower and upper",
                               bound->reference);

@@ -28,7 +28,7 @@ static int take(struct entries *entries, json_t *entry)
                         : strlen(reason) >= sizeof(waivers->all->reason) ||
                                 strlen(unit) >= sizeof(waivers->all->unit)
                             ? "has too long a reason or unit"
-                        : !is_date(until) ? "has no date 'until' such as \"2026-12-31\""
+                        : !is_date(until) ? "lacks a date 'until' such as \"2026-12-31\""
                                           : NULL;
     if (rc || wrong)
         return rc ? rc : entries_refuse(entries, "the waiver of '%.31s' %s", rule, wrong);

@@ -117,16 +117,15 @@ static void put_how(const struct maker *maker, struct bounds *bounds)
     bounds->machines = (unsigned)maker->nkept;
     if (maker->nkept <= BOUNDS_FEW)
         (void)snprintf(bounds->how, sizeof(bounds->how),
-                       "median; %zu machines do not show how far machines differ: bounds from the "
-                       "%.1f%% seen elsewhere, at least %.0f%% away",
+                       "median; %zu machines do not show how far machines differ: bounds by the "
+                       "%.1f%% of other fleets, at least %.0f%% away",
                        maker->nkept, 100 * BOUNDS_PRIOR, 100 * BOUNDS_LEAST);
     else
         (void)snprintf(bounds->how, sizeof(bounds->how),
                        "median; %.3g robust standard deviations, more where tails are heavy, at "
                        "least %.0f%% away%s",
                        BOUNDS_HEAVIER * maker->normal, 100 * BOUNDS_LEAST,
-                       maker->nkept < BOUNDS_SOME ? "; few machines: partly what was seen elsewhere"
-                                                  : "");
+                       maker->nkept < BOUNDS_SOME ? "; few machines: partly by other fleets" : "");
 }
 
 /* Bounds of the machines that are not left out. */
@@ -187,13 +186,13 @@ static int find_kind(const struct fleet *fleet, uint32_t *kind, struct err *err)
     }
     if (most < fleet->names.n && (tie || most < BOUNDS_OF_KIND))
         return err_set(err, -ENODATA,
-                       "which kind of machine is meant? Give directories of one; of several, %d or "
-                       "more must be of one, and more than of any other: %s",
+                       "machines of several kinds: give directories of one kind, or %d or more of "
+                       "one kind, which must be the most common: %s",
                        BOUNDS_OF_KIND, all);
     if (!fleet->ncells)
         return err_set(err, -ENODATA,
-                       "no figures that could be bounded: runs without throughput, "
-                       "step times, bandwidths or latencies");
+                       "no figures to bound: the runs have no throughput, step times, bandwidths "
+                       "or latencies");
     return 0;
 }
 

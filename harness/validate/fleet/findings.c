@@ -173,7 +173,7 @@ static int add_good(const struct fleet_judgement *judgement, const struct fleet_
         (void)snprintf(finding.sentence, sizeof(finding.sentence), FLEET_NOT_JUDGED);
     else
         (void)snprintf(finding.sentence, sizeof(finding.sentence),
-                       "nothing is off: %zu figures at most were looked at", judgement->bounds->n);
+                       "nothing is odd: %zu figures at most were compared", judgement->bounds->n);
     return findings_add(findings, &finding, err);
 }
 

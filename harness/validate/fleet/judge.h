@@ -77,7 +77,7 @@ const char *fleet_finding(const struct fleet_judgement *judgement,
                           const struct fleet_offence *offence, struct finding *finding);
 
 /* Of a machine that is SKIP without an offence. */
-#define FLEET_NOT_JUDGED "not judged: none of its figures has a bound"
+#define FLEET_NOT_JUDGED "not judged: no bound is for its figures"
 
 /*
  * One for each offence, worst machine first; and one with the id "fleet_machine" for each machine

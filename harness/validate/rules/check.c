@@ -86,7 +86,7 @@ bool check_firmware(struct checks *checks, size_t n)
     const struct facts *facts = checks->facts;
     if (machine_is_virtual(facts))
         check_say(checks, OUTCOME_SKIP, NULL,
-                  "a virtual machine: its firmware's tables are made up");
+                  "a virtual machine: its firmware's tables are not real");
     else if (facts->dmi == FACTS_DENIED)
         check_say(checks, OUTCOME_SKIP, NULL,
                   "the firmware's tables are readable as root: sudo contend validate");

@@ -232,7 +232,7 @@ static const struct expectable expectable[] = {
     {"sockets", "sockets", MADE(sockets_of_machine)},
     {"nodes", "NUMA nodes", MADE(nodes_of_machine)},
     {"memory", "memory", FACT(env.memory_bytes), .is_size = true,
-     .unknown = "the kernel does not tell how much there is"},
+     .unknown = "the kernel does not report it"},
     {"nics", "NICs", MADE(nics_on_bus), .unknown = "the PCI bus cannot be read"},
     {"nvme", "NVMe drives", MADE(nvmes_on_bus), .unknown = "the PCI bus cannot be read"},
     {"nvswitches", "NVSwitches", MADE(switches_on_bus), .unknown = "the PCI bus cannot be read"}};
@@ -408,13 +408,13 @@ static void judge_gpus_judged(struct checks *checks)
 
 const struct rule rules_count[] = {
     {RULES_EXPECTED_ID, RULE_COUNT, "hardware", ACTION_FIX, "--expect gpus=8,cpus=128,...",
-     "There is as much as --expect says, of memory at least 90%; more is a warning, but not of "
-     "memory. What never was on the bus, no other rule can miss.",
-     "who ordered the server", "contend info; lspci", .judge = judge_expected},
+     "The counts of --expect are there, of memory at least 90%. More is a warning, except for "
+     "memory. Only this rule notices a device that never appeared on the bus.",
+     "the order of the server", "contend info; lspci", .judge = judge_expected},
     {RULES_GPUS_ID, RULE_COUNT, "setup", ACTION_FIX, "a GPU, or --expect gpus=0",
      "A GPU answers and can be judged, or --expect gpus=0 says that this machine has none. Where "
      "this is skipped the verdict is SKIP, not PASS.",
-     "a pass is of what the machine is for", "contend info; lspci", .judge = judge_gpus_judged},
+     "a pass must cover the GPUs", "contend info; lspci", .judge = judge_gpus_judged},
     {"gpus_on_bus", RULE_COUNT, "hardware", ACTION_RESET, "PCI bus, driver",
      "Every NVIDIA GPU on the PCI bus is one that the driver shows; a lost one is named with its "
      "slot.",
@@ -434,7 +434,7 @@ const struct rule rules_count[] = {
            .when = is_gpu}},
      .passed = "{n} GPU{s} on the bus, known to the driver"},
     {"gpus_for_cuda", RULE_COUNT, "setup", ACTION_FIX, "driver",
-     "CUDA shows every GPU that NVML shows: the tests reach those alone.", "CUDA against NVML",
+     "CUDA shows every GPU that NVML shows: tests reach no others.", "CUDA against NVML",
      "unset CUDA_VISIBLE_DEVICES", .of_gpus = true,
      .limits = {{OF_MACHINE, MADE(gpus_of_cuda), BELOW, MADE(gpus_of_driver), OUTCOME_WARN,
                  "cuda_gpus", "GPUs", "CUDA shows {v} of the driver's {b} GPUs: {t}",
@@ -449,7 +449,7 @@ const struct rule rules_count[] = {
                  "has not started"},
                 {OF_GPU, GPU(nvlinks_active), BELOW, GPU(nvlinks), OUTCOME_FAIL, "nvlinks_active",
                  "links", "{d} of {b} NVLinks are down"}},
-     .unknown = "the driver tells of no NVLinks",
+     .unknown = "the driver reports no NVLinks",
      .passed = "all {v} NVLinks of each GPU are active"},
     {"cpus_online", RULE_COUNT, "configuration", ACTION_FIX, "sysfs",
      "Every CPU that is present is online.", "kernel, admin-guide/cputopology",
@@ -462,8 +462,8 @@ const struct rule rules_count[] = {
      .unknown = "the kernel does not say which CPUs are online",
      .passed = "all {v} CPUs are online"},
     {"cpus_allowed", RULE_COUNT, "container", ACTION_FIX, "cgroup, affinity",
-     "The cgroup and the affinity of this process allow all of the machine's CPUs: the tests see "
-     "those alone.",
+     "The cgroup and the affinity of this process allow all of the machine's CPUs: tests see no "
+     "others.",
      "cgroup v2, cpuset.cpus.effective",
      "cat /proc/self/cgroup /sys/fs/cgroup/cpuset.cpus.effective",
      .limits = {{OF_MACHINE, MADE(cpus_of_cgroup), BELOW, MADE(cpus_of_machine), OUTCOME_WARN,
@@ -481,8 +481,8 @@ const struct rule rules_count[] = {
      "cat /sys/fs/cgroup/cpu.max",
      .limits = {{OF_MACHINE, FACT(env.cgroup.cpus_limit), BELOW, MADE(cpus_of_machine),
                  OUTCOME_WARN, "cpu_quota", "CPUs",
-                 "the cgroup grants the time of {v} of {b} CPUs: who takes more is stopped until "
-                 "the next period"}},
+                 "the cgroup grants the time of {v} of {b} CPUs: a process that uses more is "
+                 "stopped until the next period"}},
      .passed = "no cgroup limits the CPUs' time"},
     {"cpu_sockets", RULE_COUNT, "configuration", ACTION_FIX,
      "firmware's tables (root), no virtual machine",
@@ -506,10 +506,10 @@ const struct rule rules_count[] = {
      "SMBIOS 3.7, type 17, against MemTotal", "sudo dmidecode -t memory", .ready = has_modules,
      .limits = {{OF_MACHINE, FACT(env.memory_bytes), BELOW, MADE(memory_installed), OUTCOME_FAIL,
                  "memory", "GiB",
-                 "the memory modules have {w} GiB, and the kernel sees {v} GiB of it: the "
-                 "firmware may have disabled one",
+                 "the memory modules have {w} GiB, but the kernel sees {v} GiB: the firmware may "
+                 "have disabled one",
                  .share = 0.9, .per = 0x1p30}},
-     .unknown = "no sizes are told", .passed = "memory modules of {w} GiB, seen by the kernel"},
+     .unknown = "no sizes are reported", .passed = "memory modules of {w} GiB, seen by the kernel"},
     {"numa_memory", RULE_COUNT, "hardware", ACTION_REPLACE, "topology",
      "Every NUMA node with CPUs has memory.", "kernel, /sys/devices/system/node",
      "numactl --hardware",

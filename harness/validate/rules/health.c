@@ -72,7 +72,7 @@ static bool has_ended(struct checks *checks)
             .when = has_failed_in_fabric, .virtual_warns = true                                    \
     }
 
-#define NOT_TOLD "the driver does not tell it here"
+#define NOT_TOLD "the driver does not report it here"
 
 const struct rule rules_health[] = {
     {"gpu_ecc", RULE_HEALTH, "hardware", ACTION_RESET, "driver",
@@ -84,7 +84,7 @@ const struct rule rules_health[] = {
                 {OF_GPU, GPU(ecc_uncorrected_life), ABOVE, NUMBER(0), OUTCOME_WARN,
                  "ecc_uncorrected_life", "errors", "{v} uncorrected ECC errors in its life"},
                 {OF_GPU, GPU(ecc), EQUALS, NUMBER(0), OUTCOME_WARN, NULL, NULL,
-                 "ECC is off: errors of its memory go unseen", .cause = "configuration",
+                 "ECC is off: errors in its memory go unnoticed", .cause = "configuration",
                  .command = "sudo nvidia-smi -e 1 && sudo nvidia-smi --gpu-reset"}},
      .unknown = NOT_TOLD, .passed = "no uncorrected ECC errors"},
     {"gpu_rows", RULE_HEALTH, "hardware", ACTION_RESET, "driver",
@@ -102,10 +102,9 @@ const struct rule rules_health[] = {
      "Neither heat nor the power supply holds a GPU's clocks down.", "NVML, clock event reasons",
      "nvidia-smi -q -d PERFORMANCE,TEMPERATURE,POWER", .of_gpus = true,
      .limits = {THROTTLED(NVML_THROTTLE_HW_POWER_BRAKE,
-                          "the power supply's brake holds its clocks down: look at its power "
-                          "cables"),
+                          "the power supply's brake holds its clocks down: check its power cables"),
                 THROTTLED(NVML_THROTTLE_HW_THERMAL | NVML_THROTTLE_SW_THERMAL,
-                          "its clocks are held down by heat: look at fans and air flow"),
+                          "its clocks are held down by heat: check fans and air flow"),
                 THROTTLED(NVML_THROTTLE_HW_SLOWDOWN,
                           "the hardware holds its clocks down: heat or power")},
      .unknown = NOT_TOLD, .passed = "no GPU is held down by heat or power"},
@@ -117,7 +116,7 @@ const struct rule rules_health[] = {
                  .share = 0.999}},
      .unknown = NOT_TOLD, .passed = "power limits are the default ones"},
     {"gpu_persistence", RULE_HEALTH, "configuration", ACTION_FIX, "driver",
-     "Persistence mode is on, so that the first process of a GPU does not wait for it.",
+     "Persistence mode is on, so that no process waits for a GPU to start.",
      "NVIDIA, Driver Persistence", "sudo systemctl enable --now nvidia-persistenced",
      .of_gpus = true,
      .limits = {{OF_GPU, GPU(persistence), EQUALS, NUMBER(0), OUTCOME_WARN, NULL, NULL,
@@ -131,15 +130,14 @@ const struct rule rules_health[] = {
                  "compute mode {t}: several processes cannot use it", .when = is_shared_without_mps,
                  .text = name_of_mode, .command = "sudo nvidia-smi -c 0"},
                 {OF_GPU, GPU(mig), ABOVE, NUMBER(0), OUTCOME_WARN, NULL, NULL,
-                 "MIG is on: what was measured is one instance of it", .command = "nvidia-smi -L",
+                 "MIG is on: only one instance was measured", .command = "nvidia-smi -L",
                  .also = true}},
      .unknown = NOT_TOLD, .passed = "default compute mode, and no MIG"},
     {"gpu_processes", RULE_HEALTH, "setup", ACTION_FIX, "driver",
      "No other process uses a GPU while it is validated.",
      "NVML, nvmlDeviceGetComputeRunningProcesses", "nvidia-smi", .of_gpus = true,
      .limits = {{OF_GPU, GPU(nprocesses), ABOVE, NUMBER(0), OUTCOME_WARN, "gpu_processes",
-                 "processes",
-                 "other processes use it ({v}): what was measured is not the GPU alone"}},
+                 "processes", "other processes use it ({v}): they disturb the measurements"}},
      .unknown = NOT_TOLD, .passed = "no other process uses a GPU"},
     {"gpu_fabric", RULE_HEALTH, "configuration", ACTION_FIX, "driver, NVSwitch",
      "The fabric manager has made every GPU part of the NVLink fabric.",
@@ -150,26 +148,26 @@ const struct rule rules_health[] = {
                 FABRIC(EQUALS, NVML_FABRIC_IN_PROGRESS, "the NVLink fabric is still being set up"),
                 FABRIC(ANY, 0, "the fabric manager could not make it part of the NVLink fabric"),
                 {OF_GPU, MADE(fabric_state), TOLD, NUMBER(0), OUTCOME_PASS, NULL, NULL, ""}},
-     .unknown = "no NVSwitch, or the driver does not tell the fabric",
+     .unknown = "no NVSwitch, or the driver does not report the fabric",
      .passed = "every GPU is part of the NVLink fabric"},
     {"peermem", RULE_HEALTH, "configuration", ACTION_FIX, "GPU, RDMA device",
      "Where GPUs and RDMA devices are, nvidia_peermem lets them talk directly.",
      "NVIDIA, GPUDirect RDMA", "sudo modprobe nvidia-peermem",
      .limits = {{OF_MACHINE, FACT(peermem), EQUALS, NUMBER(0), OUTCOME_WARN, NULL, NULL,
-                 "GPUs and RDMA devices are here, and nvidia_peermem is not loaded: RDMA goes by "
-                 "way of host memory, unless the open driver's dma-buf is used",
+                 "nvidia_peermem is not loaded: RDMA from GPUs passes through host memory, unless "
+                 "the open driver's dma-buf is used",
                  .when = has_gpu_and_rdma}},
      .unknown = "no GPU, or no RDMA device", .passed = "nvidia_peermem is loaded"},
     {"collective_peer", RULE_HEALTH, "hardware", ACTION_RESET, "measurement, two GPUs, NCCL",
-     "An all-reduce of all GPUs ends, and is right, with peer access: copies can pass while every "
-     "collective hangs.",
+     "An all-reduce of all GPUs with peer access ends, with the right result: copies can work "
+     "while every collective hangs.",
      "NCCL", "NCCL_DEBUG=INFO contend bench collective -b 8M -e 8M",
      .probes = 1u << PROBE_COLLECTIVE, .of_gpus = true, .ready = has_ended,
      .limits = {BUSBW(PROBE_COLLECTIVE)},
      .passed = "all-reduce with peer access: {v} GB/s bus, all elements right"},
     {"collective_staged", RULE_HEALTH, "configuration", ACTION_FIX, "measurement, two GPUs, NCCL",
-     "The same with peer access off (NCCL_P2P_DISABLE=1), by way of the hosts' shared memory: "
-     "where only this ends, look at ACS and the IOMMU.",
+     "The same without peer access (NCCL_P2P_DISABLE=1), through shared memory: if only this ends, "
+     "check ACS and the IOMMU.",
      "NCCL, environment variables",
      "NCCL_P2P_DISABLE=1 NCCL_DEBUG=INFO contend bench collective -b 8M -e 8M",
      .probes = 1u << PROBE_COLLECTIVE_STAGED, .of_gpus = true, .ready = has_ended,

@@ -320,7 +320,7 @@ static void say_beyond(struct checks *checks, const struct look *look)
     check.command = contained ? limit->in_container : limit->command;
     check_say(checks, warns ? OUTCOME_WARN : OUTCOME_FAIL, &check, "%s%s", sentence,
               limit->virtual_warns && machine_is_virtual(facts)
-                  ? "; of a virtual machine that may be the host's to do"
+                  ? "; on a virtual machine, perhaps only its host can"
                   : "");
 }
 

@@ -49,7 +49,7 @@ static const char *xid_said(const struct unit *unit, char buf[static 96])
     const struct facts_event *event = unit->at;
     const char *meaning = xid_meaning(event->number);
     (void)snprintf(buf, 96, "Xid %d in the kernel's log: %s", event->number,
-                   meaning ? meaning : "mostly a program's own error, not the GPU's");
+                   meaning ? meaning : "usually an error of a program, not of the GPU");
     return buf;
 }
 
@@ -79,7 +79,7 @@ static bool can_read_log(struct checks *checks)
     check_say(checks, OUTCOME_SKIP, NULL,
               checks->facts->log == FACTS_DENIED
                   ? "the kernel's log is readable as root: sudo contend validate"
-                  : "the kernel's log is not to be seen from here");
+                  : "the kernel's log is not readable here");
     return false;
 }
 
@@ -113,13 +113,13 @@ static bool has_switch(const struct facts *facts)
 
 const struct rule rules_log[] = {
     {"xid", RULE_HEALTH, "hardware", ACTION_RESET, "kernel's log (root)",
-     "No Xid of a hardware error in the kernel's log; those of programs are a warning.",
+     "The kernel's log has no Xid of a hardware error; Xids of programs are a warning.",
      "NVIDIA, XID Errors", "sudo dmesg -T | grep -i xid", .ready = can_read_log,
      .limits = {{LINES(XID, FAIL, "xid", "{t}"), .when = is_of_hardware, .text = xid_said},
                 {LINES(XID, WARN, "xid", "{t}"), .text = xid_said, .cause = "setup"}},
      .unknown = "no GPU", .knows = has_gpu, .passed = "no Xid in the kernel's log"},
     {"sxid", RULE_HEALTH, "hardware", ACTION_RESET, "kernel's log (root), NVSwitch",
-     "No fatal SXid of an NVSwitch in the kernel's log.",
+     "The kernel's log has no fatal SXid of an NVSwitch.",
      "NVIDIA, Fabric Manager for HGX, appendix D", "sudo dmesg -T | grep SXid",
      .ready = can_read_log,
      .limits = {{LINES(SXID, WARN, "sxid", "SXid {t}, not fatal, in the kernel's log"),
@@ -148,7 +148,7 @@ const struct rule rules_log[] = {
      .limits = {{LINES(MACHINE_CHECK, FAIL, "log_lines", "machine checks in the kernel's log")},
                 {OF_MACHINE, FACT(machine_checks), ABOVE, NUMBER(0), OUTCOME_FAIL, "machine_checks",
                  "exceptions", "{v} machine check exceptions since boot", .otherwise = true}},
-     .unknown = "neither counters nor the kernel's log are to be seen from here", .knows = has_log,
+     .unknown = "neither counters nor the kernel's log are readable here", .knows = has_log,
      .passed = "no machine checks since boot"},
     {"memory_errors", RULE_HEALTH, "hardware", ACTION_REPLACE, "EDAC",
      "No uncorrected errors of memory modules since boot; corrected ones are a warning.",
@@ -160,11 +160,11 @@ const struct rule rules_log[] = {
      .unknown = "the kernel counts no memory errors here: no EDAC driver", .knows = has_edac,
      .passed = "no memory errors since boot"},
     {"out_of_memory", RULE_HEALTH, "configuration", ACTION_WATCH, "kernel's log (root)",
-     "No process was killed for want of memory since boot.", "kernel, mm/oom_kill.c",
+     "No process was killed for lack of memory since boot.", "kernel, mm/oom_kill.c",
      "sudo dmesg -T | grep -i 'out of memory'", .ready = can_read_log,
      .limits = {{LINES(OUT_OF_MEMORY, WARN, "log_lines",
-                       "processes killed for want of memory in the kernel's log")}},
-     .passed = "no process was killed for want of memory"},
+                       "processes killed for lack of memory in the kernel's log")}},
+     .passed = "no process was killed for lack of memory"},
     {"cpu_heat", RULE_HEALTH, "hardware", ACTION_WATCH, "sysfs",
      "No CPU was slowed down for heat since boot.", "kernel, thermal_throttle/core_throttle_count",
      "grep . /sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count",

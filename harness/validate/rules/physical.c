@@ -18,7 +18,7 @@
 #define MOST 1.02
 
 #define TOO_MUCH(what)                                                                             \
-    "{v} GB/s is more than " what " can do ({w} GB/s): not what was meant to be measured"
+    "{v} GB/s is more than " what " can do ({w} GB/s): a cache was measured instead"
 #define TOO_LITTLE(what) "{v} GB/s is {p}% of what " what " can do ({w} GB/s)"
 
 static bool has_link(const struct unit *unit)
@@ -127,14 +127,13 @@ static bool can_judge_memory(struct checks *checks)
         return true; /* which is said for us */
     if (isnan(memory_limit_gbps(facts, &channels)) || machine_is_virtual(facts))
         check_say(checks, OUTCOME_SKIP, NULL, "%.4g GB/s; %s", value,
-                  machine_is_virtual(facts)
-                      ? "a virtual machine does not tell its memory's channels"
+                  machine_is_virtual(facts) ? "a virtual machine does not report memory channels"
                   : facts->dmi == FACTS_DENIED
                       ? "channels and speed are readable as root: sudo contend validate"
-                      : "the firmware does not tell the memory's channels and speed");
+                      : "the firmware does not report memory channels and speed");
     else if (bitset_count(&allowed) < facts->topo->ncpus)
         check_say(checks, OUTCOME_SKIP, NULL,
-                  "%.4g GB/s, by %u of %u CPUs: too few to fill the memory", value,
+                  "%.4g GB/s, by %u of %u CPUs: too few to saturate the memory", value,
                   bitset_count(&allowed), facts->topo->ncpus);
     else
         return true;
@@ -193,25 +192,22 @@ static bool none_lost(struct checks *checks)
 
 const struct rule rules_physical[] = {
     {"pcie_width", RULE_PHYSICAL, "hardware", ACTION_REPLACE, "PCI bus or driver",
-     "GPUs, NICs and NVMe drives have all the PCIe lanes that they could have.",
+     "GPUs, NICs and NVMe drives use all of their PCIe lanes.",
      "sysfs, current_link_width against max_link_width; NVML where that is hidden",
      "sudo lspci -vv | grep -e '^[0-9a-f]' -e LnkSta:",
-     .limits = {{OF_DEVICE, DEVICE(lanes), BELOW, DEVICE(lanes_max), OUTCOME_WARN, "pcie_width",
-                 "lanes", "PCIe width is x{v} of x{b}: the port above it has no more lanes",
-                 .when = is_in_short_slot},
-                {OF_DEVICE, DEVICE(lanes), BELOW, DEVICE(lanes_max), OUTCOME_FAIL, "pcie_width",
-                 "lanes",
-                 "PCIe width is x{v} of x{b}: seat the card and its riser anew, then replace them",
-                 .when = has_link},
-                {OF_GPU, GPU(pcie_width), BELOW, GPU(pcie_width_max), OUTCOME_FAIL, "pcie_width",
-                 "lanes",
-                 "PCIe width is x{v} of x{b}: seat the card and its riser anew, then replace them",
-                 .when = has_hidden_link}},
-     .unknown = "no GPU, NIC or NVMe drive whose PCIe link is told",
+     .limits =
+         {{OF_DEVICE, DEVICE(lanes), BELOW, DEVICE(lanes_max), OUTCOME_WARN, "pcie_width", "lanes",
+           "PCIe width is x{v} of x{b}: its slot has no more lanes", .when = is_in_short_slot},
+          {OF_DEVICE, DEVICE(lanes), BELOW, DEVICE(lanes_max), OUTCOME_FAIL, "pcie_width", "lanes",
+           "PCIe width is x{v} of x{b}: seat the card and its riser anew, then replace them",
+           .when = has_link},
+          {OF_GPU, GPU(pcie_width), BELOW, GPU(pcie_width_max), OUTCOME_FAIL, "pcie_width", "lanes",
+           "PCIe width is x{v} of x{b}: seat the card and its riser anew, then replace them",
+           .when = has_hidden_link}},
+     .unknown = "no GPU, NIC or NVMe drive reports its PCIe link",
      .passed = "{n} PCIe link{s} at full width"},
     {"pcie_speed", RULE_PHYSICAL, "hardware", ACTION_WATCH, "PCI bus or driver",
-     "PCIe links of NICs and NVMe drives run, and those of GPUs may run, at the generation of the "
-     "device.",
+     "PCIe links run at the generation of the device; those of idle GPUs may rise to it.",
      "sysfs, current_link_speed; NVML", "sudo lspci -vv | grep -e '^[0-9a-f]' -e LnkSta:",
      /* A GPU lowers its link while it is idle: there, the most of board and slot together. */
      .limits = {{OF_DEVICE, DEVICE(gts), BELOW, DEVICE(gts_max), OUTCOME_WARN, "pcie_speed", "GT/s",
@@ -219,40 +215,39 @@ const struct rule rules_physical[] = {
                 {OF_GPU, GPU(pcie_generation_link), BELOW, GPU(pcie_generation_gpu), OUTCOME_WARN,
                  "pcie_generation", "generation",
                  "slot and board allow PCIe gen {v}, the GPU gen {b}"}},
-     .unknown = "no GPU, NIC or NVMe drive whose PCIe speed is told",
+     .unknown = "no GPU, NIC or NVMe drive reports its PCIe speed",
      .passed = "{n} PCIe link{s} at full speed"},
     {"memory_speed", RULE_PHYSICAL, "configuration", ACTION_FIX, "firmware's tables (root)",
-     "Memory modules run at the speed that they are rated for.", "SMBIOS 3.7, type 17",
-     "sudo dmidecode -t memory", .ready = may_read_firmware,
+     "Memory modules run at their rated speed.", "SMBIOS 3.7, type 17", "sudo dmidecode -t memory",
+     .ready = may_read_firmware,
      .limits = {{OF_DIMM, FIELD(facts_dimm, configured_mts), BELOW, FIELD(facts_dimm, rated_mts),
                  OUTCOME_WARN, "memory_speed", "MT/s",
                  "memory runs at {v} of {b} MT/s: two modules a channel, a mix, or a setting of "
                  "the firmware",
                  .only = FIELD(facts_dimm, size_mib), .once = true}},
-     .unknown = "no speeds of memory modules are told", .passed = "memory runs at its {v} MT/s"},
+     .unknown = "no speeds of memory modules are reported",
+     .passed = "memory runs at its {v} MT/s"},
     {"memory_bandwidth", RULE_PHYSICAL, "hardware", ACTION_REPLACE,
      "measurement; firmware's tables (root)",
-     "All CPUs together reach 40% or more of what the channels and their speed allow, and not "
-     "more than 102%.",
+     "All CPUs together reach 40 to 102% of what memory channels and their speed allow.",
      "STREAM (McCalpin) against SMBIOS type 17", "contend bench mem_bandwidth",
      .probes = 1u << PROBE_MEMORY_BANDWIDTH, .ready = can_judge_memory,
      .limits = {WITHIN(OF_MACHINE, MEASURED(PROBE_MEMORY_BANDWIDTH, "bandwidth", ""), DDR_LEAST,
                        memory_gbps, "memory_bandwidth", "{t}", .text = channels_of)},
      .passed = "{v} GB/s, {p}% of {t}"},
     {"pcie_bandwidth", RULE_PHYSICAL, "hardware", ACTION_REPLACE, "measurement, driver",
-     "Copies between pinned memory and a GPU reach 60% or more of its PCIe generation and width, "
-     "and not more than 102%.",
+     "Copies between pinned memory and a GPU reach 60 to 102% of its PCIe generation and width.",
      "PCI Express base specification: GT/s, encoding",
      "contend bench gpu_copy -p mem=pinned -p via=ce", .probes = 1u << PROBE_GPU_COPY,
      .of_gpus = true, .ready = none_lost, .limits = {COPY("h2d"), COPY("d2h")},
-     .unknown = "the driver does not tell the PCIe links",
+     .unknown = "the driver does not report the PCIe links",
      .passed = "pinned copies are within their PCIe links"},
     {"gpu_bandwidth", RULE_PHYSICAL, "hardware", ACTION_REPLACE, "measurement, driver",
-     "A GPU's memory reaches 70% or more of its clock times its width, and not more than 102%.",
+     "A GPU's memory reaches 70 to 102% of its clock times its width.",
      "NVML, nvmlDeviceGetMemoryBusWidth and nvmlDeviceGetMaxClockInfo", "contend bench gpu_stream",
      .probes = 1u << PROBE_GPU_STREAM, .of_gpus = true, .ready = none_lost,
      .limits = {WITHIN(OF_GPU, MEASURED(PROBE_GPU_STREAM, "device_bandwidth", ""), HBM_LEAST,
                        hbm_gbps, "device_bandwidth", "its memory", .part = NULL)},
-     .unknown = "the driver does not tell the GPUs' memory clock and width",
+     .unknown = "the driver does not report the GPUs' memory clock and width",
      .passed = "{n} GPU{s} with memory as fast as its clock and width"},
     {.id = NULL}};

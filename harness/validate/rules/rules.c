@@ -159,7 +159,7 @@ static void merge_looks(struct finding *first, const struct finding *second)
     tell_look(first, a, sizeof(a));
     tell_look(second, b, sizeof(b));
     (void)snprintf(had, sizeof(had), "%s", first->evidence);
-    (void)snprintf(first->evidence, sizeof(first->evidence), "first look %s, second %s", a, b);
+    (void)snprintf(first->evidence, sizeof(first->evidence), "first try %s, second %s", a, b);
     if (had[0])
         text_append(first->evidence, sizeof(first->evidence), "; ", "%.120s", had);
     if (first->outcome == OUTCOME_FAIL && second &&
@@ -203,7 +203,7 @@ int rules_second_look(struct findings *first, const struct findings *second, uns
             (before && strcmp(before->subject, late.subject) == 0 && same_metric(before, &late)))
             continue;
         only_warn(&late);
-        (void)snprintf(late.evidence, sizeof(late.evidence), "%s", "on the second look alone");
+        (void)snprintf(late.evidence, sizeof(late.evidence), "%s", "on the second try only");
         rc = findings_add(first, &late, err);
     }
     return rc;

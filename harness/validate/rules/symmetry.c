@@ -46,7 +46,7 @@ static bool has_modules(struct checks *checks)
     if (!check_firmware(checks, checks->facts->ndimms))
         return false;
     if (n < 2)
-        check_say(checks, OUTCOME_SKIP, NULL, "the firmware lists no two memory modules");
+        check_say(checks, OUTCOME_SKIP, NULL, "the firmware does not list two memory modules");
     return n > 1;
 }
 
@@ -171,13 +171,12 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
         name_unit(checks->facts, alike, low->id, unit, sizeof(unit));
         const struct check check = check_of(alike, unit, low->value, OUTLIER_RATIO * high->value);
         check_say(checks, OUTCOME_WARN, &check,
-                  "%s is %.4g %s, and of %s %d it is %.4g: of two, nobody can say which is odd",
+                  "%s is %.4g %s, of %s %d %.4g: with two, either may be the odd one",
                   metric_of(alike), low->value, alike->in, alike->shown, high->id, high->value);
     } else if (judgement.verdict == OUTLIER_SPLIT) {
         *wrong = true;
         check_say(checks, OUTCOME_WARN, NULL,
-                  "%s of %zu %ss falls into groups, or differs by more than a tenth: none of them "
-                  "alone is odd",
+                  "%s of %zu %ss forms groups, or differs by more than a tenth: none is an outlier",
                   metric_of(alike), compared, alike->shown);
     }
     return compared;
@@ -198,12 +197,10 @@ static void judge_alike(struct checks *checks)
             compared += judge_alike_of(checks, &alike[p], values, found, kind, &wrong);
     }
     if (!compared)
-        check_say(checks, OUTCOME_SKIP, NULL, "one %s, and no peer to hold it against",
-                  alike->shown);
+        check_say(checks, OUTCOME_SKIP, NULL, "one %s: no peer to compare with", alike->shown);
     else if (left_out)
-        check_say(checks, OUTCOME_WARN, NULL,
-                  "the first %d %ss were compared with each other, and no more", OUTLIER_UNITS_MAX,
-                  alike->shown);
+        check_say(checks, OUTCOME_WARN, NULL, "only the first %d %ss were compared",
+                  OUTLIER_UNITS_MAX, alike->shown);
     else if (!wrong)
         check_say(checks, OUTCOME_PASS, NULL, "%zu %ss are alike", compared / n, alike->shown);
 }
@@ -227,7 +224,7 @@ const struct rule rules_symmetry[] = {
      .passed = "all GPUs have the same links, lanes, power limit, clocks and ECC"},
     {"modules_alike", RULE_SYMMETRY, "hardware", ACTION_REPLACE,
      "firmware's tables (root), no virtual machine",
-     "All memory modules have one size, so that all memory lies on all channels.",
+     "All memory modules have the same size, so that all memory uses all channels.",
      "SMBIOS 3.7, type 17", "sudo dmidecode -t memory", .ready = has_modules,
      .limits = {{OF_DIMM, FIELD(facts_dimm, size_mib), DIFFERS, MADE(first_module_mib),
                  OUTCOME_WARN, "module_size", "MiB",
@@ -236,9 +233,8 @@ const struct rule rules_symmetry[] = {
                  .only = FIELD(facts_dimm, size_mib), .once = true}},
      .passed = "memory modules of one size, {v} MiB"},
     {"cpus_alike", RULE_SYMMETRY, "hardware", ACTION_WATCH, "measurement",
-     "Every CPU, alone, multiplies and copies as fast as its peers of the same kind.",
-     outlier_source, "contend bench cpu_speed", .probes = 1u << PROBE_CPU_SPEED,
-     .judge = judge_alike,
+     "Every CPU, alone, computes and copies as fast as its peers of the same kind.", outlier_source,
+     "contend bench cpu_speed", .probes = 1u << PROBE_CPU_SPEED, .judge = judge_alike,
      .alike = {{"cpu_rate", "", "cpu", "CPU", "G/s", .same_kind = true},
                {"cpu_copy", "", "cpu", "CPU", "GB/s", .same_kind = true}}},
     {"nodes_alike", RULE_SYMMETRY, "hardware", ACTION_REPLACE, "measurement, two NUMA nodes",

@@ -97,8 +97,8 @@ void advice_say_none(const struct analysis *analysis, const struct recommendatio
     if (made->disturbed || made->best < 0 || !made->best_gain.rounds)
         return;
     format_ratio_to(&made->best_gain, "", reference, ratio, sizeof(ratio));
-    text_set(finding->sentence, "no measurable gain: %s%s. %s, the fastest other, does %s.",
-             made->is_default ? "leave it as it is" : "nothing is ahead of ",
+    text_set(finding->sentence, "no measurable gain: %s%s. The fastest other is %s, %s.",
+             made->is_default ? "leave it as it is" : "nothing is faster than ",
              made->is_default ? "" : reference, arm_name(&analysis->result->arms[made->best]),
              ratio);
 }
@@ -202,7 +202,7 @@ static void add_loss(const struct story *story, struct finding *advice)
         const char *words;
     } parts[] = {
         {oncpu, describe_oncpu(story)},
-        {blocked, isnan(queue) ? "blocked or in the run queue (the kernel does not tell which)"
+        {blocked, isnan(queue) ? "blocked or in the run queue (the kernel does not report which)"
                                : "blocked: waiting for other threads, the device or memory"},
         {queue, "waiting in the run queue"},
         {loss_of(story, "loss_throttled_per_step"),
@@ -224,7 +224,7 @@ static void add_loss(const struct story *story, struct finding *advice)
         text_add(advice->sentence, "; %.0f%% of the loss was %s", percent, parts[largest].words);
     /* The hypervisor's share of blocked time is known, the others are not. */
     if (largest == 1 && stolen >= 0.5)
-        text_add(advice->sentence, ", of it up to %.0f%% stolen by the hypervisor",
+        text_add(advice->sentence, ", including up to %.0f%% stolen by the hypervisor",
                  fmin(stolen, 100));
 }
 
@@ -327,9 +327,8 @@ static void tell_same_plans(const struct story *story, struct finding *advice)
     for (size_t i = 0; i < story->result->narms; i++)
         if (&arms[i] != reference && arms[i].slots == reference->slots && !arms[i].alone &&
             arm_same_plan(&arms[i], reference))
-            text_set(advice->sentence,
-                     "the placements that can be had here give the workers the same CPUs "
-                     "and threads: what differs is chance.");
+            text_set(advice->sentence, "the placements possible here give the workers the same "
+                                       "CPUs and threads: differences are chance.");
 }
 
 /* "throughput: none 833 items/s, sized 10.0 k items/s; 3 rounds". */

@@ -68,18 +68,17 @@ void scaling_find(const struct analysis *analysis, struct findings *findings)
     double rate = median_of(analysis, scaling.arm[enough][p], METRIC_RATE);
     double held = median_of(analysis, arm, "efficiency");
     unsigned workers = scaling.counts[most], fewer = scaling.counts[enough];
-    text_set(finding.sentence, "most work per second was done by %u worker%s under %s: %s %s",
-             workers, workers == 1 ? "" : "s", placement_infos[scaling.placements[p]].name,
+    text_set(finding.sentence, "highest throughput: %u worker%s under %s, %s %s", workers,
+             workers == 1 ? "" : "s", placement_infos[scaling.placements[p]].name,
              units_format_si(best, number, sizeof(number)), analysis->rounds.arms[arm].rate_unit);
     if (!isnan(held))
-        text_add(finding.sentence, ", at an efficiency of %s",
-                 text_percent(held, percent, sizeof(percent)));
+        text_add(finding.sentence, ", efficiency %s", text_percent(held, percent, sizeof(percent)));
     if (enough < most)
-        text_add(finding.sentence, "; %u %s %s of it.", fewer, fewer == 1 ? "does" : "do",
+        text_add(finding.sentence, "; %u %s %s of that.", fewer, fewer == 1 ? "reaches" : "reach",
                  text_percent(rate / best, percent, sizeof(percent)));
     else
         text_add(finding.sentence,
-                 most + 1 == scaling.ncounts ? "; more workers than these were not tried." : ".");
+                 most + 1 == scaling.ncounts ? "; more workers were not tried." : ".");
     if (advice_may_advise(scaling.placements[p]))
         (void)advice_command(analysis->result, &analysis->result->arms[scaling.arm[enough][p]],
                              finding.command, sizeof(finding.command));

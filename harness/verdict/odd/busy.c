@@ -54,8 +54,8 @@ void busy_find(const struct analysis *analysis, struct findings *findings)
         text_add(finding.sentence, "%sthe hypervisor took %.0f%% of the CPUs",
                  others ? ", and " : "", 100 * steal);
     text_add(finding.sentence, ": %s.",
-             result->variants ? "pairs of rounds bear that, but more of them are needed"
-                              : "not evidence; quiet the machine, or measure longer");
+             result->variants ? "pairs of rounds tolerate that, but it takes more of them"
+                              : "not usable as evidence; quiet the machine, or measure longer");
     text_set(finding.evidence,
              "medians over %zu launches; disturbed is above %.0f%% used or %.0f%% taken", launches,
              100 * COLLECT_NOISY_FOREIGN, 100 * COLLECT_NOISY_STEAL);

@@ -29,12 +29,12 @@ static void add_mask(const struct arm *arm, const struct tree_mask *mask,
              arm->variant ? arm->variant->name : "", arm->variant ? ", " : "",
              placement_infos[arm->placement].name);
     if (!is_told(findings, &finding))
-        findings_putf(
-            findings, &finding, "%s: it was bound to CPUs %s, and its placement gave it %s",
-            mask->beyond ? "it sets its own CPUs, so that the placement does not hold for it"
-                         : "it narrows its CPUs by itself, within its placement",
-            bitset_format(&mask->cpus, got, sizeof(got)),
-            bitset_format(&planned->cpus, want, sizeof(want)));
+        findings_putf(findings, &finding,
+                      "%s: it was bound to CPUs %s, and its placement gave it %s",
+                      mask->beyond ? "it sets its own CPUs: the placement does not apply to it"
+                                   : "it uses only some CPUs of its placement, by its own choice",
+                      bitset_format(&mask->cpus, got, sizeof(got)),
+                      bitset_format(&planned->cpus, want, sizeof(want)));
 }
 
 void commands_find(const struct analysis *analysis, struct findings *findings)
@@ -59,7 +59,7 @@ void commands_find(const struct analysis *analysis, struct findings *findings)
         }
     if (cut_bytes)
         findings_putf(findings, &(struct finding){.id = "output_cut"},
-                      "Of the command's output %s were not kept: a file of it holds 1 MiB.",
+                      "%s of the command's output were dropped: each file holds 1 MiB.",
                       units_format_bytes(cut_bytes, size, sizeof(size)));
     if (killed)
         findings_putf(findings, &(struct finding){.id = "ignored_sigterm"},

@@ -280,7 +280,7 @@ static void add_few_steps(const struct search *search, size_t index)
         return;
     name_arm(search, arm, finding.subject);
     text_set(finding.sentence,
-             "%.0f step%s of a worker in %u of %u round%s: the limit has no room for %d (--limit)",
+             "only %.0f step%s of a worker in %u of %u round%s: raise --limit, as medians need %d",
              least, least == 1 ? "" : "s", few, rounds, rounds == 1 ? "" : "s", BENCH_STEPS_LEAST);
     add_joined(search, &finding);
 }
@@ -295,9 +295,9 @@ static void add_above_one(const struct search *search, size_t index)
         return;
     name_arm(search, arm, finding.subject);
     text_set(finding.sentence,
-             "efficiency above 100%%, by its interval too: a slice alone was slower than "
-             "the same among %u workers, as where clocks rise under load (turbo, uncore), or "
-             "the baseline's rounds were unlucky ones",
+             "efficiency is above 100%%, also by its interval: the solo run on a slice was slower "
+             "than the same slice among %u workers. Clocks may rise under load (turbo, uncore), or "
+             "rounds of the solo run were disturbed",
              arm->slots);
     add_joined(search, &finding);
 }

@@ -189,25 +189,23 @@ static void tell_one(const struct teller *teller, const struct symmetry_comparis
     (void)name_comparison(c, what, sizeof(what));
     text_set(finding.sentence, "%s%s: ", c->power_limited ? "power-limited: " : "", what);
     if (two)
-        text_add(finding.sentence, "%s, %s; of two, nobody can say which is the odd one",
+        text_add(finding.sentence, "%s, %s; with two, either may be the odd one",
                  name_amount(teller, c, &c->units[!first], " has ", low),
                  name_amount(teller, c, &c->units[first], " has ", high));
     else if (c->nlow && c->sense == OUTLIER_WAITED)
         text_add(finding.sentence,
-                 "the others wait %s for %zu of %zu %s: too many to be called odd, rather groups",
+                 "the others wait %s for %zu of %zu %s: groups rather than outliers",
                  format_amount(lateness(c, &c->least), c->row, amount, sizeof(amount)), c->nlow,
                  c->njudged, plural);
     else if (c->nlow)
         text_add(finding.sentence,
-                 "%zu of %zu %s do not reach the others' %s: too many to be called odd, rather "
-                 "groups",
-                 c->nlow, c->njudged, plural,
-                 format_amount(c->typical, c->row, amount, sizeof(amount)));
+                 "%zu of %zu %s do not reach the others' %s: groups rather than outliers", c->nlow,
+                 c->njudged, plural, format_amount(c->typical, c->row, amount, sizeof(amount)));
     else { /* far apart, but none is worse than most */
         text_set(finding.evidence, "%zu units", c->njudged);
-        text_add(finding.sentence, "%s, and %s: not alike, but none is odd",
-                 name_amount(teller, c, &c->least, " has least, ", low),
-                 name_amount(teller, c, &c->most, " most, ", high));
+        text_add(finding.sentence, "%s, and %s: they differ, but none is an outlier",
+                 name_amount(teller, c, &c->least, " has the least, ", low),
+                 name_amount(teller, c, &c->most, " the most, ", high));
     }
     findings_put(teller->findings, &finding);
 }

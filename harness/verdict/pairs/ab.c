@@ -153,10 +153,10 @@ static void say_unclear(const struct sequential *of, double threshold, struct co
     if (of->n < 2)
         text_set(how_many, "more rounds are needed");
     else if (more < 1e5)
-        text_set(how_many, "about %.0f more %s probably do", fmax(more, 1),
+        text_set(how_many, "about %.0f more %s should decide", fmax(more, 1),
                  more > 1 ? "rounds" : "round");
-    text_set(one->reason, "After %zu paired round%s a change is neither shown nor excluded; %s.",
-             of->n, of->n == 1 ? "" : "s", how_many);
+    text_set(one->reason, "Undecided after %zu paired round%s; %s.", of->n, of->n == 1 ? "" : "s",
+             how_many);
 }
 
 /* A difference below it is none: of a time at least what a reading of the clock takes here. */
@@ -178,7 +178,7 @@ static void judge(const struct duel *duel, const struct sequential *of,
     double least = least_difference(duel, one);
     if (difference < least && (more || less || within)) {
         one->outcome = OUTCOME_SAME;
-        text_set(one->reason, "The difference is below %.3g %.20s, which is none.", least,
+        text_set(one->reason, "The difference is below %.3g %.20s, too small to count.", least,
                  one->unit);
     } else if (within) {
         one->outcome = OUTCOME_SAME;
@@ -187,8 +187,8 @@ static void judge(const struct duel *duel, const struct sequential *of,
     } else if (more || less) {
         bool good = more == !strcmp(one->better, "higher");
         one->outcome = good ? OUTCOME_FASTER : OUTCOME_SLOWER;
-        text_set(one->reason, "After %zu paired rounds it is excluded that %s is no %s than %s.",
-                 of->n, one->other, more ? "higher" : "lower", one->base);
+        text_set(one->reason, "Shown by %zu paired rounds: %s is %s than %s.", of->n, one->other,
+                 more ? "higher" : "lower", one->base);
     } else {
         one->outcome = OUTCOME_UNCLEAR;
         say_unclear(of, threshold, one);
@@ -263,13 +263,13 @@ static void doubt_pairs(const struct duel *duel, const struct group groups[2],
     if (one->outcome == OUTCOME_FASTER && cut) {
         one->outcome = OUTCOME_UNCLEAR;
         text_set(one->reason,
-                 "%s has steps that did not end within the limit: by the others alone it is "
-                 "not shown to be faster. A longer --limit may.",
+                 "%s has steps that did not end within the limit; the others alone do not show "
+                 "that it is faster. Try a longer --limit.",
                  arm_at(duel, groups[1].arm)->variant->name);
     } else if (one->outcome == OUTCOME_SAME && (cut_base || cut)) {
         one->outcome = OUTCOME_UNCLEAR;
-        text_set(one->reason, "Steps did not end within the limit: bounds cannot show that nothing "
-                              "changed. A longer --limit may.");
+        text_set(one->reason, "Steps did not end within the limit; bounds cannot show that nothing "
+                              "changed. Try a longer --limit.");
     }
 }
 
@@ -282,9 +282,10 @@ static void say_missing(const struct duel *duel, size_t nbase, size_t nother,
     const char *reason = duel->analysis->rounds.arms[arm].reason;
     one->outcome = OUTCOME_MISSING;
     if (nbase && nother)
-        text_set(one->reason, "There is no round that both have.");
+        text_set(one->reason, "No round has values of both.");
     else
-        text_set(one->reason, "%s has no value of it%s%s.", name, reason[0] ? ": " : "", reason);
+        text_set(one->reason, "%s has no value of this metric%s%s.", name, reason[0] ? ": " : "",
+                 reason);
 }
 
 /* A group of either arm; of one that both have, the base's. */
@@ -399,8 +400,8 @@ static void close_family(struct comparisons *comparisons, bool gates)
             continue;
         one->outcome = OUTCOME_UNCLEAR;
         text_set(one->reason,
-                 "After %u paired rounds a change is shown of it alone, not yet among the "
-                 "%zu that were compared; a few more rounds probably do.",
+                 "After %u paired rounds its change is clear by itself, but not yet as one of %zu "
+                 "compared metrics; a few more rounds should decide.",
                  one->pairs, n);
     }
     free(sorted);

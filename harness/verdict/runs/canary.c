@@ -105,7 +105,7 @@ void canary_find(const struct analysis *analysis, struct findings *findings)
     for (size_t i = 0; i < n; i++)
         far += fmax(values[i] / median, median / values[i]) > 1 + CANARY_STEADY;
     free(values);
-    text_set(finding.sentence, "moved by %.0f%% from round to round (%s", 100 * (range - 1),
+    text_set(finding.sentence, "changed by %.0f%% from round to round (%s", 100 * (range - 1),
              name_value(widest->metric, &widest->dims, name));
     if (far)
         text_add(finding.sentence, ", %u of %zu rounds", far, n);

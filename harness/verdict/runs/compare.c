@@ -293,25 +293,25 @@ static void explain_unclear(const struct judge *judge, const struct candidate *c
     unsigned needed = runs_needed(judge, measured, threshold);
     (void)comparison_format_ratio(comparison->ratio, change, sizeof(change));
     text_add(comparison->reason,
-             "%s%s is %s what equal runs can differ by (%s; %s, spread between runs %s)",
-             measured->half > TOO_NOISY ? "too noisy to say: " : "", change,
+             "%s%s is %s the range of equal runs (%s; %s, spread between runs %s)",
+             measured->half > TOO_NOISY ? "too noisy: " : "", change,
              gain > measured->half ? "beyond" : "within",
              format_equal(comparison, measured, equal, sizeof(equal)),
              say_runs(measured, runs, sizeof(runs)),
              comparison_format_spread(measured->spread.sd, between, sizeof(between)));
     if (gain > measured->half + judge->moved) {
-        text_add(comparison->reason, ", but together with %s of the same steps it is not.",
+        text_add(comparison->reason, ", but not together with %s of the same steps.",
                  pair_first(candidate->mate->pair)->row->metric);
         needed = 0;
     } else if (gain > measured->half)
-        text_add(comparison->reason, ", but by less than the machine itself moved (%s).",
+        text_add(comparison->reason, ", but by less than the machine itself changed (%s).",
                  comparison_format_spread(judge->moved, equal, sizeof(equal)));
     else
         text_add(comparison->reason, ".");
     if (needed)
-        text_add(comparison->reason, " 'contend ab' would tell, or %u runs a side.", needed);
+        text_add(comparison->reason, " Decide it by 'contend ab', or by %u runs a side.", needed);
     else
-        text_add(comparison->reason, " 'contend ab' would tell.");
+        text_add(comparison->reason, " Decide it by 'contend ab'.");
 }
 
 /* The pair that tells the clock behind a rate, on both sides; NULL = there is none. */
@@ -337,7 +337,7 @@ static void explain_clock(const struct judge *judge, const struct pair *pair,
     if (!clock)
         return;
     double ratio = measured_median(clock, PAIRING_OTHER) / measured_median(clock, PAIRING_BASE);
-    text_add(comparison->reason, " Its clock: %s; so in clock cycles: %s.",
+    text_add(comparison->reason, " Its clock: %s; in clock cycles: %s.",
              comparison_format_ratio(ratio, change, sizeof(change)),
              comparison_format_ratio(comparison->ratio / ratio, left, sizeof(left)));
 }
@@ -389,26 +389,27 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
     comparison->outcome = OUTCOME_UNCLEAR;
     if (is_bound && !understates(&measured))
         text_add(comparison->reason,
-                 "a step did not end within the limit: a bound cannot show this.");
+                 "a step did not end within the limit: a bound shows no change in this direction.");
     else if (changed && fabs(measured.gain) > threshold) {
         comparison->outcome = measured.gain > 0 ? OUTCOME_FASTER : OUTCOME_SLOWER;
         explain_changed(judge, &measured, comparison);
     } else if (!is_bound && fabs(measured.gain) + same + judge->moved <= threshold) {
         comparison->outcome = OUTCOME_SAME;
         tail = SAME_TAIL;
-        text_add(comparison->reason, "within the %.2g%% that count, by the 90%% interval.",
+        text_add(comparison->reason, "less than %.2g%%, by the 90%% interval.",
                  100 * expm1(threshold));
     } else if (changed)
-        text_add(comparison->reason, "it changed, but perhaps by less than the %.2g%% that count.",
+        text_add(comparison->reason,
+                 "it changed, but perhaps by less than %.2g%%, which does not count.",
                  100 * expm1(threshold));
     else
         explain_unclear(judge, candidate, &measured, threshold, comparison);
     if (comparison->outcome != OUTCOME_SAME)
         explain_clock(judge, candidate->pair, comparison);
     if (measured.noisy)
-        text_add(comparison->reason, " The machine was disturbed: noisy, so more spread is taken.");
+        text_add(comparison->reason, " The machine was disturbed: a larger spread is assumed.");
     if (judge->moved > 0)
-        text_add(comparison->reason, " The machine itself moved (%s): so much is not counted.",
+        text_add(comparison->reason, " The machine itself changed (%s): that much does not count.",
                  judge->moved_what);
     set_interval(comparison, row, measured.gain,
                  (tail == SAME_TAIL ? same : measured.half) + judge->moved, tail);

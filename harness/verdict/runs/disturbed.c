@@ -22,11 +22,11 @@ char *disturbed_say(const struct disturbed *of, char *buf, size_t size)
     for (size_t i = 0; i < DISTURBED_SIDES; i++) {
         const struct disturbed_runs *side = &of->side[i];
         if (is_disturbed(side) && side->runs == 1)
-            text_append(buf, size, ", and ", "the run of %s is no evidence: %s", side->name,
+            text_append(buf, size, ", and ", "the run of %s was disturbed: %s", side->name,
                         side->why);
         else if (is_disturbed(side))
-            text_append(buf, size, ", and ", "%zu of %zu runs of %s are no evidence: %s",
-                        side->busy, side->runs, side->name, side->why);
+            text_append(buf, size, ", and ", "%zu of %zu runs of %s were disturbed: %s", side->busy,
+                        side->runs, side->name, side->why);
     }
     return buf;
 }

@@ -277,7 +277,7 @@ static void say_end(const struct judged *judged)
     else if (last->at != end.change.at)
         text_add(finding.sentence, ", in steps");
     if (end.canary)
-        text_add(finding.sentence, "; the machine itself moved: %s %s", end.canary->figure.metric,
+        text_add(finding.sentence, "; the machine itself changed: %s %s", end.canary->figure.metric,
                  comparison_format_ratio(end.by, ratio, sizeof(ratio)));
     finding.outcome = end.outcome;
     finding.severity = end.outcome == OUTCOME_SLOWER    ? FINDING_BAD
@@ -328,12 +328,12 @@ static void say_whole(const struct history *history, size_t figures, size_t unte
                               .severity = slower ? FINDING_BAD : FINDING_NOTE,
                               .outcome = slower ? OUTCOME_SLOWER : OUTCOME_SAME};
     text_set(finding.sentence,
-             "%zu runs of one machine, %s to %s: of %zu figures %zu ended SLOWER, %zu FASTER, "
-             "%zu UNCLEAR, as the machine moved too, and %zu as they began.",
+             "%zu runs of one machine, %s to %s, %zu figures: %zu SLOWER, %zu FASTER, %zu UNCLEAR "
+             "because the machine changed too, %zu unchanged.",
              history->nruns, history->runs[0].started, history->runs[history->nruns - 1].started,
              figures, slower, faster, unclear, figures - slower - faster - unclear);
     if (untested)
-        text_add(finding.sentence, " %zu more %s in fewer than %d runs, and %s not looked at.",
+        text_add(finding.sentence, " %zu more %s in fewer than %d runs, and %s not judged.",
                  untested, untested == 1 ? "is" : "are", CHANGES_RUNS,
                  untested == 1 ? "was" : "were");
     findings_put(findings, &finding);
@@ -347,8 +347,7 @@ static void say_few(const struct history *history, size_t longest, struct findin
     text_set(finding.sentence, "%zu runs of one machine", history->nruns);
     if (longest < history->nruns)
         text_add(finding.sentence, ", %zu with the same figure", longest);
-    text_add(finding.sentence,
-             ": a change is not to be told from chance below %d, with %d on either side of it.",
+    text_add(finding.sentence, ": finding a change takes %d, with %d on either side of it.",
              CHANGES_RUNS, CHANGES_SIDE);
     findings_put(findings, &finding);
 }

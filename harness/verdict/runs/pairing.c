@@ -236,9 +236,9 @@ static int check(const struct pairing_runs sides[PAIRING_SIDES], const struct pa
 {
     const struct row *a = before->row, *b = row->row;
     if (before->side == row->side && before->run == row->run)
-        return err_set(
-            err, -EINVAL, "%.20s, run %.63s: two rows of the same: %.60s, %.30s, %.60s, %.40s",
-            sides[row->side].name, b->run_id, b->bench, b->placement, b->params, b->metric);
+        return err_set(err, -EINVAL, "%.20s, run %.63s: duplicate rows: %.60s, %.30s, %.60s, %.40s",
+                       sides[row->side].name, b->run_id, b->bench, b->placement, b->params,
+                       b->metric);
     if (strcmp(a->unit, b->unit) != 0 || strcmp(a->better, b->better) != 0)
         return err_set(err, -EINVAL,
                        "%.40s of %.60s is in %.30s (%.10s is better) in run %.63s, and in %.30s "
@@ -349,21 +349,24 @@ static void say_use(const struct new_param *param, const char *lacking, const ch
                     char *buf, size_t size)
 {
     if (param->has_def && (param->varies || !strcmp(param->value, param->def)))
-        (void)snprintf(buf, size, "%s lacks '%s' of %s: compared where %s has its default, %s",
-                       lacking, param->name, param->bench, having, param->def);
+        (void)snprintf(
+            buf, size,
+            "%s lacks parameter '%s' of %s: only the rows of %s at its default, %s, are compared",
+            lacking, param->name, param->bench, having, param->def);
     else if (param->has_def)
         (void)snprintf(buf, size,
-                       "%s lacks '%s' of %s, and %s has it at %s, not at its default %s: these "
+                       "%s lacks parameter '%s' of %s; %s has %s instead of its default %s: these "
                        "rows are MISSING",
                        lacking, param->name, param->bench, having, param->value, param->def);
     else if (param->varies)
-        (void)snprintf(buf, size,
-                       "%s lacks '%s' of %s, and %s has several values of it: these rows are "
-                       "MISSING",
-                       lacking, param->name, param->bench, having);
+        (void)snprintf(
+            buf, size,
+            "%s lacks parameter '%s' of %s; %s has several values: these rows are MISSING", lacking,
+            param->name, param->bench, having);
     else
-        (void)snprintf(buf, size, "%s lacks '%s' of %s, which is %s in all of %s: left out",
-                       lacking, param->name, param->bench, param->value, having);
+        (void)snprintf(buf, size,
+                       "%s lacks parameter '%s' of %s, which is %s in all of %s: ignored", lacking,
+                       param->name, param->bench, param->value, having);
 }
 
 char *new_params_say(const struct pairing *pairing, const struct pairing_runs sides[PAIRING_SIDES],

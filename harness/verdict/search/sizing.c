@@ -261,7 +261,7 @@ static void add_enough(const struct sizing_curves *curves, const struct result *
                               .value = cores,
                               .low = NAN,
                               .high = NAN};
-    text_set(finding.sentence, "Within %.0f%% of its best, one worker alone needs ",
+    text_set(finding.sentence, "To reach %.0f%% of its best, one worker alone needs ",
              100 * SIZING_SHARE);
     add_needed(curves, curves->enough, curves->knee, &finding);
     if (both) {
@@ -291,8 +291,7 @@ void sizing_judge(const struct analysis *analysis, struct findings *findings)
     if (!isnan(curves.median_error))
         findings_putf(findings, &finding,
                       "%u times one worker with as many cores predicts %u workers with a median "
-                      "error of %s, at worst %s: what memory, caches and clocks cost that they "
-                      "share is not in it.",
+                      "error of %s, at worst %s: the cost of shared memory, caches and clocks.",
                       curves.workers, curves.workers,
                       text_percent(curves.median_error, median, sizeof(median)),
                       text_percent(curves.worst_error, worst, sizeof(worst)));

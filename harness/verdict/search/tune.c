@@ -100,8 +100,7 @@ int tune_arrange(void *arg, const struct topo *topo, const struct arms_request *
     size_t first = find_first(tune, result);
     if (first == n)
         return err_set(err, -EINVAL,
-                       "no placement but none is possible here, so there is nothing to choose "
-                       "from: name others by --placement");
+                       "only placement none is possible here: name others by --placement");
     set_idle(tune, result, first, false);
     tune->is_looking = true;
     tune->halving = (struct halving){.n = n, .arms = tune->arms, .tolerance = tune->tolerance};
@@ -187,7 +186,7 @@ bool tune_tell_time(const struct tune *tune, char *buf, size_t size)
     if (tried >= tune->npossible)
         return false;
     (void)snprintf(buf, size,
-                   "a setting takes %.3g s: the time has room for about %zu of %zu settings; "
+                   "a setting takes %.3g s: there is time for about %zu of %zu settings; "
                    "--max-time %s tries all",
                    tune->arm_s, tried, tune->npossible,
                    tune_say_time(tune_time_for_all(tune), enough));

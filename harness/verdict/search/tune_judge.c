@@ -100,8 +100,8 @@ static void add_recommended(const struct judged *judged)
             advice_reason_length(&arms[made->reference]), arms[made->reference].reason);
     else
         text_set(finding.sentence,
-                 "recommended: %s, %s. Measured in %zu fresh round%s that the search among %zu "
-                 "setting%s has not seen.",
+                 "recommended: %s, %s. Measured in %zu fresh round%s, after a search among %zu "
+                 "setting%s.",
                  name_at(judged, setting->arm),
                  advice_format_gain(judged->analysis, made, gain, sizeof(gain)), made->gain.rounds,
                  made->gain.rounds == 1 ? "" : "s", tune->ntried, tune->ntried == 1 ? "" : "s");
@@ -143,8 +143,8 @@ static void add_leader(const struct judged *judged)
         const struct paired_ratio more = analysis_ratio(
             judged->analysis, (int)setting_of(judged, TUNE_LEADER)->arm, setting->arm);
         text_set(finding.sentence,
-                 "%s led the search and asks more of who applies it: in the fresh rounds %s "
-                 "has %s of its throughput.",
+                 "%s led the search, but is harder to apply: in the fresh rounds %s reaches %s of "
+                 "its throughput.",
                  leader, name, say_share(&more, share, sizeof(share)));
     }
     findings_put(judged->findings, &finding);
@@ -164,11 +164,11 @@ static void add_fewer(const struct judged *judged, enum tune_role role)
         analysis_ratio(judged->analysis, (int)simplest->arm, setting_of(judged, role)->arm);
     if (arm->plan.status != PLAN_OK)
         findings_putf(judged->findings, &finding,
-                      "With %lld core%s fewer %s is not possible: %.120s.", fewer, plural, of,
+                      "With %lld core%s less, %s is not possible: %.120s.", fewer, plural, of,
                       arm->plan.reason);
     else if (kept.rounds)
         findings_putf(judged->findings, &finding,
-                      "With %lld core%s fewer %s keeps %s of its throughput.", fewer, plural, of,
+                      "With %lld core%s less, %s keeps %s of its throughput.", fewer, plural, of,
                       say_share(&kept, share, sizeof(share)));
 }
 
@@ -183,8 +183,8 @@ static void add_none_ended(const struct judged *judged)
             why = judged->analysis->rounds.arms[arm].reason;
     }
     findings_putf(judged->findings, &(struct finding){.id = "tune_lost", .severity = FINDING_BAD},
-                  "None of the %zu settings tried gave a rate in each of its rounds, so none is "
-                  "recommended: %.200s.",
+                  "No recommendation: none of the %zu settings tried gave a rate in each of its "
+                  "rounds: %.200s.",
                   tune->ntried, why);
 }
 
@@ -200,8 +200,8 @@ static void add_short(const struct judged *judged)
         text_set(rounds, "There was time for %zu fresh round%s of none", n, n == 1 ? "" : "s");
     findings_putf(judged->findings,
                   &(struct finding){.id = "tune_short", .severity = FINDING_DOUBT},
-                  "%s, and an interval takes %d. A round of none and one other setting takes "
-                  "%.3g s here: --max-time %s has room for them.",
+                  "%s, but an interval takes %d. A round of none and one other setting takes %.3g "
+                  "s here: --max-time %s suffices.",
                   rounds, TUNE_FRESH_LEAST, tune->pair_s,
                   tune_say_time(TUNE_FRESH_LEAST * tune->pair_s / (1 - TUNE_SEARCH_SHARE), enough));
 }

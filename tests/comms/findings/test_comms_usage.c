@@ -86,8 +86,8 @@ TEST_WITHIN(small_calls_in_a_row_are_to_be_joined, begin, end)
     assert_string_equal(judged(), "comms_many_small");
     assert_int_equal(findings.n, 1);
     assert_non_null(strstr(findings.all[0].sentence, "below 64 KiB"));
-    assert_non_null(strstr(findings.all[0].evidence, "5000 calls below 64 KiB, 50 from there on, "
-                                                     "100.0 in a row; not timed"));
+    assert_non_null(strstr(findings.all[0].evidence,
+                           "5000 calls below 64 KiB, 50 above, 100.0 in a row; not timed"));
 }
 
 TEST_WITHIN(small_calls_apart_cannot_be_joined, begin, end)

@@ -82,7 +82,7 @@ TEST(a_process_tells_where_no_rank_does)
     job = (struct comms_nvlink_delta_job){.nusers = 2, .users = users};
     make(&job, &nvlink_delta);
     assert_int_equal(nvlink_delta.by, COMMS_NVLINK_DELTA_BY_NOBODY);
-    assert_non_null(strstr(nvlink_delta.note, "no rank is told"));
+    assert_non_null(strstr(nvlink_delta.note, "NCCL names no rank"));
     nvlink_delta.counted.why[0] = 'x'; /* nothing was counted */
     comms_nvlink_delta_make(links, 5, &job, &nvlink_delta);
     assert_int_equal(nvlink_delta.n, 0);

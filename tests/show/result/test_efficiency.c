@@ -64,8 +64,9 @@ TEST(findings_say_what_efficiency_above_one_is)
     (void)add(&result, PLACE_PARTITION, 2, false, (double[]){19, 18, 18});
     (void)add(&result, PLACE_PARTITION, 2, true, (double[]){20, 20, 20});
     char *text = say(&result);
-    assert_non_null(strstr(text, "- sized; partition: efficiency above 100%, by its interval too: "
-                                 "a slice alone was slower than the same among 2 workers"));
+    assert_non_null(
+        strstr(text, "- sized; partition: efficiency is above 100%, also by its interval: the solo "
+                     "run on a slice was slower than the same slice among 2 workers"));
     free(text);
     fixture_result_free(&result);
 }

@@ -352,7 +352,7 @@ TEST_WITHIN(advice_overlap_is_unclear, set_up, tear_down)
     struct finding advice = advise(f, 2);
     assert_string_equal(
         advice.sentence,
-        "no measurable gain: leave it as it is. partition, the fastest other, does 1.05x "
+        "no measurable gain: leave it as it is. The fastest other is partition, 1.05x "
         "the default, range 0.95x to 1.10x.");
     assert_string_equal(advice.command, "");
 }
@@ -366,7 +366,7 @@ TEST_WITHIN(advice_needs_more_than_a_little, set_up, tear_down)
     struct finding advice = advise(f, 2);
     assert_string_equal(
         advice.sentence,
-        "no measurable gain: leave it as it is. partition, the fastest other, does 1.03x "
+        "no measurable gain: leave it as it is. The fastest other is partition, 1.03x "
         "the default, range 1.02x to 1.04x.");
     assert_string_equal(advice.command, "");
 }
@@ -395,9 +395,8 @@ TEST_WITHIN(advice_same_plans_are_not_compared, set_up, tear_down)
     for (unsigned w = 0; w < 2; w++)
         f->result.arms[1].plan.workers[w] = f->result.arms[0].plan.workers[w];
     struct finding advice = advise(f, 2);
-    assert_string_equal(advice.sentence,
-                        "the placements that can be had here give the workers the same CPUs and "
-                        "threads: what differs is chance.");
+    assert_string_equal(advice.sentence, "the placements possible here give the workers the same "
+                                         "CPUs and threads: differences are chance.");
     assert_string_equal(advice.command, "");
 }
 
@@ -407,9 +406,8 @@ TEST_WITHIN(advice_pinning_can_lose, set_up, tear_down)
     add_even(f, PLACE_NONE, 10);
     add_even(f, PLACE_CORES, 20);
     struct finding advice = advise(f, 2);
-    assert_string_equal(advice.sentence, "no measurable gain: leave it as it is. cores, the "
-                                         "fastest other, does 0.50x the default, range "
-                                         "0.50x to 0.50x.");
+    assert_string_equal(advice.sentence, "no measurable gain: leave it as it is. The fastest other "
+                                         "is cores, 0.50x the default, range 0.50x to 0.50x.");
     assert_string_equal(advice.command, "");
 }
 
@@ -590,7 +588,7 @@ TEST_WITHIN(advice_says_what_of_it_was_stolen, set_up, tear_down)
         f->result.arms[0].observations[round].steal = 0.5;
     assert_non_null(strstr(advise(f, 2).sentence,
                            "; 87% of the loss was blocked: waiting for other threads, the device "
-                           "or memory, of it up to 32% stolen by the hypervisor"));
+                           "or memory, including up to 32% stolen by the hypervisor"));
     for (unsigned round = 0; round < 3; round++)
         f->result.arms[0].observations[round].steal = NAN;
     assert_null(strstr(advise(f, 2).sentence, "stolen"));

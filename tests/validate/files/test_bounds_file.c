@@ -83,7 +83,7 @@ TEST_IN_DIR(bad_edits_are_told_by_line)
 {
     refuse(HEADER GOOD ",\n{\"metric\": \"b\", \"reference\": 5, \"lower\": 9, \"upper\": 4, "
                        "\"unit\": \"s\", " COLUMNS "}" FOOTER,
-           " line 5: lower 9 is above upper 4: the wrong way round?");
+           " line 5: lower 9 is above upper 4: swapped?");
     refuse(HEADER "{\"metric\": \"b\", \"reference\": 5, \"lower\": 6, \"unit\": \"s\", " COLUMNS
                   "}" FOOTER,
            " line 4: reference 5 is not between lower and upper");

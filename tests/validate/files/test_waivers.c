@@ -55,9 +55,11 @@ TEST_IN_DIR(waivers_are_refused_by_line)
     refuses("[{\"rule\": \"nvlinks\", \"reason\": \"  \", \"until\": \"2030-01-01\"}]",
             "no reason");
     refuses("[{\"rule\": \"nvlink\", \"reason\": \"x\", \"until\": \"2030-01-01\"}]", "no rule");
-    refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\", \"until\": \"1.1.2030\"}]", "no date");
-    refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\"}]", "no date");
-    refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\", \"until\": \"2030-13-01\"}]", "no date");
+    refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\", \"until\": \"1.1.2030\"}]",
+            "lacks a date");
+    refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\"}]", "lacks a date");
+    refuses("[{\"rule\": \"nvlinks\", \"reason\": \"x\", \"until\": \"2030-13-01\"}]",
+            "lacks a date");
     refuses("[{\"rule\": 1, \"reason\": \"x\", \"until\": \"2030-01-01\"}]",
             "line 1: Expected string, got integer");
     refuses("[{\"rule\": \"xid\", \"why\": \"x\", \"until\": \"2030-01-01\"}]",

@@ -284,7 +284,7 @@ TEST(the_first_kind_is_not_the_right_one)
         }
         assert_int_equal(fleet_arrange(&fleet, &err), 0);
         assert_int_equal(bounds_make(&fleet, &bounds, &err), -ENODATA);
-        if (!strstr(err.msg, "which kind of machine is meant") || !strstr(err.msg, " of '1 x y'"))
+        if (!strstr(err.msg, "machines of several kinds") || !strstr(err.msg, " of '1 x y'"))
             fail_msg("%s: %s", fleets[f], err.msg);
         bounds_free(&bounds);
         fleet_free(&fleet);
@@ -350,7 +350,7 @@ TEST(whom_nothing_was_judged_of_does_not_pass)
     assert_int_equal(fleet_findings(&judged.judgement, &findings, &err), 0);
     assert_int_equal(findings.n, 2);
     assert_int_equal(findings.all[0].outcome, OUTCOME_SKIP);
-    assert_string_equal(findings.all[0].sentence, "not judged: none of its figures has a bound");
+    assert_string_equal(findings.all[0].sentence, "not judged: no bound is for its figures");
     findings_free(&findings);
     free_judged(&judged);
 }

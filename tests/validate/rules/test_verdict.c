@@ -44,9 +44,9 @@ TEST_ON_WORLD(rules_look_twice)
         enum finding_outcome outcome;
         const char *evidence;
     } merged[] = {
-        {"CPU 5", OUTCOME_FAIL, "first look FAIL (70 G/s), second FAIL (71 G/s)"},
-        {"CPU 1", OUTCOME_WARN, "first look FAIL (70 GB/s), second not seen"},
-        {"CPU 6", OUTCOME_WARN, "on the second look alone"},
+        {"CPU 5", OUTCOME_FAIL, "first try FAIL (70 G/s), second FAIL (71 G/s)"},
+        {"CPU 1", OUTCOME_WARN, "first try FAIL (70 GB/s), second not seen"},
+        {"CPU 6", OUTCOME_WARN, "on the second try only"},
         {"GPU 1 (0000:02:00.0)", OUTCOME_FAIL, ""},
     };
     for (size_t i = 0; i < sizeof(merged) / sizeof(merged[0]); i++) {
@@ -89,14 +89,14 @@ TEST_ON_WORLD(rules_look_twice_at_each_direction)
     const struct finding *finding = look_twice_at_copies(2, 2);
     assert_int_equal(finding->outcome, OUTCOME_FAIL);
     assert_string_equal(finding->metric, "copy_bandwidth_h2d");
-    assert_string_equal(finding->evidence, "first look FAIL (20 GB/s), second FAIL (20 GB/s)");
+    assert_string_equal(finding->evidence, "first try FAIL (20 GB/s), second FAIL (20 GB/s)");
     finding = look_twice_at_copies(2, GPUS + 2);
     assert_int_equal(finding->outcome, OUTCOME_WARN);
-    assert_string_equal(finding->evidence, "first look FAIL (20 GB/s), second not seen");
+    assert_string_equal(finding->evidence, "first try FAIL (20 GB/s), second not seen");
     unsigned late = 0;
     for (size_t i = 0; i < w->findings.n; i++)
         late += strcmp(w->findings.all[i].metric, "copy_bandwidth_d2h") == 0 &&
-                strcmp(w->findings.all[i].evidence, "on the second look alone") == 0;
+                strcmp(w->findings.all[i].evidence, "on the second try only") == 0;
     assert_int_equal(late, 1);
 }
 

@@ -57,8 +57,8 @@ TEST_WITHIN(busy_is_said_once_and_first, set_up, tear_down)
     assert_int_equal(verdict.findings.all[0].severity, FINDING_DOUBT);
     assert_string_equal(verdict.findings.all[0].subject, "");
     assert_string_equal(verdict.findings.all[0].sentence,
-                        "other programs used 41% of the CPUs: not evidence; quiet the machine, "
-                        "or measure longer.");
+                        "other programs used 41% of the CPUs: not usable as evidence; quiet the "
+                        "machine, or measure longer.");
     assert_int_equal(count(&verdict, "noisy"), 0);
     assert_non_null(busy_among(&verdict.findings));
     verdict_free(&verdict);

@@ -75,9 +75,9 @@ TEST_WITHIN(commands_of_a_mask_beyond_the_plan_doubt_the_placement, setup, teard
     assert_string_equal(beyond->id, "mask_changed");
     assert_string_equal(beyond->subject, "'python' under partition");
     assert_int_equal(beyond->severity, FINDING_DOUBT);
-    assert_non_null(strstr(beyond->sentence, "does not hold for it: it was bound to CPUs 7"));
+    assert_non_null(strstr(beyond->sentence, "does not apply to it: it was bound to CPUs 7"));
     assert_int_equal(within->severity, FINDING_NOTE);
-    assert_non_null(strstr(within->sentence, "narrows its CPUs by itself"));
+    assert_non_null(strstr(within->sentence, "uses only some CPUs"));
 }
 
 TEST_WITHIN(commands_of_many_masks_are_told_of_some, setup, teardown)
@@ -101,7 +101,8 @@ TEST_WITHIN(commands_whose_output_was_cut_or_that_were_killed_say_so, setup, tea
     find(seen);
     assert_int_equal(seen->findings.n, 2);
     assert_string_equal(seen->findings.all[0].id, "output_cut");
-    assert_non_null(strstr(seen->findings.all[0].sentence, "2 MiB were not kept"));
+    assert_non_null(
+        strstr(seen->findings.all[0].sentence, "2 MiB of the command's output were dropped"));
     assert_string_equal(seen->findings.all[1].id, "ignored_sigterm");
     assert_non_null(strstr(seen->findings.all[1].sentence, "1 run of the command did not end"));
 }

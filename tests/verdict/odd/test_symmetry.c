@@ -181,9 +181,9 @@ TEST(symmetry_of_two_judge_nobody)
     struct sheet *sheet = sheet_new(2);
     add_copies(sheet, "h2d", 57, 1, 14.1);
     assert_told(
-        sheet, "\n~ symmetry: copy_bandwidth h2d node 0 pinned ce alone: GPU 1 (0000:00:07.0) has\n"
-               "  14.1 GB/s, GPU 0 (0000:00:06.0) has 57.0 GB/s; of two, nobody can say which\n"
-               "  is the odd one\n");
+        sheet,
+        "\n~ symmetry: copy_bandwidth h2d node 0 pinned ce alone: GPU 1 (0000:00:07.0) has\n  14.1 "
+        "GB/s, GPU 0 (0000:00:06.0) has 57.0 GB/s; with two, either may be the\n  odd one\n");
     assert_finding(sheet, 0, "units_differ", FINDING_DOUBT, "symmetry");
     sheet_free(sheet);
 }
@@ -253,9 +253,8 @@ TEST(symmetry_keep_the_split_of_views)
             if (src != dst)
                 add(sheet, "copy_bandwidth", "higher", src + dst == 1 ? 200 : 25,
                     "dir=d2d;src=%u;dst=%u", src, dst);
-    assert_told(sheet,
-                "\n~ symmetry: copy_bandwidth d2d: 2 of 4 GPUs do not reach the others' 200 GB/s:\n"
-                "  too many to be called odd, rather groups\n");
+    assert_told(sheet, "\n~ symmetry: copy_bandwidth d2d: 2 of 4 GPUs do not reach the others' 200 "
+                       "GB/s:\n  groups rather than outliers\n");
     assert_int_equal(sheet->symmetry.all[0].verdict, OUTLIER_SPLIT);
     assert_int_equal(sheet->symmetry.all[0].n, 12);
     sheet_free(sheet);
@@ -322,8 +321,8 @@ TEST(symmetry_name_who_is_waited_for)
         {{30, 0}, 2, "\n- symmetry: 2 ranks alike in 1 comparison\n"},
         {{900, 900, 5, 0},
          4,
-         "\n~ symmetry: rank_waited allreduce size 8: the others wait 900 us for 2 of 4\n"
-         "  ranks: too many to be called odd, rather groups\n"},
+         "\n~ symmetry: rank_waited allreduce size 8: the others wait 900 us for 2 of 4\n  ranks: "
+         "groups rather than outliers\n"},
         {{900, 6, 5, 4}, 4, ""}, /* one that is early */
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -366,9 +365,8 @@ TEST(symmetry_of_groups)
     struct sheet *sheet = sheet_new(4);
     for (unsigned gpu = 0; gpu < 4; gpu++)
         add(sheet, "matmul_rate", "higher", gpu < 2 ? 700 : 300, "type=bf16;gpu=%u", gpu);
-    assert_told(sheet,
-                "\n~ symmetry: matmul_rate bf16: 2 of 4 GPUs do not reach the others' 700 GB/s:\n"
-                "  too many to be called odd, rather groups\n");
+    assert_told(sheet, "\n~ symmetry: matmul_rate bf16: 2 of 4 GPUs do not reach the others' 700 "
+                       "GB/s:\n  groups rather than outliers\n");
     assert_finding(sheet, 0, "units_split", FINDING_DOUBT, "symmetry");
     sheet_free(sheet);
 }
@@ -384,8 +382,8 @@ static void add_limit(struct sheet *sheet, const char *reason, const char *with,
 TEST(symmetry_know_the_power_limit)
 {
     static const char doubted[] =
-        "\n~ symmetry: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521 GB/s, GPU 1\n"
-        "  (0000:00:07.0) has 661 GB/s; of two, nobody can say which is the odd one\n";
+        "\n~ symmetry: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521 GB/s, GPU 1\n  "
+        "(0000:00:07.0) has 661 GB/s; with two, either may be the odd one\n";
     struct sheet *sheet = sheet_new(2);
     add(sheet, "matmul_rate", "higher", 521, "type=fp16;with=all;gpu=0");
     add(sheet, "matmul_rate", "higher", 661, "type=fp16;with=all;gpu=1");
@@ -398,9 +396,8 @@ TEST(symmetry_know_the_power_limit)
     assert_finding(sheet, 0, "units_differ", FINDING_DOUBT, "symmetry");
     add_limit(sheet, "power", "all", 0, 0.6);
     assert_told(sheet,
-                "\n- symmetry: power-limited: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521\n"
-                "  GB/s, GPU 1 (0000:00:07.0) has 661 GB/s; of two, nobody can say which is the\n"
-                "  odd one\n");
+                "\n- symmetry: power-limited: matmul_rate fp16 all: GPU 0 (0000:00:06.0) has 521\n "
+                " GB/s, GPU 1 (0000:00:07.0) has 661 GB/s; with two, either may be the odd one\n");
     assert_finding(sheet, 0, "units_differ", FINDING_NOTE, "symmetry");
     json_t *json = symmetry_to_json(&sheet->symmetry, &sheet->topo);
     assert_true(json_is_true(json_object_get(json_array_get(json, 0), "power_limited")));
@@ -441,11 +438,12 @@ TEST(symmetry_tell_what_is_far_apart)
         add(sheet, "copy_bandwidth", "higher", gpu ? 30.0 - gpu : 57, "dir=h2d;gpu=%u", gpu);
     for (unsigned gpu = 0; gpu < 3; gpu++)
         add(sheet, "matmul_rate", "higher", 112 - 12.0 * gpu, "type=fp64;gpu=%u", gpu);
-    assert_told(sheet,
-                "\n~ symmetry: copy_bandwidth h2d: GPU 3 (0000:00:09.0) has least, 27.0 GB/s, and\n"
-                "  GPU 0 (0000:00:06.0) most, 57.0 GB/s: not alike, but none is odd\n"
-                "~ symmetry: matmul_rate fp64: GPU 2 (0000:00:08.0) has least, 88.0 GB/s, and\n"
-                "  GPU 0 (0000:00:06.0) most, 112 GB/s: not alike, but none is odd\n");
+    assert_told(
+        sheet,
+        "\n~ symmetry: copy_bandwidth h2d: GPU 3 (0000:00:09.0) has the least, 27.0 GB/s,\n  and "
+        "GPU 0 (0000:00:06.0) the most, 57.0 GB/s: they differ, but none is an\n  outlier\n~ "
+        "symmetry: matmul_rate fp64: GPU 2 (0000:00:08.0) has the least, 88.0 GB/s,\n  and GPU 0 "
+        "(0000:00:06.0) the most, 112 GB/s: they differ, but none is an\n  outlier\n");
     assert_finding(sheet, 0, "units_apart", FINDING_DOUBT, "symmetry");
     assert_string_equal(sheet->findings.all[0].evidence, "4 units");
     sheet_free(sheet);

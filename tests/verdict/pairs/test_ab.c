@@ -116,7 +116,7 @@ TEST_WITHIN(ab_has_the_floors_of_compare, set_up, tear_down)
     assert_int_equal(find(f, "partition", "throughput")->outcome, OUTCOME_SLOWER);
     const struct comparison *step = find(f, "partition", "step_time");
     assert_int_equal(step->outcome, OUTCOME_SAME);
-    assert_string_equal(step->reason, "The difference is below 0.2 ns, which is none.");
+    assert_string_equal(step->reason, "The difference is below 0.2 ns, too small to count.");
 }
 
 TEST_WITHIN(ab_finds_what_is_faster, set_up, tear_down)
@@ -246,7 +246,7 @@ TEST_WITHIN(ab_of_one_among_many_needs_more, set_up, tear_down)
         compare(f);
         const struct comparison *first = &f->comparisons.all[0];
         assert_int_equal(first->outcome, slowed == 4 ? OUTCOME_SLOWER : OUTCOME_UNCLEAR);
-        assert_int_equal(strstr(first->reason, "not yet among the 8") != NULL, slowed == 1);
+        assert_int_equal(strstr(first->reason, "not yet as one of 8") != NULL, slowed == 1);
         assert_true(first->high < 1);
     }
 }

@@ -107,7 +107,7 @@ TEST(canary_that_moved_is_said)
     assert_non_null(moved);
     assert_int_equal(moved->severity, FINDING_NOTE);
     assert_string_equal(moved->sentence,
-                        "moved by 98% from round to round (copy of memory, 1 of 3 rounds)");
+                        "changed by 98% from round to round (copy of memory, 1 of 3 rounds)");
     verdict_free(&verdict);
     fixture_result_free(&result);
     make_run(&result, 10, 0.9);

@@ -46,7 +46,6 @@ TEST(disturbed_sides_bear_only_what_is_against_the_disturbance)
         }
     }
     (void)doubted(1, 1, 1, 0, 0, OUTCOME_SLOWER, reason);
-    assert_string_equal(reason,
-                        "It looks SLOWER, but the run of base is no evidence: others used 40%, "
-                        "and the run of new is no evidence: others used 50%.");
+    assert_string_equal(reason, "It looks SLOWER, but the run of base was disturbed: others used "
+                                "40%, and the run of new was disturbed: others used 50%.");
 }

@@ -108,7 +108,7 @@ TEST_WITHIN(history_says_what_became_slower_and_faster, NULL, tear_down)
     assert_null(find("history_change", "latency"));
     assert_int_equal(history_count(&findings, OUTCOME_SLOWER), 1);
     assert_non_null(
-        strstr(find("history", "")->sentence, "of 3 figures 1 ended SLOWER, 1 FASTER, 0 UNCLEAR"));
+        strstr(find("history", "")->sentence, "3 figures: 1 SLOWER, 1 FASTER, 0 UNCLEAR"));
 }
 
 /* The canary in the same run and direction: the machine moved. In another, or by less: it did not.
@@ -136,7 +136,7 @@ TEST_WITHIN(history_declines_what_the_canary_shows_too, NULL, tear_down)
         assert_int_equal(change->outcome, canaries[i].outcome);
         bool declined = canaries[i].outcome == OUTCOME_UNCLEAR;
         assert_int_equal(change->severity, declined ? FINDING_DOUBT : FINDING_BAD);
-        assert_int_equal(strstr(change->sentence, "the machine itself moved") != NULL, declined);
+        assert_int_equal(strstr(change->sentence, "the machine itself changed") != NULL, declined);
         assert_non_null(find("history_canary", "canary_integer"));
         assert_int_equal(history_count(&findings, OUTCOME_SLOWER), !declined);
         tear_down(NULL);
@@ -257,10 +257,9 @@ TEST_WITHIN(history_of_a_drift_for_the_worse_is_slower, NULL, tear_down)
         assert_int_equal(drift->outcome, with_canary ? OUTCOME_UNCLEAR : OUTCOME_SLOWER);
         assert_int_equal(drift->severity, with_canary ? FINDING_DOUBT : FINDING_BAD);
         assert_int_equal(better->outcome, OUTCOME_FASTER);
-        assert_non_null(strstr(whole->sentence, with_canary
-                                                    ? "0 ended SLOWER, 1 FASTER, 1 UNCLEAR"
-                                                    : "1 ended SLOWER, 1 FASTER, 0 UNCLEAR"));
-        assert_non_null(strstr(whole->sentence, "and 0 as they began"));
+        assert_non_null(strstr(whole->sentence, with_canary ? "0 SLOWER, 1 FASTER, 1 UNCLEAR"
+                                                            : "1 SLOWER, 1 FASTER, 0 UNCLEAR"));
+        assert_non_null(strstr(whole->sentence, "0 unchanged"));
         tear_down(NULL);
     }
 }
@@ -379,8 +378,8 @@ TEST_WITHIN(history_counts_what_was_not_looked_at, NULL, tear_down)
     judge();
     const struct finding *whole = find("history", "");
     assert_true(whole && strstr(whole->sentence,
-                                "of 1 figures 0 ended SLOWER, 0 FASTER, 0 UNCLEAR, as the machine "
-                                "moved too, and 1 as they began. 1 more is in fewer than 8 runs"));
+                                "1 figures: 0 SLOWER, 0 FASTER, 0 UNCLEAR because the machine "
+                                "changed too, 1 unchanged. 1 more is in fewer than 8 runs"));
 }
 
 /* Two arms of one name for people are two series where their parameters differ. */

@@ -111,7 +111,7 @@ TEST(pairing_refuses_two_rows_of_the_same)
     two_init(&two);
     two.rows[1][3] = two.rows[1][2];
     assert_int_equal(pair(&two), -EINVAL);
-    assert_non_null(strstr(two.err.msg, "two rows of the same"));
+    assert_non_null(strstr(two.err.msg, "duplicate rows"));
     pairing_free(&two.pairing);
 }
 
@@ -159,24 +159,29 @@ TEST(pairing_of_new_parameters)
     } cases[] = {
         {with, "rows=64;slots=2", "rows=64;slots=2", NULL, ROWS, ""},
         {with, "rows=64;slots=2", "rows=64;grain=0;slots=2", NULL, ROWS,
-         "base lacks 'grain' of pipeline: compared where new has its default, 0"},
+         "base lacks parameter 'grain' of pipeline: only the rows of new at its default, 0, are "
+         "compared"},
         {with, "grain=0;rows=64;slots=2;background=none", "rows=64;slots=2;background=none", NULL,
-         ROWS, "new lacks 'grain' of pipeline: compared where base has its default, 0"},
+         ROWS,
+         "new lacks parameter 'grain' of pipeline: only the rows of base at its default, 0, are "
+         "compared"},
         {with, "rows=64;slots=2", "rows=64;grain=5;slots=2", NULL, 2 * ROWS,
-         "base lacks 'grain' of pipeline, and new has it at 5, not at its default 0: these rows "
+         "base lacks parameter 'grain' of pipeline; new has 5 instead of its default 0: these rows "
          "are MISSING"},
         {with, "rows=64;slots=2", "rows=64;grain=0;slots=2", "rows=64;grain=9;slots=2", ROWS + 1,
-         "base lacks 'grain' of pipeline: compared where new has its default, 0"},
+         "base lacks parameter 'grain' of pipeline: only the rows of new at its default, 0, are "
+         "compared"},
         {with, "rows=32;slots=2", "rows=64;grain=0;slots=2", NULL, 2 * ROWS,
-         "base lacks 'grain' of pipeline: compared where new has its default, 0"},
+         "base lacks parameter 'grain' of pipeline: only the rows of new at its default, 0, are "
+         "compared"},
         /* Both know it, in a value or in the key of another row. */
         {with, "rows=64;grain=1;slots=2", "rows=64;grain=0;slots=2", NULL, 2 * ROWS, ""},
         {with, "rows=64;slots=2;grain=4", "rows=64;grain=0;slots=2", NULL, 2 * ROWS, ""},
         /* This contend has it no more: it is left out where it says nothing. */
         {without, "rows=64;gone=7;slots=2", "rows=64;slots=2", NULL, ROWS,
-         "new lacks 'gone' of pipeline, which is 7 in all of base: left out"},
+         "new lacks parameter 'gone' of pipeline, which is 7 in all of base: ignored"},
         {without, "rows=64;slots=2", "rows=64;gone=7;slots=2", "rows=64;gone=8;slots=2", 2 * ROWS,
-         "base lacks 'gone' of pipeline, and new has several values of it: these rows are "
+         "base lacks parameter 'gone' of pipeline; new has several values: these rows are "
          "MISSING"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
