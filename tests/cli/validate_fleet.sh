@@ -82,7 +82,7 @@ record fleet/1 n1 20
 record fleet/2 n2 21
 record fleet/3/deep n3 20.5
 expect 0 '3 of 3' "$CONTEND_BINARY" validate bounds fleet -o fleet.json
-grep -q '"scenario": "validate", .*"params": "level=quick;slots=1;op=triad;threads=2"' fleet.json || fail "$(cat fleet.json)"
+grep -q '"scenario": "validate", .*"params": "profile=quick;slots=1;op=triad;threads=2"' fleet.json || fail "$(cat fleet.json)"
 record fleet/4 n4 7
 expect 1 '^n4 +FAIL +-66% +bandwidth of memory_bandwidth' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
 # Figures as good as any, but its own rules refused the machine: it fails, and no bounds are made of it.

@@ -1,6 +1,6 @@
 #include "harness/validate/cmd/options.h"
 
-const char *const validate_levels[] = {"quick", "standard", "long", NULL};
+const char *const validate_profiles[] = {"quick", "standard", "full", NULL};
 
 static const struct opt validate_opts[] = {
     OPT_TEXT("expect", validate_args, expect, NULL, "NAME=N[,..]",
@@ -15,9 +15,10 @@ static const struct opt validate_opts[] = {
     OPT_TEXT("waivers", validate_args, waivers, NULL, "FILE",
              "Known failures, as JSON: an array of {rule, unit, reason, until}"),
     OPT_FLAG("strict", validate_args, strict, NULL, "Warnings fail too"),
-    OPT_CHOICE("level", validate_args, level, "quick", validate_levels, "LEVEL",
-               "How long to measure: quick (at most 2 to 3 min), standard (15), long (60)",
-               .group = "How long"),
+    OPT_CHOICE(
+        "profile", validate_args, profile, "quick", validate_profiles, "P",
+        "How long and how often to measure: quick (at most 3 minutes), standard (15), full (60)",
+        .group = "How long"),
     OPT_SECONDS("max-time", validate_args, max_time_s, NULL, 1, 86400, "T",
                 "Measure no longer than this; what does not fit is skipped"),
     OPT_FLAG("no-measure", validate_args, no_measure, NULL, "Measure nothing; takes two seconds"),

@@ -6,10 +6,10 @@
 #include "harness/validate/cmd/validate_outputs.h"
 
 /* The names of enum probes_level; ends with NULL. */
-extern const char *const validate_levels[];
+extern const char *const validate_profiles[];
 
 struct validate_args {
-    int level;
+    int profile;
     double max_time_s;
     const char *only, *require, *expect, *waivers, *root;
     const char *bounds;

@@ -20,7 +20,7 @@
 #include "harness/validate/tables/validation.h"
 
 /* For what is measured, second look included. */
-static const double level_s[] = {150, 900, 3600};
+static const double profile_s[] = {150, 900, 3600};
 
 /* While it goes on. */
 struct validate {
@@ -91,7 +91,7 @@ static double gone_s(const struct validate *v)
 
 static double limit_s(const struct validate *v)
 {
-    return v->args->max_time_s > 0 ? v->args->max_time_s : level_s[v->args->level];
+    return v->args->max_time_s > 0 ? v->args->max_time_s : profile_s[v->args->profile];
 }
 
 static struct probes_request probes_of(const struct validate *v, unsigned wanted)
@@ -99,7 +99,7 @@ static struct probes_request probes_of(const struct validate *v, unsigned wanted
     return (struct probes_request){.benches = v->env->benches,
                                    .topo = &v->topo,
                                    .wanted = wanted,
-                                   .level = (enum probes_level)v->args->level,
+                                   .level = (enum probes_level)v->args->profile,
                                    .limit_s = fmax(limit_s(v) - gone_s(v), 0)};
 }
 
@@ -210,7 +210,7 @@ static int say(struct validate *v)
         .facts = &v->facts,
         .findings = &v->findings,
         .verdict = &verdict,
-        .level = v->args->no_measure ? "none" : validate_levels[v->args->level],
+        .profile = v->args->no_measure ? "none" : validate_profiles[v->args->profile],
         .utc = utc,
         .took_s = gone_s(v)};
     now_utc(utc, sizeof(utc));
@@ -220,8 +220,8 @@ static int say(struct validate *v)
         code = cmd_print_json(validation_to_json(&validation), 2);
     } else {
         (void)printf("%s, judged in %.0f s%s%s\n\n", v->facts.host, validation.took_s,
-                     v->args->no_measure ? ", nothing measured" : ", level ",
-                     v->args->no_measure ? "" : validation.level);
+                     v->args->no_measure ? ", nothing measured" : ", profile ",
+                     v->args->no_measure ? "" : validation.profile);
         validation_print(&v->findings, &verdict, v->args->all, stdout,
                          terminal_has_color(STDOUT_FILENO));
         code = cmd_finish();

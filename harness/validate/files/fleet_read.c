@@ -275,8 +275,8 @@ static int take_result(struct reader *reader,
     return 0;
 }
 
-/* The level is part of what a figure is: longer measurements come out better. */
-static int add_measured(struct fleet *fleet, uint32_t run, const char *level, const json_t *one,
+/* The profile is part of what a figure is: longer measurements come out better. */
+static int add_measured(struct fleet *fleet, uint32_t run, const char *profile, const json_t *one,
                         struct err *why)
 {
     char params[FLEET_KEY_MAX / 2], key[FLEET_KEY_MAX];
@@ -284,7 +284,7 @@ static int add_measured(struct fleet *fleet, uint32_t run, const char *level, co
     const json_t *value = json_object_get(one, "value");
     if (!json_is_true(json_object_get(one, "gates")) || !json_is_number(value))
         return 0;
-    (void)snprintf(params, sizeof(params), "level=%.20s;slots=1;%.400s", level,
+    (void)snprintf(params, sizeof(params), "profile=%.20s;slots=1;%.400s", profile,
                    text_in(one, "key"));
     const char *columns[FLEET_COLUMNS] = {[FLEET_SCENARIO] = FLEET_VALIDATE,
                                           [FLEET_PLACEMENT] = "",
@@ -339,7 +339,7 @@ static int add_validation(const json_t *json, struct fleet *fleet, struct err *w
     json_array_foreach(json_object_get(json, "measured"), i, one)
     {
         if (!rc)
-            rc = add_measured(fleet, run, text_in(json, "level"), one, why);
+            rc = add_measured(fleet, run, text_in(json, "profile"), one, why);
     }
     return rc;
 }

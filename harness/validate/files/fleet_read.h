@@ -27,7 +27,7 @@ struct fleet_found {
 int fleet_read(const char *path, void (*report)(const char *line), struct fleet *fleet,
                struct fleet_found *found, struct err *err);
 
-/* Figures of validate.json have this as their scenario, and "level=quick" in their params. */
+/* Figures of validate.json have this as their scenario, and "profile=quick" in their params. */
 #define FLEET_VALIDATE "validate"
 
 /* The text of a validate.json. -EINVAL says what is wrong with it; -ENOMEM. */

@@ -60,7 +60,7 @@ json_t *validation_to_json(const struct validation *validation)
     return json_pack(
         "{s:i, s:o, s:o, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "schema", 1, "host",
         json_value_text(validation->facts->host), "machine", from_machine(validation->facts), "utc",
-        validation->utc, "contend", CONTEND_VERSION, "level", validation->level, "took_s",
+        validation->utc, "contend", CONTEND_VERSION, "profile", validation->profile, "took_s",
         json_value_real(validation->took_s), "verdict", finding_outcome_name(verdict->outcome),
         "text", json_value_text(verdict->text), "counts", counts_to_json(verdict), "findings",
         judged_to_json(validation->findings), "measured", measured_to_json(validation->facts));

@@ -12,12 +12,12 @@ struct validation {
     const struct facts *facts;
     const struct findings *findings;
     const struct rules_verdict *verdict;
-    const char *level, *utc; /* "quick"; "2026-01-31T12:00:00Z" */
+    const char *profile, *utc; /* "quick"; "2026-01-31T12:00:00Z" */
     double took_s;
 };
 
 /*
- * {"schema": 1, "host", "machine": as store/json/machine.h, "utc", "contend", "level", "took_s",
+ * {"schema": 1, "host", "machine": as store/json/machine.h, "utc", "contend", "profile", "took_s",
  * "verdict", "text", "counts": {"PASS": n, ...}, "findings": [as store/json/findings.h, with "kind"
  * and "action"], "measured":
  * [{"probe", "metric", "key", "unit", "better", "gates", "value", "why"}]}. NULL: no memory. The
