@@ -148,6 +148,8 @@ bad "has a rows.csv that is not of a run of contend" run --dry-run --out "$scrat
 if ! ls /dev/nvidia[0-9]* > /dev/null 2>&1; then
     expect 0 "nothing of 'gpu' can run here: " "$CONTEND_BINARY" run gpu --dry-run
     expect 0 '^expected time: 0 s$' "$CONTEND_BINARY" run gpu --dry-run
+    expect 3 "nothing of 'gpu' can run here: " "$CONTEND_BINARY" run gpu --out "$scratch/no-gpu"
+    [ ! -e "$scratch/no-gpu" ] || fail "a run of nothing left a directory"
 fi
 expect 0 '\.\.\. and 998 more; --json has all' "$CONTEND_BINARY" run -n 1000 --dry-run
 [ "$("$CONTEND_BINARY" run -n 1000 --dry-run | wc -l)" -lt 40 ] || fail "a plan of 1000 workers is long"

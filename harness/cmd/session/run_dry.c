@@ -15,7 +15,7 @@
 #include "harness/verdict/odd/odd.h"
 
 /* Of more workers than MOST the first FIRST are shown. */
-enum { NAME_MAX_SHOWN = 96, MOST_WORKERS = 16, FIRST_WORKERS = 2, REASON_MAX = 200 };
+enum { NAME_MAX_SHOWN = 96, MOST_WORKERS = 16, FIRST_WORKERS = 2 };
 
 /* Of steps the placement tells one arm from another, of scans what is measured. Returns name. */
 static const char *name_arm(const struct result *result, const struct arm *arm, char *name,
@@ -58,14 +58,14 @@ static void print_workers(const struct arm *arm, const char *name, int width)
 /* Why it will not be measured; "" where it will. Of a job other machines decide, too. Returns buf.
  */
 static char *explain(const struct run_setup *setup, const struct arm *arm, bool in_job,
-                     char buf[static REASON_MAX])
+                     char buf[static RUN_DRY_REASON])
 {
     if (arm->plan.status == PLAN_SKIPPED)
-        (void)snprintf(buf, REASON_MAX, "%s", arm->plan.reason);
+        (void)snprintf(buf, RUN_DRY_REASON, "%s", arm->plan.reason);
     else if (in_job)
         buf[0] = '\0';
     else
-        (void)named_not_here(setup->config.topo, arm->bench, buf, REASON_MAX);
+        (void)named_not_here(setup->config.topo, arm->bench, buf, RUN_DRY_REASON);
     return buf;
 }
 
@@ -111,16 +111,23 @@ static int print_plans(const struct run_setup *setup)
     return rc ? EXIT_NOT_RUN : EXIT_GOOD;
 }
 
-int run_dry_print(struct run_setup *setup, const struct run_options *options)
+bool run_dry_is_nothing(const struct run_setup *setup, const struct run_options *options,
+                        char reason[static RUN_DRY_REASON])
 {
     const struct result *result = &setup->result;
     const size_t n = result_measured(result);
-    const bool in_job = options->ranks > 0;
-    char reason[REASON_MAX] = "";
-    bool any = !n;
-    for (size_t i = 0; i < n && !any; i++)
-        any = !explain(setup, &result->arms[i], in_job, reason)[0];
-    if (!any) {
+    for (size_t i = 0; i < n; i++)
+        if (!explain(setup, &result->arms[i], options->ranks > 0, reason)[0])
+            return false;
+    return n > 0;
+}
+
+int run_dry_print(struct run_setup *setup, const struct run_options *options)
+{
+    const struct result *result = &setup->result;
+    char reason[RUN_DRY_REASON];
+    const bool is_nothing = run_dry_is_nothing(setup, options, reason);
+    if (is_nothing) {
         setup->expected_s = 0;
         log_warn("nothing of '%s' can run here: %s", setup->scenario->name, reason);
     }
@@ -131,10 +138,10 @@ int run_dry_print(struct run_setup *setup, const struct run_options *options)
                result->rounds_planned == 1 ? "" : "s", setup->config.measure_s,
                (unsigned long long)result->seed);
     int width = widest_name(result);
-    for (size_t i = 0; i < n; i++)
-        print_plan_line(result, &result->arms[i], explain(setup, &result->arms[i], in_job, reason),
-                        width);
+    for (size_t i = 0; i < result_measured(result); i++)
+        print_plan_line(result, &result->arms[i],
+                        explain(setup, &result->arms[i], options->ranks > 0, reason), width);
     (void)printf("expected time: %.0f s%s\n", setup->expected_s,
-                 any ? ", longer where a placement collapses" : "");
+                 is_nothing ? "" : ", longer if a placement collapses");
     return EXIT_GOOD;
 }

@@ -450,6 +450,17 @@ static int check_out(const struct session *s, const char *subdirectory, struct e
     return directory_check(path, err);
 }
 
+/* A scenario that cannot run here leaves no directory; one of a list is skipped, and its page says
+ * so. */
+static int begin(struct session *s, const char *subdirectory, struct err *err)
+{
+    char reason[RUN_DRY_REASON];
+    if (!s->outcome && run_dry_is_nothing(s->setup, &s->options, reason))
+        return err_set(err, -ENODATA, "nothing of '%s' can run here: %s", s->setup->scenario->name,
+                       reason);
+    return open_files(s, subdirectory, err);
+}
+
 int session_run_scenario(struct session *s, const struct scenario *scenario,
                          const char *subdirectory)
 {
@@ -462,11 +473,11 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
     if (is_dry)
         rc = check_out(s, subdirectory, &err);
     else if (!rc)
-        rc = open_files(s, subdirectory, &err);
+        rc = begin(s, subdirectory, &err);
     if (rc) {
         tell_error(s, &err);
-        /* A limit on the size of files is not the user's error. */
-        code = rc == -EFBIG ? EXIT_NOT_RUN : session_not_started(s, rc);
+        /* Neither what this machine lacks nor a limit on the size of files is the user's error. */
+        code = rc == -EFBIG || rc == -ENODATA ? EXIT_NOT_RUN : session_not_started(s, rc);
     } else if (is_dry) {
         code = run_dry_print(&setup, &s->options);
         s->expected_s += setup.expected_s;
