@@ -60,7 +60,7 @@ static int bench_help(const struct session *s)
 
 static int bench_main(const struct cmd_env *env, int argc, char **argv)
 {
-    struct session s = {.env = env, .opts = run_option_table, .argc = argc, .argv = argv};
+    struct session s = {.env = env, .opts = bench_option_table, .argc = argc, .argv = argv};
     if (!session_parse(&s))
         return EXIT_USAGE;
     if (s.cli.help)
@@ -84,7 +84,7 @@ const struct command bench_command = {
     .summary = "one benchmark alone",
     .operands = "BENCH",
     .about = "Runs one benchmark alone, by default with one worker and no placement.",
-    .opts = run_option_table,
+    .opts = bench_option_table,
     .examples = {{"contend bench mem_latency", "caches and memory"},
                  {"mpirun -n 2 contend bench collective", "collectives over several nodes"}},
     .takes_params = true,

@@ -82,7 +82,7 @@ said omp '^omp=7$'
 try 2 "no program 'contend-no-such' in PATH" none -- contend-no-such
 try 2 "cannot execute '/etc/passwd'" none -- /etc/passwd
 try 2 "no command after '--': options such as --metric" none --metric '([0-9]+)'
-expect 2 "no command after '--': options such as --metric" "$CONTEND_BINARY" bench prep --sample
+expect 2 "unknown option '--sample'" "$CONTEND_BINARY" bench prep --sample
 try 2 "no command: type it after '--'" none --
 try 2 "a scenario, or a command after '--'" none true -- true
 try 2 "'./train' is a command, not a scenario: it goes after '--', as in 'contend run -- ./train'" none ./train

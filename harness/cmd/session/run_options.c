@@ -29,7 +29,8 @@ static const char *const device_names[] = {"auto",
     OPT_SECONDS("time", run_options, time_s, NULL, 0.01, 86400, "T", \
                 "Measured time of a configuration (default: the profile's)", .level = OPT_RARE), \
     OPT_SECONDS("warmup", run_options, warmup_s, NULL, 0, 86400, "T", \
-                "Warm-up: time of steps that do not count, at least one step; first alone, then beside the others", .level = OPT_RARE), \
+                "Warm-up: time of steps that do not count, at least one step; first alone, then " \
+                "beside the others", .level = OPT_RARE), \
     OPT_SECONDS("limit", run_options, limit_s, NULL, 0.1, 86400, "T", \
                 "Cut off a step that takes longer, and report it as 'more than'", .level = OPT_RARE), \
     OPT_SECONDS("setup-limit", run_options, setup_limit_s, "60", 0.1, 86400, "T", \
@@ -57,7 +58,8 @@ static const char *const device_names[] = {"auto",
     PLAN_GPUS_OPTION(run_options, topo.fake_gpus)
 #define OUT_OPTIONS \
     OPT_TEXT("out", run_options, out, NULL, "DIR", \
-             "Directory of the results; an earlier run there is replaced when the first round is done (default results/<host>/<utc>-<scenario>)", \
+             "Directory of the results; an earlier run there is replaced when the first round is " \
+             "done (default results/<host>/<utc>-<scenario>)", \
              .letter = 'o', .group = "Results"), \
     OPT_TEXT("host", run_options, host, NULL, "NAME", \
              "Name of this machine in results and plots (default: its host name)", \
@@ -72,25 +74,48 @@ static const char *const device_names[] = {"auto",
 #define NO_PLOTS_OPTION \
     OPT_FLAG("no-plots", run_options, no_plots, NULL, "Draw nothing, and write no report.html", \
              .level = OPT_RARE)
+#define BEFORE_COMMAND_OPTIONS \
+    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]", \
+             "Placements to compare, such as none,partition; 'contend info' explains them " \
+             "(default: the scenario's)", \
+             .letter = 'P', .group = "What is compared"), \
+    WORKER_OPTIONS, \
+    DEVICE_OPTION, \
+    BACKGROUND_OPTIONS, \
+    OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P", \
+               "How long and how often to measure", .group = "How long"), \
+    OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T", \
+                "Time budget, such as 90s or 1h: sets number and length of rounds, shared by all " \
+                "scenarios (default: the profile's; of 'all' in quick 5m30s)"), \
+    OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N", \
+            "Rounds of all configurations (default: the profile's, 3 to 5 in quick, 5 or 11)", \
+            .level = OPT_RARE), \
+    TIME_OPTIONS
+#define AFTER_COMMAND_OPTIONS \
+    PLAN_OPTIONS(run_options, plan), \
+    BIND_OPTIONS, \
+    OUT_OPTIONS, \
+    OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"), \
+    DRY_OPTION, \
+    OPT_FLAG( \
+        "comms", run_options, comms, NULL, \
+        "Log who sent how much to whom over NCCL, and check it against the calls of the benchmark", \
+        .level = OPT_RARE), \
+    OPT_TEXT("trace", run_options, trace, NULL, "FILE", \
+             "Write steps, stages and CPUs of the first round as a trace for ui.perfetto.dev or " \
+             "chrome://tracing", \
+             .level = OPT_RARE), \
+    OPT_FLAG("no-baselines", run_options, no_baselines, NULL, \
+             "Skip solo runs; then no efficiency and no split of the loss", .level = OPT_RARE), \
+    NO_CANARY_OPTION("Skip the control that measures the machine itself in each round"), \
+    NO_PLOTS_OPTION, \
+    OPT_FLAG("strict", run_options, strict, NULL, \
+             "Exit with 4 if the machine was too busy for evidence", .level = OPT_RARE), \
+    SIZE_OPTIONS
 /* clang-format on */
 
 const struct opt run_option_table[] = {
-    OPT_TEXT("placement", run_options, placements, NULL, "P[,P..]",
-             "Placements to compare, such as none,partition; 'contend info' explains them "
-             "(default: the scenario's)",
-             .letter = 'P', .group = "What is compared"),
-    WORKER_OPTIONS,
-    DEVICE_OPTION,
-    BACKGROUND_OPTIONS,
-    OPT_CHOICE("profile", run_options, profile, "quick", profile_names, "P",
-               "How long and how often to measure", .group = "How long"),
-    OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T",
-                "Time budget, such as 90s or 1h: sets number and length of rounds, shared by all "
-                "scenarios (default: the profile's; of 'all' in quick 5m30s)"),
-    OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
-            "Rounds of all configurations (default: the profile's, 3 to 5 in quick, 5 or 11)",
-            .level = OPT_RARE),
-    TIME_OPTIONS,
+    BEFORE_COMMAND_OPTIONS,
     COMMAND_OPTIONS(run_options, command),
     OPT_FLAG("sample", run_options, sample, NULL,
              "Run the sample worker that contend brings (a Python script) as the command",
@@ -118,6 +143,9 @@ const struct opt run_option_table[] = {
     SIZE_OPTIONS,
     {.name = NULL},
 };
+
+const struct opt bench_option_table[] = {
+    BEFORE_COMMAND_OPTIONS, AFTER_COMMAND_OPTIONS, {.name = NULL}};
 
 const struct opt ab_option_table[] = {
     OPT_TEXTS("variant", run_options, variants, "NAME[=KIND:VALUE]",

@@ -1,5 +1,4 @@
-/* What `contend run` and `contend bench`, `contend ab`, `tune` and `sizing`, can be told on their
- * command line. */
+/* The options of `contend run`, `bench`, `ab` and `tune`. */
 #ifndef CONTEND_CMD_SESSION_RUN_OPTIONS_H
 #define CONTEND_CMD_SESSION_RUN_OPTIONS_H
 
@@ -7,6 +6,7 @@
 #include "harness/lib/base/opt.h"
 
 /* Into a struct run_options. */
-extern const struct opt run_option_table[], ab_option_table[], tune_option_table[];
+extern const struct opt run_option_table[], bench_option_table[], ab_option_table[],
+    tune_option_table[];
 
 #endif

@@ -224,7 +224,8 @@ static int divide_time(struct session *s, const struct scenario *const *scenario
                        size_t **launches)
 {
     *launches = NULL;
-    if (s->options.max_time_s <= 0 || s->opts != run_option_table)
+    if (s->options.max_time_s <= 0 ||
+        (s->opts != run_option_table && s->opts != bench_option_table))
         return EXIT_GOOD;
     *launches = calloc((size_t)n + 1, sizeof(**launches));
     return *launches ? count_launches(s, scenarios, n, *launches) : EXIT_NOT_RUN;
