@@ -7,6 +7,7 @@
 
 #include "harness/cmd/common/cmd.h"
 #include "harness/cmd/common/help.h"
+#include "harness/lib/base/text.h"
 #include "harness/plan/placement/plan.h"
 #include "version.h"
 
@@ -55,6 +56,8 @@ static const struct entry environment[] = {
     {"COLUMNS", "On a terminal: text takes no more columns than these, nor than it has."},
     {.term = NULL},
 };
+
+enum { TAKERS_MAX = 120, NAMES_MAX = 1024 };
 
 /* Where a page goes, and how it is written. */
 struct page {
@@ -135,45 +138,99 @@ static void put_group(const struct page *page, const char *group, bool *first)
     *first = true;
 }
 
-static void put_options(const struct page *page, const struct opt *opts, const char *prefix,
-                        bool first)
+static void put_parameters(const struct page *page, const struct opt *opts)
 {
     char term[OPT_TERM_MAX], help[OPT_HELP_MAX];
-    const char *group = "";
-    for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1), first = false) {
-        if (opt->group && strcmp(opt->group, group) != 0)
-            put_group(page, group = opt->group, &first);
-        put_item(page, first, opt_format_term(opt, prefix, term, sizeof(term)),
+    bool first = true;
+    for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1), first = false)
+        put_item(page, first, opt_format_term(opt, "", term, sizeof(term)),
                  opt_format_help(opt, OPT_RARE, help, sizeof(help)));
+}
+
+/* Whether a command takes this option, with the same value and the same help. */
+static bool takes(const struct command *command, const struct opt *opt)
+{
+    char own[OPT_HELP_MAX], other[OPT_HELP_MAX];
+    const struct opt *same = command->opts ? opts_find(command->opts, opt->name) : NULL;
+    if (opt == help_param_option && command->takes_params)
+        return true;
+    if (!same || same->level == OPT_HIDDEN ||
+        strcmp(same->arg ? same->arg : "", opt->arg ? opt->arg : ""))
+        return false;
+    (void)opt_format_help(opt, OPT_RARE, own, sizeof(own));
+    (void)opt_format_help(same, OPT_RARE, other, sizeof(other));
+    return strcmp(own, other) == 0;
+}
+
+/* "run, bench": the commands that take it. */
+static const char *takers_of(const struct opt *opt, char buf[static TAKERS_MAX])
+{
+    buf[0] = '\0';
+    for (const struct command *const *c = command_table; *c; c++)
+        if (takes(*c, opt))
+            text_append(buf, TAKERS_MAX, ", ", "%s", (*c)->name);
+    return buf;
+}
+
+static bool is_shared(const char *takers)
+{
+    return strchr(takers, ',') != NULL;
+}
+
+/* By group: a command's own options, or those that it is the first to share. */
+static void put_options(const struct page *page, const struct opt *opts, const char *command,
+                        bool shared)
+{
+    char term[OPT_TERM_MAX], help[OPT_HELP_MAX], takers[TAKERS_MAX],
+        text[OPT_HELP_MAX + TAKERS_MAX];
+    const char *group = "", *above = "";
+    bool first = true;
+    for (const struct opt *opt = opts_shown(opts); opt; opt = opts_shown(opt + 1)) {
+        group = opt->group ? opt->group : group;
+        bool is_first = !strncmp(takers_of(opt, takers), command, strlen(command));
+        if (is_shared(takers) != shared || !is_first)
+            continue;
+        if (strcmp(group, above) != 0)
+            put_group(page, above = group, &first);
+        text_set(text, shared ? "%s. Commands: %s." : "%s",
+                 opt_format_help(opt, OPT_RARE, help, sizeof(help)), takers);
+        put_item(page, first, opt_format_term(opt, "--", term, sizeof(term)), text);
+        first = false;
     }
 }
 
-/* The command before it that takes the same options, or NULL. */
-static const struct command *same_options(const struct command *const *command)
+static void put_names_of_shared(const struct page *page, const struct command *command)
 {
-    for (const struct command *const *c = command_table; c < command; c++)
-        if ((*command)->opts && (*c)->opts == (*command)->opts)
-            return *c;
-    return NULL;
+    char takers[TAKERS_MAX], names[NAMES_MAX] = "";
+    for (const struct opt *opt = opts_shown(command->opts); opt; opt = opts_shown(opt + 1))
+        if (is_shared(takers_of(opt, takers)))
+            text_append(names, sizeof(names), ", ", "--%s", opt->name);
+    if (command->takes_params)
+        text_append(names, sizeof(names), ", ", "--%s", help_param_option->name);
+    if (!names[0])
+        return;
+    if (!page->markdown)
+        (void)fprintf(page->out, ".PP\n");
+    put_paragraph(page, "Shared options, explained below:");
+    put_text(page, names);
+    (void)fputc('\n', page->out);
 }
 
 static void put_commands(const struct page *page)
 {
-    char usage[HELP_USAGE_MAX], same[80];
+    char usage[HELP_USAGE_MAX];
     put_heading(page, "Commands");
     for (const struct command *const *c = command_table; *c; c++) {
-        const struct command *before = same_options(c);
         put_subheading(page, help_format_usage(*c, usage, sizeof(usage)));
         put_paragraph(page, (*c)->about);
-        if (before) {
-            (void)snprintf(same, sizeof(same), "It takes the options of contend %s.", before->name);
-            put_paragraph(page, same);
-            continue;
-        }
-        put_options(page, (*c)->opts, "--", true);
-        if ((*c)->takes_params)
-            put_options(page, help_param_option, "--", false);
+        put_options(page, (*c)->opts, (*c)->name, false);
+        put_names_of_shared(page, *c);
     }
+    put_heading(page, "Shared options");
+    put_paragraph(page, "Each entry ends with the commands that take the option.");
+    for (const struct command *const *c = command_table; *c; c++)
+        put_options(page, (*c)->opts, (*c)->name, true);
+    put_options(page, help_param_option, "", true);
 }
 
 static void put_names(const struct page *page, const struct cmd_env *env)
@@ -189,7 +246,7 @@ static void put_names(const struct page *page, const struct cmd_env *env)
     for (const struct bench *const *b = env->benches; *b; b++) {
         put_subheading(page, (*b)->name);
         put_paragraph(page, (*b)->summary);
-        put_options(page, (*b)->opts, "", true);
+        put_parameters(page, (*b)->opts);
     }
 }
 

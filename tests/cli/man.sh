@@ -18,6 +18,8 @@ for command in $commands; do
     while read -r option; do
         grep -qE -- "^\.B (-., )?$option( |$)" "$scratch/roff" || fail "no $option of $command in the page"
         grep -qE -- "^- \`(-., )?${option}[ \`]" "$scratch/contend.md" || fail "no $option in the Markdown"
+        sed -n "/^### \`contend $command /,/^##/p" "$scratch/contend.md" | grep -qE -- "(^|[ \`])$option([, \`]|\$)" ||
+            fail "no $option below $command in the Markdown"
     done < <("$CONTEND_BINARY" "$command" --help-all | grep -oE '^  (-., )?--[a-z-]+' | grep -oE -- '--[a-z-]+')
 done
 "$CONTEND_BINARY" info | awk '/^[A-Z]/ { what = $1 } what ~ /^(Scenario|Benchmark|Placement)s/ && /^  [a-z]/ { print what, $1 }' >"$scratch/names"
