@@ -27,7 +27,7 @@
 
 static const struct opt compare_opts[] = {
     OPT_DOUBLE("threshold", compare_args, threshold, NULL, 0.1, 1000, "PERCENT",
-               "Ignore smaller changes (default 5; with --history alone 2)"),
+               "Ignore smaller changes (default 5, with --history alone 2)"),
     OPT_TEXT("fail-on", compare_args, fail_on, NULL, "WHAT[,WHAT..]",
              "Exit with 1 if a gating metric has this verdict: slower (the default), unclear, "
              "missing or none; with --history alone slower or none",

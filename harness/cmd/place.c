@@ -39,9 +39,10 @@ static const struct opt place_opts[] = {
             "How many workers share the machine (default: one a GPU, at least 2)", .letter = 'n',
             .group = "The job"),
     OPT_TEXT("placement", place_args, placement, NULL, "P[,P..]",
-             "Placements; see 'contend info' (default: what the newest result of this machine and "
-             "command below results/ recommends; without one the first of gpu-local, numa, "
-             "partition and sized that fits)",
+             "Placements (default: the recommended one); see 'contend info'; the newest result of "
+             "this machine and command below results/ recommends; without one it is the first of "
+             "gpu-local, numa, "
+             "partition and sized that fits",
              .letter = 'P'),
     OPT_INT("background-workers", place_args, background, "0", 0, BITSET_BITS, "M",
             "Additional workers that only make load", .level = OPT_RARE),

@@ -33,7 +33,7 @@ NCCL_PROFILER_PLUGIN=other.so expect 3 'another profiler plugin is set.*other.so
     "$CONTEND_BINARY" comms -- touch "$scratch/was-run"
 [ ! -e "$scratch/was-run" ] || fail "the command was run without its plugin"
 expect 2 'either a command' "$CONTEND_BINARY" comms
-expect 2 'stdout is the command' "$CONTEND_BINARY" comms --json -- true
+expect 2 'json excludes a command' "$CONTEND_BINARY" comms --json -- true
 expect 2 'no log' "$CONTEND_BINARY" comms --read "$scratch/tmp"
 
 # drive DIR STEP...: the stub alone, of interface $version.
@@ -106,7 +106,7 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
         '[["beef:07:00.0",1],["beef:08:00.0",1],["beef:09:00.0",0],{"called_bytes":8000000000,"counted_bytes":8000102400,"unexplained_bytes":102400,"ratio":1.0000128}]'
     is "truth's findings" "$(read_json "$scratch/true" '[.findings[] | select(.id != "comms_late")]')" '[]'
     grep -q 'beef:07:00.0 *4.00 G *4.00 G *1.0000 *4.00 G *4.00 G *1.0000' "$scratch/err" || fail "$(cat "$scratch/err")"
-    grep -q 'nothing explains *102400 *102400$' "$scratch/err" || fail "$(cat "$scratch/err")"
+    grep -q 'unexplained *102400 *102400$' "$scratch/err" || fail "$(cat "$scratch/err")"
     grep -q '>4000000000</td><td>4000051200</td><td>1.0000</td>' "$scratch/true/report.html" || fail "NVLink is not on the page"
     counted "$states nvlink_sent_more=7812500 nvlink_received_more=7812500" LL "$scratch/flags"
     is "LL" "$(read_json "$scratch/flags" '.nvlink.all.sent | [.called_bytes, .ratio == 1]')" '[16000000000,true]'
@@ -286,7 +286,7 @@ is "--json writes" "$(find "$scratch/plain" ! -name '*.comms*' -type f)" ""
 # The page: of `report` as of `--read`; no script, nothing loaded, names escaped.
 rm "$scratch/again/report.html"
 expect 0 'wrote .*and report.html' "$CONTEND_BINARY" report "$scratch/again"
-expect 2 'contend comms --json --read., not as Markdown' "$CONTEND_BINARY" report --markdown "$scratch/again"
+expect 2 'which have no Markdown' "$CONTEND_BINARY" report --markdown "$scratch/again"
 drive "$scratch/<b>&" init:c:2:0:1:'<script>x' $all_reduce:2:0 finalize
 expect 0 'wrote .*/page.html' "$CONTEND_BINARY" report --html "$scratch/page.html" "$scratch/<b>&"
 for page in "$scratch/again/report.html" "$scratch/page.html"; do
@@ -319,7 +319,7 @@ for rank in 0 1; do
 done
 is "findings of data parallel training" "$(read_json "$scratch/ddp" '[.findings[] | select(.id != "comms_late")]')" '[]'
 is "findings of small calls" "$(read_json "$scratch/small" '[.findings[] | select(.id != "comms_late") | .id]')" '["comms_many_small"]'
-expect 0 'mostly latency. They stand 5000 in a row' "$CONTEND_BINARY" comms --read "$scratch/small"
+expect 0 'mostly latency. They come 5000 in a row' "$CONTEND_BINARY" comms --read "$scratch/small"
 
 # Laid over links, as a machine with GPUs leaves them in links.csv: of GPUs without an address nothing is known.
 is "no links" "$(read_json "$scratch/ddp" '[.links, .links_unknown_bytes]')" '[[],251658419200]'
@@ -410,7 +410,7 @@ for rank in 0 1 2; do
 done
 for rank in 0 1 2; do
     wait "${tasks[rank]}" || fail "task $rank: $(cat "$scratch/task$rank")"
-    grep -q "this is task $rank of 3 alone: .contend comms --read $scratch/tasks. tells all" "$scratch/task$rank" || fail "$(cat "$scratch/task$rank")"
+    grep -q "this is only task $rank of 3: .contend comms --read $scratch/tasks. has all" "$scratch/task$rank" || fail "$(cat "$scratch/task$rank")"
 done
 is "tasks together" "$(read_json "$scratch/tasks" '[(.logs | length), (.communicators[] | [.ranks, (.present | length), .calls[0].calls]), [.findings[].id | select(. != "comms_late")]]')" \
     '[3,[3,3,3],[]]'

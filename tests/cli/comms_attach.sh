@@ -82,7 +82,7 @@ serve json "$scratch/a"
 is stuck "$(found --attach 12)" '["ras_stuck"]'
 attach --all >"$scratch/out"
 is "exit code" $? 1
-tr -s '\n ' ' ' <"$scratch/out" | grep -q 'number 7 waits for ranks .*: 1 (process 12 on node)' || fail "$(cat "$scratch/out")"
+tr -s '\n ' ' ' <"$scratch/out" | grep -q 'number 7 waits since .* for ranks .*: 1 (process 12 on node)' || fail "$(cat "$scratch/out")"
 ! grep -q $'\033' "$scratch/out" || fail "a host's escapes came through"
 is other "$(found --attach 99)" '["ras_stuck","ras_other_job"]'
 # Ranks of a job that moves are asked one after the other: as far as that explains, none is behind.
@@ -128,7 +128,7 @@ grep -q 'All \[2JReduce number 7 waits' <(tr -s '\n ' ' ' <"$scratch/out") || fa
 printf '{"communicators": \033[2J' >"$scratch/odd"
 serve json "$scratch/odd"
 attach --all >>"$scratch/out" 2>&1
-grep -q 'is not understood' "$scratch/out" || fail "$(cat "$scratch/out")"
+grep -q 'cannot read the answer' "$scratch/out" || fail "$(cat "$scratch/out")"
 ! grep -q $'\033' "$scratch/out" || fail "escapes came through"
 
 # What is not as it should be is refused, and holds up nothing.
@@ -136,14 +136,14 @@ refused() { # refused PATTERN
     expect 3 "$1" "$CONTEND_BINARY" comms --all --time 0.1
 }
 serve cut "$scratch/even"
-refused 'is not understood'
+refused 'cannot read the answer'
 serve stranger
 refused "not NCCL's RAS service"
 serve endless
 refused 'more than 64 MiB'
 printf '[1,2' >"$scratch/odd"
 serve json "$scratch/odd"
-refused 'is not understood'
+refused 'cannot read the answer'
 printf '{"communicators":[{"ranks":7}]}' >"$scratch/odd"
 serve json "$scratch/odd"
 refused 'a communicator without ranks'
@@ -156,7 +156,7 @@ server=
 refused 'no answer at'
 expect 3 "NVLink's counters: unknown, .*/nowhere" "$CONTEND_BINARY" comms --all --time 0.1
 expect 2 'is no process' "$CONTEND_BINARY" comms --attach -3
-expect 2 'of a job that runs' "$CONTEND_BINARY" comms --all -- true
+expect 2 'look at a running job' "$CONTEND_BINARY" comms --all -- true
 
 [ -n "$fake" ] || finish
 export CONTEND_LIBNVML=$fake
@@ -210,13 +210,13 @@ server=
 sleep 300 &
 sleeper=$!
 beside "$nvlink pid1=$sleeper" --attach $sleeper || fail "$(cat "$scratch/out" "$scratch/err")"
-grep -q "^NCCL reports nothing of the job, so only NVLink's counters follow: not asked" "$scratch/out" || fail "$(cat "$scratch/out")"
+grep -q "^NCCL reports nothing of the job, so only NVLink's counters follow: no answer" "$scratch/out" || fail "$(cat "$scratch/out")"
 grep -Eq "^  the job's +4.19 M" "$scratch/out" || fail "$(cat "$scratch/out")"
 sed -n '/not open there:/{n;p}' "$scratch/out" | grep -q '^  beef:07:00.0 ' || fail "$(cat "$scratch/out")"
 grep -q 'NCCL 2.24 and later has it' "$scratch/err" || fail "$(cat "$scratch/err")"
 beside "$nvlink pid2=$sleeper" --attach $$ --json || fail "$(cat "$scratch/out" "$scratch/err")"
 is "by process" "$(told '[.nccl, .communicators, (.not_told | .[0:10]), .nvlink.by, [.nvlink.gpus[].of_job], .nvlink.job.sent.counted_bytes]')" \
-    '[null,null,"nobody ans","process",[false,false,true],1048576]'
+    '[null,null,"no answer ","process",[false,false,true],1048576]'
 beside "$nvlink" --attach $sleeper --json || fail "$(cat "$scratch/out" "$scratch/err")"
 is "of nobody" "$(told '[.nvlink.by, .nvlink.job, [.nvlink.gpus[].of_job], .nvlink.all.sent.counted_bytes]')" '[null,null,[null,null,null],9437184]'
 beside "" --all

@@ -65,8 +65,8 @@ for version in 130001 26; do
     is "moved, found" "$(read_json "$scratch/moved$version" '[[.findings[].id], (.copies.logs[0] | [.migrations_since_ns > .start_ns, .migrations_error])]')" \
         '[["copies_migrated","copies_evicted","copies_many_small"],[true,0]]'
 done
-for said in '100\(.4\)\? *MB of unified memory moved without being asked for, in pieces of 497029 bytes on average at 24.49 GB/s; prefetched, at 50.00 GB/s:' \
-    '120 *MB of unified memory had to leave a GPU for other: '; do
+for said in '100\(.4\)\? *MB of unified memory moved on demand, in pieces of 497029 bytes on average at 24.49 GB/s; prefetched, at 50.00 GB/s:' \
+    '120 *MB of unified memory was evicted from a GPU by other: '; do
     grep -q "$said" <<<"$(tr -s '\n ' ' ' <"$scratch/err")" || fail "no '$said' in $(cat "$scratch/err")"
 done
 [ "$(grep -c '^  host *GPU[01]@.* managed [amt]' "$scratch/err")" = 3 ] || fail "$(cat "$scratch/err")"
@@ -161,7 +161,7 @@ CUDA_INJECTION64_PATH=other.so expect 3 'another injection is set.*other.so' \
 CUDA_INJECTION64_PATH=other.so expect 0 'no process of the command loaded the plugin' "$CONTEND_BINARY" comms -- true
 expect 2 'copies needs a command' "$CONTEND_BINARY" comms --copies --read "$scratch/full"
 expect 2 'either a command' "$CONTEND_BINARY" comms --copies
-expect 2 'of a job that runs' "$CONTEND_BINARY" comms --copies --all
+expect 2 'look at a running job' "$CONTEND_BINARY" comms --copies --all
 
 # A damaged file is named; without one whole slot there is nothing to be read.
 file=$(echo "$scratch"/pci/*.copies)
@@ -188,6 +188,6 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     is "truth" "$(read_json "$scratch/true" '.nvlink | [.copied_bytes, .all.sent.called_bytes, .all.sent.counted_bytes]')" \
         '[8000000000,8000000000,8000000000]'
     is "truth's findings" "$(read_json "$scratch/true" '[.findings[].id]')" '[]'
-    grep -q 'by these calls and copies' "$scratch/err" || fail "$(cat "$scratch/err")"
+    grep -q 'of these calls and copies' "$scratch/err" || fail "$(cat "$scratch/err")"
 fi
 finish

@@ -145,12 +145,12 @@ compare 0 "^- parameters: new lacks 'step' of fake: compared where base" new old
 compare 1 '^SLOWER +step_time' old slow
 params new other_step "s/$step;/step=0.5;/"
 compare 4 '8 MISSING' old other_step
-compare 4 "new has it at 0.5, not at its" old other_step
+compare 4 "new has 0.5 instead of its" old other_step
 
 [ "$("$CONTEND_FAKE" compare old base --json | jq -r '.findings[] | select(.id == "new_params") | .subject')" = parameters ] ||
     fail "no finding of the new parameter"
 params base removed 's/mode=ok;/mode=ok;gone=3;/'
-compare 0 "new lacks 'gone' of fake, which is 3 in all of base" removed new
+compare 0 "new lacks parameter 'gone' of fake, which is 3 in all of base" removed new
 
 # Bad input.
 damage() { # damage PATTERN FILE SED: a copy of a run with that edit

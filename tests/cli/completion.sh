@@ -5,7 +5,7 @@ for shell in bash zsh fish; do
     "$CONTEND_BINARY" completion "$shell" >"$scratch/contend.$shell" || fail "exit $?: completion $shell"
 done
 expect 2 'no shell: type' "$CONTEND_BINARY" completion
-expect 2 "no completion for 'bahs'; did you mean 'bash'\? there is one for bash, zsh and fish" \
+expect 2 "no completion for 'bahs'; did you mean 'bash'\? known: bash, zsh, fish" \
     "$CONTEND_BINARY" completion bahs
 : >"$scratch/file"
 mkdir "$scratch/folder"

@@ -257,9 +257,9 @@ for machine in "${machines[@]}"; do
     done
 done
 emitted sh -n 2 --xml "package:2 numa:1 core:4 pu:1"
-grep -q 'placement numa is not measured: it is the nearest' "$scratch/stderr" || fail "which placement: $(cat "$scratch/stderr")"
+grep -q 'placement numa is not measured: it is the first that fits' "$scratch/stderr" || fail "which placement: $(cat "$scratch/stderr")"
 emitted sh -n 3 --xml "package:1 core:2 pu:1"
-grep -q 'placement sized is not measured: it is the nearest' "$scratch/stderr" || fail "which placement: $(cat "$scratch/stderr")"
+grep -q 'placement sized is not measured: it is the first that fits' "$scratch/stderr" || fail "which placement: $(cat "$scratch/stderr")"
 
 expect 2 '2 workers on 2 cores leave none: .*fewer workers' "$CONTEND_BINARY" place --emit k8s -n 2 \
     -P partition --xml "package:1 core:2 pu:1"
@@ -268,6 +268,6 @@ expect 2 "'bat'.*wsl-bat" "$CONTEND_BINARY" place --emit bat
 expect 2 'unknown placeholder {rank}' "$CONTEND_BINARY" place --emit sh -- x '{rank}'
 expect 2 'unknown placeholder {rank}' "$CONTEND_BINARY" place -- x '{rank}'
 expect 2 '--emit takes one placement' "$CONTEND_BINARY" place --emit sh -P none,partition
-expect 2 'take one' "$CONTEND_BINARY" place --emit sh --json
+expect 2 'exclude each other' "$CONTEND_BINARY" place --emit sh --json
 expect 2 'no plan for numa: ' "$CONTEND_BINARY" place --emit sh -P numa --xml "package:1 core:2 pu:1"
 finish

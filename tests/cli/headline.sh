@@ -116,7 +116,7 @@ for _ in $(seq $((2 * $(nproc)))); do
     while :; do :; done &
     loops+=($!)
 done
-expect 4 'other programs used [0-9]+% of the CPUs: not evidence' "$CONTEND_FAKE" run fake --workers 2 \
+expect 4 'other programs used [0-9]+% of the CPUs: not usable as evidence' "$CONTEND_FAKE" run fake --workers 2 \
     --placement none,sized --rounds 1 --time 0.5 --warmup 0.01 --no-plots --strict --out "$out"
 kill "${loops[@]}"
 wait "${loops[@]}" 2>/dev/null

@@ -38,7 +38,7 @@ for part in 'topologyManagerPolicyOptions: {max-allowable-numa-nodes: "16"}' 'me
     'reservedMemory:' 'rm -f /var/lib/kubelet/cpu_manager_state /var/lib/kubelet/memory_manager_state' 'kubectl drain' 'P2P'; do
     grep -qF "$part" "$scratch/text" || fail "k8s: no '$part'"
 done
-expect 0 'reserve: one core is left to the system' "${k8s[@]}" --xml "numa:16 core:4 pu:2" -n 16 -P numa -- x
+expect 0 'reserve: one core is reserved for the system' "${k8s[@]}" --xml "numa:16 core:4 pu:2" -n 16 -P numa -- x
 "${k8s[@]}" --xml "numa:8 core:4 pu:2" -n 2 -P partition -- x >"$scratch/text" 2>/dev/null
 ! grep -q 'max-allowable\|memoryManager\|P2P' "$scratch/text" || fail "k8s: more than is needed: $(head -n 20 "$scratch/text")"
 grep -q 'reservedSystemCPUs: "0-1"' "$scratch/text" || fail "k8s: $(head -n 20 "$scratch/text")"

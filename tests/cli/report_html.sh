@@ -91,7 +91,7 @@ grep -q 'contend: fake' "$scratch/run/report.html" || fail "a run writes no page
 expect 0 'replacing' "${run[@]}" --no-plots
 [ ! -e "$scratch/run/report.html" ] || fail "the page of a replaced run is left"
 echo mine >"$scratch/run/report.html"
-expect 0 "no page: 'report.html' is not written" env PATH=/nonexistent "${run[@]}"
+expect 0 "no page: 'report.html' is not replaced" env PATH=/nonexistent "${run[@]}"
 [ "$(cat "$scratch/run/report.html")" = mine ] || fail "a run replaced a file of the user's"
 
 # Hostile text in every string of run.json, in plots and in the name of the directory.

@@ -13,7 +13,7 @@ names() { # names PROGRAM: of all scenarios
 
 # The real ones.
 expect 2 "'all' means every scenario: name no other" "$CONTEND_BINARY" run all memory
-expect 2 "'all' takes no parameters: 'rows=256' is of one scenario" "$CONTEND_BINARY" run all -p rows=256
+expect 2 "'all' takes no parameters: 'rows=256' belongs to one scenario" "$CONTEND_BINARY" run all -p rows=256
 expect 0 "'all' runs every scenario" "$CONTEND_BINARY" run all --help-all
 # Starting processes of a large parent can take longer than the usual limit where others are at work.
 limit_s=500 expect 0 'scenarios?: .*measured' "$CONTEND_BINARY" run all --device sim "${short[@]}" --limit 120 \

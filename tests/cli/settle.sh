@@ -14,7 +14,7 @@ expect 0 . "$CONTEND_FAKE" bench fake --workers 2 --placement none --rounds 1 --
 [ "$(value steady foreground early_steps)" = 2 ] || fail "together: none of the first steps left out"
 [ "$(value steady foreground round_steps)" = 3 ] || fail "fewer steps than three"
 
-expect 0 'none.*: 1 step of a worker in 1 of 1 round' \
+expect 0 'none.*: only 1 step of a worker in 1 of 1 round' \
     "$CONTEND_FAKE" bench fake --workers 2 --placement none --rounds 1 --warmup 1ms --time 10ms \
     -p step=700ms --limit 1.3 --no-plots --out "$scratch/short"
 [ "$(value short foreground round_steps)" = 1 ] || fail "steps that the limit has no room for"

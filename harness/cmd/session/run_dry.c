@@ -116,7 +116,7 @@ bool run_dry_is_nothing(const struct run_setup *setup, const struct run_options 
 {
     const struct result *result = &setup->result;
     const size_t n = result_measured(result);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = n; i-- > 0;) /* the reason of the first stays */
         if (!explain(setup, &result->arms[i], options->ranks > 0, reason)[0])
             return false;
     return n > 0;

@@ -86,7 +86,7 @@ static const char *const device_names[] = {"auto",
                "How long and how often to measure", .group = "How long"), \
     OPT_SECONDS("max-time", run_options, max_time_s, NULL, 1, 864000, "T", \
                 "Time budget, such as 90s or 1h: sets number and length of rounds, shared by all " \
-                "scenarios (default: the profile's; of 'all' in quick 5m30s)"), \
+                "scenarios (default: the profile's, of 'all' in quick 5m30s)"), \
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N", \
             "Rounds of all configurations (default: the profile's, 3 to 5 in quick, 5 or 11)", \
             .level = OPT_RARE), \
@@ -211,7 +211,7 @@ const struct opt tune_option_table[] = {
     BACKGROUND_OPTIONS,
     OPT_SECONDS(
         "max-time", run_options, max_time_s, NULL, 1, 864000, "T",
-        "Take so long at most, but make one measurement (default 3m; with --cores the profile's)",
+        "Take so long at most, but make one measurement (default 3m, with --cores the profile's)",
         .group = "How long"),
     OPT_INT("rounds", run_options, rounds, NULL, 1, 1000, "N",
             "Exactly so many fresh rounds (with --cores rounds), whatever the time (default: as "

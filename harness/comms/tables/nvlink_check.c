@@ -27,7 +27,7 @@ static void print_row(const char *name, const struct comms_nvlink_check_sum *row
 /* Below what was counted, so that minus says that calls tell more. */
 static void print_unexplained(const struct comms_nvlink_check_sum *sum, FILE *out)
 {
-    (void)fprintf(out, "  %-16s %19" PRId64 " %8s %19" PRId64 "\n", "nothing explains",
+    (void)fprintf(out, "  %-16s %19" PRId64 " %8s %19" PRId64 "\n", "unexplained",
                   (int64_t)(sum->counted_sent - sum->sent), "",
                   (int64_t)(sum->counted_received - sum->received));
 }
