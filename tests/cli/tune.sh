@@ -41,7 +41,7 @@ SECONDS=0
 "$CONTEND_BINARY" tune --max-time 12 --host h -o "$scratch/long" -- sleep 2 > "$scratch/said" 2> "$scratch/log" ||
     fail "exit $?: $(cat "$scratch/log")"
 [ "$SECONDS" -le 24 ] || fail "--max-time 12 took $SECONDS s"
-tr '\n' ' ' < "$scratch/said" | grep -Eq 'There was (no )?time for .* --max-time [0-9]+m? has room' ||
+tr '\n' ' ' < "$scratch/said" | grep -Eq 'There was (no )?time for .* --max-time [0-9]+m? suffices' ||
     fail "too few rounds, and nothing said: $(cat "$scratch/said")"
 tr '\n' ' ' < "$scratch/said" | grep -q 'settings were tried' || fail "settings dropped, and nothing said"
 tr '\n' ' ' < "$scratch/said" | grep -Eq 'tried [0-9]+ of [0-9]+ settings, others may be better; ' || fail "said as if all were tried: $(cat "$scratch/said")"
