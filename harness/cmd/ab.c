@@ -14,7 +14,7 @@ static bool is_possible(const struct session *s)
     if (compared_check_fail_on(s->options.fail_on, &err))
         log_error("%s", err.msg);
     else if (!s->options.variants.n)
-        log_error("which variants? name them by -V NAME[=KIND:VALUE], the base first");
+        log_error("no variants: name two or more by -V NAME[=KIND:VALUE], the base first");
     else if (s->job_env.launcher)
         log_error("ab runs on one machine: start it without mpirun or srun");
     else if (s->cli.npositional > 1)
@@ -82,11 +82,12 @@ const struct command ab_command = {
     .main = ab_main,
     .summary = "variants compared in the same rounds: did it get faster?",
     .operands = "[SCENARIO | -- COMMAND...]",
-    .about = "Measures variants of a scenario in the same rounds, in random order, and compares "
-             "them pair by pair, so that drift of the machine cancels. Adds rounds until FASTER, "
-             "SLOWER or SAME is clear for all that counts, or the time is over. Two equal "
-             "variants (-V a -V b) show what this machine can tell apart. After '--', commands of "
-             "your own, each in quotes: the variants A, B, ...; with -V one command for all.",
+    .about =
+        "Measures variants of a scenario in the same rounds, in random order, and compares them "
+        "pair by pair, so that drift of the machine cancels. Adds rounds until every gating metric "
+        "is FASTER, SLOWER or SAME, or the time is over. Two equal variants (-V a -V b) show the "
+        "smallest difference that this machine resolves. After '--' come commands of your own, "
+        "each in quotes: the variants A, B, ...; with -V one command for all.",
     .opts = ab_option_table,
     .examples = {{"contend ab -V a -V b=env:OMP_NUM_THREADS=4", "one variable"},
                  {"contend ab -- './old --fast' ./new", "two commands"}},

@@ -50,7 +50,7 @@ one_line() { # one_line PATTERN ARGS...
     expect 2 "$pattern" "${ab[@]}" "$@" -o "$scratch/bad"
     [ "$("${ab[@]}" "$@" -o "$scratch/bad" 2>&1 | wc -l)" = 1 ] || fail "not one line: $*"
 }
-one_line 'which variants' --rounds 1
+one_line 'no variants: name two' --rounds 1
 one_line 'nothing to be compared' -V a
 one_line "unknown kind 'magic'" -V a -V b=magic:1
 one_line 'no after:' -V a -V b=before:true
@@ -59,7 +59,7 @@ one_line "unknown placement 'nosuch'" -V a -V b=placement:nosuch
 one_line 'one alone, where a variant has its own' -V a -V b=placement:none -P none,sized
 one_line 'fail-on' -V a -V b --fail-on never
 one_line 'cannot run the build' -V a -V b=build:/nonexistent
-one_line 'builds are compared by one placement' -V a -V "b=build:$CONTEND_FAKE" -P none,sized
+one_line 'builds are compared under one placement' -V a -V "b=build:$CONTEND_FAKE" -P none,sized
 
 # The environment of a variant is that of its workers, and of no others.
 OMP_WAIT_POLICY=active "${ab[@]}" -V a -V b=env:OMP_WAIT_POLICY=passive -V c=env:CONTEND_AB_TEST=here \

@@ -76,7 +76,7 @@ mkdir "$scratch/empty"
 expect 2 'no result below these directories' "$CONTEND_BINARY" compare --history "$scratch/empty"
 expect 2 "cannot open the directory '.*gone'" "$CONTEND_BINARY" compare --history "$scratch/gone"
 expect 2 'are for BASE and NEW' "$CONTEND_BINARY" compare --history "$scratch/even" -v
-expect 2 'go with --history DIR alone' "$CONTEND_BINARY" compare --out x a b
+expect 2 'need --history DIR' "$CONTEND_BINARY" compare --out x a b
 "$CONTEND_BINARY" compare --history "$scratch/slower" --markdown | grep -q 'SLOWER' || fail 'no Markdown'
 cp -r "$scratch/few" "$scratch/bad"
 sed -i '17s/,ok,/,fine,/' "$scratch/bad/host/97/rows.csv"

@@ -95,6 +95,7 @@ static const char *const device_names[] = {"auto",
     PLAN_OPTIONS(run_options, plan), \
     BIND_OPTIONS, \
     OUT_OPTIONS, \
+    VERBOSE_OPTION, \
     OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"), \
     DRY_OPTION, \
     OPT_FLAG( \
@@ -120,27 +121,7 @@ const struct opt run_option_table[] = {
     OPT_FLAG("sample", run_options, sample, NULL,
              "Run the sample worker that contend brings (a Python script) as the command",
              .level = OPT_RARE),
-    PLAN_OPTIONS(run_options, plan),
-    BIND_OPTIONS,
-    OUT_OPTIONS,
-    VERBOSE_OPTION,
-    OPT_FLAG("json", run_options, json, NULL, "Print the rows as JSON instead of the table"),
-    DRY_OPTION,
-    OPT_FLAG(
-        "comms", run_options, comms, NULL,
-        "Log who sent how much to whom over NCCL, and check it against the calls of the benchmark",
-        .level = OPT_RARE),
-    OPT_TEXT("trace", run_options, trace, NULL, "FILE",
-             "Write steps, stages and CPUs of the first round as a trace for ui.perfetto.dev or "
-             "chrome://tracing",
-             .level = OPT_RARE),
-    OPT_FLAG("no-baselines", run_options, no_baselines, NULL,
-             "Skip solo runs; then no efficiency and no split of the loss", .level = OPT_RARE),
-    NO_CANARY_OPTION("Skip the control that measures the machine itself in each round"),
-    NO_PLOTS_OPTION,
-    OPT_FLAG("strict", run_options, strict, NULL,
-             "Exit with 4 if the machine was too busy for evidence", .level = OPT_RARE),
-    SIZE_OPTIONS,
+    AFTER_COMMAND_OPTIONS,
     {.name = NULL},
 };
 
@@ -148,12 +129,12 @@ const struct opt bench_option_table[] = {
     BEFORE_COMMAND_OPTIONS, AFTER_COMMAND_OPTIONS, {.name = NULL}};
 
 const struct opt ab_option_table[] = {
-    OPT_TEXTS("variant", run_options, variants, "NAME[=KIND:VALUE]",
-              "One side, the base first; each twice or more for several changes. Kinds: "
-              "env:VAR=VALUE, param:K=V, placement:P, lib:nccl=PATH; before:COMMAND, "
-              "after:COMMAND (undoes it) and check:COMMAND (shows it) around each observation; "
-              "build:PATH, another contend",
-              .letter = 'V', .group = "What is compared"),
+    OPT_TEXTS(
+        "variant", run_options, variants, "NAME[=KIND:VALUE]",
+        "A variant, the base first; repeat its name for further changes. Kinds: env:VAR=VALUE, "
+        "param:K=V, placement:P, lib:nccl=PATH; before:COMMAND, after:COMMAND (undoes it) and "
+        "check:COMMAND (shows it) around each observation; build:PATH, another contend",
+        .letter = 'V', .group = "What is compared"),
     OPT_DOUBLE("threshold", run_options, threshold, "2", 0.01, 50, "PERCENT",
                "Call a change that is smaller SAME"),
     OPT_TEXT("fail-on", run_options, fail_on, "none", "WHAT[,WHAT..]",
