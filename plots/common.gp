@@ -45,7 +45,7 @@ kinds = "svg png"
 # must be told apart in grey differs by 15 or more, or has a pattern or a label of its own.
 black = "#000000"      #  0
 blue = "#0072B2"       # 46
-vermillion = "#D55E00" # 53
+vermilion = "#D55E00" # 53
 green = "#009E73"      # 58
 purple = "#CC79A7"     # 61
 sky = "#56B4E9"        # 70
@@ -112,22 +112,22 @@ key_point(n, x, y, style, text) = key_text(n, x, y, text) . \
 # Lines that differ in colour and dashes, and each in its points: styles 1 to 13, and again from the
 # first.
 set style line 1 lw 2.5 pt 7 lc rgb blue dt 1
-set style line 2 lw 2.5 pt 5 lc rgb vermillion dt (9, 3)
+set style line 2 lw 2.5 pt 5 lc rgb vermilion dt (9, 3)
 set style line 3 lw 2.5 pt 9 lc rgb green dt (3, 3)
 set style line 4 lw 2.5 pt 13 lc rgb purple dt (9, 3, 3, 3)
 set style line 5 lw 2.5 pt 4 lc rgb black dt 1
 set style line 6 lw 2.5 pt 6 lc rgb sky dt (9, 3)
 set style line 7 lw 2.5 pt 11 lc rgb orange dt 1
 set style line 8 lw 2.5 pt 8 lc rgb blue dt (3, 3)
-set style line 9 lw 2.5 pt 10 lc rgb vermillion dt 1
+set style line 9 lw 2.5 pt 10 lc rgb vermilion dt 1
 set style line 10 lw 2.5 pt 12 lc rgb green dt (9, 3, 3, 3)
 set style line 11 lw 2.5 pt 14 lc rgb purple dt 1
 set style line 12 lw 2.5 pt 15 lc rgb black dt (3, 3)
 set style line 13 lw 2.5 pt 2 lc rgb sky dt 1
 line(i) = i % 13 + 1
 line_point(i) = int(word("7 5 9 13 4 6 11 8 10 12 14 15 2", line(i)))
-line_colour(i) = word(blue . " " . vermillion . " " . green . " " . purple . " " . black . " " . sky . " " . \
-    orange . " " . blue . " " . vermillion . " " . green . " " . purple . " " . black . " " . sky, line(i))
+line_colour(i) = word(blue . " " . vermilion . " " . green . " " . purple . " " . black . " " . sky . " " . \
+    orange . " " . blue . " " . vermilion . " " . green . " " . purple . " " . black . " " . sky, line(i))
 
 # An entry for line i. The name comes from the data, so the script gives the variable that holds it,
 # and never its content.

@@ -21,7 +21,7 @@ do for [kind in kinds] {
     eval key_point(13, 500, 74, sprintf("pt 7 ps %f lc rgb blue", 0.5 * point), "one step")
     eval key_point(14, 610, 74, sprintf("pt 12 ps %f lw 1.5 lc rgb black", 1.5 * point), "worker alone")
     if (cut_off) {
-        eval key_line(15, 740, 74, "filled head size screen 0.006, 20 lw 2 lc rgb vermillion", "cut off: took longer")
+        eval key_line(15, 740, 74, "filled head size screen 0.006, 20 lw 2 lc rgb vermilion", "cut off: took longer")
     }
     set logscale x
     set xrange [x_low / 1.0001:x_high * 1.0001] # both ends, whatever their logarithms round to
@@ -37,7 +37,7 @@ do for [kind in kinds] {
          "" index "alone" using "time":"y" with points pt 13 ps 1.5 * point lc rgb orange, \
          "" index "alone" using "time":"y" with points pt 12 ps 1.5 * point lw 1.5 lc rgb black, \
          "" index "cut_off" using "time":"y":(0.13 * num("time")):(0) with vectors filled head size screen 0.006, 20 lw 2 \
-             lc rgb vermillion, \
+             lc rgb vermilion, \
          "" index "values" using (x_high):"y":"text" with labels left offset 1.5, 0, \
          "" index "missing" using (x_low):"y":"why" with labels left offset 1, 0 textcolor rgb grey, \
          "" index "values" using (x_low):"y":"label" with labels right offset -1, 0, \

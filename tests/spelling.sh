@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# No common misspelling in what is tracked, beside names of variables and mistakes that tests make; without codespell 77
+# (skipped).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+command -v codespell >/dev/null || { echo "SKIP: needs codespell" && exit 77; }
+git ls-files -z -- ':!results/*/*/*' ':!*.png' ':!*.svg' ':!*.xml' ':!*.xz' |
+    xargs -0 codespell --ignore-words-list fro,nown,governer,siz,palce,blok,withs,fo
+echo "no misspelling"
