@@ -7,7 +7,7 @@
 #include "harness/cmd/subject.h"
 #include "harness/lib/say/log.h"
 
-/* Of a command line that could be read: what an ab cannot do. */
+/* Whether ab can run a valid command line; logs why not. */
 static bool is_possible(const struct session *s)
 {
     struct err err = {0};

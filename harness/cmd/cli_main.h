@@ -9,7 +9,7 @@
 /* NULL where there is none of that name. */
 const struct command *command_find(const char *name);
 
-/* What runs it: a tool's command, env->tools, or the program of the tool. */
+/* The function that runs it: from env->tools, or one that starts the tool's program. */
 cmd_main *command_main(const struct cmd_env *env, const struct command *command);
 
 /* All commands. */

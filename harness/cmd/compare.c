@@ -55,7 +55,7 @@ static const struct opt compare_opts[] = {
     {.name = NULL},
 };
 
-/* What was read, and what came of it. */
+/* The runs of all sides, and their comparisons. */
 struct work {
     struct runs sides[PAIRING_SIDES]; /* base, new, history */
     struct comparisons comparisons;
@@ -154,7 +154,7 @@ static int fill_sides(const struct work *work, const char *allow, const struct a
 /* A machine that moved by less explains nothing. */
 static const double told_share = 0.01;
 
-/* What the canaries of both sides say of the machine; the verdicts have taken it into account. */
+/* Warns of a machine that changed; the verdicts already account for that. */
 static int tell_moved(const struct comparisons *comparisons, double threshold,
                       struct findings *findings, struct err *err)
 {
@@ -197,7 +197,7 @@ static bool has_disturbed(const struct findings *findings)
     return false;
 }
 
-/* Of the runs of a history those that are used and are no evidence; `used` is in their order. */
+/* Counts the disturbed runs of a history; `used` has the order of the runs. */
 static size_t count_used_busy(const struct runs *runs, const struct pairing_runs *used)
 {
     size_t busy = 0, next = 0;
@@ -210,7 +210,7 @@ static size_t count_used_busy(const struct runs *runs, const struct pairing_runs
     return busy;
 }
 
-/* What runs of a busy machine do not bear. */
+/* Turns verdicts that rest on disturbed runs into UNCLEAR. */
 static int doubt_disturbed(struct work *work, const char *allow, const struct pairing_runs *history,
                            struct err *err)
 {
@@ -231,7 +231,7 @@ static int doubt_disturbed(struct work *work, const char *allow, const struct pa
     return findings_add(&work->findings, &finding, err);
 }
 
-/* What to do where nothing was shown although there was something to compare. */
+/* Advice for an inconclusive comparison. */
 static int advise(struct work *work, struct err *err)
 {
     bool few = work->sides[PAIRING_BASE].n < RUN_SPREAD_RUNS_LEAST ||

@@ -20,7 +20,7 @@
 #include "harness/store/read/recorded.h"
 #include "harness/verdict/runs/history.h"
 
-/* Of a change in time, in percent, unless told otherwise. */
+/* Default threshold of a change in time, in percent. */
 static const double threshold_percent = 2;
 
 /* Machines of which runs were found. */
@@ -271,7 +271,7 @@ static int judge(struct reading *reading, struct err *err)
     return written ? written : code;
 }
 
-/* What is for results that are compared. */
+/* Options of BASE and NEW only. */
 static int check_args(const struct compare_args *args, struct err *err)
 {
     if (args->allow || args->junit || args->html || args->verbose)

@@ -105,7 +105,7 @@ static bool binds_memory(const struct plan *plan)
     return false;
 }
 
-/* What is set or refused here that would undo the plan. */
+/* Warns of limits and settings here that would undo the plan. */
 static int find_here(const struct topo *topo, const struct plan *plan, struct findings *findings,
                      struct err *err)
 {
@@ -196,7 +196,7 @@ static int print_plans(const struct topo *topo, const struct plan *plans, int n,
     return rc ? (rc == -EINVAL ? EXIT_USAGE : EXIT_NOT_RUN) : cmd_finish();
 }
 
-/* Of several placements some may be impossible, and are told beside the others. */
+/* Impossible ones are shown beside the others, with the reason. */
 static bool any_is_possible(const struct plan *plans, int n)
 {
     for (int i = 0; i < n; i++)

@@ -115,7 +115,7 @@ struct work {
     struct trial *trials;
 };
 
-/* What the trials of a kind came to. */
+/* Results of the trials of a kind. */
 struct count {
     unsigned trials, hits, errors, wrong; /* wrong: slowed, and called FASTER */
     struct stats_interval share;          /* of hits: Clopper and Pearson 1934, 95% */
@@ -293,7 +293,7 @@ static int compare_two(const struct runs *runs, struct comparisons *comparisons,
     return compare_make(sides, &(struct compare_options){.threshold = 0.05}, comparisons, err);
 }
 
-/* What goes wrong in it is its outcome. -EINTR: we were asked to stop; -ENOMEM. */
+/* A trial that fails is an outcome. -EINTR: a signal asked to stop; -ENOMEM. */
 static int make_trial(struct work *work, struct trial *trial, struct err *err)
 {
     char dir[PATH_MOST], path[PATH_MOST + 16];
@@ -477,7 +477,7 @@ static int code_of(const bool any[OUTCOMES])
     return any[OUTCOME_UNCLEAR] ? EXIT_INCONCLUSIVE : EXIT_GOOD;
 }
 
-/* What was counted, also where an interrupt or an error ended it: `rc`. */
+/* Prints the counts, also after an interrupt or an error, `rc`. */
 static int conclude(struct work *work, int rc, struct err *err)
 {
     bool any[OUTCOMES] = {[OUTCOME_UNCLEAR] = !work->n}, json_asked = work->args->json;

@@ -39,7 +39,7 @@ static int find_program(const char *name, struct err *err)
     return err_set(err, -ENOENT, "no program '%.100s' in PATH", name);
 }
 
-/* Of a line that could be read: what a command cannot be run with. */
+/* Refuses options that a user's command cannot have. */
 static int check_line(const struct session *s, struct err *err)
 {
     if (s->cli.npairs)

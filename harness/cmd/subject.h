@@ -1,4 +1,4 @@
-/* What a command line names to be measured: scenarios, or a command of the user. */
+/* The subject of a command line: scenarios, or a command of the user. */
 #ifndef CONTEND_CMD_SUBJECT_H
 #define CONTEND_CMD_SUBJECT_H
 

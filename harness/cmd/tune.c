@@ -10,7 +10,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/verdict/search/sizing.h"
 
-/* What the search and its fresh rounds take, unless told otherwise. */
+/* Default time of the search and its fresh rounds. */
 static const double search_s = 180;
 
 static int after_round(void *arg, const struct verdict *verdict, struct result *result,

@@ -49,7 +49,7 @@ struct comms_hooks {
 
 struct tool_command;
 
-/* What a main joins. Tests pass tables of their own; what is NULL is not there. */
+/* The tables that a main joins. Tests pass their own; NULL is an empty one. */
 struct cmd_env {
     const struct bench *const *benches; /* NULL-terminated */
     const char *const *families;        /* of each benchmark, such as "memory"; or NULL */
@@ -103,7 +103,7 @@ extern const struct tool_command comms_tool[], doctor_tool[], validate_tool[];
 bool cmd_parse(const struct cmd_env *env, const struct command *command, int argc, char **argv,
                void *args, struct cli *cli, int *code);
 
-/* Of what was to be measured first, and ended with `rc`: good usage, but something did not run. */
+/* The exit code if the measurement that a command needs first ended with `rc`. */
 enum exit_code cmd_not_measured(int rc);
 
 /* Flushes stdout. 0, or EXIT_NOT_RUN after a message: the reader of a full disk must know. */

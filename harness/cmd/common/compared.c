@@ -11,7 +11,7 @@
 
 const char *const compared_fail_on[] = {"slower", "unclear", "missing", "none", NULL};
 
-/* What each of them means. */
+/* The outcomes that these words name. */
 static const enum finding_outcome failings[] = {OUTCOME_SLOWER, OUTCOME_UNCLEAR, OUTCOME_MISSING,
                                                 OUTCOME_NONE};
 

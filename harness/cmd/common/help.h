@@ -6,7 +6,7 @@
 
 #include "harness/cmd/common/cmd.h"
 
-/* What the program is for. */
+/* The purpose of the program, in a sentence. */
 extern const char help_about[];
 
 enum { HELP_USAGE_MAX = 128 };
@@ -14,7 +14,7 @@ enum { HELP_USAGE_MAX = 128 };
 /* "contend run [SCENARIO...] [options]". Returns buf. */
 char *help_format_usage(const struct command *command, char *buf, size_t size);
 
-/* What it does, takes, and can be given; without `all` the common options, and one sentence. */
+/* Description, operands and options; without `all` one sentence and the common options. */
 void help_print_command(const struct cmd_env *env, const struct command *command, bool all);
 
 /* The parameters of what is measured there. */

@@ -10,7 +10,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/plan/placement/plan.h"
 
-/* What a name is that would have its place elsewhere; or NULL. */
+/* Says where a name belongs instead; NULL = nowhere. */
 static const char *stands_elsewhere(const struct cmd_env *env, const char *name)
 {
     for (int p = 0; p < PLACEMENTS; p++)

@@ -1,4 +1,4 @@
-/* What a command line names: scenarios, or a benchmark. Each logs why it finds none. */
+/* Finds the scenarios or the benchmark that a command line names; each logs why it finds none. */
 #ifndef CONTEND_CMD_COMMON_NAMED_H
 #define CONTEND_CMD_COMMON_NAMED_H
 

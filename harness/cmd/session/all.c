@@ -37,7 +37,7 @@ bool all_is_named(const struct cli *cli)
     return false;
 }
 
-/* What would mean something else in each scenario. */
+/* Refuses options that mean something else in each scenario. */
 static int check(const struct session *s)
 {
     if (s->cli.npositional > 1)
@@ -132,7 +132,7 @@ static int format_table(const struct collection *collection, char **text, size_t
     return fclose(out) ? -ENOMEM : 0;
 }
 
-/* What is there so far, so that an interrupt leaves that. */
+/* Writes the table after each scenario, so that an interrupt leaves it. */
 static int write_files(const struct all *all, struct err *err)
 {
     char *text = NULL;

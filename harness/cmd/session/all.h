@@ -8,7 +8,7 @@
 
 #include "harness/cmd/session/session.h"
 
-/* What is named in the place of scenarios. */
+/* The name of all scenarios. */
 #define ALL_NAME "all"
 
 /* The command line names it. */

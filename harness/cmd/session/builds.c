@@ -17,7 +17,7 @@
 #include "harness/rows/baseline.h"
 #include "harness/rows/metric.h"
 
-/* What is passed on as it was given; the rest is said below, or is not for a single round. */
+/* Options passed on unchanged; others are set below, or do not apply to a single round. */
 static const char *const passed_on[] = {"workers",     "device",     "limit",
                                         "setup-limit", "begin",      "end",
                                         "factor",      "background", "background-workers",
@@ -129,7 +129,7 @@ static int keep(struct builds *builds, struct build_run *run, struct err *err)
     return 0;
 }
 
-/* Of a round that is measured again, and of those that were dropped. */
+/* Drops the runs of rounds that are repeated or dropped. */
 static void forget_from(struct builds *builds, const struct arm *arm, unsigned round)
 {
     size_t kept = 0;

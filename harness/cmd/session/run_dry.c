@@ -14,10 +14,10 @@
 #include "harness/store/json/value.h"
 #include "harness/verdict/odd/odd.h"
 
-/* Of more workers than MOST the first FIRST are shown. */
+/* With more workers than MOST, only the first FIRST are shown. */
 enum { NAME_MAX_SHOWN = 96, MOST_WORKERS = 16, FIRST_WORKERS = 2 };
 
-/* Of steps the placement tells one arm from another, of scans what is measured. Returns name. */
+/* The name of an arm: its placement, or for scans what it measures. Returns name. */
 static const char *name_arm(const struct result *result, const struct arm *arm, char *name,
                             size_t size)
 {

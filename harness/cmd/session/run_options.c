@@ -12,7 +12,7 @@ static const char *const device_names[] = {"auto",
 #undef DEVICE_NAME
                                                NULL};
 
-/* What `run`, `bench`, `ab` and `tune` have in common, by its place in their tables. */
+/* Options that `run`, `bench`, `ab` and `tune` share, in the order of their tables. */
 /* clang-format off */
 #define WORKER_OPTIONS \
     OPT_TEXT("workers", run_options, workers, "auto", "N[,N..M]", \

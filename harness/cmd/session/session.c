@@ -83,7 +83,7 @@ bool session_takes_task(const struct session *s, const struct scenario *const *s
     return false;
 }
 
-/* Of what failed before anything ran: a rank that is lost is none of the user's errors. */
+/* The exit code of a failure before anything ran: a lost rank is not a usage error. */
 int session_not_started(const struct session *s, int rc)
 {
     if (s->signals.interrupted)
@@ -93,7 +93,7 @@ int session_not_started(const struct session *s, int rc)
     return s->job_env.launcher && lost ? EXIT_NOT_RUN : EXIT_USAGE;
 }
 
-/* Of two scenarios; that one was inconclusive does not hide that another did not run. */
+/* The exit code of two scenarios: one that did not run outweighs an inconclusive one. */
 static int worse_code(int one, int other)
 {
     int most = one > other ? one : other, least = one > other ? other : one;
@@ -208,7 +208,8 @@ static double sum(const size_t *launches, int from, int to)
     return (double)all;
 }
 
-/* Of what is left of the time, the share of scenario i of n: by launches. Never 0, no limit. */
+/* The share of scenario i of n in the remaining time, by launches. Never 0, which means no limit.
+ */
 static double share_of(const struct session *s, uint64_t start_ns, const size_t *launches, int i,
                        int n)
 {

@@ -39,7 +39,7 @@ struct session_list {
     void *arg;
 };
 
-/* What the scenarios of one command share, and what one of them has while it runs. */
+/* State that the scenarios of a command share, and that of the running one. */
 struct session {
     const struct cmd_env *env;
     const struct opt *opts;          /* of the command, into options */

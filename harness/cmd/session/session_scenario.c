@@ -145,7 +145,7 @@ static void after_arm(void *arg)
     s->task->after_arm(s->task->arrange.arg, &s->setup->result);
 }
 
-/* What a disk has no room for is no reason to end a run: nobody writes to a file that is closed. */
+/* A full disk does not end a run: the trace is closed, and later writes are ignored. */
 static int on_observation(void *arg, const struct arm *arm, const struct observation *observation,
                           struct err *err)
 {
@@ -262,7 +262,7 @@ static struct run_hooks make_hooks(struct session *s)
                               .arg = s};
 }
 
-/* Of a run that did not come to its end. */
+/* Says what an unfinished run left. */
 static void tell_what_is_there(const struct session *s, bool interrupted)
 {
     char rounds[64] = "no round was done: the earlier run in";
@@ -311,7 +311,7 @@ static int write_end(struct session *s, int code, const struct verdict *verdict)
     return rc;
 }
 
-/* Of one of a list. */
+/* Records the outcome of one scenario of a list. */
 static void note_outcome(const struct session *s, const struct verdict *verdict)
 {
     const struct result *result = &s->setup->result;
@@ -392,7 +392,7 @@ static void warn(struct session *s)
     findings_free(&gpus);
 }
 
-/* Of a scenario that does not begin. */
+/* Logs why a scenario does not begin. */
 static void tell_error(const struct session *s, const struct err *err)
 {
     log_error("%s", err->msg);
@@ -408,7 +408,7 @@ static int open_comms(struct session *s, struct err *err)
     return s->env->comms->open(s->setup, &s->comms, err);
 }
 
-/* What is measured and by whom, before anything is written. */
+/* Plans the run before anything is written. */
 static int plan(struct session *s, const struct scenario *scenario, struct err *err)
 {
     struct run_setup *setup = s->setup;
@@ -439,7 +439,7 @@ static int open_files(struct session *s, const char *subdirectory, struct err *e
     return job_agree(&s->job, rc, err);
 }
 
-/* Of a dry run: whether the results could go there. */
+/* A dry run checks whether the results could be written. */
 static int check_out(const struct session *s, const char *subdirectory, struct err *err)
 {
     char path[DIRECTORY_PATH_MAX];

@@ -39,7 +39,7 @@ static void print_command(const struct cmd_env *env, const struct command *comma
     (void)fprintf(out, "'\n        ;;\n");
 }
 
-/* What may stand behind an option. A flag takes nothing. */
+/* The values of an option; a flag has none. */
 static void print_values(const struct cmd_env *env, const struct command *command, FILE *out)
 {
     char before[64];

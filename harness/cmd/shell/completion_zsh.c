@@ -2,7 +2,7 @@
 #include "harness/cmd/common/help.h"
 #include "harness/cmd/shell/offer.h"
 
-/* What zsh reads in a description, within single quotes. */
+/* A description for zsh, within single quotes. */
 static void print_text(const char *text, FILE *out)
 {
     for (; *text; text++)

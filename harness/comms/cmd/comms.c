@@ -74,7 +74,7 @@ static bool has_reached(const struct process *process, const struct signals_one 
            !(one->number == SIGHUP && getsid(0) == getpid());
 }
 
-/* What the command has sent us it does not mean for itself, as when it signals its group. */
+/* A signal from the command itself, which signalled its group, is not passed on. */
 static void pass_on(const struct process *process, const struct signals_one *one)
 {
     bool from_below = !one->by_kernel && is_below_us(one->sender);
@@ -242,7 +242,7 @@ static void ask_for_graphs(const char *directory)
     (void)setenv(COMMS_GRAPH_VARIABLE, graph, 0);
 }
 
-/* What was seen, on stderr: stdout is the command's. */
+/* The report goes to stderr: stdout is the command's. */
 static void report(const char *directory, const struct comms_args *args, const struct job_env *job)
 {
     const bool keep = args->out != NULL;

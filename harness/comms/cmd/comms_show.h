@@ -1,4 +1,4 @@
-/* What the logs of a directory tell, as `contend comms` and `contend report` show it. */
+/* Shows the logs of a directory, for `contend comms` and `contend report`. */
 #ifndef CONTEND_COMMS_CMD_COMMS_SHOW_H
 #define CONTEND_COMMS_CMD_COMMS_SHOW_H
 

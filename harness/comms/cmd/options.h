@@ -1,4 +1,4 @@
-/* What `contend comms` takes. The core has it, too, for help and completion. */
+/* The options of `contend comms`. The core links them too, for help and completion. */
 #ifndef CONTEND_COMMS_CMD_OPTIONS_H
 #define CONTEND_COMMS_CMD_OPTIONS_H
 

@@ -46,7 +46,7 @@ static const char *name_folder(struct run_comms *comms, const struct arm *arm)
 
 /* ---- before an arm ---- */
 
-/* What the round before has left. */
+/* Removes the logs of the round before. */
 static int clear(const char *folder, struct err *err)
 {
     if (mkdir(folder, 0777) && errno != EEXIST)

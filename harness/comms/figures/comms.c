@@ -148,7 +148,7 @@ static void fill_bins(const struct comms_timeline *timeline, struct bins *bins)
         }
 }
 
-/* What a time is shown in. */
+/* The unit of a time axis. */
 struct prefix {
     double factor;
     const char *text;

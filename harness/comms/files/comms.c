@@ -76,7 +76,7 @@ static void put_calls(const void *of, FILE *out)
 
 /* ---- ranks.csv ---- */
 
-/* What the rank itself enqueued, without the calls of the program that it is the work of. */
+/* The work that the rank enqueued, without the program's calls that caused it. */
 static void put_done(const struct comms_communicator *communicator, uint32_t rank, FILE *out)
 {
     uint64_t calls = 0, bytes = 0;

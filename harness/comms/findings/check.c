@@ -10,7 +10,7 @@
 /* Interfaces from this one on tell calls, and which of them were captured. */
 enum { TELLS_CALLS = 5 };
 
-/* Of one function, in one process. */
+/* The calls of one function in one process. */
 struct told {
     uint64_t calls, bytes;           /* not captured */
     uint64_t work_calls, work_bytes; /* the same */
@@ -24,7 +24,7 @@ struct check {
     bool tells_calls;
 };
 
-/* Of each kind the first. */
+/* The first difference of each kind. */
 static bool is_new(const struct check *check, const char *id)
 {
     const struct findings *findings = check->about.findings;
@@ -94,7 +94,7 @@ static void compare(struct check *check, const char *name, const struct made_cal
                         name, calls, bytes, told->work_calls, told->work_bytes);
 }
 
-/* What the benchmark says nothing of is none. */
+/* Calls that the benchmark does not declare are not compared. */
 static struct made_calls made_of(const struct made *made, uint32_t func)
 {
     for (size_t i = 0; i < made->n; i++)

@@ -1,4 +1,4 @@
-/* What is to be said of the logs of a command: what is missing, uneven, not told or not known. */
+/* Findings about the logs of a command: missing, uneven, unreported or unknown calls. */
 #ifndef CONTEND_COMMS_FINDINGS_FINDINGS_H
 #define CONTEND_COMMS_FINDINGS_FINDINGS_H
 
@@ -38,7 +38,7 @@ enum {
     COMMS_UNEVEN_BYTES = 1 << 26 /* less sent by all ranks together is no load */
 };
 
-/* What is judged of one collective of a communicator. */
+/* The figures of one collective of a communicator that are judged. */
 struct comms_knee {
     double latency_s, rate; /* of a call, bytes/s; NaN = not timed */
     double bytes;           /* below it a call is small */

@@ -16,7 +16,7 @@
 #include "harness/comms/view/total.h"
 #include "harness/contract/finding.h"
 
-/* Of one GPU, or of all together: by calls, what small sends may have beside, and as counted. */
+/* Bytes of one GPU or of all: by calls, the uncertainty of small sends, and as counted. */
 struct comms_nvlink_check_sum {
     uint64_t sent, received, flags, received_flags, counted_sent, counted_received;
 };

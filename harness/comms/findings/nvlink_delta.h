@@ -38,7 +38,7 @@ struct comms_nvlink_delta {
     struct comms_nvlink_delta_gpu gpu[NVLINK_GPUS];
 };
 
-/* What is known of the job. */
+/* The job's processes and GPUs, as far as they are known. */
 struct comms_nvlink_delta_job {
     const struct ras *ras; /* NULL: nothing is told */
     bool (*is_here)(const char *host);
@@ -69,7 +69,7 @@ struct comms_nvlink_delta_sides {
 struct comms_nvlink_delta_sides comms_nvlink_delta_of(const struct comms_nvlink_delta *nvlink_delta,
                                                       const struct comms_nvlink_delta_gpu *gpu);
 
-/* Of those that are told: all, or the job's. */
+/* Sums over GPUs with counters: all, or the job's. */
 struct comms_nvlink_delta_sides
 comms_nvlink_delta_all(const struct comms_nvlink_delta *nvlink_delta, bool of_job);
 

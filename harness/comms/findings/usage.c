@@ -47,7 +47,7 @@ struct comms_knee comms_knee_of(const struct comms_communicator *communicator, u
     return knee;
 }
 
-/* Of the rank that made the most calls, by the sizes that were kept. */
+/* Sizes of the calls of the rank that made the most. */
 static void count_calls(const struct judge *judge, uint32_t func, double below, double *small,
                         double *large)
 {

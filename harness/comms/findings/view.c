@@ -30,7 +30,7 @@ static int judge_unread(const struct comms_unread *unread, struct findings *find
     return about.rc;
 }
 
-/* Of a directory without it nothing is known of links. */
+/* Without the file, links are unknown. */
 static int take_ports(void *into, const char *name, char *text, size_t size, struct err *err)
 {
     return strcmp(basename(name), COMMS_PORTS_NAME) ? 0 : comms_ports_parse(text, size, into, err);

@@ -1,4 +1,4 @@
-/* What NCCL's RAS service answers -> struct ras. Whoever listens there may send anything. */
+/* Reads the answer of NCCL's RAS service into struct ras; it is not trusted. */
 #ifndef CONTEND_COMMS_JSON_RAS_H
 #define CONTEND_COMMS_JSON_RAS_H
 

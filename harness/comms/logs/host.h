@@ -1,4 +1,4 @@
-/* What the files of one machine are named by. Also a part of the plugin. */
+/* The part of file names that stands for a machine. Also linked into the plugin. */
 #ifndef CONTEND_COMMS_LOGS_HOST_H
 #define CONTEND_COMMS_LOGS_HOST_H
 

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Of each, in the order of the enumerations: NCCL's text, NCCL's number, ours to show. */
+/* For each, in the order of the enumerations: NCCL's text, NCCL's number, the name that we show. */
 struct comms_name {
     const char *text;
     size_t length; /* of the text */

@@ -77,7 +77,7 @@ const char *comms_datatype_name(uint32_t datatype);
 const char *comms_algo_name(uint32_t algo);
 const char *comms_proto_name(uint32_t proto);
 
-/* Of one element; 0 = unknown. */
+/* The size of one element; 0 = unknown. */
 uint32_t comms_datatype_bytes(uint32_t datatype);
 
 #endif

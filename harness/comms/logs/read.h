@@ -13,7 +13,8 @@
 /* ---- the files of one kind in a directory of logs, and in those of a launcher's tasks in it ----
  */
 
-/* Of the name and all of the text, `size` bytes and a zero, which it may change; 0 or an error. */
+/* Called with the name and the text, `size` bytes and a zero, which it may change; 0 or an error.
+ */
 typedef int comms_take(void *into, const char *name, char *text, size_t size, struct err *err);
 
 /* Whether a name ends so. */
@@ -67,7 +68,7 @@ bool log_has_gpu(const char *text, size_t size, char gpu[static PCI_BDF_MAX]);
 
 /* ---- logs of NCCL ---- */
 
-/* What was counted of one key, by one rank of a communicator. */
+/* The counters of one key, by one rank of a communicator. */
 struct comms_count {
     struct comms_key key;
     uint64_t calls, bytes;

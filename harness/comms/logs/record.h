@@ -116,7 +116,7 @@ enum {
 };
 _Static_assert(COMMS_EVENTS_AT % 64 == 0, "events begin with a cache line");
 
-/* What a header of this version has, whoever it is of. */
+/* The constant part of a header of this version. */
 static inline struct comms_header comms_header_begin(const char *magic, size_t file_size)
 {
     struct comms_header header = {.version = COMMS_VERSION,

@@ -49,7 +49,7 @@ struct cupti_peer_copy {
     uint32_t from_device, from_context, to_device, to_context;
 };
 
-/* Of CUDA 13. */
+/* Only in CUDA 13. */
 struct cupti_copy_6 {
     struct cupti_copy first;
     uint32_t rest[12];
@@ -100,7 +100,7 @@ struct inject_cupti {
  */
 bool inject_cupti_load(struct inject_cupti *cupti);
 
-/* Of the driver that the program has loaded: the PCI address of a device, "" = not known. */
+/* The PCI address of a device, by the driver that the program has loaded; "" = unknown. */
 void inject_cupti_find_pci(int device, char *pci, int size);
 
 #endif

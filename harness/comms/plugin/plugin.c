@@ -62,7 +62,7 @@ static int join(void **context, int *mask, unsigned interface, int wanted,
     return ABI_SUCCESS;
 }
 
-/* What interfaces 4 and later tell of a communicator. */
+/* What interfaces 4 and later report about a communicator. */
 static struct comms_member told_of(uint64_t id, const char *name, int nodes, int nranks, int rank)
 {
     bool known = nranks > 0 && nranks <= COMMS_PEERS && rank >= 0 && rank < nranks;
@@ -224,7 +224,7 @@ static int start_1(void *context, void **handle, struct abi_event_1 *event)
     return ABI_SUCCESS;
 }
 
-/* Of 2 and 3: the way of a collective lies elsewhere in each, what it is in the same place. */
+/* Interfaces 2 and 3 differ in where the algorithm lies, not in where the collective lies. */
 static void count_told(void *context, const struct abi_event_1 *event, const struct abi_way *way)
 {
     if (event->type == ABI_COLL) {

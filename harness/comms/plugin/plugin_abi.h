@@ -31,7 +31,7 @@ enum {
 /* How a plugin answers: ncclSuccess. */
 enum { ABI_SUCCESS = 0 };
 
-/* Of a collective in NCCL's own numbers; later ones are text. */
+/* A collective in NCCL's numbers; later interfaces use text. */
 struct abi_coll_1 {
     const char *comm_name;
     uint64_t comm_hash, sequence;
@@ -153,7 +153,7 @@ struct abi_event_1 {
     };
 };
 
-/* Of 5 and 6. `parent` of work is what the plugin returned for the call. */
+/* Interfaces 5 and 6. `parent` of work is what the plugin returned for the call. */
 struct abi_event_5 {
     uint64_t type;
     void *parent;

@@ -16,7 +16,7 @@
  */
 bool plugin_log_open(unsigned interface);
 
-/* What plugin_timing_set got, for the log. */
+/* The argument of plugin_timing_set, for the log. */
 void plugin_log_tell_timing(uint64_t every);
 
 /* A rank of a communicator, from now on. Returns its number for keys; -1: the log is off or full.
@@ -27,7 +27,7 @@ int plugin_log_join(const struct comms_member *told);
  */
 void plugin_log_take_graph(int member);
 
-/* What was not told when it joined; nothing where it was. */
+/* Fills in what the communicator did not report when it joined. */
 void plugin_log_learn(int member, uint64_t id, int rank);
 
 void plugin_log_leave(int member);

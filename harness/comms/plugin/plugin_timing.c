@@ -101,7 +101,7 @@ struct sample {
 static struct sample samples[SAMPLES];
 static uint64_t timed_every;
 
-/* Of this thread: the kernel that it has launched, and the work that it was told since. */
+/* This thread's last kernel, and the work reported since. */
 static _Thread_local struct {
     struct sample *sample;
     struct plugin_counted counted;
@@ -230,7 +230,7 @@ static bool is_due(uint64_t sequence)
     return every && sequence > 1 && ((sequence * 0x9e3779b97f4a7c15u) >> 32) % every == 0;
 }
 
-/* What was launched before, and of which no work was told here. */
+/* Forgets an earlier launch without reported work. */
 static void forget_launch(void)
 {
     if (!launched.sample)

@@ -29,7 +29,7 @@ void *plugin_timing_launch(int member, uint64_t sequence, void *stream);
 /* It was launched. Nothing of another handle. */
 void plugin_timing_launched(void *handle);
 
-/* What follows is the work of one kernel; false: of one that is not timed. */
+/* Begins the work of one kernel; false: that kernel is not timed. */
 bool plugin_timing_begin_work(int member);
 void plugin_timing_add_work(const struct plugin_counted *counted); /* NULL: no collective */
 void plugin_timing_end_work(void);

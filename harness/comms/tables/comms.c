@@ -172,7 +172,7 @@ static void print_block(const struct comms_matrix *matrix, const struct cells *c
     }
 }
 
-/* Of many ranks: those pairs that have the most. */
+/* With many ranks only the pairs with the most bytes are shown. */
 static void print_pairs(const struct comms_matrix *matrix, FILE *out)
 {
     uint64_t below = UINT64_MAX, above = 0;
@@ -248,7 +248,7 @@ static void print_gpus(const struct comms_total *total, FILE *out)
                       total->left_out);
 }
 
-/* Of one communicator its own matrices are all there is. */
+/* One communicator has no sum over communicators. */
 static void print_total(const struct comms_view *view, FILE *out)
 {
     if (view->comms.n < 2)

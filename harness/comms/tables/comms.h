@@ -18,7 +18,7 @@ void comms_print(const struct comms_view *view, FILE *out);
 void comms_nvlink_check_print(const struct comms_nvlink_check *nvlink_check,
                               const struct comms_counters *counters, FILE *out);
 
-/* What NVLink moved beside a job that runs; or, in a line, why nothing could be counted. */
+/* NVLink's traffic beside a running job; or, in a line, why nothing could be counted. */
 void comms_nvlink_delta_print(const struct comms_nvlink_delta *nvlink_delta, FILE *out);
 
 /* `before`: the same job some seconds earlier, for what was launched meanwhile. */

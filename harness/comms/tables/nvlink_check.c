@@ -32,7 +32,7 @@ static void print_unexplained(const struct comms_nvlink_check_sum *sum, FILE *ou
                   (int64_t)(sum->counted_received - sum->received));
 }
 
-/* What small sends may have on the wire beside what the row says. */
+/* The bytes that protocols may add to small sends, beyond the row. */
 static void print_flags(uint64_t flags, FILE *out)
 {
     char bytes[24];

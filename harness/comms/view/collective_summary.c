@@ -24,7 +24,7 @@ size_t comms_ranks_present(const struct comms_communicator *communicator)
     return n;
 }
 
-/* Of one rank, or of all; the lines of one key are what is added up. */
+/* Sums the lines of a key over one rank, or over all. */
 static void add(struct comms_line *line, const struct comms_count *count)
 {
     line->calls += count->calls;
@@ -46,7 +46,7 @@ static bool is_same(const struct comms_line *line, const struct comms_key *key)
            line->captured == (key->captured != 0);
 }
 
-/* What each rank did, one after the other: `done` is in their order. */
+/* `done` has the work of each rank, in the order of ranks. */
 static void sum(const struct comms_communicator *communicator, struct comms_line *line)
 {
     const struct comms_line empty = {
@@ -110,7 +110,7 @@ int comms_summary_make(const struct comms_communicator *communicator, bool calle
     return 0;
 }
 
-/* Of one rank there is no bus. */
+/* One rank has no bus bandwidth. */
 static double bus_factor(uint32_t func, double n)
 {
     switch (func) {

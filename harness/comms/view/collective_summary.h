@@ -1,4 +1,4 @@
-/* What a communicator did, a line for each collective, algorithm and protocol. Pure. */
+/* Sums of a communicator: a line for each collective, algorithm and protocol. Pure. */
 #ifndef CONTEND_COMMS_VIEW_COLLECTIVE_SUMMARY_H
 #define CONTEND_COMMS_VIEW_COLLECTIVE_SUMMARY_H
 

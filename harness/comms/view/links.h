@@ -54,7 +54,7 @@ int comms_links_make(const struct comms_total *total, const struct comms_ports *
                      struct err *err);
 void comms_links_free(struct comms_links *links);
 
-/* Of what it could carry in that time; NaN = not known. */
+/* The share of its capacity in that time; NaN = unknown. */
 double comms_link_share(const struct comms_links *links, const struct comms_link *link);
 
 /* "NVLink of GPU 0 to the switch", "PCIe into GPU 3", "network out of node1". Returns buf. */

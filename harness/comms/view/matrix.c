@@ -27,7 +27,7 @@ static uint64_t wire_of(uint32_t proto, uint64_t bytes)
     return wire > UINT64_MAX ? UINT64_MAX : (uint64_t)wire;
 }
 
-/* Of sends, which may or may not go by LL. */
+/* Sends may use LL or not. */
 static uint64_t flags_of(const struct comms_key *key, uint64_t bytes)
 {
     bool is_small = key->bucket <= comms_bucket(64 * 16384ull) || key->bucket == COMMS_BUCKET_ANY;
@@ -74,7 +74,7 @@ static struct place place_in(const struct maker *maker, size_t ring, uint32_t ra
     return (struct place){at, order[(at + 1) % n]};
 }
 
-/* What a rank sends of `bytes` that one ring carries. */
+/* The bytes that a rank sends if one ring carries `bytes`. */
 static uint64_t ring_share(const struct comms_key *key, uint32_t rank, struct place place,
                            uint32_t n, uint64_t bytes)
 {

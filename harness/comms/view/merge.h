@@ -15,7 +15,7 @@ struct comms_rank {
     char gpu[PCI_BDF_MAX];             /* "0000:00:06.0"; "" = not known */
 };
 
-/* What one rank did, by key; `member` of the key means nothing here. */
+/* The work of one rank, by key; `member` of the key is unused. */
 struct comms_done {
     uint32_t rank;
     struct comms_count count;
@@ -41,7 +41,7 @@ struct comms_communicator {
     struct comms_rank *present; /* owned, by rank; a rank that is there twice is told twice */
     struct comms_done *done;    /* owned, by rank */
     struct comms_order order;
-    /* What comms_measure makes of these. */
+    /* Filled by comms_measure. */
     struct comms_summary work, called;
     struct comms_matrix matrix; /* n is 0 of more ranks than a matrix may have */
     struct comms_arrival arrival;

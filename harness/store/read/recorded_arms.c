@@ -235,7 +235,7 @@ static int fill_arm(struct recorded *recorded, size_t index, const struct bench 
     return rc == -EINVAL ? refuse(index, err, why.msg) : rc ? err_set(err, rc, "%s", why.msg) : 0;
 }
 
-/* What is there once for all arms. */
+/* Reads what all arms share. */
 static int fill_result(struct recorded *recorded, struct err *err)
 {
     const json_t *record = recorded->record;

@@ -211,7 +211,7 @@ static bool knows(const struct bench *bench, const char *metric)
     return false;
 }
 
-/* What a benchmark emitted that this program does not know of it. */
+/* Keeps values that this program's benchmark does not declare. */
 static int add_metric(struct recorded *recorded, const struct csv_reader *reader,
                       const struct row *row, struct err *err)
 {
@@ -265,7 +265,7 @@ static int read_rows(struct recorded *recorded, struct groups *groups, struct er
     return rc || !*reader.at ? rc : refuse_rest(&reader, err);
 }
 
-/* What the values say of their rounds: how many, and the rate that chooses baselines. */
+/* Takes from the values how many rounds there are, and the rate that chooses baselines. */
 static int count_rounds(struct recorded *recorded, size_t arm, struct err *err)
 {
     const struct round_values *values = &recorded->analysis.values;

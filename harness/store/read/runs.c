@@ -8,7 +8,7 @@
 #include "harness/lib/say/log.h"
 #include "harness/store/files/below.h"
 
-/* What is the same for all directories. */
+/* The state of a search over directories. */
 struct search {
     const struct bench *const *benches;
     directory_remove *remove_figures;

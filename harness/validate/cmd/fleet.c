@@ -142,7 +142,7 @@ int fleet_main(const struct cmd_env *env, const struct validate_args *args,
     int code = results ? find_bounds(&fleet, args->bounds, &bounds) : read;
     if (results && !code) {
         code = judge(&fleet, &bounds, args);
-        /* What could not be read was not judged, whatever the others are. */
+        /* An unreadable result counts as not judged. */
         bool judged = code == EXIT_GOOD || code == EXIT_VERDICT || code == EXIT_INCONCLUSIVE;
         code = judged && read ? read : code;
     }

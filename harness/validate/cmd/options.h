@@ -1,4 +1,4 @@
-/* What `contend validate` takes. The core has it, too, for help and completion. */
+/* The options of `contend validate`. The core links them too, for help and completion. */
 #ifndef CONTEND_VALIDATE_CMD_OPTIONS_H
 #define CONTEND_VALIDATE_CMD_OPTIONS_H
 

@@ -254,7 +254,7 @@ static int validate(struct validate *v)
     return code;
 }
 
-/* What is said of this server alone. False: such an option is there, which was logged. */
+/* Refuses, with a log line, options that are for this server only. */
 static bool is_of_results(const struct validate_args *args, bool writes)
 {
     const struct {

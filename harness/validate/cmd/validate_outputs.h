@@ -1,4 +1,4 @@
-/* What `contend validate` writes beside what it prints. */
+/* The files that `contend validate` writes. */
 #ifndef CONTEND_VALIDATE_CMD_VALIDATE_OUTPUTS_H
 #define CONTEND_VALIDATE_CMD_VALIDATE_OUTPUTS_H
 
@@ -7,13 +7,13 @@
 #include "harness/lib/base/err.h"
 #include "harness/validate/json/validation.h"
 
-/* Of all, NULL = not asked for; "%h" in it is the host. */
+/* Paths; NULL = not asked for; "%h" becomes the host. */
 struct validate_outputs {
     const char *junit, *prometheus; /* files */
     const char *dir;                /* for validate.json and summary.txt */
 };
 
-/* What prints `of`; 0 or an error. */
+/* Prints `of`; 0 or an error. */
 typedef int validate_print(const void *of, FILE *out, struct err *err);
 
 /* Writes a file whole, in place of one that is there; makes folders that are not. */

@@ -118,7 +118,7 @@ static int check_new(struct fleet *fleet, const char *name, const char *run_id, 
     return rc || !*run_id || at == nbefore ? rc : -EALREADY;
 }
 
-/* Of run.json, which may be large, what is needed. NULL: no memory. */
+/* Keeps the needed parts of run.json, which may be large. NULL: no memory. */
 static json_t *take_members(struct json_piece text)
 {
     static const char *const names[] = {"schema_version", "environment", "machine", "topology",
@@ -179,7 +179,7 @@ static bool counts(struct reader *reader, char **cells, const char *key, size_t 
     return is;
 }
 
-/* Of an arm that could not be measured, or a row of one that failed in some rounds. */
+/* Rows of an arm that could not be measured, or failed in some rounds. */
 static int add_trouble(struct reader *reader, uint32_t run, char **cells, struct err *why)
 {
     char text[160];

@@ -30,7 +30,7 @@ double spread_of_distances(const double *distances, size_t n)
     return n < BOUNDS_TAIL ? spread : fmax(spread, stats_percentile(distances, n, 0.95) / 1.96);
 }
 
-/* Of few machines the spread is hardly known: see the header. */
+/* Few machines hardly show their spread: see the header. */
 static double make_spread(double measured, unsigned n)
 {
     double known = fmin(1, fmax(0, ((double)n - BOUNDS_FEW) / (BOUNDS_SOME - BOUNDS_FEW)));
@@ -76,7 +76,7 @@ static bool is_required(size_t n, size_t nkept)
     return lacking <= fmax(0.02 * all, fmin(0.1 * all, 3));
 }
 
-/* Of a figure over the machines that are not left out; none where too few of them have it. */
+/* The bound of a figure over the remaining machines; none if too few have it. */
 static int add_bound(const struct maker *maker, uint32_t at, struct bounds *bounds, struct err *err)
 {
     const struct fleet *fleet = maker->fleet;

@@ -198,7 +198,7 @@ static int add_metric(struct fleet *fleet, uint32_t metric, uint32_t spelled,
     return 0;
 }
 
-/* Of a key that was not there yet: its figure may have been, with other parameters lacking. */
+/* Adds a key; its figure may exist with fewer parameters. */
 static int add_spelled(struct fleet *fleet, uint32_t spelled, const struct fleet_figure *figure,
                        struct err *err)
 {

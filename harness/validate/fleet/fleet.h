@@ -170,7 +170,7 @@ int fleet_arrange(struct fleet *fleet, struct err *err);
 
 void fleet_free(struct fleet *fleet);
 
-/* What the machine has of that figure, or NULL. */
+/* The machine's value of a figure, or NULL. */
 const struct fleet_cell *fleet_find(const struct fleet *fleet, uint32_t metric, uint32_t machine);
 
 /* How many machines are of that kind, a number of fleet.kinds. */

@@ -193,8 +193,8 @@ static int compare_machines(const void *a, const void *b, void *fleet)
     return strcmp(intern_text(names, one->machine), intern_text(names, other->machine));
 }
 
-/* Of its offences; without any it passes if anything of it was looked at, also by its own rules.
- * Figures that are odd make no judgement of what its own rules could not judge. */
+/* Judges a machine by its offences; without any it passes if anything was compared, also by its own
+ * rules. Figures that are odd make no judgement of what its own rules could not judge. */
 static enum finding_outcome outcome_of(const struct judge *judge, const struct fleet_judged *judged)
 {
     const struct fleet_machine *machine = &judge->out->fleet->machines[judged->machine];

@@ -65,7 +65,7 @@ int fleet_judge(const struct fleet *fleet, const struct bounds *bounds, const bo
                 struct fleet_judgement *judgement, struct err *err);
 void fleet_judgement_free(struct fleet_judgement *judgement);
 
-/* What the machine has of a bound's figure; NULL = it lacks it. */
+/* The machine's value of a bound's figure; NULL = it lacks it. */
 const struct fleet_cell *fleet_judged_cell(const struct fleet_judgement *judgement, size_t bound,
                                            uint32_t machine);
 
@@ -76,7 +76,7 @@ const struct fleet_cell *fleet_judged_cell(const struct fleet_judgement *judgeme
 const char *fleet_finding(const struct fleet_judgement *judgement,
                           const struct fleet_offence *offence, struct finding *finding);
 
-/* Of a machine that is SKIP without an offence. */
+/* The reason of a machine that is SKIP without an offence. */
 #define FLEET_NOT_JUDGED "not judged: no bound is for its figures"
 
 /*

@@ -1,4 +1,4 @@
-/* What `contend validate` found, in JSON. */
+/* The findings of `contend validate`, in JSON. */
 #ifndef CONTEND_VALIDATE_JSON_VALIDATION_H
 #define CONTEND_VALIDATE_JSON_VALIDATION_H
 

@@ -22,7 +22,7 @@ struct checks {
     struct err *err;
 };
 
-/* What is not said stays the rule's, or open. */
+/* Unset fields stay the rule's, or open. */
 struct check {
     const char *unit;    /* the subject; NULL = the machine */
     const char *cause;   /* another class than the rule's */

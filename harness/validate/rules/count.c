@@ -192,7 +192,7 @@ enum { COUNT_MOST = 1000000 };
 /* The kernel, firmware and graphics keep a few percent, as for memory_size. */
 #define MEMORY_LEAST 0.9
 
-/* What can be expected. */
+/* The names that --expect takes. */
 struct expectable {
     const char *name;    /* of --expect */
     const char *shown;   /* "GPUs" */
@@ -310,7 +310,7 @@ static const struct rule_expected *expect_of_gpus(const struct rules_request *re
     return NULL;
 }
 
-/* Of GPUs: whether they are there at all. */
+/* Whether there are GPUs at all. */
 static void say_bus(const struct facts *facts, char *buf, size_t size)
 {
     double on_bus = count_devices(facts, FACTS_GPU);

@@ -55,7 +55,7 @@ static bool has_ended(struct checks *checks)
     return false;
 }
 
-/* What holds clocks down: any of these reasons. */
+/* Reasons that hold clocks down. */
 #define THROTTLED(reasons, why)                                                                    \
     {                                                                                              \
         OF_GPU, GPU(throttle_reasons), HAS, NUMBER(reasons), OUTCOME_FAIL, "temperature", "C",     \

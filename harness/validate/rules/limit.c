@@ -29,7 +29,7 @@ bool machine_is_virtual(const struct facts *facts)
     return facts->env.virtual_machine > 0;
 }
 
-/* Of a GPU what its number in CUDA stands beside. */
+/* The label of a GPU, beside its number in CUDA. */
 static double measured(const struct number *number, const struct unit *unit)
 {
     const struct facts_probe *probe = &unit->facts->probes[number->probe];
@@ -117,7 +117,7 @@ static bool find_unit(const struct facts *facts, enum limit_of of, size_t i, str
     return i < n;
 }
 
-/* What most of its peers have; NaN where none is known. */
+/* The most common value of its peers; NaN = unknown. */
 static double usual(const struct number *number, const struct unit *unit)
 {
     double common = NAN;

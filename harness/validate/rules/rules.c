@@ -73,7 +73,7 @@ unsigned rules_probes(const struct rules_request *request)
     return probes;
 }
 
-/* What was required and did not run is an error, whatever kept it. */
+/* A required rule that did not run is an error, whatever the reason. */
 static void hold_to_account(struct findings *findings, size_t from)
 {
     for (size_t i = from; i < findings->n; i++)
@@ -113,13 +113,13 @@ unsigned rules_doubted(const struct findings *findings)
     return probes;
 }
 
-/* What is measured in two ways may be odd in one of them; one that failed has no metric. */
+/* A figure measured in two ways may be odd in one; a failed one has no metric. */
 static bool same_metric(const struct finding *a, const struct finding *b)
 {
     return !a->metric[0] || !b->metric[0] || strcmp(a->metric, b->metric) == 0;
 }
 
-/* Of the same rule, unit and metric; else what the rule says of all units; NULL = neither. */
+/* The finding of the same rule, unit and metric, else the rule's for all units; NULL = neither. */
 static const struct finding *find_again(const struct findings *findings,
                                         const struct finding *finding)
 {
@@ -194,7 +194,7 @@ int rules_second_look(struct findings *first, const struct findings *second, uns
         if (rule && (rule->probes & probes) && is_wrong(&first->all[i]))
             merge_unit(&first->all[i], second);
     }
-    /* What only the second look saw is no proof either, and is not kept quiet. */
+    /* A failure on the second look only is no proof, but is reported. */
     for (size_t i = 0; i < second->n && !rc; i++) {
         struct finding late = second->all[i];
         const struct rule *rule = rule_find(late.id);
@@ -266,7 +266,7 @@ static const struct finding *no_gpu(const struct findings *findings)
     return NULL;
 }
 
-/* Of what neither failed nor should have run. */
+/* The verdict when nothing failed and nothing required is missing. */
 static void pass(const struct findings *findings, struct rules_verdict *verdict)
 {
     unsigned passed = verdict->count[OUTCOME_PASS], warned = verdict->count[OUTCOME_WARN];

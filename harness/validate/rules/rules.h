@@ -21,7 +21,7 @@
 enum rule_kind { RULE_COUNT, RULE_PHYSICAL, RULE_SYMMETRY, RULE_HEALTH, RULE_KINDS };
 const char *rule_kind_name(enum rule_kind kind); /* "count", "physical", ... */
 
-/* What to do about a failure. */
+/* The action for a failure. */
 enum rule_action { ACTION_REPLACE, ACTION_RESET, ACTION_FIX, ACTION_WATCH };
 const char *rule_action_name(enum rule_action action); /* "replace", "reset", "fix", "watch" */
 

@@ -4,7 +4,7 @@
 
 #include "harness/validate/rules/check.h"
 
-/* Of a second's time; of an idle neighbour's, 0 is usual. */
+/* Share of a second; idle neighbours steal nothing. */
 #define STEAL_MOST 0.02
 /* Docker's default of 64 MiB is too little for NCCL and for loaders of data. */
 #define SHM_LEAST 0x1p30

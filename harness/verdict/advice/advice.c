@@ -36,7 +36,7 @@ char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t
     return buf;
 }
 
-/* Of few rounds that are further apart only the order of magnitude is told. */
+/* Few rounds that differ more than this give only the order of magnitude. */
 static const double rounds_apart = 3;
 
 const char *advice_reference(const struct analysis *analysis, const struct recommendation *made)
@@ -149,7 +149,7 @@ char *advice_command(const struct result *result, const struct arm *arm, char *b
 
 static const enum placement fixes[] = {PLACE_SIZED, PLACE_PASSIVE};
 
-/* What the sentence is made from. */
+/* The input of the sentence. */
 struct story {
     const struct analysis *analysis;
     const struct result *result; /* of the analysis */
@@ -180,7 +180,7 @@ static double loss_of(const struct story *story, const char *metric)
     return rows_median(&story->analysis->rows, &story->result->arms[story->made.reference], metric);
 }
 
-/* What extra time on the CPU was, where the counters tell. */
+/* Names the extra time on the CPU, if counters explain it. */
 static const char *describe_oncpu(const struct story *story)
 {
     double more = loss_of(story, "loss_oncpu_instructions_per_step");
@@ -253,7 +253,7 @@ static int find_fix(const struct story *story, enum placement placement)
     return -1;
 }
 
-/* What one variable alone gains, where it is neither recommended nor the fastest. */
+/* The gain of one variable alone, if it is neither recommended nor the fastest. */
 static void add_fixes(const struct story *story, struct finding *advice)
 {
     const struct recommendation *made = &story->made;

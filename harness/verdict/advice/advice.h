@@ -67,10 +67,10 @@ char *advice_format_ratio(double ratio, char *buf, size_t size);
 /* "range 11x to 13x", "95% 11x to 13x"; "" of one round, which has no interval. Returns buf. */
 char *advice_format_interval(const struct paired_ratio *ratio, char *buf, size_t size);
 
-/* Of a reason how much belongs into a sentence: "more than 2 s" of what was cut off. */
+/* The length of a reason that fits into a sentence, such as "more than 2 s". */
 int advice_reason_length(const struct arm_rounds *arm);
 
-/* What the interval over so many rounds is called: "range" or "95%". */
+/* The name of an interval over so many rounds: "range" or "95%". */
 const char *advice_interval_name(size_t rounds);
 
 #endif

@@ -1,4 +1,4 @@
-/* What keeps a scan's speed under load: the sentence. Declared in advice.h. */
+/* The sentence about a scan's speed under load. Declared in advice.h. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static bool is_clear(const struct rows *rows, const struct arm *arm, const struc
     return row->rounds < 2 || worst->rounds < 2 || row->ci_low > worst->ci_high;
 }
 
-/* What failed in a round is nothing to recommend. */
+/* An arm that failed in a round is not recommended. */
 static bool can_win(const struct arm *arm, const struct range *range)
 {
     return advice_may_advise(arm->placement) && range->least->status <= STATUS_CENSORED;

@@ -1,4 +1,4 @@
-/* What bounds a run: one sentence, from the stages of its steps and what its threads met. Pure. */
+/* The bound of a run in one sentence, from the stages of its steps and its threads' waits. Pure. */
 #ifndef CONTEND_VERDICT_ADVICE_BOUND_H
 #define CONTEND_VERDICT_ADVICE_BOUND_H
 
@@ -30,7 +30,7 @@ struct bound_facts {
     unsigned sharing;               /* workers on a GPU */
 };
 
-/* What a step's time went to; the parts and what lies between stages are the step. */
+/* The parts of a step's time; with the gaps between stages they add up to the step. */
 struct bound_parts {
     double s[BOUNDS];
     double step_s;

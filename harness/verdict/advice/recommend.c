@@ -24,7 +24,7 @@ unsigned recommend_effort(enum placement placement, const char *name)
     return fewer && strspn(fewer + 1, "0123456789") ? effort + EFFORT_CHANGE : effort;
 }
 
-/* What the choice is made from. */
+/* The input of the choice. */
 struct choice {
     const struct analysis *analysis;
     const struct result *result; /* of the analysis */

@@ -34,7 +34,7 @@ struct recommendation {
     struct paired_ratio gain, best_gain; /* of `arm` and of `best` over the reference */
 };
 
-/* Of the arms that compete with that one, which may be any of them. */
+/* Among the arms that compete with that one. */
 struct recommendation recommend_make(const struct analysis *analysis, const struct arm *of);
 
 /* True of the first one of arms that compete. */

@@ -19,7 +19,7 @@ static double median_of(const struct analysis *analysis, int arm, const char *me
     return measured ? row->median : (double)NAN;
 }
 
-/* What is recommended of the largest number of workers, PLACEMENTS without evidence. */
+/* The recommendation for the largest number of workers; PLACEMENTS without evidence. */
 static enum placement find_recommended(const struct analysis *analysis,
                                        const struct scaling *scaling)
 {

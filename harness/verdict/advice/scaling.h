@@ -1,4 +1,4 @@
-/* Of a run with several numbers of workers: with how many most is done, and how many are enough. */
+/* A run with several numbers of workers: which number does most, and how many are enough. */
 #ifndef CONTEND_VERDICT_ADVICE_SCALING_H
 #define CONTEND_VERDICT_ADVICE_SCALING_H
 

@@ -37,7 +37,7 @@ static int add_comparison(const struct analysis *measured, struct verdict *verdi
     return 0;
 }
 
-/* Of what was measured: nobody else looks at the rows that watch the machine. */
+/* Judges the measured rows, and those that watch the machine. */
 static int judge(const struct analysis *measured, const struct topo *topo, struct verdict *verdict,
                  struct err *err)
 {

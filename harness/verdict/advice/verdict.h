@@ -31,7 +31,7 @@ int verdict_make(const struct result *result, const struct topo *topo, struct ve
 /* The same of an analysis that is there already, in a verdict that is zeroed but for it. */
 int verdict_judge(const struct topo *topo, struct verdict *verdict, struct err *err);
 
-/* What is recommended of a run, alone: for results of versions that recommended by another rule. */
+/* Only the recommendation of a run: for results of versions with another rule. */
 void verdict_add_placement(const struct analysis *analysis, struct findings *findings);
 
 void verdict_free(struct verdict *verdict);

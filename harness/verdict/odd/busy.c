@@ -20,7 +20,7 @@ static double steal_of(const struct observation *of)
     return of->steal;
 }
 
-/* Of all launches that ended with values; NaN where none knows. */
+/* The median over launches that ended with values; NaN if none knows. */
 static double median_of(const struct result *result, double (*share)(const struct observation *),
                         double *shares, size_t *launches)
 {

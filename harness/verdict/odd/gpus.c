@@ -61,7 +61,7 @@ static bool is_same_gpu(const struct gpu_change *a, const struct gpu_change *b)
     return strcmp(a->pci_bdf, b->pci_bdf) == 0 && strcmp(a->host, b->host) == 0;
 }
 
-/* What there is to say of a GPU, of one kind, over the rounds of all arms. */
+/* The findings of one kind about a GPU, over the rounds of all arms. */
 struct gathered {
     struct gpu_change sum;
     unsigned rounds, most;

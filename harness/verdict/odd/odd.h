@@ -1,4 +1,4 @@
-/* What is odd in a run beside its numbers, as findings: each appends its own. Pure. */
+/* Findings about oddities of a run beside its numbers: each function appends its own. Pure. */
 #ifndef CONTEND_VERDICT_ODD_ODD_H
 #define CONTEND_VERDICT_ODD_ODD_H
 

@@ -77,7 +77,7 @@ static void add_subject(struct finding *earlier, const char *subject)
         (void)snprintf(earlier->subject + used, room, "; %s", name);
 }
 
-/* What cannot be had here is so for all workers; who of them says it is chance. */
+/* A missing feature is missing for all workers: which one reports it is chance. */
 static bool same_reason(enum status status, const char *a, const char *b)
 {
     int a_at = 0, b_at = 0;
@@ -182,7 +182,7 @@ static bool is_told(const struct findings *findings, const struct finding *findi
     return false;
 }
 
-/* Of each arm every reason once, and then those of all arms that share one. */
+/* Each reason once an arm, then joined over the arms that share it. */
 static void add_values(const struct search *search)
 {
     const struct rows *rows = &search->analysis->rows;
@@ -245,7 +245,7 @@ static const struct worker_result *smallest_team(const struct arm *arm, unsigned
     return smallest;
 }
 
-/* What OMP_THREAD_LIMIT and OMP_DYNAMIC made of the plan. */
+/* Teams that OMP_THREAD_LIMIT or OMP_DYNAMIC made smaller than planned. */
 static void add_small_team(const struct search *search, const struct arm *arm)
 {
     unsigned i = 0;
@@ -275,7 +275,7 @@ static void add_few_steps(const struct search *search, size_t index)
         few += value->value < BENCH_STEPS_LEAST;
         least = fmin(least, value->value);
     }
-    /* Of what is whole one run is enough. */
+    /* One run of a one-shot benchmark is enough. */
     if (!few || arm->bench->whole || search->analysis->rounds.arms[index].source != index)
         return;
     name_arm(search, arm, finding.subject);

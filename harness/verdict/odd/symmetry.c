@@ -14,13 +14,13 @@ const char *symmetry_kind_name(enum symmetry_kind kind)
     return names[kind];
 }
 
-/* What the benchmark says of the row's metric; NULL = it is none of its own. */
+/* The benchmark's declaration of the row's metric; NULL = it has none. */
 static const struct bench_metric *metric_of(const struct row *row)
 {
     return bench_metric_find(row->arm->bench, row->metric);
 }
 
-/* Of a row that is judged. */
+/* Whether a row is judged. */
 static enum outlier_sense sense_of(const struct row *row)
 {
     if (metric_of(row)->peers == PEERS_WAITED)
@@ -243,7 +243,7 @@ static void judge_comparison(struct symmetry_comparison *c, struct bench_of_judg
     judge_units(c, judges);
     if (!pairs)
         memcpy(c->units, judges->units, judges->n * sizeof(*judges->units));
-    /* What GPUs say of a split tells more than what their pairs do, and pairs may hide it. */
+    /* A split of GPUs is more telling than one of their pairs, which may hide it. */
     if (!pairs || c->verdict != OUTLIER_SPLIT || c->nodd)
         note_judgement(c, judges);
     if (!c->nodd)

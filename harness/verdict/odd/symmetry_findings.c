@@ -210,7 +210,7 @@ static void tell_one(const struct teller *teller, const struct symmetry_comparis
     findings_put(teller->findings, &finding);
 }
 
-/* Of ranks that are just apart nothing is told: one that comes early is no fault of any. */
+/* Ranks that differ without being late are not reported: an early one is no fault. */
 static bool is_told(const struct symmetry_comparison *c)
 {
     bool apart = c->verdict == OUTLIER_SPLIT && !c->nlow;

@@ -31,7 +31,7 @@ static const struct arm *arm_at(const struct duel *duel, size_t index)
     return &duel->analysis->result->arms[index];
 }
 
-/* What says nothing of one variant beside another. */
+/* Metrics that do not compare variants. */
 static bool is_comparable(const struct round_value *value)
 {
     return strcmp(value->metric, VALUE_STATUS) != 0 && strcmp(value->metric, METRIC_VS_BEST) != 0 &&
@@ -135,7 +135,8 @@ static void describe(const struct duel *duel, const struct round_value *value,
     put_params(duel, &value->dims, one->params, sizeof(one->params));
 }
 
-/* Of the nearest verdict: evidence grows by the round, behind what not knowing lambda costs. */
+/* Rounds to the nearest verdict: evidence grows each round, after the cost of not knowing lambda.
+ */
 static double more_rounds(const struct sequential *of, double threshold, double enough)
 {
     const double start = 1.5;
@@ -380,7 +381,7 @@ static double least_mean(const double *sorted, size_t n, double own)
     return log(least);
 }
 
-/* What is beyond chance by itself, but not among all that were looked at, is not shown. */
+/* A change beyond chance by itself, but not among all compared metrics, is UNCLEAR. */
 static void close_family(struct comparisons *comparisons, bool gates)
 {
     double *sorted = calloc(comparisons->n + 1, sizeof(*sorted));

@@ -23,7 +23,7 @@
 #include "harness/rows/analysis.h"
 #include "harness/verdict/pairs/comparison.h"
 
-/* Of all comparisons that gate together. */
+/* The chance of an error over all gating comparisons. */
 #define AB_ALPHA 0.01
 
 /*

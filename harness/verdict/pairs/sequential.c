@@ -11,7 +11,7 @@ static const double lambdas[] = {0.03, 0.06, 0.1, 0.15, 0.2, 0.3, 0.4,
 static const double stake_on_large = 1.0 / 9;
 enum { LAMBDAS = sizeof(lambdas) / sizeof(lambdas[0]), CHUNK = 64, BISECTIONS = 40 };
 
-/* Of the first rounds, whose spread nobody knows yet; and the least: equal figures have none. */
+/* The spread assumed for the first rounds, and the least spread: equal figures have none. */
 static const double first_scale = 0.01, least_scale = 1e-9, scale_spreads = 2;
 enum { KNOWN_FROM = 4 };
 
@@ -48,7 +48,7 @@ void sequential_scale(struct sequential *of)
     }
 }
 
-/* Of a bet on differences above theta (sign 1) or below it (-1). */
+/* The wealth of a bet on differences above theta (sign 1) or below it (-1). */
 static double bet(const struct sequential *of, double theta, double sign, double lambda)
 {
     double sum = 0, product = 1; /* of a few: more would not fit into a double */

@@ -8,7 +8,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/stats/stats.h"
 
-/* What a metric is, for people: more of it is `more`, and the machine was `worse` then or not. */
+/* The names of a metric, and whether more of it means a worse machine. */
 static const struct word {
     const char *metric, *name, *more, *less;
 } words[] = {

@@ -27,7 +27,7 @@ struct candidate {
     const struct candidate *mate; /* NULL = none, or several */
 };
 
-/* What all rows are judged by. */
+/* The input shared by all rows. */
 struct judge {
     const struct pairing_runs *sides;
     const struct compare_options *options;
@@ -176,7 +176,7 @@ static const struct candidate *find_candidate(const struct judge *judge, const s
     return NULL;
 }
 
-/* What the canary that moved the most did, of those that differ beyond chance. */
+/* The largest change among the canaries that differ beyond chance. */
 static void watch_canaries(struct judge *judge, struct comparisons *comparisons)
 {
     for (size_t i = 0; i < judge->pairing.n; i++) {
@@ -275,7 +275,7 @@ static unsigned runs_needed(const struct judge *judge, const struct measured *me
     return needed > base || needed > other ? needed : 0;
 }
 
-/* What equal runs differ by, towards the side to which it changed. */
+/* The range of equal runs, on the side of the change. */
 static char *format_equal(const struct comparison *comparison, const struct measured *measured,
                           char *buf, size_t size)
 {
@@ -328,7 +328,7 @@ static const struct pair *find_clock(const struct judge *judge, const struct pai
     return NULL;
 }
 
-/* What is left of a change of a rate where its clock changed: in clock cycles. */
+/* A rate whose clock changed is also explained in clock cycles. */
 static void explain_clock(const struct judge *judge, const struct pair *pair,
                           struct comparison *comparison)
 {
@@ -353,7 +353,7 @@ static void explain_changed(const struct judge *judge, const struct measured *me
              say_runs(measured, runs, sizeof(runs)));
 }
 
-/* What a bound cannot show: a change towards the side that is one. */
+/* Whether a bound only understates the change: the bounded side is the worse one. */
 static bool understates(const struct measured *measured)
 {
     if (measured->bound[PAIRING_BASE] && measured->bound[PAIRING_OTHER])

@@ -31,7 +31,7 @@
 #include "harness/verdict/pairs/comparison.h"
 #include "harness/verdict/runs/pairing.h"
 
-/* Of whole comparisons with nothing changed, how many may say FASTER or SLOWER of anything. */
+/* The share of comparisons without a change that may say FASTER or SLOWER of anything. */
 #define COMPARE_ERROR 0.01
 
 struct compare_options {

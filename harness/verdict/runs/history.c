@@ -166,7 +166,7 @@ static bool is_lower_better(const struct history_series *series)
     return strcmp(series->figure.better, "lower") == 0;
 }
 
-/* Of a logarithm of a ratio. */
+/* In logarithms of ratios. */
 static double worsening(const struct history_series *series, double logarithm)
 {
     return is_lower_better(series) ? logarithm : -logarithm;
@@ -339,7 +339,7 @@ static void say_whole(const struct history *history, size_t figures, size_t unte
     findings_put(findings, &finding);
 }
 
-/* Of several scenarios each run has only some of the figures. */
+/* With several scenarios, each run has only some of the figures. */
 static void say_few(const struct history *history, size_t longest, struct findings *findings)
 {
     struct finding finding = {

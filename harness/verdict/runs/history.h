@@ -37,7 +37,7 @@ struct history_run {
     uint32_t added;  /* by history_add_run: which it was */
 };
 
-/* What a series is of. */
+/* The figure of a series. */
 struct history_figure {
     char arm[ROW_PARAMS_MAX];        /* for people: "pipeline, none, 2 workers" */
     char params[2 * ROW_PARAMS_MAX]; /* and this tells it from others: scenario, device, params */

@@ -45,7 +45,7 @@ static int compare_pairs(const void *first, const void *second)
 
 enum { VALUE_MAX = 128 };
 
-/* What stands for a benchmark as a whole: its "parameter" without a name. */
+/* The entry of a whole benchmark: a parameter without a name. */
 static const char whole[] = "";
 
 /* A parameter of a benchmark. */
@@ -344,7 +344,7 @@ size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pai
     return n;
 }
 
-/* What becomes of its rows. */
+/* Says how its rows are compared. */
 static void say_use(const struct new_param *param, const char *lacking, const char *having,
                     char *buf, size_t size)
 {

@@ -40,7 +40,7 @@ struct run_spread run_spread_of(const struct moments groups[RUN_SPREAD_GROUPS],
     return spread;
 }
 
-/* Of the difference of two means, where the spread of a run is 1. */
+/* The spread of the difference of two means, if that of a run is 1. */
 static double error_of(size_t base_runs, size_t other_runs)
 {
     return sqrt(1 / (double)base_runs + 1 / (double)other_runs);

@@ -49,10 +49,10 @@ enum { RUN_SPREAD_BEFORE_DF = 3 };
  */
 enum { RUN_SPREAD_RUNS_LEAST = 5, RUN_SPREAD_LONG = 15 };
 
-/* Of rows that were disturbed (noisy): so many times as much. */
+/* The factor on the spread of disturbed (noisy) rows. */
 enum { RUN_SPREAD_NOISY = 2 };
 
-/* Of values that came one by one (Welford 1962). Zeroed = none. */
+/* Running mean and variance (Welford 1962). Zeroed = none. */
 struct moments {
     size_t n;
     double mean, squares; /* sum of squares around the mean */

@@ -15,7 +15,7 @@ struct counts {
     int64_t count[SETTINGS_COUNTS];
 };
 
-/* What is tried: all combinations of these that mean something. */
+/* The settings to try: all meaningful combinations of these. */
 struct space {
     const struct topo *topo;
     const struct arms_request *request;
@@ -184,7 +184,7 @@ static void add_changes(struct space *space, enum placement placement, unsigned 
             for (size_t w = 0; w < space->wait.n; w++) {
                 const int64_t change[3] = {space->threads.count[t], space->reserve.count[r],
                                            space->wait.count[w]};
-                /* Of passive, a smaller team is `sized` that waits asleep. */
+                /* Passive with fewer threads is `sized` with waiting asleep. */
                 bool is_other = placement == PLACE_PASSIVE && (change[0] || change[2]);
                 if (!is_other && (change[0] || change[1] || change[2]))
                     add_candidate(space, placement, workers, change);

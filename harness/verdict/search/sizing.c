@@ -224,7 +224,7 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
         if (at == SIZING_MOST)
             continue;
         curves->arm = arm;
-        /* What failed in some rounds is not enough, however fast the others were. */
+        /* A count that failed in some rounds is not enough, however fast the others were. */
         if (analysis->rounds.arms[i].status < STATUS_SKIPPED)
             (arm->slots == 1 ? curves->alone : curves->all)[at].rate =
                 analysis->rounds.arms[i].rate;

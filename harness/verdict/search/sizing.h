@@ -65,7 +65,7 @@ struct sizing_curves {
 /* False where the analysis has no such arms. */
 bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves);
 
-/* What is to be said, with the command that gives workers so many cores. */
+/* Appends the finding, with the command that gives workers so many cores. */
 void sizing_judge(const struct analysis *analysis, struct findings *findings);
 
 #endif

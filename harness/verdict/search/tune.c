@@ -48,7 +48,7 @@ static void set_idle(struct tune *tune, struct result *result, size_t setting, b
     arm_of(tune, result, setting)->idle = idle;
 }
 
-/* What is tried of a placement first. */
+/* The first setting of a placement to try. */
 static bool is_plain(const struct tune *tune, size_t setting)
 {
     return !settings_is_changed(&tune->settings.all[setting]);
@@ -117,7 +117,7 @@ static double usual_s(struct tune *tune, const struct result *result)
     return stats_sort_median(tune->rates, n);
 }
 
-/* What the search may take: fresh rounds come first, but for a few settings. */
+/* The time of the search: fresh rounds have priority, except over a few settings. */
 static double budget_s(double arm_s, double time_s)
 {
     double pair_s = 2 * arm_s;
@@ -255,7 +255,7 @@ static size_t join(struct tune *tune, struct result *result, size_t most, enum k
     return n;
 }
 
-/* What takes longer is cut off: it is behind, by how much does not matter. */
+/* A slower setting is cut off: how much slower it is does not matter. */
 static void limit_arms(const struct tune *tune, struct result *result)
 {
     double quickest_s = INFINITY;

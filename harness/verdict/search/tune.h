@@ -114,12 +114,12 @@ void tune_lines_free(struct tune_lines *lines);
 
 /* From here on between the files of a tune. */
 
-/* Of the time, what the search may take at most. */
+/* The largest share of the time for the search. */
 #define TUNE_SEARCH_SHARE 0.55
 /* Fresh rounds: their range is an interval from five on (stats.h), and enough is enough. A slow
  * `none` is cut off before it leaves time for fewer than TUNE_FRESH_FEW of the others. */
 enum { TUNE_FRESH_LEAST = 5, TUNE_FRESH_MOST = 15, TUNE_FRESH_FEW = 3 };
-/* What takes so many times as long as others may be cut off where there is no time for it. */
+/* A setting that takes so many times as long as others may be cut off to save time. */
 #define TUNE_SLOW 4
 
 /* Ends the search: its arms rest, and those of the fresh rounds are added. */
@@ -135,7 +135,7 @@ char *tune_say_time(double seconds, char buf[TUNE_TIME_MAX]);
 /* The time in which all settings would be tried, if they take what those took that were. */
 double tune_time_for_all(const struct tune *tune);
 
-/* What the arm took in its last round; 0 where it had none. */
+/* The time of the arm's last round; 0 = it had none. */
 double tune_took_s(const struct result *result, size_t arm);
 
 #endif

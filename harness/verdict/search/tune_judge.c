@@ -1,4 +1,4 @@
-/* What fresh rounds say of what a search found. */
+/* Judges the result of a search by fresh rounds. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,7 +117,7 @@ static void add_recommended(const struct judged *judged)
         findings_put(judged->findings, &finding);
 }
 
-/* What came of the leader of the search, where another is recommended. */
+/* The result of the search's leader, if another setting is recommended. */
 static void add_leader(const struct judged *judged)
 {
     const struct tune *tune = judged->tune;
