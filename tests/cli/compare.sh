@@ -140,8 +140,8 @@ params() { # params FROM TO SED: copies of the runs, with other parameters
 step=$(grep -o 'step=[0-9.]*' base/1/rows.csv | head -1)
 params base old "s/$step;//"
 compare 0 '4 SAME' old new
-compare 0 "^- parameters: base lacks 'step' of fake: compared where new" old new
-compare 0 "^- parameters: new lacks 'step' of fake: compared where base" new old
+compare 0 "^- parameters: base lacks parameter 'step' of fake: only the rows of new" old new
+compare 0 "^- parameters: new lacks parameter 'step' of fake: only the rows of base" new old
 compare 1 '^SLOWER +step_time' old slow
 params new other_step "s/$step;/step=0.5;/"
 compare 4 '8 MISSING' old other_step
