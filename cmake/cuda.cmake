@@ -67,6 +67,19 @@ if(CONTEND_HAVE_CUDA)
     set(CMAKE_CUDA_FLAGS_DEBUG "-O1 -g -lineinfo")
     add_compile_options(
         "$<$<COMPILE_LANGUAGE:CUDA>:-arch=${CONTEND_GPU_CODE};-Wno-deprecated-gpu-targets;-Xcompiler=-Wall,-fno-exceptions,-fno-rtti>")
+    # What multiplies matrices is built where cublasLt.h is.
+    set(CONTEND_HAVE_CUBLASLT OFF)
+    file(WRITE "${CMAKE_BINARY_DIR}/cublaslt.cu" "#include <cublasLt.h>\n")
+    separate_arguments(cuda_flags UNIX_COMMAND "${CMAKE_CUDA_FLAGS}")
+    if(CMAKE_CUDA_HOST_COMPILER)
+        list(APPEND cuda_flags -ccbin "${CMAKE_CUDA_HOST_COMPILER}")
+    endif()
+    execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" ${cuda_flags} -E "${CMAKE_BINARY_DIR}/cublaslt.cu"
+                    RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+    if(status EQUAL 0)
+        set(CONTEND_HAVE_CUBLASLT ON)
+        target_compile_definitions(contend_cudart INTERFACE CONTEND_HAVE_CUBLASLT=1)
+    endif()
     message(STATUS "contend: GPU parts are built, with ${CMAKE_CUDA_COMPILER} "
                    "${CMAKE_CUDA_COMPILER_VERSION}")
 else()

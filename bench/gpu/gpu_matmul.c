@@ -139,7 +139,7 @@ static int matmul_validate(const void *params, struct err *err)
                    (long long)p->n, MATMUL_K_MAX);
 }
 
-#ifdef CONTEND_HAVE_CUDA
+#ifdef CONTEND_HAVE_CUBLASLT
 
 /* Looks for one GPU that has the type. */
 static int probe_type(struct bench_ctx *ctx, enum matmul_type type)
@@ -448,7 +448,8 @@ static int matmul_scan(struct bench_ctx *ctx)
 
 static int matmul_probe(struct bench_ctx *ctx)
 {
-    return gpu_probe(ctx);
+    int rc = gpu_probe(ctx);
+    return rc ? rc : err_set(ctx->err, -ENOTSUP, "this program was built without cublasLt.h");
 }
 
 #endif
@@ -464,12 +465,12 @@ const struct bench bench_gpu_matmul = {
     .dims = matmul_dims,
     .validate = matmul_validate,
     .probe = matmul_probe,
-#ifdef CONTEND_HAVE_CUDA
+#ifdef CONTEND_HAVE_CUBLASLT
     .state_size = sizeof(struct matmul),
     .setup = matmul_setup,
     .scan = matmul_scan,
     .teardown = matmul_teardown,
 #else
-    .scan = gpu_probe,
+    .scan = matmul_probe,
 #endif
 };

@@ -1,6 +1,6 @@
 #include "bench/gpu/gpu_matmul_slice.h"
 
-#ifdef CONTEND_HAVE_CUDA
+#ifdef CONTEND_HAVE_CUBLASLT
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 /*
  * A slice of gpu_matmul: products of one type on one GPU or on all, in batches that follow each
- * other without a gap, while sensors are read. Only in builds with CUDA.
+ * other without a gap, while sensors are read. Only in builds with cublasLt.h.
  *
  *   matmul_slice_run(t, MATMUL_BF16, 0, 0.5);       then t->gpus[0].result[MATMUL_BF16][false]
  */

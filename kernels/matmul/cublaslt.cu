@@ -2,30 +2,13 @@
 
 #include <cerrno>
 #include <cstdio>
-
-#include "kernels/matmul/gpu_matmul.h"
-
-#ifndef CONTEND_HAVE_CUBLASLT
-
-char *gpu_matmul_library(char *buf, size_t size)
-{
-    (void)snprintf(buf, size, "%s", "");
-    return buf;
-}
-
-int cublaslt_load(char *msg, size_t size)
-{
-    (void)snprintf(msg, size, "this program was built without cublasLt.h");
-    return -ENOTSUP;
-}
-
-#else
-
 #include <cstdlib>
 #include <cstring>
 
 #include <cuda_runtime.h>
 #include <dlfcn.h>
+
+#include "kernels/matmul/gpu_matmul.h"
 
 static struct cublaslt_api api;
 static char reason[200]; /* why there is none */
@@ -172,5 +155,3 @@ char *gpu_matmul_library(char *buf, size_t size)
         buf[0] = '\0';
     return buf;
 }
-
-#endif

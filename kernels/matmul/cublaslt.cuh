@@ -1,14 +1,11 @@
 /*
  * cuBLASLt without linking it, for .cu files: its calls by its own header, resolved at run time.
- * Without that header in the build, cublaslt_load says so.
  */
 #ifndef CONTEND_KERNELS_MATMUL_CUBLASLT_CUH
 #define CONTEND_KERNELS_MATMUL_CUBLASLT_CUH
 
 #include <cstddef>
 
-#if __has_include(<cublasLt.h>)
-#define CONTEND_HAVE_CUBLASLT 1
 #include <cublasLt.h>
 
 struct cublaslt_api {
@@ -36,7 +33,6 @@ const struct cublaslt_api *cublaslt(void);
  * memory, by the next library that is there and can make one: cublaslt() is that one from then on.
  */
 extern "C" cublasStatus_t cublaslt_start(cublasLtHandle_t *handle);
-#endif
 
 /* Once a process; -ENOTSUP with the reason. gpu_matmul_load says where it looks. */
 int cublaslt_load(char *msg, size_t size);

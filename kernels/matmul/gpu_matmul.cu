@@ -73,8 +73,6 @@ int gpu_matmul_free_bytes(const char *pci_bdf, uint64_t *bytes, char *msg, size_
     return rc;
 }
 
-#ifdef CONTEND_HAVE_CUBLASLT
-
 struct gpu_matmul {
     struct lt_product product;
     uint64_t seed;
@@ -337,5 +335,3 @@ void gpu_matmul_close(struct gpu_matmul *gpu)
         (void)cudaStreamDestroy(gpu->stream);
     free(gpu);
 }
-
-#endif

@@ -1,7 +1,5 @@
 #include "kernels/matmul/gpu_matmul_lt.cuh"
 
-#ifdef CONTEND_HAVE_CUBLASLT
-
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -162,5 +160,3 @@ void lt_product_close(struct lt_product *product)
     if (product->handle)
         (void)lt->destroy(product->handle);
 }
-
-#endif

@@ -17,8 +17,6 @@
 #include "kernels/matmul/cublaslt.cuh"
 #include "kernels/matmul/gpu_matmul_ref.h"
 
-#ifdef CONTEND_HAVE_CUBLASLT
-
 struct lt_product {
     enum matmul_type type;
     struct matmul_shape shape;
@@ -57,7 +55,5 @@ cublasStatus_t lt_product_multiply(const struct lt_product *product,
                                    const struct lt_memory *memory);
 
 void lt_product_close(struct lt_product *product);
-
-#endif
 
 #endif
