@@ -226,12 +226,27 @@ int batches_open(struct batches *b, const struct batch_params *params, struct be
     return 0;
 }
 
-void batches_close(struct batches *b)
+void batches_close(void *batches)
 {
+    struct batches *b = batches;
     float *sources = b->sources;
     if (sources) /* the first array of all */
         batches_close_beside(b);
     free(sources);
+}
+
+int batches_open_target(struct batches *b, float **target, struct bench_ctx *ctx)
+{
+    int rc = bench_at_close(ctx, batches_close, b);
+    if (!rc)
+        rc = batches_open(b, ctx->params, ctx);
+    if (!rc)
+        rc = batches_allocate(target, b->cells, ctx->err);
+    if (!rc)
+        rc = bench_at_close(ctx, free, *target);
+    if (!rc)
+        batches_poison_target(b, *target);
+    return rc;
 }
 
 int batches_open_beside(struct batches *beside, const struct batches *of, struct err *err)

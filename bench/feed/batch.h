@@ -72,7 +72,10 @@ int batches_validate(const void *params, struct err *err);
 
 /* Allocates, fills and poisons for ctx's team, and publishes the raw data as ctx's buffer. */
 int batches_open(struct batches *batches, const struct batch_params *params, struct bench_ctx *ctx);
-void batches_close(struct batches *batches);
+void batches_close(void *batches);
+
+/* As batches_open of ctx's params, and a poisoned target; bench_close closes both. */
+int batches_open_target(struct batches *batches, float **target, struct bench_ctx *ctx);
 
 /*
  * The same batches for one more thread, which works alone: the raw data is that of `of`, which

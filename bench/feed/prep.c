@@ -8,8 +8,6 @@
  * **Limits** Four raw batches take turns, so small ones stay in the cache. Never waits for anything
  * but its own team: a data loader that is throttled by its consumer loads the CPUs less.
  */
-#include <stdlib.h>
-
 #include "bench/feed/batch.h"
 #include "bench/registry.h"
 
@@ -24,19 +22,7 @@ struct prep {
 static int prep_setup(struct bench_ctx *ctx)
 {
     struct prep *prep = ctx->state;
-    int rc = batches_open(&prep->batches, ctx->params, ctx);
-    if (!rc)
-        rc = batches_allocate(&prep->target, prep->batches.cells, ctx->err);
-    if (!rc)
-        batches_poison_target(&prep->batches, prep->target);
-    return rc;
-}
-
-static void prep_teardown(struct bench_ctx *ctx)
-{
-    struct prep *prep = ctx->state;
-    free(prep->target);
-    batches_close(&prep->batches);
+    return batches_open_target(&prep->batches, &prep->target, ctx);
 }
 
 static void step(struct prep *prep, struct sample *sample)
@@ -81,5 +67,4 @@ const struct bench bench_prep = {
     .setup = prep_setup,
     .step = prep_step,
     .check = prep_check,
-    .teardown = prep_teardown,
 };

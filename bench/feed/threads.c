@@ -20,7 +20,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "bench/common/points.h"
 #include "bench/common/slice.h"
@@ -101,19 +100,7 @@ static int threads_setup(struct bench_ctx *ctx)
     threads->gathered = bench_array(ctx, ctx->peers->size, sizeof(*threads->gathered));
     if (!threads->gathered)
         return -ENOMEM;
-    int rc = batches_open(&threads->batches, ctx->params, ctx);
-    if (!rc)
-        rc = batches_allocate(&threads->target, threads->batches.cells, ctx->err);
-    if (!rc)
-        batches_poison_target(&threads->batches, threads->target);
-    return rc;
-}
-
-static void threads_teardown(struct bench_ctx *ctx)
-{
-    struct threads *threads = ctx->state;
-    free(threads->target);
-    batches_close(&threads->batches);
+    return batches_open_target(&threads->batches, &threads->target, ctx);
 }
 
 /* One batch, and which part of it lies in the slice. */
@@ -218,5 +205,4 @@ const struct bench bench_threads = {
     .setup = threads_setup,
     .scan = threads_scan,
     .check = threads_check,
-    .teardown = threads_teardown,
 };
