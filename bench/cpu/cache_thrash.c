@@ -59,7 +59,7 @@ struct cache_thrash_params {
 
 static const struct opt cache_thrash_opts[] = {
     OPT_CHOICE("victim", cache_thrash_params, victim, "l3", victim_names, "WHAT",
-               "half of the L2, a part of the L3, or the preprocessing of pipeline"),
+               "half of the L2, or a part of the L3"),
     OPT_CHOICE("aggressor", cache_thrash_params, aggressor, "all", aggressor_names, "WHAT",
                "what aggressors do: stay in their L1, stream, or touch random lines"),
     OPT_INT("aggressors", cache_thrash_params, aggressors, "0", 0, 4096, "N",
@@ -72,7 +72,7 @@ static const struct opt cache_thrash_opts[] = {
 enum { BY_VICTIM = 1, BY_AGGRESSOR, BY_WHERE, BY_N };
 static const struct bench_dim cache_thrash_dims[] = {
     [BY_VICTIM] = {"victim", .labels = victim_names,
-                   .said = LABELS("victim in its L2", "victim in the L3", "victim preprocesses")},
+                   .said = LABELS("victim in its L2", "victim in the L3")},
     [BY_AGGRESSOR] = {"aggressor", .labels = aggressor_names,
                       .said = LABELS("aggressors stay in their L1", "aggressors stream",
                                      "aggressors walk at random", NULL)},
@@ -171,7 +171,7 @@ static void fill(void *arg, unsigned rank, unsigned n)
     (void)n;
     struct cache_thrash *t = arg;
     if (rank == 0)
-        victim_fill(&t->fight.victim);
+        victim_resize(&t->fight.victim, t->fight.victim.bytes);
     aggressor_fill(&t->all[rank], &t->sizes);
 }
 

@@ -3,15 +3,12 @@
  *
  *   l2    chase over half of the L2
  *   l3    chase over a part of the L3: the caller finds out how much, see victim_l3_range
- *   prep  the preprocessing of `pipeline` (kernels/prep/prep.h), one block of 64 rows after the
- * other of a batch of 4096 x 512, on one thread
  *
  * A chase (kernels/cpu/chase.h) has one load in flight and comes back late to every line, so it
  * feels both a line that was pushed out and a longer way to memory.
  *
- * Work comes in chunks that take well under a millisecond or a block, so that an interruption
- * spoils one of them and not a whole iteration; an iteration is a lap of the chase, or one block. A
- * lap, after which a victim meets the same lines again, is that of the chase, or a batch.
+ * Work comes in chunks that take well under a millisecond, so that an interruption spoils one of
+ * them and not a whole iteration, which is a lap of the chase.
  */
 #ifndef CONTEND_BENCH_CPU_VICTIM_H
 #define CONTEND_BENCH_CPU_VICTIM_H
@@ -22,11 +19,10 @@
 #include "bench/common/memory.h"
 #include "harness/contract/bench.h"
 #include "kernels/cpu/chase.h"
-#include "kernels/prep/prep.h"
 
-enum victim_kind { VICTIM_L2, VICTIM_L3, VICTIM_PREP };
+enum victim_kind { VICTIM_L2, VICTIM_L3 };
 
-/* "l2", "l3", "prep", NULL. */
+/* "l2", "l3", NULL. */
 extern const char *const victim_names[];
 
 struct victim {
@@ -36,14 +32,9 @@ struct victim {
     size_t bytes;               /* that an iteration reads and writes again and again */
     double chunks;              /* an iteration */
     uint64_t lap;               /* chunks of a lap, the last one begun */
-    uint64_t done;              /* chunks so far; of a chase, since its size was set */
-    /* Chases. */
+    uint64_t done;              /* chunks since its size was set */
     struct chase_line *at;
     size_t lines;
-    /* prep: of one block, and the arrays of the whole batch. */
-    struct prep_params prep;
-    float *source;
-    struct prep_out out;
 };
 
 /*
@@ -66,15 +57,13 @@ int victim_init(struct victim *victim, enum victim_kind kind, uint64_t bytes,
                 const struct bench_ctx *ctx);
 void victim_free(struct victim *victim);
 
-/* Writes the data: call it in the thread that will run the chunks, so that pages lie there. */
-void victim_fill(struct victim *victim);
-
-/* A chase over so many bytes, within its memory, in the thread that runs it. */
+/* Writes a chase over so many bytes, within its memory, in the thread that runs it: pages lie
+ * there. */
 void victim_resize(struct victim *victim, uint64_t bytes);
 
 void victim_run_chunk(struct victim *victim);
 
 /* Is the data what that many chunks make of it? -EBADMSG with what differs. */
-int victim_check(struct victim *victim, struct err *err);
+int victim_check(const struct victim *victim, struct err *err);
 
 #endif
