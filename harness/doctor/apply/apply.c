@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/doctor/reader/reader_parts.h"
+#include "harness/doctor/reader/reader.h"
 #include "harness/lib/base/array.h"
 #include "harness/lib/files/file.h"
 #include "harness/lib/sys/affinity.h"
@@ -125,120 +125,75 @@ static int bind_process(const struct apply_process *process, size_t *bound, stru
                       : 0;
 }
 
-/* One that is below a listed process and is not listed itself. */
-struct stray {
-    pid_t pid, parent;
-    unsigned long long start_ticks;
-    char name[16];
-    size_t of; /* the index of the nearest listed one above it */
-};
-
-static int by_pid(const void *a, const void *b)
+/* The index in pids[n] of the process itself, or of the nearest one above it; n = none. */
+static size_t find_listed(const struct view *view, const struct view_process *process,
+                          const pid_t *pids, size_t n)
 {
-    const struct stray *one = a, *other = b;
-    return (one->pid > other->pid) - (one->pid < other->pid);
-}
-
-/* All processes there are, sorted. */
-static int list_processes(struct stray **out, size_t *n)
-{
-    size_t capacity = 0;
-    DIR *dir = opendir("/proc");
-    int rc = dir ? 0 : -errno;
-    for (struct dirent *entry; (entry = file_next(&dir));) {
-        char path[64], buf[READER_STAT_MAX];
-        int once = -1;
-        struct reader_stat stat;
-        pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-        if (pid < 1 || !reader_read(AT_FDCWD, path, &once, buf, sizeof(buf)) ||
-            !reader_parse_stat(buf, &stat) || stat.state == 'Z')
-            continue;
-        struct stray *added = array_add(*out, *n, capacity);
-        if (!added)
-            continue;
-        *added = (struct stray){.pid = pid, .parent = stat.parent, .start_ticks = stat.start_ticks};
-        memcpy(added->name, stat.name, sizeof(added->name));
-    }
-    if (*n)
-        qsort(*out, *n, sizeof(**out), by_pid);
-    return rc;
-}
-
-/* The index in `listed` of the nearest one above; n = none. */
-static size_t find_above(const struct stray *all, size_t nall, const struct stray *of,
-                         const pid_t *listed, size_t n)
-{
-    for (size_t hops = 0; of && hops < nall; hops++) {
-        const struct stray key = {.pid = of->parent};
+    for (size_t hops = 0; process && hops < view->nprocesses; hops++) {
         for (size_t i = 0; i < n; i++)
-            if (listed[i] == of->parent)
+            if (pids[i] == process->pid)
                 return i;
-        of = bsearch(&key, all, nall, sizeof(*all), by_pid);
+        process = view_find(view, process->parent);
     }
     return n;
 }
 
-static bool is_listed(const pid_t *listed, size_t n, pid_t pid)
+/* Calls `each` for those that the listed ones have started since they were listed. */
+static int each_stray(const pid_t *pids, size_t n,
+                      void (*each)(void *arg, const struct view_process *stray, size_t of),
+                      void *arg, struct err *err)
 {
-    for (size_t i = 0; i < n; i++)
-        if (listed[i] == pid)
-            return true;
-    return false;
+    struct reader reader;
+    const struct view *view = &reader.view;
+    int rc = reader_open("", &reader, err);
+    for (size_t i = 0; i < view->nprocesses && !rc; i++) {
+        const struct view_process *process = &view->processes[i];
+        size_t of = find_listed(view, process, pids, n);
+        if (of < n && pids[of] != process->pid && process->state != 'Z')
+            each(arg, process, of);
+    }
+    reader_close(&reader);
+    return rc;
 }
 
-/* Finds processes that the listed ones have started since they were listed. free() *strays. */
-static int find_strays(const pid_t *listed, size_t n, struct stray **strays, size_t *nstrays)
+struct bindings {
+    size_t n, capacity;
+    struct apply_process *all; /* owned */
+};
+
+/* Without memory it is left out. */
+static void add_stray(void *arg, const struct view_process *stray, size_t of)
 {
-    size_t nall = 0;
-    *strays = NULL;
-    *nstrays = 0;
-    int rc = list_processes(strays, &nall);
-    struct stray *all = *strays, *found = calloc(nall + 1, sizeof(*found));
-    for (size_t i = 0; found && i < nall; i++) {
-        all[i].of =
-            is_listed(listed, n, all[i].pid) ? n : find_above(all, nall, &all[i], listed, n);
-        if (all[i].of < n)
-            found[(*nstrays)++] = all[i];
-    }
-    free(all);
-    *strays = found;
-    return found ? rc : -ENOMEM;
+    struct bindings *bindings = arg;
+    struct apply_process *added = array_add(bindings->all, bindings->n, bindings->capacity);
+    if (!added)
+        return;
+    *added = (struct apply_process){
+        .pid = stray->pid, .start_ticks = stray->start_ticks, .cpus = bindings->all[of].cpus};
+    memcpy(added->name, stray->name, sizeof(added->name));
 }
 
-/* The listed ones, and what they have started meanwhile. free() *all. */
-static int add_strays(const struct apply_process *processes, size_t n, struct apply_process **all,
-                      size_t *nall, struct err *err)
+/* The listed ones, and what they have started meanwhile. */
+static int list_all(const struct apply_process *processes, size_t n, struct bindings *bindings,
+                    struct err *err)
 {
-    struct stray *strays = NULL;
-    size_t nstrays = 0;
-    pid_t *listed = calloc(n + 1, sizeof(*listed));
-    for (size_t i = 0; listed && i < n; i++)
-        listed[i] = processes[i].pid;
-    int rc = listed ? find_strays(listed, n, &strays, &nstrays) : -ENOMEM;
-    *all = calloc(n + nstrays + 1, sizeof(**all));
-    if (rc || !*all)
-        rc = err_sys(err, rc ? rc : -ENOMEM, "cannot list the processes");
-    for (size_t i = 0; !rc && i < n; i++)
-        (*all)[i] = processes[i];
-    for (size_t i = 0; !rc && i < nstrays; i++) {
-        struct apply_process *one = &(*all)[n + i];
-        *one = (struct apply_process){.pid = strays[i].pid,
-                                      .start_ticks = strays[i].start_ticks,
-                                      .cpus = processes[strays[i].of].cpus};
-        memcpy(one->name, strays[i].name, sizeof(one->name));
+    pid_t *pids = calloc(n + 1, sizeof(*pids));
+    *bindings = (struct bindings){n, n, calloc(n + 1, sizeof(*processes))};
+    int rc = pids && bindings->all ? 0 : err_set(err, -ENOMEM, "out of memory for processes");
+    for (size_t i = 0; i < n && !rc; i++) {
+        pids[i] = processes[i].pid;
+        bindings->all[i] = processes[i];
     }
-    *nall = n + nstrays;
-    free(listed);
-    free(strays);
+    if (!rc)
+        rc = each_stray(pids, n, add_stray, bindings, err);
+    free(pids);
     return rc;
 }
 
 int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpose purpose,
                const char *state_path, size_t *bound, struct err *err)
 {
-    struct apply_process *all = NULL;
-    size_t nall = 0;
+    struct bindings bindings;
     *bound = 0;
     if (access(state_path, F_OK) == 0)
         return err_set(err, -EEXIST,
@@ -247,12 +202,12 @@ int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpo
     for (size_t i = 0; i < n; i++)
         if (processes[i].is_lead && !is_there(&processes[i]))
             return not_same(processes[i].pid, processes[i].name, err);
-    int rc = add_strays(processes, n, &all, &nall, err);
+    int rc = list_all(processes, n, &bindings, err);
     if (!rc)
-        rc = write_state(all, nall, purpose, state_path, err);
-    for (size_t i = 0; i < nall && !rc; i++)
-        rc = bind_process(&all[i], bound, err);
-    free(all);
+        rc = write_state(bindings.all, bindings.n, purpose, state_path, err);
+    for (size_t i = 0; i < bindings.n && !rc; i++)
+        rc = bind_process(&bindings.all[i], bound, err);
+    free(bindings.all);
     return rc;
 }
 
@@ -274,46 +229,45 @@ static int restore(const struct apply_mask *kept, struct err *err)
     return put_back(kept->pid, &binding, err);
 }
 
+struct restoring {
+    const struct apply_mask **firsts; /* of the processes of the file that are there */
+    struct err *err;
+    int rc; /* the first error is told, and all is done that can be */
+};
+
 /*
  * A child that a bound process started since has its mask, unless it chose another: undo that, too.
  */
-static int restore_strays(const struct apply_mask *const *firsts, size_t n, struct err *err)
+static void restore_stray(void *arg, const struct view_process *stray, size_t of)
 {
-    struct stray *strays = NULL;
-    size_t nstrays = 0;
-    pid_t *listed = calloc(n + 1, sizeof(*listed));
-    for (size_t i = 0; listed && i < n; i++)
-        listed[i] = firsts[i]->pid;
-    int rc = listed ? find_strays(listed, n, &strays, &nstrays) : -ENOMEM;
-    if (rc)
-        (void)err_sys(err, rc, "cannot list the processes");
-    for (size_t i = 0; i < nstrays; i++) {
-        const struct apply_mask *first = firsts[strays[i].of];
-        struct binding binding = {.cpus = first->mask};
-        struct bitset above, mask;
-        if (affinity_get(first->pid, &above) || affinity_get(strays[i].pid, &mask) ||
-            !bitset_equal(&above, &mask))
-            continue;
-        (void)each_task(strays[i].pid, bind_task, &binding);
-        rc = rc ? rc : put_back(strays[i].pid, &binding, err);
-    }
-    free(listed);
-    free(strays);
-    return rc;
+    struct restoring *restoring = arg;
+    const struct apply_mask *first = restoring->firsts[of];
+    struct binding binding = {.cpus = first->mask};
+    struct bitset above, mask;
+    if (affinity_get(first->pid, &above) || affinity_get(stray->pid, &mask) ||
+        !bitset_equal(&above, &mask))
+        return;
+    (void)each_task(stray->pid, bind_task, &binding);
+    if (!restoring->rc)
+        restoring->rc = put_back(stray->pid, &binding, restoring->err);
 }
 
-/* All that can be; the first error is told. */
 static int restore_all(const struct apply_state *state, struct err *err)
 {
-    struct err later;
     size_t n = 0;
-    const struct apply_mask **firsts = calloc(state->n + 1, sizeof(const void *));
-    for (size_t i = 0; firsts && i < state->n; i++) {
+    struct err later;
+    struct restoring restoring = {.firsts = calloc(state->n + 1, sizeof(const void *)), .err = err};
+    pid_t *pids = calloc(state->n + 1, sizeof(*pids));
+    for (size_t i = 0; restoring.firsts && pids && i < state->n; i++) {
         const struct apply_mask *kept = &state->masks[i];
-        if (kept->pid == kept->tid && apply_is_same(kept->pid, kept->pid, kept->start_ticks))
-            firsts[n++] = kept;
+        if (kept->pid != kept->tid || !apply_is_same(kept->pid, kept->pid, kept->start_ticks))
+            continue;
+        restoring.firsts[n] = kept;
+        pids[n++] = kept->pid;
     }
-    int rc = firsts ? restore_strays(firsts, n, err) : err_sys(err, -ENOMEM, "cannot undo");
+    int rc = restoring.firsts && pids ? each_stray(pids, n, restore_stray, &restoring, err)
+                                      : err_sys(err, -ENOMEM, "cannot undo");
+    rc = rc ? rc : restoring.rc;
     for (size_t i = 0; i < state->n; i++) {
         const struct apply_mask *kept = &state->masks[i];
         if (!apply_is_same(kept->pid, kept->pid, kept->start_ticks))
@@ -321,7 +275,8 @@ static int restore_all(const struct apply_state *state, struct err *err)
         int failed = restore(kept, rc ? &later : err);
         rc = rc ? rc : failed;
     }
-    free(firsts);
+    free(restoring.firsts);
+    free(pids);
     return rc;
 }
 
