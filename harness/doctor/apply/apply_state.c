@@ -11,8 +11,7 @@
 #include "harness/doctor/reader/reader_parts.h"
 #include "harness/lib/files/file.h"
 
-/* The first version says nothing of who wrote it: it was kept, here. */
-static const char heading_1[] = "contend doctor state 1\n", heading_2[] = "contend doctor state 2 ";
+static const char heading[] = "contend doctor state 2 ";
 enum { STATE_MOST = 1 << 26 };
 
 int apply_state_path(char *path, size_t size, struct err *err)
@@ -85,7 +84,7 @@ void apply_state_head(FILE *out, enum apply_purpose purpose)
 {
     struct place here;
     find_place(&here);
-    (void)fprintf(out, "%s%s %d %llu %s %s %s\n", heading_2,
+    (void)fprintf(out, "%s%s %d %llu %s %s %s\n", heading,
                   purpose == APPLY_TRIAL ? "trial" : "kept", (int)getpid(),
                   apply_start_of(getpid(), getpid()), here.host, here.boot, here.pids);
 }
@@ -99,11 +98,9 @@ static bool parse_head(const char *text, struct apply_left *left, bool *rebooted
     unsigned long long start_ticks;
     *rebooted = false;
     left->kind = APPLY_LEFT_KEPT;
-    if (strncmp(text, heading_1, strlen(heading_1)) == 0)
-        return true;
-    if (strncmp(text, heading_2, strlen(heading_2)) != 0 ||
-        sscanf(text + strlen(heading_2), "%7s %d %llu %64s %39s %63s", purpose, &owner,
-               &start_ticks, there.host, there.boot, there.pids) != 6)
+    if (strncmp(text, heading, strlen(heading)) != 0 ||
+        sscanf(text + strlen(heading), "%7s %d %llu %64s %39s %63s", purpose, &owner, &start_ticks,
+               there.host, there.boot, there.pids) != 6)
         return false;
     find_place(&here);
     left->owner = owner;
