@@ -360,7 +360,7 @@ static int show(const struct cmd_env *env, const struct info_args *args)
     int code = EXIT_USAGE;
     int rc = topo_load(&options, &topo, &err);
     if (!rc && found && !topo.is_this_machine)
-        rc = err_set(&err, -EINVAL, "--measure is for this machine, and not with --xml");
+        rc = err_set(&err, -EINVAL, "--measure is for this machine: leave --xml out");
     if (!rc && found && (rc = scans_measure(env->benches, &topo, found, &err)) != 0)
         code = cmd_not_measured(rc);
     if (!rc && !gather(env, &topo, lists))

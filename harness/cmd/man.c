@@ -53,7 +53,7 @@ static const struct entry environment[] = {
      "The folder for temporary files of io, cgroup and comms; default /tmp, for cgroup /var/tmp."},
     {"XDG_STATE_HOME",
      "Below it, in contend/, doctor --apply keeps what undoes a change; ~/.local/state."},
-    {"COLUMNS", "On a terminal: text takes no more columns than these, nor than it has."},
+    {"COLUMNS", "On a terminal: the most columns that text takes."},
     {.term = NULL},
 };
 

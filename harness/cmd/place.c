@@ -259,7 +259,7 @@ static int load(const struct cmd_env *env, const struct place_args *args, struct
     if (rc || !args->topology)
         return rc;
     if (!topo->is_this_machine)
-        return err_set(err, -EINVAL, "--topology measured is for this machine, and not with --xml");
+        return err_set(err, -EINVAL, "--topology measured is for this machine: leave --xml out");
     rc = scans_measure(env->benches, topo, &measured, err);
     if (!rc && measured.floating)
         log_warn("the hypervisor moves virtual CPUs: the measured topology may change");

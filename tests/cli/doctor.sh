@@ -96,7 +96,7 @@ end_faults
 # A barrier of the program's own: no variable is made up for it.
 plant taskset -c "$first,$second" "$CONTEND_JOB" own threads=4 "count=$scratch/own"
 sees more_threads_than_cpus "${faulty[0]}" || fail "a barrier of its own is not seen: $(cat "$scratch/seen")"
-grep -q 'The code of job starts them; which setting it reads is not known' "$scratch/seen" ||
+grep -q 'The code of job starts them; its setting is not known' "$scratch/seen" ||
     fail "16: $(cat "$scratch/seen")"
 ! grep -q 'NUM_THREADS' "$scratch/seen" || fail "a variable that it does not read: $(cat "$scratch/seen")"
 end_faults
@@ -247,7 +247,7 @@ expect 0 'bound 2 processes' "${apply[@]}" --yes
 for task in /proc/"$a"/task/*; do
     [ "$(mask_of "${task##*/}")" = "$(mask_of "$a")" ] || fail "a thread is not bound"
 done
-expect 3 'put that back first, with --undo' "${apply[@]}" --yes
+expect 3 'undo that first, with --undo' "${apply[@]}" --yes
 cp "$state" "$scratch/copy"
 expect 0 '2 processes may run where they could before; 0 ended' "$CONTEND_BINARY" doctor --undo --state "$state"
 [ "$(mask_of "$a")" = "$before" ] && [ "$(mask_of "$b")" = "$before" ] || fail "not put back"
@@ -280,7 +280,7 @@ if [ "$(readlink /proc/self/ns/pid)" = 'pid:[4026531836]' ] &&
     python3 -c 'import json, sys
 pids = [p["pid"] for p in json.load(open(sys.argv[1]))["processes"]]
 sys.exit(pids != [int(sys.argv[2])])' "$scratch/seen" "${faulty[0]}" || fail "others than NVML lists: $(cat "$scratch/seen")"
-    expect 3 'NVML lists no process' env FAKE_GPU=pid=4194303 CONTEND_LIBNVML="$scratch/nvml.so" \
+    expect 3 'NVML lists no GPU process' env FAKE_GPU=pid=4194303 CONTEND_LIBNVML="$scratch/nvml.so" \
         "$CONTEND_BINARY" doctor --gpu-procs --time 0.5
     end_faults
 fi

@@ -24,7 +24,7 @@ is_busy() { grep -qz busy "/proc/$1/cmdline" && [ "$(readlink "/proc/$1/exe")" =
 wait_for 60 is_busy "$user" || fail "not started: $(cat "$scratch/out")"
 wait_for 60 is_busy "$stranger"
 export CONTEND_LIBNVML=$scratch/nvml.so
-expect 3 'NVML lists no process' env FAKE_GPU="pid=$stranger" "$CONTEND_BINARY" doctor --gpu-procs --time 0.5
+expect 3 'NVML lists no GPU process' env FAKE_GPU="pid=$stranger" "$CONTEND_BINARY" doctor --gpu-procs --time 0.5
 FAKE_GPU="pid=$user" "$CONTEND_BINARY" doctor --gpu-procs --time 0.5 --json >"$scratch/seen"
 python3 -c 'import json, sys
 sys.exit([p["pid"] for p in json.load(open(sys.argv[1]))["processes"]] != [int(sys.argv[2])])' \

@@ -36,7 +36,7 @@ done
 
 # Who is at work is not disturbed.
 begin
-expect 3 "is at work, and undoes what it did: to end it now type kill $trial" \
+expect 3 "is running, and undoes its changes itself: to end it now type kill $trial" \
     "$CONTEND_BINARY" doctor --undo --state "$state"
 one_moved || fail "a trial at work was undone"
 

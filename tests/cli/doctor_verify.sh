@@ -125,7 +125,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 4242 --clear-groups true 2>/dev/null; t
     chmod 755 "$scratch"
     output=$(setpriv --reuid 4242 --clear-groups "$scratch/contend" doctor --time 1 --state "$scratch/none" \
         --apply --pid "${faulty[1]}" 2>&1)
-    printf '%s' "$output" | grep -q "busy (${faulty[1]}) of root is not yours to bind" || fail "whose? $output"
+    printf '%s' "$output" | grep -q "busy (${faulty[1]}) of root belongs to another user: only root can bind it" || fail "whose? $output"
     end_faults
 fi
 
@@ -147,12 +147,12 @@ code=$?
     fail "a large gain by a restart: exit $code: $(cat "$scratch/seen" "$scratch/errors")"
 none_of_ours "map=$scratch" || fail "the job is still there"
 ended=("$CONTEND_BINARY" doctor --time 0.5 --yes --state "$state" --restart 'echo no such model; exit 1')
-expect 3 'ended before it told.*its last line: no such model' "${ended[@]}" --verify 'file:-:([0-9.]+) it/s'
+expect 3 'ended before it reported.*its last line: no such model' "${ended[@]}" --verify 'file:-:([0-9.]+) it/s'
 expect 3 'ended while it was measured.*its last line: no such model' "${ended[@]}" --verify lines:-
 # Two on one CPU: the cure is for processes that run, not for a start.
 crowd="taskset -c $first '$CONTEND_BUSY' & taskset -c $first '$CONTEND_BUSY' & while echo step; do sleep 0.1; done"
 expect 4 'nothing to try' "${restart[@]}" --max-time 20 --restart "$crowd"
-expect 3 'did not tell how fast it is in its time' "${restart[@]}" --max-time 8 --restart 'sleep 100'
+expect 3 'did not report its speed in time' "${restart[@]}" --max-time 8 --restart 'sleep 100'
 : >"$scratch/silent.log"
 
 # What to type.
@@ -161,15 +161,15 @@ bad() { # bad PATTERN OPTION...
     shift
     expect 2 "$pattern" "$CONTEND_BINARY" doctor "$@"
 }
-bad "'cpu' does not tell how fast the job is: type --verify lines:LOG, file:LOG:REGEX" --verify cpu
+bad "'cpu' is no metric: type --verify lines:LOG, file:LOG:REGEX" --verify cpu
 bad 'no such file|No such file.*type --verify lines:LOG' --verify "lines:$scratch/none"
 bad 'which number of a line is the rate' --verify "file:$scratch/silent.log"
 bad 'has 0 groups' --verify "file:$scratch/silent.log:rate"
 bad 'is no regular expression' --verify "lines:$scratch/silent.log:(["
 bad 'name its log, or start it by --restart' --verify lines:-
-bad 'which command prints the number' --verify rate:
+bad 'COMMAND: no command' --verify rate:
 bad 'give all workers one kind' --verify 'rate:echo 1' --verify "lines:$scratch/silent.log"
-bad 'goes with --verify file: or rate:' --verify "lines:$scratch/silent.log" --less-is-better
+bad 'needs --verify file: or rate:' --verify "lines:$scratch/silent.log" --less-is-better
 bad 'has no room for 4 blocks of 4 s: type --max-time 17' --verify 'rate:echo 1' --max-time 10
 bad 'go with --verify' --keep
 bad 'goes without --apply' --verify 'rate:echo 1' --apply

@@ -15,8 +15,8 @@
 
 static int not_same(pid_t pid, const char *name, struct err *err)
 {
-    return err_set(err, -ESRCH, "process %d (%.15s) has ended, or its number is another one's now",
-                   (int)pid, name);
+    return err_set(err, -ESRCH, "process %d (%.15s) has ended, or its PID is reused", (int)pid,
+                   name);
 }
 
 /* Calls `each` for every thread, again while there are new ones: a thread starts with the mask of
@@ -197,8 +197,7 @@ int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpo
     *bound = 0;
     if (access(state_path, F_OK) == 0)
         return err_set(err, -EEXIST,
-                       "%.150s is of an earlier --apply: put that back first, with --undo",
-                       state_path);
+                       "%.150s is of an earlier --apply: undo that first, with --undo", state_path);
     for (size_t i = 0; i < n; i++)
         if (processes[i].is_lead && !is_there(&processes[i]))
             return not_same(processes[i].pid, processes[i].name, err);
@@ -213,7 +212,7 @@ int apply_bind(const struct apply_process *processes, size_t n, enum apply_purpo
 
 static int put_back(pid_t pid, const struct binding *done, struct err *err)
 {
-    return done->rc ? err_sys(err, done->rc, "cannot put back the mask of thread %d of %d",
+    return done->rc ? err_sys(err, done->rc, "cannot restore the mask of thread %d of %d",
                               (int)done->tid, (int)pid)
                     : 0;
 }
@@ -293,8 +292,8 @@ int apply_undo(const char *state_path, pid_t ours, struct apply_left *left, stru
                      state_path);
     if (!rc && left->kind == APPLY_LEFT_AT_WORK && left->owner != ours)
         rc = err_set(err, -EBUSY,
-                     "'contend doctor --verify' is at work, and undoes what it did: to end it now "
-                     "type kill %d",
+                     "'contend doctor --verify' is running, and undoes its changes itself: to end "
+                     "it now type kill %d",
                      (int)left->owner);
     if (!rc)
         rc = restore_all(&state, err);

@@ -50,14 +50,15 @@ int apply_guard_start(struct apply_guard *guard, const char *state_path, double 
     struct guarded of = {.state_path = state_path, .owner = getpid(), .limit_s = limit_s};
     *guard = (struct apply_guard){.fd = -1};
     if (pipe2(of.fds, O_CLOEXEC))
-        return err_sys(err, -errno, "no pipe for the process that undoes a change if we cannot");
+        return err_sys(err, -errno,
+                       "no pipe for the process that undoes a change if contend is killed");
     int rc = process_start(&guard->process, true, guard_trial, &of);
     (void)close(of.fds[0]);
     guard->fd = of.fds[1];
     if (!rc)
         return 0;
     (void)close(guard->fd);
-    return err_sys(err, rc, "cannot start the process that undoes a change if we cannot");
+    return err_sys(err, rc, "cannot start the process that undoes a change if contend is killed");
 }
 
 void apply_guard_end(struct apply_guard *guard)

@@ -109,7 +109,8 @@ static int find_cpus(const struct view *view, const struct topo *topo,
     }
     keep_ours_and_idle(view, leads, n, cpus);
     return bitset_empty(cpus)
-               ? err_set(err, -EINVAL, "no CPU is allowed to all of them: bind them one by one")
+               ? err_set(err, -EINVAL,
+                         "the processes have no allowed CPU in common: bind them one by one")
                : 0;
 }
 

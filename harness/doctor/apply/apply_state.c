@@ -24,7 +24,7 @@ int apply_state_path(char *path, size_t size, struct err *err)
     else if (home && home[0] == '/')
         n = snprintf(folder, sizeof(folder), "%s/.local/state/contend", home);
     else
-        return err_set(err, -ENOENT, "no home for the state file: set HOME, or --state FILE");
+        return err_set(err, -ENOENT, "no place for the state file: set HOME, or type --state FILE");
     if ((size_t)n >= sizeof(folder) ||
         (size_t)snprintf(path, size, "%s/doctor.state", folder) >= size)
         return err_set(err, -ENAMETOOLONG, "the path of the state file is too long");
@@ -138,7 +138,7 @@ static int parse_masks(char *text, bool rebooted, struct apply_state *state, str
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         struct apply_mask *mask = &state->masks[state->n];
         if (!parse_mask(line, mask))
-            return err_set(err, -EINVAL, "the state file has a line that is none: %.80s", line);
+            return err_set(err, -EINVAL, "the state file has an invalid line: %.80s", line);
         if (rebooted)
             mask->start_ticks = mask->task_start_ticks = 0;
         if (mask->pid == mask->tid)

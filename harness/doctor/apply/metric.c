@@ -39,8 +39,8 @@ static int find_kind(const char *text, struct metric *metric, struct err *err)
         return 0;
     }
     return err_set(err, -EINVAL,
-                   "'%.60s' does not tell how fast the job is: type --verify lines:LOG, "
-                   "file:LOG:REGEX, counter:COMMAND, rate:COMMAND or gpu",
+                   "'%.60s' is no metric: type --verify lines:LOG, file:LOG:REGEX, "
+                   "counter:COMMAND, rate:COMMAND or gpu",
                    text);
 }
 
@@ -75,8 +75,8 @@ static int parse_path(const char *text, bool starts_job, struct metric *metric, 
     metric->own_output = strcmp(metric->path, "-") == 0;
     if (metric->own_output && !starts_job)
         return err_set(err, -EINVAL,
-                       "--verify %.20s-: what a running job prints is not seen; name its log, or "
-                       "start it by --restart COMMAND",
+                       "--verify %.20s-: the output of a running job cannot be read; name its log, "
+                       "or start it by --restart COMMAND",
                        kinds[metric->kind].prefix);
     if (!starts_job && access(metric->path, R_OK))
         return err_set(err, -EINVAL,
@@ -105,8 +105,7 @@ int metric_parse(const char *text, bool starts_job, struct metric *metric, struc
         return parse_path(rest, starts_job, metric, err);
     metric->command = rest;
     if (metric->kind != METRIC_GPU && !rest[strspn(rest, " ")])
-        return err_set(err, -EINVAL, "--verify %sCOMMAND: which command prints the number?",
-                       kinds[metric->kind].prefix);
+        return err_set(err, -EINVAL, "--verify %sCOMMAND: no command", kinds[metric->kind].prefix);
     return 0;
 }
 
@@ -147,7 +146,7 @@ static int add_sample(struct metric *metric, double value, struct err *err)
 {
     struct gain_sample *added = array_add(metric->samples, metric->n, metric->capacity);
     if (!added)
-        return err_set(err, -ENOMEM, "out of memory for what the job tells");
+        return err_set(err, -ENOMEM, "out of memory for the output of the job");
     *added = (struct gain_sample){clock_now_s(), value};
     return 0;
 }
@@ -160,8 +159,7 @@ static int open_log(struct metric *metric, struct err *err)
     if (metric->fd < 0 || fstat(metric->fd, &about))
         return err_sys(err, -errno, "cannot read '%.150s'", metric->path);
     if (!S_ISREG(about.st_mode))
-        return err_set(err, -EINVAL, "'%.150s' is no file: reading it would take it from others",
-                       metric->path);
+        return err_set(err, -EINVAL, "'%.150s' is no regular file", metric->path);
     metric->inode = about.st_ino;
     metric->at = 0;
     metric->used = 0;
@@ -190,13 +188,12 @@ static int take_number(struct metric *metric, const char *text, struct err *err)
     double value = strtod(text, &end);
     end += strspn(end, " \t\r\n");
     if (end == text || *end || !isfinite(value) || value < 0)
-        return err_set(err, -EINVAL, "'%.60s' is no number, or one below 0: --verify needs a rate",
-                       text);
+        return err_set(err, -EINVAL, "'%.60s' is no number from 0: --verify needs a rate", text);
     if (metric->kind == METRIC_COUNTER) {
         double before = metric->n ? metric->samples[metric->n - 1].value : 0;
         if (value < before)
             return err_set(err, -EINVAL,
-                           "the counter fell from %g to %g; of a rate type --verify rate:COMMAND",
+                           "the counter fell from %g to %g; for a rate type --verify rate:COMMAND",
                            before, value);
         return metric->n && value <= before ? 0 : add_sample(metric, value, err);
     }
@@ -303,7 +300,7 @@ static int read_gpus(struct metric *metric, struct err *err)
         struct gpu_state state;
         int rc = gpu_state_read(metric->gpus[i], &state);
         if (rc || isnan(state.busy))
-            return err_set(err, rc ? rc : -ENOTSUP, "NVML does not tell how busy GPU %s is",
+            return err_set(err, rc ? rc : -ENOTSUP, "NVML does not report how busy GPU %s is",
                            metric->gpus[i]);
         sum += state.busy;
     }

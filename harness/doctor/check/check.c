@@ -11,11 +11,11 @@
 #include "harness/lib/base/array.h"
 
 const struct check checks[] = {
-    {16, "more_threads_than_cpus", "teams of more threads than there are CPUs, that lose by it",
+    {16, "more_threads_than_cpus", "more threads than CPUs, at a loss",
      "schedstat, masks, samples of threads, stacks, environ", check_crowd},
-    {6, "inherited_mask", "a mask of one CPU that was inherited",
-     "masks of child and parent, cpuset", check_inherited_mask},
-    {27, "narrow_mask", "a mask with fewer CPUs than it has threads, while others idle",
+    {6, "inherited_mask", "an inherited mask of one CPU", "masks of child and parent, cpuset",
+     check_inherited_mask},
+    {27, "narrow_mask", "a mask with fewer CPUs than threads, while other CPUs idle",
      "schedstat, masks, time of each CPU", check_narrow},
     {1, "masks_overlap", "busy processes on the same CPUs", "masks and times of tasks",
      check_overlap},
@@ -24,7 +24,7 @@ const struct check checks[] = {
     {3, "throttled", "stopped by a quota of CPU time", "cpu.stat", check_throttled},
     {5, "idle_beside_queue", "waiting while allowed CPUs are idle",
      "schedstat, masks, time of each CPU", check_idle_beside},
-    {4, "run_queue", "waiting in the run queue, and because of whom",
+    {4, "run_queue", "waiting in the run queue, and the cause",
      "schedstat, time of each CPU, cpu.stat, steal", check_queue},
     {7, "leader_alone", "the first thread is bound, the others are not", "masks of tasks",
      check_leader_alone},
@@ -34,7 +34,7 @@ const struct check checks[] = {
      check_shut_out_of_gpu},
     {10, "far_pages", "memory on another node than the threads", "numa_maps, masks, cpuset.mems",
      check_far_pages},
-    {11, "numa_balancing", "NUMA balancing at work", "/proc/vmstat", check_numa_balancing},
+    {11, "numa_balancing", "NUMA balancing is active", "/proc/vmstat", check_numa_balancing},
     {12, "interrupts", "interrupts on CPUs of workers", "/proc/interrupts, effective_affinity_list",
      check_interrupts},
     {15, "thermal_throttling", "CPUs that slow down for heat", "thermal_throttle",
@@ -44,19 +44,18 @@ const struct check checks[] = {
      "environ, maps", check_openmp_settings},
     {18, "spin_wait", "spinning for a GPU on crowded CPUs", "user time, maps, schedstat",
      check_spin_wait},
-    {19, "debugging", "settings for debugging left on", "environ, maps", check_debugging},
-    {20, "limits", "a limit of tasks, threads or locked memory that is near",
+    {19, "debugging", "debugging settings left on", "environ, maps", check_debugging},
+    {20, "limits", "close to a limit of tasks, threads or locked memory",
      "pids.current, limits, VmLck, VmPin, CapEff", check_limits},
-    {21, "shm", "a /dev/shm that is small or full", "statvfs through /proc/PID/root", check_shm},
-    {22, "memory_pressure", "memory that runs short", "memory.stat, memory.events, PSI",
-     check_memory},
+    {21, "shm", "a small or full /dev/shm", "statvfs through /proc/PID/root", check_shm},
+    {22, "memory_pressure", "short of memory", "memory.stat, memory.events, PSI", check_memory},
     {23, "shared_cores", "workers on one core while cores are free", "topology, masks",
      check_siblings},
     {24, "gpu", "GPUs that are held back or unwell", "NVML, kernel log", check_gpus},
-    {25, "monitors", "monitors that cost", "CPU time", check_monitors},
+    {25, "monitors", "expensive monitors", "CPU time", check_monitors},
     {25, "stuck_tasks", "tasks in state D that never run", "stat, status, wchan",
      check_stuck_tasks},
-    {26, "hung", "processes whose threads all wait for each other", "syscall and status of threads",
+    {26, "hung", "processes that hang: all threads wait", "syscall and status of threads",
      check_hung},
     {.looks = NULL},
 };
@@ -166,7 +165,7 @@ static void tell_gain(const struct said *said, char *sentence, size_t size)
 {
     const struct check_gain *gain = &said->gain;
     if (!isfinite(gain->times))
-        (void)check_append(sentence, size, " What that gains is not known.");
+        (void)check_append(sentence, size, " Its gain is not known.");
     else if (gain->times > 0)
         (void)check_append(sentence, size, " That makes %s %s %.1fx as fast%s%s.",
                            said->nwho > 1 ? "them" : "it", gain->at_least ? "at least" : "about",

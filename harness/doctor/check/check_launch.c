@@ -185,9 +185,9 @@ static void carry(const struct view_process *process, bool is_container, const c
     (void)check_append(launch->command, sizeof(launch->command), "%s", carried);
     if (process->environ_refused)
         (void)check_append(launch->how, sizeof(launch->how),
-                           " Its environment is not yours to read: set its GPU and rank.");
+                           " Its environment is not readable: set its GPU and rank.");
     else if (missing[0])
-        (void)check_append(launch->how, sizeof(launch->how), " Also set %s as it was.", missing);
+        (void)check_append(launch->how, sizeof(launch->how), " Also set %s as before.", missing);
 }
 
 /* Adds the limits of a line that is typed. */
@@ -316,7 +316,7 @@ void launch_write(const struct view *view, const struct view_process *process,
     } else if (view_setting(process, "TORCHELASTIC_RUN_ID") &&
                (above = find_above(view, process, torch))) {
         (void)snprintf(launch->how, sizeof(launch->how),
-                       "torchrun starts it, and hands its environment on. ");
+                       "torchrun starts it, and passes its environment on. ");
         write_typed(above, cure, NULL, launch);
     } else if (view_setting(process, "SLURM_JOB_ID")) {
         write_slurm(started, cure, threads, launch);

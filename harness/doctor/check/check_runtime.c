@@ -154,8 +154,7 @@ void check_team_tell(const struct check_team *team, char *buf, size_t size)
     const char *name = strrchr(team->from, '/');
     name = name ? name + 1 : team->from;
     if (!runtime && name[0])
-        (void)snprintf(buf, size, "The code of %s starts them; which setting it reads is not known",
-                       name);
+        (void)snprintf(buf, size, "The code of %s starts them; its setting is not known", name);
     else if (!runtime)
         (void)snprintf(buf, size, "Their runtime is not known");
     else

@@ -111,7 +111,7 @@ static struct check_gain gain_of(const struct teams *teams)
     if (most < 0.9 * gain.times)
         return (struct check_gain){most, NULL};
     if (!gain.at_least)
-        gain.at_least = "cache lines that threads take from each other are not in it";
+        gain.at_least = "without the cost of shared cache lines";
     return gain;
 }
 
@@ -151,15 +151,15 @@ static void write_starts(const struct checker *checker, const struct teams *team
             continue;
         if (!how[0])
             (void)snprintf(how, how_size, " %s%s",
-                           its.n ? "" : "Where it counts its CPUs, the command does that. ",
+                           its.n ? "" : "If it counts its CPUs, the command suffices. ",
                            launch->how);
         left += !check_append(command, size, "%s%s", command[0] ? " & " : "", launch->command);
     }
     if (left)
-        (void)check_append(how, how_size,
-                           " %u more %s no room here: start %s alike, with its own GPU, rank and "
-                           "arguments.",
-                           left, left == 1 ? "has" : "have", left == 1 ? "it" : "each");
+        (void)check_append(
+            how, how_size,
+            " %u more %s not listed: start %s the same way, with its own GPU, rank and arguments.",
+            left, left == 1 ? "is" : "are", left == 1 ? "it" : "each");
     free(before);
 }
 
@@ -304,13 +304,13 @@ void check_narrow(struct checker *checker)
         if (!more || !check_append_taskset(checker, g, &room, command, sizeof(command)))
             continue;
         (void)snprintf(evidence, sizeof(evidence),
-                       "%u threads want %.1f CPUs at a time, and may use %u (%.60s)", threads,
+                       "%u threads need %.1f CPUs at a time, but may use %u (%.60s)", threads,
                        wanted, ncpus, bitset_format(&group->cpus, list, sizeof(list)));
         struct said said = said_bad(check_wait_share(group->oncpu_s, group->wait_s), &group->lead,
                                     1, evidence, command);
         said.gain = find_gain(checker, in, group, threads, bitset_count(&room));
-        checker_say(checker, &said, "its mask is narrower than need be: %s, while CPU %s idles.",
-                    evidence, bitset_format(&idle, list, sizeof(list)));
+        checker_say(checker, &said, "its mask is too narrow: %s, while CPU %s idles.", evidence,
+                    bitset_format(&idle, list, sizeof(list)));
         checker->explained[g] = true;
     }
     free(in);

@@ -48,11 +48,11 @@ void check_numa_balancing(struct checker *checker)
     (void)snprintf(command, sizeof(command), "echo 0 | %stee /proc/sys/kernel/numa_balancing",
                    check_root(checker->view));
     const struct said said = said_bad(host_share(checker, cpus), NULL, 0, evidence, command);
-    checker_say(checker, &said,
-                "Automatic NUMA balancing is at work (%s): it unmaps pages to see who uses them, "
-                "and moves them after the threads. Workers whose memory is bound to their node "
-                "need none of it.",
-                evidence);
+    checker_say(
+        checker, &said,
+        "Automatic NUMA balancing is active (%s): it unmaps pages to find their users, and moves "
+        "them to the threads. Workers whose memory is bound to their node do not need it.",
+        evidence);
 }
 
 void check_throttling(struct checker *checker)
@@ -68,8 +68,7 @@ void check_throttling(struct checker *checker)
     (void)snprintf(evidence, sizeof(evidence), "%.1f events/s, %.2f CPUs' time", events,
                    isnan(s) ? 0 : s);
     const struct said said = said_bad(isnan(s) ? (double)NAN : share, NULL, 0, evidence, "sensors");
-    checker_say(checker, &said, "CPUs slow down for heat (%s): look at fans and air flow.",
-                evidence);
+    checker_say(checker, &said, "CPUs slow down by heat (%s): check fans and air flow.", evidence);
 }
 
 /* The mean share of the base clock that busy CPUs of workers had; NaN = not known. */
@@ -117,7 +116,7 @@ void check_governor(struct checker *checker)
                          : "turbostat --quiet --show Busy%,Bzy_MHz,PkgWatt");
     const struct said said = said_bad(1 - share, NULL, 0, evidence, command);
     checker_say(checker, &said, "CPUs of busy workers run below their base clock%s (%s).",
-                saves ? ", as their setting saves power"
+                saves ? ", because the governor saves power"
                       : ": a power limit, heat, or what they run",
                 evidence);
 }
@@ -163,7 +162,7 @@ static void say_memory(struct checker *checker, const struct host_memory *memory
         said_bad(fmin(isnan(memory->some) ? memory->refaults * refault_s : memory->some, 1), who,
                  find_members(checker->view, memory, who), evidence, command);
     checker_say(checker, &said,
-                "%s short of memory (%s): pages are dropped and read again. Give more, or use "
+                "%s short of memory (%s): pages are dropped and read again. Add memory, or use "
                 "less: smaller batches, fewer workers, less prefetching.",
                 memory->path[0] ? "its cgroup is" : "The machine is", evidence);
 }

@@ -23,11 +23,11 @@ void check_hung(struct checker *checker)
             (void)snprintf(threads, sizeof(threads), "all %u threads wait", hung->threads);
         struct said said = said_bad(1, &who, 1, evidence, command);
         said.severity = host->hung.named ? FINDING_BAD : FINDING_DOUBT;
-        checker_say(checker, &said,
-                    "hangs, since %s in futex(2) without a time-out and no other is left to wake "
-                    "%s (%s).%s The command shows where each thread waits, and stops the process "
-                    "for that moment.",
-                    threads, hung->threads > 1 ? "one" : "it", evidence,
-                    host->hung.named ? "" : " A process that waits for a signal looks the same.");
+        checker_say(
+            checker, &said,
+            "hangs: %s in futex(2) without a time-out, and no other thread is left to wake %s "
+            "(%s).%s The command shows where each thread waits; it stops the process briefly.",
+            threads, hung->threads > 1 ? "one" : "it", evidence,
+            host->hung.named ? "" : " A process that waits for a signal looks the same.");
     }
 }

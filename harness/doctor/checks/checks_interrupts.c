@@ -105,9 +105,9 @@ void check_interrupts(struct checker *checker)
                    named.effective[0] ? "; effective affinity " : "", named.effective);
     const struct said said =
         said_bad(host_share(checker, named.taken), who, nwho, evidence, command);
-    checker_say(checker, &said,
-                "interrupts of devices are served on its CPUs, though others are free of workers: "
-                "%s (%s). Where irqbalance runs, it moves them back, unless "
-                "IRQBALANCE_BANNED_CPULIST has these CPUs.",
-                named.names, evidence);
+    checker_say(
+        checker, &said,
+        "interrupts of devices use its CPUs, though other CPUs have no workers: %s (%s). "
+        "irqbalance, if it runs, moves them back, unless IRQBALANCE_BANNED_CPULIST has these CPUs.",
+        named.names, evidence);
 }

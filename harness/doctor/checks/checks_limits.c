@@ -33,8 +33,8 @@ static void check_pids_max(struct checker *checker)
                        cgroup->pids, cgroup->pids_max, cgroup->path);
         const struct said said = said_bad(NAN, &who, 1, evidence, command);
         checker_say(checker, &said,
-                    "its cgroup is near its limit of tasks: %s. Then no thread and no process can "
-                    "be started.",
+                    "its cgroup is close to its limit of tasks: %s. At the limit no thread or "
+                    "process can start.",
                     evidence);
     }
 }
@@ -81,7 +81,7 @@ void check_limits(struct checker *checker)
                            about->nproc_limit);
             tell_limit(checker, process, "nproc", about->nproc_hard,
                        about->nproc_hard > about->nproc_limit, evidence,
-                       "soon it can start no thread");
+                       "soon it cannot start threads");
         }
         if (about->memlock_limit != UINT64_MAX && about->locked_bytes && !about->locks_freely &&
             (double)about->locked_bytes >= near_share * (double)about->memlock_limit) {
@@ -90,7 +90,7 @@ void check_limits(struct checker *checker)
                            units_format_bytes(about->memlock_limit, limit, sizeof(limit)));
             tell_limit(checker, process, "memlock", about->memlock_hard,
                        about->memlock_hard > about->memlock_limit, evidence,
-                       "soon it can lock no memory, as drivers of GPUs and networks do");
+                       "soon it cannot lock memory, which drivers of GPUs and networks need");
         }
     }
 }
@@ -178,13 +178,12 @@ void check_shm(struct checker *checker)
                        units_format_bytes((uint64_t)about->shm_free_bytes, left, sizeof(left)));
         bool grows = write_shm(view, process, command, sizeof(command));
         const struct said said = said_bad(NAN, &process, 1, evidence, command);
-        checker_say(checker, &said,
-                    "the /dev/shm that it sees is small or full: %s. Who shares memory there is "
-                    "ended by SIGBUS; %s.",
-                    evidence,
-                    grows ? "containers take --shm-size"
-                    : isnan(view->free_bytes)
-                        ? "how much memory there is to make it larger is not known"
-                        : "there is no memory to make it larger");
+        checker_say(
+            checker, &said,
+            "its /dev/shm is small or full: %s. Processes that need more there die by SIGBUS; %s.",
+            evidence,
+            grows                     ? "containers take --shm-size"
+            : isnan(view->free_bytes) ? "whether there is memory to enlarge it is not known"
+                                      : "there is no memory to enlarge it");
     }
 }

@@ -59,7 +59,7 @@ void check_idle_beside(struct checker *checker)
         double share = check_wait_share(sum.oncpu_s, sum.wait_s);
         (void)bitset_format(&sum.wide, list, sizeof(list));
         (void)snprintf(evidence, sizeof(evidence),
-                       "waited %s of the time that they wanted to run; of CPUs %.40s %.1f idled",
+                       "waited %s of their runnable time, while of CPUs %.40s %.1f idled",
                        text_percent(share, percent, sizeof(percent)), list,
                        view_idle_s(view, &sum.wide) / view->wall_s);
         (void)check_append_bind(view, process, 0, &sum.wide, command, sizeof(command));
@@ -68,7 +68,7 @@ void check_idle_beside(struct checker *checker)
                                        check_team_waits(view, process));
         checker->explained[checker->group_of[i]] = true;
         checker_say(checker, &said,
-                    "threads of it queue while CPUs idle that it may use: they %s. Their own masks "
+                    "its threads wait while CPUs that it may use idle: they %s. Their own masks "
                     "are narrower than that of the process, or the scheduler does not spread them.",
                     evidence);
     }
@@ -113,15 +113,14 @@ static void tell_inherited(struct checker *checker, size_t first)
     }
     double share = check_wait_share(oncpu_s, wait_s);
     (void)snprintf(evidence, sizeof(evidence),
-                   "CPU %d of %u that its cgroup allows; waited %s of the time that it wanted to "
-                   "run",
+                   "CPU %d of %u that its cgroup allows; waited %s of its runnable time",
                    bitset_next(&view->masks[process->mask], 0), bitset_count(&allowed),
                    text_percent(share, percent, sizeof(percent)));
     struct said said = said_bad(share, who, n, evidence, command);
     said.gain = check_gain_of_idle(view, &allowed, oncpu_s, wait_s, is_team_waiting);
     checker_say(checker, &said,
-                "may use one CPU only, as may the parent %s (%d), from which it has that: %s. "
-                "Start the parent without that binding, too.",
+                "may use one CPU only, inherited from its parent %s (%d): %s. Start the parent "
+                "without that binding too.",
                 parent ? parent->name : "?", (int)process->parent, evidence);
 }
 
@@ -200,8 +199,8 @@ void check_leader_alone(struct checker *checker)
         write_together(view, process, &wider, command, sizeof(command));
         const struct said said = said_bad(wider.oncpu_s / all_s, &process, 1, evidence, command);
         checker_say(checker, &said,
-                    "its first thread is bound, its others are not: %s. taskset without -a binds "
-                    "one thread alone.",
+                    "its first thread is bound, the others are not: %s. taskset without -a binds "
+                    "one thread only.",
                     evidence);
     }
 }

@@ -72,8 +72,8 @@ static void tell_far(struct checker *checker, const struct far *far)
     (void)check_append_bind(checker->view, far->process, 0, &can, command, sizeof(command));
     const struct said said = said_bad(NAN, &far->process, 1, evidence, command);
     checker_say(checker, &said,
-                "it is far from its GPU: %s. Memory that it has stays where it is; started there, "
-                "it has that near, too. 'contend run numa_matrix' measures what it costs.",
+                "it is far from its GPU: %s. Its memory stays where it is; started there, it has "
+                "its memory near too. 'contend run numa_matrix' measures the cost.",
                 evidence);
 }
 
@@ -92,8 +92,8 @@ static void tell_shut_out(struct checker *checker, const struct far *far)
                    bitset_format(&far->near, list, sizeof(list)));
     const struct said said = said_bad(NAN, &far->process, 1, evidence, NULL);
     checker_say(checker, &said,
-                "it may use no CPU near its GPU: %s. Whoever gave it these CPUs (a scheduler, a "
-                "container) has to give it others.",
+                "it may use no CPU near its GPU: %s. The scheduler or container that gave it these "
+                "CPUs must give it others.",
                 evidence);
 }
 
@@ -152,7 +152,7 @@ static void tell_pages(struct checker *checker, const struct view_process *proce
                 "it runs on one node and has memory on another: %s.%s migratepages is of the "
                 "package numactl.",
                 evidence,
-                is_wider ? " It may take memory from nodes of which it has no CPU (cpuset.mems)."
+                is_wider ? " It may use memory of nodes without a CPU of its own (cpuset.mems)."
                          : "");
 }
 

@@ -73,7 +73,7 @@ void check_monitors(struct checker *checker)
     struct said said = said_bad(host_share(checker, cpus), who, n, NULL, command);
     said.tail = told;
     checker_say(checker, &said,
-                "what watches this machine takes %s of a CPU: let it ask less often.%s",
+                "monitors of this machine use %s of a CPU: let them poll less often.%s",
                 text_percent(cpus, percent, sizeof(percent)),
                 pids[0] ? " The command pauses it until kill -CONT." : "");
 }
@@ -89,7 +89,7 @@ void check_stuck_tasks(struct checker *checker)
             continue;
         (void)snprintf(command, sizeof(command), "%scat /proc/%d/task/%d/stack",
                        check_root(checker->view), (int)stuck->pid, (int)stuck->tid);
-        (void)snprintf(evidence, sizeof(evidence), "in state D for %u looks without having run%s%s",
+        (void)snprintf(evidence, sizeof(evidence), "in state D in %u samples, without running%s%s",
                        host->looks, stuck->where[0] ? ", in " : "", stuck->where);
         const struct said said = said_bad(NAN, &who, 1, evidence, command);
         checker_say(checker, &said,

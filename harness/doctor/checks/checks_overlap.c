@@ -176,7 +176,7 @@ static void tell_overlap(struct checker *checker, const bool *in)
     (void)bitset_format(&crowd.cpus, list, sizeof(list));
     double share = check_wait_share(crowd.oncpu_s, crowd.wait_s);
     (void)snprintf(evidence, sizeof(evidence),
-                   "they want %.1f CPUs of the %u in %.60s and waited %s of that time",
+                   "they need %.1f of the %u CPUs %.60s, and waited %s of that time",
                    (crowd.oncpu_s + crowd.wait_s) / wall_s, bitset_count(&crowd.cpus), list,
                    text_percent(share, cost, sizeof(cost)));
     const struct said said = {
@@ -188,11 +188,12 @@ static void tell_overlap(struct checker *checker, const bool *in)
         .nwho = crowd.told,
         .evidence = evidence,
         .command = fits ? command : ""};
-    const char *cure = is_beside        ? "; let them have it"
-                       : most < crowd.n ? "; there are fewer CPUs than processes. With fewer at a "
-                                          "time each is faster, and the sum is the same"
-                                        : "; each could have its own. No CPU idles, so that what "
-                                          "their sum gains is not known";
+    const char *cure =
+        is_beside ? "; let them use it"
+        : most < crowd.n
+            ? "; there are fewer CPUs than processes. Fewer processes at a time are faster each, "
+              "with the same total"
+            : "; each could have its own. No CPU idles, so the total gain is not known";
     checker_say(checker, &said, "%zu busy processes share CPUs%s: %s%s.", crowd.n, beside, evidence,
                 cure);
     for (size_t g = 0; g < checker->ngroups; g++)

@@ -101,11 +101,11 @@ static void find_blame(const struct checker *checker, size_t group, struct blame
 static const char *find_main_cause(const struct blame *blame)
 {
     double most = fmax(fmax(blame->self, blame->others), fmax(blame->quota, blame->hypervisor));
-    return most <= 0               ? "of what was not seen"
-           : most == blame->others ? "of what others run on its CPUs"
+    return most <= 0               ? "of unknown causes"
+           : most == blame->others ? "of other processes on its CPUs"
            : most == blame->quota  ? "of the quota of its cgroup"
-           : most == blame->self   ? "of its own threads, more than its CPUs can run"
-                                   : "of the hypervisor, which runs others on them";
+           : most == blame->self   ? "it has more threads than CPUs"
+                                   : "of the hypervisor, which runs other guests on them";
 }
 
 static bool is_main_cause_own(const struct blame *blame)
@@ -217,8 +217,7 @@ static void tell_queue(struct checker *checker, size_t group)
                 "it waits in the run queue for %s of the time that it wants to run, mostly because "
                 "%s (%s%s).%s",
                 text_percent(share, waited, sizeof(waited)), find_main_cause(&blame), evidence,
-                hogs,
-                is_own ? " That is no loss where its threads do not wait for each other." : "");
+                hogs, is_own ? " If its threads do not wait for each other, that is no loss." : "");
 }
 
 /* Time that the hypervisor takes is no waiting: the task believes that it runs. */
@@ -235,7 +234,7 @@ static void tell_steal(struct checker *checker)
     if (share < share_most || stolen_s < share_most * view->wall_s)
         return;
     (void)snprintf(evidence, sizeof(evidence),
-                   "steal is %s of the time that these CPUs were wanted",
+                   "steal is %s of the time that these CPUs were needed",
                    text_percent(share, percent, sizeof(percent)));
     const struct said said = {
         .severity = FINDING_BAD, .cost = share, .subject = "hypervisor", .evidence = evidence};

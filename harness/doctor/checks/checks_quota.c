@@ -50,12 +50,12 @@ static void tell_team(struct checker *checker, const struct view_process *proces
                               .evidence = evidence,
                               .command = launch.command,
                               .cure = &cure};
-    checker_say(checker, &said,
-                "its team is larger than the quota of its cgroup: %s. They use the period up "
-                "together, and then all of them are stopped; they spin for %s of their CPU time. "
-                "%s. Start it with %u.",
-                evidence, isnan(spun) ? "an unknown share" : text_percent(spun, now, sizeof(now)),
-                runtime, fit);
+    checker_say(
+        checker, &said,
+        "it has more threads than its cgroup's quota: %s. Together they use up the period, and "
+        "then all are stopped; they spin for %s of their CPU time. %s. Start it with %u.",
+        evidence, isnan(spun) ? "an unknown share" : text_percent(spun, now, sizeof(now)), runtime,
+        fit);
 }
 
 void check_team_over_quota(struct checker *checker)

@@ -23,19 +23,19 @@ struct setting {
  * Variables", and Intel's "Supported Environment Variables". The first explains the others. */
 static const struct setting clashes[] = {
     {"GOMP_CPU_AFFINITY", NULL, "OMP_PROC_BIND", NULL, LIBRARY_GOMP, FINDING_BAD,
-     "OMP_PROC_BIND is set, and then libgomp takes no notice of GOMP_CPU_AFFINITY"},
+     "OMP_PROC_BIND is set, so libgomp ignores GOMP_CPU_AFFINITY"},
     {"GOMP_CPU_AFFINITY", NULL, "OMP_PLACES", NULL, LIBRARY_GOMP, FINDING_BAD,
-     "OMP_PLACES is set, and then libgomp takes no notice of GOMP_CPU_AFFINITY"},
+     "OMP_PLACES is set, so libgomp ignores GOMP_CPU_AFFINITY"},
     {"KMP_AFFINITY", NULL, "OMP_PROC_BIND", NULL, LIBRARY_IOMP, FINDING_BAD,
-     "OMP_PROC_BIND and KMP_AFFINITY both bind its threads: one of them is not obeyed"},
+     "OMP_PROC_BIND and KMP_AFFINITY both bind its threads: one of them is ignored"},
     {"GOMP_CPU_AFFINITY", NULL, "KMP_AFFINITY", NULL, LIBRARY_IOMP, FINDING_BAD,
-     "KMP_AFFINITY and GOMP_CPU_AFFINITY both bind its threads: one of them is not obeyed"},
+     "KMP_AFFINITY and GOMP_CPU_AFFINITY both bind its threads: one of them is ignored"},
     {"OMP_PROC_BIND", " false ", "OMP_PLACES", NULL, LIBRARY_TEAM, FINDING_BAD,
      "OMP_PLACES names places, and OMP_PROC_BIND=false binds nothing to them"},
     {"OMP_WAIT_POLICY", " active ", "KMP_BLOCKTIME", " 0 ", LIBRARY_IOMP, FINDING_BAD,
-     "one setting lets its threads spin while they wait, another one does not"},
+     "one setting makes waiting threads spin, another makes them sleep"},
     {"OMP_WAIT_POLICY", " active ", "GOMP_SPINCOUNT", " 0 ", LIBRARY_GOMP, FINDING_BAD,
-     "one setting lets its threads spin while they wait, another one does not"},
+     "one setting makes waiting threads spin, another makes them sleep"},
 };
 
 /* Left on after debugging. */
@@ -55,9 +55,9 @@ static const struct setting debugging[] = {
     {"TORCH_USE_CUDA_DSA", "", NULL, NULL, LIBRARY_TORCH, FINDING_DOUBT,
      "kernels carry assertions"},
     {"NCCL_P2P_DISABLE", "", NULL, NULL, LIBRARY_NCCL, FINDING_BAD,
-     "GPUs do not copy to each other, but by way of the host's memory"},
+     "GPUs copy to each other through host memory"},
     {"NCCL_SHM_DISABLE", "", NULL, NULL, LIBRARY_NCCL, FINDING_BAD,
-     "GPUs without a direct way to each other go by the network"},
+     "GPUs without a direct path use the network"},
     {"MALLOC_CHECK_", "", NULL, NULL, 0, FINDING_BAD, "each allocation is checked, under one lock"},
     {"MALLOC_PERTURB_", "", NULL, NULL, 0, FINDING_BAD, "all memory is overwritten as it is freed"},
     {"PYTHONDEVMODE", "", NULL, NULL, 0, FINDING_BAD, "Python runs with its checks for developers"},
@@ -95,8 +95,7 @@ static void tell_setting(struct checker *checker, const struct view_process *pro
                               .evidence = evidence,
                               .command = cure_format(&cure, command, sizeof(command)),
                               .cure = &cure};
-    checker_say(checker, &said, "%s.%s", sentence,
-                drop ? " It was started with that: start it again without." : "");
+    checker_say(checker, &said, "%s.%s", sentence, drop ? " Restart it without that setting." : "");
 }
 
 static void find_settings(struct checker *checker, const struct view_process *process,
@@ -134,8 +133,8 @@ static void find_runtimes(struct checker *checker, const struct view_process *pr
                            name ? name + 1 : about->runtimes[i]);
     }
     tell_setting(checker, process, FINDING_DOUBT, NULL, text_one_line(evidence),
-                 "it has loaded two OpenMP runtimes: each starts a team of its own, and those of "
-                 "one spin while those of the other work");
+                 "it has loaded two OpenMP runtimes: each starts its own threads, and those of one "
+                 "spin while the others work");
 }
 
 void check_openmp_settings(struct checker *checker)
@@ -233,10 +232,10 @@ void check_spin_wait(struct checker *checker)
                                   .nwho = 1,
                                   .evidence = evidence,
                                   .command = command};
-        checker_say(checker, &said,
-                    "it seems to spin while it waits for its GPU, on CPUs that others want: %s. "
-                    "Give it room, or let it sleep "
-                    "(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)).",
-                    evidence);
+        checker_say(
+            checker, &said,
+            "it seems to spin while it waits for its GPU, on CPUs that others need: %s. Give it "
+            "its own CPUs, or let it sleep (cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)).",
+            evidence);
     }
 }

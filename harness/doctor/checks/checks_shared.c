@@ -82,7 +82,7 @@ static void say_siblings(struct checker *checker, size_t a, size_t b, const stru
                    bitset_format(shared, list, sizeof(list)), (int)other->lead->pid);
     const struct said said = said_bad(fmin(share, 1), who, 2, evidence, command);
     checker_say(checker, &said,
-                "they share %u core%s, thread beside thread, though %u core%s no worker (%s).", n,
+                "they share %u core%s as SMT siblings, though %u core%s no worker (%s).", n,
                 n == 1 ? "" : "s", bitset_count(&free_cores),
                 bitset_count(&free_cores) == 1 ? " has" : "s have", evidence);
 }

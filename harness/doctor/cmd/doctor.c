@@ -106,19 +106,19 @@ static int check_args(const struct doctor_args *args, struct err *err)
     if (args->live && (args->apply || verify || args->undo || args->root))
         return err_set(err, -EINVAL, "--live goes without --apply, --verify, --undo and --root");
     if (args->looks && !args->live)
-        return err_set(err, -EINVAL, "--looks goes with --live");
+        return err_set(err, -EINVAL, "--looks needs --live");
     if (args->apply && (args->json || args->root || args->undo))
         return err_set(err, -EINVAL, "--apply goes without --json, --root and --undo");
     if (verify && (args->apply || args->undo || args->root))
         return err_set(err, -EINVAL, "--verify goes without --apply, --undo and --root");
     if (args->applied.yes && !args->apply && !verify)
-        return err_set(err, -EINVAL, "--yes goes with --apply or --verify");
+        return err_set(err, -EINVAL, "--yes needs --apply or --verify");
     if ((args->verify.restart || args->verify.keep || args->verify.less_is_better) && !verify)
-        return err_set(err, -EINVAL, "--restart, --keep and --less-is-better go with --verify");
+        return err_set(err, -EINVAL, "--restart, --keep and --less-is-better need --verify");
     if (args->verify.restart && (args->verify.keep || args->pids.n || args->all || args->gpu_procs))
-        return err_set(err, -EINVAL,
-                       "--restart starts the job that is looked at: it goes without --keep, --pid, "
-                       "--gpu-procs and --all");
+        return err_set(
+            err, -EINVAL,
+            "--restart starts the job itself: it excludes --keep, --pid, --gpu-procs and --all");
     if ((args->pids.n > 0) + args->all + args->gpu_procs > 1)
         return err_set(err, -EINVAL, "--pid, --gpu-procs and --all exclude each other");
     return 0;

@@ -68,7 +68,7 @@ void doctor_show_beside(const struct beside *beside, FILE *out)
 {
     char user[80];
     if (beside->n)
-        (void)fprintf(out, "Also at work here, and not part of it:\n");
+        (void)fprintf(out, "Other busy processes:\n");
     for (size_t i = 0; i < beside->n && i < NAMED; i++)
         (void)fprintf(out, "  %s (%d)%s: %.2f CPUs\n", beside->all[i].name, beside->all[i].pid,
                       whose(beside->all[i].uid, user, sizeof(user)), beside->all[i].cpus);
@@ -122,8 +122,9 @@ static size_t leave_out_foreign(const struct view *view, const struct view_proce
         if (view->is_root || leads[w]->uid == view->uid)
             leads[kept++] = leads[w];
         else
-            (void)fprintf(out, "%s (%d)%s is not yours to bind: root can.\n", leads[w]->name,
-                          (int)leads[w]->pid, whose(leads[w]->uid, user, sizeof(user)));
+            (void)fprintf(out, "%s (%d)%s belongs to another user: only root can bind it.\n",
+                          leads[w]->name, (int)leads[w]->pid,
+                          whose(leads[w]->uid, user, sizeof(user)));
     return kept;
 }
 
@@ -266,7 +267,7 @@ int doctor_apply(struct reader *reader, const struct doctor_apply_options *optio
     *done = false;
     int rc = doctor_change_make(&reader->view, options, stdout, &change, err);
     if (!rc && !change.n)
-        (void)puts("none of them is busy: there is nothing to bind");
+        (void)puts("none of them is busy: nothing to bind");
     if (!rc && change.n && !wanted)
         rc = doctor_ask("Bind them", "--apply", signals, &wanted, err);
     if (!rc && change.n && wanted) {

@@ -135,7 +135,7 @@ static int look(struct session *session, struct err *err)
         rc = watch_more(session, asked_gpus, err);
     reader_roll(reader);
     if (!rc && session->args->pids.n && !session->live.nworkers)
-        rc = err_set(err, -ESRCH, "the processes that were to be shown have ended");
+        rc = err_set(err, -ESRCH, "the processes to show have ended");
     return rc;
 }
 

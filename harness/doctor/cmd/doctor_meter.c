@@ -47,7 +47,7 @@ int meter_open(const struct opt_texts *texts, bool starts_job, bool less_is_bett
                            "metric",
                            texts->text[0], texts->text[i]);
         if (less_is_better && !is_number)
-            return err_set(err, -EINVAL, "--less-is-better goes with --verify file: or rate:");
+            return err_set(err, -EINVAL, "--less-is-better needs --verify file: or rate:");
         if (starts_job && metric->kind == METRIC_GPU)
             return err_set(
                 err, -EINVAL,
@@ -110,8 +110,8 @@ static int sum_rates(const struct meter *meter, double from_s, double to_s, doub
         *rate += metric_rate(&meter->all[i], from_s, to_s);
     if (!(*rate > 0))
         return err_set(err, -ENODATA,
-                       "the job told too little in a block of %.1f s: two steps or numbers at the "
-                       "least; measure for longer, such as --block %.0f --max-time %.0f",
+                       "the job reported too little in a block of %.1f s: it takes two steps or "
+                       "numbers; measure longer, such as --block %.0f --max-time %.0f",
                        to_s - from_s + meter_settle_s, 5 * (to_s - from_s), 60 * (to_s - from_s));
     if (meter->all[0].kind == METRIC_GPU && *rate >= gpus_full)
         return err_set(err, -ERANGE,
@@ -153,7 +153,7 @@ int meter_measure(struct meter *meter, double least_s, double most_s, struct rea
 int meter_await(struct meter *meter, double until_s, bool (*alive)(void *arg), void *arg,
                 struct signals *signals, struct err *err)
 {
-    struct err why = {.msg = "it told nothing"};
+    struct err why = {.msg = "it reported nothing"};
     for (;;) {
         size_t told = 0;
         for (size_t i = 0; i < meter->n; i++)
@@ -161,13 +161,13 @@ int meter_await(struct meter *meter, double until_s, bool (*alive)(void *arg), v
         if (told == meter->n)
             return 0;
         if (!alive(arg))
-            return err_set(err, -ECHILD, "the job ended before it told how fast it is (%.120s)",
+            return err_set(err, -ECHILD, "the job ended before it reported its speed (%.120s)",
                            why.msg);
         if (clock_now_s() >= until_s)
-            return err_set(err, -ETIME,
-                           "the job did not tell how fast it is in its time (%.100s); give it more "
-                           "by --max-time",
-                           why.msg);
+            return err_set(
+                err, -ETIME,
+                "the job did not report its speed in time (%.100s); allow more by --max-time",
+                why.msg);
         int rc = meter_rest(metric_period_s(&meter->all[0]), signals, err);
         if (rc)
             return rc;

@@ -93,8 +93,7 @@ int doctor_verify_start(struct doctor_verify *verify, struct reader *reader, pid
     beside_find(&reader->view, doctor_means_none, NULL, &verify->trial.beside);
     doctor_show_beside(&verify->trial.beside, verify->out);
     if (!*wanted)
-        rc =
-            doctor_ask("Start the job, again and again", "--restart", verify->signals, wanted, err);
+        rc = doctor_ask("Start the job repeatedly", "--restart", verify->signals, wanted, err);
     if (rc || !*wanted)
         return rc;
     verify->end_s = clock_now_s() + verify->options->max_time_s;

@@ -26,11 +26,10 @@ int doctor_verify_open(const struct doctor_verify_options *options,
         .options = options, .apply = apply, .signals = signals, .out = out, .output_fd = -1};
     double least_s = 2.0 * GAIN_PAIRS_LEAST * (options->block_s + switch_s);
     if (options->max_time_s < least_s)
-        return err_set(
-            err, -EINVAL,
-            "--max-time %g has no room for %d blocks of %g s: type --max-time %.0f, or a "
-            "shorter --block",
-            options->max_time_s, 2 * GAIN_PAIRS_LEAST, options->block_s, ceil(least_s));
+        return err_set(err, -EINVAL,
+                       "--max-time %g is too short for %d blocks of %g s: type --max-time %.0f, or "
+                       "a shorter --block",
+                       options->max_time_s, 2 * GAIN_PAIRS_LEAST, options->block_s, ceil(least_s));
     char quoted[1024];
     if (apply->state && text_shell_word(apply->state, quoted, sizeof(quoted)) < sizeof(quoted))
         (void)snprintf(verify->state_option, sizeof(verify->state_option), " --state %.1000s",
@@ -170,16 +169,16 @@ static void print(const struct doctor_verify *verify)
     (void)fprintf(
         verify->out,
         verify->trial.pairs.are_starts
-            ? "\n%zu starts without it and as many with it, in alternation; 95%% interval\n"
-              "by how much such starts differ\n"
+            ? "\n%zu starts without it and as many with it, in alternation; 95%% interval\nfrom "
+              "the spread of such starts\n"
             : "\n%zu pairs of blocks, without it and with it in alternation; 95%% interval\n",
         verify->trial.pairs.n);
     doctor_tell_cost(&verify->trial.beside, verify->out);
     if (verify->cure.n && !verify->options->restart) {
         char settings[1024];
         (void)fprintf(verify->out,
-                      "Not tried: %s, of the next start. --verify METRIC --restart "
-                      "COMMAND measures it.\n",
+                      "Not tried: %s, which needs a restart. --verify METRIC --restart COMMAND "
+                      "measures it.\n",
                       cure_format(&verify->cure, settings, sizeof(settings)));
     }
 }
@@ -248,8 +247,8 @@ static int verify_live(struct doctor_verify *verify, struct reader *reader, bool
         return rc;
     if (!verify->change.n || !verify->change.is_new) {
         (void)fprintf(verify->out, verify->change.n
-                                       ? "they have these CPUs already: there is nothing to try\n"
-                                       : "none of them is busy: there is nothing to try\n");
+                                       ? "they have these CPUs already: nothing to try\n"
+                                       : "none of them is busy: nothing to try\n");
         return 0;
     }
     if (!wanted)
@@ -278,8 +277,7 @@ int doctor_verify_run(struct doctor_verify *verify, struct reader *reader,
         return rc;
     if (!verify->cure.n) {
         (void)fprintf(
-            verify->out,
-            "no finding names a setting for the next start: there is nothing to try%s\n",
+            verify->out, "no finding names a setting for a restart: nothing to try%s\n",
             diagnosis->n && diagnosis->all[0].finding.command[0]
                 ? "; start the\njob yourself and verify the command above without --restart"
                 : "");

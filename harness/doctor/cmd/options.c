@@ -7,13 +7,12 @@ static const struct opt doctor_opts[] = {
              "Look at the processes that use a GPU, as NVML lists them, and what they started"),
     OPT_FLAG("all", doctor_args, all, NULL, "Look at all processes, not only those that are busy"),
     OPT_SECONDS("time", doctor_args, look_s, NULL, 0.2, 3600, "T",
-                "How long a look takes (default 5s, with --live 1s)"),
+                "How long to watch (default 5s, with --live 1s)"),
     OPT_FLAG("live", doctor_args, live, NULL, "Show where their time goes until q is pressed"),
     OPT_INT("looks", doctor_args, looks, NULL, 1, 1e9, "N",
-            "With --live: end after so many looks; 1 prints one and ends", .level = OPT_RARE),
+            "With --live: end after so many updates; 1 prints one and ends", .level = OPT_RARE),
     OPT_FLAG("apply", doctor_args, apply, NULL,
-             "Then bind the busy ones to CPUs of their own, after showing it and asking",
-             .group = "The fix"),
+             "Then bind the busy ones to CPUs of their own, after asking", .group = "The fix"),
     OPT_TEXTS("verify", doctor_args, verify.metrics, "METRIC",
               "Then try the fix, undo it, and report the gain; by blocks in alternation; METRIC is "
               "how fast "
@@ -24,17 +23,17 @@ static const struct opt doctor_opts[] = {
              "With --verify: start the job by this shell line, look at it, and try the settings "
              "that the findings name for the next start; LOG '-' is what it prints"),
     OPT_SECONDS("max-time", doctor_args, verify.max_time_s, "60", 1, 86400, "T",
-                "With --verify: how long anything is changed, at the most"),
+                "With --verify: the longest time for which anything is changed"),
     OPT_TEXT("placement", doctor_args, applied.placement, "partition", "P",
              "With --apply and --verify: by which placement, see 'contend info'", .letter = 'P',
              .level = OPT_RARE),
     OPT_FLAG("less-is-better", doctor_args, verify.less_is_better, NULL,
              "With --verify file: and rate:: the number is a time or a cost", .level = OPT_RARE),
     OPT_SECONDS("block", doctor_args, verify.block_s, "4", 1.5, 600, "T",
-                "With --verify: how long a block is at the most; its first second does not count",
+                "With --verify: longest time of a block; its first second does not count",
                 .level = OPT_RARE),
-    OPT_FLAG("keep", doctor_args, verify.keep, NULL, "With --verify: a gain that is proven stays",
-             .level = OPT_RARE),
+    OPT_FLAG("keep", doctor_args, verify.keep, NULL,
+             "With --verify: keep the fix if a gain is proven", .level = OPT_RARE),
     OPT_FLAG("yes", doctor_args, applied.yes, NULL, "With --apply and --verify: do not ask",
              .level = OPT_RARE),
     OPT_FLAG("undo", doctor_args, undo, NULL, "Restore the masks that --apply replaced"),
@@ -45,7 +44,7 @@ static const struct opt doctor_opts[] = {
              .group = "Output"),
     OPT_FLAG("markdown", doctor_args, markdown, NULL, "With --list: print Markdown",
              .level = OPT_RARE),
-    OPT_FLAG("json", doctor_args, json, NULL, "Print JSON, with --live a document a look"),
+    OPT_FLAG("json", doctor_args, json, NULL, "Print JSON, with --live a document an update"),
     OPT_TEXT("root", doctor_args, root, NULL, "DIR", "/proc and /sys are looked up below it",
              .level = OPT_HIDDEN),
     {.name = NULL}};
@@ -55,13 +54,12 @@ const struct command doctor_command = {
     .group = "Fix",
     .tool = "doctor",
     .summary = "what costs running processes time, and the fix; --live: a view",
-    .about =
-        "Looks at busy processes for a few seconds, and prints what costs them time and the "
-        "command that fixes it, what costs most first. A process that hangs is found among those "
-        "that sleep. Changes nothing without --apply or --verify, and needs no root; root sees the "
-        "environment, the pages and the waits of other users' processes, too. Exit code: 0 nothing "
-        "found, 1 something that costs, 3 it could not look; of --verify: 0 a gain is proven, 1 "
-        "there is none, 4 inconclusive.",
+    .about = "Watches busy processes for a few seconds, and prints what costs them time and the "
+             "command that fixes it, the largest cost first. It also finds processes that hang. "
+             "Changes nothing without --apply or --verify, and needs no root; root also sees the "
+             "environment, the pages and the waits of other users' processes. Exit code: 0 nothing "
+             "found, 1 something costs time, 3 it could not watch; of --verify: 0 a gain is "
+             "proven, 1 there is none, 4 inconclusive.",
     .examples = {{"contend doctor", "what costs busy processes time"},
                  {"contend doctor --live --pid 4711", "where the time of one job goes"},
                  {"contend doctor --verify lines:train.log", "prove the fix on this job"}},

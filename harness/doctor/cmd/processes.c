@@ -35,9 +35,9 @@ int processes_watch_gpu_users(struct reader *reader, struct err *err)
     size_t users;
     int rc = reader_read_gpus(reader, &users, err);
     if (!rc && !users)
-        rc = err_set(err, -ESRCH, "NVML lists no process of a GPU that is here: %s",
+        rc = err_set(err, -ESRCH, "NVML lists no GPU process that is here: %s",
                      reader->view.hidden.any
-                         ? "/proc hides those of others (hidepid), root sees them"
+                         ? "/proc hides processes of other users (hidepid); root sees them"
                          : "in a container it may not; name them with --pid");
     return rc ? rc : reader_watch_gpu_users(reader, err);
 }

@@ -278,7 +278,7 @@ int reader_read_starts(struct reader *reader, struct view_process *process, stru
             read_words(reader, process, "environ", ENVIRON_MOST, &process->settings_size);
         process->environ_refused = errno == EACCES || errno == EPERM;
         if (!process->command || !process->settings)
-            return err_set(err, -ENOMEM, "out of memory for what a process was started with");
+            return err_set(err, -ENOMEM, "out of memory for a process's arguments and environment");
         process->settings_size = keep_settings(process->settings, process->settings_size);
         process->command = fit(process->command, process->command_size);
         process->settings = fit(process->settings, process->settings_size);

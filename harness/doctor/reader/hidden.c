@@ -118,10 +118,9 @@ int reader_refuse_hidden(const struct reader *reader, struct err *err)
     struct bitset cpus;
     if (!affinity_get(hidden->pids[0], &cpus))
         (void)bitset_format(&cpus, list, sizeof(list));
-    return err_set(err, -EACCES,
-                   "process %d is there%s%.60s, but /proc does not show it (hidepid%s%s): root%s%s "
-                   "could look at it",
-                   hidden->pids[0], list[0] ? " and may use CPUs " : "", list,
-                   hidden->how[0] ? "=" : "", hidden->how,
-                   hidden->group[0] ? " or a member of group " : "", hidden->group);
+    return err_set(
+        err, -EACCES,
+        "process %d exists%s%.60s, but /proc hides it (hidepid%s%s): root%s%s could watch it",
+        hidden->pids[0], list[0] ? " and may use CPUs " : "", list, hidden->how[0] ? "=" : "",
+        hidden->how, hidden->group[0] ? " or a member of group " : "", hidden->group);
 }

@@ -26,13 +26,12 @@ static void tell_hidden(const struct view *view, char *buf, size_t size)
     if (hidden->group[0])
         (void)snprintf(group, sizeof(group), " or a member of group %s", hidden->group);
     if (hidden->any)
-        (void)check_append(
-            buf, size,
-            "/proc hides the processes of others%s%s (hidepid%s%s); what is not seen "
-            "ran on up to %.1f of %u CPUs meanwhile. Root%s would see them. ",
-            pids[0] ? ", also" : "", pids, hidden->how[0] ? "=" : "", hidden->how,
-            view->wall_s > 0 ? view_unseen_s(view) / view->wall_s : 0, bitset_count(&view->online),
-            group);
+        (void)check_append(buf, size,
+                           "/proc hides processes of other users%s%s (hidepid%s%s); hidden ones "
+                           "used up to %.1f of %u CPUs meanwhile. Root%s would see them. ",
+                           pids[0] ? ", also" : "", pids, hidden->how[0] ? "=" : "", hidden->how,
+                           view->wall_s > 0 ? view_unseen_s(view) / view->wall_s : 0,
+                           bitset_count(&view->online), group);
 }
 
 char *doctor_tell_unread(const struct view *view, char *buf, size_t size)
@@ -40,12 +39,12 @@ char *doctor_tell_unread(const struct view *view, char *buf, size_t size)
     buf[0] = '\0';
     if (!view->has_schedstat)
         (void)check_append(buf, size,
-                           "This kernel does not tell how long tasks wait (no schedstat): the "
-                           "checks of queues were not made. ");
+                           "This kernel does not report how long tasks wait (no schedstat): checks "
+                           "of the run queue were skipped. ");
     if (view->environs_refused && !view->is_root)
         (void)check_append(buf, size,
-                           "Root would also see the environment, the libraries, the pages and the "
-                           "/dev/shm of %u process%s that this user may not read. ",
+                           "Root would also see the environment, libraries, pages and /dev/shm of "
+                           "%u process%s that this user may not read. ",
                            view->environs_refused, view->environs_refused == 1 ? "" : "es");
     if (view->environs_refused && view->is_root)
         (void)check_append(buf, size,
@@ -56,8 +55,7 @@ char *doctor_tell_unread(const struct view *view, char *buf, size_t size)
     tell_refused(view, buf, size);
     tell_hidden(view, buf, size);
     if (view->pages_skipped)
-        (void)check_append(buf, size,
-                           "The pages of %u process%s too large to list were not looked at. ",
+        (void)check_append(buf, size, "The pages of %u process%s too large to list were skipped. ",
                            view->pages_skipped, view->pages_skipped == 1 ? "" : "es");
     size_t used = strlen(buf);
     if (used)
@@ -86,9 +84,9 @@ bool doctor_saw_nothing(const struct view *view, const struct diagnosis *diagnos
 const char *doctor_tell_none_found(const struct view *view)
 {
     size_t tasks;
-    return !view->hidden.any             ? "Nothing was found that costs."
-           : count_watched(view, &tasks) ? "Nothing was found that costs these: others are hidden."
-                                         : "No process that could be looked at was busy.";
+    return !view->hidden.any             ? "Nothing found that costs time."
+           : count_watched(view, &tasks) ? "Nothing found that costs these time: others are hidden."
+                                         : "No visible process was busy.";
 }
 
 int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FILE *out, bool color,
@@ -107,7 +105,7 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
         (void)fputc('\n', out);
         if (doctor_tell_unread(view, unread, sizeof(unread))[0])
             text_wrap(unread, 0, 0, out);
-        (void)fprintf(out, "Looking took %s of one CPU.\n",
+        (void)fprintf(out, "Watching took %s of one CPU.\n",
                       text_percent(view->own_s / view->wall_s, percent, sizeof(percent)));
     }
     findings_free(&findings);

@@ -121,14 +121,14 @@ TEST_IN_DIR(metric_refuses_what_is_no_metric)
         const char *text, *why;
     } cases[] = {
         {"cpu", "type --verify lines:LOG, file:LOG:REGEX, counter:COMMAND, rate:COMMAND or gpu"},
-        {"gpus", "does not tell how fast"},
+        {"gpus", "is no metric"},
         {"lines:", "LOG is the file"},
         {"lines:/nonexistent/log", "cannot read '/nonexistent/log'"},
         {"lines:-", "start it by --restart COMMAND"},
         {"file:/proc/self/stat", "which number of a line"},
         {"file:/proc/self/stat:x", "has 0 groups"},
         {"lines:/proc/self/stat:(", "is no regular expression"},
-        {"rate: ", "which command"},
+        {"rate: ", "no command"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct metric metric;

@@ -126,7 +126,8 @@ TEST(a_team_that_sleeps_at_barriers_is_a_crowd)
     assert_null(view_look_for(&diagnosis, "more_threads_than_cpus"));
     const struct found *found = view_look_for(&diagnosis, "run_queue");
     assert_int_equal(found->finding.severity, FINDING_NOTE);
-    assert_non_null(strstr(found->finding.sentence, "mostly because of its own threads"));
+    assert_non_null(
+        strstr(found->finding.sentence, "mostly because it has more threads than CPUs"));
     diagnosis_free(&diagnosis);
     /* A helper that is seldom at work is none of the team. */
     machine.processes[0].ntasks = 1;
@@ -170,7 +171,7 @@ TEST(without_a_variable_they_start_on_fewer_cpus)
         assert_string_equal(diagnosis.all[0].finding.command,
                             "taskset -c 0-1 python3 train.py & taskset -c 2-3 python3 train.py");
         assert_non_null(strstr(diagnosis.all[0].finding.sentence,
-                               "Where it counts its CPUs, the command does that."));
+                               "If it counts its CPUs, the command suffices."));
         diagnosis_free(&diagnosis);
         topo_free(&machine.topo);
     }
@@ -201,7 +202,7 @@ TEST(without_a_look_the_kind_decides)
         assert_non_null(found);
         assert_int_equal(found->finding.severity, cases[i].severity);
         assert_true(isnan(found->gain.times));
-        assert_non_null(strstr(found->finding.sentence, "What that gains is not known."));
+        assert_non_null(strstr(found->finding.sentence, "Its gain is not known."));
         diagnosis_free(&diagnosis);
         topo_free(&machine.topo);
     }
@@ -252,7 +253,7 @@ TEST(each_runtime_has_its_setting)
                    "Their runtime is PyTorch, which reads OMP_NUM_THREADS; or use "
                    "torch.set_num_threads and torch.set_num_interop_threads");
     expect_setting("bin/spin", LIBRARY_GOMP, none, 0, "",
-                   "The code of spin starts them; which setting it reads is not known");
+                   "The code of spin starts them; its setting is not known");
     expect_setting("", LIBRARY_OPENBLAS, none, 0, "export OPENBLAS_NUM_THREADS=2",
                    "Their runtime is probably OpenBLAS, which reads OPENBLAS_NUM_THREADS");
     expect_setting("", LIBRARY_OPENBLAS | LIBRARY_GOMP, none, 0, "", "Their runtime is not known");
@@ -395,7 +396,7 @@ TEST(workers_of_one_script_start_apart)
     assert_string_equal(diagnosis.all[0].finding.command,
                         "OMP_NUM_THREADS=2 LOCAL_RANK=0 python3 train.py & "
                         "OMP_NUM_THREADS=2 LOCAL_RANK=1 python3 train.py");
-    assert_null(strstr(diagnosis.all[0].finding.sentence, "no room"));
+    assert_null(strstr(diagnosis.all[0].finding.sentence, "not listed"));
     diagnosis_free(&diagnosis);
     memset(script, 'x', sizeof(script));
     script[sizeof(script) - 1] = '\0';
@@ -404,7 +405,7 @@ TEST(workers_of_one_script_start_apart)
     diagnosis = view_judge(&machine);
     assert_non_null(strstr(diagnosis.all[0].finding.command, "LOCAL_RANK=0"));
     assert_null(strstr(diagnosis.all[0].finding.command, "LOCAL_RANK=1"));
-    assert_non_null(strstr(diagnosis.all[0].finding.sentence, "1 more has no room here"));
+    assert_non_null(strstr(diagnosis.all[0].finding.sentence, "1 more is not listed"));
     diagnosis_free(&diagnosis);
     topo_free(&machine.topo);
 }
@@ -456,17 +457,17 @@ TEST(environments_of_others_are_text)
     EXPECT_LAUNCH("CUDA_VISIBLE_DEVICES=", "/", "sh", "./job",
                   "OMP_NUM_THREADS=8 CUDA_VISIBLE_DEVICES='' ./job", "");
     EXPECT_LAUNCH("RANK=1\nreboot\0LOCAL_RANK=\033[2J\0WORLD_SIZE=2", "/", "sh", "./job",
-                  "OMP_NUM_THREADS=8 WORLD_SIZE=2 ./job", "Also set RANK, LOCAL_RANK as it was.");
+                  "OMP_NUM_THREADS=8 WORLD_SIZE=2 ./job", "Also set RANK, LOCAL_RANK as before.");
     view_plant(&machine, 1);
     memset(longest + strlen(longest), 'x', sizeof(longest) - strlen(longest) - 1);
     WORDS(&machine.processes[0], longest);
     set(&machine, 0, longest, sizeof(longest));
     launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
-    assert_non_null(strstr(made.how, "Also set TF_CONFIG as it was."));
+    assert_non_null(strstr(made.how, "Also set TF_CONFIG as before."));
     machine.processes[0].environ_refused = true;
     machine.processes[0].settings_size = 0;
     launch_write(&machine.view, &machine.processes[0], &cure, NULL, 8, &made);
-    assert_non_null(strstr(made.how, "not yours to read: set its GPU and rank."));
+    assert_non_null(strstr(made.how, "not readable: set its GPU and rank."));
 }
 
 /* Three processes on CPU 0 of a machine with two CPUs there, and the other one idles. */

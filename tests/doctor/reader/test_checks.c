@@ -64,21 +64,19 @@ TEST(what_is_hidden_is_told)
     machine.processes[0].cpu_s = 5;
     assert_float_equal(view_unseen_s(&machine.view), 10, 1e-9);
     assert_string_equal(doctor_tell_unread(&machine.view, unread, sizeof(unread)), "");
-    assert_string_equal(doctor_tell_none_found(&machine.view), "Nothing was found that costs.");
+    assert_string_equal(doctor_tell_none_found(&machine.view), "Nothing found that costs time.");
     machine.view.hidden = (struct view_hidden){
         .any = true, .how = "invisible", .group = "adm (4)", .npids = 2, .pids = {7, 9}};
     machine.view.environs_refused = 1;
-    assert_string_equal(
-        doctor_tell_unread(&machine.view, unread, sizeof(unread)),
-        "Root would also see the environment, the libraries, the pages and the /dev/shm of 1 "
-        "process that this user may not read. /proc hides the processes of others, also 7, 9 "
-        "(hidepid=invisible); what is not seen ran on up to 1.0 of 4 CPUs meanwhile. Root or a "
-        "member of group adm (4) would see them.");
+    assert_string_equal(doctor_tell_unread(&machine.view, unread, sizeof(unread)),
+                        "Root would also see the environment, libraries, pages and /dev/shm of 1 "
+                        "process that this user may not read. /proc hides processes of other "
+                        "users, also 7, 9 (hidepid=invisible); hidden ones used up to 1.0 of 4 "
+                        "CPUs meanwhile. Root or a member of group adm (4) would see them.");
     assert_false(doctor_saw_nothing(&machine.view, &none));
     machine.processes[0].watched = false;
     assert_true(doctor_saw_nothing(&machine.view, &none));
-    assert_string_equal(doctor_tell_none_found(&machine.view),
-                        "No process that could be looked at was busy.");
+    assert_string_equal(doctor_tell_none_found(&machine.view), "No visible process was busy.");
 }
 
 /* While its CPU was with others for half of the time: each of its threads waited for them, and for
