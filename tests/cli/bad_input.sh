@@ -63,7 +63,7 @@ run "'rows=64' is a parameter, not a scenario: -p rows=64" rows=64
 run "'sh' is a command, not a scenario: it goes after '--', as in 'contend run -- sh'" sh train.sh
 bad "unexpected argument './train'; a command goes after '--', as in 'contend place -- ./train'" place ./train
 bad "unexpected argument '4711'; a process is named by its number, as in --pid 4711" doctor 4711
-bad "'-n' stands before the command: options follow it" -n 4 run
+bad "'-n' must follow the command, as in 'contend run -n 4'" -n 4 run
 bad "'gpus' has no count, as in gpus=8" validate --expect gpus
 bad "gpus: '2' is not BDF@NODE, such as 0000:01:00.0@0" place --gpus 2
 bad "unknown command 'nonsense'; see 'contend --help'" nonsense
