@@ -32,9 +32,7 @@ grep -Eq '<(script|link|iframe|object|embed|foreignObject)|(src|href)="?(http|//
 grep -q 'default-src .none.' "$page" || fail "the page does not forbid what it has not"
 grep -q 'class="sim"' "$page" && fail "a run on GPUs is told to be modelled"
 [ "$(grep -o '<svg' "$page" | wc -l)" = "$(grep -o '</svg>' "$page" | wc -l)" ] || fail "SVG that does not end"
-if command -v xmllint >/dev/null; then
-    xmllint --html --noout "$page" 2>&1 | grep 'error' | grep -v 'Tag .* invalid' && fail "no HTML" # of HTML 5
-fi
+well_formed "$page"
 
 # Again it is the same; a run on a modelled GPU says so; a scan has its figures.
 cp "$page" "$scratch/first.html"
@@ -53,7 +51,7 @@ expect 0 . "${report[@]}" "$scratch/threads"
 # Of a search, its table has both: what was tried, and the rounds that it has not seen.
 cp -r "$source/tune" "$scratch/tune"
 expect 0 . "${report[@]}" "$scratch/tune"
-grep -q '<th scope="col">fresh rounds</th>' "$scratch/tune/report.html" || fail "of a search's page"
+grep -q '>fresh rounds</th>' "$scratch/tune/report.html" || fail "of a search's page"
 
 # Before and after: in the second one's directory, or where --html says.
 cp -r results/h100-vm/pipeline "$scratch/before"

@@ -54,6 +54,12 @@ expect() {
         fail "no /$pattern/ in the output of: $*"$'\n'"$output"
 }
 
+# well_formed PAGE: where xmllint is installed, whose parser does not know the elements of HTML 5.
+well_formed() {
+    ! command -v xmllint >/dev/null || ! xmllint --html --noout "$1" 2>&1 | grep error | grep -v 'Tag .* invalid' ||
+        fail "no HTML: $1"
+}
+
 # is WHAT GOT EXPECTED
 is() {
     [ "$2" = "$3" ] || fail "$1: '$2', expected '$3'"

@@ -50,6 +50,16 @@ void doc_findings(struct doc *doc, const struct findings *findings, enum doc_whi
     }
 }
 
+void doc_verdict(struct doc *doc, const struct finding *finding)
+{
+    struct doc_block *block = add(doc, DOC_FINDINGS);
+    if (!block)
+        return;
+    block->findings = block->own = calloc(1, sizeof(*block->own));
+    doc->failed = !block->own || findings_add(block->own, finding, NULL);
+    block->kind = block->own ? DOC_FINDINGS : DOC_GAP;
+}
+
 struct doc_table *doc_table(struct doc *doc)
 {
     struct doc_block *block = add(doc, DOC_TABLE);
@@ -70,6 +80,15 @@ void doc_column(struct doc_table *table, enum doc_kind kind, const char *fmt, ..
     va_start(args, fmt);
     table->column[table->ncolumns++] = (struct doc_column){kind, format(table->doc, fmt, args)};
     va_end(args);
+}
+
+void doc_columns(struct doc_table *table, enum doc_kind kind, ...)
+{
+    va_list names;
+    va_start(names, kind);
+    for (const char *name; (name = va_arg(names, const char *));)
+        doc_column(table, kind, "%s", name);
+    va_end(names);
 }
 
 void doc_row(struct doc_table *table, enum doc_tone tone)
@@ -161,6 +180,9 @@ void doc_free(struct doc *doc)
     for (size_t i = 0; i < doc->n; i++) {
         free(doc->block[i].text);
         table_free(doc->block[i].table);
+        if (doc->block[i].own)
+            findings_free(doc->block[i].own);
+        free(doc->block[i].own);
     }
     free(doc->block);
     *doc = (struct doc){0};

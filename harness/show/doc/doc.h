@@ -39,6 +39,7 @@ enum doc_kind {
     DOC_DETAIL,   /* a number that a terminal leaves out, unless it shows all */
     DOC_SENTENCE, /* on a terminal in a line of its own */
     DOC_REASON,   /* such a one that it leaves out, unless it shows all */
+    DOC_COMMAND,  /* the same as a sentence, not wrapped: it is to be copied */
     DOC_KINDS
 };
 
@@ -79,7 +80,8 @@ struct doc_block {
     enum doc_block_kind kind;
     char *text;                      /* owned */
     struct doc_table *table;         /* owned */
-    const struct findings *findings; /* borrowed */
+    const struct findings *findings; /* borrowed, or those of */
+    struct findings *own;            /* owned; NULL = borrowed */
     enum doc_which which;
 };
 
@@ -101,9 +103,14 @@ void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
 /* Nothing where there are none of those; `findings` must live as long as the doc. */
 void doc_findings(struct doc *doc, const struct findings *findings, enum doc_which which);
 
+/* The verdict of a document, which keeps a copy: of the whole, with what is to be typed. */
+void doc_verdict(struct doc *doc, const struct finding *finding);
+
 struct doc_table *doc_table(struct doc *doc);
 void doc_column(struct doc_table *table, enum doc_kind kind, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Several of one kind; ends with NULL. */
+void doc_columns(struct doc_table *table, enum doc_kind kind, ...) __attribute__((sentinel));
 void doc_row(struct doc_table *table, enum doc_tone tone);
 
 /* The next cell of the last row; the others format numbers. */

@@ -9,12 +9,18 @@ static void print_element(const char *open, const char *text, const char *close,
     (void)fputs(close, out);
 }
 
+/* Of a cell and of the name above it. */
+static const char *class_of(enum doc_kind kind)
+{
+    return kind >= DOC_SENTENCE ? " class=\"text\"" : kind <= DOC_CODE ? " class=\"label\"" : "";
+}
+
 /* Names that stand above each other on a terminal stand behind each other here. */
 static void print_head(const struct doc_table *table, FILE *out)
 {
     (void)fputs("<tr>", out);
     for (size_t i = 0; i < table->ncolumns; i++) {
-        (void)fputs("<th scope=\"col\">", out);
+        (void)fprintf(out, "<th scope=\"col\"%s>", class_of(table->column[i].kind));
         escape_markup(table->column[i].name ? table->column[i].name : "", out);
         (void)fputs("</th>", out);
     }
@@ -27,11 +33,14 @@ static void print_cell(const struct doc_table *table, const struct doc_row *row,
     static const char *const tones[DOC_TONES] = {"", "<span class=\"good\">",
                                                  "<span class=\"bad\">", ""};
     const char *tone = tones[row->cell_tone[column]];
-    bool sentence = table->column[column].kind == DOC_SENTENCE;
-    bool left = sentence || table->column[column].kind <= DOC_CODE;
-    (void)fputs(column == 0 ? "<th scope=\"row\">" : left ? "<td class=\"text\">" : "<td>", out);
-    print_element(tone, sentence && !row->cell[column] ? "" : row->cell[column],
-                  tone[0] ? "</span>" : "", out);
+    enum doc_kind kind = table->column[column].kind;
+    (void)fputs(column == 0 ? "<th scope=\"row\"" : "<td", out);
+    (void)fprintf(out, "%s>", column == 0 ? "" : class_of(kind));
+    if (row->cell[column] && kind == DOC_COMMAND)
+        print_element("<code>", row->cell[column], "</code>", out);
+    else
+        print_element(tone, kind >= DOC_SENTENCE && !row->cell[column] ? "" : row->cell[column],
+                      tone[0] ? "</span>" : "", out);
     (void)fputs(column == 0 ? "</th>" : "</td>", out);
 }
 
@@ -50,7 +59,10 @@ static void print_row(const struct doc_table *table, const struct doc_row *row, 
 static void print_table(const struct doc_table *table, FILE *out)
 {
     bool named = table->ncolumns && table->column[0].name && table->column[0].name[0];
-    (void)fputs("<div class=\"scroll\"><table>\n", out);
+    bool stacks = false; /* on a narrow screen a sentence has a line of its own */
+    for (size_t i = 0; i < table->ncolumns; i++)
+        stacks = stacks || table->column[i].kind >= DOC_SENTENCE;
+    (void)fprintf(out, "<div class=\"scroll\"><table%s>\n", stacks ? " class=\"stack\"" : "");
     if (named)
         print_head(table, out);
     for (size_t i = 0; i < table->n; i++)

@@ -10,10 +10,11 @@ enum { TABLE_ROWS = 40 };
 static void print_cell(const struct doc_table *table, const struct doc_row *row, size_t column,
                        FILE *out)
 {
-    const char *text = row->cell[column] ? row->cell[column] : "-";
+    enum doc_kind kind = table->column[column].kind;
+    const char *text = row->cell[column] ? row->cell[column] : kind >= DOC_SENTENCE ? "" : "-";
     const char *mark = row->cell_tone[column] != DOC_PLAIN ? "**" : "";
     (void)fprintf(out, " %s", mark);
-    if (table->column[column].kind == DOC_CODE)
+    if (kind == DOC_CODE || kind == DOC_COMMAND)
         escape_markdown_code(text, out);
     else
         escape_markdown(text, out);

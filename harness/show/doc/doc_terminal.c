@@ -105,7 +105,7 @@ static bool fits(const struct layout *layout, int gap)
 static bool is_cell(const struct layout *layout, size_t i)
 {
     enum doc_kind kind = layout->table->column[i].kind;
-    return layout->table->column[i].name && kind != DOC_SENTENCE && kind != DOC_REASON &&
+    return layout->table->column[i].name && kind < DOC_SENTENCE &&
            (kind != DOC_DETAIL || layout->all);
 }
 
@@ -179,13 +179,17 @@ static void print_sentences(const struct screen *screen, const struct doc_table 
                             const struct doc_row *row)
 {
     enum { INDENT = 10 };
-    for (size_t i = 1; i < table->ncolumns; i++)
-        if ((table->column[i].kind == DOC_SENTENCE ||
-             (table->column[i].kind == DOC_REASON && screen->all)) &&
-            row->cell[i] && row->cell[i][0]) {
-            (void)fprintf(screen->out, "%*s", INDENT, "");
-            text_wrap(row->cell[i], INDENT, INDENT, screen->out);
-        }
+    for (size_t i = 1; i < table->ncolumns; i++) {
+        const char *text = row->cell[i];
+        enum doc_kind kind = table->column[i].kind;
+        if (kind < DOC_SENTENCE || (kind == DOC_REASON && !screen->all) || !text || !text[0])
+            continue;
+        (void)fprintf(screen->out, "%*s%s", INDENT, "", kind == DOC_COMMAND ? "$ " : "");
+        if (kind == DOC_COMMAND)
+            (void)fprintf(screen->out, "%s\n", text);
+        else
+            text_wrap(text, INDENT, INDENT, screen->out);
+    }
 }
 
 static void add_label(const struct screen *screen, const struct layout *layout,

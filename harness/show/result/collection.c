@@ -7,8 +7,7 @@ void collection_add_to_doc(const struct collection *collection, struct doc *doc)
     doc_gap(doc);
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_CODE, "scenario");
-    doc_column(table, DOC_LABEL, "ended");
-    doc_column(table, DOC_LABEL, "rounds");
+    doc_columns(table, DOC_LABEL, "ended", "rounds", NULL);
     doc_column(table, DOC_SENTENCE, "what it says");
     for (size_t i = 0; i < collection->n; i++) {
         const struct collected *one = &collection->all[i];

@@ -51,10 +51,7 @@ static struct doc_table *begin(const struct comparison *one, struct doc *doc)
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "verdict");
     doc_column(table, DOC_CODE, "metric");
-    doc_column(table, DOC_NUMBER, "%s", one->base);
-    doc_column(table, DOC_NUMBER, "%s", one->other);
-    doc_column(table, DOC_NUMBER, "change");
-    doc_column(table, DOC_NUMBER, "interval");
+    doc_columns(table, DOC_NUMBER, one->base, one->other, "change", "interval", NULL);
     doc_column(table, DOC_REASON, "why");
     return table;
 }

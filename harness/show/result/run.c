@@ -245,15 +245,12 @@ static struct doc_table *begin_table(const struct block *block, struct doc *doc)
     doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(arm->bench, rate, sizeof(rate)));
     doc_column(table, DOC_NUMBER, "speed-up");
     doc_column(table, DOC_NUMBER, "%s", advice_interval_name(block->analysis->result->rounds_done));
-    doc_column(table, DOC_NUMBER, "efficiency");
-    doc_column(table, DOC_NUMBER, "CPU time");
-    doc_column(table, DOC_NUMBER, "run queue");
+    doc_columns(table, DOC_NUMBER, "efficiency", "CPU time", "run queue", NULL);
     if (block_has_quota(block))
         doc_column(table, DOC_NUMBER, "throttled");
     doc_column(table, DOC_OPTIONAL, "blocked");
     doc_column(table, DOC_DETAIL, "%s", bench_step_name(arm->bench));
-    doc_column(table, DOC_DETAIL, "p95");
-    doc_column(table, DOC_DETAIL, "fairness");
+    doc_columns(table, DOC_DETAIL, "p95", "fairness", NULL);
     return table;
 }
 

@@ -32,7 +32,6 @@ static void add_point(const struct sizing_curves *curves, size_t i, struct doc_t
 
 void sizing_add_to_doc(const struct analysis *analysis, struct doc *doc)
 {
-    static const char *const names[] = {"of best", "predicted", "error"};
     struct sizing_curves curves;
     char unit[CELL];
     const struct result *result = analysis->result;
@@ -47,11 +46,9 @@ void sizing_add_to_doc(const struct analysis *analysis, struct doc *doc)
     doc_gap(doc);
     struct doc_table *table = doc_table(doc);
     doc_column(table, DOC_LABEL, "cores");
-    doc_column(table, DOC_NUMBER, "one alone");
-    doc_column(table, DOC_NUMBER, "of best");
+    doc_columns(table, DOC_NUMBER, "one alone", "of best", NULL);
     doc_column(table, DOC_NUMBER, "%u workers", curves.workers);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        doc_column(table, DOC_NUMBER, "%s", names[i]);
+    doc_columns(table, DOC_NUMBER, "of best", "predicted", "error", NULL);
     for (size_t i = 0; i < curves.n; i++)
         add_point(&curves, i, table);
 }

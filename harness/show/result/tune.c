@@ -16,8 +16,7 @@ static struct doc_table *begin(const struct analysis *analysis, const struct tun
     doc_gap(doc);
     table = doc_table(doc);
     doc_column(table, DOC_LABEL, "%s", line->fresh ? "fresh rounds" : "search");
-    doc_column(table, DOC_NUMBER, "threads");
-    doc_column(table, DOC_NUMBER, "rounds");
+    doc_columns(table, DOC_NUMBER, "threads", "rounds", NULL);
     doc_column(table, DOC_NUMBER, "%s",
                bench_rate_unit(analysis->result->arms[line->arm].bench, rate, sizeof(rate)));
     doc_column(table, DOC_NUMBER, "%s", line->fresh ? "speed-up" : "of best");
