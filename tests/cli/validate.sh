@@ -84,8 +84,9 @@ sed -i 's/"verdict": "SKIP"/"verdict": "PASS"/' "$scratch"/fleet/*/validate.json
 expect 0 '3 of 3' "$CONTEND_BINARY" validate bounds "$scratch/fleet" -o "$scratch/fleet.json"
 sed -i 's/"verdict": "PASS"/"verdict": "SKIP"/' "$scratch/fleet/2/validate.json"
 fleet=("$CONTEND_BINARY" validate fleet "$scratch/fleet" --bounds "$scratch/fleet.json")
-expect 4 '^n2 +SKIP +its own rules: SKIP: no GPU was' "${fleet[@]}"
-expect 4 '^0 of 3 machines fail, 0 are odd, 2 pass, 1 not judged' "${fleet[@]}"
+expect 4 '^n2 +SKIP' "${fleet[@]}"
+expect 4 '^ +its own rules: SKIP: no GPU was' "${fleet[@]}"
+expect 4 '^SKIP: 0 of 3 machines fail, 0 are odd, 2 pass, 1 not judged' "${fleet[@]}"
 expect 4 '"outcome": "SKIP"' "${fleet[@]}" --json
 expect 4 'n2.*SKIP|SKIP.*n2' "${fleet[@]}" --markdown --junit "$scratch/fleet.xml"
 grep -q '<error message="SKIP: 1 machine could not be judged"' "$scratch/fleet.xml" || fail "JUnit of the fleet passes"
@@ -94,7 +95,7 @@ grep -q '<error message="SKIP: 1 machine could not be judged"' "$scratch/fleet.x
 put /proc/self/cgroup 0::/job
 put /sys/fs/cgroup/job/cpuset.cpus.effective 0-3
 put /sys/devices/system/cpu/cpufreq/policy0/scaling_governor powersave
-put /dev/kmsg '6,1,1500000,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.'
+put /dev/kmsg '6,1,1500000,-;NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the <b>bus & co.'
 put /sys/bus/pci/devices/0000:5e:00.0/vendor 0x15b3
 put /sys/bus/pci/devices/0000:5e:00.0/class 0x020700
 put /sys/bus/pci/devices/0000:5e:00.0/current_link_width 8
@@ -110,15 +111,16 @@ jq -e '[.findings[].outcome] | index("FAIL") == 0' "$scratch/json" >/dev/null ||
 jq -e '.verdict == "FAIL" and (.text | startswith("FAIL: 3 rules (")) and .counts.FAIL == 3' \
     "$scratch/json" >/dev/null || fail "verdict: $(jq -c '[.verdict, .text, .counts]' "$scratch/json")"
 
-# What a person sees: 80 columns, and the verdict in the last line.
+# What a person sees: 80 columns, the verdict in the first line, then what to type, then a table.
 "$CONTEND_BINARY" validate --no-measure --root "$root" >"$scratch/text" 2>&1
 awk 'length > 80 && !/^ *\$ / { exit 1 }' "$scratch/text" || fail "more than 80 columns: $(cat "$scratch/text")"
-awk 'NF { last = first; first = $0 } /^FAIL: / { verdict = NR } END { exit verdict < NR - 3 }' "$scratch/text" ||
-    fail "the verdict is not at the end: $(cat "$scratch/text")"
-grep -q '^FAIL   CPU governor powersave' "$scratch/text" || fail "no governor: $(cat "$scratch/text")"
-grep -q '^PASS   count: ' "$scratch/text" || fail "passes are not told by kind: $(cat "$scratch/text")"
-expect 1 '^PASS   all 8 CPUs are online \(cpus_online\)' \
-    "$CONTEND_BINARY" validate --no-measure --root "$root" --all
+head -1 "$scratch/text" | grep -q '^FAIL: 3 rules' || fail "the verdict is not first: $(cat "$scratch/text")"
+sed -n 2,4p "$scratch/text" | grep -q '^to apply it: sudo lspci' || fail "no command: $(cat "$scratch/text")"
+grep -Eq '^FAIL +governor +- +configuration +fix$' "$scratch/text" || fail "no governor: $(cat "$scratch/text")"
+grep -q '^ *\$ sudo cpupower' "$scratch/text" || fail "no command of the governor: $(cat "$scratch/text")"
+! grep -Eq '^(PASS|SKIP) ' "$scratch/text" || fail "what passes is told: $(cat "$scratch/text")"
+expect 1 '^PASS +cpus_online$' "$CONTEND_BINARY" validate --no-measure --root "$root" -v
+expect 1 '^\| \*\*FAIL\*\* \| `governor` ' "$CONTEND_BINARY" validate --no-measure --root "$root" --markdown
 
 # The limit of this process: 64 KiB may be locked, where no container explains it.
 (ulimit -l 64 && judge 1 --only memlock && found memlock FAIL configuration fix) || fail "memlock"
@@ -141,7 +143,6 @@ judge 4 --only peermem --strict
 expect 2 "there is no rule 'governer'.*governor" "$CONTEND_BINARY" validate --only governer
 expect 2 "'clock' is required, and --only leaves it out" \
     "$CONTEND_BINARY" validate --only governor --require clock
-expect 2 "markdown needs --list" "$CONTEND_BINARY" validate --markdown
 expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate "$scratch"
 expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate fleet
 
@@ -178,8 +179,8 @@ expect 2 "waivers.json line 1: the waiver of 'governor' has no reason" \
 
 # Outputs, with the host in their names.
 host=$(jq -r .host "$scratch/json")
-judge 1 --junit "$scratch/o/%h.xml" --prometheus "$scratch/o/%h.prom" --out "$scratch/o/%h"
-for file in "$host.xml" "$host.prom" "$host/validate.json" "$host/summary.txt"; do
+judge 1 --junit "$scratch/o/%h.xml" --prometheus "$scratch/o/%h.prom" --out "$scratch/o/%h" --html "$scratch/o/%h.html"
+for file in "$host.xml" "$host.html" "$host.prom" "$host/validate.json" "$host/summary.txt"; do
     [ -s "$scratch/o/$file" ] || fail "no $file: $(ls -R "$scratch/o")"
 done
 [ -z "$(find "$scratch/o" -name '*.tmp')" ] || fail "a file that is not whole was left"
@@ -192,7 +193,16 @@ for line in "contend_check{id=\"governor\".*host=\"$host\"} 0" "contend_verdict{
 done
 jq -e '.verdict == "FAIL"' "$scratch/o/$host/validate.json" >/dev/null || fail "validate.json"
 grep -q '^FAIL: 3 rules' "$scratch/o/$host/summary.txt" || fail "summary.txt"
+# The page: well formed, the verdict and its command first, what a machine wrote escaped; in place of one of ours alone.
+grep -A3 '<div class="verdict bad">' "$scratch/o/$host.html" | tr -d '\n' | grep -q '<p>FAIL: 3 rules.*<pre>sudo lspci' ||
+    fail "no verdict on the page"
+grep -q '&lt;b&gt;bus &amp; co' "$scratch/o/$host.html" || fail "the kernel's log is not on the page"
+grep -Eq '<b>bus|<script|https?://' "$scratch/o/$host.html" && fail "the page has markup of the machine, or loads something"
+well_formed "$scratch/o/$host.html"
+judge 1 --html "$scratch/o/%h.html"
 printf x >"$scratch/file"
+judge 3 --html "$scratch/file"
+grep -q 'is no report of contend' "$scratch/stderr" || fail "$(cat "$scratch/stderr")"
 judge 3 --out "$scratch/file/out"
 grep -q "cannot create output directory '$scratch/file" "$scratch/stderr" || fail "$(cat "$scratch/stderr")"
 
@@ -226,6 +236,6 @@ sed -nE 's/^\| `([a-z_]+)` .*/\1/p' "$scratch/table" | sort >"$scratch/rules"
 [ "$(wc -l <"$scratch/rules")" -gt 40 ] || fail "only these rules: $(cat "$scratch/rules")"
 sed -n '/^| kind | rules |/,/^$/p' docs/validate.md | grep -oE '`[a-z_]+`' | tr -d '`' | sort |
     diff - "$scratch/rules" || fail "docs/validate.md names other rules than 'contend validate --list --markdown'"
-expect 0 '^gpus_on_bus \(count; hardware: reset\)' "$CONTEND_BINARY" validate --list
+expect 0 '^gpus_on_bus +count +hardware +reset$' "$CONTEND_BINARY" validate --list
 "$CONTEND_BINARY" validate --list | awk 'length > 80 && !/^ *\$ / { exit 1 }' || fail "--list: more than 80 columns"
 finish

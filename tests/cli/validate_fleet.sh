@@ -6,7 +6,7 @@ python3 tests/lib/make_fleet.py "$scratch/a" --machines 30 --rows 60 --bad 0.07 
 results=("$CONTEND_BINARY" validate fleet "$scratch/a/results")
 
 # By itself: the two that are bad are named.
-expect 1 '^2 of 30 machines fail, 0 are odd, 28 pass' "${results[@]}"
+expect 1 '^FAIL: 2 of 30 machines fail, 0 are odd, 28 pass' "${results[@]}"
 while read -r machine _; do
     expect 1 "^$machine +FAIL" "${results[@]}"
     expect 1 "\"subject\": \"$machine\"" "${results[@]}" --json
@@ -16,18 +16,18 @@ done < "$scratch/a/truth"
 
 # By bounds of a file, and by what a person made of it: open, for others, without bounds, narrower.
 expect 0 '28 of 30' "$CONTEND_BINARY" validate bounds "$scratch/a/results" -o "$scratch/b.json"
-expect 1 '^2 of 30 machines fail' "${results[@]}" --bounds "$scratch/b.json"
+expect 1 '^FAIL: 2 of 30 machines fail' "${results[@]}" --bounds "$scratch/b.json"
 sed '0,/"lower": [0-9.e+-]*/s//"lower": null/' "$scratch/b.json" > "$scratch/open.json"
-expect 1 '^2 of 30 machines fail' "${results[@]}" --bounds "$scratch/open.json"
+expect 1 '^FAIL: 2 of 30 machines fail' "${results[@]}" --bounds "$scratch/open.json"
 sed 's/"kind": ".*",$/"kind": "another",/' "$scratch/b.json" > "$scratch/kind.json"
-expect 1 '^30 of 30 machines fail' "${results[@]}" --bounds "$scratch/kind.json"
+expect 1 '^FAIL: 30 of 30 machines fail' "${results[@]}" --bounds "$scratch/kind.json"
 sed 's/"lower": [0-9.e+-]*/"lower": null/; s/"upper": [0-9.e+-]*/"upper": null/
     s/"required": true/"required": false/' "$scratch/b.json" > "$scratch/none.json"
-expect 0 '^0 of 30 machines fail, 0 are odd, 30 pass' "${results[@]}" --bounds "$scratch/none.json"
+expect 0 '^PASS: 0 of 30 machines fail, 0 are odd, 30 pass' "${results[@]}" --bounds "$scratch/none.json"
 line=$(grep -n '"metric"' "$scratch/b.json" | head -1 | cut -d : -f 1)
 sed "${line}s/\"reference\": \([^,]*\), \"lower\": [^,]*/\"reference\": \1, \"lower\": \1/" \
     "$scratch/b.json" > "$scratch/narrow.json"
-expect 1 '^1[0-9] of 30 machines fail|, 1[0-9] are odd' "${results[@]}" --bounds "$scratch/narrow.json"
+expect 1 '^FAIL: 1[0-9] of 30 machines fail|, 1[0-9] are odd' "${results[@]}" --bounds "$scratch/narrow.json"
 
 # Swapped bounds, by file and line.
 sed '/"metric"/s/"lower": \([0-9.e+-]*\), "upper": \([0-9.e+-]*\)/"lower": \2, "upper": \1/' \
@@ -38,8 +38,10 @@ expect 2 "swapped.json line $line: lower .* is above upper" "${results[@]}" \
 # One machine says nothing about itself; files of the reports; what goes together.
 expect 4 'are too few to compare: give --bounds' "$CONTEND_BINARY" validate fleet \
     "$scratch/a/results/node00000"
-expect 1 'machines fail' "${results[@]}" --junit "$scratch/fleet.xml"
+expect 1 'machines fail' "${results[@]}" --junit "$scratch/fleet.xml" --html "$scratch/fleet.html"
 grep -q '<failure' "$scratch/fleet.xml" || fail "no failure in the JUnit file"
+grep -q '<p>FAIL: 2 of 30 machines fail' "$scratch/fleet.html" || fail "no verdict on the page"
+well_formed "$scratch/fleet.html"
 expect 2 "'contend validate fleet DIR...' judges results" "$CONTEND_BINARY" validate fleet
 expect 2 'waivers is for this server, not for results' "${results[@]}" --waivers "$scratch/w.json"
 # One machine by bounds: what it ran goes into a folder, and that is judged. A parameter at its default may be lacking,
@@ -51,10 +53,10 @@ expect 0 'bounds +2 figures' "$CONTEND_FAKE" validate bounds ran -o made.json
 jq '.bounds[] |= (.lower = null | .upper = null)' made.json > wide.json
 jq '.bounds[].params |= sub("step=[^;]*;"; "")' wide.json > older.json
 ! grep -q step= older.json || fail "$(cat older.json)"
-expect 0 '^0 of 1 machines fail' "$CONTEND_FAKE" validate fleet ran --bounds older.json
+expect 0 '^PASS: 0 of 1 machines fail' "$CONTEND_FAKE" validate fleet ran --bounds older.json
 cp -r ran old
 sed -i 's/step=[^;]*;//' old/rows.csv
-expect 0 '^0 of 1 machines fail' "$CONTEND_FAKE" validate fleet old --bounds wide.json
+expect 0 '^PASS: 0 of 1 machines fail' "$CONTEND_FAKE" validate fleet old --bounds wide.json
 run -p step=4ms --out slow
 expect 1 'lacks' "$CONTEND_FAKE" validate fleet slow --bounds older.json
 jq '(.bounds[] | select(.metric == "throughput")) |= (.reference = 1e9 | .lower = 9e8 | .upper = 2e9)' wide.json > far.json
@@ -84,10 +86,11 @@ record fleet/3/deep n3 20.5
 expect 0 '3 of 3' "$CONTEND_BINARY" validate bounds fleet -o fleet.json
 grep -q '"scenario": "validate", .*"params": "profile=quick;slots=1;op=triad;threads=2"' fleet.json || fail "$(cat fleet.json)"
 record fleet/4 n4 7
-expect 1 '^n4 +FAIL +-66% +bandwidth of memory_bandwidth' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
+expect 1 '^n4 +FAIL +-66%$' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
+expect 1 '^to apply it: ssh n4 sudo contend validate$' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
 # Figures as good as any, but its own rules refused the machine: it fails, and no bounds are made of it.
 record fleet/4 n4 20 FAIL 'FAIL: 1 rule (gpu_count)'
-expect 1 '^n4 +FAIL +its own rules: FAIL: 1 rule' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
+expect 1 '^ +its own rules: FAIL: 1 rule' "$CONTEND_BINARY" validate fleet fleet --bounds fleet.json
 expect 0 '3 of 4' "$CONTEND_BINARY" validate bounds fleet -o without.json
 grep -q '"machine": "n4", "reason": "its own rules: FAIL: 1 rule (gpu_count)"' without.json || fail "$(cat without.json)"
 for i in 1 2 3; do record "refused/$i" "n$i" 20 FAIL 'FAIL: 1 rule (ecc)'; done

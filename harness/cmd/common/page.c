@@ -179,15 +179,20 @@ static int may_write(int at_fd, const char *name, struct err *err)
     return rc ? err_sys(err, rc, "cannot write '%.150s'", name) : 0;
 }
 
-int page_put(printer *print, const void *page, int at_fd, const char *name, struct err *err)
+int page_replace(printer *print, const void *page, int at_fd, const char *name, struct err *err)
 {
     char *text = NULL;
     size_t size = 0;
-    int rc = may_write(at_fd, name, err);
-    rc = rc ? rc : format(print, page, &text, &size, err);
+    int rc = format(print, page, &text, &size, err);
     int failed = rc ? 0 : file_replace(at_fd, name, text, size);
     free(text);
     return failed ? err_sys(err, failed, "cannot write '%.150s'", name) : rc;
+}
+
+int page_put(printer *print, const void *page, int at_fd, const char *name, struct err *err)
+{
+    int rc = may_write(at_fd, name, err);
+    return rc ? rc : page_replace(print, page, at_fd, name, err);
 }
 
 int page_write_collection(const struct collection *collection, int at_fd, const char *name,

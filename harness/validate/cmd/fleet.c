@@ -8,9 +8,7 @@
 
 #include "harness/lib/base/text.h"
 #include "harness/lib/say/log.h"
-#include "harness/lib/say/terminal.h"
 #include "harness/show/report/junit.h"
-#include "harness/show/report/markdown.h"
 #include "harness/store/json/findings.h"
 #include "harness/validate/cmd/options.h"
 #include "harness/validate/files/bounds_file.h"
@@ -79,39 +77,33 @@ static int print_junit(const void *of, FILE *out, struct err *err)
     return junit_print_verdict("fleet", judged->findings, judged->nskip ? open : NULL, out, err);
 }
 
-/* On stdout, in the form that was asked for. */
-static int print(const struct fleet_judgement *judgement, const struct findings *findings,
-                 const struct validate_args *args)
-{
-    if (args->json)
-        return cmd_print_json(findings_to_json(findings), 1);
-    if (args->markdown)
-        markdown_print_findings(findings, stdout);
-    else
-        fleet_print(judgement, stdout, terminal_has_color(STDOUT_FILENO));
-    return cmd_finish();
-}
-
+/* The files that were asked for, and stdout. The exit code of a verdict, or another after a
+ * message. */
 static int show(const struct fleet_judgement *judgement, const struct validate_args *args)
 {
     struct err err = {0};
     struct findings findings = {0};
+    struct doc doc = {0};
     const size_t *count = judgement->count;
-    int rc = 0, code = EXIT_INCONCLUSIVE;
     if (!count[OUTCOME_FAIL] && !judgement->nbounds) {
         log_error("these results have no figure of the bounds: nothing was judged");
-        return code;
+        return EXIT_INCONCLUSIVE;
     }
-    if (args->json || args->markdown || args->outputs.junit)
-        rc = fleet_findings(judgement, &findings, &err);
-    code = rc ? EXIT_NOT_RUN : print(judgement, &findings, args);
     const struct judged_fleet judged = {&findings, count[OUTCOME_SKIP]};
-    if (!rc && !code && args->outputs.junit) {
-        rc = validate_write_file(args->outputs.junit, print_junit, &judged, &err);
-        code = rc ? EXIT_USAGE : code;
+    int code = EXIT_NOT_RUN, rc = fleet_findings(judgement, &findings, &err);
+    fleet_add_to_doc(judgement, &doc);
+    if (!rc) {
+        code = args->json ? cmd_print_json(findings_to_json(&findings), 1)
+                          : validate_print_doc(args, &doc);
+        if (args->outputs.junit)
+            rc = validate_write_file(args->outputs.junit, print_junit, &judged, &err);
+        if (!rc && args->outputs.html)
+            rc = validate_write_page(args->outputs.html, &doc, &err);
+        code = rc && !code ? EXIT_USAGE : code;
     }
     if (rc)
         log_error("%s", err.msg);
+    doc_free(&doc);
     findings_free(&findings);
     return code                  ? code
            : count[OUTCOME_FAIL] ? EXIT_VERDICT

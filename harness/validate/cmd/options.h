@@ -13,9 +13,12 @@ struct validate_args {
     double max_time_s;
     const char *only, *require, *expect, *waivers, *root;
     const char *bounds;
-    bool no_measure, strict, all, list, markdown, json;
+    bool no_measure, strict, verbose, list, markdown, json;
     struct validate_outputs outputs;
 };
+
+/* On stdout in the form that was asked for. The exit code. */
+int validate_print_doc(const struct validate_args *args, const struct doc *doc);
 
 /* `contend validate fleet DIR...` and `contend validate bounds DIR...`. The exit code. */
 int fleet_main(const struct cmd_env *env, const struct validate_args *args,

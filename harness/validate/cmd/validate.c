@@ -63,8 +63,6 @@ static int parse_rules(const char *text, const struct rule **rules, size_t *n, s
 static int check_args(struct validate *v, struct err *err)
 {
     const struct validate_args *args = v->args;
-    if (args->markdown && !args->list)
-        return err_set(err, -EINVAL, "--markdown needs --list or 'validate fleet'");
     if (args->bounds)
         return err_set(err, -EINVAL,
                        "--bounds needs 'validate fleet': 'contend validate --out DIR', then "
@@ -201,9 +199,19 @@ static int code_of(const struct rules_verdict *verdict)
                                                : EXIT_GOOD;
 }
 
+int validate_print_doc(const struct validate_args *args, const struct doc *doc)
+{
+    if (args->markdown)
+        doc_print_markdown(doc, stdout);
+    else
+        doc_print(doc, stdout, terminal_has_color(STDOUT_FILENO), args->verbose);
+    return cmd_finish();
+}
+
 static int say(struct validate *v)
 {
     struct err err = {0};
+    struct doc doc = {0};
     char utc[32];
     const struct rules_verdict verdict = rules_verdict(&v->findings, v->args->strict);
     const struct validation validation = {
@@ -214,18 +222,11 @@ static int say(struct validate *v)
         .utc = utc,
         .took_s = gone_s(v)};
     now_utc(utc, sizeof(utc));
-    int rc = validate_write(&v->args->outputs, &validation, &err);
-    int code = EXIT_GOOD;
-    if (v->args->json) {
-        code = cmd_print_json(validation_to_json(&validation), 2);
-    } else {
-        (void)printf("%s, judged in %.0f s%s%s\n\n", v->facts.host, validation.took_s,
-                     v->args->no_measure ? ", nothing measured" : ", profile ",
-                     v->args->no_measure ? "" : validation.profile);
-        validation_print(&v->findings, &verdict, v->args->all, stdout,
-                         terminal_has_color(STDOUT_FILENO));
-        code = cmd_finish();
-    }
+    validation_add_to_doc(&validation, &doc);
+    int rc = validate_write(&v->args->outputs, &validation, &doc, &err);
+    int code = v->args->json ? cmd_print_json(validation_to_json(&validation), 2)
+                             : validate_print_doc(v->args, &doc);
+    doc_free(&doc);
     if (rc)
         log_error("%s", err.msg);
     return rc || code ? EXIT_NOT_RUN : code_of(&verdict);
@@ -237,11 +238,11 @@ static int validate(struct validate *v)
     int code = EXIT_USAGE;
     int rc = check_args(v, &err);
     if (!rc && v->args->list) {
-        if (v->args->markdown)
-            validation_print_rules_markdown(stdout);
-        else
-            validation_print_rules(stdout);
-        return cmd_finish();
+        struct doc doc = {0};
+        validation_add_rules_to_doc(&doc);
+        code = validate_print_doc(v->args, &doc);
+        doc_free(&doc);
+        return code;
     }
     if (!rc) {
         rc = read_machine(v, &err);

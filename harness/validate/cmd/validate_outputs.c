@@ -8,12 +8,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "harness/cmd/common/page.h"
 #include "harness/lib/base/text.h"
-#include "harness/lib/files/file.h"
 #include "harness/show/report/junit.h"
 #include "harness/show/report/prometheus.h"
 #include "harness/store/files/directory.h"
-#include "harness/validate/tables/validation.h"
 
 /* "%h" becomes the host. */
 static int fill_in(const char *pattern, const char *host, char *path, size_t size, struct err *err)
@@ -30,20 +29,20 @@ static int fill_in(const char *pattern, const char *host, char *path, size_t siz
 
 int validate_write_file(const char *path, validate_print *print, const void *of, struct err *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    int rc = out ? print(of, out, err) : -ENOMEM;
-    if ((!out || fclose(out)) && (!rc || rc == -ENOMEM))
-        rc = err_set(err, -ENOMEM, "no memory for '%.150s'", path);
-    if (!rc)
-        rc = directory_make_parents(path, err);
-    if (!rc) {
-        rc = file_replace(AT_FDCWD, path, text, size);
-        rc = rc ? err_sys(err, rc, "cannot write '%.150s'", path) : 0;
-    }
-    free(text);
-    return rc;
+    int rc = directory_make_parents(path, err);
+    return rc ? rc : page_replace(print, of, AT_FDCWD, path, err);
+}
+
+static int print_document(const void *document, FILE *out, struct err *err)
+{
+    return html_print_document(document, out, err);
+}
+
+int validate_write_page(const char *path, const struct doc *doc, struct err *err)
+{
+    const struct html_document document = {"contend validate", doc};
+    int rc = directory_make_parents(path, err);
+    return rc ? rc : page_put(print_document, &document, AT_FDCWD, path, err);
 }
 
 static int print_junit(const void *of, FILE *out, struct err *err)
@@ -64,11 +63,10 @@ static int print_prometheus(const void *of, FILE *out, struct err *err)
     return 0;
 }
 
-static int print_text(const void *of, FILE *out, struct err *err)
+static int print_text(const void *doc, FILE *out, struct err *err)
 {
-    const struct validation *validation = of;
     (void)err;
-    validation_print(validation->findings, validation->verdict, true, out, false);
+    doc_print(doc, out, false, true);
     return 0;
 }
 
@@ -81,23 +79,27 @@ static int print_json(const void *of, FILE *out, struct err *err)
 }
 
 int validate_write(const struct validate_outputs *outputs, const struct validation *validation,
-                   struct err *err)
+                   const struct doc *doc, struct err *err)
 {
     const struct {
         const char *pattern, *name;
-        validate_print *print;
-    } files[] = {{outputs->junit, "", print_junit},
-                 {outputs->prometheus, "", print_prometheus},
-                 {outputs->dir, "/validate.json", print_json},
-                 {outputs->dir, "/summary.txt", print_text}};
+        validate_print *print; /* NULL: the page */
+        const void *of;
+    } files[] = {{outputs->junit, "", print_junit, validation},
+                 {outputs->prometheus, "", print_prometheus, validation},
+                 {outputs->html, "", NULL, doc},
+                 {outputs->dir, "/validate.json", print_json, validation},
+                 {outputs->dir, "/summary.txt", print_text, doc}};
     int rc = 0;
     for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !rc; i++) {
         char path[PATH_MAX];
         if (!files[i].pattern)
             continue;
         rc = fill_in(files[i].pattern, validation->facts->host, path, sizeof(path) - 64, err);
-        if (!rc)
-            rc = validate_write_file(strcat(path, files[i].name), files[i].print, validation, err);
+        if (!rc && files[i].print)
+            rc = validate_write_file(strcat(path, files[i].name), files[i].print, files[i].of, err);
+        else if (!rc)
+            rc = validate_write_page(path, doc, err);
     }
     return rc;
 }

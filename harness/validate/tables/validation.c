@@ -2,138 +2,106 @@
 
 #include <string.h>
 
-#include "harness/lib/base/text.h"
-
-enum { INDENT = 7, LINE = 2048 };
-
-static const char *colour_of(enum finding_outcome outcome)
-{
-    return outcome == OUTCOME_FAIL || outcome == OUTCOME_ERROR ? "\033[31m"
-           : outcome == OUTCOME_WARN                           ? "\033[33m"
-           : outcome == OUTCOME_PASS                           ? "\033[32m"
-                                                               : "";
-}
-
-static int print_mark(enum finding_outcome outcome, FILE *out, bool color)
-{
-    (void)fprintf(out, "%s%-5s%s  ", color ? colour_of(outcome) : "", finding_outcome_name(outcome),
-                  color ? "\033[0m" : "");
-    return INDENT;
-}
-
 static bool is_wrong(const struct finding *finding)
 {
-    return finding->outcome == OUTCOME_FAIL || finding->outcome == OUTCOME_WARN;
+    return finding->outcome == OUTCOME_FAIL || finding->outcome == OUTCOME_WARN ||
+           finding->outcome == OUTCOME_ERROR;
 }
 
-/* "FAIL   GPU 2 (0000:3b:00.0): PCIe width is x8 of x16 (pcie_width; hardware: replace)" */
-static void print_one(const struct finding *finding, FILE *out, bool color)
+/* With the command of the worst finding that has one: they are sorted. */
+static void add_verdict(const struct validation *validation, struct doc *doc)
 {
-    char line[LINE], what[96] = "";
-    if (is_wrong(finding))
-        (void)snprintf(what, sizeof(what), "; %s: %s", finding->cause,
-                       rule_action_name(rule_find(finding->id)->action));
-    (void)snprintf(line, sizeof(line), "%s%s%s (%s%s)", finding->subject,
-                   finding->subject[0] ? ": " : "", finding->sentence, finding->id, what);
-    text_wrap(line, print_mark(finding->outcome, out, color), INDENT, out);
-    if (finding->evidence[0]) {
-        (void)fprintf(out, "%*s", INDENT, "");
-        text_wrap(finding->evidence, INDENT, INDENT, out);
+    const struct rules_verdict *verdict = validation->verdict;
+    const struct findings *findings = validation->findings;
+    struct finding whole = {.severity = verdict->outcome == OUTCOME_SKIP   ? FINDING_DOUBT
+                                        : verdict->outcome == OUTCOME_PASS ? FINDING_NOTE
+                                                                           : FINDING_BAD};
+    size_t i = 0;
+    while (i < findings->n && !findings->all[i].command[0])
+        i++;
+    (void)snprintf(whole.sentence, sizeof(whole.sentence), "%s", verdict->text);
+    if (i < findings->n)
+        (void)snprintf(whole.command, sizeof(whole.command), "%s", findings->all[i].command);
+    doc_verdict(doc, &whole);
+}
+
+static void add_one(const struct finding *finding, bool wrong, struct doc_table *table)
+{
+    enum finding_outcome outcome = finding->outcome;
+    bool bad = outcome == OUTCOME_FAIL || outcome == OUTCOME_ERROR;
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%s", finding_outcome_name(outcome));
+    doc_tone(table, bad ? DOC_BAD : outcome == OUTCOME_PASS ? DOC_GOOD : DOC_PLAIN);
+    doc_cell(table, "%s", finding->id);
+    if (wrong) {
+        doc_cell(table, "%s", finding->subject[0] ? finding->subject : "-");
+        doc_cell(table, "%s", finding->cause[0] ? finding->cause : "-");
+        doc_cell(table, "%s",
+                 finding->cause[0] ? rule_action_name(rule_find(finding->id)->action) : "-");
     }
-    if (finding->command[0] && is_wrong(finding)) /* not wrapped: it is to be copied */
-        (void)fprintf(out, "%*s%s\n", INDENT, "$ ", finding->command);
+    doc_cell(table, "%s%s%s%s", finding->sentence, finding->evidence[0] ? " (" : "",
+             finding->evidence, finding->evidence[0] ? ")" : "");
+    if (finding->command[0])
+        doc_cell(table, "%s", finding->command);
 }
 
-/* The names of those that are told together: *first is one of them, and the others are behind it.
- */
-static void print_group(const struct findings *findings, size_t first,
-                        bool (*together)(const struct finding *a, const struct finding *b),
-                        const char *title, FILE *out, bool color)
+/* Those that are wrong, or the others. */
+static void add_rules(const struct findings *findings, bool wrong, struct doc *doc)
 {
-    const struct finding *head = &findings->all[first];
-    char line[LINE];
-    (void)snprintf(line, sizeof(line), "%s", title);
-    for (size_t i = first; i < findings->n; i++)
-        if (together(head, &findings->all[i]))
-            text_append(line, sizeof(line), i == first ? ": " : ", ", "%s", findings->all[i].id);
-    text_wrap(line, print_mark(head->outcome, out, color), INDENT, out);
-}
-
-static bool same_reason(const struct finding *a, const struct finding *b)
-{
-    return b->outcome == OUTCOME_SKIP && strcmp(a->sentence, b->sentence) == 0;
-}
-
-static enum rule_kind kind_of(const struct finding *finding)
-{
-    return rule_find(finding->id)->kind;
-}
-
-static bool same_kind(const struct finding *a, const struct finding *b)
-{
-    return b->outcome == OUTCOME_PASS && kind_of(a) == kind_of(b);
-}
-
-static void print_groups(const struct findings *findings, enum finding_outcome outcome, FILE *out,
-                         bool color)
-{
-    bool (*together)(const struct finding *, const struct finding *) =
-        outcome == OUTCOME_SKIP ? same_reason : same_kind;
+    struct doc_table *table = NULL;
     for (size_t i = 0; i < findings->n; i++) {
-        const struct finding *finding = &findings->all[i];
-        bool told = finding->outcome != outcome;
-        for (size_t j = 0; j < i && !told; j++)
-            told = findings->all[j].outcome == outcome && together(&findings->all[j], finding);
-        if (!told)
-            print_group(findings, i, together,
-                        outcome == OUTCOME_SKIP ? finding->sentence
-                                                : rule_kind_name(kind_of(finding)),
-                        out, color);
+        if (is_wrong(&findings->all[i]) != wrong)
+            continue;
+        if (!table) {
+            table = doc_table(doc);
+            doc_column(table, DOC_LABEL, "result");
+            doc_column(table, DOC_CODE, "rule");
+            if (wrong)
+                doc_columns(table, DOC_LABEL, "unit", "class", "action", NULL);
+            doc_column(table, DOC_SENTENCE, "why");
+            doc_column(table, DOC_COMMAND, "command");
+        }
+        add_one(&findings->all[i], wrong, table);
     }
 }
 
-void validation_print(const struct findings *findings, const struct rules_verdict *verdict,
-                      bool all, FILE *out, bool color)
+void validation_add_to_doc(const struct validation *validation, struct doc *doc)
 {
-    for (size_t i = 0; i < findings->n; i++) {
-        const struct finding *finding = &findings->all[i];
-        bool grouped = finding->outcome == OUTCOME_SKIP || finding->outcome == OUTCOME_PASS;
-        if (all || !grouped)
-            print_one(finding, out, color);
-    }
-    if (!all) {
-        print_groups(findings, OUTCOME_SKIP, out, color);
-        print_groups(findings, OUTCOME_PASS, out, color);
-    }
-    (void)fprintf(out, "\n%s", color ? colour_of(verdict->outcome) : "");
-    text_wrap(verdict->text, 0, 2, out);
-    (void)fputs(color ? "\033[0m" : "", out);
+    bool measured = strcmp(validation->profile, "none") != 0;
+    add_verdict(validation, doc);
+    doc_text(doc, "%s, judged in %.0f s, %s%s", validation->facts->host, validation->took_s,
+             measured ? "profile " : "nothing measured", measured ? validation->profile : "");
+    doc_gap(doc);
+    add_rules(validation->findings, true, doc);
+    doc_fold(doc, "Rules that passed or were skipped");
+    add_rules(validation->findings, false, doc);
+    doc_unfold(doc);
 }
 
-void validation_print_rules(FILE *out)
+void validation_add_rules_to_doc(struct doc *doc)
 {
-    char line[LINE];
     const struct rule *rule;
+    struct doc_table *table = NULL;
+    enum rule_kind kind = RULE_KINDS;
     for (size_t i = 0; (rule = rule_at(i)); i++) {
-        (void)fprintf(out, "%s%s (%s; %s: %s)\n  ", i ? "\n" : "", rule->id,
-                      rule_kind_name(rule->kind), rule->cause, rule_action_name(rule->action));
-        text_wrap(rule->about, 2, 2, out);
-        (void)snprintf(line, sizeof(line), "needs: %s; source: %s", rule->needs, rule->source);
-        (void)fputs("  ", out);
-        text_wrap(line, 2, 2, out);
+        if (!table || rule->kind != kind) {
+            kind = rule->kind;
+            table = doc_table(doc);
+            doc_column(table, DOC_CODE, "rule");
+            doc_columns(table, DOC_LABEL, "kind", "class", "action", NULL);
+            doc_columns(table, DOC_SENTENCE, "what passes", "needs", "source", NULL);
+            doc_column(table, DOC_COMMAND, "command");
+            doc_gap(doc);
+        }
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%s", rule->id);
+        doc_cell(table, "%s", rule_kind_name(kind));
+        doc_cell(table, "%s", rule->cause);
+        doc_cell(table, "%s", rule_action_name(rule->action));
+        doc_cell(table, "%s", rule->about);
+        doc_cell(table, "needs: %s", rule->needs);
+        doc_cell(table, "source: %s", rule->source);
         if (rule->command)
-            (void)fprintf(out, "  $ %s\n", rule->command);
+            doc_cell(table, "%s", rule->command);
     }
-}
-
-void validation_print_rules_markdown(FILE *out)
-{
-    const struct rule *rule;
-    (void)fputs("| rule | kind | what passes | class: action | needs | source |\n"
-                "|---|---|---|---|---|---|\n",
-                out);
-    for (size_t i = 0; (rule = rule_at(i)); i++)
-        (void)fprintf(out, "| `%s` | %s | %s | %s: %s | %s | %s |\n", rule->id,
-                      rule_kind_name(rule->kind), rule->about, rule->cause,
-                      rule_action_name(rule->action), rule->needs, rule->source);
 }
