@@ -300,9 +300,9 @@ static int report(struct session *session, struct side *side)
         return EXIT_USAGE;
     }
     const struct comms_hooks *comms = session->env->comms;
-    int shown =
-        comms ? comms->show(side->dir_fd, side->path, session->options.html, prints_only(session))
-              : -ENOENT;
+    int shown = comms ? comms->show(side->dir_fd, side->path, session->options.html,
+                                    session->options.verbose, prints_only(session))
+                      : -ENOENT;
     if (shown != -ENOENT) {
         side->said = -EMEDIUMTYPE;
         return shown;

@@ -180,9 +180,9 @@ jq '.communicators[0].ranks[0].host = "127.0.0.1" | .communicators[0].ranks[0].n
 serve json "$scratch/both"
 beside "$nvlink" --all
 is "of a job that has lost a rank" $? 1
-grep -Eq "^  beef:08:00.0 +1 +4.19 M .* - +2.10 M .* -$" "$scratch/out" || fail "$(cat "$scratch/out")"
-grep -Eq "^  the job's +5.24 M" "$scratch/out" || fail "$(cat "$scratch/out")"
-sed -n '/used by no rank of the job:/{n;p}' "$scratch/out" | grep -q '^  beef:07:00.0 *- ' || fail "$(cat "$scratch/out")"
+grep -Eq "^beef:08:00.0 +1 +4.19 M .* - +2.10 M .* -$" "$scratch/out" || fail "$(cat "$scratch/out")"
+grep -Eq "^the job's +- +5.24 M" "$scratch/out" || fail "$(cat "$scratch/out")"
+sed -n '/used by no rank of the job:/{n;p}' "$scratch/out" | grep -q '^beef:07:00.0 *- ' || fail "$(cat "$scratch/out")"
 ! grep -Eq '.{80}' "$scratch/out" || fail "more than 79 columns: $(cat "$scratch/out")"
 is "counters change no finding" "$(beside "$nvlink" --all --json; told '[.findings[].id]')" '["ras_missing","ras_silent"]'
 # Of ranks on other machines, and of texts, nobody tells which GPUs they use.
@@ -191,7 +191,7 @@ beside "$nvlink" --all || fail "$(cat "$scratch/out")"
 grep -q "The job's GPUs are not known: NCCL names no rank on this" "$scratch/out" || fail "$(cat "$scratch/out")"
 serve text "$scratch/text"
 beside "$nvlink" --all || fail "$(cat "$scratch/out")"
-grep -q MISMATCH "$scratch/out" && grep -q '^  all  .* 9.44 M' "$scratch/out" || fail "$(cat "$scratch/out")"
+grep -q MISMATCH "$scratch/out" && grep -q '^all  .* 9.44 M' "$scratch/out" || fail "$(cat "$scratch/out")"
 beside "$nvlink" --all --json || fail "$(cat "$scratch/out")"
 is "of text" "$(told '[.communicators, .not_told, .nvlink.by, .nvlink.all.sent.counted_bytes]')" \
     '[null,"NCCL before 2.28.7 reports its state only as text",null,9437184]'
@@ -211,8 +211,8 @@ sleep 300 &
 sleeper=$!
 beside "$nvlink pid1=$sleeper" --attach $sleeper || fail "$(cat "$scratch/out" "$scratch/err")"
 grep -q "^NCCL reports nothing of the job, so only NVLink's counters follow: no answer" "$scratch/out" || fail "$(cat "$scratch/out")"
-grep -Eq "^  the job's +4.19 M" "$scratch/out" || fail "$(cat "$scratch/out")"
-sed -n '/not open there:/{n;p}' "$scratch/out" | grep -q '^  beef:07:00.0 ' || fail "$(cat "$scratch/out")"
+grep -Eq "^the job's +- +4.19 M" "$scratch/out" || fail "$(cat "$scratch/out")"
+sed -n '/not open there:/{n;p}' "$scratch/out" | grep -q '^beef:07:00.0 ' || fail "$(cat "$scratch/out")"
 grep -q 'NCCL 2.24 and later has it' "$scratch/err" || fail "$(cat "$scratch/err")"
 beside "$nvlink pid2=$sleeper" --attach $$ --json || fail "$(cat "$scratch/out" "$scratch/err")"
 is "by process" "$(told '[.nccl, .communicators, (.not_told | .[0:10]), .nvlink.by, [.nvlink.gpus[].of_job], .nvlink.job.sent.counted_bytes]')" \

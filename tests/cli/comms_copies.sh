@@ -32,15 +32,15 @@ is "whole" "$(read_json "$scratch/kinds26" '[.logs, (.copies.logs[0] | [.program
     '[[],["stub_copies",26,true,0,0,0]]'
 is "sizes" "$(read_json "$scratch/kinds26" '[.copies.rows[] | select(.from_memory == "pageable" and .to_memory == "device") | .sizes]')" \
     '[[{"from_bytes":512,"calls":10,"bytes":10000}]]'
-grep -q '^  from  *to  *memory  *calls  *bytes  *time  *GB/s$' "$scratch/err" || fail "$(cat "$scratch/err")"
+grep -q '^from  *to  *memory  *calls  *bytes  *time  *GB/s$' "$scratch/err" || fail "$(cat "$scratch/err")"
 grep -q 'no process of the command' "$scratch/err" && fail "copies are enough: $(cat "$scratch/err")"
 [ "$(wc -L <"$scratch/err")" -le 200 ] || fail "wide: $(cat "$scratch/err")"
 grep -c '^[^,]*,GPU0@[0-9]*,GPU1@[0-9]*,PtoP,device,device,7,7000000,7,7000000,0.000007000$' \
     "$scratch/kinds26/copies.csv" >/dev/null || fail "$(cat "$scratch/kinds26/copies.csv")"
-grep -q '<h2>Copies</h2>' "$scratch/kinds26/report.html" || fail "no copies on the page"
+grep -q '<h4>Copies</h4>' "$scratch/kinds26/report.html" || fail "no copies on the page"
 CONTEND_STUB_CUDA=$stub_cuda counted "$scratch/pci" peer:0:1:10:1:1 || fail "$(cat "$scratch/err")"
 is "addresses" "$(read_json "$scratch/pci" '[.copies.rows[] | [.from, .to]]')" '[["beef:07:00.0","beef:08:00.0"]]'
-grep -q '^  beef:07:00.0  beef:08:00.0  device  *1  *10.0  ' "$scratch/err" || fail "$(cat "$scratch/err")"
+grep -q '^beef:07:00.0  beef:08:00.0  device  *1  *10.0  ' "$scratch/err" || fail "$(cat "$scratch/err")"
 
 # A rate stays within its column.
 counted "$scratch/fast" copy:8:3:3:1:1234567:1000:1
@@ -69,7 +69,7 @@ for said in '100\(.4\)\? *MB of unified memory moved on demand, in pieces of 497
     '120 *MB of unified memory was evicted from a GPU by other: '; do
     grep -q "$said" <<<"$(tr -s '\n ' ' ' <"$scratch/err")" || fail "no '$said' in $(cat "$scratch/err")"
 done
-[ "$(grep -c '^  host *GPU[01]@.* managed [amt]' "$scratch/err")" = 3 ] || fail "$(cat "$scratch/err")"
+[ "$(grep -c '^host *GPU[01]@.* managed [amt]' "$scratch/err")" = 3 ] || fail "$(cat "$scratch/err")"
 
 # Where CUPTI tells none of that, only who has unified memory is told so.
 for how in migrations:1 not-ready:0; do
@@ -188,6 +188,6 @@ if cc -shared -fPIC -DFULL -o "$scratch/nvml.so" tests/lib/fake_gpu_driver.c 2>/
     is "truth" "$(read_json "$scratch/true" '.nvlink | [.copied_bytes, .all.sent.called_bytes, .all.sent.counted_bytes]')" \
         '[8000000000,8000000000,8000000000]'
     is "truth's findings" "$(read_json "$scratch/true" '[.findings[].id]')" '[]'
-    grep -q 'of these calls and copies' "$scratch/err" || fail "$(cat "$scratch/err")"
+    grep -q 'Of these calls and copies' "$scratch/err" || fail "$(cat "$scratch/err")"
 fi
 finish

@@ -10,7 +10,6 @@
 
 #include "harness/comms/json/ras.h"
 #include "harness/comms/tables/comms.h"
-#include "harness/show/summary/findings.h"
 #include "tests/fuzz/made_log.h"
 #include "tests/fuzz/scratch.h"
 
@@ -64,10 +63,11 @@ static void use(const struct ras *before, const struct ras *now)
     if (ras_judge(before, now, 0.5, &findings, &err))
         abort();
     (void)ras_has_process(now, 7);
-    ras_print(before, now, 0.5, out);
-    comms_nvlink_delta_print(&nvlink_delta, out);
-    findings_print_first(&findings, out, false);
-    findings_print(&findings, out, false);
+    struct doc doc = {0};
+    ras_add_to_doc(before, now, 0.5, &findings, &doc);
+    comms_nvlink_delta_add_to_doc(&nvlink_delta, &doc);
+    doc_print(&doc, out, false, true);
+    doc_free(&doc);
     check_out();
     json_t *json = ras_to_json(now, NULL, &nvlink_delta, &findings);
     if (!json)

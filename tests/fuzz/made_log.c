@@ -9,7 +9,6 @@
 #include "harness/comms/logs/names.h"
 #include "harness/comms/page/html_comms.h"
 #include "harness/comms/tables/comms.h"
-#include "harness/show/summary/findings.h"
 
 enum { RANKS_TOLD_MOST = 64 };
 
@@ -86,9 +85,11 @@ static void tell(const struct comms_view *view)
     FILE *out = open_memstream(&text, &size);
     if (!out)
         abort();
-    comms_print(view, out);
-    findings_print_first(&view->findings, out, false);
-    findings_print(&view->findings, out, false);
+    struct doc doc = {0};
+    comms_add_verdict_to_doc(view, &doc);
+    comms_add_tables_to_doc(view, &doc);
+    doc_print(&doc, out, false, true);
+    doc_free(&doc);
     if (fflush(out))
         abort();
     check_printed(text, size);

@@ -44,7 +44,7 @@ struct comms_hooks {
      * A directory's logs, as `contend comms --read` does. -ENOENT: it has none; or an exit code, of
      * an error where they are asked for as Markdown or JSON.
      */
-    int (*show)(int dir_fd, const char *directory, const char *html, bool other_form);
+    int (*show)(int dir_fd, const char *directory, const char *html, bool verbose, bool other_form);
 };
 
 struct tool_command;

@@ -247,7 +247,7 @@ static void report(const char *directory, const struct comms_args *args, const s
 {
     const bool keep = args->out != NULL;
     struct comms_found found;
-    const struct comms_showing showing = {directory, NULL, false, keep, stderr};
+    const struct comms_showing showing = {directory, NULL, false, keep, args->verbose, stderr};
     const bool whole = comms_show(&showing, &found) == EXIT_GOOD && !found.unread;
     if (args->copies && !found.copies && !found.unread)
         log_warn("no process of the command logged copies: none uses CUDA, CUPTI is missing, or "
@@ -333,7 +333,8 @@ static int comms_main(const struct cmd_env *env, int argc, char **argv)
     }
     if (has_command)
         return watch(&args, &argv[options + 1]);
-    const struct comms_showing showing = {args.read, NULL, args.json, !args.json, stdout};
+    const struct comms_showing showing = {args.read,  NULL,         args.json,
+                                          !args.json, args.verbose, stdout};
     code = comms_show_logs(&showing);
     int written = cmd_finish();
     return code ? code : written;

@@ -16,7 +16,6 @@
 #include "harness/lib/sys/address.h"
 #include "harness/lib/sys/clock.h"
 #include "harness/lib/sys/tree.h"
-#include "harness/show/summary/findings.h"
 
 enum { ADDRESS_MAX = 256 };
 
@@ -180,11 +179,19 @@ static int judge(const struct seen *seen, struct findings *findings, struct err 
     return about.rc;
 }
 
+static void print(const struct seen *seen, struct doc *doc)
+{
+    comms_nvlink_delta_add_to_doc(&seen->nvlink_delta, doc);
+    doc_print(doc, stdout, terminal_has_color(STDOUT_FILENO), seen->args->verbose);
+    doc_free(doc);
+}
+
 /* 1: something is wrong with the job. */
 static int show_job(const struct seen *seen, struct err *err)
 {
     struct findings findings = {0};
-    bool color = terminal_has_color(STDOUT_FILENO), bad = false;
+    struct doc doc = {0};
+    bool bad = false;
     int rc = judge(seen, &findings, err);
     for (size_t i = 0; i < findings.n; i++)
         bad |= findings.all[i].severity == FINDING_BAD;
@@ -192,10 +199,9 @@ static int show_job(const struct seen *seen, struct err *err)
         rc = json_value_print(
             ras_to_json(&seen->looks[1].ras, NULL, &seen->nvlink_delta, &findings), 1, err);
     else if (!rc) {
-        ras_print(&seen->looks[0].ras, &seen->looks[1].ras, seconds_between(seen), stdout);
-        comms_nvlink_delta_print(&seen->nvlink_delta, stdout);
-        findings_print_first(&findings, stdout, color);
-        findings_print(&findings, stdout, color);
+        ras_add_to_doc(&seen->looks[0].ras, &seen->looks[1].ras, seconds_between(seen), &findings,
+                       &doc);
+        print(seen, &doc);
     }
     findings_free(&findings);
     return rc ? rc : bad;
@@ -205,9 +211,10 @@ static int show_job(const struct seen *seen, struct err *err)
 static int show_counters(const struct seen *seen, const char *not_told, struct err *err)
 {
     const struct findings none = {0};
+    struct doc doc = {0};
     if (seen->args->json)
         return json_value_print(ras_to_json(NULL, not_told, &seen->nvlink_delta, &none), 1, err);
-    comms_nvlink_delta_print(&seen->nvlink_delta, stdout);
+    print(seen, &doc);
     return 0;
 }
 

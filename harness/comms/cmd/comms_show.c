@@ -17,7 +17,6 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/signals.h"
-#include "harness/show/summary/findings.h"
 
 void comms_files_add_links(const char *directory, const struct gpu_link *link, size_t n)
 {
@@ -102,14 +101,16 @@ static int write_files(const char *directory, const char *html, const struct com
     }
 }
 
-static int print(const struct comms_view *view, bool json, FILE *out, struct err *err)
+static int print(const struct comms_view *view, const struct comms_showing *showing,
+                 struct err *err)
 {
-    if (json)
+    struct doc doc = {0};
+    if (showing->json)
         return json_value_print(comms_to_json(view), 1, err);
-    bool color = terminal_has_color(fileno(out));
-    comms_print(view, out);
-    findings_print_first(&view->findings, out, color);
-    findings_print(&view->findings, out, color);
+    comms_add_verdict_to_doc(view, &doc);
+    comms_add_tables_to_doc(view, &doc);
+    doc_print(&doc, showing->out, terminal_has_color(fileno(showing->out)), showing->verbose);
+    doc_free(&doc);
     return 0;
 }
 
@@ -122,7 +123,7 @@ int comms_show(const struct comms_showing *showing, struct comms_found *found)
     *found = (struct comms_found){view.logs.n, view.copies.nlogs, view.unread.n};
     bool any = found->logs || found->copies;
     if (!rc && any)
-        rc = print(&view, showing->json, showing->out, &err);
+        rc = print(&view, showing, &err);
     if (rc)
         log_error("%s", err.msg);
     int code = !rc ? EXIT_GOOD : refused ? EXIT_USAGE : EXIT_NOT_RUN;

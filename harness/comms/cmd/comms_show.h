@@ -12,6 +12,7 @@ struct comms_showing {
     const char *directory;
     const char *html; /* where the page goes; NULL: into the directory */
     bool json, files; /* files: also what --out has beside the logs */
+    bool verbose;
     FILE *out;
 };
 

@@ -17,6 +17,7 @@ static const struct opt comms_opts[] = {
     OPT_FLAG("all", comms_args, all, NULL, "Look at the running job at NCCL_RAS_ADDR"),
     OPT_SECONDS("time", comms_args, seconds, "2", 0.01, 3600, "T",
                 "With --attach or --all: how long to watch"),
+    OPT_FLAG("verbose", comms_args, verbose, NULL, CMD_VERBOSE_HELP, .letter = 'v'),
     OPT_FLAG("json", comms_args, json, NULL,
              "Print JSON, with --read, --attach or --all, and write nothing"),
     {.name = NULL},

@@ -7,7 +7,7 @@
 struct comms_args {
     const char *read, *out, *attach;
     double seconds;
-    bool all, json, no_timing, copies;
+    bool all, json, no_timing, copies, verbose;
 };
 
 /* `contend comms --attach PID` and `--all`: a job that runs, by NCCL's RAS service. Returns the

@@ -193,9 +193,13 @@ static int print_arm(struct run_comms *comms, const struct arm *arm, FILE *out, 
     bool refused;
     int rc = comms_view_read(name_folder(comms, arm), &view, &refused, err);
     if (!rc && view.comms.n) {
-        (void)fprintf(out, "\nNCCL's calls in the last round: %s\n",
-                      statuses_name_arm(&comms->setup->result, arm, name, sizeof(name)));
-        comms_print(&view, out);
+        struct doc doc = {0};
+        doc_heading(&doc, "NCCL's calls in the last round: %s",
+                    statuses_name_arm(&comms->setup->result, arm, name, sizeof(name)));
+        comms_add_tables_to_doc(&view, &doc);
+        (void)fputc('\n', out);
+        doc_print(&doc, out, false, false);
+        doc_free(&doc);
     }
     comms_view_free(&view);
     return rc && refused ? 0 : rc; /* it was told */
@@ -227,11 +231,11 @@ static void close_comms(struct observe_watch *watch)
 }
 
 /* Logs of NCCL calls have another page, which is written at once. */
-static int show(int dir_fd, const char *directory, const char *html, bool other_form)
+static int show(int dir_fd, const char *directory, const char *html, bool verbose, bool other_form)
 {
     if (!comms_files_are_in(dir_fd))
         return -ENOENT;
-    const struct comms_showing showing = {directory, html, false, true, stdout};
+    const struct comms_showing showing = {directory, html, false, true, verbose, stdout};
     if (!other_form)
         return comms_show_logs(&showing);
     log_error("'%.150s' has logs of NCCL calls, which have no Markdown: type 'contend comms --json "

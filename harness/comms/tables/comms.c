@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "harness/comms/findings/findings.h"
@@ -10,123 +9,26 @@
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
 
-enum {
-    BLOCK = 8,      /* columns of a matrix beside each other */
-    WHOLE = 16,     /* ranks of a matrix that is printed whole */
-    PAIRS = 12,     /* of a larger one */
-    ROWS_MOST = 32, /* of copies */
-    INDENT = 4
-};
+/* Lines at most; the CSV files have all. */
+enum { MATRIX_MOST = 16, PAIRS = 12, RANKS_MOST = 64, LINKS_MOST = 16, COPIES_MOST = 64 };
 
-/* ---- who ---- */
-
-static void print_rank(const struct comms_rank *rank, FILE *out)
+static void add_rest(size_t all, size_t most, const char *what, struct doc *doc)
 {
-    const struct comms_header *header = &rank->log->header;
-    text_wrapped(out, 2, INDENT, "rank %u: %s%s%s, process %" PRId64 " (%s)%s", rank->rank,
-                 header->host, rank->gpu[0] ? ", GPU " : "", rank->gpu, header->pid,
-                 header->program, rank->member->state == COMMS_ALIVE ? ", not destroyed" : "");
-}
-
-static void print_who(const struct comms_communicator *communicator, size_t at, FILE *out)
-{
-    char name[160];
-    (void)fprintf(out, "%s%s: %u rank%s on %u node%s\n", at ? "\n" : "",
-                  comms_call_communicator(communicator, at, name, sizeof(name)),
-                  communicator->nranks, communicator->nranks == 1 ? "" : "s", communicator->nodes,
-                  communicator->nodes == 1 ? "" : "s");
-    for (size_t i = 0; i < communicator->npresent && i < WHOLE; i++)
-        print_rank(&communicator->present[i], out);
-    if (communicator->npresent > WHOLE)
-        (void)fprintf(out, "  ... and %zu more ranks\n", communicator->npresent - WHOLE);
-}
-
-/* ---- how long, and who came late ---- */
-
-static void print_speed(const struct comms_line *line, uint32_t nranks, FILE *out)
-{
-    char time[24], algbw[24], busbw[24];
-    const struct comms_speed speed = comms_line_speed(line, nranks);
-    if (isnan(speed.time))
-        return;
-    (void)fprintf(out, "  %-13s %-14s %-8s %9" PRIu64 " %10s %9s %9s\n",
-                  comms_func_name(line->func), comms_algo_name(line->algo),
-                  comms_proto_name(line->proto), line->timed_calls,
-                  units_format_seconds(speed.time, time, sizeof(time)),
-                  comms_gigabytes(speed.algbw, algbw), comms_gigabytes(speed.busbw, busbw));
-}
-
-static void print_speeds(const struct comms_summary *lines, uint32_t nranks, FILE *out)
-{
-    bool any = false;
-    for (size_t i = 0; i < lines->n; i++)
-        any |= lines->line[i].timed_calls > 0;
-    if (!any)
-        return;
-    (void)fputs("\n  On the GPU, by CUDA events; bandwidth in GB/s\n", out);
-    (void)fprintf(out, "  %-13s %-14s %-8s %9s %10s %9s %9s\n", "collective", "algorithm",
-                  "protocol", "timed", "time", "algbw", "busbw");
-    for (size_t i = 0; i < lines->n; i++)
-        print_speed(&lines->line[i], nranks, out);
-}
-
-static void print_arrival_of(const struct comms_arrival *arrival,
-                             const struct comms_arrival_rank *rank, FILE *out)
-{
-    struct comms_arrival_said said;
-    comms_arrival_say(arrival, rank, &said);
-    (void)fprintf(out, "  %5u %10s %14s %16s\n", rank->rank, said.last, said.late, said.waited);
-}
-
-static void print_arrival(const struct comms_arrival *arrival, FILE *out)
-{
-    char all[48] = "", share[16];
-    if (!arrival->calls)
-        return;
-    double waited = comms_arrival_waited(arrival);
-    if (!isnan(waited))
-        (void)snprintf(all, sizeof(all), " (all ranks: %s)",
-                       text_percent(waited, share, sizeof(share)));
-    (void)fputc('\n', out);
-    text_wrapped(out, 2, 2,
-                 "The last %" PRIu64
-                 " collectives: how often a rank came last, how late after the first, and the "
-                 "share of its GPU time spent waiting for the slowest%s",
-                 arrival->calls, all);
-    (void)fprintf(out, "  %5s %10s %14s %16s\n", "rank", "last", "late", "waited");
-    for (size_t i = 0; i < arrival->n && i < WHOLE; i++)
-        print_arrival_of(arrival, &arrival->rank[i], out);
-    if (arrival->n > WHOLE)
-        (void)fprintf(out, "  ... and %zu more ranks\n", arrival->n - WHOLE);
-}
-
-static void print_lines(const struct comms_communicator *communicator, FILE *out)
-{
-    char sizes[2000];
-    (void)fprintf(out, "\n  %-13s %-14s %-8s %12s %20s\n", "collective", "algorithm", "protocol",
-                  "calls", "bytes");
-    for (size_t i = 0; i < communicator->work.n; i++) {
-        const struct comms_line *line = &communicator->work.line[i];
-        (void)fprintf(out, "  %-13s %-14s %-8s %12" PRIu64 " %20" PRIu64 "%s\n",
-                      comms_func_name(line->func), comms_algo_name(line->algo),
-                      comms_proto_name(line->proto), line->calls, line->bytes,
-                      line->captured ? " graph" : "");
-        (void)fprintf(out, "%*s", INDENT, "");
-        text_wrap(comms_call_sizes(line, sizes, sizeof(sizes)), INDENT, INDENT + 2, out);
-    }
-    print_speeds(&communicator->work, communicator->nranks, out);
-    print_arrival(&communicator->arrival, out);
+    if (all > most)
+        doc_text(doc, "... and %zu more %s", all - most, what);
 }
 
 /* ---- to whom ---- */
 
-static const char *cell(uint64_t value, char buf[static 24])
+/* A whole number up to four digits; nothing is "-". */
+static void add_number(struct doc_table *table, uint64_t value)
 {
-    enum { WHOLE_MOST = 9999 };
-    if (value > WHOLE_MOST)
-        return units_format_si((double)value, buf, 24);
-    (void)snprintf(buf, 24, value ? "%" PRIu64 : "-", value);
-    return buf;
+    if (value > 9999)
+        doc_si(table, (double)value);
+    else if (value)
+        doc_cell(table, "%" PRIu64, value);
+    else
+        doc_cell(table, "-");
 }
 
 static uint64_t row_sum(const struct comms_matrix *matrix, const uint64_t *cells, uint32_t from)
@@ -137,62 +39,57 @@ static uint64_t row_sum(const struct comms_matrix *matrix, const uint64_t *cells
     return sum;
 }
 
-static const char *log_cell(uint64_t value, char buf[static 24])
+/* As powers of ten there are no sums. */
+static void add_cells(const struct comms_matrix *matrix, const uint64_t *cells, bool log,
+                      struct doc *doc)
 {
-    (void)snprintf(buf, 24, value ? "%.1f" : "-", comms_log10(value));
-    return buf;
-}
-
-/* One of the matrices; of a scale by powers of ten there are no sums. */
-struct cells {
-    const char *title;
-    const uint64_t *cells;
-    bool log;
-};
-
-static void print_block(const struct comms_matrix *matrix, const struct cells *cells,
-                        uint32_t first, FILE *out)
-{
-    char buf[24];
-    uint32_t end = first + BLOCK < matrix->n ? first + BLOCK : matrix->n;
-    bool sums = end == matrix->n && !cells->log;
-    (void)fprintf(out, "  %5s", "");
-    for (uint32_t to = first; to < end; to++)
-        (void)fprintf(out, " %7u", to);
-    (void)fprintf(out, "%s\n", sums ? "     all" : "");
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "from, to");
+    for (uint32_t to = 0; to < matrix->n; to++)
+        doc_column(table, DOC_NUMBER, "%u", to);
+    if (!log)
+        doc_column(table, DOC_NUMBER, "all");
     for (uint32_t from = 0; from < matrix->n; from++) {
-        (void)fprintf(out, "  %5u", from);
-        for (uint32_t to = first; to < end; to++) {
-            uint64_t value = cells->cells[(size_t)from * matrix->n + to];
-            (void)fprintf(out, " %7s", cells->log ? log_cell(value, buf) : cell(value, buf));
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%u", from);
+        for (uint32_t to = 0; to < matrix->n; to++) {
+            uint64_t value = cells[(size_t)from * matrix->n + to];
+            if (log && value)
+                doc_cell(table, "%.1f", comms_log10(value));
+            else
+                add_number(table, value);
         }
-        if (sums)
-            (void)fprintf(out, " %7s", cell(row_sum(matrix, cells->cells, from), buf));
-        (void)fputc('\n', out);
+        if (!log)
+            add_number(table, row_sum(matrix, cells, from));
     }
 }
 
-/* With many ranks only the pairs with the most bytes are shown. */
-static void print_pairs(const struct comms_matrix *matrix, FILE *out)
+/* Of many ranks: those pairs that have the most. */
+static void add_pairs(const struct comms_matrix *matrix, struct doc *doc)
 {
-    uint64_t below = UINT64_MAX, above = 0;
+    uint64_t below = UINT64_MAX, above = 1;
     size_t cells = (size_t)matrix->n * matrix->n;
-    for (int shown = 0; shown < PAIRS;) {
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "from");
+    doc_columns(table, DOC_NUMBER, "to", "bytes", NULL);
+    for (int shown = 0; shown < PAIRS && above; below = above) {
         above = 0;
         for (size_t i = 0; i < cells; i++)
             if (matrix->bytes[i] < below && matrix->bytes[i] > above)
                 above = matrix->bytes[i];
-        for (size_t i = 0; above && i < cells && shown < PAIRS; i++)
-            if (matrix->bytes[i] == above)
-                shown += fprintf(out, "  %5zu -> %-5zu %20" PRIu64 " bytes\n", i / matrix->n,
-                                 i % matrix->n, above) > 0;
-        if (!above)
-            break;
-        below = above;
+        for (size_t i = 0; above && i < cells && shown < PAIRS; i++) {
+            if (matrix->bytes[i] != above)
+                continue;
+            shown++;
+            doc_row(table, DOC_PLAIN);
+            doc_cell(table, "%zu", i / matrix->n);
+            doc_cell(table, "%zu", i % matrix->n);
+            doc_cell(table, "%" PRIu64, above);
+        }
     }
 }
 
-static const char *say_how(const struct comms_matrix *matrix)
+static const char *how_text(const struct comms_matrix *matrix)
 {
     switch (matrix->how) {
     case COMMS_EXACT:
@@ -206,167 +103,289 @@ static const char *say_how(const struct comms_matrix *matrix)
     }
 }
 
-/* `log`: bytes by powers of ten as well. */
-static void print_matrix(const struct comms_matrix *matrix, bool log, FILE *out)
+static void add_bytes(const struct comms_matrix *matrix, struct doc *doc)
 {
-    const struct cells all[] = {{"Bytes", matrix->bytes, false},
-                                {"Bytes as powers of ten (log10)", matrix->bytes, true},
-                                {"Calls", matrix->calls, false}};
-    for (size_t m = 0; m < (matrix->n > WHOLE ? 1 : sizeof(all) / sizeof(all[0])); m++) {
-        if (all[m].log && !log)
-            continue;
-        (void)fputc('\n', out);
-        text_wrapped(out, 2, 2, "%s from (down) to (across), %s:", all[m].title, say_how(matrix));
-        if (matrix->n > WHOLE)
-            print_pairs(matrix, out);
-        for (uint32_t first = 0; first < matrix->n && matrix->n <= WHOLE; first += BLOCK)
-            print_block(matrix, &all[m], first, out);
-    }
-    if (!matrix->unknown_calls)
-        return;
-    (void)fputc('\n', out);
-    text_wrapped(out, 2, 2,
-                 "Pairs unknown, of all ranks together: calls %" PRIu64 ", bytes %" PRIu64,
+    doc_text(doc, "From (row) to (column), %s", how_text(matrix));
+    if (matrix->n > MATRIX_MOST)
+        add_pairs(matrix, doc);
+    else
+        add_cells(matrix, matrix->bytes, false, doc);
+    if (matrix->unknown_calls)
+        doc_text(doc, "Pairs unknown, of all ranks together: calls %" PRIu64 ", bytes %" PRIu64,
                  matrix->unknown_calls, matrix->unknown_bytes);
 }
 
-/* ---- all together ---- */
-
-static void print_gpus(const struct comms_total *total, FILE *out)
+static void add_further(const struct comms_matrix *matrix, const char *whose, struct doc *doc)
 {
-    char name[200];
-    for (uint32_t i = 0; i < total->matrix.n && i < WHOLE; i++) {
-        text_wrapped(out, 2, INDENT, "GPU %u: %s", i,
-                     comms_call_gpu(&total->gpu[i], name, sizeof(name)));
-    }
-    if (total->matrix.n > WHOLE)
-        (void)fprintf(out, "  ... and %u more GPUs\n", total->matrix.n - WHOLE);
-    if (total->assumed)
-        (void)fputs("  Several GPUs of one process: numbered by the order of its ranks.\n", out);
-    if (total->left_out)
-        (void)fprintf(out, "  Left out, as too large for a matrix: communicators %zu\n",
-                      total->left_out);
+    if (!matrix->n || matrix->n > MATRIX_MOST)
+        return;
+    doc_heading(doc, "Bytes as powers of ten (log10), %s", whose);
+    add_cells(matrix, matrix->bytes, true, doc);
+    doc_heading(doc, "Calls, %s", whose);
+    add_cells(matrix, matrix->calls, false, doc);
 }
 
-/* One communicator has no sum over communicators. */
-static void print_total(const struct comms_view *view, FILE *out)
+/* Of one communicator its own matrix is all there is. */
+static const struct comms_matrix *main_matrix(const struct comms_view *view)
 {
-    if (view->comms.n < 2)
+    return view->comms.n == 1 ? &view->comms.communicator[0].matrix : &view->total.matrix;
+}
+
+static void add_matrix(const struct comms_view *view, struct doc *doc)
+{
+    const struct comms_matrix *matrix = main_matrix(view);
+    if (!view->comms.n)
         return;
-    (void)fprintf(out, "\nAll communicators, from GPU to GPU\n");
-    if (view->total_note[0]) {
-        (void)fprintf(out, "  %s\n", view->total_note);
-        return;
+    doc_heading(doc, view->comms.n == 1 ? "Bytes from rank to rank"
+                                        : "Bytes from GPU to GPU, of all communicators");
+    if (view->comms.n > 1 && view->total_note[0])
+        doc_text(doc, "%s", view->total_note);
+    else if (!matrix->n)
+        doc_text(doc, "no matrix of more than %d ranks", COMMS_MATRIX_RANKS);
+    else
+        add_bytes(matrix, doc);
+}
+
+void comms_add_findings_to_doc(const char *what, const struct findings *findings, struct doc *doc)
+{
+    struct finding whole = {.severity = FINDING_NOTE};
+    size_t odd = 0;
+    for (size_t i = 0; i < findings->n; i++)
+        odd += findings->all[i].severity > FINDING_NOTE;
+    (void)snprintf(whole.sentence, sizeof(whole.sentence),
+                   odd ? "%s; %zu warning%s" : "%s; no warnings", what, odd, odd == 1 ? "" : "s");
+    doc_verdict(doc, &whole);
+    doc_findings(doc, findings, DOC_LEADING);
+    doc_findings(doc, findings, DOC_REST);
+}
+
+void comms_add_verdict_to_doc(const struct comms_view *view, struct doc *doc)
+{
+    const struct comms_matrix *matrix = main_matrix(view);
+    char bytes[24], what[120];
+    uint64_t sum = 0;
+    for (uint32_t from = 0; from < matrix->n; from++)
+        sum += row_sum(matrix, matrix->bytes, from);
+    if (!view->comms.n)
+        for (size_t i = 0; i < view->copies.n; i++)
+            sum += view->copies.row[i].bytes;
+    (void)units_format_si((double)sum, bytes, sizeof(bytes));
+    if (view->comms.n)
+        (void)snprintf(what, sizeof(what), "%u %s%s sent %sB to each other", matrix->n,
+                       view->comms.n == 1 ? "rank" : "GPU", matrix->n == 1 ? "" : "s", bytes);
+    else
+        (void)snprintf(what, sizeof(what), "%zu process%s copied %sB", view->copies.nlogs,
+                       view->copies.nlogs == 1 ? "" : "es", bytes);
+    comms_add_findings_to_doc(what, &view->findings, doc);
+    add_matrix(view, doc);
+}
+
+/* ---- a communicator ---- */
+
+static void add_calls(const struct comms_communicator *communicator, struct doc *doc)
+{
+    char text[2000];
+    bool timed = false;
+    const struct comms_summary *work = &communicator->work;
+    for (size_t i = 0; i < work->n; i++)
+        timed = timed || work->line[i].timed_calls > 0;
+    struct doc_table *table = doc_table(doc);
+    doc_columns(table, DOC_LABEL, "collective", "algorithm", "protocol", NULL);
+    doc_columns(table, DOC_NUMBER, "calls", "bytes", NULL);
+    if (timed)
+        doc_columns(table, DOC_NUMBER, "time", "algbw\nGB/s", "busbw\nGB/s", NULL);
+    doc_column(table, DOC_REASON, "sizes of calls");
+    for (size_t i = 0; i < work->n; i++) {
+        const struct comms_line *line = &work->line[i];
+        const struct comms_speed speed = comms_line_speed(line, communicator->nranks);
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%s%s", comms_func_name(line->func), line->captured ? " (graph)" : "");
+        doc_cell(table, "%s", comms_algo_name(line->algo));
+        doc_cell(table, "%s", comms_proto_name(line->proto));
+        doc_cell(table, "%" PRIu64, line->calls);
+        doc_cell(table, "%" PRIu64, line->bytes);
+        if (timed) {
+            doc_seconds(table, speed.time);
+            doc_cell(table, "%s", comms_gigabytes(speed.algbw, text));
+            doc_cell(table, "%s", comms_gigabytes(speed.busbw, text));
+        }
+        doc_cell(table, "%s", comms_call_sizes(line, text, sizeof(text)));
     }
-    print_gpus(&view->total, out);
-    print_matrix(&view->total.matrix, true, out);
+}
+
+static void add_arrival(const struct comms_arrival *arrival, struct doc *doc)
+{
+    char all[48] = "", share[16];
+    double waited = comms_arrival_waited(arrival);
+    if (!arrival->calls)
+        return;
+    if (!isnan(waited))
+        (void)snprintf(all, sizeof(all), " (all ranks: %s)",
+                       text_percent(waited, share, sizeof(share)));
+    doc_gap(doc);
+    doc_text(doc,
+             "The last %" PRIu64 " collectives: how often a rank came last, how late after the "
+             "first, and the share of its GPU time spent waiting for the slowest%s",
+             arrival->calls, all);
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "rank");
+    doc_columns(table, DOC_NUMBER, "last", "late", "waited", NULL);
+    for (size_t i = 0; i < arrival->n && i < RANKS_MOST; i++) {
+        struct comms_arrival_said said;
+        comms_arrival_say(arrival, &arrival->rank[i], &said);
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%u", arrival->rank[i].rank);
+        doc_cell(table, "%s", said.last);
+        doc_cell(table, "%s", said.late);
+        doc_cell(table, "%s", said.waited);
+    }
+    add_rest(arrival->n, RANKS_MOST, "ranks", doc);
+}
+
+static void add_communicator(const struct comms_communicator *communicator, size_t at,
+                             struct doc *doc)
+{
+    char name[160];
+    doc_heading(doc, "%s: %u rank%s on %u node%s",
+                comms_call_communicator(communicator, at, name, sizeof(name)), communicator->nranks,
+                communicator->nranks == 1 ? "" : "s", communicator->nodes,
+                communicator->nodes == 1 ? "" : "s");
+    if (communicator->work.n)
+        add_calls(communicator, doc);
+    else
+        doc_text(doc, "nothing was sent");
+    add_arrival(&communicator->arrival, doc);
+}
+
+static void add_ranks(const struct comms_communicator *communicator, struct doc *doc)
+{
+    struct doc_table *table = doc_table(doc);
+    doc_columns(table, DOC_LABEL, "rank", "host", "GPU", "process", "program", "state", NULL);
+    for (size_t i = 0; i < communicator->npresent && i < RANKS_MOST; i++) {
+        const struct comms_rank *rank = &communicator->present[i];
+        const struct comms_header *header = &rank->log->header;
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%u", rank->rank);
+        doc_cell(table, "%s", header->host);
+        doc_cell(table, "%s", rank->gpu[0] ? rank->gpu : "-");
+        doc_cell(table, "%" PRId64, header->pid);
+        doc_cell(table, "%s", header->program);
+        doc_cell(table, "%s", rank->member->state == COMMS_ALIVE ? "not destroyed" : "destroyed");
+    }
+    add_rest(communicator->npresent, RANKS_MOST, "ranks", doc);
+}
+
+/* Ranks, and the matrices that are not the first one. */
+static void add_details(const struct comms_view *view, struct doc *doc)
+{
+    const struct comms_total *total = &view->total;
+    size_t n = view->comms.n;
+    char name[200];
+    doc_fold(doc, "Ranks, calls from each to each, and bytes by powers of ten");
+    for (size_t i = 0; i < n; i++) {
+        const struct comms_communicator *communicator = &view->comms.communicator[i];
+        (void)comms_call_communicator(communicator, i, name, sizeof(name));
+        doc_heading(doc, "%s", name);
+        add_ranks(communicator, doc);
+        if (n > 1 && communicator->ndone && communicator->matrix.n)
+            add_bytes(&communicator->matrix, doc);
+        add_further(&communicator->matrix, name, doc);
+    }
+    if (n > 1 && !view->total_note[0]) {
+        doc_heading(doc, "All communicators");
+        for (uint32_t i = 0; i < total->matrix.n && i < RANKS_MOST; i++)
+            doc_text(doc, "GPU %u: %s", i, comms_call_gpu(&total->gpu[i], name, sizeof(name)));
+        add_rest(total->matrix.n, RANKS_MOST, "GPUs", doc);
+        if (total->assumed)
+            doc_text(doc, "Several GPUs of one process: numbered by the order of its ranks.");
+        if (total->left_out)
+            doc_text(doc, "Left out, as too large for a matrix: communicators %zu",
+                     total->left_out);
+        add_further(&total->matrix, "all communicators", doc);
+    }
+    doc_unfold(doc);
 }
 
 /* ---- over which links ---- */
 
-static void print_link(const struct comms_view *view, const struct comms_link *link, FILE *out)
+static void add_links(const struct comms_view *view, struct doc *doc)
 {
-    char name[120], bytes[24], share[24];
-    double part = comms_link_share(&view->links, link);
-    (void)fprintf(out, "  %-48s %10sB  %s\n",
-                  comms_call_link(&view->total, link, name, sizeof(name)),
-                  units_format_si((double)link->bytes, bytes, sizeof(bytes)),
-                  text_percent(part, share, sizeof(share)));
-}
-
-static void print_links(const struct comms_view *view, FILE *out)
-{
-    char name[120], bytes[24], share[24];
+    char name[120], bytes[24];
     const struct comms_links *links = &view->links;
     if (links->n) {
-        const struct comms_link *hottest = &links->link[0];
-        double part = comms_link_share(links, hottest);
-        (void)fputc('\n', out);
-        text_wrapped(out, 0, 2,
-                     "Busiest link: %s, %sB%s%s%s. All links, and their share of what they can "
-                     "carry in that time:",
-                     comms_call_link(&view->total, hottest, name, sizeof(name)),
-                     units_format_si((double)hottest->bytes, bytes, sizeof(bytes)),
-                     part == part ? ", " : "",
-                     part == part ? text_percent(part, share, sizeof(share)) : "",
-                     part == part ? " of its capacity" : "");
-        for (size_t i = 0; i < links->n && i < PAIRS; i++)
-            print_link(view, &links->link[i], out);
-        if (links->n > PAIRS)
-            (void)fprintf(out, "  ... and %zu less busy links\n", links->n - PAIRS);
+        doc_heading(doc, "Links, the busiest first, and their share of what they can carry");
+        struct doc_table *table = doc_table(doc);
+        doc_column(table, DOC_LABEL, "link");
+        doc_columns(table, DOC_NUMBER, "bytes", "GB/s at most", "share", NULL);
+        for (size_t i = 0; i < links->n && i < LINKS_MOST; i++) {
+            const struct comms_link *link = &links->link[i];
+            doc_row(table, DOC_PLAIN);
+            doc_cell(table, "%s", comms_call_link(&view->total, link, name, sizeof(name)));
+            doc_si(table, (double)link->bytes);
+            if (link->gbps > 0)
+                doc_cell(table, "%.4g", link->gbps);
+            else
+                doc_cell(table, "-");
+            doc_share(table, comms_link_share(links, link));
+        }
+        add_rest(links->n, LINKS_MOST, "less busy links", doc);
     }
     if (view->ports.n && links->unknown_bytes)
-        (void)fprintf(out, "%sB went between GPUs without a known link\n",
-                      units_format_si((double)links->unknown_bytes, bytes, sizeof(bytes)));
+        doc_text(doc, "%sB went between GPUs without a known link",
+                 units_format_si((double)links->unknown_bytes, bytes, sizeof(bytes)));
 }
 
 /* ---- copies ---- */
 
-static const char *in_gigabytes(double rate, char buf[static 24])
+static void add_copies_row(const struct copies_row *row, struct doc_table *table)
 {
-    (void)snprintf(buf, 24, isnan(rate) ? "-" : rate < 999.995e9 ? "%.2f" : "%.0f", rate / 1e9);
-    return buf;
+    double gbps = copies_row_speed(row) / 1e9;
+    doc_row(table, DOC_PLAIN);
+    doc_cell(table, "%s", row->from);
+    doc_cell(table, "%s", row->to);
+    doc_cell(table, "%s", copies_row_word(row));
+    doc_cell(table, "%" PRIu64, row->calls);
+    doc_si(table, (double)row->bytes);
+    doc_seconds(table, row->timed_ns ? (double)row->timed_ns / 1e9 : (double)NAN);
+    if (isnan(gbps))
+        doc_cell(table, "-");
+    else
+        doc_cell(table, gbps < 999.995 ? "%.2f" : "%.0f", gbps);
 }
 
-static void print_copies_row(const struct copies_row *row, FILE *out)
+static void add_copies(const struct copies *copies, struct doc *doc)
 {
-    char bytes[24], time[24] = "-", rate[24];
-    if (row->timed_ns)
-        (void)units_format_seconds((double)row->timed_ns / 1e9, time, sizeof(time));
-    (void)fprintf(out, "  %-13.24s %-13.24s %-15s %9" PRIu64 " %8s %8s %6s\n", row->from, row->to,
-                  copies_row_word(row), row->calls,
-                  units_format_si((double)row->bytes, bytes, sizeof(bytes)), time,
-                  in_gigabytes(copies_row_speed(row), rate));
-}
-
-/* With an empty line before it unless it is `first`. */
-static void print_copies(const struct copies *copies, bool first, FILE *out)
-{
-    char text[200];
     if (!copies->nlogs)
         return;
-    (void)fputs(first ? "" : "\n", out);
-    text_wrapped(
-        out, 0, 2,
-        "Copies of %zu process%s, as reported by CUPTI; time on the GPU, summed over copies",
-        copies->nlogs, copies->nlogs == 1 ? "" : "es");
+    doc_heading(doc, "Copies");
+    doc_text(doc, "Of %zu process%s, as reported by CUPTI; time on the GPU, summed over copies",
+             copies->nlogs, copies->nlogs == 1 ? "" : "es");
     if (!copies->n) {
-        (void)fputs("  nothing was copied\n", out);
+        doc_text(doc, "nothing was copied");
         return;
     }
-    (void)fprintf(out, "  %-13s %-13s %-15s %9s %8s %8s %6s\n", "from", "to", "memory", "calls",
-                  "bytes", "time", "GB/s");
-    for (size_t i = 0; i < copies->n && i < ROWS_MOST; i++) {
-        bool several = strcmp(copies->row[0].host, copies->row[copies->n - 1].host) != 0;
+    bool several = strcmp(copies->row[0].host, copies->row[copies->n - 1].host) != 0;
+    struct doc_table *table = doc_table(doc);
+    doc_columns(table, DOC_LABEL, "from", "to", "memory", NULL);
+    doc_columns(table, DOC_NUMBER, "calls", "bytes", "time", "GB/s", NULL);
+    for (size_t i = 0; i < copies->n && i < COPIES_MOST; i++) {
         if (several && (!i || strcmp(copies->row[i - 1].host, copies->row[i].host) != 0)) {
-            (void)snprintf(text, sizeof(text), "%.150s", copies->row[i].host);
-            (void)fprintf(out, "  %s\n", text_one_line(text));
+            doc_row(table, DOC_GROUP);
+            doc_cell(table, "%s", copies->row[i].host);
         }
-        print_copies_row(&copies->row[i], out);
+        add_copies_row(&copies->row[i], table);
     }
-    if (copies->n > ROWS_MOST)
-        (void)fprintf(out, "  ... and %zu more\n", copies->n - ROWS_MOST);
+    add_rest(copies->n, COPIES_MOST, "rows", doc);
 }
 
-void comms_print(const struct comms_view *view, FILE *out)
+void comms_add_tables_to_doc(const struct comms_view *view, struct doc *doc)
 {
-    const struct comms *comms = &view->comms;
-    for (size_t i = 0; i < comms->n; i++) {
-        const struct comms_communicator *communicator = &comms->communicator[i];
-        print_who(communicator, i, out);
-        if (!communicator->ndone) {
-            (void)fputs("  nothing was sent\n", out);
-            continue;
-        }
-        print_lines(communicator, out);
-        if (communicator->matrix.n)
-            print_matrix(&communicator->matrix, comms->n == 1, out);
-        else
-            (void)fprintf(out, "\n  no matrix of more than %d ranks\n", COMMS_MATRIX_RANKS);
-    }
-    print_total(view, out);
-    print_links(view, out);
-    print_copies(&view->copies, comms->n == 0, out);
+    add_links(view, doc);
     if (!view->total_note[0])
-        comms_nvlink_check_print(&view->nvlink_check, &view->counters, out);
+        comms_nvlink_check_add_to_doc(&view->nvlink_check, &view->counters, doc);
+    add_copies(&view->copies, doc);
+    for (size_t i = 0; i < view->comms.n; i++)
+        add_communicator(&view->comms.communicator[i], i, doc);
+    if (view->comms.n)
+        add_details(view, doc);
 }

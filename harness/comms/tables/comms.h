@@ -1,28 +1,34 @@
-/* Who sent how much to whom, and a running job as NCCL's RAS service tells it, in 80 columns. */
+/* Who sent how much to whom, and a running job as NCCL's RAS service describes it, as blocks that a
+ * person reads. */
 #ifndef CONTEND_COMMS_TABLES_COMMS_H
 #define CONTEND_COMMS_TABLES_COMMS_H
 
-#include <stdio.h>
-
 #include "harness/comms/findings/nvlink_delta.h"
 #include "harness/comms/findings/view.h"
+#include "harness/show/doc/doc.h"
 
-/*
- * One communicator after the other: its ranks, a table by collective, a matrix of bytes and one of
- * calls; then those between GPUs, of all together, and NVLink's
- * counters beside them.
- */
-void comms_print(const struct comms_view *view, FILE *out);
+/* "WHAT; 2 warnings", and the findings, which are borrowed. */
+void comms_add_findings_to_doc(const char *what, const struct findings *findings, struct doc *doc);
+
+/* What went between GPUs and what was found, then the matrix of bytes: of several communicators
+ * from GPU to GPU, of one from rank to rank. Borrows the findings. */
+void comms_add_verdict_to_doc(const struct comms_view *view, struct doc *doc);
+
+/* Links, NVLink's counters, copies, the calls of each communicator; folded, its ranks and further
+ * matrices. */
+void comms_add_tables_to_doc(const struct comms_view *view, struct doc *doc);
 
 /* Nothing where nothing was counted, or why it could not. */
-void comms_nvlink_check_print(const struct comms_nvlink_check *nvlink_check,
-                              const struct comms_counters *counters, FILE *out);
+void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *nvlink_check,
+                                   const struct comms_counters *counters, struct doc *doc);
 
-/* NVLink's traffic beside a running job; or, in a line, why nothing could be counted. */
-void comms_nvlink_delta_print(const struct comms_nvlink_delta *nvlink_delta, FILE *out);
+/* What NVLink moved beside a job that runs; or, in a line, why nothing could be counted. */
+void comms_nvlink_delta_add_to_doc(const struct comms_nvlink_delta *nvlink_delta, struct doc *doc);
 
-/* `before`: the same job some seconds earlier, for what was launched meanwhile. */
-void ras_print(const struct ras *before, const struct ras *now, double seconds, FILE *out);
+/* `before`: the same job some seconds earlier, for what was launched meanwhile. Borrows the
+ * findings. */
+void ras_add_to_doc(const struct ras *before, const struct ras *now, double seconds,
+                    const struct findings *findings, struct doc *doc);
 
 /* The service's own text, each line of it made harmless. */
 void ras_print_text(const char *text, FILE *out);

@@ -1,8 +1,7 @@
-#include "harness/comms/tables/comms.h"
-
 #include <inttypes.h>
 #include <string.h>
 
+#include "harness/comms/tables/comms.h"
 #include "harness/lib/base/text.h"
 
 enum { RANKS_SHOWN = 16 };
@@ -14,19 +13,21 @@ static const char *state_of(const struct ras_rank *rank)
     return rank->leaves ? "leaves" : rank->init_state ? "starts" : "runs";
 }
 
-static void print_rank(const struct ras_rank *rank, FILE *out)
+static void add_ranks(const struct ras_communicator *communicator, struct doc *doc)
 {
-    (void)fprintf(out, "  %6" PRId64 "  %-24.24s %10" PRId64 "  %4" PRId64 "  %s\n", rank->rank,
-                  rank->host, rank->pid, rank->gpu, state_of(rank));
-}
-
-static void print_ranks(const struct ras_communicator *communicator, FILE *out)
-{
-    (void)fprintf(out, "  %6s  %-24s %10s  %4s  %s\n", "rank", "host", "process", "GPU", "state");
-    for (size_t i = 0; i < communicator->nranks && i < RANKS_SHOWN; i++)
-        print_rank(&communicator->rank[i], out);
+    struct doc_table *table = doc_table(doc);
+    doc_columns(table, DOC_LABEL, "rank", "host", "process", "GPU", "state", NULL);
+    for (size_t i = 0; i < communicator->nranks && i < RANKS_SHOWN; i++) {
+        const struct ras_rank *rank = &communicator->rank[i];
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%" PRId64, rank->rank);
+        doc_cell(table, "%s", rank->host);
+        doc_cell(table, "%" PRId64, rank->pid);
+        doc_cell(table, "%" PRId64, rank->gpu);
+        doc_cell(table, "%s", state_of(rank));
+    }
     if (communicator->nranks > RANKS_SHOWN)
-        (void)fprintf(out, "  ... and %zu more ranks\n", communicator->nranks - RANKS_SHOWN);
+        doc_text(doc, "... and %zu more ranks", communicator->nranks - RANKS_SHOWN);
 }
 
 struct range {
@@ -46,39 +47,47 @@ static struct range range_of(const struct ras_communicator *communicator, size_t
     return range;
 }
 
-static void print_funcs(const struct ras *before, const struct ras *now,
-                        const struct ras_communicator *communicator, double seconds, FILE *out)
+static void add_funcs(const struct ras *before, const struct ras *now,
+                      const struct ras_communicator *communicator, double seconds, struct doc *doc)
 {
     const struct ras_communicator *earlier = ras_find(before, communicator);
-    (void)fprintf(out, "\n  %-20s %16s %16s %14s\n", "launched", "by the first", "by the last",
-                  "a second");
+    doc_gap(doc);
+    struct doc_table *table = doc_table(doc);
+    doc_column(table, DOC_LABEL, "launched");
+    doc_columns(table, DOC_NUMBER, "by the first", "by the last", "per s", NULL);
     for (size_t f = 0; f < now->nfuncs; f++) {
         struct range range = range_of(communicator, f);
         size_t was = ras_find_func(before, now->func[f]);
         if (!range.most)
             continue;
         uint64_t first = earlier && was < before->nfuncs ? range_of(earlier, was).most : 0;
-        (void)fprintf(out, "  %-20s %16" PRIu64 " %16" PRIu64, now->func[f], range.most,
-                      range.least);
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%s", now->func[f]);
+        doc_cell(table, "%" PRIu64, range.most);
+        doc_cell(table, "%" PRIu64, range.least);
         if (earlier && range.most >= first)
-            (void)fprintf(out, " %14.4g\n", (double)(range.most - first) / seconds);
+            doc_cell(table, "%.4g", (double)(range.most - first) / seconds);
         else
-            (void)fprintf(out, " %14s\n", "-");
+            doc_cell(table, "-");
     }
 }
 
-void ras_print(const struct ras *before, const struct ras *now, double seconds, FILE *out)
+void ras_add_to_doc(const struct ras *before, const struct ras *now, double seconds,
+                    const struct findings *findings, struct doc *doc)
 {
-    (void)fprintf(out, "NCCL %s, %zu communicator%s\n", now->version, now->n,
-                  now->n == 1 ? "" : "s");
+    char what[120];
+    (void)snprintf(what, sizeof(what), "NCCL %s, %zu communicator%s", now->version, now->n,
+                   now->n == 1 ? "" : "s");
+    comms_add_findings_to_doc(what, findings, doc);
     for (size_t i = 0; i < now->n; i++) {
         const struct ras_communicator *communicator = &now->communicator[i];
-        (void)fprintf(out, "\ncommunicator %zu (%s): %" PRId64 " ranks\n", i + 1,
-                      communicator->hash, communicator->size);
-        print_ranks(communicator, out);
-        print_funcs(before, now, communicator, seconds, out);
+        doc_heading(doc, "communicator %zu (%s): %" PRId64 " ranks", i + 1, communicator->hash,
+                    communicator->size);
+        add_ranks(communicator, doc);
+        add_funcs(before, now, communicator, seconds, doc);
     }
-    (void)fputs("\nNot known from outside: bytes of calls, algorithms, sends and receives.\n", out);
+    doc_gap(doc);
+    doc_text(doc, "Not known from outside: bytes of calls, algorithms, sends and receives.");
 }
 
 void ras_print_text(const char *text, FILE *out)

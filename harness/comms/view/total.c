@@ -22,18 +22,6 @@ double comms_log10(uint64_t value)
     return value ? log10((double)value) : NAN;
 }
 
-void comms_matrix_log_ends(const struct comms_matrix *matrix, double ends[static 2])
-{
-    ends[0] = INFINITY;
-    ends[1] = 0;
-    for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++) {
-        ends[0] = fmin(ends[0], comms_log10(matrix->bytes[i])); /* of NaN the other */
-        ends[1] = fmax(ends[1], comms_log10(matrix->bytes[i]));
-    }
-    if (ends[1] - ends[0] < 1)
-        ends[0] = fmax(0, ends[1] - 1);
-}
-
 char *comms_call_gpu(const struct comms_gpu *gpu, char *buf, size_t size)
 {
     char number[32] = "";

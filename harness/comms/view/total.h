@@ -44,8 +44,5 @@ char *comms_call_gpu(const struct comms_gpu *gpu, char *buf, size_t size);
 
 /* Of a scale by powers of ten; of 0, which has none, NaN. */
 double comms_log10(uint64_t value);
-/* The least and the most of such a scale for bytes, a power of ten apart, or noise had all colours.
- */
-void comms_matrix_log_ends(const struct comms_matrix *matrix, double ends[static 2]);
 
 #endif

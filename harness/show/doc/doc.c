@@ -19,6 +19,13 @@ static char *format(struct doc *doc, const char *fmt, va_list args)
     return NULL;
 }
 
+/* What a machine or a log says commands no terminal. */
+static void one_line(char *text)
+{
+    if (text)
+        (void)text_one_line(text);
+}
+
 static struct doc_block *add(struct doc *doc, enum doc_block_kind kind)
 {
     struct doc_block *block = array_add(doc->block, doc->n, doc->capacity);
@@ -34,7 +41,7 @@ void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
     struct doc_block *block = add(doc, kind);
     va_start(args, fmt);
     if (block)
-        block->text = format(doc, fmt, args);
+        one_line(block->text = format(doc, fmt, args));
     va_end(args);
 }
 
@@ -121,8 +128,9 @@ void doc_cell(struct doc_table *table, const char *fmt, ...)
     if (!row || table->at == DOC_COLUMNS)
         return;
     va_start(args, fmt);
-    row->cell[table->at++] = format(table->doc, fmt, args);
+    row->cell[table->at] = format(table->doc, fmt, args);
     va_end(args);
+    one_line(row->cell[table->at++]);
 }
 
 void doc_si(struct doc_table *table, double value)

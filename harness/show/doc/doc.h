@@ -131,8 +131,7 @@ void doc_print(const struct doc *doc, FILE *out, bool color, bool all);
 /* doc_markdown.c: GitHub's. It takes comments of 65,536 characters: the end of a long table is left
  * out, and it says how much. */
 void doc_print_markdown(const struct doc *doc, FILE *out);
-/* doc_html.c: what stands in a section of a page; findings that do not lead as items of a list. */
+/* doc_html.c: what stands in a section of a page. */
 void doc_print_html(const struct doc *doc, FILE *out);
-void doc_print_html_finding(const struct finding *finding, FILE *out);
 
 #endif

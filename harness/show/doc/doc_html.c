@@ -91,7 +91,7 @@ static void print_sentence(const struct finding *finding, FILE *out)
     print_command(finding, out);
 }
 
-void doc_print_html_finding(const struct finding *finding, FILE *out)
+static void print_finding(const struct finding *finding, FILE *out)
 {
     static const char *const classes[FINDING_SEVERITIES] = {"note", "doubt", "bad"};
     const char *outcome = finding_outcome_name(finding->outcome);
@@ -116,14 +116,16 @@ static void print_findings(const struct doc_block *block, FILE *out)
             worst = findings->all[i].severity;
     if (leading)
         (void)fprintf(out, "<div class=\"verdict%s\">\n", classes[worst]);
+    else
+        (void)fputs("<ul class=\"findings\">\n", out);
     for (size_t i = 0; i < findings->n && leading; i++)
         if (findings_leads(findings, i))
             print_sentence(&findings->all[i], out);
     for (int severity = FINDING_BAD; severity >= FINDING_NOTE && !leading; severity--)
         for (size_t i = 0; i < findings->n; i++)
             if ((int)findings->all[i].severity == severity && !findings_leads(findings, i))
-                doc_print_html_finding(&findings->all[i], out);
-    (void)fputs(leading ? "</div>\n" : "", out);
+                print_finding(&findings->all[i], out);
+    (void)fputs(leading ? "</div>\n" : "</ul>\n", out);
 }
 
 void doc_print_html(const struct doc *doc, FILE *out)

@@ -79,7 +79,7 @@ static void print_count(const struct findings *findings, FILE *out)
     (void)fputs("</p>\n</div>\n", out);
 }
 
-void html_verdict(const char *name, const struct findings *findings, FILE *out)
+static void print_verdict(const char *name, const struct findings *findings, FILE *out)
 {
     struct doc doc = {0};
     if (name[0])
@@ -142,7 +142,7 @@ static void print_verdicts(const struct html_page *page, FILE *out)
     (void)fprintf(out, "<div class=\"sides%s\">\n", page->nsides > 1 ? " two" : "");
     for (size_t i = 0; i < page->nsides; i++) {
         (void)fputs("<div>", out);
-        html_verdict(side_name(page, i), &page->sides[i].recorded->findings, out);
+        print_verdict(side_name(page, i), &page->sides[i].recorded->findings, out);
         (void)fputs("</div>\n", out);
     }
     (void)fputs("</div>\n", out);

@@ -31,13 +31,6 @@ void html_facts(const struct html_side *side, FILE *out)
     html_doc(&doc, out);
 }
 
-void html_findings(const struct findings *findings, FILE *out)
-{
-    struct doc doc = {0};
-    doc_findings(&doc, findings, DOC_REST);
-    html_doc(&doc, out);
-}
-
 static void print_note(const char *name, const char *text, FILE *out)
 {
     (void)fputs("<li class=\"note\">", out);
@@ -50,8 +43,10 @@ static void print_note(const char *name, const char *text, FILE *out)
 void html_warnings(const struct html_side *side, FILE *out)
 {
     const struct result *result = &side->recorded->result;
+    struct doc doc = {0};
+    doc_findings(&doc, &side->recorded->findings, DOC_REST);
+    html_doc(&doc, out);
     (void)fputs("<ul class=\"findings\">\n", out);
-    html_findings(&side->recorded->findings, out);
     for (size_t i = 0; i < result->narms; i++)
         if (!result->arms[i].alone && result->arms[i].plan.status == PLAN_SKIPPED)
             print_note(arm_name(&result->arms[i]), result->arms[i].plan.reason, out);

@@ -16,18 +16,11 @@ void html_element(const char *tag, FILE *out, const char *fmt, ...)
 #define html_say(out, ...) html_element("", (out), __VA_ARGS__)
 #define html_line(tag, out, ...) (html_element((tag), (out), __VA_ARGS__), (void)fputc('\n', (out)))
 
-/* html.c: all in front of what <body> holds, and the verdict that findings come to. */
+/* html.c: all in front of what <body> holds. */
 void html_begin(const char *title, FILE *out);
-void html_verdict(const char *name, const struct findings *findings, FILE *out);
 
 /* As HTML; frees it. */
 void html_doc(struct doc *doc, FILE *out);
-
-/* A cell that names a row. */
-#define HTML_NAME "th scope=\"row\""
-
-/* html_about.c: items of a list, those that do not lead, the worst first. */
-void html_findings(const struct findings *findings, FILE *out);
 
 /* Sections of a side. They print nothing where the result has nothing for them. */
 void html_throughput(const struct html_side *side, FILE *out); /* html_chart.c */
