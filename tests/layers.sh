@@ -91,7 +91,7 @@ check_order() {
 
 check_neighbours() {
     local shows='figures do not know what people read, nor the other way round'
-    must_not '"harness/show/(report|summary|doc|result|html)/' "$shows" < <(sources harness/show/data; sources harness/show/figures)
+    must_not '"harness/show/(report|doc|result|html)/' "$shows" < <(sources harness/show/data; sources harness/show/figures)
     must_not '"harness/show/(data|figures)/' "$shows" \
         < <(sources harness/show ! -path '*/draw/*' ! -path '*/data/*' ! -path '*/figures/*')
     must_not '"harness/ranks/mpi/' "only job knows mpi, and cmd an MPI process's main" \

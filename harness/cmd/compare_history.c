@@ -10,9 +10,8 @@
 #include "harness/lib/say/log.h"
 #include "harness/lib/say/terminal.h"
 #include "harness/lib/sys/signals.h"
+#include "harness/show/doc/doc.h"
 #include "harness/show/figures/history_figure.h"
-#include "harness/show/report/markdown.h"
-#include "harness/show/summary/findings.h"
 #include "harness/store/files/below.h"
 #include "harness/store/files/directory.h"
 #include "harness/store/forms/forms.h"
@@ -215,27 +214,21 @@ static int draw(const struct reading *reading, struct err *err)
     return rc;
 }
 
-static bool has_doubt(const struct findings *findings)
-{
-    for (size_t i = 0; i < findings->n; i++)
-        if (findings->all[i].severity == FINDING_DOUBT && !findings->all[i].subject[0])
-            return true;
-    return false;
-}
-
 static int print(const struct reading *reading, const struct findings *findings)
 {
     const char *key = reading->machines.machine[0].key.key;
+    struct doc doc = {0};
     if (reading->args->json)
         return cmd_print_json(history_to_json(&reading->history, key, findings), 2);
-    if (reading->args->markdown) {
-        markdown_print_findings(findings, stdout);
-        return cmd_finish();
-    }
-    bool color = terminal_has_color(STDOUT_FILENO);
-    (void)printf("Machine %s\n%s", key, has_doubt(findings) ? "\n" : "");
-    findings_print_first(findings, stdout, color);
-    findings_print(findings, stdout, color);
+    doc_findings(&doc, findings, DOC_LEADING);
+    doc_gap(&doc);
+    doc_text(&doc, "Machine %s", key);
+    doc_findings(&doc, findings, DOC_REST);
+    if (reading->args->markdown)
+        doc_print_markdown(&doc, stdout);
+    else
+        doc_print(&doc, stdout, terminal_has_color(STDOUT_FILENO), reading->args->verbose);
+    doc_free(&doc);
     return cmd_finish();
 }
 

@@ -16,7 +16,7 @@
 #include "harness/machine/topo/topo_check.h"
 #include "harness/machine/topo/topo_gpu.h"
 #include "harness/plan/placement/options.h"
-#include "harness/show/summary/findings.h"
+#include "harness/show/doc/doc.h"
 #include "harness/store/forms/forms.h"
 #include "harness/store/json/machine.h"
 
@@ -243,7 +243,7 @@ static int print_findings(const struct topo *topo, struct err *err)
     struct findings findings = {0};
     int rc = topo_check(topo, &findings, err);
     if (!rc)
-        findings_print(&findings, stdout, false);
+        doc_print_findings(&findings, stdout, false);
     findings_free(&findings);
     return rc;
 }

@@ -17,7 +17,7 @@
 #include "harness/plan/placement/check.h"
 #include "harness/plan/placement/options.h"
 #include "harness/plan/placement/plan.h"
-#include "harness/show/summary/findings.h"
+#include "harness/show/doc/doc.h"
 #include "harness/store/json/plan.h"
 
 struct place_args {
@@ -160,7 +160,7 @@ static int print_plan(const struct topo *topo, const struct plan *plan,
     if (!rc)
         rc = find_here(topo, plan, &findings, err);
     if (!rc)
-        findings_print(&findings, stdout, false);
+        doc_print_findings(&findings, stdout, false);
     findings_free(&findings);
     return rc ? rc : print_commands(topo, plan, args, err);
 }

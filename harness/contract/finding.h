@@ -1,7 +1,7 @@
 /*
  * A finding: something that is wrong, odd, better or worth doing, or how a check or a comparison
  * ended, said so that a person, a script and a report can use it. Whoever decides that there is one
- * makes it; each form that is printed has one printer: table/findings, json/findings, report/.
+ * makes it; each form has one printer: show/doc, store/json/findings, show/report.
  */
 #ifndef CONTEND_CONTRACT_FINDING_H
 #define CONTEND_CONTRACT_FINDING_H

@@ -12,7 +12,8 @@
 #include "harness/doctor/cmd/doctor_meter.h"
 #include "harness/doctor/reader/host.h"
 #include "harness/lib/say/log.h"
-#include "harness/show/summary/findings.h"
+#include "harness/plan/placement/check.h"
+#include "harness/show/doc/doc.h"
 
 /* How long the others are looked at behind an --apply. */
 static const double cost_s = 3;
@@ -177,6 +178,7 @@ static int plan_and_show(const struct view *view, const struct view_process **le
                          struct err *err)
 {
     struct topo own = {0};
+    struct findings findings = {0};
     const struct topo *topo = host_topo(view);
     int rc = 0;
     if (!topo) {
@@ -188,7 +190,10 @@ static int plan_and_show(const struct view *view, const struct view_process **le
     if (!rc)
         show(view, leads, n, plan, out);
     if (!rc)
-        rc = findings_print_plan(topo, plan, out, err);
+        rc = plan_check(topo, plan, &findings, err);
+    if (!rc)
+        doc_print_findings(&findings, out, false);
+    findings_free(&findings);
     topo_free(&own);
     return rc;
 }

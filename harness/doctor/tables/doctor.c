@@ -5,7 +5,7 @@
 
 #include "harness/doctor/reader/host.h"
 #include "harness/lib/base/text.h"
-#include "harness/show/summary/findings.h"
+#include "harness/show/doc/doc.h"
 
 static void tell_refused(const struct view *view, char *buf, size_t size)
 {
@@ -101,7 +101,7 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
                       n == 1 ? "" : "es", tasks, tasks == 1 ? "" : "s", view->wall_s);
         if (!diagnosis->n)
             (void)fprintf(out, "\n%s\n", doctor_tell_none_found(view));
-        findings_print(&findings, out, color);
+        doc_print_findings(&findings, out, color);
         (void)fputc('\n', out);
         if (doctor_tell_unread(view, unread, sizeof(unread))[0])
             text_wrap(unread, 0, 0, out);

@@ -7,7 +7,6 @@
 #include "harness/lib/base/array.h"
 #include "harness/lib/base/text.h"
 #include "harness/lib/base/units.h"
-#include "harness/show/summary/findings.h"
 
 /* NULL, and the doc has failed: no memory. */
 static char *format(struct doc *doc, const char *fmt, va_list args)
@@ -45,10 +44,27 @@ void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
     va_end(args);
 }
 
+/* What is to be known before the table is read. */
+static bool is_first(const struct finding *finding)
+{
+    return !finding->subject[0] && finding->severity == FINDING_DOUBT;
+}
+
+bool doc_leads(const struct findings *findings, size_t i)
+{
+    const struct finding *finding = &findings->all[i];
+    if (finding->subject[0] || is_first(finding) || finding->command[0])
+        return !finding->subject[0];
+    while (i-- > 0)
+        if (!findings->all[i].subject[0] && !is_first(&findings->all[i]))
+            return false;
+    return true;
+}
+
 void doc_findings(struct doc *doc, const struct findings *findings, enum doc_which which)
 {
     size_t i = 0;
-    while (i < findings->n && findings_leads(findings, i) != (which == DOC_LEADING))
+    while (i < findings->n && doc_leads(findings, i) != (which == DOC_LEADING))
         i++;
     struct doc_block *block = i < findings->n ? add(doc, DOC_FINDINGS) : NULL;
     if (block) {

@@ -73,7 +73,7 @@ enum doc_block_kind {
     DOC_UNFOLD,
 };
 
-/* Those that lead (findings_leads), in their order; and the rest, behind what they are about. */
+/* Those that lead (doc_leads), in their order; and the rest, behind what they are about. */
 enum doc_which { DOC_LEADING, DOC_REST };
 
 struct doc_block {
@@ -103,6 +103,10 @@ void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
 /* Nothing where there are none of those; `findings` must live as long as the doc. */
 void doc_findings(struct doc *doc, const struct findings *findings, enum doc_which which);
 
+/* What stands above all else: of the whole doubts, the first of the others, and what has a command.
+ */
+bool doc_leads(const struct findings *findings, size_t i);
+
 /* The verdict of a document, which keeps a copy: of the whole, with what is to be typed. */
 void doc_verdict(struct doc *doc, const struct finding *finding);
 
@@ -128,6 +132,8 @@ void doc_free(struct doc *doc);
 /* doc_terminal.c: at 80 columns; `all`: also details, what is folded, and all findings that do not
  * lead; otherwise those that are bad and the first doubts. */
 void doc_print(const struct doc *doc, FILE *out, bool color, bool all);
+/* Findings alone, all of them, behind something else. */
+void doc_print_findings(const struct findings *findings, FILE *out, bool color);
 /* doc_markdown.c: GitHub's. It takes comments of 65,536 characters: the end of a long table is left
  * out, and it says how much. */
 void doc_print_markdown(const struct doc *doc, FILE *out);

@@ -1,6 +1,5 @@
 #include "harness/show/doc/doc.h"
 #include "harness/show/report/escape.h"
-#include "harness/show/summary/findings.h"
 
 static void print_element(const char *open, const char *text, const char *close, FILE *out)
 {
@@ -112,18 +111,18 @@ static void print_findings(const struct doc_block *block, FILE *out)
     bool leading = block->which == DOC_LEADING;
     size_t worst = FINDING_NOTE;
     for (size_t i = 0; i < findings->n; i++)
-        if (findings_leads(findings, i) && findings->all[i].severity > worst)
+        if (doc_leads(findings, i) && findings->all[i].severity > worst)
             worst = findings->all[i].severity;
     if (leading)
         (void)fprintf(out, "<div class=\"verdict%s\">\n", classes[worst]);
     else
         (void)fputs("<ul class=\"findings\">\n", out);
     for (size_t i = 0; i < findings->n && leading; i++)
-        if (findings_leads(findings, i))
+        if (doc_leads(findings, i))
             print_sentence(&findings->all[i], out);
     for (int severity = FINDING_BAD; severity >= FINDING_NOTE && !leading; severity--)
         for (size_t i = 0; i < findings->n; i++)
-            if ((int)findings->all[i].severity == severity && !findings_leads(findings, i))
+            if ((int)findings->all[i].severity == severity && !doc_leads(findings, i))
                 print_finding(&findings->all[i], out);
     (void)fputs(leading ? "</div>\n" : "</ul>\n", out);
 }

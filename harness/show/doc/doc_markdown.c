@@ -3,7 +3,6 @@
 #include "harness/show/doc/doc.h"
 #include "harness/show/report/escape.h"
 #include "harness/show/report/markdown.h"
-#include "harness/show/summary/findings.h"
 
 enum { TABLE_ROWS = 40 };
 
@@ -73,8 +72,7 @@ static void print_findings(const struct doc_block *block, FILE *out)
     const struct findings *findings = block->findings;
     bool any = false;
     for (size_t i = 0; i < findings->n; i++)
-        if (!findings->all[i].subject[0] &&
-            findings_leads(findings, i) == (block->which == DOC_LEADING))
+        if (!findings->all[i].subject[0] && doc_leads(findings, i) == (block->which == DOC_LEADING))
             markdown_print_sentence(&findings->all[i], out);
     for (size_t i = 0; i < findings->n && block->which == DOC_REST; i++) {
         if (!findings->all[i].subject[0])

@@ -3,7 +3,6 @@
 #include "harness/lib/base/strbuf.h"
 #include "harness/lib/base/text.h"
 #include "harness/show/doc/doc.h"
-#include "harness/show/summary/findings.h"
 
 /* A longer name of a line has that line to itself; a longer cell is cut. */
 enum { LABEL_MOST = 45, CELL_MOST = 27 };
@@ -264,6 +263,87 @@ static void print_table(const struct screen *screen, const struct doc_table *tab
     }
 }
 
+static void print_command(const struct screen *screen, const struct finding *finding,
+                          const char *indent)
+{
+    if (finding->command[0]) /* not wrapped: it is to be copied */
+        (void)fprintf(screen->out, "%sto apply it: %s\n", indent, finding->command);
+}
+
+static void print_painted(const struct screen *screen, const char *text, int indent,
+                          enum paint paint)
+{
+    (void)fputs(code_of(screen, paint), screen->out);
+    text_wrap(text, 0, indent, screen->out);
+    (void)fputs(end_of(screen, paint), screen->out);
+}
+
+static void print_subject(const struct screen *screen, const struct finding *finding)
+{
+    static const char marks[FINDING_SEVERITIES] = {'-', '~', '!'};
+    char line[sizeof(finding->subject) + sizeof(finding->sentence) + 8];
+    (void)snprintf(line, sizeof(line), "%c %s: %s", marks[finding->severity], finding->subject,
+                   finding->sentence);
+    print_painted(screen, line, 2, finding->severity == FINDING_BAD ? PAINT_BAD : PAINT_NONE);
+    print_command(screen, finding, "  ");
+}
+
+/* Those that lead, or the rest of those of the whole. Whether any was. */
+static bool print_whole(const struct screen *screen, const struct findings *findings, bool leading)
+{
+    bool any = false;
+    for (size_t i = 0; i < findings->n; i++) {
+        const struct finding *finding = &findings->all[i];
+        if (finding->subject[0] || doc_leads(findings, i) != leading)
+            continue;
+        (void)fputs(any ? "\n" : "", screen->out);
+        print_painted(screen, finding->sentence, 0, PAINT_BOLD);
+        print_command(screen, finding, "");
+        any = true;
+    }
+    return any;
+}
+
+/* Notes that explain a number, or say what is usual. */
+static bool is_detail(const struct finding *finding)
+{
+    static const char *const ids[] = {"absent_here", "bound", "machine_moved", "units_alike"};
+    for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+        if (finding->severity == FINDING_NOTE && !strcmp(finding->id, ids[i]))
+            return true;
+    return false;
+}
+
+/* A few doubts say enough. */
+static bool is_shown(const struct finding *finding, bool all, size_t *doubts)
+{
+    enum { DOUBTS = 2 };
+    if (!finding->subject[0])
+        return false;
+    if (finding->severity == FINDING_DOUBT)
+        return ++*doubts <= DOUBTS || all;
+    return all || !is_detail(finding);
+}
+
+static void print_findings(const struct screen *screen, const struct findings *findings,
+                           bool leading)
+{
+    size_t doubts = 0, shown = 0;
+    bool any = print_whole(screen, findings, leading);
+    for (size_t i = 0; i < findings->n && !leading; i++) {
+        size_t before = doubts;
+        bool show = is_shown(&findings->all[i], screen->all, &doubts);
+        shown += show && doubts > before;
+        if (!show)
+            continue;
+        (void)fputs(any ? "\n" : "", screen->out);
+        any = false;
+        print_subject(screen, &findings->all[i]);
+    }
+    if (doubts > shown)
+        (void)fprintf(screen->out, "~ %zu more warnings: with -v\n", doubts - shown);
+}
+
 static void print_block(struct screen *screen, const struct doc_block *block)
 {
     const char *text = block->text ? block->text : "";
@@ -280,8 +360,7 @@ static void print_block(struct screen *screen, const struct doc_block *block)
     else if (block->kind == DOC_TABLE)
         print_table(screen, block->table);
     else
-        findings_print_some(block->findings, block->which == DOC_LEADING, screen->all, screen->out,
-                            screen->color);
+        print_findings(screen, block->findings, block->which == DOC_LEADING);
 }
 
 void doc_print(const struct doc *doc, FILE *out, bool color, bool all)
@@ -297,4 +376,14 @@ void doc_print(const struct doc *doc, FILE *out, bool color, bool all)
         else if (!folded && (all || block->kind != DOC_NOTE))
             print_block(&screen, block);
     }
+}
+
+void doc_print_findings(const struct findings *findings, FILE *out, bool color)
+{
+    struct doc doc = {0};
+    doc_findings(&doc, findings, DOC_LEADING);
+    doc_findings(&doc, findings, DOC_REST);
+    (void)fputs(doc.n ? "\n" : "", out);
+    doc_print(&doc, out, color, true);
+    doc_free(&doc);
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "bench/registry.h"
-#include "harness/show/summary/findings.h"
+#include "harness/show/doc/doc.h"
 #include "harness/store/forms/forms.h"
 #include "harness/verdict/odd/odd.h"
 #include "tests/lib/fixture_dims.h"
@@ -99,7 +99,7 @@ static char *tell(const struct sheet *sheet)
     size_t size;
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    findings_print(&sheet->findings, out, false);
+    doc_print_findings(&sheet->findings, out, false);
     assert_int_equal(fclose(out), 0);
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
         assert_in_range(strcspn(line, "\n"), 0, 80);

@@ -1,5 +1,5 @@
 /* Findings as a person reads them: marks, order, line ends, commands, color. */
-#include "harness/show/summary/findings.h"
+#include "harness/show/doc/doc.h"
 #include "tests/lib/unit.h"
 
 enum { COLUMNS = 79 };
@@ -30,7 +30,7 @@ static char *print(const struct finding *const *all, size_t n, bool color)
         assert_int_equal(findings_add(&findings, all[i], NULL), 0);
     FILE *out = open_memstream(&text, &size);
     assert_non_null(out);
-    findings_print(&findings, out, color);
+    doc_print_findings(&findings, out, color);
     assert_int_equal(fclose(out), 0);
     findings_free(&findings);
     return text;
