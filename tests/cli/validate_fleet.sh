@@ -49,7 +49,7 @@ expect 2 'waivers is for this server, not for results' "${results[@]}" --waivers
 cd "$scratch" || exit 1
 run() { expect 0 . "$CONTEND_FAKE" run fake --placement none --workers 2 --rounds 2 --time 0.05 --no-plots "$@"; }
 run --out ran
-expect 0 'bounds +2 figures' "$CONTEND_FAKE" validate bounds ran -o made.json
+expect 0 '^2 figures have bounds' "$CONTEND_FAKE" validate bounds ran -o made.json
 jq '.bounds[] |= (.lower = null | .upper = null)' made.json > wide.json
 jq '.bounds[].params |= sub("step=[^;]*;"; "")' wide.json > older.json
 ! grep -q step= older.json || fail "$(cat older.json)"

@@ -148,13 +148,13 @@ static void add_matrix(const struct comms_view *view, struct doc *doc)
 
 void comms_add_findings_to_doc(const char *what, const struct findings *findings, struct doc *doc)
 {
-    struct finding whole = {.severity = FINDING_NOTE};
     size_t odd = 0;
     for (size_t i = 0; i < findings->n; i++)
         odd += findings->all[i].severity > FINDING_NOTE;
-    (void)snprintf(whole.sentence, sizeof(whole.sentence),
-                   odd ? "%s; %zu warning%s" : "%s; no warnings", what, odd, odd == 1 ? "" : "s");
-    doc_verdict(doc, &whole);
+    if (odd)
+        doc_verdict(doc, FINDING_DOUBT, NULL, "%s; %zu warning%s", what, odd, odd == 1 ? "" : "s");
+    else
+        doc_verdict(doc, FINDING_NOTE, NULL, "%s; no warnings", what);
     doc_findings(doc, findings, DOC_LEADING);
     doc_findings(doc, findings, DOC_REST);
 }

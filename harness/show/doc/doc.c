@@ -73,14 +73,22 @@ void doc_findings(struct doc *doc, const struct findings *findings, enum doc_whi
     }
 }
 
-void doc_verdict(struct doc *doc, const struct finding *finding)
+void doc_verdict(struct doc *doc, enum finding_severity severity, const char *command,
+                 const char *fmt, ...)
 {
-    struct doc_block *block = add(doc, DOC_FINDINGS);
-    if (!block)
-        return;
-    block->findings = block->own = calloc(1, sizeof(*block->own));
-    doc->failed = !block->own || findings_add(block->own, finding, NULL);
-    block->kind = block->own ? DOC_FINDINGS : DOC_GAP;
+    va_list args;
+    struct finding whole = {.severity = severity};
+    struct findings *own = calloc(1, sizeof(*own));
+    struct doc_block *block = own ? add(doc, DOC_FINDINGS) : NULL;
+    (void)snprintf(whole.command, sizeof(whole.command), "%s", command ? command : "");
+    va_start(args, fmt);
+    (void)vsnprintf(whole.sentence, sizeof(whole.sentence), fmt, args);
+    va_end(args);
+    doc->failed = doc->failed || !block || findings_add(own, &whole, NULL);
+    if (block)
+        block->findings = block->own = own;
+    else
+        free(own);
 }
 
 struct doc_table *doc_table(struct doc *doc)

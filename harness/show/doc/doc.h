@@ -107,8 +107,9 @@ void doc_findings(struct doc *doc, const struct findings *findings, enum doc_whi
  */
 bool doc_leads(const struct findings *findings, size_t i);
 
-/* The verdict of a document, which keeps a copy: of the whole, with what is to be typed. */
-void doc_verdict(struct doc *doc, const struct finding *finding);
+/* The verdict of a document, and what is to be typed; "" or NULL: nothing. */
+void doc_verdict(struct doc *doc, enum finding_severity severity, const char *command,
+                 const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 struct doc_table *doc_table(struct doc *doc);
 void doc_column(struct doc_table *table, enum doc_kind kind, const char *fmt, ...)

@@ -18,7 +18,7 @@
 #include "harness/validate/tables/fleet.h"
 
 /* Which of two machines is the odd one nobody can say. */
-enum { MACHINES_LEAST = 3, LABEL = 10 };
+enum { MACHINES_LEAST = 3 };
 
 static void report(const char *line)
 {
@@ -143,18 +143,6 @@ int fleet_main(const struct cmd_env *env, const struct validate_args *args,
     return code;
 }
 
-static void print_made(const struct fleet *fleet, const struct bounds *bounds, const char *path)
-{
-    for (size_t i = 0; i < bounds->nleft_out; i++)
-        text_field(LABEL, i ? "" : "left out", "%s: %s", bounds->left_out[i].machine,
-                   bounds->left_out[i].reason);
-    if (bounds->nleft_out)
-        (void)putchar('\n');
-    text_field(LABEL, "machines", "%u of %u, %s", bounds->machines, fleet->names.n, bounds->kind);
-    text_field(LABEL, "bounds", "%zu figures; %s", bounds->n, bounds->how);
-    text_field(LABEL, "written", "%s", path);
-}
-
 /* Bounds without one figure: by them any machine would be good. */
 static int refuse_empty(const struct fleet *fleet, const struct bounds *bounds, struct err *err)
 {
@@ -167,9 +155,11 @@ static int refuse_empty(const struct fleet *fleet, const struct bounds *bounds, 
                    fleet->names.n - bounds->nleft_out);
 }
 
-static int make(const struct fleet *fleet, const char *path)
+static int make(const struct fleet *fleet, const struct validate_args *args)
 {
+    const char *path = args->outputs.dir;
     struct err err = {0};
+    struct doc doc = {0};
     struct bounds bounds = {0};
     int rc = bounds_make(fleet, &bounds, &err);
     if (!rc && !bounds.n)
@@ -178,11 +168,16 @@ static int make(const struct fleet *fleet, const char *path)
     if (!rc)
         rc = bounds_file_write(path, &bounds, time(NULL), &err);
     if (!rc)
-        print_made(fleet, &bounds, path);
-    else
+        bounds_add_to_doc(&bounds, fleet->names.n, path, &doc);
+    if (!rc && args->outputs.html)
+        rc = validate_write_page(args->outputs.html, &doc, &err);
+    if (rc)
         log_error("%s", err.msg);
+    else
+        code = validate_print_doc(args, &doc);
+    doc_free(&doc);
     bounds_free(&bounds);
-    return rc ? code : cmd_finish();
+    return code;
 }
 
 int bounds_main(const struct cmd_env *env, const struct validate_args *args,
@@ -197,7 +192,7 @@ int bounds_main(const struct cmd_env *env, const struct validate_args *args,
     }
     int code = read_all(directories, n, &fleet, &results);
     if (!code)
-        code = make(&fleet, args->outputs.dir);
+        code = make(&fleet, args);
     else if (results)
         log_error("no bounds while results are damaged: fix or remove them");
     fleet_free(&fleet);

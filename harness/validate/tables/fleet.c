@@ -1,5 +1,6 @@
 #include "harness/validate/tables/fleet.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "harness/lib/base/text.h"
@@ -44,26 +45,25 @@ static void add_machine(const struct fleet_judgement *judgement, const struct fl
 static void add_verdict(const struct fleet_judgement *judgement, struct doc *doc)
 {
     const size_t *count = judgement->count;
-    char skipped[80] = "";
-    struct finding whole = {.severity = count[OUTCOME_FAIL]   ? FINDING_BAD
-                                        : count[OUTCOME_SKIP] ? FINDING_DOUBT
-                                                              : FINDING_NOTE};
-    if (count[OUTCOME_SKIP])
+    bool fails = count[OUTCOME_FAIL], skips = count[OUTCOME_SKIP];
+    char skipped[80] = "", name[256], command[300] = "";
+    if (skips)
         (void)snprintf(skipped, sizeof(skipped), ", %zu not judged", count[OUTCOME_SKIP]);
-    (void)snprintf(whole.sentence, sizeof(whole.sentence),
-                   "%s: %zu of %zu machines fail, %zu are odd, %zu pass%s",
-                   finding_outcome_name(count[OUTCOME_FAIL]   ? OUTCOME_FAIL
-                                        : count[OUTCOME_SKIP] ? OUTCOME_SKIP
-                                                              : OUTCOME_PASS),
-                   count[OUTCOME_FAIL], judgement->nmachines, count[OUTCOME_WARN],
-                   count[OUTCOME_PASS], skipped);
-    if (count[OUTCOME_FAIL]) { /* the rules name what is wrong with the worst of them */
-        const char *name = intern_text(&judgement->fleet->names, judgement->machines[0].machine);
-        char word[256];
-        (void)text_shell_word(name, word, sizeof(word));
-        (void)snprintf(whole.command, sizeof(whole.command), "ssh %s sudo contend validate", word);
+    if (fails) { /* its rules name what is wrong with the worst machine */
+        (void)text_shell_word(intern_text(&judgement->fleet->names, judgement->machines[0].machine),
+                              name, sizeof(name));
+        (void)snprintf(command, sizeof(command), "ssh %s sudo contend validate", name);
     }
-    doc_verdict(doc, &whole);
+    doc_verdict(doc,
+                fails   ? FINDING_BAD
+                : skips ? FINDING_DOUBT
+                        : FINDING_NOTE,
+                command, "%s: %zu of %zu machines fail, %zu are odd, %zu pass%s",
+                finding_outcome_name(fails   ? OUTCOME_FAIL
+                                     : skips ? OUTCOME_SKIP
+                                             : OUTCOME_PASS),
+                count[OUTCOME_FAIL], judgement->nmachines, count[OUTCOME_WARN], count[OUTCOME_PASS],
+                skipped);
 }
 
 void fleet_add_to_doc(const struct fleet_judgement *judgement, struct doc *doc)
@@ -85,4 +85,27 @@ void fleet_add_to_doc(const struct fleet_judgement *judgement, struct doc *doc)
         add_machine(judgement, &judgement->machines[i], table);
     if (nodd > FLEET_LINES)
         doc_text(doc, "and %zu more machines; --json has all", nodd - FLEET_LINES);
+}
+
+void bounds_add_to_doc(const struct bounds *bounds, size_t machines, const char *path,
+                       struct doc *doc)
+{
+    struct doc_table *table = NULL;
+    char word[PATH_MAX], command[PATH_MAX + 64];
+    (void)text_shell_word(path, word, sizeof(word));
+    (void)snprintf(command, sizeof(command), "contend validate fleet DIR --bounds %s", word);
+    doc_verdict(doc, FINDING_NOTE, command, "%zu figures have bounds, by %u of %zu machines",
+                bounds->n, bounds->machines, machines);
+    doc_text(doc, "machines of %s; %s", bounds->kind, bounds->how);
+    for (size_t i = 0; i < bounds->nleft_out; i++) {
+        if (!table) {
+            doc_gap(doc);
+            table = doc_table(doc);
+            doc_column(table, DOC_LABEL, "left out");
+            doc_column(table, DOC_SENTENCE, "why");
+        }
+        doc_row(table, DOC_PLAIN);
+        doc_cell(table, "%s", bounds->left_out[i].machine);
+        doc_cell(table, "%s", bounds->left_out[i].reason);
+    }
 }

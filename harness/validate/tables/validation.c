@@ -13,16 +13,14 @@ static void add_verdict(const struct validation *validation, struct doc *doc)
 {
     const struct rules_verdict *verdict = validation->verdict;
     const struct findings *findings = validation->findings;
-    struct finding whole = {.severity = verdict->outcome == OUTCOME_SKIP   ? FINDING_DOUBT
-                                        : verdict->outcome == OUTCOME_PASS ? FINDING_NOTE
-                                                                           : FINDING_BAD};
     size_t i = 0;
     while (i < findings->n && !findings->all[i].command[0])
         i++;
-    (void)snprintf(whole.sentence, sizeof(whole.sentence), "%s", verdict->text);
-    if (i < findings->n)
-        (void)snprintf(whole.command, sizeof(whole.command), "%s", findings->all[i].command);
-    doc_verdict(doc, &whole);
+    doc_verdict(doc,
+                verdict->outcome == OUTCOME_SKIP   ? FINDING_DOUBT
+                : verdict->outcome == OUTCOME_PASS ? FINDING_NOTE
+                                                   : FINDING_BAD,
+                i < findings->n ? findings->all[i].command : NULL, "%s", verdict->text);
 }
 
 static void add_one(const struct finding *finding, bool wrong, struct doc_table *table)
