@@ -8,7 +8,8 @@
 static struct doc_table *begin(struct doc *doc)
 {
     struct doc_table *table = doc_table(doc);
-    doc_columns(table, DOC_LABEL, "", "", NULL);
+    doc_column(table, DOC_LABEL, "%s", "");
+    doc_column(table, DOC_SENTENCE, "%s", "");
     return table;
 }
 
