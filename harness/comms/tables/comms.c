@@ -39,7 +39,7 @@ static uint64_t row_sum(const struct comms_matrix *matrix, const uint64_t *cells
     return sum;
 }
 
-/* As powers of ten there are no sums. */
+/* Powers of ten have no sums. */
 static void add_cells(const struct comms_matrix *matrix, const uint64_t *cells, bool log,
                       struct doc *doc)
 {
@@ -64,7 +64,7 @@ static void add_cells(const struct comms_matrix *matrix, const uint64_t *cells, 
     }
 }
 
-/* Of many ranks: those pairs that have the most. */
+/* With many ranks only the pairs with the most bytes are shown. */
 static void add_pairs(const struct comms_matrix *matrix, struct doc *doc)
 {
     uint64_t below = UINT64_MAX, above = 1;
@@ -125,7 +125,7 @@ static void add_further(const struct comms_matrix *matrix, const char *whose, st
     add_cells(matrix, matrix->calls, false, doc);
 }
 
-/* Of one communicator its own matrix is all there is. */
+/* One communicator has no sum over communicators. */
 static const struct comms_matrix *main_matrix(const struct comms_view *view)
 {
     return view->comms.n == 1 ? &view->comms.communicator[0].matrix : &view->total.matrix;

@@ -10,7 +10,7 @@
 /* "WHAT; 2 warnings", and the findings, which are borrowed. */
 void comms_add_findings_to_doc(const char *what, const struct findings *findings, struct doc *doc);
 
-/* What went between GPUs and what was found, then the matrix of bytes: of several communicators
+/* How much went between GPUs, what was found, and the matrix of bytes: of several communicators
  * from GPU to GPU, of one from rank to rank. Borrows the findings. */
 void comms_add_verdict_to_doc(const struct comms_view *view, struct doc *doc);
 
@@ -22,7 +22,7 @@ void comms_add_tables_to_doc(const struct comms_view *view, struct doc *doc);
 void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *nvlink_check,
                                    const struct comms_counters *counters, struct doc *doc);
 
-/* What NVLink moved beside a job that runs; or, in a line, why nothing could be counted. */
+/* Bytes that NVLink moved beside a running job; or, in a line, why nothing was counted. */
 void comms_nvlink_delta_add_to_doc(const struct comms_nvlink_delta *nvlink_delta, struct doc *doc);
 
 /* `before`: the same job some seconds earlier, for what was launched meanwhile. Borrows the

@@ -73,7 +73,7 @@ void comms_nvlink_check_add_to_doc(const struct comms_nvlink_check *nvlink_check
                 NULL);
     add_gpus(nvlink_check, table);
     add_row("all", &sum, table);
-    /* Below what was counted, so that minus says that calls tell more. */
+    /* Counted minus called: a negative number means that calls report more. */
     doc_text(doc, "Unexplained bytes: %" PRId64 " sent, %" PRId64 " received",
              (int64_t)(sum.counted_sent - sum.sent),
              (int64_t)(sum.counted_received - sum.received));

@@ -18,7 +18,7 @@ static char *format(struct doc *doc, const char *fmt, va_list args)
     return NULL;
 }
 
-/* What a machine or a log says commands no terminal. */
+/* Text of a machine or a log must not control the terminal. */
 static void one_line(char *text)
 {
     if (text)
@@ -44,7 +44,7 @@ void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
     va_end(args);
 }
 
-/* What is to be known before the table is read. */
+/* Doubts about the whole come before its tables. */
 static bool is_first(const struct finding *finding)
 {
     return !finding->subject[0] && finding->severity == FINDING_DOUBT;

@@ -80,7 +80,7 @@ struct doc_block {
     enum doc_block_kind kind;
     char *text;                      /* owned */
     struct doc_table *table;         /* owned */
-    const struct findings *findings; /* borrowed, or those of */
+    const struct findings *findings; /* borrowed, or `own` */
     struct findings *own;            /* owned; NULL = borrowed */
     enum doc_which which;
 };
@@ -103,11 +103,11 @@ void doc_add(struct doc *doc, enum doc_block_kind kind, const char *fmt, ...)
 /* Nothing where there are none of those; `findings` must live as long as the doc. */
 void doc_findings(struct doc *doc, const struct findings *findings, enum doc_which which);
 
-/* What stands above all else: of the whole doubts, the first of the others, and what has a command.
- */
+/* Whether it stands above all else: doubts about the whole, its first other finding, and any with a
+ * command. */
 bool doc_leads(const struct findings *findings, size_t i);
 
-/* The verdict of a document, and what is to be typed; "" or NULL: nothing. */
+/* The verdict, and the command to type; "" or NULL: none. */
 void doc_verdict(struct doc *doc, enum finding_severity severity, const char *command,
                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
@@ -133,7 +133,7 @@ void doc_free(struct doc *doc);
 /* doc_terminal.c: at 80 columns; `all`: also details, what is folded, and all findings that do not
  * lead; otherwise those that are bad and the first doubts. */
 void doc_print(const struct doc *doc, FILE *out, bool color, bool all);
-/* Findings alone, all of them, behind something else. */
+/* All findings, alone, behind an empty line. */
 void doc_print_findings(const struct findings *findings, FILE *out, bool color);
 /* doc_markdown.c: GitHub's. It takes comments of 65,536 characters: the end of a long table is left
  * out, and it says how much. */

@@ -8,7 +8,7 @@ static void print_element(const char *open, const char *text, const char *close,
     (void)fputs(close, out);
 }
 
-/* Of a cell and of the name above it. */
+/* A cell and the name above it have the same class. */
 static const char *class_of(enum doc_kind kind)
 {
     return kind >= DOC_SENTENCE ? " class=\"text\"" : kind <= DOC_CODE ? " class=\"label\"" : "";

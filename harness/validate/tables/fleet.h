@@ -10,8 +10,7 @@ enum { FLEET_LINES = 200, FLEET_OFFENCES = 3 };
 
 void fleet_add_to_doc(const struct fleet_judgement *judgement, struct doc *doc);
 
-/* Bounds that were made of so many machines, in the file `path`: what judges by them, who was left
- * out. */
+/* Bounds by so many machines, written to `path`: the command that uses them, machines left out. */
 void bounds_add_to_doc(const struct bounds *bounds, size_t machines, const char *path,
                        struct doc *doc);
 

@@ -8,7 +8,7 @@ static bool is_wrong(const struct finding *finding)
            finding->outcome == OUTCOME_ERROR;
 }
 
-/* With the command of the worst finding that has one: they are sorted. */
+/* Findings are sorted: the first command is that of the worst. */
 static void add_verdict(const struct validation *validation, struct doc *doc)
 {
     const struct rules_verdict *verdict = validation->verdict;

@@ -1,4 +1,4 @@
-/* What `contend validate` says to people: what it found, and its rules explained. */
+/* The result of `contend validate`, and its rules, as blocks that a person reads. */
 #ifndef CONTEND_VALIDATE_TABLES_VALIDATION_H
 #define CONTEND_VALIDATE_TABLES_VALIDATION_H
 
