@@ -2,7 +2,6 @@
 
 #include "harness/show/doc/doc.h"
 #include "harness/show/report/escape.h"
-#include "harness/show/report/markdown.h"
 
 enum { TABLE_ROWS = 40 };
 
@@ -66,6 +65,50 @@ static void print_table(const struct doc_table *table, FILE *out)
         (void)fprintf(out, "\n%zu more are left out.\n", rows - TABLE_ROWS);
 }
 
+static void print_command(const char *command, FILE *out)
+{
+    /* Indented: a fence could end inside the command. */
+    (void)fputs("\n  To apply it:\n\n      ", out);
+    escape_line(command, out);
+    (void)fputs("\n\n", out);
+}
+
+static void print_finding(const struct finding *finding, FILE *out)
+{
+    static const char *const marks[FINDING_SEVERITIES] = {"", "Doubt: ", "**Bad:** "};
+    const char *outcome = finding_outcome_name(finding->outcome);
+    (void)fputs("- ", out);
+    if (outcome[0])
+        (void)fprintf(out, "**%s** ", outcome);
+    else
+        (void)fputs(marks[finding->severity], out);
+    if (finding->subject[0]) {
+        escape_markdown(finding->subject, out);
+        (void)fputs(": ", out);
+    }
+    escape_markdown(finding->sentence, out);
+    if (finding->evidence[0] && !strstr(finding->sentence, finding->evidence)) {
+        (void)fputs(" (", out);
+        escape_markdown(finding->evidence, out);
+        (void)fputc(')', out);
+    }
+    (void)fputc('\n', out);
+    if (finding->command[0])
+        print_command(finding->command, out);
+}
+
+static void print_sentence(const struct finding *finding, FILE *out)
+{
+    const char *outcome = finding_outcome_name(finding->outcome);
+    (void)fputc('\n', out);
+    if (outcome[0])
+        (void)fprintf(out, "**%s**: ", outcome);
+    escape_markdown(finding->sentence, out);
+    (void)fputc('\n', out);
+    if (finding->command[0])
+        print_command(finding->command, out);
+}
+
 /* Of the whole as sentences, of subjects as a list that is folded. */
 static void print_findings(const struct doc_block *block, FILE *out)
 {
@@ -73,13 +116,13 @@ static void print_findings(const struct doc_block *block, FILE *out)
     bool any = false;
     for (size_t i = 0; i < findings->n; i++)
         if (!findings->all[i].subject[0] && doc_leads(findings, i) == (block->which == DOC_LEADING))
-            markdown_print_sentence(&findings->all[i], out);
+            print_sentence(&findings->all[i], out);
     for (size_t i = 0; i < findings->n && block->which == DOC_REST; i++) {
         if (!findings->all[i].subject[0])
             continue;
         (void)fputs(any ? "" : "\n<details><summary>Findings</summary>\n\n", out);
         any = true;
-        markdown_print_finding(&findings->all[i], out);
+        print_finding(&findings->all[i], out);
     }
     (void)fputs(any ? "\n</details>\n" : "", out);
 }

@@ -1,8 +1,17 @@
 /* Findings as the comment of a pull request. */
-#include "harness/show/report/markdown.h"
+#include "harness/show/doc/doc.h"
 
 #include "tests/lib/fixture_findings.h"
 #include "tests/lib/unit.h"
+
+static void print(const struct findings *findings, FILE *out)
+{
+    struct doc doc = {0};
+    doc_findings(&doc, findings, DOC_LEADING);
+    doc_findings(&doc, findings, DOC_REST);
+    doc_print_markdown(&doc, out);
+    doc_free(&doc);
+}
 
 TEST(markdown_says_evidence_once)
 {
@@ -10,7 +19,7 @@ TEST(markdown_says_evidence_once)
     struct finding said = fixture_check("a", OUTCOME_FAIL);
     (void)snprintf(said.sentence, sizeof(said.sentence), "waits (z -50.7)");
     assert_int_equal(findings_add(&findings, &said, NULL), 0);
-    char *text = fixture_printed(markdown_print_findings, &findings);
+    char *text = fixture_printed(print, &findings);
     assert_non_null(strstr(text, "z -50.7"));
     assert_null(strstr(strstr(text, "z -50.7") + 1, "z -50.7"));
     free(text);
@@ -25,11 +34,13 @@ TEST(markdown_lists_findings)
         .id = "advice", .sentence = "1. is <b>best</b>.", .command = "contend place\n```"};
     assert_int_equal(findings_add(&findings, &check, NULL), 0);
     assert_int_equal(findings_add(&findings, &whole, NULL), 0);
-    char *text = fixture_printed(markdown_print_findings, &findings);
-    assert_string_equal(text, "- 1\\. is &lt;b&gt;best&lt;/b&gt;.\n"
+    char *text = fixture_printed(print, &findings);
+    assert_string_equal(text, "\n1\\. is &lt;b&gt;best&lt;/b&gt;.\n"
                               "\n  To apply it:\n\n      contend place ```\n\n"
+                              "\n<details><summary>Findings</summary>\n\n"
                               "- **FAIL** GPU 2: too slow (z -50.7)\n"
-                              "\n  To apply it:\n\n      contend info\n\n");
+                              "\n  To apply it:\n\n      contend info\n\n"
+                              "\n</details>\n");
     free(text);
     findings_free(&findings);
 }
