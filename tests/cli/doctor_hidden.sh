@@ -58,9 +58,9 @@ for mode in 1,gid=4 2,gid=4 4; do
     unread "/proc hides processes of other users (hidepid=$how)"
     unread " CPUs meanwhile. Root"
     [ "$mode" = 4 ] || unread "or a member of group adm (4) would" || unread "or a member of group 4 would"
-    expect 3 "process $others is there and may use CPUs [0-9].*hidepid=$how.*root" "${user[@]}" "${doctor[@]}" --pid "$others"
+    expect 3 "process $others exists and may use CPUs [0-9].*hidepid=$how.*root" "${user[@]}" "${doctor[@]}" --pid "$others"
     expect 3 'there is no process 99999' "${user[@]}" "${doctor[@]}" --pid 99999
-    expect 3 "process $others is there" "${user[@]}" "$CONTEND_BINARY" doctor --live --looks 1 --pid "$ours" --pid "$others"
+    expect 3 "process $others exists" "${user[@]}" "$CONTEND_BINARY" doctor --live --looks 1 --pid "$ours" --pid "$others"
     [ "$(seen "${user[@]}" "${doctor[@]}" --pid "$others" --pid "$ours")" = "$ours" ] || fail "$mode: our own is not read"
     unread "also $others"
     [ "$(seen "${doctor[@]}" --pid "$others")" = "$others" ] || fail "$mode: root does not see it"

@@ -90,11 +90,11 @@ says() { # says PID WORDS OPTIONS...: a busy machine may not have come so far at
 }
 
 start deadlock
-says "$pid" 'bad hangs, since all 3 threads wait in futex(2)' --pid "$pid"
+says "$pid" 'bad hangs: all 3 threads wait in futex(2)' --pid "$pid"
 told "$pid" | grep -qF "py-spy dump --pid $pid; gdb -p $pid -batch -ex 'thread apply all bt'" ||
     fail "no command: $(told "$pid")"
-says "$pid" 'doubt hangs, since all 3 threads' --time 0.5
-expect 1 'hangs, since all 3 threads wait' "$CONTEND_BINARY" doctor --time 0.5 --pid "$pid"
+says "$pid" 'doubt hangs: all 3 threads' --time 0.5
+expect 1 'hangs: all 3 threads wait' "$CONTEND_BINARY" doctor --time 0.5 --pid "$pid"
 if [ "$(id -u)" = 0 ] && setpriv --reuid=65534 --regid=65534 --clear-groups "$CONTEND_BINARY" --version >/dev/null 2>&1; then
     setpriv --reuid=65534 --regid=65534 --clear-groups "$CONTEND_BINARY" doctor --json --time 0.5 --pid "$pid" \
         >"$scratch/seen"
