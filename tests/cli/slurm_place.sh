@@ -44,7 +44,7 @@ taskset -c "${cpus#* }" sh -c "$(sed 's/^exec srun.*/SLURM_PROCID=0 sh -c "$task
 timeout 100 srun -n 2 --overcommit "$CONTEND_BINARY" comms --out "$scratch/job-comms" -- sh -c \
     '"$CONTEND_STUB_NCCL" - 5 "init:e0:2:$SLURM_PROCID:2:" coll:AllReduce:ncclFloat32:1000:0:RING:SIMPLE:2:3:0 finalize' \
     >"$scratch/said" 2>&1 || fail "comms under srun: $(cat "$scratch/said")"
-grep -q "this is task [01] of 2 alone: .contend comms --read $scratch/job-comms. tells all" "$scratch/said" ||
+grep -q "this is only task [01] of 2: 'contend comms --read $scratch/job-comms' has all" "$scratch/said" ||
     fail "$(cat "$scratch/said")"
 got=$("$CONTEND_BINARY" comms --read "$scratch/job-comms" --json |
     jq -c '[(.logs | length), (.communicators[] | [.ranks, (.present | length), .calls[0].calls])]')
