@@ -12,7 +12,7 @@ const struct collective_ops *collective_ops_of(enum device device)
 }
 
 /* An error that all ranks report alike is not that of one rank. */
-static bool all_say(const struct err *all, unsigned size)
+static bool all_report(const struct err *all, unsigned size)
 {
     for (unsigned i = 0; i < size; i++)
         if (!all[i].code || strcmp(all[i].msg, all[0].msg) != 0)
@@ -33,7 +33,7 @@ int collective_agree(struct peers *peers, int rc, struct err *err)
     unsigned first = 0;
     while (!met && first < peers->size && !all[first].code)
         first++;
-    if (!met && all_say(all, peers->size))
+    if (!met && all_report(all, peers->size))
         met = err_set(err, all[0].code, "%s", all[0].msg);
     else if (!met && first < peers->size && strncmp(all[first].msg, "rank ", 5) == 0)
         met = err_set(err, all[first].code, "%s", all[first].msg);

@@ -162,7 +162,7 @@ int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool re
     return collective_agree(ctx->peers, rc, ctx->err);
 }
 
-void nccl_team_tell(const struct gpu_collective *gc, const struct bench_ctx *ctx)
+void nccl_team_report(const struct gpu_collective *gc, const struct bench_ctx *ctx)
 {
     struct collective_made made = {0}, captured = {0};
     if (gc)
@@ -219,10 +219,10 @@ static int nccl_open(struct collective *team, struct bench_ctx *ctx, size_t most
     return rc;
 }
 
-static void nccl_tell(const struct collective *team, const struct bench_ctx *ctx)
+static void nccl_report(const struct collective *team, const struct bench_ctx *ctx)
 {
     const struct nccl_team *t = team->impl;
-    nccl_team_tell(t ? t->gc : NULL, ctx);
+    nccl_team_report(t ? t->gc : NULL, ctx);
 }
 
 static int nccl_prepare(struct collective *team, const struct collective_call *call,
@@ -323,7 +323,7 @@ const struct collective_ops collective_nccl_ops = {
     .run = nccl_run,
     .time_each = nccl_time_each,
     .check = nccl_check,
-    .tell = nccl_tell,
+    .tell = nccl_report,
     .close = nccl_close,
 #endif
 };

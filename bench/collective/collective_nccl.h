@@ -40,7 +40,7 @@ int nccl_team_open(struct bench_ctx *ctx, unsigned local, unsigned times,
                    struct gpu_collective **gc);
 
 /* Says by bench_made what its ranks here have called. NULL-safe. */
-void nccl_team_tell(const struct gpu_collective *gc, const struct bench_ctx *ctx);
+void nccl_team_report(const struct gpu_collective *gc, const struct bench_ctx *ctx);
 
 /* Buffers of *bytes, or of what fits on all GPUs, which *bytes then is; `registered` with NCCL. */
 int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool registered,

@@ -45,7 +45,7 @@ int reduce_check(struct reduce *reduce, struct err *err)
     return reduce->ops->check ? reduce->ops->check(reduce, err) : 0;
 }
 
-void reduce_tell(const struct reduce *reduce, const struct bench_ctx *ctx)
+void reduce_report(const struct reduce *reduce, const struct bench_ctx *ctx)
 {
     if (reduce->ops && reduce->ops->tell)
         reduce->ops->tell(reduce, ctx);

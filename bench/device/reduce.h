@@ -74,7 +74,7 @@ int reduce_finish(struct reduce *reduce, struct err *err);
 int reduce_check(struct reduce *reduce, struct err *err);
 
 /* Says by bench_made what NCCL was called for. A closed one is fine. */
-void reduce_tell(const struct reduce *reduce, const struct bench_ctx *ctx);
+void reduce_report(const struct reduce *reduce, const struct bench_ctx *ctx);
 
 void reduce_close(struct reduce *reduce);
 

@@ -117,9 +117,9 @@ static int cuda_check(struct reduce *reduce, struct err *err)
     return rc;
 }
 
-static void cuda_tell(const struct reduce *reduce, const struct bench_ctx *ctx)
+static void cuda_report(const struct reduce *reduce, const struct bench_ctx *ctx)
 {
-    nccl_team_tell(reduce->impl, ctx);
+    nccl_team_report(reduce->impl, ctx);
 }
 
 static void cuda_close(struct reduce *reduce)
@@ -133,7 +133,7 @@ const struct reduce_ops reduce_cuda_ops = {
     .start = cuda_start,
     .finish = cuda_finish,
     .check = cuda_check,
-    .tell = cuda_tell,
+    .tell = cuda_report,
     .close = cuda_close,
 };
 

@@ -380,8 +380,8 @@ int batches_check_copy(const struct batches *b, uint64_t index, const float *tar
     return rc;
 }
 
-void batches_tell(const struct batches *b, bool raw, float *target, unsigned first,
-                  struct bench_ctx *ctx)
+void batches_report(const struct batches *b, bool raw, float *target, unsigned first,
+                    struct bench_ctx *ctx)
 {
     struct prep_params alone = b->prep;
     struct prep_out out = b->out;

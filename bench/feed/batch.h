@@ -45,7 +45,7 @@ struct batch_params {
 /* clang-format on */
 
 /*
- * Describes a step for the scheduler, whatever its size: for tables of metrics, and batches_tell.
+ * Describes a step for the scheduler, whatever its size: for tables of metrics, and batches_report.
  * `region_work` is the CPU time of one thread that does all of a region, mean over the regions.
  */
 #define BATCH_METRICS                                                                              \
@@ -115,8 +115,8 @@ int batches_check(const struct batches *batches, uint64_t index, const float *ta
  * Outside the timing: emits the BATCH_METRICS, which are `first` and the next of the benchmark's,
  * of batches_prepare, or of batches_copy where batches are `raw`. Writes a batch into `target`.
  */
-void batches_tell(const struct batches *batches, bool raw, float *target, unsigned first,
-                  struct bench_ctx *ctx);
+void batches_report(const struct batches *batches, bool raw, float *target, unsigned first,
+                    struct bench_ctx *ctx);
 
 /* A float array that fits cache lines; free it with free. -ENOMEM with its size. */
 int batches_allocate(float **array, size_t count, struct err *err);

@@ -236,7 +236,7 @@ int feed_check(struct feed *feed, const struct bench_ctx *ctx)
 }
 
 /* How near the GPU was to what it can do, while it worked. */
-static void tell_shares(const struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
+static void report_shares(const struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
 {
     double flops, bytes, passes = feed->work, seconds = (double)feed->device_ns * 1e-9;
     double rows = (double)feed->batches.prep.rows, cols = (double)feed->batches.prep.cols;
@@ -252,13 +252,13 @@ static void tell_shares(const struct feed *feed, unsigned first_metric, struct b
     bench_emit(ctx, first_metric + GPU_MEMORY_SHARE, batches * moved / seconds / bytes, NO_DIMS);
 }
 
-void feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
+void feed_report(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx)
 {
-    batches_tell(&feed->batches, feed->raw, device_host_buffer(&feed->device, 0), first_metric,
-                 ctx);
+    batches_report(&feed->batches, feed->raw, device_host_buffer(&feed->device, 0), first_metric,
+                   ctx);
     if (feed->slept.asked_ns)
         bench_emit(ctx, first_metric + SIM_OVERSHOOT,
                    (double)feed->slept.over_ns / (double)feed->slept.asked_ns, NO_DIMS);
     bench_emit(ctx, first_metric + BUFFER_ON_NODE, device_host_share(&feed->device), NO_DIMS);
-    tell_shares(feed, first_metric, ctx);
+    report_shares(feed, first_metric, ctx);
 }

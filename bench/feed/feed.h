@@ -59,7 +59,7 @@ extern const char *const feed_waits[]; /* their names */
 /* clang-format on */
 
 /*
- * For tables of metrics, and feed_tell. `sim_overshoot`: of the sleeps that model a GPU, how much
+ * For tables of metrics, and feed_report. `sim_overshoot`: of the sleeps that model a GPU, how much
  * longer than asked they were, over the measured steps; none where nobody slept, as on a GPU.
  * `buffer_on_node`: share of the pages of the device's host buffers on the node where the worker's
  * memory belongs; none where there is no such node (memory_node_home) or the system does not tell.
@@ -145,8 +145,8 @@ int feed_wait(struct feed *feed, struct sample *sample, const struct bench_ctx *
 int feed_drain(struct feed *feed, uint64_t in_flight, struct sample *sample,
                const struct bench_ctx *ctx);
 
-/* Emits the FEED_METRICS, as batches_tell does; nothing may be in flight. */
-void feed_tell(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx);
+/* Emits the FEED_METRICS, as batches_report does; nothing may be in flight. */
+void feed_report(struct feed *feed, unsigned first_metric, struct bench_ctx *ctx);
 
 /* Repeats one step over poisoned outputs and compares the host's and the device's results. */
 int feed_check(struct feed *feed, const struct bench_ctx *ctx);

@@ -125,7 +125,7 @@ static int pipeline_check(struct bench_ctx *ctx)
     struct pipeline *pipeline = ctx->state;
     int rc = feed_check(&pipeline->feed, ctx);
     if (!rc && !ctx->worker)
-        feed_tell(&pipeline->feed, 0, ctx);
+        feed_report(&pipeline->feed, 0, ctx);
     return rc;
 }
 

@@ -49,7 +49,7 @@ static int prep_check(struct bench_ctx *ctx)
     step(prep, &sample);
     int rc = batches_check(&prep->batches, batch, prep->target, ctx->err);
     if (!rc && !ctx->worker)
-        batches_tell(&prep->batches, false, prep->target, 0, ctx);
+        batches_report(&prep->batches, false, prep->target, 0, ctx);
     return rc;
 }
 

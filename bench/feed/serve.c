@@ -237,8 +237,8 @@ static int measure_point(struct bench_ctx *ctx, size_t index)
 /* ---- what is told ---- */
 
 /* Names the options to use where the requests of a point are too few for a percentile. */
-static void say_beyond(const struct bench_ctx *ctx, const struct serve_point *point, unsigned stat,
-                       struct err *why)
+static void report_beyond(const struct bench_ctx *ctx, const struct serve_point *point,
+                          unsigned stat, struct err *why)
 {
     const struct serve *s = ctx->state;
     unsigned load = s->npoints > 1 ? WATCHED_LOAD : point->load;
@@ -256,7 +256,7 @@ static void emit_latency(struct bench_ctx *ctx, const struct serve_point *point,
     struct err why;
     at = dims_with(at, BY_STAT, stat);
     if (known == SERVED_BEYOND) {
-        say_beyond(ctx, point, stat, &why);
+        report_beyond(ctx, point, stat, &why);
         (void)bench_emit_absent(ctx, LATENCY, &why, at);
         return;
     }

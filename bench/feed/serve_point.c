@@ -256,7 +256,7 @@ static unsigned share_of_cpus(const struct bench_ctx *ctx, unsigned behind)
 }
 
 /* Sends all workers the rate that worker 0 found. */
-static int tell_all(const struct bench_ctx *ctx, double mine, double *found)
+static int report_all(const struct bench_ctx *ctx, double mine, double *found)
 {
     double *all = calloc(ctx->peers->size, sizeof(*all));
     if (!all)
@@ -280,5 +280,5 @@ int serve_alone(struct feed *feed, const struct bench_ctx *ctx, unsigned behind,
         prep->threads = ctx->threads;
         prep->least_team = least_team;
     }
-    return rc ? rc : tell_all(ctx, mine, rate);
+    return rc ? rc : report_all(ctx, mine, rate);
 }

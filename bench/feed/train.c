@@ -152,7 +152,7 @@ static int train_setup(struct bench_ctx *ctx)
 static void train_teardown(struct bench_ctx *ctx)
 {
     struct train *train = ctx->state;
-    reduce_tell(&train->reduce, ctx);
+    reduce_report(&train->reduce, ctx);
     reduce_close(&train->reduce);
     pattern_free(&train->calls);
 }
@@ -271,7 +271,7 @@ static void emit_rank(struct bench_ctx *ctx, unsigned rank, const struct latenes
 }
 
 /* All ranks together; rank 0 tells. */
-static int tell_lateness(struct train *train, struct bench_ctx *ctx)
+static int report_lateness(struct train *train, struct bench_ctx *ctx)
 {
     unsigned n = ctx->peers->size;
     struct lateness_work work = {
@@ -296,7 +296,7 @@ static int tell_lateness(struct train *train, struct bench_ctx *ctx)
 }
 
 /* By the formula alone; of the default nothing, which is one all-reduce of `gradient` bytes. */
-static void tell_pattern(const struct train *train, struct bench_ctx *ctx)
+static void report_pattern(const struct train *train, struct bench_ctx *ctx)
 {
     const struct train_params *params = ctx->params;
     double bytes[COLLECTIVE_OPS] = {0}, calls[COLLECTIVE_OPS] = {0}, sent = 0;
@@ -326,11 +326,11 @@ static int train_check(struct bench_ctx *ctx)
     if (!rc && train->reduce.ops)
         rc = reduce_check(&train->reduce, ctx->err);
     if (!rc && train->reduce.ops)
-        rc = tell_lateness(train, ctx);
+        rc = report_lateness(train, ctx);
     if (!rc && train->reduce.ops)
-        tell_pattern(train, ctx);
+        report_pattern(train, ctx);
     if (!rc && !ctx->worker)
-        feed_tell(&train->feed, OF_FEED, ctx);
+        feed_report(&train->feed, OF_FEED, ctx);
     return rc;
 }
 

@@ -358,7 +358,8 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
 }
 
 /* Why a GPU's values are not of its memory alone; "" = they are. */
-static const char *say_doubt(const struct stream *t, unsigned i, char buf[static MEMORY_DOUBT_MAX])
+static const char *format_doubt(const struct stream *t, unsigned i,
+                                char buf[static MEMORY_DOUBT_MAX])
 {
     return memory_doubt("arrays", t->bytes, "L2", t->gpus[i].l2_bytes, buf);
 }
@@ -372,7 +373,7 @@ static void emit_point(struct bench_ctx *ctx, size_t point)
     for (unsigned i = group.first; i < group.end && gpu_set_runs(&t->set, &group); i++)
         if (gpu_set_has(&t->set, i))
             bench_emit_doubt(ctx, DEVICE_BANDWIDTH, t->gpus[i].median_gbps[turn][group.all],
-                             say_doubt(t, i, doubt),
+                             format_doubt(t, i, doubt),
                              DIMS({BY_OP, op_of(turn)},
                                   {BY_VIA, turn == GPU_STREAM_OPS ? VIA_DRIVER : VIA_KERNEL},
                                   {BY_WITH, group.all ? WITH_ALL : WITH_ALONE}, {BY_GPU, i}));

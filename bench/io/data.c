@@ -52,8 +52,8 @@ int data_write(int fd, const void *buffer, size_t bytes, uint64_t offset, size_t
     return 0;
 }
 
-static int say_failed(const struct data *data, const struct place *place, int rc, uint64_t done,
-                      struct err *err)
+static int report_failed(const struct data *data, const struct place *place, int rc, uint64_t done,
+                         struct err *err)
 {
     char all[32], some[32];
     return err_sys(err, rc, "cannot write %s of files to %s (%s), after %s",
@@ -74,7 +74,7 @@ static int write_file(struct data *data, const struct place *place, unsigned whi
         data_fill(chunk, n, begin + at, data->seed);
         rc = data_write(fd, chunk, n, at, &written);
         if (rc)
-            return say_failed(data, place, rc, begin + at + written, err);
+            return report_failed(data, place, rc, begin + at + written, err);
     }
     return 0;
 }
@@ -88,7 +88,7 @@ static int write_files(struct data *data, const struct place *place, struct err 
     free(chunk);
     for (unsigned i = 0; i < data->nfiles && !rc; i++)
         if (fsync(data->files[i].fd))
-            rc = say_failed(data, place, -errno, (uint64_t)i * data->file_bytes, err);
+            rc = report_failed(data, place, -errno, (uint64_t)i * data->file_bytes, err);
     return rc;
 }
 

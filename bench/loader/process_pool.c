@@ -120,7 +120,7 @@ static int child_main(void *arg)
     return load_serve(place->load) ? 1 : 0;
 }
 
-static void tell(const struct place *place, uint32_t what, int code)
+static void report(const struct place *place, uint32_t what, int code)
 {
     struct news news = {what, code};
     while (send(place->fd, &news, sizeof(news), MSG_NOSIGNAL) < 0 && errno == EINTR)
@@ -150,11 +150,11 @@ static void start(struct place *place)
         }
     if (rc) {
         kill_children(first, started);
-        tell(place, REFUSED, rc);
+        report(place, REFUSED, rc);
         return;
     }
     place->active = true;
-    tell(place, fresh ? STARTED_FRESH : STARTED, 0);
+    report(place, fresh ? STARTED_FRESH : STARTED, 0);
 }
 
 /* Sleeps until there is an order or one has ended, or for a moment. */
@@ -185,7 +185,7 @@ static unsigned look_at_children(struct place *place, bool tells)
         left -= i != TORCH;
         bool concerns = (i == TORCH) == (place->order.mode == LOAD_PYTORCH);
         if (tells && place->active && concerns && status != 0)
-            tell(place, LOST, status);
+            report(place, LOST, status);
     }
     return left;
 }
@@ -199,7 +199,7 @@ static void stop(struct place *place)
     }
     kill_children(place->children, LOADERS_MOST);
     place->active = false;
-    tell(place, STOPPED, 0);
+    report(place, STOPPED, 0);
 }
 
 /* False: the worker has no more orders. */

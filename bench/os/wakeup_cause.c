@@ -306,8 +306,8 @@ static int by_difference(const void *a, const void *b)
 }
 
 /* Those of `sums` that differ, into tells[n..most-1]; `of` is how many there were of each. */
-static size_t tell_sums(const struct sums *sums, const unsigned of[2], struct wakeup_cause *tells,
-                        size_t n, size_t most)
+static size_t report_sums(const struct sums *sums, const unsigned of[2], struct wakeup_cause *tells,
+                          size_t n, size_t most)
 {
     for (unsigned i = 0; i < sums->n && n < most && of[0] && of[1]; i++) {
         const struct tally *tally = &sums->all[i];
@@ -340,8 +340,8 @@ size_t wakeup_cause_find(struct wakeup_cause_log *const *logs, size_t n, struct 
             scans[late] += logs[i]->scans[late];
         }
     }
-    found = tell_sums(&rows, judged, all, found, rows.room + tasks.room);
-    found = tell_sums(&tasks, scans, all, found, rows.room + tasks.room);
+    found = report_sums(&rows, judged, all, found, rows.room + tasks.room);
+    found = report_sums(&tasks, scans, all, found, rows.room + tasks.room);
     if (all)
         qsort(all, found, sizeof(*all), by_difference);
     found = found < most ? found : most;

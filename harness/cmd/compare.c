@@ -155,8 +155,8 @@ static int fill_sides(const struct work *work, const char *allow, const struct a
 static const double told_share = 0.01;
 
 /* Warns of a machine that changed; the verdicts already account for that. */
-static int tell_moved(const struct comparisons *comparisons, double threshold,
-                      struct findings *findings, struct err *err)
+static int report_moved(const struct comparisons *comparisons, double threshold,
+                        struct findings *findings, struct err *err)
 {
     struct finding finding = {.id = "machine_moved",
                               .severity = comparisons->moved_beyond > threshold ? FINDING_DOUBT
@@ -166,8 +166,8 @@ static int tell_moved(const struct comparisons *comparisons, double threshold,
     return comparisons->moved_beyond > told_share ? findings_add(findings, &finding, err) : 0;
 }
 
-static int tell_new_params(const struct comparisons *comparisons, struct findings *findings,
-                           struct err *err)
+static int report_new_params(const struct comparisons *comparisons, struct findings *findings,
+                             struct err *err)
 {
     struct finding finding = {.id = "new_params", .subject = "parameters"};
     (void)snprintf(finding.sentence, sizeof(finding.sentence), "%s", comparisons->new_params);
@@ -224,7 +224,7 @@ static int doubt_disturbed(struct work *work, const char *allow, const struct pa
     disturbed_doubt(&disturbed, &work->comparisons);
     struct finding finding = {.severity = FINDING_DOUBT};
     memcpy(finding.id, disturbed_id, sizeof(disturbed_id));
-    (void)disturbed_say(&disturbed, said, sizeof(said));
+    (void)disturbed_format(&disturbed, said, sizeof(said));
     said[0] = (char)toupper((unsigned char)said[0]);
     (void)snprintf(finding.sentence, sizeof(finding.sentence),
                    "%s. Measure again while the machine is quiet, or add '--allow busy'.", said);
@@ -276,10 +276,10 @@ static int compare(struct work *work, const struct compare_args *args, struct er
     if (!rc)
         rc = doubt_disturbed(work, args->allow, &sides[PAIRING_HISTORY], err);
     if (!rc)
-        rc = tell_moved(&work->comparisons, args->threshold / 100, &work->findings, err);
+        rc = report_moved(&work->comparisons, args->threshold / 100, &work->findings, err);
     free(analyses);
     if (!rc)
-        rc = tell_new_params(&work->comparisons, &work->findings, err);
+        rc = report_new_params(&work->comparisons, &work->findings, err);
     if (rc)
         return rc;
     comparisons_to_finding(&work->comparisons, &whole);

@@ -97,7 +97,7 @@ static bool failed_at_last(const struct reading *reading)
 }
 
 /* Figures that are not there can become no slower: so that is said, too. */
-static int say_failed(const struct reading *reading, struct findings *findings, struct err *err)
+static int report_failed(const struct reading *reading, struct findings *findings, struct err *err)
 {
     struct finding finding = {.id = "history_failed",
                               .severity = failed_at_last(reading) ? FINDING_DOUBT : FINDING_NOTE,
@@ -124,7 +124,7 @@ static int add_rows(struct history *history, const struct recorded *recorded, st
                    recorded->started ? recorded->started : "");
     (void)snprintf(run.run_id, sizeof(run.run_id), "%s", recorded->result.run_id);
     (void)snprintf(run.commit, sizeof(run.commit), "%s", recorded->commit ? recorded->commit : "");
-    (void)comparable_say_measure(recorded->record, measure, sizeof(measure));
+    (void)comparable_format_measure(recorded->record, measure, sizeof(measure));
     int rc = history_add_run(history, &run, &at, err);
     for (size_t i = 0; i < rows->n && !rc; i++) {
         const struct row *row = &rows->row[i];
@@ -253,7 +253,7 @@ static int judge(struct reading *reading, struct err *err)
     double percent = reading->args->threshold > 0 ? reading->args->threshold : threshold_percent;
     int rc = history_judge(&reading->history, percent / 100, &findings, err);
     if (!rc)
-        rc = say_failed(reading, &findings, err);
+        rc = report_failed(reading, &findings, err);
     if (!rc && reading->args->out)
         rc = draw(reading, err);
     if (rc)

@@ -236,7 +236,7 @@ static int make_plans(const struct topo *topo, const struct place_args *args,
     return rc;
 }
 
-static int tell_machine(const struct topo *topo, struct err *err)
+static int report_machine(const struct topo *topo, struct err *err)
 {
     struct findings findings = {0};
     int rc = topo_check(topo, &findings, err);
@@ -255,7 +255,7 @@ static int load(const struct cmd_env *env, const struct place_args *args, struct
         .xml = args->xml, .fake_gpus = args->fake_gpus, .probe_gpus = true};
     int rc = topo_load(&options, topo, err);
     if (!rc)
-        rc = tell_machine(topo, err);
+        rc = report_machine(topo, err);
     if (rc || !args->topology)
         return rc;
     if (!topo->is_this_machine)
@@ -338,10 +338,10 @@ static int take_default(const struct topo *topo, struct place_args *args, struct
                     take_measured(topo, args);
     int rc = measured ? 0 : choose(topo, args, &plan, err);
     if (measured)
-        (void)place_say_measured(&args->measured, args->note, sizeof(args->note));
+        (void)place_format_measured(&args->measured, args->note, sizeof(args->note));
     else if (!rc) {
         args->placement = placement_infos[plan.placement].name;
-        (void)place_say_nearest(args->placement, args->job, args->note, sizeof(args->note));
+        (void)place_format_nearest(args->placement, args->job, args->note, sizeof(args->note));
     }
     plan_free(&plan);
     if (!rc)

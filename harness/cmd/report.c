@@ -22,7 +22,7 @@
 #include "harness/store/files/directory.h"
 #include "harness/store/read/collected.h"
 
-static void tell_drawn(void *path, const char *name)
+static void report_drawn(void *path, const char *name)
 {
     const char *dir = *(const char **)path;
     size_t length = strlen(dir);
@@ -30,7 +30,7 @@ static void tell_drawn(void *path, const char *name)
              name, name);
 }
 
-static void tell_nothing(void *arg, const char *name)
+static void report_nothing(void *arg, const char *name)
 {
     (void)arg;
     (void)name;
@@ -43,7 +43,7 @@ static int redraw(const char *path, int dir_fd, struct signals *signals,
     int plots_fd = plot_files_open(dir_fd, false, err);
     if (plots_fd < 0)
         return plots_fd;
-    int rc = figures_redraw(plots_fd, signals, drawn ? drawn : tell_nothing, &path, err);
+    int rc = figures_redraw(plots_fd, signals, drawn ? drawn : report_nothing, &path, err);
     (void)close(plots_fd);
     return rc == -ENOENT ? -ENOTSUP : rc; /* of gnuplot, not of figures */
 }
@@ -89,7 +89,7 @@ static bool prints_only(const struct session *session)
 }
 
 /* Table and findings on stdout, or what keeps them from there. */
-static void say_again(const struct session *session, struct side *side)
+static void report_again(const struct session *session, struct side *side)
 {
     const struct recorded *recorded = &side->recorded;
     if (!side->said && session->options.json) {
@@ -145,8 +145,8 @@ static int judge_reading(const struct side *side)
 }
 
 /* What became of a page. Returns the exit code. */
-static int tell_written(const struct side *side, const char *file, const char *of, int rc,
-                        const struct err *err)
+static int report_written(const struct side *side, const char *file, const char *of, int rc,
+                          const struct err *err)
 {
     if (rc && !file && (rc == -EACCES || rc == -EROFS)) {
         log_info("no page in '%.150s', which cannot be written: --html FILE names another place",
@@ -212,7 +212,7 @@ static int write_collection(const struct session *session, const struct side *si
         collection->all[i].has_page = false;
     int rc = page_write_collection(collection, file ? AT_FDCWD : side->dir_fd,
                                    file ? file : PAGE_NAME, &err);
-    return tell_written(side, file, "", rc, &err);
+    return report_written(side, file, "", rc, &err);
 }
 
 static void say_collection(const struct session *session, const struct side *side,
@@ -312,10 +312,10 @@ static int report(struct session *session, struct side *side)
     side->said = recorded_read(side->dir_fd, session->env->benches, &side->recorded, &side->saying);
     if (side->said == -ENOENT && report_collection(session, side, &code))
         return code;
-    say_again(session, side);
+    report_again(session, side);
     if (prints_only(session))
         return judge_reading(side);
-    side->drawn = redraw(side->path, side->dir_fd, &session->signals, tell_drawn, &side->drawing);
+    side->drawn = redraw(side->path, side->dir_fd, &session->signals, report_drawn, &side->drawing);
     return judge(side);
 }
 
@@ -329,7 +329,7 @@ static int write_page(const struct session *session, struct side *sides, size_t 
     for (size_t i = 0; i < n; i++)
         of[i] = (struct page_side){sides[i].path, sides[i].dir_fd, &sides[i].recorded};
     int rc = page_write(of, n, file ? AT_FDCWD : last->dir_fd, file ? file : PAGE_NAME, &err);
-    return tell_written(last, file, n > 1 ? ", before and after" : "", rc, &err);
+    return report_written(last, file, n > 1 ? ", before and after" : "", rc, &err);
 }
 
 /* Two are before and after, in one file; of more, each has its own. */

@@ -131,7 +131,7 @@ static int parse_kinds(const char *list, bool asked[KINDS], struct err *err)
     return similar_check_list("only", list, kind_names, err);
 }
 
-static void say_plan(const struct work *work, char *text, size_t size)
+static void format_plan(const struct work *work, char *text, size_t size)
 {
     double trials = (double)work->args->trials, expected_s = 0, longest_s = 0;
     size_t used = (size_t)snprintf(text, size, "%.0f trial%s of each in turns:", trials,
@@ -520,7 +520,7 @@ static int run(struct work *work)
     struct err err = {0};
     char text[400];
     int rc = plan(work, &err);
-    say_plan(work, text, sizeof(text));
+    format_plan(work, text, sizeof(text));
     if (!rc && work->args->dry_run) {
         (void)printf("%s\n", text);
         return cmd_finish();

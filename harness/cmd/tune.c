@@ -30,7 +30,7 @@ static void after_arm(void *arg, struct result *result)
 {
     char told[200];
     tune_after_arm(arg, result);
-    if (!result->rounds_done && tune_tell_time(arg, told, sizeof(told)))
+    if (!result->rounds_done && tune_read_time(arg, told, sizeof(told)))
         log_warn("%s", told);
 }
 

@@ -386,8 +386,8 @@ void rounds_free(struct rounds *rounds)
     *rounds = (struct rounds){0};
 }
 
-char *rounds_say_shared(const struct result *result, const struct rounds *rounds, size_t arm,
-                        char *buf, size_t size)
+char *rounds_format_shared(const struct result *result, const struct rounds *rounds, size_t arm,
+                           char *buf, size_t size)
 {
     const struct arm *of = &result->arms[arm];
     const struct arm *source = &result->arms[rounds->arms[arm].source];

@@ -183,7 +183,7 @@ static void describe(const struct maker *maker, const struct round_value *value,
 static void explain_sharing(const struct maker *maker, struct row *row)
 {
     char shared[80], own[sizeof(row->reason)];
-    (void)rounds_say_shared(maker->result, maker->rounds, maker->arm, shared, sizeof(shared));
+    (void)rounds_format_shared(maker->result, maker->rounds, maker->arm, shared, sizeof(shared));
     memcpy(own, row->reason, sizeof(own));
     if (shared[0])
         (void)snprintf(row->reason, sizeof(row->reason), "%s%s%.170s", shared, own[0] ? "; " : "",

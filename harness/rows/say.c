@@ -53,7 +53,7 @@ static void append_placement(const struct result *result, const struct arm *arm,
         text_append(buf, size, ", ", "variant %s", arm->variant->name);
 }
 
-char *say_dims(const struct bench *bench, const struct dims *at, char *buf, size_t size)
+char *format_dims(const struct bench *bench, const struct dims *at, char *buf, size_t size)
 {
     char text[2 * DIMS_KEY_MAX];
     buf[0] = '\0';
@@ -62,24 +62,24 @@ char *say_dims(const struct bench *bench, const struct dims *at, char *buf, size
     return buf;
 }
 
-char *say_arm(const struct result *result, const struct arm *arm, const struct dims *at, char *buf,
-              size_t size)
+char *format_arm(const struct result *result, const struct arm *arm, const struct dims *at,
+                 char *buf, size_t size)
 {
-    (void)say_dims(arm->bench, at, buf, size);
+    (void)format_dims(arm->bench, at, buf, size);
     append_params(result, arm, at, buf, size);
     append_placement(result, arm, buf, size);
     return buf;
 }
 
-char *say_params(const struct result *result, const struct arm *arm, char *buf, size_t size)
+char *format_params(const struct result *result, const struct arm *arm, char *buf, size_t size)
 {
     buf[0] = '\0';
     append_params(result, arm, NULL, buf, size);
     return buf;
 }
 
-char *say_part(const struct result *result, const struct arm *arm, const struct dims *at, char *buf,
-               size_t size)
+char *format_part(const struct result *result, const struct arm *arm, const struct dims *at,
+                  char *buf, size_t size)
 {
     buf[0] = '\0';
     append_params(result, arm, at, buf, size);
@@ -88,10 +88,10 @@ char *say_part(const struct result *result, const struct arm *arm, const struct 
     return buf;
 }
 
-char *say_in_part(const struct result *result, const struct arm *arm, const struct dims *at,
-                  char *buf, size_t size)
+char *format_in_part(const struct result *result, const struct arm *arm, const struct dims *at,
+                     char *buf, size_t size)
 {
-    (void)say_dims(arm->bench, at, buf, size);
+    (void)format_dims(arm->bench, at, buf, size);
     append_placement(result, arm, buf, size);
     return buf;
 }

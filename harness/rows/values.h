@@ -55,8 +55,8 @@ int values_append(struct round_values *values, const struct round_value *value, 
 int values_close_arm(struct round_values *values, struct err *err);
 
 /* Why a value is not simply ok, in one line: of its own round, its baseline's, or shared. */
-char *values_say_reason(const struct result *result, const struct rounds *rounds, size_t arm,
-                        const struct round_value *value, char *buf, size_t size);
+char *values_format_reason(const struct result *result, const struct rounds *rounds, size_t arm,
+                           const struct round_value *value, char *buf, size_t size);
 
 /* Whether they are of the same metric and key. */
 bool values_alike(const struct round_value *a, const struct round_value *b);

@@ -43,7 +43,7 @@ static void explain_driver(char *msg, size_t size)
     if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
         (void)snprintf(msg, size, "no NVIDIA driver is here (libcuda.so.1)");
     else
-        (void)gpu_reach_say_driver(driver, CUDART_VERSION, msg, size);
+        (void)gpu_reach_format_driver(driver, CUDART_VERSION, msg, size);
 }
 
 int gpu_count(char *msg, size_t size)

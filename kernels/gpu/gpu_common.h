@@ -45,7 +45,7 @@ int gpu_reach_driver(int runtime);
 int gpu_reach_check(int cc, const int *archs, size_t n, int runtime, char *msg, size_t size);
 
 /* Why a driver that knows CUDA `driver` does not serve a program of CUDA `runtime`. Returns msg. */
-char *gpu_reach_say_driver(int driver, int runtime, char *msg, size_t size);
+char *gpu_reach_format_driver(int driver, int runtime, char *msg, size_t size);
 
 #ifdef __cplusplus
 }

@@ -35,7 +35,7 @@ int gpu_reach_check(int cc, const int *archs, size_t n, int runtime, char *msg, 
     return -ENOTSUP;
 }
 
-char *gpu_reach_say_driver(int driver, int runtime, char *msg, size_t size)
+char *gpu_reach_format_driver(int driver, int runtime, char *msg, size_t size)
 {
     int used = snprintf(msg, size,
                         "the NVIDIA driver knows CUDA %d.%d at most, and this program was built "

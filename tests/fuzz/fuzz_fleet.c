@@ -17,7 +17,7 @@ enum { MACHINES = 3 };
 
 static size_t told;
 
-static void tell(const char *line)
+static void report(const char *line)
 {
     if (!line[0] || strchr(line, '\n'))
         abort();
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         scratch_put(name, part, length);
     }
     told = 0;
-    int rc = fleet_read(scratch_path(), tell, &fleet, &found, &err);
+    int rc = fleet_read(scratch_path(), report, &fleet, &found, &err);
     check_refusal(rc, &err);
     if ((rc && rc != -ENOENT) || told != found.damaged || (!rc && !found.results && !told))
         abort();

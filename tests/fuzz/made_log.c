@@ -76,7 +76,7 @@ void check_printed(const char *text, size_t size)
             abort();
 }
 
-static void tell(const struct comms_view *view)
+static void report(const struct comms_view *view)
 {
     const struct html_comms page = {.path = "x", .view = view};
     char *text = NULL;
@@ -113,7 +113,7 @@ void use_view(struct comms_view *view)
     for (size_t i = 0; i < view->comms.n; i++)
         small &= view->comms.communicator[i].nranks <= RANKS_TOLD_MOST;
     if (!rc && small)
-        tell(view);
+        report(view);
     view->logs = (struct comms_logs){0};
     comms_view_free(view);
     view->logs = logs;

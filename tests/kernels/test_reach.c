@@ -33,13 +33,13 @@ TEST(reach_names_the_driver_that_a_build_needs)
 {
     char msg[240] = "";
     assert_string_equal(
-        gpu_reach_say_driver(12040, 13000, msg, sizeof(msg)),
+        gpu_reach_format_driver(12040, 13000, msg, sizeof(msg)),
         "the NVIDIA driver knows CUDA 12.4 at most, and this program was built with 13.0, which "
         "needs driver 580 or later: a build with CUDA 12 serves it");
     assert_int_equal(gpu_reach_driver(12090), 525);
     assert_int_equal(gpu_reach_driver(11080), 450);
     assert_int_equal(gpu_reach_driver(14000), 0);
     assert_string_equal(
-        gpu_reach_say_driver(13000, 14000, msg, sizeof(msg)),
+        gpu_reach_format_driver(13000, 14000, msg, sizeof(msg)),
         "the NVIDIA driver knows CUDA 13.0 at most, and this program was built with 14.0");
 }

@@ -155,8 +155,8 @@ static void check_doubtful(bool disturbed, const char *cached, const char *other
     assert_string_equal(row_doubt(small, &analysis.rounds.arms[0], buf, sizeof(buf)),
                         "arrays of 1 MiB below twice the cache");
     assert_string_equal(row_doubt(big, &analysis.rounds.arms[0], buf, sizeof(buf)), "");
-    (void)values_say_reason(&result, &analysis.rounds, 0, &analysis.values.value[1], buf,
-                            sizeof(buf));
+    (void)values_format_reason(&result, &analysis.rounds, 0, &analysis.values.value[1], buf,
+                               sizeof(buf));
     assert_string_equal(buf, disturbed ? "arrays of 1 MiB below twice the cache; steal 12%"
                                        : "arrays of 1 MiB below twice the cache");
     assert_int_equal(analysis.values.value[1].status, STATUS_NOISY);

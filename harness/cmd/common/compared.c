@@ -54,8 +54,8 @@ int compared_write_junit(const struct comparisons *comparisons, const char *suit
     for (size_t i = 0; i < comparisons->n && !rc; i++) {
         struct finding finding;
         comparison_to_finding(&comparisons->all[i], &finding);
-        (void)comparison_say_where(comparisons, &comparisons->all[i], finding.subject,
-                                   sizeof(finding.subject));
+        (void)comparison_format_where(comparisons, &comparisons->all[i], finding.subject,
+                                      sizeof(finding.subject));
         if (comparisons->all[i].gates)
             rc = findings_add(&findings, &finding, err);
     }

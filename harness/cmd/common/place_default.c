@@ -31,7 +31,7 @@ bool place_find_measured(const struct topo *topo, unsigned workers, const char *
     return found->path[0] != '\0';
 }
 
-char *place_say_measured(const struct recommended *found, char *buf, size_t size)
+char *place_format_measured(const struct recommended *found, char *buf, size_t size)
 {
     char ratio[32], gain[64] = "";
     if (!found->applies)
@@ -47,7 +47,7 @@ char *place_say_measured(const struct recommended *found, char *buf, size_t size
     return buf;
 }
 
-char *place_say_nearest(const char *placement, const char *const *job, char *buf, size_t size)
+char *place_format_nearest(const char *placement, const char *const *job, char *buf, size_t size)
 {
     (void)snprintf(buf, size,
                    "placement %s is not measured: it is the first that fits this machine. %s "

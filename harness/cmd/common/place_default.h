@@ -13,10 +13,10 @@ bool place_find_measured(const struct topo *topo, unsigned workers, const char *
                          struct recommended *found);
 
 /* "recommended by results/h/20261125T1200Z-pipeline (pipeline): sized, 18x the default". In buf. */
-char *place_say_measured(const struct recommended *found, char *buf, size_t size);
+char *place_format_measured(const struct recommended *found, char *buf, size_t size);
 
 /* "not measured: numa is the nearest placement ...", with what would measure it. Returns buf. */
-char *place_say_nearest(const char *placement, const char *const *job, char *buf, size_t size);
+char *place_format_nearest(const char *placement, const char *const *job, char *buf, size_t size);
 
 /* The text of --emit, with the note as a comment in the language of that text. */
 void place_print_noted(const char *text, const char *note);

@@ -123,8 +123,8 @@ static void gather_environment(struct session *s)
     }
     struct bitset cpus = {0};
     topo_allowed_cpus(&s->topo, &cpus);
-    if (s->topo.is_this_machine && cgroup_tell_quota(&s->environment.cgroup, bitset_count(&cpus),
-                                                     s->quota_note, sizeof(s->quota_note))) {
+    if (s->topo.is_this_machine && cgroup_format_quota(&s->environment.cgroup, bitset_count(&cpus),
+                                                       s->quota_note, sizeof(s->quota_note))) {
         s->notes[n++] = s->quota_note;
     }
     if (s->options.device != DEVICE_SIM && !topo_visible_gpus(&s->topo) &&
@@ -132,7 +132,7 @@ static void gather_environment(struct session *s)
         s->notes[n++] = s->gpus_note;
         log_info("%s", s->gpus_note);
     }
-    openmp_tell(getenv, bitset_count(&cpus), &s->openmp);
+    openmp_report(getenv, bitset_count(&cpus), &s->openmp);
     for (size_t i = 0; i < s->openmp.n; i++)
         s->notes[n++] = s->openmp.text[i];
     if (s->job.calls) {

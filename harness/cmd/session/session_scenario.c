@@ -126,7 +126,7 @@ static size_t count_measured(const struct result *result)
     return n;
 }
 
-static void tell_round(const struct session *s, unsigned round)
+static void report_round(const struct session *s, unsigned round)
 {
     const struct result *result = &s->setup->result;
     enum { EACH = 10 }; /* the rounds of an ab are many, and of a number that nobody knows before */
@@ -206,7 +206,7 @@ static int on_round(void *arg, unsigned round, struct err *err)
         verdict_free(&verdict);
     }
     if (!rc && !on_terminal(s, STDERR_FILENO))
-        tell_round(s, round);
+        report_round(s, round);
     return job_run_round(&s->job, rc, err);
 }
 
@@ -263,7 +263,7 @@ static struct run_hooks make_hooks(struct session *s)
 }
 
 /* Says what an unfinished run left. */
-static void tell_what_is_there(const struct session *s, bool interrupted)
+static void report_what_is_there(const struct session *s, bool interrupted)
 {
     char rounds[64] = "no round was done: the earlier run in";
     if (!s->run_dir.dir.holds_earlier)
@@ -322,7 +322,7 @@ static void note_outcome(const struct session *s, const struct verdict *verdict)
 }
 
 /* Nothing of it was measured: one of a list that the machine cannot run is skipped. */
-static void tell_nothing(const struct session *s, const struct verdict *verdict)
+static void report_nothing(const struct session *s, const struct verdict *verdict)
 {
     const char *reason = verdict->analysis.rows.row[0].reason;
     bool skipped = s->outcome && judge_failures(&s->setup->result) == EXIT_GOOD;
@@ -353,7 +353,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     else
         unwritten = write_end(s, code, &verdict);
     if (rc || unwritten)
-        tell_what_is_there(s, interrupted);
+        report_what_is_there(s, interrupted);
     if (interrupted || unwritten || s->run_dir.dir.holds_earlier || !result->rounds_done)
         code = code ? code : EXIT_NOT_RUN;
     else
@@ -368,7 +368,7 @@ static int conclude(struct session *s, int rc, const struct err *measured)
     if (s->outcome)
         note_outcome(s, &verdict);
     if (!rc && !unwritten && !run_measured_anything(result) && verdict.analysis.rows.n)
-        tell_nothing(s, &verdict);
+        report_nothing(s, &verdict);
     verdict_free(&verdict);
     return code;
 }
@@ -393,7 +393,7 @@ static void warn(struct session *s)
 }
 
 /* Logs why a scenario does not begin. */
-static void tell_error(const struct session *s, const struct err *err)
+static void report_error(const struct session *s, const struct err *err)
 {
     log_error("%s", err->msg);
     if (s->outcome)
@@ -475,7 +475,7 @@ int session_run_scenario(struct session *s, const struct scenario *scenario,
     else if (!rc)
         rc = begin(s, subdirectory, &err);
     if (rc) {
-        tell_error(s, &err);
+        report_error(s, &err);
         /* Neither what this machine lacks nor a limit on the size of files is the user's error. */
         code = rc == -EFBIG || rc == -ENODATA ? EXIT_NOT_RUN : session_not_started(s, rc);
     } else if (is_dry) {

@@ -39,7 +39,7 @@ static uint64_t most_of(const struct comms_matrix *matrix)
 
 /* ---- between GPUs ---- */
 
-static void say_how(const struct comms_matrix *matrix, char text[static LINE])
+static void format_how(const struct comms_matrix *matrix, char text[static LINE])
 {
     static const char *const says[] = {
         [COMMS_EXACT] = "exact: pairs as NCCL reports them",
@@ -50,7 +50,7 @@ static void say_how(const struct comms_matrix *matrix, char text[static LINE])
                    matrix->trees ? ", trees as NCCL builds them" : "", matrix->n);
 }
 
-static void say_rest(const struct comms_total *total, char text[static LINE])
+static void format_rest(const struct comms_total *total, char text[static LINE])
 {
     char calls[24], bytes[24];
     text[0] = '\0';
@@ -70,7 +70,7 @@ static void name_gpu(const void *arg, unsigned axis, unsigned place, char text[s
     (void)snprintf(text, HEAT_TEXT, "%u", place);
 }
 
-static void say_bytes(const void *arg, size_t cell, char text[static HEAT_TEXT])
+static void format_bytes(const void *arg, size_t cell, char text[static HEAT_TEXT])
 {
     const struct comms_matrix *matrix = arg;
     (void)units_format_si((double)matrix->bytes[cell], text, HEAT_TEXT - 1);
@@ -90,7 +90,7 @@ static void put_values(const struct comms_view *view, double *value, FILE *out)
                         .printed_most = PRINTED_MOST,
                         .arg = matrix,
                         .name = name_gpu,
-                        .say = say_bytes};
+                        .say = format_bytes};
     for (size_t i = 0; i < (size_t)matrix->n * matrix->n; i++) {
         value[i] = matrix->bytes[i] ? (double)matrix->bytes[i] : NAN; /* nothing has no colour */
         heat.low = fmin(heat.low, value[i]);
@@ -98,8 +98,8 @@ static void put_values(const struct comms_view *view, double *value, FILE *out)
     }
     if (heat.low > heat.high / 2) /* or small differences would have all colours */
         heat.low = 0;
-    say_how(matrix, how);
-    say_rest(&view->total, rest);
+    format_how(matrix, how);
+    format_rest(&view->total, rest);
     found_put_kind(FIGURE_HEAT, out);
     dat_begin("Bytes between GPUs", how, rest, HEAT_COLUMNS, out);
     heat_put(&heat, out);

@@ -55,8 +55,8 @@ static bool is_taken(const struct aliases *aliases, const char *called)
     return false;
 }
 
-static int tell(const struct alias *alias, bool same_name, struct findings *findings,
-                struct err *err)
+static int report(const struct alias *alias, bool same_name, struct findings *findings,
+                  struct err *err)
 {
     char subject[80];
     struct findings_about about = {findings, err, subject};
@@ -86,7 +86,7 @@ static int add(struct aliases *aliases, const char *name, const uint8_t *boot,
     if (!added)
         return err_set(err, -ENOMEM, "no memory for names of hosts");
     *added = alias;
-    return strcmp(alias.called, name) == 0 ? 0 : tell(&alias, !known, findings, err);
+    return strcmp(alias.called, name) == 0 ? 0 : report(&alias, !known, findings, err);
 }
 
 static int settle(struct aliases *aliases, char host[static COMMS_HOST_MAX], const uint8_t *boot,

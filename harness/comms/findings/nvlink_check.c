@@ -127,8 +127,8 @@ static uint64_t beyond(uint64_t more, uint64_t less)
     return by > slack + more / 100 ? by : 0;
 }
 
-static int tell(const struct side *side, bool more, bool has_copies, struct findings *findings,
-                struct err *err)
+static int report(const struct side *side, bool more, bool has_copies, struct findings *findings,
+                  struct err *err)
 {
     char subject[160];
     struct findings_about about = {findings, err, subject};
@@ -168,6 +168,6 @@ int comms_nvlink_check_judge(const struct comms_nvlink_check *nvlink_check,
             most_less = under > most_less ? under : most_less;
         }
     }
-    int rc = tell(&more, true, nvlink_check->has_copies, findings, err);
-    return rc ? rc : tell(&less, false, nvlink_check->has_copies, findings, err);
+    int rc = report(&more, true, nvlink_check->has_copies, findings, err);
+    return rc ? rc : report(&less, false, nvlink_check->has_copies, findings, err);
 }

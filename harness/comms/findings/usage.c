@@ -159,7 +159,7 @@ static void add_sends(const struct comms_communicator *communicator, struct send
     }
 }
 
-static void tell_uneven(struct judge *judge, const struct sends *sends)
+static void report_uneven(struct judge *judge, const struct sends *sends)
 {
     char evidence[200], most[24], mean[24];
     uint32_t n = judge->communicator->nranks;
@@ -201,7 +201,7 @@ static void judge_sends(struct judge *judge)
     sends.by_pair = calloc(n * n, sizeof(*sends.by_pair));
     if (sends.by_rank && sends.by_pair) {
         add_sends(judge->communicator, &sends);
-        tell_uneven(judge, &sends);
+        report_uneven(judge, &sends);
     } else {
         judge->about.rc = err_set(judge->about.err, -ENOMEM, "no memory for %zu ranks", n);
     }

@@ -15,7 +15,7 @@
 
 #include "harness/comms/logs/host.h"
 
-void preload_say_off(const char *why, const char *what, int code)
+void preload_report_off(const char *why, const char *what, int code)
 {
     char line[PATH_MAX + 200];
     int n = snprintf(line, sizeof(line), "%s: off in process %ld: %s%s%s%s\n", preload_who,
@@ -82,7 +82,7 @@ static bool map(int fd, struct preload_file *file)
     }
     if (!code)
         return true;
-    preload_say_off("cannot write ", file->unfinished, code);
+    preload_report_off("cannot write ", file->unfinished, code);
     (void)unlink(file->unfinished);
     return false;
 }
@@ -91,7 +91,7 @@ bool preload_file_create(struct preload_file *file, const char *suffix, size_t s
 {
     const char *dir = getenv("CONTEND_COMMS_DIR");
     if (!dir || !*dir) {
-        preload_say_off("CONTEND_COMMS_DIR names no directory", "", 0);
+        preload_report_off("CONTEND_COMMS_DIR names no directory", "", 0);
         return false;
     }
     file->size = size;
@@ -103,8 +103,8 @@ bool preload_file_create(struct preload_file *file, const char *suffix, size_t s
                  ? open(file->unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644)
                  : -1;
     if (fd < 0) {
-        preload_say_off("cannot create ", file->path,
-                        n < (int)sizeof(file->path) ? errno : ENAMETOOLONG);
+        preload_report_off("cannot create ", file->path,
+                           n < (int)sizeof(file->path) ? errno : ENAMETOOLONG);
         return false;
     }
     bool mapped = map(fd, file);
@@ -229,7 +229,7 @@ bool preload_find_symbols(void *library, const struct preload_symbol *symbols, s
 
 void preload_file_drop(struct preload_file *file, int code)
 {
-    preload_say_off("cannot begin ", file->path, code);
+    preload_report_off("cannot begin ", file->path, code);
     (void)unlink(file->unfinished);
     (void)munmap(file->bytes, file->size);
 }

@@ -24,7 +24,7 @@
 extern const char preload_who[];
 
 /* `code`: an errno to be told in words, or 0. One write, so that lines of processes do not mix. */
-void preload_say_off(const char *why, const char *what, int code);
+void preload_report_off(const char *why, const char *what, int code);
 
 uint64_t preload_now_ns(clockid_t clock);
 

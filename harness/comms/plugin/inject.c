@@ -433,12 +433,12 @@ static void end(void)
 
 /* ---- the beginning ---- */
 
-static void say_result(const char *what, int result)
+static void report_result(const char *what, int result)
 {
     const char *text = NULL;
     if (cupti.get_result_string(result, &text) || !text)
         text = "an unknown error";
-    preload_say_off(what, text, 0);
+    preload_report_off(what, text, 0);
 }
 
 /* Nobody but us uses CUPTI. */
@@ -448,9 +448,9 @@ static bool is_free(void)
     if (!result)
         return true;
     if (result == CUPTI_OTHER_SUBSCRIBER)
-        preload_say_off("another tool uses CUPTI in it", "", 0);
+        preload_report_off("another tool uses CUPTI in it", "", 0);
     else
-        say_result("CUPTI does not begin: ", result);
+        report_result("CUPTI does not begin: ", result);
     return false;
 }
 
@@ -469,7 +469,7 @@ static bool enable(void)
         result = cupti.enable(CUPTI_KIND_MEMCPY2);
     if (!result)
         return true;
-    say_result("CUPTI records no copies: ", result);
+    report_result("CUPTI records no copies: ", result);
     disable();
     return false;
 }
@@ -477,7 +477,7 @@ static bool enable(void)
 static void begin(void)
 {
     if (!inject_cupti_load(&cupti)) {
-        preload_say_off(
+        preload_report_off(
             "no libcupti.so.13 or .12 that fits the driver: set CONTEND_LIBCUPTI to one", "", 0);
         return;
     }
@@ -491,7 +491,7 @@ static void begin(void)
     }
     publish(0, COPIES_GOES_ON);
     if (preload_thread_start(&ours, look) || atexit(end))
-        preload_say_off("no thread, or no end: some copies are missing", "", 0);
+        preload_report_off("no thread, or no end: some copies are missing", "", 0);
 }
 
 extern int InitializeInjection(void);

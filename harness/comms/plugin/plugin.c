@@ -37,7 +37,7 @@ static void set_timing(unsigned interface)
     uint64_t every = text && *text ? strtoul(text, NULL, 10) : EVERY;
     every = interface >= 5 ? every : 0;
     plugin_timing_set(every);
-    plugin_log_tell_timing(every);
+    plugin_log_report_timing(every);
 }
 
 static int join(void **context, int *mask, unsigned interface, int wanted,

@@ -82,7 +82,7 @@ static void copy_changes(bool last)
         saved = code ? saved : sum;
         told_end = code ? told_end : last;
         if (code && last && !said)
-            preload_say_off("cannot write the last of ", kept.path, code);
+            preload_report_off("cannot write the last of ", kept.path, code);
         said |= code && last;
     }
     (void)pthread_mutex_unlock(&one);
@@ -186,7 +186,7 @@ bool plugin_log_open(unsigned interface)
     asked_interface = interface;
     (void)pthread_once(&opened_once, open_log);
     if (is_child && !said_child)
-        preload_say_off("forked from a logged process", "", 0);
+        preload_report_off("forked from a logged process", "", 0);
     said_child = is_child;
     errno = before;
     return running() != NULL;
@@ -345,7 +345,7 @@ void plugin_log_untimed(void)
         (void)__atomic_fetch_add(&log->header.untimed, 1, __ATOMIC_RELAXED);
 }
 
-void plugin_log_tell_timing(uint64_t every)
+void plugin_log_report_timing(uint64_t every)
 {
     struct log *log = running();
     if (log)

@@ -17,7 +17,7 @@
 bool plugin_log_open(unsigned interface);
 
 /* The argument of plugin_timing_set, for the log. */
-void plugin_log_tell_timing(uint64_t every);
+void plugin_log_report_timing(uint64_t every);
 
 /* A rank of a communicator, from now on. Returns its number for keys; -1: the log is off or full.
  */

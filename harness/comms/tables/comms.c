@@ -232,7 +232,7 @@ static void add_arrival(const struct comms_arrival *arrival, struct doc *doc)
     doc_columns(table, DOC_NUMBER, "last", "late", "waited", NULL);
     for (size_t i = 0; i < arrival->n && i < RANKS_MOST; i++) {
         struct comms_arrival_said said;
-        comms_arrival_say(arrival, &arrival->rank[i], &said);
+        comms_arrival_report(arrival, &arrival->rank[i], &said);
         doc_row(table, DOC_PLAIN);
         doc_cell(table, "%u", arrival->rank[i].rank);
         doc_cell(table, "%s", said.last);

@@ -151,8 +151,8 @@ double comms_arrival_waited(const struct comms_arrival *arrival)
     return timed > 0 ? waited / timed : NAN;
 }
 
-void comms_arrival_say(const struct comms_arrival *arrival, const struct comms_arrival_rank *rank,
-                       struct comms_arrival_said *said)
+void comms_arrival_report(const struct comms_arrival *arrival,
+                          const struct comms_arrival_rank *rank, struct comms_arrival_said *said)
 {
     double calls = (double)arrival->calls;
     (void)text_percent((double)rank->last / calls, said->last, sizeof(said->last));

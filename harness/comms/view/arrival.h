@@ -46,8 +46,8 @@ double comms_arrival_waited(const struct comms_arrival *arrival);
 struct comms_arrival_said {
     char last[16], late[24], waited[16];
 };
-void comms_arrival_say(const struct comms_arrival *arrival, const struct comms_arrival_rank *rank,
-                       struct comms_arrival_said *said);
+void comms_arrival_report(const struct comms_arrival *arrival,
+                          const struct comms_arrival_rank *rank, struct comms_arrival_said *said);
 
 /*
  * comms_late: a rank that came last for 80% of at least 20 calls, by more than 1% of the time from

@@ -161,7 +161,7 @@ static void name_subject(const struct said *said, char *buf, size_t size)
         }
 }
 
-static void tell_gain(const struct said *said, char *sentence, size_t size)
+static void format_gain(const struct said *said, char *sentence, size_t size)
 {
     const struct check_gain *gain = &said->gain;
     if (!isfinite(gain->times))
@@ -184,7 +184,7 @@ struct said said_bad(double cost, const struct view_process *const *who, size_t 
                          .command = command};
 }
 
-void checker_say(struct checker *checker, const struct said *said, const char *fmt, ...)
+void checker_report(struct checker *checker, const struct said *said, const char *fmt, ...)
 {
     struct diagnosis *diagnosis = checker->diagnosis;
     struct found *found = array_add(diagnosis->all, diagnosis->n, diagnosis->capacity);
@@ -207,7 +207,7 @@ void checker_say(struct checker *checker, const struct said *said, const char *f
     va_start(ap, fmt);
     (void)vsnprintf(finding->sentence, sizeof(finding->sentence), fmt, ap);
     va_end(ap);
-    tell_gain(said, finding->sentence, sizeof(finding->sentence));
+    format_gain(said, finding->sentence, sizeof(finding->sentence));
     if (said->tail)
         (void)check_append(finding->sentence, sizeof(finding->sentence), "%s", said->tail);
     (void)snprintf(finding->evidence, sizeof(finding->evidence), "%s",

@@ -8,8 +8,9 @@
  *   diagnosis_free(&diagnosis);
  *
  * A new check is a function and a line in check.c's table. It looks at checker->view and calls
- * checker_say for each thing it finds. It needs evidence that something is lost (waited, throttled,
- * refused): what is only unusual is no finding, so that a machine where all is well has none.
+ * checker_report for each thing it finds. It needs evidence that something is lost (waited,
+ * throttled, refused): what is only unusual is no finding, so that a machine where all is well has
+ * none.
  */
 #ifndef CONTEND_DOCTOR_CHECK_CHECK_H
 #define CONTEND_DOCTOR_CHECK_CHECK_H
@@ -93,7 +94,7 @@ int checker_open(const struct view *view, struct checker *checker, struct err *e
 void checker_close(struct checker *checker);
 
 /* Because of whom a group waits in the run queue: "itself", "4711 nvtop", "its quota". */
-void check_tell_cause(const struct checker *checker, size_t group, char *buf, size_t size);
+void check_format_cause(const struct checker *checker, size_t group, char *buf, size_t size);
 
 /* The parts of a finding beside its sentence. */
 struct said {
@@ -111,7 +112,7 @@ struct said {
 /* A bad finding about those processes, at that cost. */
 struct said said_bad(double cost, const struct view_process *const *who, size_t nwho,
                      const char *evidence, const char *command);
-void checker_say(struct checker *checker, const struct said *said, const char *fmt, ...)
+void checker_report(struct checker *checker, const struct said *said, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Adds to a text of that size what still fits; false: it did not. */

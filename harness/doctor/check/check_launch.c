@@ -191,7 +191,7 @@ static void carry(const struct view_process *process, bool is_container, const c
 }
 
 /* Adds the limits of a line that is typed. */
-static void tell_typed(struct launch *launch)
+static void report_typed(struct launch *launch)
 {
     (void)check_append(launch->how, sizeof(launch->how),
                        "The line carries neither its directory nor the rest of its environment. To "
@@ -203,7 +203,7 @@ static void write_typed(const struct view_process *process, const struct cure *c
 {
     char list[BITSET_LIST_MAX], *out = launch->command;
     const size_t size = sizeof(launch->command);
-    tell_typed(launch);
+    report_typed(launch);
     add_each(cure, " ", '=', out, size);
     carry(process, false, " ", launch);
     if (cpus)
@@ -272,7 +272,7 @@ static void write_mpirun(const struct view_process *above, const char *name, boo
     char *out = launch->command;
     const size_t size = sizeof(launch->command);
     (void)snprintf(launch->how, sizeof(launch->how), "%s starts it. ", base_of(name));
-    tell_typed(launch);
+    report_typed(launch);
     carry(above, false, " ", launch);
     add_words(above, next_word(above, NULL), next_word(above, name), out, size);
     add_each(cure, is_openmpi ? " -x " : " -genv ", is_openmpi ? '=' : ' ', out, size);

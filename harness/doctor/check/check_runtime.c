@@ -148,7 +148,7 @@ void check_team_set(const struct view_process *process, const struct check_team 
     }
 }
 
-void check_team_tell(const struct check_team *team, char *buf, size_t size)
+void check_team_format(const struct check_team *team, char *buf, size_t size)
 {
     const struct check_runtime *runtime = team->runtime;
     const char *name = strrchr(team->from, '/');

@@ -38,7 +38,7 @@ void check_team_set(const struct view_process *process, const struct check_team 
                     unsigned threads, struct cure *cure);
 
 /* "Their runtime is libgomp, which reads OMP_NUM_THREADS" */
-void check_team_tell(const struct check_team *team, char *buf, size_t size);
+void check_team_format(const struct check_team *team, char *buf, size_t size);
 
 /* It lets its threads spin while they wait: by its kind, and by what it was started with. */
 bool check_team_spins(const struct view_process *process, const struct check_team *team);

@@ -165,7 +165,7 @@ static void write_starts(const struct checker *checker, const struct teams *team
 
 /* "2 processes with 32 runnable threads share 16 CPUs (0-15), and spin for 94% of their CPU time"
  */
-static void tell_size(const struct teams *teams, char *buf, size_t size)
+static void format_size(const struct teams *teams, char *buf, size_t size)
 {
     char list[BITSET_LIST_MAX], percent[16];
     const double spun = spin_share(teams);
@@ -184,8 +184,8 @@ static void tell_size(const struct teams *teams, char *buf, size_t size)
 }
 
 /* Adds the command that needs no new start, or that none helps. Deals the slices. */
-static void tell_now(struct checker *checker, const bool *in, struct teams *teams, char *buf,
-                     size_t size)
+static void report_now(struct checker *checker, const bool *in, struct teams *teams, char *buf,
+                       size_t size)
 {
     char command[COMMAND_MAX] = "";
     struct bitset pool = {0}, given = checker->given;
@@ -203,7 +203,7 @@ static void tell_now(struct checker *checker, const bool *in, struct teams *team
     checker->given = given;
 }
 
-static void tell_crowd(struct checker *checker, const bool *in, struct teams *teams)
+static void report_crowd(struct checker *checker, const bool *in, struct teams *teams)
 {
     enum { TAIL_MOST = 480 }; /* that has room behind the sentence */
     char command[COMMAND_MAX] = "", evidence[200], how[LAUNCH_HOW_MAX + 160] = "", runtime[200];
@@ -211,9 +211,9 @@ static void tell_crowd(struct checker *checker, const bool *in, struct teams *te
     struct cure cure = {0};
     const double spun = spin_share(teams);
     const bool is_loss = !isnan(spun) || teams->spin_by_kind;
-    tell_size(teams, evidence, sizeof(evidence));
-    check_team_tell(&teams->team[0], runtime, sizeof(runtime));
-    tell_now(checker, in, teams, now, sizeof(now));
+    format_size(teams, evidence, sizeof(evidence));
+    check_team_format(&teams->team[0], runtime, sizeof(runtime));
+    report_now(checker, in, teams, now, sizeof(now));
     write_starts(checker, teams, command, sizeof(command), how, sizeof(how), &cure);
     if (strlen(now) + strlen(how) > TAIL_MOST)
         now[0] = '\0';
@@ -227,9 +227,9 @@ static void tell_crowd(struct checker *checker, const bool *in, struct teams *te
                               .evidence = evidence,
                               .command = command,
                               .cure = &cure};
-    checker_say(checker, &said, "too many threads: %s. %s. Start %s with %u thread%s.", evidence,
-                runtime, teams->nprocesses > 1 ? "each process" : "it", teams->each,
-                teams->each == 1 ? "" : "s");
+    checker_report(checker, &said, "too many threads: %s. %s. Start %s with %u thread%s.", evidence,
+                   runtime, teams->nprocesses > 1 ? "each process" : "it", teams->each,
+                   teams->each == 1 ? "" : "s");
     for (size_t g = 0; g < checker->ngroups; g++)
         checker->explained[g] |= is_loss && in[g];
 }
@@ -251,7 +251,7 @@ void check_crowd(struct checker *checker)
         if (teams->nwho && teams->most > teams->each && teams->nthreads > teams->room &&
             teams->wanted >= crowded * bitset_count(&teams->cpus) &&
             !(gain_of(teams).times < worth))
-            tell_crowd(checker, in, teams);
+            report_crowd(checker, in, teams);
     }
     free(teams);
     free(in);
@@ -309,8 +309,8 @@ void check_narrow(struct checker *checker)
         struct said said = said_bad(check_wait_share(group->oncpu_s, group->wait_s), &group->lead,
                                     1, evidence, command);
         said.gain = find_gain(checker, in, group, threads, bitset_count(&room));
-        checker_say(checker, &said, "its mask is too narrow: %s, while CPU %s idles.", evidence,
-                    bitset_format(&idle, list, sizeof(list)));
+        checker_report(checker, &said, "its mask is too narrow: %s, while CPU %s idles.", evidence,
+                       bitset_format(&idle, list, sizeof(list)));
         checker->explained[g] = true;
     }
     free(in);

@@ -48,7 +48,7 @@ void check_numa_balancing(struct checker *checker)
     (void)snprintf(command, sizeof(command), "echo 0 | %stee /proc/sys/kernel/numa_balancing",
                    check_root(checker->view));
     const struct said said = said_bad(host_share(checker, cpus), NULL, 0, evidence, command);
-    checker_say(
+    checker_report(
         checker, &said,
         "Automatic NUMA balancing is active (%s): it unmaps pages to find their users, and moves "
         "them to the threads. Workers whose memory is bound to their node do not need it.",
@@ -68,7 +68,8 @@ void check_throttling(struct checker *checker)
     (void)snprintf(evidence, sizeof(evidence), "%.1f events/s, %.2f CPUs' time", events,
                    isnan(s) ? 0 : s);
     const struct said said = said_bad(isnan(s) ? (double)NAN : share, NULL, 0, evidence, "sensors");
-    checker_say(checker, &said, "CPUs slow down by heat (%s): check fans and air flow.", evidence);
+    checker_report(checker, &said, "CPUs slow down by heat (%s): check fans and air flow.",
+                   evidence);
 }
 
 /* The mean share of the base clock that busy CPUs of workers had; NaN = not known. */
@@ -115,10 +116,10 @@ void check_governor(struct checker *checker)
                    saves ? "cpupower frequency-set -g performance"
                          : "turbostat --quiet --show Busy%,Bzy_MHz,PkgWatt");
     const struct said said = said_bad(1 - share, NULL, 0, evidence, command);
-    checker_say(checker, &said, "CPUs of busy workers run below their base clock%s (%s).",
-                saves ? ", because the governor saves power"
-                      : ": a power limit, heat, or what they run",
-                evidence);
+    checker_report(checker, &said, "CPUs of busy workers run below their base clock%s (%s).",
+                   saves ? ", because the governor saves power"
+                         : ": a power limit, heat, or what they run",
+                   evidence);
 }
 
 static bool is_tight(const struct host_memory *memory)
@@ -141,7 +142,7 @@ static size_t find_members(const struct view *view, const struct host_memory *me
     return n;
 }
 
-static void say_memory(struct checker *checker, const struct host_memory *memory)
+static void report_memory(struct checker *checker, const struct host_memory *memory)
 {
     const struct view_process *who[FOUND_PIDS_MAX];
     char evidence[200] = "", command[420], limit[32] = "no limit";
@@ -161,10 +162,10 @@ static void say_memory(struct checker *checker, const struct host_memory *memory
     const struct said said =
         said_bad(fmin(isnan(memory->some) ? memory->refaults * refault_s : memory->some, 1), who,
                  find_members(checker->view, memory, who), evidence, command);
-    checker_say(checker, &said,
-                "%s short of memory (%s): pages are dropped and read again. Add memory, or use "
-                "less: smaller batches, fewer workers, less prefetching.",
-                memory->path[0] ? "its cgroup is" : "The machine is", evidence);
+    checker_report(checker, &said,
+                   "%s short of memory (%s): pages are dropped and read again. Add memory, or use "
+                   "less: smaller batches, fewer workers, less prefetching.",
+                   memory->path[0] ? "its cgroup is" : "The machine is", evidence);
 }
 
 void check_memory(struct checker *checker)
@@ -174,9 +175,9 @@ void check_memory(struct checker *checker)
     for (size_t i = 1; host && i < host->nmemories; i++)
         if (is_tight(&host->memories[i])) {
             any = true;
-            say_memory(checker, &host->memories[i]);
+            report_memory(checker, &host->memories[i]);
         }
     /* A wait of a cgroup is one of the machine, too. */
     if (host && host->nmemories && !any && is_tight(&host->memories[0]))
-        say_memory(checker, &host->memories[0]);
+        report_memory(checker, &host->memories[0]);
 }

@@ -23,7 +23,7 @@ void check_hung(struct checker *checker)
             (void)snprintf(threads, sizeof(threads), "all %u threads wait", hung->threads);
         struct said said = said_bad(1, &who, 1, evidence, command);
         said.severity = host->hung.named ? FINDING_BAD : FINDING_DOUBT;
-        checker_say(
+        checker_report(
             checker, &said,
             "hangs: %s in futex(2) without a time-out, and no other thread is left to wake %s "
             "(%s).%s The command shows where each thread waits; it stops the process briefly.",

@@ -105,7 +105,7 @@ void check_interrupts(struct checker *checker)
                    named.effective[0] ? "; effective affinity " : "", named.effective);
     const struct said said =
         said_bad(host_share(checker, named.taken), who, nwho, evidence, command);
-    checker_say(
+    checker_report(
         checker, &said,
         "interrupts of devices use its CPUs, though other CPUs have no workers: %s (%s). "
         "irqbalance, if it runs, moves them back, unless IRQBALANCE_BANNED_CPULIST has these CPUs.",

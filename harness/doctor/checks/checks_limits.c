@@ -32,10 +32,10 @@ static void check_pids_max(struct checker *checker)
         (void)snprintf(evidence, sizeof(evidence), "%.0f of the %.0f tasks that %.80s allows",
                        cgroup->pids, cgroup->pids_max, cgroup->path);
         const struct said said = said_bad(NAN, &who, 1, evidence, command);
-        checker_say(checker, &said,
-                    "its cgroup is close to its limit of tasks: %s. At the limit no thread or "
-                    "process can start.",
-                    evidence);
+        checker_report(checker, &said,
+                       "its cgroup is close to its limit of tasks: %s. At the limit no thread or "
+                       "process can start.",
+                       evidence);
     }
 }
 
@@ -49,9 +49,9 @@ static double count_threads(const struct view *view, unsigned uid)
 }
 
 /* Up to the hard limit the user may do that; above it root. */
-static void tell_limit(struct checker *checker, const struct view_process *process,
-                       const char *option, uint64_t hard, bool can_raise, const char *evidence,
-                       const char *what)
+static void report_limit(struct checker *checker, const struct view_process *process,
+                         const char *option, uint64_t hard, bool can_raise, const char *evidence,
+                         const char *what)
 {
     char command[COMMAND_MAX], value[32] = "unlimited";
     if (can_raise && hard != UINT64_MAX)
@@ -60,7 +60,7 @@ static void tell_limit(struct checker *checker, const struct view_process *proce
                    can_raise ? check_sudo(checker->view, process) : check_root(checker->view),
                    (int)process->pid, option, value);
     const struct said said = said_bad(NAN, &process, 1, evidence, command);
-    checker_say(checker, &said, "%s: %s.", what, evidence);
+    checker_report(checker, &said, "%s: %s.", what, evidence);
 }
 
 void check_limits(struct checker *checker)
@@ -79,18 +79,18 @@ void check_limits(struct checker *checker)
             (void)snprintf(evidence, sizeof(evidence),
                            "its user has %.0f of the %" PRIu64 " threads of RLIMIT_NPROC", threads,
                            about->nproc_limit);
-            tell_limit(checker, process, "nproc", about->nproc_hard,
-                       about->nproc_hard > about->nproc_limit, evidence,
-                       "soon it cannot start threads");
+            report_limit(checker, process, "nproc", about->nproc_hard,
+                         about->nproc_hard > about->nproc_limit, evidence,
+                         "soon it cannot start threads");
         }
         if (about->memlock_limit != UINT64_MAX && about->locked_bytes && !about->locks_freely &&
             (double)about->locked_bytes >= near_share * (double)about->memlock_limit) {
             (void)snprintf(evidence, sizeof(evidence), "%s of the %s of RLIMIT_MEMLOCK are locked",
                            units_format_bytes(about->locked_bytes, locked, sizeof(locked)),
                            units_format_bytes(about->memlock_limit, limit, sizeof(limit)));
-            tell_limit(checker, process, "memlock", about->memlock_hard,
-                       about->memlock_hard > about->memlock_limit, evidence,
-                       "soon it cannot lock memory, which drivers of GPUs and networks need");
+            report_limit(checker, process, "memlock", about->memlock_hard,
+                         about->memlock_hard > about->memlock_limit, evidence,
+                         "soon it cannot lock memory, which drivers of GPUs and networks need");
         }
     }
 }
@@ -178,7 +178,7 @@ void check_shm(struct checker *checker)
                        units_format_bytes((uint64_t)about->shm_free_bytes, left, sizeof(left)));
         bool grows = write_shm(view, process, command, sizeof(command));
         const struct said said = said_bad(NAN, &process, 1, evidence, command);
-        checker_say(
+        checker_report(
             checker, &said,
             "its /dev/shm is small or full: %s. Processes that need more there die by SIGBUS; %s.",
             evidence,

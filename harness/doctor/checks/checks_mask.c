@@ -67,10 +67,11 @@ void check_idle_beside(struct checker *checker)
         said.gain = check_gain_of_idle(view, &sum.wide, sum.oncpu_s, sum.wait_s,
                                        check_team_waits(view, process));
         checker->explained[checker->group_of[i]] = true;
-        checker_say(checker, &said,
-                    "its threads wait while CPUs that it may use idle: they %s. Their own masks "
-                    "are narrower than that of the process, or the scheduler does not spread them.",
-                    evidence);
+        checker_report(
+            checker, &said,
+            "its threads wait while CPUs that it may use idle: they %s. Their own masks "
+            "are narrower than that of the process, or the scheduler does not spread them.",
+            evidence);
     }
 }
 
@@ -85,7 +86,7 @@ static bool has_inherited_cpu(const struct checker *checker, size_t i)
 }
 
 /* Reports children of one parent that have its one CPU, and wait on it: from the first on. */
-static void tell_inherited(struct checker *checker, size_t first)
+static void report_inherited(struct checker *checker, size_t first)
 {
     const struct view *view = checker->view;
     const struct view_process *who[FOUND_PIDS_MAX], *process = &view->processes[first];
@@ -118,10 +119,10 @@ static void tell_inherited(struct checker *checker, size_t first)
                    text_percent(share, percent, sizeof(percent)));
     struct said said = said_bad(share, who, n, evidence, command);
     said.gain = check_gain_of_idle(view, &allowed, oncpu_s, wait_s, is_team_waiting);
-    checker_say(checker, &said,
-                "may use one CPU only, inherited from its parent %s (%d): %s. Start the parent "
-                "without that binding too.",
-                parent ? parent->name : "?", (int)process->parent, evidence);
+    checker_report(checker, &said,
+                   "may use one CPU only, inherited from its parent %s (%d): %s. Start the parent "
+                   "without that binding too.",
+                   parent ? parent->name : "?", (int)process->parent, evidence);
 }
 
 void check_inherited_mask(struct checker *checker)
@@ -134,7 +135,7 @@ void check_inherited_mask(struct checker *checker)
                          view->processes[before].mask == view->processes[i].mask &&
                          has_inherited_cpu(checker, before));
         if (is_first)
-            tell_inherited(checker, i);
+            report_inherited(checker, i);
     }
 }
 
@@ -198,9 +199,10 @@ void check_leader_alone(struct checker *checker)
                        text_percent(wider.oncpu_s / all_s, percent, sizeof(percent)), list);
         write_together(view, process, &wider, command, sizeof(command));
         const struct said said = said_bad(wider.oncpu_s / all_s, &process, 1, evidence, command);
-        checker_say(checker, &said,
-                    "its first thread is bound, the others are not: %s. taskset without -a binds "
-                    "one thread only.",
-                    evidence);
+        checker_report(
+            checker, &said,
+            "its first thread is bound, the others are not: %s. taskset without -a binds "
+            "one thread only.",
+            evidence);
     }
 }

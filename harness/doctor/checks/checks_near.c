@@ -58,7 +58,7 @@ static void each_far(struct checker *checker, bool reachable,
     }
 }
 
-static void tell_far(struct checker *checker, const struct far *far)
+static void report_far(struct checker *checker, const struct far *far)
 {
     char evidence[160], command[COMMAND_MAX] = "", list[BITSET_LIST_MAX], is[BITSET_LIST_MAX];
     struct bitset cpus = {0}, can = far->can;
@@ -71,18 +71,19 @@ static void tell_far(struct checker *checker, const struct far *far)
                    bitset_format(&far->near, list, sizeof(list)));
     (void)check_append_bind(checker->view, far->process, 0, &can, command, sizeof(command));
     const struct said said = said_bad(NAN, &far->process, 1, evidence, command);
-    checker_say(checker, &said,
-                "it is far from its GPU: %s. Its memory stays where it is; started there, it has "
-                "its memory near too. 'contend run numa_matrix' measures the cost.",
-                evidence);
+    checker_report(
+        checker, &said,
+        "it is far from its GPU: %s. Its memory stays where it is; started there, it has "
+        "its memory near too. 'contend run numa_matrix' measures the cost.",
+        evidence);
 }
 
 void check_far_from_gpu(struct checker *checker)
 {
-    each_far(checker, true, tell_far);
+    each_far(checker, true, report_far);
 }
 
-static void tell_shut_out(struct checker *checker, const struct far *far)
+static void report_shut_out(struct checker *checker, const struct far *far)
 {
     char evidence[160], list[BITSET_LIST_MAX], is[BITSET_LIST_MAX];
     struct bitset allowed;
@@ -91,15 +92,16 @@ static void tell_shut_out(struct checker *checker, const struct far *far)
                    bitset_format(&allowed, is, sizeof(is)), far->gpus,
                    bitset_format(&far->near, list, sizeof(list)));
     const struct said said = said_bad(NAN, &far->process, 1, evidence, NULL);
-    checker_say(checker, &said,
-                "it may use no CPU near its GPU: %s. The scheduler or container that gave it these "
-                "CPUs must give it others.",
-                evidence);
+    checker_report(
+        checker, &said,
+        "it may use no CPU near its GPU: %s. The scheduler or container that gave it these "
+        "CPUs must give it others.",
+        evidence);
 }
 
 void check_shut_out_of_gpu(struct checker *checker)
 {
-    each_far(checker, false, tell_shut_out);
+    each_far(checker, false, report_shut_out);
 }
 
 /*
@@ -126,8 +128,8 @@ static void find_nodes(const struct view *view, const struct view_process *proce
             bitset_set(nodes, (unsigned)node);
 }
 
-static void tell_pages(struct checker *checker, const struct view_process *process,
-                       const struct bitset *nodes, double far_bytes, double share)
+static void report_pages(struct checker *checker, const struct view_process *process,
+                         const struct bitset *nodes, double far_bytes, double share)
 {
     const struct view *view = checker->view;
     const struct bitset with_cpus = find_cpu_nodes(view);
@@ -148,12 +150,12 @@ static void tell_pages(struct checker *checker, const struct view_process *proce
                            check_sudo(view, process), (int)process->pid,
                            bitset_format(&others, from, sizeof(from)), to);
     const struct said said = said_bad(NAN, &process, 1, evidence, command);
-    checker_say(checker, &said,
-                "it runs on one node and has memory on another: %s.%s migratepages is of the "
-                "package numactl.",
-                evidence,
-                is_wider ? " It may use memory of nodes without a CPU of its own (cpuset.mems)."
-                         : "");
+    checker_report(checker, &said,
+                   "it runs on one node and has memory on another: %s.%s migratepages is of the "
+                   "package numactl.",
+                   evidence,
+                   is_wider ? " It may use memory of nodes without a CPU of its own (cpuset.mems)."
+                            : "");
 }
 
 void check_far_pages(struct checker *checker)
@@ -177,6 +179,6 @@ void check_far_pages(struct checker *checker)
         }
         if (!bitset_empty(&nodes) && far_bytes >= least_bytes &&
             far_bytes >= least_share * all_bytes)
-            tell_pages(checker, process, &nodes, far_bytes, far_bytes / all_bytes);
+            report_pages(checker, process, &nodes, far_bytes, far_bytes / all_bytes);
     }
 }

@@ -72,10 +72,10 @@ void check_monitors(struct checker *checker)
         (void)snprintf(command, sizeof(command), "kill -STOP%s", pids);
     struct said said = said_bad(host_share(checker, cpus), who, n, NULL, command);
     said.tail = told;
-    checker_say(checker, &said,
-                "monitors of this machine use %s of a CPU: let them poll less often.%s",
-                text_percent(cpus, percent, sizeof(percent)),
-                pids[0] ? " The command pauses it until kill -CONT." : "");
+    checker_report(checker, &said,
+                   "monitors of this machine use %s of a CPU: let them poll less often.%s",
+                   text_percent(cpus, percent, sizeof(percent)),
+                   pids[0] ? " The command pauses it until kill -CONT." : "");
 }
 
 void check_stuck_tasks(struct checker *checker)
@@ -92,10 +92,11 @@ void check_stuck_tasks(struct checker *checker)
         (void)snprintf(evidence, sizeof(evidence), "in state D in %u samples, without running%s%s",
                        host->looks, stuck->where[0] ? ", in " : "", stuck->where);
         const struct said said = said_bad(NAN, &who, 1, evidence, command);
-        checker_say(checker, &said,
-                    "its task %d (%s) waits in the kernel and cannot be woken (%s): a disk, a file "
-                    "server or a driver does not answer.",
-                    (int)stuck->tid, stuck->name, evidence);
+        checker_report(
+            checker, &said,
+            "its task %d (%s) waits in the kernel and cannot be woken (%s): a disk, a file "
+            "server or a driver does not answer.",
+            (int)stuck->tid, stuck->name, evidence);
     }
 }
 
@@ -136,7 +137,7 @@ static bool is_wanted(const struct finding *finding)
            strcmp(finding->id, "gpu_persistence") == 0 || strcmp(finding->id, "gpu_power") == 0;
 }
 
-static void say_wanted(struct checker *checker, const struct findings *all, const char *bdf)
+static void report_wanted(struct checker *checker, const struct findings *all, const char *bdf)
 {
     char command[160];
     for (size_t i = 0; i < all->n; i++) {
@@ -149,7 +150,7 @@ static void say_wanted(struct checker *checker, const struct findings *all, cons
             .evidence = finding->evidence,
             .command = gpu_command(checker->view, finding->id, bdf, command, sizeof(command))};
         if (is_wanted(finding))
-            checker_say(checker, &said, "%s", finding->sentence);
+            checker_report(checker, &said, "%s", finding->sentence);
     }
 }
 
@@ -171,8 +172,9 @@ static void check_log(struct checker *checker)
                                   .evidence = event->line,
                                   .command = gpu_command(checker->view, "gpu_xid", event->unit,
                                                          command, sizeof(command))};
-        checker_say(checker, &said, "Xid %d in the kernel log (%u lines, the last within an hour)",
-                    event->number, event->count);
+        checker_report(checker, &said,
+                       "Xid %d in the kernel log (%u lines, the last within an hour)",
+                       event->number, event->count);
     }
 }
 
@@ -191,7 +193,7 @@ void check_gpus(struct checker *checker)
                 rc = gpu_change_judge(&host->gpu_changes[c], name, "the watch", "", &all,
                                       checker->err);
         if (!rc)
-            say_wanted(checker, &all, gpu->pci_bdf);
+            report_wanted(checker, &all, gpu->pci_bdf);
         findings_free(&all);
     }
     if (rc)

@@ -151,7 +151,7 @@ bool check_teams_wait(const struct checker *checker, const bool *in)
  * Where a CPU idles that they could have, they gain what it gives them. Where none does, their CPUs
  * are at work all the time, and to deal them out otherwise makes no more of them.
  */
-static void tell_overlap(struct checker *checker, const bool *in)
+static void report_overlap(struct checker *checker, const bool *in)
 {
     char command[COMMAND_MAX] = "", evidence[160], list[BITSET_LIST_MAX], beside[96] = "", cost[16];
     struct bitset pool = {0}, idle = {0}, slices[ALLOCATE_MOST];
@@ -194,8 +194,8 @@ static void tell_overlap(struct checker *checker, const bool *in)
             ? "; there are fewer CPUs than processes. Fewer processes at a time are faster each, "
               "with the same total"
             : "; each could have its own. No CPU idles, so the total gain is not known";
-    checker_say(checker, &said, "%zu busy processes share CPUs%s: %s%s.", crowd.n, beside, evidence,
-                cure);
+    checker_report(checker, &said, "%zu busy processes share CPUs%s: %s%s.", crowd.n, beside,
+                   evidence, cure);
     for (size_t g = 0; g < checker->ngroups; g++)
         checker->explained[g] |= in[g];
 }
@@ -230,7 +230,7 @@ void check_overlap(struct checker *checker)
             waits = waits || (in[i] && !checker->explained[i] && is_kept_waiting(checker, i));
         }
         if (n > 1 && waits)
-            tell_overlap(checker, in);
+            report_overlap(checker, in);
     }
     free(in);
     free(done);

@@ -120,7 +120,7 @@ static struct check_gain find_gain(const struct check_group *one, const struct b
                               fmin(blame->others * one->wait_s, blame->hogs[0]->cpu_s), false);
 }
 
-void check_tell_cause(const struct checker *checker, size_t group, char *buf, size_t size)
+void check_format_cause(const struct checker *checker, size_t group, char *buf, size_t size)
 {
     struct blame blame;
     find_blame(checker, group, &blame);
@@ -177,7 +177,7 @@ static void suggest(const struct checker *checker, const struct blame *blame, ch
                            hog->name, hog->pid);
 }
 
-static void tell_queue(struct checker *checker, size_t group)
+static void report_queue(struct checker *checker, size_t group)
 {
     const struct check_group *one = &checker->groups[group];
     struct blame blame;
@@ -213,15 +213,16 @@ static void tell_queue(struct checker *checker, size_t group)
                               .nwho = 1,
                               .evidence = evidence,
                               .command = command};
-    checker_say(checker, &said,
-                "it waits in the run queue for %s of the time that it wants to run, mostly because "
-                "%s (%s%s).%s",
-                text_percent(share, waited, sizeof(waited)), find_main_cause(&blame), evidence,
-                hogs, is_own ? " If its threads do not wait for each other, that is no loss." : "");
+    checker_report(
+        checker, &said,
+        "it waits in the run queue for %s of the time that it wants to run, mostly because "
+        "%s (%s%s).%s",
+        text_percent(share, waited, sizeof(waited)), find_main_cause(&blame), evidence, hogs,
+        is_own ? " If its threads do not wait for each other, that is no loss." : "");
 }
 
 /* Time that the hypervisor takes is no waiting: the task believes that it runs. */
-static void tell_steal(struct checker *checker)
+static void report_steal(struct checker *checker)
 {
     const struct view *view = checker->view;
     static const double share_most = 0.1;
@@ -238,17 +239,18 @@ static void tell_steal(struct checker *checker)
                    text_percent(share, percent, sizeof(percent)));
     const struct said said = {
         .severity = FINDING_BAD, .cost = share, .subject = "hypervisor", .evidence = evidence};
-    checker_say(checker, &said,
-                "it runs others on the CPUs of this machine: %s. Nothing here fixes that; ask for "
-                "dedicated CPUs.",
-                evidence);
+    checker_report(
+        checker, &said,
+        "it runs others on the CPUs of this machine: %s. Nothing here fixes that; ask for "
+        "dedicated CPUs.",
+        evidence);
 }
 
 void check_queue(struct checker *checker)
 {
     for (size_t g = 0; g < checker->ngroups; g++)
         if (check_waits(checker->view, checker->groups[g].oncpu_s, checker->groups[g].wait_s))
-            tell_queue(checker, g);
+            report_queue(checker, g);
     if (checker->ngroups)
-        tell_steal(checker);
+        report_steal(checker);
 }

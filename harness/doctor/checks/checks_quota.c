@@ -23,8 +23,8 @@ static unsigned count_team(const struct view *view, const struct view_process *p
 }
 
 /* As long as nobody waits for another, fewer threads get as much done of the same quota. */
-static void tell_team(struct checker *checker, const struct view_process *process, unsigned threads,
-                      double quota, const struct view_cgroup *cgroup)
+static void report_team(struct checker *checker, const struct view_process *process,
+                        unsigned threads, double quota, const struct view_cgroup *cgroup)
 {
     char evidence[192], runtime[200], now[16], tail[LAUNCH_HOW_MAX + 2];
     const unsigned fit = quota >= 1 ? (unsigned)quota : 1;
@@ -33,7 +33,7 @@ static void tell_team(struct checker *checker, const struct view_process *proces
     struct launch launch = {0};
     struct cure cure;
     const bool is_loss = check_team_waits(checker->view, process);
-    check_team_tell(&team, runtime, sizeof(runtime));
+    check_team_format(&team, runtime, sizeof(runtime));
     check_team_set(process, &team, fit, &cure);
     if (cure.n)
         launch_write(checker->view, process, &cure, NULL, fit, &launch);
@@ -50,7 +50,7 @@ static void tell_team(struct checker *checker, const struct view_process *proces
                               .evidence = evidence,
                               .command = launch.command,
                               .cure = &cure};
-    checker_say(
+    checker_report(
         checker, &said,
         "it has more threads than its cgroup's quota: %s. Together they use up the period, and "
         "then all are stopped; they spin for %s of their CPU time. %s. Start it with %u.",
@@ -72,7 +72,7 @@ void check_team_over_quota(struct checker *checker)
         if (at >= 0 && team > granted && team > 1 &&
             view_oncpu_s(process) >= 0.5 * quota * view->wall_s &&
             view->cgroups[at].throttled_periods > 0)
-            tell_team(checker, process, team, quota, &view->cgroups[at]);
+            report_team(checker, process, team, quota, &view->cgroups[at]);
     }
 }
 
@@ -123,6 +123,6 @@ void check_throttled(struct checker *checker)
         struct said said =
             said_bad(check_wait_share(oncpu_s, cgroup->throttled_s), who, n, evidence, command);
         said.gain = check_gain_of_idle(view, &cpus, oncpu_s, wait_s, is_team_waiting);
-        checker_say(checker, &said, "stopped by a quota of CPU time: %s.", evidence);
+        checker_report(checker, &said, "stopped by a quota of CPU time: %s.", evidence);
     }
 }

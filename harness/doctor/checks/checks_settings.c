@@ -80,9 +80,9 @@ static bool is_on(const struct view_process *process, const char *name, const ch
     return strstr(values, lower) != NULL;
 }
 
-static void tell_setting(struct checker *checker, const struct view_process *process,
-                         enum finding_severity severity, const char *drop, const char *evidence,
-                         const char *sentence)
+static void report_setting(struct checker *checker, const struct view_process *process,
+                           enum finding_severity severity, const char *drop, const char *evidence,
+                           const char *sentence)
 {
     char command[COMMAND_MAX];
     struct cure cure = {0};
@@ -95,7 +95,8 @@ static void tell_setting(struct checker *checker, const struct view_process *pro
                               .evidence = evidence,
                               .command = cure_format(&cure, command, sizeof(command)),
                               .cure = &cure};
-    checker_say(checker, &said, "%s.%s", sentence, drop ? " Restart it without that setting." : "");
+    checker_report(checker, &said, "%s.%s", sentence,
+                   drop ? " Restart it without that setting." : "");
 }
 
 static void find_settings(struct checker *checker, const struct view_process *process,
@@ -114,8 +115,8 @@ static void find_settings(struct checker *checker, const struct view_process *pr
                                view_setting(process, one->beside));
         (void)check_append(evidence, sizeof(evidence), "%s=%.48s", one->name,
                            view_setting(process, one->name));
-        tell_setting(checker, process, one->severity, one->name, text_one_line(evidence),
-                     one->sentence);
+        report_setting(checker, process, one->severity, one->name, text_one_line(evidence),
+                       one->sentence);
         if (one->beside)
             return;
     }
@@ -132,9 +133,10 @@ static void find_runtimes(struct checker *checker, const struct view_process *pr
         (void)check_append(evidence, sizeof(evidence), "%s%.60s", i ? ", " : "",
                            name ? name + 1 : about->runtimes[i]);
     }
-    tell_setting(checker, process, FINDING_DOUBT, NULL, text_one_line(evidence),
-                 "it has loaded two OpenMP runtimes: each starts its own threads, and those of one "
-                 "spin while the others work");
+    report_setting(
+        checker, process, FINDING_DOUBT, NULL, text_one_line(evidence),
+        "it has loaded two OpenMP runtimes: each starts its own threads, and those of one "
+        "spin while the others work");
 }
 
 void check_openmp_settings(struct checker *checker)
@@ -232,7 +234,7 @@ void check_spin_wait(struct checker *checker)
                                   .nwho = 1,
                                   .evidence = evidence,
                                   .command = command};
-        checker_say(
+        checker_report(
             checker, &said,
             "it seems to spin while it waits for its GPU, on CPUs that others need: %s. Give it "
             "its own CPUs, or let it sleep (cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync)).",

@@ -63,7 +63,8 @@ static struct bitset unshared(struct checker *checker, size_t group, const struc
     return mask;
 }
 
-static void say_siblings(struct checker *checker, size_t a, size_t b, const struct bitset *shared)
+static void report_siblings(struct checker *checker, size_t a, size_t b,
+                            const struct bitset *shared)
 {
     const struct check_group *one = &checker->groups[a], *other = &checker->groups[b];
     const struct view_process *who[] = {one->lead, other->lead};
@@ -81,10 +82,10 @@ static void say_siblings(struct checker *checker, size_t a, size_t b, const stru
     (void)snprintf(evidence, sizeof(evidence), "siblings: CPUs %s of %d",
                    bitset_format(shared, list, sizeof(list)), (int)other->lead->pid);
     const struct said said = said_bad(fmin(share, 1), who, 2, evidence, command);
-    checker_say(checker, &said,
-                "they share %u core%s as SMT siblings, though %u core%s no worker (%s).", n,
-                n == 1 ? "" : "s", bitset_count(&free_cores),
-                bitset_count(&free_cores) == 1 ? " has" : "s have", evidence);
+    checker_report(checker, &said,
+                   "they share %u core%s as SMT siblings, though %u core%s no worker (%s).", n,
+                   n == 1 ? "" : "s", bitset_count(&free_cores),
+                   bitset_count(&free_cores) == 1 ? " has" : "s have", evidence);
 }
 
 void check_siblings(struct checker *checker)
@@ -98,6 +99,6 @@ void check_siblings(struct checker *checker)
                 continue;
             find_beside(topo, &checker->groups[b].cpus, &checker->groups[a].cpus, &shared);
             if (!bitset_empty(&shared))
-                say_siblings(checker, a, b, &shared);
+                report_siblings(checker, a, b, &shared);
         }
 }

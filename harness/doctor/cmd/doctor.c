@@ -82,14 +82,14 @@ static int watch_machine(const struct doctor_args *args, struct reader *reader,
 }
 
 /* Prints it now; JSON once all is known. */
-static int say(const struct doctor_args *args, const struct reader *reader,
-               const struct diagnosis *diagnosis, json_t **json, int *code, struct err *err)
+static int report(const struct doctor_args *args, const struct reader *reader,
+                  const struct diagnosis *diagnosis, json_t **json, int *code, struct err *err)
 {
     char unread[DOCTOR_UNREAD_MAX];
     int rc = 0;
     if (args->json)
         *json = doctor_to_json(&reader->view, diagnosis,
-                               doctor_tell_unread(&reader->view, unread, sizeof(unread)));
+                               doctor_format_unread(&reader->view, unread, sizeof(unread)));
     else
         rc = doctor_print(&reader->view, diagnosis, stdout, terminal_has_color(STDOUT_FILENO), err);
     *code = diagnosis_is_bad(diagnosis)                    ? EXIT_VERDICT
@@ -149,7 +149,7 @@ static int look(struct doctor *doctor, pid_t job, int *code, struct err *err)
     if (!rc)
         rc = diagnosis_make(&reader->view, &doctor->diagnosis, err);
     reader->samples = false; /* a trial behind it only counts */
-    return rc ? rc : say(args, reader, &doctor->diagnosis, &doctor->json, code, err);
+    return rc ? rc : report(args, reader, &doctor->diagnosis, &doctor->json, code, err);
 }
 
 static int apply(struct doctor *doctor, int *code, struct err *err)

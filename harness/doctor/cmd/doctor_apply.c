@@ -59,7 +59,7 @@ static void show(const struct view *view, const struct view_process *const *lead
     }
 }
 
-static void tell_more(const struct beside *beside, FILE *out)
+static void report_more(const struct beside *beside, FILE *out)
 {
     if (beside->n > NAMED)
         (void)fprintf(out, "  and %zu more\n", beside->n - NAMED);
@@ -73,10 +73,10 @@ void doctor_show_beside(const struct beside *beside, FILE *out)
     for (size_t i = 0; i < beside->n && i < NAMED; i++)
         (void)fprintf(out, "  %s (%d)%s: %.2f CPUs\n", beside->all[i].name, beside->all[i].pid,
                       whose(beside->all[i].uid, user, sizeof(user)), beside->all[i].cpus);
-    tell_more(beside, out);
+    report_more(beside, out);
 }
 
-void doctor_tell_cost(const struct beside *beside, FILE *out)
+void doctor_report_cost(const struct beside *beside, FILE *out)
 {
     char user[80];
     double before = beside_cpus(beside, SIZE_MAX, false),
@@ -89,7 +89,7 @@ void doctor_tell_cost(const struct beside *beside, FILE *out)
         (void)fprintf(out, "  %s (%d)%s: %.2f -> %.2f CPUs\n", beside->all[i].name,
                       beside->all[i].pid, whose(beside->all[i].uid, user, sizeof(user)),
                       beside_cpus(beside, i, false), beside_cpus(beside, i, true));
-    tell_more(beside, out);
+    report_more(beside, out);
 }
 
 /* Also Ctrl-C is an answer. */
@@ -244,8 +244,8 @@ int doctor_change_do(const struct doctor_change *change, enum apply_purpose purp
 }
 
 /* Behind it; before it, they had what was seen when they were found. */
-static int tell_cost(struct reader *reader, struct beside *beside, struct signals *signals,
-                     struct err *err)
+static int report_cost(struct reader *reader, struct beside *beside, struct signals *signals,
+                       struct err *err)
 {
     if (!beside->n)
         return 0;
@@ -259,7 +259,7 @@ static int tell_cost(struct reader *reader, struct beside *beside, struct signal
     if (!rc)
         beside_note(beside, &reader->view, true);
     if (!rc)
-        doctor_tell_cost(beside, stdout);
+        doctor_report_cost(beside, stdout);
     return rc;
 }
 
@@ -284,7 +284,7 @@ int doctor_apply(struct reader *reader, const struct doctor_apply_options *optio
         (void)printf("bound %zu process%s; contend doctor --undo restores what they had\n", bound,
                      bound == 1 ? "" : "es");
         (void)fflush(stdout);
-        rc = tell_cost(reader, &change.beside, signals, err);
+        rc = report_cost(reader, &change.beside, signals, err);
     }
     doctor_change_free(&change);
     return rc;

@@ -45,7 +45,7 @@ int doctor_change_do(const struct doctor_change *change, enum apply_purpose purp
 /* "busy (4711) of alice: 0.98 CPUs", of those whom a change does not mean. */
 void doctor_show_beside(const struct beside *beside, FILE *out);
 /* Their speed before and after; nothing where there is none. */
-void doctor_tell_cost(const struct beside *beside, FILE *out);
+void doctor_report_cost(const struct beside *beside, FILE *out);
 /* For beside_find: nobody is meant, so all but ourselves are beside. */
 bool doctor_means_none(const void *arg, const struct view_process *process);
 

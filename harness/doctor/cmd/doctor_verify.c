@@ -173,7 +173,7 @@ static void print(const struct doctor_verify *verify)
               "the spread of such starts\n"
             : "\n%zu pairs of blocks, without it and with it in alternation; 95%% interval\n",
         verify->trial.pairs.n);
-    doctor_tell_cost(&verify->trial.beside, verify->out);
+    doctor_report_cost(&verify->trial.beside, verify->out);
     if (verify->cure.n && !verify->options->restart) {
         char settings[1024];
         (void)fprintf(verify->out,
@@ -183,7 +183,7 @@ static void print(const struct doctor_verify *verify)
     }
 }
 
-static void say_redo(struct doctor_verify *verify)
+static void report_redo(struct doctor_verify *verify)
 {
     bool all = true;
     char pids[640] = "";
@@ -257,7 +257,7 @@ static int verify_live(struct doctor_verify *verify, struct reader *reader, bool
         return rc;
     (void)snprintf(verify->trial.what, sizeof(verify->trial.what), "own CPUs for each worker (%s)",
                    verify->apply->placement);
-    say_redo(verify);
+    report_redo(verify);
     rc = try_live(verify, reader, err);
     if (!rc)
         rc = keep_or_not(verify, err);

@@ -7,7 +7,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/show/doc/doc.h"
 
-static void tell_refused(const struct view *view, char *buf, size_t size)
+static void format_refused(const struct view *view, char *buf, size_t size)
 {
     const unsigned n = view->host ? view->host->hung.refused : 0;
     if (n)
@@ -17,7 +17,7 @@ static void tell_refused(const struct view *view, char *buf, size_t size)
                            n, n == 1 ? " that slept" : "es that slept", n == 1 ? "s" : "");
 }
 
-static void tell_hidden(const struct view *view, char *buf, size_t size)
+static void format_hidden(const struct view *view, char *buf, size_t size)
 {
     const struct view_hidden *hidden = &view->hidden;
     char pids[160] = "", group[96] = "";
@@ -34,7 +34,7 @@ static void tell_hidden(const struct view *view, char *buf, size_t size)
                            bitset_count(&view->online), group);
 }
 
-char *doctor_tell_unread(const struct view *view, char *buf, size_t size)
+char *doctor_format_unread(const struct view *view, char *buf, size_t size)
 {
     buf[0] = '\0';
     if (!view->has_schedstat)
@@ -52,8 +52,8 @@ char *doctor_tell_unread(const struct view *view, char *buf, size_t size)
                            "process%s are not shown to this root: it lacks CAP_SYS_PTRACE (docker "
                            "run --cap-add SYS_PTRACE). ",
                            view->environs_refused, view->environs_refused == 1 ? "" : "es");
-    tell_refused(view, buf, size);
-    tell_hidden(view, buf, size);
+    format_refused(view, buf, size);
+    format_hidden(view, buf, size);
     if (view->pages_skipped)
         (void)check_append(buf, size, "The pages of %u process%s too large to list were skipped. ",
                            view->pages_skipped, view->pages_skipped == 1 ? "" : "es");
@@ -81,7 +81,7 @@ bool doctor_saw_nothing(const struct view *view, const struct diagnosis *diagnos
     return view->hidden.any && !diagnosis->n && !count_watched(view, &tasks);
 }
 
-const char *doctor_tell_none_found(const struct view *view)
+const char *doctor_format_none_found(const struct view *view)
 {
     size_t tasks;
     return !view->hidden.any             ? "Nothing found that costs time."
@@ -100,10 +100,10 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
         (void)fprintf(out, "%zu process%s with %zu thread%s, watched for %.1f s\n", n,
                       n == 1 ? "" : "es", tasks, tasks == 1 ? "" : "s", view->wall_s);
         if (!diagnosis->n)
-            (void)fprintf(out, "\n%s\n", doctor_tell_none_found(view));
+            (void)fprintf(out, "\n%s\n", doctor_format_none_found(view));
         doc_print_findings(&findings, out, color);
         (void)fputc('\n', out);
-        if (doctor_tell_unread(view, unread, sizeof(unread))[0])
+        if (doctor_format_unread(view, unread, sizeof(unread))[0])
             text_wrap(unread, 0, 0, out);
         (void)fprintf(out, "Watching took %s of one CPU.\n",
                       text_percent(view->own_s / view->wall_s, percent, sizeof(percent)));

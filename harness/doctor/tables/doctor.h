@@ -15,10 +15,10 @@ int doctor_print(const struct view *view, const struct diagnosis *diagnosis, FIL
 enum { DOCTOR_UNREAD_MAX = 2048 };
 
 /* The parts that could not be read, and who can read them, in sentences; "" = none. Returns buf. */
-char *doctor_tell_unread(const struct view *view, char *buf, size_t size);
+char *doctor_format_unread(const struct view *view, char *buf, size_t size);
 
 /* The sentence where there is no finding. */
-const char *doctor_tell_none_found(const struct view *view);
+const char *doctor_format_none_found(const struct view *view);
 /* Nothing was found since /proc hides the processes there are: that is no good news. */
 bool doctor_saw_nothing(const struct view *view, const struct diagnosis *diagnosis);
 

@@ -277,7 +277,7 @@ int guards_after(struct guards *guards, const struct arm *arm, struct signals *s
     return v == VARIANTS_MAX ? 0 : ask(guards, v, ORDER_AFTER, signals, &answer, err);
 }
 
-static void tell_read_back(const struct variant *variant, const struct variant_state *state)
+static void report_read_back(const struct variant *variant, const struct variant_state *state)
 {
     if (!variant->check)
         return;
@@ -298,7 +298,7 @@ static void look_again(struct guards *guards, size_t v)
     if (check(guards, v, &none, state->final, &err))
         log_warn("%s", err.msg);
     else
-        tell_read_back(&guards->variants->all[v], state);
+        report_read_back(&guards->variants->all[v], state);
 }
 
 void guards_close(struct guards *guards)

@@ -160,7 +160,7 @@ static int start(struct run *run)
                          run->ctx->err);
 }
 
-static void tell_to_end(struct run *run, bool cut)
+static void report_to_end(struct run *run, bool cut)
 {
     if (run->term_ns)
         return;
@@ -183,7 +183,7 @@ static int keep_time(struct run *run)
     uint64_t end_ns = run->started_ns + (uint64_t)(options->duration_s * 1e9);
     bool timed = options->duration_s > 0 && !options->by_lines;
     if (is_unwanted(run) || (timed && now_ns >= end_ns))
-        tell_to_end(run, is_unwanted(run));
+        report_to_end(run, is_unwanted(run));
     else if (timed && end_ns < next_ns)
         next_ns = end_ns;
     uint64_t kill_ns = run->term_ns + (uint64_t)(options->grace_s * 1e9);
@@ -214,7 +214,7 @@ static void wait_for_news(struct run *run)
         close_output(run);
 }
 
-static const char *say_last(const struct run *run, char *buf, size_t size)
+static const char *format_last(const struct run *run, char *buf, size_t size)
 {
     (void)snprintf(buf, size, run->last[0] ? "; its last line: %s" : "", run->last);
     return buf;
@@ -225,7 +225,7 @@ static int judge_status(const struct run *run, int status)
 {
     struct err *err = run->ctx->err;
     char last[200];
-    (void)say_last(run, last, sizeof(last));
+    (void)format_last(run, last, sizeof(last));
     if (run->term_ns || (WIFEXITED(status) && !WEXITSTATUS(status)))
         return 0;
     if (WIFEXITED(status))
@@ -280,7 +280,7 @@ static void abandon(struct run *run)
     struct err ignored, *err = run->ctx->err;
     run->ctx->err = &ignored;
     if (run->process.pid) {
-        tell_to_end(run, true);
+        report_to_end(run, true);
         while (!process_is_over(&run->process))
             wait_for_news(run);
         (void)finish(run);
@@ -317,7 +317,7 @@ static int take_metric(struct run *run, struct sample *sample)
     if (!run->number[0])
         return err_set(run->ctx->err, -ENODATA,
                        "the command printed nothing that --metric matches%s",
-                       say_last(run, last, sizeof(last)));
+                       format_last(run, last, sizeof(last)));
     double value = strtod(run->number, &end);
     end += strspn(end, " \t");
     if (end == run->number || *end || !isfinite(value) || value <= 0)

@@ -222,7 +222,7 @@ static int conclude(struct measured_work *work, struct measured *measured, struc
     if (!rc)
         rc = fill_cpus(work, levels, measured, err);
     if (!rc)
-        rc = measured_tell(&story, &measured->findings, err);
+        rc = measured_report(&story, &measured->findings, err);
     free(levels[0].label);
     free(levels[1].label);
     return rc;

@@ -76,6 +76,6 @@ struct measured_story {
 };
 
 /* Appends to *findings, bad ones and doubts first. -ENOMEM only. */
-int measured_tell(const struct measured_story *story, struct findings *findings, struct err *err);
+int measured_report(const struct measured_story *story, struct findings *findings, struct err *err);
 
 #endif

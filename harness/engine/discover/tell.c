@@ -37,8 +37,8 @@ static enum measured_state state_of_scans(const struct measured_work *work)
 }
 
 /* "26 ns against a median of 71, 41% slower together", as far as measured. */
-static void say_evidence(struct finding *finding, const struct measured_story *story, unsigned a,
-                         unsigned b)
+static void report_evidence(struct finding *finding, const struct measured_story *story, unsigned a,
+                            unsigned b)
 {
     double latency_ns = measured_latency(story->work, a, b);
     double slowdown = measured_slowdown(story->work, a, b);
@@ -60,7 +60,7 @@ static bool reported_siblings(const struct measured_story *story, unsigned a, un
     return story->work->cpus[a]->core == story->work->cpus[b]->core;
 }
 
-static void say_reported_smt(struct finding *finding, const struct topo *topo)
+static void report_reported_smt(struct finding *finding, const struct topo *topo)
 {
     unsigned least, most;
     topo_threads_per_core(topo, &least, &most);
@@ -89,8 +89,8 @@ static bool has_other_partner(const struct measured_work *work, unsigned a, unsi
 }
 
 /* Why they float, and what one pair alone cannot tell. */
-static void say_doubts(struct finding *finding, const struct measured_work *work, unsigned a,
-                       unsigned b, bool reported)
+static void report_doubts(struct finding *finding, const struct measured_work *work, unsigned a,
+                          unsigned b, bool reported)
 {
     if (!work->firm[measured_at(work, a, b)])
         text_add(finding->sentence, "; floating: %s",
@@ -102,8 +102,8 @@ static void say_doubts(struct finding *finding, const struct measured_work *work
                  "other guests of the host, slow them alike");
 }
 
-static int tell_siblings(const struct measured_story *story, struct findings *findings, unsigned a,
-                         unsigned b, struct err *err)
+static int report_siblings(const struct measured_story *story, struct findings *findings,
+                           unsigned a, unsigned b, struct err *err)
 {
     const struct measured_work *work = story->work;
     bool firm = work->firm[measured_at(work, a, b)], reported = reported_siblings(story, a, b);
@@ -114,22 +114,22 @@ static int tell_siblings(const struct measured_story *story, struct findings *fi
     if (!firm && work->nscans > 1)
         text_add(f.sentence, " in %u of %u scans", scans_that_see(work, a, b), work->nscans);
     text_add(f.sentence, ": ");
-    say_evidence(&f, story, a, b);
+    report_evidence(&f, story, a, b);
     if (reported)
         text_add(f.sentence, "; as reported");
     else
-        say_reported_smt(&f, work->input->reported);
-    say_doubts(&f, work, a, b, reported);
+        report_reported_smt(&f, work->input->reported);
+    report_doubts(&f, work, a, b, reported);
     return findings_add(findings, &f, err);
 }
 
-static int tell_not_siblings(const struct measured_story *story, struct findings *findings,
-                             unsigned a, unsigned b, struct err *err)
+static int report_not_siblings(const struct measured_story *story, struct findings *findings,
+                               unsigned a, unsigned b, struct err *err)
 {
     struct finding f = begin(story, "smt_not_siblings", state_of_scans(story->work), true);
     set_pair(&f, story->work, a, b);
     text_add(f.sentence, "are reported as SMT siblings, but do not behave so: ");
-    say_evidence(&f, story, a, b);
+    report_evidence(&f, story, a, b);
     return findings_add(findings, &f, err);
 }
 
@@ -139,23 +139,23 @@ static bool is_known(const struct measured_work *work, unsigned a, unsigned b)
     return !isnan(measured_latency(work, a, b)) || !isnan(measured_slowdown(work, a, b));
 }
 
-static int tell_pairs(const struct measured_story *story, struct findings *findings,
-                      struct err *err)
+static int report_pairs(const struct measured_story *story, struct findings *findings,
+                        struct err *err)
 {
     const struct measured_work *work = story->work;
     int rc = 0;
     for (unsigned a = 0; a < work->n && !rc; a++)
         for (unsigned b = a + 1; b < work->n && !rc; b++) {
             if (work->ever[measured_at(work, a, b)])
-                rc = tell_siblings(story, findings, a, b, err);
+                rc = report_siblings(story, findings, a, b, err);
             else if (reported_siblings(story, a, b) && is_known(work, a, b))
-                rc = tell_not_siblings(story, findings, a, b, err);
+                rc = report_not_siblings(story, findings, a, b, err);
         }
     return rc;
 }
 
-static void say_cpus(struct finding *finding, const struct measured_story *story,
-                     const struct measured_level *level, int label)
+static void report_cpus(struct finding *finding, const struct measured_story *story,
+                        const struct measured_level *level, int label)
 {
     struct bitset set = {{0}};
     char list[120];
@@ -180,8 +180,8 @@ static bool is_reported(const struct measured_story *story, const struct measure
     return by_llc || by_package;
 }
 
-static int tell_level(const struct measured_story *story, struct findings *findings,
-                      const struct measured_level *level, const char *what, struct err *err)
+static int report_level(const struct measured_story *story, struct findings *findings,
+                        const struct measured_level *level, const char *what, struct err *err)
 {
     const struct topo *topo = story->work->input->reported;
     bool reported = is_reported(story, level);
@@ -198,23 +198,24 @@ static int tell_level(const struct measured_story *story, struct findings *findi
         text_add(f.sentence, "; floating: not every scan shows them");
     text_add(f.sentence, ": ");
     for (unsigned label = 0; label < level->clusters; label++)
-        say_cpus(&f, story, level, (int)label);
+        report_cpus(&f, story, level, (int)label);
     return findings_add(findings, &f, err);
 }
 
-static int tell_levels(const struct measured_story *story, struct findings *findings,
-                       struct err *err)
+static int report_levels(const struct measured_story *story, struct findings *findings,
+                         struct err *err)
 {
     const struct measured_level *low = story->lowest, *high = story->highest;
     if (low->clusters == 0)
         return 0;
     if (measured_same_level(story->work, low, high))
-        return tell_level(story, findings, low, "sockets or cache domains", err);
-    int rc = tell_level(story, findings, high, "sockets", err);
-    return rc ? rc : tell_level(story, findings, low, "cache domains", err);
+        return report_level(story, findings, low, "sockets or cache domains", err);
+    int rc = report_level(story, findings, high, "sockets", err);
+    return rc ? rc : report_level(story, findings, low, "cache domains", err);
 }
 
-static int tell_note(const struct measured_story *story, struct findings *findings, struct err *err)
+static int report_note(const struct measured_story *story, struct findings *findings,
+                       struct err *err)
 {
     const struct measured_work *work = story->work;
     const struct measured *measured = story->measured;
@@ -225,7 +226,7 @@ static int tell_note(const struct measured_story *story, struct findings *findin
         text_add(f.sentence,
                  "two CPUs are one pair, and no other to compare it with: nothing can be said of "
                  "clusters, and of siblings only that they do not slow each other (");
-        say_evidence(&f, story, 0, 1);
+        report_evidence(&f, story, 0, 1);
         text_add(f.sentence, ")");
     } else {
         text_add(f.sentence,
@@ -247,14 +248,14 @@ static int put_first(const struct findings *told, struct findings *sorted, struc
     return rc;
 }
 
-int measured_tell(const struct measured_story *story, struct findings *findings, struct err *err)
+int measured_report(const struct measured_story *story, struct findings *findings, struct err *err)
 {
     struct findings told = {0};
-    int rc = tell_pairs(story, &told, err);
+    int rc = report_pairs(story, &told, err);
     if (!rc)
-        rc = tell_levels(story, &told, err);
+        rc = report_levels(story, &told, err);
     if (!rc)
-        rc = tell_note(story, &told, err);
+        rc = report_note(story, &told, err);
     if (!rc)
         rc = put_first(&told, findings, err);
     findings_free(&told);

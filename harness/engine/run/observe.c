@@ -36,7 +36,7 @@ static uint32_t least_state(const struct observer *o, unsigned n)
     return least;
 }
 
-static int tell_rank_ops(struct observer *o, bool interrupted)
+static int report_rank_ops(struct observer *o, bool interrupted)
 {
     const struct barrier *barrier = &o->shared->barrier[0];
     struct rank_ops_beat beat = {.foreground = least_state(o, o->foreground),
@@ -101,7 +101,7 @@ static int wait_for_news(struct observer *o, uint64_t until_ns)
         o->config->on_wait(o->config->on_wait_arg);
     int rc = o->signals->stop_asked && !interrupted ? obey_stop(o) : 0;
     if (o->rank_ops)
-        return tell_rank_ops(o, interrupted);
+        return report_rank_ops(o, interrupted);
     return interrupted ? -EINTR : rc;
 }
 

@@ -73,6 +73,6 @@ void cgroup_read_throttled(const char *root, const char *process, const char *be
  * Whether the cgroup grants less time than `cpus` CPUs have: then in words, as the kernel stops who
  * takes more.
  */
-bool cgroup_tell_quota(const struct cgroup_limits *cgroup, unsigned cpus, char *buf, size_t size);
+bool cgroup_format_quota(const struct cgroup_limits *cgroup, unsigned cpus, char *buf, size_t size);
 
 #endif

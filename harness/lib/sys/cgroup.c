@@ -201,7 +201,7 @@ void cgroup_read(const char *root, struct cgroup_limits *cgroup)
         climb(root, group, cgroup, merge_memory_v1);
 }
 
-bool cgroup_tell_quota(const struct cgroup_limits *cgroup, unsigned cpus, char *buf, size_t size)
+bool cgroup_format_quota(const struct cgroup_limits *cgroup, unsigned cpus, char *buf, size_t size)
 {
     double limit = cgroup->cpus_limit;
     if (isnan(limit) || limit >= cpus)

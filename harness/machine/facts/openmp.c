@@ -70,7 +70,7 @@ static const struct setting {
      "it says how long threads spin at barriers, and with it what oversubscription costs"},
 };
 
-void openmp_tell(char *(*get)(const char *name), unsigned threads, struct openmp_notes *notes)
+void openmp_report(char *(*get)(const char *name), unsigned threads, struct openmp_notes *notes)
 {
     notes->n = 0;
     for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {

@@ -25,6 +25,6 @@ struct openmp_notes {
 bool openmp_binds(char *(*get)(const char *name));
 
 /* A sentence on each setting that makes workers of up to `threads` threads other than planned. */
-void openmp_tell(char *(*get)(const char *name), unsigned threads, struct openmp_notes *notes);
+void openmp_report(char *(*get)(const char *name), unsigned threads, struct openmp_notes *notes);
 
 #endif

@@ -6,8 +6,8 @@
 enum { SHORT_LIST = 64 };
 
 /* With "CPUs 2-3" or "NUMA node 1" as its subject; nothing of an empty set. */
-static int tell(const struct finding *said, const char *one, const struct bitset *set,
-                struct findings *findings, struct err *err)
+static int report(const struct finding *said, const char *one, const struct bitset *set,
+                  struct findings *findings, struct err *err)
 {
     char list[SHORT_LIST];
     struct finding finding = *said;
@@ -19,14 +19,15 @@ static int tell(const struct finding *said, const char *one, const struct bitset
 }
 
 /* Reports odd CPUs: those that we may use, and the others. */
-static int tell_cpus(const struct finding *in, const struct finding *out, const struct bitset *cpus,
-                     const struct bitset *allowed, struct findings *findings, struct err *err)
+static int report_cpus(const struct finding *in, const struct finding *out,
+                       const struct bitset *cpus, const struct bitset *allowed,
+                       struct findings *findings, struct err *err)
 {
     struct bitset used = *cpus, unused = *cpus;
     bitset_and(&used, allowed);
     bitset_andnot(&unused, allowed);
-    int rc = tell(in, "CPU", &used, findings, err);
-    return rc ? rc : tell(out, "CPU", &unused, findings, err);
+    int rc = report(in, "CPU", &used, findings, err);
+    return rc ? rc : report(out, "CPU", &unused, findings, err);
 }
 
 /* The node that has this CPU, with memory or without; -1 = unknown. */
@@ -66,8 +67,8 @@ static int check_nodes(const struct topo *topo, const struct bitset *allowed,
                                                    "its CPUs are allowed and its memory is not "
                                                    "(cpuset.mems): all that a worker there uses "
                                                    "lies on another node"};
-    int rc = tell(&no_memory, "NUMA node", &none, findings, err);
-    return rc ? rc : tell(&not_allowed, "NUMA node", &refused, findings, err);
+    int rc = report(&no_memory, "NUMA node", &none, findings, err);
+    return rc ? rc : report(&not_allowed, "NUMA node", &refused, findings, err);
 }
 
 static int check_gpus(const struct topo *topo, struct findings *findings, struct err *err)
@@ -101,9 +102,9 @@ int topo_check(const struct topo *topo, struct findings *findings, struct err *e
             "isolated (isolcpus) and not in this process's affinity mask: no worker gets them"};
     struct bitset allowed = {0};
     topo_allowed_cpus(topo, &allowed);
-    int rc = tell_cpus(&hidden, &unknown, &topo->hidden, &allowed, findings, err);
+    int rc = report_cpus(&hidden, &unknown, &topo->hidden, &allowed, findings, err);
     if (!rc)
-        rc = tell_cpus(&isolated, &isolated_out, &topo->isolated, &allowed, findings, err);
+        rc = report_cpus(&isolated, &isolated_out, &topo->isolated, &allowed, findings, err);
     if (!rc)
         rc = check_nodes(topo, &allowed, findings, err);
     return rc ? rc : check_gpus(topo, findings, err);

@@ -54,8 +54,8 @@ void inherited_add(struct strbuf *out, const struct plan *plan, const char *befo
         add(out, inherited_teams + 1, INHERITED_TEAMS - 1, before, get);
 }
 
-static void tell(const char *const *names, size_t n, char *(*get)(const char *name),
-                 struct finding *finding)
+static void report(const char *const *names, size_t n, char *(*get)(const char *name),
+                   struct finding *finding)
 {
     for (size_t i = 0; i < n; i++) {
         size_t used = strlen(finding->sentence);
@@ -73,10 +73,10 @@ int inherited_check(const struct plan *plan, char *(*get)(const char *name),
 {
     struct finding finding = {
         .id = "inherited_environment", .severity = FINDING_NOTE, .subject = "environment"};
-    tell(undoing, sizeof(undoing) / sizeof(*undoing), get, &finding);
-    tell(inherited_teams + 1, INHERITED_TEAMS - 1, get, &finding);
+    report(undoing, sizeof(undoing) / sizeof(*undoing), get, &finding);
+    report(inherited_teams + 1, INHERITED_TEAMS - 1, get, &finding);
     if (is_passive(plan))
-        tell(spinning, sizeof(spinning) / sizeof(*spinning), get, &finding);
+        report(spinning, sizeof(spinning) / sizeof(*spinning), get, &finding);
     size_t used = strlen(finding.sentence);
     if (!used)
         return 0;

@@ -101,8 +101,8 @@ struct span {
     const char *id, *part, *cost;
 };
 
-static void tell_span(const struct topo *topo, const struct plan *plan, const struct span *span,
-                      const struct bitset *over, struct findings_about *about)
+static void report_span(const struct topo *topo, const struct plan *plan, const struct span *span,
+                        const struct bitset *over, struct findings_about *about)
 {
     if (!bitset_empty(over))
         report(about, span->id, FINDING_NOTE, "worker", over, "CPUs of more than one %s%s: %s%s",
@@ -128,8 +128,8 @@ static void check_spans(const struct topo *topo, const struct plan *plan,
                  spans(topo, cpus, offsetof(struct topo_cpu, node)))
             bitset_set(&nodes, w);
     }
-    tell_span(topo, plan, &over_packages, &packages, about);
-    tell_span(topo, plan, &over_nodes, &nodes, about);
+    report_span(topo, plan, &over_packages, &packages, about);
+    report_span(topo, plan, &over_nodes, &nodes, about);
 }
 
 /* The os_node of all nodes that the CPUs belong to, with memory or without. */
@@ -154,8 +154,8 @@ static bool is_far(const struct topo *topo, const struct plan_worker *worker)
            !bitset_empty(&own);
 }
 
-static void tell_far(const struct topo *topo, const struct plan *plan, const struct bitset *far,
-                     struct findings_about *about)
+static void report_far(const struct topo *topo, const struct plan *plan, const struct bitset *far,
+                       struct findings_about *about)
 {
     char list[SHORT_LIST], name[32], one[160], before[100] = "";
     int first = bitset_next(far, 0);
@@ -187,7 +187,7 @@ static void check_gpus(const struct topo *topo, const struct plan *plan,
         if (is_far(topo, &plan->workers[w]))
             bitset_set(&far, w);
     if (!bitset_empty(&far))
-        tell_far(topo, plan, &far, about);
+        report_far(topo, plan, &far, about);
 }
 
 /* Cores whose threads have several owners: how many, their CPUs, and the owners. */

@@ -93,7 +93,7 @@ static int lose(struct job *job, unsigned rank, int rc, const char *msg, struct 
     if (gone)
         job->end = JOB_CUT_OFF;
     if (!job_is_first(job))
-        lifeline_say(&job->lines, rc == -ECHILD ? LIFELINE_FAILED : LIFELINE_FOLLOWS, msg);
+        lifeline_report(&job->lines, rc == -ECHILD ? LIFELINE_FAILED : LIFELINE_FOLLOWS, msg);
     else if (rc != -ECHILD && await_lines(job, err))
         return -EIO;
     return set_lost_words(job, gone || rc == -ETIME ? job->world.rank : rank, msg, err);
@@ -149,7 +149,7 @@ int job_lose(struct job *job, struct err *err)
 void job_fail(struct job *job, const char *why)
 {
     if (job->calls && job->end < JOB_OVER)
-        lifeline_say(&job->lines, LIFELINE_FAILED, why);
+        lifeline_report(&job->lines, LIFELINE_FAILED, why);
 }
 
 static void nap(long *ns)
@@ -321,7 +321,7 @@ int job_open(struct job *job, const struct job_env *env, struct signals *signals
 static void abort_all(struct job *job, int code)
 {
     double limit_s = job->end == JOB_CUT_OFF ? results_s : job->patience_s;
-    lifeline_say(&job->lines, LIFELINE_FOLLOWS, job->why);
+    lifeline_report(&job->lines, LIFELINE_FOLLOWS, job->why);
     if (!job_is_first(job) && !lifeline_await_first(&job->lines, limit_s))
         (void)sleep((unsigned)limit_s);
     if (job->end != JOB_CUT_OFF)

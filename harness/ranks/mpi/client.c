@@ -156,8 +156,8 @@ static int send_whole(const char *data, size_t bytes)
 }
 
 /* A call, with the payload of `bytes` where it has one. */
-static int tell(const struct mpi_link_call *call, const void *payload, const int *fds, char *msg,
-                size_t size)
+static int report(const struct mpi_link_call *call, const void *payload, const int *fds, char *msg,
+                  size_t size)
 {
     int rc = client.silent ? -ETIME : client.reaped ? -EPIPE : await_process(POLLOUT);
     if (!rc)
@@ -170,7 +170,7 @@ static int tell(const struct mpi_link_call *call, const void *payload, const int
 static int ask(const struct mpi_link_call *call, const int *fds, struct mpi_link_reply *reply,
                char *msg, size_t size)
 {
-    int rc = tell(call, NULL, fds, msg, size);
+    int rc = report(call, NULL, fds, msg, size);
     return rc ? rc : take_reply(reply, msg, size);
 }
 
@@ -213,7 +213,7 @@ static int client_begin(const void *mine, size_t bytes, void *all, bool spread, 
     const struct mpi_link_call call = {.kind = MPI_LINK_EXCHANGE, .bytes = bytes, .spread = spread};
     client.all = all;
     client.all_bytes = spread || !client.world.rank ? client.world.size * bytes : 0;
-    return tell(&call, mine, NULL, msg, size);
+    return report(&call, mine, NULL, msg, size);
 }
 
 static int client_test(bool *done, unsigned *rank, char *msg, size_t size)

@@ -363,7 +363,7 @@ int lifeline_follower(const struct lifeline *lines, const char **words)
 
 /* ---- the end ---- */
 
-void lifeline_say(struct lifeline *lines, enum lifeline_end end, const char *words)
+void lifeline_report(struct lifeline *lines, enum lifeline_end end, const char *words)
 {
     struct farewell farewell = {.end = end};
     strncpy(farewell.words, words, sizeof(farewell.words) - 1);
@@ -390,7 +390,7 @@ bool lifeline_await_first(struct lifeline *lines, double limit_s)
 void lifeline_close(struct lifeline *lines)
 {
     stop_listening(lines);
-    lifeline_say(lines, LIFELINE_LEFT, "");
+    lifeline_report(lines, LIFELINE_LEFT, "");
     for (unsigned i = 0; i < lines->n; i++)
         if (lines->line[i].fd >= 0)
             drop(&lines->line[i]);

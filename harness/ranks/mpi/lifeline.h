@@ -83,7 +83,7 @@ static inline bool lifeline_holds(const struct lifeline *lines, unsigned rank)
 int lifeline_follower(const struct lifeline *lines, const char **words);
 
 /* Says how this process ends; the first time counts. The other side's end can still be heard. */
-void lifeline_say(struct lifeline *lines, enum lifeline_end end, const char *words);
+void lifeline_report(struct lifeline *lines, enum lifeline_end end, const char *words);
 
 /* Guests: until rank 0 has closed its side, for at most limit_s. False at once without a line. */
 bool lifeline_await_first(struct lifeline *lines, double limit_s);

@@ -46,7 +46,7 @@ static bool is_had(const struct result *result, enum placement placement)
 }
 
 /* "not on this machine: numa, pcores", or "". */
-static void say_skipped(const struct result *result, char *buf, size_t size)
+static void format_skipped(const struct result *result, char *buf, size_t size)
 {
     bool skipped[PLACEMENTS] = {false};
     buf[0] = '\0';
@@ -76,12 +76,12 @@ void dat_put_heading(const struct figure_data *data, const char *what, unsigned 
         text_append(subtitle, sizeof(subtitle), ". ", "%u worker%s", workers,
                     workers == 1 ? "" : "s");
     text_append(subtitle, sizeof(subtitle), ". ", "%s", how);
-    say_skipped(data->result, skipped, sizeof(skipped));
+    format_skipped(data->result, skipped, sizeof(skipped));
     dat_begin(title, subtitle, skipped, columns, out);
 }
 
-const char *dat_say_rounds(const struct figure_data *data, const char *what, const char *plural,
-                           char *buf, size_t size)
+const char *dat_format_rounds(const struct figure_data *data, const char *what, const char *plural,
+                              char *buf, size_t size)
 {
     unsigned rounds = data->result->rounds_done;
     (void)snprintf(buf, size, "%s", what);
@@ -123,11 +123,11 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
     return NULL;
 }
 
-void dat_say_only(const struct figure_data *data, const struct arm *arm, char *buf, size_t size)
+void dat_format_only(const struct figure_data *data, const struct arm *arm, char *buf, size_t size)
 {
     char name[96];
     const char *placement = placement_infos[arm->placement].name;
-    (void)say_arm(data->result, arm, NULL, name, sizeof(name));
+    (void)format_arm(data->result, arm, NULL, name, sizeof(name));
     bool by_placement = strncmp(name, placement, strlen(placement)) == 0;
     buf[0] = '\0';
     for (size_t i = 0; i < data->result->narms; i++) {

@@ -65,8 +65,8 @@ void dat_put_heading(const struct figure_data *data, const char *what, unsigned 
 
 /* "WHAT. Medians and ranges of 3 rounds": for `how`. WHAT may be "", and the plural "s", too.
  * Returns buf. */
-const char *dat_say_rounds(const struct figure_data *data, const char *what, const char *plural,
-                           char *buf, size_t size);
+const char *dat_format_rounds(const struct figure_data *data, const char *what, const char *plural,
+                              char *buf, size_t size);
 
 /*
  * dat_begin of data->figure, without the device. The footnote says when `arm`, the one that is
@@ -80,7 +80,7 @@ const struct arm *dat_find_arm(const struct figure_data *data, const char *metri
 
 /* For the footnote, "Placement none only. Others are in rows.csv", where other arms have the
  * figure's metric, too, for what shows but that one; else "". */
-void dat_say_only(const struct figure_data *data, const struct arm *arm, char *buf, size_t size);
+void dat_format_only(const struct figure_data *data, const struct arm *arm, char *buf, size_t size);
 
 /* Bars, as plots/bar_chart.gp reads them: of the heading, of the block "bars"; beside that there
  * are "places" and "names" (names.h). */

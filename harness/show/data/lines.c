@@ -102,8 +102,8 @@ static bool has_several_benches(const struct result *result)
     return false;
 }
 
-char *lines_say_label(const struct figure_data *data, const struct lines *lines, size_t line,
-                      char *buf, size_t size)
+char *lines_format_label(const struct figure_data *data, const struct lines *lines, size_t line,
+                         char *buf, size_t size)
 {
     const struct arm *arm = lines_arm(data, lines, line);
     if (arm->alone)
@@ -126,11 +126,11 @@ char *lines_say_label(const struct figure_data *data, const struct lines *lines,
 struct dat_text lines_text(const struct figure_data *data, const struct lines *lines, size_t line)
 {
     char label[160];
-    return dat_text(lines_say_label(data, lines, line, label, sizeof(label)), LABEL_MOST);
+    return dat_text(lines_format_label(data, lines, line, label, sizeof(label)), LABEL_MOST);
 }
 
-char *lines_say_why(const struct figure_data *data, const struct lines *lines, size_t line,
-                    const char *metric, char *buf, size_t size)
+char *lines_format_why(const struct figure_data *data, const struct lines *lines, size_t line,
+                       const char *metric, char *buf, size_t size)
 {
     const struct arm_rounds *rounds = &data->analysis->rounds.arms[lines->arm[line]];
     const struct row *row = rows_find(&data->analysis->rows, lines_arm(data, lines, line), metric);

@@ -28,14 +28,14 @@ void lines_add_baselines(const struct figure_data *data, struct lines *lines);
 const struct arm *lines_arm(const struct figure_data *data, const struct lines *lines, size_t line);
 
 /* "numa, 4 workers", with only what tells this line from others behind the placement. */
-char *lines_say_label(const struct figure_data *data, const struct lines *lines, size_t line,
-                      char *buf, size_t size);
+char *lines_format_label(const struct figure_data *data, const struct lines *lines, size_t line,
+                         char *buf, size_t size);
 
 /* That as the text of a column. */
 struct dat_text lines_text(const struct figure_data *data, const struct lines *lines, size_t line);
 
 /* "skipped: no P/E cores", of a line without a value of that metric. Returns buf. */
-char *lines_say_why(const struct figure_data *data, const struct lines *lines, size_t line,
-                    const char *metric, char *buf, size_t size);
+char *lines_format_why(const struct figure_data *data, const struct lines *lines, size_t line,
+                       const char *metric, char *buf, size_t size);
 
 #endif

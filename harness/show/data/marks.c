@@ -8,8 +8,8 @@
 enum { MARK_ROWS = 5 };
 
 /* "measured 32.6 MiB", "reported L1 48 KiB". */
-static void say_mark(const struct figure_data *data, const struct figure_mark *kind,
-                     const struct row *row, char *buf, size_t size)
+static void format_mark(const struct figure_data *data, const struct figure_mark *kind,
+                        const struct row *row, char *buf, size_t size)
 {
     char part[DIMS_KEY_MAX] = "", value[32];
     bool known = kind->dim && dims_has(&row->dims, kind->dim);
@@ -42,7 +42,7 @@ void marks_collect(const struct figure_data *data, const struct arm *arm, struct
         char text[MARK_TEXT];
         for (const struct row *row;
              (row = rows_next(&data->analysis->rows, arm, kind->metric, &at));) {
-            say_mark(data, kind, row, text, sizeof(text));
+            format_mark(data, kind, row, text, sizeof(text));
             marks_add(marks, row->median, kind->solid, text);
         }
     }

@@ -40,7 +40,7 @@ static void collect(const struct figure_data *data, const struct arm *arm, struc
         struct bar *bar = &bars->bar[bars->n];
         *bar = (struct bar){
             names_place(&bars->places, place),
-            names_place(&bars->kinds, say_dims(data->bench, &own, text, sizeof(text))), row};
+            names_place(&bars->kinds, format_dims(data->bench, &own, text, sizeof(text))), row};
         if (bar->place < NAMES_MOST && bar->kind < KINDS_MOST)
             bars->n++;
     }
@@ -49,7 +49,7 @@ static void collect(const struct figure_data *data, const struct arm *arm, struc
 }
 
 /* Short, since bars stand close to each other: 0.042, 0.4, 4.5, 129, 2.07M. */
-static const char *say_value(double value, char *text, size_t size)
+static const char *format_value(double value, char *text, size_t size)
 {
     if (value < 0.95) {
         (void)snprintf(text, size, "%.2g", value);
@@ -90,7 +90,7 @@ static void put_bars(const struct bars *bars, FILE *out)
         const struct row *row = bar->row;
         char text[40];
         (void)fprintf(out, "%zu %zu %.9g %.9g %.9g \"%s\"\n", bar->place, bar->kind, row->median,
-                      row->ci_low, row->ci_high, say_value(row->median, text, sizeof(text)));
+                      row->ci_low, row->ci_high, format_value(row->median, text, sizeof(text)));
     }
     put_absent(bars, out);
 }
@@ -111,12 +111,12 @@ int figure_bars(const struct figure_data *data, FILE *out, struct err *err)
     if (!(most > 0))
         return err_set(err, -ENODATA, "the run has no %s of an %s", figure->metric,
                        dim_name(data->bench, figure->x.dim));
-    dat_say_only(data, arm, rest, sizeof(rest));
+    dat_format_only(data, arm, rest, sizeof(rest));
     if (figure->note)
         text_append(rest, sizeof(rest), ". ", "%s", figure->note);
     bool log = least > 0 && most > FAR * least;
     (void)snprintf(label, sizeof(label), "%s%s", figure->y.label, log ? ", log scale" : "");
-    dat_put_figure_heading(data, arm, dat_say_rounds(data, figure->how, "s", how, sizeof(how)),
+    dat_put_figure_heading(data, arm, dat_format_rounds(data, figure->how, "s", how, sizeof(how)),
                            rest, BARS_HEADING, out);
     (void)fprintf(out, " %s %s %zu %zu %.9g %.9g\n", dat_text(figure->x.label, LABEL_MOST).quoted,
                   dat_text(label, LABEL_MOST).quoted, bars.places.n, bars.kinds.n,

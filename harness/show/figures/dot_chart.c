@@ -20,8 +20,8 @@ struct chart {
 };
 
 /* "sync, spin": where it stands along the dimensions that make a line. */
-static void say_line(const struct chart *chart, const struct figure_panel *panel,
-                     const struct dims *at, char *buf, size_t size)
+static void format_line(const struct chart *chart, const struct figure_panel *panel,
+                        const struct dims *at, char *buf, size_t size)
 {
     char value[DIMS_KEY_MAX];
     buf[0] = '\0';
@@ -71,7 +71,7 @@ static int add_row(struct chart *chart, unsigned panel, const struct figure_pane
     int unit = unit_of(chart->data, &row->shown);
     if (unit < 0 || !dims_agree(&row->shown, of->only))
         return 0;
-    say_line(chart, of, &row->shown, label, sizeof(label));
+    format_line(chart, of, &row->shown, label, sizeof(label));
     size_t line = find_line(chart, panel, label);
     if (line == SIZE_MAX)
         return -ENOMEM;
@@ -87,7 +87,7 @@ static int add_row(struct chart *chart, unsigned panel, const struct figure_pane
 }
 
 /* What the numbers at the right are, by the unit in brackets of the label: "GB/s alone". */
-static void say_right(const struct chart *chart, struct dots_panel *panel)
+static void report_right(const struct chart *chart, struct dots_panel *panel)
 {
     const struct figure_data *data = chart->data;
     const char *unit = strchr(panel->label, '(');
@@ -96,7 +96,7 @@ static void say_right(const struct chart *chart, struct dots_panel *panel)
         char text[DOTS_TEXT] = "";
         const struct dims split = DIMS({data->figure->split, i});
         if (chart->has_both)
-            (void)say_dims(data->bench, &split, text, sizeof(text));
+            (void)format_dims(data->bench, &split, text, sizeof(text));
         (void)snprintf(panel->right[i], sizeof(panel->right[i]), "%.*s %.24s",
                        (int)strcspn(unit, ",)"), unit, text);
     }
@@ -106,7 +106,7 @@ static void say_right(const struct chart *chart, struct dots_panel *panel)
 static int add_panel(struct chart *chart, const struct figure_panel *of)
 {
     struct dots_panel panel = {.label = of->label, .log = of->log};
-    say_right(chart, &panel);
+    report_right(chart, &panel);
     unsigned number = dots_add_panel(&chart->dots, &panel);
     size_t at = 0;
     int rc = 0;
@@ -135,7 +135,7 @@ static void count_units(struct chart *chart)
 }
 
 /* "49.2 to 51.3", of several dots, or the only one. */
-static void say_range(double least, double most, char text[static DOTS_TEXT])
+static void format_range(double least, double most, char text[static DOTS_TEXT])
 {
     char low[20], high[20];
     (void)dots_format(least, low, sizeof(low));
@@ -144,13 +144,13 @@ static void say_range(double least, double most, char text[static DOTS_TEXT])
                    strcmp(low, high) ? high : "");
 }
 
-static void say_values(struct dots *dots)
+static void report_values(struct dots *dots)
 {
     for (size_t i = 0; i < dots->nlines; i++)
         for (int mark = 0; mark < MARKS; mark++) {
             struct dots_line *line = &dots->lines[i];
             if (line->least[mark] <= line->most[mark])
-                say_range(line->least[mark], line->most[mark], line->text[mark]);
+                format_range(line->least[mark], line->most[mark], line->text[mark]);
         }
 }
 
@@ -168,12 +168,12 @@ static void add_keys(struct chart *chart)
         char text[DOTS_TEXT];
         const struct dims split = DIMS({figure->split, i});
         dots_add_key(&chart->dots, -1, i ? DOT_DIAMOND : DOT_CIRCLE,
-                     say_dims(chart->data->bench, &split, text, sizeof(text)));
+                     format_dims(chart->data->bench, &split, text, sizeof(text)));
     }
 }
 
 /* GPUs that have no value, and why: "GPU 1: failed: its memory is worn out". */
-static void say_absent(const struct chart *chart, char *buf, size_t size)
+static void format_absent(const struct chart *chart, char *buf, size_t size)
 {
     const struct figure_data *data = chart->data;
     for (size_t i = 0; i < data->analysis->rows.n; i++) {
@@ -198,12 +198,12 @@ static int draw(struct chart *chart, FILE *out, struct err *err)
     if (!chart->dots.n)
         return err_set(err, -ENODATA, "the run has no %s of a %s", data->figure->metric,
                        data->figure->x.label);
-    say_values(&chart->dots);
+    report_values(&chart->dots);
     add_keys(chart);
     (void)snprintf(rest, sizeof(rest), "%s", data->figure->note ? data->figure->note : "");
-    say_absent(chart, rest, sizeof(rest));
+    format_absent(chart, rest, sizeof(rest));
     dat_put_figure_heading(data, chart->arm,
-                           dat_say_rounds(data, data->figure->how, "s", how, sizeof(how)), rest,
+                           dat_format_rounds(data, data->figure->how, "s", how, sizeof(how)), rest,
                            DOTS_COLUMNS, out);
     dots_put(&chart->dots, out);
     return 0;

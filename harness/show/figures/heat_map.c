@@ -168,8 +168,8 @@ static void name_member(const void *arg, unsigned axis, unsigned place, char tex
 }
 
 /* "393.8", or "4.98 ms". */
-static const char *say_value(const struct bench_figure *figure, double value,
-                             char text[static HEAT_TEXT])
+static const char *format_value(const struct bench_figure *figure, double value,
+                                char text[static HEAT_TEXT])
 {
     if (figure->y.ticks == FIGURE_TICKS_US)
         return units_format_seconds(value * 1e-6, text, HEAT_TEXT);
@@ -177,10 +177,10 @@ static const char *say_value(const struct bench_figure *figure, double value,
     return text;
 }
 
-static void say_cell(const void *arg, size_t cell, char text[static HEAT_TEXT])
+static void format_cell(const void *arg, size_t cell, char text[static HEAT_TEXT])
 {
     const struct shown *shown = arg;
-    (void)say_value(shown->data->figure, shown->matrix->value[cell], text);
+    (void)format_value(shown->data->figure, shown->matrix->value[cell], text);
 }
 
 static void put_map(const struct figure_data *data, const struct arm *arm,
@@ -196,14 +196,15 @@ static void put_map(const struct figure_data *data, const struct arm *arm,
                         .printed_most = PRINTED_MOST,
                         .arg = &shown,
                         .name = name_member,
-                        .say = say_cell};
+                        .say = format_cell};
     char how[320], rest[240], least[HEAT_TEXT], middle[HEAT_TEXT], most[HEAT_TEXT];
     size_t beyond = choose_range(figure, matrix, &heat.low, &heat.high);
     double median = stats_percentile(matrix->sorted, matrix->nvalues, 0.5);
     (void)snprintf(how, sizeof(how), "%s. Least %s, median %s, most %s", figure->how,
-                   say_value(figure, matrix->sorted[0], least), say_value(figure, median, middle),
-                   say_value(figure, matrix->sorted[matrix->nvalues - 1], most));
-    dat_say_only(data, arm, rest, sizeof(rest));
+                   format_value(figure, matrix->sorted[0], least),
+                   format_value(figure, median, middle),
+                   format_value(figure, matrix->sorted[matrix->nvalues - 1], most));
+    dat_format_only(data, arm, rest, sizeof(rest));
     if (beyond)
         text_append(rest, sizeof(rest), ". ",
                     "Beyond the scale, in the colour of its end: %zu of %zu values", beyond,

@@ -30,13 +30,13 @@ static size_t find_place(struct names *names, const char *text, size_t most)
 }
 
 /* What is left beside the lines' own parts, and the arm, where there are others. */
-static void say_panel(const struct figure_data *data, const struct series *series,
-                      const struct dims *rest, char panel[static NAMES_TEXT])
+static void format_panel(const struct figure_data *data, const struct series *series,
+                         const struct dims *rest, char panel[static NAMES_TEXT])
 {
     enum { SEPARATOR = 2, HALF = NAMES_TEXT / 2 };
     char arm[HALF], left[HALF - SEPARATOR];
-    (void)say_part(data->result, series->arm, &series->dims, arm, sizeof(arm));
-    (void)say_in_part(data->result, series->arm, rest, left, sizeof(left));
+    (void)format_part(data->result, series->arm, &series->dims, arm, sizeof(arm));
+    (void)format_in_part(data->result, series->arm, rest, left, sizeof(left));
     (void)snprintf(panel, NAMES_TEXT, "%s%s%s", arm, arm[0] && left[0] ? ", " : "", left);
 }
 
@@ -47,11 +47,11 @@ static bool place(const struct figure_data *data, struct series *series, struct 
     struct dims own, rest;
     series_split(data->figure, &series->dims, &own, &rest);
     if (data->figure->series[0]) {
-        say_panel(data, series, &rest, panel);
-        (void)say_dims(data->bench, &own, name, sizeof(name));
+        format_panel(data, series, &rest, panel);
+        (void)format_dims(data->bench, &own, name, sizeof(name));
     } else {
-        (void)say_part(data->result, series->arm, &own, panel, sizeof(panel));
-        (void)say_in_part(data->result, series->arm, &own, name, sizeof(name));
+        (void)format_part(data->result, series->arm, &own, panel, sizeof(panel));
+        (void)format_in_part(data->result, series->arm, &own, name, sizeof(name));
     }
     series->panel = find_place(&chart->curves.panels, panel, NAMES_MOST);
     series->name = find_place(&chart->curves.names, name, LINES_MOST);
@@ -156,8 +156,8 @@ static void put_heading(const struct figure_data *data, struct chart *chart, FIL
                        note[0] ? ". " : "", note);
     const char *first = figure->how ? figure->how : over;
     dat_put_figure_heading(
-        data, arm, figure->steps ? first : dat_say_rounds(data, first, "s", how, sizeof(how)), rest,
-        CURVES_COLUMNS, out);
+        data, arm, figure->steps ? first : dat_format_rounds(data, first, "s", how, sizeof(how)),
+        rest, CURVES_COLUMNS, out);
     chart->curves.n = chart->list.n;
     chart->curves.x = figure->x;
     chart->curves.y = figure->y;

@@ -300,7 +300,7 @@ static struct dat_text name_panel(const struct figure_data *data, const struct m
                                   const struct panel *panel)
 {
     char name[200];
-    (void)lines_say_label(data, &map->lines, panel->line, name, 100);
+    (void)lines_format_label(data, &map->lines, panel->line, name, 100);
     if (panel->lost >= 0.005)
         text_append(name, sizeof(name), ": ", "%.0f%% of the throughput lost", 100 * panel->lost);
     if (map->busiest)

@@ -34,7 +34,7 @@ static void put_missing(const struct figure_data *data, const struct lines *line
         if (!find_row(data, lines_arm(data, lines, i), metric))
             (void)fprintf(
                 out, "-%zu %s %s\n", i + 1, lines_text(data, lines, i).quoted,
-                dat_text(lines_say_why(data, lines, i, metric, why, sizeof(why)), sizeof(why))
+                dat_text(lines_format_why(data, lines, i, metric, why, sizeof(why)), sizeof(why))
                     .quoted);
     }
 }
@@ -59,7 +59,7 @@ static const char *noisy_mark(enum status status)
 }
 
 /* 0.0012, 0.059 and 0.97 all have to be read. */
-static void say_efficiency(const struct row *row, char *buf, size_t size)
+static void format_efficiency(const struct row *row, char *buf, size_t size)
 {
     int digits = row->median < 0.01 ? 4 : row->median < 0.1 ? 3 : 2;
     bool censored = row->status == STATUS_CENSORED;
@@ -83,14 +83,14 @@ int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err
             end = fmax(end, 1.03 * fmax(row->median, row->ci_high));
     }
     dat_put_heading(data, "parallel efficiency", lines.workers,
-                    dat_say_rounds(data, "", "", text, sizeof(text)), "lines x_end", out);
+                    dat_format_rounds(data, "", "", text, sizeof(text)), "lines x_end", out);
     (void)fprintf(out, " %zu %.4g\n", lines.n, end);
     dat_block("values", "y label value low high style text", out);
     for (size_t i = 0; i < lines.n; i++) {
         const struct row *row = find_row(data, lines_arm(data, &lines, i), "efficiency");
         if (!row)
             continue;
-        say_efficiency(row, text, sizeof(text));
+        format_efficiency(row, text, sizeof(text));
         (void)fprintf(out, "-%zu %s %.9g %.9g %.9g %u %s\n", i + 1,
                       lines_text(data, &lines, i).quoted, row->median, row->ci_low, row->ci_high,
                       style_of(data, &lines, row->slots), dat_text(text, sizeof(text)).quoted);
@@ -256,7 +256,7 @@ static bool read_split(const struct figure_data *data, const struct arm *arm, bo
 }
 
 /* "40.0 ms, 95.2% lost". */
-static void say_step(const struct split *split, bool is_baseline, char *buf, size_t size)
+static void format_step(const struct split *split, bool is_baseline, char *buf, size_t size)
 {
     char text[32];
     double lost = split->efficiency ? 100 * (1 - split->efficiency->median) : (double)NAN;
@@ -274,7 +274,7 @@ static void say_step(const struct split *split, bool is_baseline, char *buf, siz
 }
 
 /* "50% on CPU, 50% run queue": of short bars nothing else is to be seen. */
-static void say_shares(const struct split *split, bool wait_known, char *buf, size_t size)
+static void format_shares(const struct split *split, bool wait_known, char *buf, size_t size)
 {
     (void)snprintf(buf, size, "%.0f%% on CPU", 100 * split->oncpu);
     if (wait_known)
@@ -318,8 +318,8 @@ int figure_loss(const struct figure_data *data, FILE *out, struct err *err)
         char text[80], shares[80];
         if (!read_split(data, arm, wait_known, &split))
             continue;
-        say_step(&split, arm->alone, text, sizeof(text));
-        say_shares(&split, wait_known, shares, sizeof(shares));
+        format_step(&split, arm->alone, text, sizeof(text));
+        format_shares(&split, wait_known, shares, sizeof(shares));
         (void)fprintf(out, "-%zu %s %.9g %.9g %.9g %.9g %s %s\n", i + 1,
                       lines_text(data, &lines, i).quoted, split.oncpu * split.step,
                       split.wait * split.step, split.quota * split.step, split.step,

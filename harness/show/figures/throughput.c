@@ -17,7 +17,7 @@
 #include "harness/verdict/advice/advice.h"
 
 /* "98.2k items/s". */
-static void say_rate(const struct figure_data *data, size_t arm, char text[static DOTS_TEXT])
+static void format_rate(const struct figure_data *data, size_t arm, char text[static DOTS_TEXT])
 {
     char number[16];
     const struct row *row = rows_find(&data->analysis->rows, &data->result->arms[arm], METRIC_RATE);
@@ -34,8 +34,8 @@ struct subject {
 };
 
 /* "21x (18x to 24x), recommended", "1x". */
-static void say_ratio(const struct figure_data *data, const struct subject *subject,
-                      char text[static DOTS_TEXT])
+static void format_ratio(const struct figure_data *data, const struct subject *subject,
+                         char text[static DOTS_TEXT])
 {
     char ratio[16], low[16], high[16];
     const struct paired_ratio *gain = &subject->gain;
@@ -83,8 +83,8 @@ static bool add_dots(const struct figure_data *data, const struct subject *subje
 }
 
 /* The answer, which becomes the title: "sized is 19x the default, range 18x to 25x". */
-static void say_answer(const struct figure_data *data, const struct subject *subject,
-                       const char *label, char answer[static DAT_TEXT_MOST])
+static void format_answer(const struct figure_data *data, const struct subject *subject,
+                          const char *label, char answer[static DAT_TEXT_MOST])
 {
     char gain[96];
     if (subject->made.arm == (int)subject->arm && recommend_applies(&subject->made))
@@ -99,18 +99,18 @@ static int add_line(const struct figure_data *data, const struct lines *lines, s
     char label[DOTS_NAME];
     subject.made = recommend_make(data->analysis, &data->analysis->result->arms[subject.arm]);
     subject.gain = analysis_ratio(data->analysis, subject.made.reference, subject.arm);
-    size_t line = dots_add_line(dots, 0, lines_say_label(data, lines, i, label, sizeof(label)));
+    size_t line = dots_add_line(dots, 0, lines_format_label(data, lines, i, label, sizeof(label)));
     if (line == SIZE_MAX)
         return -ENOMEM;
     struct dots_line *added = &dots->lines[line];
     added->absent = isnan(subject.gain.median);
     if (added->absent) {
-        (void)lines_say_why(data, lines, i, METRIC_RATE, added->text[0], DOTS_TEXT);
+        (void)lines_format_why(data, lines, i, METRIC_RATE, added->text[0], DOTS_TEXT);
         return 0;
     }
-    say_answer(data, &subject, label, answer);
-    say_ratio(data, &subject, added->text[0]);
-    say_rate(data, subject.arm, added->text[1]);
+    format_answer(data, &subject, label, answer);
+    format_ratio(data, &subject, added->text[0]);
+    format_rate(data, subject.arm, added->text[1]);
     return add_dots(data, &subject, line, dots) ? 0 : -ENOMEM;
 }
 
@@ -138,7 +138,7 @@ int figure_throughput(const struct figure_data *data, FILE *out, struct err *err
         dots_add_key(&dots, 1, DOT_ROUND, "one round, recommended");
         dots_add_key(&dots, 0, DOT_MEDIAN, "median");
         dat_put_heading(data, answer, lines.workers,
-                        dat_say_rounds(data, "Compared round by round", "", how, sizeof(how)),
+                        dat_format_rounds(data, "Compared round by round", "", how, sizeof(how)),
                         DOTS_COLUMNS, out);
         dots_put(&dots, out);
     }

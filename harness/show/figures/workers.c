@@ -53,7 +53,7 @@ static void put(const struct shown *shown, const char *what, const char *label, 
     for (size_t p = 0; p < scaling->nplacements; p++)
         (void)names_add(&curves.names, placement_infos[scaling->placements[p]].name);
     dat_put_heading(shown->data, what, 0,
-                    dat_say_rounds(shown->data, "All workers together", "s", how, sizeof(how)),
+                    dat_format_rounds(shown->data, "All workers together", "s", how, sizeof(how)),
                     CURVES_COLUMNS, out);
     curves_put_axes(&curves, out);
     for (size_t p = 0; p < scaling->nplacements; p++) {

@@ -16,7 +16,7 @@ static void print_one(const struct collected *one, FILE *out)
     }
     html_say(out, "%s", one->scenario);
     (void)fputs(one->has_page ? "</a></h2>\n" : "</h2>\n", out);
-    (void)collected_say(one, numbers, sizeof(numbers));
+    (void)collected_format(one, numbers, sizeof(numbers));
     html_line("p", out, "%s%s%s%s%s.", one->summary, one->summary[0] ? ": " : "",
               collected_name(one->end), numbers[0] ? ", " : "", numbers);
     if (one->sentence[0])
@@ -43,7 +43,7 @@ int html_print_collection(const struct collection *collection, FILE *out, struct
     (void)fprintf(out, "<header>\n<h1>contend: %zu scenarios</h1>\n", collection->n);
     html_line("p", out, "%s, %s", collection->host, collection->started);
     (void)fprintf(out, "</header>\n<main>\n<section>\n<div class=\"%s\">", class_of(collection));
-    html_element("p", out, "%s.", collection_say(collection, text, sizeof(text)));
+    html_element("p", out, "%s.", collection_format(collection, text, sizeof(text)));
     (void)fputs(
         "</div>\n<p>The scenarios were measured one after the other. A name leads to the page "
         "of that scenario, in the directory of its name.</p>\n",

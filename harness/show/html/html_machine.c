@@ -285,7 +285,7 @@ static void print_boxes(const struct drawing *drawing, FILE *out)
 }
 
 /* "worker 0: CPUs 0-15, 16 threads, GPU 0". */
-static void say_worker(const struct plan_worker *worker, unsigned index, char *buf, size_t size)
+static void format_worker(const struct plan_worker *worker, unsigned index, char *buf, size_t size)
 {
     char gpu[24] = "";
     char *cpus = malloc(BITSET_LIST_MAX);
@@ -308,7 +308,7 @@ static void print_workers(const struct plan *plan, FILE *out)
     (void)fputs("<ul class=\"workers\">\n", out);
     for (unsigned w = 0; w < plan->nworkers; w++) {
         char colour[8], text[500];
-        say_worker(&plan->workers[w], w, text, sizeof(text));
+        format_worker(&plan->workers[w], w, text, sizeof(text));
         (void)fprintf(out,
                       "<li><svg class=\"key\" width=\"12\" height=\"12\" aria-hidden=\"true\">"
                       "<rect class=\"%s\" width=\"12\" height=\"12\"/></svg> ",

@@ -60,7 +60,7 @@ char *block_name(const struct block *block, char *buf, size_t size)
 {
     char what[96];
     const struct arm *arm = arm_of(block, 0);
-    (void)say_params(block->analysis->result, arm, what, sizeof(what));
+    (void)format_params(block->analysis->result, arm, what, sizeof(what));
     (void)snprintf(buf, size, "%s, %u worker%s%s%s", arm->bench->name, arm->slots,
                    arm->slots == 1 ? "" : "s", what[0] ? ", " : "", what);
     return buf;

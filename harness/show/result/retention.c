@@ -45,11 +45,11 @@ static const char *label_of(const struct retention *r, const struct dims *at, ch
     char name[DIMS_KEY_MAX], text[32];
     struct dims rest = without_choices(r, *at);
     if (!by_size || isnan(bytes))
-        return say_dims(bench, &rest, buf, size);
+        return format_dims(bench, &rest, buf, size);
     rest = dims_without(&rest, by_size);
     (void)units_format_bytes((uint64_t)bytes, text, sizeof(text));
     (void)snprintf(buf, size, "%s%s%s", text, rest.n ? " " : "",
-                   say_dims(bench, &rest, name, sizeof(name)));
+                   format_dims(bench, &rest, name, sizeof(name)));
     return buf;
 }
 
@@ -98,7 +98,7 @@ static void add_team(const struct retention *r)
         first++;
     if (first == r->result->narms)
         return;
-    (void)say_arm(r->result, r->idle, NULL, what, sizeof(what));
+    (void)format_arm(r->result, r->idle, NULL, what, sizeof(what));
     doc_heading(r->doc, "%s%s%s: %s, %s", r->idle->bench->name, what[0] ? ", " : "", what,
                 r->metric->name, r->metric->unit);
     struct doc_table *table = doc_table(r->doc);

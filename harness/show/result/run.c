@@ -166,7 +166,7 @@ static void add_whose(const struct row *row, struct doc_table *table)
         (void)units_format_seconds(row->median, value, sizeof(value));
     else
         (void)snprintf(value, sizeof(value), "%.4g", row->median);
-    (void)say_dims(row->arm->bench, &row->dims, name, sizeof(name));
+    (void)format_dims(row->arm->bench, &row->dims, name, sizeof(name));
     doc_cell(table, "%s%s%s%s", value, name[0] ? " (" : "", name, name[0] ? ")" : "");
 }
 

@@ -31,8 +31,8 @@ struct scan {
  * Of where a value stands among others, the parts that are the same in all, or those that are not;
  * without what the title says.
  */
-static void say_parts(const struct scan *scan, const struct dims *at, const struct dims *all,
-                      size_t nall, bool common, char *buf, size_t size)
+static void format_parts(const struct scan *scan, const struct dims *at, const struct dims *all,
+                         size_t nall, bool common, char *buf, size_t size)
 {
     char name[DIMS_KEY_MAX], value[DIMS_KEY_MAX];
     buf[0] = '\0';
@@ -63,7 +63,7 @@ static void name_corner(const struct scan *scan, const struct grid *grid, bool w
     buf[0] = '\0';
     if (with_metric)
         name_grid(grid, buf, size);
-    say_parts(scan, &grid->line[0], grid->line, grid->nlines, true, rest, sizeof(rest));
+    format_parts(scan, &grid->line[0], grid->line, grid->nlines, true, rest, sizeof(rest));
     if (rest[0])
         text_append(buf, size, ", ", "%s", rest);
     text_append(buf, size, " / ", "%s", grid->name);
@@ -76,7 +76,7 @@ static void name_line(const struct scan *scan, const struct grid *grid, size_t l
         name_grid(grid, buf, size);
     else {
         char rest[DIMS_KEY_MAX];
-        say_parts(scan, &grid->line[line], grid->line, grid->nlines, false, rest, sizeof(rest));
+        format_parts(scan, &grid->line[line], grid->line, grid->nlines, false, rest, sizeof(rest));
         (void)snprintf(buf, size, "  %s", rest);
     }
 }
@@ -156,7 +156,7 @@ static void add_upright_column(struct scan *scan, const struct grid *grid, size_
     size_t column = scan->table ? scan->table->ncolumns : 0, length = strlen(bench);
     if (strncmp(name, bench, length) == 0 && name[length] == '_')
         name += length + 1;
-    say_parts(scan, &grid->line[line], grid->line, grid->nlines, false, which, sizeof(which));
+    format_parts(scan, &grid->line[line], grid->line, grid->nlines, false, which, sizeof(which));
     for (char *at = which; (at = strstr(at, ", ")); at++)
         memmove(at, at + 1, strlen(at)), at[0] = '\n';
     doc_column(scan->table, DOC_NUMBER, "%s%s%s%s%s", name, which[0] ? "\n" : "", which,
@@ -193,7 +193,7 @@ static char *format_place(const struct scan *scan, const struct row *row, char *
     if (grid_is_pair(row))
         (void)snprintf(buf, size, "%.0f-%.0f", row->dims.of[0].at, row->dims.of[1].at);
     else
-        say_parts(scan, &row->dims, NULL, 0, true, buf, size);
+        format_parts(scan, &row->dims, NULL, 0, true, buf, size);
     return buf;
 }
 
@@ -241,7 +241,7 @@ static void add_arm(struct scan *scan, const struct analysis *analysis, size_t a
 {
     char what[96];
     const struct bench_metric *metric = scan->arm->bench->metrics;
-    (void)say_arm(scan->result, scan->arm, NULL, what, sizeof(what));
+    (void)format_arm(scan->result, scan->arm, NULL, what, sizeof(what));
     doc_heading(scan->doc, "%s%s%s", scan->arm->bench->name, what[0] ? ", " : "", what);
     for (; metric && metric->name; metric++) {
         if (metric->quiet)

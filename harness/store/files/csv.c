@@ -136,9 +136,9 @@ static void put_value(const struct analysis *analysis, size_t arm, const struct 
     (void)fputc(',', out);
     put_exact(value->value, out);
     (void)fprintf(out, ",%s,", status_name(value->status));
-    csv_put_text(
-        values_say_reason(analysis->result, &analysis->rounds, arm, value, reason, sizeof(reason)),
-        out);
+    csv_put_text(values_format_reason(analysis->result, &analysis->rounds, arm, value, reason,
+                                      sizeof(reason)),
+                 out);
     (void)fputc('\n', out);
 }
 

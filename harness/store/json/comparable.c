@@ -117,7 +117,7 @@ bool comparable_is_allowed(const char *allowed, const char *word)
     return text_has_word(allowed, ',', "all") || text_has_word(allowed, ',', word);
 }
 
-char *comparable_say_measure(const json_t *record, char *buf, size_t size)
+char *comparable_format_measure(const json_t *record, char *buf, size_t size)
 {
     static const char *const names[] = {"metric", "metric-file", "less-is-better", "steps-by-lines",
                                         "line"};

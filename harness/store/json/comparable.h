@@ -34,6 +34,6 @@ int comparable_check(const struct comparable *sides, size_t n, const char *allow
 
 /* What a user's command was compared by, ";metric=acc=([0-9.]+)", "" of others: rows do not tell.
  */
-char *comparable_say_measure(const json_t *record, char *buf, size_t size);
+char *comparable_format_measure(const json_t *record, char *buf, size_t size);
 
 #endif

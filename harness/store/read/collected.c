@@ -89,7 +89,8 @@ static const char *why_skipped(const struct recorded *recorded)
     return analysis->rows.n ? analysis->rows.row[0].reason : NULL;
 }
 
-static void tell(struct collected *one, const struct recorded *recorded, const struct about *about)
+static void report(struct collected *one, const struct recorded *recorded,
+                   const struct about *about)
 {
     const char *skipped = why_skipped(recorded);
     double took_s = seconds_between(about->started, about->ended);
@@ -142,7 +143,7 @@ static int take(struct reading *reading, const char *name, int dir_fd, struct re
     int rc = about_read(recorded, &about, err);
     if (rc)
         return rc;
-    tell(one, recorded, &about);
+    report(one, recorded, &about);
     note_first(dir, &about);
     note_machine(dir, recorded->machine.key);
     reading->all = reading->all || was_of_all(&about, name);

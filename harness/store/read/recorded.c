@@ -147,7 +147,7 @@ static int read_record(int dir_fd, struct recorded *recorded, struct err *err)
 
 /* Earlier versions had several rules: what they said of the best is not what tables now mark. The
  * command stays where it is of the same placement, as it was started. */
-static int say_anew(struct recorded *recorded, struct err *err)
+static int report_anew(struct recorded *recorded, struct err *err)
 {
     struct findings *old = &recorded->findings, made = {0};
     bool said =
@@ -199,7 +199,7 @@ int recorded_read(int dir_fd, const struct bench *const *benches, struct recorde
         rc = findings_from_json(json_object_get(recorded->record, "findings"), &recorded->findings,
                                 err);
     if (!rc)
-        rc = say_anew(recorded, err);
+        rc = report_anew(recorded, err);
     if (!rc)
         rc = comparisons_from_json(json_object_get(recorded->record, "comparisons"),
                                    &recorded->comparisons, err);

@@ -208,7 +208,7 @@ int validate_print_doc(const struct validate_args *args, const struct doc *doc)
     return cmd_finish();
 }
 
-static int say(struct validate *v)
+static int report(struct validate *v)
 {
     struct err err = {0};
     struct doc doc = {0};
@@ -248,7 +248,7 @@ static int validate(struct validate *v)
         rc = read_machine(v, &err);
         if (!rc)
             rc = judge(v, &err);
-        code = rc ? (int)cmd_not_measured(rc) : say(v);
+        code = rc ? (int)cmd_not_measured(rc) : report(v);
     }
     if (rc)
         log_error("%s", err.msg);

@@ -9,8 +9,8 @@ static void copy(char *to, size_t size, const char *text)
     (void)snprintf(to, size, "%s", text ? text : "");
 }
 
-void check_say(struct checks *checks, enum finding_outcome outcome, const struct check *check,
-               const char *fmt, ...)
+void check_report(struct checks *checks, enum finding_outcome outcome, const struct check *check,
+                  const char *fmt, ...)
 {
     static const struct check none;
     va_list args;
@@ -57,12 +57,12 @@ bool check_measured(struct checks *checks, enum facts_probe_name name)
 {
     const struct facts_probe *probe = &checks->facts->probes[name];
     if (probe->status == PROBE_HUNG || probe->status == PROBE_FAILED)
-        check_say(checks, OUTCOME_ERROR, NULL, "%s: %s",
-                  probe->status == PROBE_HUNG ? "did not end" : "could not be measured",
-                  probe->reason);
+        check_report(checks, OUTCOME_ERROR, NULL, "%s: %s",
+                     probe->status == PROBE_HUNG ? "did not end" : "could not be measured",
+                     probe->reason);
     else if (probe->status != PROBE_DONE)
-        check_say(checks, OUTCOME_SKIP, NULL, "%s",
-                  probe->reason[0] ? probe->reason : "not measured");
+        check_report(checks, OUTCOME_SKIP, NULL, "%s",
+                     probe->reason[0] ? probe->reason : "not measured");
     return probe->status == PROBE_DONE;
 }
 
@@ -75,8 +75,8 @@ bool check_lost(struct checks *checks, enum facts_probe_name name)
         if (!isnan(value->value) || !value->why[0])
             continue;
         any = true;
-        check_say(checks, OUTCOME_FAIL, &(struct check){.unit = value->key}, "%s failed: %s",
-                  value->metric, value->why);
+        check_report(checks, OUTCOME_FAIL, &(struct check){.unit = value->key}, "%s failed: %s",
+                     value->metric, value->why);
     }
     return any;
 }
@@ -85,13 +85,13 @@ bool check_firmware(struct checks *checks, size_t n)
 {
     const struct facts *facts = checks->facts;
     if (machine_is_virtual(facts))
-        check_say(checks, OUTCOME_SKIP, NULL,
-                  "a virtual machine: its firmware's tables are not real");
+        check_report(checks, OUTCOME_SKIP, NULL,
+                     "a virtual machine: its firmware's tables are not real");
     else if (facts->dmi == FACTS_DENIED)
-        check_say(checks, OUTCOME_SKIP, NULL,
-                  "the firmware's tables are readable as root: sudo contend validate");
+        check_report(checks, OUTCOME_SKIP, NULL,
+                     "the firmware's tables are readable as root: sudo contend validate");
     else if (facts->dmi == FACTS_ABSENT || !n)
-        check_say(checks, OUTCOME_SKIP, NULL, "the firmware has no such table here");
+        check_report(checks, OUTCOME_SKIP, NULL, "the firmware has no such table here");
     else
         return true;
     return false;

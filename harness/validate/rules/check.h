@@ -2,9 +2,9 @@
  * How a rule says what it found: one finding a unit, with the rule's own class, kind and action.
  * Pure.
  *
- *   check_say(checks, OUTCOME_FAIL, &(struct check){.unit = "GPU 2", .metric = "pcie_width",
+ *   check_report(checks, OUTCOME_FAIL, &(struct check){.unit = "GPU 2", .metric = "pcie_width",
  *             .in = "lanes", .value = 8, .low = 16, .high = NAN}, "PCIe width is x8 of x16");
- *   check_say(checks, OUTCOME_PASS, NULL, "%zu GPUs are known to the driver", n);
+ *   check_report(checks, OUTCOME_PASS, NULL, "%zu GPUs are known to the driver", n);
  */
 #ifndef CONTEND_VALIDATE_RULES_CHECK_H
 #define CONTEND_VALIDATE_RULES_CHECK_H
@@ -36,8 +36,8 @@ struct check {
  * PASS: one a rule, where no unit of it failed or warns. SKIP: does not apply here, or cannot be
  * known, for this reason. ERROR: should have run. check: NULL = nothing beside the sentence.
  */
-void check_say(struct checks *checks, enum finding_outcome outcome, const struct check *check,
-               const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+void check_report(struct checks *checks, enum finding_outcome outcome, const struct check *check,
+                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 
 /* The measurement of the rule, which has one. */
 enum facts_probe_name check_probe(const struct checks *checks);

@@ -83,10 +83,10 @@ static bool can_read_bus(struct checks *checks)
     const struct facts *facts = checks->facts;
     if (count_devices(facts, FACTS_GPU) > 0)
         return true;
-    check_say(checks, OUTCOME_SKIP, NULL,
-              facts->pci != FACTS_READ ? "the PCI bus cannot be read here"
-              : facts->topo->ngpus     ? "the PCI bus of this container does not show the GPUs"
-                                       : "no NVIDIA GPU is on the PCI bus");
+    check_report(checks, OUTCOME_SKIP, NULL,
+                 facts->pci != FACTS_READ ? "the PCI bus cannot be read here"
+                 : facts->topo->ngpus     ? "the PCI bus of this container does not show the GPUs"
+                                          : "no NVIDIA GPU is on the PCI bus");
     return false;
 }
 
@@ -311,7 +311,7 @@ static const struct rule_expected *expect_of_gpus(const struct rules_request *re
 }
 
 /* Whether there are GPUs at all. */
-static void say_bus(const struct facts *facts, char *buf, size_t size)
+static void format_bus(const struct facts *facts, char *buf, size_t size)
 {
     double on_bus = count_devices(facts, FACTS_GPU);
     const char *others = facts->other_gpus;
@@ -328,7 +328,7 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
     char evidence[160] = "";
     bool is_gpu = of == expectable; /* the first */
     if (is_gpu)
-        say_bus(facts, evidence, sizeof(evidence));
+        format_bus(facts, evidence, sizeof(evidence));
     const struct check check = {.unit = of->shown,
                                 .cause = is_gpu && facts->container ? "container" : NULL,
                                 .evidence = evidence,
@@ -338,17 +338,17 @@ static bool judge_one(struct checks *checks, const struct expectable *of, double
                                 .low = (of->is_size ? MEMORY_LEAST : 1) * expected / in,
                                 .high = of->is_size ? (double)NAN : expected};
     if (isnan(here))
-        check_say(checks, OUTCOME_ERROR, NULL, "%s %s expected and cannot be %s here: %s",
-                  of->shown, of->is_size ? "is" : "are", of->is_size ? "known" : "counted",
-                  of->unknown);
+        check_report(checks, OUTCOME_ERROR, NULL, "%s %s expected and cannot be %s here: %s",
+                     of->shown, of->is_size ? "is" : "are", of->is_size ? "known" : "counted",
+                     of->unknown);
     else if (here / in < check.low)
-        check_say(checks, OUTCOME_FAIL, &check, "%.4g%s of the %.4g that are expected", check.value,
-                  of->is_size ? " GiB" : "", expected / in);
+        check_report(checks, OUTCOME_FAIL, &check, "%.4g%s of the %.4g that are expected",
+                     check.value, of->is_size ? " GiB" : "", expected / in);
     else if (here / in > check.high)
-        check_say(checks, OUTCOME_WARN, &check, "%.0f, and %.0f are expected", here, expected);
+        check_report(checks, OUTCOME_WARN, &check, "%.0f, and %.0f are expected", here, expected);
     else if (is_gpu && here < 1 && facts->other_gpus[0])
-        check_say(checks, OUTCOME_WARN, &check, "no NVIDIA GPU, as expected; %s",
-                  facts->other_gpus);
+        check_report(checks, OUTCOME_WARN, &check, "no NVIDIA GPU, as expected; %s",
+                     facts->other_gpus);
     else
         return true;
     return false;
@@ -370,9 +370,9 @@ static void judge_expected(struct checks *checks)
                     of->is_size ? "of memory" : of->shown);
     }
     if (!request->nexpected)
-        check_say(checks, OUTCOME_SKIP, NULL, "needs --expect, such as gpus=8");
+        check_report(checks, OUTCOME_SKIP, NULL, "needs --expect, such as gpus=8");
     else if (all)
-        check_say(checks, OUTCOME_PASS, NULL, "%s, as expected", said);
+        check_report(checks, OUTCOME_PASS, NULL, "%s, as expected", said);
 }
 
 /* The rules of GPUs skip where there is none; that must not add up to a pass of a GPU server. */
@@ -385,21 +385,21 @@ static void judge_gpus_judged(struct checks *checks)
     unsigned shown = facts->topo->ngpus;
     double on_bus = count_devices(facts, FACTS_GPU);
     if (shown)
-        check_say(checks, OUTCOME_PASS, NULL, "%u GPU%s answer%s and can be judged", shown,
-                  shown == 1 ? "" : "s", shown == 1 ? "s" : "");
+        check_report(checks, OUTCOME_PASS, NULL, "%u GPU%s answer%s and can be judged", shown,
+                     shown == 1 ? "" : "s", shown == 1 ? "s" : "");
     else if (expected && expected->count < 1)
-        check_say(checks, OUTCOME_PASS, NULL, "there is no GPU to judge, as expected");
+        check_report(checks, OUTCOME_PASS, NULL, "there is no GPU to judge, as expected");
     else if (on_bus > 0)
-        check_say(checks, OUTCOME_SKIP, &(struct check){.evidence = type},
-                  "%.0f NVIDIA GPU%s on the PCI bus, and none answers%s", on_bus,
-                  on_bus < 2 ? " is" : "s are", facts->container ? " in this container" : "");
+        check_report(checks, OUTCOME_SKIP, &(struct check){.evidence = type},
+                     "%.0f NVIDIA GPU%s on the PCI bus, and none answers%s", on_bus,
+                     on_bus < 2 ? " is" : "s are", facts->container ? " in this container" : "");
     else if (facts->pci != FACTS_READ)
-        check_say(checks, OUTCOME_SKIP, &(struct check){.evidence = type},
-                  "no driver shows a GPU, and the PCI bus cannot be read");
+        check_report(checks, OUTCOME_SKIP, &(struct check){.evidence = type},
+                     "no driver shows a GPU, and the PCI bus cannot be read");
     else
-        check_say(checks, OUTCOME_SKIP, &(struct check){.evidence = type},
-                  "no NVIDIA GPU is on the PCI bus%s%s", facts->other_gpus[0] ? "; " : "",
-                  facts->other_gpus);
+        check_report(checks, OUTCOME_SKIP, &(struct check){.evidence = type},
+                     "no NVIDIA GPU is on the PCI bus%s%s", facts->other_gpus[0] ? "; " : "",
+                     facts->other_gpus);
 }
 
 #define GPUS(outcome, said, which)                                                                 \

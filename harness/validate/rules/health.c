@@ -50,8 +50,8 @@ static bool has_ended(struct checks *checks)
     const char *how = name == PROBE_COLLECTIVE ? "with peer access" : "without peer access";
     if (probe->status != PROBE_HUNG && probe->status != PROBE_FAILED)
         return !check_lost(checks, name);
-    check_say(checks, OUTCOME_FAIL, NULL, "an all-reduce of all GPUs %s %s: %s", how,
-              probe->status == PROBE_HUNG ? "did not end" : "failed", probe->reason);
+    check_report(checks, OUTCOME_FAIL, NULL, "an all-reduce of all GPUs %s %s: %s", how,
+                 probe->status == PROBE_HUNG ? "did not end" : "failed", probe->reason);
     return false;
 }
 

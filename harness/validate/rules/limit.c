@@ -167,7 +167,7 @@ static void name_unit(const struct unit *unit, char *buf, size_t size)
 }
 
 /* "3 times, 12 to 3401 s after boot: LINE" */
-static void tell_event(const struct facts_event *event, char *buf, size_t size)
+static void format_event(const struct facts_event *event, char *buf, size_t size)
 {
     if (event->count == 1)
         (void)snprintf(buf, size, "%.0f s after boot: %s", event->first_s, event->line);
@@ -299,7 +299,7 @@ static struct check check_of(const struct look *look)
     return check;
 }
 
-static void say_beyond(struct checks *checks, const struct look *look)
+static void report_beyond(struct checks *checks, const struct look *look)
 {
     const struct limit *limit = look->limit;
     const struct facts *facts = checks->facts;
@@ -311,17 +311,17 @@ static void say_beyond(struct checks *checks, const struct look *look)
     if (limit->part)
         text_append(name, sizeof(name), " ", "%s", limit->part);
     if (limit->of == OF_EVENT)
-        tell_event(look->unit->at, evidence, sizeof(evidence));
+        format_event(look->unit->at, evidence, sizeof(evidence));
     fill_in(look, limit->sentence, sentence, sizeof(sentence));
     bool contained = limit->in_container && facts->container;
     check.unit = name;
     check.evidence = evidence;
     check.cause = contained ? "container" : limit->cause;
     check.command = contained ? limit->in_container : limit->command;
-    check_say(checks, warns ? OUTCOME_WARN : OUTCOME_FAIL, &check, "%s%s", sentence,
-              limit->virtual_warns && machine_is_virtual(facts)
-                  ? "; on a virtual machine, perhaps only its host can"
-                  : "");
+    check_report(checks, warns ? OUTCOME_WARN : OUTCOME_FAIL, &check, "%s%s", sentence,
+                 limit->virtual_warns && machine_is_virtual(facts)
+                     ? "; on a virtual machine, perhaps only its host can"
+                     : "");
 }
 
 /* The limits of one kind of unit, each unit in turn. */
@@ -340,7 +340,7 @@ static void judge_units(struct checks *checks, const struct limit *first, const 
             look.known = tally->known + 1;
             beyond = is_beyond(&look);
             if (beyond)
-                say_beyond(checks, &look);
+                report_beyond(checks, &look);
             else if (!known) {
                 fill_in(&look, checks->rule->passed, tally->passed, sizeof(tally->passed));
                 if (limit->of == OF_MACHINE || limit->once)
@@ -367,7 +367,7 @@ void limits_judge(struct checks *checks)
         return;
     if (rule->limits->value.from == MEASUREMENT && rule->limits->of == OF_MACHINE &&
         isnan(unit_number(&rule->limits->value, &machine))) {
-        check_say(checks, OUTCOME_ERROR, NULL, "nothing was measured");
+        check_report(checks, OUTCOME_ERROR, NULL, "nothing was measured");
         return;
     }
     for (const struct limit *first = rule->limits; first->sentence; first = end) {
@@ -379,12 +379,12 @@ void limits_judge(struct checks *checks)
     if (tally.wrong)
         return;
     if (!tally.known && rule->of_gpus && !facts->topo->ngpus)
-        check_say(checks, OUTCOME_SKIP, NULL, "no GPU");
+        check_report(checks, OUTCOME_SKIP, NULL, "no GPU");
     else if (!tally.known && rule->unknown && !(rule->knows && rule->knows(facts)))
-        check_say(checks, OUTCOME_SKIP, NULL, "%s", rule->unknown);
+        check_report(checks, OUTCOME_SKIP, NULL, "%s", rule->unknown);
     else {
         if (!tally.passed[0])
             fill_in(&none, rule->passed, tally.passed, sizeof(tally.passed));
-        check_say(checks, OUTCOME_PASS, &tally.check, "%s", tally.passed);
+        check_report(checks, OUTCOME_PASS, &tally.check, "%s", tally.passed);
     }
 }

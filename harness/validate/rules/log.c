@@ -76,10 +76,10 @@ static bool can_read_log(struct checks *checks)
 {
     if (checks->facts->log == FACTS_READ)
         return true;
-    check_say(checks, OUTCOME_SKIP, NULL,
-              checks->facts->log == FACTS_DENIED
-                  ? "the kernel's log is readable as root: sudo contend validate"
-                  : "the kernel's log is not readable here");
+    check_report(checks, OUTCOME_SKIP, NULL,
+                 checks->facts->log == FACTS_DENIED
+                     ? "the kernel's log is readable as root: sudo contend validate"
+                     : "the kernel's log is not readable here");
     return false;
 }
 

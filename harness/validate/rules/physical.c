@@ -52,8 +52,8 @@ static bool may_read_firmware(struct checks *checks)
 {
     if (checks->facts->dmi != FACTS_DENIED)
         return true;
-    check_say(checks, OUTCOME_SKIP, NULL,
-              "the firmware's tables are readable as root: sudo contend validate");
+    check_report(checks, OUTCOME_SKIP, NULL,
+                 "the firmware's tables are readable as root: sudo contend validate");
     return false;
 }
 
@@ -126,15 +126,15 @@ static bool can_judge_memory(struct checks *checks)
     if (facts->probes[PROBE_MEMORY_BANDWIDTH].status != PROBE_DONE || isnan(value))
         return true; /* which is said for us */
     if (isnan(memory_limit_gbps(facts, &channels)) || machine_is_virtual(facts))
-        check_say(checks, OUTCOME_SKIP, NULL, "%.4g GB/s; %s", value,
-                  machine_is_virtual(facts) ? "a virtual machine does not report memory channels"
-                  : facts->dmi == FACTS_DENIED
-                      ? "channels and speed are readable as root: sudo contend validate"
-                      : "the firmware does not report memory channels and speed");
+        check_report(checks, OUTCOME_SKIP, NULL, "%.4g GB/s; %s", value,
+                     machine_is_virtual(facts) ? "a virtual machine does not report memory channels"
+                     : facts->dmi == FACTS_DENIED
+                         ? "channels and speed are readable as root: sudo contend validate"
+                         : "the firmware does not report memory channels and speed");
     else if (bitset_count(&allowed) < facts->topo->ncpus)
-        check_say(checks, OUTCOME_SKIP, NULL,
-                  "%.4g GB/s, by %u of %u CPUs: too few to saturate the memory", value,
-                  bitset_count(&allowed), facts->topo->ncpus);
+        check_report(checks, OUTCOME_SKIP, NULL,
+                     "%.4g GB/s, by %u of %u CPUs: too few to saturate the memory", value,
+                     bitset_count(&allowed), facts->topo->ncpus);
     else
         return true;
     return false;

@@ -136,7 +136,7 @@ static const struct finding *find_again(const struct findings *findings,
     return whole;
 }
 
-static void tell_look(const struct finding *finding, char *buf, size_t size)
+static void format_look(const struct finding *finding, char *buf, size_t size)
 {
     if (finding && finding->metric[0] && !isnan(finding->value))
         (void)snprintf(buf, size, "%s (%.4g %.20s)", finding_outcome_name(finding->outcome),
@@ -156,8 +156,8 @@ static void only_warn(struct finding *finding)
 static void merge_looks(struct finding *first, const struct finding *second)
 {
     char a[64], b[64], had[sizeof(first->evidence)];
-    tell_look(first, a, sizeof(a));
-    tell_look(second, b, sizeof(b));
+    format_look(first, a, sizeof(a));
+    format_look(second, b, sizeof(b));
     (void)snprintf(had, sizeof(had), "%s", first->evidence);
     (void)snprintf(first->evidence, sizeof(first->evidence), "first try %s, second %s", a, b);
     if (had[0])

@@ -15,16 +15,16 @@ static bool are_of_one_model(struct checks *checks)
     const struct topo *topo = checks->facts->topo;
     char name[64];
     if (topo->ngpus < 2) {
-        check_say(checks, OUTCOME_SKIP, NULL, topo->ngpus ? "one GPU" : "no GPU");
+        check_report(checks, OUTCOME_SKIP, NULL, topo->ngpus ? "one GPU" : "no GPU");
         return false;
     }
     for (unsigned i = 1; i < topo->ngpus; i++) {
         if (strcmp(topo->gpus[i].name, topo->gpus[0].name) == 0)
             continue;
-        check_say(checks, OUTCOME_WARN,
-                  &(struct check){.unit = topo_gpu_name(&topo->gpus[i], name, sizeof(name))},
-                  "this is a %s, and the first GPU a %s: their figures are not compared",
-                  topo->gpus[i].name, topo->gpus[0].name);
+        check_report(checks, OUTCOME_WARN,
+                     &(struct check){.unit = topo_gpu_name(&topo->gpus[i], name, sizeof(name))},
+                     "this is a %s, and the first GPU a %s: their figures are not compared",
+                     topo->gpus[i].name, topo->gpus[0].name);
         return false;
     }
     return true;
@@ -46,7 +46,7 @@ static bool has_modules(struct checks *checks)
     if (!check_firmware(checks, checks->facts->ndimms))
         return false;
     if (n < 2)
-        check_say(checks, OUTCOME_SKIP, NULL, "the firmware does not list two memory modules");
+        check_report(checks, OUTCOME_SKIP, NULL, "the firmware does not list two memory modules");
     return n > 1;
 }
 
@@ -137,9 +137,10 @@ static void report_odd(struct checks *checks, const struct alike *alike,
     const struct check check = check_of(alike, unit, value->value, OUTLIER_RATIO * typical);
     /* A virtual CPU may share its core with strangers. */
     bool shares = machine_is_virtual(checks->facts) && strcmp(alike->unit, "gpu") != 0;
-    check_say(checks, shares ? OUTCOME_WARN : OUTCOME_FAIL, &check,
-              "%s is %.4g %s, %.2f of its peers' %.4g%s", metric_of(alike), value->value, alike->in,
-              ratio, typical, shares ? ": on a virtual machine, perhaps of a shared core" : "");
+    check_report(checks, shares ? OUTCOME_WARN : OUTCOME_FAIL, &check,
+                 "%s is %.4g %s, %.2f of its peers' %.4g%s", metric_of(alike), value->value,
+                 alike->in, ratio, typical,
+                 shares ? ": on a virtual machine, perhaps of a shared core" : "");
 }
 
 /* Those of one kind. Returns how many were compared; *wrong when something was said. */
@@ -170,14 +171,15 @@ static size_t judge_alike_of(struct checks *checks, const struct alike *alike,
         *wrong = true;
         name_unit(checks->facts, alike, low->id, unit, sizeof(unit));
         const struct check check = check_of(alike, unit, low->value, OUTLIER_RATIO * high->value);
-        check_say(checks, OUTCOME_WARN, &check,
-                  "%s is %.4g %s, of %s %d %.4g: with two, either may be the odd one",
-                  metric_of(alike), low->value, alike->in, alike->shown, high->id, high->value);
+        check_report(checks, OUTCOME_WARN, &check,
+                     "%s is %.4g %s, of %s %d %.4g: with two, either may be the odd one",
+                     metric_of(alike), low->value, alike->in, alike->shown, high->id, high->value);
     } else if (judgement.verdict == OUTLIER_SPLIT) {
         *wrong = true;
-        check_say(checks, OUTCOME_WARN, NULL,
-                  "%s of %zu %ss forms groups, or differs by more than a tenth: none is an outlier",
-                  metric_of(alike), compared, alike->shown);
+        check_report(
+            checks, OUTCOME_WARN, NULL,
+            "%s of %zu %ss forms groups, or differs by more than a tenth: none is an outlier",
+            metric_of(alike), compared, alike->shown);
     }
     return compared;
 }
@@ -197,12 +199,12 @@ static void judge_alike(struct checks *checks)
             compared += judge_alike_of(checks, &alike[p], values, found, kind, &wrong);
     }
     if (!compared)
-        check_say(checks, OUTCOME_SKIP, NULL, "one %s: no peer to compare with", alike->shown);
+        check_report(checks, OUTCOME_SKIP, NULL, "one %s: no peer to compare with", alike->shown);
     else if (left_out)
-        check_say(checks, OUTCOME_WARN, NULL, "only the first %d %ss were compared",
-                  OUTLIER_UNITS_MAX, alike->shown);
+        check_report(checks, OUTCOME_WARN, NULL, "only the first %d %ss were compared",
+                     OUTLIER_UNITS_MAX, alike->shown);
     else if (!wrong)
-        check_say(checks, OUTCOME_PASS, NULL, "%zu %ss are alike", compared / n, alike->shown);
+        check_report(checks, OUTCOME_PASS, NULL, "%zu %ss are alike", compared / n, alike->shown);
 }
 
 static const char outlier_source[] =

@@ -87,8 +87,8 @@ void advice_note_gain(const struct paired_ratio *gain, struct finding *finding)
     finding->high = gain->high;
 }
 
-void advice_say_none(const struct analysis *analysis, const struct recommendation *made,
-                     struct finding *finding)
+void advice_report_none(const struct analysis *analysis, const struct recommendation *made,
+                        struct finding *finding)
 {
     char ratio[200];
     const char *reference = advice_reference(analysis, made);
@@ -299,7 +299,7 @@ static void add_other(const struct story *story, struct finding *advice)
 
 /* "recommended: sized (OMP_NUM_THREADS=4), 18x the default", and what goes with it; of a default
  * that was lost "recommended: partition, 188 items/s; none gave no rate in any round (...)." */
-static void tell_gain(const struct story *story, struct finding *advice)
+static void report_gain(const struct story *story, struct finding *advice)
 {
     const struct recommendation *made = &story->made;
     const struct arm_rounds *lost = rounds_of(story, made->reference);
@@ -321,7 +321,7 @@ static void tell_gain(const struct story *story, struct finding *advice)
 }
 
 /* One CPU, or one worker: placements that come to the same. */
-static void tell_same_plans(const struct story *story, struct finding *advice)
+static void report_same_plans(const struct story *story, struct finding *advice)
 {
     const struct arm *arms = story->result->arms, *reference = &arms[story->made.reference];
     for (size_t i = 0; i < story->result->narms; i++)
@@ -353,11 +353,11 @@ struct finding advice_make(const struct analysis *analysis, const struct arm *of
     if (made->reference < 0)
         return advice;
     if (made->best < 0 && !made->disturbed)
-        tell_same_plans(&story, &advice);
+        report_same_plans(&story, &advice);
     else if (!recommend_applies(made))
-        advice_say_none(analysis, made, &advice);
+        advice_report_none(analysis, made, &advice);
     else
-        tell_gain(&story, &advice);
+        report_gain(&story, &advice);
     if (made->best_gain.rounds)
         note_evidence(&story, &advice);
     if (made->arm >= 0)

@@ -32,8 +32,8 @@ void advice_note_gain(const struct paired_ratio *gain, struct finding *finding);
 
 /* "no measurable gain: leave it as it is. partition, the fastest other, does 1.03x the default,
  * range 0.98x to 1.10x" or that there is no evidence: where there is nothing to apply. */
-void advice_say_none(const struct analysis *analysis, const struct recommendation *made,
-                     struct finding *finding);
+void advice_report_none(const struct analysis *analysis, const struct recommendation *made,
+                        struct finding *finding);
 
 /*
  * The same of a scan under load: what the placement keeps that keeps least, and, where others keep

@@ -115,7 +115,7 @@ void retention_find(const struct analysis *analysis, const struct arm *idle,
         return;
     bool clear = ends.best && is_clear(&analysis->rows, ends.best, ends.low.least);
     unsigned behind = arm_background(ends.worst);
-    (void)say_part(result, idle, NULL, part, sizeof(part));
+    (void)format_part(result, idle, NULL, part, sizeof(part));
     text_set(advice.sentence,
              "Under %u background worker%s (%s) %s%s%s keeps %s of its idle speed with placement "
              "%s",

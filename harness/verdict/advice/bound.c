@@ -154,8 +154,8 @@ static double sum_of(const struct subject *of, const struct arm *arm)
 }
 
 /* "transform 61% (42% alone), moments 15% (9% alone)" */
-static void say_stages(const struct subject *of, const struct bench_stage *const *stages, size_t n,
-                       char *buf, size_t size)
+static void format_stages(const struct subject *of, const struct bench_stage *const *stages,
+                          size_t n, char *buf, size_t size)
 {
     double step_s = sum_of(of, of->arm), alone_s = sum_of(of, of->alone);
     buf[0] = '\0';
@@ -183,14 +183,14 @@ static void add(const struct subject *of, struct findings *findings)
     if (parts.s[parts.second] >= alike * parts.s[parts.most])
         text_set(second, " and %s", bound_name(parts.second));
     size_t n = sort_stages(of, sorted);
-    say_stages(of, sorted, n < STAGES_SAID ? n : STAGES_SAID, largest, sizeof(largest));
+    format_stages(of, sorted, n < STAGES_SAID ? n : STAGES_SAID, largest, sizeof(largest));
     text_set(finding.subject, "%s%s",
              statuses_name_arm(of->analysis->result, of->arm, subject, sizeof(subject)),
              device_mark(arm_device(of->analysis->result, of->arm)));
     /* All of them, in their order, for a script or a report. */
     for (size_t i = 0; i < n; i++)
         sorted[i] = &of->arm->bench->stages[i];
-    say_stages(of, sorted, n, finding.evidence, sizeof(finding.evidence));
+    format_stages(of, sorted, n, finding.evidence, sizeof(finding.evidence));
     findings_putf(findings, &finding, "bound by %s%s, %.0f%% of a step; its largest stages: %s",
                   bound_name(parts.most), second,
                   100 * (parts.s[parts.most] + (second[0] ? parts.s[parts.second] : 0)) /

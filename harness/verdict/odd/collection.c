@@ -33,7 +33,7 @@ void collected_judge(struct collected *collected, const struct findings *finding
     text_set(collected->sentence, "%s", whole ? whole->sentence : "");
 }
 
-char *collection_say(const struct collection *collection, char *buf, size_t size)
+char *collection_format(const struct collection *collection, char *buf, size_t size)
 {
     static const enum collected_end order[] = {COLLECTED_MEASURED,    COLLECTED_SKIPPED,
                                                COLLECTED_FAILED,      COLLECTED_INTERRUPTED,
@@ -50,7 +50,7 @@ char *collection_say(const struct collection *collection, char *buf, size_t size
     return buf;
 }
 
-char *collected_say(const struct collected *collected, char *buf, size_t size)
+char *collected_format(const struct collected *collected, char *buf, size_t size)
 {
     bool all = collected->rounds == collected->rounds_planned;
     buf[0] = '\0';

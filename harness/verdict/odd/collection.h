@@ -47,9 +47,9 @@ size_t collection_count(const struct collection *collection, enum collected_end 
 void collected_judge(struct collected *collected, const struct findings *findings);
 
 /* "9 scenarios: 7 measured, 2 skipped", in buf. */
-char *collection_say(const struct collection *collection, char *buf, size_t size);
+char *collection_format(const struct collection *collection, char *buf, size_t size);
 
 /* "3 of 5 rounds, 31 s, 1 doubt"; "" of one that was not measured. Returns buf. */
-char *collected_say(const struct collected *collected, char *buf, size_t size);
+char *collected_format(const struct collected *collected, char *buf, size_t size);
 
 #endif

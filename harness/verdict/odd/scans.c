@@ -44,9 +44,9 @@ static void judge_metric(const struct analysis *analysis, const struct arm *arm,
     bool many = (double)some.told >= SCANS_BELOW_SHARE * (double)some.rows;
     if (!metric->below_one || !some.told || !many)
         return;
-    (void)say_part(analysis->result, arm, NULL, part, sizeof(part));
-    (void)say_in_part(analysis->result, arm, NULL, where, sizeof(where));
-    (void)say_dims(arm->bench, &some.row->dims, what, sizeof(what));
+    (void)format_part(analysis->result, arm, NULL, part, sizeof(part));
+    (void)format_in_part(analysis->result, arm, NULL, where, sizeof(where));
+    (void)format_dims(arm->bench, &some.row->dims, what, sizeof(what));
     text_set(finding.subject, "%s, %s%s%s%s%s", arm->bench->name, metric->name, part[0] ? ", " : "",
              part, where[0] ? ", " : "", where);
     text_set(finding.evidence, "%zu of %zu values, such as %s", some.told, some.rows, what);

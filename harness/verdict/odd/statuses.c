@@ -19,7 +19,7 @@ char *statuses_name_arm(const struct result *result, const struct arm *arm, char
 {
     char what[96], slots[32] = "";
     if (arm->bench->scan) {
-        (void)say_arm(result, arm, NULL, what, sizeof(what));
+        (void)format_arm(result, arm, NULL, what, sizeof(what));
         (void)snprintf(buf, size, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
         return buf;
     }

@@ -107,7 +107,7 @@ static size_t find_worst(const struct symmetry *symmetry, const struct symmetry_
 }
 
 /* Told once, by its worst comparison. */
-static void tell_odd(const struct teller *teller, const struct symmetry_unit *unit)
+static void report_odd(const struct teller *teller, const struct symmetry_unit *unit)
 {
     const struct symmetry_comparison *where = NULL;
     const struct symmetry_unit *worst;
@@ -137,7 +137,7 @@ static void tell_odd(const struct teller *teller, const struct symmetry_unit *un
 }
 
 /* Each where it is met first. */
-static void tell_odds(const struct teller *teller)
+static void report_odds(const struct teller *teller)
 {
     const struct symmetry *symmetry = teller->symmetry;
     size_t n = 0;
@@ -149,7 +149,7 @@ static void tell_odds(const struct teller *teller)
                 for (size_t l = 0; l < (k < i ? symmetry->all[k].nodd : j) && !met; l++)
                     met = is_same_unit(&symmetry->all[k].odd[l], unit);
             if (!met && n++ < ODD_MAX)
-                tell_odd(teller, unit);
+                report_odd(teller, unit);
         }
     if (n > ODD_MAX)
         findings_putf(teller->findings,
@@ -177,7 +177,7 @@ static char *name_amount(const struct teller *teller, const struct symmetry_comp
 }
 
 /* A comparison without a verdict: where its worst GPU was at its power limit, that is no doubt. */
-static void tell_one(const struct teller *teller, const struct symmetry_comparison *c)
+static void report_one(const struct teller *teller, const struct symmetry_comparison *c)
 {
     char what[200], low[160], high[160], amount[48];
     const char *plural = plural_of(c->least.kind);
@@ -217,7 +217,7 @@ static bool is_told(const struct symmetry_comparison *c)
     return c->verdict != OUTLIER_NONE && !(apart && c->kind == SYMMETRY_RANK);
 }
 
-static void tell_undecided(const struct teller *teller)
+static void report_undecided(const struct teller *teller)
 {
     size_t n = 0;
     for (size_t i = 0; i < teller->symmetry->n; i++) {
@@ -225,7 +225,7 @@ static void tell_undecided(const struct teller *teller)
         if ((c->verdict != OUTLIER_TWO && c->verdict != OUTLIER_SPLIT) || !is_told(c))
             continue;
         if (n++ < UNDECIDED_MAX)
-            tell_one(teller, c);
+            report_one(teller, c);
     }
     if (n > UNDECIDED_MAX)
         findings_putf(teller->findings,
@@ -249,7 +249,7 @@ static size_t count_units(const struct symmetry_comparison *c)
 }
 
 /* "4 GPUs within 1.2% of each other in 12 comparisons"; "alike" where what differs is nothing. */
-static void tell_alike(const struct teller *teller, enum symmetry_kind kind)
+static void report_alike(const struct teller *teller, enum symmetry_kind kind)
 {
     const struct symmetry_comparison *widest = NULL;
     size_t n = 0, units = 0;
@@ -282,9 +282,9 @@ void symmetry_findings(const struct symmetry *symmetry, const struct topo *topo,
                        struct findings *findings)
 {
     const struct teller teller = {symmetry, topo, findings};
-    tell_odds(&teller);
-    tell_undecided(&teller);
-    tell_alike(&teller, SYMMETRY_GPU);
-    tell_alike(&teller, SYMMETRY_PAIR);
-    tell_alike(&teller, SYMMETRY_RANK);
+    report_odds(&teller);
+    report_undecided(&teller);
+    report_alike(&teller, SYMMETRY_GPU);
+    report_alike(&teller, SYMMETRY_PAIR);
+    report_alike(&teller, SYMMETRY_RANK);
 }

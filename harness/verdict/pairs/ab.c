@@ -128,7 +128,7 @@ static void describe(const struct duel *duel, const struct round_value *value,
         text_set(placement, "%s", name);
     else
         text_set(placement, "%s against %s", name, placement_infos[other->placement].name);
-    (void)say_dims(base->bench, &value->dims, key, sizeof(key));
+    (void)format_dims(base->bench, &value->dims, key, sizeof(key));
     text_set(one->arm, "%.40s, %s, %u worker%s%s%s%.100s", base->bench->name, placement,
              base->workers, base->workers == 1 ? "" : "s",
              device_mark(arm_device(duel->analysis->result, base)), key[0] ? ", " : "", key);
@@ -147,7 +147,7 @@ static double more_rounds(const struct sequential *of, double threshold, double 
     return most > 0 && most < enough ? ceil((enough + start) / per_round - (double)of->n) : NAN;
 }
 
-static void say_unclear(const struct sequential *of, double threshold, struct comparison *one)
+static void report_unclear(const struct sequential *of, double threshold, struct comparison *one)
 {
     double more = more_rounds(of, threshold, log(2 / AB_ALPHA));
     char how_many[80] = "many more rounds are needed";
@@ -192,7 +192,7 @@ static void judge(const struct duel *duel, const struct sequential *of,
                  more ? "higher" : "lower", one->base);
     } else {
         one->outcome = OUTCOME_UNCLEAR;
-        say_unclear(of, threshold, one);
+        report_unclear(of, threshold, one);
     }
 }
 
@@ -275,8 +275,8 @@ static void doubt_pairs(const struct duel *duel, const struct group groups[2],
 }
 
 /* Why an arm has none of it. */
-static void say_missing(const struct duel *duel, size_t nbase, size_t nother,
-                        struct comparison *one)
+static void report_missing(const struct duel *duel, size_t nbase, size_t nother,
+                           struct comparison *one)
 {
     size_t arm = nbase ? duel->other : duel->base;
     const char *name = arm_at(duel, arm)->variant->name;
@@ -309,7 +309,7 @@ static void compare_group(const struct duel *duel, const struct round_value *gro
         compare_pairs(duel, pairs, &one);
         doubt_pairs(duel, groups, &one);
     } else
-        say_missing(duel, of_base ? n : nother, of_base ? nother : n, &one);
+        report_missing(duel, of_base ? n : nother, of_base ? nother : n, &one);
     (void)comparisons_add(duel->comparisons, &one, NULL);
 }
 
@@ -334,7 +334,7 @@ static void compare_arms(const struct duel *duel)
     struct comparison one;
     describe(duel, &none, &one);
     one.gates = true;
-    say_missing(duel, 0, 0, &one);
+    report_missing(duel, 0, 0, &one);
     (void)comparisons_add(duel->comparisons, &one, NULL);
 }
 

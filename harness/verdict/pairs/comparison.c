@@ -56,8 +56,8 @@ static bool comparisons_of_two(const struct comparisons *comparisons)
     return true;
 }
 
-char *comparison_say_where(const struct comparisons *comparisons, const struct comparison *one,
-                           char *buf, size_t size)
+char *comparison_format_where(const struct comparisons *comparisons, const struct comparison *one,
+                              char *buf, size_t size)
 {
     bool named = one->other[0] && !comparisons_of_two(comparisons);
     (void)snprintf(buf, size, "%s%s%s", named ? one->other : "", named ? ": " : "", one->arm);
@@ -243,7 +243,7 @@ static char *format_speed(double speed, bool slower, char *buf, size_t size)
 }
 
 /* "sleep is 11x faster than spin (8.0x to 16x): throughput of pipeline, none, 2 workers." */
-static void say_most(const struct comparison *one, char *buf, size_t size)
+static void format_most(const struct comparison *one, char *buf, size_t size)
 {
     char by[32], low[32], high[32];
     bool slower = one->outcome == OUTCOME_SLOWER, less = strcmp(one->better, "lower") == 0;
@@ -274,7 +274,7 @@ void comparisons_to_finding(const struct comparisons *comparisons, struct findin
         .high = NAN,
     };
     if (most)
-        say_most(most, finding->sentence, sizeof(finding->sentence));
+        format_most(most, finding->sentence, sizeof(finding->sentence));
     for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
         size_t n = comparisons_count(comparisons, outcomes[i]);
         if (n)

@@ -34,9 +34,9 @@ struct comparisons {
     size_t n, capacity;
     struct comparison *all; /* owned */
     bool failed;            /* there was no memory for one of them */
-    char moved[160];        /* by how much the machine itself did, as canary_say; or "" */
+    char moved[160];        /* by how much the machine itself did, as canary_format; or "" */
     double moved_beyond;    /* and that beyond what equal runs may, as a share */
-    char new_params[400];   /* parameters that one side lacks, as new_params_say; or "" */
+    char new_params[400];   /* parameters that one side lacks, as new_params_format; or "" */
 };
 
 /* Of a run a side, with nothing known. */
@@ -49,8 +49,8 @@ int comparisons_add(struct comparisons *comparisons, const struct comparison *co
 void comparisons_free(struct comparisons *comparisons);
 
 /* "partition, 2 workers", or where others are of other sides "c: partition, 2 workers". */
-char *comparison_say_where(const struct comparisons *comparisons, const struct comparison *one,
-                           char *buf, size_t size);
+char *comparison_format_where(const struct comparisons *comparisons, const struct comparison *one,
+                              char *buf, size_t size);
 
 /* How many of those that gate ended so. */
 size_t comparisons_count(const struct comparisons *comparisons, enum finding_outcome outcome);

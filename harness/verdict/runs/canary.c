@@ -53,7 +53,7 @@ static const struct round_value *first_of(const struct analysis *analysis,
     return values->n ? values->value + values->first[measured] : *end;
 }
 
-char *canary_say(const char *metric, const struct dims *at, double ratio, char *buf, size_t size)
+char *canary_format(const char *metric, const struct dims *at, double ratio, char *buf, size_t size)
 {
     char name[160];
     const struct word *word = word_of(metric);

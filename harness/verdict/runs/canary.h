@@ -13,7 +13,8 @@
 #include "harness/rows/analysis.h"
 
 /* "copy of memory: 12% slower", "kernel on GPU 0: 3% faster"; of GPU cycles "more" and "fewer". */
-char *canary_say(const char *metric, const struct dims *at, double ratio, char *buf, size_t size);
+char *canary_format(const char *metric, const struct dims *at, double ratio, char *buf,
+                    size_t size);
 
 /*
  * Within a run: a note where a metric's largest round is more than CANARY_STEADY from its smallest;

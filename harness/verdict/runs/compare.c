@@ -191,9 +191,10 @@ static void watch_canaries(struct judge *judge, struct comparisons *comparisons)
             continue;
         comparisons->moved_beyond = beyond;
         judge->moved = fabs(measured.gain);
-        (void)canary_say(row->metric, &row->dims,
-                         measured_median(pair, PAIRING_OTHER) / measured_median(pair, PAIRING_BASE),
-                         comparisons->moved, sizeof(comparisons->moved));
+        (void)canary_format(row->metric, &row->dims,
+                            measured_median(pair, PAIRING_OTHER) /
+                                measured_median(pair, PAIRING_BASE),
+                            comparisons->moved, sizeof(comparisons->moved));
     }
 }
 
@@ -201,7 +202,7 @@ static void name_arm(const struct paired_row *first, struct comparison *comparis
 {
     const struct row *row = first->row;
     char said[160];
-    (void)say_arm(first->result, row->arm, &row->dims, said, sizeof(said));
+    (void)format_arm(first->result, row->arm, &row->dims, said, sizeof(said));
     bool named = row->arm->alone || strstr(said, row->placement) || row->arm->bench->scan;
     text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s", row->bench, said[0] ? ", " : "", said,
              named ? "" : ", ", named ? "" : row->placement, row->slots, row->slots == 1 ? "" : "s",
@@ -244,7 +245,7 @@ static double threshold_of(const struct judge *judge, const struct row *row, dou
     return log1p(fmax(judge->options->threshold, base > 0 ? least / base : 0));
 }
 
-static const char *say_runs(const struct measured *measured, char *buf, size_t size)
+static const char *format_runs(const struct measured *measured, char *buf, size_t size)
 {
     size_t base = measured->sides[PAIRING_BASE].n, other = measured->sides[PAIRING_OTHER].n;
     size_t history = measured->sides[PAIRING_HISTORY].n;
@@ -297,7 +298,7 @@ static void explain_unclear(const struct judge *judge, const struct candidate *c
              measured->half > TOO_NOISY ? "too noisy: " : "", change,
              gain > measured->half ? "beyond" : "within",
              format_equal(comparison, measured, equal, sizeof(equal)),
-             say_runs(measured, runs, sizeof(runs)),
+             format_runs(measured, runs, sizeof(runs)),
              comparison_format_spread(measured->spread.sd, between, sizeof(between)));
     if (gain > measured->half + judge->moved) {
         text_add(comparison->reason, ", but not together with %s of the same steps.",
@@ -350,7 +351,7 @@ static void explain_changed(const struct judge *judge, const struct measured *me
              "%s is more than equal runs differ by (%s at a level of %.4g%%; %s).",
              comparison_format_ratio(comparison->ratio, change, sizeof(change)),
              format_equal(comparison, measured, equal, sizeof(equal)), 100 * (1 - 2 * judge->tail),
-             say_runs(measured, runs, sizeof(runs)));
+             format_runs(measured, runs, sizeof(runs)));
 }
 
 /* Whether a bound only understates the change: the bounded side is the worse one. */
@@ -415,8 +416,8 @@ static void decide(const struct judge *judge, const struct candidate *candidate,
                  (tail == SAME_TAIL ? same : measured.half) + judge->moved, tail);
 }
 
-static void say_missing(const struct judge *judge, const struct pair *pair,
-                        struct comparison *comparison)
+static void report_missing(const struct judge *judge, const struct pair *pair,
+                           struct comparison *comparison)
 {
     enum pairing_side side = measured_count(pair, PAIRING_BASE) ? PAIRING_OTHER : PAIRING_BASE;
     const struct row *own = pair->n[side] ? pair->rows[side][0].row : NULL;
@@ -467,7 +468,7 @@ static int compare_pair(const struct judge *judge, const struct pair *pair,
     describe(judge, pair, &comparison);
     const struct candidate *candidate = find_candidate(judge, pair);
     if (!pair->n[PAIRING_BASE] || !pair->n[PAIRING_OTHER] || (comparison.gates && !candidate))
-        say_missing(judge, pair, &comparison);
+        report_missing(judge, pair, &comparison);
     else if (candidate && judge->options->refused) {
         comparison.outcome = OUTCOME_MISSING;
         text_add(comparison.reason, "%s", judge->options->refused);
@@ -492,8 +493,8 @@ int compare_make(const struct pairing_runs sides[PAIRING_SIDES],
     for (size_t i = 0; i < judge.pairing.n && !rc; i++)
         rc = compare_pair(&judge, &judge.pairing.pairs[i], comparisons, err);
     if (!rc)
-        (void)new_params_say(&judge.pairing, sides, comparisons->new_params,
-                             sizeof(comparisons->new_params));
+        (void)new_params_format(&judge.pairing, sides, comparisons->new_params,
+                                sizeof(comparisons->new_params));
     free(judge.candidates);
     pairing_free(&judge.pairing);
     return rc;

@@ -16,7 +16,7 @@ bool disturbed_any(const struct disturbed *of)
     return is_disturbed(&of->side[DISTURBED_BASE]) || is_disturbed(&of->side[DISTURBED_OTHER]);
 }
 
-char *disturbed_say(const struct disturbed *of, char *buf, size_t size)
+char *disturbed_format(const struct disturbed *of, char *buf, size_t size)
 {
     buf[0] = '\0';
     for (size_t i = 0; i < DISTURBED_SIDES; i++) {
@@ -50,7 +50,7 @@ static bool bears(const struct disturbed *of, enum finding_outcome outcome)
 void disturbed_doubt(const struct disturbed *of, struct comparisons *comparisons)
 {
     char why[300];
-    (void)disturbed_say(of, why, sizeof(why));
+    (void)disturbed_format(of, why, sizeof(why));
     for (size_t i = 0; i < comparisons->n; i++) {
         struct comparison *one = &comparisons->all[i];
         bool decided = one->outcome == OUTCOME_SLOWER || one->outcome == OUTCOME_FASTER ||

@@ -30,7 +30,7 @@ bool disturbed_any(const struct disturbed *of);
 
 /* "3 of 5 runs of new are no evidence: other programs used 50% of the CPUs"; of both, with ", and".
  */
-char *disturbed_say(const struct disturbed *of, char *buf, size_t size);
+char *disturbed_format(const struct disturbed *of, char *buf, size_t size);
 
 void disturbed_doubt(const struct disturbed *of, struct comparisons *comparisons);
 

@@ -85,7 +85,7 @@ void history_name(const struct row *row, struct history_figure *figure)
 {
     char said[DIMS_KEY_MAX + 64], own[ROW_PARAMS_MAX];
     *figure = (struct history_figure){.canary = row->arm->canary};
-    (void)say_dims(row->arm->bench, &row->dims, said, sizeof(said));
+    (void)format_dims(row->arm->bench, &row->dims, said, sizeof(said));
     text_set(figure->arm, "%s, %s, %u worker%s%s%s%s", row->bench, row->placement, row->workers,
              row->workers == 1 ? "" : "s", device_mark(device_find(row->device)),
              said[0] ? ", " : "", said);
@@ -261,7 +261,7 @@ static struct finding describe(const struct history *history, const struct histo
     return finding;
 }
 
-static void say_end(const struct judged *judged)
+static void report_end(const struct judged *judged)
 {
     const struct changes *changes = &judged->series->changes;
     const struct end end = judge_end(judged);
@@ -287,7 +287,7 @@ static void say_end(const struct judged *judged)
 }
 
 /* Those on the way to how it ended; of the canary all. */
-static void say_steps(const struct judged *judged)
+static void report_steps(const struct judged *judged)
 {
     const struct changes *changes = &judged->series->changes;
     bool canary = judged->series->figure.canary;
@@ -318,8 +318,8 @@ size_t history_count(const struct findings *findings, enum finding_outcome outco
     return n;
 }
 
-static void say_whole(const struct history *history, size_t figures, size_t untested,
-                      struct findings *findings)
+static void report_whole(const struct history *history, size_t figures, size_t untested,
+                         struct findings *findings)
 {
     size_t slower = history_count(findings, OUTCOME_SLOWER);
     size_t faster = history_count(findings, OUTCOME_FASTER);
@@ -340,7 +340,7 @@ static void say_whole(const struct history *history, size_t figures, size_t unte
 }
 
 /* With several scenarios, each run has only some of the figures. */
-static void say_few(const struct history *history, size_t longest, struct findings *findings)
+static void report_few(const struct history *history, size_t longest, struct findings *findings)
 {
     struct finding finding = {
         .id = "history", .severity = FINDING_DOUBT, .outcome = OUTCOME_UNCLEAR};
@@ -366,8 +366,8 @@ static void judge_all(struct history *history, size_t figures, double *room,
                 continue;
             find_changes(&judged, series, room);
             if (!canary)
-                say_end(&judged);
-            say_steps(&judged);
+                report_end(&judged);
+            report_steps(&judged);
         }
 }
 
@@ -390,9 +390,9 @@ int history_judge(struct history *history, double threshold, struct findings *fi
     findings->failed = !room;
     if (room && !rc && figures) {
         judge_all(history, figures, room, findings);
-        say_whole(history, figures, untested, findings);
+        report_whole(history, figures, untested, findings);
     } else if (!rc)
-        say_few(history, longest, findings);
+        report_few(history, longest, findings);
     free(room);
     return rc ? rc : findings_check(findings, err);
 }

@@ -345,8 +345,8 @@ size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pai
 }
 
 /* Says how its rows are compared. */
-static void say_use(const struct new_param *param, const char *lacking, const char *having,
-                    char *buf, size_t size)
+static void format_use(const struct new_param *param, const char *lacking, const char *having,
+                       char *buf, size_t size)
 {
     if (param->has_def && (param->varies || !strcmp(param->value, param->def)))
         (void)snprintf(
@@ -369,8 +369,8 @@ static void say_use(const struct new_param *param, const char *lacking, const ch
                        param->name, param->bench, param->value, having);
 }
 
-char *new_params_say(const struct pairing *pairing, const struct pairing_runs sides[PAIRING_SIDES],
-                     char *buf, size_t size)
+char *new_params_format(const struct pairing *pairing,
+                        const struct pairing_runs sides[PAIRING_SIDES], char *buf, size_t size)
 {
     char one[512];
     size_t used = 0;
@@ -380,8 +380,8 @@ char *new_params_say(const struct pairing *pairing, const struct pairing_runs si
         bool base = is_lacked(pairing, param, PAIRING_BASE);
         if (!base && !is_lacked(pairing, param, PAIRING_OTHER))
             continue;
-        say_use(param, sides[base ? PAIRING_BASE : PAIRING_OTHER].name,
-                sides[base ? PAIRING_OTHER : PAIRING_BASE].name, one, sizeof(one));
+        format_use(param, sides[base ? PAIRING_BASE : PAIRING_OTHER].name,
+                   sides[base ? PAIRING_OTHER : PAIRING_BASE].name, one, sizeof(one));
         used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? "; " : "", one);
     }
     return buf;

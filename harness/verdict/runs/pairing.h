@@ -74,8 +74,8 @@ size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pai
  * "base lacks 'step' of fake: compared where new has its default, 0.01; ...", of base and new as
  * `sides` calls them; "" = none. Returns buf.
  */
-char *new_params_say(const struct pairing *pairing, const struct pairing_runs sides[PAIRING_SIDES],
-                     char *buf, size_t size);
+char *new_params_format(const struct pairing *pairing,
+                        const struct pairing_runs sides[PAIRING_SIDES], char *buf, size_t size);
 
 /*
  * The params column without what this version has by default, for series over versions and fleets:

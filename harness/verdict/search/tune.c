@@ -22,7 +22,7 @@ void tune_free(struct tune *tune)
     tune->rates = NULL;
 }
 
-char *tune_say_time(double seconds, char buf[TUNE_TIME_MAX])
+char *tune_format_time(double seconds, char buf[TUNE_TIME_MAX])
 {
     bool minutes = seconds > 90;
     (void)snprintf(buf, TUNE_TIME_MAX, minutes ? "%.0fm" : "%.0f",
@@ -179,7 +179,7 @@ double tune_time_for_all(const struct tune *tune)
     return time_s;
 }
 
-bool tune_tell_time(const struct tune *tune, char *buf, size_t size)
+bool tune_read_time(const struct tune *tune, char *buf, size_t size)
 {
     char enough[TUNE_TIME_MAX];
     size_t tried = expect_tried(tune, tune->max_time_s);
@@ -189,7 +189,7 @@ bool tune_tell_time(const struct tune *tune, char *buf, size_t size)
                    "a setting takes %.3g s: there is time for about %zu of %zu settings; "
                    "--max-time %s tries all",
                    tune->arm_s, tried, tune->npossible,
-                   tune_say_time(tune_time_for_all(tune), enough));
+                   tune_format_time(tune_time_for_all(tune), enough));
     return true;
 }
 

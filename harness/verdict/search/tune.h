@@ -70,7 +70,7 @@ void tune_after_arm(struct tune *tune, struct result *result);
  * After the first arm: how many settings there is time for, and the --max-time that tries all.
  * False: there is time for all.
  */
-bool tune_tell_time(const struct tune *tune, char *buf, size_t size);
+bool tune_read_time(const struct tune *tune, char *buf, size_t size);
 
 /*
  * After each round: says who is in the next one, and by rounds_planned whether there is one; adds
@@ -130,7 +130,7 @@ void tune_next_fresh(struct tune *tune, struct result *result);
 
 /* "90", "8m": what an option takes, rounded up. */
 enum { TUNE_TIME_MAX = 32 };
-char *tune_say_time(double seconds, char buf[TUNE_TIME_MAX]);
+char *tune_format_time(double seconds, char buf[TUNE_TIME_MAX]);
 
 /* The time in which all settings would be tried, if they take what those took that were. */
 double tune_time_for_all(const struct tune *tune);

@@ -42,7 +42,7 @@ static const char *name_at(const struct judged *judged, size_t arm)
 }
 
 /* "75% (95% 74% to 76%)" */
-static char *say_share(const struct paired_ratio *ratio, char *buf, size_t size)
+static char *format_share(const struct paired_ratio *ratio, char *buf, size_t size)
 {
     char low[16], high[16];
     (void)text_percent(ratio->median, buf, size);
@@ -91,7 +91,7 @@ static void add_recommended(const struct judged *judged)
     if (made->arm >= 0)
         advice_note_gain(&made->gain, &finding);
     if (!setting)
-        advice_say_none(judged->analysis, made, &finding);
+        advice_report_none(judged->analysis, made, &finding);
     else if (made->lost) /* there is no ratio to what gave nothing, the best reason of all */
         text_set(
             finding.sentence, "recommended: %s, %s %s; no fresh round of none gave a rate (%.*s).",
@@ -145,7 +145,7 @@ static void add_leader(const struct judged *judged)
         text_set(finding.sentence,
                  "%s led the search, but is harder to apply: in the fresh rounds %s reaches %s of "
                  "its throughput.",
-                 leader, name, say_share(&more, share, sizeof(share)));
+                 leader, name, format_share(&more, share, sizeof(share)));
     }
     findings_put(judged->findings, &finding);
 }
@@ -169,7 +169,7 @@ static void add_fewer(const struct judged *judged, enum tune_role role)
     else if (kept.rounds)
         findings_putf(judged->findings, &finding,
                       "With %lld core%s less, %s keeps %s of its throughput.", fewer, plural, of,
-                      say_share(&kept, share, sizeof(share)));
+                      format_share(&kept, share, sizeof(share)));
 }
 
 /* A longer time helps nothing that does not end in any. */
@@ -198,12 +198,12 @@ static void add_short(const struct judged *judged)
         return;
     if (n)
         text_set(rounds, "There was time for %zu fresh round%s of none", n, n == 1 ? "" : "s");
-    findings_putf(judged->findings,
-                  &(struct finding){.id = "tune_short", .severity = FINDING_DOUBT},
-                  "%s, but an interval takes %d. A round of none and one other setting takes %.3g "
-                  "s here: --max-time %s suffices.",
-                  rounds, TUNE_FRESH_LEAST, tune->pair_s,
-                  tune_say_time(TUNE_FRESH_LEAST * tune->pair_s / (1 - TUNE_SEARCH_SHARE), enough));
+    findings_putf(
+        judged->findings, &(struct finding){.id = "tune_short", .severity = FINDING_DOUBT},
+        "%s, but an interval takes %d. A round of none and one other setting takes %.3g "
+        "s here: --max-time %s suffices.",
+        rounds, TUNE_FRESH_LEAST, tune->pair_s,
+        tune_format_time(TUNE_FRESH_LEAST * tune->pair_s / (1 - TUNE_SEARCH_SHARE), enough));
 }
 
 static void add_untried(const struct judged *judged)
@@ -217,7 +217,7 @@ static void add_untried(const struct judged *judged)
              "%s were tried: the placements first, then changes of those that did well.", tried);
     if (tune->ntried < tune->npossible)
         text_add(finding.sentence, " A setting takes %.3g s here: --max-time %s tries %s.",
-                 tune->arm_s, tune_say_time(tune_time_for_all(tune), enough),
+                 tune->arm_s, tune_format_time(tune_time_for_all(tune), enough),
                  tune->settings.nleft ? "more" : "all");
     findings_put(judged->findings, &finding);
 }

@@ -221,7 +221,7 @@ static void expect_setting(const char *from, unsigned libraries, char *settings,
     assert_int_equal(team.threads, 4);
     check_team_set(&machine.processes[0], &team, 2, &cure);
     assert_string_equal(cure_format(&cure, buf, sizeof(buf)), words);
-    check_team_tell(&team, buf, sizeof(buf));
+    check_team_format(&team, buf, sizeof(buf));
     assert_string_equal(buf, told);
     topo_free(&machine.topo);
 }

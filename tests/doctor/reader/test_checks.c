@@ -63,12 +63,12 @@ TEST(what_is_hidden_is_told)
     view_occupy(&machine, 1, 5);
     machine.processes[0].cpu_s = 5;
     assert_float_equal(view_unseen_s(&machine.view), 10, 1e-9);
-    assert_string_equal(doctor_tell_unread(&machine.view, unread, sizeof(unread)), "");
-    assert_string_equal(doctor_tell_none_found(&machine.view), "Nothing found that costs time.");
+    assert_string_equal(doctor_format_unread(&machine.view, unread, sizeof(unread)), "");
+    assert_string_equal(doctor_format_none_found(&machine.view), "Nothing found that costs time.");
     machine.view.hidden = (struct view_hidden){
         .any = true, .how = "invisible", .group = "adm (4)", .npids = 2, .pids = {7, 9}};
     machine.view.environs_refused = 1;
-    assert_string_equal(doctor_tell_unread(&machine.view, unread, sizeof(unread)),
+    assert_string_equal(doctor_format_unread(&machine.view, unread, sizeof(unread)),
                         "Root would also see the environment, libraries, pages and /dev/shm of 1 "
                         "process that this user may not read. /proc hides processes of other "
                         "users, also 7, 9 (hidepid=invisible); hidden ones used up to 1.0 of 4 "
@@ -76,7 +76,7 @@ TEST(what_is_hidden_is_told)
     assert_false(doctor_saw_nothing(&machine.view, &none));
     machine.processes[0].watched = false;
     assert_true(doctor_saw_nothing(&machine.view, &none));
-    assert_string_equal(doctor_tell_none_found(&machine.view), "No visible process was busy.");
+    assert_string_equal(doctor_format_none_found(&machine.view), "No visible process was busy.");
 }
 
 /* While its CPU was with others for half of the time: each of its threads waited for them, and for
@@ -129,7 +129,7 @@ TEST(on_a_cpu_without_times_those_that_are_watched_are_to_blame)
         (void)snprintf(machine.processes[w].name, VIEW_NAME_MAX, "python3");
     }
     assert_int_equal(checker_open(&machine.view, &checker, &err), 0);
-    check_tell_cause(&checker, 0, because, sizeof(because));
+    check_format_cause(&checker, 0, because, sizeof(because));
     assert_string_equal(because, "101 python3");
     checker_close(&checker);
 }

@@ -47,7 +47,7 @@ struct relay {
 };
 static _Atomic bool stops;
 
-static void *compute_and_tell(void *arg)
+static void *compute_and_format(void *arg)
 {
     const struct relay *relay = arg;
     pid_t tid = gettid();
@@ -64,7 +64,7 @@ static void run_relay(struct relay *relay)
     do {
         pthread_t thread;
         atomic_store(&stops, false);
-        if (pthread_create(&thread, NULL, compute_and_tell, relay))
+        if (pthread_create(&thread, NULL, compute_and_format, relay))
             _exit(1);
         ssize_t n = read(relay->orders, &order, 1);
         atomic_store(&stops, true);

@@ -116,7 +116,7 @@ static void assert_says(const struct finding *f, const char *words)
         fail_msg("'%s' does not say '%s'", f->sentence, words);
 }
 
-static void assert_does_not_say(const struct finding *f, const char *words)
+static void assert_does_not_report(const struct finding *f, const char *words)
 {
     assert_non_null(f);
     if (strstr(f->sentence, words))
@@ -235,7 +235,7 @@ LAB_TEST(measured_moving_cpus_float)
     assert_int_equal(lab.measured.ncores, 34);
     assert_says(finding("smt_siblings", 3, 35), "in 1 of 2 scans");
     assert_says(finding("smt_siblings", 4, 36), "floating: one of them has other partners");
-    assert_does_not_say(finding("smt_siblings", 4, 36), "no other to compare");
+    assert_does_not_report(finding("smt_siblings", 4, 36), "no other to compare");
     assert_is(finding("smt_siblings", 3, 36), FINDING_DOUBT, "floating: 2 scans");
     assert_is(finding("smt_siblings", 5, 37), FINDING_BAD, "stable: 2 scans");
     lab_apply();
@@ -393,7 +393,7 @@ LAB_TEST(measured_two_cpus_float_without_others)
     assert_is(f, FINDING_DOUBT, "floating: 2 scans");
     assert_says(f, "in 1 of 2 scans");
     assert_says(f, "no other to compare it with");
-    assert_does_not_say(f, "other partners");
+    assert_does_not_report(f, "other partners");
 }
 
 LAB_TEST(measured_reported_siblings_that_are_none)

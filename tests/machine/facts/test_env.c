@@ -121,9 +121,9 @@ TEST_IN_DIR(env_takes_the_tightest_cgroup_limit)
     assert_string_equal(env.cgroup.cpuset, "0-3,8");
     assert_true(env.cgroup.cpus_limit > 2.4999 && env.cgroup.cpus_limit < 2.5001);
     char quota[200];
-    assert_true(cgroup_tell_quota(&env.cgroup, 3, quota, sizeof(quota)));
+    assert_true(cgroup_format_quota(&env.cgroup, 3, quota, sizeof(quota)));
     assert_non_null(strstr(quota, "the time of 2.5 CPUs and allows 3: "));
-    assert_false(cgroup_tell_quota(&env.cgroup, 2, quota, sizeof(quota)));
+    assert_false(cgroup_format_quota(&env.cgroup, 2, quota, sizeof(quota)));
     assert_true(env.cgroup.memory_limit_bytes > 1999999 && env.cgroup.memory_limit_bytes < 2000001);
     env_free(&env);
 }

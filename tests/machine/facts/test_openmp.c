@@ -14,11 +14,11 @@ static char *get(const char *name)
 }
 
 /* The notes of an environment, for plans of up to 8 threads. */
-static struct openmp_notes tell(const char *const *variables)
+static struct openmp_notes report(const char *const *variables)
 {
     struct openmp_notes notes;
     environment = variables;
-    openmp_tell(get, 8, &notes);
+    openmp_report(get, 8, &notes);
     return notes;
 }
 
@@ -38,8 +38,8 @@ TEST(openmp_says_nothing_of_what_changes_nothing)
                                        "KMP_AFFINITY",
                                        "compact",
                                        NULL};
-    assert_int_equal(tell(none).n, 0);
-    assert_int_equal(tell(idle).n, 0);
+    assert_int_equal(report(none).n, 0);
+    assert_int_equal(report(idle).n, 0);
 }
 
 TEST(openmp_names_the_setting_and_its_value)
@@ -61,7 +61,7 @@ TEST(openmp_names_the_setting_and_its_value)
                                       "GOMP_CPU_AFFINITY",
                                       "0-1",
                                       NULL};
-    struct openmp_notes notes = tell(all);
+    struct openmp_notes notes = report(all);
     assert_int_equal(notes.n, OPENMP_NOTES_MAX);
     for (size_t i = 0; all[i]; i += 2) {
         char begin[64];
@@ -82,7 +82,7 @@ TEST(openmp_notes_keep_their_end_behind_a_long_value)
                                         "GOMP_CPU_AFFINITY", "OMP_NUM_THREADS", "GOMP_SPINCOUNT"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *const one[] = {names[i], value, NULL};
-        struct openmp_notes notes = tell(one);
+        struct openmp_notes notes = report(one);
         assert_int_equal(notes.n, 1);
         assert_true(strlen(notes.text[0]) < OPENMP_NOTE_MAX - 1);
     }

@@ -68,7 +68,7 @@ static void make(unsigned n)
 
 static void leave(struct lifeline *one, enum lifeline_end how, const char *last_words)
 {
-    lifeline_say(one, how, last_words);
+    lifeline_report(one, how, last_words);
     lifeline_close(one);
 }
 
@@ -141,14 +141,14 @@ TEST(followers)
 {
     make(2);
     assert_int_equal(lifeline_follower(&lines, &words), -1);
-    lifeline_say(&guests[2], LIFELINE_FOLLOWS, "MPI ended");
+    lifeline_report(&guests[2], LIFELINE_FOLLOWS, "MPI ended");
     for (unsigned i = 0; i < 5000 && lifeline_follower(&lines, &words) < 0; i++) {
         assert_int_equal(lifeline_lost(&lines, &end, &words), -1);
         (void)usleep(1000);
     }
     assert_int_equal(lifeline_follower(&lines, &words), 2);
     assert_string_equal(words, "MPI ended");
-    lifeline_say(&lines, LIFELINE_FOLLOWS, "rank 2: MPI ended");
+    lifeline_report(&lines, LIFELINE_FOLLOWS, "rank 2: MPI ended");
     assert_int_equal(wait_for_lost(&guests[1]), 0);
     assert_string_equal(words, "rank 2: MPI ended");
     assert_int_equal(wait_for_lost(&guests[2]), 0); /* heard also behind its own end */
@@ -169,7 +169,7 @@ TEST(await_first)
     struct lifeline none = {0};
     pthread_t thread;
     make(1);
-    lifeline_say(&guests[1], LIFELINE_FAILED, "killed");
+    lifeline_report(&guests[1], LIFELINE_FAILED, "killed");
     assert_int_equal(pthread_create(&thread, NULL, close_later, &lines), 0);
     assert_true(lifeline_await_first(&guests[1], 60));
     assert_int_equal(pthread_join(thread, NULL), 0);

@@ -14,7 +14,7 @@ static size_t add(struct result *result, enum placement placement, unsigned slot
 }
 
 /* Table and findings, with single spaces and no line ends. The caller frees it. */
-static char *say(const struct result *result)
+static char *format(const struct result *result)
 {
     char *text = fixture_print(result, false);
     char *to = text;
@@ -35,7 +35,7 @@ static void assert_sharing(enum device device, unsigned workers, unsigned gpus, 
     size_t arm = add(&result, PLACE_PARTITION, workers, false, (double[]){20, 20, 20});
     for (unsigned w = 0; w < workers; w++)
         result.arms[arm].plan.workers[w].gpu = (int)(w % gpus);
-    char *text = say(&result);
+    char *text = format(&result);
     (void)snprintf(expected, sizeof(expected), "what it costs that %s", said);
     if (said[0] && !strstr(text, expected))
         fail_msg("no '%s' in: %s", expected, text);
@@ -63,7 +63,7 @@ TEST(findings_say_what_efficiency_above_one_is)
     (void)add(&result, PLACE_SIZED, 2, false, (double[]){19, 19, 19});
     (void)add(&result, PLACE_PARTITION, 2, false, (double[]){19, 18, 18});
     (void)add(&result, PLACE_PARTITION, 2, true, (double[]){20, 20, 20});
-    char *text = say(&result);
+    char *text = format(&result);
     assert_non_null(
         strstr(text, "- sized; partition: efficiency is above 100%, also by its interval: the solo "
                      "run on a slice was slower than the same slice among 2 workers"));

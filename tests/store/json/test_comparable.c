@@ -139,8 +139,8 @@ TEST(comparable_tells_commands_apart)
         assert_int_equal(checked.findings.n, i < 6);
         if (i == 5)
             assert_string_equal(checked.findings.all[0].sentence, "sh a in base, sh b in new");
-        (void)comparable_say_measure(base, measures[0], sizeof(measures[0]));
-        (void)comparable_say_measure(other, measures[1], sizeof(measures[1]));
+        (void)comparable_format_measure(base, measures[0], sizeof(measures[0]));
+        (void)comparable_format_measure(other, measures[1], sizeof(measures[1]));
         assert_int_equal(strcmp(measures[0], measures[1]) != 0, i < 5);
         findings_free(&checked.findings);
         json_decref(base);

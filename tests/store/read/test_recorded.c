@@ -68,7 +68,7 @@ static char *slurp(const char *name)
 }
 
 /* What the run itself would print; free it. */
-static char *say(const struct verdict *verdict)
+static char *format(const struct verdict *verdict)
 {
     char *text = NULL;
     size_t size;
@@ -96,7 +96,7 @@ static void assert_said_again(const struct result *result, const struct bench *c
     if (recorded_read(dir_fd, benches, &recorded, &err))
         fail_msg("%s", err.msg);
     assert_int_equal(summary_format(&recorded, &again, &size, &err), 0);
-    char *said = say(&verdict);
+    char *said = format(&verdict);
     assert_string_equal(again, said);
     char *rows = slurp("rows.csv");
     assert_int_equal(csv_write(dir_fd, &recorded.analysis, &err), 0);

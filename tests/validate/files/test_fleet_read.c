@@ -10,7 +10,7 @@
 
 static char told[4096];
 
-static void tell(const char *line)
+static void report(const char *line)
 {
     (void)snprintf(told, sizeof(told), "%s", line);
 }
@@ -38,7 +38,7 @@ static int read_all(struct fleet *fleet, struct fleet_found *found)
     *fleet = (struct fleet){.benches = benches};
     *found = (struct fleet_found){0};
     told[0] = '\0';
-    int rc = fleet_read(fixture_dir, tell, fleet, found, &err);
+    int rc = fleet_read(fixture_dir, report, fleet, found, &err);
     return rc ? rc : fleet_arrange(fleet, &err);
 }
 
@@ -137,8 +137,8 @@ TEST_IN_DIR(a_run_counts_once)
     fixture_put("/copy/rows.csv", HEADER ROW("rate", "foreground", "GB/s", "12.5"));
     fleet = (struct fleet){.benches = benches};
     found = (struct fleet_found){0};
-    assert_int_equal(fleet_read(fixture_dir, tell, &fleet, &found, &err), 0);
-    assert_int_equal(fleet_read(fixture_dir, tell, &fleet, &found, &err), 0);
+    assert_int_equal(fleet_read(fixture_dir, report, &fleet, &found, &err), 0);
+    assert_int_equal(fleet_read(fixture_dir, report, &fleet, &found, &err), 0);
     assert_int_equal(fleet_arrange(&fleet, &err), 0);
     assert_int_equal(found.results, 1);
     assert_int_equal(found.again, 3);

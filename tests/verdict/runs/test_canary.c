@@ -55,11 +55,11 @@ TEST(canary_says_how_the_machine_moved)
 {
     char text[128];
     const struct dims none = NO_DIMS, third = DIMS({1, 3});
-    assert_string_equal(canary_say("canary_copy", &none, 0.88, text, sizeof(text)),
+    assert_string_equal(canary_format("canary_copy", &none, 0.88, text, sizeof(text)),
                         "copy of memory: 12% slower");
-    assert_string_equal(canary_say("canary_integer", &none, 1.003, text, sizeof(text)),
+    assert_string_equal(canary_format("canary_integer", &none, 1.003, text, sizeof(text)),
                         "integer loop: 0.3% slower");
-    assert_string_equal(canary_say("canary_time", &third, 1, text, sizeof(text)),
+    assert_string_equal(canary_format("canary_time", &third, 1, text, sizeof(text)),
                         "kernel on GPU 3: 0.01% faster");
 }
 

@@ -202,7 +202,7 @@ TEST(pairing_of_new_parameters)
         assert_int_equal(pair(&two), 0);
         if (two.pairing.n != cases[i].pairs)
             fail_msg("case %zu: %zu pairs", i, two.pairing.n);
-        assert_string_equal(new_params_say(&two.pairing, two.sides, said, sizeof(said)),
+        assert_string_equal(new_params_format(&two.pairing, two.sides, said, sizeof(said)),
                             cases[i].said);
         pairing_free(&two.pairing);
     }

@@ -448,7 +448,7 @@ TEST(tune_says_what_it_had_no_time_for)
 }
 
 /* The first arm of a search of so long a time, and what is said then. */
-static bool tell_first(struct tuned *tuned, double time_s, char *told, size_t size)
+static bool format_first(struct tuned *tuned, double time_s, char *told, size_t size)
 {
     struct err err = {0};
     uint64_t chance = 1;
@@ -456,7 +456,7 @@ static bool tell_first(struct tuned *tuned, double time_s, char *told, size_t si
     assert_int_equal(arrange(tuned, "package:1 core:8 pu:1", 2, &err), 0);
     tuned->tune.max_time_s = time_s;
     measure_round(tuned, sized_is_near, twelve_seconds, &chance);
-    return tune_tell_time(&tuned->tune, told, size);
+    return tune_read_time(&tuned->tune, told, size);
 }
 
 /* 1 of 27 was tried in 70 s, and nobody was told before the end. */
@@ -468,7 +468,7 @@ TEST(tune_says_at_once_what_there_is_no_time_for)
     for (size_t t = 0; t < sizeof(times) / sizeof(times[0]); t++) {
         unsigned long tried = 0, all = 0, minutes = 0;
         struct err err = {0};
-        assert_true(tell_first(&tuned, times[t], told, sizeof(told)));
+        assert_true(format_first(&tuned, times[t], told, sizeof(told)));
         end(&tuned);
         assert_int_equal(sscanf(told,
                                 "a setting takes 12 s: there is time for about %lu of %lu "
@@ -491,7 +491,7 @@ TEST(tune_says_at_once_what_there_is_no_time_for)
             fail_msg("%zu were tried, but: %s", tuned.tune.ntried, told);
         assert_null(strstr(find(&tuned, "tune")->sentence, "tried"));
         end(&tuned);
-        assert_false(tell_first(&tuned, (double)minutes * 60, told, sizeof(told)));
+        assert_false(format_first(&tuned, (double)minutes * 60, told, sizeof(told)));
         end(&tuned);
     }
 }
