@@ -101,9 +101,9 @@ static const struct bench_dim collective_dims[] = {
 };
 
 static const struct bench_metric collective_metrics[] = {
-    [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower", .kept = true, .gates = true},
+    [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower", .kept = true, .gating = true},
     [COLLECTIVE_ALGBW] = {"collective_algbw", "GB/s", "higher"},
-    [COLLECTIVE_BUSBW] = {"collective_busbw", "GB/s", "higher", .gates = true},
+    [COLLECTIVE_BUSBW] = {"collective_busbw", "GB/s", "higher", .gating = true},
     [COLLECTIVE_TIME] = {"collective_time", "us", "lower"},
     [RANK_LAST_SHARE] = {"rank_last_share", "ratio", "none"},
     /* Two waits of 1 and 3 us are equal. */

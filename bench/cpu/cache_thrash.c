@@ -97,7 +97,7 @@ enum {
     METRIC_AGGRESSOR_BYTES
 };
 static const struct bench_metric cache_thrash_metrics[] = {
-    [METRIC_TIME] = {"victim_time", "s", "lower", .quiet = true, .gates = true},
+    [METRIC_TIME] = {"victim_time", "s", "lower", .quiet = true, .gating = true},
     [METRIC_ALONE] = {"victim_alone", "s", "lower", .quiet = true},
     [METRIC_SLOWDOWN] =
         {"victim_slowdown", "ratio", "lower",

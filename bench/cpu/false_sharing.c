@@ -48,7 +48,7 @@ static const struct bench_dim false_sharing_dims[] = {
 
 enum { METRIC_WRITES, METRIC_SLOWDOWN };
 static const struct bench_metric false_sharing_metrics[] = {
-    {"write_rate", "Mops/s", "higher", .gates = true},
+    {"write_rate", "Mops/s", "higher", .gating = true},
     {"slowdown_vs_padded", "ratio", "lower"},
     {.name = NULL},
 };

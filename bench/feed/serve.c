@@ -107,7 +107,7 @@ enum {
 static const struct bench_metric serve_metrics[] = {
     [LATENCY] = {"serve_latency", "ms", "lower"},
     [SATURATION] = {"serve_saturation", "%", "higher"},
-    [SATURATION_RATE] = {"serve_saturation_rate", "requests/s", "higher", .gates = true},
+    [SATURATION_RATE] = {"serve_saturation_rate", "requests/s", "higher", .gating = true},
     [ALONE] = {"serve_alone", "requests/s", "higher"},
     [LIMIT] = {"serve_limit", "ms", "none"},
     [OFFERED] = {"serve_offered", "requests/s", "none", .quiet = true},

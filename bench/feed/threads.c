@@ -39,7 +39,7 @@ static const struct bench_dim threads_dims[] = {
 
 enum { METRIC_RATE, METRIC_STEP, METRIC_BEST, METRIC_CLIFF };
 static const struct bench_metric threads_metrics[] = {
-    {"threads_rate", "items/s", "higher", .gates = true},
+    {"threads_rate", "items/s", "higher", .gating = true},
     {"threads_step", "us", "lower", .quiet = true},
     {"threads_best", "threads", "none"},
     {"threads_cliff", "threads", "none"},

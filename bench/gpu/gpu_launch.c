@@ -58,7 +58,7 @@ static const struct bench_metric launch_metrics[] = {
     [LAUNCH_LATENCY] = {"launch_latency", "us", "lower", .peers = PEERS_EQUAL, .least = 0.5,
                         .calm = &DIMS({BY_WAIT, GPU_WAIT_SPIN}, {BY_LOAD, LOAD_IDLE},
                                       {BY_STAT, LAUNCH_P50}),
-                        .gates = true},
+                        .gating = true},
     [WAIT_CPU_SHARE] = {"wait_cpu_share", "ratio", "none"},
     [LOAD_SHARE] = {"load_share", "ratio", "none"},
     {.name = NULL},

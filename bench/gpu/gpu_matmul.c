@@ -90,9 +90,9 @@ enum { RATE, INT_RATE, PEAK_SHARE, CLOCK_SM, POWER, TEMPERATURE, THROTTLE, TRIAL
 static const struct bench_metric matmul_metrics[] = {
     /* Clock and the like are no peers': what they do harm to is, and at its power limit a GPU's
      * clock is a draw of the moment. */
-    [RATE] = {"matmul_rate", "TFLOP/s", "higher", .peers = PEERS_EQUAL, .gates = true,
+    [RATE] = {"matmul_rate", "TFLOP/s", "higher", .peers = PEERS_EQUAL, .gating = true,
               .clock = "gpu_clock_sm"},
-    [INT_RATE] = {"matmul_int_rate", "TOP/s", "higher", .peers = PEERS_EQUAL, .gates = true,
+    [INT_RATE] = {"matmul_int_rate", "TOP/s", "higher", .peers = PEERS_EQUAL, .gating = true,
                   .clock = "gpu_clock_sm"},
     [PEAK_SHARE] = {"matmul_peak_share", "ratio", "higher"},
     [CLOCK_SM] = {"gpu_clock_sm", "MHz", "higher"},

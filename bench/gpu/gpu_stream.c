@@ -61,7 +61,7 @@ static const struct bench_dim stream_dims[] = {
 enum { DEVICE_BANDWIDTH, STREAM_SIZE, L2_SHARE };
 static const struct bench_metric stream_metrics[] = {
     [DEVICE_BANDWIDTH] = {"device_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL,
-                          .gates = true},
+                          .gating = true},
     [STREAM_SIZE] = {"stream_size", "B", "none"},
     [L2_SHARE] = {"l2_share", "ratio", "none"},
     {.name = NULL},

@@ -63,7 +63,7 @@ static const struct bench_dim event_loop_dims[] = {
 
 enum { ECHOES, LATENCY, CPU };
 static const struct bench_metric event_loop_metrics[] = {
-    [ECHOES] = {"echoes", "kops/s", "higher", .gates = true},
+    [ECHOES] = {"echoes", "kops/s", "higher", .gating = true},
     [LATENCY] = {"echo_latency", "us", "lower"},
     [CPU] = {"echo_cpu", "us", "lower"},
     {.name = NULL},

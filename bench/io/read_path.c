@@ -73,7 +73,7 @@ static const struct bench_dim read_path_dims[] = {
 };
 
 static const struct bench_metric read_path_metrics[] = {
-    [READ_SPEED] = {"read_speed", "GB/s", "higher", .gates = true},
+    [READ_SPEED] = {"read_speed", "GB/s", "higher", .gating = true},
     [CPU_PER_GB] = {"cpu_per_gb", "s/GB", "lower"},
     [IN_FLIGHT] = {"in_flight", "reads", "none", .quiet = true},
     [AT_DEVICE] = {"depth_device", "reads", "none", .quiet = true},
@@ -84,7 +84,7 @@ static const struct bench_metric read_path_metrics[] = {
     [DEPTH_LATENCY] = {"depth_latency", "us", "lower"},
     [SHARED_SPEED] = {"shared_speed", "GB/s", "higher"},
     [LOAD_SHARE] = {"load_share", "ratio", "higher"},
-    [WRITE_SPEED] = {"write_speed", "GB/s", "higher", .gates = true},
+    [WRITE_SPEED] = {"write_speed", "GB/s", "higher", .gating = true},
     [FSYNC_SHARE] = {"fsync_share", "ratio", "none", .quiet = true},
     [WRITE_CPU] = {"write_cpu", "s/GB", "lower", .quiet = true},
     [DATA_SET] = {"data_set", "GB", "none"},

@@ -68,7 +68,7 @@ enum {
     LIMIT_EVENTS
 };
 static const struct bench_metric cgroup_metrics[] = {
-    [LIMIT_RATE] = {"limit_rate", "items/s", "higher", .quiet = true, .gates = true},
+    [LIMIT_RATE] = {"limit_rate", "items/s", "higher", .quiet = true, .gating = true},
     [LIMIT_STEP] = {"limit_step", "ms", "lower"},
     [SHARE_KEPT] = {"share_kept", "ratio", "higher"},
     [CPUS_USED] = {"cpus_used", "CPUs", "none", .quiet = true},

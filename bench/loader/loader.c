@@ -118,7 +118,7 @@ static const struct opt loader_opts[] = {
 
 enum { STARVATION, BATCHES, FIRST_BATCH, NEEDED, SCALING, MORE, GPU_BATCH };
 static const struct bench_metric loader_metrics[] = {
-    [STARVATION] = {"starvation", "ratio", "lower", .gates = true},
+    [STARVATION] = {"starvation", "ratio", "lower", .gating = true},
     [BATCHES] = {"batches", "1/s", "higher"},
     [FIRST_BATCH] = {"first_batch", "ms", "lower"},
     [NEEDED] = {"loaders_needed", "loaders", "lower"},

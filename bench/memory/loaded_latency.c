@@ -82,9 +82,9 @@ static const struct bench_dim loaded_dims[] = {
 
 enum { LOADED_LATENCY, LOADED_BANDWIDTH, KNEE_BANDWIDTH, RETENTION, SET_BYTES };
 static const struct bench_metric loaded_metrics[] = {
-    [LOADED_LATENCY] = {"loaded_latency", "ns", "lower", .gates = true},
+    [LOADED_LATENCY] = {"loaded_latency", "ns", "lower", .gating = true},
     [LOADED_BANDWIDTH] = {"loaded_bandwidth", "GB/s", "higher"},
-    [KNEE_BANDWIDTH] = {"knee_bandwidth", "GB/s", "higher", .gates = true},
+    [KNEE_BANDWIDTH] = {"knee_bandwidth", "GB/s", "higher", .gating = true},
     [RETENTION] = {"retention", "ratio", "higher"},
     [SET_BYTES] = {"set_bytes", "B", "none", .quiet = true},
     {.name = NULL},

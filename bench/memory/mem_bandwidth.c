@@ -83,7 +83,7 @@ enum { BANDWIDTH, BANDWIDTH_BEST, ARRAY_BYTES, ARRAY_PER_CACHE, PAGE_SHARE };
 static const struct bench_metric bandwidth_metrics[] = {
     /* Loads alone have no kind of stores, and stand with plain. */
     [BANDWIDTH] = {"bandwidth", "GB/s", "higher", .hidden = {BY_STORES, STORES_NONE},
-                   .shown = STORES_PLAIN, .gates = true},
+                   .shown = STORES_PLAIN, .gating = true},
     [BANDWIDTH_BEST] = {"bandwidth_best", "GB/s", "higher", .quiet = true},
     [ARRAY_BYTES] = {"array_bytes", "B", "none", .quiet = true},
     [ARRAY_PER_CACHE] = {"array_per_cache", "ratio", "none"},

@@ -64,7 +64,7 @@ static const struct bench_dim switch_dims[] = {
 
 enum { ROUND_TRIP, DIRECT_COST, CACHE_COST, YIELDS, CALLS, TOUCH };
 static const struct bench_metric switch_metrics[] = {
-    [ROUND_TRIP] = {"round_trip", "us", "lower", .quiet = true, .gates = true},
+    [ROUND_TRIP] = {"round_trip", "us", "lower", .quiet = true, .gating = true},
     [DIRECT_COST] = {"direct_cost", "us", "lower"},
     [CACHE_COST] = {"cache_cost", "us", "lower"},
     [YIELDS] = {"yields", "1", "none", .quiet = true},

@@ -78,7 +78,7 @@ enum { CPU_SHARE, SHARE_ERROR, SHORT_WAIT };
 static const struct bench_metric fairness_metrics[] = {
     [CPU_SHARE] = {"cpu_share", "ratio", "none"},
     [SHARE_ERROR] = {"share_error", "ratio", "none"},
-    [SHORT_WAIT] = {"short_wait", "ms", "lower", .gates = true},
+    [SHORT_WAIT] = {"short_wait", "ms", "lower", .gating = true},
     {.name = NULL},
 };
 

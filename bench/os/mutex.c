@@ -148,9 +148,9 @@ static const struct bench_dim mutex_dims[] = {
 
 enum { RATE, FAIRNESS, PAIR_RATE, PAIR_FAIRNESS };
 static const struct bench_metric mutex_metrics[] = {
-    [RATE] = {"lock_rate", "Mops/s", "higher", .gates = true},
+    [RATE] = {"lock_rate", "Mops/s", "higher", .gating = true},
     [FAIRNESS] = {"lock_fairness", "ratio", "higher"},
-    [PAIR_RATE] = {"pair_rate", "Mops/s", "higher", .gates = true},
+    [PAIR_RATE] = {"pair_rate", "Mops/s", "higher", .gating = true},
     [PAIR_FAIRNESS] = {"pair_fairness", "ratio", "higher"},
     {.name = NULL},
 };

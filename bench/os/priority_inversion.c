@@ -68,7 +68,7 @@ static const struct bench_dim inversion_dims[] = {
 
 enum { HIGH_WAIT, BOUNDED };
 static const struct bench_metric inversion_metrics[] = {
-    [HIGH_WAIT] = {"high_wait", "ms", "lower", .gates = true},
+    [HIGH_WAIT] = {"high_wait", "ms", "lower", .gating = true},
     [BOUNDED] = {"bounded", "ratio", "higher"},
     {.name = NULL},
 };

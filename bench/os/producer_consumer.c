@@ -75,7 +75,7 @@ static const struct bench_dim exchange_dims[] = {
 
 enum { RATE, SLEEPS, WAIT, WAIT_P99 };
 static const struct bench_metric exchange_metrics[] = {
-    [RATE] = {"item_rate", "items/s", "higher", .gates = true},
+    [RATE] = {"item_rate", "items/s", "higher", .gating = true},
     [SLEEPS] = {"item_sleeps", "1", "lower"},
     [WAIT] = {"item_wait", "us", "lower"},
     [WAIT_P99] = {"item_wait_p99", "us", "lower", .quiet = true},

@@ -79,7 +79,7 @@ static const struct bench_dim spawn_dims[] = {
 
 enum { TIME, FAULTS, COW_TIME, COW_FAULTS };
 static const struct bench_metric spawn_metrics[] = {
-    [TIME] = {"spawn_time", "us", "lower", .gates = true},
+    [TIME] = {"spawn_time", "us", "lower", .gating = true},
     [FAULTS] = {"spawn_faults", "1", "lower"},
     [COW_TIME] = {"cow_time", "us", "lower"},
     [COW_FAULTS] = {"cow_faults", "1", "none"},

@@ -94,7 +94,7 @@ static const struct bench_dim wakeup_dims[] = {
 
 enum { LATENCY, WAKEUPS, SKIPPED, LATE_SHARE, LATE_QUEUED, LATE_WITH };
 static const struct bench_metric wakeup_metrics[] = {
-    [LATENCY] = {"wakeup_latency", "us", "lower", .gates = true},
+    [LATENCY] = {"wakeup_latency", "us", "lower", .gating = true},
     [WAKEUPS] = {"wakeups", "ratio", "none", .quiet = true},
     [SKIPPED] = {"skipped", "ratio", "lower", .quiet = true},
     [LATE_SHARE] = {"late_share", "ratio", "lower"},

@@ -276,7 +276,7 @@ static void take(const struct comparisons *comparisons, struct trial *trial)
         if (comparisons_count(comparisons, order[i]))
             trial->outcome = order[i];
     for (size_t i = 0; i < comparisons->n; i++)
-        if (comparisons->all[i].gates && comparisons->all[i].pairs > trial->rounds)
+        if (comparisons->all[i].gating && comparisons->all[i].pairs > trial->rounds)
             trial->rounds = comparisons->all[i].pairs;
     comparisons_to_finding(comparisons, &whole);
     (void)snprintf(trial->said, sizeof(trial->said), "%.190s", whole.sentence);

@@ -89,7 +89,7 @@ struct bench_metric {
      * value and this, "parallel regions a step"; or NULL.
      */
     const char *told;
-    bool gates;     /* what it is there to measure: a comparison of results may fail on it */
+    bool gating;    /* what it is there to measure: a comparison of results may fail on it */
     bool only_held; /* values that were never above 0 are not in the table: they bury others */
     /*
      * In a scan that is `together`, the one that a background takes from. Beside each of its values

@@ -122,11 +122,11 @@ static const char no_best[] = "no round that both it and the best placement fini
 
 /* clang-format off */
 const struct metric_info metrics[] = {
-    {METRIC_RATE, NULL, "higher", FIELD(throughput), .absent = no_step, .gates = true},
+    {METRIC_RATE, NULL, "higher", FIELD(throughput), .absent = no_step, .gating = true},
     {METRIC_VS_BEST, "ratio", "lower", BASELINE_BEST, vs_best, .absent = no_best},
     {"worst_worker", "ratio", "higher", FIELD(worst_worker)},
     {"step_time", "s", "lower", FIELD(step_time), .absent = no_step, .is_step_time = true,
-     .gates = true},
+     .gating = true},
     {METRIC_STEPS, "steps", "none", FIELD(steps)},
     {"efficiency", "ratio", "higher", SLICE, .value = efficiency, .absent = no_slice},
     {"slowdown_vs_alone", "ratio", "lower", BASELINE_ALONE, slowdown_vs_alone, .absent = no_alone},

@@ -20,7 +20,7 @@ struct metric_info {
     size_t offset;
     const char *absent; /* reason of a skipped row where no round has a value; NULL = no row */
     bool is_step_time;  /* p95, p99, min, max and `samples` come from all samples */
-    bool gates;         /* a comparison of results may fail on it; as in struct bench_metric */
+    bool gating;        /* a comparison of results may fail on it; as in struct bench_metric */
     bool is_loss;       /* all of these report the round of the median loss, so that they add up */
 };
 

@@ -384,19 +384,19 @@ char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *bu
     return buf;
 }
 
-bool metric_gates(const struct bench *bench, const char *metric, const struct dims *at)
+bool metric_is_gating(const struct bench *bench, const char *metric, const struct dims *at)
 {
     const struct bench_metric *own = bench_metric_find(bench, metric);
     const struct metric_info *general = metric_find(metric);
     if (own)
-        return own->gates && dims_agree(at, own->calm);
-    return general && general->gates && !bench->scan;
+        return own->gating && dims_agree(at, own->calm);
+    return general && general->gating && !bench->scan;
 }
 
-bool row_gates(const struct row *row)
+bool row_is_gating(const struct row *row)
 {
     return !row->arm->canary && !row->arm->alone &&
-           metric_gates(row->arm->bench, row->metric, &row->dims);
+           metric_is_gating(row->arm->bench, row->metric, &row->dims);
 }
 
 const struct row *rows_find(const struct rows *rows, const struct arm *arm, const char *metric)

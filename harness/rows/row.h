@@ -98,12 +98,12 @@ const struct row *rows_at(const struct rows *rows, const struct arm *arm, const 
 char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *buf, size_t size);
 
 /*
- * Whether a comparison of results may fail on it: what its benchmark is there to measure (`gates`
+ * Whether a comparison of results may fail on it: what its benchmark is there to measure (`gating`
  * of the metric), of measured workers, without tails and values under load (`calm`).
  */
-bool row_gates(const struct row *row);
+bool row_is_gating(const struct row *row);
 /* The same of a metric, whatever the arm. */
-bool metric_gates(const struct bench *bench, const char *metric, const struct dims *at);
+bool metric_is_gating(const struct bench *bench, const char *metric, const struct dims *at);
 
 /*
  * The params column: the benchmark's parameters, then slots=N, then what makes load behind the arm:

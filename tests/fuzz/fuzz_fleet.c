@@ -25,7 +25,7 @@ static void report(const char *line)
 }
 
 static const struct bench_metric metrics[] = {
-    {.name = "rate", .unit = "GB/s", .better = "higher", .gates = true}, {.name = NULL}};
+    {.name = "rate", .unit = "GB/s", .better = "higher", .gating = true}, {.name = NULL}};
 static const struct bench b = {.name = "b", .metrics = metrics};
 static const struct bench *const benches[] = {&b, NULL};
 

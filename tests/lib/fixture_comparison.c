@@ -12,5 +12,5 @@ const struct comparison fixture_slower = {.base = "base",
                                           .low = 0.7,
                                           .high = 0.8,
                                           .outcome = OUTCOME_SLOWER,
-                                          .gates = true,
+                                          .gating = true,
                                           .reason = "25% slower."};

@@ -56,7 +56,7 @@ int compared_write_junit(const struct comparisons *comparisons, const char *suit
         comparison_to_finding(&comparisons->all[i], &finding);
         (void)comparison_format_where(comparisons, &comparisons->all[i], finding.subject,
                                       sizeof(finding.subject));
-        if (comparisons->all[i].gates)
+        if (comparisons->all[i].gating)
             rc = findings_add(&findings, &finding, err);
     }
     FILE *out = rc ? NULL : fopen(path, "we");

@@ -145,7 +145,7 @@ static int put_value(struct facts_probe *out, const struct bench_metric *metric,
                      double number, const char *why, struct err *err)
 {
     struct facts_value value = {
-        .value = number, .unit = metric->unit, .better = metric->better, .gates = metric->gates};
+        .value = number, .unit = metric->unit, .better = metric->better, .gating = metric->gating};
     (void)snprintf(value.metric, sizeof(value.metric), "%s", metric->name);
     (void)snprintf(value.key, sizeof(value.key), "%s", key);
     (void)snprintf(value.why, sizeof(value.why), "%.199s", why);

@@ -98,7 +98,7 @@ struct facts_value {
     double value; /* of several rounds the best; NaN = it failed, for this reason */
     char why[200];
     const char *unit, *better; /* as its metric says; NULL = unknown */
-    bool gates;                /* it is what the measurement is for */
+    bool gating;               /* it is what the measurement is for */
 };
 
 /* One measurement; the names are in validate/rules/rules.h. */

@@ -8,7 +8,7 @@
 
 static bool is_shown(const struct comparison *one, bool gates)
 {
-    return one->gates == gates && (gates || one->outcome != OUTCOME_MISSING);
+    return one->gating == gates && (gates || one->outcome != OUTCOME_MISSING);
 }
 
 static bool same_sides(const struct comparison *a, const struct comparison *b)
@@ -68,7 +68,8 @@ static void add_sides(const struct comparisons *comparisons, const struct compar
     for (size_t o = 0; o < sizeof(order) / sizeof(order[0]); o++)
         for (size_t i = 0; i < comparisons->n; i++) {
             const struct comparison *one = &comparisons->all[i];
-            if (one->outcome != order[o] || !is_shown(one, first->gates) || !same_sides(one, first))
+            if (one->outcome != order[o] || !is_shown(one, first->gating) ||
+                !same_sides(one, first))
                 continue;
             if (strcmp(arm, one->arm) != 0) {
                 doc_row(table, DOC_GROUP);

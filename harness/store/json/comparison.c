@@ -13,8 +13,8 @@ static json_t *to_json(const void *of, size_t i)
         "ratio:r low:r high:r level:r base_runs:i other_runs:i pairs:i outcome:t gates:b reason:t",
         one->base, one->other, one->arm, one->params, one->metric, one->unit, one->better,
         one->base_median, one->other_median, one->ratio, one->low, one->high, one->level,
-        one->base_runs, one->other_runs, one->pairs, finding_outcome_name(one->outcome), one->gates,
-        one->reason);
+        one->base_runs, one->other_runs, one->pairs, finding_outcome_name(one->outcome),
+        one->gating, one->reason);
 }
 
 json_t *comparisons_to_json(const struct comparisons *comparisons)
@@ -35,7 +35,7 @@ static struct comparison from_json(const json_t *object)
         .other_runs = json_value_count_of(object, "other_runs"),
         .pairs = json_value_count_of(object, "pairs"),
         .outcome = finding_outcome_find(json_value_text_of(object, "outcome")),
-        .gates = json_is_true(json_object_get(object, "gates")),
+        .gating = json_is_true(json_object_get(object, "gates")),
     };
     json_value_copy_text(object, "base", one.base, sizeof(one.base));
     json_value_copy_text(object, "other", one.other, sizeof(one.other));

@@ -161,7 +161,7 @@ static bool gates(const struct fleet *fleet, char **cells)
 {
     const struct bench *bench = bench_find(fleet->benches, cells[CELL_KEY + FLEET_BENCH]);
     const struct dims at = dims_parse(bench, row_key(cells[CELL_KEY + FLEET_PARAMS]));
-    return bench && metric_gates(bench, cells[CELL_KEY + FLEET_METRIC], &at);
+    return bench && metric_is_gating(bench, cells[CELL_KEY + FLEET_METRIC], &at);
 }
 
 /* Whether the figure counts; length 0: its key is too long. */

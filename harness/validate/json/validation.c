@@ -33,7 +33,7 @@ static json_t *value_to_json(const char *probe, const struct facts_value *value)
 {
     return json_pack("{s:s, s:s, s:s, s:o, s:o, s:b, s:o, s:o}", "probe", probe, "metric",
                      value->metric, "key", value->key, "unit", json_value_text(value->unit),
-                     "better", json_value_text(value->better), "gates", value->gates, "value",
+                     "better", json_value_text(value->better), "gates", value->gating, "value",
                      json_value_real(value->value), "why", json_value_text_or_null(value->why));
 }
 

@@ -123,7 +123,7 @@ static void describe(const struct duel *duel, const struct round_value *value,
     *one = comparison_of(base->variant->name, other->variant->name, value->metric, value->unit,
                          value->better);
     one->level = 1 - AB_ALPHA;
-    one->gates = metric_gates(base->bench, value->metric, &value->dims);
+    one->gating = metric_is_gating(base->bench, value->metric, &value->dims);
     if (base->placement == other->placement)
         text_set(placement, "%s", name);
     else
@@ -302,7 +302,7 @@ static void compare_group(const struct duel *duel, const struct round_value *gro
         return;
     describe(duel, group, &one);
     size_t pairs = nother ? pair(duel, group, n, other, nother) : 0;
-    if (!pairs && !one.gates)
+    if (!pairs && !one.gating)
         return; /* counts that are 0 have no ratio */
     if (pairs) {
         const struct group groups[] = {{duel->base, n, group}, {duel->other, nother, other}};
@@ -333,7 +333,7 @@ static void compare_arms(const struct duel *duel)
     /* An arm that failed in all rounds has no group: what gates is missed all the same. */
     struct comparison one;
     describe(duel, &none, &one);
-    one.gates = true;
+    one.gating = true;
     report_missing(duel, 0, 0, &one);
     (void)comparisons_add(duel->comparisons, &one, NULL);
 }
@@ -390,14 +390,14 @@ static void close_family(struct comparisons *comparisons, bool gates)
     if (!sorted)
         return;
     for (size_t i = 0; i < comparisons->n; i++)
-        if (comparisons->all[i].gates == gates && !isnan(comparisons->all[i].evidence))
+        if (comparisons->all[i].gating == gates && !isnan(comparisons->all[i].evidence))
             sorted[n++] = fmin(comparisons->all[i].evidence, EVIDENCE_MOST);
     n = stats_sort(sorted, n);
     for (size_t i = 0; i < comparisons->n; i++) {
         struct comparison *one = &comparisons->all[i];
         bool changed = one->outcome == OUTCOME_FASTER || one->outcome == OUTCOME_SLOWER;
         double own = fmin(one->evidence, EVIDENCE_MOST);
-        if (!changed || one->gates != gates || least_mean(sorted, n, own) >= -log(AB_ALPHA))
+        if (!changed || one->gating != gates || least_mean(sorted, n, own) >= -log(AB_ALPHA))
             continue;
         one->outcome = OUTCOME_UNCLEAR;
         text_set(one->reason,

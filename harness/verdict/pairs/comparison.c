@@ -69,7 +69,7 @@ static enum finding_severity severity_of(const struct comparison *comparison)
     if (comparison->outcome == OUTCOME_SLOWER)
         return FINDING_BAD;
     bool open = comparison->outcome == OUTCOME_UNCLEAR || comparison->outcome == OUTCOME_MISSING;
-    return open && comparison->gates ? FINDING_DOUBT : FINDING_NOTE;
+    return open && comparison->gating ? FINDING_DOUBT : FINDING_NOTE;
 }
 
 void comparison_to_finding(const struct comparison *comparison, struct finding *finding)
@@ -96,7 +96,7 @@ size_t comparisons_count(const struct comparisons *comparisons, enum finding_out
 {
     size_t n = 0;
     for (size_t i = 0; i < comparisons->n; i++)
-        n += comparisons->all[i].gates && comparisons->all[i].outcome == outcome;
+        n += comparisons->all[i].gating && comparisons->all[i].outcome == outcome;
     return n;
 }
 
@@ -220,7 +220,7 @@ static const struct comparison *find_most(const struct comparisons *comparisons)
     for (size_t i = 0; i < comparisons->n; i++) {
         const struct comparison *one = &comparisons->all[i];
         bool slower = one->outcome == OUTCOME_SLOWER;
-        if (!one->gates || (!slower && one->outcome != OUTCOME_FASTER))
+        if (!one->gating || (!slower && one->outcome != OUTCOME_FASTER))
             continue;
         bool worse = most && slower && most->outcome == OUTCOME_FASTER;
         bool same = most && one->outcome == most->outcome;

@@ -25,7 +25,7 @@ struct comparison {
     unsigned pairs;                       /* rounds that both sides have, where they are paired */
     double evidence;                      /* of ab: against "no change", a logarithm; or NaN */
     enum finding_outcome outcome;         /* FASTER, SLOWER, SAME, UNCLEAR, MISSING */
-    bool gates;                           /* one of those that a build may fail on */
+    bool gating;                          /* one of those that a build may fail on */
     char reason[400]; /* why that outcome and what would change it, a sentence */
 };
 

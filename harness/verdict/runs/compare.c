@@ -158,7 +158,7 @@ static int find_candidates(struct judge *judge, struct err *err)
     if (!judge->candidates)
         return err_set(err, -ENOMEM, "out of memory for %zu comparisons", judge->pairing.n);
     for (size_t i = 0; i < judge->pairing.n; i++)
-        if (row_gates(pair_first(&judge->pairing.pairs[i])->row) &&
+        if (row_is_gating(pair_first(&judge->pairing.pairs[i])->row) &&
             measured_on_both(&judge->pairing.pairs[i]))
             judge->candidates[judge->n++].pair = &judge->pairing.pairs[i];
     find_mates(judge);
@@ -221,7 +221,7 @@ static void describe(const struct judge *judge, const struct pair *pair,
     comparison->other_median = measured_median(pair, PAIRING_OTHER);
     comparison->base_runs = (unsigned)pair->n[PAIRING_BASE];
     comparison->other_runs = (unsigned)pair->n[PAIRING_OTHER];
-    comparison->gates = row_gates(row);
+    comparison->gating = row_is_gating(row);
     if (measured_on_both(pair))
         comparison->ratio = comparison->other_median / comparison->base_median;
     text_set(comparison->params, "%s", row->params);
@@ -467,7 +467,7 @@ static int compare_pair(const struct judge *judge, const struct pair *pair,
         return 0;
     describe(judge, pair, &comparison);
     const struct candidate *candidate = find_candidate(judge, pair);
-    if (!pair->n[PAIRING_BASE] || !pair->n[PAIRING_OTHER] || (comparison.gates && !candidate))
+    if (!pair->n[PAIRING_BASE] || !pair->n[PAIRING_OTHER] || (comparison.gating && !candidate))
         report_missing(judge, pair, &comparison);
     else if (candidate && judge->options->refused) {
         comparison.outcome = OUTCOME_MISSING;

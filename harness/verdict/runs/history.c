@@ -78,7 +78,7 @@ void history_free(struct history *history)
 bool history_takes(const struct row *row)
 {
     bool measured = row->status == STATUS_OK || row->status == STATUS_NOISY;
-    return measured && strcmp(row->better, "none") != 0 && (row->arm->canary || row_gates(row));
+    return measured && strcmp(row->better, "none") != 0 && (row->arm->canary || row_is_gating(row));
 }
 
 void history_name(const struct row *row, struct history_figure *figure)

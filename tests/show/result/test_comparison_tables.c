@@ -107,7 +107,7 @@ TEST(comparison_table_shows_whole_intervals)
 TEST(comparison_table_hides_what_does_not_gate)
 {
     struct comparison two[] = {fixture_slower, fixture_slower};
-    two[1].gates = false;
+    two[1].gating = false;
     (void)strcpy(two[1].metric, "helper_cpu");
     char *text = print(two, 2, TERMINAL);
     assert_null(strstr(text, "helper_cpu"));
@@ -155,7 +155,7 @@ static struct comparison change(const char *metric, enum finding_outcome outcome
 {
     struct comparison comparison = fixture_slower;
     comparison.outcome = outcome;
-    comparison.gates = gates;
+    comparison.gating = gates;
     (void)snprintf(comparison.metric, sizeof(comparison.metric), "%s", metric);
     return comparison;
 }

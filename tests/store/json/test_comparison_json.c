@@ -13,7 +13,7 @@ TEST(comparison_json_has_outcome_and_null_for_unknown)
                              .low = (double)NAN,
                              .high = (double)NAN,
                              .outcome = OUTCOME_UNCLEAR,
-                             .gates = true,
+                             .gating = true,
                              .reason = "one run a side"};
     struct comparisons comparisons = {.n = 1, .all = &one};
     json_t *array = comparisons_to_json(&comparisons);
@@ -48,7 +48,7 @@ TEST(comparison_json_reads_back_what_it_wrote)
                              .other_runs = 3,
                              .pairs = 40,
                              .outcome = OUTCOME_SLOWER,
-                             .gates = true,
+                             .gating = true,
                              .reason = "After 40."};
     struct comparisons written = {.n = 1, .all = &one}, back;
     json_t *array = comparisons_to_json(&written);

@@ -16,7 +16,7 @@ static void report(const char *line)
 }
 
 static const struct bench_metric metrics[] = {
-    {.name = "rate", .unit = "GB/s", .better = "higher", .gates = true},
+    {.name = "rate", .unit = "GB/s", .better = "higher", .gating = true},
     {.name = "other", .unit = "s", .better = "higher"},
     {.name = NULL}};
 static const struct bench b = {.name = "b", .metrics = metrics};

@@ -86,7 +86,7 @@ TEST_WITHIN(ab_finds_what_is_slower, set_up, tear_down)
     const struct comparison *step = find(f, "partition, 2 workers", "step_time");
     assert_int_equal(rate->outcome, OUTCOME_SLOWER);
     assert_int_equal(step->outcome, OUTCOME_SLOWER);
-    assert_true(rate->gates && step->gates);
+    assert_true(rate->gating && step->gating);
     assert_int_equal(rate->pairs, 80);
     assert_true(fabs(step->ratio - 1.05) < 0.01 && fabs(rate->ratio - 1 / 1.05) < 0.01);
     assert_true(step->low < 1.05 && step->high > 1.05 && step->low > 1);

@@ -26,7 +26,7 @@ TEST(comparison_unclear_is_a_doubt_only_where_it_gates)
     comparison.outcome = OUTCOME_UNCLEAR;
     comparison_to_finding(&comparison, &finding);
     assert_int_equal(finding.severity, FINDING_DOUBT);
-    comparison.gates = false;
+    comparison.gating = false;
     comparison_to_finding(&comparison, &finding);
     assert_int_equal(finding.severity, FINDING_NOTE);
 }
@@ -59,13 +59,13 @@ TEST(comparisons_are_told_by_what_gates)
 {
     struct comparison more = fixture_slower;
     more.ratio = 0.02;
-    more.gates = false;
+    more.gating = false;
     struct finding finding = told(&more);
     assert_int_equal(finding.severity, FINDING_BAD);
     assert_string_equal(finding.sentence,
                         "new is 25% slower than base (20% to 30%): throughput of pipeline, "
                         "partition, 2 workers. Metrics that gate: 1 SLOWER.");
-    more.gates = true;
+    more.gating = true;
     assert_non_null(strstr(told(&more).sentence, "new is 50x slower than base"));
     assert_non_null(strstr(told(&more).sentence, "2 SLOWER."));
     more.outcome = OUTCOME_FASTER;

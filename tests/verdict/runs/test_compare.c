@@ -74,7 +74,7 @@ TEST(compare_finds_what_changed_and_which_way)
         for (size_t k = 0; k < 2; k++) {
             const struct comparison *one = &two.comparisons.all[k];
             assert_int_equal(one->outcome, all[i].outcome);
-            assert_true(one->gates && one->base_runs == RUNS && one->other_runs == RUNS);
+            assert_true(one->gating && one->base_runs == RUNS && one->other_runs == RUNS);
             assert_true(one->low < one->ratio && one->ratio < one->high);
         }
         assert_true(fabs(two.comparisons.all[1].ratio / all[i].slower - 1) < 0.01);
@@ -291,7 +291,7 @@ TEST(compare_judges_only_what_gates)
         for (size_t i = 0; i < RUNS; i++)
             row_of(&two, side, i, 0)->metric = "helper_cpu";
     compare(&two);
-    assert_false(first(&two)->gates);
+    assert_false(first(&two)->gating);
     assert_int_equal(first(&two)->outcome, OUTCOME_NONE);
     assert_int_equal(two.comparisons.all[1].outcome, OUTCOME_SLOWER);
     two_free(&two);
@@ -318,7 +318,7 @@ TEST(compare_believes_a_metric_only_with_its_mate)
 TEST(compare_says_what_is_left_in_clock_cycles)
 {
     static const struct bench_metric metrics[] = {
-        {"rate", "TFLOP/s", "higher", .gates = true, .clock = "clock"},
+        {"rate", "TFLOP/s", "higher", .gating = true, .clock = "clock"},
         {"clock", "MHz", "higher"},
         {.name = NULL},
     };
