@@ -82,7 +82,7 @@ static const struct bench_dim bandwidth_dims[] = {
 enum { BANDWIDTH, BANDWIDTH_BEST, ARRAY_BYTES, ARRAY_PER_CACHE, PAGE_SHARE };
 static const struct bench_metric bandwidth_metrics[] = {
     /* Loads alone have no kind of stores, and stand with plain. */
-    [BANDWIDTH] = {"bandwidth", "GB/s", "higher", .hidden = {BY_STORES, STORES_NONE},
+    [BANDWIDTH] = {"bandwidth", "GB/s", "higher", .replaced = {BY_STORES, STORES_NONE},
                    .shown = STORES_PLAIN, .gating = true},
     [BANDWIDTH_BEST] = {"bandwidth_best", "GB/s", "higher", .quiet = true},
     [ARRAY_BYTES] = {"array_bytes", "B", "none", .quiet = true},

@@ -117,7 +117,7 @@ struct bench_metric {
      * kernel.
      */
     const char *clock;
-    struct dim_value hidden; /* shown as if it stood at `shown`; dim 0 = none is */
+    struct dim_value replaced; /* shown as if it stood at `shown`; dim 0 = none is */
     double shown;
     const char *below_one; /* or NULL: of a ratio, what it means where its interval lies below 1 */
 };

@@ -288,8 +288,8 @@ static struct dims shown(const struct row *row)
 {
     const struct bench_metric *metric = bench_metric_find(row->arm->bench, row->metric);
     struct dims at = row->dims;
-    for (unsigned part = 0; metric && metric->hidden.dim && part < at.n; part++)
-        if (at.of[part].dim == metric->hidden.dim && at.of[part].at == metric->hidden.at)
+    for (unsigned part = 0; metric && metric->replaced.dim && part < at.n; part++)
+        if (at.of[part].dim == metric->replaced.dim && at.of[part].at == metric->replaced.at)
             at.of[part].at = metric->shown;
     return at;
 }

@@ -24,7 +24,7 @@ struct row {
     unsigned slots; /* not a column of its own: params carries it as slots=N */
     char params[ROW_PARAMS_MAX];
     struct dims dims;      /* where its value stands; not a column: params ends in it, as a key */
-    struct dims shown;     /* as tables and figures have it: `hidden` of struct bench_metric */
+    struct dims shown;     /* as tables and figures have it: `replaced` of struct bench_metric */
     const struct arm *arm; /* borrowed: whose row it is; not a column */
     const char *metric;    /* borrowed */
     char unit[32];

@@ -6,9 +6,9 @@
 #include "harness/lib/base/units.h"
 #include "harness/rows/number.h"
 
-static bool is_shown(const struct comparison *one, bool gates)
+static bool is_shown(const struct comparison *one, bool gating)
 {
-    return one->gating == gates && (gates || one->outcome != OUTCOME_MISSING);
+    return one->gating == gating && (gating || one->outcome != OUTCOME_MISSING);
 }
 
 static bool same_sides(const struct comparison *a, const struct comparison *b)
@@ -80,22 +80,22 @@ static void add_sides(const struct comparisons *comparisons, const struct compar
         }
 }
 
-static void add_tables(const struct comparisons *comparisons, bool gates, struct doc *doc)
+static void add_tables(const struct comparisons *comparisons, bool gating, struct doc *doc)
 {
     bool any = false;
     for (size_t i = 0; i < comparisons->n; i++) {
         const struct comparison *one = &comparisons->all[i];
-        bool done = !is_shown(one, gates);
+        bool done = !is_shown(one, gating);
         for (size_t k = 0; k < i && !done; k++)
-            done = is_shown(&comparisons->all[k], gates) && same_sides(&comparisons->all[k], one);
+            done = is_shown(&comparisons->all[k], gating) && same_sides(&comparisons->all[k], one);
         if (done)
             continue;
-        if (!gates && !any)
+        if (!gating && !any)
             doc_fold(doc, "Metrics that do not gate");
         any = true;
         add_sides(comparisons, one, doc);
     }
-    if (any && !gates)
+    if (any && !gating)
         doc_unfold(doc);
 }
 

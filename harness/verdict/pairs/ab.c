@@ -382,7 +382,7 @@ static double least_mean(const double *sorted, size_t n, double own)
 }
 
 /* A change beyond chance by itself, but not among all compared metrics, is UNCLEAR. */
-static void close_family(struct comparisons *comparisons, bool gates)
+static void close_family(struct comparisons *comparisons, bool gating)
 {
     double *sorted = calloc(comparisons->n + 1, sizeof(*sorted));
     size_t n = 0;
@@ -390,14 +390,14 @@ static void close_family(struct comparisons *comparisons, bool gates)
     if (!sorted)
         return;
     for (size_t i = 0; i < comparisons->n; i++)
-        if (comparisons->all[i].gating == gates && !isnan(comparisons->all[i].evidence))
+        if (comparisons->all[i].gating == gating && !isnan(comparisons->all[i].evidence))
             sorted[n++] = fmin(comparisons->all[i].evidence, EVIDENCE_MOST);
     n = stats_sort(sorted, n);
     for (size_t i = 0; i < comparisons->n; i++) {
         struct comparison *one = &comparisons->all[i];
         bool changed = one->outcome == OUTCOME_FASTER || one->outcome == OUTCOME_SLOWER;
         double own = fmin(one->evidence, EVIDENCE_MOST);
-        if (!changed || one->gating != gates || least_mean(sorted, n, own) >= -log(AB_ALPHA))
+        if (!changed || one->gating != gating || least_mean(sorted, n, own) >= -log(AB_ALPHA))
             continue;
         one->outcome = OUTCOME_UNCLEAR;
         text_set(one->reason,

@@ -151,11 +151,11 @@ TEST(comparison_table_of_one_side_has_no_ratio)
     free(text);
 }
 
-static struct comparison change(const char *metric, enum finding_outcome outcome, bool gates)
+static struct comparison change(const char *metric, enum finding_outcome outcome, bool gating)
 {
     struct comparison comparison = fixture_slower;
     comparison.outcome = outcome;
-    comparison.gating = gates;
+    comparison.gating = gating;
     (void)snprintf(comparison.metric, sizeof(comparison.metric), "%s", metric);
     return comparison;
 }
