@@ -94,7 +94,7 @@ static const struct bench_metric copy_metrics[] = {
                        .gating = true},
     [PEER_ACCESS] = {"peer_access", "count", "none"},
     [COPY_SIZE] = {"copy_size", "B", "none"},
-    [BUFFER_ON_NODE] = {"buffer_on_node", "ratio", "higher", .quiet = true},
+    [BUFFER_ON_NODE] = {"buffer_on_node", "ratio", "higher", .hidden = true},
     {.name = NULL},
 };
 

@@ -97,19 +97,19 @@ enum {
     METRIC_AGGRESSOR_BYTES
 };
 static const struct bench_metric cache_thrash_metrics[] = {
-    [METRIC_TIME] = {"victim_time", "s", "lower", .quiet = true, .gating = true},
-    [METRIC_ALONE] = {"victim_alone", "s", "lower", .quiet = true},
+    [METRIC_TIME] = {"victim_time", "s", "lower", .hidden = true, .gating = true},
+    [METRIC_ALONE] = {"victim_alone", "s", "lower", .hidden = true},
     [METRIC_SLOWDOWN] =
         {"victim_slowdown", "ratio", "lower",
          .below_one = "the victim is faster beside them: a busier processor may raise the clock of "
                       "its mesh and caches, and a loss hides behind that"},
     [METRIC_COLD] = {"cold_slowdown", "ratio", "lower"},
-    [METRIC_RATE] = {"aggressor_rate", "GB/s", "none", .quiet = true},
-    [METRIC_BROUGHT] = {"caches_brought", "ratio", "none", .quiet = true},
-    [METRIC_WARM] = {"warm_share", "ratio", "none", .quiet = true},
+    [METRIC_RATE] = {"aggressor_rate", "GB/s", "none", .hidden = true},
+    [METRIC_BROUGHT] = {"caches_brought", "ratio", "none", .hidden = true},
+    [METRIC_WARM] = {"warm_share", "ratio", "none", .hidden = true},
     [METRIC_LEFT] = {"cells_left", "count", "none", .only_held = true},
     [METRIC_VICTIM_BYTES] = {"victim_bytes", "B", "none"},
-    [METRIC_AGGRESSOR_BYTES] = {"aggressor_bytes", "B", "none", .quiet = true},
+    [METRIC_AGGRESSOR_BYTES] = {"aggressor_bytes", "B", "none", .hidden = true},
     {.name = NULL},
 };
 

@@ -55,7 +55,7 @@ static const double disturbance_limit = 0.1;
 enum { METRIC_PAIR, METRIC_PAIR_MIN, METRIC_DISTURBANCE };
 static const struct bench_metric core_to_core_metrics[] = {
     {"pair_latency", "ns", "lower"},
-    {"pair_latency_min", "ns", "lower", .quiet = true},
+    {"pair_latency_min", "ns", "lower", .hidden = true},
     {"parallel_disturbance", "ratio", "none"},
     {.name = NULL},
 };

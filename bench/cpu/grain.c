@@ -43,7 +43,7 @@ static const struct bench_dim grain_dims[] = {[BY_US] = {"us"}, {.name = NULL}};
 enum { METRIC_SLOWDOWN, METRIC_TIME, METRIC_TEAMS };
 static const struct bench_metric grain_metrics[] = {
     {"region_slowdown", "ratio", "lower"},
-    {"region_time", "us", "lower", .quiet = true, .gating = true},
+    {"region_time", "us", "lower", .hidden = true, .gating = true},
     {"grain_teams", "teams", "none"},
     {.name = NULL},
 };

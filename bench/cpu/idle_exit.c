@@ -40,7 +40,7 @@ static const struct bench_dim idle_dims[] = {
 enum { IDLE_EXIT, WAKEUP_LATE };
 static const struct bench_metric idle_metrics[] = {
     [IDLE_EXIT] = {"idle_exit", "us", "lower"},
-    [WAKEUP_LATE] = {"wakeup_late", "us", "lower", .quiet = true},
+    [WAKEUP_LATE] = {"wakeup_late", "us", "lower", .hidden = true},
     {.name = NULL},
 };
 

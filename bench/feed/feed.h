@@ -70,11 +70,11 @@ extern const char *const feed_waits[]; /* their names */
 /* clang-format off */
 #define FEED_METRICS                                                                               \
     BATCH_METRICS,                                                                                 \
-    {"sim_overshoot", "ratio", "lower", .quiet = true,                                             \
+    {"sim_overshoot", "ratio", "lower", .hidden = true,                                             \
      .told = "overshoot of the modelled GPU's sleeps"},                                         \
-    {"buffer_on_node", "ratio", "higher", .quiet = true},                                          \
-    {"gpu_compute_share", "ratio", "none", .quiet = true},                                         \
-    {"gpu_memory_share", "ratio", "none", .quiet = true}
+    {"buffer_on_node", "ratio", "higher", .hidden = true},                                          \
+    {"gpu_compute_share", "ratio", "none", .hidden = true},                                         \
+    {"gpu_memory_share", "ratio", "none", .hidden = true}
 /* clang-format on */
 
 /*

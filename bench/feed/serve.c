@@ -110,11 +110,11 @@ static const struct bench_metric serve_metrics[] = {
     [SATURATION_RATE] = {"serve_saturation_rate", "requests/s", "higher", .gating = true},
     [ALONE] = {"serve_alone", "requests/s", "higher"},
     [LIMIT] = {"serve_limit", "ms", "none"},
-    [OFFERED] = {"serve_offered", "requests/s", "none", .quiet = true},
+    [OFFERED] = {"serve_offered", "requests/s", "none", .hidden = true},
     [ACHIEVED] = {"serve_achieved", "requests/s", "higher"},
     [UNSERVED] = {"serve_unserved", "ratio", "lower", .only_held = true},
-    [SERVICE] = {"serve_service", "ms", "lower", .quiet = true},
-    [WORST] = {"serve_worst", "ms", "lower", .quiet = true},
+    [SERVICE] = {"serve_service", "ms", "lower", .hidden = true},
+    [WORST] = {"serve_worst", "ms", "lower", .hidden = true},
     {.name = NULL},
 };
 

@@ -40,7 +40,7 @@ static const struct bench_dim threads_dims[] = {
 enum { METRIC_RATE, METRIC_STEP, METRIC_BEST, METRIC_CLIFF };
 static const struct bench_metric threads_metrics[] = {
     {"threads_rate", "items/s", "higher", .gating = true},
-    {"threads_step", "us", "lower", .quiet = true},
+    {"threads_step", "us", "lower", .hidden = true},
     {"threads_best", "threads", "none"},
     {"threads_cliff", "threads", "none"},
     {.name = NULL},

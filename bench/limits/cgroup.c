@@ -68,12 +68,12 @@ enum {
     LIMIT_EVENTS
 };
 static const struct bench_metric cgroup_metrics[] = {
-    [LIMIT_RATE] = {"limit_rate", "items/s", "higher", .quiet = true, .gating = true},
+    [LIMIT_RATE] = {"limit_rate", "items/s", "higher", .hidden = true, .gating = true},
     [LIMIT_STEP] = {"limit_step", "ms", "lower"},
     [SHARE_KEPT] = {"share_kept", "ratio", "higher"},
-    [CPUS_USED] = {"cpus_used", "CPUs", "none", .quiet = true},
+    [CPUS_USED] = {"cpus_used", "CPUs", "none", .hidden = true},
     [THROTTLED] = {"throttled", "ratio", "lower"},
-    [THROTTLED_PERIODS] = {"throttled_periods", "ratio", "lower", .quiet = true},
+    [THROTTLED_PERIODS] = {"throttled_periods", "ratio", "lower", .hidden = true},
     [REFAULTS] = {"refaults", "pages", "lower", .only_held = true},
     [LIMIT_EVENTS] = {"limit_events", "count", "none"},
     {.name = NULL},

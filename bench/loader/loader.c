@@ -126,7 +126,7 @@ static const struct bench_metric loader_metrics[] = {
     [MORE] = {"more_loaders", "ratio", "higher",
               .below_one = "the most loaders make fewer batches than a smaller number: they are in "
                            "each other's way, so set fewer"},
-    [GPU_BATCH] = {"gpu_batch", "ms", "none", .quiet = true},
+    [GPU_BATCH] = {"gpu_batch", "ms", "none", .hidden = true},
     {.name = NULL},
 };
 

@@ -86,7 +86,7 @@ static const struct bench_metric loaded_metrics[] = {
     [LOADED_BANDWIDTH] = {"loaded_bandwidth", "GB/s", "higher"},
     [KNEE_BANDWIDTH] = {"knee_bandwidth", "GB/s", "higher", .gating = true},
     [RETENTION] = {"retention", "ratio", "higher"},
-    [SET_BYTES] = {"set_bytes", "B", "none", .quiet = true},
+    [SET_BYTES] = {"set_bytes", "B", "none", .hidden = true},
     {.name = NULL},
 };
 

@@ -84,10 +84,10 @@ static const struct bench_metric bandwidth_metrics[] = {
     /* Loads alone have no kind of stores, and stand with plain. */
     [BANDWIDTH] = {"bandwidth", "GB/s", "higher", .replaced = {BY_STORES, STORES_NONE},
                    .shown = STORES_PLAIN, .gating = true},
-    [BANDWIDTH_BEST] = {"bandwidth_best", "GB/s", "higher", .quiet = true},
-    [ARRAY_BYTES] = {"array_bytes", "B", "none", .quiet = true},
+    [BANDWIDTH_BEST] = {"bandwidth_best", "GB/s", "higher", .hidden = true},
+    [ARRAY_BYTES] = {"array_bytes", "B", "none", .hidden = true},
     [ARRAY_PER_CACHE] = {"array_per_cache", "ratio", "none"},
-    [PAGE_SHARE] = {"page_share", "ratio", "none", .quiet = true},
+    [PAGE_SHARE] = {"page_share", "ratio", "none", .hidden = true},
     {.name = NULL},
 };
 

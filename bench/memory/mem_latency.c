@@ -71,8 +71,8 @@ static const struct bench_metric latency_metrics[] = {
     [TLB_COST] = {"tlb_cost", "ns", "lower"},
     [CACHE_SIZE] = {"cache_size", "B", "none"},
     [CACHE_SIZE_REPORTED] = {"cache_size_reported", "B", "none"},
-    [PAGE_SHARE] = {"page_share", "ratio", "none", .quiet = true},
-    [WALKED_SHARE] = {"walked_share", "ratio", "none", .quiet = true},
+    [PAGE_SHARE] = {"page_share", "ratio", "none", .hidden = true},
+    [WALKED_SHARE] = {"walked_share", "ratio", "none", .hidden = true},
     {.name = NULL},
 };
 

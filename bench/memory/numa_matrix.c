@@ -55,8 +55,8 @@ enum { NODE_BANDWIDTH, NODE_LATENCY, PAGES_ON_NODE, NODE_BYTES };
 static const struct bench_metric matrix_metrics[] = {
     [NODE_BANDWIDTH] = {"node_bandwidth", "GB/s", "higher", .gating = true},
     [NODE_LATENCY] = {"node_latency", "ns", "lower", .gating = true},
-    [PAGES_ON_NODE] = {"pages_on_node", "ratio", "higher", .quiet = true},
-    [NODE_BYTES] = {"node_bytes", "B", "none", .quiet = true},
+    [PAGES_ON_NODE] = {"pages_on_node", "ratio", "higher", .hidden = true},
+    [NODE_BYTES] = {"node_bytes", "B", "none", .hidden = true},
     {.name = NULL},
 };
 

@@ -64,12 +64,12 @@ static const struct bench_dim switch_dims[] = {
 
 enum { ROUND_TRIP, DIRECT_COST, CACHE_COST, YIELDS, CALLS, TOUCH };
 static const struct bench_metric switch_metrics[] = {
-    [ROUND_TRIP] = {"round_trip", "us", "lower", .quiet = true, .gating = true},
+    [ROUND_TRIP] = {"round_trip", "us", "lower", .hidden = true, .gating = true},
     [DIRECT_COST] = {"direct_cost", "us", "lower"},
     [CACHE_COST] = {"cache_cost", "us", "lower"},
-    [YIELDS] = {"yields", "1", "none", .quiet = true},
-    [CALLS] = {"calls", "us", "lower", .quiet = true},
-    [TOUCH] = {"touch", "us", "lower", .quiet = true},
+    [YIELDS] = {"yields", "1", "none", .hidden = true},
+    [CALLS] = {"calls", "us", "lower", .hidden = true},
+    [TOUCH] = {"touch", "us", "lower", .hidden = true},
     {.name = NULL},
 };
 

@@ -67,11 +67,11 @@ static const struct bench_dim migration_dims[] = {
 
 enum { ROUND_TRIP, MOVE_COST, CACHE_COST, CALL, TOUCH };
 static const struct bench_metric migration_metrics[] = {
-    [ROUND_TRIP] = {"move_round_trip", "us", "lower", .quiet = true, .gating = true},
+    [ROUND_TRIP] = {"move_round_trip", "us", "lower", .hidden = true, .gating = true},
     [MOVE_COST] = {"move_cost", "us", "lower"},
     [CACHE_COST] = {"move_cache_cost", "us", "lower"},
-    [CALL] = {"move_call", "us", "lower", .quiet = true},
-    [TOUCH] = {"move_touch", "us", "lower", .quiet = true},
+    [CALL] = {"move_call", "us", "lower", .hidden = true},
+    [TOUCH] = {"move_touch", "us", "lower", .hidden = true},
     {.name = NULL},
 };
 

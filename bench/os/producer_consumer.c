@@ -78,7 +78,7 @@ static const struct bench_metric exchange_metrics[] = {
     [RATE] = {"item_rate", "items/s", "higher", .gating = true},
     [SLEEPS] = {"item_sleeps", "1", "lower"},
     [WAIT] = {"item_wait", "us", "lower"},
-    [WAIT_P99] = {"item_wait_p99", "us", "lower", .quiet = true},
+    [WAIT_P99] = {"item_wait_p99", "us", "lower", .hidden = true},
     {.name = NULL},
 };
 

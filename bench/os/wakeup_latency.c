@@ -95,8 +95,8 @@ static const struct bench_dim wakeup_dims[] = {
 enum { LATENCY, WAKEUPS, SKIPPED, LATE_SHARE, LATE_QUEUED, LATE_WITH };
 static const struct bench_metric wakeup_metrics[] = {
     [LATENCY] = {"wakeup_latency", "us", "lower", .gating = true},
-    [WAKEUPS] = {"wakeups", "ratio", "none", .quiet = true},
-    [SKIPPED] = {"skipped", "ratio", "lower", .quiet = true},
+    [WAKEUPS] = {"wakeups", "ratio", "none", .hidden = true},
+    [SKIPPED] = {"skipped", "ratio", "lower", .hidden = true},
     [LATE_SHARE] = {"late_share", "ratio", "lower"},
     [LATE_QUEUED] = {"late_queued", "ratio", "none"},
     [LATE_WITH] = {"late_with", "ratio", "none"},

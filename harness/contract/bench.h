@@ -83,9 +83,9 @@ struct bench_machine {
 struct bench_metric {
     const char *name, *unit;
     const char *better; /* "higher", "lower" or "none" */
-    bool quiet;         /* about the measurement, or near another one: not in the table */
+    bool hidden;        /* about the measurement, or near another one: not in the table */
     /*
-     * For a quiet metric of steps, the same for all placements: printed once below them, as the
+     * For a hidden metric of steps, the same for all placements: printed once below them, as the
      * value and this, "parallel regions a step"; or NULL.
      */
     const char *told;

@@ -143,7 +143,7 @@ static void fake_teardown(struct bench_ctx *ctx)
 }
 
 static const struct bench_metric fake_step_metrics[] = {
-    {"early_steps", "count", "none", .quiet = true}, {.name = NULL}};
+    {"early_steps", "count", "none", .hidden = true}, {.name = NULL}};
 
 static const struct bench fake = {
     .name = "fake",
@@ -175,7 +175,7 @@ static const struct bench_dim fake_dims[] = {{""}, {"a"}, {.name = NULL}};
 static const struct bench_metric fake_metrics[] = {
     {"square", "count", "none"},
     {"cpus", "count", "higher"},
-    {"doubt", "ratio", "none", .quiet = true},
+    {"doubt", "ratio", "none", .hidden = true},
     {.name = NULL},
 };
 

@@ -178,7 +178,7 @@ static void add_own(const struct block *block, struct doc *doc)
     size_t nown = 0;
     bool any = false;
     for (; metric && metric->name && nown < OWN_MOST; metric++)
-        if (!metric->quiet)
+        if (!metric->hidden)
             own[nown++] = metric;
     for (size_t i = 0; i < block->n; i++)
         for (size_t m = 0; m < nown; m++)

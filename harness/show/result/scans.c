@@ -244,7 +244,7 @@ static void add_arm(struct scan *scan, const struct analysis *analysis, size_t a
     (void)format_arm(scan->result, scan->arm, NULL, what, sizeof(what));
     doc_heading(scan->doc, "%s%s%s", scan->arm->bench->name, what[0] ? ", " : "", what);
     for (; metric && metric->name; metric++) {
-        if (metric->quiet)
+        if (metric->hidden)
             continue;
         struct grid *grid =
             grid_make(&analysis->rows, scan->arm, &analysis->rounds.arms[arm], metric);

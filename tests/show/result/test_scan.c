@@ -267,7 +267,7 @@ TEST(table_values_unknown_metrics_print_too)
 TEST(table_values_leave_out_what_the_metric_says)
 {
     static const struct bench_metric metrics[] = {{"share", "ratio", "lower", .only_held = true},
-                                                  {"doubt", "ratio", "none", .quiet = true},
+                                                  {"doubt", "ratio", "none", .hidden = true},
                                                   {.name = NULL}};
     static const struct bench bench = {
         .name = "reasons", .metrics = metrics, .dims = dims, .scan = fixture_no_scan};
