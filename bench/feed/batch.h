@@ -49,9 +49,9 @@ struct batch_params {
  * `region_work` is the CPU time of one thread that does all of a region, mean over the regions.
  */
 #define BATCH_METRICS                                                                              \
-    {"regions_per_step", "count", "none", .hidden = true, .told = "parallel regions a step"},      \
+    {"regions_per_step", "count", "none", .hidden = true, .footnote = "parallel regions a step"},  \
     {                                                                                              \
-        "region_work", "s", "none", .hidden = true, .told = "of work in each"                      \
+        "region_work", "s", "none", .hidden = true, .footnote = "of work in each"                  \
     }
 
 enum { BATCH_METRICS_MANY = 2 };

@@ -71,7 +71,7 @@ extern const char *const feed_waits[]; /* their names */
 #define FEED_METRICS                                                                               \
     BATCH_METRICS,                                                                                 \
     {"sim_overshoot", "ratio", "lower", .hidden = true,                                             \
-     .told = "overshoot of the modelled GPU's sleeps"},                                         \
+     .footnote = "overshoot of the modelled GPU's sleeps"},                                         \
     {"buffer_on_node", "ratio", "higher", .hidden = true},                                          \
     {"gpu_compute_share", "ratio", "none", .hidden = true},                                         \
     {"gpu_memory_share", "ratio", "none", .hidden = true}

@@ -253,7 +253,7 @@ static const struct bench_metric train_metrics[] = {
     [STEP_BYTES] = {"step_bytes", "B", "none", .hidden = true},
     [STEP_CALLS] = {"step_calls", "count", "none", .hidden = true},
     [STEP_SENT] = {"step_sent", "B", "none", .hidden = true,
-                   .told = "sent by each rank a step, by the formula of a ring"},
+                   .footnote = "sent by each rank a step, by the formula of a ring"},
     [OF_FEED] = FEED_METRICS,
     {.name = NULL},
 };

@@ -88,7 +88,7 @@ struct bench_metric {
      * For a hidden metric of steps, the same for all placements: printed once below them, as the
      * value and this, "parallel regions a step"; or NULL.
      */
-    const char *told;
+    const char *footnote;
     bool gating;    /* what it is there to measure: a comparison of results may fail on it */
     bool only_held; /* values that were never above 0 are not in the table: they bury others */
     /*

@@ -130,7 +130,7 @@ const char *check_sudo(const struct view *view, const struct view_process *proce
 
 /*
  * Whether a command may touch one that is not of the job: it is of the user who looks, or that is
- * root. Adds to `told` whose it is, where it is another's.
+ * root. Adds to `footnote` whose it is, where it is another's.
  */
 bool check_may_touch(const struct view *view, const struct view_process *process, char *told,
                      size_t size);

@@ -221,7 +221,7 @@ static void add_told(const struct block *block, struct doc *doc)
     char line[300] = "", value[CELL];
     const struct bench_metric *metric = arm_at(block, 0)->bench->metrics;
     for (; metric && metric->name; metric++) {
-        const struct row *row = metric->told ? least(block, metric->name) : NULL;
+        const struct row *row = metric->footnote ? least(block, metric->name) : NULL;
         if (!row)
             continue;
         if (strcmp(row->unit, "count") == 0)
@@ -230,7 +230,7 @@ static void add_told(const struct block *block, struct doc *doc)
             (void)text_percent(row->median, value, sizeof(value));
         else
             (void)number_format(row->median, row->unit, true, value, sizeof(value));
-        text_append(line, sizeof(line), ", ", "%s %s", value, metric->told);
+        text_append(line, sizeof(line), ", ", "%s %s", value, metric->footnote);
     }
     if (line[0])
         doc_note(doc, "%s", line);
