@@ -101,7 +101,7 @@ static const struct bench_dim collective_dims[] = {
 };
 
 static const struct bench_metric collective_metrics[] = {
-    [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower", .kept = true, .gating = true},
+    [COLLECTIVE_LATENCY] = {"collective_latency", "us", "lower", .retention = true, .gating = true},
     [COLLECTIVE_ALGBW] = {"collective_algbw", "GB/s", "higher"},
     [COLLECTIVE_BUSBW] = {"collective_busbw", "GB/s", "higher", .gating = true},
     [COLLECTIVE_TIME] = {"collective_time", "us", "lower"},

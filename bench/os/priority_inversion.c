@@ -10,7 +10,7 @@
  * **Measures** `high_wait` ms, from the high one's call until it has the lock, CLOCK_MONOTONIC_RAW.
  * Keys: protocol=none|inherit, policy=fifo|nice, stat=p50|max over the trials. `bounded`: the
  * share of trials in which it waited for less than the middle one works. The works (`held`
- * under the lock, `kept` of the middle one) are CPU time of their threads.
+ * under the lock, `retention` of the middle one) are CPU time of their threads.
  * **Source** Sha, Rajkumar and Lehoczky 1990; pthread_mutexattr_setprotocol(3). pi_stress of
  * rt-tests makes the same three, and tells only whether one gets stuck.
  * **Limits** Where real-time priorities are refused, the three have nice levels: 19, none and,

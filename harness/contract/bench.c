@@ -102,10 +102,10 @@ const struct bench_metric *bench_metric_find(const struct bench *bench, const ch
     return NULL;
 }
 
-const struct bench_metric *bench_kept(const struct bench *bench)
+const struct bench_metric *bench_retention_metric(const struct bench *bench)
 {
     for (const struct bench_metric *metric = bench->metrics; metric && metric->name; metric++)
-        if (metric->kept)
+        if (metric->retention)
             return metric;
     return NULL;
 }

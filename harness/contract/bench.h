@@ -95,7 +95,7 @@ struct bench_metric {
      * In a scan that is `together`, the one that a background takes from. Beside each of its values
      * under load stands a row of `retention`, its ratio to the baseline's.
      */
-    bool kept;
+    bool retention;
     /*
      * Units (DIM_GPU, DIM_RANK, or DIM_SOURCE and DIM_TARGET) are compared; the row says which side
      * is worse. `least` is a difference that is nothing, in the metric's unit. `calm`, or NULL,
@@ -270,9 +270,10 @@ void bench_made(const struct bench_ctx *ctx, const char *func, const struct made
  */
 enum device bench_device(const struct bench *bench, enum device device, enum device transport);
 
-/* NULL where the benchmark has no metric of that name of its own; and the one that is `kept`. */
+/* NULL where the benchmark has no metric of that name of its own; and the one that is `retention`.
+ */
 const struct bench_metric *bench_metric_find(const struct bench *bench, const char *name);
-const struct bench_metric *bench_kept(const struct bench *bench);
+const struct bench_metric *bench_retention_metric(const struct bench *bench);
 
 /* Unit of the benchmark's throughput, "items/s"; "" of a scan. Returns buf. */
 char *bench_rate_unit(const struct bench *bench, char *buf, size_t size);

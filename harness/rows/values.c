@@ -299,7 +299,7 @@ static int append_all_emitted(const struct maker *maker)
             if (o && seen_before(source, o, like, i))
                 continue;
             rc = append_emitted(maker, o, like, i);
-            if (!rc && source->bench->metrics[like->metric].kept)
+            if (!rc && source->bench->metrics[like->metric].retention)
                 rc = append_retention(maker, like, i);
         }
     }

@@ -286,7 +286,7 @@ static int fake_team_run(struct bench_ctx *ctx)
 }
 
 static const struct bench_metric fake_team_metrics[] = {
-    {"rank_sum", "count", "lower", .kept = true}, {.name = NULL}};
+    {"rank_sum", "count", "lower", .retention = true}, {.name = NULL}};
 
 static const struct bench fake_team = {
     .name = "faketeam",

@@ -65,7 +65,8 @@ bool process_is_over(const struct process *process);
  */
 void process_adopt(bool adopts);
 
-/* Takes in those that have ended, but for `kept`, of a process that has no other use for them. */
+/* Takes in those that have ended, but for `retention`, of a process that has no other use for them.
+ */
 void process_reap_others(const struct process *kept);
 
 /*

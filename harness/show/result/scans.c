@@ -259,7 +259,7 @@ static void add_arm(struct scan *scan, const struct analysis *analysis, size_t a
 static bool stands_beside_idle(const struct rows *rows, const struct arm *arm)
 {
     size_t at = 0;
-    return bench_kept(arm->bench) && rows_next(rows, arm, "retention", &at);
+    return bench_retention_metric(arm->bench) && rows_next(rows, arm, "retention", &at);
 }
 
 void scans_add_to_doc(const struct analysis *analysis, struct doc *doc)

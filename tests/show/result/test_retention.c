@@ -12,7 +12,7 @@
 enum { ROUNDS = 3, RANKS = 2 };
 
 static const struct bench_metric team_metrics[] = {
-    {"wait", "us", "lower", .kept = true}, {"rate", "GB/s", "higher"}, {.name = NULL}};
+    {"wait", "us", "lower", .retention = true}, {"rate", "GB/s", "higher"}, {.name = NULL}};
 
 static const struct bench_figure team_figures[] = {
     {.name = "retention",
