@@ -154,7 +154,7 @@ const struct bench bench_gpu_canary = {
     .needs = NEED_GPU,
     .metrics = canary_metrics,
     .dims = canary_dims,
-    .together = true,
+    .gang = true,
     .probe = gpu_probe,
 #ifdef CONTEND_HAVE_CUDA
     .state_size = sizeof(struct canary),

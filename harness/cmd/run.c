@@ -72,7 +72,7 @@ static int bench_main(const struct cmd_env *env, int argc, char **argv)
                                           {.foreground = NULL}};
     const struct scenario alone = {.name = bench->name, .parts = parts};
     const struct scenario *scenario = &alone;
-    if (strcmp(s.options.workers, "auto") == 0 && !bench->together)
+    if (strcmp(s.options.workers, "auto") == 0 && !bench->gang)
         s.options.workers = "1";
     return session_run(&s, &scenario, 1);
 }

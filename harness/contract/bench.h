@@ -92,7 +92,7 @@ struct bench_metric {
     bool gating;    /* what it is there to measure: a comparison of results may fail on it */
     bool only_held; /* values that were never above 0 are not in the table: they bury others */
     /*
-     * In a scan that is `together`, the one that a background takes from. Beside each of its values
+     * In a scan that is `gang`, the one that a background takes from. Beside each of its values
      * under load stands a row of `retention`, its ratio to the baseline's.
      */
     bool retention;
@@ -188,7 +188,7 @@ struct bench {
      * more); all ranks must meet at least once in each call of step, and do the same number of
      * them.
      */
-    bool together;
+    bool gang;
     /*
      * It starts a user's command (contract/command.h): what that and all below it use counts in
      * place of what the worker does, and where they run.
@@ -287,7 +287,7 @@ static inline const char *bench_step_name(const struct bench *bench)
 /* True where the baseline of such workers is all of them, without the background. */
 static inline bool bench_is_team(const struct bench *bench)
 {
-    return bench->together && bench->scan;
+    return bench->gang && bench->scan;
 }
 
 /* A scan of the machine itself, so that a run of such ones has no device to name. */

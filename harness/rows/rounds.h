@@ -43,7 +43,7 @@ enum baseline {
     BASELINE_SLICE, /* X_slice: one worker alone with 1/N of the CPUs, one arm for all placements */
     BASELINE_ALONE, /* one worker alone under the same placement */
     BASELINE_SINGLE, /* one worker alone, unpinned: it owns the machine */
-    BASELINE_IDLE,   /* of a scan `together` under a load: all its workers without the load */
+    BASELINE_IDLE,   /* of a scan `gang` under a load: all its workers without the load */
     BASELINE_BEST,   /* among the placements of as many workers: the most work done per second */
     BASELINES
 };

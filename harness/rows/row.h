@@ -66,7 +66,7 @@ struct rows {
  * The median is over the values of its rounds, the interval a 95% bootstrap over rounds (empty
  * with one round); of losses the median is that of the round of the median loss, so that they add
  * up. An arm without a usable round is one row of VALUE_STATUS: skipped, failed or hung, with its
- * reason. A baseline has workers = 1 and slots = N (all N where the benchmark is `together`; params
+ * reason. A baseline has workers = 1 and slots = N (all N where the benchmark is `gang`; params
  * then have background=none); one that shares its measurement with an earlier, identical plan
  * repeats the values and says so. A row's status is the worst of the rounds it came from, those of
  * its baseline included. Borrows from what it is given.

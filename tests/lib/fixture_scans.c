@@ -388,7 +388,7 @@ static const struct bench *imitate(struct scan *scan)
                                  .metrics = like->metrics,
                                  .figures = like->figures,
                                  .dims = like->dims,
-                                 .together = like->together,
+                                 .gang = like->gang,
                                  .scan = fixture_no_scan};
     return &scan->bench;
 }

@@ -185,7 +185,7 @@ TEST(absent_doubt_of_a_team_without_load_is_told)
     struct analysis analysis = {0};
     struct err err;
     char buf[256];
-    team.together = true;
+    team.gang = true;
     fixture_result_init(&result);
     size_t index = fixture_add_arm(&result, PLACE_NONE, 1, true);
     struct arm *arm = &result.arms[index];

@@ -134,7 +134,7 @@ static int check_arms(const struct run_setup *setup, struct err *err)
     for (size_t i = 0; i < result_measured(result); i++) {
         const struct arm *arm = &result->arms[i];
         enum device device = arm_device(result, arm);
-        bool sends = arm->bench->together && (arm->bench->needs & (NEED_COLLECTIVE | NEED_DEVICE));
+        bool sends = arm->bench->gang && (arm->bench->needs & (NEED_COLLECTIVE | NEED_DEVICE));
         if (!sends)
             return err_set(err, -ENOTSUP, "--comms: %s does not call NCCL; allreduce and train do",
                            arm->bench->name);

@@ -43,7 +43,7 @@ struct arrange {
  * Appends to result->arms, which starts out NULL. For each worker count and placement the arm
  * itself and, with baselines, one worker of the same plan alone on the idle machine: arms_slot. A
  * baseline whose workers have the slices of an earlier one's points to it (same_as) and is measured
- * once. Where the benchmark is a scan `together`, the baseline is all workers without the
+ * once. Where the benchmark is a scan `gang`, the baseline is all workers without the
  * background, of the first placement that there is, and only with a background. Errors: those of
  * plan_make. Free with arms_free, also after an error.
  */

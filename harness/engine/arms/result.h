@@ -105,7 +105,7 @@ struct arm {
     unsigned workers; /* foreground: slots, or 1 for a baseline of workers that run by themselves */
     unsigned slots;   /* the machine is planned for this many foreground workers */
     bool alone;       /* baseline, on the idle machine: one worker of the plan for `slots`, each in
-                         its turn (arms_slot), or, where it is a scan `together`, all of them without
+                         its turn (arms_slot), or, where it is a scan `gang`, all of them without
                          the background */
     bool idle;        /* it is not measured in the coming round: a search has no use for it */
     double limit_s;   /* a step is cut off after so long, where the run's own limit is longer; 0 =

@@ -26,7 +26,7 @@ static unsigned count_gpus(const struct topo *topo, const struct result *result)
         const struct arm *arm = &result->arms[i];
         if (!device_infos[arm_device(result, arm)].on_gpus)
             continue;
-        if (arm->bench->scan && !arm->bench->together)
+        if (arm->bench->scan && !arm->bench->gang)
             return visible;
         for (unsigned w = 0; w < arm->plan.nworkers; w++)
             if (arm->plan.workers[w].gpu >= 0)

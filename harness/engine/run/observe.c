@@ -23,7 +23,7 @@ enum { TICK_MS = 200 };
 static bool rank_lost(const struct observer *o)
 {
     const struct bench *behind = o->config->run->background;
-    return (o->arm->bench->together || (behind && behind->together)) && observe_any_lost(o);
+    return (o->arm->bench->gang || (behind && behind->gang)) && observe_any_lost(o);
 }
 
 /* The least state of the first n workers; WORKER_STATES when all are gone. */
@@ -116,7 +116,7 @@ static unsigned turn_end(const struct observer *o, unsigned i)
     bool behind = i >= o->foreground;
     const struct bench *bench = behind ? o->config->run->background : o->arm->bench;
     unsigned team_end = behind ? o->nworkers : o->foreground;
-    return bench->together ? team_end : i + 1;
+    return bench->gang ? team_end : i + 1;
 }
 
 /*

@@ -100,7 +100,7 @@ int observe_watch_gpus(struct observer *o, struct err *err)
     for (unsigned i = 0; on_gpus && i < o->nworkers; i++)
         if (o->shared->worker[i].pci_bdf[0])
             n = add_gpu(pci_bdfs, n, o->shared->worker[i].pci_bdf);
-    for (unsigned i = 0; on_gpus && bench->scan && !bench->together && i < machine->ngpus; i++)
+    for (unsigned i = 0; on_gpus && bench->scan && !bench->gang && i < machine->ngpus; i++)
         n = add_gpu(pci_bdfs, n, machine->gpus[i].pci_bdf);
     int rc = gpu_watch_open(&o->watch, (const char(*)[PCI_BDF_MAX])pci_bdfs, n, err);
     free(pci_bdfs);

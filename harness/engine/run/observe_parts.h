@@ -89,7 +89,7 @@ void observe_close(struct observer *o);
 void observe_write_orders(struct observer *o);
 
 /* Begins to watch the GPUs of the workers, which have their orders; of a scan that is not
- * `together`, all that it sees. */
+ * `gang`, all that it sees. */
 int observe_watch_gpus(struct observer *o, struct err *err);
 
 #endif

@@ -37,7 +37,7 @@ struct worker {
 /* Ranks that meet in every step: then each has to do as many as the others, or they hang. */
 static bool is_coupled(const struct worker *w)
 {
-    return w->bench->together && !w->bench->scan && w->peers.size > 1;
+    return w->bench->gang && !w->bench->scan && w->peers.size > 1;
 }
 
 static struct step_limit *step_limit_of(const struct worker *w)

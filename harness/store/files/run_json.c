@@ -198,7 +198,7 @@ static json_t *from_benches(const struct result *result)
     for (size_t i = 0; benches && i < result->narms; i++) {
         const struct bench *bench = result->arms[i].bench;
         json_t *about = json_value_object("ops_unit:t scan:b together:b", bench->ops_unit,
-                                          bench->scan != NULL, bench->together);
+                                          bench->scan != NULL, bench->gang);
         if (bench->rate_unit)
             (void)json_value_add(about, "rate_unit:t", bench->rate_unit);
         (void)json_object_set_new(benches, bench->name, about);

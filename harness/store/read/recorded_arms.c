@@ -98,7 +98,7 @@ static const struct bench *make_bench(struct recorded *recorded, const char *nam
     bench->rate_unit =
         json_object_get(said, "rate_unit") ? json_value_text_of(said, "rate_unit") : NULL;
     bench->scan = json_is_true(json_object_get(said, "scan")) ? recorded_scan : NULL;
-    bench->together = json_is_true(json_object_get(said, "together"));
+    bench->gang = json_is_true(json_object_get(said, "together"));
     bench->opts = make_options(recorded, texts, known);
     return bench->opts ? bench : NULL;
 }

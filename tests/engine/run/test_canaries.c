@@ -6,7 +6,7 @@
 
 static const struct bench watcher = {.name = "canary", .scan = fixture_no_scan};
 static const struct bench gpu_watcher = {
-    .name = "gpu_canary", .needs = NEED_GPU, .together = true, .scan = fixture_no_scan};
+    .name = "gpu_canary", .needs = NEED_GPU, .gang = true, .scan = fixture_no_scan};
 static const struct bench feeder = {.name = "feeder", .needs = NEED_DEVICE, .ops_unit = "items"};
 static const struct bench *const benches[] = {&feeder, &watcher, &gpu_watcher, NULL};
 

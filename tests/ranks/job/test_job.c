@@ -268,7 +268,7 @@ TEST(job_collect)
 
 /* ---- plans of different machines ---- */
 
-static const struct bench team = {.name = "team", .together = true};
+static const struct bench team = {.name = "team", .gang = true};
 
 /* Machine a has eight cores, b five; each plans for its own ranks and one in the background. */
 static void spread_with(struct rank *rank, bool background_as_workers)

@@ -30,7 +30,7 @@ static const struct bench team = {
     .dims = (const struct bench_dim[]){{""}, {"size", DIM_BYTES}, {.name = NULL}},
     .figures = team_figures,
     .scan = fixture_no_scan,
-    .together = true,
+    .gang = true,
 };
 static const struct bench load = {.name = "load", .ops_unit = "items"};
 
