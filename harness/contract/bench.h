@@ -198,7 +198,7 @@ struct bench {
      * A step is a whole run of something, with its beginning and its end: one is enough, and none
      * comes before those that count unless the user says so.
      */
-    bool whole;
+    bool one_shot;
     /* Checks parameters against each other; NULL = none. Runs in the parent, before any worker. */
     int (*validate)(const void *params, struct err *err);
     /* -ENOTSUP with a reason = a skipped row. NULL = always possible. */
@@ -281,7 +281,7 @@ char *bench_rate_unit(const struct bench *bench, char *buf, size_t size);
 /* The word for its step: "step", or "run" for a command that is run as a whole. */
 static inline const char *bench_step_name(const struct bench *bench)
 {
-    return bench->whole ? "run" : "step";
+    return bench->one_shot ? "run" : "step";
 }
 
 /* True where the baseline of such workers is all of them, without the background. */

@@ -17,8 +17,8 @@ void analysis_free(struct analysis *analysis);
 
 /*
  * The same without the arms that watch the machine (struct arm), for all that speaks of what was
- * measured: tables, figures, advice. Borrows from `whole`, and from `result`, which it fills; not
- * to be freed.
+ * measured: tables, figures, advice. Borrows from `one_shot`, and from `result`, which it fills;
+ * not to be freed.
  */
 struct analysis analysis_measured(const struct analysis *whole, struct result *result);
 

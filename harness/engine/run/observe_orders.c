@@ -67,7 +67,7 @@ void observe_write_orders(struct observer *o)
         worker->device = bench_device(bench, config->run->device, config->run->transport);
         worker->seed = config->run->seed + slot;
         worker->round_seed = arms_round_seed(config->run->seed, o->round);
-        worker->step_ops = bench->whole; /* of a run that is cut off: one */
+        worker->step_ops = bench->one_shot; /* of a run that is cut off: one */
         (void)snprintf(worker->bench, sizeof(worker->bench), "%s", bench->name);
         assert(bench->params_size <= sizeof(worker->params));
         if (params)

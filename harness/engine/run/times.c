@@ -64,7 +64,7 @@ static double warmup_s(const struct run_options *options, const struct result *r
     const struct bench *command = commands_of(result);
     if (options->warmup_s > 0)
         return options->warmup_s;
-    return command && command->whole ? 0 : fallback_s;
+    return command && command->one_shot ? 0 : fallback_s;
 }
 
 static double limit_s(const struct run_options *options, const struct result *result,
@@ -124,7 +124,7 @@ void times_set(const struct run_options *options, struct run_setup *setup)
     struct observe_config *config = &setup->config;
     struct result *result = &setup->result;
     config->warmup_s = warmup_s(options, result, profile->warmup_s);
-    config->settle_s = commands_of(result) && commands_of(result)->whole ? 0 : config->warmup_s;
+    config->settle_s = commands_of(result) && commands_of(result)->one_shot ? 0 : config->warmup_s;
     config->setup_s = options->setup_limit_s;
 
     double launches = 0;

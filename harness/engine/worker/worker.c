@@ -167,7 +167,7 @@ struct budget {
 static bool is_spent(const struct worker *w, const struct budget *budget, uint64_t n,
                      uint64_t at_ns)
 {
-    uint64_t least = w->bench->whole ? 1 : BENCH_STEPS_LEAST;
+    uint64_t least = w->bench->one_shot ? 1 : BENCH_STEPS_LEAST;
     if (n == SHARED_SAMPLES || at_ns + w->step_ns >= budget->most_ns)
         return true;
     return n >= least && at_ns >= budget->end_ns;
@@ -308,7 +308,7 @@ static int run_phases(struct worker *w)
     futex_wait_while(&slot->warm, 0);
     shared_set_state(w->shared, slot, WORKER_WARMING);
     w->iters = 1;
-    int rc = w->bench->scan ? 0 : w->bench->whole ? warm_up_whole(w) : warm_up(w);
+    int rc = w->bench->scan ? 0 : w->bench->one_shot ? warm_up_whole(w) : warm_up(w);
     if (rc)
         return rc;
     shared_set_state(w->shared, slot, WORKER_READY);

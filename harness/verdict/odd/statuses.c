@@ -276,7 +276,7 @@ static void add_few_steps(const struct search *search, size_t index)
         least = fmin(least, value->value);
     }
     /* One run of a one-shot benchmark is enough. */
-    if (!few || arm->bench->whole || search->analysis->rounds.arms[index].source != index)
+    if (!few || arm->bench->one_shot || search->analysis->rounds.arms[index].source != index)
         return;
     name_arm(search, arm, finding.subject);
     text_set(finding.sentence,
