@@ -86,10 +86,10 @@ enum {
 static const struct bench_metric copy_metrics[] = {
     /* Copies that the CPU stages are too noisy to compare, as are tails. */
     [COPY_BANDWIDTH] = {"copy_bandwidth", "GB/s", "higher", .peers = PEERS_EQUAL,
-                        .calm = &DIMS({BY_MEM, COPY_PINNED}), .gating = true},
+                        .compare_filter = &DIMS({BY_MEM, COPY_PINNED}), .gating = true},
     [COPY_SHARED] = {"copy_shared", "ratio", "higher"},
     [COPY_LATENCY] = {"copy_latency", "us", "lower", .peers = PEERS_EQUAL, .least = 0.3,
-                      .calm = &DIMS({BY_STAT, STAT_P50}), .gating = true},
+                      .compare_filter = &DIMS({BY_STAT, STAT_P50}), .gating = true},
     [CHASE_LATENCY] = {"chase_latency", "ns", "lower", .peers = PEERS_EQUAL, .least = 30,
                        .gating = true},
     [PEER_ACCESS] = {"peer_access", "count", "none"},

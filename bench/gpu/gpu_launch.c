@@ -56,8 +56,8 @@ enum { LAUNCH_LATENCY, WAIT_CPU_SHARE, LOAD_SHARE };
 static const struct bench_metric launch_metrics[] = {
     /* Sleepers and tails are too noisy to compare, and load is not shared evenly. */
     [LAUNCH_LATENCY] = {"launch_latency", "us", "lower", .peers = PEERS_EQUAL, .least = 0.5,
-                        .calm = &DIMS({BY_WAIT, GPU_WAIT_SPIN}, {BY_LOAD, LOAD_IDLE},
-                                      {BY_STAT, LAUNCH_P50}),
+                        .compare_filter = &DIMS({BY_WAIT, GPU_WAIT_SPIN}, {BY_LOAD, LOAD_IDLE},
+                                                {BY_STAT, LAUNCH_P50}),
                         .gating = true},
     [WAIT_CPU_SHARE] = {"wait_cpu_share", "ratio", "none"},
     [LOAD_SHARE] = {"load_share", "ratio", "none"},

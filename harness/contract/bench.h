@@ -98,13 +98,13 @@ struct bench_metric {
     bool retention;
     /*
      * Units (DIM_GPU, DIM_RANK, or DIM_SOURCE and DIM_TARGET) are compared; the row says which side
-     * is worse. `least` is a difference that is nothing, in the metric's unit. `calm`, or NULL,
-     * names what may be compared: values that stand elsewhere along its dimensions, such as tails
-     * and values under load, are left out.
+     * is worse. `least` is a difference that is nothing, in the metric's unit. `compare_filter`, or
+     * NULL, names what may be compared: values that stand elsewhere along its dimensions, such as
+     * tails and values under load, are left out.
      */
     enum { PEERS_DIFFER, PEERS_EQUAL, PEERS_WAITED } peers; /* waits: the low one is odd */
     double least;
-    const struct dims *calm;
+    const struct dims *compare_filter;
     /*
      * For a metric that is the share of time for which something held a GPU back: its place when
      * that is the power limit; or NULL. Where the worst GPU was at that limit, differences are no

@@ -389,7 +389,7 @@ bool metric_is_gating(const struct bench *bench, const char *metric, const struc
     const struct bench_metric *own = bench_metric_find(bench, metric);
     const struct metric_info *general = metric_find(metric);
     if (own)
-        return own->gating && dims_agree(at, own->calm);
+        return own->gating && dims_agree(at, own->compare_filter);
     return general && general->gating && !bench->scan;
 }
 

@@ -99,7 +99,7 @@ char *row_doubt(const struct row *row, const struct arm_rounds *rounds, char *bu
 
 /*
  * Whether a comparison of results may fail on it: what its benchmark is there to measure (`gating`
- * of the metric), of measured workers, without tails and values under load (`calm`).
+ * of the metric), of measured workers, without tails and values under load (`compare_filter`).
  */
 bool row_is_gating(const struct row *row);
 /* The same of a metric, whatever the arm. */

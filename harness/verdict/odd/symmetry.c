@@ -35,7 +35,7 @@ static bool is_judged(const struct row *row)
     if (!row->dims.n || isnan(row->median) || strcmp(row->better, "none") == 0 || !metric ||
         metric->peers == PEERS_DIFFER || arm_background(row->arm))
         return false;
-    return dims_agree(&row->dims, metric->calm);
+    return dims_agree(&row->dims, metric->compare_filter);
 }
 
 /* Takes the number of such a unit out of where a row stands; -1 where it has none. */

@@ -1,9 +1,9 @@
 /*
  * The symmetry verdict on the rows of scans. Rows of one arm and metric that stand apart in
  * nothing but the unit are compared with each other (harness/verdict/odd/outlier.h): of metrics of
- * which the benchmark says that equal units are to be equal (`peers`), as far as they are `calm`.
- * Of a wait the low side is odd, though less of it is better: that rank is the one that the others
- * wait for. Pure.
+ * which the benchmark says that equal units are to be equal (`peers`), as far as they are
+ * `compare_filter`. Of a wait the low side is odd, though less of it is better: that rank is the
+ * one that the others wait for. Pure.
  *
  * Units are told by the kinds of dimensions: a GPU, a rank, and source with target, which is an
  * ordered pair of GPUs. Pairs are looked at three times: as GPUs, by the best that one reaches with
