@@ -12,10 +12,10 @@
 
 static int cuda_probe(const struct bench_ctx *ctx)
 {
-    if (ctx->machine->ngpus < ctx->slots)
+    if (ctx->machine->ngpus < ctx->planned_workers)
         return err_set(ctx->err, -ENOTSUP,
                        "an all-reduce among %u workers needs a GPU for each; %u visible",
-                       ctx->slots, ctx->machine->ngpus);
+                       ctx->planned_workers, ctx->machine->ngpus);
     return nccl_team_load(ctx);
 }
 

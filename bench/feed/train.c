@@ -106,7 +106,7 @@ static int train_validate(const void *raw, struct err *err)
 static int train_probe(struct bench_ctx *ctx)
 {
     bool one_clock;
-    if (ctx->slots < 2)
+    if (ctx->planned_workers < 2)
         return err_set(ctx->err, -ENOTSUP, "an all-reduce needs two workers or more");
     int rc = clocks_ask(ctx, &one_clock);
     if (rc)

@@ -131,7 +131,8 @@ struct bench_ctx {
     const void *params; /* the benchmark's own struct, params_size bytes, already validated */
     unsigned worker;    /* 0..workers-1 among its role */
     unsigned workers;   /* how many share the machine in this arm, this role */
-    unsigned slots;     /* how many the machine was planned for: more in a baseline of one alone */
+    unsigned
+        planned_workers; /* how many the machine was planned for: more in a baseline of one alone */
     bool background;
     unsigned threads; /* size of the OpenMP team to use; libgomp's default is set to it too */
     uint64_t seed;    /* differs by worker; the same for every round and placement */
@@ -184,9 +185,9 @@ struct bench {
     /*
      * The foreground workers are one unit, ranks that wait for each other: when one is lost the
      * others are ended at once. A scan's baseline is all of them without the background. Others
-     * have the usual one, one worker alone, which then has nobody to wait for (workers is 1, slots
-     * more); all ranks must meet at least once in each call of step, and do the same number of
-     * them.
+     * have the usual one, one worker alone, which then has nobody to wait for (workers is 1,
+     * planned workers more); all ranks must meet at least once in each call of step, and do the
+     * same number of them.
      */
     bool gang;
     /*

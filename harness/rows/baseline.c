@@ -2,12 +2,13 @@
 
 #include <math.h>
 
-unsigned rounds_cpus(const struct result *result, unsigned slots)
+unsigned rounds_cpus(const struct result *result, unsigned planned_workers)
 {
     struct bitset all = {0};
     for (size_t i = 0; i < result_measured(result); i++) {
         const struct arm *arm = &result->arms[i];
-        if (arm->slots != slots || arm->plan.status != PLAN_OK || !arm->plan.nworkers)
+        if (arm->planned_workers != planned_workers || arm->plan.status != PLAN_OK ||
+            !arm->plan.nworkers)
             continue;
         if (arm->placement == PLACE_NONE)
             return bitset_count(&arm->plan.workers[0].cpus);
@@ -21,21 +22,22 @@ unsigned rounds_cpus(const struct result *result, unsigned slots)
 static bool is_alone(const struct arm *arm, const struct arm *of)
 {
     return arm->bench == of->bench && !bench_is_team(arm->bench) && arm->params == of->params &&
-           arm->slots == of->slots && (arm->alone || (arm->slots == 1 && !arm_background(arm))) &&
+           arm->planned_workers == of->planned_workers &&
+           (arm->alone || (arm->planned_workers == 1 && !arm_background(arm))) &&
            arm->plan.status == PLAN_OK;
 }
 
 static bool owns_a_slice(const struct arm *arm, unsigned cpus)
 {
     bool sliced = placement_infos[arm->placement].disjoint || arm->placement == PLACE_SAME;
-    unsigned share = (cpus + arm->slots - 1) / arm->slots;
+    unsigned share = (cpus + arm->planned_workers - 1) / arm->planned_workers;
     return sliced && arm->plan.nworkers && bitset_count(&arm->plan.workers[0].cpus) <= share;
 }
 
 static int find_slice(const struct result *result, const struct rounds *rounds,
                       const struct arm *of)
 {
-    unsigned cpus = rounds_cpus(result, of->slots);
+    unsigned cpus = rounds_cpus(result, of->planned_workers);
     int best = -1;
     double best_rate = 0;
     for (size_t i = 0; i < result->narms; i++) {
@@ -75,7 +77,7 @@ static double count_slices(const struct result *result, const struct arm *of, in
     if (slice < 0)
         return NAN;
     double own = bitset_count(&result->arms[slice].plan.workers[0].cpus);
-    return fmin(of->slots, rounds_cpus(result, of->slots) / own);
+    return fmin(of->planned_workers, rounds_cpus(result, of->planned_workers) / own);
 }
 
 /* The arm's team without the load that is behind it. */
@@ -84,7 +86,7 @@ static int find_idle(const struct result *result, const struct arm *of)
     for (size_t i = 0; arm_background(of) && bench_is_team(of->bench) && i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
         if (arm->alone && arm->bench == of->bench && arm->params == of->params &&
-            arm->slots == of->slots)
+            arm->planned_workers == of->planned_workers)
             return (int)i;
     }
     return -1;
@@ -110,7 +112,8 @@ static int find_best(const struct result *result, const struct rounds *rounds, c
         const struct arm *arm = &result->arms[i];
         double rate = rounds->arms[i].rate;
         if (arm->alone || arm->bench != of->bench || arm->params != of->params ||
-            arm->variant != of->variant || arm->slots != of->slots || isnan(rate))
+            arm->variant != of->variant || arm->planned_workers != of->planned_workers ||
+            isnan(rate))
             continue;
         int rank = rank_of(arm, rounds->arms[i].status);
         if (best < 0 || rank < best_rank || (rank == best_rank && rate > rounds->arms[best].rate)) {

@@ -391,13 +391,14 @@ char *rounds_format_shared(const struct result *result, const struct rounds *rou
 {
     const struct arm *of = &result->arms[arm];
     const struct arm *source = &result->arms[rounds->arms[arm].source];
-    char slots[32] = "";
+    char planned_workers[32] = "";
     buf[0] = '\0';
-    if (source->slots != of->slots)
-        (void)snprintf(slots, sizeof(slots), " of %u workers", source->slots);
+    if (source->planned_workers != of->planned_workers)
+        (void)snprintf(planned_workers, sizeof(planned_workers), " of %u workers",
+                       source->planned_workers);
     if (source != of)
         (void)snprintf(buf, size, "same plan as %s%s, measured once",
-                       placement_infos[source->placement].name, slots);
+                       placement_infos[source->placement].name, planned_workers);
     return buf;
 }
 

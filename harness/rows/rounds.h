@@ -80,9 +80,9 @@ char *rounds_format_shared(const struct result *result, const struct rounds *rou
 const struct round_fields *rounds_find(const struct rounds *rounds, int arm, unsigned round);
 
 /*
- * CPUs that the workers of a plan for `slots` may use together: those of the unpinned plan, else
- * the union of all plans. 0 when no arm with that number could be planned.
+ * CPUs that the workers of a plan for `planned_workers` may use together: those of the unpinned
+ * plan, else the union of all plans. 0 when no arm with that number could be planned.
  */
-unsigned rounds_cpus(const struct result *result, unsigned slots);
+unsigned rounds_cpus(const struct result *result, unsigned planned_workers);
 
 #endif

@@ -104,7 +104,7 @@ void row_put_params(const struct result *result, const struct arm *arm, const ch
         used += (size_t)snprintf(params + used, size - used, "%s=%s;", opt->name, value);
     }
     if (used < size)
-        used += (size_t)snprintf(params + used, size - used, "slots=%u", arm->slots);
+        used += (size_t)snprintf(params + used, size - used, "slots=%u", arm->planned_workers);
     unsigned behind = arm_background(arm);
     if (used < size && result->background && behind)
         used += (size_t)snprintf(params + used, size - used, ";background=%s:%u",
@@ -160,7 +160,7 @@ static void describe(const struct maker *maker, const struct round_value *value,
         .bench = arm->bench->name,
         .device = device_name(arm_device(result, arm)),
         .workers = arm->workers,
-        .slots = arm->slots,
+        .planned_workers = arm->planned_workers,
         .dims = value->dims,
         .metric = value->metric,
         .better = value->better,

@@ -21,7 +21,7 @@ struct row {
     char run_id[64];
     const char *scenario, *placement, *role, *bench, *device; /* borrowed */
     unsigned workers;
-    unsigned slots; /* not a column of its own: params carries it as slots=N */
+    unsigned planned_workers; /* not a column of its own: params carries it as slots=N */
     char params[ROW_PARAMS_MAX];
     struct dims dims;      /* where its value stands; not a column: params ends in it, as a key */
     struct dims shown;     /* as tables and figures have it: `replaced` of struct bench_metric */
@@ -66,10 +66,10 @@ struct rows {
  * The median is over the values of its rounds, the interval a 95% bootstrap over rounds (empty
  * with one round); of losses the median is that of the round of the median loss, so that they add
  * up. An arm without a usable round is one row of VALUE_STATUS: skipped, failed or hung, with its
- * reason. A baseline has workers = 1 and slots = N (all N where the benchmark is `gang`; params
- * then have background=none); one that shares its measurement with an earlier, identical plan
- * repeats the values and says so. A row's status is the worst of the rounds it came from, those of
- * its baseline included. Borrows from what it is given.
+ * reason. A baseline has workers = 1 and planned workers = N (all N where the benchmark is `gang`;
+ * params then have background=none); one that shares its measurement with an earlier, identical
+ * plan repeats the values and says so. A row's status is the worst of the rounds it came from,
+ * those of its baseline included. Borrows from what it is given.
  */
 int rows_make(const struct result *result, const struct rounds *rounds,
               const struct round_values *values, struct rows *rows, struct err *err);

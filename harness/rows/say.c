@@ -13,10 +13,11 @@ static bool has_other_placement(const struct result *result, const struct arm *a
     return false;
 }
 
-static bool has_other_slots(const struct result *result, const struct arm *arm)
+static bool has_other_planned_workers(const struct result *result, const struct arm *arm)
 {
     for (size_t i = 0; i < result->narms; i++)
-        if (result->arms[i].bench == arm->bench && result->arms[i].slots != arm->slots)
+        if (result->arms[i].bench == arm->bench &&
+            result->arms[i].planned_workers != arm->planned_workers)
             return true;
     return false;
 }
@@ -83,8 +84,9 @@ char *format_part(const struct result *result, const struct arm *arm, const stru
 {
     buf[0] = '\0';
     append_params(result, arm, at, buf, size);
-    if (has_other_slots(result, arm))
-        text_append(buf, size, ", ", "%u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
+    if (has_other_planned_workers(result, arm))
+        text_append(buf, size, ", ", "%u worker%s", arm->planned_workers,
+                    arm->planned_workers == 1 ? "" : "s");
     return buf;
 }
 

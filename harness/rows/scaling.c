@@ -37,14 +37,16 @@ bool scaling_read(const struct result *result, struct scaling *scaling)
     for (size_t c = 0; c < SCALING_COUNTS; c++)
         for (size_t p = 0; p < PLACEMENTS; p++)
             scaling->arm[c][p] = -1;
-    for (unsigned slots = 0; (slots = result_next_slots(result, slots)) != 0;) {
+    for (unsigned planned_workers = 0;
+         (planned_workers = result_next_workers(result, planned_workers)) != 0;) {
         if (scaling->ncounts == SCALING_COUNTS)
             return false;
         size_t c = scaling->ncounts++;
-        scaling->counts[c] = slots;
+        scaling->counts[c] = planned_workers;
         for (size_t i = 0; i < result->narms; i++) {
             const struct arm *arm = &result->arms[i];
-            if (is_of_steps(arm) && arm->slots == slots && arm->plan.status == PLAN_OK)
+            if (is_of_steps(arm) && arm->planned_workers == planned_workers &&
+                arm->plan.status == PLAN_OK)
                 scaling->arm[c][placement_of(scaling, arm->placement)] = (int)i;
         }
     }

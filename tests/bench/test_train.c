@@ -33,7 +33,7 @@ struct rank {
     int rc;
 };
 
-static void rank_init(struct rank *rank, unsigned workers, unsigned slots)
+static void rank_init(struct rank *rank, unsigned workers, unsigned planned_workers)
 {
     static const char *const pairs[] = {"rows=64", "cols=32", "sim_work_us=10", "gradient=1M"};
     memset(rank, 0, sizeof(*rank));
@@ -42,7 +42,7 @@ static void rank_init(struct rank *rank, unsigned workers, unsigned slots)
         assert_int_equal(opts_set_pair(bench_train.opts, rank->params, pairs[i], &rank->err), 0);
     rank->ctx = (struct bench_ctx){.params = rank->params,
                                    .workers = workers,
-                                   .slots = slots,
+                                   .planned_workers = planned_workers,
                                    .threads = 1,
                                    .seed = 7,
                                    .device = DEVICE_SIM,
@@ -300,7 +300,7 @@ TEST(train_of_two_machines_has_no_common_clock)
     struct slice slice;
     bool is_one;
     struct bench_ctx ctx = {
-        .peers = &peers, .slots = 2, .workers = 2, .device = DEVICE_SIM, .err = &err};
+        .peers = &peers, .planned_workers = 2, .workers = 2, .device = DEVICE_SIM, .err = &err};
     char id[CLOCKS_ID];
     clocks_id(id);
     if (!id[CLOCKS_ID - 20])

@@ -80,19 +80,19 @@ static struct effect effect_of(const struct fixture_machine *machine, enum place
     }
 }
 
-static unsigned slice_of(const struct fixture_machine *machine, unsigned slots)
+static unsigned slice_of(const struct fixture_machine *machine, unsigned planned_workers)
 {
-    unsigned slice = machine->cpus / slots;
+    unsigned slice = machine->cpus / planned_workers;
     return slice ? slice : 1;
 }
 
 static void make_plan(const struct fixture_machine *machine, struct arm *arm)
 {
-    unsigned slice = slice_of(machine, arm->slots);
+    unsigned slice = slice_of(machine, arm->planned_workers);
     arm->plan.placement = arm->placement;
-    arm->plan.nworkers = arm->slots;
-    arm->plan.workers = must(calloc(arm->slots, sizeof(*arm->plan.workers)));
-    for (unsigned w = 0; w < arm->slots; w++) {
+    arm->plan.nworkers = arm->planned_workers;
+    arm->plan.workers = must(calloc(arm->planned_workers, sizeof(*arm->plan.workers)));
+    for (unsigned w = 0; w < arm->planned_workers; w++) {
         struct plan_worker *worker = &arm->plan.workers[w];
         bool wide = arm->placement == PLACE_NONE || arm->placement == PLACE_SIZED;
         unsigned first = wide || arm->placement == PLACE_SAME ? 0 : w * slice;
@@ -194,7 +194,7 @@ static void make_visits(const struct plan_worker *planned, bool crowded, uint64_
 static void make_observation(const struct fixture_machine *machine, const struct arm *arm,
                              unsigned round, uint64_t *state, struct observation *observation)
 {
-    struct effect effect = effect_of(machine, arm->placement, arm->slots, arm->alone);
+    struct effect effect = effect_of(machine, arm->placement, arm->planned_workers, arm->alone);
     effect.slowdown *= 1 + 0.03 * (fixture_uniform(state) - 0.5);
     *observation = (struct observation){
         .round = round,
@@ -214,8 +214,8 @@ static void make_observation(const struct fixture_machine *machine, const struct
         worker->go_ns = observation->start_ns + 200000000; /* it settles first */
         make_samples(machine, arm, &effect, state, worker);
         make_usage(machine, &effect, planned->threads, worker);
-        bool crowded =
-            arm->slots > 1 && (arm->placement == PLACE_NONE || arm->placement == PLACE_SAME);
+        bool crowded = arm->planned_workers > 1 &&
+                       (arm->placement == PLACE_NONE || arm->placement == PLACE_SAME);
         if (round == 0 && !arm->alone)
             make_visits(planned, crowded, state, worker);
         if (worker->status > observation->status)
@@ -223,15 +223,15 @@ static void make_observation(const struct fixture_machine *machine, const struct
     }
 }
 
-static void make_arm(const struct fixture_machine *machine, size_t placement, unsigned slots,
-                     bool alone, uint64_t *state, struct arm *arm)
+static void make_arm(const struct fixture_machine *machine, size_t placement,
+                     unsigned planned_workers, bool alone, uint64_t *state, struct arm *arm)
 {
     *arm = (struct arm){
         .bench = &plots_bench,
         .params = &bench_params,
         .placement = machine->placements[placement],
-        .workers = alone ? 1 : slots,
-        .slots = slots,
+        .workers = alone ? 1 : planned_workers,
+        .planned_workers = planned_workers,
         .alone = alone,
         .same_as = -1,
     };

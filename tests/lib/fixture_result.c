@@ -74,11 +74,11 @@ void fixture_result_free(struct result *result)
 }
 
 static void plan_worker(struct plan_worker *worker, enum placement placement, unsigned index,
-                        unsigned slots)
+                        unsigned planned_workers)
 {
     bool unpinned =
         placement == PLACE_NONE || placement == PLACE_SIZED || placement == PLACE_PASSIVE;
-    unsigned share = FIXTURE_CPUS / slots;
+    unsigned share = FIXTURE_CPUS / planned_workers;
     unsigned first = unpinned || placement == PLACE_SAME ? 0 : index * share;
     unsigned count = unpinned ? FIXTURE_CPUS : share;
     for (unsigned cpu = first; cpu < first + count; cpu++)
@@ -88,7 +88,8 @@ static void plan_worker(struct plan_worker *worker, enum placement placement, un
     worker->gpu = -1;
 }
 
-static struct arm *add_arm(struct result *result, enum placement placement, unsigned slots)
+static struct arm *add_arm(struct result *result, enum placement placement,
+                           unsigned planned_workers)
 {
     struct arm *grown = realloc(result->arms, (result->narms + 1) * sizeof(*grown));
     assert(grown);
@@ -97,22 +98,23 @@ static struct arm *add_arm(struct result *result, enum placement placement, unsi
     *arm = (struct arm){.bench = &fixture_bench,
                         .params = &fixture_params,
                         .placement = placement,
-                        .workers = slots,
-                        .slots = slots,
+                        .workers = planned_workers,
+                        .planned_workers = planned_workers,
                         .same_as = -1};
     arm->plan.placement = placement;
     return arm;
 }
 
-size_t fixture_add_arm(struct result *result, enum placement placement, unsigned slots, bool alone)
+size_t fixture_add_arm(struct result *result, enum placement placement, unsigned planned_workers,
+                       bool alone)
 {
-    struct arm *arm = add_arm(result, placement, slots);
+    struct arm *arm = add_arm(result, placement, planned_workers);
     arm->alone = alone;
-    arm->workers = alone ? 1 : slots;
-    arm->plan.nworkers = slots;
-    arm->plan.workers = allocate(slots, sizeof(*arm->plan.workers));
-    for (unsigned i = 0; i < slots; i++)
-        plan_worker(&arm->plan.workers[i], placement, i, slots);
+    arm->workers = alone ? 1 : planned_workers;
+    arm->plan.nworkers = planned_workers;
+    arm->plan.workers = allocate(planned_workers, sizeof(*arm->plan.workers));
+    for (unsigned i = 0; i < planned_workers; i++)
+        plan_worker(&arm->plan.workers[i], placement, i, planned_workers);
     return result->narms - 1;
 }
 
@@ -125,10 +127,10 @@ void fixture_add_background(struct result *result, size_t arm)
     plan->workers[plan->nworkers++].background = true;
 }
 
-size_t fixture_add_skipped(struct result *result, enum placement placement, unsigned slots,
-                           const char *reason)
+size_t fixture_add_skipped(struct result *result, enum placement placement,
+                           unsigned planned_workers, const char *reason)
 {
-    struct arm *arm = add_arm(result, placement, slots);
+    struct arm *arm = add_arm(result, placement, planned_workers);
     arm->plan.status = PLAN_SKIPPED;
     (void)snprintf(arm->plan.reason, sizeof(arm->plan.reason), "%s", reason);
     return result->narms - 1;

@@ -27,11 +27,12 @@ void fixture_result_free(struct result *result);
  * Adds an arm without observations and returns its index. `none` and `sized` plan all CPUs for
  * every worker, `same` the first slice, all others one slice each. A baseline is `alone`.
  */
-size_t fixture_add_arm(struct result *result, enum placement placement, unsigned slots, bool alone);
+size_t fixture_add_arm(struct result *result, enum placement placement, unsigned planned_workers,
+                       bool alone);
 /* Adds a background worker, planned as the arm's first one; the arm's rounds have none of it. */
 void fixture_add_background(struct result *result, size_t arm);
-size_t fixture_add_skipped(struct result *result, enum placement placement, unsigned slots,
-                           const char *reason);
+size_t fixture_add_skipped(struct result *result, enum placement placement,
+                           unsigned planned_workers, const char *reason);
 
 /*
  * Adds a round in which every worker did these steps, back to back from its go signal. Each step

@@ -403,7 +403,7 @@ static void add_arm(const struct fixture_scan_machine *machine, struct scan *sca
                         .params = scan->params,
                         .placement = PLACE_NONE,
                         .workers = 1,
-                        .slots = 1,
+                        .planned_workers = 1,
                         .same_as = -1};
     arm->plan.nworkers = 1;
     arm->plan.workers = calloc(1, sizeof(*arm->plan.workers));

@@ -41,7 +41,7 @@ static void add_row(const struct sim *sim, struct sim_run *run, size_t arm, cons
                       .bench = own->bench->name,
                       .device = "none",
                       .workers = own->workers,
-                      .slots = own->slots,
+                      .planned_workers = own->planned_workers,
                       .metric = metric,
                       .better = better,
                       .rounds = (unsigned)n,

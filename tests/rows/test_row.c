@@ -39,11 +39,11 @@ static void make(struct fixture *fixture)
 }
 
 static const struct row *find_of(const struct fixture *fixture, const char *placement,
-                                 unsigned workers, unsigned slots, const char *metric)
+                                 unsigned workers, unsigned planned_workers, const char *metric)
 {
     for (size_t i = 0; i < fixture->result.narms; i++) {
         const struct arm *arm = &fixture->result.arms[i];
-        if (arm->workers == workers && arm->slots == slots &&
+        if (arm->workers == workers && arm->planned_workers == planned_workers &&
             !strcmp(placement_infos[arm->placement].name, placement))
             return rows_find(&fixture->analysis.rows, arm, metric);
     }

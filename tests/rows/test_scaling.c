@@ -4,10 +4,10 @@
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
-static void add(struct result *result, enum placement placement, unsigned slots, bool alone,
-                double step_ms)
+static void add(struct result *result, enum placement placement, unsigned planned_workers,
+                bool alone, double step_ms)
 {
-    size_t arm = fixture_add_arm(result, placement, slots, alone);
+    size_t arm = fixture_add_arm(result, placement, planned_workers, alone);
     for (unsigned round = 0; round < 3; round++)
         (void)fixture_add_even_round(result, arm, round, step_ms, 4);
 }

@@ -88,7 +88,8 @@ static bool find_arm(struct build_run *run)
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
         if (arm->alone || strcmp(arm->bench->name, run->arm->bench->name) != 0 ||
-            arm->placement != run->arm->placement || arm->slots != run->arm->slots)
+            arm->placement != run->arm->placement ||
+            arm->planned_workers != run->arm->planned_workers)
             continue;
         run->recorded_arm = i;
         return true;

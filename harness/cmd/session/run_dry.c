@@ -84,10 +84,11 @@ static void print_plan_line(const struct result *result, const struct arm *arm, 
     char baseline[160];
     if (bench_is_team(arm->bench))
         (void)snprintf(baseline, sizeof(baseline), "solo run: %u worker%s without the background%s",
-                       arm->slots, arm->slots == 1 ? "" : "s", same);
+                       arm->planned_workers, arm->planned_workers == 1 ? "" : "s", same);
     else
         (void)snprintf(baseline, sizeof(baseline), "solo run: %s of %u alone%s",
-                       arms_slices(arm) > 1 ? "in turn, one worker" : "worker 0", arm->slots, same);
+                       arms_slices(arm) > 1 ? "in turn, one worker" : "worker 0",
+                       arm->planned_workers, same);
     if (arm->alone)
         text_wrap(baseline, printf("  %-*s ", width, name), width + 3, stdout);
     else

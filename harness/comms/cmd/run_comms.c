@@ -39,7 +39,7 @@ static size_t index_of(const struct run_comms *comms, const struct arm *arm)
 static const char *name_folder(struct run_comms *comms, const struct arm *arm)
 {
     (void)snprintf(comms->folder, sizeof(comms->folder), "%s/%02zu-%s-%u%s", comms->directory,
-                   index_of(comms, arm), placement_infos[arm->placement].name, arm->slots,
+                   index_of(comms, arm), placement_infos[arm->placement].name, arm->planned_workers,
                    arm->alone ? "-alone" : "");
     return comms->folder;
 }

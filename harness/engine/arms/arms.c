@@ -39,12 +39,12 @@ static bool is_slice(const struct arm *arm, unsigned slot)
     return bitset_count(&workers[slot].cpus) == bitset_count(&workers[0].cpus);
 }
 
-/* The slot of the next such slice, or arm->slots. */
+/* The slot of the next such slice, or arm->planned workers. */
 static unsigned next_slice(const struct arm *arm, unsigned slot)
 {
     do
         slot++;
-    while (slot < arm->slots && !is_slice(arm, slot));
+    while (slot < arm->planned_workers && !is_slice(arm, slot));
     return slot;
 }
 
@@ -53,7 +53,8 @@ unsigned arms_slices(const struct arm *arm)
     unsigned n = 1;
     if (!arm->alone || bench_is_team(arm->bench) || arm->plan.status != PLAN_OK)
         return n;
-    for (unsigned slot = next_slice(arm, 0); slot < arm->slots; slot = next_slice(arm, slot))
+    for (unsigned slot = next_slice(arm, 0); slot < arm->planned_workers;
+         slot = next_slice(arm, slot))
         n++;
     return n;
 }
@@ -71,10 +72,11 @@ unsigned arms_slot(const struct arm *arm, uint64_t seed, unsigned round)
 static bool same_slices(const struct arm *a, const struct arm *b)
 {
     unsigned i = 0, j = 0;
-    for (; i < a->slots && j < b->slots; i = next_slice(a, i), j = next_slice(b, j))
+    for (; i < a->planned_workers && j < b->planned_workers;
+         i = next_slice(a, i), j = next_slice(b, j))
         if (!same_worker(&a->plan.workers[i], &b->plan.workers[j]))
             return false;
-    return i == a->slots && j == b->slots;
+    return i == a->planned_workers && j == b->planned_workers;
 }
 
 static int find_same_baseline(const struct result *result, const struct arm *arm)
@@ -97,26 +99,27 @@ static unsigned least_count(const struct arms_request *request)
 }
 
 static int add_arm(const struct topo *topo, const struct arms_request *request, size_t p,
-                   unsigned slots, bool alone, struct result *result, struct err *err)
+                   unsigned planned_workers, bool alone, struct result *result, struct err *err)
 {
     struct plan_request plan_request = request->plan;
     plan_request.placement = request->placements[p];
-    plan_request.workers = slots;
+    plan_request.workers = planned_workers;
     if (request->background_as_workers)
-        plan_request.background = slots;
+        plan_request.background = planned_workers;
     struct arm arm = {
         .bench = request->bench,
         .params = request->params,
         .variant = request->variant,
         .placement = plan_request.placement,
-        .workers = alone && !bench_is_team(request->bench) ? 1 : slots,
-        .slots = slots,
+        .workers = alone && !bench_is_team(request->bench) ? 1 : planned_workers,
+        .planned_workers = planned_workers,
         .alone = alone,
         .canary = request->canary,
         .same_as = -1,
     };
     /* The smallest of several counts has to be possible: a curve ends where CPUs do. */
-    bool optional = (request->optional && request->optional[p]) || slots > least_count(request);
+    bool optional =
+        (request->optional && request->optional[p]) || planned_workers > least_count(request);
     int rc = optional ? plan_make_or_skip(topo, &plan_request, &arm.plan, err)
                       : plan_make(topo, &plan_request, &arm.plan, err);
     if (rc) {
@@ -134,11 +137,12 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
 }
 
 /* The baseline of workers that run by themselves, or the one of a team. */
-static bool wants_baseline(const struct arms_request *request, unsigned slots, bool have_team)
+static bool wants_baseline(const struct arms_request *request, unsigned planned_workers,
+                           bool have_team)
 {
     bool background = request->plan.background || request->background_as_workers;
     if (!bench_is_team(request->bench))
-        return request->baselines && (slots > 1 || background);
+        return request->baselines && (planned_workers > 1 || background);
     return request->baselines && background && !have_team;
 }
 
@@ -153,10 +157,10 @@ int arms_add(const struct topo *topo, const struct arms_request *request, struct
     for (size_t n = 0; n < request->nworkers; n++) {
         bool have_team = false;
         for (size_t p = 0; p < request->nplacements; p++) {
-            unsigned slots = request->workers[n];
-            int rc = add_arm(topo, request, p, slots, false, result, err);
-            if (!rc && wants_baseline(request, slots, have_team))
-                rc = add_arm(topo, request, p, slots, true, result, err);
+            unsigned planned_workers = request->workers[n];
+            int rc = add_arm(topo, request, p, planned_workers, false, result, err);
+            if (!rc && wants_baseline(request, planned_workers, have_team))
+                rc = add_arm(topo, request, p, planned_workers, true, result, err);
             if (rc)
                 return rc;
             have_team = have_team || result->arms[result->narms - 1].alone;

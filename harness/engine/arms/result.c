@@ -53,7 +53,9 @@ enum device arm_device(const struct result *result, const struct arm *arm)
 
 unsigned arm_background(const struct arm *arm)
 {
-    return arm->alone || arm->plan.nworkers < arm->slots ? 0 : arm->plan.nworkers - arm->slots;
+    return arm->alone || arm->plan.nworkers < arm->planned_workers
+               ? 0
+               : arm->plan.nworkers - arm->planned_workers;
 }
 
 const struct plan_worker *
@@ -63,13 +65,14 @@ observation_planned(const struct arm *arm, const struct observation *observation
     return slot < arm->plan.nworkers ? &arm->plan.workers[slot] : NULL;
 }
 
-unsigned result_next_slots(const struct result *result, unsigned after)
+unsigned result_next_workers(const struct result *result, unsigned after)
 {
     unsigned next = 0;
     for (size_t i = 0; i < result->narms; i++) {
-        unsigned slots = result->arms[i].bench->scan ? 0 : result->arms[i].slots;
-        if (slots > after && (!next || slots < next))
-            next = slots;
+        unsigned planned_workers =
+            result->arms[i].bench->scan ? 0 : result->arms[i].planned_workers;
+        if (planned_workers > after && (!next || planned_workers < next))
+            next = planned_workers;
     }
     return next;
 }

@@ -102,17 +102,18 @@ struct arm {
     const void *params;
     const struct variant *variant; /* borrowed; NULL = none, as everywhere but in an ab */
     enum placement placement;
-    unsigned workers; /* foreground: slots, or 1 for a baseline of workers that run by themselves */
-    unsigned slots;   /* the machine is planned for this many foreground workers */
-    bool alone;       /* baseline, on the idle machine: one worker of the plan for `slots`, each in
-                         its turn (arms_slot), or, where it is a scan `gang`, all of them without
-                         the background */
-    bool idle;        /* it is not measured in the coming round: a search has no use for it */
-    double limit_s;   /* a step is cut off after so long, where the run's own limit is longer; 0 =
-                         by that alone */
-    bool canary; /* shows how the machine itself is, beside the arms of a run: behind them all */
-    int same_as; /* index of an earlier baseline with the identical plans, else -1 */
-    struct plan plan; /* whole plan for `slots`, background included */
+    unsigned workers; /* foreground: planned workers, or 1 for a baseline of workers that run by
+                         themselves */
+    unsigned planned_workers; /* the machine is planned for this many foreground workers */
+    bool alone; /* baseline, on the idle machine: one worker of the plan for `planned_workers`, each
+                   in its turn (arms_slot), or, where it is a scan `gang`, all of them without the
+                   background */
+    bool idle;  /* it is not measured in the coming round: a search has no use for it */
+    double limit_s; /* a step is cut off after so long, where the run's own limit is longer; 0 =
+                       by that alone */
+    bool canary;    /* shows how the machine itself is, beside the arms of a run: behind them all */
+    int same_as;    /* index of an earlier baseline with the identical plans, else -1 */
+    struct plan plan; /* whole plan for `planned_workers`, background included */
     size_t nobservations;
     struct observation *observations; /* finished ones, in round order */
 };
@@ -167,7 +168,7 @@ observation_planned(const struct arm *arm, const struct observation *observation
 size_t result_measured(const struct result *result);
 
 /* The next larger number of workers among arms with steps; 0 = there is none. */
-unsigned result_next_slots(const struct result *result, unsigned after);
+unsigned result_next_workers(const struct result *result, unsigned after);
 
 void observation_free(struct observation *observation);
 

@@ -63,7 +63,7 @@ void observe_write_orders(struct observer *o)
         worker->plan = o->arm->plan.workers[slot];
         worker->index = behind ? i - o->foreground : o->first + i;
         worker->team = behind ? o->nworkers - o->foreground : o->arm->workers;
-        worker->slots = behind ? worker->team : o->arm->slots;
+        worker->planned_workers = behind ? worker->team : o->arm->planned_workers;
         worker->device = bench_device(bench, config->run->device, config->run->transport);
         worker->seed = config->run->seed + slot;
         worker->round_seed = arms_round_seed(config->run->seed, o->round);
@@ -140,7 +140,7 @@ void observe_close(struct observer *o)
 
 void observe_find_ours(struct observer *o)
 {
-    o->behind = o->arm->slots;
+    o->behind = o->arm->planned_workers;
     if (!o->rank_ops) {
         o->foreground = o->arm->workers;
         o->nworkers = o->foreground + arm_background(o->arm);

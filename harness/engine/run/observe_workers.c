@@ -309,7 +309,7 @@ static int make_own(const struct observer *o, unsigned i, struct own_command *ow
         (void)snprintf(own->output, sizeof(own->output), "%.3800s/%.40s-%u%s-worker%u.txt",
                        o->config->outputs,
                        arm->variant ? arm->variant->name : placement_infos[arm->placement].name,
-                       arm->slots, arm->alone ? "-alone" : "", i);
+                       arm->planned_workers, arm->alone ? "-alone" : "", i);
     own->command.output = own->output[0] ? own->output : NULL;
     return expand_words(&values, own, err);
 }

@@ -50,8 +50,8 @@ struct shared_worker {
     char bench[SHARED_BENCH_NAME_MAX];
     unsigned char params[BENCH_PARAMS_MAX];
     struct plan_worker plan;
-    unsigned index, team; /* index among `team` workers of the same role */
-    unsigned slots;       /* that the machine was planned for */
+    unsigned index, team;     /* index among `team` workers of the same role */
+    unsigned planned_workers; /* that the machine was planned for */
     enum device device;
     char pci_bdf[PCI_BDF_MAX];
     uint64_t seed, round_seed;

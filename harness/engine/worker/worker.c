@@ -379,7 +379,7 @@ static void fill_context(struct worker *w)
         .params = slot->params,
         .worker = slot->index,
         .workers = slot->team,
-        .slots = slot->slots,
+        .planned_workers = slot->planned_workers,
         .background = slot->plan.background,
         .threads = slot->plan.threads,
         .seed = slot->seed,

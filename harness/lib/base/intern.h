@@ -18,7 +18,7 @@ struct intern {
     uint32_t n;
     struct intern_entry *entries; /* owned, as the next two */
     char *text;                   /* of all strings, each with its 0 */
-    uint32_t *slots;              /* open addressing, a power of two; number + 1, 0 = free */
+    uint32_t *planned_workers;    /* open addressing, a power of two; number + 1, 0 = free */
     size_t capacity, used, text_capacity, nslots;
 };
 

@@ -1,4 +1,4 @@
-/* Devices on the PCI bus: links, errors, slots. Declared in facts.h. */
+/* Devices on the PCI bus: links, errors, planned workers. Declared in facts.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -118,8 +118,8 @@ static bool is_address(const char *name)
     return colons == 2 && strlen(name) < PCI_BDF_MAX;
 }
 
-/* /sys/bus/pci/slots/NAME/address has "0000:3b:00": the device without its function. */
-static void read_slots(const char *root, struct facts *facts)
+/* /sys/bus/pci/planned workers/NAME/address has "0000:3b:00": the device without its function. */
+static void read_planned_workers(const char *root, struct facts *facts)
 {
     char path[PATH_MAX], address[PCI_BDF_MAX];
     (void)snprintf(path, sizeof(path), "%s/sys/bus/pci/slots", root);
@@ -172,7 +172,7 @@ int facts_read_pci(const char *root, struct facts *facts, struct err *err)
     (void)other_gpus_format(&others, facts->other_gpus, sizeof(facts->other_gpus));
     if (facts->ndevices)
         qsort(facts->devices, facts->ndevices, sizeof(*facts->devices), by_address);
-    read_slots(root, facts);
+    read_planned_workers(root, facts);
     return rc;
 }
 

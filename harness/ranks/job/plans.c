@@ -31,7 +31,7 @@ static void describe(const struct job *job, const struct topo *topo, const struc
     memcpy(share->reason, arm->plan.reason, sizeof(share->reason));
     if (arm->plan.status != PLAN_OK)
         return;
-    share->background = arm->plan.nworkers - arm->slots;
+    share->background = arm->plan.nworkers - arm->planned_workers;
     share->mine = arm->plan.workers[job->plan_rank];
     sign(job, topo, &share->mine);
 }
@@ -40,14 +40,14 @@ static void describe(const struct job *job, const struct topo *topo, const struc
 static int join_background(struct job *job, const struct topo *topo, struct arm *arm,
                            struct plan_worker *into, struct err *err)
 {
-    unsigned each = arm->plan.nworkers - arm->slots;
+    unsigned each = arm->plan.nworkers - arm->planned_workers;
     size_t bytes = each * sizeof(struct plan_worker);
     struct plan_worker *all = each ? calloc(job->world.size, bytes) : NULL;
     if (!each)
         return 0;
     if (!all)
         return err_set(err, -ENOMEM, "no memory to plan %u ranks", job->world.size);
-    struct plan_worker *mine = &arm->plan.workers[arm->slots];
+    struct plan_worker *mine = &arm->plan.workers[arm->planned_workers];
     for (unsigned i = 0; i < each; i++) {
         sign(job, topo, &mine[i]);
         mine[i].background = job->plan_rank == 0; /* of others: not to be started */
@@ -74,7 +74,7 @@ static int join_plans(struct job *job, const struct topo *topo, const struct sha
     free(arm->plan.workers);
     arm->plan.workers = workers;
     arm->plan.nworkers = n;
-    arm->slots = size;
+    arm->planned_workers = size;
     arm->workers = size;
     return rc;
 }
@@ -104,7 +104,7 @@ static void skip_everywhere(const struct job *job, const struct share *all,
                    everywhere ? "" : ": ", skipped->reason);
     if (everywhere)
         memcpy(arm->plan.reason, skipped->reason, sizeof(arm->plan.reason));
-    arm->slots = arm->workers = job->world.size;
+    arm->planned_workers = arm->workers = job->world.size;
 }
 
 /* All must speak of the same arm, and of as many background workers. */
@@ -157,6 +157,6 @@ int job_plan_spread(struct job *job, const struct topo *topo, struct result *res
 unsigned job_plan_background(const struct job *job, const struct arm *arm, unsigned *first)
 {
     unsigned each = arm_background(arm) / job->leaders;
-    *first = arm->slots + job->leaders_before * each;
+    *first = arm->planned_workers + job->leaders_before * each;
     return job->plan_rank ? 0 : each;
 }

@@ -11,8 +11,8 @@
 /*
  * On entry each arm's plan is for the job->plan_size ranks of this machine. On return it is for
  * all: worker r is rank r, each planned on its own machine, then the background workers of every
- * machine; arm->slots counts all ranks. An arm that one machine cannot express is skipped on all,
- * for that machine's reason. -EINVAL on all ranks where machines plan different arms.
+ * machine; arm->planned workers counts all ranks. An arm that one machine cannot express is skipped
+ * on all, for that machine's reason. -EINVAL on all ranks where machines plan different arms.
  */
 int job_plan_spread(struct job *job, const struct topo *topo, struct result *result,
                     struct err *err);

@@ -135,9 +135,9 @@ static int unpack_rank(const struct job *job, unsigned rank, const struct share 
 static int join_workers(struct job *job, const struct arm *arm, const struct share *shares,
                         unsigned char *parcels, size_t most, struct observation *out)
 {
-    unsigned behind = arm->slots;
+    unsigned behind = arm->planned_workers;
     struct observation all = *out;
-    all.nworkers = arm->slots + arm_background(arm);
+    all.nworkers = arm->planned_workers + arm_background(arm);
     all.gpus = NULL;
     all.ngpus = 0;
     all.workers = calloc(all.nworkers, sizeof(*all.workers));

@@ -37,7 +37,7 @@ static bool goes_below(const struct result *result, const struct arm *a, const s
     if (part_a != part_b)
         return part_a < part_b;
     size_t place_a = first_like(result, a, true), place_b = first_like(result, b, true);
-    return place_a != place_b ? place_a < place_b : a->slots <= b->slots;
+    return place_a != place_b ? place_a < place_b : a->planned_workers <= b->planned_workers;
 }
 
 int lines_make(const struct figure_data *data, struct lines *lines, struct err *err)
@@ -56,8 +56,8 @@ int lines_make(const struct figure_data *data, struct lines *lines, struct err *
         for (; at > 0 && !goes_below(result, &result->arms[lines->arm[at - 1]], arm); at--)
             lines->arm[at] = lines->arm[at - 1];
         lines->arm[at] = i;
-        bool same = lines->n == 1 || lines->workers == arm->slots;
-        lines->workers = same ? arm->slots : 0;
+        bool same = lines->n == 1 || lines->workers == arm->planned_workers;
+        lines->workers = same ? arm->planned_workers : 0;
     }
     if (lines->n)
         return 0;
@@ -107,11 +107,12 @@ char *lines_format_label(const struct figure_data *data, const struct lines *lin
 {
     const struct arm *arm = lines_arm(data, lines, line);
     if (arm->alone)
-        (void)snprintf(buf, size, "alone on 1/%u", arm->slots);
+        (void)snprintf(buf, size, "alone on 1/%u", arm->planned_workers);
     else
         (void)snprintf(buf, size, "%s", placement_infos[arm->placement].name);
     if (!arm->alone && !lines->workers)
-        text_append(buf, size, ", ", "%u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
+        text_append(buf, size, ", ", "%u worker%s", arm->planned_workers,
+                    arm->planned_workers == 1 ? "" : "s");
     if (has_several_benches(data->result))
         text_append(buf, size, ", ", "%s", arm->bench->name);
     for (const struct opt *opt = arm->bench->opts; opt && opt->name; opt++) {

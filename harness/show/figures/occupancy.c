@@ -50,7 +50,7 @@ struct map {
     struct lines lines;
     size_t npanels;
     struct panel *panels;
-    unsigned slots;
+    unsigned planned_workers;
     bool background;
     struct bitset cpus; /* all that were planned or seen: a line each, or a share of one */
     unsigned ncpus, per_row;
@@ -93,14 +93,14 @@ static int choose_panels(const struct figure_data *data, struct map *map, struct
     for (size_t i = 0; i < map->lines.n; i++) {
         const struct arm *arm = lines_arm(data, &map->lines, i);
         const struct observation *observation = marked_observation(arm);
-        if (!observation || arm->slots < map->slots)
+        if (!observation || arm->planned_workers < map->planned_workers)
             continue;
-        if (arm->slots > map->slots)
+        if (arm->planned_workers > map->planned_workers)
             map->npanels = 0;
-        map->slots = arm->slots;
+        map->planned_workers = arm->planned_workers;
         map->panels[map->npanels++] = (struct panel){i, arm, observation};
     }
-    map->lines.workers = map->slots; /* the panels' names need not repeat it */
+    map->lines.workers = map->planned_workers; /* the panels' names need not repeat it */
     return map->npanels ? 0 : err_set(err, -ENODATA, "no worker noted which CPUs it ran on");
 }
 
@@ -317,11 +317,11 @@ static void put_map(const struct figure_data *data, struct map *map, const unsig
                    "Seen on a CPU in the last %.0f ms. First round%s%s. Lost: relative to the best",
                    (double)map->hold_ns * 1e-6, map->busiest ? ", its busiest stretch" : "",
                    map->per_row > 1 ? ". Neighbouring CPUs share a line" : "");
-    dat_put_heading(data, "which workers share a CPU, and what is lost", map->slots, how,
+    dat_put_heading(data, "which workers share a CPU, and what is lost", map->planned_workers, how,
                     "panels rows bins bin_ms workers background stretch repeats", out);
     (void)fprintf(out, " %zu %u %d %.9g %u %d %d %u\n", map->npanels, map_rows(map), BINS,
-                  (double)map->span_ns * 1e-6 / BINS, map->slots, map->background, map->busiest,
-                  map_repeats(map));
+                  (double)map->span_ns * 1e-6 / BINS, map->planned_workers, map->background,
+                  map->busiest, map_repeats(map));
     put_ticks(map, out);
     dat_block("panels", "number name", out);
     for (size_t p = 0; p < map->npanels; p++)

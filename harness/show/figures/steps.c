@@ -40,15 +40,16 @@ static void put_missing(const struct figure_data *data, const struct lines *line
 }
 
 /* 0, 1, 2 ... for the first, second, third number of workers among the lines. */
-static unsigned style_of(const struct figure_data *data, const struct lines *lines, unsigned slots)
+static unsigned style_of(const struct figure_data *data, const struct lines *lines,
+                         unsigned planned_workers)
 {
     unsigned smaller = 0;
     for (size_t i = 0; i < lines->n; i++) {
-        unsigned other = lines_arm(data, lines, i)->slots;
+        unsigned other = lines_arm(data, lines, i)->planned_workers;
         bool first = true;
         for (size_t k = 0; k < i; k++)
-            first = first && lines_arm(data, lines, k)->slots != other;
-        smaller += first && other < slots;
+            first = first && lines_arm(data, lines, k)->planned_workers != other;
+        smaller += first && other < planned_workers;
     }
     return smaller % STYLES;
 }
@@ -93,7 +94,8 @@ int figure_efficiency(const struct figure_data *data, FILE *out, struct err *err
         format_efficiency(row, text, sizeof(text));
         (void)fprintf(out, "-%zu %s %.9g %.9g %.9g %u %s\n", i + 1,
                       lines_text(data, &lines, i).quoted, row->median, row->ci_low, row->ci_high,
-                      style_of(data, &lines, row->slots), dat_text(text, sizeof(text)).quoted);
+                      style_of(data, &lines, row->planned_workers),
+                      dat_text(text, sizeof(text)).quoted);
     }
     put_missing(data, &lines, "efficiency", out);
     lines_free(&lines);

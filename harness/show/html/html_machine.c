@@ -324,7 +324,8 @@ static void print_placement(const struct drawing *drawing, const struct arm *arm
     const struct placement_info *info = &placement_infos[arm->placement];
     (void)fputs("<figure class=\"card\"><figcaption>", out);
     html_element("b", out, "%s", info->name);
-    (void)fprintf(out, ", %u worker%s%s</figcaption>\n", arm->slots, arm->slots == 1 ? "" : "s",
+    (void)fprintf(out, ", %u worker%s%s</figcaption>\n", arm->planned_workers,
+                  arm->planned_workers == 1 ? "" : "s",
                   info->pinned ? "" : ", not pinned: each may run on any of its CPUs");
     (void)fprintf(out,
                   "<svg class=\"machine\" role=\"img\" viewBox=\"-1 -1 %u %u\" "
@@ -348,7 +349,7 @@ static bool is_first(const struct result *result, size_t index)
     const struct arm *arm = &result->arms[index];
     for (size_t i = 0; i < index; i++)
         if (!result->arms[i].alone && result->arms[i].placement == arm->placement &&
-            result->arms[i].slots == arm->slots)
+            result->arms[i].planned_workers == arm->planned_workers)
             return false;
     return !arm->alone && !arm->canary && arm->plan.status == PLAN_OK && arm->plan.nworkers;
 }

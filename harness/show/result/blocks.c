@@ -61,8 +61,8 @@ char *block_name(const struct block *block, char *buf, size_t size)
     char what[96];
     const struct arm *arm = arm_of(block, 0);
     (void)format_params(block->analysis->result, arm, what, sizeof(what));
-    (void)snprintf(buf, size, "%s, %u worker%s%s%s", arm->bench->name, arm->slots,
-                   arm->slots == 1 ? "" : "s", what[0] ? ", " : "", what);
+    (void)snprintf(buf, size, "%s, %u worker%s%s%s", arm->bench->name, arm->planned_workers,
+                   arm->planned_workers == 1 ? "" : "s", what[0] ? ", " : "", what);
     return buf;
 }
 
@@ -74,7 +74,8 @@ static bool has_steps(const struct analysis *analysis, const struct arm *arm)
 
 static bool same_block(const struct arm *a, const struct arm *b)
 {
-    return a->bench == b->bench && a->params == b->params && a->slots == b->slots;
+    return a->bench == b->bench && a->params == b->params &&
+           a->planned_workers == b->planned_workers;
 }
 
 static bool was_before(const struct analysis *analysis, size_t at)
@@ -133,7 +134,7 @@ static void add_solo(struct block *block)
         block->solo[kind] = -1;
         if (kind == BASELINE_ALONE || arm < 0 || !arms[arm].alone ||
             !rows_find(&block->analysis->rows, &arms[arm], "step_time") ||
-            (kind == BASELINE_SLICE && arm_of(block, 0)->slots == 1))
+            (kind == BASELINE_SLICE && arm_of(block, 0)->planned_workers == 1))
             continue;
         block->gain[n] = (struct paired_ratio){0, NAN, NAN, NAN, false};
         block->arm[n] = (size_t)arm;

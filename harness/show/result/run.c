@@ -23,7 +23,7 @@ static void add_title(const struct result *result, struct doc *doc)
     char rounds[48];
     bool feeds_none = result->narms > 0;
     for (size_t i = 0; i < result->narms; i++) {
-        unsigned n = rounds_cpus(result, result->arms[i].slots);
+        unsigned n = rounds_cpus(result, result->arms[i].planned_workers);
         cpus = n > cpus ? n : cpus;
         feeds_none = feeds_none && bench_feeds_none(result->arms[i].bench);
     }
@@ -206,9 +206,10 @@ static const struct row *least(const struct block *block, const char *metric)
     for (size_t i = 0; i < result->narms; i++) {
         size_t at = 0;
         const struct arm *arm = &result->arms[i], *of = arm_at(block, 0);
-        const struct row *row = arm->bench == of->bench && arm->slots == of->slots
-                                    ? rows_next(&block->analysis->rows, arm, metric, &at)
-                                    : NULL;
+        const struct row *row =
+            arm->bench == of->bench && arm->planned_workers == of->planned_workers
+                ? rows_next(&block->analysis->rows, arm, metric, &at)
+                : NULL;
         if (row && (!found || row->median < found->median))
             found = row;
     }
@@ -241,7 +242,8 @@ static struct doc_table *begin_table(const struct block *block, struct doc *doc)
     char rate[CELL];
     const struct arm *arm = arm_at(block, 0);
     struct doc_table *table = doc_table(doc);
-    doc_column(table, DOC_LABEL, "%u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
+    doc_column(table, DOC_LABEL, "%u worker%s", arm->planned_workers,
+               arm->planned_workers == 1 ? "" : "s");
     doc_column(table, DOC_NUMBER, "%s", bench_rate_unit(arm->bench, rate, sizeof(rate)));
     doc_column(table, DOC_NUMBER, "speed-up");
     doc_column(table, DOC_NUMBER, "%s", advice_interval_name(block->analysis->result->rounds_done));
@@ -260,13 +262,13 @@ static void add_block(const struct block *block, bool named, struct doc *doc)
     doc_gap(doc);
     if (named)
         doc_heading(doc, "%s", block_name(block, name, sizeof(name)));
-    for (size_t i = 0; i < block->n && arm_at(block, i)->slots > 1; i++)
+    for (size_t i = 0; i < block->n && arm_at(block, i)->planned_workers > 1; i++)
         if (add_shared_gpus(block, i, doc))
             break; /* of the others it is the same, but where memory is remote */
     struct doc_table *table = begin_table(block, doc);
     for (size_t i = 0; i < block->n; i++)
         add_arm(block, i, block_arm_name(block, i), table);
-    (void)snprintf(name, sizeof(name), "solo 1/%u", arm_at(block, 0)->slots);
+    (void)snprintf(name, sizeof(name), "solo 1/%u", arm_at(block, 0)->planned_workers);
     if (block->solo[BASELINE_SLICE] >= 0)
         add_arm(block, (size_t)block->solo[BASELINE_SLICE], name, table);
     if (block->solo[BASELINE_SINGLE] >= 0)
@@ -325,9 +327,10 @@ static void add_blocks(const struct analysis *analysis, struct doc *doc)
     bool any = false, mixed = is_mixed(analysis->result), starred = false;
     for (size_t at = 0; block_next(analysis, &at, &block); block_free(&block))
         starred = starred || block.made.arm >= 0;
-    for (unsigned slots = 0; (slots = result_next_slots(analysis->result, slots)) != 0;)
+    for (unsigned planned_workers = 0;
+         (planned_workers = result_next_workers(analysis->result, planned_workers)) != 0;)
         for (size_t at = 0; block_next(analysis, &at, &block); block_free(&block)) {
-            if (arm_at(&block, 0)->slots != slots)
+            if (arm_at(&block, 0)->planned_workers != planned_workers)
                 continue;
             if (!any)
                 add_legend(&block, starred, doc);

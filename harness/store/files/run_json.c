@@ -123,8 +123,8 @@ static json_t *arm_at(const void *of, size_t index)
         "summary:o plan:o observations:o",
         arm->bench->name, run_json_options(arm->bench->opts, arm->params),
         opts_format(arm->bench->opts, arm->params, params, sizeof(params)),
-        placement_infos[arm->placement].name, arm->workers, arm->slots, arm->alone, arm->canary,
-        arm->same_as,
+        placement_infos[arm->placement].name, arm->workers, arm->planned_workers, arm->alone,
+        arm->canary, arm->same_as,
         record->verdict ? from_analysis(&record->verdict->analysis, index) : json_null(),
         plan_to_json(record->topo, &arm->plan, arm->observations, arm->nobservations),
         json_value_array(arm, arm->nobservations, observation_at));

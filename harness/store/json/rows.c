@@ -65,7 +65,8 @@ static int first_arm(const struct analysis *analysis)
     const struct arm *arms = analysis->result->arms;
     int found = -1;
     for (size_t i = 0; i < analysis->result->narms; i++)
-        if (recommend_is_first(analysis, i) && (found < 0 || arms[i].slots > arms[found].slots))
+        if (recommend_is_first(analysis, i) &&
+            (found < 0 || arms[i].planned_workers > arms[found].planned_workers))
             found = (int)i;
     return found;
 }
@@ -83,6 +84,6 @@ json_t *recommended_to_json(const struct analysis *analysis, const struct findin
     return json_value_object(
         "setting:t placement:t workers:i relative_to:t speed_up:r low:r high:r rounds:z command:T",
         arm_name(&arms[made.arm]), placement_infos[arms[made.arm].placement].name,
-        arms[made.arm].slots, arm_name(&arms[made.reference]), made.gain.median, made.gain.low,
-        made.gain.high, made.gain.rounds, command);
+        arms[made.arm].planned_workers, arm_name(&arms[made.reference]), made.gain.median,
+        made.gain.low, made.gain.high, made.gain.rounds, command);
 }

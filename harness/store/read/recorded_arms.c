@@ -219,7 +219,7 @@ static int fill_arm(struct recorded *recorded, size_t index, const struct bench 
     struct err why = {0};
     int rc = take_count(json, "workers", 1, RECORDED_WORKERS_MOST, &arm->workers, &why);
     if (!rc)
-        rc = take_count(json, "slots", 1, RECORDED_WORKERS_MOST, &arm->slots, &why);
+        rc = take_count(json, "slots", 1, RECORDED_WORKERS_MOST, &arm->planned_workers, &why);
     if (!rc && arm->same_as >= (int)recorded->result.narms)
         rc = err_set(&why, -EINVAL, "same_as is of no arm");
     if (!rc)

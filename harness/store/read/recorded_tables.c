@@ -61,8 +61,8 @@ static int check_place(const struct csv_reader *reader, const struct recorded *r
 {
     const struct result *result = &recorded->result;
     unsigned long long workers;
-    char slots[32];
-    text_set(slots, "slots=%u", arm->slots);
+    char planned_workers[32];
+    text_set(planned_workers, "slots=%u", arm->planned_workers);
     if (strcmp(cells[RUN_ID], result->run_id) != 0)
         return csv_refuse(reader, err, "of run '%.60s', run.json is of '%.60s'", cells[RUN_ID],
                           result->run_id);
@@ -74,7 +74,7 @@ static int check_place(const struct csv_reader *reader, const struct recorded *r
         return rc;
     if (strcmp(cells[PLACEMENT], placement_infos[arm->placement].name) != 0 ||
         strcmp(cells[ROLE], row_role(arm)) != 0 || strcmp(cells[BENCH], arm->bench->name) != 0 ||
-        workers != arm->workers || !row_params_have(cells[PARAMS], slots))
+        workers != arm->workers || !row_params_have(cells[PARAMS], planned_workers))
         return csv_refuse(reader, err, "not what run.json says: %s of %.40s, %s, workers=%u here",
                           row_role(arm), arm->bench->name, placement_infos[arm->placement].name,
                           arm->workers);
@@ -189,8 +189,12 @@ static int read_row(struct csv_reader *reader, const struct recorded *recorded,
     int rc = csv_read(reader, cells, n, err);
     if (rc <= 0)
         return rc;
-    *row = (struct row){
-        .arm = arm, .slots = arm->slots, .placement = "", .role = "", .bench = "", .metric = ""};
+    *row = (struct row){.arm = arm,
+                        .planned_workers = arm->planned_workers,
+                        .placement = "",
+                        .role = "",
+                        .bench = "",
+                        .metric = ""};
     rc = check_place(reader, recorded, arm, cells, err);
     for (size_t i = 0; i < n && !rc; i++) {
         rc = check_cell(reader, &row_columns[i], cells[i], err);

@@ -65,8 +65,8 @@ char *fleet_key_format(const char *key, char *buf, size_t size)
     char part[FLEET_COLUMNS][FLEET_KEY_MAX];
     for (int i = 0; i < FLEET_COLUMNS; i++)
         (void)fleet_key_column(key, (enum fleet_column)i, part[i], sizeof(part[i]));
-    const char *slots = strstr(part[FLEET_PARAMS], "slots=");
-    const char *at = slots ? strchr(slots, ';') : NULL; /* of a scan's value */
+    const char *planned_workers = strstr(part[FLEET_PARAMS], "slots=");
+    const char *at = planned_workers ? strchr(planned_workers, ';') : NULL; /* of a scan's value */
     (void)snprintf(buf, size, "%s of %s", part[FLEET_METRIC], part[FLEET_BENCH]);
     if (!at || !at[1])
         text_append(buf, size, ", ", "%s, %s workers", part[FLEET_PLACEMENT], part[FLEET_WORKERS]);

@@ -144,7 +144,7 @@ char *advice_command(const struct result *result, const struct arm *arm, char *b
     if (arm_background(arm))
         text_set(options, " --background-workers %u", arm_background(arm));
     text_add(options, "%s", result->plan_options);
-    return advice_place(result, arm->slots, arm->placement, options, buf, size);
+    return advice_place(result, arm->planned_workers, arm->placement, options, buf, size);
 }
 
 static const enum placement fixes[] = {PLACE_SIZED, PLACE_PASSIVE};
@@ -246,7 +246,7 @@ static int find_fix(const struct story *story, enum placement placement)
         const struct arm *arm = &story->result->arms[at];
         const struct arm *like = &story->result->arms[story->made.arm];
         if (arm->placement == placement && !arm->alone && arm->bench == like->bench &&
-            arm->params == like->params && arm->slots == like->slots &&
+            arm->params == like->params && arm->planned_workers == like->planned_workers &&
             !isnan(rounds_of(story, at)->rate) && rounds_of(story, at)->status <= STATUS_NOISY)
             return at;
     }
@@ -325,8 +325,8 @@ static void report_same_plans(const struct story *story, struct finding *advice)
 {
     const struct arm *arms = story->result->arms, *reference = &arms[story->made.reference];
     for (size_t i = 0; i < story->result->narms; i++)
-        if (&arms[i] != reference && arms[i].slots == reference->slots && !arms[i].alone &&
-            arm_same_plan(&arms[i], reference))
+        if (&arms[i] != reference && arms[i].planned_workers == reference->planned_workers &&
+            !arms[i].alone && arm_same_plan(&arms[i], reference))
             text_set(advice->sentence, "the placements possible here give the workers the same "
                                        "CPUs and threads: differences are chance.");
 }

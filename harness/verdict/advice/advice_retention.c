@@ -59,7 +59,8 @@ bool advice_is_loaded(const struct analysis *analysis, const struct arm *idle,
 {
     size_t at = 0;
     return !arm->alone && arm->bench == idle->bench && arm->params == idle->params &&
-           arm->slots == idle->slots && rows_next(&analysis->rows, arm, "retention", &at);
+           arm->planned_workers == idle->planned_workers &&
+           rows_next(&analysis->rows, arm, "retention", &at);
 }
 
 /* By the rule of recommend.h, at what each keeps least of: by more than chance and the tolerance.

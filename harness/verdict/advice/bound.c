@@ -199,13 +199,13 @@ static void add(const struct subject *of, struct findings *findings)
 }
 
 /* The largest number of workers of that benchmark and parameters. */
-static unsigned most_slots(const struct result *result, const struct arm *like)
+static unsigned most_planned_workers(const struct result *result, const struct arm *like)
 {
     unsigned most = 0;
     for (size_t i = 0; i < result->narms; i++) {
         const struct arm *arm = &result->arms[i];
         if (arm->bench == like->bench && arm->params == like->params && !arm->alone)
-            most = arm->slots > most ? arm->slots : most;
+            most = arm->planned_workers > most ? arm->planned_workers : most;
     }
     return most;
 }
@@ -218,7 +218,8 @@ void bound_find(const struct analysis *analysis, struct findings *findings)
         int slice = analysis->rounds.arms[i].baseline[BASELINE_SLICE];
         const struct subject subject = {
             .analysis = analysis, .arm = arm, .alone = slice < 0 ? NULL : &result->arms[slice]};
-        if (!arm->bench->stages || arm->alone || arm->slots != most_slots(result, arm))
+        if (!arm->bench->stages || arm->alone ||
+            arm->planned_workers != most_planned_workers(result, arm))
             continue;
         const struct recommendation made = recommend_make(analysis, arm);
         int shown = made.arm < 0 ? made.best : made.arm;

@@ -58,7 +58,8 @@ static bool has_choice(const struct result *result, const struct arm *arm)
 static bool competes(const struct result *result, const struct arm *a, const struct arm *b)
 {
     return has_choice(result, a) && has_choice(result, b) && a->bench == b->bench &&
-           a->params == b->params && (a->slots == b->slots || result->purpose == PURPOSE_TUNE);
+           a->params == b->params &&
+           (a->planned_workers == b->planned_workers || result->purpose == PURPOSE_TUNE);
 }
 
 bool recommend_is_first(const struct analysis *analysis, size_t arm)

@@ -12,11 +12,12 @@
 void verdict_add_placement(const struct analysis *analysis, struct findings *findings)
 {
     const struct result *result = analysis->result;
-    unsigned most = 0, least = result_next_slots(result, 0);
-    for (unsigned slots = least; slots; slots = result_next_slots(result, slots))
-        most = slots;
+    unsigned most = 0, least = result_next_workers(result, 0);
+    for (unsigned planned_workers = least; planned_workers;
+         planned_workers = result_next_workers(result, planned_workers))
+        most = planned_workers;
     for (size_t i = 0; i < result->narms; i++) {
-        if (result->arms[i].slots != most || !recommend_is_first(analysis, i))
+        if (result->arms[i].planned_workers != most || !recommend_is_first(analysis, i))
             continue;
         const struct finding advice = advice_make(analysis, &result->arms[i]);
         if (advice.sentence[0] && most != least)

@@ -17,16 +17,17 @@ static const enum finding_severity severities[STATUSES] = {
 
 char *statuses_name_arm(const struct result *result, const struct arm *arm, char *buf, size_t size)
 {
-    char what[96], slots[32] = "";
+    char what[96], planned_workers[32] = "";
     if (arm->bench->scan) {
         (void)format_arm(result, arm, NULL, what, sizeof(what));
         (void)snprintf(buf, size, "%s%s%s", arm->bench->name, what[0] ? ", " : "", what);
         return buf;
     }
-    if (result_next_slots(result, result_next_slots(result, 0)))
-        text_set(slots, ", %u worker%s", arm->slots, arm->slots == 1 ? "" : "s");
+    if (result_next_workers(result, result_next_workers(result, 0)))
+        text_set(planned_workers, ", %u worker%s", arm->planned_workers,
+                 arm->planned_workers == 1 ? "" : "s");
     (void)snprintf(buf, size, "%s%s%s%s%s", placement_infos[arm->placement].name,
-                   arm->alone ? " alone" : "", slots, arm->variant ? ", variant " : "",
+                   arm->alone ? " alone" : "", planned_workers, arm->variant ? ", variant " : "",
                    arm->variant ? arm->variant->name : "");
     return buf;
 }
@@ -197,19 +198,20 @@ static void add_values(const struct search *search)
     findings_free(&of_arms);
 }
 
-static bool is_not_here(const struct arm *arm, unsigned slots)
+static bool is_not_here(const struct arm *arm, unsigned planned_workers)
 {
-    return !arm->bench->scan && !arm->alone && arm->slots == slots && is_absent(arm);
+    return !arm->bench->scan && !arm->alone && arm->planned_workers == planned_workers &&
+           is_absent(arm);
 }
 
 /* By name, or with the reason where they are few. */
-static void add_not_here(const struct search *search, unsigned slots)
+static void add_not_here(const struct search *search, unsigned planned_workers)
 {
     const struct result *result = search->analysis->result;
     struct finding all = {.id = "absent_here", .subject = "not on this machine"};
     size_t n = 0;
     for (size_t i = 0; i < result->narms; i++)
-        if (is_not_here(&result->arms[i], slots))
+        if (is_not_here(&result->arms[i], planned_workers))
             text_add(all.sentence, "%s%s", n++ ? ", " : "",
                      placement_infos[result->arms[i].placement].name);
     if (n > REASONS_MAX) {
@@ -219,7 +221,7 @@ static void add_not_here(const struct search *search, unsigned slots)
     }
     for (size_t i = 0; i < result->narms; i++) {
         struct finding one = {.id = "not_here"};
-        if (!is_not_here(&result->arms[i], slots))
+        if (!is_not_here(&result->arms[i], planned_workers))
             continue;
         name_arm(search, &result->arms[i], one.subject);
         text_set(one.sentence, "skipped: %s", result->arms[i].plan.reason);
@@ -298,7 +300,7 @@ static void add_above_one(const struct search *search, size_t index)
              "efficiency is above 100%%, also by its interval: the solo run on a slice was slower "
              "than the same slice among %u workers. Clocks may rise under load (turbo, uncore), or "
              "rounds of the solo run were disturbed",
-             arm->slots);
+             arm->planned_workers);
     add_joined(search, &finding);
 }
 
@@ -313,8 +315,9 @@ void statuses_find(const struct analysis *analysis, struct findings *findings)
         add_few_steps(&search, i);
     for (size_t i = 0; i < result->narms; i++)
         add_above_one(&search, i);
-    for (unsigned slots = 0; (slots = result_next_slots(result, slots)) != 0;)
-        add_not_here(&search, slots);
+    for (unsigned planned_workers = 0;
+         (planned_workers = result_next_workers(result, planned_workers)) != 0;)
+        add_not_here(&search, planned_workers);
     for (size_t i = 0; i < result->narms; i++)
         add_small_team(&search, &result->arms[i]);
 }

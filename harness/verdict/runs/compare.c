@@ -205,8 +205,8 @@ static void name_arm(const struct paired_row *first, struct comparison *comparis
     (void)format_arm(first->result, row->arm, &row->dims, said, sizeof(said));
     bool named = row->arm->alone || strstr(said, row->placement) || row->arm->bench->scan;
     text_set(comparison->arm, "%s%s%s%s%s, %u worker%s%s", row->bench, said[0] ? ", " : "", said,
-             named ? "" : ", ", named ? "" : row->placement, row->slots, row->slots == 1 ? "" : "s",
-             device_mark(device_find(row->device)));
+             named ? "" : ", ", named ? "" : row->placement, row->planned_workers,
+             row->planned_workers == 1 ? "" : "s", device_mark(device_find(row->device)));
 }
 
 /* All but what it came to. */

@@ -124,7 +124,7 @@ static bool next_part(const char **at, char name[static VALUE_MAX], char value[s
     return true;
 }
 
-/* Behind the parameters are slots, the background, the variant and the key. */
+/* Behind the parameters are planned workers, the background, the variant and the key. */
 static bool ends_params(const char *name)
 {
     return strcmp(name, "slots") == 0;
@@ -307,7 +307,7 @@ static const struct row *find_end(const struct pairing *pairing, const struct pa
         if (own->side == side && (run == SIZE_MAX || own->run == run) &&
             row->status >= STATUS_SKIPPED && !strcmp(row->metric, VALUE_STATUS) &&
             !strcmp(row->bench, wanted->bench) && !strcmp(row->placement, wanted->placement) &&
-            !strcmp(row->role, wanted->role) && row->slots == wanted->slots)
+            !strcmp(row->role, wanted->role) && row->planned_workers == wanted->planned_workers)
             return row;
     }
     return NULL;

@@ -226,10 +226,11 @@ bool sizing_read(const struct analysis *analysis, struct sizing_curves *curves)
         curves->arm = arm;
         /* A count that failed in some rounds is not enough, however fast the others were. */
         if (analysis->rounds.arms[i].status < STATUS_SKIPPED)
-            (arm->slots == 1 ? curves->alone : curves->all)[at].rate =
+            (arm->planned_workers == 1 ? curves->alone : curves->all)[at].rate =
                 analysis->rounds.arms[i].rate;
-        curves->workers = arm->slots > curves->workers ? arm->slots : curves->workers;
-        gpus = arm->slots > 1 ? count_gpus(arm) : gpus;
+        curves->workers =
+            arm->planned_workers > curves->workers ? arm->planned_workers : curves->workers;
+        gpus = arm->planned_workers > 1 ? count_gpus(arm) : gpus;
     }
     predict(curves, gpus);
     curves->knee = knee_find(curves->alone, curves->n);

@@ -92,7 +92,7 @@ TEST(arms_same_slices_are_measured_once)
         fail_msg("%s", err.msg);
     for (size_t i = 0; i < result.narms; i++) {
         const struct arm *arm = &result.arms[i];
-        bool repeats = arm->alone && arm->placement == PLACE_NONE && arm->slots == 4;
+        bool repeats = arm->alone && arm->placement == PLACE_NONE && arm->planned_workers == 4;
         assert_int_equal(arm->same_as, repeats ? 1 : -1);
     }
     arms_free(&result);

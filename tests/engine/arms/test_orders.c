@@ -13,7 +13,7 @@ static uint64_t orders_of(uint64_t run_seed, unsigned round, uint64_t seeds[WORK
     static const struct bench bench = {.name = "none"};
     static struct topo topo;
     struct plan_worker workers[WORKERS] = {{.gpu = -1}, {.gpu = -1}};
-    struct arm arm = {.bench = &bench, .workers = WORKERS, .slots = WORKERS};
+    struct arm arm = {.bench = &bench, .workers = WORKERS, .planned_workers = WORKERS};
     arm.plan.workers = workers;
     arm.plan.nworkers = WORKERS;
     const struct result run = {.seed = run_seed};
@@ -53,7 +53,7 @@ TEST(orders_give_a_baseline_its_slice)
     static const struct bench bench = {.name = "none"};
     static struct topo topo;
     struct plan_worker workers[WORKERS] = {{.gpu = -1, .threads = 3}, {.gpu = -1, .threads = 4}};
-    struct arm arm = {.bench = &bench, .workers = 1, .slots = WORKERS, .alone = true};
+    struct arm arm = {.bench = &bench, .workers = 1, .planned_workers = WORKERS, .alone = true};
     arm.plan.workers = workers;
     arm.plan.nworkers = WORKERS;
     const struct result run = {.seed = 5};

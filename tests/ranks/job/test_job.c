@@ -305,7 +305,7 @@ static void spread_with(struct rank *rank, bool background_as_workers)
         unsigned first, n = job_plan_background(&rank->job, &result.arms[0], &first);
         size_t used = strlen(rank->text);
         (void)snprintf(rank->text + used, sizeof(rank->text) - used, "; %u slots, own %u at %u",
-                       result.arms[0].slots, n, n ? first : 0);
+                       result.arms[0].planned_workers, n, n ? first : 0);
     }
     arms_free(&result);
     topo_free(&topo);
@@ -325,7 +325,7 @@ static void spread_as_workers(struct rank *rank)
 static void join_gpus(struct rank *rank)
 {
     const struct arm arm = {
-        .bench = &team, .workers = RANKS, .slots = RANKS, .plan = {.nworkers = RANKS}};
+        .bench = &team, .workers = RANKS, .planned_workers = RANKS, .plan = {.nworkers = RANKS}};
     const struct rank_ops_readings readings = {0};
     struct observation out = {.nworkers = 1, .ngpus = rank->number == 2 ? 2 : 1};
     out.workers = calloc(1, sizeof(*out.workers));
@@ -369,7 +369,7 @@ static void join_readings(struct rank *rank, const struct rank_ops_readings *rea
     const struct arm arm = {.bench = &team,
                             .placement = placement,
                             .workers = RANKS,
-                            .slots = RANKS,
+                            .planned_workers = RANKS,
                             .plan = {.workers = planned, .nworkers = RANKS}};
     struct observation out = {.nworkers = 1};
     for (unsigned r = 0; r < RANKS; r++)

@@ -4,10 +4,10 @@
 #include "tests/lib/fixture_result.h"
 #include "tests/lib/unit.h"
 
-static size_t add(struct result *result, enum placement placement, unsigned slots, bool alone,
-                  const double step_ms[3])
+static size_t add(struct result *result, enum placement placement, unsigned planned_workers,
+                  bool alone, const double step_ms[3])
 {
-    size_t arm = fixture_add_arm(result, placement, slots, alone);
+    size_t arm = fixture_add_arm(result, placement, planned_workers, alone);
     for (unsigned round = 0; round < 3; round++)
         (void)fixture_add_even_round(result, arm, round, step_ms[round], 2);
     return arm;

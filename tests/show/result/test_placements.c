@@ -57,22 +57,22 @@ static bool has_line(const struct fixture *fixture, const char *begin)
     return false;
 }
 
-static struct finding advise(const struct fixture *fixture, unsigned slots)
+static struct finding advise(const struct fixture *fixture, unsigned planned_workers)
 {
     struct analysis analysis;
     assert_int_equal(analysis_make(&fixture->result, &analysis, NULL), 0);
     const struct arm *of = fixture->result.arms;
-    while (of->slots != slots || of->alone)
+    while (of->planned_workers != planned_workers || of->alone)
         of++;
     const struct finding advice = advice_make(&analysis, of);
     analysis_free(&analysis);
     return advice;
 }
 
-static size_t add(struct fixture *fixture, enum placement placement, unsigned slots,
+static size_t add(struct fixture *fixture, enum placement placement, unsigned planned_workers,
                   const double *step_ms, unsigned rounds)
 {
-    size_t arm = fixture_add_arm(&fixture->result, placement, slots, false);
+    size_t arm = fixture_add_arm(&fixture->result, placement, planned_workers, false);
     for (unsigned round = 0; round < rounds; round++)
         (void)fixture_add_even_round(&fixture->result, arm, round, step_ms[round], 2);
     return arm;

@@ -24,7 +24,7 @@ static struct row make_row(const char *placement, const char *metric)
                       .bench = "pipeline",
                       .device = "cuda",
                       .workers = 2,
-                      .slots = 2,
+                      .planned_workers = 2,
                       .metric = metric,
                       .better = "lower",
                       .median = 1};

@@ -62,8 +62,8 @@ static void measure(struct topo *topo, struct sizing *sizing, struct result *res
         for (unsigned round = 0; round < 3; round++) {
             unsigned threads = result->arms[i].plan.workers[0].threads;
             double step_ms = 40.0 / (threads < 4 ? threads : 4);
-            (void)fixture_add_even_round(result, i, round,
-                                         step_ms * (result->arms[i].slots > 1 ? 1.1 : 1), 5);
+            (void)fixture_add_even_round(
+                result, i, round, step_ms * (result->arms[i].planned_workers > 1 ? 1.1 : 1), 5);
         }
 }
 
