@@ -122,13 +122,13 @@ const struct scenario scenario_registry[] = {
     },
     {
         .name = "train",
-        .summary = "the same workers, which sum a gradient each step: one slow one delays all",
+        .summary = "the same workers, which sum a gradient each step: a slow worker delays all",
         .parts = train_parts,
     },
     {
         .name = "serve",
-        .summary = "requests that come when they want, with batch work behind: the load at which "
-                   "they are late",
+        .summary =
+            "requests that arrive at random beside batch work: the load at which they are late",
         .parts = serve_parts,
         .background = "prep",
         .background_workers = 1,

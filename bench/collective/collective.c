@@ -306,7 +306,7 @@ static int collective_check(struct bench_ctx *ctx)
 
 const struct bench bench_collective = {
     .name = "collective",
-    .summary = "latency and bandwidth of collectives among GPUs, and who was waited for",
+    .summary = "latency and bandwidth of collectives among GPUs, and which rank was waited for",
     .needs = NEED_COLLECTIVE,
     .opts = collective_opts,
     .params_size = sizeof(struct collective_params),

@@ -348,7 +348,7 @@ static int serve_check(struct bench_ctx *ctx)
 
 const struct bench bench_serve = {
     .name = "serve",
-    .summary = "requests that come when they want, preprocessed on the CPU and inferred on a GPU",
+    .summary = "requests that arrive at random, preprocessed on the CPU and inferred on a GPU",
     .needs = NEED_DEVICE,
     .opts = serve_opts,
     .params_size = sizeof(struct serve_params),

@@ -168,7 +168,8 @@ static int prepare_cache(const struct read_path *s, struct read_point *point, st
     bool worse = isnan(point->cached) || (warm ? cached < point->cached : cached > point->cached);
     point->cached = worse ? cached : point->cached;
     if (isnan(cached))
-        (void)snprintf(point->doubt, sizeof(point->doubt), "nobody tells what the page cache has");
+        (void)snprintf(point->doubt, sizeof(point->doubt),
+                       "the system does not report what the page cache has");
     else if (warm ? point->cached < cached_least : point->cached > cached_most)
         (void)snprintf(point->doubt, sizeof(point->doubt), "%.0f%% of it was in the page cache",
                        100 * point->cached);

@@ -200,7 +200,7 @@ static int find_rest(struct loader *loader, unsigned workers, struct err *err)
 {
     int rc = affinity_get(getppid(), &loader->rest);
     if (rc)
-        return err_sys(err, -ENOTSUP, "where=rest: the run's CPUs are not to be seen");
+        return err_sys(err, -ENOTSUP, "where=rest: the CPUs of this run are not visible");
     for (unsigned r = 0; r < workers; r++)
         bitset_andnot(&loader->rest, &loader->all[r].cpus);
     if (bitset_empty(&loader->rest))

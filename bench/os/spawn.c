@@ -338,7 +338,7 @@ static void run_asked(struct spawn *s, unsigned how)
     }
     int rc = run_how(s, how);
     if (rc) {
-        (void)err_sys(refused, rc, "cannot start anybody by %s", how_names[how + 1]);
+        (void)err_sys(refused, rc, "cannot start a child by %s", how_names[how + 1]);
         refused->code = -ENOTSUP;
     }
 }

@@ -170,8 +170,8 @@ bad 'name its log, or start it by --restart' --verify lines:-
 bad 'COMMAND: no command' --verify rate:
 bad 'give all workers one kind' --verify 'rate:echo 1' --verify "lines:$scratch/silent.log"
 bad 'needs --verify file: or rate:' --verify "lines:$scratch/silent.log" --less-is-better
-bad 'has no room for 4 blocks of 4 s: type --max-time 17' --verify 'rate:echo 1' --max-time 10
-bad 'go with --verify' --keep
+bad 'is too short for 4 blocks of 4 s: type --max-time 17' --verify 'rate:echo 1' --max-time 10
+bad 'need --verify' --keep
 bad 'goes without --apply' --verify 'rate:echo 1' --apply
 bad "needs the job's own rate" --verify gpu --restart true
 finish

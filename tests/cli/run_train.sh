@@ -17,7 +17,7 @@ train() {
     long=$(awk 'length > 79' "$out.txt" | grep -Ev '^(Results|to apply it): ')
     [ -z "$long" ] || fail "lines of more than 79 columns:"$'\n'"$long"
     grep -Eq '^largest +waited_for_share +waited_for_time +wait_time$' "$out.txt" ||
-        fail "the table has no block of who was waited for:"$'\n'"$(cat "$out.txt")"
+        fail "the table has no block of which rank was waited for:"$'\n'"$(cat "$out.txt")"
     grep -Eq '^partition +[0-9]+% \(rank [01]\) +[0-9.]+ [mun]?s \(rank [01]\)' "$out.txt" ||
         fail "the table names nobody under partition:"$'\n'"$(cat "$out.txt")"
 }

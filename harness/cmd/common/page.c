@@ -32,7 +32,7 @@ struct figure_file {
     char *svg;
 };
 
-/* Those of a directory that were drawn. */
+/* The figures drawn in a directory. */
 struct page_figures {
     size_t n;
     struct figure_file file[FIGURES_MOST];

@@ -20,10 +20,10 @@ struct comms_found {
     size_t logs, copies, unread; /* files of NCCL's calls, of copies, and those that are damaged */
 };
 
-/* An exit code, of another than EXIT_GOOD after a message. */
+/* Returns an exit code; logs a message unless it is EXIT_GOOD. */
 int comms_show(const struct comms_showing *showing, struct comms_found *found);
 
-/* The same; that there is no log is EXIT_USAGE. */
+/* Likewise; EXIT_USAGE if there is no log. */
 int comms_show_logs(const struct comms_showing *showing);
 
 /* Adds how the GPUs of this machine are joined, for who reads the logs on another one. */

@@ -145,7 +145,7 @@ static int read_line(const struct reader *reader, char *line, struct comms_count
         return comms_boot_parse(rest, counted->boot) ? 0 : refuse(reader, "no boot_id");
     if (rest && strcmp(word, "gpu") == 0)
         return read_gpu(reader, rest, &counted->counts);
-    return refuse(reader, "neither host, boot, gpu nor none");
+    return refuse(reader, "a line of an unknown kind");
 }
 
 int comms_counted_parse(const char *name, char *text, struct comms_counted *counted,

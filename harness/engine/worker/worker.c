@@ -296,9 +296,9 @@ static int require_values(const struct worker *w)
         return err_set(w->ctx.err, -ENOSPC, "more than %d values in one scan", VALUES_MAX);
     if (!w->bench->scan || w->ctx.background || w->ctx.worker != 0 || slot->values.n)
         return 0;
-    return err_set(w->ctx.err, -ENOTSUP,
-                   "the scan went to its end and kept no value: too little time or too disturbed a "
-                   "machine");
+    return err_set(
+        w->ctx.err, -ENOTSUP,
+        "the scan kept no value: it had too little time, or the machine was too disturbed");
 }
 
 static int run_phases(struct worker *w)
@@ -444,8 +444,7 @@ int worker_main(const struct bench *const *benches, int argc, char **argv)
     struct err err = {0};
     static struct worker w; /* its machine is too large for a stack */
     if (argc < 4) {
-        log_error("'%s' is how contend starts its workers; it is not for you",
-                  LAUNCH_WORKER_COMMAND);
+        log_error("'%s' is internal: contend starts its workers by it", LAUNCH_WORKER_COMMAND);
         return 2;
     }
     unsigned long index = strtoul(argv[3], NULL, 10);

@@ -72,7 +72,7 @@ static int find_base(struct groups *groups, struct err *err)
         !proc_read_field("", "/proc/self/cgroup", "0", ':', text, sizeof(text)))
         return err_set(err, -ENOTSUP, "no cgroup of version 2 is mounted here");
     if (!strncmp(own, "/..", 3))
-        return err_set(err, -ENOTSUP, "the cgroup of this process is not to be seen here");
+        return err_set(err, -ENOTSUP, "the cgroup of this process is not visible here");
     (void)snprintf(dir, sizeof(dir), "%s%s", mount, own);
     char *last = strrchr(own, '/');
     bool root = !last || !last[1];

@@ -213,8 +213,7 @@ int mpi_server_main(const struct bench *const *benches, int argc, char **argv)
     struct mpi_link_call call;
     int fds[MPI_LINK_FDS];
     if (argc != 3) {
-        log_error("'%s' is how contend starts its MPI processes; it is not for you",
-                  LAUNCH_MPI_COMMAND);
+        log_error("'%s' is internal: contend starts its MPI processes by it", LAUNCH_MPI_COMMAND);
         return 2;
     }
     server.fd = (int)strtol(argv[2], NULL, 10);

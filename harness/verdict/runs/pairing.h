@@ -59,13 +59,14 @@ const struct paired_row *pair_first(const struct pair *pair);
 /* Whether both are of the same but for the metric. */
 bool pair_is_of_same_arm(const struct pair *pair, const struct pair *other);
 
-/* Why a run of that side has no such row: what it says of the arm's end; NULL = it says nothing. */
+/* The row that says how the arm ended in a run of that side without such a row; NULL = none does.
+ */
 const struct row *pairing_find_end(const struct pairing *pairing, const struct pair *pair,
                                    enum pairing_side side);
 
 /*
- * In how many of the runs of that side the arm, or the row, was skipped, failed or hung, so that it
- * has no value of it there; *first: the row that says why, of the first of them, or NULL.
+ * Counts the runs of that side in which the arm, or the row, was skipped, failed or hung, and so
+ * has no value. *first: the row of the first such run that says why, or NULL.
  */
 size_t pairing_count_ended(const struct pairing *pairing, const struct pair *pair,
                            enum pairing_side side, size_t runs, const struct row **first);

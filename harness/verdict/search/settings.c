@@ -119,8 +119,7 @@ static void put_name(const struct space *space, struct setting *setting)
         text_append(name, SIZE, "", "+%uw", setting->workers);
 }
 
-/* The threads that a worker has under the setting, whose own number is not looked at; 0: it cannot
- * be had. */
+/* The threads of a worker under the setting, by its placement alone; 0: it is not possible. */
 static int64_t usual_threads(const struct space *space, const struct setting *setting)
 {
     struct plan_options plan_options = setting->plan;

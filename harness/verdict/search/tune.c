@@ -55,8 +55,8 @@ static bool is_plain(const struct tune *tune, size_t setting)
 }
 
 /*
- * The setting that is tried first, alone: how long it takes says how much there is time for, and it
- * reads from disk what all of them need. `sized`, whose teams do not collapse, else the simplest.
+ * The setting that is tried first, alone: its time says how many settings fit, and it reads from
+ * disk what all of them need. `sized`, whose teams do not collapse, else the simplest.
  */
 static size_t find_first(const struct tune *tune, const struct result *result)
 {
