@@ -358,7 +358,7 @@ static void add_copies(const struct copies *copies, struct doc *doc)
     if (!copies->nlogs)
         return;
     doc_heading(doc, "Copies");
-    doc_text(doc, "Of %zu process%s, as reported by CUPTI; time on the GPU, summed over copies",
+    doc_text(doc, "%zu process%s, as reported by CUPTI; time on the GPU, summed over copies",
              copies->nlogs, copies->nlogs == 1 ? "" : "es");
     if (!copies->n) {
         doc_text(doc, "nothing was copied");
