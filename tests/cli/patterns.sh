@@ -7,7 +7,7 @@ train() {
     local pattern=$1 out=$scratch/$1
     shift
     "$CONTEND_BINARY" bench train -n 2 --device sim --rounds 1 --time 0.1 --warmup 0 --no-plots \
-        --no-baselines --no-canary --placement none --out "$out" -p gradient=64M -p pattern="$pattern" \
+        --no-baselines --no-canary --placement none -v --out "$out" -p gradient=64M -p pattern="$pattern" \
         -p rows=64 -p cols=64 "$@" >"$out.txt" 2>&1 || fail "$pattern: $(cat "$out.txt")"
     columns "$out/rows.csv" metric params median | sed -n \
         's/^\(step_bytes\|step_calls\|step_sent\),.*;slots=2;*\([^,]*\),/\1,\2,/p' | sort | paste -sd' '
