@@ -13,17 +13,12 @@
  * ready to sleep.
  * `late_share`: of wake-ups, those that were later than `late`; `late_queued`: of what those were
  * late, the share for which the thread was runnable and others had the CPU (/proc/thread-self/
- * schedstat); the rest is idle states, interrupts, and the hypervisor. `late_with`: in a pass of
- * its own, under the first policy, the share of wake-ups with which something came (keys: what, an
- * interrupt of that CPU during the sleep, a softirq, or a task that was runnable there afterwards;
- * of=late|on_time), of what came with late ones in more than 10% more of them.
+ * schedstat); the rest is idle states, interrupts, and the hypervisor.
  * **Source** cyclictest of rt-tests: `cyclictest --laptop -a -t -i 1000 -p 80` is policy=fifo.
  * Without --laptop it forbids idle states (/dev/cpu_dma_latency), which stay here; without -p it
  * keeps the slack of 50 us that ordinary threads have.
  * **Limits** A time that is skipped is not late, as in cyclictest: a CPU that is away for long is
- * late once. On a virtual machine the hypervisor's timers are in it. Events that come with late
- * wake-ups more often need not be why. The pass that looks into /proc sleeps for so long that a
- * look is at most a twentieth of it.
+ * late once. On a virtual machine the hypervisor's timers are in it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +32,6 @@
 #include "bench/common/busy_team.h"
 #include "bench/common/points.h"
 #include "bench/common/team.h"
-#include "bench/os/wakeup_cause.h"
 #include "bench/registry.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/stats/stats.h"
@@ -71,7 +65,7 @@ static const struct opt wakeup_opts[] = {
     OPT_SECONDS("interval", wakeup_params, interval_s, "1ms", 1e-5, 10, "TIME",
                 "from one wake-up to the next"),
     OPT_SECONDS("late", wakeup_params, late_s, "100us", 1e-6, 10, "TIME",
-                "what comes later is late, and its reasons are looked for"),
+                "what comes later is late"),
     OPT_INT("priority", wakeup_params, priority, "80", 1, 98, "N", "of policy fifo"),
     OPT_CHOICE("policy", wakeup_params, policy, "all", policy_names, "POLICY",
                "under which the thread is scheduled"),
@@ -80,26 +74,22 @@ static const struct opt wakeup_opts[] = {
     {.name = NULL},
 };
 
-enum { BY_POLICY = 1, BY_LOAD, BY_STAT, BY_US, BY_WHAT, BY_OF };
-enum { OF_LATE, OF_ON_TIME };
+enum { BY_POLICY = 1, BY_LOAD, BY_STAT, BY_US };
 static const struct bench_dim wakeup_dims[] = {
     [BY_POLICY] = {"policy", .labels = policy_names + 1},
     [BY_LOAD] = {"load", .labels = load_names + 1, .said = LABELS("idle CPU", "busy CPU")},
     [BY_STAT] = {"stat", .labels = LABELS("p50", "p99", "max")},
     [BY_US] = {"us"},
-    [BY_WHAT] = {"what"}, /* an interrupt, as the kernel calls it */
-    [BY_OF] = {"of", .labels = LABELS("late", "on_time")},
     {.name = NULL},
 };
 
-enum { LATENCY, WAKEUPS, SKIPPED, LATE_SHARE, LATE_QUEUED, LATE_WITH };
+enum { LATENCY, WAKEUPS, SKIPPED, LATE_SHARE, LATE_QUEUED };
 static const struct bench_metric wakeup_metrics[] = {
     [LATENCY] = {"wakeup_latency", "us", "lower", .gating = true},
     [WAKEUPS] = {"wakeups", "ratio", "none", .hidden = true},
     [SKIPPED] = {"skipped", "ratio", "lower", .hidden = true},
     [LATE_SHARE] = {"late_share", "ratio", "lower"},
     [LATE_QUEUED] = {"late_queued", "ratio", "none"},
-    [LATE_WITH] = {"late_with", "ratio", "none"},
     {.name = NULL},
 };
 
@@ -131,9 +121,8 @@ struct wakeup {
         _Alignas(128) unsigned wakeups, skipped;
         int refused; /* -errno */
         unsigned late;
-        double late_us, queued_us;    /* of those that were late; NaN = not told */
-        struct wakeup_cause_log *log; /* NULL = the pass does not look */
-    } * sleepers;                     /* [n] */
+        double late_us, queued_us; /* of those that were late; NaN = not told */
+    } * sleepers;                  /* [n] */
 };
 
 static int wakeup_setup(struct bench_ctx *ctx)
@@ -144,8 +133,7 @@ static int wakeup_setup(struct bench_ctx *ctx)
         if (points_asked(params->policy, place / LOADS) &&
             points_asked(params->load, place % LOADS))
             s->place[s->npoints++] = place;
-    /* One more for each load: the pass that looks for reasons. */
-    double fit = ctx->budget_s / (s->npoints + (params->load ? 1 : LOADS)) / params->interval_s;
+    double fit = ctx->budget_s / s->npoints / params->interval_s;
     s->n = ctx->machine->ncpus;
     s->most = (unsigned)fmin(fmax(fit, WAKEUPS_LEAST), WAKEUPS_MOST);
     s->interval_ns = (int64_t)(params->interval_s * 1e9);
@@ -159,20 +147,10 @@ static int wakeup_setup(struct bench_ctx *ctx)
     return rc ? rc : team_open_all(&s->team, ctx);
 }
 
-static void close_logs(struct wakeup *s)
-{
-    for (unsigned rank = 0; rank < s->n; rank++) {
-        wakeup_cause_close(s->sleepers[rank].log);
-        s->sleepers[rank].log = NULL;
-    }
-}
-
 static void wakeup_teardown(struct bench_ctx *ctx)
 {
     struct wakeup *s = ctx->state;
     busy_team_close(&s->busy);
-    if (s->sleepers)
-        close_logs(s);
 }
 
 /* Skips times that have passed; their number is the return value. */
@@ -199,14 +177,11 @@ static double sleep_once(const struct wakeup *s, struct sleeper *sleeper, int64_
 {
     clock_sleep_until((uint64_t)next_ns);
     double late_us = (double)((int64_t)clock_timer_ns() - next_ns) / 1e3;
-    bool is_late = late_us > s->late_bound_us;
-    if (is_late) {
+    if (late_us > s->late_bound_us) {
         sleeper->late++;
         sleeper->late_us += late_us;
         sleeper->queued_us += queued_us(schedstat_fd) - before_us;
     }
-    if (sleeper->log)
-        wakeup_cause_judge(sleeper->log, is_late);
     return late_us;
 }
 
@@ -217,8 +192,6 @@ static void sleep_on(const struct wakeup *s, struct sleeper *sleeper, double *la
     int64_t next_ns = (int64_t)clock_timer_ns();
     while (sleeper->wakeups + sleeper->skipped < s->most || !sleeper->wakeups) {
         double before_us = queued_us(schedstat_fd);
-        if (sleeper->log)
-            wakeup_cause_look(sleeper->log);
         next_ns += s->interval_ns;
         sleeper->skipped += skip_to(&next_ns, s->interval_ns);
         late_us[sleeper->wakeups++] = sleep_once(s, sleeper, next_ns, schedstat_fd, before_us);
@@ -240,7 +213,7 @@ static void sleep_under_policy(void *arg, unsigned rank, unsigned n)
     const struct sched_param none = {0};
     (void)n;
     (void)prctl(PR_SET_TIMERSLACK, 1);
-    *sleeper = (struct sleeper){.log = sleeper->log};
+    *sleeper = (struct sleeper){.wakeups = 0};
     if (sched_setscheduler(0, policies[s->policy], &priority)) {
         sleeper->refused = -errno;
         return;
@@ -312,90 +285,25 @@ static void emit_point(struct bench_ctx *ctx, struct dims at)
     bench_emit(ctx, LATE_QUEUED, queued > 1 ? 1 : queued, at);
 }
 
-static int sleep_under_load(struct wakeup *s, unsigned policy, unsigned load, struct err *err)
-{
-    int rc = load ? busy_team_start(&s->busy, err) : 0;
-    if (rc)
-        return rc;
-    s->policy = policy;
-    (void)team_run(&s->team, NULL, s->n, sleep_under_policy, s);
-    if (load)
-        busy_team_end(&s->busy);
-    return 0;
-}
-
 static int measure_point(struct bench_ctx *ctx, size_t which)
 {
     struct wakeup *s = ctx->state;
-    unsigned policy = s->place[which] / LOADS, load = s->place[which] % LOADS;
-    int rc = sleep_under_load(s, policy, load, ctx->err);
-    if (!rc)
-        emit_point(ctx, DIMS({BY_POLICY, policy}, {BY_LOAD, load}));
-    return rc;
-}
-
-/* ---- what came with late ones ---- */
-
-static int open_logs(struct wakeup *s, const struct bench_machine *machine, struct err *err)
-{
-    int rc = 0;
-    for (unsigned rank = 0; rank < s->n && !rc; rank++)
-        rc = wakeup_cause_open(&s->sleepers[rank].log, "", machine->cpus[rank].os_cpu, err);
-    return rc;
-}
-
-static int emit_tells(struct bench_ctx *ctx, unsigned load)
-{
-    const struct wakeup *s = ctx->state;
-    struct wakeup_cause tells[WAKEUP_CAUSES];
-    struct wakeup_cause_log **logs = bench_array(ctx, s->n, sizeof(struct wakeup_cause_log *));
-    if (!logs)
-        return -ENOMEM;
-    for (unsigned rank = 0; rank < s->n; rank++)
-        logs[rank] = s->sleepers[rank].log;
-    size_t n = wakeup_cause_find(logs, s->n, tells, WAKEUP_CAUSES);
-    for (size_t i = 0; i < n; i++) {
-        const struct dims at = dims_with_text(DIMS({BY_LOAD, load}), BY_WHAT, tells[i].what);
-        bench_emit(ctx, LATE_WITH, tells[i].late, dims_with(at, BY_OF, OF_LATE));
-        bench_emit(ctx, LATE_WITH, tells[i].on_time, dims_with(at, BY_OF, OF_ON_TIME));
-    }
+    unsigned load = s->place[which] % LOADS;
+    int rc = load ? busy_team_start(&s->busy, ctx->err) : 0;
+    if (rc)
+        return rc;
+    s->policy = s->place[which] / LOADS;
+    (void)team_run(&s->team, NULL, s->n, sleep_under_policy, s);
+    if (load)
+        busy_team_end(&s->busy);
+    emit_point(ctx, DIMS({BY_POLICY, s->policy}, {BY_LOAD, load}));
     return 0;
-}
-
-/* Under the first policy that was asked for; its latencies are not those of undisturbed sleeps. */
-static int look_for_reasons(struct bench_ctx *ctx, unsigned load)
-{
-    struct wakeup *s = ctx->state;
-    struct err absent = {0};
-    int64_t interval_ns = s->interval_ns;
-    unsigned most = s->most;
-    int rc = open_logs(s, ctx->machine, &absent);
-    if (!rc) {
-        int64_t least_ns = 20 * (int64_t)wakeup_cause_cost_ns(s->sleepers[0].log);
-        s->interval_ns = interval_ns > least_ns ? interval_ns : least_ns;
-        s->most = (unsigned)((int64_t)most * interval_ns / s->interval_ns);
-        rc = sleep_under_load(s, s->place[0] / LOADS, load, ctx->err);
-        s->interval_ns = interval_ns;
-        s->most = most;
-        if (!rc && !s->sleepers[0].refused)
-            rc = emit_tells(ctx, load);
-    } else {
-        (void)bench_emit_absent(ctx, LATE_WITH, &absent, DIMS({BY_LOAD, load}));
-        rc = 0;
-    }
-    close_logs(s);
-    return rc;
 }
 
 static int wakeup_scan(struct bench_ctx *ctx)
 {
     const struct wakeup *s = ctx->state;
-    const struct wakeup_params *params = ctx->params;
-    int rc = points_run(ctx, s->npoints, measure_point, NULL);
-    for (unsigned load = 0; load < LOADS && !rc; load++)
-        if (points_asked(params->load, load))
-            rc = look_for_reasons(ctx, load);
-    return rc;
+    return points_run(ctx, s->npoints, measure_point, NULL);
 }
 
 static int wakeup_check(struct bench_ctx *ctx)
