@@ -325,6 +325,16 @@ static bool is_shown(const struct finding *finding, bool all, size_t *doubts)
     return all || !is_detail(finding);
 }
 
+static bool any_is_shown(const struct findings *findings, bool all)
+{
+    size_t doubts = 0;
+    for (size_t i = 0; i < findings->n; i++)
+        if (!doc_leads(findings, i) &&
+            (!findings->all[i].subject[0] || is_shown(&findings->all[i], all, &doubts)))
+            return true;
+    return false;
+}
+
 static void print_findings(const struct screen *screen, const struct findings *findings,
                            bool leading)
 {
@@ -347,6 +357,9 @@ static void print_findings(const struct screen *screen, const struct findings *f
 static void print_block(struct screen *screen, const struct doc_block *block)
 {
     const char *text = block->text ? block->text : "";
+    if (block->kind == DOC_FINDINGS && block->which == DOC_REST &&
+        !any_is_shown(block->findings, screen->all))
+        return;
     bool apart = block->kind == DOC_HEADING || block->kind == DOC_FINDINGS;
     if (screen->any && (screen->gap || apart))
         (void)fputc('\n', screen->out);
