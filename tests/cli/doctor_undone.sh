@@ -71,7 +71,7 @@ unbound || fail "bound behind the limit: $(masks)"
 
 # What cannot be measured, and who ends meanwhile.
 : >"$scratch/silent.log"
-expect 4 'told too little in a block of 1.6 s' "$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" \
+expect 4 'reported too little in a block of 1.6 s' "$CONTEND_BINARY" doctor --time 1.2 --pid "${faulty[0]}" \
     --pid "${faulty[1]}" --state "$state" --verify "lines:$scratch/silent.log" --block 1.6 --max-time 8 --yes
 unbound || fail "silent: $(masks)"
 begin

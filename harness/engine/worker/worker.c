@@ -296,9 +296,8 @@ static int require_values(const struct worker *w)
         return err_set(w->ctx.err, -ENOSPC, "more than %d values in one scan", VALUES_MAX);
     if (!w->bench->scan || w->ctx.background || w->ctx.worker != 0 || slot->values.n)
         return 0;
-    return err_set(
-        w->ctx.err, -ENOTSUP,
-        "the scan kept no value: it had too little time, or the machine was too disturbed");
+    return err_set(w->ctx.err, -ENOTSUP,
+                   "the scan kept no value: too little time or too busy a machine");
 }
 
 static int run_phases(struct worker *w)
