@@ -206,7 +206,9 @@ int batches_allocate(float **array, size_t count, struct err *err)
     enum { ALIGN = 64 };
     size_t bytes = (count * sizeof(float) + ALIGN - 1) / ALIGN * ALIGN;
     *array = aligned_alloc(ALIGN, bytes);
-    return *array ? 0 : err_set(err, -ENOMEM, "cannot allocate an array of %zu bytes", bytes);
+    if (!*array)
+        (void)err_set(err, -ENOMEM, "cannot allocate an array of %zu bytes", bytes);
+    return *array ? 0 : -ENOMEM;
 }
 
 int batches_open(struct batches *b, const struct batch_params *params, struct bench_ctx *ctx)

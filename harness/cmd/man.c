@@ -155,7 +155,7 @@ static bool takes(const struct command *command, const struct opt *opt)
     if (opt == help_param_option && command->takes_params)
         return true;
     if (!same || same->level == OPT_HIDDEN ||
-        strcmp(same->arg ? same->arg : "", opt->arg ? opt->arg : ""))
+        strcmp(same->arg ? same->arg : "", opt->arg ? opt->arg : "") != 0)
         return false;
     (void)opt_format_help(opt, OPT_RARE, own, sizeof(own));
     (void)opt_format_help(same, OPT_RARE, other, sizeof(other));
