@@ -25,7 +25,7 @@ struct team_shared {
     team_job *job; /* NULL: end */
     void *arg;
     unsigned n;
-    struct visit_log *visits;
+    struct cpu_samples *cpu_samples;
     _Alignas(128) _Atomic uint32_t arrived;
     _Alignas(128) _Atomic uint32_t left; /* threads that still work; the caller sleeps on it */
     _Alignas(128) _Atomic uint32_t done;
@@ -73,7 +73,7 @@ static void *thread_main(void *arg)
         futex_wait_while(&self->turn, turn);
         if (!shared->job)
             return NULL;
-        visit_mark(shared->visits);
+        cpu_samples_mark(shared->cpu_samples);
         wait_for_all(shared);
         self->start_ns = clock_now_ns();
         shared->job(shared->arg, self->rank, shared->n);
@@ -106,7 +106,7 @@ int team_start(struct team *team, const struct bench_ctx *ctx, const unsigned *o
     if (!shared)
         return err_set(ctx->err, -ENOMEM, "cannot allocate a team of %u threads", n);
     memset(shared, 0, size);
-    shared->visits = ctx->visits;
+    shared->cpu_samples = ctx->cpu_samples;
     atomic_store(&shared->left, n);
     int rc = 0;
     while (team->n < n && !rc) {

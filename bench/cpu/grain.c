@@ -129,9 +129,9 @@ static double ideal_us(const struct bench_ctx *ctx, size_t point)
     return (double)work_us[point] * ctx->peers->size / grain->cpus;
 }
 
-static void mark_visit(void *visits)
+static void mark_cpu(void *cpu_samples)
 {
-    visit_mark(visits);
+    cpu_samples_mark(cpu_samples);
 }
 
 /* One region, and which part of it lies in the slice. */
@@ -140,7 +140,7 @@ static double run_region(const struct bench_ctx *ctx, size_t point, const struct
     struct grain *grain = ctx->state;
     uint64_t steps = (uint64_t)(grain->steps_a_us * work_us[point]);
     uint64_t start_ns = clock_now_ns();
-    unsigned team = regions_run(grain->threads, grain->nthreads, steps, mark_visit, ctx->visits);
+    unsigned team = regions_run(grain->threads, grain->nthreads, steps, mark_cpu, ctx->cpu_samples);
     uint64_t done_ns = clock_now_ns();
     if (ctx->least_team && (!*ctx->least_team || team < *ctx->least_team))
         *ctx->least_team = team;

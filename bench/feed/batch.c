@@ -164,9 +164,9 @@ void batches_poison(struct batches *b)
         poison(b, &outputs[i]);
 }
 
-static void mark_visit(void *visits)
+static void mark_cpu(void *cpu_samples)
 {
-    visit_mark(visits);
+    cpu_samples_mark(cpu_samples);
 }
 
 static void mark_stage(void *stages, enum prep_stage stage)
@@ -189,8 +189,8 @@ static void configure(struct batches *b, const struct batch_params *params,
         .alpha = (float)params->alpha,
         .threads = ctx->threads,
         .isa = prep_isa_best(),
-        .mark = mark_visit,
-        .mark_arg = ctx->visits,
+        .mark = mark_cpu,
+        .mark_arg = ctx->cpu_samples,
         .done = ctx->stages ? mark_stage : NULL,
         .done_arg = ctx->stages,
         .least_team = ctx->least_team,

@@ -50,7 +50,7 @@ static int write_batches(void *arg)
     struct err ignored;
     ctx.err = &ignored;
     ctx.least_team = NULL;
-    ctx.visits = NULL;
+    ctx.cpu_samples = NULL;
     int rc = batches_open(&batches, ctx.params, &ctx);
     size_t bytes = rc ? 0 : SOURCES * batches.cells * sizeof(float);
     const char *sources = (const char *)batches.sources;

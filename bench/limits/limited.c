@@ -186,7 +186,7 @@ static int child_main(void *arg)
     ctx.threads = child->seat->threads;
     ctx.err = &child->seat->err;
     ctx.least_team = NULL;
-    ctx.visits = NULL;
+    ctx.cpu_samples = NULL;
     if (open_batches(child, &ctx) || run_steps(child))
         return EXIT_REFUSED;
     return check(child) ? EXIT_WRONG : 0;

@@ -270,7 +270,7 @@ static int open_batches(struct loader *loader, struct bench_ctx *ctx)
     struct bench_ctx one = *ctx;
     one.threads = 1; /* a team of libgomp's would not survive the fork */
     one.least_team = NULL;
-    one.visits = NULL;
+    one.cpu_samples = NULL;
     int rc = batches_open(&loader->batches, &params->batch, &one);
     ctx->buffer = one.buffer;
     ctx->buffer_bytes = one.buffer_bytes;

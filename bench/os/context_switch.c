@@ -211,7 +211,7 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
                                       .os_cpus = {s->os_cpus[0], s->os_cpus[point->cpus == TWO]},
                                       .play = ping_pong_play,
                                       .arg = ping_pong,
-                                      .visits = ctx->visits};
+                                      .cpu_samples = ctx->cpu_samples};
     int rc = point->cpus == TWO && s->os_cpus[0] == s->os_cpus[1]
                  ? err_set(&absent, -ENOTSUP, "there is only one CPU to use")
                  : cpu_pair_run(&cpu_pair, &absent);

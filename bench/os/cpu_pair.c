@@ -44,7 +44,7 @@ static void take_part(const struct player *player)
 static void *thread_main(void *arg)
 {
     const struct player *player = arg;
-    visit_mark(player->cpu_pair->visits);
+    cpu_samples_mark(player->cpu_pair->cpu_samples);
     take_part(player);
     return NULL;
 }

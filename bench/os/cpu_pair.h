@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "harness/contract/bench.h"
-#include "harness/contract/visit.h"
+#include "harness/contract/cpu_samples.h"
 #include "harness/lib/base/err.h"
 
 struct cpu_pair {
@@ -20,7 +20,7 @@ struct cpu_pair {
     unsigned os_cpus[2];
     void (*play)(void *arg, unsigned who);
     void *arg;
-    struct visit_log *visits; /* of threads; may be NULL */
+    struct cpu_samples *cpu_samples; /* of threads; may be NULL */
 };
 
 /*

@@ -117,7 +117,7 @@ struct migration {
     struct way way;
     size_t words;
     double round_trip_us;
-    uint64_t visits; /* of both sides, to the set */
+    uint64_t cpu_samples; /* of both sides, to the set */
     uint64_t moves, strays;
     int failed; /* -errno of a move */
 };
@@ -189,7 +189,7 @@ static uint64_t move_batch(void *arg, uint64_t n)
         working_set_go_over(s->set.base, s->words);
     }
     s->moves += 2 * n;
-    s->visits += 2 * n;
+    s->cpu_samples += 2 * n;
     return clock_now_ns() - start_ns;
 }
 
@@ -268,7 +268,7 @@ static int judge_moves(struct bench_ctx *ctx, struct point *point)
         return 0;
     }
     bench_emit(ctx, ROUND_TRIP, s->round_trip_us, sized(point, point->size));
-    return s->strays || !working_set_holds(s->set.base, s->words, s->visits)
+    return s->strays || !working_set_holds(s->set.base, s->words, s->cpu_samples)
                ? err_set(ctx->err, -EBADMSG,
                          "a thread was not where it had moved, or went over its working set more "
                          "or less often than it moved")
@@ -285,7 +285,7 @@ static int measure_point(struct bench_ctx *ctx, size_t which)
         return 0; /* the reason is the point's row */
     int rc = way_open(&s->way, cpus[0].os_cpu, cpus[to].os_cpu, ctx->err);
     s->words = working_set_sizes[point->size] / sizeof(uint64_t);
-    s->visits = s->moves = s->strays = 0;
+    s->cpu_samples = s->moves = s->strays = 0;
     s->failed = 0;
     if (!rc)
         rc = move_about(ctx, point);

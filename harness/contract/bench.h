@@ -14,12 +14,12 @@
 #include <stdint.h>
 
 #include "harness/contract/comms.h"
+#include "harness/contract/cpu_samples.h"
 #include "harness/contract/device.h"
 #include "harness/contract/dims.h"
 #include "harness/contract/figure.h"
 #include "harness/contract/peers.h"
 #include "harness/contract/stages.h"
-#include "harness/contract/visit.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/base/err.h"
 #include "harness/lib/base/opt.h"
@@ -144,8 +144,9 @@ struct bench_ctx {
     uint64_t round_seed;
     enum device device;
     char pci_bdf[PCI_BDF_MAX]; /* of this worker's GPU, "0000:00:06.0"; "" without one */
-    struct visit_log *visits;  /* call visit_mark(ctx->visits) in each thread of each region */
-    struct err *err;           /* write the reason here when a call fails */
+    struct cpu_samples
+        *cpu_samples; /* call cpu_samples_mark(ctx->cpu_samples) in each thread of each region */
+    struct err *err;  /* write the reason here when a call fails */
     const struct bench_machine *machine;
     struct peers *peers;      /* the workers of this role, as a team; never NULL in a worker */
     double budget_s;          /* time that the measured part should take; a scan divides it up */

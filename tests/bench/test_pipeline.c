@@ -394,20 +394,20 @@ TEST(pipeline_data_differ_by_seed_and_not_by_team)
 }
 
 /* Every thread of the team registers, or its time would be missing from the split of the loss. */
-TEST(pipeline_threads_register_their_visits)
+TEST(pipeline_threads_register_their_cpu_samples)
 {
     struct job job;
     struct sample sample = {0};
-    struct visit_log *visits = calloc(1, sizeof(*visits));
+    struct cpu_samples *cpu_samples = calloc(1, sizeof(*cpu_samples));
     job_open(&job, (const char *const[]){SMALL, NULL});
     bench_close(&bench_pipeline, &job.ctx);
-    job.ctx.visits = visits;
+    job.ctx.cpu_samples = cpu_samples;
     job.ctx.threads = 3;
     assert_int_equal(bench_open(&bench_pipeline, &job.ctx), 0);
     job_run(&job, 1, &sample);
-    assert_int_equal(visits->threads, 3);
+    assert_int_equal(cpu_samples->threads, 3);
     bench_close(&bench_pipeline, &job.ctx);
-    free(visits);
+    free(cpu_samples);
 }
 
 static void assert_refused(const char *const *pairs, const char *first, const char *second)

@@ -24,17 +24,17 @@ static void assert_spoiled(const void *bytes, size_t n)
 /* One cycle over 0..lines-1, and nothing written but the links. */
 static void assert_cycle(const struct chase_line *chain, size_t lines)
 {
-    static unsigned visits[MOST];
-    memset(visits, 0, sizeof(visits));
+    static unsigned cpu_samples[MOST];
+    memset(cpu_samples, 0, sizeof(cpu_samples));
     const struct chase_line *at = chain;
     for (size_t i = 0; i < lines; i++) {
         assert_in_range((uintptr_t)at, (uintptr_t)chain, (uintptr_t)(chain + lines - 1));
-        visits[at - chain]++;
+        cpu_samples[at - chain]++;
         at = at->next;
     }
     assert_ptr_equal(at, chain);
     for (size_t i = 0; i < lines; i++) {
-        assert_int_equal(visits[i], 1);
+        assert_int_equal(cpu_samples[i], 1);
         assert_spoiled(chain[i].unused, sizeof(chain[i].unused));
     }
     assert_spoiled(chain + lines, GUARD * sizeof(*chain));

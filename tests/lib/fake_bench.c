@@ -105,7 +105,7 @@ static int fake_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sampl
     const struct fake_params *params = ctx->params;
     measured = measured || ctx->measuring;
     fake_early_steps += !measured;
-    visit_mark(ctx->visits);
+    cpu_samples_mark(ctx->cpu_samples);
     if (is(ctx, MODE_FAIL_RUN) || is(ctx, MODE_HANG_TEARDOWN))
         return err_set(ctx->err, -EIO, "the fake is told to fail its run");
     if (is(ctx, MODE_CRASH))
@@ -113,7 +113,7 @@ static int fake_step(struct bench_ctx *ctx, uint64_t iters, struct sample *sampl
     if (is(ctx, MODE_EXIT))
         _exit(7);
     /* The first step is the warm-up: the hang is to happen where it is measured. */
-    if (is(ctx, MODE_HANG_RUN) && ctx->visits && atomic_load(&ctx->visits->recording))
+    if (is(ctx, MODE_HANG_RUN) && ctx->cpu_samples && atomic_load(&ctx->cpu_samples->recording))
         for (;;)
             (void)pause();
     double times = params->mode == MODE_PER_THREAD ? ctx->threads

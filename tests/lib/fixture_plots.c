@@ -152,9 +152,9 @@ static void make_usage(const struct fixture_machine *machine, const struct effec
     };
 }
 
-static int compare_visits(const void *a, const void *b)
+static int compare_cpu_samples(const void *a, const void *b)
 {
-    const struct visit_point *x = a, *y = b;
+    const struct cpu_sample_point *x = a, *y = b;
     return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
 }
 
@@ -168,8 +168,8 @@ static unsigned member(const struct bitset *set, unsigned n)
 }
 
 /* Threads with more room than themselves wander; crowded ones also mark rarely. */
-static void make_visits(const struct plan_worker *planned, bool crowded, uint64_t *state,
-                        struct worker_result *worker)
+static void make_cpu_samples(const struct plan_worker *planned, bool crowded, uint64_t *state,
+                             struct worker_result *worker)
 {
     unsigned room = bitset_count(&planned->cpus), capacity = 0;
     double moves = planned->threads < room ? 0.08 : crowded ? 0.2 : 0.02;
@@ -177,18 +177,21 @@ static void make_visits(const struct plan_worker *planned, bool crowded, uint64_
         uint64_t at_ns = worker->go_ns + (uint64_t)(fixture_uniform(state) * (crowded ? 9e6 : 1e6));
         unsigned cpu = member(&planned->cpus, thread % room);
         while (at_ns < worker->go_ns + MARKS_S * UINT64_C(500000000)) {
-            if (worker->nvisits == capacity) {
+            if (worker->ncpu_samples == capacity) {
                 capacity = capacity ? 2 * capacity : 256;
-                worker->visits = must(realloc(worker->visits, capacity * sizeof(*worker->visits)));
+                worker->cpu_samples =
+                    must(realloc(worker->cpu_samples, capacity * sizeof(*worker->cpu_samples)));
             }
             if (fixture_uniform(state) < moves)
                 cpu = member(&planned->cpus, (unsigned)(fixture_uniform(state) * room));
-            worker->visits[worker->nvisits++] = (struct visit_point){at_ns, thread, cpu};
+            worker->cpu_samples[worker->ncpu_samples++] =
+                (struct cpu_sample_point){at_ns, thread, cpu};
             at_ns += (uint64_t)(1e6 * (crowded ? 4 + 14 * fixture_uniform(state)
                                                : 1 + 2 * fixture_uniform(state)));
         }
     }
-    qsort(worker->visits, worker->nvisits, sizeof(*worker->visits), compare_visits);
+    qsort(worker->cpu_samples, worker->ncpu_samples, sizeof(*worker->cpu_samples),
+          compare_cpu_samples);
 }
 
 static void make_observation(const struct fixture_machine *machine, const struct arm *arm,
@@ -217,7 +220,7 @@ static void make_observation(const struct fixture_machine *machine, const struct
         bool crowded = arm->planned_workers > 1 &&
                        (arm->placement == PLACE_NONE || arm->placement == PLACE_SAME);
         if (round == 0 && !arm->alone)
-            make_visits(planned, crowded, state, worker);
+            make_cpu_samples(planned, crowded, state, worker);
         if (worker->status > observation->status)
             observation->status = worker->status;
     }

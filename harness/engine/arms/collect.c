@@ -22,9 +22,9 @@ static enum status worker_status(const struct shared_worker *worker, bool censor
     }
 }
 
-static int compare_visits(const void *a, const void *b)
+static int compare_cpu_samples(const void *a, const void *b)
 {
-    const struct visit_point *x = a, *y = b;
+    const struct cpu_sample_point *x = a, *y = b;
     return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
 }
 
@@ -57,26 +57,27 @@ static int copy_staged(const struct shared_worker *worker, struct worker_result 
     return 0;
 }
 
-static int copy_visits(const struct visit_log *log, struct worker_result *out)
+static int copy_cpu_samples(const struct cpu_samples *log, struct worker_result *out)
 {
     unsigned threads = atomic_load(&log->threads);
-    threads = threads < VISIT_THREADS ? threads : VISIT_THREADS;
+    threads = threads < CPU_SAMPLE_THREADS ? threads : CPU_SAMPLE_THREADS;
     size_t total = 0;
     for (unsigned t = 0; t < threads; t++)
         total += atomic_load(&log->thread[t].marks);
     if (!total)
         return 0;
-    out->visits = calloc(total, sizeof(*out->visits));
-    if (!out->visits)
+    out->cpu_samples = calloc(total, sizeof(*out->cpu_samples));
+    if (!out->cpu_samples)
         return -ENOMEM;
     for (unsigned t = 0; t < threads; t++)
-        for (uint32_t m = 0; m < atomic_load(&log->thread[t].marks) && out->nvisits < total; m++)
-            out->visits[out->nvisits++] = (struct visit_point){
+        for (uint32_t m = 0; m < atomic_load(&log->thread[t].marks) && out->ncpu_samples < total;
+             m++)
+            out->cpu_samples[out->ncpu_samples++] = (struct cpu_sample_point){
                 .at_ns = log->thread[t].mark[m].at_ns,
                 .thread = t,
                 .os_cpu = log->thread[t].mark[m].os_cpu,
             };
-    qsort(out->visits, out->nvisits, sizeof(*out->visits), compare_visits);
+    qsort(out->cpu_samples, out->ncpu_samples, sizeof(*out->cpu_samples), compare_cpu_samples);
     return 0;
 }
 
@@ -144,12 +145,12 @@ int collect_worker(const struct shared_worker *worker, uint64_t go_ns, uint64_t 
     if (out->nsamples && !worker->at_go.at_ns)
         usage_forget(&out->usage); /* ended before it was first looked at: not from its start on */
     else if (out->nsamples && worker->at_end.at_ns)
-        usage_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->visits,
+        usage_diff(&worker->at_go, &worker->at_end, out->go_ns, out->end_ns, &worker->cpu_samples,
                    &out->usage);
     int rc = copy_values(&worker->values, out);
     if (!rc)
         rc = copy_staged(worker, out);
-    return rc ? rc : copy_visits(&worker->visits, out);
+    return rc ? rc : copy_cpu_samples(&worker->cpu_samples, out);
 }
 
 void collect_machine(const struct usage_machine *go, const struct usage_machine *end, double ours_s,

@@ -93,7 +93,7 @@ void observation_free(struct observation *observation)
         free(observation->workers[i].samples);
         free(observation->workers[i].values);
         free(observation->workers[i].reasons);
-        free(observation->workers[i].visits);
+        free(observation->workers[i].cpu_samples);
         free(observation->workers[i].staged);
     }
     free(observation->workers);

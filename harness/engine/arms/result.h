@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "harness/contract/bench.h"
-#include "harness/contract/visit.h"
+#include "harness/contract/cpu_samples.h"
 #include "harness/engine/arms/variant.h"
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/base/bitset.h"
@@ -69,12 +69,12 @@ struct worker_result {
     struct value *values; /* owned: what a scan emitted, in that order */
     size_t nreasons;
     struct err *reasons; /* owned: why some of them are absent */
-    size_t nvisits;
-    struct visit_point {
+    size_t ncpu_samples;
+    struct cpu_sample_point {
         uint64_t at_ns;
         unsigned thread;
         unsigned os_cpu;
-    } * visits; /* owned, sorted by time; only of the first round */
+    } * cpu_samples; /* owned, sorted by time; only of the first round */
 };
 
 /* One arm in one round. */

@@ -132,13 +132,13 @@ static void close_output(struct run *run)
 
 static void note_visit(void *arg, int tid, unsigned os_cpu, uint64_t at_ns)
 {
-    visit_note(arg, tid, os_cpu, at_ns);
+    cpu_sample_note(arg, tid, os_cpu, at_ns);
 }
 
 static void look(struct run *run)
 {
     uint64_t begin_ns = clock_thread_cpu_ns(); /* it may wait long for a CPU */
-    tree_look(&run->seat->report->tree, note_visit, run->ctx->visits);
+    tree_look(&run->seat->report->tree, note_visit, run->ctx->cpu_samples);
     uint64_t pause_ns = (clock_thread_cpu_ns() - begin_ns) * LOOK_COST_SHARE;
     pause_ns = pause_ns < LOOK_LEAST_MS * ms_ns ? LOOK_LEAST_MS * ms_ns : pause_ns;
     run->next_look_ns =

@@ -182,7 +182,7 @@ static void censor_running(struct observer *o)
         if (o->arm->bench->runs_command)
             usage_read_tree(&worker->command.tree.used, &worker->at_end);
         else
-            usage_read(o->child[i].pid, &worker->visits, &worker->at_end);
+            usage_read(o->child[i].pid, &worker->cpu_samples, &worker->at_end);
         usage_read_quota(o->child[i].pid, o->shared->nworkers, &worker->at_end);
         o->child[i].censored = true;
         o->child[i].killed_ns = clock_now_ns(); /* many threads take a while to read */
@@ -426,7 +426,7 @@ static int observe_command(struct observer *o, struct observation *out, struct e
     return rc;
 }
 
-int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
+int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_cpu_samples,
                 struct signals *signals, struct observation *out, struct err *err)
 {
     const struct rank_ops *rank_ops = config->rank_ops;
@@ -446,8 +446,8 @@ int observe_arm(const struct observe_config *config, const struct arm *arm, bool
     o.env = watch ? watch->before(watch->arg, arm, err) : NULL;
     int rc = watch && !o.env ? err->code : observe_open(&o, err);
     if (!rc) {
-        o.shared->record_visits = record_visits;
-        o.shared->record_stages = record_visits && config->traced;
+        o.shared->record_cpu_samples = record_cpu_samples;
+        o.shared->record_stages = record_cpu_samples && config->traced;
         rc = arm->bench->runs_command ? observe_command(&o, out, err) : run_phases(&o, out, err);
     }
     observe_close(&o);

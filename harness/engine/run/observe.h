@@ -62,7 +62,7 @@ struct observe_config {
  * and returns 0. Errors: -EINTR when a signal asked to end; -ERESTART when it was stopped (Ctrl-Z)
  * and goes on now: do it again; -errno when nothing could be started.
  */
-int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_visits,
+int observe_arm(const struct observe_config *config, const struct arm *arm, bool record_cpu_samples,
                 struct signals *signals, struct observation *out, struct err *err);
 
 #endif

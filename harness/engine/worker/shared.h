@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "harness/contract/bench.h"
-#include "harness/contract/visit.h"
+#include "harness/contract/cpu_samples.h"
 #include "harness/engine/command/command_bench.h"
 #include "harness/engine/worker/barrier.h"
 #include "harness/engine/worker/step_limit.h"
@@ -77,7 +77,7 @@ struct shared_worker {
     struct command_report command;
     struct stage_sums stages;
     struct value_log values;
-    struct visit_log visits;
+    struct cpu_samples cpu_samples;
     struct sample samples[SHARED_SAMPLES];
     uint32_t nstaged;
     struct stage_step staged[SHARED_STAGED]; /* of the first samples, where record_stages */
@@ -86,7 +86,7 @@ struct shared_worker {
 struct shared {
     uint32_t magic; /* SHARED_MAGIC: layout of this very build */
     uint32_t nworkers;
-    uint32_t record_visits, record_stages;
+    uint32_t record_cpu_samples, record_stages;
     double warmup_s, settle_s, measure_s, limit_s; /* as in struct observe_config */
     struct bench_machine machine;
     _Atomic uint32_t go;             /* futex: 1 = measure */

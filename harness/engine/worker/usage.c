@@ -66,14 +66,14 @@ static void read_thread_times(pid_t pid, struct usage_thread *thread, bool *has_
     }
 }
 
-static void read_team(pid_t pid, const struct visit_log *visits, struct usage_snapshot *out)
+static void read_team(pid_t pid, const struct cpu_samples *cpu_samples, struct usage_snapshot *out)
 {
-    unsigned team = visits ? atomic_load(&visits->threads) : 0;
-    if (team > VISIT_THREADS)
-        team = VISIT_THREADS;
+    unsigned team = cpu_samples ? atomic_load(&cpu_samples->threads) : 0;
+    if (team > CPU_SAMPLE_THREADS)
+        team = CPU_SAMPLE_THREADS;
     out->has_schedstat = true;
     for (unsigned i = 0; i < team; i++) {
-        int tid = atomic_load(&visits->thread[i].tid);
+        int tid = atomic_load(&cpu_samples->thread[i].tid);
         if (tid)
             out->thread[out->nthreads++].tid = tid;
     }
@@ -119,12 +119,12 @@ void usage_forget(struct usage *usage)
         set(usage, field, NAN);
 }
 
-void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot *out)
+void usage_read(pid_t pid, const struct cpu_samples *cpu_samples, struct usage_snapshot *out)
 {
     char path[64], buf[1024];
     memset(out, 0, sizeof(*out));
     usage_forget(&out->so_far);
-    read_team(pid, visits, out);
+    read_team(pid, cpu_samples, out);
     if (PROC_TEXT("", buf, "/proc/%d/stat", (int)(pid ? pid : getpid()))) {
         out->so_far.minor_faults = (double)stat_field(buf, 10);
         out->so_far.major_faults = (double)stat_field(buf, 12);
@@ -167,14 +167,14 @@ void usage_read_quota(pid_t pid, unsigned sharers, struct usage_snapshot *out)
     out->sharers = sharers;
 }
 
-static double count_cpus(const struct visit_log *visits)
+static double count_cpus(const struct cpu_samples *cpu_samples)
 {
     struct bitset seen = {0};
-    unsigned threads = visits ? atomic_load(&visits->threads) : 0;
-    for (unsigned t = 0; t < threads && t < VISIT_THREADS; t++)
-        for (uint32_t m = 0; m < atomic_load(&visits->thread[t].marks); m++)
-            if (visits->thread[t].mark[m].os_cpu < BITSET_BITS)
-                bitset_set(&seen, visits->thread[t].mark[m].os_cpu);
+    unsigned threads = cpu_samples ? atomic_load(&cpu_samples->threads) : 0;
+    for (unsigned t = 0; t < threads && t < CPU_SAMPLE_THREADS; t++)
+        for (uint32_t m = 0; m < atomic_load(&cpu_samples->thread[t].marks); m++)
+            if (cpu_samples->thread[t].mark[m].os_cpu < BITSET_BITS)
+                bitset_set(&seen, cpu_samples->thread[t].mark[m].os_cpu);
     unsigned count = bitset_count(&seen);
     return count ? (double)count : (double)NAN;
 }
@@ -226,7 +226,7 @@ static void split_throttled(const struct usage_snapshot *go, const struct usage_
 }
 
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,
-                uint64_t end_ns, const struct visit_log *visits, struct usage *out)
+                uint64_t end_ns, const struct cpu_samples *cpu_samples, struct usage *out)
 {
     for (const struct usage_field *field = usage_fields; field->name; field++)
         set(out, field, usage_get(&end->so_far, field) - usage_get(&go->so_far, field));
@@ -235,7 +235,7 @@ void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *en
     out->wall_s = (double)(end_ns - go_ns) * 1e-9;
     split_wall(go, end, out);
     split_throttled(go, end, out);
-    out->cpus_visited = count_cpus(visits);
+    out->cpus_visited = count_cpus(cpu_samples);
 }
 
 /* "cpu3 1 2 ..."; "cpu  1 2 ..." is of all CPUs, and passed over, as those not asked for. False:

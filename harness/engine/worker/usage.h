@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "harness/contract/visit.h"
+#include "harness/contract/cpu_samples.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/files/proc.h"
 #include "harness/lib/sys/tree.h"
@@ -108,7 +108,7 @@ struct usage_thread {
 struct usage_snapshot {
     uint64_t at_ns;
     unsigned nthreads; /* team threads in thread[] */
-    struct usage_thread thread[VISIT_THREADS];
+    struct usage_thread thread[CPU_SAMPLE_THREADS];
     struct cgroup_throttled throttled; /* so far; read where `sharers` is not 0 */
     unsigned sharers;                  /* workers that divide throttled.shared_s among them */
     double stands_for;                 /* threads whose mean each of thread[] is; 0 = 1 */
@@ -117,10 +117,10 @@ struct usage_snapshot {
 };
 
 /*
- * Reads process `pid` (0 = the caller). The team is the threads registered in `visits`, or the
+ * Reads process `pid` (0 = the caller). The team is the threads registered in `cpu_samples`, or the
  * main thread where none has registered. Counters are not read here, but NaN; see perf.h.
  */
-void usage_read(pid_t pid, const struct visit_log *visits, struct usage_snapshot *out);
+void usage_read(pid_t pid, const struct cpu_samples *cpu_samples, struct usage_snapshot *out);
 
 /*
  * The same of a command, as its worker has last seen it: the team is one thread then, the mean of
@@ -139,7 +139,7 @@ void usage_forget(struct usage *usage);
 
 /* Differences over the team's threads; wall_s = end_ns - go_ns. */
 void usage_diff(const struct usage_snapshot *go, const struct usage_snapshot *end, uint64_t go_ns,
-                uint64_t end_ns, const struct visit_log *visits, struct usage *out);
+                uint64_t end_ns, const struct cpu_samples *cpu_samples, struct usage *out);
 
 /* CPUs of this machine. Fields that cannot be read are NaN, also where one CPU's cannot. */
 struct usage_machine {

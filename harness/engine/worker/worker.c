@@ -125,7 +125,7 @@ static void take_snapshot(struct worker *w, struct usage_snapshot *snapshot)
     if (w->bench->runs_command)
         usage_read_tree(&w->slot->command.tree.used, snapshot);
     else
-        usage_read(0, &w->slot->visits, snapshot);
+        usage_read(0, &w->slot->cpu_samples, snapshot);
     usage_read_quota(0, w->shared->nworkers, snapshot);
     perf_read(&w->perf, snapshot);
 }
@@ -236,7 +236,7 @@ static int worker_measure(struct worker *w)
     double clock_ns = w->bench->stages ? (double)clock_cost_ns() : 0;
     judge_stages(w, clock_ns);
     take_snapshot(w, &slot->at_go);
-    atomic_store(&slot->visits.recording, w->shared->record_visits);
+    atomic_store(&slot->cpu_samples.recording, w->shared->record_cpu_samples);
     w->ctx.measuring = true;
     slot->go_ns = clock_now_ns();
     const struct budget budget = {slot->go_ns + (uint64_t)(w->shared->measure_s * 1e9),
@@ -246,7 +246,7 @@ static int worker_measure(struct worker *w)
     w->ctx.measuring = false;
     if (!rc)
         take_snapshot(w, &slot->at_end);
-    atomic_store(&slot->visits.recording, 0);
+    atomic_store(&slot->cpu_samples.recording, 0);
     return rc;
 }
 
@@ -384,7 +384,7 @@ static void fill_context(struct worker *w)
         .seed = slot->seed,
         .round_seed = slot->round_seed,
         .device = slot->device,
-        .visits = &slot->visits,
+        .cpu_samples = &slot->cpu_samples,
         .err = &slot->err,
         .machine = &w->machine,
         .peers = &w->peers,
@@ -474,6 +474,6 @@ void worker_serve(const struct bench *bench, struct shared *shared, unsigned ind
     static struct worker w; /* as in worker_main */
     w = (struct worker){
         .shared = shared, .slot = &shared->worker[index], .bench = bench, .mpi = mpi};
-    visit_mark(&w.slot->visits); /* this thread, not the process's first, is who works */
+    cpu_samples_mark(&w.slot->cpu_samples); /* this thread, not the process's first, is who works */
     serve(&w);
 }

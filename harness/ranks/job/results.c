@@ -56,7 +56,7 @@ static void pack_observation(const struct observation *out, struct parcel *parce
         pack(parcel, worker->samples, worker->nsamples * sizeof(*worker->samples));
         pack(parcel, worker->values, worker->nvalues * sizeof(*worker->values));
         pack(parcel, worker->reasons, worker->nreasons * sizeof(*worker->reasons));
-        pack(parcel, worker->visits, worker->nvisits * sizeof(*worker->visits));
+        pack(parcel, worker->cpu_samples, worker->ncpu_samples * sizeof(*worker->cpu_samples));
     }
 }
 
@@ -66,15 +66,16 @@ static bool unpack_worker(struct parcel *parcel, struct worker_result *worker)
         return false;
     memcpy(worker, parcel->at, sizeof(*worker));
     parcel->at += sizeof(*worker);
-    void *samples, *values = NULL, *reasons = NULL, *visits = NULL;
-    bool good = unpack_array(parcel, &samples, worker->nsamples, sizeof(*worker->samples)) &&
-                unpack_array(parcel, &values, worker->nvalues, sizeof(*worker->values)) &&
-                unpack_array(parcel, &reasons, worker->nreasons, sizeof(*worker->reasons)) &&
-                unpack_array(parcel, &visits, worker->nvisits, sizeof(*worker->visits));
+    void *samples, *values = NULL, *reasons = NULL, *cpu_samples = NULL;
+    bool good =
+        unpack_array(parcel, &samples, worker->nsamples, sizeof(*worker->samples)) &&
+        unpack_array(parcel, &values, worker->nvalues, sizeof(*worker->values)) &&
+        unpack_array(parcel, &reasons, worker->nreasons, sizeof(*worker->reasons)) &&
+        unpack_array(parcel, &cpu_samples, worker->ncpu_samples, sizeof(*worker->cpu_samples));
     worker->samples = samples;
     worker->values = values;
     worker->reasons = reasons;
-    worker->visits = visits;
+    worker->cpu_samples = cpu_samples;
     return good;
 }
 

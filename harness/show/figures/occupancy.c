@@ -64,7 +64,7 @@ static const struct observation *marked_observation(const struct arm *arm)
 {
     for (size_t i = 0; i < arm->nobservations; i++)
         for (unsigned w = 0; w < arm->observations[i].nworkers; w++)
-            if (arm->observations[i].workers[w].nvisits)
+            if (arm->observations[i].workers[w].ncpu_samples)
                 return &arm->observations[i];
     return NULL;
 }
@@ -123,8 +123,9 @@ static size_t count_marks(const struct panel *panel, uint64_t from_ns, uint64_t 
     size_t n = 0;
     for (unsigned w = 0; w < panel->observation->nworkers; w++) {
         const struct worker_result *worker = &panel->observation->workers[w];
-        for (size_t i = 0; i < worker->nvisits; i++)
-            n += worker->visits[i].at_ns >= from_ns && worker->visits[i].at_ns < from_ns + span_ns;
+        for (size_t i = 0; i < worker->ncpu_samples; i++)
+            n += worker->cpu_samples[i].at_ns >= from_ns &&
+                 worker->cpu_samples[i].at_ns < from_ns + span_ns;
     }
     return n;
 }
@@ -177,10 +178,10 @@ static void measure(const struct figure_data *data, struct map *map)
         for (unsigned w = 0; w < observation->nworkers; w++) {
             const struct worker_result *worker = &observation->workers[w];
             map->background = map->background || worker->background;
-            for (size_t i = 0; i < worker->nvisits; i++) {
-                bitset_set(&map->cpus, worker->visits[i].os_cpu % BITSET_BITS);
-                if (worker->visits[i].at_ns > panel->start_ns + panel->seen_ns)
-                    panel->seen_ns = worker->visits[i].at_ns - panel->start_ns;
+            for (size_t i = 0; i < worker->ncpu_samples; i++) {
+                bitset_set(&map->cpus, worker->cpu_samples[i].os_cpu % BITSET_BITS);
+                if (worker->cpu_samples[i].at_ns > panel->start_ns + panel->seen_ns)
+                    panel->seen_ns = worker->cpu_samples[i].at_ns - panel->start_ns;
             }
         }
     }
@@ -221,11 +222,11 @@ static void occupy(struct map *map, unsigned cpu, uint64_t from_ns, uint64_t to_
 static void occupy_worker(struct map *map, const struct worker_result *worker, uint64_t start_ns,
                           uint16_t owner, const unsigned *index_of)
 {
-    uint64_t next_ns[VISIT_THREADS];
+    uint64_t next_ns[CPU_SAMPLE_THREADS];
     memset(next_ns, 0xff, sizeof(next_ns));
-    for (size_t i = worker->nvisits; i-- > 0;) {
-        const struct visit_point *visit = &worker->visits[i];
-        if (visit->thread >= VISIT_THREADS)
+    for (size_t i = worker->ncpu_samples; i-- > 0;) {
+        const struct cpu_sample_point *visit = &worker->cpu_samples[i];
+        if (visit->thread >= CPU_SAMPLE_THREADS)
             continue;
         uint64_t at_ns = visit->at_ns > start_ns ? visit->at_ns - start_ns : 0;
         uint64_t until_ns = at_ns + map->hold_ns;

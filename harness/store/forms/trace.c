@@ -97,9 +97,9 @@ static void add_steps(struct trace *trace, const struct worker_result *worker)
 /* Where the thread was seen next, of marks sorted by time; its own index = nowhere. */
 static size_t next_of(const struct worker_result *worker, size_t i, size_t n)
 {
-    for (size_t k = i + 1; k < n && worker->visits[k].at_ns - worker->visits[i].at_ns < HOLD_NS;
-         k++)
-        if (worker->visits[k].thread == worker->visits[i].thread)
+    for (size_t k = i + 1;
+         k < n && worker->cpu_samples[k].at_ns - worker->cpu_samples[i].at_ns < HOLD_NS; k++)
+        if (worker->cpu_samples[k].thread == worker->cpu_samples[i].thread)
             return k;
     return i;
 }
@@ -107,20 +107,20 @@ static size_t next_of(const struct worker_result *worker, size_t i, size_t n)
 /* Marks of a thread on the same CPU that follow each other are one stretch. */
 static void add_cpus(struct trace *trace, const struct worker_result *worker)
 {
-    size_t n = worker->nvisits < TRACE_VISITS ? worker->nvisits : TRACE_VISITS;
+    size_t n = worker->ncpu_samples < TRACE_VISITS ? worker->ncpu_samples : TRACE_VISITS;
     bool *done = calloc(n + 1, sizeof(*done));
     if (!done) {
         trace->out.failed = true;
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        const struct visit_point *first = &worker->visits[i];
+        const struct cpu_sample_point *first = &worker->cpu_samples[i];
         uint64_t end_ns = first->at_ns + HOLD_NS;
         if (done[i])
             continue;
         for (size_t at = i, next = next_of(worker, at, n); next != at;
              at = next, next = next_of(worker, at, n)) {
-            const struct visit_point *seen = &worker->visits[next];
+            const struct cpu_sample_point *seen = &worker->cpu_samples[next];
             bool stays = seen->os_cpu == first->os_cpu;
             end_ns = seen->at_ns + (stays ? HOLD_NS : 0);
             if (!stays)
@@ -138,8 +138,9 @@ static void add_cpus(struct trace *trace, const struct worker_result *worker)
 static void add_names(struct trace *trace, const struct worker_result *worker, unsigned number)
 {
     unsigned threads = 0;
-    for (size_t i = 0; i < worker->nvisits; i++)
-        threads = worker->visits[i].thread >= threads ? worker->visits[i].thread + 1 : threads;
+    for (size_t i = 0; i < worker->ncpu_samples; i++)
+        threads =
+            worker->cpu_samples[i].thread >= threads ? worker->cpu_samples[i].thread + 1 : threads;
     name_event(trace, STEPS, "process_name", worker->background ? "background worker" : "worker",
                (int)number);
     name_event(trace, STEPS, "thread_name", "steps", -1);

@@ -14,7 +14,7 @@ static struct {
     struct bench_ctx ctx;
     struct command_seat seat;
     struct command_report report;
-    struct visit_log visits;
+    struct cpu_samples cpu_samples;
     struct err err;
     _Atomic uint32_t stop;
     const struct bench *bench;
@@ -33,7 +33,7 @@ static int begin(const struct command_options *options, const char *script)
     (void)affinity_get(0, &w.seat.cpus);
     w.bench = command_bench_find(command_bench_name(options));
     w.ctx = (struct bench_ctx){
-        .visits = &w.visits, .err = &w.err, .command = &w.seat, .measuring = true};
+        .cpu_samples = &w.cpu_samples, .err = &w.err, .command = &w.seat, .measuring = true};
     assert_non_null(w.bench);
     return w.bench->setup(&w.ctx);
 }

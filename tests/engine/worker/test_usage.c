@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "harness/contract/visit.h"
+#include "harness/contract/cpu_samples.h"
 #include "harness/engine/worker/perf.h"
 #include "harness/engine/worker/usage.h"
 #include "harness/lib/sys/affinity.h"
@@ -115,29 +115,29 @@ static void *help(void *arg)
     return NULL;
 }
 
-static void *work(void *visits)
+static void *work(void *cpu_samples)
 {
-    visit_mark(visits);
+    cpu_samples_mark(cpu_samples);
     return help(NULL);
 }
 
 /* CPU time of threads that the benchmark did not make: not of the first, nor of the team. */
-static double helper_s(void *(*thread)(void *), struct visit_log *visits)
+static double helper_s(void *(*thread)(void *), struct cpu_samples *cpu_samples)
 {
     static struct usage_snapshot go, end;
     struct usage usage;
     pthread_t other;
     assert_int_equal(pthread_barrier_init(&burnt, NULL, 2) | pthread_barrier_init(&seen, NULL, 2),
                      0);
-    usage_read(0, visits, &go);
-    assert_int_equal(pthread_create(&other, NULL, thread, visits), 0);
+    usage_read(0, cpu_samples, &go);
+    assert_int_equal(pthread_create(&other, NULL, thread, cpu_samples), 0);
     burn(2 * (uint64_t)HELPER_NS);
     (void)pthread_barrier_wait(&burnt);
     burn(HELPER_NS / 3); /* by then the other one sleeps, and what it used is known */
-    usage_read(0, visits, &end);
+    usage_read(0, cpu_samples, &end);
     (void)pthread_barrier_wait(&seen);
     assert_int_equal(pthread_join(other, NULL), 0);
-    usage_diff(&go, &end, 0, 1000000000, visits, &usage);
+    usage_diff(&go, &end, 0, 1000000000, cpu_samples, &usage);
     (void)pthread_barrier_destroy(&seen);
     (void)pthread_barrier_destroy(&burnt);
     return usage.helper_cpu_s;
@@ -145,12 +145,12 @@ static double helper_s(void *(*thread)(void *), struct visit_log *visits)
 
 TEST(usage_helpers_are_threads_of_others)
 {
-    static struct visit_log visits;
-    visit_mark(&visits);
+    static struct cpu_samples cpu_samples;
+    cpu_samples_mark(&cpu_samples);
     double expected_s = HELPER_NS * 1e-9;
-    double used_s = helper_s(help, &visits);
+    double used_s = helper_s(help, &cpu_samples);
     assert_true(used_s > 0.5 * expected_s && used_s < 1.8 * expected_s);
-    assert_true(helper_s(work, &visits) < 0.5 * expected_s);
+    assert_true(helper_s(work, &cpu_samples) < 0.5 * expected_s);
 }
 
 TEST(usage_fields_name_their_values)

@@ -68,7 +68,7 @@ TEST(bitset_parse_refuses)
     assert_int_equal(bitset_parse("x", &set, NULL), -EINVAL);
 }
 
-TEST(bitset_next_visits_members_in_order)
+TEST(bitset_next_cpu_samples_members_in_order)
 {
     struct bitset set = parse("0,63-64,127,8191");
     static const int want[] = {0, 63, 64, 127, 8191};

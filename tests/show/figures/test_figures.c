@@ -239,10 +239,11 @@ TEST_WITHIN(report_occupancy_of_a_command_is_its_busiest_stretch, fixture_make_s
         for (size_t o = 0; o < result.arms[a].nobservations; o++)
             for (unsigned i = 0; i < result.arms[a].observations[o].nworkers; i++) {
                 struct worker_result *worker = &result.arms[a].observations[o].workers[i];
-                for (size_t v = 0; v < worker->nvisits; v++) { /* at first 80 times as far apart */
-                    uint64_t since_ns = worker->visits[v].at_ns - worker->go_ns;
+                for (size_t v = 0; v < worker->ncpu_samples;
+                     v++) { /* at first 80 times as far apart */
+                    uint64_t since_ns = worker->cpu_samples[v].at_ns - worker->go_ns;
                     uint64_t slow_ns = since_ns < imports_ns ? since_ns : imports_ns;
-                    worker->visits[v].at_ns =
+                    worker->cpu_samples[v].at_ns =
                         worker->go_ns + 79 * slow_ns + 20 * (since_ns - slow_ns) + since_ns;
                 }
             }

@@ -1,4 +1,4 @@
-#include "harness/contract/visit.h"
+#include "harness/contract/cpu_samples.h"
 
 #include <sched.h>
 #include <stddef.h>
@@ -10,26 +10,26 @@
 /* -1: not registered yet. A process has one log, so one index a thread is enough. */
 static _Thread_local int my_index = -1;
 
-static void put(struct visit_thread *thread, uint64_t at_ns, unsigned os_cpu)
+static void put(struct cpu_sample_thread *thread, uint64_t at_ns, unsigned os_cpu)
 {
     uint32_t marks = atomic_load_explicit(&thread->marks, memory_order_relaxed);
-    if (at_ns - thread->last_ns < VISIT_INTERVAL_NS)
+    if (at_ns - thread->last_ns < CPU_SAMPLE_INTERVAL_NS)
         return;
     thread->last_ns = at_ns;
-    uint32_t at = marks < VISIT_MARKS ? marks : thread->oldest++ % VISIT_MARKS;
-    thread->mark[at] = (struct visit){.at_ns = at_ns, .os_cpu = os_cpu};
-    if (marks < VISIT_MARKS)
+    uint32_t at = marks < CPU_SAMPLE_MARKS ? marks : thread->oldest++ % CPU_SAMPLE_MARKS;
+    thread->mark[at] = (struct cpu_sample){.at_ns = at_ns, .os_cpu = os_cpu};
+    if (marks < CPU_SAMPLE_MARKS)
         atomic_store_explicit(&thread->marks, marks + 1, memory_order_release);
 }
 
-void visit_note(struct visit_log *log, int tid, unsigned os_cpu, uint64_t at_ns)
+void cpu_sample_note(struct cpu_samples *log, int tid, unsigned os_cpu, uint64_t at_ns)
 {
     unsigned n = atomic_load(&log->threads), i = 0;
     if (!atomic_load_explicit(&log->recording, memory_order_relaxed))
         return;
     while (i < n && atomic_load(&log->thread[i].tid) != tid)
         i++;
-    if (i == VISIT_THREADS)
+    if (i == CPU_SAMPLE_THREADS)
         return;
     if (i == n) {
         atomic_store(&log->thread[i].tid, tid);
@@ -38,16 +38,17 @@ void visit_note(struct visit_log *log, int tid, unsigned os_cpu, uint64_t at_ns)
     put(&log->thread[i], at_ns, os_cpu);
 }
 
-void visit_mark(struct visit_log *log)
+void cpu_samples_mark(struct cpu_samples *log)
 {
     if (!log)
         return;
     if (my_index < 0) {
         my_index = (int)atomic_fetch_add(&log->threads, 1);
-        if (my_index < VISIT_THREADS)
+        if (my_index < CPU_SAMPLE_THREADS)
             atomic_store(&log->thread[my_index].tid, (int)syscall(SYS_gettid));
     }
-    if (my_index >= VISIT_THREADS || !atomic_load_explicit(&log->recording, memory_order_relaxed))
+    if (my_index >= CPU_SAMPLE_THREADS ||
+        !atomic_load_explicit(&log->recording, memory_order_relaxed))
         return;
     int cpu = sched_getcpu();
     if (cpu >= 0)

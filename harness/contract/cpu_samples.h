@@ -6,37 +6,37 @@
  * The first mark of a thread also registers it as a member of the team: the split of wall time
  * into on-CPU, run queue and blocked counts team threads only, not a driver's helpers.
  */
-#ifndef CONTEND_CONTRACT_VISIT_H
-#define CONTEND_CONTRACT_VISIT_H
+#ifndef CONTEND_CONTRACT_CPU_SAMPLES_H
+#define CONTEND_CONTRACT_CPU_SAMPLES_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-enum { VISIT_THREADS = 512, VISIT_MARKS = 1024, VISIT_INTERVAL_NS = 1000000 };
+enum { CPU_SAMPLE_THREADS = 512, CPU_SAMPLE_MARKS = 1024, CPU_SAMPLE_INTERVAL_NS = 1000000 };
 
-struct visit {
+struct cpu_sample {
     uint64_t at_ns; /* clock_now_ns */
     uint32_t os_cpu;
 };
 
-struct visit_thread {
+struct cpu_sample_thread {
     _Atomic int tid;
     _Atomic uint32_t marks; /* filled entries of mark[], the last ones: a command begins with */
     uint32_t oldest;        /* its imports */
     uint64_t last_ns;
-    struct visit mark[VISIT_MARKS];
+    struct cpu_sample mark[CPU_SAMPLE_MARKS];
 };
 
-struct visit_log {
+struct cpu_samples {
     _Atomic uint32_t recording; /* 0: threads register, but leave no marks (warm-up) */
     _Atomic uint32_t threads;   /* registered so far; may exceed VISIT_THREADS, then not kept */
-    struct visit_thread thread[VISIT_THREADS];
+    struct cpu_sample_thread thread[CPU_SAMPLE_THREADS];
 };
 
 /* The same of a thread of another process, as somebody else has seen it; one writer alone. */
-void visit_note(struct visit_log *log, int tid, unsigned os_cpu, uint64_t at_ns);
+void cpu_sample_note(struct cpu_samples *log, int tid, unsigned os_cpu, uint64_t at_ns);
 
 /* Registers the calling thread and leaves a mark. One log a process. NULL: does nothing. */
-void visit_mark(struct visit_log *log);
+void cpu_samples_mark(struct cpu_samples *log);
 
 #endif
