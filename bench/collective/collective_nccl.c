@@ -164,13 +164,14 @@ int nccl_team_allocate(struct bench_ctx *ctx, struct gpu_collective *gc, bool re
 
 void nccl_team_report(const struct gpu_collective *gc, const struct bench_ctx *ctx)
 {
-    struct collective_made made = {0}, captured = {0};
+    struct collective_expected made = {0}, captured = {0};
     if (gc)
-        gpu_collective_made(gc, &made, &captured);
+        gpu_collective_expected(gc, &made, &captured);
     for (enum collective_func f = 0; f < COLLECTIVE_FUNCS; f++)
         if (made.calls[f] || captured.calls[f])
-            bench_made(ctx, collective_func_name(f),
-                       &(struct made_calls){made.calls[f], made.bytes[f], captured.calls[f]});
+            bench_expect_calls(
+                ctx, collective_func_name(f),
+                &(struct expected_sum){made.calls[f], made.bytes[f], captured.calls[f]});
 }
 
 /* The engine: struct gpu_collective and room for its times. */

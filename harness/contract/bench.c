@@ -116,9 +116,10 @@ void bench_library(const struct bench_ctx *ctx, const char *name, const char *ve
         (void)snprintf(ctx->library, BENCH_LIBRARY_MAX, "%.15s %.31s", name, version);
 }
 
-void bench_made(const struct bench_ctx *ctx, const char *func, const struct made_calls *calls)
+void bench_expect_calls(const struct bench_ctx *ctx, const char *func,
+                        const struct expected_sum *calls)
 {
-    struct made *made = ctx->made;
+    struct expected_calls *made = ctx->made;
     size_t at = 0;
     while (made && at < made->n && strcmp(made->func[at].name, func) != 0)
         at++;

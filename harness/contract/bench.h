@@ -155,7 +155,7 @@ struct bench_ctx {
     unsigned *least_team;     /* NULL, or of all OpenMP teams: threads in the smallest; 0 = none */
     struct stage_clock *stages;   /* of a benchmark with stages, what its steps mark; else NULL */
     char *library;                /* what bench_library fills; NULL = nobody asks */
-    struct made *made;            /* what bench_made fills; NULL = nobody asks */
+    struct expected_calls *made;  /* what bench_expect_calls fills; NULL = nobody asks */
     struct command_seat *command; /* of a benchmark that runs one; NULL = none was given */
     void *state;                  /* the benchmark's own, as its state_size says */
     struct bench_block *blocks;   /* that bench_array gave, and what bench_at_close closes */
@@ -261,10 +261,11 @@ void bench_library(const struct bench_ctx *ctx, const char *name, const char *ve
 
 /*
  * Says which calls of NCCL this worker has made so far, by the benchmark's own count, as `contend
- * run --comms` compares it with what NCCL told: see struct made. For a function reported before,
- * the new numbers stand. In teardown at the latest.
+ * run --comms` compares it with what NCCL told: see struct expected_calls. For a function reported
+ * before, the new numbers stand. In teardown at the latest.
  */
-void bench_made(const struct bench_ctx *ctx, const char *func, const struct made_calls *calls);
+void bench_expect_calls(const struct bench_ctx *ctx, const char *func,
+                        const struct expected_sum *calls);
 
 /*
  * The device of the benchmark, where the run has `device` behind its workers and `transport`

@@ -10,17 +10,17 @@
 
 enum { MADE_FUNCS = 8, MADE_NAME_MAX = 16 };
 
-struct made_calls {
+struct expected_sum {
     uint64_t calls, bytes; /* by all ranks of the process; count times size, as each call says */
     uint64_t captured; /* more of them, while CUDA graphs were captured: replays are not known */
 };
 
 /* The calls of one process. Zeroed = none. */
-struct made {
+struct expected_calls {
     size_t n;
-    struct made_func {
+    struct expected_func {
         char name[MADE_NAME_MAX]; /* as NCCL names it to profilers: "AllReduce" */
-        struct made_calls sum;
+        struct expected_sum sum;
     } func[MADE_FUNCS];
 };
 

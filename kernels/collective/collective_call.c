@@ -82,15 +82,15 @@ const char *collective_func_name(enum collective_func func)
     return names[func];
 }
 
-static void add(struct collective_made *made, enum collective_func func, uint64_t calls,
+static void add(struct collective_expected *made, enum collective_func func, uint64_t calls,
                 uint64_t bytes)
 {
     made->calls[func] += calls;
     made->bytes[func] += calls * bytes;
 }
 
-void collective_made_add(const struct collective_call *call, unsigned ranks, unsigned rank,
-                         struct collective_made *made)
+void collective_expect_add(const struct collective_call *call, unsigned ranks, unsigned rank,
+                           struct collective_expected *made)
 {
     uint64_t bytes = call->count * collective_type_bytes(call->type);
     uint64_t parts = rank == call->root ? ranks : 0; /* of gather and scatter, at the root */

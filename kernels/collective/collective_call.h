@@ -108,13 +108,13 @@ enum collective_func {
 const char *collective_func_name(enum collective_func func);
 
 /* How many were made, and the count times size that they said. */
-struct collective_made {
+struct collective_expected {
     uint64_t calls[COLLECTIVE_FUNCS], bytes[COLLECTIVE_FUNCS];
 };
 
 /* Adds those of one operation by one rank: gpu_collective_run.cu says what makes which of what. */
-void collective_made_add(const struct collective_call *call, unsigned ranks, unsigned rank,
-                         struct collective_made *made);
+void collective_expect_add(const struct collective_call *call, unsigned ranks, unsigned rank,
+                           struct collective_expected *made);
 
 #ifdef __cplusplus
 }

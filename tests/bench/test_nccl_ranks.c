@@ -33,7 +33,7 @@ struct rank {
     pthread_t thread;
     _Atomic int probe, setup, run, check;
     uint64_t came_ns;
-    struct made made;
+    struct expected_calls made;
 };
 
 static struct rank ranks[RANKS];
@@ -331,8 +331,8 @@ static void *reduce_main(void *arg)
     return NULL;
 }
 
-static void assert_made(const struct made *made, size_t at, const char *func, uint64_t calls,
-                        uint64_t bytes)
+static void assert_made(const struct expected_calls *made, size_t at, const char *func,
+                        uint64_t calls, uint64_t bytes)
 {
     assert_string_equal(made->func[at].name, func);
     assert_int_equal(made->func[at].sum.calls, calls);

@@ -63,7 +63,7 @@ static bool add_logs(struct check *check, struct told told[COMMS_FUNCS])
     return found;
 }
 
-static void compare(struct check *check, const char *name, const struct made_calls *made,
+static void compare(struct check *check, const char *name, const struct expected_sum *made,
                     const struct told *told)
 {
     uint64_t calls = check->tells_calls ? told->calls : told->work_calls;
@@ -95,15 +95,15 @@ static void compare(struct check *check, const char *name, const struct made_cal
 }
 
 /* Calls that the benchmark does not declare are not compared. */
-static struct made_calls made_of(const struct made *made, uint32_t func)
+static struct expected_sum made_of(const struct expected_calls *made, uint32_t func)
 {
     for (size_t i = 0; i < made->n; i++)
         if (comms_name_find(&comms_funcs, made->func[i].name) == func)
             return made->func[i].sum;
-    return (struct made_calls){0};
+    return (struct expected_sum){0};
 }
 
-int comms_check(const struct comms_logs *logs, int64_t pid, const struct made *made,
+int comms_check(const struct comms_logs *logs, int64_t pid, const struct expected_calls *made,
                 const char *subject, struct comms_checked *sum, struct findings *findings,
                 struct err *err)
 {
@@ -124,7 +124,7 @@ int comms_check(const struct comms_logs *logs, int64_t pid, const struct made *m
     }
     sum->processes++;
     for (uint32_t func = 0; func < COMMS_FUNCS; func++) {
-        const struct made_calls mine = made_of(made, func);
+        const struct expected_sum mine = made_of(made, func);
         compare(&check, comms_func_name(func), &mine, &told[func]);
     }
     return check.about.rc;

@@ -92,7 +92,7 @@ struct comms_checked {
  *   comms_graphs    calls captured in graphs, which are not compared
  * -ENOMEM only.
  */
-int comms_check(const struct comms_logs *logs, int64_t pid, const struct made *made,
+int comms_check(const struct comms_logs *logs, int64_t pid, const struct expected_calls *made,
                 const char *subject, struct comms_checked *sum, struct findings *findings,
                 struct err *err);
 

@@ -8,7 +8,7 @@ enum { PID = 7, COUNTS = 2 };
 
 static struct comms_count counts[COUNTS];
 static struct comms_log log_of_it;
-static struct made made;
+static struct expected_calls made;
 
 /* Three all-reduces of 100 bytes, told as calls and as work. */
 static void begin(void)
@@ -20,7 +20,7 @@ static void begin(void)
             .bytes = 300};
     log_of_it = (struct comms_log){
         .header = {.pid = PID, .interface = 5}, .ncounts = COUNTS, .count = counts};
-    made = (struct made){.n = 1, .func = {{"AllReduce", {.calls = 3, .bytes = 300}}}};
+    made = (struct expected_calls){.n = 1, .func = {{"AllReduce", {.calls = 3, .bytes = 300}}}};
 }
 
 /* `id` of the only finding; "" = none. `differ`: of how many functions the sums do. */
