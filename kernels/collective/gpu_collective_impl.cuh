@@ -37,7 +37,7 @@ struct gpu_collective {
     size_t bytes;          /* of each buffer */
     bool registered;       /* NCCL's memory */
     bool failed;
-    bool captures;                         /* a graph, now */
+    bool captures;                             /* a graph, now */
     struct collective_expected made, captured; /* calls so far */
     struct collective_call call;
     int type;                /* ncclDataType_t of the call */

@@ -123,12 +123,12 @@ static int issue_counted(struct gpu_collective *gc, unsigned k, size_t offset)
     int error = issue(gc, k, offset);
     if (!error)
         collective_expect_add(&gc->call, gc->ranks, gc->first + k,
-                            gc->captures ? &gc->captured : &gc->made);
+                              gc->captures ? &gc->captured : &gc->made);
     return error;
 }
 
 void gpu_collective_expected(const struct gpu_collective *gc, struct collective_expected *made,
-                         struct collective_expected *captured)
+                             struct collective_expected *captured)
 {
     *made = gc->made;
     *captured = gc->captured;

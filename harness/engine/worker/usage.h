@@ -56,7 +56,7 @@
     X(minor_faults, true, NULL, "count", "lower", NULL)                                            \
     X(major_faults, true, NULL, "count", "lower", NULL)
 
-/* Distinct CPUs, sampled by visit marks. */
+/* Distinct CPUs, by cpu_samples. */
 #define USAGE_CPUS(X)                                                                              \
     X(cpus_visited, false, "cpus_visited", "count", "none", NULL)
 
