@@ -4,9 +4,9 @@
  *
  * Process 0 is the run, with an event an arm; 1 + N is worker N, TRACE_BACKGROUND + N one behind
  * them. Of a worker thread 0 has its steps, with their stages inside, and thread 1 + T which CPU
- * thread T of its team was seen on (contract/cpu_samples.h), up to its next mark or for 20 ms. Stages of
- * a step are drawn one behind the other, in their order: of several iterations or blocks their
- * sums.
+ * thread T of its team was seen on (contract/cpu_samples.h), up to its next mark or for 20 ms.
+ * Stages of a step are drawn one behind the other, in their order: of several iterations or blocks
+ * their sums.
  */
 #ifndef CONTEND_STORE_FORMS_TRACE_H
 #define CONTEND_STORE_FORMS_TRACE_H
