@@ -124,25 +124,17 @@ void doc_columns(struct doc_table *table, enum doc_kind kind, ...)
 
 void doc_row(struct doc_table *table, enum doc_tone tone)
 {
-    struct doc_row **place = table ? array_add(table->row, table->n, table->capacity) : NULL;
-    if (!place) {
-        if (table)
-            table->doc->failed = true;
-        return;
-    }
-    *place = calloc(1, sizeof(**place));
-    if (!*place) {
-        table->n--;
+    struct doc_row *row = table ? array_add(table->row, table->n, table->capacity) : NULL;
+    if (row) {
+        *row = (struct doc_row){.tone = tone};
+        table->at = 0;
+    } else if (table)
         table->doc->failed = true;
-        return;
-    }
-    (*place)->tone = tone;
-    table->at = 0;
 }
 
 static struct doc_row *last(const struct doc_table *table)
 {
-    return table && table->n ? table->row[table->n - 1] : NULL;
+    return table && table->n ? &table->row[table->n - 1] : NULL;
 }
 
 void doc_cell(struct doc_table *table, const char *fmt, ...)
@@ -188,7 +180,7 @@ void doc_put(struct doc_table *table, size_t row, size_t column, const char *tex
         doc_row(table, DOC_PLAIN);
     if (!table || table->n <= row || column >= DOC_COLUMNS)
         return;
-    char **cell = &table->row[row]->cell[column];
+    char **cell = &table->row[row].cell[column];
     free(*cell);
     *cell = strdup(text);
     table->doc->failed = table->doc->failed || !*cell;
@@ -196,11 +188,9 @@ void doc_put(struct doc_table *table, size_t row, size_t column, const char *tex
 
 static void table_free(struct doc_table *table)
 {
-    for (size_t i = 0; table && i < table->n; i++) {
+    for (size_t i = 0; table && i < table->n; i++)
         for (size_t c = 0; c < DOC_COLUMNS; c++)
-            free(table->row[i]->cell[c]);
-        free(table->row[i]);
-    }
+            free(table->row[i].cell[c]);
     for (size_t c = 0; table && c < table->ncolumns; c++)
         free(table->column[c].name);
     free(table ? table->row : NULL);

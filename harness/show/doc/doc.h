@@ -59,7 +59,7 @@ struct doc_table {
     struct doc *doc;
     size_t ncolumns, n, capacity, at; /* at: the next cell of the last row */
     struct doc_column column[DOC_COLUMNS];
-    struct doc_row **row;
+    struct doc_row *row;
 };
 
 enum doc_block_kind {

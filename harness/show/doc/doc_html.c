@@ -65,7 +65,7 @@ static void print_table(const struct doc_table *table, FILE *out)
     if (named)
         print_head(table, out);
     for (size_t i = 0; i < table->n; i++)
-        print_row(table, table->row[i], out);
+        print_row(table, &table->row[i], out);
     (void)fputs("</table></div>\n", out);
 }
 

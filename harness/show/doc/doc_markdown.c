@@ -57,9 +57,9 @@ static void print_table(const struct doc_table *table, FILE *out)
     size_t rows = 0;
     print_head(table, out);
     for (size_t i = 0; i < table->n; i++) {
-        rows += table->row[i]->tone != DOC_GROUP;
+        rows += table->row[i].tone != DOC_GROUP;
         if (rows <= TABLE_ROWS)
-            print_row(table, table->row[i], out);
+            print_row(table, &table->row[i], out);
     }
     if (rows > TABLE_ROWS)
         (void)fprintf(out, "\n%zu more are left out.\n", rows - TABLE_ROWS);

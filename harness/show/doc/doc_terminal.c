@@ -72,8 +72,8 @@ static int width_of(const struct doc_table *table, size_t column, bool with_name
         width = larger(width, length);
     }
     for (size_t i = 0; i < table->n; i++)
-        if (table->row[i]->tone != DOC_GROUP)
-            width = larger(width, (int)strlen(text_at(table->row[i], column)));
+        if (table->row[i].tone != DOC_GROUP)
+            width = larger(width, (int)strlen(text_at(&table->row[i], column)));
     return width;
 }
 
@@ -259,7 +259,7 @@ static void print_table(const struct screen *screen, const struct doc_table *tab
         to = end_of_block(&layout, from);
         print_head(screen, &layout, from, to);
         for (size_t i = 0; i < table->n; i++)
-            print_row(screen, &layout, table->row[i], from, to);
+            print_row(screen, &layout, &table->row[i], from, to);
     }
 }
 

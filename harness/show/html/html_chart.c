@@ -67,9 +67,9 @@ static void print_rate(const struct block *block, size_t i, double most, FILE *o
     const struct row *row = block_row(block, i, METRIC_RATE);
     if (!row || isnan(row->median))
         return;
-    (void)snprintf(value, sizeof(value), "%s %s, %s",
-                   units_format_si(row->median, rate, sizeof(rate)), row->unit,
-                   advice_format_ratio(block->gain[i].median, gain, sizeof(gain)));
+    text_set(value, "%s %s", units_format_si(row->median, rate, sizeof(rate)), row->unit);
+    if (!isnan(block->gain[i].median))
+        text_add(value, ", %s", advice_format_ratio(block->gain[i].median, gain, sizeof(gain)));
     print_labels(i, block_arm_name(block, i), value, out);
     print_bar(i, 0, 1, "track", out);
     print_bar(i, 0, row->median / most, block_is_recommended(block, i) ? "bar recommended" : "bar",
