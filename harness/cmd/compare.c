@@ -131,7 +131,7 @@ static int check_sides(struct work *work, const char *allow, char *refused, size
     return rc;
 }
 
-/* What of them is compared: `analyses` has room for all runs of all sides. */
+/* Chooses the runs that are compared: `analyses` has room for all runs of all sides. */
 static int fill_sides(const struct work *work, const char *allow, const struct analysis **analyses,
                       struct pairing_runs sides[PAIRING_SIDES], struct err *err)
 {

@@ -1,4 +1,4 @@
-/* What `contend compare` takes; --history alone is of a file of its own. */
+/* The arguments of `contend compare`; --history alone has a file of its own. */
 #ifndef CONTEND_CMD_COMPARE_H
 #define CONTEND_CMD_COMPARE_H
 

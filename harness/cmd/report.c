@@ -134,7 +134,7 @@ static int judge(const struct side *side)
     return !drawn || no_figures ? EXIT_GOOD : EXIT_NOT_RUN;
 }
 
-/* Of what draws nothing. */
+/* The exit code of a directory that draws nothing. */
 static int judge_reading(const struct side *side)
 {
     if (side->said == -ENOENT)
@@ -144,7 +144,7 @@ static int judge_reading(const struct side *side)
     return side->said ? EXIT_USAGE : EXIT_GOOD;
 }
 
-/* What became of a page. Returns the exit code. */
+/* Reports whether a page was written. Returns the exit code. */
 static int report_written(const struct side *side, const char *file, const char *of, int rc,
                           const struct err *err)
 {
@@ -254,7 +254,7 @@ static int show_collection(struct session *session, const struct side *side,
     return renewing->code > code ? renewing->code : code;
 }
 
-/* Of a directory without a result of its own. False: there are none below it either. */
+/* Reports a directory without a result of its own. False: there are none below it either. */
 static bool report_collection(struct session *session, struct side *side, int *code)
 {
     struct renewing renewing = {.session = session, .path = side->path, .code = EXIT_GOOD};

@@ -145,7 +145,7 @@ int subject_take_command(struct session *s)
 {
     struct err err = {0};
     int rc = take_command(s, &err);
-    /* Of lines the time that they are measured for, the command being ended behind it. */
+    /* Lines are counted for this time; then the command is ended. */
     if (s->options.command.by_lines && s->options.command.duration_s > 0 && s->options.time_s <= 0)
         s->options.time_s = s->options.command.duration_s;
     return report(rc, &err);

@@ -75,7 +75,7 @@ struct paired_ratio {
 };
 struct paired_ratio values_ratio(const struct round_values *values, size_t slow, size_t fast,
                                  uint64_t seed);
-/* Of no rounds. */
+/* A ratio without rounds. */
 #define PAIRED_NONE ((struct paired_ratio){0, (double)NAN, (double)NAN, (double)NAN, false})
 
 #endif

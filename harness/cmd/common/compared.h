@@ -1,4 +1,4 @@
-/* What commands that compare have in common: --fail-on, their exit code, and files for others. */
+/* Shared by the commands that compare: --fail-on, their exit code, and files for others. */
 #ifndef CONTEND_CMD_COMMON_COMPARED_H
 #define CONTEND_CMD_COMMON_COMPARED_H
 

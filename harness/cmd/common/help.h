@@ -1,4 +1,4 @@
-/* What `--help` prints, of a command, a scenario and a benchmark; on stdout. */
+/* `--help` of a command, a scenario and a benchmark; on stdout. */
 #ifndef CONTEND_CMD_COMMON_HELP_H
 #define CONTEND_CMD_COMMON_HELP_H
 

@@ -1,4 +1,4 @@
-/* What 'contend place' plans where no placement is named, and on which evidence. */
+/* The placement that 'contend place' plans where none is named, and the evidence for it. */
 #ifndef CONTEND_CMD_COMMON_PLACE_DEFAULT_H
 #define CONTEND_CMD_COMMON_PLACE_DEFAULT_H
 

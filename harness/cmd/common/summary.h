@@ -1,4 +1,4 @@
-/* What a run says at its end: doubts about it, table and findings, from the files that hold them.
+/* The summary at a run's end: verdict, table and findings, from the files that hold them.
  */
 #ifndef CONTEND_CMD_COMMON_SUMMARY_H
 #define CONTEND_CMD_COMMON_SUMMARY_H
@@ -17,7 +17,7 @@ void summary_print(const struct recorded *recorded, const char *path, bool all, 
 /* All of it in memory, without color: free() *text. -ENOMEM only. */
 int summary_format(const struct recorded *recorded, char **text, size_t *size, struct err *err);
 
-/* What --json prints of it; NULL without memory. */
+/* The same for --json; NULL without memory. */
 json_t *summary_to_json(const struct recorded *recorded);
 
 #endif

@@ -230,7 +230,7 @@ static int add_arm(const struct builds *builds, const struct arm *arm, struct ro
     return rc ? rc : values_close_arm(values, err);
 }
 
-/* What the runs say of their rounds. */
+/* Describes the rounds of both runs. */
 static int describe_rounds(const struct builds *builds, const struct arm *arm,
                            struct arm_rounds *rounds, struct err *err)
 {

@@ -33,11 +33,11 @@ struct builds {
  */
 int builds_check(const struct run_setup *setup, struct err *err);
 
-/* Of struct observe_config: fills the observation's status. `arg` is a struct builds. */
+/* For struct observe_config: fills the observation's status. `arg` is a struct builds. */
 int builds_observe(void *arg, const struct arm *arm, struct signals *signals,
                    struct observation *observation, struct err *err);
 
-/* What verdict_make is for rounds of our own; borrows from the runs. -ENOMEM only. */
+/* As verdict_make for rounds of our own; borrows from the runs. -ENOMEM only. */
 int builds_judge(const struct builds *builds, const struct topo *topo, struct verdict *verdict,
                  struct err *err);
 

@@ -1,4 +1,4 @@
-/* What is known of a run before anything starts: `contend run --dry-run`, and whether a run can
+/* Facts of a run before anything starts: `contend run --dry-run`, and whether a run can
  * begin. */
 #ifndef CONTEND_CMD_SESSION_RUN_DRY_H
 #define CONTEND_CMD_SESSION_RUN_DRY_H

@@ -1,4 +1,4 @@
-/* What a session prints of a run whose files are whole: a table, or what scripts read. */
+/* Prints a run whose files are whole: a table, or JSON for scripts. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -278,7 +278,7 @@ static void add_row(struct copies_row *sum, const struct copies_row *row)
     sum->timed_ns += row->timed_ns;
 }
 
-/* Of pageable memory the driver copies by way of pinned memory of its own (CUDA's Best Practices
+/* The driver copies pageable memory by way of pinned memory of its own (CUDA's Best Practices
  * Guide, Pinned Memory): slower, and it keeps a CPU busy. */
 static void judge_pageable(struct findings_about *about, const struct copies *copies)
 {

@@ -98,7 +98,7 @@ _Static_assert(sizeof(struct copies_entry) == 64, "a part of the format");
 _Static_assert(sizeof(struct copies_sums) == 48 + COPIES_DEVICES * 24 + COPIES_ENTRIES * 64,
                "a part of the format");
 
-/* What was copied from then on no record has told: a buffer went to another tool, or that tool was
+/* Copies from then on are in no record: a buffer went to another tool, or that tool was
  * there when the process ended. */
 static inline bool copies_are_taken(const struct copies_sums *sums)
 {

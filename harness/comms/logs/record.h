@@ -61,7 +61,7 @@ struct comms_header {
     uint64_t timed_every;                    /* one in so many collectives is timed; 0: none */
     uint64_t untimed; /* that were to be timed and were not: no room, or told by another thread */
     uint8_t boot[COMMS_BOOT_MAX]; /* which machine, whatever it is called; zeroed = not known */
-    /* Of a log that is copied into its file, when: what was done since is missing. 0 = nothing is:
+    /* When a log was copied into its file: what was done since is missing. 0 = nothing is:
      * the file is mapped, or was copied when its process ended. */
     uint64_t copied_ns;
     uint64_t reserved[16];

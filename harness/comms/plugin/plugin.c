@@ -11,8 +11,8 @@
 #include "harness/comms/plugin/plugin_log.h"
 #include "harness/comms/plugin/plugin_timing.h"
 
-/* What NCCL keeps of a communicator: an element of this, so that there is nothing to free. Each has
- * its cache line, since each rank has its thread. */
+/* NCCL's handle of a communicator: an element of this array, so that there is nothing to free. Each
+ * has its cache line, since each rank has its thread. */
 struct context {
     _Alignas(64) int member;
     uint64_t collectives; /* so far */
@@ -62,7 +62,7 @@ static int join(void **context, int *mask, unsigned interface, int wanted,
     return ABI_SUCCESS;
 }
 
-/* What interfaces 4 and later report about a communicator. */
+/* The fields that interfaces 4 and later report about a communicator. */
 static struct comms_member told_of(uint64_t id, const char *name, int nodes, int nranks, int rank)
 {
     bool known = nranks > 0 && nranks <= COMMS_PEERS && rank >= 0 && rank < nranks;

@@ -41,8 +41,8 @@ void comms_arrival_free(struct comms_arrival *arrival);
  */
 double comms_arrival_waited(const struct comms_arrival *arrival);
 
-/* Of a rank, for people: its share of calls that it came last to, how late it was on average, and
- * its share of time on the GPU that it waited; "-": not timed. Of an arrival with calls. */
+/* A rank's figures for people: its share of calls that it came last to, how late it was on average,
+ * and its share of time on the GPU that it waited; "-": not timed. Of an arrival with calls. */
 struct comms_arrival_said {
     char last[16], late[24], waited[16];
 };

@@ -29,7 +29,7 @@ bool comms_graph_parse(const char *text, struct comms_graph *graph);
 bool comms_order_set(const struct comms_graph *graph, const struct comms_counted *counted,
                      struct comms_communicator *communicator);
 
-/* Of all communicators of which the directory has a graph. A file that is none is passed over. */
+/* Reads the graphs of all communicators in the directory. Other files are passed over. */
 void comms_orders_read(const char *directory, const struct comms_counters *counters,
                        struct comms *comms);
 

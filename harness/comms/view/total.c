@@ -101,7 +101,7 @@ static int place_present(struct maker *maker, size_t c)
     return rc;
 }
 
-/* Of several rings the first alone counts the calls. */
+/* With several rings the first alone counts the calls. */
 static bool has_any(const struct comms_matrix *matrix, uint32_t from, uint32_t to)
 {
     size_t at = (size_t)from * matrix->n + to;

@@ -42,7 +42,7 @@ void comms_total_free(struct comms_total *total);
  */
 char *comms_call_gpu(const struct comms_gpu *gpu, char *buf, size_t size);
 
-/* Of a scale by powers of ten; of 0, which has none, NaN. */
+/* The logarithm for a scale by powers of ten; NaN of 0. */
 double comms_log10(uint64_t value);
 
 #endif

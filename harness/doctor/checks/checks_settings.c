@@ -19,8 +19,9 @@ struct setting {
     const char *sentence;
 };
 
-/* Of no use, or not what was meant, beside the other one: libgomp's manual, chapter "Environment
- * Variables", and Intel's "Supported Environment Variables". The first explains the others. */
+/* Variables without effect, or with an unwanted one, beside the other: libgomp's manual, chapter
+ * "Environment Variables", and Intel's "Supported Environment Variables". The first explains the
+ * others. */
 static const struct setting clashes[] = {
     {"GOMP_CPU_AFFINITY", NULL, "OMP_PROC_BIND", NULL, LIBRARY_GOMP, FINDING_BAD,
      "OMP_PROC_BIND is set, so libgomp ignores GOMP_CPU_AFFINITY"},

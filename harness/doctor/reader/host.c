@@ -35,7 +35,7 @@ static double read_mhz(const char *root, int os_cpu, const char *file)
     return proc_read_number(root, "/sys/devices/system/cpu/cpu%d/cpufreq/%s", os_cpu, file) / 1e3;
 }
 
-/* Of the first ones: more are alike. */
+/* The first ones only: the others are alike. */
 static void read_clocks(const struct view *view, struct host *host)
 {
     struct bitset cpus = {0};

@@ -56,7 +56,7 @@ static bool is_help(const char *arg)
     return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0 || is_help_all(arg);
 }
 
-/* What an argument says as an option. */
+/* An argument read as an option. */
 struct named {
     const struct opt *opt; /* NULL = none of the table */
     bool is_pair;
@@ -82,7 +82,7 @@ static struct named find_named(const struct parser *p, const char *arg)
     return named;
 }
 
-/* What stands where a value is missing. */
+/* An option where a value should stand. */
 static bool is_option(const struct parser *p, const char *arg)
 {
     if (arg[0] != '-' || !arg[1] || (arg[1] != '-' && arg[2]))

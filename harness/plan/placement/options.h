@@ -45,7 +45,7 @@ extern const char *const plan_wait_choices[];
                "(OMP_WAIT_POLICY)",                                                                \
                .level = OPT_RARE),                                                                 \
     PLAN_MEM_OPTION(owner, member)
-/* Of commands that know the machine by a struct topo_options. */
+/* For commands that know the machine by a struct topo_options. */
 #define PLAN_GPUS_OPTION(owner, field)                                                             \
     OPT_TEXT("gpus", owner, field, NULL, "BDF@NODE,..",                                            \
              "Add GPUs that are not here, as 0000:01:00.0@0 (PCI address, NUMA node)",             \

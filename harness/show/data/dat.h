@@ -16,7 +16,7 @@
 /* As long as the reason of a row is told; as a text of a file is. */
 enum { DAT_REASON_MOST = 70, DAT_TEXT_MOST = 300 };
 
-/* What all figures are made from; borrowed. */
+/* The source of all figures; borrowed. */
 struct figure_data {
     const struct analysis *analysis;
     const struct result *result; /* of that */
@@ -34,9 +34,9 @@ typedef int figure_writer(const struct figure_data *data, FILE *out, struct err 
 figure_writer figure_efficiency, figure_step_time, figure_loss, figure_throughput, figure_occupancy;
 /* The same, as the kind FIGURE_LINES has it: workers.c */
 figure_writer figure_workers, figure_workers_efficiency;
-/* Of a sizing, as the kind FIGURE_LINES has it: sizing.c */
+/* The curves of a sizing, as the kind FIGURE_LINES: sizing.c */
 figure_writer figure_sizing;
-/* Of data->figure: line_chart.c, bar_chart.c, heat_map.c, dot_chart.c. */
+/* For data->figure: line_chart.c, bar_chart.c, heat_map.c, dot_chart.c. */
 figure_writer figure_lines, figure_bars, figure_heat, figure_dots;
 
 /*

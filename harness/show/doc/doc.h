@@ -28,7 +28,7 @@
 /* Columns of a table; the least width of a number on a terminal. */
 enum { DOC_COLUMNS = 136, DOC_NUMBER_LEAST = 5 };
 
-/* Of a row or a cell; a row that is a group has one cell: what the rows below it belong to. */
+/* The tone of a row or a cell; a group's row has one cell: the name of the rows below it. */
 enum doc_tone { DOC_PLAIN, DOC_GOOD, DOC_BAD, DOC_GROUP, DOC_TONES };
 
 enum doc_kind {

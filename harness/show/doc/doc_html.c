@@ -103,7 +103,8 @@ static void print_finding(const struct finding *finding, FILE *out)
     (void)fputs("</li>\n", out);
 }
 
-/* What leads stands in a box, as bad as the worst of it; the rest is a list, the worst first. */
+/* Leading findings stand in a box, as bad as the worst of them; the rest is a list, the worst
+ * first. */
 static void print_findings(const struct doc_block *block, FILE *out)
 {
     static const char *const classes[FINDING_SEVERITIES] = {"", " doubt", " bad"};

@@ -109,7 +109,7 @@ static void print_sentence(const struct finding *finding, FILE *out)
         print_command(finding->command, out);
 }
 
-/* Of the whole as sentences, of subjects as a list that is folded. */
+/* Findings about the whole as sentences, about subjects as a folded list. */
 static void print_findings(const struct doc_block *block, FILE *out)
 {
     const struct findings *findings = block->findings;

@@ -15,7 +15,7 @@ struct screen {
     bool any, gap; /* something was printed; an empty line is due before the next */
 };
 
-/* Of a table: the first column stands left of each block of the others. */
+/* A table's layout: the first column stands left of each block of the others. */
 struct layout {
     const struct doc_table *table;
     int label, gap, width[DOC_COLUMNS]; /* 0 = not shown */

@@ -35,7 +35,8 @@ static const struct limit {
 static const char *const picture_suffixes[] = {".svg", ".png"};
 enum { PICTURES = sizeof(picture_suffixes) / sizeof(picture_suffixes[0]) };
 
-/* Of one figure, all in memory: gnuplot gets no path into a directory that may not be ours. */
+/* The files of one figure, all in memory: gnuplot gets no path into a directory that may not be
+ * ours. */
 struct files {
     int data;
     int pictures[PICTURES];
@@ -306,7 +307,7 @@ static bool start_next(int dir_fd, const char *path, struct gnuplot_job *job, do
     return !job->rc;
 }
 
-/* What is not drawn yet, and will not be. */
+/* Drops the figures that are not drawn yet. */
 static int give_up(struct plotter running[static PARALLEL], struct gnuplot_job *jobs, size_t njobs,
                    int code)
 {

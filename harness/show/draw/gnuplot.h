@@ -13,7 +13,7 @@
 #include "harness/lib/base/err.h"
 #include "harness/lib/sys/signals.h"
 
-/* What a figure gets. */
+/* The time limit of a figure. */
 enum { GNUPLOT_LIMIT_S = 60 };
 
 struct gnuplot_job {

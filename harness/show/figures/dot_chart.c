@@ -86,7 +86,7 @@ static int add_row(struct chart *chart, unsigned panel, const struct figure_pane
     return dots_add(&chart->dots, &dot) ? 0 : -ENOMEM;
 }
 
-/* What the numbers at the right are, by the unit in brackets of the label: "GB/s alone". */
+/* The heading of the numbers at the right, by the unit in brackets of the label: "GB/s alone". */
 static void report_right(const struct chart *chart, struct dots_panel *panel)
 {
     const struct figure_data *data = chart->data;

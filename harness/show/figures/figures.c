@@ -15,7 +15,7 @@
 #include "harness/show/draw/gnuplot.h"
 #include "harness/show/draw/scripts.h"
 
-/* Of runs with steps; the slowest to draw first, as two are drawn at a time. */
+/* Figures of runs with steps; the slowest to draw first, as two are drawn at a time. */
 static const struct drawing {
     const char *name, *script;
     figure_writer *write;
@@ -87,7 +87,7 @@ static bool has_steps(const struct result *result)
     return false;
 }
 
-/* What is there after figures_remove is not ours. */
+/* A file that is left after figures_remove is not ours. */
 static bool is_taken(int dir_fd, const char *name)
 {
     return plot_files_has(dir_fd, name, ".dat") || plot_files_has(dir_fd, name, ".svg") ||

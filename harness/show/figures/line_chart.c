@@ -29,7 +29,7 @@ static size_t find_place(struct names *names, const char *text, size_t most)
     return at < most ? at : NAMES_MOST;
 }
 
-/* What is left beside the lines' own parts, and the arm, where there are others. */
+/* The dimensions left beside the lines' own, and the arm where there are others. */
 static void format_panel(const struct figure_data *data, const struct series *series,
                          const struct dims *rest, char panel[static NAMES_TEXT])
 {

@@ -50,7 +50,7 @@ static void put_cross(const struct knee_point *point, const char *whose, const c
     (void)fprintf(out, "%u %.9g\n", point->cores, point->rate * share);
 }
 
-/* Of a curve, the knee, from where on a core adds less, and `enough`: the fewest cores within 5% of
+/* The knee of a curve, from where on a core adds less, and `enough`: the fewest cores within 5% of
  * the best. */
 static void put_crosses(const struct sizing_curves *curves, bool all, double share,
                         struct marks *marks, FILE *out)

@@ -8,7 +8,7 @@
 #include "harness/show/data/curves.h"
 #include "harness/show/data/dat.h"
 
-/* What one of the figures shows. */
+/* The subject of one figure. */
 struct shown {
     const struct figure_data *data;
     const char *metric;

@@ -60,7 +60,7 @@ void html_doc(struct doc *doc, FILE *out)
     doc_free(doc);
 }
 
-/* Of a run of which nothing is to be said as a whole, what the findings come to. */
+/* The number of findings, for a run without a verdict. */
 static void print_count(const struct findings *findings, FILE *out)
 {
     static const char *const classes[FINDING_SEVERITIES] = {"", " doubt", " bad"};

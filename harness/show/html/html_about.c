@@ -1,4 +1,4 @@
-/* What surrounds the numbers: commands, the machine, what is to be doubted, where it came from. */
+/* The context of the numbers: commands, the machine, warnings, provenance. */
 #include <string.h>
 
 #include "harness/lib/base/strbuf.h"

@@ -4,7 +4,7 @@
 
 #include "harness/show/html/html_parts.h"
 
-/* What is told of one is text, too long for a column of a narrow screen. */
+/* A result's sentence is too long for a column of a narrow screen. */
 static void print_one(const struct collected *one, FILE *out)
 {
     char numbers[120];

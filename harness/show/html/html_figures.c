@@ -1,4 +1,4 @@
-/* What gnuplot drew, as images: nothing in an image runs or is loaded, whoever edited the file. */
+/* Gnuplot's figures, as images: nothing in an image runs or is loaded, whoever edited the file. */
 #include <string.h>
 
 #include "harness/show/html/html_parts.h"

@@ -211,7 +211,7 @@ static bool drawing_make(const struct about *about, struct drawing *drawing)
     return drawing->ncells;
 }
 
-/* Of the host that the plan's first worker is on: those of others have CPUs of their own. */
+/* Only workers on the first worker's host: the others have CPUs of their own. */
 static bool is_drawn(const struct plan *plan, unsigned worker)
 {
     return strcmp(plan->workers[worker].host, plan->workers[0].host) == 0;

@@ -1,4 +1,4 @@
-/* What the forms that are read by other programs share: which findings are checks, and their names.
+/* Shared by the forms for other programs: which findings are checks, and their names.
  */
 #ifndef CONTEND_SHOW_REPORT_CHECKS_H
 #define CONTEND_SHOW_REPORT_CHECKS_H
@@ -8,7 +8,7 @@
 
 #include "harness/contract/finding.h"
 
-/* What an outcome comes to. */
+/* The result of a check. */
 enum check_end {
     CHECK_NONE,    /* the finding judges nothing */
     CHECK_GOOD,    /* PASS, SAME, FASTER */

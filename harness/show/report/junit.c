@@ -43,7 +43,7 @@ static void print_number(const char *label, double value, const char *unit, FILE
     (void)fputc('\n', out);
 }
 
-/* What a person needs to act on it, without another file. */
+/* All that a person needs to act on it, without another file. */
 static void print_body(const struct finding *finding, FILE *out)
 {
     (void)fprintf(out, "%s: ", finding_outcome_name(finding->outcome));

@@ -108,7 +108,7 @@ static void sort(struct block *block)
         }
 }
 
-/* What is recommended of its arms: of a tune of those in fresh rounds, of an ab of none. */
+/* The recommendation among its arms: a tune's fresh rounds alone, none for an ab. */
 static void recommend(struct block *block)
 {
     const struct result *result = block->analysis->result;

@@ -1,4 +1,4 @@
-/* What became of several scenarios. */
+/* The outcomes of several scenarios. */
 #ifndef CONTEND_SHOW_RESULT_COLLECTION_H
 #define CONTEND_SHOW_RESULT_COLLECTION_H
 

@@ -22,7 +22,7 @@ static double median(const struct row *row)
     return row ? row->median : NAN;
 }
 
-/* What a choice has decided stands in the title already. */
+/* Dimensions that a choice has decided stand in the title already. */
 static struct dims without_choices(const struct retention *r, struct dims at)
 {
     char own[DIMS_KEY_MAX], value[DIMS_KEY_MAX];

@@ -45,7 +45,7 @@ static const char *bound(const struct block *block, size_t arm, const char *sign
     return block->analysis->rounds.arms[arm].status == STATUS_CENSORED ? sign : "";
 }
 
-/* What stands behind a placement's name, explained below the block. */
+/* The mark behind a placement's name, explained below the block. */
 static const char *mark_of(const struct block *block, size_t i)
 {
     static const char *const marks[STATUSES] = {"", "~", "", "!", "!", "!"};
@@ -292,7 +292,7 @@ static void add_taken(const struct analysis *analysis, struct doc *doc)
                  text_percent(throttled, share, sizeof(share)), step);
 }
 
-/* What the columns are relative to. */
+/* The reference of the columns. */
 static void add_legend(const struct block *block, bool starred, struct doc *doc)
 {
     int reference = block->made.reference;

@@ -54,7 +54,7 @@ static void name_grid(const struct grid *grid, char *buf, size_t size)
     (void)snprintf(buf, size, "%s%s%s", grid->metric->name, unit[0] ? ", " : "", unit);
 }
 
-/* What stands above the lines: "latency, ns, dir h2d / size"; of one metric a line or a column,
+/* The title above the lines: "latency, ns, dir h2d / size"; of one metric a line or a column,
  * only what all its keys share: "dir h2d / size". */
 static void name_corner(const struct scan *scan, const struct grid *grid, bool with_metric,
                         char *buf, size_t size)

@@ -1,4 +1,4 @@
-/* What scans measured. */
+/* Tables of scans. */
 #ifndef CONTEND_SHOW_RESULT_SCANS_H
 #define CONTEND_SHOW_RESULT_SCANS_H
 

@@ -26,7 +26,7 @@ static struct doc_table *begin(const struct analysis *analysis, const struct tun
     return table;
 }
 
-/* Of fresh rounds the gain and "13-17x", of the search a share of the best. */
+/* For fresh rounds the gain and "13-17x", for the search a share of the best. */
 static void add_ratio(const struct tune_line *line, struct doc_table *table)
 {
     char low[CELL], ratio[CELL];

@@ -6,13 +6,13 @@
 
 #include "harness/lib/base/err.h"
 
-/* What a result may be known by; a bit each. */
+/* The files that identify a result; a bit each. */
 enum below_mark { BELOW_RUN = 1, BELOW_ROWS = 2, BELOW_VALIDATION = 4 };
 
 /* So deep, and no deeper, below the directory that was named, unless less is asked for. */
 enum { BELOW_DEPTH = 8 };
 
-/* Of what was called: nothing below this directory is looked at. */
+/* Returned by a callback: nothing below this directory is looked at. */
 enum { BELOW_ENOUGH = 1 };
 
 struct below_request {

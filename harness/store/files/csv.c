@@ -108,7 +108,7 @@ static void put_exact(double value, FILE *out)
     (void)fputs(text, out);
 }
 
-/* What all lines of an arm begin with, up to the key. */
+/* The columns that all lines of an arm begin with, up to the key. */
 static void put_arm(const struct result *result, const struct arm *arm, const char *key, FILE *out)
 {
     char params[ROW_PARAMS_MAX];

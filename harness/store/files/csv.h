@@ -53,7 +53,7 @@ int samples_file_append(struct samples_file *file, const struct result *result,
 /* Takes back what was appended behind that valid_bytes of before. */
 void samples_file_cut(struct samples_file *file, off_t valid_bytes);
 
-/* What was appended so far is on the disk. */
+/* Brings all that was appended to the disk. */
 int samples_file_sync(const struct samples_file *file, struct err *err);
 
 /* Does nothing when it is closed. An error here means that samples may not be on disk. */

@@ -35,11 +35,11 @@ static bool is_there(int dir_fd, const char *name)
     return !faccessat(dir_fd, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Of a user's command, with files that a worker has written: NAME.txt. */
+/* Files that workers of a user's command wrote: NAME.txt. */
 #define OUTPUTS_NAME "command-output"
 #define COMMS_NAME "comms"
 
-/* What else may lie there is the user's, and keeps it. */
+/* Other files there are the user's: then the directory stays. */
 static void remove_outputs(int dir_fd)
 {
     DIR *files = file_open_folder(dir_fd, OUTPUTS_NAME);
@@ -93,7 +93,7 @@ char *directory_comms(const struct directory *dir, char *buf, size_t size, struc
     return make_inside(dir, COMMS_NAME, buf, size, err);
 }
 
-/* What was made of an earlier run's logs, such as figures, stays: as comms.1, comms.2, ... */
+/* Files made from an earlier run's logs, such as figures, stay: as comms.1, comms.2, ... */
 static int place_comms(const struct directory *dir)
 {
     char aside[sizeof(COMMS_NAME) + 12];

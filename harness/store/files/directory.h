@@ -22,7 +22,7 @@
 /* The name under which run.json is written: under its own it counts. */
 #define DIRECTORY_RECORD "run.json.new"
 
-/* What was printed at the end of the run. */
+/* The summary printed at the end of the run. */
 #define DIRECTORY_SUMMARY "summary.txt"
 
 /* Takes away the figures of an earlier run, and nothing else. */

@@ -1,4 +1,4 @@
-/* What a directory of logs has from `contend comms` and the plugin goes, and nothing else. */
+/* Removes from a directory of logs what `contend comms` and the plugin wrote, and nothing else. */
 #ifndef CONTEND_STORE_FILES_LOGS_H
 #define CONTEND_STORE_FILES_LOGS_H
 

@@ -191,7 +191,7 @@ static json_t *from_time(time_t at)
     return json_string(text);
 }
 
-/* What one needs to know of a benchmark that another version may not have: by name. */
+/* Facts of each benchmark, by name: another version may not have it. */
 static json_t *from_benches(const struct result *result)
 {
     json_t *benches = json_object();

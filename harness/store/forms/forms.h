@@ -1,4 +1,4 @@
-/* What single commands print as JSON. NULL: no memory. The caller owns what is returned. */
+/* JSON that single commands print. NULL: no memory. The caller owns what is returned. */
 #ifndef CONTEND_STORE_FORMS_FORMS_H
 #define CONTEND_STORE_FORMS_FORMS_H
 

@@ -70,7 +70,7 @@ static bool is_variable(const char *path)
     return strstr(path, ".variables.") != NULL;
 }
 
-/* Of contend's own command line the user's command, behind "--"; false: it has none. */
+/* The user's command in contend's own command line, behind "--"; false: it has none. */
 static bool format_command(const json_t *words, char *buf, size_t size)
 {
     size_t used = 0, i = 0;

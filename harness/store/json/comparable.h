@@ -16,7 +16,7 @@ struct comparable {
     const json_t *record; /* borrowed: its run.json */
 };
 
-/* What may differ where it is allowed, and "all"; ends with NULL. */
+/* The differences that --allow names, and "all"; ends with NULL. */
 extern const char *const comparable_words[];
 
 /* No field of run.json: runs that say of themselves that they are no evidence. */
@@ -32,7 +32,8 @@ bool comparable_is_allowed(const char *allowed, const char *word);
 int comparable_check(const struct comparable *sides, size_t n, const char *allowed, char *refused,
                      size_t size, struct findings *findings, struct err *err);
 
-/* What a user's command was compared by, ";metric=acc=([0-9.]+)", "" of others: rows do not tell.
+/* The metric by which a user's command was compared, ";metric=acc=([0-9.]+)", "" of others: rows do
+ * not tell.
  */
 char *comparable_format_measure(const json_t *record, char *buf, size_t size);
 

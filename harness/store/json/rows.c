@@ -59,7 +59,7 @@ static const char *command_of(const struct findings *findings)
     return "";
 }
 
-/* Of the largest number of workers; -1 = there is none. */
+/* The first arm of the largest number of workers; -1 = there is none. */
 static int first_arm(const struct analysis *analysis)
 {
     const struct arm *arms = analysis->result->arms;

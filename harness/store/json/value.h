@@ -29,7 +29,7 @@ json_t *bitset_to_json(const struct bitset *set);
 /* A real number; NaN and infinities give null. */
 json_t *json_value_real(double value);
 
-/* Of an object: a number, NaN where that key has none; and a text, "" where it has none. */
+/* An object's number, NaN where that key has none; and its text, "" where it has none. */
 double json_value_number_of(const json_t *object, const char *key);
 void json_value_copy_text(const json_t *object, const char *key, char *to, size_t size);
 

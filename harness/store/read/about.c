@@ -46,7 +46,7 @@ static int take_sets(struct recorded *recorded, const json_t *array, const char 
     return 0;
 }
 
-/* Of versions that wrote no sets: a machine that has one of them has all its CPUs there. */
+/* For versions that wrote no sets: a machine that has one of them has all its CPUs there. */
 static int take_only(struct recorded *recorded, const json_t *count, const struct bitset *cpus,
                      struct about_sets *sets, struct err *err)
 {

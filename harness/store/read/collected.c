@@ -14,7 +14,7 @@
 #include "harness/lib/base/text.h"
 #include "harness/store/read/about.h"
 
-/* What is asked in the place of scenarios. */
+/* The name that stands for all scenarios. */
 #define ALL_NAME "all"
 
 struct reading {
@@ -79,7 +79,7 @@ static void note_machine(struct collected_dir *dir, const char *key)
     dir->machines_differ = dir->machines_differ || strcmp(dir->machine, key) != 0;
 }
 
-/* Of arms that were all skipped, the first reason; NULL: something was measured, or has failed. */
+/* The first reason where all arms were skipped; NULL: something was measured, or has failed. */
 static const char *why_skipped(const struct recorded *recorded)
 {
     const struct analysis *analysis = &recorded->analysis;
@@ -152,7 +152,7 @@ static int take(struct reading *reading, const char *name, int dir_fd, struct re
     return rc;
 }
 
-/* What bears the name of a scenario is one that was lost or cut off; others are no matter. */
+/* A directory named like a scenario is one that was lost or cut off; others do not count. */
 static int take_unread(struct reading *reading, const char *name, const struct err *why,
                        struct err *err)
 {

@@ -1,4 +1,4 @@
-/* What was measured before on this machine: the recommendation of its newest result. */
+/* The recommendation of this machine's newest result. */
 #ifndef CONTEND_STORE_READ_RECOMMENDED_H
 #define CONTEND_STORE_READ_RECOMMENDED_H
 

@@ -44,7 +44,7 @@ static int split(struct recorded *recorded, const char *params, struct texts *te
     return 0;
 }
 
-/* What a run of this program has by default, written as values are; NULL: it has no such option. */
+/* The default of this program's option, written as values are; NULL: it has no such option. */
 static const char *default_of(struct recorded *recorded, const struct bench *known,
                               const char *name)
 {
@@ -74,7 +74,7 @@ static struct opt *make_options(struct recorded *recorded, const struct texts *t
     return opts;
 }
 
-/* Of a benchmark that was a scan: what it measured is on record, and is not measured again. */
+/* Stands for a benchmark that was a scan: its values are on record, and not measured again. */
 static int recorded_scan(struct bench_ctx *ctx)
 {
     return err_set(ctx->err, -ENOTSUP, "a benchmark of run.json cannot be run");

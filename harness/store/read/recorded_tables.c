@@ -55,7 +55,7 @@ static int refuse_rest(const struct csv_reader *reader, struct err *err)
     return csv_refuse(&behind, err, "more lines than run.json counts");
 }
 
-/* What a line of either file says of itself, up to BETTER: it must be of this run and arm. */
+/* The place that a line of either file names, up to BETTER, must be of this run and arm. */
 static int check_place(const struct csv_reader *reader, const struct recorded *recorded,
                        const struct arm *arm, char **cells, struct err *err)
 {

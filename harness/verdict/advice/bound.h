@@ -19,7 +19,7 @@ enum bound {
 /* "the CPU", "waiting for others". */
 const char *bound_name(enum bound bound);
 
-/* Of a step, means over the workers; NaN = unknown. `alone` is one worker with its share of CPUs.
+/* Means over the workers, for a step; NaN = unknown. `alone` is one worker with its share of CPUs.
  */
 struct bound_facts {
     double stage[STAGE_KINDS], alone[STAGE_KINDS]; /* s: sums of the stages of a kind */

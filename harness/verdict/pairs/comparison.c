@@ -212,7 +212,7 @@ char *comparison_format_spread(double logarithm, char *buf, size_t size)
     return buf;
 }
 
-/* Of those that gate the one that says most: the SLOWER one that lost the most, else the FASTER one
+/* The gating comparison that says most: the SLOWER one that lost the most, else the FASTER one
  * that gained the most; NULL = neither. */
 static const struct comparison *find_most(const struct comparisons *comparisons)
 {

@@ -39,7 +39,7 @@ struct comparisons {
     char new_params[400];   /* parameters that one side lacks, as new_params_format; or "" */
 };
 
-/* Of a run a side, with nothing known. */
+/* One run a side, nothing known yet. */
 struct comparison comparison_of(const char *base, const char *other, const char *metric,
                                 const char *unit, const char *better);
 

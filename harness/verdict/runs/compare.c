@@ -86,7 +86,7 @@ static void add_row(struct measured *measured, enum pairing_side side, const str
     measured->bound[side] = measured->bound[side] || row->status == STATUS_CENSORED;
 }
 
-/* Of the pair, or with `mate` of the mean of the gains of both, run by run; `round_s` as in struct
+/* The spread of the pair, or with `mate` of both gains' mean, run by run; `round_s` as in struct
  * run_spread_known. */
 static void measured_of(const struct pair *pair, const struct pair *mate, double round_s,
                         double tail, struct measured *measured)

@@ -131,7 +131,7 @@ static void plan_search(struct tune *tune, const struct result *result)
     tune->halving.budget_s = budget_s(tune->arm_s, tune->max_time_s);
 }
 
-/* Of the settings that there is room for in a round, how many stay that are known, of which there
+/* Settings that a round has room for: how many known ones stay, of which there
  * are `left`, and how many join. */
 static size_t room_for_known(size_t room)
 {

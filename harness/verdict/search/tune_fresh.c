@@ -66,7 +66,7 @@ struct fresh_plan {
     unsigned least;                    /* rounds that come before further arms */
 };
 
-/* What `none` takes is not known yet. The others together may take this share of the time, and
+/* The time of `none` is not known yet. The others together may take this share of the time, and
  * those with fewer cores join them up to a smaller one. */
 static const double others_share = 0.58, fewer_share = 0.35;
 
