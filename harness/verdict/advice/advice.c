@@ -150,41 +150,41 @@ char *advice_command(const struct result *result, const struct arm *arm, char *b
 static const enum placement fixes[] = {PLACE_SIZED, PLACE_PASSIVE};
 
 /* The input of the sentence. */
-struct story {
+struct basis {
     const struct analysis *analysis;
     const struct result *result; /* of the analysis */
     struct recommendation made;
 };
 
-static const char *name_of(const struct story *story, int arm)
+static const char *name_of(const struct basis *basis, int arm)
 {
-    return arm_name(&story->result->arms[arm]);
+    return arm_name(&basis->result->arms[arm]);
 }
 
-static const struct arm_rounds *rounds_of(const struct story *story, int arm)
+static const struct arm_rounds *rounds_of(const struct basis *basis, int arm)
 {
-    return &story->analysis->rounds.arms[arm];
+    return &basis->analysis->rounds.arms[arm];
 }
 
 /* "833 items/s" */
-static char *format_rate(const struct story *story, int arm, const char *unit, char buf[64])
+static char *format_rate(const struct basis *basis, int arm, const char *unit, char buf[64])
 {
     char number[32];
     (void)snprintf(buf, 64, "%s %s",
-                   units_format_si(rounds_of(story, arm)->rate, number, sizeof(number)), unit);
+                   units_format_si(rounds_of(basis, arm)->rate, number, sizeof(number)), unit);
     return buf;
 }
 
-static double loss_of(const struct story *story, const char *metric)
+static double loss_of(const struct basis *basis, const char *metric)
 {
-    return rows_median(&story->analysis->rows, &story->result->arms[story->made.reference], metric);
+    return rows_median(&basis->analysis->rows, &basis->result->arms[basis->made.reference], metric);
 }
 
 /* Names the extra time on the CPU, if counters explain it. */
-static const char *describe_oncpu(const struct story *story)
+static const char *describe_oncpu(const struct basis *basis)
 {
-    double more = loss_of(story, "loss_oncpu_instructions_per_step");
-    double slower = loss_of(story, "loss_oncpu_stalls_per_step");
+    double more = loss_of(basis, "loss_oncpu_instructions_per_step");
+    double slower = loss_of(basis, "loss_oncpu_stalls_per_step");
     if (isnan(more) || isnan(slower))
         return "extra time on the CPU: spinning, caches or memory bandwidth";
     return more > slower ? "spent on extra instructions, such as spinning at barriers"
@@ -192,20 +192,20 @@ static const char *describe_oncpu(const struct story *story)
 }
 
 /* The largest part of the reference's loss, in words; nothing when there is none to speak of. */
-static void add_loss(const struct story *story, struct finding *advice)
+static void add_loss(const struct basis *basis, struct finding *advice)
 {
-    double loss = loss_of(story, "loss_per_step"), queue = loss_of(story, "loss_runqueue_per_step");
-    double blocked = loss_of(story, "loss_blocked_per_step");
-    double oncpu = loss_of(story, "loss_oncpu_per_step");
+    double loss = loss_of(basis, "loss_per_step"), queue = loss_of(basis, "loss_runqueue_per_step");
+    double blocked = loss_of(basis, "loss_blocked_per_step");
+    double oncpu = loss_of(basis, "loss_oncpu_per_step");
     const struct {
         double s;
         const char *words;
     } parts[] = {
-        {oncpu, describe_oncpu(story)},
+        {oncpu, describe_oncpu(basis)},
         {blocked, isnan(queue) ? "blocked or in the run queue (the kernel does not report which)"
                                : "blocked: waiting for other threads, the device or memory"},
         {queue, "waiting in the run queue"},
-        {loss_of(story, "loss_throttled_per_step"),
+        {loss_of(basis, "loss_throttled_per_step"),
          "being stopped by a quota of CPU time (cpu.max)"},
     };
     size_t largest = 0;
@@ -214,7 +214,7 @@ static void add_loss(const struct story *story, struct finding *advice)
     for (size_t i = 1; i < sizeof(parts) / sizeof(parts[0]); i++)
         largest = parts[i].s > parts[largest].s ? i : largest;
     double percent = 100 * parts[largest].s / loss;
-    double stolen = 100 * loss_of(story, "loss_stolen_per_step") / blocked;
+    double stolen = 100 * loss_of(basis, "loss_stolen_per_step") / blocked;
     if (percent < 1) /* none grew: where the time went was not seen */
         return;
     /* Above 100 where another part shrank: a share of more than everything helps nobody. */
@@ -229,9 +229,9 @@ static void add_loss(const struct story *story, struct finding *advice)
 }
 
 /* "OMP_NUM_THREADS=4"; "" of a placement that is no variable. */
-static const char *format_setting(const struct story *story, int arm, char buf[48])
+static const char *format_setting(const struct basis *basis, int arm, char buf[48])
 {
-    const struct arm *of = &story->result->arms[arm];
+    const struct arm *of = &basis->result->arms[arm];
     buf[0] = '\0';
     if (of->placement == PLACE_SIZED)
         (void)snprintf(buf, 48, "OMP_NUM_THREADS=%u", of->plan.workers[0].threads);
@@ -240,36 +240,36 @@ static const char *format_setting(const struct story *story, int arm, char buf[4
     return buf;
 }
 
-static int find_fix(const struct story *story, enum placement placement)
+static int find_fix(const struct basis *basis, enum placement placement)
 {
-    for (int at = 0; at < (int)story->result->narms; at++) {
-        const struct arm *arm = &story->result->arms[at];
-        const struct arm *like = &story->result->arms[story->made.arm];
+    for (int at = 0; at < (int)basis->result->narms; at++) {
+        const struct arm *arm = &basis->result->arms[at];
+        const struct arm *like = &basis->result->arms[basis->made.arm];
         if (arm->placement == placement && !arm->alone && arm->bench == like->bench &&
             arm->params == like->params && arm->planned_workers == like->planned_workers &&
-            !isnan(rounds_of(story, at)->rate) && rounds_of(story, at)->status <= STATUS_NOISY)
+            !isnan(rounds_of(basis, at)->rate) && rounds_of(basis, at)->status <= STATUS_NOISY)
             return at;
     }
     return -1;
 }
 
 /* The gain of one variable alone, if it is neither recommended nor the fastest. */
-static void add_fixes(const struct story *story, struct finding *advice)
+static void add_fixes(const struct basis *basis, struct finding *advice)
 {
-    const struct recommendation *made = &story->made;
+    const struct recommendation *made = &basis->made;
     const char *between = "; ";
     for (size_t f = 0; f < sizeof(fixes) / sizeof(fixes[0]); f++) {
         char gain[32] = "no measurable gain", setting[48];
-        int fix = find_fix(story, fixes[f]);
+        int fix = find_fix(basis, fixes[f]);
         if (fix < 0 || fix == made->arm || fix == made->best || !made->is_default)
             continue;
         const struct paired_ratio ratio =
-            analysis_ratio(story->analysis, made->reference, (size_t)fix);
+            analysis_ratio(basis->analysis, made->reference, (size_t)fix);
         if (!ratio.rounds || ratio.disturbed)
             continue;
-        if (recommend_is_ahead(story->result, &ratio))
+        if (recommend_is_ahead(basis->result, &ratio))
             (void)advice_format_ratio(ratio.median, gain, sizeof(gain));
-        text_add(advice->sentence, "%s%s alone: %s", between, format_setting(story, fix, setting),
+        text_add(advice->sentence, "%s%s alone: %s", between, format_setting(basis, fix, setting),
                  gain);
         between = ", ";
     }
@@ -277,54 +277,54 @@ static void add_fixes(const struct story *story, struct finding *advice)
 
 /* " partition, the fastest, is indistinguishable from it: 1.02x, range 0.98x to 1.05x."; of the
  * next simplest what that adds, where the fastest is recommended. */
-static void add_other(const struct story *story, struct finding *advice)
+static void add_other(const struct basis *basis, struct finding *advice)
 {
-    const struct recommendation *made = &story->made;
+    const struct recommendation *made = &basis->made;
     bool is_best = made->arm == made->best;
     int other = is_best ? made->next : made->best;
     char ratio[32], interval[80];
     if (other < 0)
         return;
-    const struct paired_ratio more = analysis_ratio(story->analysis, made->arm, (size_t)other);
-    const struct paired_ratio less = analysis_ratio(story->analysis, other, (size_t)made->arm);
+    const struct paired_ratio more = analysis_ratio(basis->analysis, made->arm, (size_t)other);
+    const struct paired_ratio less = analysis_ratio(basis->analysis, other, (size_t)made->arm);
     if (!more.rounds)
         return;
     const char *does = !is_best ? ", the fastest, is indistinguishable from it"
-                       : recommend_is_ahead(story->result, &less) ? " is slower"
+                       : recommend_is_ahead(basis->result, &less) ? " is slower"
                                                                   : " adds no measurable gain";
-    text_add(advice->sentence, " %s%s: %s%s%s.", name_of(story, other), does,
+    text_add(advice->sentence, " %s%s: %s%s%s.", name_of(basis, other), does,
              advice_format_ratio(more.median, ratio, sizeof(ratio)), isnan(more.low) ? "" : ", ",
              advice_format_interval(&more, interval, sizeof(interval)));
 }
 
 /* "recommended: sized (OMP_NUM_THREADS=4), 18x the default", and what goes with it; of a default
  * that was lost "recommended: partition, 188 items/s; none gave no rate in any round (...)." */
-static void report_gain(const struct story *story, struct finding *advice)
+static void report_gain(const struct basis *basis, struct finding *advice)
 {
-    const struct recommendation *made = &story->made;
-    const struct arm_rounds *lost = rounds_of(story, made->reference);
+    const struct recommendation *made = &basis->made;
+    const struct arm_rounds *lost = rounds_of(basis, made->reference);
     char text[200], setting[48];
-    (void)format_setting(story, made->arm, setting);
+    (void)format_setting(basis, made->arm, setting);
     text_set(advice->sentence, setting[0] ? "recommended: %s (%s), " : "recommended: %s, ",
-             name_of(story, made->arm), setting);
+             name_of(basis, made->arm), setting);
     if (made->lost) {
         text_add(advice->sentence, "%s; no round of %s gave a rate (%.*s).",
-                 format_rate(story, made->arm, rounds_of(story, made->arm)->rate_unit, text),
-                 name_of(story, made->reference), advice_reason_length(lost), lost->reason);
+                 format_rate(basis, made->arm, rounds_of(basis, made->arm)->rate_unit, text),
+                 name_of(basis, made->reference), advice_reason_length(lost), lost->reason);
         return;
     }
-    text_add(advice->sentence, "%s", advice_format_gain(story->analysis, made, text, sizeof(text)));
-    add_loss(story, advice);
-    add_fixes(story, advice);
+    text_add(advice->sentence, "%s", advice_format_gain(basis->analysis, made, text, sizeof(text)));
+    add_loss(basis, advice);
+    add_fixes(basis, advice);
     text_add(advice->sentence, ".");
-    add_other(story, advice);
+    add_other(basis, advice);
 }
 
 /* One CPU, or one worker: placements that come to the same. */
-static void report_same_plans(const struct story *story, struct finding *advice)
+static void report_same_plans(const struct basis *basis, struct finding *advice)
 {
-    const struct arm *arms = story->result->arms, *reference = &arms[story->made.reference];
-    for (size_t i = 0; i < story->result->narms; i++)
+    const struct arm *arms = basis->result->arms, *reference = &arms[basis->made.reference];
+    for (size_t i = 0; i < basis->result->narms; i++)
         if (&arms[i] != reference && arms[i].planned_workers == reference->planned_workers &&
             !arms[i].alone && arm_same_plan(&arms[i], reference))
             text_set(advice->sentence, "the placements possible here give the workers the same "
@@ -332,38 +332,38 @@ static void report_same_plans(const struct story *story, struct finding *advice)
 }
 
 /* "throughput: none 833 items/s, sized 10.0 k items/s; 3 rounds". */
-static void note_evidence(const struct story *story, struct finding *advice)
+static void note_evidence(const struct basis *basis, struct finding *advice)
 {
-    const struct recommendation *made = &story->made;
+    const struct recommendation *made = &basis->made;
     char slow[64], fast[64];
     int shown = recommend_applies(made) ? made->arm : made->best;
-    const char *unit = rounds_of(story, shown)->rate_unit;
+    const char *unit = rounds_of(basis, shown)->rate_unit;
     size_t rounds = made->best_gain.rounds;
     text_set(advice->evidence, "throughput: %s %s, %s %s; %zu round%s",
-             name_of(story, made->reference), format_rate(story, made->reference, unit, slow),
-             name_of(story, shown), format_rate(story, shown, unit, fast), rounds,
+             name_of(basis, made->reference), format_rate(basis, made->reference, unit, slow),
+             name_of(basis, shown), format_rate(basis, shown, unit, fast), rounds,
              rounds == 1 ? "" : "s");
 }
 
 struct finding advice_make(const struct analysis *analysis, const struct arm *of)
 {
-    const struct story story = {analysis, analysis->result, recommend_make(analysis, of)};
-    const struct recommendation *made = &story.made;
+    const struct basis basis = {analysis, analysis->result, recommend_make(analysis, of)};
+    const struct recommendation *made = &basis.made;
     struct finding advice = {.id = "placement", .value = NAN, .low = NAN, .high = NAN};
     if (made->reference < 0)
         return advice;
     if (made->best < 0 && !made->disturbed)
-        report_same_plans(&story, &advice);
+        report_same_plans(&basis, &advice);
     else if (!recommend_applies(made))
         advice_report_none(analysis, made, &advice);
     else
-        report_gain(&story, &advice);
+        report_gain(&basis, &advice);
     if (made->best_gain.rounds)
-        note_evidence(&story, &advice);
+        note_evidence(&basis, &advice);
     if (made->arm >= 0)
         advice_note_gain(&made->gain, &advice);
     if (recommend_applies(made))
-        (void)advice_command(story.result, &story.result->arms[made->arm], advice.command,
+        (void)advice_command(basis.result, &basis.result->arms[made->arm], advice.command,
                              sizeof(advice.command));
     return advice;
 }
