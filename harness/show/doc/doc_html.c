@@ -26,15 +26,25 @@ static void print_head(const struct doc_table *table, FILE *out)
     (void)fputs("</tr>\n", out);
 }
 
+/* A number that may stand away from its column's head is named by itself. */
+static void print_name(const struct doc_column *column, FILE *out)
+{
+    if (column->kind == DOC_NUMBER || column->kind == DOC_OPTIONAL || column->kind == DOC_DETAIL)
+        print_element(" data-name=\"", column->name ? column->name : "", "\"", out);
+}
+
 static void print_cell(const struct doc_table *table, const struct doc_row *row, size_t column,
-                       FILE *out)
+                       bool stacks, FILE *out)
 {
     static const char *const tones[DOC_TONES] = {"", "<span class=\"good\">",
                                                  "<span class=\"bad\">", ""};
     const char *tone = tones[row->cell_tone[column]];
     enum doc_kind kind = table->column[column].kind;
     (void)fputs(column == 0 ? "<th scope=\"row\"" : "<td", out);
-    (void)fprintf(out, "%s>", column == 0 ? "" : class_of(kind));
+    (void)fputs(column == 0 ? "" : class_of(kind), out);
+    if (stacks)
+        print_name(&table->column[column], out);
+    (void)fputc('>', out);
     if (row->cell[column] && kind == DOC_COMMAND)
         print_element("<code>", row->cell[column], "</code>", out);
     else
@@ -43,7 +53,8 @@ static void print_cell(const struct doc_table *table, const struct doc_row *row,
     (void)fputs(column == 0 ? "</th>" : "</td>", out);
 }
 
-static void print_row(const struct doc_table *table, const struct doc_row *row, FILE *out)
+static void print_row(const struct doc_table *table, const struct doc_row *row, bool stacks,
+                      FILE *out)
 {
     (void)fputs(row->tone == DOC_GOOD ? "<tr class=\"recommended\">" : "<tr>", out);
     if (row->tone == DOC_GROUP) {
@@ -51,7 +62,7 @@ static void print_row(const struct doc_table *table, const struct doc_row *row, 
         print_element("", row->cell[0], "</th>", out);
     }
     for (size_t i = 0; i < table->ncolumns && row->tone != DOC_GROUP; i++)
-        print_cell(table, row, i, out);
+        print_cell(table, row, i, stacks, out);
     (void)fputs("</tr>\n", out);
 }
 
@@ -65,7 +76,7 @@ static void print_table(const struct doc_table *table, FILE *out)
     if (named)
         print_head(table, out);
     for (size_t i = 0; i < table->n; i++)
-        print_row(table, &table->row[i], out);
+        print_row(table, &table->row[i], stacks, out);
     (void)fputs("</table></div>\n", out);
 }
 
