@@ -16,7 +16,7 @@
  * would be: 1 = the limit costs what it says. By the cgroup's own count over the same steps:
  * `cpus_used` = CPU time over time; `throttled` = time for which it was stopped, of its CPUs' time
  * (throttled_usec); `throttled_periods` = nr_throttled of nr_periods; `refaults` = pages a step
- * that were read, reclaimed and read again; `limit_events` = kills for want of memory, threads
+ * that were read, reclaimed and read again; `limit_events` = kills for lack of memory, threads
  * refused. Keys: limit, cpus, period in ms, team, stat; of memory: left, the share of the file that
  * fits.
  * **Source** Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst of the kernel.

@@ -270,7 +270,7 @@ static void judge(const struct child *child, int status, bool went_on, int said_
                       STILL_MS / 1000);
     } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && result->oom_kills > 0) {
         result->end = LIMITED_KILLED;
-        (void)err_set(&result->why, -ENOTSUP, "the kernel killed it for want of memory");
+        (void)err_set(&result->why, -ENOTSUP, "the kernel killed it for lack of memory");
     } else if (WIFEXITED(status) && seat->err.code) {
         result->end = WEXITSTATUS(status) == EXIT_WRONG ? LIMITED_WRONG : LIMITED_REFUSED;
         result->why = seat->err;

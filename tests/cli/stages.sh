@@ -22,7 +22,7 @@ add_up() {
         fail "$1: stages do not add up to the step within 2%"$'\n'"$(cat "$scratch/off")"
 }
 
-expect 0 'bound by' "$CONTEND_BINARY" run pipeline -n 2 --device sim --placement none,sized --rounds 2 --time 0.5 \
+expect 0 'bound by' "$CONTEND_BINARY" run -v pipeline -n 2 --device sim --placement none,sized --rounds 2 --time 0.5 \
     --warmup 0.05 --no-plots --no-canary --out "$scratch/two"
 baselines=$(columns "$scratch/two/rounds.csv" placement role round | grep ,baseline, | sort -u | wc -l)
 add_up "$scratch/two" $((4 + baselines))
@@ -47,7 +47,7 @@ columns "$scratch/short/rows.csv" metric status reason |
 bound() {
     local pattern=$1 name=$2
     shift 2
-    timeout 200 "$@" --device sim --rounds 1 --time 0.3 --warmup 0.01 --no-plots --no-canary --no-baselines \
+    timeout 200 "$@" -v --device sim --rounds 1 --time 0.3 --warmup 0.01 --no-plots --no-canary --no-baselines \
         --placement none --out "$scratch/$name" > "$scratch/$name.txt" 2>&1 || fail "$name: exit $?"
     said=$(tr '\n' ' ' < "$scratch/$name.txt" | tr -s ' ' | grep -o 'none, sim: bound by [^;]*')
     printf '%s\n' "$said" | grep -Eq "$pattern" || fail "$name: '$said', not /$pattern/"$'\n'"$(cat "$scratch/$name.txt")"
