@@ -44,7 +44,7 @@ agrees() {
     grep -Eq "^\| $setting\\\\\* \|.*\| $gain \|" md || fail "Markdown: $(cat md)"
     [ "$(grep -c '^| [^|]*\\\* |' md)" = 1 ] || fail "several in Markdown: $(cat md)"
     row=$(grep -o '<tr class="recommended">.*</tr>' "$dir/report.html")
-    grep -Eq "<th scope=\"row\">$setting\*</th>.*<td>$gain</td>" <<<"$row" ||
+    grep -Eq "<th scope=\"row\">$setting\*</th>.*<td[^>]*>$gain</td>" <<<"$row" ||
         fail "the page's table: $row"
     [ "$(grep -c 'class="bar recommended"' "$dir/report.html")" = 1 ] || fail "the page marks several bars"
     grep -A1 'class="verdict"' "$dir/report.html" | grep -q "$setting.*$gain" || fail "the page's verdict"
