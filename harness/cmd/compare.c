@@ -97,7 +97,7 @@ static int check_runs(const struct work *work, struct err *err)
     return 0;
 }
 
-/* Whether a run of the history is none of the sides, and may be compared with them. */
+/* Whether a run of the history is on neither side, and may be compared with them. */
 static int check_earlier(const struct work *work, const struct run *run, const char *allow,
                          bool *usable, struct err *err)
 {

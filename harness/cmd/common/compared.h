@@ -8,7 +8,7 @@
 /* Those words, for shells; ends with NULL. */
 extern const char *const compared_fail_on[];
 
-/* "slower,unclear,missing", or "none". -EINVAL names what is none of them. */
+/* "slower,unclear,missing", or "none". -EINVAL names an invalid word. */
 int compared_check_fail_on(const char *fail_on, struct err *err);
 
 /*

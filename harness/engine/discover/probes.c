@@ -140,7 +140,7 @@ static void on_wait(void *arg)
     progress_tick();
 }
 
-/* Keeps the best of several rounds, since disturbances only take away. */
+/* Keeps the best of several rounds, since disturbances only cost speed. */
 static int put_value(struct facts_probe *out, const struct bench_metric *metric, const char *key,
                      double number, const char *why, struct err *err)
 {

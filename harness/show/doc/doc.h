@@ -43,6 +43,11 @@ enum doc_kind {
     DOC_KINDS
 };
 
+static inline bool doc_is_number(enum doc_kind kind)
+{
+    return kind == DOC_NUMBER || kind == DOC_OPTIONAL || kind == DOC_DETAIL;
+}
+
 /* A name may have several lines, "latency\nus": on a terminal they stand above each other. */
 struct doc_column {
     enum doc_kind kind;

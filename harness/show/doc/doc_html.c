@@ -29,7 +29,7 @@ static void print_head(const struct doc_table *table, FILE *out)
 /* A number that may stand away from its column's head is named by itself. */
 static void print_name(const struct doc_column *column, FILE *out)
 {
-    if (column->kind == DOC_NUMBER || column->kind == DOC_OPTIONAL || column->kind == DOC_DETAIL)
+    if (doc_is_number(column->kind))
         print_element(" data-name=\"", column->name ? column->name : "", "\"", out);
 }
 

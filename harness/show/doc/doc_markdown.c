@@ -28,12 +28,8 @@ static void print_head(const struct doc_table *table, FILE *out)
         (void)fputs(" |", out);
     }
     (void)fputs("\n|", out);
-    for (size_t i = 0; i < table->ncolumns; i++) {
-        enum doc_kind kind = table->column[i].kind;
-        (void)fputs(kind == DOC_NUMBER || kind == DOC_OPTIONAL || kind == DOC_DETAIL ? "---:|"
-                                                                                     : "---|",
-                    out);
-    }
+    for (size_t i = 0; i < table->ncolumns; i++)
+        (void)fputs(doc_is_number(table->column[i].kind) ? "---:|" : "---|", out);
     (void)fputc('\n', out);
 }
 

@@ -20,7 +20,6 @@ struct layout {
     const struct doc_table *table;
     int label, gap, width[DOC_COLUMNS]; /* 0 = not shown */
     int head_lines;
-    bool all;          /* details, too */
     size_t end;        /* behind the last column that is shown */
     bool corner_alone; /* its name is a line of its own */
 };
@@ -104,13 +103,12 @@ static bool fits(const struct layout *layout, int gap)
 static bool is_cell(const struct layout *layout, size_t i)
 {
     enum doc_kind kind = layout->table->column[i].kind;
-    return layout->table->column[i].name && kind < DOC_SENTENCE &&
-           (kind != DOC_DETAIL || layout->all);
+    return i < layout->end && layout->table->column[i].name && kind < DOC_SENTENCE;
 }
 
 static void lay_out(const struct doc_table *table, bool all, struct layout *layout)
 {
-    *layout = (struct layout){.table = table, .label = width_of(table, 0, false), .all = all};
+    *layout = (struct layout){.table = table, .label = width_of(table, 0, false)};
     layout->end = all ? table->ncolumns : first_detail(table);
     layout->label = layout->label < LABEL_MOST ? layout->label : LABEL_MOST;
     for (size_t i = 0; i < table->ncolumns; i++) {
@@ -145,8 +143,7 @@ static void add_cell(struct strbuf *line, const struct layout *layout, size_t co
                      const char *text, int length)
 {
     int width = layout->width[column], used = length < width ? length : width;
-    enum doc_kind kind = layout->table->column[column].kind;
-    bool left = kind == DOC_LABEL || kind == DOC_CODE;
+    bool left = !doc_is_number(layout->table->column[column].kind);
     strbuf_addf(line, "%*s%*s%.*s%*s", layout->gap, "", left ? 0 : width - used, "", used, text,
                 left ? width - used : 0, "");
 }
@@ -383,7 +380,7 @@ void doc_print(const struct doc *doc, FILE *out, bool color, bool all)
     for (size_t i = 0; i < doc->n; i++) {
         const struct doc_block *block = &doc->block[i];
         if (block->kind == DOC_FOLD || block->kind == DOC_UNFOLD)
-            folded = block->kind == DOC_FOLD && block->table == NULL && !all;
+            folded = block->kind == DOC_FOLD && !all;
         else if (block->kind == DOC_GAP)
             screen.gap = true;
         else if (!folded && (all || block->kind != DOC_NOTE))

@@ -69,7 +69,7 @@ static size_t rank_in_arm(const struct series_list *list, size_t line)
 
 /*
  * The first line of every arm goes before a second one of any: where there is no room for all, each
- * placement is still to be seen, and so what mends what.
+ * placement, and so each fix, is still to be seen.
  */
 static void place_all(const struct figure_data *data, struct chart *chart)
 {

@@ -27,7 +27,7 @@ static const char *const names[] = {CSV_SAMPLES_NAME, CSV_ROUNDS_NAME, CSV_ROWS_
                                     DIRECTORY_SUMMARY, RECORD_NAME};
 enum { NAMES = sizeof(names) / sizeof(names[0]) };
 
-/* How often another run may take away what we are about to open, by its end. */
+/* How often another run may remove what we are about to open, by its end. */
 enum { TRIES = 100 };
 
 static bool is_there(int dir_fd, const char *name)
