@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Kinds with one value; the others are taken apart below. */
@@ -16,7 +17,7 @@ static const struct kind {
     {"check", offsetof(struct variant, check)},
     {"build", offsetof(struct variant, build)},
 };
-static const char kinds[] = "env, param, placement, lib, before, after, check, build";
+static const char kinds[] = "env, param, placement, threads, lib, before, after, check, build";
 
 static bool is_named(const char *text, size_t length, const char *name)
 {
@@ -70,7 +71,7 @@ static int add_env(struct variant *variant, const char *text, const char *value,
         if (!strncmp(value, planned[i], strlen(planned[i])))
             return err_set(err, -EINVAL,
                            "variant '%.80s': the placement decides about threads and CPUs, not "
-                           "%.*s; use placement:NAME",
+                           "%.*s; use threads:N or placement:NAME",
                            text, (int)strcspn(value, "="), value);
     return add_pair(&variant->env, text, value, err);
 }
@@ -108,6 +109,20 @@ static int add_single(struct variant *variant, const char *text, size_t length, 
                    (int)(length < 40 ? length : 40), text, kinds);
 }
 
+static int set_threads(struct variant *variant, const char *text, const char *value,
+                       struct err *err)
+{
+    char *end;
+    unsigned long threads = isdigit((unsigned char)value[0]) ? strtoul(value, &end, 10) : 0;
+    if (variant->threads)
+        return err_set(err, -EINVAL, "variant '%s' has two of 'threads'", variant->name);
+    if (threads < 1 || threads > VARIANT_THREADS_MAX || *end)
+        return err_set(err, -EINVAL, "variant '%.80s': threads is a number from 1 to %d", text,
+                       VARIANT_THREADS_MAX);
+    variant->threads = (unsigned)threads;
+    return 0;
+}
+
 /* Adds the change behind "NAME=". */
 static int add_change(struct variant *variant, const char *text, const char *change,
                       struct err *err)
@@ -122,6 +137,8 @@ static int add_change(struct variant *variant, const char *text, const char *cha
         return add_env(variant, text, value, err);
     if (is_named(change, length, "param"))
         return add_pair(&variant->params, text, value, err);
+    if (is_named(change, length, "threads"))
+        return set_threads(variant, text, value, err);
     if (is_named(change, length, "lib"))
         return add_library(variant, text, value, err);
     return add_single(variant, change, length, value, err);

@@ -13,7 +13,12 @@
 #include "harness/lib/base/err.h"
 #include "harness/lib/base/opt.h"
 
-enum { VARIANTS_MAX = 8, VARIANT_NAME_MAX = 32, VARIANT_READ_BACK_MAX = 200 };
+enum {
+    VARIANTS_MAX = 8,
+    VARIANT_NAME_MAX = 32,
+    VARIANT_READ_BACK_MAX = 200,
+    VARIANT_THREADS_MAX = 4096
+};
 
 struct variant {
     /*
@@ -25,6 +30,7 @@ struct variant {
     char library[512];          /* one of them, from lib:nccl=PATH; "" = none */
     struct opt_texts params;    /* "K=V" */
     const char *placement;      /* NULL = that of the others */
+    unsigned threads;           /* of the team of each worker; 0 = as the placement has it */
     const char *before, *after; /* for /bin/sh -c, around each of its observations; or NULL */
     const char *check;          /* the same: what it prints says how things are; or NULL */
     const char *build;          /* path of another program; NULL = this one */

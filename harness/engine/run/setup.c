@@ -343,6 +343,8 @@ static int add_part(struct parts *parts, size_t index, const struct variant *var
     request.bench = bench;
     request.params = params;
     request.variant = variant;
+    if (variant && variant->threads)
+        request.plan.threads = variant->threads;
     return plan_part(parts->options, topo, part, &request, result, err);
 }
 
