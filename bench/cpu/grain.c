@@ -142,6 +142,7 @@ static double run_region(const struct bench_ctx *ctx, size_t point, const struct
     uint64_t start_ns = clock_now_ns();
     unsigned team = regions_run(grain->threads, grain->nthreads, steps, mark_cpu, ctx->cpu_samples);
     uint64_t done_ns = clock_now_ns();
+    bench_progress(ctx, 1);
     if (ctx->least_team && (!*ctx->least_team || team < *ctx->least_team))
         *ctx->least_team = team;
     return slice_part(slice, start_ns, done_ns);

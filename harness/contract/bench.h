@@ -156,12 +156,23 @@ struct bench_ctx {
     struct stage_clock *stages;   /* of a benchmark with stages, what its steps mark; else NULL */
     char *library;                /* what bench_library fills; NULL = nobody asks */
     struct expected_calls *made;  /* what bench_expect_calls fills; NULL = nobody asks */
+    _Atomic uint64_t *progress;   /* what bench_progress counts; NULL = nobody asks */
     struct command_seat *command; /* of a benchmark that runs one; NULL = none was given */
     void *state;                  /* the benchmark's own, as its state_size says */
     struct bench_block *blocks;   /* that bench_array gave, and what bench_at_close closes */
     const void *buffer;           /* setup may publish its main buffer: the harness then records */
     size_t buffer_bytes;          /*   on which NUMA nodes its pages lie */
 };
+
+/*
+ * Units of work that a scan has done: who watches a process from outside sees by it how fast it is.
+ * Of steps the harness counts them.
+ */
+static inline void bench_progress(const struct bench_ctx *ctx, uint64_t n)
+{
+    if (ctx->progress)
+        atomic_fetch_add_explicit(ctx->progress, n, memory_order_relaxed);
+}
 
 struct bench {
     const char *name;     /* [a-z_]+ */

@@ -22,6 +22,13 @@
 #define LAUNCH_GUARD_COMMAND "__guard"
 
 /*
+ * A variable that names a file of uint64_t, one for each worker, in which workers count what they
+ * have done (bench_progress): for who watches them from outside. 'contend bench' then also takes
+ * OMP_NUM_THREADS for --threads, as any program does that is started so.
+ */
+#define LAUNCH_PROGRESS "CONTEND_PROGRESS"
+
+/*
  * The path that this program was started from, under which there may be another one by now: for
  * what lies beside it, and for argv[0]. Errors: -errno, without /proc.
  */

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/engine/worker/binding.h"
@@ -54,6 +56,8 @@ static int run_once(struct worker *w, struct sample *sample)
     if (w->stages.reads && !w->ctx.measuring)
         w->stage_ns = fmin(w->stage_ns, (double)sample->elapsed_ns / (double)w->stages.reads);
     w->slot->step_ops = sample->ops;
+    if (!w->bench->scan)
+        bench_progress(&w->ctx, w->iters);
     return rc;
 }
 
@@ -371,6 +375,21 @@ static void wake_parent(void *arg)
     shared_wake(arg);
 }
 
+/* Its number in the file that LAUNCH_PROGRESS names; NULL: nobody asks. */
+static _Atomic uint64_t *map_progress(unsigned index)
+{
+    const char *path = getenv(LAUNCH_PROGRESS);
+    int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
+    struct stat file;
+    void *map = MAP_FAILED;
+    if (fd < 0)
+        return NULL;
+    if (!fstat(fd, &file) && (size_t)file.st_size >= (index + 1) * sizeof(uint64_t))
+        map = mmap(NULL, (size_t)file.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    (void)close(fd);
+    return map == MAP_FAILED ? NULL : (_Atomic uint64_t *)map + index;
+}
+
 static void fill_context(struct worker *w)
 {
     struct shared_worker *slot = w->slot;
@@ -392,6 +411,7 @@ static void fill_context(struct worker *w)
         .values = &slot->values,
         .library = slot->library,
         .made = &slot->made,
+        .progress = map_progress((unsigned)(slot - w->shared->worker)),
         .stages = w->bench->stages ? &w->stages : NULL,
         .least_team = &slot->least_team,
     };
