@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "bench/incidents/incidents.h"
 #include "bench/registry.h"
 #include "harness/cmd/cli_main.h"
 #include "harness/cmd/common/start.h"
@@ -15,6 +16,7 @@ int main(int argc, char **argv)
     const struct cmd_env env = {.benches = bench_registry,
                                 .families = bench_families,
                                 .scenarios = scenario_registry,
+                                .incidents = incident_registry,
                                 .comms = &run_comms_hooks,
                                 .rule_name = rule_name,
                                 .tools = CONTEND_TOOLS};

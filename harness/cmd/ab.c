@@ -6,6 +6,7 @@
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
 #include "harness/lib/say/log.h"
+#include "harness/lib/sys/affinity.h"
 
 /* Whether ab can run a valid command line; logs why not. */
 static bool is_possible(const struct session *s)
@@ -32,6 +33,39 @@ static int take_commands(struct session *s, struct subject *subject)
     }
     subject_make_scenario("ab", &s->options.command, subject);
     return subject_take_variants(s);
+}
+
+/* Times of an observation of an incident: ten rounds of two fit into a quarter of a minute. */
+static const double incident_time_s = 0.35, incident_warmup_s = 0.05;
+
+/* The variants of an incident, with their placeholders replaced. */
+struct incident_texts {
+    char text[INCIDENT_VARIANTS][200];
+};
+
+/* An incident brings its variants and times, where the command line has none; NULL: it names no
+ * incident. */
+static const struct scenario *take_incident(struct session *s, struct incident_texts *texts)
+{
+    const struct incident *incident =
+        s->cli.npositional ? incident_find(s->env->incidents, s->cli.positional[0]) : NULL;
+    struct run_options *options = &s->options;
+    struct bitset cpus = {0};
+    if (!incident)
+        return NULL;
+    (void)affinity_get(0, &cpus);
+    for (size_t v = 0; !options->variants.n && incident->variants[v]; v++)
+        (void)incident_expand(incident->variants[v], bitset_count(&cpus), texts->text[v],
+                              sizeof(texts->text[v]));
+    for (size_t v = 0; texts->text[v][0]; v++)
+        options->variants.text[options->variants.n++] = texts->text[v];
+    if (!(options->time_s > 0))
+        options->time_s = incident->time_s > 0 ? incident->time_s : incident_time_s;
+    if (!(options->warmup_s > 0))
+        options->warmup_s = incident_warmup_s;
+    if (!options->device)
+        options->device = DEVICE_SIM;
+    return &incident->scenario;
 }
 
 /* Without --rounds an ab takes as many as it needs. */
@@ -66,10 +100,14 @@ static int ab_main(const struct cmd_env *env, int argc, char **argv)
     if (s.cli.help)
         return session_help(&s, &ab_command);
     int code = of_commands ? take_commands(&s, &subject) : EXIT_GOOD;
-    if (!code && (!is_possible(&s) || named_scenarios(env, &s.cli, scenarios) < 0))
+    struct incident_texts texts = {0};
+    const struct scenario *incident = of_commands ? NULL : take_incident(&s, &texts);
+    if (!code && (!is_possible(&s) || (!incident && named_scenarios(env, &s.cli, scenarios) < 0)))
         code = EXIT_USAGE;
     if (of_commands)
         scenarios[0] = &subject.scenario;
+    else if (incident)
+        scenarios[0] = incident;
     if (!code)
         code = session_run(&s, scenarios, 1);
     subject_free_variants(&s);

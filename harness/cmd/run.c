@@ -1,12 +1,15 @@
 /* contend run: workers compared; contend bench: one benchmark alone. session.h has what they do. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness/cmd/common/help.h"
 #include "harness/cmd/common/named.h"
+#include "harness/cmd/incident/incident.h"
 #include "harness/cmd/session/all.h"
 #include "harness/cmd/session/run_options.h"
 #include "harness/cmd/session/session.h"
 #include "harness/cmd/subject.h"
+#include "harness/engine/worker/launch.h"
 
 static int run_main(const struct cmd_env *env, int argc, char **argv)
 {
@@ -14,6 +17,8 @@ static int run_main(const struct cmd_env *env, int argc, char **argv)
     const struct scenario *scenarios[CLI_LIST_MAX];
     struct subject subject;
     int n;
+    if (argc > 1 && incident_is_named(argv[1]))
+        return incident_main(env, argc - 1, argv + 1);
     s.options_argc = subject_options_argc(argc, argv);
     if (!session_parse(&s))
         return EXIT_USAGE;
@@ -33,7 +38,7 @@ const struct command run_command = {
     .group = "Measure",
     .main = run_main,
     .summary = "workers under each placement, compared; or your own command",
-    .operands = "[SCENARIO... | all | -- COMMAND [ARGUMENT...]]",
+    .operands = "[SCENARIO... | all | incident NAME | -- COMMAND [ARGUMENT...]]",
     .about = "Runs workers under each placement, in random order, round after round, and compares "
              "their throughput. 'all' runs every scenario into one directory. After '--', copies "
              "of your command are the workers: compared by runs a second, or by a number or lines "
@@ -74,6 +79,8 @@ static int bench_main(const struct cmd_env *env, int argc, char **argv)
     const struct scenario *scenario = &alone;
     if (strcmp(s.options.workers, "auto") == 0 && !bench->gang)
         s.options.workers = "1";
+    if (getenv(LAUNCH_PROGRESS) && getenv("OMP_NUM_THREADS"))
+        s.options.plan.threads = atoi(getenv("OMP_NUM_THREADS"));
     return session_run(&s, &scenario, 1);
 }
 

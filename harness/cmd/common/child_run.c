@@ -40,7 +40,7 @@ static int become(void *arg)
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)dup2(null_fd, STDIN_FILENO);
-    (void)dup2(null_fd, STDOUT_FILENO);
+    (void)dup2(run->out_fd > 0 ? run->out_fd : null_fd, STDOUT_FILENO);
     (void)dup2(run->log_fd, STDERR_FILENO);
     for (size_t i = 0; i < run->nenv; i++)
         if (putenv((char *)(uintptr_t)run->env[i]))

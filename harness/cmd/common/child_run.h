@@ -29,6 +29,7 @@ struct child_run {
     size_t nenv;
     char said[200]; /* once it has ended: the last line that it said on stderr, or "" */
     int log_fd;     /* its own, while it runs */
+    int out_fd;     /* where its stdout goes; 0 = nowhere */
 };
 
 /* A word of its command line; where there is no room, the run will fail with -E2BIG. */
@@ -36,7 +37,7 @@ void child_run_add(struct child_run *run, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 /*
- * Runs it to its end, with nothing on stdin and stdout. Its exit code; -EINTR we were asked to
+ * Runs it to its end, with nothing on stdin. Its exit code; -EINTR we were asked to
  * stop, and so was it; -ERESTART it was stopped (Ctrl-Z) and continued meanwhile; -ECHILD a signal
  * ended it; or why it could not be started.
  */

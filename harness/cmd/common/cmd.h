@@ -7,6 +7,7 @@
 
 #include "harness/contract/bench.h"
 #include "harness/contract/finding.h"
+#include "harness/contract/incident.h"
 #include "harness/contract/scenario.h"
 #include "harness/lib/base/cli.h"
 #include "harness/lib/base/opt.h"
@@ -51,9 +52,10 @@ struct tool_command;
 
 /* The tables that a main joins. Tests pass their own; NULL is an empty one. */
 struct cmd_env {
-    const struct bench *const *benches; /* NULL-terminated */
-    const char *const *families;        /* of each benchmark, such as "memory"; or NULL */
-    const struct scenario *scenarios;   /* ends with name NULL */
+    const struct bench *const *benches;      /* NULL-terminated */
+    const char *const *families;             /* of each benchmark, such as "memory"; or NULL */
+    const struct scenario *scenarios;        /* ends with name NULL */
+    const struct incident *const *incidents; /* ends with NULL; or NULL */
     const struct comms_hooks *comms;
     const char *(*rule_name)(size_t i); /* of validate, for completions; NULL behind the last */
     const struct tool_command *tools;   /* whose code is in this program */

@@ -1,0 +1,21 @@
+/* Published incidents; one file each, and one line here. */
+#ifndef CONTEND_BENCH_INCIDENTS_INCIDENTS_H
+#define CONTEND_BENCH_INCIDENTS_INCIDENTS_H
+
+#include "harness/contract/incident.h"
+
+/* clang-format off */
+#define INCIDENTS(INCIDENT) \
+    INCIDENT(thread_per_cpu) \
+    INCIDENT(cpuset_team) \
+    INCIDENT(harmful_cure)
+/* clang-format on */
+
+#define INCIDENT(name) extern const struct incident incident_##name;
+INCIDENTS(INCIDENT)
+#undef INCIDENT
+
+/* Ends with NULL. */
+extern const struct incident *const incident_registry[];
+
+#endif

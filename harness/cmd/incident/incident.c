@@ -1,0 +1,320 @@
+/* contend run incident: the command, from its names to its table and its exit code. */
+#include "harness/cmd/incident/incident.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "harness/cmd/common/child_run.h"
+#include "harness/cmd/common/page.h"
+#include "harness/lib/base/similar.h"
+#include "harness/lib/base/text.h"
+#include "harness/lib/files/file.h"
+#include "harness/lib/say/log.h"
+#include "harness/lib/say/terminal.h"
+#include "harness/lib/sys/affinity.h"
+#include "harness/lib/sys/clock.h"
+#include "harness/machine/facts/env.h"
+#include "harness/machine/topo/topo.h"
+#include "harness/show/figures/figures.h"
+#include "harness/show/result/incident.h"
+#include "harness/store/files/directory.h"
+#include "harness/store/forms/incidents.h"
+#include "harness/store/read/runs.h"
+
+#define JSON_NAME "incidents.json"
+
+struct incident_args {
+    const char *out, *host;
+    double max_time_s;
+    bool no_doctor, json, dry_run;
+};
+
+static const struct opt incident_opts[] = {
+    OPT_SECONDS("max-time", incident_args, max_time_s, "20", 5, 3600, "T",
+                "Longest time of a comparison, and of the trial of a fix"),
+    OPT_FLAG("no-doctor", incident_args, no_doctor, NULL, "Measure the cure alone; half the time"),
+    OPT_TEXT("out", incident_args, out, NULL, "DIR",
+             "Directory of the results, one folder an incident (default "
+             "results/<host>/<utc>-incidents)",
+             .letter = 'o'),
+    OPT_TEXT("host", incident_args, host, NULL, "NAME",
+             "Name of this machine in results (default: its host name)"),
+    OPT_FLAG("json", incident_args, json, NULL, "Print JSON instead of the table"),
+    OPT_FLAG("dry-run", incident_args, dry_run, NULL,
+             "Print what was reported, and how it is measured; start nothing"),
+    {.name = NULL}};
+
+bool incident_is_named(const char *word)
+{
+    return !strcmp(word, "incident") || !strcmp(word, "incidents");
+}
+
+/* Measures one by a child ab; what that says of it, or why it could not. -EINTR, -ENOMEM. */
+static int measure(const struct incident_work *work, struct incident_outcome *outcome,
+                   struct err *err)
+{
+    const struct incident *incident = outcome->incident;
+    struct child_run *run = calloc(1, sizeof(*run));
+    struct runs runs = {0};
+    struct err why = {0};
+    char dir[DIRECTORY_PATH_MAX];
+    if (!run)
+        return err_set(err, -ENOMEM, "no memory for an incident");
+    (void)snprintf(dir, sizeof(dir), "%.4000s/%s", work->dir, incident->scenario.name);
+    child_run_add(run, CHILD_RUN_SELF);
+    child_run_add(run, "ab");
+    child_run_add(run, "%s", incident->scenario.name);
+    child_run_add(run, "--max-time=%g", work->max_time_s);
+    child_run_add(run, "--out=%s", dir);
+    if (work->host)
+        child_run_add(run, "--host=%s", work->host);
+    int rc = child_run(run, work->signals, &why);
+    bool ended = rc == EXIT_GOOD || rc == EXIT_VERDICT || rc == EXIT_INCONCLUSIVE;
+    outcome->end = rc == EXIT_NOT_RUN ? INCIDENT_SKIPPED : INCIDENT_FAILED;
+    static const char prefix[] = "contend: error: ";
+    const char *said = run->said;
+    if (!strncmp(said, prefix, strlen(prefix)))
+        said += strlen(prefix);
+    text_set(outcome->reason, "%s", rc < 0 && why.msg[0] ? why.msg : said);
+    if (ended && runs_read(dir, work->env->benches, figures_remove, &runs, &why))
+        text_set(outcome->reason, "%s", why.msg);
+    else if (ended)
+        incident_judge(&runs.all[0].recorded->comparisons, &runs.all[0].recorded->analysis.rows,
+                       outcome);
+    runs_free(&runs);
+    free(run);
+    return rc == -EINTR ? rc : 0;
+}
+
+/* Why this machine cannot show it; NULL: it can. */
+static const char *cannot(const struct incident *incident, unsigned nodes, char *buf, size_t size)
+{
+    if (incident->cannot)
+        return incident->cannot;
+    if (nodes >= incident->least_nodes)
+        return NULL;
+    (void)snprintf(buf, size, "this machine has %u NUMA node%s, and it needs %u", nodes,
+                   nodes == 1 ? "" : "s", incident->least_nodes);
+    return buf;
+}
+
+static int run_one(const struct incident_work *work, unsigned nodes, bool asks,
+                   struct incident_outcome *outcome, struct err *err)
+{
+    const struct incident *incident = outcome->incident;
+    const uint64_t start_ns = clock_now_ns();
+    char buf[200];
+    const char *why = cannot(incident, nodes, buf, sizeof(buf));
+    int rc = 0;
+    outcome->speed_up = outcome->low = outcome->high = NAN;
+    outcome->doctor.gain = NAN;
+    if (why) {
+        outcome->end = INCIDENT_SKIPPED;
+        text_set(outcome->reason, "%s", why);
+    } else
+        rc = measure(work, outcome, err);
+    bool is_there = outcome->end != INCIDENT_SKIPPED && outcome->end != INCIDENT_FAILED;
+    if (!rc && asks && is_there && incident->doctor)
+        rc = incident_ask_doctor(work, incident, &outcome->doctor, err);
+    outcome->took_s = (double)(clock_now_ns() - start_ns) * 1e-9;
+    return rc;
+}
+
+/* 1: a cure does not cure; 3: one failed; 4: one is unclear. */
+static int code_of(const struct incident_outcome *all, size_t n)
+{
+    if (incidents_count(all, n, INCIDENT_NOT))
+        return EXIT_VERDICT;
+    if (incidents_count(all, n, INCIDENT_FAILED))
+        return EXIT_NOT_RUN;
+    return incidents_count(all, n, INCIDENT_UNCLEAR) ? EXIT_INCONCLUSIVE : EXIT_GOOD;
+}
+
+static int print_page(const void *doc, FILE *out, struct err *err)
+{
+    const struct html_document document = {"Published incidents on this machine", doc};
+    return html_print_document(&document, out, err);
+}
+
+static int write_json(json_t *json, int dir_fd, struct err *err)
+{
+    char *text = json ? json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(6)) : NULL;
+    int rc = text ? file_replace(dir_fd, JSON_NAME, text, strlen(text)) : -ENOMEM;
+    free(text);
+    return rc ? err_sys(err, rc, "cannot write " JSON_NAME) : 0;
+}
+
+static int conclude(const struct incident_args *args, const struct directory *dir,
+                    const struct incident_outcome *all, size_t n)
+{
+    struct doc doc = {0};
+    struct err err = {0};
+    incidents_add_to_doc(all, n, &doc);
+    json_t *json = incidents_to_json(all, n);
+    int rc = page_put(print_page, &doc, dir->fd, PAGE_NAME, &err);
+    if (!rc)
+        rc = write_json(json, dir->fd, &err);
+    if (rc)
+        log_error("%s", err.msg);
+    if (args->json)
+        rc = cmd_print_json(json, 1) || rc ? EXIT_NOT_RUN : 0;
+    else {
+        json_decref(json);
+        doc_print(&doc, stdout, terminal_has_color(1), n == 1);
+        (void)printf("\nResults: %s\n", dir->path);
+        rc = cmd_finish() || rc ? EXIT_NOT_RUN : 0;
+    }
+    doc_free(&doc);
+    return rc ? rc : code_of(all, n);
+}
+
+/* All, or those that are named. Returns how many; 0 after an error. */
+static size_t choose(const struct cmd_env *env, const struct cli *cli, bool all,
+                     struct incident_outcome *outcomes, size_t most)
+{
+    char hint[SIMILAR_HINT_MAX];
+    size_t n = 0;
+    for (size_t i = 0; all && env->incidents && env->incidents[i] && n < most; i++)
+        outcomes[n++].incident = env->incidents[i];
+    if (all && cli->npositional)
+        log_error("'incidents' means all of them: type 'contend run incident %.80s'",
+                  cli->positional[0]);
+    else if (!all && !cli->npositional)
+        log_error("no incident: 'contend run incidents --dry-run' lists them");
+    if (all || !cli->npositional)
+        return cli->npositional ? 0 : n;
+    for (size_t i = 0; i < cli->npositional && n < most; i++) {
+        const char *name = cli->positional[i];
+        struct similar near = similar_to(name, strlen(name));
+        for (size_t k = 0; env->incidents && env->incidents[k]; k++)
+            similar_offer(&near, env->incidents[k]->scenario.name);
+        outcomes[n].incident = incident_find(env->incidents, name);
+        if (!outcomes[n++].incident) {
+            log_error("unknown incident '%.80s'%s 'contend run incidents --dry-run' lists them",
+                      name, similar_hint(&near, "", hint, sizeof(hint)));
+            return 0;
+        }
+    }
+    return n;
+}
+
+static int open_directory(const struct incident_args *args, const char *host, struct directory *dir,
+                          struct err *err)
+{
+    char path[DIRECTORY_PATH_MAX], utc[32];
+    struct tm tm;
+    time_t now = time(NULL);
+    (void)strftime(utc, sizeof(utc), "%Y%m%dT%H%M%SZ", gmtime_r(&now, &tm));
+    if (args->out)
+        (void)snprintf(path, sizeof(path), "%.4000s", args->out);
+    else
+        (void)snprintf(path, sizeof(path), "results/%s/%s-incidents", host, utc);
+    const struct directory_request place = {
+        .path = path, .unique = !args->out, .command = "contend run incidents"};
+    return directory_open(dir, &place, err);
+}
+
+static int run_all(struct incident_work *work, const struct incident_args *args, unsigned nodes,
+                   struct incident_outcome *all, size_t n, struct err *err)
+{
+    int rc = 0;
+    for (size_t i = 0; i < n && !rc; i++) {
+        log_info("incident %zu of %zu: %s", i + 1, n, all[i].incident->scenario.name);
+        rc = run_one(work, nodes, !args->no_doctor, &all[i], err);
+    }
+    return rc;
+}
+
+static int measure_all(const struct cmd_env *env, const struct incident_args *args,
+                       struct incident_outcome *all, size_t n)
+{
+    struct signals signals;
+    struct environment environment = {0};
+    struct topo topo = {0};
+    struct directory dir = {0};
+    struct bitset cpus = {0};
+    struct err err = {0};
+    char host[ENV_HOST_LABEL_MAX];
+    env_gather(&(struct env_request){0}, &environment);
+    (void)env_host_label(&environment, host);
+    int rc = affinity_get(0, &cpus);
+    if (!rc)
+        rc = signals_open(&signals, &err);
+    if (rc) {
+        log_error("%s", err.msg[0] ? err.msg : "the CPUs of this process cannot be read");
+        return EXIT_NOT_RUN;
+    }
+    rc = topo_load(&(struct topo_options){0}, &topo, &err);
+    if (!rc)
+        rc = open_directory(args, args->host ? args->host : host, &dir, &err);
+    struct incident_work work = {.env = env,
+                                 .signals = &signals,
+                                 .dir = dir.path,
+                                 .host = args->host,
+                                 .cpus = bitset_count(&cpus),
+                                 .max_time_s = args->max_time_s};
+    int code = EXIT_USAGE;
+    if (!rc) {
+        rc = run_all(&work, args, topo.nnodes, all, n, &err);
+        code = rc == -EINTR ? EXIT_INTERRUPTED : rc ? EXIT_NOT_RUN : conclude(args, &dir, all, n);
+    }
+    if (rc && rc != -EINTR)
+        log_error("%s", err.msg);
+    directory_close(&dir);
+    topo_free(&topo);
+    env_free(&environment);
+    signals_close(&signals);
+    return code;
+}
+
+/* Its report, and what it is measured by. */
+static void print_plan(const struct incident *incident, unsigned cpus)
+{
+    char text[200];
+    (void)printf("%s: ", incident->scenario.name);
+    text_wrap(incident->scenario.summary, (int)strlen(incident->scenario.name) + 2, 2, stdout);
+    (void)printf("  contend ab %s", incident->scenario.name);
+    for (size_t v = 0; incident->variants[v]; v++)
+        (void)printf("%s -V %s", v ? "" : " #",
+                     incident_expand(incident->variants[v], cpus, text, sizeof(text)));
+    (void)printf("\n");
+}
+
+int incident_main(const struct cmd_env *env, int argc, char **argv)
+{
+    enum { MOST = 64 };
+    struct incident_args args = {0};
+    struct cli cli;
+    struct bitset cpus = {0};
+    int code;
+    if (!cmd_parse(env, &incident_command, argc, argv, &args, &cli, &code))
+        return code;
+    struct incident_outcome *all = calloc(MOST, sizeof(*all));
+    size_t n = all ? choose(env, &cli, !strcmp(argv[0], "incidents"), all, MOST) : 0;
+    code = EXIT_USAGE;
+    (void)affinity_get(0, &cpus);
+    for (size_t i = 0; args.dry_run && i < n; i++)
+        print_plan(all[i].incident, bitset_count(&cpus));
+    if (n)
+        code = args.dry_run ? cmd_finish() : measure_all(env, &args, all, n);
+    free(all);
+    return code;
+}
+
+const struct command incident_command = {
+    .name = "run incident",
+    .main = incident_main,
+    .summary = "published reports of contention, reproduced, with their cure",
+    .operands = "NAME...",
+    .about =
+        "Reproduces published reports of contention: the sick setting against its cure, in the "
+        "same rounds, beside what was reported. Then doctor looks at the sick one, and its fix is "
+        "tried. 'contend run incidents' runs all of them. Exit code: 0 each that this machine can "
+        "show is reproduced and cured, 1 a cure does not cure, 3 one failed, 4 one is unclear.",
+    .opts = incident_opts,
+    .examples = {{"contend run incident thread_per_cpu", "one of them, in half a minute"},
+                 {"contend run incidents", "all of them"}},
+};

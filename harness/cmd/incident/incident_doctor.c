@@ -1,0 +1,300 @@
+/* The sick variant of an incident as a job of its own, and doctor beside it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "harness/cmd/common/child_run.h"
+#include "harness/cmd/incident/incident.h"
+#include "harness/engine/worker/launch.h"
+#include "harness/lib/base/text.h"
+
+enum { SHELL_MOST = 16384, PATH_MOST = 4200, COUNTERS = 64 };
+
+/* Longer than doctor needs. */
+static const double load_s = 60;
+static const double trial_s = 12; /* three starts with the fix, and without it */
+static const char look_s[] = "3", live_look_s[] = "1", block_s[] = "1.5";
+
+/* A shell line that grows; one that found no room is too long. */
+struct line {
+    char text[SHELL_MOST];
+    size_t used;
+    bool is_full;
+};
+
+static void put(struct line *line, const char *text)
+{
+    int length = snprintf(line->text + line->used, sizeof(line->text) - line->used, "%s", text);
+    line->is_full = line->is_full || line->used + (size_t)length >= sizeof(line->text);
+    if (!line->is_full)
+        line->used += (size_t)length;
+}
+
+/* " prefixvalue", quoted as one word. */
+static void put_word(struct line *line, const char *prefix, const char *value)
+{
+    char word[4096], quoted[4096];
+    (void)snprintf(word, sizeof(word), "%s%s", prefix, value);
+    if (line->used)
+        put(line, " ");
+    line->is_full =
+        line->is_full || text_shell_word(word, quoted, sizeof(quoted)) >= sizeof(quoted);
+    put(line, quoted);
+}
+
+/* An option of `bench` for each change of the sick variant; `env`: its variables, for env(1). */
+static void put_changes(struct line *line, const struct incident *incident, unsigned cpus, bool env)
+{
+    static const char *const same[] = {"param", "placement", "threads", "cpu-max"};
+    size_t name = strcspn(incident->variants[0], "=") + 1;
+    for (size_t v = 0;
+         incident->variants[v] && !strncmp(incident->variants[v], incident->variants[0], name);
+         v++) {
+        char change[200], option[40];
+        (void)incident_expand(incident->variants[v] + name, cpus, change, sizeof(change));
+        char *value = change + strcspn(change, ":");
+        if (*value)
+            *value++ = '\0';
+        if (env && !strcmp(change, "env"))
+            put_word(line, "", value);
+        for (size_t k = 0; !env && k < sizeof(same) / sizeof(same[0]); k++)
+            if (!strcmp(change, same[k])) {
+                (void)snprintf(option, sizeof(option), "--%s=", same[k]);
+                put_word(line, option, value);
+            }
+    }
+}
+
+static bool has_change(const struct incident *incident, const char *kind)
+{
+    char text[80];
+    size_t name = strcspn(incident->variants[0], "=");
+    (void)snprintf(text, sizeof(text), "=%s:", kind);
+    for (size_t v = 0;
+         incident->variants[v] && !strncmp(incident->variants[v], incident->variants[0], name); v++)
+        if (!strncmp(incident->variants[v] + name, text, strlen(text)))
+            return true;
+    return false;
+}
+
+/* "env CONTEND_PROGRESS=... contend bench ...": its workers, and nothing beside them. */
+static void write_load(const struct incident_work *work, const struct incident *incident,
+                       const char *program, const char *counters, struct line *line)
+{
+    const struct scenario *scenario = &incident->scenario;
+    const struct scenario_part *part = scenario->parts;
+    char params[256], text[PATH_MOST], *save = NULL;
+    put(line, "env");
+    put_word(line, LAUNCH_PROGRESS "=", counters);
+    put_changes(line, incident, work->cpus, true);
+    put_word(line, "", program);
+    put_word(line, "", "bench");
+    put_word(line, "", part->foreground);
+    (void)snprintf(params, sizeof(params), "%s", part->params ? part->params : "");
+    for (char *pair = strtok_r(params, ";", &save); pair; pair = strtok_r(NULL, ";", &save))
+        put_word(line, "--param=", pair);
+    if (!has_change(incident, "placement"))
+        put_word(line, "--placement=", part->placements);
+    put_changes(line, incident, work->cpus, false);
+    if (scenario->background)
+        put_word(line, "--background=", scenario->background);
+    (void)snprintf(text, sizeof(text), "--workers=%u", part->workers);
+    put_word(line, "", text);
+    (void)snprintf(text, sizeof(text), "--time=%g", load_s);
+    put_word(line, "", text);
+    put(line, " --device=sim --rounds=1 --no-plots --no-canary --no-baselines");
+    (void)snprintf(text, sizeof(text), "--out=%.4000s/%s/sick", work->dir, scenario->name);
+    put_word(line, "", text);
+}
+
+/* Prints what all workers have done. */
+static void write_metric(const char *counters, struct line *line)
+{
+    char quoted[PATH_MOST];
+    if (text_shell_word(counters, quoted, sizeof(quoted)) >= sizeof(quoted))
+        line->is_full = true;
+    put(line, "counter:od -An -v -tu8 ");
+    put(line, quoted);
+    put(line, " | awk '{for (i = 1; i <= NF; i++) s += $i} END {printf \"%.0f\\n\", s}'");
+}
+
+/* A file of zeros that workers count in. */
+static int make_counters(const char *path, struct err *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int rc = fd < 0 || ftruncate(fd, COUNTERS * sizeof(uint64_t)) ? -errno : 0;
+    if (fd >= 0)
+        (void)close(fd);
+    return rc ? err_sys(err, rc, "cannot write '%.150s'", path) : 0;
+}
+
+/* Runs a child whose stdout is a JSON document; NULL with a reason, or with *rc. */
+static json_t *run_for_json(const struct incident_work *work, struct child_run *run, int *rc,
+                            char reason[static 200], struct err *err)
+{
+    json_error_t wrong;
+    run->out_fd = memfd_create("contend doctor", MFD_CLOEXEC);
+    if (run->out_fd < 0) {
+        *rc = err_sys(err, -errno, "no memory for what doctor prints");
+        return NULL;
+    }
+    *rc = child_run(run, work->signals, err);
+    json_t *json = NULL;
+    if (*rc != -EINTR && !lseek(run->out_fd, 0, SEEK_SET))
+        json = json_loadfd(run->out_fd, JSON_DISABLE_EOF_CHECK, &wrong);
+    if (!json && *rc != -EINTR)
+        (void)snprintf(reason, 200, "doctor ended with %d: %.150s", *rc, run->said);
+    (void)close(run->out_fd);
+    *rc = *rc == -EINTR ? -EINTR : 0;
+    return json;
+}
+
+static bool is_expected(const struct incident *incident, const char *id)
+{
+    return incident->doctor && text_has_word(incident->doctor, '|', id);
+}
+
+/* What it found; where nothing is expected, whether it advises nothing. */
+static void take_findings(const struct incident *incident, const json_t *json,
+                          struct incident_doctor *doctor)
+{
+    size_t i;
+    json_t *finding;
+    const json_t *findings = json_object_get(json, "findings");
+    bool silent = true;
+    json_array_foreach(findings, i, finding)
+    {
+        const char *id = json_value_text_of(finding, "id");
+        bool is_bad = !strcmp(json_value_text_of(finding, "severity"), "bad");
+        silent = silent && !(is_bad && json_value_text_of(finding, "command")[0]);
+        doctor->named = doctor->named || is_expected(incident, id);
+        if (is_bad || is_expected(incident, id))
+            (void)snprintf(doctor->id + strlen(doctor->id), sizeof(doctor->id) - strlen(doctor->id),
+                           "%s%s", doctor->id[0] ? ", " : "", id);
+        if (is_expected(incident, id) && !doctor->evidence[0])
+            text_set(doctor->evidence, "%s", json_value_text_of(finding, "evidence"));
+    }
+    if (incident->doctor && !incident->doctor[0])
+        doctor->named = silent;
+    doctor->looked = true;
+}
+
+/* The trial of a fix; false: it tried none. */
+static bool take_trial(const json_t *json, struct incident_doctor *doctor)
+{
+    const json_t *trial = json_object_get(json, "verify");
+    if (!json_value_text_of(trial, "tried")[0])
+        return false;
+    text_set(doctor->fix, "%s", json_value_text_of(trial, "command"));
+    doctor->cured = !strcmp(json_value_text_of(trial, "verdict"), "proven");
+    doctor->gain = json_value_number_of(trial, "gain");
+    doctor->low = json_value_number_of(trial, "low");
+    doctor->high = json_value_number_of(trial, "high");
+    return true;
+}
+
+static void add_doctor(const struct incident_work *work, const char *program, const char *metric,
+                       const char *look, struct line *line)
+{
+    char text[PATH_MOST];
+    put_word(line, "", program);
+    put(line, " doctor --json --yes");
+    put_word(line, "--time=", look);
+    put_word(line, "--block=", block_s);
+    (void)snprintf(text, sizeof(text), "--max-time=%g", fmin(work->max_time_s, trial_s));
+    put_word(line, "", text);
+    put_word(line, "--verify=", metric);
+}
+
+/* doctor starts it, looks, and starts it with the settings that it names, in alternation. */
+static void write_restart(const struct incident_work *work, const char *program, const char *load,
+                          const char *metric, struct line *line)
+{
+    put(line, "exec");
+    add_doctor(work, program, metric, look_s, line);
+    put_word(line, "--restart=", load);
+}
+
+/* It runs already: doctor changes its masks and undoes that, in alternation. */
+static void write_live(const struct incident_work *work, const char *program, const char *load,
+                       const char *metric, const char *state, struct line *line)
+{
+    put(line, load);
+    put(line, " & l=$!; trap 'kill $l $d 2>/dev/null' EXIT; trap 'exit 130' TERM; sleep 1.5;");
+    add_doctor(work, program, metric, live_look_s, line);
+    put_word(line, "--state=", state);
+    put(line, " --pid=$l & d=$!; wait $d");
+}
+
+static int run_line(const struct incident_work *work, const struct line *line, json_t **json,
+                    struct incident_doctor *doctor, struct err *err)
+{
+    int rc = 0;
+    *json = NULL;
+    struct child_run *run = line->is_full ? NULL : calloc(1, sizeof(*run));
+    if (!run)
+        return err_set(err, -ENOMEM, "no memory for a doctor, or too long a path");
+    child_run_add(run, "/bin/sh");
+    child_run_add(run, "-c");
+    child_run_add(run, "%s", line->text);
+    *json = run_for_json(work, run, &rc, doctor->reason, err);
+    free(run);
+    return rc;
+}
+
+/* Room for the lines, and the file that workers count in. */
+struct look {
+    struct line load, metric, whole;
+    char program[PATH_MOST], counters[PATH_MOST], state[PATH_MOST];
+};
+
+static int try_all(const struct incident_work *work, const struct incident *incident,
+                   struct look *look, struct incident_doctor *doctor, struct err *err)
+{
+    json_t *json;
+    write_load(work, incident, look->program, look->counters, &look->load);
+    write_metric(look->counters, &look->metric);
+    write_restart(work, look->program, look->load.text, look->metric.text, &look->whole);
+    look->whole.is_full = look->whole.is_full || look->load.is_full || look->metric.is_full;
+    int rc = run_line(work, &look->whole, &json, doctor, err);
+    if (rc || !json)
+        return rc;
+    take_findings(incident, json, doctor);
+    bool tried = take_trial(json, doctor);
+    json_decref(json);
+    if (tried || !doctor->named || !incident->doctor[0])
+        return 0;
+    look->whole = (struct line){.used = 0};
+    write_live(work, look->program, look->load.text, look->metric.text, look->state, &look->whole);
+    rc = run_line(work, &look->whole, &json, doctor, err);
+    if (!rc && json && !take_trial(json, doctor))
+        text_set(doctor->reason, "doctor had nothing to try");
+    json_decref(json);
+    return rc;
+}
+
+int incident_ask_doctor(const struct incident_work *work, const struct incident *incident,
+                        struct incident_doctor *doctor, struct err *err)
+{
+    struct look *look = calloc(1, sizeof(*look));
+    *doctor = (struct incident_doctor){.gain = NAN, .low = NAN, .high = NAN};
+    if (!look)
+        return err_set(err, -ENOMEM, "no memory to ask doctor");
+    (void)snprintf(look->counters, sizeof(look->counters), "%.4000s/%s/progress", work->dir,
+                   incident->scenario.name);
+    (void)snprintf(look->state, sizeof(look->state), "%.4000s/%s/doctor.state", work->dir,
+                   incident->scenario.name);
+    int rc = launch_find_program(look->program, sizeof(look->program), err);
+    if (!rc)
+        rc = make_counters(look->counters, err);
+    if (!rc)
+        rc = try_all(work, incident, look, doctor, err);
+    (void)unlink(look->counters);
+    free(look);
+    return rc;
+}

@@ -1,0 +1,47 @@
+#include "harness/contract/incident.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+
+const struct incident *incident_find(const struct incident *const *incidents, const char *name)
+{
+    for (; incidents && *incidents; incidents++)
+        if (!strcmp((*incidents)->scenario.name, name))
+            return *incidents;
+    return NULL;
+}
+
+double incident_reported(const struct incident *incident)
+{
+    const struct incident_report *reported = &incident->reported;
+    if (!(reported->sick > 0) || !(reported->cured > 0))
+        return NAN;
+    return reported->less_is_better ? reported->sick / reported->cured
+                                    : reported->cured / reported->sick;
+}
+
+char *incident_expand(const char *text, unsigned cpus, char *buf, size_t size)
+{
+    const struct {
+        const char *name;
+        unsigned value;
+    } known[] = {{"{cpus}", cpus}, {"{2cpus}", 2 * cpus}, {"{half}", cpus > 1 ? cpus / 2 : 1}};
+    size_t used = 0;
+    buf[0] = '\0';
+    while (*text && used + 1 < size) {
+        size_t i = 0;
+        while (i < 3 && strncmp(text, known[i].name, strlen(known[i].name)) != 0)
+            i++;
+        if (i == 3) {
+            buf[used++] = *text++;
+            buf[used] = '\0';
+            continue;
+        }
+        used += (size_t)snprintf(buf + used, size - used, "%u", known[i].value);
+        text += strlen(known[i].name);
+    }
+    return buf;
+}

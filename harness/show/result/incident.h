@@ -1,0 +1,11 @@
+/* What came of incidents, as blocks. */
+#ifndef CONTEND_SHOW_RESULT_INCIDENT_H
+#define CONTEND_SHOW_RESULT_INCIDENT_H
+
+#include "harness/show/doc/doc.h"
+#include "harness/verdict/odd/incidents.h"
+
+/* The verdict, a table with a line for each, and of one alone its report. */
+void incidents_add_to_doc(const struct incident_outcome *all, size_t n, struct doc *doc);
+
+#endif

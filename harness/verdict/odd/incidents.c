@@ -1,0 +1,91 @@
+#include "harness/verdict/odd/incidents.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "harness/lib/base/text.h"
+
+const char *incident_end_name(enum incident_end end)
+{
+    static const char *const names[] = {"reproduced", "unclear", "not reproduced", "skipped",
+                                        "failed"};
+    return names[end];
+}
+
+/* "sick" of "sick=threads:4": how many characters. */
+static size_t name_length(const char *variant)
+{
+    return strcspn(variant, "=");
+}
+
+static bool is_named(const char *name, const char *variant)
+{
+    return strlen(name) == name_length(variant) && !strncmp(name, variant, strlen(name));
+}
+
+/* The second variant that the incident names: the first may have several changes. */
+static const char *cured_name(const struct incident *incident)
+{
+    const char *const *variant = incident->variants;
+    while (variant[1] && name_length(variant[1]) == name_length(variant[0]) &&
+           !strncmp(variant[0], variant[1], name_length(variant[0])))
+        variant++;
+    return variant[1] ? variant[1] : variant[0];
+}
+
+static double median_of(const struct rows *rows, const char *variant, const char *metric)
+{
+    for (size_t i = 0; metric && i < rows->n; i++) {
+        const struct row *row = &rows->row[i];
+        if (row->arm && row->arm->variant && is_named(row->arm->variant->name, variant) &&
+            !strcmp(row->metric, metric))
+            return row->median;
+    }
+    return NAN;
+}
+
+static void take(const struct comparison *one, struct incident_outcome *outcome)
+{
+    bool more = !strcmp(one->better, "higher");
+    text_set(outcome->unit, "%s", one->unit);
+    outcome->sick = one->base_median;
+    outcome->cured = one->other_median;
+    outcome->rounds = one->pairs;
+    outcome->speed_up = more ? one->ratio : 1 / one->ratio;
+    outcome->low = more ? one->low : 1 / one->high;
+    outcome->high = more ? one->high : 1 / one->low;
+    enum finding_outcome wanted = outcome->incident->harms ? OUTCOME_SLOWER : OUTCOME_FASTER;
+    outcome->end = one->outcome == wanted            ? INCIDENT_SHOWN
+                   : one->outcome == OUTCOME_MISSING ? INCIDENT_SKIPPED
+                   : one->outcome == OUTCOME_UNCLEAR ? INCIDENT_UNCLEAR
+                                                     : INCIDENT_NOT;
+    if (outcome->end != INCIDENT_SHOWN)
+        text_set(outcome->reason, "%.290s", one->reason);
+}
+
+void incident_judge(const struct comparisons *comparisons, const struct rows *rows,
+                    struct incident_outcome *outcome)
+{
+    const struct incident *incident = outcome->incident;
+    const char *cured = cured_name(incident);
+    outcome->speed_up = outcome->low = outcome->high = outcome->sick = outcome->cured = NAN;
+    outcome->end = INCIDENT_FAILED;
+    text_set(outcome->reason, "no value of %s", incident->metric);
+    for (size_t i = 0; i < comparisons->n; i++)
+        if (is_named(comparisons->all[i].other, cured) &&
+            !strcmp(comparisons->all[i].metric, incident->metric)) {
+            outcome->reason[0] = '\0';
+            take(&comparisons->all[i], outcome);
+            break;
+        }
+    outcome->witness[0] = median_of(rows, incident->variants[0], incident->witness);
+    outcome->witness[1] = median_of(rows, cured, incident->witness);
+}
+
+size_t incidents_count(const struct incident_outcome *all, size_t n, enum incident_end end)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += all[i].end == end;
+    return count;
+}
