@@ -13,17 +13,18 @@
  *
  * **Measures** on CLOCK_MONOTONIC_RAW: `limit_rate` = rows a second; `limit_step` = ms of a step,
  * p50, p99 and max; `share_kept` = the rate over what the same share of the rate without a limit
- * would be: 1 = the limit costs what it says. By the cgroup's own count over the same steps:
- * `cpus_used` = CPU time over time; `throttled` = time for which it was stopped, of its CPUs' time
- * (throttled_usec); `throttled_periods` = nr_throttled of nr_periods; `refaults` = pages a step
- * that were read, reclaimed and read again; `limit_events` = kills for lack of memory, threads
- * refused. Keys: limit, cpus, period in ms, team, stat; of memory: left, the share of the file that
- * fits.
+ * would be: 1 = the limit costs what it says. Over the same steps `cpus_used` = the process's CPU
+ * time over time, and by the cgroup's own count: `throttled` = time for which it was stopped, of
+ * its CPUs' time (throttled_usec); `throttled_periods` = nr_throttled of nr_periods; `refaults` =
+ * pages a step that were read, reclaimed and read again; `limit_events` = kills for lack of memory,
+ * threads refused. Keys: limit, cpus, period in ms, team, stat; of memory: left, the share of the
+ * file that fits.
  * **Source** Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst of the kernel.
- * **Limits** Version 2 only, and where groups can be made: beside our own, or below the root. A
- * point lasts at least five periods, which may be longer than the time that was asked for. No GPU:
- * a worker that waits for one needs less CPU time. Without swap, so that only pages of files can be
- * reclaimed; a file system in memory (tmpfs) has none.
+ * **Limits** Version 2, or quotas alone where version 1 has that controller, and where groups can
+ * be made: beside our own, or below the root. A point lasts at least five periods, which may be
+ * longer than the time that was asked for. No GPU: a worker that waits for one needs less CPU time.
+ * Without swap, so that only pages of files can be reclaimed; a file system in memory (tmpfs) has
+ * none.
  */
 #include <errno.h>
 #include <math.h>
@@ -186,9 +187,8 @@ static int measure_cpus(struct bench_ctx *ctx, struct point *point)
     struct limited limited = begin(scan, ctx, point);
     struct bitset cpus = {0};
     if (point->kind == CPU_MAX) {
-        limited.files[0].name = "cpu.max";
-        (void)limited_quota(point->cpus, point->period_ms, limited.files[0].text,
-                            sizeof(limited.files[0].text));
+        limited.quota_cpus = point->cpus;
+        limited.period_ms = point->period_ms;
     }
     for (unsigned i = 0; point->kind == CPUSET && i < (unsigned)point->cpus; i++)
         bitset_set(&cpus, ctx->machine->cpus[i].os_cpu);

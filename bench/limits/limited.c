@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "harness/lib/base/bitset.h"
@@ -23,9 +24,9 @@ enum { STEPS_MOST = 20000, STEPS_LEAST = 3, SOURCES = 4, SAID_MOST = 160 };
 enum { LOOK_MS = 500, LOOK_WITHOUT_PIDFD_MS = 20, STILL_MS = 10000 };
 enum { EXIT_REFUSED = 3, EXIT_WRONG = 4 };
 
-/* Counters of the cgroup. */
 struct counts {
-    double used_us, throttled_us, periods, throttled_periods, refaults;
+    struct groups_quota quota;
+    double used_s, refaults;
 };
 
 /* In memory that both share. */
@@ -46,20 +47,21 @@ struct child {
     float *target;
 };
 
-char *limited_quota(double cpus, unsigned period_ms, char *text, size_t size)
+/* CPU time of all threads of a process, 0 = this one, which is alone in its cgroup. */
+static double used_s(pid_t pid)
 {
-    double period_us = period_ms * 1000.0;
-    (void)snprintf(text, size, "%.0f %.0f", cpus * period_us, period_us);
-    return text;
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &used))
+        return NAN;
+    return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
 }
 
 static struct counts count(const char *dir)
 {
     return (struct counts){
-        .used_us = groups_count(dir, "cpu.stat", "usage_usec"),
-        .throttled_us = groups_count(dir, "cpu.stat", "throttled_usec"),
-        .periods = groups_count(dir, "cpu.stat", "nr_periods"),
-        .throttled_periods = groups_count(dir, "cpu.stat", "nr_throttled"),
+        .quota = groups_read_quota(dir),
+        .used_s = used_s(0),
         .refaults = groups_count(dir, "memory.stat", "workingset_refault_file"),
     };
 }
@@ -166,9 +168,8 @@ static int run_steps(struct child *child)
 static int check(struct child *child)
 {
     uint64_t index = child->seat->steps;
-    const struct limited_file *file = child->limited->files;
-    if (file->name && !strcmp(file->name, "cpu.max"))
-        (void)groups_put(child->dir, file->name, "max");
+    if (child->limited->quota_cpus > 0)
+        groups_remove_quota(child->dir);
     batches_poison(&child->batches);
     batches_poison_target(&child->batches, child->target);
     int rc = step(child, index);
@@ -198,18 +199,18 @@ static int child_main(void *arg)
  * False: it was killed, as it had stood still. How long it takes says nothing: batches can be
  * large, the disk slow, the quota small, and others busy on its CPUs.
  */
-static bool await(const struct child *child, struct process *process, int *status)
+static bool await(struct process *process, int *status)
 {
     unsigned still_ms = 0, look_ms = process->pidfd < 0 ? LOOK_WITHOUT_PIDFD_MS : LOOK_MS;
-    double before_us = 0;
+    double before_s = 0;
     bool goes_on = true;
     while (!process_ended(process, status)) {
         struct pollfd end = {.fd = process->pidfd, .events = POLLIN};
         if (poll(&end, process->pidfd < 0 ? 0 : 1, (int)look_ms) != 0)
             continue;
-        double used_us = groups_count(child->dir, "cpu.stat", "usage_usec");
-        still_ms = used_us == before_us ? still_ms + look_ms : 0;
-        before_us = used_us;
+        double now_s = used_s(process->pid);
+        still_ms = now_s == before_s ? still_ms + look_ms : 0;
+        before_s = now_s;
         goes_on = goes_on && still_ms < STILL_MS;
         if (!goes_on)
             (void)process_signal(process, SIGKILL);
@@ -242,12 +243,12 @@ static void summarise(const struct child *child, struct limited_result *result)
     result->p50_ms = stats_median(seat->step_ms, n);
     result->p99_ms = stats_percentile(seat->step_ms, n, 0.99);
     result->max_ms = seat->step_ms[n - 1];
-    result->cpus_used = (after->used_us - before->used_us) * 1e-6 / seat->seconds;
+    result->cpus_used = (after->used_s - before->used_s) / seat->seconds;
     result->throttled =
-        share((after->throttled_us - before->throttled_us) * 1e-6, seat->seconds * seat->cpus);
+        share(after->quota.throttled_s - before->quota.throttled_s, seat->seconds * seat->cpus);
     /* A period that the last look cut in two is counted as throttled alone. */
-    double periods = share(after->throttled_periods - before->throttled_periods,
-                           after->periods - before->periods);
+    double periods = share(after->quota.throttled_periods - before->quota.throttled_periods,
+                           after->quota.periods - before->quota.periods);
     result->throttled_periods = periods > 1 ? 1 : periods;
     result->refaults = (after->refaults - before->refaults) / seat->steps;
     result->anon_bytes = seat->anon_bytes;
@@ -300,7 +301,7 @@ static int run_child(struct child *child, struct limited_result *result, struct 
     if (rc) {
         (void)err_sys(err, rc, "cannot start a process");
     } else {
-        bool went_on = await(child, &process, &status);
+        bool went_on = await(&process, &status);
         result->oom_kills = or_none(groups_count(child->dir, "memory.events", "oom_kill"));
         result->threads_refused = or_none(groups_count(child->dir, "pids.events", "max"));
         judge(child, status, went_on, ends[0], result);
@@ -318,6 +319,9 @@ int limited_run(const struct limited *limited, struct limited_result *result, st
         return rc;
     for (const struct limited_file *file = limited->files; file->name && !rc; file++)
         rc = groups_set(child.dir, file->name, file->text, &result->why);
+    if (!rc && limited->quota_cpus > 0)
+        rc = groups_set_quota(child.dir, limited->quota_cpus, limited->period_ms * 1000,
+                              &result->why);
     if (rc) {
         result->end = LIMITED_REFUSED;
         (void)groups_remove(child.dir);

@@ -10,7 +10,7 @@
 #include "bench/feed/batch.h"
 #include "harness/lib/sys/groups.h"
 
-/* A file of the cgroup, "cpu.max", and what is written there; name NULL ends a list. */
+/* A file of the cgroup, "memory.max", and what is written there; name NULL ends a list. */
 struct limited_file {
     const char *name;
     char text[64];
@@ -22,6 +22,8 @@ struct limited {
     const struct groups *groups;
     unsigned index; /* another one for each, below 64 */
     struct limited_file files[LIMITED_FILES + 1];
+    double quota_cpus; /* a quota of CPU time; 0 = none */
+    unsigned period_ms;
     const struct bench_ctx *ctx;
     const struct batch_params *params;
     unsigned threads;          /* of its team; 0 = a CPU it may use each, as runtimes choose */
@@ -59,8 +61,5 @@ struct limited_result {
  * could not be made.
  */
 int limited_run(const struct limited *limited, struct limited_result *result, struct err *err);
-
-/* "50000 100000" of so many CPUs and a period; returns text. */
-char *limited_quota(double cpus, unsigned period_ms, char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Preprocessing in cgroups with limits: what is written for a quota, what is read of a cgroup, and
- * why none can be made. Where they can: test_limits_live.c.
+ * Preprocessing in cgroups with limits: what is written for a quota and read of it in either
+ * version, and why no cgroup can be made. Where they can: test_limits_live.c.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,21 +15,53 @@
 static struct bench_machine machine;
 static const char *const pairs[] = {"rows=256", "cols=64", "window=16", NULL};
 
-TEST(limits_quota)
+static void check_file(const char *name, const char *expected)
 {
     char text[64];
-    assert_string_equal(limited_quota(0.25, 100, text, sizeof(text)), "25000 100000");
-    assert_string_equal(limited_quota(0.5, 10, text, sizeof(text)), "5000 10000");
-    assert_string_equal(limited_quota(8, 100, text, sizeof(text)), "800000 100000");
+    assert_true(groups_get(fixture_dir, name, text, sizeof(text)));
+    assert_string_equal(text, expected);
 }
 
-TEST_IN_DIR(limits_reads_counts)
+TEST_IN_DIR(limits_quota_v2)
 {
+    struct err err = {0};
+    fixture_put("/cpu.max", "max 100000\n");
+    assert_int_equal(groups_set_quota(fixture_dir, 0.25, 100000, &err), 0);
+    check_file("cpu.max", "25000 100000");
+    assert_int_equal(groups_set_quota(fixture_dir, 8, 100000, &err), 0);
+    check_file("cpu.max", "800000 100000");
     fixture_put("/cpu.stat", "usage_usec 12\nnr_periods 40\nnr_throttled 7\nthrottled_usec 900\n");
-    assert_true(groups_count(fixture_dir, "cpu.stat", "nr_throttled") == 7);
-    assert_true(groups_count(fixture_dir, "cpu.stat", "throttled_usec") == 900);
-    assert_true(isnan(groups_count(fixture_dir, "cpu.stat", "nr_bursts")));
-    assert_true(isnan(groups_count(fixture_dir, "memory.stat", "anon")));
+    struct groups_quota quota = groups_read_quota(fixture_dir);
+    assert_true(quota.periods == 40 && quota.throttled_periods == 7);
+    assert_true(fabs(quota.throttled_s - 900e-6) < 1e-12);
+}
+
+TEST_IN_DIR(limits_quota_v1)
+{
+    struct err err = {0};
+    fixture_put("/cpu.cfs_quota_us", "-1");
+    fixture_put("/cpu.cfs_period_us", "100000");
+    assert_int_equal(groups_set_quota(fixture_dir, 1.5, 100000, &err), 0);
+    check_file("cpu.cfs_quota_us", "150000");
+    check_file("cpu.cfs_period_us", "100000");
+    fixture_put("/cpu.cfs_quota_us", "-1");
+    groups_remove_quota(fixture_dir);
+    check_file("cpu.cfs_quota_us", "-1");
+    assert_true(isnan(groups_read_quota(fixture_dir).throttled_s));
+    fixture_put("/cpu.stat", "nr_periods 40\nnr_throttled 7\nthrottled_time 900\n");
+    struct groups_quota quota = groups_read_quota(fixture_dir);
+    assert_true(quota.periods == 40 && quota.throttled_periods == 7);
+    assert_true(fabs(quota.throttled_s - 900e-9) < 1e-15);
+}
+
+/* A kernel that takes a quota and keeps another one: here, as files are not cut short. */
+TEST_IN_DIR(limits_quota_is_read_back)
+{
+    struct err err = {0};
+    fixture_put("/cpu.cfs_quota_us", "2000000");
+    fixture_put("/cpu.cfs_period_us", "100000");
+    assert_int_equal(groups_set_quota(fixture_dir, 0.5, 100000, &err), -EINVAL);
+    assert_non_null(strstr(err.msg, "a quota of 0.5 CPUs was asked for, and it has 50"));
 }
 
 TEST_IN_DIR(limits_writes_where_it_can)

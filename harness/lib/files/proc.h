@@ -51,6 +51,12 @@ double proc_read_memory_bytes(const char *root, const char *name);
 bool proc_read_field(const char *root, const char *path, const char *name, char separator,
                      char *out, size_t size);
 
+/*
+ * The path of a process in the hierarchy of version 1 that has the controller, "" = in version 2.
+ * False and "" where there is none.
+ */
+bool cgroup_find_path(const char *root, const char *process, const char *controller, char *path,
+                      size_t size);
 /* The CPUs that the quota of one cgroup grants, by its whole path; NaN = none is set there. */
 double cgroup_read_quota(const char *root, const char *folder, bool v2);
 /* Limits of this process's cgroups, of both versions. */

@@ -106,13 +106,9 @@ static void climb(const char *root, const char *from, struct cgroup_limits *cgro
     }
 }
 
-/*
- * The path of a process ("self", "4711") in the hierarchy that the controller has, "" = version 2,
- * from lines such as "4:cpu,cpuacct:/docker/1f" and "0::/user.slice". False and "" where there is
- * none.
- */
-static bool find_path_of(const char *root, const char *process, const char *controller, char *path,
-                         size_t size)
+/* From lines such as "4:cpu,cpuacct:/docker/1f" and "0::/user.slice". */
+bool cgroup_find_path(const char *root, const char *process, const char *controller, char *path,
+                      size_t size)
 {
     char full[PATH_MAX], line[PATH_MAX];
     bool found = false;
@@ -134,11 +130,6 @@ static bool find_path_of(const char *root, const char *process, const char *cont
     if (file)
         (void)fclose(file);
     return found;
-}
-
-static bool find_path(const char *root, const char *controller, char *path, size_t size)
-{
-    return find_path_of(root, "self", controller, path, size);
 }
 
 /* Time that one cgroup was throttled, in s; NaN where no quota is set there. */
@@ -163,11 +154,11 @@ void cgroup_read_throttled(const char *root, const char *process, const char *be
 {
     char dir[GROUP_MAX], other[GROUP_MAX];
     *out = (struct cgroup_throttled){.own_s = NAN, .shared_s = NAN};
-    bool v2 = !find_path_of(root, process, "cpu", dir, sizeof(dir));
+    bool v2 = !cgroup_find_path(root, process, "cpu", dir, sizeof(dir));
     const char *controller = v2 ? "" : "cpu";
-    if (v2 && !find_path_of(root, process, controller, dir, sizeof(dir)))
+    if (v2 && !cgroup_find_path(root, process, controller, dir, sizeof(dir)))
         return;
-    if (!find_path_of(root, beside, controller, other, sizeof(other)))
+    if (!cgroup_find_path(root, beside, controller, other, sizeof(other)))
         other[0] = '\0';
     if (strcmp(dir, "/") == 0)
         dir[0] = '\0';
@@ -187,7 +178,7 @@ void cgroup_read(const char *root, struct cgroup_limits *cgroup)
     char group[GROUP_MAX];
     *cgroup = (struct cgroup_limits){
         .cpus_limit = NAN, .memory_limit_bytes = NAN, .memory_available_bytes = NAN};
-    if (find_path(root, "", group, sizeof(group))) {
+    if (cgroup_find_path(root, "self", "", group, sizeof(group))) {
         const char *dir = strcmp(group, "/") ? group : "";
         proc_copy_text(cgroup->path, sizeof(cgroup->path), group);
         (void)PROC_TEXT(root, cgroup->cpu_max, "/sys/fs/cgroup%s/cpu.max", dir);
@@ -195,9 +186,9 @@ void cgroup_read(const char *root, struct cgroup_limits *cgroup)
         climb(root, group, cgroup, merge_cpu_max);
         climb(root, group, cgroup, merge_memory_v2);
     }
-    if (find_path(root, "cpu", group, sizeof(group)))
+    if (cgroup_find_path(root, "self", "cpu", group, sizeof(group)))
         climb(root, group, cgroup, merge_cfs_quota);
-    if (find_path(root, "memory", group, sizeof(group)))
+    if (cgroup_find_path(root, "self", "memory", group, sizeof(group)))
         climb(root, group, cgroup, merge_memory_v1);
 }
 

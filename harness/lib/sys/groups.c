@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +47,47 @@ double groups_count(const char *dir, const char *name, const char *word)
     return proc_read_count("", word, ' ', "%s/%s", dir, name);
 }
 
+/* Whether it is of the controller of CPU time of version 1: scheduler/sched-bwc.rst. */
+static bool is_v1(const char *dir)
+{
+    char text[PROC_TEXT_MAX];
+    return groups_get(dir, "cpu.cfs_quota_us", text, sizeof(text));
+}
+
+int groups_set_quota(const char *dir, double cpus, unsigned period_us, struct err *err)
+{
+    char quota[32], both[64], period[16];
+    bool v1 = is_v1(dir);
+    (void)snprintf(period, sizeof(period), "%u", period_us);
+    (void)snprintf(quota, sizeof(quota), "%.0f", cpus * period_us);
+    (void)snprintf(both, sizeof(both), "%s %s", quota, period);
+    int rc = v1 ? groups_set(dir, "cpu.cfs_period_us", period, err) : 0;
+    if (!rc)
+        rc = groups_set(dir, v1 ? "cpu.cfs_quota_us" : "cpu.max", v1 ? quota : both, err);
+    double got = rc ? cpus : cgroup_read_quota("", dir, !v1);
+    if (!(fabs(got * period_us - cpus * period_us) < 1))
+        rc = err_set(err, -EINVAL, "cgroup: a quota of %g CPUs was asked for, and it has %g", cpus,
+                     got);
+    return rc;
+}
+
+void groups_remove_quota(const char *dir)
+{
+    (void)(is_v1(dir) ? groups_put(dir, "cpu.cfs_quota_us", "-1")
+                      : groups_put(dir, "cpu.max", "max"));
+}
+
+struct groups_quota groups_read_quota(const char *dir)
+{
+    bool v1 = is_v1(dir);
+    return (struct groups_quota){
+        .periods = groups_count(dir, "cpu.stat", "nr_periods"),
+        .throttled_periods = groups_count(dir, "cpu.stat", "nr_throttled"),
+        .throttled_s = groups_count(dir, "cpu.stat", v1 ? "throttled_time" : "throttled_usec") *
+                       (v1 ? 1e-9 : 1e-6),
+    };
+}
+
 /* The first mount of version 2. */
 static bool find_mount(char *mount, size_t size)
 {
@@ -62,27 +104,31 @@ static bool find_mount(char *mount, size_t size)
     return found;
 }
 
-/* Beside the own cgroup, where the root's is below itself. */
+/*
+ * Beside the own cgroup, where the root's is below itself. In version 1 below it: cgroups with
+ * processes may have some below them there, which its limits hold for.
+ */
 static int find_base(struct groups *groups, struct err *err)
 {
-    char mount[PATH_MAX / 4], text[PATH_MAX / 4], dir[PATH_MAX / 2], limit[PROC_TEXT_MAX];
-    char *own = text + 1; /* of "0::/user.slice" */
+    char mount[PATH_MAX / 4] = "/sys/fs/cgroup/cpu", own[PATH_MAX / 4], dir[PATH_MAX / 2];
+    char limit[PROC_TEXT_MAX];
     static const char *const limits[] = {"cpu.max", "memory.max", "memory.high"};
-    if (!find_mount(mount, sizeof(mount)) ||
-        !proc_read_field("", "/proc/self/cgroup", "0", ':', text, sizeof(text)))
+    bool v1 = cgroup_find_path("", "self", "cpu", own, sizeof(own));
+    if (!v1 &&
+        (!find_mount(mount, sizeof(mount)) || !cgroup_find_path("", "self", "", own, sizeof(own))))
         return err_set(err, -ENOTSUP, "no cgroup of version 2 is mounted here");
     if (!strncmp(own, "/..", 3))
         return err_set(err, -ENOTSUP, "the cgroup of this process is not visible here");
     (void)snprintf(dir, sizeof(dir), "%s%s", mount, own);
     char *last = strrchr(own, '/');
     bool root = !last || !last[1];
-    for (size_t i = 0; i < 3 && !root; i++)
+    for (size_t i = 0; i < 3 && !root && !v1; i++)
         if (groups_get(dir, limits[i], limit, sizeof(limit)) && strncmp(limit, "max", 3) != 0)
             return err_set(err, -ENOTSUP,
                            "the cgroup of this process has a limit, %s, that workers beside it "
                            "would not have",
                            limits[i]);
-    if (last)
+    if (last && (root || !v1))
         *last = '\0';
     int n = snprintf(groups->base, sizeof(groups->base), "%s%s", mount, own);
     return n < (int)sizeof(groups->base)
@@ -151,6 +197,8 @@ static const char *hint(int rc)
 int groups_enable(struct groups *groups, const char *controller, struct err *err)
 {
     char list[PROC_TEXT_MAX], text[16];
+    if (is_v1(groups->dir) && !strcmp(controller, "cpu"))
+        return 0;
     if (!groups_get(groups->base, "cgroup.controllers", list, sizeof(list)) ||
         !text_has_word(list, ' ', controller))
         return err_set(err, -ENOTSUP,

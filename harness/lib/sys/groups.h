@@ -1,13 +1,14 @@
 /*
- * Cgroups of version 2 that this process makes, and removes. They stand beside its own cgroup, or
- * below it where that is the root, in one that is named for it: contend-NAMESPACE-PID-START. A
- * group that a killed process has left behind is empty, as those in it die with it, and the next
- * one removes it.
+ * Cgroups that this process makes, and removes: of version 2, or, where version 1 has the
+ * controller of CPU time, of that one, which then gives quotas alone. They stand beside its own
+ * cgroup, or below it where that is the root or of version 1, in one that is named for it:
+ * contend-NAMESPACE-PID-START. A group that a killed process has left behind is empty, as those in
+ * it die with it, and the next one removes it.
  *
  *   rc = groups_open(&groups, err);
  *   rc = groups_enable(&groups, "cpu", err);
  *   rc = groups_make(&groups, 0, dir, sizeof(dir), err);          DIR/worker-0
- *   rc = groups_set(dir, "cpu.max", "50000 100000", err);
+ *   rc = groups_set_quota(dir, 0.5, 100000, err);
  *   ... groups_put(dir, "cgroup.procs", "0") in a child of ours ...
  *   groups_close(&groups);
  */
@@ -34,7 +35,7 @@ struct groups {
 
 /*
  * Makes ours, after removing those of processes that are gone. -ENOTSUP and the like where that
- * cannot be: version 1, no permission, a read-only file system, a cgroup of its own limits.
+ * cannot be: no permission, a read-only file system, a cgroup of its own limits.
  */
 int groups_open(struct groups *groups, struct err *err);
 
@@ -60,6 +61,19 @@ int groups_remove(const char *dir);
 int groups_put(const char *dir, const char *name, const char *text);
 int groups_set(const char *dir, const char *name, const char *text, struct err *err);
 bool groups_get(const char *dir, const char *name, char *text, size_t size);
+
+/*
+ * Gives it the time of so many CPUs in periods of so many us, and reads that back; or takes the
+ * quota away again.
+ */
+int groups_set_quota(const char *dir, double cpus, unsigned period_us, struct err *err);
+void groups_remove_quota(const char *dir);
+
+/* Counters of its quota so far, each NaN = unknown; the time is summed over its CPUs. */
+struct groups_quota {
+    double periods, throttled_periods, throttled_s;
+};
+struct groups_quota groups_read_quota(const char *dir);
 
 /* The number behind a word in a file of such lines, "nr_throttled 12"; NaN = it has none. */
 double groups_count(const char *dir, const char *name, const char *word);
