@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # --bind cgroup, and the script of place --emit cgroup, where cgroups of version 2 have no cpuset to
-# give: a stated skip, and nothing runs unbound. Where they have: tests/vm/cgroup_vm.sh.
+# give: a stated skip, and nothing runs unbound. Where they have: tests/vm/cgroup_vm.sh. --cpu-max where
+# version 1 has that controller.
 . tests/lib/cli.sh
 export NO_COLOR=1
 expect 2 "bind: invalid value 'mark'; did you mean 'mask'\? valid: mask, cgroup" "$CONTEND_BINARY" run --bind mark
@@ -13,5 +14,24 @@ else
     grep -Eq ",skipped,.*cgroup" "$scratch/here/rows.csv" || fail "no reason: $(cat "$scratch/here/rows.csv")"
     emitted=$("$CONTEND_BINARY" place --emit cgroup -n 1 -P same --cpus "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" -- true 2>/dev/null)
     expect 2 'refused: .*cgroup|refused: .*cpuset' sh -c "$emitted"
+fi
+
+tree=/sys/fs/cgroup/cpu
+if [ -w $tree/cpu.cfs_quota_us ] && [ "$(sed -n 's/.*:cpu[,:][^/]*//p' /proc/self/cgroup)" = / ]; then
+    run=("$CONTEND_BINARY" run pipeline --device sim --workers 1 --placement none --rounds 1 -p rows=64 -p cols=64
+        -p window=16 --no-canary --no-baselines --no-plots)
+    "${run[@]}" --time 60 --cpu-max 0.1 --out "$scratch/killed" >"$scratch/killed.log" 2>&1 &
+    killed=$!
+    # shellcheck disable=SC2317 # called by wait_for
+    is_in_its_own() { grep -q . $tree/contend-*-$killed-*/worker-0/cgroup.procs 2>/dev/null; }
+    wait_for 20 is_in_its_own || fail "no cgroup of a worker: $(cat "$scratch/killed.log")"
+    is "quota of a worker" "$(cat $tree/contend-*-$killed-*/worker-0/cpu.cfs_quota_us)" 10000
+    kill -9 $killed
+    wait $killed 2>/dev/null
+    wait_for 20 eval '! is_in_its_own' || fail "a worker outlives its run"
+    expect 0 'CPU quotas stopped workers' "${run[@]}" --time 1 --cpu-max 0.1 --out "$scratch/quota"
+    is "cgroups left" "$(find $tree -maxdepth 1 -name "contend-*-$killed-*")" ""
+    awk -v s="$(cell "$scratch/quota/rows.csv" none 1 throttled_per_step median)" 'BEGIN { exit !(s > 0) }' ||
+        fail "nobody was stopped: $(cat "$scratch/quota/rows.csv")"
 fi
 finish

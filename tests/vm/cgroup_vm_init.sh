@@ -34,7 +34,7 @@ measure bound --bind cgroup --placement partition,none --no-baselines
 result bound.cpus "$(grep -o '"cpus_actual": "[^"]*"' bound/run.json | sort -u | cut -d'"' -f4 | xargs)"
 result bound.skipped "$(grep -c ',skipped,.*cgroup' bound/rows.csv)"
 measure quota --cpu-max 0.2 --placement partition --no-baselines
-result quota.said "$(grep -c 'the quota of 0.2 CPUs stopped workers' quota.log)"
+result quota.said "$(grep -c 'CPU quotas stopped workers' quota.log)"
 # What the quota stopped is a part of the steps' time of its own.
 result quota.parts "$(awk -F, '$9 == "step_time_mean" { whole = $14 } $9 ~ /^(oncpu|runqueue_wait|throttled|blocked)_per_step$/ { sum += $14; part[$9] = $14 }
     END { ok = part["throttled_per_step"] > 0 && part["runqueue_wait_per_step"] >= 0 && sum > 0.99 * whole && sum < 1.01 * whole

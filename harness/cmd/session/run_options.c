@@ -53,8 +53,7 @@ static const char *const device_names[] = {"auto",
                "How workers are bound to CPUs: by affinity mask, or by a cpuset of cgroup v2", \
                .level = OPT_RARE), \
     OPT_DOUBLE("cpu-max", run_options, cpu_max, NULL, 0.01, 8192, "CPUS", \
-               "CPU quota of each worker (cgroup v2), in CPUs, such as 0.5", \
-               .level = OPT_RARE), \
+               "CPU quota of each worker, in CPUs, such as 0.5", .level = OPT_RARE), \
     PLAN_GPUS_OPTION(run_options, topo.fake_gpus)
 #define OUT_OPTIONS \
     OPT_TEXT("out", run_options, out, NULL, "DIR", \

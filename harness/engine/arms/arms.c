@@ -114,6 +114,7 @@ static int add_arm(const struct topo *topo, const struct arms_request *request, 
         .workers = alone && !bench_is_team(request->bench) ? 1 : planned_workers,
         .planned_workers = planned_workers,
         .alone = alone,
+        .cpu_max = request->cpu_max,
         .canary = request->canary,
         .same_as = -1,
     };

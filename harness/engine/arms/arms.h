@@ -24,6 +24,7 @@ struct arms_request {
     size_t nworkers;
     bool baselines;
     bool canary;                /* arms that watch the machine: the last ones to be added */
+    double cpu_max;             /* of its arms: see there */
     bool background_as_workers; /* as many behind as in front, whatever plan.background says */
     struct plan_request plan;   /* placement and workers are filled in here */
 };

@@ -111,6 +111,7 @@ struct arm {
     bool idle;  /* it is not measured in the coming round: a search has no use for it */
     double limit_s; /* a step is cut off after so long, where the run's own limit is longer; 0 =
                        by that alone */
+    double cpu_max; /* CPUs whose time each of its workers gets; 0 = no quota */
     bool canary;    /* shows how the machine itself is, beside the arms of a run: behind them all */
     int same_as;    /* index of an earlier baseline with the identical plans, else -1 */
     struct plan plan; /* whole plan for `planned_workers`, background included */

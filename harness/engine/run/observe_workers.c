@@ -325,8 +325,10 @@ static int launch_own(struct observer *o, unsigned i, struct err *err)
     const struct opt_texts *env = o->arm->variant ? &o->arm->variant->env : watched;
     struct own_command own = {.argv = NULL};
     int rc = runs_command(o, i) ? make_own(o, i, &own, err) : 0;
-    const struct launch_request request = {
-        .env = env, .command = own.argv ? &own.command : NULL, .cgroups = o->config->cgroups};
+    const struct launch_request request = {.env = env,
+                                           .command = own.argv ? &own.command : NULL,
+                                           .cgroups = o->config->cgroups,
+                                           .cpu_max = o->arm->cpu_max};
     if (!rc)
         rc = launch_worker(o->shared, o->shared_fd, i, &request, &o->child[i].process, err);
     free_own(&own);

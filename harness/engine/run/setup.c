@@ -377,6 +377,7 @@ static int add_parts(const struct bench *const *benches, const struct run_option
         .cli = cli,
         .setup = setup,
         .request = {.baselines = !options->no_baselines && !variants,
+                    .cpu_max = options->cpu_max,
                     .background_as_workers = result->background && !background_workers,
                     .plan = {.background = background_workers}},
     };
@@ -452,8 +453,11 @@ static void set_run_id(struct result *result)
 
 static int set_cgroups(const struct run_options *options, struct run_setup *setup, struct err *err)
 {
-    setup->cgroups = (struct cgroups){.cpuset = options->bind == 1, .cpu_max = options->cpu_max};
-    if (!cgroups_wanted(&setup->cgroups))
+    const struct result *result = &setup->result;
+    setup->cgroups = (struct cgroups){.cpuset = options->bind == 1};
+    for (size_t i = 0; i < result->narms; i++)
+        setup->cgroups.quota = setup->cgroups.quota || result->arms[i].cpu_max > 0;
+    if (!setup->cgroups.cpuset && !setup->cgroups.quota)
         return 0;
     if (options->ranks)
         return err_set(err, -EINVAL,
@@ -469,15 +473,15 @@ int run_setup_make(const struct bench *const *benches, const struct scenario *sc
     unsigned background_workers = 0;
     setup->scenario = scenario;
     setup->config.topo = topo;
-    int rc = set_cgroups(options, setup, err);
-    if (!rc && options->variants.n)
-        rc = set_variants(options, setup, err);
+    int rc = options->variants.n ? set_variants(options, setup, err) : 0;
     if (!rc)
         rc = set_commands(options, setup, err);
     if (!rc)
         rc = set_background(benches, options, setup, &background_workers, err);
     if (!rc)
         rc = add_parts(benches, options, cli, background_workers, setup, err);
+    if (!rc)
+        rc = set_cgroups(options, setup, err);
     if (!rc)
         rc = canaries_add(benches, options, topo, &setup->result, err);
     if (rc)

@@ -10,18 +10,13 @@
 
 enum { PERIOD_US = 100000 };
 
-bool cgroups_wanted(const struct cgroups *cgroups)
-{
-    return cgroups->cpuset || cgroups->cpu_max > 0;
-}
-
 void cgroups_open(struct cgroups *cgroups)
 {
     struct groups *groups = &cgroups->groups;
-    if (!cgroups_wanted(cgroups) || groups_open(groups, &cgroups->err))
+    if (groups_open(groups, &cgroups->err))
         return;
     int rc = cgroups->cpuset ? groups_enable(groups, "cpuset", &cgroups->err) : 0;
-    if (!rc && cgroups->cpu_max > 0)
+    if (!rc && cgroups->quota)
         rc = groups_enable(groups, "cpu", &cgroups->err);
     if (rc)
         groups_close(groups);
@@ -31,15 +26,8 @@ void cgroups_close(struct cgroups *cgroups)
 {
     groups_close(&cgroups->groups);
     if (cgroups->throttled > 0)
-        log_info("the quota of %g CPUs stopped workers %.0f times, for %.3g s of their time in all",
-                 cgroups->cpu_max, cgroups->throttled, cgroups->throttled_s);
-}
-
-static int set_quota(const char *dir, double cpus, struct err *err)
-{
-    char text[64];
-    (void)snprintf(text, sizeof(text), "%.0f %d", cpus * PERIOD_US, PERIOD_US);
-    return groups_set(dir, "cpu.max", text, err);
+        log_info("CPU quotas stopped workers %.0f times, for %.3g s of their time in all",
+                 cgroups->throttled, cgroups->throttled_s);
 }
 
 static int set_cpuset(const char *dir, const struct plan_worker *plan, struct err *err)
@@ -71,28 +59,29 @@ static int check_mask(const struct plan_worker *plan, struct err *err)
 }
 
 int cgroups_join(const struct cgroups *cgroups, unsigned index, const struct plan_worker *plan,
-                 struct err *err)
+                 double cpu_max, struct err *err)
 {
     char dir[GROUPS_PATH_MAX];
+    if (!cgroups->cpuset && !(cpu_max > 0))
+        return 0;
     if (cgroups->err.code)
         return err_set(err, cgroups->err.code, "%s", cgroups->err.msg);
     int rc = groups_make(&cgroups->groups, index, dir, sizeof(dir), err);
     if (!rc && cgroups->cpuset)
         rc = set_cpuset(dir, plan, err);
-    if (!rc && cgroups->cpu_max > 0)
-        rc = set_quota(dir, cgroups->cpu_max, err);
+    if (!rc && cpu_max > 0)
+        rc = groups_set_quota(dir, cpu_max, PERIOD_US, err);
     if (!rc)
         rc = groups_set(dir, "cgroup.procs", "0", err);
     return !rc && cgroups->cpuset ? check_mask(plan, err) : rc;
 }
 
-/* The time that the quota kept from one worker: cpu.stat, admin-guide/cgroup-v2.rst. */
+/* The time that the quota kept from one worker. */
 static void add_throttled(struct cgroups *cgroups, const char *dir)
 {
-    double times = groups_count(dir, "cpu.stat", "nr_throttled");
-    double us = groups_count(dir, "cpu.stat", "throttled_usec");
-    cgroups->throttled += isnan(times) ? 0 : times;
-    cgroups->throttled_s += isnan(us) ? 0 : us * 1e-6;
+    struct groups_quota quota = groups_read_quota(dir);
+    cgroups->throttled += isnan(quota.throttled_periods) ? 0 : quota.throttled_periods;
+    cgroups->throttled_s += isnan(quota.throttled_s) ? 0 : quota.throttled_s;
 }
 
 void cgroups_clear(struct cgroups *cgroups, unsigned n)
@@ -101,7 +90,7 @@ void cgroups_clear(struct cgroups *cgroups, unsigned n)
     for (unsigned i = 0; cgroups->groups.dir[0] && i < n; i++) {
         if (groups_make(&cgroups->groups, i, dir, sizeof(dir), NULL))
             continue;
-        if (cgroups->cpu_max > 0)
+        if (cgroups->quota)
             add_throttled(cgroups, dir);
         (void)groups_remove(dir);
     }

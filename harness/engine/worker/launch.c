@@ -115,7 +115,7 @@ struct image {
     char **argv, **envp;
     struct shared *shared; /* of a worker */
     struct shared_worker *worker;
-    const struct cgroups *cgroups; /* NULL = none */
+    const struct launch_request *request;
     unsigned index;
     int fd; /* of the shared memory, or of the socket to the MPI process */
 };
@@ -123,9 +123,9 @@ struct image {
 static enum worker_state bind(const struct image *image)
 {
     struct shared_worker *worker = image->worker;
-    const struct cgroups *cgroups = image->cgroups;
-    if (cgroups && cgroups_wanted(cgroups) &&
-        cgroups_join(cgroups, image->index, &worker->plan, &worker->err))
+    const struct cgroups *cgroups = image->request->cgroups;
+    if (cgroups &&
+        cgroups_join(cgroups, image->index, &worker->plan, image->request->cpu_max, &worker->err))
         return WORKER_SKIPPED;
     if (cgroups && cgroups->cpuset)
         return bind_memory(&worker->plan, &worker->err) ? WORKER_SKIPPED : WORKER_LAUNCHED;
@@ -207,7 +207,7 @@ int launch_worker(struct shared *shared, int shared_fd, unsigned index,
     char **envp =
         build_environment(&worker->plan, request->env,
                           request->command && !request->command->sets_threads ? NULL : threads);
-    struct image image = {argv, envp, shared, worker, request->cgroups, index, shared_fd};
+    struct image image = {argv, envp, shared, worker, request, index, shared_fd};
     int rc = -ENOMEM;
     if (!argv || !envp)
         (void)err_set(err, rc, "no memory for a worker's environment");

@@ -42,6 +42,7 @@ struct launch_request {
     const struct opt_texts *env; /* "VAR=VALUE", set in its environment */
     const struct user_command *command;
     const struct cgroups *cgroups;
+    double cpu_max; /* a quota in CPUs, with cgroups; 0 = none */
 };
 
 /*
