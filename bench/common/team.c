@@ -26,6 +26,7 @@ struct team_shared {
     void *arg;
     unsigned n;
     struct cpu_samples *cpu_samples;
+    bool unpinned;
     _Alignas(128) _Atomic uint32_t arrived;
     _Alignas(128) _Atomic uint32_t left; /* threads that still work; the caller sleeps on it */
     _Alignas(128) _Atomic uint32_t done;
@@ -67,7 +68,7 @@ static void *thread_main(void *arg)
 {
     struct team_thread *self = arg;
     struct team_shared *shared = self->shared;
-    self->pinned = pin_self(self->os_cpu);
+    self->pinned = shared->unpinned ? 0 : pin_self(self->os_cpu);
     leave(shared);
     for (uint32_t turn = 0;; turn++) {
         futex_wait_while(&self->turn, turn);
@@ -97,7 +98,8 @@ static int refused(struct team *team, struct err *err)
     return 0;
 }
 
-int team_start(struct team *team, const struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n)
+static int start(struct team *team, const struct bench_ctx *ctx, const unsigned *os_cpus,
+                 unsigned n, bool unpinned)
 {
     size_t size = sizeof(struct team_shared) + n * sizeof(struct team_thread);
     size = (size + 127) / 128 * 128;
@@ -107,12 +109,14 @@ int team_start(struct team *team, const struct bench_ctx *ctx, const unsigned *o
         return err_set(ctx->err, -ENOMEM, "cannot allocate a team of %u threads", n);
     memset(shared, 0, size);
     shared->cpu_samples = ctx->cpu_samples;
+    shared->unpinned = unpinned;
     atomic_store(&shared->left, n);
     int rc = 0;
     while (team->n < n && !rc) {
         struct team_thread *thread = &shared->threads[team->n];
         thread->shared = shared;
-        thread->os_cpu = os_cpus ? os_cpus[team->n] : ctx->machine->cpus[team->n].os_cpu;
+        if (!unpinned)
+            thread->os_cpu = os_cpus ? os_cpus[team->n] : ctx->machine->cpus[team->n].os_cpu;
         rc = -pthread_create(&thread->handle, NULL, thread_main, thread);
         team->n += !rc;
     }
@@ -129,6 +133,11 @@ int team_start(struct team *team, const struct bench_ctx *ctx, const unsigned *o
     return rc;
 }
 
+int team_start(struct team *team, const struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n)
+{
+    return start(team, ctx, os_cpus, n, false);
+}
+
 static void stop(void *team)
 {
     team_stop(team);
@@ -136,7 +145,13 @@ static void stop(void *team)
 
 int team_open(struct team *team, struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n)
 {
-    int rc = team_start(team, ctx, os_cpus, n);
+    int rc = start(team, ctx, os_cpus, n, false);
+    return rc ? rc : bench_at_close(ctx, stop, team);
+}
+
+int team_open_unpinned(struct team *team, struct bench_ctx *ctx, unsigned n)
+{
+    int rc = start(team, ctx, NULL, n, true);
     return rc ? rc : bench_at_close(ctx, stop, team);
 }
 

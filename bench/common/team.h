@@ -1,5 +1,6 @@
 /*
- * Threads for benchmarks that scan: each pinned to one CPU, asleep between jobs, started together.
+ * Threads for benchmarks that scan: each pinned to one CPU unless asked otherwise, asleep between
+ * jobs, started together.
  *
  *   struct team team = {0};
  *   team_start(&team, ctx, os_cpus, n);
@@ -31,6 +32,9 @@ int team_start(struct team *team, const struct bench_ctx *ctx, const unsigned *o
 
 /* The same until bench_close: team_stop is not needed then. */
 int team_open(struct team *team, struct bench_ctx *ctx, const unsigned *os_cpus, unsigned n);
+
+/* n threads wherever the worker may run, also more than it has CPUs. */
+int team_open_unpinned(struct team *team, struct bench_ctx *ctx, unsigned n);
 
 /* One thread on each CPU of the machine, in its order. */
 int team_open_all(struct team *team, struct bench_ctx *ctx);

@@ -13,7 +13,10 @@
  * work of a region, as CPU time of one thread that has the machine for itself: worker 0 finds how
  * many steps that are while the others sleep. Slices of a round are in random order, and their
  * first third does not count.
- * **Source** kernels/cpu/regions.h names it.
+ * With `barrier`, the team is not OpenMP's but one of plain threads that meet after each region as
+ * bench/cpu/team_barrier.h says; the time of a region is then from the end of thread 0's part of
+ * the one before to the end of its part of this one, with the meeting between.
+ * **Source** kernels/cpu/regions.h names it; of other barriers, bench/cpu/team_barrier.h.
  * **Limits** No memory is touched, and nothing waits for a GPU: what caches and bandwidth take
  * comes on top. Points whose region would fill more than a quarter of their slice are left out.
  * Where siblings share a core, or clocks fall when all CPUs work, even the best is above 1.
@@ -24,6 +27,8 @@
 
 #include "bench/common/points.h"
 #include "bench/common/slice.h"
+#include "bench/common/team.h"
+#include "bench/cpu/team_barrier.h"
 #include "bench/registry.h"
 #include "harness/lib/base/bitset.h"
 #include "harness/lib/sys/clock.h"
@@ -36,6 +41,24 @@ static const uint64_t calibration_steps = 1 << 18; /* a millisecond */
 
 static const unsigned work_us[] = {4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144};
 enum { WORKS = sizeof(work_us) / sizeof(work_us[0]) };
+static const char *const us_names[] = {"all",  "4",     "16",    "64",     "256", "1024",
+                                       "4096", "16384", "65536", "262144", NULL};
+
+/* OpenMP's own, and then as enum team_wait. */
+static const char *const barrier_names[] = {"omp", "spin", "yield", "futex", NULL};
+
+struct grain_params {
+    int barrier, us;
+};
+
+static const struct opt grain_opts[] = {
+    OPT_CHOICE("barrier", grain_params, barrier, "omp", barrier_names, "KIND",
+               "how threads wait for each other: as OpenMP does, or plain threads that spin for "
+               "ever, that spin and then yield, or that sleep"),
+    OPT_CHOICE("us", grain_params, us, "all", us_names, "US",
+               "only regions of this much work, in microseconds of one thread"),
+    {.name = NULL},
+};
 
 enum { BY_US = 1 };
 static const struct bench_dim grain_dims[] = {[BY_US] = {"us"}, {.name = NULL}};
@@ -70,15 +93,18 @@ struct introduction {
 struct grain {
     struct regions_thread *threads; /* of the team */
     unsigned nthreads;
+    struct team team; /* unless OpenMP has it */
+    struct team_barrier barrier;
     double steps_a_us;
     unsigned cpus; /* of all workers */
-    size_t npoints;
+    size_t first, npoints;
     double share_s;
     void *gathered; /* from each worker: an introduction, or a number */
 };
 
 static int grain_setup(struct bench_ctx *ctx)
 {
+    const struct grain_params *params = ctx->params;
     struct grain *grain = ctx->state;
     grain->nthreads = ctx->threads;
     grain->gathered = bench_array(ctx, ctx->peers->size, sizeof(struct introduction));
@@ -87,7 +113,11 @@ static int grain_setup(struct bench_ctx *ctx)
         return -ENOMEM;
     for (unsigned t = 0; t < grain->nthreads; t++)
         busy_begin(grain->threads[t].chains, ctx->seed + (uint64_t)t * BUSY_CHAINS);
-    return 0;
+    if (!params->barrier)
+        return 0;
+    grain->barrier.n = grain->nthreads;
+    grain->barrier.wait = (enum team_wait)(params->barrier - 1);
+    return team_open_unpinned(&grain->team, ctx, grain->nthreads);
 }
 
 /* CPU time, since others of the machine may take the CPU meanwhile; the least is the least so. */
@@ -134,29 +164,77 @@ static void mark_cpu(void *cpu_samples)
     cpu_samples_mark(cpu_samples);
 }
 
-/* One region, and which part of it lies in the slice. */
-static double run_region(const struct bench_ctx *ctx, size_t point, const struct slice *slice)
+/* Regions of so many steps up to the end of the slice, and how many of them lie in it. */
+struct stretch {
+    const struct bench_ctx *ctx;
+    const struct slice *slice;
+    uint64_t steps;
+    double regions;
+    _Atomic uint64_t last; /* region, from 1 on: known before the threads meet behind it */
+};
+
+static unsigned run_openmp(struct stretch *stretch)
 {
-    struct grain *grain = ctx->state;
-    uint64_t steps = (uint64_t)(grain->steps_a_us * work_us[point]);
-    uint64_t start_ns = clock_now_ns();
-    unsigned team = regions_run(grain->threads, grain->nthreads, steps, mark_cpu, ctx->cpu_samples);
-    uint64_t done_ns = clock_now_ns();
-    bench_progress(ctx, 1);
-    if (ctx->least_team && (!*ctx->least_team || team < *ctx->least_team))
-        *ctx->least_team = team;
-    return slice_part(slice, start_ns, done_ns);
+    const struct grain *grain = stretch->ctx->state;
+    unsigned team = 0;
+    while (clock_now_ns() < stretch->slice->end_ns) {
+        uint64_t start_ns = clock_now_ns();
+        team = regions_run(grain->threads, grain->nthreads, stretch->steps, mark_cpu,
+                           stretch->ctx->cpu_samples);
+        stretch->regions += slice_part(stretch->slice, start_ns, clock_now_ns());
+    }
+    return team;
 }
 
-static int measure_point(struct bench_ctx *ctx, size_t point)
+/*
+ * Thread 0 decides before the meeting whether the region is the last one. A thread that reads that
+ * late may see the decision about the next region, which is another number.
+ */
+static void run_own(void *arg, unsigned rank, unsigned n)
+{
+    struct stretch *stretch = arg;
+    struct grain *grain = stretch->ctx->state;
+    uint64_t start_ns = clock_now_ns(), region = 0;
+    do {
+        mark_cpu(stretch->ctx->cpu_samples);
+        regions_share(grain->threads, rank, n, stretch->steps);
+        region++;
+        if (rank == 0) {
+            uint64_t now_ns = clock_now_ns();
+            bench_progress(stretch->ctx, 1);
+            stretch->regions += slice_part(stretch->slice, start_ns, now_ns);
+            start_ns = now_ns;
+            if (now_ns >= stretch->slice->end_ns)
+                atomic_store(&stretch->last, region);
+        }
+        team_barrier_wait(&grain->barrier);
+    } while (atomic_load(&stretch->last) != region);
+}
+
+/* Returns how many regions lie in the slice, parts of one at its ends included. */
+static double run_regions(const struct bench_ctx *ctx, size_t point, const struct slice *slice)
 {
     struct grain *grain = ctx->state;
+    struct stretch stretch = {
+        .ctx = ctx, .slice = slice, .steps = (uint64_t)(grain->steps_a_us * work_us[point])};
+    unsigned team = grain->nthreads;
+    if (grain->team.n)
+        (void)team_run(&grain->team, NULL, team, run_own, &stretch);
+    else
+        team = run_openmp(&stretch);
+    if (ctx->least_team && team && (!*ctx->least_team || team < *ctx->least_team))
+        *ctx->least_team = team;
+    return stretch.regions;
+}
+
+static int measure_point(struct bench_ctx *ctx, size_t index)
+{
+    struct grain *grain = ctx->state;
+    size_t point = grain->first + index;
     double *times_us = grain->gathered;
     struct slice slice = {0};
     int rc = slice_begin(&slice, ctx, grain->share_s);
-    double regions = 0;
-    while (!rc && clock_now_ns() < slice.end_ns)
-        regions += run_region(ctx, point, &slice);
+    double regions = rc ? 0 : run_regions(ctx, point, &slice);
     /* Without any it came too late: that is no value of the point. */
     double mine_us = regions > 0 ? 1e6 * slice_seconds(&slice) / regions : (double)NAN;
     if (!rc)
@@ -173,13 +251,16 @@ static int measure_point(struct bench_ctx *ctx, size_t point)
 
 static int grain_scan(struct bench_ctx *ctx)
 {
+    const struct grain_params *params = ctx->params;
     struct grain *grain = ctx->state;
+    size_t most = params->us ? 1 : WORKS;
     int rc = introduce(ctx);
     if (rc)
         return rc;
-    grain->share_s = ctx->budget_s / WORKS;
-    while (grain->npoints < WORKS &&
-           ideal_us(ctx, grain->npoints) * FILL_SHARE <= 1e6 * grain->share_s)
+    grain->first = params->us ? (size_t)params->us - 1 : 0;
+    grain->share_s = ctx->budget_s / (double)most;
+    while (grain->npoints < most &&
+           ideal_us(ctx, grain->first + grain->npoints) * FILL_SHARE <= 1e6 * grain->share_s)
         grain->npoints++;
     if (grain->npoints == 0)
         return err_set(ctx->err, -ENOTSUP, "too little time for a slice");
@@ -203,6 +284,8 @@ static int grain_check(struct bench_ctx *ctx)
 const struct bench bench_grain = {
     .name = "grain",
     .summary = "what teams of several workers lose, by how much work their regions have",
+    .opts = grain_opts,
+    .params_size = sizeof(struct grain_params),
     .metrics = grain_metrics,
     .dims = grain_dims,
     .figures = grain_figures,

@@ -3,20 +3,25 @@
 #include <omp.h>
 #include <stddef.h>
 
+void regions_share(struct regions_thread *thread, unsigned rank, unsigned team, uint64_t steps)
+{
+    uint64_t mine = steps / team + (rank < steps % team);
+    busy_run(thread[rank].chains, mine);
+    thread[rank].steps += mine;
+}
+
 unsigned regions_run(struct regions_thread *thread, unsigned threads, uint64_t steps,
                      void (*mark)(void *arg), void *arg)
 {
     unsigned team = 0;
 #pragma omp parallel num_threads(threads)
     {
-        uint64_t rank = (uint64_t)omp_get_thread_num(), n = (uint64_t)omp_get_num_threads();
-        uint64_t mine = steps / n + (rank < steps % n);
+        unsigned rank = (unsigned)omp_get_thread_num(), n = (unsigned)omp_get_num_threads();
         if (mark)
             mark(arg);
-        busy_run(thread[rank].chains, mine);
-        thread[rank].steps += mine;
+        regions_share(thread, rank, n, steps);
         if (rank == 0)
-            team = (unsigned)n;
+            team = n;
     }
     return team;
 }

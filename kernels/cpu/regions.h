@@ -18,6 +18,9 @@ struct regions_thread {
     uint64_t steps; /* so far */
 };
 
+/* A thread's part of a region, for teams of another kind: rank 0..team-1. */
+void regions_share(struct regions_thread *thread, unsigned rank, unsigned team, uint64_t steps);
+
 /*
  * One region of `steps` steps of busy_run, divided among a team of at most `threads`; `mark(arg)`
  * is called in each thread, or NULL. Returns the threads of the team.

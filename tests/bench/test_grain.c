@@ -1,11 +1,18 @@
-/* Regions by counting, and the scan of one worker, which nobody disturbs. */
+/*
+ * Regions by counting, the scan of one worker, which nobody disturbs, and teams of plain threads,
+ * also larger than their CPUs.
+ */
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
+#include "bench/cpu/team_barrier.h"
 #include "bench/registry.h"
+#include "harness/lib/sys/affinity.h"
 #include "kernels/cpu/regions.h"
 #include "tests/lib/fixture_scan.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/unit.h"
 
 static struct bench_machine machine;
@@ -71,6 +78,91 @@ TEST(grain_leaves_long_regions_out)
     scan.ctx.budget_s = 1e-9;
     assert_int_equal(bench_open(&bench_grain, &scan.ctx), 0);
     assert_int_equal(bench_grain.scan(&scan.ctx), -ENOTSUP);
+    scan_end(&scan);
+}
+
+/* Nobody is behind a meeting before all have come to it. */
+enum { MEMBERS = 3, MEETINGS = 40 };
+static struct team_barrier barrier;
+static atomic_uint came, early;
+
+static void *meet(void *arg)
+{
+    for (unsigned meeting = 1; meeting <= MEETINGS; meeting++) {
+        atomic_fetch_add(&came, 1);
+        team_barrier_wait(&barrier);
+        atomic_fetch_add(&early, atomic_load(&came) < meeting * MEMBERS);
+    }
+    return arg;
+}
+
+TEST(barrier_holds_until_all_have_come)
+{
+    for (enum team_wait wait = TEAM_SPIN; wait <= TEAM_FUTEX; wait++) {
+        pthread_t threads[MEMBERS];
+        barrier = (struct team_barrier){.n = MEMBERS, .wait = wait};
+        atomic_store(&came, 0);
+        for (unsigned t = 0; t < MEMBERS; t++)
+            assert_int_equal(pthread_create(&threads[t], NULL, meet, NULL), 0);
+        for (unsigned t = 0; t < MEMBERS; t++)
+            assert_int_equal(pthread_join(threads[t], NULL), 0);
+        assert_int_equal(atomic_load(&came), MEMBERS * MEETINGS);
+        assert_int_equal(atomic_load(&early), 0);
+    }
+}
+
+/* The time of a region of 64 us, and the only one, by a team of plain threads. */
+static double own_team_us(const char *wait, unsigned threads)
+{
+    struct scan scan;
+    unsigned least_team = 0;
+    double time_us = NAN;
+    int rc = scan_probe(&scan, &bench_grain, &machine, (const char *const[]){wait, "us=64", NULL});
+    scan.ctx.budget_s = 0.2;
+    scan.ctx.threads = threads;
+    scan.ctx.least_team = &least_team;
+    rc = rc ? rc : bench_open(&bench_grain, &scan.ctx);
+    rc = rc ? rc : bench_grain.scan(&scan.ctx);
+    rc = rc ? rc : bench_grain.check(&scan.ctx);
+    if (rc)
+        fail_msg("%s: %s", wait, scan.err.msg);
+    assert_int_equal(least_team, threads);
+    assert_true(scan_count(&scan, "region_time") <= 1);
+    time_us = scan_value(&scan, "region_time", "us=64");
+    scan_end(&scan);
+    return time_us;
+}
+
+/* Each region of two threads on one CPU costs a turn of the one that spins, milliseconds. */
+TEST(grain_spins_only_where_it_is_asked)
+{
+    struct bitset before, one = {0};
+    double ratio = 0;
+    assert_int_equal(affinity_get(0, &before), 0);
+    bitset_set(&one, machine.cpus[0].os_cpu);
+    assert_int_equal(affinity_set(0, &one), 0);
+    for (int tries = 0; tries < PATIENCE && !(ratio > 4); tries++)
+        ratio = own_team_us("barrier=spin", 2) / own_team_us("barrier=futex", 2);
+    assert_true(own_team_us("barrier=yield", 2) > 0);
+    assert_int_equal(affinity_set(0, &before), 0);
+    assert_true(ratio > 4);
+}
+
+TEST(grain_with_more_threads_than_cpus)
+{
+    static const char *const waits[] = {"barrier=spin", "barrier=yield", "barrier=futex"};
+    for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+        (void)own_team_us(waits[i], 2 * machine.ncpus + 1);
+}
+
+/* A size that is asked for does not make place for smaller ones. */
+TEST(grain_of_one_size_that_does_not_fit)
+{
+    struct scan scan;
+    assert_int_equal(
+        scan_try(&scan, &bench_grain, &machine, (const char *const[]){"us=262144", NULL}, 0.02),
+        -ENOTSUP);
+    assert_string_equal(scan.err.msg, "too little time for a slice");
     scan_end(&scan);
 }
 

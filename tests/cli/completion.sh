@@ -117,7 +117,7 @@ run --pl|--placement
 place -P none,part|none,partition
 compare --allow kernel,dr|kernel,driver
 run pipeline -p wait=|wait=block wait=spin
-run grain -p |
+bench cpu_speed -p |
 bench collective -p redop=s|redop=sum
 LINES
 else
