@@ -182,6 +182,7 @@ static unsigned run_openmp(struct stretch *stretch)
         team = regions_run(grain->threads, grain->nthreads, stretch->steps, mark_cpu,
                            stretch->ctx->cpu_samples);
         stretch->regions += slice_part(stretch->slice, start_ns, clock_now_ns());
+        bench_progress(stretch->ctx, 1);
     }
     return team;
 }

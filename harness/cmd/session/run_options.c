@@ -131,7 +131,8 @@ const struct opt ab_option_table[] = {
     OPT_TEXTS(
         "variant", run_options, variants, "NAME[=KIND:VALUE]",
         "A variant, the base first; repeat its name for further changes. Kinds: env:VAR=VALUE, "
-        "param:K=V, placement:P, threads:N, lib:nccl=PATH; before:COMMAND, after:COMMAND (undoes "
+        "param:K=V, placement:P, threads:N, cpu-max:CPUS, lib:nccl=PATH; before:COMMAND, "
+        "after:COMMAND (undoes "
         "it) and "
         "check:COMMAND (shows it) around each observation; build:PATH, another contend",
         .letter = 'V', .group = "What is compared"),

@@ -17,7 +17,8 @@ static const struct kind {
     {"check", offsetof(struct variant, check)},
     {"build", offsetof(struct variant, build)},
 };
-static const char kinds[] = "env, param, placement, threads, lib, before, after, check, build";
+static const char kinds[] =
+    "env, param, placement, threads, cpu-max, lib, before, after, check, build";
 
 static bool is_named(const char *text, size_t length, const char *name)
 {
@@ -123,6 +124,20 @@ static int set_threads(struct variant *variant, const char *text, const char *va
     return 0;
 }
 
+static int set_cpu_max(struct variant *variant, const char *text, const char *value,
+                       struct err *err)
+{
+    char *end;
+    double cpus = strtod(value, &end);
+    if (variant->cpu_max > 0)
+        return err_set(err, -EINVAL, "variant '%s' has two of 'cpu-max'", variant->name);
+    if (!(cpus >= 0.01 && cpus <= VARIANT_THREADS_MAX) || *end)
+        return err_set(err, -EINVAL, "variant '%.80s': cpu-max is a number of CPUs, such as 0.5",
+                       text);
+    variant->cpu_max = cpus;
+    return 0;
+}
+
 /* Adds the change behind "NAME=". */
 static int add_change(struct variant *variant, const char *text, const char *change,
                       struct err *err)
@@ -139,6 +154,8 @@ static int add_change(struct variant *variant, const char *text, const char *cha
         return add_pair(&variant->params, text, value, err);
     if (is_named(change, length, "threads"))
         return set_threads(variant, text, value, err);
+    if (is_named(change, length, "cpu-max"))
+        return set_cpu_max(variant, text, value, err);
     if (is_named(change, length, "lib"))
         return add_library(variant, text, value, err);
     return add_single(variant, change, length, value, err);

@@ -30,6 +30,7 @@ struct variant {
     char library[512];          /* one of them, from lib:nccl=PATH; "" = none */
     struct opt_texts params;    /* "K=V" */
     const char *placement;      /* NULL = that of the others */
+    double cpu_max;             /* CPUs whose time each worker gets; 0 = as the others */
     unsigned threads;           /* of the team of each worker; 0 = as the placement has it */
     const char *before, *after; /* for /bin/sh -c, around each of its observations; or NULL */
     const char *check;          /* the same: what it prints says how things are; or NULL */

@@ -20,7 +20,7 @@ json_t *comparisons_to_json(const struct comparisons *comparisons);
 int comparisons_from_json(const json_t *json, struct comparisons *comparisons, struct err *err);
 
 /*
- * [{"name", "env": ["VAR=VALUE"], "params": ["K=V"], "placement", "threads", "before",
+ * [{"name", "env": ["VAR=VALUE"], "params": ["K=V"], "placement", "threads", "cpu_max", "before",
  *   "after", "check", "build", "read_back": {"initial", "during", "final"}}]: the first one is the
  * base. What it does not have is null. NULL: no memory. The caller owns the result.
  */
