@@ -8,6 +8,14 @@
 #define INCIDENTS(INCIDENT) \
     INCIDENT(thread_per_cpu) \
     INCIDENT(cpuset_team) \
+    INCIDENT(quota_team) \
+    INCIDENT(quota_serving) \
+    INCIDENT(spin_barrier) \
+    INCIDENT(spin_two_vcpus) \
+    INCIDENT(weight_load) \
+    INCIDENT(unbound_ranks) \
+    INCIDENT(thread_loaders) \
+    INCIDENT(steal) \
     INCIDENT(harmful_cure)
 /* clang-format on */
 

@@ -27,20 +27,24 @@ char *incident_expand(const char *text, unsigned cpus, char *buf, size_t size)
 {
     const struct {
         const char *name;
-        unsigned value;
-    } known[] = {{"{cpus}", cpus}, {"{2cpus}", 2 * cpus}, {"{half}", cpus > 1 ? cpus / 2 : 1}};
+        double value;
+    } known[] = {{"{cpus}", cpus},
+                 {"{2cpus}", 2.0 * cpus},
+                 {"{quarter}", cpus / 4.0},
+                 {"{quarter+}", cpus > 4 ? cpus / 4 : 1}};
+    enum { KNOWN = sizeof(known) / sizeof(known[0]) };
     size_t used = 0;
     buf[0] = '\0';
     while (*text && used + 1 < size) {
         size_t i = 0;
-        while (i < 3 && strncmp(text, known[i].name, strlen(known[i].name)) != 0)
+        while (i < KNOWN && strncmp(text, known[i].name, strlen(known[i].name)) != 0)
             i++;
-        if (i == 3) {
+        if (i == KNOWN) {
             buf[used++] = *text++;
             buf[used] = '\0';
             continue;
         }
-        used += (size_t)snprintf(buf + used, size - used, "%u", known[i].value);
+        used += (size_t)snprintf(buf + used, size - used, "%g", known[i].value);
         text += strlen(known[i].name);
     }
     return buf;

@@ -4,7 +4,8 @@
  *
  * An incident is a scenario whose variants are fixed: `contend ab NAME` measures it, and `contend
  * run incident NAME` lets doctor look at it while it is sick. In texts {cpus} is the number of CPUs
- * that this process may use, {2cpus} twice as many, {half} half of them, at least 1.
+ * that this process may use, {2cpus} twice as many, {quarter} a quarter of them, which may be half
+ * a CPU, {quarter+} the same as threads, at least 1.
  */
 #ifndef CONTEND_CONTRACT_INCIDENT_H
 #define CONTEND_CONTRACT_INCIDENT_H

@@ -67,7 +67,7 @@ static int measure(const struct incident_work *work, struct incident_outcome *ou
     child_run_add(run, CHILD_RUN_SELF);
     child_run_add(run, "ab");
     child_run_add(run, "%s", incident->scenario.name);
-    child_run_add(run, "--max-time=%g", work->max_time_s);
+    child_run_add(run, "--max-time=%g", (incident->doctor ? 1 : 1.5) * work->max_time_s);
     child_run_add(run, "--out=%s", dir);
     if (work->host)
         child_run_add(run, "--host=%s", work->host);

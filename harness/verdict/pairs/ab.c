@@ -38,11 +38,34 @@ static bool is_comparable(const struct round_value *value)
            strcmp(value->better, "none") != 0 && value->round != VALUE_NO_ROUND;
 }
 
-/* The same metric and key of another arm; *n = 0: it has none. */
-static const struct round_value *find_group(const struct round_values *values, size_t arm,
+/* The only group of a metric that an arm has; NULL: it has several, or none. */
+static const struct round_value *find_single(const struct round_values *values, size_t arm,
+                                             const char *metric, size_t *n)
+{
+    const struct round_value *found = NULL;
+    size_t end = values->first[arm + 1], step;
+    for (size_t at = values->first[arm]; at < end; at += step) {
+        step = values_group(values, at, end);
+        if (strcmp(values->value[at].metric, metric) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = &values->value[at];
+        *n = step;
+    }
+    return found;
+}
+
+/*
+ * The same metric and key of another arm; *n = 0: it has none. Parameters of a variant may move a
+ * value to another key, such as from threads to processes: where both arms have one alone, these
+ * are meant.
+ */
+static const struct round_value *find_group(const struct duel *duel, size_t arm,
                                             const struct round_value *like, size_t *n)
 {
-    size_t end = values->first[arm + 1];
+    const struct round_values *values = &duel->analysis->values;
+    size_t end = values->first[arm + 1], own;
     for (size_t at = values->first[arm]; at < end; at += *n) {
         *n = values_group(values, at, end);
         const struct round_value *group = &values->value[at];
@@ -50,7 +73,11 @@ static const struct round_value *find_group(const struct round_values *values, s
             return group;
     }
     *n = 0;
-    return NULL;
+    size_t from = arm == duel->base ? duel->other : duel->base;
+    bool moves = arm_at(duel, arm)->variant->params.n || arm_at(duel, from)->variant->params.n;
+    return moves && find_single(values, from, like->metric, &own)
+               ? find_single(values, arm, like->metric, n)
+               : NULL;
 }
 
 static double value_in(const struct round_value *group, size_t n, int round)
@@ -114,8 +141,9 @@ static void put_params(const struct duel *duel, const struct dims *at, char *par
     (void)snprintf(params, size, "%s", text);
 }
 
+/* `at`: where both stand. */
 static void describe(const struct duel *duel, const struct round_value *value,
-                     struct comparison *one)
+                     const struct dims *at, struct comparison *one)
 {
     const struct arm *base = arm_at(duel, duel->base), *other = arm_at(duel, duel->other);
     char key[DIMS_KEY_MAX + 64], placement[80];
@@ -123,16 +151,16 @@ static void describe(const struct duel *duel, const struct round_value *value,
     *one = comparison_of(base->variant->name, other->variant->name, value->metric, value->unit,
                          value->better);
     one->level = 1 - AB_ALPHA;
-    one->gating = metric_is_gating(base->bench, value->metric, &value->dims);
+    one->gating = metric_is_gating(base->bench, value->metric, at);
     if (base->placement == other->placement)
         text_set(placement, "%s", name);
     else
         text_set(placement, "%s against %s", name, placement_infos[other->placement].name);
-    (void)format_dims(base->bench, &value->dims, key, sizeof(key));
+    (void)format_dims(base->bench, at, key, sizeof(key));
     text_set(one->arm, "%.40s, %s, %u worker%s%s%s%.100s", base->bench->name, placement,
              base->workers, base->workers == 1 ? "" : "s",
              device_mark(arm_device(duel->analysis->result, base)), key[0] ? ", " : "", key);
-    put_params(duel, &value->dims, one->params, sizeof(one->params));
+    put_params(duel, at, one->params, sizeof(one->params));
 }
 
 /* Rounds to the nearest verdict: evidence grows each round, after the cost of not knowing lambda.
@@ -295,12 +323,12 @@ static void compare_group(const struct duel *duel, const struct round_value *gro
 {
     struct comparison one;
     size_t nother;
-    const struct round_values *values = &duel->analysis->values;
     const struct round_value *other =
-        find_group(values, of_base ? duel->other : duel->base, group, &nother);
+        find_group(duel, of_base ? duel->other : duel->base, group, &nother);
     if (!of_base && nother)
         return;
-    describe(duel, group, &one);
+    bool moved = other && !values_alike(other, group);
+    describe(duel, group, moved ? &NO_DIMS : &group->dims, &one);
     size_t pairs = nother ? pair(duel, group, n, other, nother) : 0;
     if (!pairs && !one.gating)
         return; /* counts that are 0 have no ratio */
@@ -332,7 +360,7 @@ static void compare_arms(const struct duel *duel)
         return;
     /* An arm that failed in all rounds has no group: what gates is missed all the same. */
     struct comparison one;
-    describe(duel, &none, &one);
+    describe(duel, &none, &none.dims, &one);
     one.gating = true;
     report_missing(duel, 0, 0, &one);
     (void)comparisons_add(duel->comparisons, &one, NULL);
