@@ -21,7 +21,8 @@ TEST(variant_takes_what_stands_behind_its_name)
     assert_int_equal(
         parse((const char *const[]){"plain", "b.1=env:OMP_WAIT_POLICY=passive", "b.1=param:rows=64",
                                     "b.1=placement:sized", "b.1=lib:nccl=/opt/x=y/libnccl.so",
-                                    "c=build:/bin/contend", "b.1=env:A=", NULL},
+                                    "c=build:/bin/contend", "b.1=env:A=", "b.1=threads:12",
+                                    "b.1=cpu-max:0.5", NULL},
               &variants, &err),
         0);
     assert_int_equal(variants.n, 3);
@@ -34,6 +35,8 @@ TEST(variant_takes_what_stands_behind_its_name)
     assert_string_equal(b->env.text[2], "A=");
     assert_string_equal(b->params.text[0], "rows=64");
     assert_string_equal(b->placement, "sized");
+    assert_int_equal(b->threads, 12);
+    assert_float_equal(b->cpu_max, 0.5, 0);
     assert_true(variants_any_build(&variants));
     variants.n = 2;
     assert_false(variants_any_build(&variants));
@@ -72,6 +75,13 @@ TEST(variant_refuses_what_it_cannot_take)
         {{"a", "b=lib:nccl=", NULL}, "lib:nccl=PATH"},
         {{"a", "b=before:x", NULL}, "no after:"},
         {{"a", "b=env:OMP_NUM_THREADS=4", NULL}, "placement"},
+        {{"a", "b=threads:0", NULL}, "from 1 to 4096"},
+        {{"a", "b=threads:4x", NULL}, "from 1 to 4096"},
+        {{"a", "b=threads:-1", NULL}, "from 1 to 4096"},
+        {{"a", "b=threads:2", "b=threads:3", NULL}, "two of 'threads'"},
+        {{"a", "b=cpu-max:0", NULL}, "a number of CPUs"},
+        {{"a", "b=cpu-max:nan", NULL}, "a number of CPUs"},
+        {{"a", "b=cpu-max:1", "b=cpu-max:2", NULL}, "two of 'cpu-max'"},
         {{"a", "b=placement:none", "b=placement:sized", NULL}, "two of 'placement'"},
     };
     static struct variants variants;

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# contend run incident: one with its doctor, what it leaves, and what it refuses. Figures of a busy machine are not judged.
+. tests/lib/cli.sh
+needs jq
+docs=$PWD/docs/incidents.md
+cd "$scratch" || exit 1
+
+# Each is listed with what measures it, and has a section of its own.
+"$CONTEND_BINARY" run incidents --dry-run > plan || fail "no plan"
+names=$(sed -n 's/^  contend ab \([a-z_]*\).*/\1/p' plan)
+[ "$(wc -w <<< "$names")" -ge 15 ] || fail "incidents: $names"
+for name in $names; do
+    grep -q "^### .*\`$name\`" "$docs" || fail "docs/incidents.md has no section of $name"
+done
+[ -z "$(awk 'length > 80 && !/contend ab/' plan)" ] || fail "wider than 80 columns: $(cat plan)"
+
+# The sick one is named by doctor, whose fix is tried; what this machine cannot show is skipped.
+"$CONTEND_BINARY" run incident weight_load steal --max-time 8 -o one > out 2> log
+code=$?
+[ "$code" = 0 ] || [ "$code" = 4 ] || fail "exit code $code: $(cat out log)"
+[ "$(jq -c '[.[] | .incident]' one/incidents.json)" = '["weight_load","steal"]' ] || fail "$(cat one/incidents.json)"
+[ "$(jq -r '.[1] | .end' one/incidents.json)" = skipped ] || fail "steal: $(cat one/incidents.json)"
+[ "$(jq -r '.[0].doctor | [.looked, .named] | @csv' one/incidents.json)" = true,true ] || fail "$(cat one/incidents.json)"
+[ "$(jq -r '.[0].doctor.fix' one/incidents.json)" = "export OMP_NUM_THREADS=1" ] || fail "$(cat one/incidents.json)"
+grep -q ',weight_load,.*variant=sick' one/weight_load/rows.csv || fail "no row of the sick variant"
+[ -s one/report.html ] && [ -s one/weight_load/report.html ] || fail "no page"
+[ ! -e one/weight_load/progress ] || fail "the counters were left behind"
+[ -z "$(awk 'length > 80' out)" ] || fail "wider than 80 columns: $(cat out)"
+wait_for 20 none_of_ours '__worker\|bench grain' || fail "a load is left"
+
+# The result is one like all others.
+expect 0 'weight_load' "$CONTEND_BINARY" report one/weight_load
+expect 2 "unknown incident 'weight_laod'; did you mean 'weight_load'" "$CONTEND_BINARY" run incident weight_laod
+expect 2 "'incidents' means all of them" "$CONTEND_BINARY" run incidents weight_load
+expect 2 'no incident' "$CONTEND_BINARY" run incident
+
+# An interrupt while doctor looks ends the load too.
+"$CONTEND_BINARY" run incident cpuset_team --max-time 5 -o cut > out 2> log &
+pid=$!
+wait_for 60 eval 'ours "doctor --json" | grep -q .' || fail "no doctor: $(cat log)"
+kill -INT "$pid"
+wait "$pid"
+[ $? = 130 ] || fail "exit code after SIGINT: $(cat log)"
+wait_for 20 none_of_ours '__worker\|bench grain\|doctor' || fail "something is left"

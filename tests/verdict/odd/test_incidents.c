@@ -1,0 +1,57 @@
+/* What is made of the comparison of an incident's variants. */
+#include "harness/verdict/odd/incidents.h"
+
+#include <math.h>
+
+#include "harness/lib/base/text.h"
+#include "tests/lib/unit.h"
+
+static const struct incident incident = {
+    .variants = {"sick=threads:4", "sick=env:A=1", "cured=threads:2", "other", NULL},
+    .metric = "time"};
+
+static struct incident_outcome judged(const struct incident *of, const char *other,
+                                      const char *metric, enum finding_outcome result)
+{
+    struct incident_outcome outcome = {.incident = of};
+    struct comparison one = comparison_of("sick", other, metric, "us", "lower");
+    struct comparisons comparisons = {.n = 1, .all = &one};
+    one.ratio = 0.5;
+    one.low = 0.25;
+    one.high = 0.8;
+    one.pairs = 10;
+    one.outcome = result;
+    text_set(one.reason, "because");
+    incident_judge(&comparisons, &(struct rows){0}, &outcome);
+    return outcome;
+}
+
+TEST(incident_is_judged_by_its_second_name)
+{
+    struct incident_outcome one = judged(&incident, "cured", "time", OUTCOME_FASTER);
+    assert_int_equal(one.end, INCIDENT_SHOWN);
+    assert_float_equal(one.speed_up, 2, 0);
+    assert_float_equal(one.low, 1.25, 1e-12);
+    assert_float_equal(one.high, 4, 0);
+    assert_string_equal(one.reason, "");
+    assert_int_equal(judged(&incident, "other", "time", OUTCOME_FASTER).end, INCIDENT_FAILED);
+    assert_int_equal(judged(&incident, "cured", "rate", OUTCOME_FASTER).end, INCIDENT_FAILED);
+}
+
+TEST(incident_that_is_not_cured_says_why)
+{
+    assert_int_equal(judged(&incident, "cured", "time", OUTCOME_SAME).end, INCIDENT_NOT);
+    assert_int_equal(judged(&incident, "cured", "time", OUTCOME_SLOWER).end, INCIDENT_NOT);
+    assert_int_equal(judged(&incident, "cured", "time", OUTCOME_MISSING).end, INCIDENT_SKIPPED);
+    struct incident_outcome one = judged(&incident, "cured", "time", OUTCOME_UNCLEAR);
+    assert_int_equal(one.end, INCIDENT_UNCLEAR);
+    assert_string_equal(one.reason, "because");
+}
+
+TEST(incident_of_harm_is_shown_by_a_loss)
+{
+    struct incident harm = incident;
+    harm.harms = true;
+    assert_int_equal(judged(&harm, "cured", "time", OUTCOME_SLOWER).end, INCIDENT_SHOWN);
+    assert_int_equal(judged(&harm, "cured", "time", OUTCOME_FASTER).end, INCIDENT_NOT);
+}
